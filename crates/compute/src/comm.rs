@@ -1,0 +1,42 @@
+//! Several processes that work as one. The default is one process; MPI implements the same trait
+//! in a crate of its own.
+
+/// What ranks need of each other. All calls are collective: every rank makes the same ones in the
+/// same order.
+pub trait Comm: Send + Sync {
+    /// This process, from 0.
+    fn rank(&self) -> usize;
+
+    /// Number of processes.
+    fn size(&self) -> usize;
+
+    /// Replaces `values` by their sums over ranks. Integer sums do not depend on their order, so
+    /// fixed-point sums are the same for any number of ranks.
+    fn sum_i64(&self, values: &mut [i64]);
+
+    /// Replaces `values` by their sums over ranks, in rank order.
+    fn sum_f64(&self, values: &mut [f64]);
+
+    /// Replaces every rank's `bytes` by those of `root`; lengths must agree.
+    fn broadcast(&self, bytes: &mut [u8], root: usize);
+
+    /// Waits until every rank is here.
+    fn barrier(&self);
+}
+
+/// One process: every collective is the identity.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Solo;
+
+impl Comm for Solo {
+    fn rank(&self) -> usize {
+        0
+    }
+    fn size(&self) -> usize {
+        1
+    }
+    fn sum_i64(&self, _values: &mut [i64]) {}
+    fn sum_f64(&self, _values: &mut [f64]) {}
+    fn broadcast(&self, _bytes: &mut [u8], _root: usize) {}
+    fn barrier(&self) {}
+}

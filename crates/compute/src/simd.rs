@@ -1,0 +1,77 @@
+//! Which vector instructions to use, decided at run time: one binary for every processor.
+
+use pulp::WithSimd;
+
+/// A set of vector instructions.
+///
+/// Results have the same bits on [`Avx2`](Self::Avx2), [`Avx512`](Self::Avx512) and
+/// [`Neon`](Self::Neon), which fuse `a * b + c`; the other two round in between and differ from
+/// them by rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SimdLevel {
+    /// One element at a time (on x86-64 that is scalar SSE2); runs everywhere.
+    Scalar,
+    /// Four lanes of x86-64-v2 (SSE4.2), without fused multiply-add.
+    Sse,
+    /// Eight lanes of x86-64-v3 (AVX2 and FMA).
+    Avx2,
+    /// Sixteen lanes of x86-64-v4 (AVX-512 F, BW, CD, DQ, VL).
+    Avx512,
+    /// Four lanes of AArch64.
+    Neon,
+}
+
+impl SimdLevel {
+    /// Every level this processor has, least first.
+    pub fn available() -> Vec<Self> {
+        let mut levels = vec![Self::Scalar];
+        #[cfg(target_arch = "x86_64")]
+        {
+            use pulp::x86::{V2, V3, V4};
+            levels.extend(V2::try_new().map(|_| Self::Sse));
+            levels.extend(V3::try_new().map(|_| Self::Avx2));
+            levels.extend(V4::try_new().map(|_| Self::Avx512));
+        }
+        #[cfg(target_arch = "aarch64")]
+        levels.extend(pulp::aarch64::Neon::try_new().map(|_| Self::Neon));
+        levels
+    }
+
+    /// The widest level this processor has.
+    pub fn best() -> Self {
+        Self::available().pop().unwrap_or(Self::Scalar)
+    }
+
+    /// True where `a * b + c` is rounded once.
+    pub fn fuses(self) -> bool {
+        matches!(self, Self::Avx2 | Self::Avx512 | Self::Neon)
+    }
+
+    /// Runs `kernel` compiled for this level, or for [`Scalar`](Self::Scalar) where the processor
+    /// does not have it.
+    pub fn run<K: WithSimd>(self, kernel: K) -> K::Output {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse => match pulp::x86::V2::try_new() {
+                Some(simd) => pulp::Simd::vectorize(simd, kernel),
+                None => pulp::Simd::vectorize(pulp::Scalar::new(), kernel),
+            },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => match pulp::x86::V3::try_new() {
+                Some(simd) => pulp::Simd::vectorize(simd, kernel),
+                None => pulp::Simd::vectorize(pulp::Scalar::new(), kernel),
+            },
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => match pulp::x86::V4::try_new() {
+                Some(simd) => pulp::Simd::vectorize(simd, kernel),
+                None => pulp::Simd::vectorize(pulp::Scalar::new(), kernel),
+            },
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => match pulp::aarch64::Neon::try_new() {
+                Some(simd) => pulp::Simd::vectorize(simd, kernel),
+                None => pulp::Simd::vectorize(pulp::Scalar::new(), kernel),
+            },
+            _ => pulp::Simd::vectorize(pulp::Scalar::new(), kernel),
+        }
+    }
+}

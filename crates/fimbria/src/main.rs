@@ -1,0 +1,2 @@
+//! The fimbria program.
+fn main() {}

@@ -1,0 +1,44 @@
+//! Where a fit gets its samples from.
+
+use crate::{Grid, Image};
+
+/// A 4-D series that hands out the samples of chosen voxels as `f32`, whatever it stores.
+///
+/// Fits ask for small tiles of voxels, so a source may be a mapped file many times larger than
+/// memory.
+pub trait SignalSource: Sync {
+    /// The lattice of every volume.
+    fn grid(&self) -> &Grid;
+
+    /// Number of volumes.
+    fn n_volumes(&self) -> usize;
+
+    /// Writes sample (volume v, voxel `voxels[l]`) to `out[v * stride + l]`, scaling applied.
+    ///
+    /// `voxels` are linear indices (x fastest); runs of consecutive ones are the fast case.
+    ///
+    /// # Panics
+    /// Where a voxel lies outside the grid, `stride < voxels.len()`, or `out` is shorter than
+    /// `n_volumes() * stride`.
+    fn gather(&self, voxels: &[u32], stride: usize, out: &mut [f32]);
+}
+
+impl SignalSource for Image {
+    fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    fn n_volumes(&self) -> usize {
+        self.n_volumes
+    }
+
+    fn gather(&self, voxels: &[u32], stride: usize, out: &mut [f32]) {
+        assert!(voxels.len() <= stride, "{} voxels in rows of {stride}", voxels.len());
+        for (v, row) in out.chunks_mut(stride).take(self.n_volumes).enumerate() {
+            let volume = self.volume(v);
+            for (sample, &voxel) in row.iter_mut().zip(voxels) {
+                *sample = volume[voxel as usize];
+            }
+        }
+    }
+}
