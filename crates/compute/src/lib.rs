@@ -6,16 +6,27 @@
 //! * [`Progress`]: how a long computation says how far it is and learns that it should stop.
 //! * [`operator`]: the traits solvers are generic over; [`comm`]: several processes as one.
 //!
+//! * [`device`]: GPUs over OpenCL and CUDA, running kernels written in one [`dialect`];
+//!   [`queue`]: several of them on one job; [`check`]: every kernel against its oracle.
+//! * [`Backend`]: the threads and devices a computation is given.
+//!
 //! This crate knows nothing of images or diffusion.
 
+mod backend;
+pub mod check;
 pub mod comm;
+pub mod device;
+pub mod dialect;
 mod lanes;
 pub mod operator;
 mod progress;
+pub mod queue;
 mod real;
 mod simd;
 mod workers;
 
+pub use backend::Backend;
+pub use check::checks;
 pub use lanes::{LaneMask, Lanes, Words};
 pub use progress::{Interrupted, Progress, Silent};
 pub use real::{Mask, Real, Word};

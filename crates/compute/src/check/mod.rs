@@ -1,0 +1,98 @@
+//! Every kernel against its scalar twin on a given device, from the bare binary: what
+//! `fimbria devices --check` runs to prove a machine or a card.
+
+pub mod collatz;
+
+use std::time::Instant;
+
+use crate::device::{Device, DeviceError};
+
+/// How much a check does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// A few work groups, for simulators that look for data races.
+    Toy,
+    /// Enough to meet every branch; a second or so on a processor.
+    Full,
+}
+
+/// A kernel beside its oracle.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    /// What is proven, in a few words.
+    pub name: &'static str,
+    compare: fn(&Device, Extent) -> Result<Comparison, DeviceError>,
+}
+
+/// How far a device's results lie from the oracle's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison {
+    /// Number of results compared.
+    pub results: usize,
+    /// Largest difference, in the unit of `tolerance`; NaN or infinite where a result is.
+    pub max_error: f64,
+    /// Largest difference that rounding explains; 0 where the bits must agree.
+    pub tolerance: f64,
+}
+
+/// What a check found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CheckReport {
+    /// How far apart the results are.
+    pub comparison: Comparison,
+    /// Time of the whole check, compilation and oracle included.
+    pub seconds: f64,
+}
+
+impl Check {
+    /// A check that compares as `compare` does.
+    pub fn new(
+        name: &'static str,
+        compare: fn(&Device, Extent) -> Result<Comparison, DeviceError>,
+    ) -> Self {
+        Self { name, compare }
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Where the device fails, or does not compile the kernel.
+    pub fn run(&self, device: &Device, extent: Extent) -> Result<CheckReport, DeviceError> {
+        let start = Instant::now();
+        let comparison = (self.compare)(device, extent)?;
+        Ok(CheckReport { comparison, seconds: start.elapsed().as_secs_f64() })
+    }
+}
+
+impl Comparison {
+    /// Of results whose bits must agree: the error is the number of those that do not.
+    pub fn of_bits(oracle: &[u32], device: &[u32]) -> Self {
+        let differ = oracle.iter().zip(device).filter(|(a, b)| a != b).count();
+        let missing = oracle.len().abs_diff(device.len());
+        let max_error = (differ + missing) as f64;
+        Self { results: oracle.len(), max_error, tolerance: 0.0 }
+    }
+
+    /// Of numbers, as the largest difference over `scale`.
+    pub fn of_numbers(oracle: &[f64], device: &[f64], scale: f64, tolerance: f64) -> Self {
+        let mut max_error: f64 = if oracle.len() == device.len() { 0.0 } else { f64::INFINITY };
+        for (a, b) in oracle.iter().zip(device) {
+            let error = (a - b).abs() / scale;
+            // `max` would drop a NaN.
+            if error.is_nan() || error > max_error {
+                max_error = error;
+            }
+        }
+        Self { results: oracle.len(), max_error, tolerance }
+    }
+
+    /// True where the error is within the tolerance; a NaN is not.
+    pub fn passed(&self) -> bool {
+        self.max_error <= self.tolerance
+    }
+}
+
+/// The checks of this crate's kernels.
+pub fn checks() -> Vec<Check> {
+    vec![collatz::check()]
+}

@@ -1,0 +1,198 @@
+//! Typed device memory.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use bytemuck::Pod;
+
+use super::runtime::Handle;
+use super::{Device, DeviceError, describe};
+
+/// `len` elements of device memory, freed when dropped. Transfers wait for the work queued before
+/// them.
+pub struct Buffer<T> {
+    device: Device,
+    handle: Handle,
+    len: usize,
+    bytes: u64,
+    element: PhantomData<T>,
+}
+
+impl<T> std::fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let element = std::any::type_name::<T>();
+        write!(f, "Buffer<{element}>({} elements on {:?})", self.len, self.device)
+    }
+}
+
+impl Device {
+    /// A buffer of `len` elements of unspecified content.
+    ///
+    /// # Errors
+    /// [`DeviceError::OutOfMemory`], [`DeviceError::BufferTooLarge`].
+    pub fn allocate<T: Pod>(&self, len: usize) -> Result<Buffer<T>, DeviceError> {
+        // Neither runtime knows empty buffers, so an empty one holds one element's worth.
+        let bytes = (len as u64).saturating_mul(size_of::<T>() as u64).max(4);
+        let name = &self.info().name;
+        let largest = self.info().largest_buffer_bytes;
+        if bytes > largest {
+            let device = name.clone();
+            return Err(DeviceError::BufferTooLarge { device, requested: bytes, largest });
+        }
+        let allocated = &self.shared.allocated;
+        let before = allocated.fetch_add(bytes, Ordering::Relaxed);
+        let available = self.shared.budget.saturating_sub(before);
+        let made = if bytes > available {
+            Err(super::Fault::OutOfMemory)
+        } else {
+            self.runtime().allocate(bytes as usize)
+        };
+        match made {
+            Ok(handle) => {
+                let device = self.clone();
+                Ok(Buffer { device, handle, len, bytes, element: PhantomData })
+            }
+            Err(fault) => {
+                allocated.fetch_sub(bytes, Ordering::Relaxed);
+                Err(describe(fault, name, bytes, available))
+            }
+        }
+    }
+
+    /// A buffer of `len` zero elements.
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate).
+    pub fn zeros<T: Pod>(&self, len: usize) -> Result<Buffer<T>, DeviceError> {
+        let mut buffer = self.allocate(len)?;
+        buffer.fill_zero()?;
+        Ok(buffer)
+    }
+
+    /// A buffer with the elements of `host`.
+    ///
+    /// # Errors
+    /// As [`allocate`](Self::allocate), and where the transfer fails.
+    pub fn upload<T: Pod>(&self, host: &[T]) -> Result<Buffer<T>, DeviceError> {
+        let mut buffer = self.allocate(host.len())?;
+        buffer.write(0, host)?;
+        Ok(buffer)
+    }
+}
+
+impl<T: Pod> Buffer<T> {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True where there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The device it is on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Writes `host` to the elements from `start` on.
+    ///
+    /// # Errors
+    /// [`DeviceError::Range`] where they do not fit; where the transfer fails.
+    pub fn write(&mut self, start: usize, host: &[T]) -> Result<(), DeviceError> {
+        let range = self.range(start, host.len())?;
+        if range.is_empty() {
+            return Ok(());
+        }
+        let bytes = bytemuck::cast_slice(host);
+        self.device
+            .runtime()
+            .write(self.handle, start * size_of::<T>(), bytes)
+            .map_err(|fault| self.device.error(fault))
+    }
+
+    /// Reads the elements from `start` on into `host`.
+    ///
+    /// # Errors
+    /// [`DeviceError::Range`] where there are not as many; where the transfer fails or work
+    /// queued before it did.
+    pub fn read(&self, start: usize, host: &mut [T]) -> Result<(), DeviceError> {
+        let range = self.range(start, host.len())?;
+        if range.is_empty() {
+            return Ok(());
+        }
+        let bytes = bytemuck::cast_slice_mut(host);
+        self.device
+            .runtime()
+            .read(self.handle, start * size_of::<T>(), bytes)
+            .map_err(|fault| self.device.error(fault))
+    }
+
+    /// All elements.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn to_vec(&self) -> Result<Vec<T>, DeviceError> {
+        let mut host = vec![T::zeroed(); self.len];
+        self.read(0, &mut host)?;
+        Ok(host)
+    }
+
+    /// Copies `range` of `from` to the elements from `start` on, on the device.
+    ///
+    /// # Errors
+    /// [`DeviceError::Range`] where either range does not fit.
+    pub fn copy_from(
+        &mut self,
+        start: usize,
+        from: &Self,
+        range: Range<usize>,
+    ) -> Result<(), DeviceError> {
+        let from_range = from.range(range.start, range.len())?;
+        self.range(start, from_range.len())?;
+        if from_range.is_empty() {
+            return Ok(());
+        }
+        let size = size_of::<T>();
+        self.device
+            .runtime()
+            .copy(
+                (from.handle, from_range.start * size),
+                (self.handle, start * size),
+                from_range.len() * size,
+            )
+            .map_err(|fault| self.device.error(fault))
+    }
+
+    /// Sets every element to zero.
+    ///
+    /// # Errors
+    /// Where the device fails.
+    pub fn fill_zero(&mut self) -> Result<(), DeviceError> {
+        self.device
+            .runtime()
+            .zero(self.handle, self.bytes as usize)
+            .map_err(|fault| self.device.error(fault))
+    }
+
+    pub(super) fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    fn range(&self, start: usize, len: usize) -> Result<Range<usize>, DeviceError> {
+        let end = start.saturating_add(len);
+        if end > self.len {
+            return Err(DeviceError::Range { start, end, len: self.len });
+        }
+        Ok(start..end)
+    }
+}
+
+impl<T> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        self.device.runtime().free(self.handle);
+        self.device.shared.allocated.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,235 @@
+//! NVRTC, NVIDIA's run-time compiler, found at run time.
+//!
+//! Where the compiler knows the card, machine code is asked for instead of PTX: a driver loads PTX
+//! only up to its own version.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+use crate::device::KernelSource;
+use crate::device::error::{DeviceError, Fault};
+use crate::device::library::shared_library;
+use crate::dialect;
+
+type Program = *mut std::ffi::c_void;
+type Status = c_int;
+const COMPILATION_FAILED: Status = 6;
+
+/// The compiler, opened.
+pub struct Nvrtc {
+    version: (i32, i32),
+    /// Compute capabilities it writes machine code for, as 10 major + minor, ascending.
+    architectures: Vec<i32>,
+    api: Api,
+}
+
+/// What NVRTC made of a kernel text.
+#[derive(Clone, Debug)]
+pub struct CompiledKernel {
+    /// PTX text (ending in NUL) or a cubin, as `cuModuleLoadData` takes them.
+    pub image: Vec<u8>,
+    /// True where the image is machine code.
+    pub is_machine_code: bool,
+}
+
+shared_library! {
+    /// NVRTC of CUDA 11.2 or later.
+    Api {
+        version: "nvrtcVersion", unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status;
+        architecture_count: "nvrtcGetNumSupportedArchs",
+            unsafe extern "C" fn(*mut c_int) -> Status;
+        architectures: "nvrtcGetSupportedArchs", unsafe extern "C" fn(*mut c_int) -> Status;
+        create: "nvrtcCreateProgram", unsafe extern "C" fn(
+            *mut Program, *const c_char, *const c_char, c_int, *const *const c_char,
+            *const *const c_char) -> Status;
+        compile: "nvrtcCompileProgram",
+            unsafe extern "C" fn(Program, c_int, *const *const c_char) -> Status;
+        destroy: "nvrtcDestroyProgram", unsafe extern "C" fn(*mut Program) -> Status;
+        log_size: "nvrtcGetProgramLogSize", unsafe extern "C" fn(Program, *mut usize) -> Status;
+        log: "nvrtcGetProgramLog", unsafe extern "C" fn(Program, *mut c_char) -> Status;
+        ptx_size: "nvrtcGetPTXSize", unsafe extern "C" fn(Program, *mut usize) -> Status;
+        ptx: "nvrtcGetPTX", unsafe extern "C" fn(Program, *mut c_char) -> Status;
+        cubin_size: "nvrtcGetCUBINSize", unsafe extern "C" fn(Program, *mut usize) -> Status;
+        cubin: "nvrtcGetCUBIN", unsafe extern "C" fn(Program, *mut c_char) -> Status;
+    }
+}
+
+impl Nvrtc {
+    /// Looks where the loader does, then in the folders of `CUDA_PATH` and `CUDA_HOME`, then in
+    /// the toolkit's usual place; `None` where it is nowhere.
+    pub fn find() -> Option<Self> {
+        const NAMES: &[&str] = if cfg!(windows) {
+            &["nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"]
+        } else {
+            &["libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"]
+        };
+        let roots = ["CUDA_PATH", "CUDA_HOME"]
+            .into_iter()
+            .filter_map(std::env::var_os)
+            .map(PathBuf::from)
+            .chain(cfg!(unix).then(|| PathBuf::from("/usr/local/cuda")));
+        let folders =
+            roots.flat_map(|root| ["lib64", "lib", "bin"].map(|folder| root.join(folder)));
+        std::iter::once(PathBuf::new())
+            .chain(folders)
+            .flat_map(|folder| NAMES.iter().map(move |name| folder.join(name)))
+            .find_map(|path| Self::open(&path))
+    }
+
+    /// Opens the library at `path`; `None` where it is not an NVRTC of CUDA 11.2 or later.
+    pub fn open(path: &Path) -> Option<Self> {
+        let api = Api::open(path)?;
+        let (mut major, mut minor, mut count) = (0, 0, 0);
+        // SAFETY: each call writes one int.
+        let failed = unsafe {
+            (api.version)(&raw mut major, &raw mut minor) != 0
+                || (api.architecture_count)(&raw mut count) != 0
+        };
+        if failed {
+            return None;
+        }
+        let mut architectures = vec![0; usize::try_from(count).ok()?];
+        // SAFETY: the array holds the number of entries just asked for.
+        if unsafe { (api.architectures)(architectures.as_mut_ptr()) } != 0 {
+            return None;
+        }
+        architectures.sort_unstable();
+        Some(Self { version: (major, minor), architectures, api })
+    }
+
+    /// Version of CUDA it belongs to.
+    pub fn version(&self) -> (i32, i32) {
+        self.version
+    }
+
+    /// Compiles a kernel for a compute capability, as a [`Device`](crate::device::Device) would;
+    /// needs no card.
+    ///
+    /// # Errors
+    /// [`DeviceError::Compile`] with the compiler's log.
+    pub fn compile(
+        &self,
+        source: &KernelSource,
+        compute_capability: (u32, u32),
+    ) -> Result<CompiledKernel, DeviceError> {
+        let text = source.assemble(dialect::PRELUDE_CUDA);
+        self.compile_text(&text, compute_capability).map_err(|fault| {
+            let device = format!("NVRTC {}.{}", self.version.0, self.version.1);
+            match fault {
+                Fault::Compile(log) => {
+                    DeviceError::Compile { device, program: source.name.clone(), log }
+                }
+                other => {
+                    DeviceError::Runtime { device, call: "NVRTC", detail: format!("{other:?}") }
+                }
+            }
+        })
+    }
+
+    pub(crate) fn compile_text(
+        &self,
+        text: &str,
+        (major, minor): (u32, u32),
+    ) -> Result<CompiledKernel, Fault> {
+        let wanted = (10 * major + minor) as i32;
+        let is_machine_code = self.architectures.contains(&wanted);
+        let architecture = if is_machine_code {
+            format!("--gpu-architecture=sm_{wanted}")
+        } else {
+            // PTX of the newest capability below the card's: the driver translates it.
+            let below = self.architectures.iter().rfind(|&&known| known < wanted);
+            let Some(known) = below else {
+                let (compiler_major, compiler_minor) = self.version;
+                return Err(Fault::Compile(format!(
+                    "NVRTC {compiler_major}.{compiler_minor} does not know compute capability \
+                     {major}.{minor}"
+                )));
+            };
+            format!("--gpu-architecture=compute_{known}")
+        };
+        let options = [architecture.as_str(), "--fmad=false", "--std=c++17"];
+        let options = options.map(|option| CString::new(option).unwrap_or_default());
+        let option_pointers: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
+        let Ok(source) = CString::new(text) else {
+            return Err(Fault::Compile("the text holds a NUL".to_owned()));
+        };
+
+        let mut program = OpenProgram { api: &self.api, handle: ptr::null_mut() };
+        // SAFETY: the strings live until `program` is dropped; there are no headers.
+        let status = unsafe {
+            (self.api.create)(
+                &raw mut program.handle,
+                source.as_ptr(),
+                c"fimbria.cu".as_ptr(),
+                0,
+                ptr::null(),
+                ptr::null(),
+            )
+        };
+        check("nvrtcCreateProgram", status)?;
+        // SAFETY: the program was created; the pointers are to C strings.
+        let status = unsafe {
+            (self.api.compile)(
+                program.handle,
+                option_pointers.len() as c_int,
+                option_pointers.as_ptr(),
+            )
+        };
+        if status == COMPILATION_FAILED {
+            return Err(Fault::Compile(program.log()?));
+        }
+        check("nvrtcCompileProgram", status)?;
+        let image = if is_machine_code {
+            program.output("nvrtcGetCUBIN", self.api.cubin_size, self.api.cubin)?
+        } else {
+            program.output("nvrtcGetPTX", self.api.ptx_size, self.api.ptx)?
+        };
+        Ok(CompiledKernel { image, is_machine_code })
+    }
+}
+
+struct OpenProgram<'a> {
+    api: &'a Api,
+    handle: Program,
+}
+
+impl OpenProgram<'_> {
+    fn output(
+        &self,
+        call: &'static str,
+        size: unsafe extern "C" fn(Program, *mut usize) -> Status,
+        read: unsafe extern "C" fn(Program, *mut c_char) -> Status,
+    ) -> Result<Vec<u8>, Fault> {
+        let mut bytes = 0;
+        // SAFETY: the program is open; one size is written.
+        check(call, unsafe { size(self.handle, &raw mut bytes) })?;
+        let mut output = vec![0_u8; bytes];
+        // SAFETY: `output` holds the bytes just asked for.
+        check(call, unsafe { read(self.handle, output.as_mut_ptr().cast()) })?;
+        Ok(output)
+    }
+
+    fn log(&self) -> Result<String, Fault> {
+        let log = self.output("nvrtcGetProgramLog", self.api.log_size, self.api.log)?;
+        let text = CStr::from_bytes_until_nul(&log).unwrap_or_default();
+        Ok(text.to_string_lossy().trim().to_owned())
+    }
+}
+
+impl Drop for OpenProgram<'_> {
+    fn drop(&mut self) {
+        if !self.handle.is_null() {
+            // SAFETY: the program was created and is destroyed once.
+            unsafe { (self.api.destroy)(&raw mut self.handle) };
+        }
+    }
+}
+
+fn check(call: &'static str, status: Status) -> Result<(), Fault> {
+    match status {
+        0 => Ok(()),
+        1 => Err(Fault::OutOfMemory),
+        other => Err(Fault::Runtime { call, detail: format!("NVRTC status {other}") }),
+    }
+}

@@ -1,0 +1,200 @@
+//! GPUs, and processors behind OpenCL, as one kind of thing.
+//!
+//! [`list`] says what this machine has and what is missing to use more; a [`Selection`] chooses;
+//! [`Device::open`] opens. A device gives [`Buffer`]s, compiles [`KernelSource`]s written in the
+//! [dialect](crate::dialect) and runs their [`Kernel`]s in the order they were queued. Everything
+//! that can go wrong is a [`DeviceError`].
+//!
+//! ```no_run
+//! use fimbria_compute::device::{Device, DeviceOptions, KernelSource, Launch, list};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let info = &list().devices[0];
+//! let device = Device::open(info, &DeviceOptions::default())?;
+//! let source = KernelSource::new(
+//!     "double",
+//!     "KERNEL(double_all)(GLOBAL f32 *x, u32 n) {
+//!          u64 i = GLOBAL_ID();
+//!          if (i < n) x[i] *= FACTOR;
+//!      }",
+//! )
+//! .with("FACTOR", "2.0f");
+//! let kernel = device.kernel(&source, "double_all")?;
+//! let x = device.upload(&[1.0_f32, 2.0, 3.0])?;
+//! // SAFETY: the arguments are the kernel's, and it stays within `n` elements.
+//! unsafe { kernel.launch(Launch::items(3), &[(&x).into(), 3_u32.into()])? };
+//! assert_eq!(x.to_vec()?, [2.0, 4.0, 6.0]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod buffer;
+mod cuda;
+mod error;
+mod info;
+mod inventory;
+mod library;
+mod opencl;
+mod program;
+mod runtime;
+mod selection;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+pub use self::buffer::Buffer;
+pub use self::cuda::{CompiledKernel, Nvrtc};
+pub use self::error::DeviceError;
+use self::error::Fault;
+use self::info::DeviceHandle;
+pub use self::info::{DeviceInfo, DeviceKind, PciAddress, RuntimeKind};
+pub use self::inventory::{Inventory, Missing, list};
+use self::program::Program;
+pub use self::program::{Argument, Kernel, KernelSource, Launch};
+use self::runtime::Runtime;
+pub use self::selection::{Selection, SelectionError};
+
+/// How much of a device may be used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeviceOptions {
+    /// Share of the device's free memory, 0 to 1.
+    pub memory_fraction: f64,
+    /// A further cap in bytes.
+    pub memory_limit: Option<u64>,
+}
+
+impl Default for DeviceOptions {
+    /// 80 % of the free memory.
+    fn default() -> Self {
+        Self { memory_fraction: 0.8, memory_limit: None }
+    }
+}
+
+/// An open device. Clones are handles of the same one; it closes with the last of them and of the
+/// buffers and kernels made on it.
+#[derive(Clone)]
+pub struct Device {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    info: DeviceInfo,
+    /// Bytes that buffers may take in all.
+    budget: u64,
+    allocated: AtomicU64,
+    programs: Mutex<HashMap<String, Arc<Program>>>,
+    runtime: Arc<dyn Runtime>,
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Device({}, {})", self.info().name, self.info().runtime)
+    }
+}
+
+impl Device {
+    /// Opens a device.
+    ///
+    /// # Errors
+    /// Where the runtime refuses.
+    pub fn open(info: &DeviceInfo, options: &DeviceOptions) -> Result<Self, DeviceError> {
+        let opened: Result<Arc<dyn Runtime>, Fault> = match info.handle {
+            DeviceHandle::Cuda { ordinal } => {
+                let capability = info.compute_capability.unwrap_or_default();
+                cuda::Cuda::open(ordinal, capability).map(|cuda| Arc::new(cuda) as _)
+            }
+            DeviceHandle::OpenCl { device } => {
+                opencl::OpenCl::open(device).map(|opencl| Arc::new(opencl) as _)
+            }
+        };
+        let runtime = opened.map_err(|fault| describe(fault, &info.name, 0, 0))?;
+        let free = runtime.free_memory().unwrap_or(info.memory_bytes);
+        let share = (free as f64 * options.memory_fraction.clamp(0.0, 1.0)) as u64;
+        let budget = options.memory_limit.map_or(share, |limit| limit.min(share));
+        let shared = Shared {
+            info: info.clone(),
+            budget,
+            allocated: AtomicU64::new(0),
+            programs: Mutex::default(),
+            runtime,
+        };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// What is known of it.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.shared.info
+    }
+
+    /// Bytes that buffers made from now on may take in all.
+    pub fn available_bytes(&self) -> u64 {
+        self.shared.budget.saturating_sub(self.shared.allocated.load(Ordering::Relaxed))
+    }
+
+    /// How many items fit at once when each needs `bytes_per_item` in as many buffers: neither
+    /// the memory left nor the largest buffer is exceeded. 0 where not even one fits.
+    pub fn chunk_len(&self, bytes_per_item: &[usize]) -> usize {
+        let total: u64 = bytes_per_item.iter().map(|&bytes| bytes as u64).sum();
+        let largest = bytes_per_item.iter().copied().max().unwrap_or(0) as u64;
+        let by_memory = self.available_bytes() / total.max(1);
+        let by_buffer = self.info().largest_buffer_bytes / largest.max(1);
+        usize::try_from(by_memory.min(by_buffer)).unwrap_or(usize::MAX)
+    }
+
+    /// Compiles `source`, or finds it already compiled, and takes the kernel `name` from it.
+    ///
+    /// # Errors
+    /// [`DeviceError::Compile`] with the compiler's log; [`DeviceError::Runtime`] where the text
+    /// has no such kernel.
+    pub fn kernel(&self, source: &KernelSource, name: &str) -> Result<Kernel, DeviceError> {
+        Kernel::new(self, &self.program(source)?, name)
+    }
+
+    fn program(&self, source: &KernelSource) -> Result<Arc<Program>, DeviceError> {
+        let text = source.assemble(self.runtime().prelude());
+        // Held while compiling, so that two threads do not compile one text twice.
+        let mut programs =
+            self.shared.programs.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(program) = programs.get(&text) {
+            return Ok(Arc::clone(program));
+        }
+        let handle = self.runtime().compile(&source.name, &text).map_err(|fault| match fault {
+            Fault::Compile(log) => DeviceError::Compile {
+                device: self.info().name.clone(),
+                program: source.name.clone(),
+                log,
+            },
+            other => self.error(other),
+        })?;
+        let program = Arc::new(Program::new(Arc::clone(&self.shared.runtime), handle));
+        programs.insert(text, Arc::clone(&program));
+        Ok(program)
+    }
+
+    /// Waits until everything queued is done.
+    ///
+    /// # Errors
+    /// Where a kernel faulted or the device was lost.
+    pub fn synchronize(&self) -> Result<(), DeviceError> {
+        self.runtime().synchronize().map_err(|fault| self.error(fault))
+    }
+
+    fn runtime(&self) -> &dyn Runtime {
+        &*self.shared.runtime
+    }
+
+    /// Adds who refused to what was refused.
+    fn error(&self, fault: Fault) -> DeviceError {
+        describe(fault, &self.info().name, 0, self.available_bytes())
+    }
+}
+
+fn describe(fault: Fault, device: &str, requested: u64, available: u64) -> DeviceError {
+    let device = device.to_owned();
+    match fault {
+        Fault::OutOfMemory => DeviceError::OutOfMemory { device, requested, available },
+        Fault::Compile(log) => DeviceError::Compile { device, program: String::new(), log },
+        Fault::Lost(detail) => DeviceError::Lost { device, detail },
+        Fault::Runtime { call, detail } => DeviceError::Runtime { device, call, detail },
+    }
+}

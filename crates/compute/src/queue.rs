@@ -1,0 +1,218 @@
+//! One queue of work, several devices of any speed, and the CPU for what they cannot do.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard};
+
+use crate::device::{Device, DeviceError};
+use crate::{Interrupted, Progress};
+
+/// Refusals in a row after which a device gets no more work.
+const MAX_FAILURES: u32 = 3;
+
+/// Who did how many chunks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shares {
+    /// By each device, in the order they were given.
+    pub devices: Vec<usize>,
+    /// By the CPU.
+    pub cpu: usize,
+}
+
+/// Does every chunk once: each device takes the next chunk as soon as it has finished one, on a
+/// host thread of its own; a chunk that fails on a device goes to another, or to `on_cpu`, which
+/// runs on the calling thread.
+///
+/// A chunk carries its input and the place of its result, so that results do not depend on who
+/// did it beyond the precision in which `on_device` and `on_cpu` agree. A chunk that failed may
+/// have been written in part: whoever takes it next writes it whole. A device is given up once it
+/// is lost, or has refused three chunks in a row; both are told to `progress`. With no device
+/// left, or none given, the CPU does the rest in order.
+///
+/// # Errors
+/// The first error of `on_cpu`, or [`Interrupted`] once `progress` says so; chunks in hand are
+/// finished, no others are begun.
+pub fn run_chunks<C, E>(
+    devices: &[Device],
+    chunks: &mut [C],
+    on_device: impl Fn(&Device, &mut C) -> Result<(), DeviceError> + Sync,
+    mut on_cpu: impl FnMut(&mut C) -> Result<(), E>,
+    progress: &dyn Progress,
+) -> Result<Shares, E>
+where
+    C: Send,
+    E: From<Interrupted>,
+{
+    let queue = Queue::new(chunks, devices.len());
+    std::thread::scope(|scope| {
+        let served: Vec<_> = devices
+            .iter()
+            .enumerate()
+            .map(|(index, device)| {
+                let (queue, on_device) = (&queue, &on_device);
+                scope.spawn(move || serve(queue, index, device, on_device, progress))
+            })
+            .collect();
+
+        let mut cpu = 0;
+        let mut outcome = Ok(());
+        while let Some(chunk) = queue.next_for_cpu() {
+            outcome = progress.check().map_err(E::from).and_then(|()| on_cpu(chunk.data));
+            if outcome.is_err() {
+                queue.stop();
+                break;
+            }
+            cpu += 1;
+            queue.done();
+        }
+        let devices = served
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect();
+        outcome?;
+        // Devices stop taking chunks once the caller wants to stop; the CPU may not have noticed.
+        if queue.was_stopped() {
+            return Err(E::from(Interrupted));
+        }
+        Ok(Shares { devices, cpu })
+    })
+}
+
+/// One device's life: takes chunks until none is left that it may take. Returns how many it did.
+fn serve<C>(
+    queue: &Queue<'_, C>,
+    index: usize,
+    device: &Device,
+    on_device: &(impl Fn(&Device, &mut C) -> Result<(), DeviceError> + Sync),
+    progress: &dyn Progress,
+) -> usize {
+    let _leave = LeaveOnDrop { queue, index };
+    let mut done = 0;
+    let mut failures = 0;
+    while let Some(chunk) = queue.next_for_device(index) {
+        if progress.is_cancelled() {
+            queue.stop();
+            break;
+        }
+        match on_device(device, chunk.data) {
+            Ok(()) => {
+                done += 1;
+                failures = 0;
+                queue.done();
+            }
+            Err(error) => {
+                failures += 1;
+                let gives_up = error.is_lost() || failures == MAX_FAILURES;
+                let fate =
+                    if gives_up { "the device is given up" } else { "its work goes elsewhere" };
+                progress.warn(&format!("{error}; {fate}"));
+                queue.refused(chunk, index);
+                if gives_up {
+                    break;
+                }
+            }
+        }
+    }
+    done
+}
+
+/// A device that leaves, by choice or by panic, must not be waited for.
+struct LeaveOnDrop<'q, 'c, C> {
+    queue: &'q Queue<'c, C>,
+    index: usize,
+}
+
+impl<C> Drop for LeaveOnDrop<'_, '_, C> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.queue.stop();
+        }
+        self.queue.leave(self.index);
+    }
+}
+
+/// A chunk, and the devices that failed at it.
+struct Chunk<'c, C> {
+    data: &'c mut C,
+    refused_by: Vec<usize>,
+}
+
+struct State<'c, C> {
+    waiting: VecDeque<Chunk<'c, C>>,
+    /// Chunks in nobody's finished work yet: waiting or in hand.
+    unfinished: usize,
+    in_service: Vec<bool>,
+    stopped: bool,
+}
+
+struct Queue<'c, C> {
+    state: Mutex<State<'c, C>>,
+    changed: Condvar,
+}
+
+impl<'c, C> Queue<'c, C> {
+    fn new(chunks: &'c mut [C], devices: usize) -> Self {
+        let unfinished = chunks.len();
+        let waiting =
+            chunks.iter_mut().map(|data| Chunk { data, refused_by: Vec::new() }).collect();
+        let in_service = vec![true; devices];
+        let state = State { waiting, unfinished, in_service, stopped: false };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<'c, C>> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Waits for the first chunk that `wanted` accepts; `None` once there will be none.
+    fn next(&self, wanted: impl Fn(&State<'c, C>, &Chunk<'c, C>) -> bool) -> Option<Chunk<'c, C>> {
+        let mut state = self.lock();
+        loop {
+            if state.stopped || state.unfinished == 0 {
+                return None;
+            }
+            let found = state.waiting.iter().position(|chunk| wanted(&state, chunk));
+            if let Some(found) = found {
+                return state.waiting.remove(found);
+            }
+            state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+    }
+
+    fn next_for_device(&self, index: usize) -> Option<Chunk<'c, C>> {
+        self.next(|_, chunk| !chunk.refused_by.contains(&index))
+    }
+
+    /// The CPU takes what no device in service is left to try.
+    fn next_for_cpu(&self) -> Option<Chunk<'c, C>> {
+        self.next(|state, chunk| {
+            let mut devices = state.in_service.iter().enumerate();
+            devices.all(|(index, serving)| !serving || chunk.refused_by.contains(&index))
+        })
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State<'c, C>)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    fn done(&self) {
+        self.change(|state| state.unfinished -= 1);
+    }
+
+    fn refused(&self, mut chunk: Chunk<'c, C>, index: usize) {
+        chunk.refused_by.push(index);
+        self.change(|state| state.waiting.push_front(chunk));
+    }
+
+    fn leave(&self, index: usize) {
+        self.change(|state| state.in_service[index] = false);
+    }
+
+    fn stop(&self) {
+        self.change(|state| state.stopped = true);
+    }
+
+    fn was_stopped(&self) -> bool {
+        self.lock().stopped
+    }
+}
