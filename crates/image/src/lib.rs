@@ -9,17 +9,48 @@
 //! * a [`GradientTable`] holds b in s/mm² and unit directions in scanner RAS+ axes;
 //! * a [`SignalSource`] hands out the samples of chosen voxels, whatever type they are stored in.
 //!
+//! On disk there are NIfTI-1, NIfTI-2 and MRtrix images, compressed or not:
+//!
+//! * [`read_image`] and [`read_mask`] read whole ones, [`write_image`] writes them;
+//! * a [`StoredImage`] is a file whose samples stay as they are stored until they are asked for: a
+//!   [`SignalSource`] that may be larger than memory.
+//!
 //! Conversion from a file's own frame, order and units happens once, in the module of its format:
 //! one file per format. This crate knows nothing of models, devices or commands.
 
+mod blocks;
+mod datatype;
+mod decode;
+mod encode;
+mod error;
+mod gather;
 mod geometry;
 mod gradients;
+mod gzip;
+mod header;
 mod image;
+mod layout;
 mod mask;
+mod mif;
+mod nifti;
+mod pages;
+mod read;
 mod signals;
+mod storage;
+mod stored;
+mod write;
 
+pub use datatype::{ByteOrder, Datatype, Scaling, UnknownDatatype};
+pub use error::{HeaderError, ImageError, UnwritableError};
 pub use geometry::{Affine, Grid, GridMismatch};
 pub use gradients::GradientTable;
+pub use header::{Intent, Orientation};
 pub use image::Image;
 pub use mask::Mask;
+pub use mif::{BadMifLayout, MifLayout};
+pub use nifti::NiftiVersion;
+pub use read::{read_image, read_mask};
 pub use signals::SignalSource;
+pub use storage::OpenOptions;
+pub use stored::StoredImage;
+pub use write::{WriteOptions, write_image};

@@ -1,0 +1,216 @@
+//! An image as its file stores it.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::decode::{Decode, decoder};
+use crate::error::{HeaderError, ImageError};
+use crate::header::{DataFile, Header, Intent, Orientation};
+use crate::storage::{Bytes, OpenOptions, Source};
+use crate::{ByteOrder, Datatype, Grid, Scaling, mif, nifti};
+
+/// A NIfTI or MRtrix image whose samples stay in the type and order of the file.
+///
+/// Uncompressed files are mapped; .gz files are inflated in one shot, or, where they exceed
+/// [`OpenOptions::memory_limit`], streamed once into a scratch file. Samples become `f32` when they
+/// are asked for: some voxels at a time by [`SignalSource::gather`](crate::SignalSource::gather),
+/// all by [`to_image`](Self::to_image).
+pub struct StoredImage {
+    pub(crate) path: PathBuf,
+    pub(crate) header: Header,
+    pub(crate) decode: Decode,
+    bytes: Bytes,
+}
+
+impl StoredImage {
+    /// Opens .nii, .hdr/.img, .mif and .mih/.dat files, each with or without .gz (of a .mih, the
+    /// data are never compressed). What a file is, its first bytes say, not its name; either file
+    /// of a .hdr/.img pair may be named.
+    ///
+    /// # Errors
+    /// [`ImageError`] where the file cannot be read, understood or held, or is damaged. The
+    /// checksum of compressed files is compared.
+    pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, ImageError> {
+        Unloaded::open(path.as_ref())?.load(options)
+    }
+
+    /// Takes the bytes of a whole .nii or .mif file, compressed or not. `name` stands for the path
+    /// in messages.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); a header whose data lie in another file is refused.
+    pub fn from_bytes(
+        bytes: Vec<u8>,
+        name: &str,
+        options: &OpenOptions,
+    ) -> Result<Self, ImageError> {
+        let source = Source { path: name.into(), bytes: Bytes::Owned(bytes) };
+        let header = read_header(&source)?;
+        match header.data_file {
+            DataFile::Same => Unloaded { path: name.into(), header, source }.load(options),
+            DataFile::Partner => Err(ImageError::NoPartner {
+                path: name.into(),
+                wanted: Path::new(name).with_extension("img"),
+            }),
+            DataFile::Named(wanted) => Err(ImageError::NoPartner { path: name.into(), wanted }),
+        }
+    }
+
+    /// The file it came from.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The lattice of every volume.
+    pub fn grid(&self) -> &Grid {
+        &self.header.grid
+    }
+
+    /// Number of volumes: all dimensions after the third multiplied.
+    pub fn n_volumes(&self) -> usize {
+        self.header.volume_dims.iter().product()
+    }
+
+    /// The dimensions after the third, the faster first; empty for a single volume.
+    pub fn volume_dims(&self) -> &[usize] {
+        &self.header.volume_dims
+    }
+
+    /// The type of the samples in the file.
+    pub fn datatype(&self) -> Datatype {
+        self.header.datatype
+    }
+
+    /// The byte order of the samples in the file.
+    pub fn byte_order(&self) -> ByteOrder {
+        self.header.byte_order
+    }
+
+    /// How stored numbers become values.
+    pub fn scaling(&self) -> Scaling {
+        self.header.scaling
+    }
+
+    /// Which part of the header gave `ras_from_vox`.
+    pub fn orientation(&self) -> Orientation {
+        self.header.orientation
+    }
+
+    /// NIfTI's `descrip`, or the first comment of a .mif file.
+    pub fn description(&self) -> &str {
+        &self.header.notes.description
+    }
+
+    /// What the samples mean, where a NIfTI header says so.
+    pub fn intent(&self) -> &Intent {
+        &self.header.notes.intent
+    }
+
+    /// The free entries of a .mif header in order, one per line; none for NIfTI.
+    pub fn keyvals(&self) -> &[(String, String)] {
+        &self.header.notes.keyvals
+    }
+
+    /// The gradient table of a .mif header, one row `x, y, z, b` per volume: directions in scanner
+    /// RAS+ axes, b in s/mm². Rows are as the file has them, neither counted nor normalised.
+    pub fn dw_scheme(&self) -> Option<&[Vec<f64>]> {
+        self.header.notes.dw_scheme.as_deref()
+    }
+
+    /// The samples as the file stores them, in its order, type and byte order.
+    pub fn stored_bytes(&self) -> &[u8] {
+        let start = self.header.data_offset as usize;
+        &self.bytes[start..start + self.header.data_bytes as usize]
+    }
+}
+
+/// A checked header and the file that holds the samples, before any sample is touched.
+pub(crate) struct Unloaded {
+    pub(crate) path: PathBuf,
+    pub(crate) header: Header,
+    pub(crate) source: Source,
+}
+
+impl Unloaded {
+    pub(crate) fn open(given: &Path) -> Result<Self, ImageError> {
+        let path = match partner(given, "img", "hdr") {
+            Some(headers) => existing(given, headers)?,
+            None => given.to_owned(),
+        };
+        let source = Source::open(&path)?;
+        let header = read_header(&source)?;
+        let source = match &header.data_file {
+            DataFile::Same => source,
+            DataFile::Partner => {
+                let wanted = partner(&path, "hdr", "img").unwrap_or_else(|| {
+                    vec![path.with_extension("img")] // a pair's header by another name
+                });
+                Source::open(&existing(&path, wanted)?)?
+            }
+            DataFile::Named(name) => {
+                let wanted = path.parent().unwrap_or(Path::new("")).join(name);
+                Source::open(&existing(&path, vec![wanted])?)?
+            }
+        };
+        Ok(Self { path, header, source })
+    }
+
+    /// Bytes of the data file, after decompression, up to the end of the samples.
+    pub(crate) fn needed_bytes(&self) -> u64 {
+        self.header.data_offset.saturating_add(self.header.data_bytes)
+    }
+
+    pub(crate) fn load(self, options: &OpenOptions) -> Result<StoredImage, ImageError> {
+        let needed = self.needed_bytes();
+        let Self { path, header, source } = self;
+        let bytes = source.load(needed, options)?;
+        let decode = decoder(header.datatype, header.byte_order);
+        Ok(StoredImage { path, header, decode, bytes })
+    }
+}
+
+/// Longest .mif header that is looked through for its end.
+const LONGEST_MIF_HEADER: usize = 64 << 20;
+
+fn read_header(source: &Source) -> Result<Header, ImageError> {
+    let parsed = |result: Result<Header, HeaderError>| {
+        result.map_err(|e| ImageError::Header { path: source.path.clone(), source: e })
+    };
+    let mut limit = nifti::PREFIX_BYTES;
+    let mut start = source.prefix(limit)?;
+    if !mif::is_mif(&start) {
+        return parsed(nifti::parse(&start));
+    }
+    loop {
+        if let Some(end) = mif::find_end(&start) {
+            return parsed(mif::parse(&start[..end]));
+        }
+        if start.len() < limit || limit > LONGEST_MIF_HEADER {
+            return parsed(Err(HeaderError::NoEnd));
+        }
+        limit *= 8;
+        start = source.prefix(limit)?;
+    }
+}
+
+/// The names that the other file of a `.hdr`/`.img` pair may have, likeliest first; `None` where
+/// the path does not end in `.{from}` or `.{from}.gz`.
+fn partner(path: &Path, from: &str, to: &str) -> Option<Vec<PathBuf>> {
+    let compressed = path.extension() == Some(OsStr::new("gz"));
+    let stem = if compressed { path.with_extension("") } else { path.to_owned() };
+    if stem.extension() != Some(OsStr::new(from)) {
+        return None;
+    }
+    let plain = stem.with_extension(to);
+    let gzip = stem.with_extension(format!("{to}.gz"));
+    Some(if compressed { vec![gzip, plain] } else { vec![plain, gzip] })
+}
+
+/// The first of the names that exists.
+fn existing(beside: &Path, names: Vec<PathBuf>) -> Result<PathBuf, ImageError> {
+    let wanted = names[0].clone();
+    names
+        .into_iter()
+        .find(|name| name.exists())
+        .ok_or_else(|| ImageError::NoPartner { path: beside.to_owned(), wanted })
+}

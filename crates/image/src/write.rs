@@ -1,0 +1,226 @@
+//! Writing an image in any format.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::blocks::in_order;
+use crate::encode::encoder;
+use crate::error::{ImageError, UnwritableError};
+use crate::gzip::{BLOCK_BYTES, write_member};
+use crate::header::{Intent, is_usable};
+use crate::layout::{Axis, Layout};
+use crate::mif::MifLayout;
+use crate::nifti::NiftiVersion;
+use crate::{ByteOrder, Datatype, Image, mif, nifti};
+
+/// How to write an image.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WriteOptions {
+    /// Type of the samples. Integers are rounded to nearest and saturate; NaN becomes 0.
+    pub datatype: Datatype,
+    /// Byte order of header and samples.
+    pub byte_order: ByteOrder,
+    /// Compression of .gz files, 0 (none) to 9.
+    pub gzip_level: u32,
+    /// Which NIfTI header.
+    pub nifti_version: NiftiVersion,
+    /// NIfTI's intent. Codes 1003 to 1007 put the volumes along dimension 5, as the standard asks.
+    pub intent: Intent,
+    /// NIfTI's `descrip` (79 bytes at most are kept); comments of a .mif file, one per line.
+    pub description: String,
+    /// Order of the samples in a .mif file.
+    pub mif_layout: MifLayout,
+    /// Gradient table of a .mif file: rows `x, y, z, b` in scanner axes and s/mm².
+    pub dw_scheme: Option<Vec<Vec<f64>>>,
+    /// Further entries of a .mif header; a value of several lines becomes several entries.
+    pub keyvals: Vec<(String, String)>,
+}
+
+impl WriteOptions {
+    /// The compression level used unless the caller says otherwise.
+    pub const DEFAULT_GZIP_LEVEL: u32 = 4;
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            datatype: Datatype::Float32,
+            byte_order: ByteOrder::NATIVE,
+            gzip_level: Self::DEFAULT_GZIP_LEVEL,
+            nifti_version: NiftiVersion::Auto,
+            intent: Intent::default(),
+            description: String::new(),
+            mif_layout: MifLayout::default(),
+            dw_scheme: None,
+            keyvals: Vec::new(),
+        }
+    }
+}
+
+/// Writes an image in the format that the name of the file asks for: .nii, .hdr or .img (the
+/// other file of the pair goes beside it), .mif, each also with .gz.
+///
+/// An existing file is replaced; a failed write leaves a partial one (callers that must not show
+/// such a thing write to a temporary name first). Memory beyond the image is a few megabytes per
+/// thread of the current rayon pool, and the bytes do not depend on how many there are.
+///
+/// # Errors
+/// [`ImageError::Extension`] for other names, [`ImageError::Unwritable`] where the format cannot
+/// hold the image (checked before a file is touched), [`ImageError::Io`] where the disk refuses.
+pub fn write_image(
+    path: impl AsRef<Path>,
+    image: &Image,
+    options: &WriteOptions,
+) -> Result<(), ImageError> {
+    let path = path.as_ref();
+    let target = Target::of(path).ok_or_else(|| ImageError::Extension { path: path.to_owned() })?;
+    let unwritable = |source| ImageError::Unwritable { path: path.to_owned(), source };
+    check(image, options).map_err(unwritable)?;
+    let dims: Vec<_> = image.grid.dims.into_iter().chain([image.n_volumes]).collect();
+    match target.format {
+        Format::Mif => {
+            let (header, layout) =
+                mif::encode_header(&image.grid, image.n_volumes, options).map_err(unwritable)?;
+            let samples = Samples::new(image, &layout, options);
+            target.write(path, &header, Some(&samples), options)
+        }
+        Format::Nifti => {
+            let header = nifti::encode_header(&image.grid, image.n_volumes, true, options)
+                .map_err(unwritable)?;
+            let samples = Samples::new(image, &Layout::contiguous(&dims), options);
+            target.write(path, &header, Some(&samples), options)
+        }
+        Format::NiftiPair { ref header_path, ref data_path } => {
+            let header = nifti::encode_header(&image.grid, image.n_volumes, false, options)
+                .map_err(unwritable)?;
+            let samples = Samples::new(image, &Layout::contiguous(&dims), options);
+            target.write(header_path, &header, None, options)?;
+            target.write(data_path, &[], Some(&samples), options)
+        }
+    }
+}
+
+fn check(image: &Image, options: &WriteOptions) -> Result<(), UnwritableError> {
+    let (dims, n_volumes, samples) = (image.grid.dims, image.n_volumes, image.data.len());
+    if samples == 0 || image.grid.len() * n_volumes != samples {
+        return Err(UnwritableError::Shape { dims, n_volumes, samples });
+    }
+    if !is_usable(&image.grid.ras_from_vox) {
+        return Err(UnwritableError::Orientation { rows: Box::new(image.grid.ras_from_vox.0) });
+    }
+    if options.gzip_level > 9 {
+        return Err(UnwritableError::GzipLevel(options.gzip_level));
+    }
+    Ok(())
+}
+
+enum Format {
+    Mif,
+    Nifti,
+    NiftiPair { header_path: PathBuf, data_path: PathBuf },
+}
+
+/// What the name of a file asks for.
+struct Target {
+    format: Format,
+    gzip: bool,
+}
+
+impl Target {
+    fn of(path: &Path) -> Option<Self> {
+        let gzip = path.extension() == Some(OsStr::new("gz"));
+        let stem = if gzip { path.with_extension("") } else { path.to_owned() };
+        let format = match stem.extension()?.to_str()? {
+            "nii" => Format::Nifti,
+            "mif" => Format::Mif,
+            "hdr" | "img" => {
+                let suffix = if gzip { ".gz" } else { "" };
+                let named = |ending| stem.with_extension(format!("{ending}{suffix}"));
+                Format::NiftiPair { header_path: named("hdr"), data_path: named("img") }
+            }
+            _ => return None,
+        };
+        Some(Self { format, gzip })
+    }
+
+    fn write(
+        &self,
+        path: &Path,
+        header: &[u8],
+        samples: Option<&Samples<'_>>,
+        options: &WriteOptions,
+    ) -> Result<(), ImageError> {
+        let write = || {
+            let mut file = File::create(path)?;
+            let n_bytes = samples.map_or(0, |s| s.n_bytes);
+            let encode = |from, to| samples.map_or_else(Vec::new, |s| s.encode(from, to));
+            if self.gzip {
+                write_member(&mut file, options.gzip_level, header, n_bytes, encode)?;
+            } else {
+                file.write_all(header)?;
+                let block =
+                    |i: usize| encode(i * BLOCK_BYTES, ((i + 1) * BLOCK_BYTES).min(n_bytes));
+                in_order(n_bytes.div_ceil(BLOCK_BYTES), block, |b| file.write_all(&b))?;
+            }
+            Ok(())
+        };
+        write().map_err(|source: io::Error| ImageError::Io {
+            action: "write",
+            path: path.to_owned(),
+            source,
+        })
+    }
+}
+
+/// The samples of an image as the bytes of a file.
+struct Samples<'a> {
+    data: &'a [f32],
+    /// Of the image, its axes listed in the order in which the file runs through them.
+    image: Layout,
+    datatype: Datatype,
+    byte_order: ByteOrder,
+    n_bytes: usize,
+}
+
+impl<'a> Samples<'a> {
+    /// `file` says for every axis of the image how the file steps along it.
+    fn new(image: &'a Image, file: &Layout, options: &WriteOptions) -> Self {
+        let mut stride = 1;
+        let mut first = 0;
+        let mut axes = Vec::new();
+        for axis in &file.axes {
+            let backwards = axis.stride < 0;
+            let step = if backwards { -stride } else { stride };
+            axes.push((axis.stride.abs(), Axis { len: axis.len, stride: step }));
+            if backwards {
+                first += (axis.len - 1) * stride as usize;
+            }
+            stride *= axis.len as isize;
+        }
+        axes.sort_by_key(|(file_stride, axis)| (*file_stride, axis.len));
+        let axes = axes.into_iter().map(|(_, axis)| axis).collect();
+        let n_bytes = (image.data.len() * options.datatype.bits()).div_ceil(8);
+        Self {
+            data: &image.data,
+            image: Layout { axes, first }.simplified(),
+            datatype: options.datatype,
+            byte_order: options.byte_order,
+            n_bytes,
+        }
+    }
+
+    /// Bytes `from .. to`; both hold whole samples, or are the end.
+    fn encode(&self, from: usize, to: usize) -> Vec<u8> {
+        let bits = self.datatype.bits();
+        let start = from * 8 / bits;
+        let end = (to * 8 / bits).min(self.data.len());
+        let mut bytes = vec![0; to - from];
+        let encode = encoder(self.datatype, self.byte_order);
+        self.image.for_each_run(start, end - start, |done, sample, step, count| {
+            encode(self.data, sample, step, count, &mut bytes, done);
+        });
+        bytes
+    }
+}
