@@ -3,6 +3,8 @@
 //! * [`Workers`]: a pool of threads and the [`SimdLevel`] they run at, passed to every function
 //!   that works in parallel; nothing is global.
 //! * [`Real`]: mathematics written once for one `f32` and for [`Lanes`] of a SIMD register.
+//! * [`math`]: elementary functions, the same bits on CPU and in kernels.
+//! * [`philox`]: random numbers keyed by what they are for.
 //! * [`Progress`]: how a long computation says how far it is and learns that it should stop.
 //! * [`operator`]: the traits solvers are generic over; [`comm`]: several processes as one.
 //!
@@ -18,7 +20,9 @@ pub mod comm;
 pub mod device;
 pub mod dialect;
 mod lanes;
+pub mod math;
 pub mod operator;
+pub mod philox;
 mod progress;
 pub mod queue;
 mod real;

@@ -102,6 +102,9 @@ pub trait Word:
     + BitAnd<Output = Self>
     + BitOr<Output = Self>
     + BitXor<Output = Self>
+    + BitAnd<u32, Output = Self>
+    + BitOr<u32, Output = Self>
+    + BitXor<u32, Output = Self>
     + Shl<u32, Output = Self>
     + Shr<u32, Output = Self>
 {
