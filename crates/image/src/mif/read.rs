@@ -38,7 +38,7 @@ pub(crate) fn parse(header: &[u8]) -> Result<Header, HeaderError> {
     let (datatype, byte_order) = datatype(entries.one("datatype")?)?;
     let layout = layout(&entries, &all_dims)?;
     let data_bytes =
-        datatype.bytes_for(layout.len()).ok_or_else(|| HeaderError::TooLarge { dims: all_dims })?;
+        datatype.bytes_for(layout.len()).ok_or(HeaderError::TooLarge { dims: all_dims })?;
     let (ras_from_vox, orientation) = ras_from_vox(&entries, dims.space)?;
     let (data_file, data_offset) = data_place(&entries, header.len())?;
 
