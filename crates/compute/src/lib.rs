@@ -6,8 +6,8 @@
 //! * [`math`]: elementary functions, the same bits on CPU and in kernels.
 //! * [`philox`]: random numbers keyed by what they are for.
 //! * [`Progress`]: how a long computation says how far it is and learns that it should stop.
-//! * [`operator`]: the traits solvers are generic over; [`comm`]: several processes as one.
-//!
+//! * [`operator`]: the traits solvers are generic over, over vectors in a [`HostSpace`] or on a
+//!   device; [`comm`]: several processes as one; [`FixedPoint`]: sums that do not depend on order.
 //! * [`device`]: GPUs over OpenCL and CUDA, running kernels written in one [`dialect`];
 //!   [`queue`]: several of them on one job; [`check`]: every kernel against its oracle.
 //! * [`Backend`]: the threads and devices a computation is given.
@@ -19,6 +19,8 @@ pub mod check;
 pub mod comm;
 pub mod device;
 pub mod dialect;
+mod fixed;
+mod host;
 mod lanes;
 pub mod math;
 pub mod operator;
@@ -31,6 +33,8 @@ mod workers;
 
 pub use backend::Backend;
 pub use check::checks;
+pub use fixed::{FixedPoint, FixedPointError};
+pub use host::{HostError, HostSpace};
 pub use lanes::{LaneMask, Lanes, Words};
 pub use progress::{Interrupted, Progress, Silent};
 pub use real::{Mask, Real, Word};
