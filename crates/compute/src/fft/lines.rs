@@ -1,0 +1,80 @@
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use rustfft::{Fft, FftNum, FftPlanner};
+
+use super::{Complex, FftError, check_length};
+use crate::Workers;
+
+/// Elements that one task transforms: enough to outweigh handing it over.
+const TASK: usize = 1 << 15;
+
+/// The transforms of many lines of one length, each line contiguous.
+#[derive(Clone)]
+pub struct Fft1<T: FftNum> {
+    pub(super) forward: Arc<dyn Fft<T>>,
+    pub(super) inverse: Arc<dyn Fft<T>>,
+}
+
+impl<T: FftNum> Fft1<T> {
+    /// A plan for lines of `length`.
+    ///
+    /// # Errors
+    /// Where `length` is zero or has factors other than 2, 3, 5 and 7.
+    pub fn new(length: usize) -> Result<Self, FftError> {
+        let length = check_length(length)?;
+        let mut planner = FftPlanner::new();
+        Ok(Self {
+            forward: planner.plan_fft_forward(length),
+            inverse: planner.plan_fft_inverse(length),
+        })
+    }
+
+    /// Number of elements of a line.
+    pub fn length(&self) -> usize {
+        self.forward.len()
+    }
+
+    /// Transforms every line of `data` in place.
+    ///
+    /// # Panics
+    /// Where `data` is not a whole number of lines.
+    pub fn forward(&self, workers: &Workers, data: &mut [Complex<T>]) {
+        self.lines(workers, data, &*self.forward, T::one());
+    }
+
+    /// Undoes [`forward`](Self::forward).
+    ///
+    /// # Panics
+    /// Where `data` is not a whole number of lines.
+    pub fn inverse(&self, workers: &Workers, data: &mut [Complex<T>]) {
+        self.lines(workers, data, &*self.inverse, reciprocal(self.length()));
+    }
+
+    fn lines(&self, workers: &Workers, data: &mut [Complex<T>], fft: &dyn Fft<T>, scale: T) {
+        assert!(data.len().is_multiple_of(fft.len()), "not a whole number of lines");
+        let lines = (TASK / fft.len()).max(1);
+        let tasks = data.par_chunks_mut(lines * fft.len());
+        workers.install(|| {
+            tasks.for_each_init(
+                || scratch(fft),
+                |scratch, task| {
+                    fft.process_with_scratch(task, scratch);
+                    if scale != T::one() {
+                        task.iter_mut().for_each(|x| *x = x.scale(scale));
+                    }
+                },
+            )
+        });
+    }
+}
+
+/// The working memory that `fft` needs in place.
+pub(super) fn scratch<T: FftNum>(fft: &dyn Fft<T>) -> Vec<Complex<T>> {
+    vec![Complex::new(T::zero(), T::zero()); fft.get_inplace_scratch_len()]
+}
+
+/// 1 / n.
+pub(super) fn reciprocal<T: FftNum>(n: usize) -> T {
+    T::from_f64(1.0 / n as f64).unwrap_or_else(T::zero)
+}
