@@ -36,15 +36,17 @@ pub fn steps_on(device: &Device, starts: &[u32]) -> Result<Vec<u32>, DeviceError
 }
 
 pub(super) fn check() -> Check {
-    Check::new("divergent work (Collatz steps)", |device, extent| {
-        let count = match extent {
-            Extent::Toy => 200,
-            Extent::Full => 200_000,
-        };
-        let starts: Vec<u32> = (1..=count).collect();
-        let oracle: Vec<u32> = starts.iter().map(|&start| steps(start)).collect();
-        Ok(Comparison::of_bits(&oracle, &steps_on(device, &starts)?))
-    })
+    Check::new("divergent work (Collatz steps)", || vec![source()], compare)
+}
+
+fn compare(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
+    let count = match extent {
+        Extent::Toy => 200,
+        Extent::Full => 200_000,
+    };
+    let starts: Vec<u32> = (1..=count).collect();
+    let oracle: Vec<u32> = starts.iter().map(|&start| steps(start)).collect();
+    Ok(Comparison::of_bits(&oracle, &steps_on(device, &starts)?))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ pub mod collatz;
 
 use std::time::Instant;
 
-use crate::device::{Device, DeviceError};
+use crate::device::{Device, DeviceError, KernelSource};
 
 /// How much a check does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +21,12 @@ pub enum Extent {
 pub struct Check {
     /// What is proven, in a few words.
     pub name: &'static str,
-    compare: fn(&Device, Extent) -> Result<Comparison, DeviceError>,
+    sources: fn() -> Vec<KernelSource>,
+    compare: Compare,
 }
+
+/// Runs kernels on a device and compares them with their oracle.
+type Compare = fn(&Device, Extent) -> Result<Comparison, DeviceError>;
 
 /// How far a device's results lie from the oracle's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,12 +49,19 @@ pub struct CheckReport {
 }
 
 impl Check {
-    /// A check that compares as `compare` does.
+    /// A check that compares as `compare` does, of kernels whose texts `sources` gives in typical
+    /// specialisations.
     pub fn new(
         name: &'static str,
+        sources: fn() -> Vec<KernelSource>,
         compare: fn(&Device, Extent) -> Result<Comparison, DeviceError>,
     ) -> Self {
-        Self { name, compare }
+        Self { name, sources, compare }
+    }
+
+    /// The texts it covers, for compilers that need no device.
+    pub fn sources(&self) -> Vec<KernelSource> {
+        (self.sources)()
     }
 
     /// Runs it.

@@ -3,9 +3,10 @@
 // A test that could not run says so; not every test file uses everything.
 #![allow(clippy::print_stderr, dead_code)]
 
+use std::path::Path;
 use std::process::Command;
 
-use fimbria_compute::device::{Device, DeviceOptions, Selection, list};
+use fimbria_compute::device::{Device, DeviceOptions, Nvrtc, Selection, list};
 
 pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");
@@ -41,4 +42,19 @@ pub(crate) fn in_child(variables: &[(&str, &str)]) -> bool {
         .expect("the test starts again");
     assert!(status.success(), "{test} failed in the child process");
     false
+}
+
+/// NVRTC, where the loader finds it or where Python has its wheel; `None`, said aloud, elsewhere.
+pub(crate) fn nvrtc() -> Option<Nvrtc> {
+    let wheel = || {
+        let script = "import nvidia.cuda_nvrtc as m; print(list(m.__path__)[0])";
+        let output = Command::new("python3").args(["-c", script]).output().ok()?;
+        let folder = String::from_utf8(output.stdout).ok()?;
+        Nvrtc::open(&Path::new(folder.trim()).join("lib/libnvrtc.so.12"))
+    };
+    let found = Nvrtc::find().or_else(wheel);
+    if found.is_none() {
+        skipped("NVRTC not found");
+    }
+    found
 }

@@ -103,6 +103,11 @@ impl Nvrtc {
         self.version
     }
 
+    /// The compute capabilities (major, minor) it writes machine code for, ascending.
+    pub fn compute_capabilities(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.architectures.iter().map(|&known| (known as u32 / 10, known as u32 % 10))
+    }
+
     /// Compiles a kernel for a compute capability, as a [`Device`](crate::device::Device) would;
     /// needs no card.
     ///
