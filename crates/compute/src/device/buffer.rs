@@ -97,6 +97,19 @@ impl<T: Pod> Buffer<T> {
         &self.device
     }
 
+    /// Makes sure that kernels of `device` can use it.
+    ///
+    /// # Errors
+    /// [`DeviceError::OtherDevice`], also for a second handle of one card: each has memory of its
+    /// own.
+    pub fn expect_on(&self, device: &Device) -> Result<(), DeviceError> {
+        if std::sync::Arc::ptr_eq(&self.device.shared, &device.shared) {
+            return Ok(());
+        }
+        let (expected, found) = (device.info().name.clone(), self.device.info().name.clone());
+        Err(DeviceError::OtherDevice { expected, found })
+    }
+
     /// Writes `host` to the elements from `start` on.
     ///
     /// # Errors
@@ -150,6 +163,7 @@ impl<T: Pod> Buffer<T> {
         from: &Self,
         range: Range<usize>,
     ) -> Result<(), DeviceError> {
+        from.expect_on(&self.device)?;
         let from_range = from.range(range.start, range.len())?;
         self.range(start, from_range.len())?;
         if from_range.is_empty() {

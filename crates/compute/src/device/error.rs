@@ -60,6 +60,15 @@ pub enum DeviceError {
         len: usize,
     },
 
+    /// A buffer of one device given to another.
+    #[error("{expected}: a buffer is on another device, {found}")]
+    OtherDevice {
+        /// Where it is needed.
+        expected: String,
+        /// Where it is.
+        found: String,
+    },
+
     /// Any other refusal of the runtime.
     #[error("{device}: {call}: {detail}")]
     Runtime {

@@ -37,6 +37,7 @@ mod opencl;
 mod program;
 mod runtime;
 mod selection;
+mod space;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,6 +54,7 @@ use self::program::Program;
 pub use self::program::{Argument, Kernel, KernelSource, Launch};
 use self::runtime::Runtime;
 pub use self::selection::{Selection, SelectionError};
+pub use self::space::DeviceSpace;
 
 /// How much of a device may be used.
 #[derive(Clone, Copy, Debug, PartialEq)]
