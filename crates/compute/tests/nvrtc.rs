@@ -12,7 +12,7 @@ fn every_kernel_compiles_to_machine_code_for_every_generation_since_volta() {
     let known: Vec<_> = nvrtc.compute_capabilities().collect();
     for capability in generations.into_iter().filter(|capability| known.contains(capability)) {
         for source in fimbria_compute::checks().iter().flat_map(|check| check.sources()) {
-            let compiled = nvrtc.compile(&source, capability).unwrap_or_else(|e| panic!("{e}"));
+            let compiled = nvrtc.compile(source, capability).unwrap_or_else(|e| panic!("{e}"));
             assert!(compiled.is_machine_code);
             assert!(compiled.image.starts_with(b"\x7fELF"), "{} is no cubin", source.name);
         }

@@ -36,7 +36,7 @@ pub fn steps_on(device: &Device, starts: &[u32]) -> Result<Vec<u32>, DeviceError
 }
 
 pub(super) fn check() -> Check {
-    Check::new("divergent work (Collatz steps)", || vec![source()], compare)
+    Check::new("divergent work (Collatz steps)", vec![source()], compare)
 }
 
 fn compare(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {

@@ -2,10 +2,14 @@
 //! `fimbria devices --check` runs to prove a machine or a card.
 
 pub mod collatz;
+mod mathematics;
+mod random;
+mod vectors;
 
 use std::time::Instant;
 
 use crate::device::{Device, DeviceError, KernelSource};
+use crate::philox::{Philox, normals};
 
 /// How much a check does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,16 +21,14 @@ pub enum Extent {
 }
 
 /// A kernel beside its oracle.
-#[derive(Clone, Copy, Debug)]
 pub struct Check {
-    /// What is proven, in a few words.
-    pub name: &'static str,
-    sources: fn() -> Vec<KernelSource>,
-    compare: Compare,
+    name: String,
+    sources: Vec<KernelSource>,
+    compare: Box<Compare>,
 }
 
 /// Runs kernels on a device and compares them with their oracle.
-type Compare = fn(&Device, Extent) -> Result<Comparison, DeviceError>;
+type Compare = dyn Fn(&Device, Extent) -> Result<Comparison, DeviceError> + Send + Sync;
 
 /// How far a device's results lie from the oracle's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,19 +51,24 @@ pub struct CheckReport {
 }
 
 impl Check {
-    /// A check that compares as `compare` does, of kernels whose texts `sources` gives in typical
+    /// A check that compares as `compare` does, of kernels with the texts `sources`, in typical
     /// specialisations.
     pub fn new(
-        name: &'static str,
-        sources: fn() -> Vec<KernelSource>,
-        compare: fn(&Device, Extent) -> Result<Comparison, DeviceError>,
+        name: impl Into<String>,
+        sources: Vec<KernelSource>,
+        compare: impl Fn(&Device, Extent) -> Result<Comparison, DeviceError> + Send + Sync + 'static,
     ) -> Self {
-        Self { name, sources, compare }
+        Self { name: name.into(), sources, compare: Box::new(compare) }
+    }
+
+    /// What is proven, in a few words.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// The texts it covers, for compilers that need no device.
-    pub fn sources(&self) -> Vec<KernelSource> {
-        (self.sources)()
+    pub fn sources(&self) -> &[KernelSource] {
+        &self.sources
     }
 
     /// Runs it.
@@ -105,5 +112,38 @@ impl Comparison {
 
 /// The checks of this crate's kernels.
 pub fn checks() -> Vec<Check> {
-    vec![collatz::check()]
+    let mut checks = vec![collatz::check(), random::check()];
+    checks.extend(mathematics::checks());
+    checks.extend(vectors::checks());
+    checks
+}
+
+/// `n` standard normal numbers, the same for the same seed.
+fn normal_numbers(seed: u64, n: usize) -> Vec<f32> {
+    let philox = Philox::new(seed);
+    (0..n.div_ceil(4) as u64).flat_map(|item| normals::<f32>(philox.at(item, 0))).take(n).collect()
+}
+
+fn bits(numbers: &[f32]) -> Vec<u32> {
+    numbers.iter().map(|x| x.to_bits()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nan_and_missing_results_fail() {
+        assert!(!Comparison::of_numbers(&[1.0, 2.0], &[f64::NAN, 2.0], 1.0, 1e9).passed());
+        assert!(!Comparison::of_numbers(&[1.0, 2.0], &[1.0], 1.0, 1e9).passed());
+        assert!(!Comparison::of_bits(&[1, 2], &[1]).passed());
+    }
+
+    #[test]
+    fn the_largest_difference_counts() {
+        let comparison = Comparison::of_numbers(&[1.0, 2.0, 3.0], &[1.0, 2.5, 3.1], 2.0, 0.25);
+        assert_eq!(comparison.max_error, 0.25);
+        assert!(comparison.passed());
+        assert!(!Comparison::of_bits(&[1, 2, 3], &[1, 0, 3]).passed());
+    }
 }

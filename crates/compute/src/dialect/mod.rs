@@ -2,8 +2,8 @@
 //! where they differ.
 //!
 //! A text is C99 without recursion, variable-length arrays, compound literals or function
-//! pointers; `void *` converts only by a cast, and the keywords of either language (`half`,
-//! `float4`, `new` …) are no names. On top of that, and of the constants of
+//! pointers; `void *` converts only by a cast, and the names of either language (`half`,
+//! `dot`, `new` …) are taken. On top of that, and of the constants of
 //! its [`KernelSource`](crate::device::KernelSource):
 //!
 //! | written | is |

@@ -71,6 +71,7 @@ impl Query<'_> {
         if !usable || !little_endian {
             return None;
         }
+        let extensions = self.text(cl::CL_DEVICE_EXTENSIONS)?;
         let is_processor = self.u64(cl::CL_DEVICE_TYPE)? & cl::CL_DEVICE_TYPE_CPU != 0;
         Some(DeviceInfo {
             name: self.text(cl::CL_DEVICE_NAME)?,
@@ -83,24 +84,27 @@ impl Query<'_> {
             compute_units: self.u32(cl::CL_DEVICE_MAX_COMPUTE_UNITS)?,
             max_group_size: u32::try_from(self.u64(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE)?).ok()?,
             local_memory_bytes: self.u64(cl::CL_DEVICE_LOCAL_MEM_SIZE)?,
-            has_f64: self.text(cl::CL_DEVICE_EXTENSIONS)?.contains("cl_khr_fp64"),
-            pci: self.pci(),
+            has_f64: extensions.contains("cl_khr_fp64"),
+            pci: self.pci(&extensions),
             compute_capability: None,
             handle: DeviceHandle::OpenCl { device: self.device as usize },
         })
     }
 
-    fn pci(&self) -> Option<PciAddress> {
-        if let Some(bytes) = self.bytes(cl::CL_DEVICE_PCI_BUS_INFO_KHR)
-            && let [domain, bus, device, _function] = bytes.as_chunks::<4>().0
-        {
+    fn pci(&self, extensions: &str) -> Option<PciAddress> {
+        if extensions.contains("cl_khr_pci_bus_info") {
+            let bytes = self.bytes(cl::CL_DEVICE_PCI_BUS_INFO_KHR)?;
+            let [domain, bus, device, _function] = bytes.as_chunks::<4>().0 else { return None };
             let [domain, bus, device] = [domain, bus, device].map(|word| u32::from_ne_bytes(*word));
             return Some(PciAddress { bus, device, domain: Some(domain) });
         }
-        // NVIDIA's older query: the slot's low three bits are the function.
-        let bus = self.u32(cl::CL_DEVICE_PCI_BUS_ID_NV)?;
-        let slot = self.u32(cl::CL_DEVICE_PCI_SLOT_ID_NV)?;
-        Some(PciAddress { bus, device: slot >> 3, domain: None })
+        if extensions.contains("cl_nv_device_attribute_query") {
+            let bus = self.u32(cl::CL_DEVICE_PCI_BUS_ID_NV)?;
+            // The slot's low three bits are the function.
+            let device = self.u32(cl::CL_DEVICE_PCI_SLOT_ID_NV)? >> 3;
+            return Some(PciAddress { bus, device, domain: None });
+        }
+        None
     }
 
     fn bytes(&self, what: cl::cl_device_info) -> Option<Vec<u8>> {

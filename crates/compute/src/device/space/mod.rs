@@ -27,29 +27,29 @@ pub struct DeviceSpace {
     partials: Mutex<Buffer<f32>>,
 }
 
-/// The kernels of a space.
-pub(crate) fn source() -> KernelSource {
-    KernelSource::new("vectors", include_str!("vectors.cl"))
-        .with("GROUP", GROUP)
-        .with("BLOCK", BLOCK)
-}
-
 impl DeviceSpace {
     /// The space of vectors of `len` elements on `device`.
     ///
     /// # Errors
     /// Where the device does not compile the kernels or has no memory for the partial sums.
     pub fn new(device: &Device, len: usize) -> Result<Self, DeviceError> {
-        let source = source();
+        let source = Self::kernel_source();
         Ok(Self {
             device: device.clone(),
             len,
             axpy: device.kernel(&source, "axpy")?,
             scale: device.kernel(&source, "scale")?,
             project: device.kernel(&source, "project_nonnegative")?,
-            dot: device.kernel(&source, "dot")?,
+            dot: device.kernel(&source, "inner_product")?,
             partials: Mutex::new(device.allocate(2 * len.div_ceil(BLOCK))?),
         })
+    }
+
+    /// The text of its kernels.
+    pub(crate) fn kernel_source() -> KernelSource {
+        KernelSource::new("vectors", include_str!("vectors.cl"))
+            .with("GROUP", GROUP)
+            .with("BLOCK", BLOCK)
     }
 
     /// The device the vectors are on.

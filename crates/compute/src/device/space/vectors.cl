@@ -33,8 +33,9 @@ DEVICE_FN Sum plus(Sum a, Sum b) {
     return sum;
 }
 
-GROUP_KERNEL(dot, GROUP)(u64 n, GLOBAL const f32 *RESTRICT x, GLOBAL const f32 *RESTRICT y,
-                         GLOBAL f32 *RESTRICT partial) {
+GROUP_KERNEL(inner_product, GROUP)(u64 n, GLOBAL const f32 *RESTRICT x,
+                                   GLOBAL const f32 *RESTRICT y,
+                                   GLOBAL f32 *RESTRICT partial) {
     LOCAL Sum scratch[GROUP];
     u32 me = (u32)LOCAL_ID();
     u64 start = GROUP_ID() * BLOCK;
