@@ -11,7 +11,7 @@ use crate::real::{Real, Word};
 
 /// The same functions for kernels, in the kernel dialect; needs
 /// [`math::KERNEL_TEXT`](crate::math::KERNEL_TEXT) before it.
-pub const KERNEL_TEXT: &str = include_str!("philox/kernel.c");
+pub const KERNEL_TEXT: &str = include_str!("philox/kernel.cl");
 
 const ROUNDS: u32 = 10;
 const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];

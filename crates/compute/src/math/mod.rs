@@ -36,7 +36,7 @@ pub use sincos::{sincos, sincos_turns};
 pub use twins::{Function, TWINS, Twin};
 
 /// The same functions for kernels, in the kernel dialect.
-pub const KERNEL_TEXT: &str = include_str!("kernel.c");
+pub const KERNEL_TEXT: &str = include_str!("kernel.cl");
 
 /// 1.5 · 2²³: added to a number below 2²² it rounds it to an integer (ties to even) and leaves
 /// that integer in the low bits.

@@ -1,0 +1,188 @@
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::Csr;
+use crate::host::Dot;
+use crate::operator::{LinearOperator, Operator, VectorSpace};
+use crate::{HostError, HostSpace, Lanes, Real, Workers};
+
+/// Rows and entries that one task works on.
+const TASK: usize = 1 << 15;
+
+/// Partial sums of a row, the same number at every SIMD level, so that their bits are the same.
+const SUMS: usize = 16;
+
+/// The product with a sparse matrix by all threads and SIMD lanes, with the same bits for any
+/// number of threads and any fusing level.
+///
+/// The adjoint multiplies by a stored transpose, so that no two threads write the same element:
+/// twice the memory of the matrix.
+#[derive(Clone, Debug)]
+pub struct ThreadedCsr<'a> {
+    matrix: &'a Csr,
+    transposed: Csr,
+    matrix_tasks: Vec<Range<usize>>,
+    transposed_tasks: Vec<Range<usize>>,
+    domain: HostSpace<'a>,
+    range: HostSpace<'a>,
+}
+
+impl<'a> ThreadedCsr<'a> {
+    /// The product with `matrix` by `workers`.
+    pub fn new(matrix: &'a Csr, workers: &'a Workers) -> Self {
+        let transposed = matrix.transposed();
+        Self {
+            matrix,
+            matrix_tasks: tasks(matrix),
+            transposed_tasks: tasks(&transposed),
+            transposed,
+            domain: HostSpace::new(workers, matrix.columns()),
+            range: HostSpace::new(workers, matrix.rows()),
+        }
+    }
+}
+
+/// The rows of `matrix` in runs of about [`TASK`] rows and entries.
+fn tasks(matrix: &Csr) -> Vec<Range<usize>> {
+    let work_before = |row: usize| row + matrix.row_start()[row];
+    let mut tasks = Vec::new();
+    let mut first = 0;
+    for row in 1..=matrix.rows() {
+        if row == matrix.rows() || work_before(row) - work_before(first) >= TASK {
+            tasks.push(first..row);
+            first = row;
+        }
+    }
+    tasks
+}
+
+/// The parts of `y` that belong to each task's rows.
+fn split<'y>(y: &'y mut [f32], tasks: &[Range<usize>]) -> Vec<&'y mut [f32]> {
+    let mut rest = y;
+    let mut parts = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        let (part, after) = rest.split_at_mut(task.len());
+        parts.push(part);
+        rest = after;
+    }
+    parts
+}
+
+/// `y = matrix x`; then `task(rows, their part of y)` for each task, whose results come in order.
+fn multiply<R: Send>(
+    workers: &Workers,
+    matrix: &Csr,
+    tasks: &[Range<usize>],
+    x: &[f32],
+    y: &mut [f32],
+    task: impl Fn(&Range<usize>, &mut [f32]) -> R + Sync,
+) -> Vec<R> {
+    assert_eq!((x.len(), y.len()), (matrix.columns(), matrix.rows()), "vectors of other spaces");
+    let parts = split(y, tasks);
+    workers.install(|| {
+        let work = tasks.par_iter().zip(parts);
+        work.map(|(rows, y)| {
+            workers.simd().run(Multiply { matrix, first: rows.start, x, y });
+            task(rows, y)
+        })
+        .collect()
+    })
+}
+
+impl<'a> Operator for ThreadedCsr<'a> {
+    type Domain = HostSpace<'a>;
+    type Range = HostSpace<'a>;
+
+    fn domain(&self) -> &HostSpace<'a> {
+        &self.domain
+    }
+
+    fn range(&self) -> &HostSpace<'a> {
+        &self.range
+    }
+
+    fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
+        multiply(self.range.workers(), self.matrix, &self.matrix_tasks, x, y, |_, _| ());
+        Ok(())
+    }
+}
+
+impl LinearOperator for ThreadedCsr<'_> {
+    fn adjoint(&self, y: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
+        multiply(self.domain.workers(), &self.transposed, &self.transposed_tasks, y, x, |_, _| ());
+        Ok(())
+    }
+
+    /// The residual and its norm are made while each part of the product is still in the cache.
+    fn gradient(&self, x: &Vec<f32>, b: &Vec<f32>, g: &mut Vec<f32>) -> Result<f64, HostError> {
+        let workers = self.range.workers();
+        let mut residual = self.range.zeros()?;
+        let subtract = |rows: &Range<usize>, y: &mut [f32]| {
+            y.iter_mut().zip(&b[rows.clone()]).for_each(|(y, b)| *y -= b);
+            workers.simd().run(Dot { x: y, y })
+        };
+        let tasks = &self.matrix_tasks;
+        let squares = multiply(workers, self.matrix, tasks, x, &mut residual, subtract);
+        self.adjoint(&residual, g)?;
+        Ok(squares.iter().sum())
+    }
+}
+
+/// The rows from `first` on of a product, as many as `y` holds.
+struct Multiply<'a> {
+    matrix: &'a Csr,
+    first: usize,
+    x: &'a [f32],
+    y: &'a mut [f32],
+}
+
+impl WithSimd for Multiply<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        for (i, y) in self.y.iter_mut().enumerate() {
+            let (columns, values) = self.matrix.row(self.first + i);
+            *y = row_times(simd, columns, values, self.x);
+        }
+    }
+}
+
+/// Σ values[k] x[columns[k]], in [`SUMS`] partial sums.
+#[inline(always)]
+fn row_times<S: Simd>(simd: S, columns: &[u32], values: &[f32], x: &[f32]) -> f32 {
+    let mut sums = [Lanes::new(simd, 0.0); SUMS];
+    let (column_groups, columns) = columns.as_chunks::<SUMS>();
+    let (value_groups, values) = values.as_chunks::<SUMS>();
+    for (columns, values) in column_groups.iter().zip(value_groups) {
+        add_products(simd, &mut sums, values, &columns.map(|j| x[j as usize]));
+    }
+    if !columns.is_empty() {
+        let (mut last_values, mut last_x) = ([0.0; SUMS], [0.0; SUMS]);
+        for k in 0..columns.len() {
+            last_values[k] = values[k];
+            last_x[k] = x[columns[k] as usize];
+        }
+        add_products(simd, &mut sums, &last_values, &last_x);
+    }
+    let mut total = [0.0; SUMS];
+    for (lanes, sum) in total.chunks_exact_mut(Lanes::<S>::LANES).zip(sums) {
+        sum.store(lanes);
+    }
+    for half in [8, 4, 2, 1] {
+        for i in 0..half {
+            total[i] += total[i + half];
+        }
+    }
+    total[0]
+}
+
+/// `sums += a x`, lane by lane; the first registers of `sums` hold as many lanes as there are.
+#[inline(always)]
+fn add_products<S: Simd>(simd: S, sums: &mut [Lanes<S>; SUMS], a: &[f32; SUMS], x: &[f32; SUMS]) {
+    let n = Lanes::<S>::LANES;
+    for (sum, (a, x)) in sums.iter_mut().zip(a.chunks_exact(n).zip(x.chunks_exact(n))) {
+        *sum = Lanes::load(simd, a).mul_add(Lanes::load(simd, x), *sum);
+    }
+}
