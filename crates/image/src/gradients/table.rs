@@ -1,4 +1,4 @@
-//! The diffusion weighting of every volume.
+//! The table itself.
 
 /// b-values and gradient directions of a series, one entry per volume.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,0 +1,76 @@
+//! What a reader changed, in words for the user.
+
+use std::fmt;
+
+/// Something about a gradient table that was resolved in the only way it can have been meant.
+/// `Display` gives one sentence for the user.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Repair {
+    /// bvecs of three volumes are 3x3 either way round; this says which was taken.
+    ThreeByThreeBvecs {
+        /// True where every row was taken as a direction, false for every column (FSL's layout).
+        by_rows: bool,
+    },
+    /// Directions that were not numbers, in unweighted volumes.
+    NanDirections {
+        /// How many volumes.
+        volumes: usize,
+    },
+    /// Directions that were not of unit length and now are; b as read.
+    Normalised {
+        /// How many volumes.
+        volumes: usize,
+        /// Shortest length found.
+        shortest: f64,
+        /// Longest length found.
+        longest: f64,
+    },
+    /// b multiplied by the squared length of its direction, directions made unit.
+    BScaled {
+        /// How many volumes.
+        volumes: usize,
+        /// Smallest factor.
+        smallest: f64,
+        /// Largest factor.
+        largest: f64,
+    },
+    /// b-matrices replaced by the nearest matrix b g g'.
+    RankOne {
+        /// How many volumes.
+        volumes: usize,
+        /// Largest Frobenius norm of what was dropped, relative to b.
+        largest_residual: f64,
+    },
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ThreeByThreeBvecs { by_rows: true } => {
+                write!(f, "bvecs are 3x3: each row was taken as a direction (one per line)")
+            }
+            Self::ThreeByThreeBvecs { by_rows: false } => {
+                write!(f, "bvecs are 3x3: each column was taken as a direction (FSL's layout)")
+            }
+            Self::NanDirections { volumes } => {
+                write!(f, "{volumes} unweighted volumes had NaN directions: taken as none")
+            }
+            Self::Normalised { volumes, shortest, longest } => write!(
+                f,
+                "{volumes} directions were not of unit length ({shortest:.4} to {longest:.4}): \
+                 normalised, b unchanged"
+            ),
+            Self::BScaled { volumes, smallest, largest } => write!(
+                f,
+                "{volumes} directions were not of unit length: normalised, and b multiplied by \
+                 the squared length ({smallest:.4} to {largest:.4})"
+            ),
+            Self::RankOne { volumes, largest_residual } => write!(
+                f,
+                "{volumes} b-matrices were not of rank one: replaced by the nearest that is \
+                 (largest residual {:.2} % of b)",
+                100.0 * largest_residual
+            ),
+        }
+    }
+}

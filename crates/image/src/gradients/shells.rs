@@ -1,0 +1,59 @@
+//! Shells: volumes of about the same b. For display and for choosing volumes; fits use each
+//! volume's own b.
+
+use std::fmt;
+
+use super::GradientTable;
+
+/// Volumes whose b-values lie close together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shell {
+    /// Mean b in s/mm².
+    pub b_s_per_mm2: f64,
+    /// Smallest and largest b in s/mm².
+    pub range_s_per_mm2: [f64; 2],
+    /// Its volumes, ascending.
+    pub volumes: Vec<usize>,
+}
+
+impl fmt::Display for Shell {
+    /// "b=1000 (30 volumes)", with the range where it is wider than 1 s/mm².
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (n, [low, high]) = (self.volumes.len(), self.range_s_per_mm2);
+        let volumes = if n == 1 { "volume" } else { "volumes" };
+        write!(f, "b={:.0} ({n} {volumes}", self.b_s_per_mm2)?;
+        if high - low > 1.0 { write!(f, ", {low:.0} to {high:.0})") } else { write!(f, ")") }
+    }
+}
+
+impl GradientTable {
+    /// b-values further apart than this, in s/mm², belong to different shells.
+    pub const SHELL_GAP: f64 = 80.0;
+
+    /// The shells, ascending in b: first the unweighted volumes (b at or below the b0 threshold),
+    /// where there are any; then every run of sorted b-values without a gap above
+    /// [`SHELL_GAP`](Self::SHELL_GAP). Scanners spread one nominal b over some tens of s/mm², and
+    /// protocols place shells at least 100 apart.
+    pub fn shells(&self) -> Vec<Shell> {
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        // Stable, so that volumes of equal b stay ascending.
+        order.sort_by(|&i, &j| self.b_s_per_mm2[i].total_cmp(&self.b_s_per_mm2[j]));
+        order
+            .chunk_by(|&i, &j| {
+                self.is_b0(i) == self.is_b0(j)
+                    && (self.is_b0(j)
+                        || self.b_s_per_mm2[j] - self.b_s_per_mm2[i] <= Self::SHELL_GAP)
+            })
+            .map(|run| {
+                let b = |i: usize| self.b_s_per_mm2[run[i]];
+                let mut volumes = run.to_vec();
+                volumes.sort_unstable();
+                Shell {
+                    b_s_per_mm2: (0..run.len()).map(b).sum::<f64>() / run.len() as f64,
+                    range_s_per_mm2: [b(0), b(run.len() - 1)],
+                    volumes,
+                }
+            })
+            .collect()
+    }
+}
