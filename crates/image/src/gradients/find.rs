@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::{GradientError, GradientTable, GradientsRead, TableOptions};
-use crate::{Affine, BvecFrame};
+use crate::{Affine, BvecFrame, StoredImage};
 
 /// The largest file taken for a gradient table, in bytes: some hundred thousand volumes.
 const LARGEST_FILE: u64 = 64 << 20;
@@ -102,6 +102,26 @@ pub fn find_beside(dwi: &Path) -> Result<GradientFiles, GradientError> {
     }
     let looked_for = candidates.iter().flat_map(GradientFiles::paths).map(PathBuf::from).collect();
     Err(GradientError::NotFound { dwi: dwi.into(), looked_for })
+}
+
+/// The gradient table of a stored image: the `dw_scheme` of its header where it has one, else the
+/// files [beside](find_beside) it. The table must have one entry per volume.
+///
+/// # Errors
+/// [`GradientError`], naming the file.
+pub fn of_image(
+    stored: &StoredImage,
+    frame: BvecFrame,
+    options: &TableOptions,
+) -> Result<GradientsRead, GradientError> {
+    let options = TableOptions { n_volumes: Some(stored.n_volumes()), ..*options };
+    match stored.dw_scheme() {
+        Some(rows) => GradientTable::from_dw_scheme(rows, &options).map_err(|source| {
+            let files = stored.path().display().to_string();
+            GradientError::InFile { files, source: Box::new(source) }
+        }),
+        None => find_beside(stored.path())?.read(frame, &stored.grid().ras_from_vox, &options),
+    }
 }
 
 /// The text of a file of reasonable size. Bytes that are not UTF-8 become tokens that are not

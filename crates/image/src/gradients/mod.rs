@@ -26,7 +26,7 @@ mod text;
 pub use assemble::{BScaling, GradientsRead, TableOptions};
 pub use deviation::GradientDeviation;
 pub use error::GradientError;
-pub use find::{GradientFiles, find_beside};
+pub use find::{GradientFiles, find_beside, of_image};
 pub use fsl::FslGradients;
 pub use repair::Repair;
 pub use shells::Shell;
