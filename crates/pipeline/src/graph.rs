@@ -1,0 +1,312 @@
+//! Stages, what they hand on, and which of them still have to run.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use fimbria_compute::{Interrupted, Progress as _};
+use serde_json::{Value, json};
+
+use crate::hashing::hash_text;
+use crate::{
+    HashError, Hashing, Input, InputEntry, Logbook, OutputEntry, OutputError, OutputFolder,
+    RunRecord, Session, StageEntry,
+};
+
+/// Any error of a stage.
+pub type StageError = Box<dyn Error + Send + Sync>;
+
+/// Values that stages hand on in memory, one of each type.
+#[derive(Default)]
+pub struct Products(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+
+impl Products {
+    /// Hands on `product`, in place of an earlier one of its type.
+    pub fn put<T: Any + Send + Sync>(&mut self, product: T) {
+        self.0.insert(TypeId::of::<T>(), Box::new(product));
+    }
+
+    /// What an earlier stage handed on, if one did.
+    pub fn find<T: Any>(&self) -> Option<&T> {
+        self.0.get(&TypeId::of::<T>())?.downcast_ref()
+    }
+
+    /// What an earlier stage handed on.
+    ///
+    /// # Errors
+    /// [`MissingProduct`] where none did: the stage does not list that one in its needs.
+    pub fn get<T: Any>(&self) -> Result<&T, MissingProduct> {
+        self.find().ok_or(MissingProduct(std::any::type_name::<T>()))
+    }
+}
+
+/// A stage asked for something that no stage before it made.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("no earlier stage made a {0}")]
+pub struct MissingProduct(&'static str);
+
+/// One step from inputs to outputs. A new stage is one new file with an implementation of this
+/// and its place in a list of stages.
+pub trait Stage {
+    /// Its name, which is also that of its folder.
+    fn name(&self) -> &'static str;
+
+    /// Names of the stages whose products it takes.
+    fn needs(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The files it reads itself.
+    fn inputs(&self) -> Vec<Input> {
+        Vec::new()
+    }
+
+    /// Every parameter in effect.
+    fn parameters(&self) -> Value;
+
+    /// The files it writes; a stage with none works in memory only and is never resumed.
+    fn outputs(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Takes the products of earlier stages and adds its own.
+    ///
+    /// # Errors
+    /// Whatever makes the work impossible.
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError>;
+
+    /// Writes its outputs.
+    ///
+    /// # Errors
+    /// Where that fails.
+    fn write(&self, _products: &Products, _out: &mut OutputFolder) -> Result<(), StageError> {
+        Ok(())
+    }
+
+    /// Adds its products as an earlier run left them in `folder`.
+    ///
+    /// # Errors
+    /// Where they cannot be read.
+    fn restore(&self, _folder: &Path, _products: &mut Products) -> Result<(), StageError> {
+        Ok(())
+    }
+}
+
+/// What to do where outputs exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Existing {
+    /// Stop with a list of them.
+    #[default]
+    Refuse,
+    /// Compute everything again and overwrite them.
+    Overwrite,
+    /// Keep what an earlier run finished from the same inputs with the same parameters.
+    Resume,
+}
+
+/// Why a pipeline stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum PipelineError {
+    /// An input cannot be read.
+    #[error(transparent)]
+    Input(#[from] HashError),
+    /// An output cannot be written.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// A stage failed.
+    #[error("stage {name} failed")]
+    Stage {
+        /// Which.
+        name: &'static str,
+        /// Why.
+        source: StageError,
+    },
+    /// The caller asked to stop.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+}
+
+/// What [`run_stages`] hands back.
+pub struct Finished {
+    /// The products of every stage that ran or was restored.
+    pub products: Products,
+    /// The record as written to `run.json`.
+    pub record: RunRecord,
+}
+
+/// Runs `stages`, in the order given, into one folder each below `root`, and writes the record of
+/// all as `root/run.json` at the end.
+///
+/// A stage's fingerprint covers its inputs, its parameters, fimbria's version and the
+/// fingerprints of the stages it needs. With [`Existing::Resume`] a stage is skipped where its
+/// folder holds a complete run of the same fingerprint; its products are read back only if a stage
+/// that does run needs them.
+///
+/// # Errors
+/// [`PipelineError`]; stages finished before the error stay, and can be resumed from.
+pub fn run_stages(
+    task: &str,
+    stages: &[Box<dyn Stage>],
+    root: &Path,
+    existing: Existing,
+    session: Session<'_>,
+) -> Result<Finished, PipelineError> {
+    let log = Logbook::new(session);
+    if existing == Existing::Refuse {
+        refuse_existing(stages, root)?;
+    }
+    let out = OutputFolder::create(root, &[], existing != Existing::Refuse, session.unfinished)?;
+    let plan = Plan::new(stages, root, existing)?;
+    let mut products = Products::default();
+    let mut outputs = Vec::new();
+    for (index, stage) in stages.iter().enumerate() {
+        log.check()?;
+        let step = &plan.steps[index];
+        let failed = |source| PipelineError::Stage { name: stage.name(), source };
+        let record = match &step.earlier {
+            Some(record) => {
+                if step.is_needed {
+                    stage.restore(&step.folder, &mut products).map_err(failed)?;
+                }
+                log.adopt(record.stages.iter().map(|s| StageEntry { resumed: true, ..s.clone() }));
+                record.clone()
+            }
+            None if !step.is_needed => continue,
+            None => {
+                let record = run_one(&**stage, step, &mut products, session)?;
+                log.adopt(record.stages.clone());
+                record
+            }
+        };
+        outputs.extend(record.outputs.iter().map(|output| OutputEntry {
+            file: format!("{}/{}", stage.name(), output.file),
+            bytes: output.bytes,
+        }));
+    }
+    let parameters = stages.iter().map(|s| (s.name().to_owned(), s.parameters())).collect();
+    let mut record = log.record(task, plan.inputs(), Value::Object(parameters));
+    record.outputs = outputs;
+    Ok(Finished { products, record: out.commit(record)? })
+}
+
+/// Runs one stage into its folder, or in memory where it has no outputs.
+fn run_one(
+    stage: &dyn Stage,
+    step: &Step,
+    products: &mut Products,
+    session: Session<'_>,
+) -> Result<RunRecord, PipelineError> {
+    let name = stage.name();
+    let failed = |source| PipelineError::Stage { name, source };
+    let log = Logbook::new(session);
+    let planned = stage.outputs();
+    let mut out = if planned.is_empty() {
+        None
+    } else {
+        // What stood in the way was refused before the first stage, or is to be replaced.
+        Some(OutputFolder::create(&step.folder, &planned, true, session.unfinished)?)
+    };
+    log.stage(name, || {
+        stage.compute(products, &log)?;
+        log.check()?;
+        out.as_mut().map_or(Ok(()), |out| stage.write(products, out))
+    })
+    .map_err(failed)?;
+    let mut record = log.record(name, step.inputs.clone(), stage.parameters());
+    record.fingerprint = Some(step.fingerprint.clone());
+    match out {
+        Some(out) => Ok(out.commit(record)?),
+        None => Ok(record),
+    }
+}
+
+fn refuse_existing(stages: &[Box<dyn Stage>], root: &Path) -> Result<(), OutputError> {
+    let planned = stages.iter().flat_map(|stage| {
+        let outputs = stage.outputs();
+        let record = (!outputs.is_empty()).then(|| OutputFolder::RECORD.to_owned());
+        outputs.into_iter().chain(record).map(|file| format!("{}/{file}", stage.name()))
+    });
+    let names: Vec<_> = planned.filter(|name| root.join(name).exists()).collect();
+    if names.is_empty() {
+        Ok(())
+    } else {
+        Err(OutputError::Exists { folder: root.to_owned(), names })
+    }
+}
+
+/// What is to be done about every stage.
+struct Plan {
+    steps: Vec<Step>,
+}
+
+struct Step {
+    folder: PathBuf,
+    inputs: Vec<InputEntry>,
+    fingerprint: String,
+    /// The record of an earlier run that makes this one superfluous.
+    earlier: Option<RunRecord>,
+    /// True where its products are wanted: it runs, or is read back.
+    is_needed: bool,
+}
+
+impl Plan {
+    fn new(
+        stages: &[Box<dyn Stage>],
+        root: &Path,
+        existing: Existing,
+    ) -> Result<Self, PipelineError> {
+        let mut steps: Vec<Step> = Vec::with_capacity(stages.len());
+        for (i, stage) in stages.iter().enumerate() {
+            let inputs = Hashing::start(stage.inputs()).finish()?;
+            let hashes: Vec<_> = inputs.iter().map(|e| (&e.role, &e.xxh3_128)).collect();
+            let needed = stages[..i].iter().zip(&steps);
+            let needed = needed.filter(|(s, _)| stage.needs().contains(&s.name()));
+            let upstream: Vec<_> = needed.map(|(_, step)| &step.fingerprint).collect();
+            let fingerprint = hash_text(
+                &json!({
+                    "stage": stage.name(),
+                    "version": env!("CARGO_PKG_VERSION"),
+                    "inputs": hashes,
+                    "parameters": stage.parameters(),
+                    "upstream": upstream,
+                })
+                .to_string(),
+            );
+            let folder = root.join(stage.name());
+            let earlier = (existing == Existing::Resume && !stage.outputs().is_empty())
+                .then(|| earlier_run(&folder, &fingerprint))
+                .flatten();
+            steps.push(Step { folder, inputs, fingerprint, earlier, is_needed: false });
+        }
+        for i in (0..stages.len()).rev() {
+            let must_run = steps[i].earlier.is_none()
+                && (steps[i].is_needed || !stages[i].outputs().is_empty());
+            if must_run {
+                steps[i].is_needed = true;
+                for j in 0..i {
+                    steps[j].is_needed |= stages[i].needs().contains(&stages[j].name());
+                }
+            }
+        }
+        Ok(Self { steps })
+    }
+
+    /// The inputs of all stages, each file once.
+    fn inputs(&self) -> Vec<InputEntry> {
+        let mut inputs: Vec<InputEntry> = Vec::new();
+        for input in self.steps.iter().flat_map(|step| &step.inputs) {
+            if !inputs.contains(input) {
+                inputs.push(input.clone());
+            }
+        }
+        inputs
+    }
+}
+
+/// The record of a complete run with this fingerprint in `folder`, if there is one.
+fn earlier_run(folder: &Path, fingerprint: &str) -> Option<RunRecord> {
+    let record = RunRecord::read(&folder.join(OutputFolder::RECORD)).ok()?;
+    let same = record.fingerprint.as_deref() == Some(fingerprint);
+    (same && record.is_complete_in(folder)).then_some(record)
+}

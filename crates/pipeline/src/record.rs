@@ -1,0 +1,116 @@
+//! What was done, with what, to what: `run.json`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A file that was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputEntry {
+    /// What it was read as ("dwi", "mask", "bvec").
+    pub role: String,
+    /// Where it is, absolute.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// Its XXH3 hash of 128 bits, in hexadecimal.
+    pub xxh3_128: String,
+}
+
+/// A file that was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutputEntry {
+    /// Its name, relative to the folder of the record.
+    pub file: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// What one stage took and did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StageEntry {
+    /// Name of the stage ("load", "dti").
+    pub name: String,
+    /// Seconds of wall-clock time.
+    pub seconds: f64,
+    /// What it counted ("voxels", "not_converged").
+    pub counts: BTreeMap<String, u64>,
+    /// True where an earlier run had done it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resumed: bool,
+}
+
+/// Where the work ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Operating system and processor family ("linux x86_64").
+    pub system: String,
+    /// Worker threads.
+    pub threads: usize,
+    /// SIMD level of the CPU kernels.
+    pub simd: String,
+    /// Devices used, by name; empty for the CPU alone.
+    pub devices: Vec<String>,
+}
+
+/// The record of one run, written last as `run.json`: a folder without it is unfinished.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// "fimbria".
+    pub program: String,
+    /// Its version.
+    pub version: String,
+    /// The command line, word by word.
+    pub command_line: Vec<String>,
+    /// What was done: the command or stage.
+    pub task: String,
+    /// Files read.
+    pub inputs: Vec<InputEntry>,
+    /// Every parameter in effect, defaults included.
+    pub parameters: Value,
+    /// Identifies inputs, parameters and version together; equal fingerprints mean equal results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// Where it ran.
+    pub machine: Machine,
+    /// Time and counts per stage.
+    pub stages: Vec<StageEntry>,
+    /// What the user was warned of.
+    pub warnings: Vec<String>,
+    /// Files written.
+    pub outputs: Vec<OutputEntry>,
+    /// When the work began (UTC).
+    pub started: Timestamp,
+    /// When the record was written (UTC).
+    pub finished: Timestamp,
+}
+
+impl RunRecord {
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// Where there is none, or it is not one.
+    pub fn read(path: &Path) -> io::Result<Self> {
+        serde_json::from_slice(&fs::read(path)?).map_err(io::Error::from)
+    }
+
+    /// The record as the text of `run.json`.
+    pub fn to_json(&self) -> String {
+        // Strings, numbers and maps with string keys: nothing here can fail to serialize.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// The files this record lists and that are still beside it, complete by their size.
+    pub fn is_complete_in(&self, folder: &Path) -> bool {
+        self.outputs.iter().all(|output| {
+            fs::metadata(folder.join(&output.file)).is_ok_and(|m| m.len() == output.bytes)
+        })
+    }
+}

@@ -1,0 +1,129 @@
+//! What the caller of a pipeline brings along, and the log of what it did.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use fimbria_compute::{Progress, Workers};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::{InputEntry, Machine, RunRecord, StageEntry, Unfinished};
+
+/// A file that is read, with what it is read as ("dwi", "mask").
+pub type Input = (String, PathBuf);
+
+/// What every pipeline function gets from its caller; nothing is global.
+#[derive(Clone, Copy)]
+pub struct Session<'a> {
+    /// The threads that work.
+    pub workers: &'a Workers,
+    /// Whom to tell how far the work is, and who may stop it.
+    pub progress: &'a dyn Progress,
+    /// Where outputs register while they are unfinished.
+    pub unfinished: &'a Unfinished,
+    /// The command line, for the record.
+    pub command_line: &'a [String],
+}
+
+/// Collects what a run record says while the work goes on: warnings on their way to the caller's
+/// [`Progress`], and time and counts of each stage.
+pub struct Logbook<'a> {
+    session: Session<'a>,
+    started: Timestamp,
+    entries: Mutex<Entries>,
+}
+
+#[derive(Default)]
+struct Entries {
+    warnings: Vec<String>,
+    stages: Vec<StageEntry>,
+    counts: BTreeMap<String, u64>,
+}
+
+impl<'a> Logbook<'a> {
+    /// An empty log that begins now.
+    pub fn new(session: Session<'a>) -> Self {
+        Self { session, started: Timestamp::now(), entries: Mutex::default() }
+    }
+
+    /// What the caller brought along.
+    pub fn session(&self) -> &Session<'a> {
+        &self.session
+    }
+
+    /// Runs one stage and notes its time and the counts made meanwhile.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn stage<T, E>(&self, name: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let start = Instant::now();
+        let result = work()?;
+        let seconds = start.elapsed().as_secs_f64();
+        let mut entries = self.entries();
+        let counts = std::mem::take(&mut entries.counts);
+        entries.stages.push(StageEntry { name: name.to_owned(), seconds, counts, resumed: false });
+        Ok(result)
+    }
+
+    /// Notes stages that another log or an earlier run timed.
+    pub fn adopt(&self, stages: impl IntoIterator<Item = StageEntry>) {
+        self.entries().stages.extend(stages);
+    }
+
+    /// Notes how many of `what` the current stage met.
+    pub fn count(&self, what: &str, number: u64) {
+        self.entries().counts.insert(what.to_owned(), number);
+    }
+
+    /// The record of everything so far.
+    pub fn record(&self, task: &str, inputs: Vec<InputEntry>, parameters: Value) -> RunRecord {
+        let Session { workers, command_line, .. } = self.session;
+        let entries = self.entries();
+        RunRecord {
+            program: "fimbria".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command_line: command_line.to_vec(),
+            task: task.to_owned(),
+            inputs,
+            parameters,
+            fingerprint: None,
+            machine: Machine {
+                system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+                threads: workers.threads(),
+                simd: format!("{:?}", workers.simd()),
+                devices: Vec::new(),
+            },
+            stages: entries.stages.clone(),
+            warnings: entries.warnings.clone(),
+            outputs: Vec::new(),
+            started: self.started,
+            finished: Timestamp::now(),
+        }
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        // Every entry is pushed whole, so that the log is valid after a panic elsewhere.
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Progress for Logbook<'_> {
+    fn start(&self, what: &str, total: u64) {
+        self.session.progress.start(what, total);
+    }
+
+    fn advance(&self, items: u64) {
+        self.session.progress.advance(items);
+    }
+
+    fn warn(&self, message: &str) {
+        self.entries().warnings.push(message.to_owned());
+        self.session.progress.warn(message);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.session.progress.is_cancelled()
+    }
+}
