@@ -1,0 +1,165 @@
+//! The HTML of a page.
+
+use super::{Block, Page, Section, Table};
+use crate::{Figure, mark, svg::escape};
+
+const STYLE: &str = include_str!("page.css");
+
+pub(super) fn document(page: &Page) -> String {
+    let mut html = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n",
+        escape(&page.title)
+    );
+    html += &header(page);
+    html += "<main>\n";
+    for (number, section) in (1..).zip(&page.sections) {
+        html += &self::section(number, section);
+    }
+    html += "</main>\n";
+    if !page.footer.is_empty() {
+        html += &format!("<footer>{}</footer>\n", linked(&page.footer));
+    }
+    html += "</body>\n</html>\n";
+    html
+}
+
+fn header(page: &Page) -> String {
+    let mut html = format!(
+        "<header>\n<p class=\"brand\">{}<span>fimbria</span></p>\n<h1>{}</h1>\n",
+        mark::symbol(),
+        escape(&page.title)
+    );
+    if !page.subtitle.is_empty() {
+        html += &format!("<p class=\"subtitle\">{}</p>\n", linked(&page.subtitle));
+    }
+    html += &page.warnings.iter().map(|text| warning(text)).collect::<String>();
+    if !page.headline.is_empty() {
+        html += "<dl class=\"headline\">\n";
+        for [value, what] in &page.headline {
+            let (value, what) = (escape(value), escape(what));
+            html += &format!("<div><dt>{what}</dt><dd>{value}</dd></div>\n");
+        }
+        html += "</dl>\n";
+    }
+    html += &facts(&page.facts);
+    if page.sections.len() > 2 {
+        html += "<nav aria-label=\"Sections\">\n";
+        for (number, section) in (1..).zip(&page.sections) {
+            html += &format!("<a href=\"#section-{number}\">{}</a>\n", escape(&section.heading));
+        }
+        html += "</nav>\n";
+    }
+    html + "</header>\n"
+}
+
+fn section(number: usize, section: &Section) -> String {
+    let heading = escape(&section.heading);
+    let mut html = format!("<section id=\"section-{number}\">\n<h2>{heading}</h2>\n");
+    for block in &section.blocks {
+        html += &self::block(block);
+    }
+    html + "</section>\n"
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Text(text) => paragraphs(text),
+        Block::List(items) => {
+            let items = items.iter().map(|item| format!("<li>{}</li>\n", linked(item)));
+            format!("<ul>\n{}</ul>\n", items.collect::<String>())
+        }
+        Block::Warning(text) => warning(text),
+        Block::Facts(entries) => facts(entries),
+        Block::Figures(figures) => {
+            let class = if figures.len() > 1 { "figures" } else { "wide" };
+            let figures = figures.iter().map(|(figure, caption)| self::figure(figure, caption));
+            format!("<div class=\"{class}\">\n{}</div>\n", figures.collect::<String>())
+        }
+        Block::Table(table) => self::table(table),
+        Block::Record { summary, text } => format!(
+            "<details>\n<summary>{}</summary>\n<pre>{}</pre>\n</details>\n",
+            escape(summary),
+            escape(text)
+        ),
+    }
+}
+
+fn figure(figure: &Figure, caption: &str) -> String {
+    let caption = if caption.is_empty() {
+        String::new()
+    } else {
+        format!("<figcaption>{}</figcaption>\n", linked(caption))
+    };
+    format!("<figure>\n<div class=\"scroll\">{}</div>\n{caption}</figure>\n", figure.inline())
+}
+
+fn table(table: &Table) -> String {
+    let is_number = |cell: &String| {
+        let digits = cell.trim_start_matches(['-', '−', '+', '<', '>', '±', '≤', '≥', ' ']);
+        cell.is_empty() || cell == "–" || digits.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let numeric: Vec<bool> = (0..table.columns.len())
+        .map(|c| c > 0 && table.rows.iter().filter_map(|row| row.get(c)).all(is_number))
+        .collect();
+    let class = |c: usize| if numeric.get(c) == Some(&true) { " class=\"number\"" } else { "" };
+    let mut html = String::from("<div class=\"scroll\">\n<table>\n");
+    if !table.caption.is_empty() {
+        html += &format!("<caption>{}</caption>\n", linked(&table.caption));
+    }
+    html += "<thead><tr>";
+    for (c, column) in table.columns.iter().enumerate() {
+        html += &format!("<th scope=\"col\"{}>{}</th>", class(c), escape(column));
+    }
+    html += "</tr></thead>\n<tbody>\n";
+    for row in &table.rows {
+        html += "<tr>";
+        for (c, cell) in row.iter().enumerate() {
+            html += &if c == 0 {
+                format!("<th scope=\"row\">{}</th>", escape(cell))
+            } else {
+                format!("<td{}>{}</td>", class(c), escape(cell))
+            };
+        }
+        html += "</tr>\n";
+    }
+    html + "</tbody>\n</table>\n</div>\n"
+}
+
+fn facts(entries: &[[String; 2]]) -> String {
+    if entries.is_empty() {
+        return String::new();
+    }
+    let entry = |[key, value]: &[String; 2]| {
+        format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(key), linked(value))
+    };
+    format!("<dl class=\"facts\">\n{}</dl>\n", entries.iter().map(entry).collect::<String>())
+}
+
+fn warning(text: &str) -> String {
+    format!("<p class=\"warning\" role=\"note\"><strong>Note</strong> {}</p>\n", linked(text))
+}
+
+fn paragraphs(text: &str) -> String {
+    let lines = text.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty());
+    lines.map(|paragraph| format!("<p>{}</p>\n", linked(paragraph))).collect()
+}
+
+/// Escaped text whose web addresses are links.
+fn linked(text: &str) -> String {
+    text.split_inclusive(char::is_whitespace)
+        .map(|word| {
+            let body = word.trim_end();
+            let address = body.trim_end_matches(['.', ',', ';', ')']);
+            if address.len() > "https://".len() && address.starts_with("https://") {
+                let rest = &word[address.len()..];
+                let address = escape(address);
+                format!("<a href=\"{address}\">{address}</a>{}", escape(rest))
+            } else {
+                escape(word)
+            }
+        })
+        .collect()
+}
