@@ -7,7 +7,8 @@ pub(crate) struct Axis {
     pub(crate) stride: isize,
 }
 
-/// The axes of a strided array in logical order (x, y, z, then any volume axes), first fastest.
+/// The axes of a strided array in logical order (x, y, z, then up to two of volumes), first
+/// fastest.
 ///
 /// Sample (i0, i1, ...) is number `first + sum(i_k * stride_k)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,9 +63,12 @@ impl Layout {
     }
 
     /// What each volume adds to a voxel's sample number, in order of volumes.
-    pub(crate) fn volume_offsets(&self) -> impl Iterator<Item = isize> + '_ {
-        let axes = &self.axes[3..];
-        (0..axes.iter().map(|a| a.len).product()).map(|v| Self::offset(axes, v))
+    pub(crate) fn volume_offsets(&self) -> impl Iterator<Item = isize> + use<> {
+        let axis = |k| self.axes.get(k).copied().unwrap_or(Axis { len: 1, stride: 0 });
+        let (fast, slow) = (axis(3), axis(4));
+        (0..slow.len as isize).flat_map(move |s| {
+            (0..fast.len as isize).map(move |f| f * fast.stride + s * slow.stride)
+        })
     }
 
     /// The voxels that follow each other evenly: `len` of them from every multiple of `len`.

@@ -55,9 +55,13 @@ impl Source {
     pub(crate) fn open(path: &Path) -> Result<Self, ImageError> {
         let failed =
             |action| move |source| ImageError::Io { action, path: path.to_owned(), source };
+        let metadata = path.metadata().map_err(failed("open"))?;
+        if !metadata.is_file() {
+            // Neither folders nor pipes can be mapped, and opening a pipe would wait for ever.
+            return Err(failed("open")(io::Error::other("it is not a regular file")));
+        }
         let file = File::open(path).map_err(failed("open"))?;
-        let length = file.metadata().map_err(failed("open"))?.len();
-        let bytes = if length == 0 {
+        let bytes = if metadata.len() == 0 {
             Bytes::Owned(Vec::new()) // nothing to map
         } else {
             Bytes::Mapped(map(&file).map_err(failed("map"))?)
