@@ -79,7 +79,7 @@ fn read_all(compressed: &Path, plain: &Path, bytes: usize) -> Result<()> {
         let mut out = vec![0; bytes + 352];
         libdeflater::Decompressor::new().gzip_decompress(&gzip, &mut out).unwrap_or(0)
     };
-    let unit = best(|| inflate());
+    let unit = best(inflate);
     let report = |what: &str, seconds: f64| {
         let rate = bytes as f64 * 1e-6 / seconds;
         println!("{what:44} {seconds:8.2} {rate:8.0} {:8.2}", seconds / unit);

@@ -1,5 +1,7 @@
 //! Volumes of `f32` on a grid.
 
+use rayon::prelude::*;
+
 use crate::Grid;
 
 /// One or more `f32` volumes on one grid, x fastest, then y, z, volume.
@@ -28,6 +30,12 @@ impl Image {
         &self.data[volume * n..(volume + 1) * n]
     }
 
+    /// How many samples are NaN or infinite, on the threads of the current rayon pool.
+    pub fn count_non_finite(&self) -> usize {
+        let count = |part: &[f32]| part.iter().filter(|v| !v.is_finite()).count();
+        self.data.par_chunks(1 << 16).map(count).sum()
+    }
+
     /// The samples of one volume, to write to.
     ///
     /// # Panics
@@ -35,5 +43,21 @@ impl Image {
     pub fn volume_mut(&mut self, volume: usize) -> &mut [f32] {
         let n = self.grid.len();
         &mut self.data[volume * n..(volume + 1) * n]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Affine;
+
+    #[test]
+    fn nan_and_infinity_are_counted() {
+        let grid = Grid { dims: [100, 100, 10], ras_from_vox: Affine::IDENTITY };
+        let mut image = Image::zeros(grid, 1);
+        assert_eq!(image.count_non_finite(), 0);
+        image.data[3] = f32::NAN;
+        image.data[99_999] = f32::NEG_INFINITY;
+        assert_eq!(image.count_non_finite(), 2);
     }
 }

@@ -42,6 +42,24 @@ impl Layout {
         Self { axes, first }
     }
 
+    /// A contiguous array as a file of another order runs through it: logical axis 0 here is the
+    /// axis that varies fastest in the file. The other way to look at [`ordered`](Self::ordered).
+    pub(crate) fn walked(dims: &[usize], order: &[(usize, bool)]) -> Self {
+        let mut axes = Vec::new();
+        let mut first = 0;
+        for rank in 0..dims.len() {
+            for (k, _) in order.iter().enumerate().filter(|(_, o)| o.0 == rank) {
+                let stride = dims[..k].iter().product::<usize>();
+                let step = stride as isize;
+                axes.push(Axis { len: dims[k], stride: if order[k].1 { -step } else { step } });
+                if order[k].1 {
+                    first += (dims[k] - 1) * stride;
+                }
+            }
+        }
+        Self { axes, first }
+    }
+
     /// Number of samples.
     pub(crate) fn len(&self) -> usize {
         self.axes.iter().map(|a| a.len).product()
@@ -160,6 +178,18 @@ mod tests {
         assert_eq!(l.volumes_together(), Some(1));
         assert_eq!(l.voxel(1), 6);
         assert_eq!(l.voxel_run(), Axis { len: 60, stride: 6 });
+    }
+
+    #[test]
+    fn walking_an_array_and_placing_its_samples_are_inverse() {
+        let dims = [3, 4, 5, 2];
+        let order = [(2, true), (0, false), (3, true), (1, false)];
+        let places = Layout::ordered(&dims, &order);
+        let walk = Layout::walked(&dims, &order);
+        for index in 0..places.len() {
+            let at = |l: &Layout, i| l.first.wrapping_add_signed(Layout::offset(&l.axes, i));
+            assert_eq!(at(&walk, at(&places, index)), index);
+        }
     }
 
     #[test]

@@ -185,7 +185,10 @@ fn read_header(source: &Source) -> Result<Header, ImageError> {
         if let Some(end) = mif::find_end(&start) {
             return parsed(mif::parse(&start[..end]));
         }
-        if start.len() < limit || limit > LONGEST_MIF_HEADER {
+        if start.len() < limit {
+            return parsed(mif::parse(&start));
+        }
+        if limit > LONGEST_MIF_HEADER {
             return parsed(Err(HeaderError::NoEnd));
         }
         limit *= 8;

@@ -10,7 +10,7 @@ use crate::encode::encoder;
 use crate::error::{ImageError, UnwritableError};
 use crate::gzip::{BLOCK_BYTES, write_member};
 use crate::header::{Intent, is_usable};
-use crate::layout::{Axis, Layout};
+use crate::layout::Layout;
 use crate::mif::MifLayout;
 use crate::nifti::NiftiVersion;
 use crate::{ByteOrder, Datatype, Image, mif, nifti};
@@ -79,25 +79,22 @@ pub fn write_image(
     let target = Target::of(path).ok_or_else(|| ImageError::Extension { path: path.to_owned() })?;
     let unwritable = |source| ImageError::Unwritable { path: path.to_owned(), source };
     check(image, options).map_err(unwritable)?;
-    let dims: Vec<_> = image.grid.dims.into_iter().chain([image.n_volumes]).collect();
-    match target.format {
+    let nifti_header = |single| {
+        nifti::encode_header(&image.grid, image.n_volumes, single, options).map_err(unwritable)
+    };
+    match &target.format {
         Format::Mif => {
-            let (header, layout) =
-                mif::encode_header(&image.grid, image.n_volumes, options).map_err(unwritable)?;
-            let samples = Samples::new(image, &layout, options);
-            target.write(path, &header, Some(&samples), options)
+            let header = mif::encode_header(&image.grid, image.n_volumes, options);
+            let samples = Samples::new(image, options.mif_layout, options);
+            target.write(path, &header.map_err(unwritable)?, Some(&samples), options)
         }
         Format::Nifti => {
-            let header = nifti::encode_header(&image.grid, image.n_volumes, true, options)
-                .map_err(unwritable)?;
-            let samples = Samples::new(image, &Layout::contiguous(&dims), options);
-            target.write(path, &header, Some(&samples), options)
+            let samples = Samples::new(image, MifLayout::VOLUMES_LAST, options);
+            target.write(path, &nifti_header(true)?, Some(&samples), options)
         }
-        Format::NiftiPair { ref header_path, ref data_path } => {
-            let header = nifti::encode_header(&image.grid, image.n_volumes, false, options)
-                .map_err(unwritable)?;
-            let samples = Samples::new(image, &Layout::contiguous(&dims), options);
-            target.write(header_path, &header, None, options)?;
+        Format::NiftiPair { header_path, data_path } => {
+            let samples = Samples::new(image, MifLayout::VOLUMES_LAST, options);
+            target.write(header_path, &nifti_header(false)?, None, options)?;
             target.write(data_path, &[], Some(&samples), options)
         }
     }
@@ -178,37 +175,23 @@ impl Target {
 /// The samples of an image as the bytes of a file.
 struct Samples<'a> {
     data: &'a [f32],
-    /// Of the image, its axes listed in the order in which the file runs through them.
-    image: Layout,
+    /// The image as the file runs through it.
+    walk: Layout,
     datatype: Datatype,
     byte_order: ByteOrder,
     n_bytes: usize,
 }
 
 impl<'a> Samples<'a> {
-    /// `file` says for every axis of the image how the file steps along it.
-    fn new(image: &'a Image, file: &Layout, options: &WriteOptions) -> Self {
-        let mut stride = 1;
-        let mut first = 0;
-        let mut axes = Vec::new();
-        for axis in &file.axes {
-            let backwards = axis.stride < 0;
-            let step = if backwards { -stride } else { stride };
-            axes.push((axis.stride.abs(), Axis { len: axis.len, stride: step }));
-            if backwards {
-                first += (axis.len - 1) * stride as usize;
-            }
-            stride *= axis.len as isize;
-        }
-        axes.sort_by_key(|(file_stride, axis)| (*file_stride, axis.len));
-        let axes = axes.into_iter().map(|(_, axis)| axis).collect();
-        let n_bytes = (image.data.len() * options.datatype.bits()).div_ceil(8);
+    fn new(image: &'a Image, layout: MifLayout, options: &WriteOptions) -> Self {
+        let [nx, ny, nz] = image.grid.dims;
+        let dims = [nx, ny, nz, image.n_volumes];
         Self {
             data: &image.data,
-            image: Layout { axes, first }.simplified(),
+            walk: Layout::walked(&dims, &layout.order).simplified(),
             datatype: options.datatype,
             byte_order: options.byte_order,
-            n_bytes,
+            n_bytes: (image.data.len() * options.datatype.bits()).div_ceil(8),
         }
     }
 
@@ -219,7 +202,7 @@ impl<'a> Samples<'a> {
         let end = (to * 8 / bits).min(self.data.len());
         let mut bytes = vec![0; to - from];
         let encode = encoder(self.datatype, self.byte_order);
-        self.image.for_each_run(start, end - start, |done, sample, step, count| {
+        self.walk.for_each_run(start, end - start, |done, sample, step, count| {
             encode(self.data, sample, step, count, &mut bytes, done);
         });
         bytes

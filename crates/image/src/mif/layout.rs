@@ -8,7 +8,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MifLayout {
     /// (rank, runs backwards) of x, y, z and volume.
-    order: [(usize, bool); 4],
+    pub(crate) order: [(usize, bool); 4],
 }
 
 impl MifLayout {

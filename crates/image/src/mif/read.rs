@@ -21,11 +21,11 @@ pub(crate) fn find_end(bytes: &[u8]) -> Option<usize> {
         }
         from += length + 1;
     }
-    // The last line may lack its newline where the data lie in another file.
-    (bytes[from..].trim_ascii() == b"END").then_some(bytes.len())
+    None
 }
 
-/// Parses a header that [`is_mif`], up to [`find_end`].
+/// Parses a header that [`is_mif`], up to [`find_end`]; where there is no END, the whole file,
+/// whose data must then lie elsewhere (so MRtrix writes .mih files).
 ///
 /// # Errors
 /// Anything that would leave doubt where samples lie or what they are.
@@ -41,6 +41,9 @@ pub(crate) fn parse(header: &[u8]) -> Result<Header, HeaderError> {
         datatype.bytes_for(layout.len()).ok_or(HeaderError::TooLarge { dims: all_dims })?;
     let (ras_from_vox, orientation) = ras_from_vox(&entries, dims.space)?;
     let (data_file, data_offset) = data_place(&entries, header.len())?;
+    if data_file == DataFile::Same && find_end(header).is_none() {
+        return Err(HeaderError::NoEnd);
+    }
 
     let keyvals: Vec<_> = entries
         .0
@@ -326,7 +329,13 @@ mod tests {
     #[test]
     fn the_end_is_a_line_of_its_own() {
         assert_eq!(find_end(b"mrtrix image\ncomments: END\nEND\n\0\0"), Some(31));
-        assert_eq!(find_end(b"mrtrix image\ndim: 1\nEND"), Some(23));
-        assert_eq!(find_end(b"mrtrix image\ndim: 1\nEN"), None);
+        assert_eq!(find_end(b"mrtrix image\ndim: 1\nEND"), None);
+    }
+
+    #[test]
+    fn only_a_header_alone_may_lack_its_end() {
+        assert_eq!(with("END\n", "").unwrap_err(), HeaderError::NoEnd);
+        let alone = HEADER.replace("END\n", "").replace(". 400", "data.dat");
+        assert!(parse(alone.as_bytes()).is_ok());
     }
 }

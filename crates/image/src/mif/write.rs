@@ -5,26 +5,25 @@ use std::fmt::Write;
 use super::layout::format_order;
 use super::{FIRST_LINE, OWN_KEYS};
 use crate::error::UnwritableError;
-use crate::layout::Layout;
 use crate::write::WriteOptions;
 use crate::{ByteOrder, Datatype, Grid};
 
 /// Data begin at a multiple of this, so that a mapped file is aligned for any vector load.
 const ALIGNMENT: usize = 64;
 
-/// The bytes before the data, and where the samples of the image go.
+/// The bytes before the data.
 pub(crate) fn encode_header(
     grid: &Grid,
     n_volumes: usize,
     options: &WriteOptions,
-) -> Result<(Vec<u8>, Layout), UnwritableError> {
+) -> Result<Vec<u8>, UnwritableError> {
     let mut dims = grid.dims.to_vec();
     if n_volumes > 1 || options.dw_scheme.is_some() {
         dims.push(n_volumes);
     }
     let order = options.mif_layout.of_axes(dims.len());
     let text = text(grid, &dims, &order, options)?;
-    Ok((with_place_of_data(text), Layout::ordered(&dims, &order)))
+    Ok(with_place_of_data(text))
 }
 
 fn text(
