@@ -2,6 +2,7 @@
 //! `fimbria devices --check` runs to prove a machine or a card.
 
 pub mod collatz;
+mod fourier;
 mod mathematics;
 mod random;
 mod vectors;
@@ -112,7 +113,7 @@ impl Comparison {
 
 /// The checks of this crate's kernels.
 pub fn checks() -> Vec<Check> {
-    let mut checks = vec![collatz::check(), random::check()];
+    let mut checks = vec![collatz::check(), random::check(), fourier::check()];
     checks.extend(mathematics::checks());
     checks.extend(vectors::checks());
     checks

@@ -8,6 +8,8 @@ typedef long long i64;
 typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
+typedef float2 f32x2;
+#define F32X2(a, b) make_float2((f32)(a), (f32)(b))
 
 #define KERNEL(name) extern "C" __global__ void name
 #define GROUP_KERNEL(name, size) extern "C" __global__ void __launch_bounds__(size) name

@@ -22,6 +22,8 @@ typedef uint u32;
 typedef long i64;
 typedef ulong u64;
 typedef float f32;
+typedef float2 f32x2;
+#define F32X2(a, b) ((float2)((f32)(a), (f32)(b)))
 
 #define KERNEL(name) __kernel void name
 #define GROUP_KERNEL(name, size) \

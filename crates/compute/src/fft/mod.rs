@@ -1,4 +1,4 @@
-//! Fast Fourier transforms on the CPU: many of one length, and of volumes.
+//! Fast Fourier transforms: of many lines, and of volumes; [`DeviceFft`] does the same on devices.
 //!
 //! Forward is `X[k] = Σ x[j] exp(-2πi jk/n)`, inverse divides by the number of elements, so that
 //! it undoes forward; the adjoint of forward is the number of elements times inverse. Volumes are
@@ -9,11 +9,15 @@
 //! same way, so that results have the same bits for any number of threads; they may differ in the
 //! last bits between instruction sets (the transforms are those of rustfft).
 
+mod codelet;
 mod columns;
+mod device;
 mod lines;
 mod real;
 mod volume;
 
+pub(crate) use device::kernel_sources;
+pub use device::{DeviceFft, DeviceFftError};
 pub use lines::Fft1;
 pub use real::RealFft3;
 pub use rustfft::FftNum;
