@@ -82,6 +82,18 @@ pub(super) fn assemble(
     if let Some(volumes) = options.n_volumes.filter(|&n| n != b.len()) {
         return Err(GradientError::Volumes { entries: b.len(), volumes });
     }
+    check_b_values(&b)?;
+    let mut repairs = Vec::new();
+    let (unit_dirs, norms) = normalise(&b, &dirs_file, options, &mut repairs)?;
+    resolve_lengths(&mut b, &norms, lengths, options, &mut repairs)?;
+    check_b_values(&b)?;
+    let dirs_ras = unit_dirs.iter().map(|&g| turned(ras_from_file, g)).collect();
+    let table = GradientTable { b_s_per_mm2: b, dirs_ras, b0_threshold: options.b0_threshold };
+    Ok(GradientsRead { table, repairs })
+}
+
+/// Refuses what is no b-value, or is one in another unit.
+fn check_b_values(b: &[f64]) -> Result<(), GradientError> {
     for (volume, &b_s_per_mm2) in b.iter().enumerate() {
         if !b_s_per_mm2.is_finite() || b_s_per_mm2 < 0.0 {
             return Err(GradientError::BValue { volume, b_s_per_mm2 });
@@ -90,12 +102,7 @@ pub(super) fn assemble(
             return Err(GradientError::BUnit { volume, b_s_per_mm2 });
         }
     }
-    let mut repairs = Vec::new();
-    let (unit_dirs, norms) = normalise(&b, &dirs_file, options, &mut repairs)?;
-    resolve_lengths(&mut b, &norms, lengths, options, &mut repairs)?;
-    let dirs_ras = unit_dirs.iter().map(|&g| turned(ras_from_file, g)).collect();
-    let table = GradientTable { b_s_per_mm2: b, dirs_ras, b0_threshold: options.b0_threshold };
-    Ok(GradientsRead { table, repairs })
+    Ok(())
 }
 
 /// Unit directions (zero where there is none), and the lengths of those of weighted volumes

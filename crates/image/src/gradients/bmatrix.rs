@@ -33,11 +33,13 @@ impl GradientTable {
         let (mut b, mut dirs) = (Vec::new(), Vec::new());
         let (mut volumes, mut largest_residual) = (0, 0.0f64);
         for (volume, matrix) in matrices(&text::rows("b-matrices", text)?)?.iter().enumerate() {
+            if let Some(&b_s_per_mm2) = matrix.iter().flatten().find(|x| x.is_nan()) {
+                return Err(GradientError::BValue { volume, b_s_per_mm2 });
+            }
             let (values, vectors) = eigen(matrix);
             let residual = values[1].hypot(values[2]);
-            // Written so that NaN is refused too.
             let allowed = (LARGEST_RESIDUAL * values[0]).max(options.b0_threshold);
-            if residual.is_nan() || residual > allowed {
+            if residual > allowed {
                 let eigenvalues_s_per_mm2 = values;
                 return Err(GradientError::BMatrixRank { volume, eigenvalues_s_per_mm2 });
             }
