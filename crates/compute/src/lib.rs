@@ -13,6 +13,7 @@
 //! * [`device`]: GPUs over OpenCL and CUDA, running kernels written in one [`dialect`];
 //!   [`queue`]: several of them on one job; [`check`]: every kernel against its oracle.
 //! * [`Backend`]: the threads and devices a computation is given.
+//! * [`measure`]: what this processor attains.
 //!
 //! This crate knows nothing of images or diffusion.
 
@@ -26,6 +27,7 @@ mod fixed;
 mod host;
 mod lanes;
 pub mod math;
+pub mod measure;
 pub mod operator;
 pub mod philox;
 mod progress;

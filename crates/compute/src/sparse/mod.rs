@@ -1,7 +1,7 @@
 //! Sparse matrices, and their products with vectors as operators.
 //!
 //! [`Csr`] is the matrix. [`ScalarCsr`] multiplies by it as the definition reads and is what the
-//! others are tested against; [`ThreadedCsr`] uses all threads and SIMD lanes.
+//! others are tested against; [`ThreadedCsr`] uses all threads.
 
 mod scalar;
 mod threaded;

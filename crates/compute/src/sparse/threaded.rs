@@ -5,17 +5,18 @@ use rayon::prelude::*;
 
 use super::Csr;
 use crate::host::Dot;
+use crate::lanes::mul_add_one;
 use crate::operator::{LinearOperator, Operator, VectorSpace};
-use crate::{HostError, HostSpace, Lanes, Real, Workers};
+use crate::{HostError, HostSpace, Workers};
 
 /// Rows and entries that one task works on.
 const TASK: usize = 1 << 15;
 
 /// Partial sums of a row, the same number at every SIMD level, so that their bits are the same.
-const SUMS: usize = 16;
+const SUMS: usize = 8;
 
-/// The product with a sparse matrix by all threads and SIMD lanes, with the same bits for any
-/// number of threads and any fusing level.
+/// The product with a sparse matrix by all threads, with the same bits for any number of threads
+/// and any fusing level.
 ///
 /// The adjoint multiplies by a stored transpose, so that no two threads write the same element:
 /// twice the memory of the matrix.
@@ -141,48 +142,31 @@ struct Multiply<'a> {
 impl WithSimd for Multiply<'_> {
     type Output = ();
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
+    fn with_simd<S: Simd>(self, _simd: S) {
         for (i, y) in self.y.iter_mut().enumerate() {
             let (columns, values) = self.matrix.row(self.first + i);
-            *y = row_times(simd, columns, values, self.x);
+            *y = row_times::<S>(columns, values, self.x);
         }
     }
 }
 
 /// Σ values[k] x[columns[k]], in [`SUMS`] partial sums.
+///
+/// The elements of `x` lie anywhere, so that each is loaded alone and a vector of them would have
+/// to be put together: scalar multiply-adds that do not wait for each other are as fast as loads.
 #[inline(always)]
-fn row_times<S: Simd>(simd: S, columns: &[u32], values: &[f32], x: &[f32]) -> f32 {
-    let mut sums = [Lanes::new(simd, 0.0); SUMS];
+fn row_times<S: Simd>(columns: &[u32], values: &[f32], x: &[f32]) -> f32 {
+    let mut sums = [0.0; SUMS];
     let (column_groups, columns) = columns.as_chunks::<SUMS>();
     let (value_groups, values) = values.as_chunks::<SUMS>();
     for (columns, values) in column_groups.iter().zip(value_groups) {
-        add_products(simd, &mut sums, values, &columns.map(|j| x[j as usize]));
-    }
-    if !columns.is_empty() {
-        let (mut last_values, mut last_x) = ([0.0; SUMS], [0.0; SUMS]);
-        for k in 0..columns.len() {
-            last_values[k] = values[k];
-            last_x[k] = x[columns[k] as usize];
-        }
-        add_products(simd, &mut sums, &last_values, &last_x);
-    }
-    let mut total = [0.0; SUMS];
-    for (lanes, sum) in total.chunks_exact_mut(Lanes::<S>::LANES).zip(sums) {
-        sum.store(lanes);
-    }
-    for half in [8, 4, 2, 1] {
-        for i in 0..half {
-            total[i] += total[i + half];
+        for k in 0..SUMS {
+            sums[k] = mul_add_one::<S>(values[k], x[columns[k] as usize], sums[k]);
         }
     }
-    total[0]
-}
-
-/// `sums += a x`, lane by lane; the first registers of `sums` hold as many lanes as there are.
-#[inline(always)]
-fn add_products<S: Simd>(simd: S, sums: &mut [Lanes<S>; SUMS], a: &[f32; SUMS], x: &[f32; SUMS]) {
-    let n = Lanes::<S>::LANES;
-    for (sum, (a, x)) in sums.iter_mut().zip(a.chunks_exact(n).zip(x.chunks_exact(n))) {
-        *sum = Lanes::load(simd, a).mul_add(Lanes::load(simd, x), *sum);
+    for (k, (&j, &a)) in columns.iter().zip(values).enumerate() {
+        sums[k] = mul_add_one::<S>(a, x[j as usize], sums[k]);
     }
+    let [a, b, c, d, e, f, g, h] = sums;
+    ((a + e) + (c + g)) + ((b + f) + (d + h))
 }
