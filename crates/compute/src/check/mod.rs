@@ -5,6 +5,7 @@ pub mod collatz;
 mod fourier;
 mod mathematics;
 mod random;
+mod sparse;
 mod vectors;
 
 use std::time::Instant;
@@ -116,6 +117,7 @@ pub fn checks() -> Vec<Check> {
     let mut checks = vec![collatz::check(), random::check(), fourier::check()];
     checks.extend(mathematics::checks());
     checks.extend(vectors::checks());
+    checks.extend(sparse::checks());
     checks
 }
 

@@ -3,9 +3,11 @@
 //! [`Csr`] is the matrix. [`ScalarCsr`] multiplies by it as the definition reads and is what the
 //! others are tested against; [`ThreadedCsr`] uses all threads.
 
+mod device;
 mod scalar;
 mod threaded;
 
+pub use device::DeviceCsr;
 pub use scalar::ScalarCsr;
 pub use threaded::ThreadedCsr;
 

@@ -13,7 +13,7 @@ use crate::{HostError, HostSpace, Workers};
 const TASK: usize = 1 << 15;
 
 /// Partial sums of a row, the same number at every SIMD level, so that their bits are the same.
-const SUMS: usize = 8;
+pub(super) const SUMS: usize = 8;
 
 /// The product with a sparse matrix by all threads, with the same bits for any number of threads
 /// and any fusing level.

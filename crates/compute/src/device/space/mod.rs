@@ -58,7 +58,7 @@ impl DeviceSpace {
     }
 
     /// Refuses a vector of another space.
-    fn check(&self, x: &Buffer<f32>) -> Result<(), DeviceError> {
+    pub(crate) fn check(&self, x: &Buffer<f32>) -> Result<(), DeviceError> {
         x.expect_on(&self.device)?;
         if x.len() == self.len {
             return Ok(());
