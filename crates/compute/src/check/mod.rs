@@ -5,6 +5,7 @@ pub mod collatz;
 mod fourier;
 mod mathematics;
 mod random;
+mod rates;
 mod sparse;
 mod vectors;
 
@@ -114,7 +115,7 @@ impl Comparison {
 
 /// The checks of this crate's kernels.
 pub fn checks() -> Vec<Check> {
-    let mut checks = vec![collatz::check(), random::check(), fourier::check()];
+    let mut checks = vec![collatz::check(), random::check(), fourier::check(), rates::check()];
     checks.extend(mathematics::checks());
     checks.extend(vectors::checks());
     checks.extend(sparse::checks());
