@@ -1,5 +1,5 @@
 /* The product with a matrix in compressed rows. TEAM items make one row: item l sums entries l,
-   l + TEAM ..., and the sums are added in pairs, as the CPU does with its 16 columns of sums, so
+   l + TEAM ..., and the sums are added in pairs, as the CPU does with its partial sums, so
    that both give the same bits. GROUP is a multiple of TEAM. */
 GROUP_KERNEL(csr_multiply, GROUP)(u64 rows, GLOBAL const u64 *RESTRICT row_start,
                                   GLOBAL const u32 *RESTRICT column,
