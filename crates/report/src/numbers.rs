@@ -20,17 +20,19 @@ impl Ticks {
     /// Steps are 1, 2 or 5 times a power of ten. Very small and very large ranges are labelled in
     /// multiples of a power of 1000, which belongs to the axis label (see [`with_unit`]).
     pub(crate) fn new(low: f64, high: f64, target: usize) -> Self {
-        if !(low.is_finite() && high.is_finite() && high > low) {
+        // Ranges that are none, overflow, or are too narrow for f64 to count steps in.
+        let width = high - low;
+        let largest = low.abs().max(high.abs());
+        if !(width.is_finite() && width > 1e-9 * largest && largest > 1e-200) {
             return Self { marks: Vec::new(), exponent: 0 };
         }
-        let raw = (high - low) / target.max(1) as f64;
+        let raw = width / target.max(1) as f64;
         let power = 10f64.powi(raw.log10().floor() as i32);
         let step = [1.0, 2.0, 5.0, 10.0]
             .into_iter()
             .map(|m| m * power)
             .min_by(|a, b| (a - raw).abs().total_cmp(&(b - raw).abs()))
             .unwrap_or(power);
-        let largest = low.abs().max(high.abs());
         let exponent = if (0.02..1e4).contains(&largest) {
             0
         } else {
@@ -137,6 +139,9 @@ mod tests {
     fn ranges_that_are_none_have_no_ticks() {
         assert_eq!(labels(1.0, 1.0).0.len(), 0);
         assert_eq!(labels(f64::NAN, 1.0).0.len(), 0);
+        assert_eq!(labels(-f64::MAX, f64::MAX).0.len(), 0);
+        assert_eq!(labels(0.0, f64::MIN_POSITIVE).0.len(), 0);
+        assert_eq!(labels(1e15, 1e15 + 1.0).0.len(), 0);
     }
 
     #[test]

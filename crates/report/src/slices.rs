@@ -139,7 +139,7 @@ impl View {
         let area = &self.area[plane.normal()];
         let largest = area.iter().copied().max().unwrap_or(0);
         let positions: Vec<usize> =
-            (0..area.len()).filter(|&i| area[i] > 0 && 8 * area[i] >= largest).collect();
+            (0..area.len()).filter(|&i| area[i] > 0 && 5 * area[i] >= largest).collect();
         let count = count.clamp(1, positions.len());
         // The middles of `count` equal parts.
         (0..count)
@@ -188,7 +188,7 @@ impl View {
         plane.axes().map(|axis| turned[axis])
     }
 
-    /// Where a slice is, as `z = 12 mm` in scanner coordinates; `≈` where the grid is oblique and
+    /// Where a slice is, as `z = 12` in scanner mm; `≈` where the grid is oblique and
     /// only the middle of the slice is there.
     pub(crate) fn place(&self, slice: Slice) -> String {
         let normal = slice.plane.normal();
@@ -196,7 +196,7 @@ impl View {
         voxel[normal] = slice.position;
         let mm = self.canonical.pos_ras(voxel)[normal].round() + 0.0;
         let sign = if self.canonical.is_oblique() { '≈' } else { '=' };
-        format!("{} {sign} {mm} mm", ["x", "y", "z"][normal]).replace('-', "−")
+        format!("{} {sign} {mm}", ["x", "y", "z"][normal]).replace('-', "−")
     }
 }
 

@@ -2,7 +2,11 @@
 
 use fimbria_image::{Image, Mask};
 
-use super::{Figure, FigureError, check, legend::Legend, mosaic::mosaic};
+use super::{
+    Figure, FigureError, check,
+    legend::Legend,
+    mosaic::{Face, mosaic},
+};
 use crate::{Layout, Window, colour};
 
 /// How a direction map is shown.
@@ -42,12 +46,15 @@ pub fn mosaic_rgb(
     let components = [0, 1, 2].map(|v| dirs_ras.volume(v));
     let weights = weight.volume(0);
     let [low, high] = style.window.range(mask.voxels.iter().map(|&i| weights[i as usize]));
-    let legend = Legend::Swatches(Legend::directions());
+    let legend = Legend::directions();
+    let face = Face { heading: style.heading, legend, smooth: true };
     let meaning = "red left-right, green front-back, blue up-down";
-    Ok(mosaic(mask, style.layout, style.heading, meaning, &legend, |index| {
+    Ok(mosaic(mask, style.layout, &face, meaning, |index| {
         let brightness = ((f64::from(weights[index]) - low) / (high - low)) as f32;
         // A weight that is not a number is no weight.
         let brightness = if brightness.is_nan() { 0.0 } else { brightness };
-        colour::direction(components.map(|c| c[index]), brightness)
+        // Never darker than the ground, on which the mask would look like a hole.
+        let rgb = colour::direction(components.map(|c| c[index]), brightness);
+        std::array::from_fn(|k| rgb[k].max(colour::BACKGROUND[k]))
     }))
 }

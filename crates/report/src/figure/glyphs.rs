@@ -7,7 +7,7 @@ use fimbria_image::{Image, Mask};
 use super::{
     Figure, FigureError, check, contains,
     legend::Legend,
-    mosaic::{Panel, Sheet, card, empty},
+    mosaic::{Face, Panel, Sheet, card, empty},
     scalar::colour_of,
 };
 use crate::{
@@ -87,7 +87,7 @@ pub fn glyphs(
     let drawn = |index: usize| contains(mask, index) && grey[index] >= style.threshold;
     let count = peaks_ras.n_volumes / 3;
     let alt = format!(
-        "{} in the {} slice {}: {}, coloured by direction, over a grey map.",
+        "{} in the {} slice {} mm: {}, coloured by direction, over a grey map.",
         style.heading,
         plane.name(),
         view.place(slice),
@@ -97,8 +97,8 @@ pub fn glyphs(
             format!("up to {count} sticks per voxel")
         },
     );
-    let legend = Legend::Swatches(Legend::directions());
-    Ok(card(&view, &sheet, alt, style.heading, &legend, dimmed, |drawing, panel| {
+    let face = Face { heading: style.heading, legend: Legend::directions(), smooth: true };
+    Ok(card(&view, &sheet, alt, &face, dimmed, |drawing, panel| {
         field.draw(drawing, &view, panel, drawn);
     }))
 }

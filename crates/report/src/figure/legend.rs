@@ -25,13 +25,13 @@ pub(super) enum Legend {
 
 impl Legend {
     /// The key of direction-coded colour.
-    pub(super) fn directions() -> Vec<(Rgb, String)> {
+    pub(super) fn directions() -> Self {
         let swatch = |rgb, text: &str| (rgb, text.to_string());
-        vec![
+        Self::Swatches(vec![
             swatch([0xf0, 0x30, 0x30], "left – right"),
             swatch([0x30, 0xd0, 0x40], "front – back"),
             swatch([0x48, 0x70, 0xff], "up – down"),
-        ]
+        ])
     }
 
     /// Draws the key with its right end at `right`, its upper edge at `top`.

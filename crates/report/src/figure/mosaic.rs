@@ -12,13 +12,13 @@ use crate::{
     svg::{Anchor, Drawing, Type, text_width},
 };
 
-/// Width of a figure; narrow maps make narrower ones.
+/// Width of every card, so that those of a page are flush.
 pub(super) const WIDTH: f64 = 1080.0;
 const PADDING: f64 = 20.0;
 const HEADER: f64 = 66.0;
 /// Room around a panel for the letters of its sides and the place of its slice.
-const MARGIN: [f64; 2] = [12.0, 15.0];
-const TALLEST_PANEL: f64 = 460.0;
+const MARGIN: [f64; 2] = [15.0, 18.0];
+const TALLEST_PANEL: f64 = 600.0;
 
 /// A slice and the rectangle its voxels cover.
 pub(super) struct Panel {
@@ -125,52 +125,58 @@ impl Sheet {
     }
 }
 
+/// What a card says about its panels.
+pub(super) struct Face<'a> {
+    pub(super) heading: &'a str,
+    pub(super) legend: Legend,
+    /// Whether colours may be mixed between voxels that are small on the screen; those of
+    /// categories may not.
+    pub(super) smooth: bool,
+}
+
 /// A card with heading, legend and the panels of a sheet; `over` draws on top of each panel.
 pub(super) fn card(
     view: &View,
     sheet: &Sheet,
     alt: String,
-    heading: &str,
-    legend: &Legend,
+    face: &Face<'_>,
     paint: impl Fn(usize) -> Rgb,
     over: impl Fn(&mut Drawing, &Panel),
 ) -> Figure {
+    let Face { heading, legend, smooth } = face;
     // A legend that does not fit beside the heading goes below it.
-    let heading_width = text_width(heading, 15.0);
-    let below = heading_width + 30.0 + legend.width() > WIDTH - 2.0 * PADDING
-        || sheet.size[0] < heading_width + 30.0 + legend.width();
+    let inset = PADDING + MARGIN[0];
+    let below = text_width(heading, 15.0) + 30.0 + legend.width() > WIDTH - 2.0 * inset;
     let header = if below { HEADER + 26.0 } else { HEADER };
-    let inner = sheet.size[0].max(legend.width()).max(heading_width);
-    let (width, height) = (inner + 2.0 * PADDING, header + sheet.size[1] + PADDING);
+    let height = header + sheet.size[1] + PADDING;
 
     let mut drawing = Drawing::default();
-    drawing.rect([0.0, 0.0, width, height], 10.0, &hex(BACKGROUND));
+    drawing.rect([0.0, 0.0, WIDTH, height], 10.0, &hex(BACKGROUND));
     let style = Type { size: 15.0, fill: BRIGHT, anchor: Anchor::Start, bold: true };
-    drawing.text([PADDING + MARGIN[0], 35.0], style, heading);
-    let right =
-        if below { PADDING + MARGIN[0] + legend.width() } else { width - PADDING - MARGIN[0] };
+    drawing.text([inset, 35.0], style, heading);
+    let right = if below { inset + legend.width() } else { WIDTH - inset };
     legend.draw(&mut drawing, right, if below { 52.0 } else { 25.0 });
 
     for panel in &sheet.panels {
         let [x, y, w, h] = panel.rect;
-        let x = x + PADDING + 0.5 * (inner - sheet.size[0]);
+        let x = x + 0.5 * (WIDTH - sheet.size[0]);
         let panel = Panel { slice: panel.slice, rect: [x, y + header - 6.0, w, h] };
         let raster = view.paint(panel.slice, &paint);
         // Where voxels are large on the screen they are shown as they are.
-        let pixelated = w / raster.width as f64 > 4.5;
+        let pixelated = !smooth || w / raster.width as f64 > 8.0;
         drawing.image(panel.rect, &raster, pixelated);
         over(&mut drawing, &panel);
         draw_sides(&mut drawing, view, &panel);
     }
-    Figure::new(alt, [width, height], drawing.into_body())
+    Figure::new(alt, [WIDTH, height], drawing.into_body())
 }
 
 fn draw_sides(drawing: &mut Drawing, view: &View, panel: &Panel) {
     let [x, y, w, h] = panel.rect;
     let [left, right, upper, lower] = panel.slice.plane.sides();
     let style = Type { size: 10.0, fill: SOFT, anchor: Anchor::Middle, bold: false };
-    drawing.text([x - 7.0, y + 0.5 * h + 3.5], style, left);
-    drawing.text([x + w + 7.0, y + 0.5 * h + 3.5], style, right);
+    drawing.text([x - 8.0, y + 0.5 * h + 3.5], style, left);
+    drawing.text([x + w + 8.0, y + 0.5 * h + 3.5], style, right);
     drawing.text([x + 0.5 * w, y - 4.0], style, upper);
     drawing.text([x + 0.5 * w, y + h + 11.0], style, lower);
     let place = Type { anchor: Anchor::Start, fill: "#7d848f", ..style };
@@ -181,22 +187,21 @@ fn draw_sides(drawing: &mut Drawing, view: &View, panel: &Panel) {
 pub(super) fn mosaic(
     mask: &Mask,
     layout: Layout,
-    heading: &str,
+    face: &Face<'_>,
     meaning: &str,
-    legend: &Legend,
     paint: impl Fn(usize) -> Rgb,
 ) -> Figure {
-    let Some(view) = View::new(mask) else { return empty(heading) };
+    let Some(view) = View::new(mask) else { return empty(face.heading) };
     let sheet = Sheet::mosaic(&view, layout);
-    let alt = format!("{heading} in {} slices, {meaning}.", sheet.panels.len());
+    let alt = format!("{} in {} slices, {meaning}.", face.heading, sheet.panels.len());
     let inside = |index| if contains(mask, index) { paint(index) } else { BACKGROUND };
-    card(&view, &sheet, alt, heading, legend, inside, |_, _| {})
+    card(&view, &sheet, alt, face, inside, |_, _| {})
 }
 
 /// The figure of a mask without voxels.
 pub(super) fn empty(heading: &str) -> Figure {
     let mut drawing = Drawing::default();
-    let size = [480.0, 96.0];
+    let size = [WIDTH, 96.0];
     drawing.rect([0.0, 0.0, size[0], size[1]], 10.0, &hex(BACKGROUND));
     let style = Type { size: 15.0, fill: BRIGHT, anchor: Anchor::Start, bold: true };
     drawing.text([PADDING, 40.0], style, heading);

@@ -2,7 +2,11 @@
 
 use fimbria_image::{Image, Mask};
 
-use super::{Figure, FigureError, check, legend::Legend, mosaic::mosaic};
+use super::{
+    Figure, FigureError, check,
+    legend::Legend,
+    mosaic::{Face, mosaic},
+};
 use crate::{
     Layout, Window,
     colour::{NO_VALUE, Rgb, STEPS, Scale},
@@ -78,6 +82,7 @@ fn mosaic_values(mask: &Mask, style: &Scalar<'_>, value: impl Fn(usize) -> f32) 
         unit: style.unit.into(),
         missing: in_mask().any(|v| !v.is_finite()),
     };
+    let face = Face { heading: style.heading, legend, smooth: true };
     let [low, high] = range;
     let meaning = format!(
         "colours from {} to {} {}",
@@ -85,7 +90,7 @@ fn mosaic_values(mask: &Mask, style: &Scalar<'_>, value: impl Fn(usize) -> f32) 
         significant(high),
         unit_with_power(style.unit, 0)
     );
-    mosaic(mask, style.layout, style.heading, meaning.trim_end(), &legend, |index| {
+    mosaic(mask, style.layout, &face, meaning.trim_end(), |index| {
         colour_of(value(index), range, &table)
     })
 }

@@ -2,7 +2,11 @@
 
 use fimbria_image::{Image, Mask};
 
-use super::{Figure, FigureError, check, legend::Legend, mosaic::mosaic};
+use super::{
+    Figure, FigureError, check,
+    legend::Legend,
+    mosaic::{Face, mosaic},
+};
 use crate::{
     Layout,
     colour::{NO_VALUE, STATUS},
@@ -49,6 +53,7 @@ pub fn mosaic_status(map: &Image, mask: &Mask, style: &Status<'_>) -> Result<Fig
     }
     let names: Vec<&str> = swatches.iter().map(|(_, text)| text.as_str()).collect();
     let meaning = format!("voxels by category: {}", names.join(", "));
-    let legend = Legend::Swatches(swatches.clone());
-    Ok(mosaic(mask, style.layout, style.heading, &meaning, &legend, |i| colour(category(i))))
+    let legend = Legend::Swatches(swatches);
+    let face = Face { heading: style.heading, legend, smooth: false };
+    Ok(mosaic(mask, style.layout, &face, &meaning, |i| colour(category(i))))
 }

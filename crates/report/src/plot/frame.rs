@@ -96,10 +96,10 @@ impl<'a> Frame<'a> {
 
     fn words(&mut self, x_ticks: &Ticks, y_ticks: &Ticks, categories: bool) {
         let heading = Type { size: 15.0, bold: true, ..SMALL };
-        self.drawing.text([4.0, 22.0], heading, self.axes.heading);
+        self.drawing.text([0.0, 22.0], heading, self.axes.heading);
         self.drawing.begin_group("opacity=\"0.7\"");
         let y_label = with_unit(self.axes.y.label, self.axes.y.unit, y_ticks.exponent);
-        self.drawing.text([4.0, 50.0], SMALL, &y_label);
+        self.drawing.text([0.0, 50.0], SMALL, &y_label);
         for (value, text) in &y_ticks.marks {
             let style = Type { anchor: Anchor::End, ..SMALL };
             self.drawing.text([LEFT - 8.0, self.y_px(*value) + 4.0], style, text);
@@ -202,11 +202,12 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// A range that is finite and increasing.
-fn proper([low, high]: [f64; 2]) -> [f64; 2] {
-    match (low.is_finite() && high.is_finite(), high > low) {
+/// The range itself where it is finite and increasing, else one that is.
+pub(super) fn proper([low, high]: [f64; 2]) -> [f64; 2] {
+    let room = 0.5 * low.abs().max(1e-3);
+    match ((2.0 * (high - low)).is_finite(), high > low) {
         (true, true) => [low, high],
-        (true, false) => [low - 0.5 * low.abs().max(1e-3), low + 0.5 * low.abs().max(1e-3)],
+        (true, false) => [low - room, low + room],
         (false, _) => [0.0, 1.0],
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::frame::{Axes, Frame, extent};
+use super::frame::{Axes, Frame, extent, proper};
 use crate::{
     Figure,
     colour::{SERIES, hex},
@@ -24,7 +24,7 @@ pub struct Sample<'a> {
 pub fn histogram(samples: &[Sample<'_>], bins: usize, axes: &Axes<'_>) -> Figure {
     let bins = bins.clamp(1, 500);
     let all = samples.iter().flat_map(|s| s.values.iter().copied());
-    let [low, high] = axes.x.range.unwrap_or_else(|| extent(all.clone()));
+    let [low, high] = proper(axes.x.range.unwrap_or_else(|| extent(all.clone())));
     let beyond = all.filter(|v| v.is_finite() && !(low..=high).contains(v)).count();
     let shares: Vec<Vec<f64>> =
         samples.iter().map(|s| percent_per_bin(s.values, [low, high], bins)).collect();
