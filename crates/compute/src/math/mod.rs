@@ -1,8 +1,9 @@
 //! Exponential, logarithm, sine, arc tangent and reciprocal square root, the same on every path.
 //!
 //! Library functions of different platforms differ in the last bit, and one bit can flip an
-//! accept or reject. These are polynomials in fixed order over [`Real`]: one `f32`, the lanes of
-//! every fusing SIMD level and the kernels that contain [`KERNEL_TEXT`] give the same bits.
+//! accept or reject. These are polynomials in fixed order over [`Real`](crate::Real): one `f32`,
+//! the lanes of every fusing SIMD level and the kernels that contain [`KERNEL_TEXT`] give the same
+//! bits.
 //! (Levels that do not fuse stay within the stated errors, to one more ulp.)
 //!
 //! | function | kernel | largest error, ulp | where |
