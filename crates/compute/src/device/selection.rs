@@ -1,8 +1,10 @@
 //! Which devices a user asks for: `auto`, `cpu`, `gpu`, `gpu:0,1`, `opencl:N`.
 
+use std::fmt;
 use std::str::FromStr;
 
-use super::{DeviceInfo, Inventory};
+use super::{Device, DeviceError, DeviceInfo, DeviceOptions, Inventory};
+use crate::Progress;
 
 /// A choice of devices, parsed from what the user wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,6 +42,23 @@ pub enum SelectionError {
         /// How many there are.
         count: usize,
     },
+    /// A device that was asked for does not open.
+    #[error(transparent)]
+    Open(#[from] DeviceError),
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (list, indices) = match self {
+            Self::Auto => return f.write_str("auto"),
+            Self::Cpu => return f.write_str("cpu"),
+            Self::AllGpus => return f.write_str("gpu"),
+            Self::Gpus(indices) => ("gpu", indices),
+            Self::OpenCl(indices) => ("opencl", indices),
+        };
+        let indices: Vec<String> = indices.iter().map(usize::to_string).collect();
+        write!(f, "{list}:{}", indices.join(","))
+    }
 }
 
 impl FromStr for Selection {
@@ -90,6 +109,30 @@ impl Selection {
             Self::OpenCl(indices) => pick("opencl", &inventory.opencl, indices),
         }
     }
+
+    /// Opens the devices chosen. A device that was asked for must open; one that `auto` found and
+    /// that does not is told to `progress` and left out.
+    ///
+    /// # Errors
+    /// As [`choose`](Self::choose), and [`SelectionError::Open`].
+    pub fn open(
+        &self,
+        inventory: &Inventory,
+        options: &DeviceOptions,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Device>, SelectionError> {
+        let mut devices = Vec::new();
+        for info in self.choose(inventory)? {
+            match Device::open(&info, options) {
+                Ok(device) => devices.push(device),
+                Err(error) if *self == Self::Auto => {
+                    progress.warn(&format!("{error}; the device is not used"));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(devices)
+    }
 }
 
 fn pick(
@@ -122,6 +165,13 @@ mod tests {
             ("opencl:0", Selection::OpenCl(vec![0])),
         ] {
             assert_eq!(text.parse(), Ok(selection));
+        }
+    }
+
+    #[test]
+    fn a_selection_is_written_as_it_is_read() {
+        for text in ["auto", "cpu", "gpu", "gpu:0,1", "opencl:3"] {
+            assert_eq!(text.parse::<Selection>().unwrap().to_string(), text);
         }
     }
 

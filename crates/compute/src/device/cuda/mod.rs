@@ -95,9 +95,9 @@ impl Runtime for Cuda {
     }
 
     fn free(&self, memory: Handle) {
-        if self.enter().is_ok() {
-            // SAFETY: the pointer came from cuMemAlloc and is freed once; the driver waits for
-            // work that uses it.
+        // Queued work may still use it. A lost context fails here and keeps nothing worth freeing.
+        if self.synchronize().is_ok() {
+            // SAFETY: the pointer came from cuMemAlloc and is freed once; nothing uses it.
             unsafe { (self.api.free)(memory.0) };
         }
     }

@@ -1,0 +1,120 @@
+//! The host half of the CUDA path against a stand-in driver, on machines without a card. What
+//! kernels compute is tested elsewhere; `fimbria devices --check` proves a real card.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use fimbria_compute::device::{
+    Device, DeviceError, DeviceOptions, DeviceSpace, KernelSource, Launch, Missing, PciAddress,
+    RuntimeKind, Selection, list,
+};
+use fimbria_compute::operator::VectorSpace;
+
+/// Builds the stand-in driver into a folder of its own; `None`, said aloud, without a compiler.
+fn driver() -> Option<PathBuf> {
+    let folder = std::env::temp_dir().join(format!("fimbria-stand-in-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in/driver.c");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&folder.join("libcuda.so.1"), &source])
+        .status();
+    match built {
+        Ok(status) => assert!(status.success(), "the stand-in driver does not compile"),
+        Err(_) => {
+            support::skipped("no C compiler");
+            return None;
+        }
+    }
+    Some(folder)
+}
+
+/// True in a process that finds the stand-in driver, and NVRTC in `nvrtc`.
+fn with_driver(nvrtc: &Path) -> bool {
+    if support::is_child() {
+        return true;
+    }
+    let Some(driver) = driver() else { return false };
+    let inherited = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
+    let path = format!("{}:{}:{inherited}", driver.display(), nvrtc.display());
+    support::in_child(&[("LD_LIBRARY_PATH", &path)]);
+    std::fs::remove_dir_all(driver).expect("the folder is ours");
+    false
+}
+
+/// The stand-in card, opened, in a process that has it.
+fn card() -> Option<Device> {
+    let Some(nvrtc) = support::nvrtc_folder() else {
+        support::skipped("NVRTC not found");
+        return None;
+    };
+    if !with_driver(&nvrtc) {
+        return None;
+    }
+    let chosen = Selection::AllGpus.choose(&list()).expect("the stand-in card");
+    Some(Device::open(&chosen[0], &DeviceOptions::default()).expect("the card opens"))
+}
+
+#[test]
+fn a_card_is_described_as_the_driver_does() {
+    let Some(card) = card() else { return };
+    let info = card.info();
+    assert_eq!((info.name.as_str(), info.runtime), ("Stand-in", RuntimeKind::Cuda));
+    assert_eq!(info.driver, "CUDA 12.4");
+    assert_eq!(info.pci, Some(PciAddress { bus: 3, device: 0, domain: Some(1) }));
+    assert_eq!(info.compute_capability, Some((9, 0)));
+    assert_eq!((info.compute_units, info.max_group_size), (132, 1024));
+    // 80 % of what is free, not of all there is.
+    assert_eq!(card.available_bytes(), 720_000);
+}
+
+#[test]
+fn memory_goes_there_and_back_and_kernels_get_their_arguments() {
+    let Some(card) = card() else { return };
+    let space = DeviceSpace::new(&card, 1000).unwrap();
+    let x = space.upload(&[2.0; 1000]).unwrap();
+    let mut y = space.zeros().unwrap();
+    y.write(998, &[5.0, 7.0]).unwrap();
+    space.axpy(3.0, &x, &mut y).unwrap();
+    let mut z = space.zeros().unwrap();
+    space.copy(&y, &mut z).unwrap();
+    let mut last = [0.0; 3];
+    z.read(997, &mut last).unwrap();
+    assert_eq!(last, [6.0, 11.0, 13.0]);
+}
+
+#[test]
+fn a_card_without_memory_refuses_with_an_error_and_goes_on() {
+    let Some(card) = card() else { return };
+    let refused = card.allocate::<u8>(600_000).unwrap_err();
+    assert!(matches!(refused, DeviceError::OutOfMemory { requested: 600_000, .. }), "{refused:?}");
+    assert_eq!(card.zeros::<u32>(100).unwrap().to_vec().unwrap(), [0; 100]);
+}
+
+#[test]
+fn a_fault_in_a_kernel_loses_the_card_at_the_next_call() {
+    let Some(card) = card() else { return };
+    let x = card.zeros::<f32>(1).unwrap();
+    let source = KernelSource::new("faulty", "KERNEL(faulty)(GLOBAL f32 *x) { x[1 << 30] = 0; }");
+    let kernel = card.kernel(&source, "faulty").unwrap();
+    // SAFETY: the stand-in does not run the kernel.
+    unsafe { kernel.launch(Launch::items(1), &[(&x).into()]) }.unwrap();
+    let lost = x.to_vec().unwrap_err();
+    assert!(lost.is_lost() && lost.to_string().contains("CUDA_ERROR_ILLEGAL_ADDRESS"), "{lost}");
+}
+
+#[test]
+fn a_driver_without_nvrtc_is_reported_and_unused() {
+    if support::nvrtc_is_installed() {
+        return support::skipped("NVRTC is where the loader finds it");
+    }
+    if !with_driver(Path::new("/nowhere")) {
+        return;
+    }
+    let inventory = list();
+    assert!(inventory.missing.contains(&Missing::Nvrtc), "{:?}", inventory.missing);
+    assert!(inventory.devices.iter().all(|info| info.runtime != RuntimeKind::Cuda));
+}
