@@ -38,6 +38,7 @@ impl Philox {
     }
 
     /// Four random words for `step` of `item`.
+    #[inline]
     pub fn at(self, item: u64, step: u32) -> [u32; 4] {
         self.lanes(item as u32, (item >> 32) as u32, step)
     }
