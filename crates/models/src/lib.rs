@@ -1,1 +1,17 @@
-//! stub
+//! Signal models of diffusion MRI and the batched fits that estimate them.
+//!
+//! * [`dti`]: the diffusion tensor by ordinary, weighted, iteratively reweighted, non-linear and
+//!   robust (RESTORE) least squares, and all its maps;
+//! * [`Status`]: what became of each voxel, one byte, the same for every model.
+//!
+//! Each model comes three times, in modules of the same names: `oracle`, plain `f64` code that
+//! reads like the paper and is what every test holds the others to; `lanes`, the same in `f32`
+//! with one voxel per SIMD lane; and `device`, a kernel text with its host code.
+//!
+//! Inside fits b is in ms/µm² and diffusivity in µm²/ms; maps are in mm²/s. Directions and tensors
+//! are in scanner RAS+ axes. This crate reads no files and prints nothing.
+
+pub mod dti;
+mod status;
+
+pub use status::{Status, StatusCounts};

@@ -1,0 +1,66 @@
+//! What can be wrong with the input of a tensor fit.
+
+use fimbria_compute::Interrupted;
+use fimbria_image::GridMismatch;
+
+use super::recipe::N_PARAMS;
+
+/// Why a tensor fit did not happen.
+#[derive(Debug, thiserror::Error)]
+pub enum DtiError {
+    /// Series and gradient table disagree.
+    #[error("the series has {series} volumes, the gradient table {table}")]
+    VolumeCount {
+        /// Volumes of the series.
+        series: usize,
+        /// Entries of the gradient table.
+        table: usize,
+    },
+    /// An entry of the gradient table is no number, or b is negative.
+    #[error(
+        "volume {volume} has b = {b_s_per_mm2} s/mm² and direction {dir_ras:?}: \
+         b must be finite and not negative, directions finite"
+    )]
+    Gradient {
+        /// Which volume, from 0.
+        volume: usize,
+        /// Its b in s/mm².
+        b_s_per_mm2: f64,
+        /// Its direction.
+        dir_ras: [f64; 3],
+    },
+    /// The acquisition does not determine a tensor.
+    #[error(
+        "the acquisition cannot determine a tensor: {volumes} volumes ({unweighted} without \
+         weighting, {directions} distinct directions with) fix only {rank} of {N_PARAMS} unknowns; \
+         needed are 6 well-spread directions, and an unweighted volume or a second b"
+    )]
+    RankDeficient {
+        /// Volumes of the series.
+        volumes: usize,
+        /// Those at or below the b0 threshold.
+        unweighted: usize,
+        /// Distinct directions (up to sign) of the others.
+        directions: usize,
+        /// Unknowns that are determined.
+        rank: usize,
+    },
+    /// Mask or deviation image lie on another grid than the series.
+    #[error(transparent)]
+    Grid(#[from] GridMismatch),
+    /// The gradient deviation image has the wrong shape.
+    #[error("the gradient deviation image has {found} volumes where 9 are needed")]
+    DeviationVolumes {
+        /// Volumes it has.
+        found: usize,
+    },
+    /// Sigma is not a noise level.
+    #[error("sigma is {0}, but a noise level is positive and finite")]
+    Sigma(f64),
+    /// Sigma was given to a method that makes no use of it.
+    #[error("sigma is used by the method restore only")]
+    SigmaUnused,
+    /// The caller stopped the work.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+}

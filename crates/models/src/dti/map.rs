@@ -1,0 +1,111 @@
+//! The maps of a tensor fit: names, shapes, units.
+
+/// One output of a tensor fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DtiMap {
+    /// Fractional anisotropy.
+    Fa,
+    /// Mean diffusivity.
+    Md,
+    /// Axial diffusivity.
+    Ad,
+    /// Radial diffusivity.
+    Rd,
+    /// Largest eigenvalue.
+    L1,
+    /// Middle eigenvalue.
+    L2,
+    /// Smallest eigenvalue.
+    L3,
+    /// Eigenvector of [`L1`](Self::L1).
+    V1,
+    /// Eigenvector of [`L2`](Self::L2).
+    V2,
+    /// Eigenvector of [`L3`](Self::L3).
+    V3,
+    /// Mode of the tensor.
+    Mo,
+    /// Signal without diffusion weighting.
+    S0,
+    /// The tensor itself.
+    Tensor,
+    /// Root mean square of the residuals.
+    Residual,
+    /// What became of the voxel ([`Status`](crate::Status)).
+    Status,
+}
+
+impl DtiMap {
+    /// Every map, in the order they are written.
+    pub const ALL: [Self; 15] = [
+        Self::Fa,
+        Self::Md,
+        Self::Ad,
+        Self::Rd,
+        Self::L1,
+        Self::L2,
+        Self::L3,
+        Self::V1,
+        Self::V2,
+        Self::V3,
+        Self::Mo,
+        Self::S0,
+        Self::Tensor,
+        Self::Residual,
+        Self::Status,
+    ];
+
+    /// The name of its file, without extension.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fa => "FA",
+            Self::Md => "MD",
+            Self::Ad => "AD",
+            Self::Rd => "RD",
+            Self::L1 => "L1",
+            Self::L2 => "L2",
+            Self::L3 => "L3",
+            Self::V1 => "V1",
+            Self::V2 => "V2",
+            Self::V3 => "V3",
+            Self::Mo => "MO",
+            Self::S0 => "S0",
+            Self::Tensor => "tensor",
+            Self::Residual => "residual",
+            Self::Status => "status",
+        }
+    }
+
+    /// Number of volumes.
+    pub fn n_volumes(self) -> usize {
+        match self {
+            Self::V1 | Self::V2 | Self::V3 => 3,
+            Self::Tensor => 6,
+            _ => 1,
+        }
+    }
+
+    /// What it holds, with unit, order and frame.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Fa => "fractional anisotropy, 0 to 1 (above 1 where an eigenvalue is negative)",
+            Self::Md => "mean diffusivity, mm²/s",
+            Self::Ad => "axial diffusivity, the largest eigenvalue, mm²/s",
+            Self::Rd => "radial diffusivity, the mean of the other two eigenvalues, mm²/s",
+            Self::L1 => "largest eigenvalue, mm²/s",
+            Self::L2 => "middle eigenvalue, mm²/s",
+            Self::L3 => "smallest eigenvalue, mm²/s",
+            Self::V1 => "unit eigenvector of L1, x y z in scanner RAS axes, sign arbitrary",
+            Self::V2 => "unit eigenvector of L2, x y z in scanner RAS axes, sign arbitrary",
+            Self::V3 => "unit eigenvector of L3, x y z in scanner RAS axes, sign arbitrary",
+            Self::Mo => "mode, -1 (planar) to 1 (linear)",
+            Self::S0 => "signal without diffusion weighting, input units",
+            Self::Tensor => "diffusion tensor, xx xy xz yy yz zz in scanner RAS axes, mm²/s",
+            Self::Residual => "root mean square of measured minus predicted signal, input units",
+            Self::Status => {
+                "0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, \
+                 5 singular"
+            }
+        }
+    }
+}

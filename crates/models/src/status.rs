@@ -1,0 +1,76 @@
+//! What became of each voxel.
+
+/// What became of one voxel; the status map stores it as a `u8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Status {
+    /// Outside the mask: nothing was computed.
+    Outside = 0,
+    /// The model fits and nothing had to be corrected.
+    Fitted = 1,
+    /// Fitted, and a constraint holds with equality (an eigenvalue was raised to its minimum).
+    Constrained = 2,
+    /// The iteration reached its limit; the values are the last ones.
+    NotConverged = 3,
+    /// A sample is not finite, or none is positive; all maps are zero here.
+    BadSignal = 4,
+    /// The weighted equations of this voxel have no unique solution; all maps are zero here.
+    Singular = 5,
+}
+
+impl Status {
+    /// Every status, in the order of its number.
+    pub const ALL: [Self; 6] = [
+        Self::Outside,
+        Self::Fitted,
+        Self::Constrained,
+        Self::NotConverged,
+        Self::BadSignal,
+        Self::Singular,
+    ];
+
+    /// The number as it stands in an `f32` row of results.
+    pub const fn code(self) -> f32 {
+        self as u8 as f32
+    }
+
+    /// The status with this number; what is not one counts as [`BadSignal`](Self::BadSignal).
+    pub fn from_code(code: f32) -> Self {
+        Self::ALL.into_iter().find(|s| s.code() == code).unwrap_or(Self::BadSignal)
+    }
+}
+
+/// How many voxels of a mask met each fate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatusCounts([u64; Status::ALL.len()]);
+
+impl StatusCounts {
+    /// Counts one more voxel.
+    pub fn add(&mut self, status: Status) {
+        self.0[status as usize] += 1;
+    }
+
+    /// Voxels with this status.
+    pub fn of(&self, status: Status) -> u64 {
+        self.0[status as usize]
+    }
+
+    /// The counts of two disjoint sets of voxels together.
+    #[must_use]
+    pub fn merged(self, other: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i] + other.0[i]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_names_its_status() {
+        for status in Status::ALL {
+            assert_eq!(Status::from_code(status.code()), status);
+        }
+        assert_eq!(Status::from_code(f32::NAN), Status::BadSignal);
+    }
+}
