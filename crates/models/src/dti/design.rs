@@ -126,7 +126,8 @@ mod tests {
         table.b_s_per_mm2.extend(table.b_s_per_mm2.clone());
         table.dirs_ras.extend(table.dirs_ras.clone());
         match Design::new(&table) {
-            Err(DtiError::RankDeficient { volumes: 16, unweighted: 6, directions: 5, rank: 6 }) => {}
+            Err(DtiError::RankDeficient { volumes: 16, unweighted: 6, directions: 5, rank: 6 }) => {
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -84,9 +84,13 @@ mod tests {
 
     #[test]
     fn rank_counts_independent_columns_whatever_their_scale() {
-        let columns =
-            [[1.0, 0.0, 2.0, 0.0], [0.0, 1e-6, 0.0, 0.0], [1.0, 1e-6, 2.0, 0.0], [0.0, 0.0, 0.0, 1e5]];
-        let gram = std::array::from_fn(|i| {
+        let columns = [
+            [1.0, 0.0, 2.0, 0.0],
+            [0.0, 1e-6, 0.0, 0.0],
+            [1.0, 1e-6, 2.0, 0.0],
+            [0.0, 0.0, 0.0, 1e5],
+        ];
+        let gram: [[f64; 4]; 4] = std::array::from_fn(|i| {
             std::array::from_fn(|j| (0..4).map(|k| columns[i][k] * columns[j][k]).sum())
         });
         assert_eq!(rank(&gram, 1e-9), 3);

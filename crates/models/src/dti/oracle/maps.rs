@@ -3,6 +3,9 @@
 use super::eigen;
 use crate::dti::recipe::{EigenOrder, Recipe};
 
+/// Squared anisotropy below this fraction of the squared tensor is rounding and has no mode.
+const ROUNDING: f64 = 1e-30;
+
 /// What the maps show of one tensor; diffusivities in the unit of the tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TensorMaps {
@@ -38,13 +41,13 @@ impl TensorMaps {
         let a = l.map(|l| l - md);
         let anisotropic: f64 = a.iter().map(|a| a * a).sum();
         let total: f64 = l.iter().map(|l| l * l).sum();
-        let isotropic = anisotropic == 0.0;
+        let isotropic = anisotropic <= ROUNDING * total;
         let mut order = [0, 1, 2];
         if recipe.order == EigenOrder::Magnitude {
             order.sort_by(|&i, &j| l[j].abs().total_cmp(&l[i].abs()));
         }
         Self {
-            fa: if isotropic { 0.0 } else { (1.5 * anisotropic / total).sqrt() },
+            fa: if total == 0.0 { 0.0 } else { (1.5 * anisotropic / total).sqrt() },
             md,
             ad: l[0],
             rd: 0.5 * (l[1] + l[2]),

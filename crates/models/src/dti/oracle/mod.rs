@@ -103,3 +103,6 @@ impl Normal {
         Some(solve_cholesky(&cholesky(&a)?, &self.rhs))
     }
 }
+
+#[cfg(test)]
+mod tests;

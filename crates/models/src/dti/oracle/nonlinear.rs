@@ -18,8 +18,8 @@ pub(super) fn fit(
     design: &Design,
     mut p: [f64; N_PARAMS],
 ) -> ([f64; N_PARAMS], bool) {
-    let rounding = f64::EPSILON.powi(2)
-        * omega.iter().zip(samples).map(|(w, s)| w * s * s).sum::<f64>();
+    let rounding =
+        f64::EPSILON.powi(2) * omega.iter().zip(samples).map(|(w, s)| w * s * s).sum::<f64>();
     let mut damping = FIRST_DAMPING;
     let mut sum = sum_of_squares(samples, omega, design, &p);
     for _ in 0..MAX_STEPS {
