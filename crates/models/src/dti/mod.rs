@@ -3,12 +3,14 @@
 mod design;
 mod deviation;
 mod error;
+mod lanes;
 mod layout;
 mod linalg;
 mod map;
 mod options;
 pub mod oracle;
 mod recipe;
+mod tables;
 #[cfg(test)]
 mod testing;
 

@@ -33,7 +33,8 @@ pub(super) fn fit(
         (p, converged) = nonlinear::fit(samples, &omega, design, before);
         r = residuals(samples, design, &p);
         let moved: f64 = (0..N_PARAMS).map(|k| (p[k] - before[k]).powi(2)).sum();
-        let size: f64 = p.iter().map(|p| p * p).sum();
+        // ln S0 counts from the mean signal, so that the unit of the signal does not matter.
+        let size = (p[0] - mean.ln()).powi(2) + p[1..].iter().map(|d| d * d).sum::<f64>();
         if moved < ROBUST_CHANGE.powi(2) * size {
             break;
         }

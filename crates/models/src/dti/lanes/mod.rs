@@ -1,0 +1,235 @@
+//! The tensor fit in `f32`, one voxel per SIMD lane.
+//!
+//! A [`Bundle`] of as many voxels as a register has lanes goes through all passes of its method
+//! while its samples stay in the first-level cache. Every operation acts on each lane alone, so
+//! that a voxel's result does not depend on its neighbours, the number of threads or, where
+//! multiply-add is fused, the width of the register.
+
+mod bundle;
+mod eigen;
+mod linear;
+mod maps;
+mod nonlinear;
+mod normal;
+mod robust;
+mod scratch;
+
+use fimbria_compute::{LaneMask, Lanes, Mask, Real};
+use pulp::{Simd, WithSimd};
+
+use self::bundle::{Bundle, Params, Samples};
+use self::robust::Scale;
+use self::scratch::Scratch;
+pub(crate) use self::maps::MM2_PER_S;
+use super::layout::{MapLayout, parameter_row};
+use super::recipe::{N_PARAMS, Recipe, Refinement};
+use super::tables::Tables;
+use crate::Status;
+
+/// Fits voxels: `signals` is `[volume][n_voxels]`, `parameters` is `[row][n_voxels]`.
+pub(crate) struct FitVoxels<'a> {
+    pub(crate) tables: &'a Tables,
+    pub(crate) recipe: &'a Recipe,
+    /// Compute the residual row; it costs another prediction of every sample.
+    pub(crate) residual: bool,
+    pub(crate) n_voxels: usize,
+    pub(crate) signals: &'a [f32],
+    pub(crate) parameters: &'a mut [f32],
+}
+
+/// Turns parameter rows into map rows.
+pub(crate) struct MapVoxels<'a> {
+    pub(crate) layout: &'a MapLayout,
+    pub(crate) recipe: &'a Recipe,
+    pub(crate) n_voxels: usize,
+    pub(crate) parameters: &'a [f32],
+    pub(crate) maps: &'a mut [f32],
+}
+
+impl WithSimd for MapVoxels<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        for offset in (0..self.n_voxels).step_by(Lanes::<S>::LANES) {
+            let Self { layout, recipe, n_voxels, parameters, .. } = self;
+            maps::write(simd, layout, recipe, parameters, self.maps, n_voxels, offset);
+        }
+    }
+}
+
+impl WithSimd for FitVoxels<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let n_volumes = self.tables.n_volumes();
+        let lanes = Lanes::<S>::LANES;
+        let mut fitter = Fitter {
+            simd,
+            tables: self.tables,
+            recipe: self.recipe,
+            residual: self.residual,
+            scratch: Scratch::new(n_volumes, lanes),
+        };
+        let mut packed = vec![0.0; n_volumes * lanes];
+        let mut doubtful = Vec::new();
+        let n_voxels = self.n_voxels;
+        for offset in (0..n_voxels).step_by(lanes) {
+            let n = lanes.min(n_voxels - offset);
+            let samples = if n == lanes {
+                Samples { data: &self.signals[offset..], stride: n_voxels }
+            } else {
+                // The last voxels do not fill a register.
+                for (row, packed) in
+                    self.signals.chunks_exact(n_voxels).zip(packed.chunks_exact_mut(lanes))
+                {
+                    packed[..n].copy_from_slice(&row[offset..]);
+                }
+                Samples { data: &packed, stride: lanes }
+            };
+            let mut to = Rows { data: &mut *self.parameters, stride: n_voxels, offset, n };
+            let outliers = fitter.fit(samples, &mut to);
+            doubtful.extend((0..n).filter(|&l| outliers[l] != 0.0).map(|l| offset + l));
+        }
+        // Voxels with outliers need many fits: they fill registers of their own.
+        let Refinement::Robust { sigma, own_scale_in_weights } = self.recipe.refinement else {
+            return;
+        };
+        let scale = Scale { sigma, own_scale_in_weights };
+        let mut rows = vec![0.0; parameter_row::COUNT * lanes];
+        for voxels in doubtful.chunks(lanes) {
+            let n = voxels.len();
+            let gather = |from: &[f32], to: &mut [f32]| {
+                for (row, to) in from.chunks_exact(n_voxels).zip(to.chunks_exact_mut(lanes)) {
+                    for (value, &voxel) in to.iter_mut().zip(voxels) {
+                        *value = row[voxel];
+                    }
+                    to[n..].fill(0.0);
+                }
+            };
+            gather(self.signals, &mut packed);
+            gather(self.parameters, &mut rows);
+            let samples = Samples { data: &packed, stride: lanes };
+            let mut to = Rows { data: &mut rows, stride: lanes, offset: 0, n: lanes };
+            fitter.fit_again(samples, scale, &mut to);
+            for (row, values) in
+                self.parameters.chunks_exact_mut(n_voxels).zip(rows.chunks_exact(lanes))
+            {
+                for (&voxel, &value) in voxels.iter().zip(values) {
+                    row[voxel] = value;
+                }
+            }
+        }
+    }
+}
+
+/// The place of a bundle in parameter rows.
+struct Rows<'a> {
+    data: &'a mut [f32],
+    stride: usize,
+    offset: usize,
+    /// Lanes that hold a voxel.
+    n: usize,
+}
+
+impl Rows<'_> {
+    #[inline(always)]
+    fn load<S: Simd>(&self, simd: S, row: usize) -> Lanes<S> {
+        let start = row * self.stride + self.offset;
+        Lanes::load_partial(simd, &self.data[start..start + self.n])
+    }
+
+    #[inline(always)]
+    fn store<S: Simd>(&mut self, row: usize, value: Lanes<S>) {
+        let start = row * self.stride + self.offset;
+        value.store_partial(&mut self.data[start..start + self.n]);
+    }
+}
+
+/// The most lanes of any level.
+const MAX_LANES: usize = 16;
+
+/// What all bundles share.
+struct Fitter<'a, S> {
+    simd: S,
+    tables: &'a Tables,
+    recipe: &'a Recipe,
+    residual: bool,
+    scratch: Scratch,
+}
+
+impl<S: Simd> Fitter<'_, S> {
+    /// Fits one bundle and writes its parameters; not 0 in the lanes that a robust fit must look
+    /// at again.
+    #[inline(always)]
+    fn fit(&mut self, samples: Samples<'_>, to: &mut Rows<'_>) -> [f32; MAX_LANES] {
+        let Self { simd, tables, recipe, .. } = *self;
+        let mut arrays = self.scratch.arrays();
+        let bundle = Bundle::new(simd, samples, tables, recipe, &mut arrays);
+        let (mut p, singular) = linear::fit(&bundle, tables, recipe, &mut arrays);
+        let fitted = bundle.good & !singular;
+        let mut rested = bundle.good;
+        let mut outliers = [0.0; MAX_LANES];
+        if recipe.refinement != Refinement::None {
+            (p, rested) = nonlinear::fit::<S, false>(&bundle, tables, &p, fitted, &mut arrays);
+        }
+        if let Refinement::Robust { sigma, own_scale_in_weights } = recipe.refinement {
+            let scale = Scale { sigma, own_scale_in_weights };
+            let found = robust::has_outliers(&bundle, tables, scale, &p, &mut arrays) & fitted;
+            let (one, zero) = (bundle.splat(1.0), bundle.splat(0.0));
+            Lanes::select(found, one, zero).store_partial(&mut outliers);
+        }
+        self.finish(&bundle, samples, &p, singular, rested, to);
+        outliers
+    }
+
+    /// The robust fit of one bundle, which starts from the parameters already there.
+    #[inline(always)]
+    fn fit_again(&mut self, samples: Samples<'_>, scale: Scale, to: &mut Rows<'_>) {
+        let Self { simd, tables, recipe, .. } = *self;
+        let mut arrays = self.scratch.arrays();
+        let bundle = Bundle::new(simd, samples, tables, recipe, &mut arrays);
+        let relative_s0 = to.load(simd, parameter_row::S0) * bundle.scale;
+        let mut p: Params<S> =
+            std::array::from_fn(|k| to.load(simd, parameter_row::TENSOR + k.max(1) - 1));
+        p[0] = fimbria_compute::math::ln(relative_s0.max(bundle.splat(f32::MIN_POSITIVE)));
+        let (p, rested) = robust::fit(&bundle, tables, scale, &p, &mut arrays);
+        self.finish(&bundle, samples, &p, !bundle.good, rested, to);
+    }
+
+    /// Writes the rows of one bundle; zeros where nothing could be fitted.
+    #[inline(always)]
+    fn finish(
+        &self,
+        bundle: &Bundle<S>,
+        samples: Samples<'_>,
+        p: &Params<S>,
+        singular: LaneMask<S>,
+        rested: LaneMask<S>,
+        to: &mut Rows<'_>,
+    ) {
+        let zero = bundle.splat(0.0);
+        let code = |status: Status| bundle.splat(status.code());
+        let fitted = bundle.good & !singular;
+        let mut s0 = fimbria_compute::math::exp(p[0]) * bundle.mean;
+        if self.recipe.s0_at_least_mean {
+            s0 = s0.max(bundle.mean);
+        }
+        let mut put = |row, value| to.store(row, Lanes::select(fitted, value, zero));
+        put(parameter_row::S0, s0);
+        for k in 1..N_PARAMS {
+            put(parameter_row::TENSOR + k - 1, p[k]);
+        }
+        if self.residual {
+            put(parameter_row::RESIDUAL, bundle.residual(samples, self.tables, p));
+        }
+        put(parameter_row::RAISED, bundle.raised);
+        let status = Lanes::select(rested, code(Status::Fitted), code(Status::NotConverged));
+        let status = Lanes::select(singular, code(Status::Singular), status);
+        to.store(
+            parameter_row::STATUS,
+            Lanes::select(bundle.good, status, code(Status::BadSignal)),
+        );
+    }
+}

@@ -1,0 +1,106 @@
+//! Levenberg and Marquardt's method, one voxel per lane.
+
+use fimbria_compute::math::exp_finite;
+use fimbria_compute::{LaneMask, Lanes, Mask, Real};
+use pulp::Simd;
+
+use super::bundle::{Bundle, Params, predict};
+use super::normal::Normal;
+use super::scratch::Arrays;
+use crate::dti::recipe::N_PARAMS;
+use crate::dti::tables::Tables;
+
+const FIRST_DAMPING: f32 = 1e-3;
+/// Beyond this damping no step is left that would lower the sum in `f32`.
+const LAST_DAMPING: f32 = 1e6;
+/// A step that is predicted to lower the sum of squares by less than this fraction is the last:
+/// before it the estimate is within 0.01 standard errors of the minimum, after it far closer.
+const LAST_DECREASE: f32 = 1e-6;
+/// The last step is taken unless the sum rises by more than rounding explains.
+const ROUNDING_OF_SUM: f32 = 1e-5;
+/// Squared rounding of one sample of mean 1.
+const ROUNDING: f32 = 4e-14;
+const MAX_STEPS: usize = 60;
+
+/// Minimises Σ ω (s - exp(x·p))² over the samples in `arrays` from `start`; ω is `arrays.omega`
+/// where `WEIGHTED`, else 1. Lanes outside `wanted` keep `start`. Also says which lanes came to
+/// rest.
+#[inline(always)]
+pub(super) fn fit<S: Simd, const WEIGHTED: bool>(
+    bundle: &Bundle<S>,
+    tables: &Tables,
+    start: &Params<S>,
+    wanted: LaneMask<S>,
+    arrays: &mut Arrays<'_>,
+) -> (Params<S>, LaneMask<S>) {
+    let normal =
+        |arrays: &Arrays<'_>| Normal::new(bundle.simd, tables, arrays.weights, arrays.residuals);
+    let rounding = bundle.splat(ROUNDING * tables.n_volumes() as f32);
+    let mut p = *start;
+    let mut damping = bundle.splat(FIRST_DAMPING);
+    let mut sum = evaluate::<S, WEIGHTED>(bundle, tables, &p, arrays);
+    let mut equations = normal(arrays);
+    let mut active = wanted;
+    let mut rested = !wanted;
+    for _ in 0..MAX_STEPS {
+        let (step, singular) = equations.solve(damping);
+        let mut decrease = bundle.splat(0.0);
+        for k in 0..N_PARAMS {
+            decrease = step[k].mul_add(equations.rhs[k], decrease);
+        }
+        let next = std::array::from_fn(|k| p[k] + step[k]);
+        let next_sum = evaluate::<S, WEIGHTED>(bundle, tables, &next, arrays);
+        let last = decrease.at_most(sum.mul_add(sum.splat(LAST_DECREASE), rounding)) & !singular;
+        let limit = sum.mul_add(sum.splat(ROUNDING_OF_SUM), rounding);
+        let better =
+            next_sum.at_most(Lanes::select(last, limit, sum)) & active & !singular;
+        for k in 0..N_PARAMS {
+            p[k] = Lanes::select(better, next[k], p[k]);
+        }
+        sum = Lanes::select(better, next_sum, sum);
+        damping = damping * Lanes::select(better, damping.splat(0.1), damping.splat(10.0));
+        let done = last | damping.splat(LAST_DAMPING).less(damping) & !singular;
+        rested = rested | active & done;
+        active = active & !done & !singular;
+        if !active.any() {
+            break;
+        }
+        if better.any() {
+            equations = Normal::select(better, &normal(arrays), &equations);
+        }
+    }
+    (p, rested)
+}
+
+/// Σ ω (s - ŝ)² at `p`; leaves the weights ω ŝ² and the right-hand side ω ŝ (s - ŝ) of the
+/// Gauss-Newton step from there.
+#[inline(always)]
+fn evaluate<S: Simd, const WEIGHTED: bool>(
+    bundle: &Bundle<S>,
+    tables: &Tables,
+    p: &Params<S>,
+    arrays: &mut Arrays<'_>,
+) -> Lanes<S> {
+    let n = Lanes::<S>::LANES;
+    let mut sum = bundle.splat(0.0);
+    let volumes = tables
+        .rows
+        .iter()
+        .zip(arrays.samples.chunks_exact(n))
+        .zip(arrays.omega.chunks_exact(n));
+    let out = arrays.weights.chunks_exact_mut(n).zip(arrays.residuals.chunks_exact_mut(n));
+    for (((x, s), omega), (w, r)) in volumes.zip(out) {
+        let predicted = exp_finite(predict(x, p));
+        let residual = Lanes::load(bundle.simd, s) - predicted;
+        let (mut weighted, mut weighted_residual) = (predicted, residual);
+        if WEIGHTED {
+            let omega = Lanes::load(bundle.simd, omega);
+            weighted = weighted * omega;
+            weighted_residual = weighted_residual * omega;
+        }
+        sum = residual.mul_add(weighted_residual, sum);
+        (predicted * weighted).store(w);
+        (predicted * weighted_residual).store(r);
+    }
+    sum
+}
