@@ -1,6 +1,6 @@
 //! What can be wrong with the input of a tensor fit.
 
-use fimbria_compute::Interrupted;
+use fimbria_compute::{HostError, Interrupted};
 use fimbria_image::GridMismatch;
 
 use super::recipe::N_PARAMS;
@@ -60,6 +60,9 @@ pub enum DtiError {
     /// Sigma was given to a method that makes no use of it.
     #[error("sigma is used by the method restore only")]
     SigmaUnused,
+    /// There is no memory for a tile of voxels.
+    #[error(transparent)]
+    Memory(#[from] HostError),
     /// The caller stopped the work.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),

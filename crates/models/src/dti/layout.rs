@@ -24,35 +24,42 @@ pub(crate) mod parameter_row {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MapLayout {
     maps: Vec<DtiMap>,
+    /// The first row by the place of the map in [`DtiMap::ALL`].
+    first_rows: [Option<usize>; DtiMap::ALL.len()],
+    n_rows: usize,
 }
 
 impl MapLayout {
     /// Rows for the given maps, each once, in the given order.
     pub(crate) fn new(wanted: &[DtiMap]) -> Self {
-        let mut maps = Vec::new();
-        for &map in wanted {
-            if map != DtiMap::Status && !maps.contains(&map) {
-                maps.push(map);
+        let mut layout =
+            Self { maps: Vec::new(), first_rows: [None; DtiMap::ALL.len()], n_rows: 0 };
+        let others = wanted.iter().copied().filter(|&map| map != DtiMap::Status);
+        for map in others.chain([DtiMap::Status]) {
+            let first_row = &mut layout.first_rows[map as usize];
+            if first_row.is_none() {
+                *first_row = Some(layout.n_rows);
+                layout.n_rows += map.n_volumes();
+                layout.maps.push(map);
             }
         }
-        maps.push(DtiMap::Status);
-        Self { maps }
+        layout
     }
 
     /// Number of rows.
     pub(crate) fn n_rows(&self) -> usize {
-        self.maps.iter().map(|m| m.n_volumes()).sum()
+        self.n_rows
     }
 
     /// The row of the status.
     pub(crate) fn status_row(&self) -> usize {
-        self.n_rows() - 1
+        self.n_rows - 1
     }
 
     /// The first row of a map, `None` where it is not computed.
+    #[inline(always)]
     pub(crate) fn first_row(&self, map: DtiMap) -> Option<usize> {
-        let at = self.maps.iter().position(|&m| m == map)?;
-        Some(self.maps[..at].iter().map(|m| m.n_volumes()).sum())
+        self.first_rows[map as usize]
     }
 
     /// True where any of these maps is computed.

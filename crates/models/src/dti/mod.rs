@@ -3,12 +3,15 @@
 mod design;
 mod deviation;
 mod error;
+mod fit;
 mod lanes;
 mod layout;
 mod linalg;
 mod map;
+pub mod operators;
 mod options;
 pub mod oracle;
+mod problem;
 mod recipe;
 mod tables;
 #[cfg(test)]
@@ -16,5 +19,7 @@ mod testing;
 
 pub use design::Design;
 pub use error::DtiError;
+pub use fit::{DtiFit, RaisedSamples, fit};
 pub use map::DtiMap;
 pub use options::{Compat, DtiOptions, Method, Precision};
+pub use problem::Problem;

@@ -27,12 +27,12 @@ impl Tables {
     pub(crate) fn new(design: &Design) -> Self {
         let narrow = |x: &f64| *x as f32;
         Self {
-            rows: design
-                .rows
+            rows: design.rows.iter().map(|x| std::array::from_fn(|k| narrow(&x[k + 1]))).collect(),
+            pseudo_inverse: design
+                .pseudo_inverse
                 .iter()
-                .map(|x| std::array::from_fn(|k| narrow(&x[k + 1])))
+                .map(|c| c.each_ref().map(narrow))
                 .collect(),
-            pseudo_inverse: design.pseudo_inverse.iter().map(|c| c.each_ref().map(narrow)).collect(),
             quartics: design.rows.iter().map(quartics_of_row).collect(),
         }
     }

@@ -73,24 +73,22 @@ impl<S: Simd> Bundle<S> {
         let mean = Lanes::select(good, mean, splat(1.0));
         let scale = Lanes::select(good, splat(1.0) / mean, splat(0.0));
         let mut bundle = Self { simd, mean, scale, floor: splat(1.0), raised: splat(0.0), good };
-        bundle.write_samples(samples, arrays);
         let floor = match recipe.floor {
             Floor::SmallestPositive if least.at_most(splat(0.0)).any() => {
-                bundle.smallest_positive(arrays)
+                bundle.smallest_positive(samples)
             }
             Floor::SmallestPositive => least * scale,
             Floor::Absolute(least) => scale * least as f32,
             Floor::OfLargest(fraction) => largest * scale * fraction as f32,
-            Floor::OfS0(fraction) => bundle.fraction_of_s0(fraction as f32, tables, arrays),
+            Floor::OfS0(fraction) => {
+                bundle.fraction_of_s0(samples, fraction as f32, tables, arrays)
+            }
         };
         bundle.floor = Lanes::select(good, floor.max(splat(SMALLEST)), splat(1.0));
         if (least * scale).less(bundle.floor).any() {
-            bundle.count_raised(arrays);
-            if recipe.floor_nonlinear {
-                bundle.raise_samples(arrays);
-            }
+            bundle.raised = bundle.count_raised(samples);
         }
-        bundle.write_logs(arrays);
+        bundle.write(samples, recipe, arrays);
         bundle
     }
 
@@ -99,22 +97,17 @@ impl<S: Simd> Bundle<S> {
         Lanes::new(self.simd, x)
     }
 
-    /// Samples over their mean; 0 in bad lanes.
+    /// The sample over the mean; meaningless in bad lanes.
     #[inline(always)]
-    fn write_samples(&self, samples: Samples<'_>, arrays: &mut Arrays<'_>) {
-        let n = Lanes::<S>::LANES;
-        for (row, x) in samples.volumes().zip(arrays.samples.chunks_exact_mut(n)) {
-            let s = Lanes::load(self.simd, row) * self.scale;
-            // Not a number times zero is not a number.
-            Lanes::select(self.good, s, self.splat(0.0)).store(x);
-        }
+    fn relative(&self, row: &[f32]) -> Lanes<S> {
+        Lanes::load(self.simd, row) * self.scale
     }
 
     #[inline(always)]
-    fn smallest_positive(&self, arrays: &Arrays<'_>) -> Lanes<S> {
+    fn smallest_positive(&self, samples: Samples<'_>) -> Lanes<S> {
         let mut smallest = self.splat(f32::INFINITY);
-        for x in arrays.samples.chunks_exact(Lanes::<S>::LANES) {
-            let x = Lanes::load(self.simd, x);
+        for row in samples.volumes() {
+            let x = self.relative(row);
             let positive = Lanes::select(self.splat(0.0).less(x), x, smallest);
             smallest = positive.min(smallest);
         }
@@ -126,44 +119,43 @@ impl<S: Simd> Bundle<S> {
     #[inline(always)]
     fn fraction_of_s0(
         &self,
+        samples: Samples<'_>,
         fraction: f32,
         tables: &Tables,
         arrays: &mut Arrays<'_>,
     ) -> Lanes<S> {
-        let n = Lanes::<S>::LANES;
-        let scale_log = ln_finite(Lanes::select(self.good, self.scale, self.splat(1.0)));
-        for (x, y) in arrays.samples.chunks_exact(n).zip(arrays.logs.chunks_exact_mut(n)) {
-            let x = Lanes::load(self.simd, x);
+        let one = self.splat(1.0);
+        let unit_log = ln_finite(Lanes::select(self.good, self.scale, one));
+        let out = arrays.logs.chunks_exact_mut(Lanes::<S>::LANES);
+        for (row, y) in samples.volumes().zip(out) {
+            let x = self.relative(row);
             let log = ln_finite(x.max(self.splat(SMALLEST)));
-            Lanes::select(self.splat(0.0).less(x), log, scale_log).store(y);
+            Lanes::select(self.splat(0.0).less(x), log, unit_log).store(y);
         }
         let s0 = exp_finite(clamp(self.ordinary(tables, arrays)[0]));
-        s0.max(self.splat(1.0)) * fraction
+        s0.max(one) * fraction
     }
 
     #[inline(always)]
-    fn count_raised(&mut self, arrays: &Arrays<'_>) {
+    fn count_raised(&self, samples: Samples<'_>) -> Lanes<S> {
         let (zero, one) = (self.splat(0.0), self.splat(1.0));
         let mut raised = zero;
-        for x in arrays.samples.chunks_exact(Lanes::<S>::LANES) {
-            let below = Lanes::load(self.simd, x).less(self.floor);
-            raised = raised + Lanes::select(below, one, zero);
+        for row in samples.volumes() {
+            raised = raised + Lanes::select(self.relative(row).less(self.floor), one, zero);
         }
-        self.raised = Lanes::select(self.good, raised, zero);
+        Lanes::select(self.good, raised, zero)
     }
 
+    /// Writes samples and logarithms.
     #[inline(always)]
-    fn raise_samples(&self, arrays: &mut Arrays<'_>) {
-        for x in arrays.samples.chunks_exact_mut(Lanes::<S>::LANES) {
-            Lanes::load(self.simd, x).max(self.floor).store(x);
-        }
-    }
-
-    #[inline(always)]
-    fn write_logs(&self, arrays: &mut Arrays<'_>) {
+    fn write(&self, samples: Samples<'_>, recipe: &Recipe, arrays: &mut Arrays<'_>) {
         let n = Lanes::<S>::LANES;
-        for (x, y) in arrays.samples.chunks_exact(n).zip(arrays.logs.chunks_exact_mut(n)) {
-            ln_finite(Lanes::load(self.simd, x).max(self.floor)).store(y);
+        let out = arrays.samples.chunks_exact_mut(n).zip(arrays.logs.chunks_exact_mut(n));
+        for (row, (x, y)) in samples.volumes().zip(out) {
+            let measured = self.relative(row);
+            let raised = self.raise(measured);
+            if recipe.floor_nonlinear { raised } else { measured }.store(x);
+            ln_finite(raised).store(y);
         }
     }
 

@@ -88,11 +88,8 @@ impl<R: Real> Deviator<R> {
         let small: [R; 3] = std::array::from_fn(|i| s.neg_mul_add(u[i], c * w[i]));
         let (large_value, small_value) = (m + radius, m - radius);
         let pick = |a: R, b: R| R::select(prolate, a, b);
-        let values = [
-            pick(apart, large_value),
-            pick(large_value, small_value),
-            pick(small_value, apart),
-        ];
+        let values =
+            [pick(apart, large_value), pick(large_value, small_value), pick(small_value, apart)];
         let vectors = [
             std::array::from_fn(|i| pick(axis[i], large[i])),
             std::array::from_fn(|i| pick(large[i], small[i])),

@@ -25,21 +25,19 @@ pub(super) fn fit<S: Simd>(
     let mut p = bundle.ordinary(tables, arrays);
     let zero = bundle.splat(0.0);
     let mut singular = zero.less(zero);
-    let mut correct = |p: &mut Params<S>, arrays: &Arrays<'_>| {
+    let measured = usize::from(recipe.first != FirstWeights::Unit);
+    for pass in 0..measured + recipe.reweighted_passes {
+        if pass < measured {
+            weigh_by_measured(bundle, tables, recipe.first, &p, arrays);
+        } else {
+            weigh_by_predicted(bundle, tables, &p, arrays);
+        }
         let normal = Normal::new(bundle.simd, tables, arrays.weights, arrays.residuals);
         let (step, now) = normal.solve(zero);
         for k in 0..N_PARAMS {
             p[k] = p[k] + step[k];
         }
         singular = singular | now;
-    };
-    if recipe.first != FirstWeights::Unit {
-        weigh_by_measured(bundle, tables, recipe.first, &p, arrays);
-        correct(&mut p, arrays);
-    }
-    for _ in 0..recipe.reweighted_passes {
-        weigh_by_predicted(bundle, tables, &p, arrays);
-        correct(&mut p, arrays);
     }
     (p, singular)
 }
@@ -73,11 +71,8 @@ fn weigh_by_measured<S: Simd>(
 ) {
     let n = Lanes::<S>::LANES;
     let zero = bundle.splat(0.0);
-    let volumes = tables
-        .rows
-        .iter()
-        .zip(arrays.logs.chunks_exact(n))
-        .zip(arrays.samples.chunks_exact(n));
+    let volumes =
+        tables.rows.iter().zip(arrays.logs.chunks_exact(n)).zip(arrays.samples.chunks_exact(n));
     let out = arrays.weights.chunks_exact_mut(n).zip(arrays.residuals.chunks_exact_mut(n));
     for (((x, y), s), (w, r)) in volumes.zip(out) {
         let s = Lanes::load(bundle.simd, s);

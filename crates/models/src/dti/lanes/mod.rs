@@ -14,13 +14,13 @@ mod normal;
 mod robust;
 mod scratch;
 
-use fimbria_compute::{LaneMask, Lanes, Mask, Real};
+use fimbria_compute::{LaneMask, Lanes, Real};
 use pulp::{Simd, WithSimd};
 
 use self::bundle::{Bundle, Params, Samples};
+pub(crate) use self::maps::MM2_PER_S;
 use self::robust::Scale;
 use self::scratch::Scratch;
-pub(crate) use self::maps::MM2_PER_S;
 use super::layout::{MapLayout, parameter_row};
 use super::recipe::{N_PARAMS, Recipe, Refinement};
 use super::tables::Tables;

@@ -13,10 +13,13 @@ use crate::dti::tables::Tables;
 const FIRST_DAMPING: f32 = 1e-3;
 /// Beyond this damping no step is left that would lower the sum in `f32`.
 const LAST_DAMPING: f32 = 1e6;
-/// A step that is predicted to lower the sum of squares by less than this fraction is the last:
-/// before it the estimate is within 0.01 standard errors of the minimum, after it far closer.
-const LAST_DECREASE: f32 = 1e-6;
-/// The last step is taken unless the sum rises by more than rounding explains.
+/// A step that is predicted to lower the sum of squares by less than this fraction is the last.
+/// The prediction is good far below the rounding of the sum itself: before that step the estimate
+/// is within 3e-4 standard errors of the minimum, after it closer still.
+const LAST_DECREASE: f32 = 1e-9;
+/// A step predicted to lower the sum by less than this fraction cannot be judged by the rounded
+/// sum; it is taken unless the sum rises by more than rounding explains.
+const SMALL_DECREASE: f32 = 1e-4;
 const ROUNDING_OF_SUM: f32 = 1e-5;
 /// Squared rounding of one sample of mean 1.
 const ROUNDING: f32 = 4e-14;
@@ -33,13 +36,11 @@ pub(super) fn fit<S: Simd, const WEIGHTED: bool>(
     wanted: LaneMask<S>,
     arrays: &mut Arrays<'_>,
 ) -> (Params<S>, LaneMask<S>) {
-    let normal =
-        |arrays: &Arrays<'_>| Normal::new(bundle.simd, tables, arrays.weights, arrays.residuals);
     let rounding = bundle.splat(ROUNDING * tables.n_volumes() as f32);
     let mut p = *start;
     let mut damping = bundle.splat(FIRST_DAMPING);
     let mut sum = evaluate::<S, WEIGHTED>(bundle, tables, &p, arrays);
-    let mut equations = normal(arrays);
+    let mut equations = Normal::new(bundle.simd, tables, arrays.weights, arrays.residuals);
     let mut active = wanted;
     let mut rested = !wanted;
     for _ in 0..MAX_STEPS {
@@ -51,9 +52,9 @@ pub(super) fn fit<S: Simd, const WEIGHTED: bool>(
         let next = std::array::from_fn(|k| p[k] + step[k]);
         let next_sum = evaluate::<S, WEIGHTED>(bundle, tables, &next, arrays);
         let last = decrease.at_most(sum.mul_add(sum.splat(LAST_DECREASE), rounding)) & !singular;
-        let limit = sum.mul_add(sum.splat(ROUNDING_OF_SUM), rounding);
-        let better =
-            next_sum.at_most(Lanes::select(last, limit, sum)) & active & !singular;
+        let small = decrease.at_most(sum.mul_add(sum.splat(SMALL_DECREASE), rounding));
+        let limit = sum.mul_add(sum.splat(1.0 + ROUNDING_OF_SUM), rounding);
+        let better = next_sum.at_most(Lanes::select(small, limit, sum)) & active & !singular;
         for k in 0..N_PARAMS {
             p[k] = Lanes::select(better, next[k], p[k]);
         }
@@ -66,7 +67,8 @@ pub(super) fn fit<S: Simd, const WEIGHTED: bool>(
             break;
         }
         if better.any() {
-            equations = Normal::select(better, &normal(arrays), &equations);
+            let there = Normal::new(bundle.simd, tables, arrays.weights, arrays.residuals);
+            equations = Normal::select(better, &there, &equations);
         }
     }
     (p, rested)
@@ -83,11 +85,8 @@ fn evaluate<S: Simd, const WEIGHTED: bool>(
 ) -> Lanes<S> {
     let n = Lanes::<S>::LANES;
     let mut sum = bundle.splat(0.0);
-    let volumes = tables
-        .rows
-        .iter()
-        .zip(arrays.samples.chunks_exact(n))
-        .zip(arrays.omega.chunks_exact(n));
+    let volumes =
+        tables.rows.iter().zip(arrays.samples.chunks_exact(n)).zip(arrays.omega.chunks_exact(n));
     let out = arrays.weights.chunks_exact_mut(n).zip(arrays.residuals.chunks_exact_mut(n));
     for (((x, s), omega), (w, r)) in volumes.zip(out) {
         let predicted = exp_finite(predict(x, p));

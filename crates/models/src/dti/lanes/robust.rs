@@ -112,7 +112,11 @@ fn write_geman_mcclure<S: Simd>(bundle: &Bundle<S>, c: Lanes<S>, arrays: &mut Ar
 
 /// ω = 1 where |e| is within `limit`, else 0; the lanes that lose a sample.
 #[inline(always)]
-fn write_kept<S: Simd>(bundle: &Bundle<S>, limit: Lanes<S>, arrays: &mut Arrays<'_>) -> LaneMask<S> {
+fn write_kept<S: Simd>(
+    bundle: &Bundle<S>,
+    limit: Lanes<S>,
+    arrays: &mut Arrays<'_>,
+) -> LaneMask<S> {
     let n = Lanes::<S>::LANES;
     let (zero, one) = (limit.splat(0.0), limit.splat(1.0));
     let mut lost = zero;

@@ -38,16 +38,17 @@ impl Parameters {
     }
 }
 
-/// Fits the samples of one voxel.
-pub(crate) fn fit(samples: &[f64], design: &Design, recipe: &Recipe) -> Parameters {
+/// Fits the samples of one voxel; also how many of them were raised to have a logarithm.
+pub(crate) fn fit(samples: &[f64], design: &Design, recipe: &Recipe) -> (Parameters, usize) {
     let largest = samples.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mean = samples.iter().sum::<f64>() / samples.len() as f64;
     if !(mean.is_finite() && largest > 0.0 && mean > 0.0) {
-        return Parameters::none(Status::BadSignal);
+        return (Parameters::none(Status::BadSignal), 0);
     }
     let raised = linear::raise(samples, mean, design, recipe.floor);
+    let n_raised = samples.iter().zip(&raised).filter(|(s, r)| s < r).count();
     let Some(p) = linear::fit(samples, &raised, design, recipe) else {
-        return Parameters::none(Status::Singular);
+        return (Parameters::none(Status::Singular), n_raised);
     };
     let target = if recipe.floor_nonlinear { &raised } else { samples };
     let (p, converged) = match recipe.refinement {
@@ -60,12 +61,13 @@ pub(crate) fn fit(samples: &[f64], design: &Design, recipe: &Recipe) -> Paramete
     let rss: f64 =
         design.rows.iter().zip(samples).map(|(x, s)| (s - predict(x, &p).exp()).powi(2)).sum();
     let intercept = p[0].exp();
-    Parameters {
+    let parameters = Parameters {
         s0: if recipe.s0_at_least_mean { intercept.max(mean) } else { intercept },
         tensor: std::array::from_fn(|k| p[k + 1]),
         residual: (rss / samples.len() as f64).sqrt(),
         status: if converged { Status::Fitted } else { Status::NotConverged },
-    }
+    };
+    (parameters, n_raised)
 }
 
 /// One element of X p: the predicted logarithm of one sample.

@@ -2,6 +2,10 @@ use super::super::testing::{Noise, acquisition, quadratic, signals, tensor};
 use super::super::{Compat, DtiOptions, Method};
 use super::*;
 
+fn fit(samples: &[f64], design: &Design, recipe: &Recipe) -> Parameters {
+    super::fit(samples, design, recipe).0
+}
+
 const METHODS: [Method; 5] =
     [Method::Ols, Method::Wls, Method::Iwls, Method::Nlls, Method::Restore];
 const D_MM2_PER_S: [f64; 6] = [1.5e-3, 0.2e-3, -0.1e-3, 0.6e-3, 0.05e-3, 0.4e-3];
