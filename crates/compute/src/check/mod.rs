@@ -2,6 +2,7 @@
 //! `fimbria devices --check` runs to prove a machine or a card.
 
 pub mod collatz;
+mod dialect;
 mod fourier;
 mod mathematics;
 mod random;
@@ -115,7 +116,8 @@ impl Comparison {
 
 /// The checks of this crate's kernels.
 pub fn checks() -> Vec<Check> {
-    let mut checks = vec![collatz::check(), random::check(), fourier::check(), rates::check()];
+    let mut checks =
+        vec![dialect::check(), collatz::check(), random::check(), fourier::check(), rates::check()];
     checks.extend(mathematics::checks());
     checks.extend(vectors::checks());
     checks.extend(sparse::checks());
