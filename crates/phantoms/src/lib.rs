@@ -1,1 +1,41 @@
-//! stub
+//! Digital subjects with known truth.
+//!
+//! * [`crossing`]: a head with straight and bending bundles that cross at 30 to 90 degrees, grey
+//!   matter and fluid around them, measured with any number of shells and Rician noise on any
+//!   grid, oblique ones included. For tensors, fibre directions and tracts.
+//! * [`protocol`]: the same bundles as a fixed brain under the protocol of a paper (10 b-values up
+//!   to 8000 s/mm² along the same 30 directions), with the kurtosis or the stretching exponent of
+//!   every direction known exactly.
+//!
+//! Both return a [`Subject`]: series, gradient table, mask, and a [`Truth`] of named maps.
+//! Directions are in scanner RAS+ axes. Everything is a function of the specification: the same
+//! bits for any number of threads, noise keyed by (seed, voxel, volume). Nothing is written to
+//! disk here.
+//!
+//! How it is made, one idea per file: `bundle` (paths and their distances), `anatomy` (where they
+//! are), `placement` (where the image is), `tissue` (sub-voxel sampling into a composition per
+//! voxel), `signal` (laws of the signal of a composition), `render` (a series under noise),
+//! `single` and `truth` (what is known afterwards).
+
+mod acquisition;
+mod anatomy;
+mod bundle;
+mod crossing;
+mod directions;
+mod error;
+mod placement;
+mod protocol;
+mod render;
+mod signal;
+mod single;
+mod tissue;
+mod truth;
+
+pub use acquisition::{Acquisition, ShellSpec};
+pub use crossing::{CrossingSpec, crossing};
+pub use directions::spread_directions;
+pub use error::PhantomError;
+pub use placement::Placement;
+pub use protocol::{B_VALUES_S_PER_MM2, DIRECTIONS, PerDirection, ProtocolSpec, protocol};
+pub use signal::Diffusivities;
+pub use truth::{Subject, Truth, TruthMap};
