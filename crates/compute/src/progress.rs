@@ -16,6 +16,9 @@ pub trait Progress: Sync {
     /// Something the user should know, though the work goes on.
     fn warn(&self, message: &str);
 
+    /// Something worth saying that is no warning: what was found or chosen. Dropped by default.
+    fn note(&self, _message: &str) {}
+
     /// True once the user wants the work to stop.
     fn is_cancelled(&self) -> bool;
 

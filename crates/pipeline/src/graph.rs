@@ -80,7 +80,12 @@ pub trait Stage {
     ///
     /// # Errors
     /// Where that fails.
-    fn write(&self, _products: &Products, _out: &mut OutputFolder) -> Result<(), StageError> {
+    fn write(
+        &self,
+        _products: &Products,
+        _out: &mut OutputFolder,
+        _log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
         Ok(())
     }
 
@@ -88,7 +93,12 @@ pub trait Stage {
     ///
     /// # Errors
     /// Where they cannot be read.
-    fn restore(&self, _folder: &Path, _products: &mut Products) -> Result<(), StageError> {
+    fn restore(
+        &self,
+        _folder: &Path,
+        _products: &mut Products,
+        _log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
         Ok(())
     }
 }
@@ -167,7 +177,7 @@ pub fn run_stages(
         let record = match &step.earlier {
             Some(record) => {
                 if step.is_needed {
-                    stage.restore(&step.folder, &mut products).map_err(failed)?;
+                    stage.restore(&step.folder, &mut products, &log).map_err(failed)?;
                 }
                 log.adopt(record.stages.iter().map(|s| StageEntry { resumed: true, ..s.clone() }));
                 record.clone()
@@ -210,7 +220,7 @@ fn run_one(
     log.stage(name, || {
         stage.compute(products, &log)?;
         log.check()?;
-        out.as_mut().map_or(Ok(()), |out| stage.write(products, out))
+        out.as_mut().map_or(Ok(()), |out| stage.write(products, out, &log))
     })
     .map_err(failed)?;
     let mut record = log.record(name, step.inputs.clone(), stage.parameters());
@@ -219,6 +229,32 @@ fn run_one(
         Some(out) => Ok(out.commit(record)?),
         None => Ok(record),
     }
+}
+
+/// Runs `stages` one after the other in memory and writes the outputs of the last to `out`; how
+/// a single command does the work of one stage.
+///
+/// # Errors
+/// That of the stage that failed, or why the outputs cannot be written.
+pub fn run_alone(
+    task: &str,
+    stages: &[&dyn Stage],
+    mut out: OutputFolder,
+    session: Session<'_>,
+) -> Result<RunRecord, StageError> {
+    let log = Logbook::new(session);
+    let hashing = Hashing::start(stages.iter().flat_map(|stage| stage.inputs()).collect());
+    let mut products = Products::default();
+    for stage in stages {
+        log.stage(stage.name(), || stage.compute(&mut products, &log))?;
+        log.check()?;
+    }
+    if let Some(last) = stages.last() {
+        log.stage("write", || last.write(&products, &mut out, &log))?;
+    }
+    let parameters = stages.iter().map(|s| (s.name().to_owned(), s.parameters())).collect();
+    let record = log.record(task, hashing.finish()?, Value::Object(parameters));
+    Ok(out.commit(record)?)
 }
 
 fn refuse_existing(stages: &[Box<dyn Stage>], root: &Path) -> Result<(), OutputError> {

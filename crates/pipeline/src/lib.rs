@@ -4,23 +4,36 @@
 //!   written last, with inputs and their hashes, parameters, machine, times, counts and warnings;
 //! * [`Stage`] and [`run_stages`]: the graph of stages, what they hand on in memory
 //!   ([`Products`]), and what an earlier run makes superfluous;
+//! * [`stages`]: the stages there are, one file each;
+//! * [`MapStyle`]: maps under the names and in the orders and frames of fimbria, FSL, MRtrix3 and
+//!   BIDS;
 //! * [`brain_mask`]: a simple mask where the user has none.
 //!
 //! Nothing here computes a model, and nothing prints: callers pass a [`Session`].
 
 mod brain_mask;
+mod byte_size;
+mod choice;
 mod graph;
 mod hashing;
+mod map_file;
 mod output;
 mod record;
 mod session;
+pub mod stages;
 mod unfinished;
 
 pub use brain_mask::{brain_mask, mean_unweighted};
+pub use byte_size::{ByteSize, ByteSizeError};
+pub use choice::{Choice, Named};
 pub use graph::{
-    Existing, Finished, MissingProduct, PipelineError, Products, Stage, StageError, run_stages,
+    Existing, Finished, MissingProduct, PipelineError, Products, Stage, StageError, run_alone,
+    run_stages,
 };
 pub use hashing::{HashError, Hashing};
+pub use map_file::{
+    MapContext, MapError, MapFile, MapFormat, MapKind, MapLayout, MapNames, MapStyle, bids_entities,
+};
 pub use output::{OutputError, OutputFolder};
 pub use record::{InputEntry, Machine, OutputEntry, RunRecord, StageEntry};
 pub use session::{Input, Logbook, Session};

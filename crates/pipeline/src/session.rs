@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use fimbria_compute::{Progress, Workers};
+use fimbria_compute::{Backend, Progress};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -17,14 +17,23 @@ pub type Input = (String, PathBuf);
 /// What every pipeline function gets from its caller; nothing is global.
 #[derive(Clone, Copy)]
 pub struct Session<'a> {
-    /// The threads that work.
-    pub workers: &'a Workers,
+    /// The threads and devices that work.
+    pub on: Backend<'a>,
     /// Whom to tell how far the work is, and who may stop it.
     pub progress: &'a dyn Progress,
     /// Where outputs register while they are unfinished.
     pub unfinished: &'a Unfinished,
     /// The command line, for the record.
     pub command_line: &'a [String],
+}
+
+impl Session<'_> {
+    /// What headers of .mif files say of where they come from, as MRtrix3's own do.
+    pub fn header_entries(&self) -> Vec<(String, String)> {
+        let version = format!("fimbria {}", env!("CARGO_PKG_VERSION"));
+        let history = format!("{}  (version={version})", self.command_line.join(" "));
+        vec![("command_history".to_owned(), history)]
+    }
 }
 
 /// Collects what a run record says while the work goes on: warnings on their way to the caller's
@@ -79,7 +88,7 @@ impl<'a> Logbook<'a> {
 
     /// The record of everything so far.
     pub fn record(&self, task: &str, inputs: Vec<InputEntry>, parameters: Value) -> RunRecord {
-        let Session { workers, command_line, .. } = self.session;
+        let Session { on: Backend { workers, devices }, command_line, .. } = self.session;
         let entries = self.entries();
         RunRecord {
             program: "fimbria".to_owned(),
@@ -93,7 +102,7 @@ impl<'a> Logbook<'a> {
                 system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
                 threads: workers.threads(),
                 simd: format!("{:?}", workers.simd()),
-                devices: Vec::new(),
+                devices: devices.iter().map(|d| d.info().name.clone()).collect(),
             },
             stages: entries.stages.clone(),
             warnings: entries.warnings.clone(),
@@ -121,6 +130,10 @@ impl Progress for Logbook<'_> {
     fn warn(&self, message: &str) {
         self.entries().warnings.push(message.to_owned());
         self.session.progress.warn(message);
+    }
+
+    fn note(&self, message: &str) {
+        self.session.progress.note(message);
     }
 
     fn is_cancelled(&self) -> bool {

@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use fimbria_compute::{Silent, Workers};
+use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_pipeline::{Logbook, OutputError, OutputFolder, RunRecord, Session, Unfinished};
 use serde_json::json;
 
 fn record() -> RunRecord {
     let workers = Workers::new(1).unwrap();
     let session = Session {
-        workers: &workers,
+        on: Backend::cpu(&workers),
         progress: &Silent,
         unfinished: &Unfinished::new(),
         command_line: &["fimbria".to_owned()],

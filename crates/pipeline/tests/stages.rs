@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fimbria_compute::{Silent, Workers};
+use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_pipeline::{
     Existing, Finished, Input, Logbook, OutputFolder, PipelineError, Products, Session, Stage,
     StageError, Unfinished, run_stages,
@@ -64,11 +64,21 @@ impl Stage for SquareIt {
         products.put(Square(self.factor * number * number));
         Ok(())
     }
-    fn write(&self, products: &Products, out: &mut OutputFolder) -> Result<(), StageError> {
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        _log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
         out.write("square.txt", products.get::<Square>()?.0.to_string().as_bytes())?;
         Ok(())
     }
-    fn restore(&self, folder: &Path, products: &mut Products) -> Result<(), StageError> {
+    fn restore(
+        &self,
+        folder: &Path,
+        products: &mut Products,
+        _log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
         products.put(Square(fs::read_to_string(folder.join("square.txt"))?.parse()?));
         Ok(())
     }
@@ -96,7 +106,12 @@ impl Stage for Root {
         products.get::<Square>()?;
         if self.fails { Err("out of luck".into()) } else { Ok(()) }
     }
-    fn write(&self, products: &Products, out: &mut OutputFolder) -> Result<(), StageError> {
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        _log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
         out.write("root.txt", products.get::<Square>()?.0.sqrt().to_string().as_bytes())?;
         Ok(())
     }
@@ -131,7 +146,7 @@ impl Bench {
         ];
         let workers = Workers::new(1).unwrap();
         let session = Session {
-            workers: &workers,
+            on: Backend::cpu(&workers),
             progress: &Silent,
             unfinished: &Unfinished::new(),
             command_line: &[],

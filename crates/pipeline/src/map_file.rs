@@ -1,0 +1,318 @@
+//! Maps as files: names, orders and frames of fimbria, FSL, MRtrix3 and BIDS.
+
+use std::path::Path;
+
+use fimbria_compute::Workers;
+use fimbria_image::frames::turn_vectors;
+use fimbria_image::{
+    BvecFrame, Datatype, Image, ImageError, Intent, TensorOrder, WriteOptions, read_image,
+    write_image,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{Choice, Named, OutputError, OutputFolder};
+
+/// The format of maps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MapFormat {
+    /// Compressed NIfTI.
+    #[default]
+    NiiGz,
+    /// NIfTI.
+    Nii,
+    /// MRtrix3's.
+    Mif,
+}
+
+impl Choice for MapFormat {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::NiiGz, "nii.gz", "compressed NIfTI"),
+        (Self::Nii, "nii", "NIfTI"),
+        (Self::Mif, "mif", "MRtrix3"),
+    ];
+}
+
+/// Whose names, orders and frames maps are written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MapLayout {
+    /// Plain names; tensors xx xy xz yy yz zz, scanner axes.
+    #[default]
+    Fimbria,
+    /// dtifit's names; vectors and tensors in the axes of FSL's bvecs, tensors xx xy xz yy yz zz.
+    Fsl,
+    /// MRtrix3's names; tensors xx yy zz xy xz yz, scanner axes; .mif unless asked otherwise.
+    Mrtrix,
+    /// BIDS derivatives (BEP 16) with sidecars; tensors xx xy xz yy yz zz, scanner axes.
+    Bids,
+}
+
+impl Choice for MapLayout {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Fimbria, "fimbria", "plain names, scanner axes"),
+        (Self::Fsl, "fsl", "dti_FA ..., vectors and tensors in the axes of FSL's bvecs"),
+        (Self::Mrtrix, "mrtrix", "dt.mif ..., tensors xx yy zz xy xz yz in scanner axes"),
+        (Self::Bids, "bids", "..._model-tensor_param-fa_dwimap and sidecars, scanner axes"),
+    ];
+}
+
+/// What the volumes of a map are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapKind {
+    /// One number per voxel.
+    Scalar,
+    /// One of a few codes per voxel, stored as bytes.
+    Code,
+    /// x, y, z in scanner axes.
+    Vector,
+    /// xx xy xz yy yz zz in scanner axes.
+    Tensor,
+}
+
+/// A map before it is written.
+#[derive(Clone, Copy, Debug)]
+pub struct MapFile<'a> {
+    /// Its file name without extension in each layout; for BIDS, the `param` label.
+    pub names: MapNames,
+    /// What its volumes are.
+    pub kind: MapKind,
+    /// Unit, empty for a pure number.
+    pub unit: &'a str,
+    /// What it holds, in a line.
+    pub description: &'a str,
+}
+
+/// Names of one map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapNames {
+    /// fimbria's.
+    pub fimbria: &'static str,
+    /// FSL's.
+    pub fsl: &'static str,
+    /// MRtrix3's.
+    pub mrtrix: &'static str,
+    /// The `param` label of BIDS.
+    pub bids: &'static str,
+}
+
+/// How maps are written: the parameters every stage with maps shares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MapStyle {
+    /// Format; `None` for .nii.gz, or .mif in MRtrix3's layout.
+    pub format: Option<Named<MapFormat>>,
+    /// Names, orders and frames.
+    pub layout: Named<MapLayout>,
+}
+
+/// The model behind the maps of one folder, for BIDS, and the header entries all of them share.
+#[derive(Clone, Debug, Default)]
+pub struct MapContext {
+    /// The `model` label.
+    pub model: &'static str,
+    /// The `Model` entry of sidecars.
+    pub model_entry: Value,
+    /// What file names of BIDS begin with: the entities of the series ("sub-01_ses-2_").
+    pub entities: String,
+    /// Entries of .mif headers.
+    pub keyvals: Vec<(String, String)>,
+}
+
+/// Why a map was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum MapError {
+    /// The image cannot be written.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// The output folder refuses.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+}
+
+impl MapStyle {
+    /// The extension of every map.
+    pub fn extension(&self) -> &'static str {
+        let by_layout = match self.layout.0 {
+            MapLayout::Mrtrix => MapFormat::Mif,
+            MapLayout::Fimbria | MapLayout::Fsl | MapLayout::Bids => MapFormat::NiiGz,
+        };
+        self.format.map_or(by_layout, |format| format.0).name()
+    }
+
+    /// The files a map is written to.
+    pub fn file_names(&self, names: &MapNames, context: &MapContext) -> Vec<String> {
+        let stem = self.stem(names, context);
+        let mut files = vec![format!("{stem}.{}", self.extension())];
+        if self.layout.0 == MapLayout::Bids {
+            files.push(format!("{stem}.json"));
+        }
+        files
+    }
+
+    fn stem(&self, names: &MapNames, context: &MapContext) -> String {
+        match self.layout.0 {
+            MapLayout::Fimbria => names.fimbria.to_owned(),
+            MapLayout::Fsl => names.fsl.to_owned(),
+            MapLayout::Mrtrix => names.mrtrix.to_owned(),
+            MapLayout::Bids => {
+                let (entities, model, param) = (&context.entities, context.model, names.bids);
+                format!("{entities}model-{model}_param-{param}_dwimap")
+            }
+        }
+    }
+
+    /// Writes a map in the order and frame of the layout, and its sidecar where it has one.
+    ///
+    /// # Errors
+    /// [`MapError`].
+    pub fn write(
+        &self,
+        map: &MapFile<'_>,
+        image: &Image,
+        context: &MapContext,
+        out: &mut OutputFolder,
+        workers: &Workers,
+    ) -> Result<(), MapError> {
+        let files = self.file_names(&map.names, context);
+        let path = out.stage(&files[0])?;
+        let options = self.write_options(map, context);
+        workers.install(|| match self.turned(map.kind, image) {
+            Some(turned) => write_image(&path, &turned, &options),
+            None => write_image(&path, image, &options),
+        })?;
+        if let Some(sidecar) = files.get(1) {
+            let text = format!("{:#}\n", sidecar_of(map, context));
+            out.write(sidecar, text.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Reads back a map that was written to `folder`, in fimbria's order and frame.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn read(
+        &self,
+        map: &MapFile<'_>,
+        context: &MapContext,
+        folder: &Path,
+        workers: &Workers,
+    ) -> Result<Image, ImageError> {
+        let path = folder.join(&self.file_names(&map.names, context)[0]);
+        let mut image = workers.install(|| read_image(path))?;
+        match (map.kind, self.layout.0) {
+            (MapKind::Vector, MapLayout::Fsl) => {
+                let ras_from_fsl = BvecFrame::Fsl.ras_from_frame(&image.grid.ras_from_vox);
+                turn_vectors(&mut image, &ras_from_fsl);
+            }
+            (MapKind::Tensor, MapLayout::Fsl) => image = TensorOrder::Fsl.to_fimbria(&image),
+            (MapKind::Tensor, MapLayout::Mrtrix) => image = TensorOrder::Mrtrix.to_fimbria(&image),
+            _ => {}
+        }
+        Ok(image)
+    }
+
+    /// The map in the order and frame of the layout; `None` where it is in them already.
+    fn turned(&self, kind: MapKind, image: &Image) -> Option<Image> {
+        match (kind, self.layout.0) {
+            (MapKind::Vector, MapLayout::Fsl) => {
+                let mut turned = image.clone();
+                let fsl_from_ras = BvecFrame::Fsl.frame_from_ras(&image.grid.ras_from_vox);
+                turn_vectors(&mut turned, &fsl_from_ras);
+                Some(turned)
+            }
+            (MapKind::Tensor, MapLayout::Fsl) => Some(TensorOrder::Fsl.from_fimbria(image)),
+            (MapKind::Tensor, MapLayout::Mrtrix) => Some(TensorOrder::Mrtrix.from_fimbria(image)),
+            _ => None,
+        }
+    }
+
+    fn write_options(&self, map: &MapFile<'_>, context: &MapContext) -> WriteOptions {
+        /// NIfTI's code for a vector shown as a colour, which FSL's programs set and look for.
+        const RGB_VECTOR: i32 = 2003;
+        let code = if map.kind == MapKind::Vector { RGB_VECTOR } else { 0 };
+        let datatype = if map.kind == MapKind::Code { Datatype::UInt8 } else { Datatype::Float32 };
+        WriteOptions {
+            datatype,
+            intent: Intent { code, ..Intent::default() },
+            description: self.description(map),
+            keyvals: context.keyvals.clone(),
+            ..WriteOptions::default()
+        }
+    }
+
+    fn description(&self, map: &MapFile<'_>) -> String {
+        match (map.kind, self.layout.0) {
+            (MapKind::Vector | MapKind::Tensor, MapLayout::Fsl) => {
+                map.description.replace("scanner RAS axes", "the axes of FSL's bvecs")
+            }
+            (MapKind::Tensor, MapLayout::Mrtrix) => {
+                map.description.replace("xx xy xz yy yz zz", "xx yy zz xy xz yz")
+            }
+            _ => map.description.to_owned(),
+        }
+    }
+}
+
+/// The sidecar of a BIDS map (BEP 16).
+fn sidecar_of(map: &MapFile<'_>, context: &MapContext) -> Value {
+    let mut sidecar = json!({
+        "Description": map.description,
+        "Model": context.model_entry,
+    });
+    if !map.unit.is_empty() {
+        sidecar["Units"] = json!(map.unit);
+    }
+    match map.kind {
+        MapKind::Tensor => {
+            sidecar["OrientationEncoding"] = json!({
+                "Type": "tensor", "TensorRank": 2, "EncodingAxis": 3, "Reference": "xyz",
+                "AntipodalSymmetry": true,
+            });
+        }
+        MapKind::Vector => {
+            sidecar["OrientationEncoding"] = json!({
+                "Type": "unit3vector", "EncodingAxis": 3, "Reference": "xyz",
+                "AntipodalSymmetry": true,
+            });
+        }
+        MapKind::Scalar | MapKind::Code => {}
+    }
+    sidecar
+}
+
+/// The BIDS entities of a series, with a trailing underscore: all of its name before the suffix
+/// `dwi`. Empty where the name has none.
+pub fn bids_entities(dwi: &Path) -> String {
+    let name = dwi.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.split('.').next().unwrap_or_default();
+    match stem.strip_suffix("_dwi") {
+        Some(entities) if entities.starts_with("sub-") => format!("{entities}_"),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entities_are_what_stands_before_the_suffix() {
+        let entities = |name: &str| bids_entities(Path::new(name));
+        assert_eq!(
+            entities("/d/sub-01_ses-2_desc-preproc_dwi.nii.gz"),
+            "sub-01_ses-2_desc-preproc_"
+        );
+        assert_eq!(entities("dwi.nii.gz"), "");
+    }
+
+    #[test]
+    fn every_choice_is_found_by_its_name() {
+        for (layout, name, _) in MapLayout::CHOICES {
+            assert_eq!(MapLayout::from_name(name), Some(*layout));
+        }
+        for (format, name, _) in MapFormat::CHOICES {
+            assert_eq!(MapFormat::from_name(name), Some(*format));
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The stage that reads a subject: series, gradient table, mask.
+
+use std::path::{Path, PathBuf};
+
+use fimbria_compute::Progress as _;
+use fimbria_image::gradients::{
+    BScaling, GradientError, GradientFiles, GradientsRead, TableOptions, find_beside,
+};
+use fimbria_image::{
+    BvecFrame, GradientTable, Image, ImageError, Mask, OpenOptions, SignalSource, StoredImage,
+    read_image, read_mask,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{ByteSize, Input, Logbook, Named, Products, Stage, StageError, brain_mask};
+
+/// Where a subject's data are and how to read them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SubjectFiles {
+    /// The diffusion-weighted series.
+    pub dwi: PathBuf,
+    /// The voxels to work on; `None` for a [`brain_mask`].
+    pub mask: Option<PathBuf>,
+    /// FSL's b-values.
+    pub bval: Option<PathBuf>,
+    /// FSL's directions.
+    pub bvec: Option<PathBuf>,
+    /// An MRtrix3 gradient table.
+    pub grad: Option<PathBuf>,
+    /// A table of b-matrices.
+    pub bmatrix: Option<PathBuf>,
+    /// The axes bvecs and b-matrices are in.
+    pub bvec_frame: Named<BvecFrame>,
+    /// b at or below which a volume counts as unweighted, s/mm²; `None` for 50.
+    pub b0_threshold: Option<f64>,
+    /// What the length of a direction says about b.
+    pub bvalue_scaling: Named<BScaling>,
+    /// FSL's image of gradient non-linearity (nine volumes).
+    pub grad_dev: Option<PathBuf>,
+    /// Memory that inflated samples may take.
+    pub memory: Option<ByteSize>,
+    /// Folder for a scratch file where they take more.
+    pub scratch: Option<PathBuf>,
+}
+
+/// Why a subject cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// An image cannot be read.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// The gradient table cannot be read.
+    #[error(transparent)]
+    Gradients(#[from] GradientError),
+    /// b-values without directions or the other way round.
+    #[error("bval and bvec belong together, and only one of them was given")]
+    HalfPair,
+    /// More than one gradient table.
+    #[error("a gradient table was given twice: give bval with bvec, or grad, or bmatrix")]
+    TwoTables,
+    /// The threshold is no b-value.
+    #[error("the b0 threshold is {0}; it must be a number from 0 on")]
+    Threshold(f64),
+    /// The mask has no voxels.
+    #[error("the mask {} has no voxel above zero", .0.display())]
+    EmptyMask(PathBuf),
+    /// No brain was found.
+    #[error("no brain was found in {}, and no mask was given", .0.display())]
+    NoBrain(PathBuf),
+    /// The gradient non-linearity has another shape or place.
+    #[error("the gradient deviation does not fit the series")]
+    GradDev(#[from] fimbria_image::GridMismatch),
+}
+
+/// A subject in memory: what every fit takes.
+pub struct Subject {
+    /// The series.
+    pub dwi: Box<dyn SignalSource + Send + Sync>,
+    /// Its gradient table.
+    pub gradients: GradientTable,
+    /// The voxels to work on.
+    pub mask: Mask,
+    /// FSL's gradient non-linearity.
+    pub grad_dev: Option<Image>,
+    /// Free entries of the header of a .mif series, to be carried on.
+    pub keyvals: Vec<(String, String)>,
+}
+
+impl SubjectFiles {
+    /// A series by itself; everything else by default and beside it.
+    pub fn new(dwi: impl Into<PathBuf>) -> Self {
+        Self { dwi: dwi.into(), ..Self::default() }
+    }
+
+    /// How to open the series.
+    pub fn open_options(&self) -> OpenOptions {
+        OpenOptions {
+            memory_limit: self.memory.map(|size| size.0),
+            scratch_dir: self.scratch.clone(),
+        }
+    }
+
+    /// The table given by name, if one was.
+    ///
+    /// # Errors
+    /// [`LoadError::HalfPair`] or [`LoadError::TwoTables`].
+    pub fn named_table(&self) -> Result<Option<GradientFiles>, LoadError> {
+        let pair = match (&self.bval, &self.bvec) {
+            (Some(bvals), Some(bvecs)) => {
+                Some(GradientFiles::Fsl { bvals: bvals.clone(), bvecs: bvecs.clone() })
+            }
+            (None, None) => None,
+            _ => return Err(LoadError::HalfPair),
+        };
+        let grad = self.grad.clone().map(GradientFiles::Mrtrix);
+        let bmatrix = self.bmatrix.clone().map(GradientFiles::BMatrix);
+        let mut given = [pair, grad, bmatrix].into_iter().flatten();
+        let first = given.next();
+        if given.next().is_some() { Err(LoadError::TwoTables) } else { Ok(first) }
+    }
+
+    /// The gradient table of `stored`: the one given by name, else the one in its header, else
+    /// the one beside it.
+    ///
+    /// # Errors
+    /// [`LoadError`] where there is none or it does not fit.
+    pub fn read_gradients(&self, stored: &StoredImage) -> Result<GradientsRead, LoadError> {
+        let b0_threshold = self.b0_threshold.unwrap_or(GradientTable::DEFAULT_B0_THRESHOLD);
+        if !b0_threshold.is_finite() || b0_threshold < 0.0 {
+            return Err(LoadError::Threshold(b0_threshold));
+        }
+        let options = TableOptions {
+            n_volumes: Some(stored.n_volumes()),
+            b0_threshold,
+            b_scaling: self.bvalue_scaling.0,
+        };
+        let frame = self.bvec_frame.0;
+        Ok(match self.named_table()? {
+            Some(files) => files.read(frame, &stored.grid().ras_from_vox, &options)?,
+            None => fimbria_image::gradients::of_image(stored, frame, &options)?,
+        })
+    }
+
+    /// Every file that is read, for the record.
+    pub fn inputs(&self) -> Vec<Input> {
+        let mut inputs = vec![("dwi".to_owned(), self.dwi.clone())];
+        let mut add = |role: &str, path: &Path| inputs.push((role.to_owned(), path.to_owned()));
+        if self.dwi.extension().is_some_and(|extension| extension == "hdr") {
+            add("dwi data", &self.dwi.with_extension("img"));
+        }
+        // Without a table in the header or by name, the one beside the series is read; where
+        // there is none, reading says so.
+        let table = self.named_table().ok().flatten().or_else(|| find_beside(&self.dwi).ok());
+        for path in table.iter().flat_map(GradientFiles::paths) {
+            add("gradients", path);
+        }
+        for (role, path) in [("mask", &self.mask), ("grad_dev", &self.grad_dev)] {
+            if let Some(path) = path {
+                add(role, path);
+            }
+        }
+        inputs
+    }
+
+    /// Reads the subject, and says what was found and repaired.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn read(&self, log: &Logbook<'_>) -> Result<Subject, LoadError> {
+        let workers = log.session().on.workers;
+        let options = self.open_options();
+        let stored = workers.install(|| StoredImage::open(&self.dwi, &options))?;
+        let GradientsRead { table: gradients, repairs } = self.read_gradients(&stored)?;
+        for repair in repairs {
+            log.warn(&repair.to_string());
+        }
+        let shells: Vec<_> = gradients.shells().iter().map(ToString::to_string).collect();
+        log.note(&format!(
+            "shells: {}; b0 threshold {} s/mm²",
+            shells.join(", "),
+            gradients.b0_threshold
+        ));
+        let grid = *stored.grid();
+        let mask = match &self.mask {
+            Some(path) => workers.install(|| read_mask(path, &grid))?,
+            None => {
+                log.warn("no mask given: a simple one is made from the unweighted volumes");
+                brain_mask(&stored, &gradients, workers)
+            }
+        };
+        if mask.is_empty() {
+            return Err(match &self.mask {
+                Some(path) => LoadError::EmptyMask(path.clone()),
+                None => LoadError::NoBrain(self.dwi.clone()),
+            });
+        }
+        let grad_dev = match &self.grad_dev {
+            Some(path) => {
+                let image = workers.install(|| read_image(path))?;
+                grid.check_same(&image.grid, &path.display().to_string())?;
+                Some(image)
+            }
+            None => None,
+        };
+        log.count("volumes", stored.n_volumes() as u64);
+        log.count("voxels", mask.len() as u64);
+        let keyvals = stored.keyvals().to_vec();
+        Ok(Subject { dwi: Box::new(stored), gradients, mask, grad_dev, keyvals })
+    }
+}
+
+/// Reads a [`Subject`].
+pub struct Load(pub SubjectFiles);
+
+impl Stage for Load {
+    fn name(&self) -> &'static str {
+        "load"
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        self.0.inputs()
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "bvec_frame": self.0.bvec_frame,
+            "b0_threshold": self.0.b0_threshold.unwrap_or(GradientTable::DEFAULT_B0_THRESHOLD),
+            "bvalue_scaling": self.0.bvalue_scaling,
+            "mask": if self.0.mask.is_some() { "given" } else { "brain_mask" },
+        })
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        products.put(self.0.read(log)?);
+        Ok(())
+    }
+}

@@ -1,0 +1,4 @@
+//! The stages there are, one file each.
+
+pub mod dti;
+pub mod load;
