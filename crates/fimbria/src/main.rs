@@ -1,2 +1,43 @@
-//! The fimbria program.
-fn main() {}
+//! The fimbria program: it reads command lines, calls the crates that do the work, and shows what
+//! they say.
+//!
+//! * `cli`, `args`: what may be written on a command line; [`single_dash`] also takes `-force`;
+//! * `commands`: one file per command, wiring only;
+//! * `console`: progress, notes and warnings on standard error; [`failure`]: the one error that
+//!   ends a command, and its exit code; `interrupt`: Ctrl-C.
+//!
+//! Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Standard output carries results
+//! only.
+
+mod args;
+mod cli;
+mod commands;
+mod console;
+mod failure;
+mod interrupt;
+mod single_dash;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::cli::Cli;
+use crate::console::Console;
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    let words = single_dash::with_two_dashes(&Cli::described(), std::env::args_os().collect());
+    let cli = match Cli::try_parse_from(words) {
+        Ok(cli) => cli,
+        Err(error) => return Failure::Usage(error).report(),
+    };
+    let console = Console::new(&cli.verbosity);
+    if let Err(error) = interrupt::install(&console) {
+        return Failure::from(error).report();
+    }
+    match commands::run(cli.command, &console) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) if console.was_interrupted() => Failure::Interrupted.report(),
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,58 @@
+//! Which devices work.
+
+use clap::Args;
+use fimbria_compute::device::{Device, DeviceOptions, Selection, list};
+
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Which devices work beside the threads.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Machine")]
+pub(crate) struct DeviceArgs {
+    /// Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = selection)]
+    device: Selection,
+
+    /// Fraction of a device's free memory to use, above 0 and up to 1
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.8, value_parser = fraction)]
+    device_memory: f64,
+}
+
+impl DeviceArgs {
+    /// Opens the devices chosen; none for the CPU alone. With `auto`, a device that does not open
+    /// costs a warning.
+    pub(crate) fn open(&self, console: &Console) -> Result<Vec<Device>, Failure> {
+        use fimbria_compute::Progress as _;
+        let Self { device: selection, device_memory } = self;
+        if *selection == Selection::Cpu {
+            return Ok(Vec::new());
+        }
+        let options = DeviceOptions { memory_fraction: *device_memory, ..DeviceOptions::default() };
+        let mut devices = Vec::new();
+        for info in selection.choose(&list())? {
+            match Device::open(&info, &options) {
+                Ok(device) => devices.push(device),
+                Err(error) if *selection == Selection::Auto => {
+                    console.warn(&format!("{} is not used: {error}", info.name));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        for device in &devices {
+            console.note(&format!("using {} ({})", device.info().name, device.info().runtime));
+        }
+        Ok(devices)
+    }
+}
+
+fn selection(text: &str) -> Result<Selection, String> {
+    text.parse().map_err(|error: fimbria_compute::device::SelectionError| error.to_string())
+}
+
+fn fraction(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(fraction) if fraction > 0.0 && fraction <= 1.0 => Ok(fraction),
+        _ => Err("it must be a number above 0 and up to 1".to_owned()),
+    }
+}

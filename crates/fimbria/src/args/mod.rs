@@ -1,0 +1,21 @@
+//! Options that several commands share, one group per file.
+//!
+//! A group has one method that turns it into what the libraries take; it takes the group apart
+//! without `..`, so that an option nobody uses does not compile without a warning. Commands do the
+//! same with their own.
+
+mod choice;
+mod devices;
+mod maps;
+mod output;
+mod subject;
+mod threads;
+mod verbosity;
+
+pub(crate) use choice::choice;
+pub(crate) use devices::DeviceArgs;
+pub(crate) use maps::MapArgs;
+pub(crate) use output::OutputArgs;
+pub(crate) use subject::{SubjectArgs, TableArgs};
+pub(crate) use threads::ThreadArgs;
+pub(crate) use verbosity::Verbosity;

@@ -1,0 +1,48 @@
+//! Where outputs go.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fimbria_pipeline::{OutputError, OutputFolder};
+
+use crate::console::Console;
+
+/// Where outputs go.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Folder (or, where the command writes one file, the file) to write
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+
+    /// Overwrite existing outputs
+    #[arg(short, long)]
+    force: bool,
+}
+
+impl OutputArgs {
+    /// The folder, which will hold the files `planned`.
+    pub(crate) fn folder(
+        &self,
+        planned: &[String],
+        console: &Console,
+    ) -> Result<OutputFolder, OutputError> {
+        let Self { output, force } = self;
+        OutputFolder::create(output, planned, *force, console.unfinished())
+    }
+
+    /// The place of the one file, which may come as several.
+    pub(crate) fn file(
+        &self,
+        planned: &[String],
+        console: &Console,
+    ) -> Result<OutputFolder, OutputError> {
+        let Self { output, force } = self;
+        OutputFolder::for_file(output, planned, *force, console.unfinished())
+    }
+
+    /// What was given with -o.
+    pub(crate) fn path(&self) -> &PathBuf {
+        &self.output
+    }
+}

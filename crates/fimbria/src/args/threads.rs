@@ -1,0 +1,21 @@
+//! How many threads work.
+
+use clap::Args;
+use fimbria_compute::{Workers, WorkersError};
+
+/// How many threads work.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Machine")]
+pub(crate) struct ThreadArgs {
+    /// Threads to work with; 0 for one per core. Results do not depend on it
+    #[arg(long, visible_alias = "nthreads", value_name = "N", default_value_t = 0)]
+    threads: usize,
+}
+
+impl ThreadArgs {
+    /// Starts the threads.
+    pub(crate) fn start(&self) -> Result<Workers, WorkersError> {
+        let Self { threads } = self;
+        Workers::new(*threads)
+    }
+}

@@ -1,0 +1,40 @@
+//! The command line as a whole.
+
+use clap::builder::Styles;
+use clap::builder::styling::AnsiColor;
+use clap::{CommandFactory as _, Parser};
+
+use crate::args::Verbosity;
+use crate::commands::Command;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Diffusion MRI from scanner files to maps, fast on any machine.
+///
+/// Every command writes its outputs to a new folder (or file) given by -o, all at once at the end,
+/// with a run.json that says what was done. `fimbria COMMAND --help` names the outputs of a
+/// command with their units, order and frame. Long options may be written with one dash, as in
+/// MRtrix3.
+#[derive(Debug, Parser)]
+#[command(name = "fimbria", version, styles = STYLES, max_term_width = 100)]
+#[command(infer_long_args = false, arg_required_else_help = true, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    #[command(flatten)]
+    pub(crate) verbosity: Verbosity,
+}
+
+impl Cli {
+    /// The command line's description, complete with what clap adds by itself.
+    pub(crate) fn described() -> clap::Command {
+        let mut command = Self::command();
+        command.build();
+        command
+    }
+}

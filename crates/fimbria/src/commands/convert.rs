@@ -1,0 +1,173 @@
+//! `fimbria convert`
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use fimbria_compute::Backend;
+use fimbria_image::gradients::GradientError;
+use fimbria_image::{
+    BvecFrame, Datatype, GradientTable, Image, OpenOptions, StoredImage, WriteOptions, write_image,
+};
+use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
+use fimbria_pipeline::{Hashing, Logbook, OutputFolder};
+use serde_json::json;
+
+use crate::args::{OutputArgs, TableArgs, ThreadArgs};
+use crate::commands::{command_line, session};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Convert an image from one format to another, its gradient table with it
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct Convert {
+    /// Image to read: .nii, .hdr/.img or .mif, each also with .gz
+    image: PathBuf,
+
+    /// Type of the samples written: int8 to uint64, float32, float64; bit and float16 for .mif
+    /// [default: as stored, or float32 where stored numbers are scaled]
+    #[arg(long, value_name = "TYPE", help_heading = "Output")]
+    datatype: Option<Datatype>,
+
+    #[command(flatten)]
+    table: TableArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+}
+
+const HELP: &str = "\
+Outputs:
+  OUT           the image, in the format of its name: .nii, .hdr, .img, .mif, each also with .gz
+  OUT.run.json  what was done
+  A gradient table given, found in the header or beside the image is written as well: into the
+  header of a .mif, as NAME.bval and NAME.bvec (FSL form and frame) beside a NIfTI image.
+
+Units:
+  Numbers keep theirs. b-values are in s/mm².
+
+Order and frame:
+  Voxels keep their place in the scanner and volumes their order. Samples pass through float32:
+  integers above 2^24 lose their last digits. bvecs are written in FSL's frame (voxel axes, x
+  reversed where det(affine) > 0), tables in .mif headers in scanner axes.";
+
+impl Convert {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self { image: path, datatype, table, output, threads } = self;
+        let names = Names::of(output.path());
+        let mut out = output.file(&names.image, console)?;
+        let workers = threads.start()?;
+        let command_line = command_line();
+        let log = Logbook::new(session(Backend::cpu(&workers), console, &command_line));
+
+        let mut files = SubjectFiles::new(&path);
+        table.add_to(&mut files);
+        let hashing = Hashing::start(files.inputs());
+        let stored = workers.install(|| StoredImage::open(&path, &OpenOptions::default()))?;
+        let gradients = find_gradients(&files, &stored, &log)?;
+        let datatype = datatype.unwrap_or(natural_datatype(&stored));
+        let image = log.stage("read", || workers.install(|| stored.to_image()))?;
+        let mut options = WriteOptions {
+            datatype,
+            intent: stored.intent().clone(),
+            description: stored.description().to_owned(),
+            keyvals: stored.keyvals().to_vec(),
+            ..WriteOptions::default()
+        };
+        options.keyvals.extend(log.session().header_entries());
+        if names.is_mif {
+            options.dw_scheme = gradients.as_ref().map(GradientTable::to_dw_scheme);
+        } else if let Some(gradients) = &gradients {
+            write_fsl(gradients, &image, &names, &mut out)?;
+        }
+        log.stage("write", || {
+            let mut paths = Vec::new();
+            for name in &names.image {
+                paths.push(out.stage(name)?);
+            }
+            workers.install(|| write_image(&paths[0], &image, &options))?;
+            Ok::<_, Failure>(())
+        })?;
+        let parameters = json!({ "datatype": datatype.name() });
+        out.commit(log.record("convert", hashing.finish()?, parameters))?;
+        Ok(())
+    }
+}
+
+/// The table of the image, if it has one; a table named on the command line must be there.
+fn find_gradients(
+    files: &SubjectFiles,
+    stored: &StoredImage,
+    log: &Logbook<'_>,
+) -> Result<Option<GradientTable>, LoadError> {
+    use fimbria_compute::Progress as _;
+    match files.read_gradients(stored) {
+        Ok(read) => {
+            for repair in read.repairs {
+                log.warn(&repair.to_string());
+            }
+            Ok(Some(read.table))
+        }
+        Err(LoadError::Gradients(GradientError::NotFound { .. })) => Ok(None),
+        // A folder's `bvals` need not belong to every image in it.
+        Err(LoadError::Gradients(_)) if stored.n_volumes() == 1 => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The type that loses nothing.
+fn natural_datatype(stored: &StoredImage) -> Datatype {
+    if stored.scaling().is_none() { stored.datatype() } else { Datatype::Float32 }
+}
+
+fn write_fsl(
+    gradients: &GradientTable,
+    image: &Image,
+    names: &Names,
+    out: &mut OutputFolder,
+) -> Result<(), Failure> {
+    let fsl = gradients.to_fsl(BvecFrame::Fsl, &image.grid.ras_from_vox);
+    out.write(&format!("{}.bval", names.stem), fsl.bvals.as_bytes())?;
+    out.write(&format!("{}.bvec", names.stem), fsl.bvecs.as_bytes())?;
+    Ok(())
+}
+
+/// The names of the files an image is written to.
+struct Names {
+    /// The image, which may come as a pair.
+    image: Vec<String>,
+    /// Without the extension.
+    stem: String,
+    is_mif: bool,
+}
+
+impl Names {
+    fn of(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let (plain, gz) = match name.strip_suffix(".gz") {
+            Some(plain) => (plain, ".gz"),
+            None => (&*name, ""),
+        };
+        let (stem, extension) = plain.rsplit_once('.').unwrap_or((plain, ""));
+        let image = match extension {
+            "hdr" | "img" => vec![format!("{stem}.hdr{gz}"), format!("{stem}.img{gz}")],
+            _ => vec![name.clone()],
+        };
+        Self { image, stem: stem.to_owned(), is_mif: extension == "mif" }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_has_two_files() {
+        assert_eq!(Names::of(Path::new("a/b.img.gz")).image, ["b.hdr.gz", "b.img.gz"]);
+        assert_eq!(Names::of(Path::new("a/b.nii.gz")).image, ["b.nii.gz"]);
+        assert_eq!(Names::of(Path::new("a/b.nii.gz")).stem, "b");
+    }
+}

@@ -1,0 +1,133 @@
+//! `fimbria fit dti`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fimbria_compute::Backend;
+use fimbria_models::dti::{Compat, DtiMap, Method, Precision};
+use fimbria_pipeline::stages::dti::{Dti, DtiParameters};
+use fimbria_pipeline::stages::load::Load;
+use fimbria_pipeline::{Named, Stage as _, bids_entities, run_alone};
+
+use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
+use crate::commands::{command_line, report, session};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Fit the diffusion tensor: FA, MD, eigenvectors and more
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct FitDti {
+    /// Diffusion-weighted series, 4-D
+    #[arg(value_name = "DWI")]
+    dwi: PathBuf,
+
+    /// How the tensor is estimated
+    #[arg(long, value_name = "METHOD", default_value = "wls")]
+    #[arg(value_parser = choice::<Method>())]
+    method: Named<Method>,
+
+    /// Follow the numerics of another program, for comparison
+    #[arg(long, value_name = "PROGRAM", value_parser = choice::<Compat>())]
+    compat: Option<Named<Compat>>,
+
+    /// Arithmetic of the fit
+    #[arg(long, value_name = "PRECISION", default_value = "single")]
+    #[arg(value_parser = choice::<Precision>())]
+    precision: Named<Precision>,
+
+    /// Standard deviation of the noise in input units, for --method restore [default: estimated
+    /// in each voxel]
+    #[arg(long, value_name = "SIGMA")]
+    sigma: Option<f64>,
+
+    #[command(flatten)]
+    subject: SubjectArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    /// Maps to write, separated by commas; status always is [default: all]
+    #[arg(long, value_name = "MAPS", value_delimiter = ',', help_heading = "Output")]
+    #[arg(value_parser = choice::<DtiMap>())]
+    maps: Option<Vec<Named<DtiMap>>>,
+
+    #[command(flatten)]
+    style: MapArgs,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    devices: DeviceArgs,
+}
+
+const HELP: &str = "\
+Outputs (3-D unless said otherwise, float32):
+  FA            fractional anisotropy, 0 to 1
+  MD AD RD      mean, axial and radial diffusivity, mm²/s
+  L1 L2 L3      eigenvalues, largest first, mm²/s
+  V1 V2 V3      their unit eigenvectors, 3 volumes: x y z, sign arbitrary
+  MO            mode, -1 (planar) to 1 (linear)
+  S0            signal without diffusion weighting, units of the input
+  tensor        the tensor, 6 volumes: xx xy xz yy yz zz, mm²/s
+  residual      root mean square of measured minus predicted signal, units of the input
+  status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
+                5 singular (uint8)
+  run.json      inputs with hashes, parameters, machine, times, counts, warnings
+
+Units:
+  b-values are read in s/mm², diffusivities written in mm²/s.
+
+Order and frame:
+  Vectors and tensors are in scanner RAS axes. --layout fsl turns them into the axes of FSL's
+  bvecs (voxel axes, x reversed where det(affine) > 0) and writes dti_FA, dti_V1 ..., dti_tensor.
+  --layout mrtrix writes dt.mif with volumes xx yy zz xy xz yz in scanner axes, fa.mif, adc.mif,
+  vector1.mif ... --layout bids writes ..._model-tensor_param-fa_dwimap with sidecars.
+
+Gradient table:
+  Where none is named, it is taken from the header of a .mif, else from NAME.bval and NAME.bvec,
+  NAME.bvals and NAME.bvecs, NAME.b, bvals and bvecs, or grad.b beside the series.
+
+References:
+  Basser PJ, Mattiello J, Le Bihan D. J Magn Reson B 103, 247 (1994)   the tensor
+  Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006)                   wls
+  Veraart J et al. NeuroImage 81, 335 (2013)                           iwls
+  Chang LC, Jones DK, Pierpaoli C. Magn Reson Med 53, 1088 (2005)      restore";
+
+impl FitDti {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self {
+            dwi,
+            method,
+            compat,
+            precision,
+            sigma,
+            subject,
+            output,
+            maps,
+            style,
+            threads,
+            devices,
+        } = self;
+        if sigma.is_some() && method.0 != Method::Restore {
+            return Err(Failure::usage("--sigma is used by --method restore only"));
+        }
+        let maps = maps.unwrap_or_else(|| DtiParameters::default().maps);
+        let dti = Dti {
+            parameters: DtiParameters { method, compat, precision, sigma, maps },
+            style: style.style(),
+            entities: bids_entities(&dwi),
+        };
+        let out = output.folder(&dti.outputs(), console)?;
+        let workers = threads.start()?;
+        let devices = devices.open(console)?;
+        let load = Load(subject.files(dwi));
+        let command_line = command_line();
+        let session =
+            session(Backend { workers: &workers, devices: &devices }, console, &command_line);
+        let record = run_alone("fit dti", &[&load, &dti], out, session).map_err(Failure::Work)?;
+        report(&record, output.path(), console);
+        Ok(())
+    }
+}

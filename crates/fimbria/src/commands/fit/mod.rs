@@ -1,0 +1,29 @@
+//! `fimbria fit`
+
+mod dti;
+
+use clap::{Args, Subcommand};
+
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Fit a signal model in every voxel and write its maps
+#[derive(Debug, Args)]
+pub(crate) struct Fit {
+    #[command(subcommand)]
+    model: Model,
+}
+
+/// The models there are.
+#[derive(Debug, Subcommand)]
+enum Model {
+    Dti(dti::FitDti),
+}
+
+impl Fit {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        match self.model {
+            Model::Dti(fit) => fit.run(console),
+        }
+    }
+}

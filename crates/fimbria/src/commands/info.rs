@@ -1,0 +1,101 @@
+//! `fimbria info`
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use fimbria_image::StoredImage;
+use fimbria_image::gradients::{GradientError, GradientsRead};
+use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
+
+use crate::args::TableArgs;
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Show what an image and its gradient table hold
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct Info {
+    /// Images to look at
+    #[arg(required = true)]
+    images: Vec<PathBuf>,
+
+    /// Print only the gradient table, in MRtrix3 form
+    #[arg(long)]
+    table: bool,
+
+    #[command(flatten)]
+    gradients: TableArgs,
+}
+
+const HELP: &str = "\
+Outputs:
+  On standard output, per image: dimensions, voxel size, sample type, affine, and where there is a
+  gradient table its shells. With --table the table alone.
+
+Units:
+  Millimetres; b in s/mm².
+
+Order and frame:
+  The affine takes voxel coordinates (integer = centre) to scanner RAS millimetres, in three rows.
+  The table has x y z b per line, one line per volume, directions in scanner RAS axes.";
+
+impl Info {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self { images, table: table_only, gradients } = self;
+        let mut shared = SubjectFiles::default();
+        gradients.add_to(&mut shared);
+        for path in images {
+            let files = SubjectFiles { dwi: path, ..shared.clone() };
+            let stored = StoredImage::open(&files.dwi, &files.open_options())?;
+            let read = match files.read_gradients(&stored) {
+                Ok(read) => Some(read),
+                Err(LoadError::Gradients(GradientError::NotFound { .. })) if !table_only => None,
+                Err(LoadError::Gradients(_)) if !table_only && stored.n_volumes() == 1 => None,
+                Err(error) => return Err(error.into()),
+            };
+            match read {
+                Some(read) if table_only => console.print(&read.table.to_mrtrix())?,
+                read => console.print(&described(&stored, read.as_ref()))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn described(stored: &StoredImage, read: Option<&GradientsRead>) -> String {
+    let mut text = format!("{}\n", stored.path().display());
+    let mut line = |what: &str, value: String| {
+        let _ = writeln!(text, "  {what:<12} {value}");
+    };
+    let grid = stored.grid();
+    let dims = grid.dims.iter().chain(stored.volume_dims());
+    let dims: Vec<_> = dims.map(ToString::to_string).collect();
+    line("dimensions", dims.join(" x "));
+    let spacing = grid.ras_from_vox.spacing().map(|mm| format!("{mm:.4}"));
+    line("voxel size", format!("{} mm", spacing.join(" x ")));
+    line("samples", format!("{}, {}", stored.datatype(), stored.byte_order()));
+    let scaling = stored.scaling();
+    if !scaling.is_none() {
+        line("scaling", format!("value = {} * stored + {}", scaling.slope, scaling.intercept));
+    }
+    line("orientation", format!("{:?}", stored.orientation()).to_lowercase());
+    for (row, what) in grid.ras_from_vox.0.iter().zip(["affine", "", ""]) {
+        line(what, row.map(|value| format!("{value:>10.4}")).join(" "));
+    }
+    if !stored.description().is_empty() {
+        line("description", stored.description().trim_end().replace('\n', " | "));
+    }
+    if let Some(GradientsRead { table, repairs }) = read {
+        for (shell, what) in
+            table.shells().iter().zip(std::iter::once("shells").chain(std::iter::repeat("")))
+        {
+            line(what, shell.to_string());
+        }
+        line("b0 threshold", format!("{} s/mm²", table.b0_threshold));
+        for repair in repairs {
+            line("repaired", repair.to_string());
+        }
+    }
+    text
+}

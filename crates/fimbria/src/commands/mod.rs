@@ -1,0 +1,61 @@
+//! The commands, one file each: their options, their help, and the wiring to the crates that do
+//! the work.
+
+mod completions;
+mod convert;
+mod devices;
+mod fit;
+mod info;
+
+use std::path::Path;
+
+use clap::Subcommand;
+use fimbria_compute::{Backend, Progress as _};
+use fimbria_pipeline::{RunRecord, Session};
+
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Fit(fit::Fit),
+    Convert(convert::Convert),
+    Info(info::Info),
+    Devices(devices::Devices),
+    Completions(completions::Completions),
+}
+
+/// Runs a command.
+pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
+    match command {
+        Command::Fit(fit) => fit.run(console),
+        Command::Convert(convert) => convert.run(console),
+        Command::Info(info) => info.run(console),
+        Command::Devices(devices) => devices.run(console),
+        Command::Completions(completions) => completions.run(console),
+    }
+}
+
+/// The words of this command line, as records and headers quote them.
+fn command_line() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// What the pipeline gets from this program.
+fn session<'a>(on: Backend<'a>, console: &'a Console, command_line: &'a [String]) -> Session<'a> {
+    Session { on, progress: console, unfinished: console.unfinished(), command_line }
+}
+
+/// Says what was written, and with -v what each stage took and counted.
+fn report(record: &RunRecord, out: &Path, console: &Console) {
+    for stage in &record.stages {
+        let counts = stage.counts.iter().map(|(what, number)| format!(", {number} {what}"));
+        let resumed = if stage.resumed { " (earlier)" } else { "" };
+        let counts: String = counts.collect();
+        console.detail(&format!("{}: {:.2} s{counts}{resumed}", stage.name, stage.seconds));
+    }
+    let seconds: f64 = record.stages.iter().filter(|s| !s.resumed).map(|s| s.seconds).sum();
+    let files = record.outputs.len();
+    console.note(&format!("{files} files in {}, {seconds:.1} s", out.display()));
+}

@@ -1,0 +1,216 @@
+//! The one error that ends a command: what it says, how it may be helped, its exit code.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use fimbria_compute::device::SelectionError;
+use fimbria_image::gradients::GradientError;
+use fimbria_image::{GridMismatch, ImageError};
+use fimbria_pipeline::stages::load::LoadError;
+use fimbria_pipeline::{MapError, OutputError, PipelineError};
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
+
+/// Exit code of a command that was interrupted: 128 and the number of SIGINT.
+pub(crate) const INTERRUPTED: u8 = 130;
+const FAILED: u8 = 1;
+const USAGE: u8 = 2;
+
+/// Why a command ends without its result.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The command line cannot be understood (or asks for help).
+    Usage(clap::Error),
+    /// The work failed.
+    Work(Box<dyn Error + Send + Sync>),
+    /// The user stopped it.
+    Interrupted,
+}
+
+impl<E: Error + Send + Sync + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Work(Box::new(error))
+    }
+}
+
+impl Failure {
+    /// A command line whose parts contradict each other.
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Self::Usage(clap::Error::raw(
+            clap::error::ErrorKind::ArgumentConflict,
+            format!("{message}\n"),
+        ))
+    }
+
+    /// Says what happened on standard error (help goes to standard output), and gives the exit
+    /// code.
+    pub(crate) fn report(self) -> ExitCode {
+        match self {
+            Self::Usage(error) => {
+                // Nobody there to read it: nothing else to do.
+                let _ = error.print();
+                ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
+            }
+            Self::Work(error) => {
+                let told = Told { message: chain(&*error), help: help_for(&*error) };
+                let mut text = String::new();
+                if handler().render_report(&mut text, &told).is_ok() {
+                    eprint_all(text.trim_start_matches('\n'));
+                }
+                ExitCode::from(FAILED)
+            }
+            Self::Interrupted => {
+                eprint_all("interrupted: nothing unfinished was left\n");
+                ExitCode::from(INTERRUPTED)
+            }
+        }
+    }
+}
+
+fn eprint_all(text: &str) {
+    use io::Write as _;
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+fn handler() -> GraphicalReportHandler {
+    use io::IsTerminal as _;
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || !io::stderr().is_terminal();
+    let theme = if plain { GraphicalTheme::unicode_nocolor() } else { GraphicalTheme::unicode() };
+    // Terminals wrap by themselves, and paths and numbers stay whole where text is searched.
+    GraphicalReportHandler::new_themed(theme).with_wrap_lines(false)
+}
+
+/// An error as the user sees it.
+#[derive(Debug)]
+struct Told {
+    message: String,
+    help: Option<String>,
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Told {}
+
+impl Diagnostic for Told {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|help| Box::new(help) as _)
+    }
+}
+
+/// The error and its causes, those included that stand transparently within another.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| within(error).or_else(|| error.source()))
+}
+
+/// The error that another one passes on as its own, which `source` jumps over.
+fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match error.downcast_ref() {
+        Some(LoadError::Image(inner)) => return Some(inner),
+        Some(LoadError::Gradients(inner)) => return Some(inner),
+        _ => {}
+    }
+    match error.downcast_ref() {
+        Some(MapError::Image(inner)) => return Some(inner),
+        Some(MapError::Output(inner)) => return Some(inner),
+        _ => {}
+    }
+    match error.downcast_ref() {
+        Some(PipelineError::Output(inner)) => Some(inner),
+        _ => None,
+    }
+}
+
+/// The messages of an error and its causes, without those that an earlier one contains.
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = String::new();
+    for message in causes(error).map(ToString::to_string) {
+        if !text.contains(&message) {
+            if !text.is_empty() {
+                text += ": ";
+            }
+            text += &message;
+        }
+    }
+    text
+}
+
+/// What the user can do about it, for the errors that are met often.
+fn help_for(error: &(dyn Error + 'static)) -> Option<String> {
+    causes(error).find_map(|error| {
+        if let Some(error) = error.downcast_ref() {
+            help_for_output(error)
+        } else if let Some(error) = error.downcast_ref() {
+            help_for_gradients(error)
+        } else if let Some(error) = error.downcast_ref::<io::Error>() {
+            help_for_io(error)
+        } else if let Some(error) = error.downcast_ref::<ImageError>() {
+            match error {
+                ImageError::Io { source, .. } => help_for_io(source),
+                ImageError::Grid(_) => Some(OTHER_GRID.to_owned()),
+                ImageError::Truncated { .. } | ImageError::Gzip { .. } => {
+                    Some("the file was cut off or damaged; copy or make it again".to_owned())
+                }
+                ImageError::Memory { .. } => {
+                    Some("--memory 4G lets what is larger be worked on from disk".to_owned())
+                }
+                _ => None,
+            }
+        } else if error.is::<GridMismatch>() {
+            Some(OTHER_GRID.to_owned())
+        } else if error.is::<SelectionError>() {
+            Some(
+                "`fimbria devices` lists what this machine has; --device cpu always works"
+                    .to_owned(),
+            )
+        } else if let Some(LoadError::NoBrain(_)) = error.downcast_ref() {
+            Some("give the voxels to work on with --mask".to_owned())
+        } else {
+            None
+        }
+    })
+}
+
+const OTHER_GRID: &str = "bring it onto the grid of the series first (mrgrid, flirt -applyxfm)";
+
+fn help_for_output(error: &OutputError) -> Option<String> {
+    match error {
+        OutputError::Exists { .. } => {
+            Some("--force overwrites; or write elsewhere with -o".to_owned())
+        }
+        OutputError::Io { source, .. } => help_for_io(source),
+        OutputError::NotAFolder(_) | OutputError::NotAFile(_) => None,
+    }
+}
+
+fn help_for_gradients(error: &GradientError) -> Option<String> {
+    match error {
+        GradientError::NotFound { .. } | GradientError::HalfPair { .. } => Some(
+            "name them: --bval FILE --bvec FILE, or --grad FILE for an MRtrix3 table".to_owned(),
+        ),
+        GradientError::NotUnit { .. } => Some(
+            "--bvalue-scaling yes multiplies b by the squared length, no only normalises"
+                .to_owned(),
+        ),
+        GradientError::NoDirection { .. } => {
+            Some("--b0-threshold says up to which b a volume counts as unweighted".to_owned())
+        }
+        _ => None,
+    }
+}
+
+fn help_for_io(error: &io::Error) -> Option<String> {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            Some(
+                "the disk, a quota or a size limit is full; nothing unfinished was left".to_owned(),
+            )
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,41 @@
+//! Ctrl-C: once, the work stops and cleans up; twice, the program is left at once.
+
+use std::io::Write as _;
+use std::sync::atomic::Ordering;
+
+use crate::console::Console;
+use crate::failure::INTERRUPTED;
+
+/// Listens for Ctrl-C (and a request to terminate).
+///
+/// # Errors
+/// Where the system does not let us.
+pub(crate) fn install(console: &Console) -> Result<(), ctrlc::Error> {
+    outlive_full_files();
+    let (cancelled, unfinished) = (console.cancelled().clone(), console.unfinished().clone());
+    ctrlc::set_handler(move || {
+        let message = if cancelled.swap(true, Ordering::Relaxed) {
+            unfinished.remove_all();
+            leave()
+        } else {
+            "stopping; press Ctrl-C again to leave at once"
+        };
+        let _ = writeln!(std::io::stderr(), "{message}");
+    })
+}
+
+#[expect(clippy::exit, reason = "asked twice: no thread is waited for, outputs are cleaned up")]
+fn leave() -> ! {
+    std::process::exit(INTERRUPTED.into())
+}
+
+/// A file that exceeds a size limit becomes an error of the write instead of the end of the
+/// program, which could not clean up then.
+#[cfg(unix)]
+fn outlive_full_files() {
+    // SAFETY: ignoring a signal installs no code of ours.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+}
+
+#[cfg(not(unix))]
+fn outlive_full_files() {}

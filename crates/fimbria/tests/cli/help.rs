@@ -1,0 +1,58 @@
+//! Help teaches: outputs, units, order and frame of every command.
+
+use crate::util::Folder;
+
+/// Every command with its words, groups of commands left out.
+fn commands(folder: &Folder) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![String::new()];
+    while let Some(command) = open.pop() {
+        let help = folder.done(&format!("{command} -h")).stdout;
+        let listed: Vec<_> = help
+            .lines()
+            .skip_while(|line| *line != "Commands:")
+            .skip(1)
+            .take_while(|line| line.starts_with("  "))
+            .filter(|line| !line.starts_with("   "))
+            .filter_map(|line| line.split_whitespace().next())
+            .filter(|name| *name != "help")
+            .collect();
+        if listed.is_empty() {
+            found.push(command.trim().to_owned());
+        }
+        open.extend(listed.iter().map(|name| format!("{command} {name}")));
+    }
+    found
+}
+
+#[test]
+fn every_command_names_its_outputs_and_those_that_write_units_and_order() {
+    let folder = Folder::new();
+    let commands = commands(&folder);
+    assert!(commands.iter().any(|command| command == "fit dti"), "{commands:?}");
+    for command in commands {
+        let help = folder.done(&format!("{command} --help")).stdout;
+        let writes = help.contains("--output");
+        for part in ["Outputs", "Units:", "Order and frame:"] {
+            let needed = writes || part == "Outputs";
+            assert!(!needed || help.contains(part), "`{command} --help` has no `{part}`");
+        }
+    }
+}
+
+#[test]
+fn short_help_is_short() {
+    let folder = Folder::new();
+    let short = folder.done("fit dti -h").stdout;
+    let long = folder.done("fit dti --help").stdout;
+    assert!(short.lines().count() < long.lines().count());
+    assert!(!short.contains("References"));
+}
+
+#[test]
+fn completions_are_made_for_every_shell() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(folder.done(&format!("completions {shell}")).stdout.contains("bvec-frame"));
+    }
+}

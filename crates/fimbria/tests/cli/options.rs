@@ -1,0 +1,97 @@
+//! Options: how they may be written, and that every one is used.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::util::{FIT, Folder};
+
+#[test]
+fn wrong_usage_exits_with_2() {
+    let folder = Folder::with_subject();
+    for line in [
+        "",
+        "fit",
+        "fit dti",
+        "fit dti dwi.nii",
+        "fit dti dwi.nii -o out --method magic",
+        "fit dti dwi.nii -o out --sigma 3",
+        "fit dti dwi.nii -o out --bval dwi.bval",
+        "fit dti dwi.nii -o out --grad a --bmatrix b",
+        "fit dti dwi.nii -o out --device-memory 2",
+        "fit dti dwi.nii -o out --no-such-option",
+        "nonsense",
+    ] {
+        let ran = folder.run(line);
+        assert_eq!(ran.code, Some(2), "`{line}`: {}", ran.stderr);
+        assert!(!folder.join("out").exists(), "`{line}` left an output");
+    }
+}
+
+#[test]
+fn long_options_may_have_one_dash() {
+    let folder = Folder::with_subject();
+    folder.done(
+        "fit dti dwi.nii -mask mask.nii -bvec-frame=scanner -nthreads 1 -output out -maps FA -quiet",
+    );
+    folder.done(&format!("{FIT} -o out -maps FA -force"));
+}
+
+/// Every struct of options is taken apart somewhere without `..`, so that the compiler's warning
+/// of unused variables, an error in the checks, meets every option that nobody uses.
+#[test]
+fn every_option_is_consumed() {
+    let sources: Vec<String> = rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+        .iter()
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    let mut structs = 0;
+    for source in &sources {
+        for (start, _) in source.match_indices("#[derive(Debug, Args)]") {
+            let declared = &source[start..];
+            let name = declared.split("struct ").nth(1).unwrap().split([' ', '<']).next().unwrap();
+            let body = &declared[declared.find('{').unwrap()..declared.find("\n}").unwrap()];
+            let fields: Vec<&str> = body
+                .lines()
+                .map(str::trim)
+                .filter(|line| !line.starts_with("//") && !line.starts_with('#'))
+                .filter_map(|line| line.trim_start_matches("pub(crate) ").split_once(": "))
+                .map(|(field, _)| field)
+                .collect();
+            let taken_apart = patterns(source).iter().any(|pattern| {
+                fields.iter().all(|f| pattern.contains(f)) && !pattern.contains(&"..")
+            });
+            let delegates =
+                fields.len() == 1 && source.contains(&format!("match self.{}", fields[0]));
+            assert!(
+                taken_apart || delegates,
+                "the options of {name} ({fields:?}) are not all used"
+            );
+            structs += 1;
+        }
+    }
+    assert!(structs >= 10, "only {structs} structs of options were found");
+}
+
+/// The words of every `let Self { ... } =` of a source.
+fn patterns(source: &str) -> Vec<Vec<&str>> {
+    let starts = source.match_indices("let Self {").map(|(i, start)| i + start.len());
+    starts
+        .map(|start| {
+            let pattern = &source[start..start + source[start..].find('}').unwrap()];
+            pattern.split([',', ':', ' ', '\n']).filter(|word| !word.is_empty()).collect()
+        })
+        .collect()
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
