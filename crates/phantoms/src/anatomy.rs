@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use crate::bundle::{Bundle, Path, Vec3, add, scale, sub};
+use crate::bundle::{Bundle, Path, Vec3, add, scale, sub, unit};
 
 /// An axis-aligned ellipsoid.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +25,24 @@ impl Ellipsoid {
     }
 }
 
-/// A head: a brain of grey matter under a rim of fluid, ventricles, and bundles of white matter.
-/// Bundles go before ventricles where both would be.
+/// Fibres that spread from one point, below the brain, to everywhere above it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fan {
+    root: Vec3,
+    /// Level of the brain below which they are.
+    pub(crate) level: f64,
+}
+
+impl Fan {
+    /// The unit direction of its fibres at a point.
+    pub(crate) fn direction(&self, p: Vec3) -> Vec3 {
+        unit(sub(p, self.root))
+    }
+}
+
+/// A head: fluid, under it a cortex of grey matter, under it white matter of bundles, and fibres
+/// that fan out in between. Where several would be, bundles go before ventricles and these before
+/// the fan.
 #[derive(Clone, Debug)]
 pub(crate) struct Anatomy {
     pub(crate) brain: Ellipsoid,
@@ -34,6 +50,7 @@ pub(crate) struct Anatomy {
     pub(crate) rim: f64,
     pub(crate) ventricles: Vec<Ellipsoid>,
     pub(crate) bundles: Vec<Bundle>,
+    pub(crate) fan: Option<Fan>,
 }
 
 /// A place on the long bundle where another crosses it.
@@ -71,7 +88,8 @@ impl Anatomy {
         let mut bundles = long_bundle_and_its_crossings();
         bundles.extend(bending());
         bundles.extend(threefold_crossing());
-        Self { brain, rim: 1.0, ventricles: Vec::new(), bundles }
+        let fan = Some(Fan { root: [0.0, -0.10, -0.80], level: 0.80 });
+        Self { brain, rim: 1.0, ventricles: Vec::new(), bundles, fan }
     }
 }
 
@@ -82,12 +100,12 @@ fn straight(centre: Vec3, half: Vec3, radius: f64) -> Bundle {
 /// A bundle from back to front on the left, crossed at every [`STATIONS`] by a shorter one.
 fn long_bundle_and_its_crossings() -> Vec<Bundle> {
     let [x, z] = LONG_BUNDLE_XZ;
-    let mut bundles = vec![straight([x, 0.0, z], [0.0, 0.70, 0.0], 0.10)];
+    let mut bundles = vec![straight([x, 0.0, z], [0.0, 0.70, 0.0], 0.11)];
     bundles.extend(STATIONS.iter().map(|station| {
         let (sin, cos) = station.angle_deg.to_radians().sin_cos();
         let (sin_roll, cos_roll) = station.roll_deg.to_radians().sin_cos();
         let direction = [sin * cos_roll, cos, sin * sin_roll];
-        straight([x, station.y, z], scale(direction, 0.24), 0.075)
+        straight([x, station.y, z], scale(direction, 0.24), 0.085)
     }));
     bundles
 }
@@ -104,7 +122,7 @@ fn bending() -> Vec<Bundle> {
         arc([0.0, 0.15, -0.12], [[cos10, 0.0, sin10], [-sin10, 0.0, cos10]], 0.26, 160.0, 0.10),
         arc([0.30, 0.0, 0.10], [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0]], 0.28, 180.0, 0.09),
         arc([0.36, 0.44, -0.05], [[0.0, -1.0, 0.0], [0.0, 0.0, 1.0]], 0.13, 180.0, 0.06),
-        straight([0.18, 0.15, 0.0], [0.0, 0.0, 0.48], 0.08),
+        straight([0.18, 0.15, 0.0], [0.0, 0.0, 0.48], 0.09),
     ]
 }
 

@@ -48,8 +48,8 @@ impl Default for CrossingSpec {
 }
 
 /// Makes a head with a long straight bundle that others cross at 30, 45, 60, 75 and 90 degrees,
-/// bending bundles, a threefold crossing, grey matter, and fluid in ventricles and around the
-/// brain.
+/// bending bundles, a threefold crossing, fibres that fan out between them, a cortex of grey matter,
+/// and fluid in ventricles and around the brain.
 ///
 /// Signals are sums over compartments, S = S0 Σ f_k exp(-b g'D_k g), each fibre an axially
 /// symmetric tensor; fractions are of the unweighted signal, at bundle edges from sub-voxel

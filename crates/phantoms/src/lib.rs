@@ -1,9 +1,9 @@
 //! Digital subjects with known truth.
 //!
-//! * [`crossing`]: a head with straight and bending bundles that cross at 30 to 90 degrees, grey
-//!   matter and fluid around them, measured with any number of shells and Rician noise on any
-//!   grid, oblique ones included. For tensors, fibre directions and tracts.
-//! * [`protocol`]: the same bundles as a fixed brain under the protocol of a paper (10 b-values up
+//! * [`crossing`]: a head with straight and bending bundles that cross at 30 to 90 degrees in a fan
+//!   of fibres, grey matter and fluid around them, measured with any number of shells and Rician
+//!   noise on any grid, oblique ones included. For tensors, fibre directions and tracts.
+//! * [`protocol`]: the same anatomy as a fixed brain under the protocol of a paper (10 b-values up
 //!   to 8000 s/mm² along the same 30 directions), with the kurtosis or the stretching exponent of
 //!   every direction known exactly.
 //!

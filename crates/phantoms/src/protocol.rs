@@ -70,7 +70,7 @@ impl Default for ProtocolSpec {
     }
 }
 
-/// Makes a fixed brain (the bundles of [`crossing`](crate::crossing) in grey matter, no fluid)
+/// Makes a fixed brain (that of [`crossing`](crate::crossing) without fluid)
 /// under the paper's protocol.
 ///
 /// | truth | volumes | content |

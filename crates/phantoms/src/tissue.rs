@@ -107,11 +107,18 @@ struct Sampler<'a> {
     half_diagonal: f64,
 }
 
-/// Signal of one bundle in a voxel, and the sum of its directions.
-#[derive(Clone, Copy)]
+/// Signal of one fibre population in a voxel, and the sum of its directions.
+#[derive(Clone, Copy, Default)]
 struct Share {
     signal: f64,
     direction: Vec3,
+}
+
+impl Share {
+    fn add(&mut self, signal: f64, direction: Vec3) {
+        self.signal += signal;
+        self.direction = add(self.direction, direction);
+    }
 }
 
 impl<'a> Sampler<'a> {
@@ -137,7 +144,7 @@ impl<'a> Sampler<'a> {
 
     /// The composition of a voxel; empty where less than half of it is tissue.
     fn cell(&self, voxel: usize) -> Cell {
-        let Anatomy { brain, rim, ventricles, bundles } = self.anatomy;
+        let Anatomy { brain, rim, ventricles, bundles, fan } = self.anatomy;
         let centre = self.unit_from_vox.apply(self.grid.voxel(voxel).map(|i| i as f64));
         let reach = self.half_diagonal;
         if brain.level(centre) > 1.0 && brain.clearance(centre, 1.0) > reach {
@@ -145,6 +152,7 @@ impl<'a> Sampler<'a> {
         }
         let mut crossed = brain.clearance(centre, 1.0) < reach
             || brain.clearance(centre, *rim) < reach
+            || fan.is_some_and(|fan| brain.clearance(centre, fan.level) < reach)
             || ventricles.iter().any(|v| v.clearance(centre, 1.0) < reach);
         let mut near = Vec::new();
         for (i, bundle) in bundles.iter().enumerate() {
@@ -156,7 +164,8 @@ impl<'a> Sampler<'a> {
         }
         let points = if crossed { &self.offsets[..] } else { &[[0.0; 3]] };
 
-        let mut shares = vec![Share { signal: 0.0, direction: [0.0; 3] }; near.len()];
+        let mut shares = vec![Share::default(); near.len()];
+        let mut fanned = Share::default();
         let (mut grey, mut fluid, mut tissue_points) = (0.0, 0.0, 0);
         for offset in points {
             let p = add(centre, *offset);
@@ -176,14 +185,18 @@ impl<'a> Sampler<'a> {
                 .filter(|(_, (distance, _))| *distance < 0.0)
                 .collect();
             for (s, (_, direction)) in &inside {
-                shares[*s].signal += S0_WHITE / inside.len() as f64;
-                shares[*s].direction = add(shares[*s].direction, *direction);
+                shares[*s].add(S0_WHITE / inside.len() as f64, *direction);
             }
-            if inside.is_empty() {
-                let in_ventricle = ventricles.iter().any(|v| v.level(p) < 1.0);
-                if in_ventricle { fluid += S0_FLUID } else { grey += S0_GREY }
+            if !inside.is_empty() {
+                continue;
+            }
+            match fan {
+                _ if ventricles.iter().any(|v| v.level(p) < 1.0) => fluid += S0_FLUID,
+                Some(fan) if level < fan.level => fanned.add(S0_WHITE, fan.direction(p)),
+                _ => grey += S0_GREY,
             }
         }
+        shares.push(fanned);
         if 2 * tissue_points < points.len() {
             return Cell::default();
         }
@@ -192,7 +205,7 @@ impl<'a> Sampler<'a> {
 }
 
 /// Fibres by descending signal, and everything as parts of the whole. Where more than
-/// [`FIBRES`] bundles meet, the least go and the others take their part.
+/// [`FIBRES`] populations meet, the least go and the others take their part.
 fn composed(mut shares: Vec<Share>, grey: f64, fluid: f64, points: usize) -> Cell {
     shares.retain(|share| share.signal > 0.0);
     // Stable, so that equal shares stay in the order of the anatomy.
@@ -230,6 +243,7 @@ mod tests {
             rim: 1.0,
             ventricles: Vec::new(),
             bundles: vec![Bundle { path, radius }],
+            fan: None,
         };
         let placement = crate::Placement {
             dims: [34, 40, 30],
@@ -266,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_of_four_bundles_gives_way() {
+    fn the_least_of_four_populations_gives_way() {
         let shares = vec![share(1.0, 0), share(4.0, 1), share(2.0, 2), share(3.0, 0)];
         let cell = composed(shares, 0.0, 0.0, 1);
         let sum: f32 = cell.fractions.iter().sum();
