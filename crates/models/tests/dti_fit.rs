@@ -7,7 +7,8 @@ mod testing;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fimbria_compute::{Backend, Progress, Silent, Workers};
-use fimbria_image::{Affine, GradientTable, Grid, Image, Mask};
+use fimbria_image::gradients::GradientDeviation;
+use fimbria_image::{Affine, BvecFrame, GradientTable, Grid, Image, Mask};
 use fimbria_models::Status;
 use fimbria_models::dti::{DtiError, DtiFit, DtiMap, DtiOptions, Method, Precision, fit};
 use testing::{Noise, acquisition, quadratic, signals, tensor};
@@ -138,36 +139,21 @@ fn voxels_that_cannot_be_fitted_are_counted_and_marked() {
 
 #[test]
 fn gradients_that_deviate_by_voxel_are_undone() {
-    // The scanner's gradients are (I + L) times the nominal ones, L in the frame of FSL's bvecs;
-    // the signal is made with the true ones, in scanner axes.
     let table = table();
-    let rotation = OBLIQUE.rotation();
-    let ras_from_fsl: [[f64; 3]; 3] =
-        std::array::from_fn(|i| [-rotation[i][0], rotation[i][1], rotation[i][2]]);
+    let ras_from_fsl = BvecFrame::Fsl.ras_from_frame(&OBLIQUE);
     let mut deviation = Image::zeros(GRID, 9);
     let mut image = Image::zeros(GRID, table.len());
     let mut noise = Noise(8);
     for voxel in 0..GRID.len() {
-        let l: [[f64; 3]; 3] =
-            std::array::from_fn(|_| std::array::from_fn(|_| 0.1 * (noise.uniform() - 0.5)));
-        for (i, row) in l.iter().enumerate() {
-            for (j, &element) in row.iter().enumerate() {
-                // Columns one after the other.
-                deviation.volume_mut(3 * j + i)[voxel] = element as f32;
-            }
+        let l: [f32; 9] = std::array::from_fn(|_| (0.1 * (noise.uniform() - 0.5)) as f32);
+        for (volume, element) in l.into_iter().enumerate() {
+            deviation.volume_mut(volume)[voxel] = element;
         }
-        let turned = |g: [f64; 3]| -> [f64; 3] {
-            let fsl: [f64; 3] =
-                std::array::from_fn(|i| (0..3).map(|k| ras_from_fsl[k][i] * g[k]).sum());
-            let bent: [f64; 3] =
-                std::array::from_fn(|i| fsl[i] + (0..3).map(|k| l[i][k] * fsl[k]).sum::<f64>());
-            ras_from_fsl.map(|row| (0..3).map(|k| row[k] * bent[k]).sum())
-        };
+        let bend = GradientDeviation::from_fsl(l.map(f64::from), &ras_from_fsl);
         for v in 0..table.len() {
-            // The length of the true gradient scales b: |g'|² b.
-            let exponent =
-                table.b_s_per_mm2[v] * quadratic(truth(voxel).0, turned(table.dirs_ras[v]));
-            image.volume_mut(v)[voxel] = (800.0 * (-exponent).exp()) as f32;
+            let (dir_ras, b) = bend.deviated(table.dirs_ras[v], table.b_s_per_mm2[v]);
+            let signal = 800.0 * (-b * quadratic(truth(voxel).0, dir_ras)).exp();
+            image.volume_mut(v)[voxel] = signal as f32;
         }
     }
     let workers = Workers::new(2).unwrap();

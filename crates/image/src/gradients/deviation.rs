@@ -29,6 +29,11 @@ impl GradientDeviation {
         Self { ras: product(&product(ras_from_fsl, &i_plus_l), &transposed(ras_from_fsl)) }
     }
 
+    /// I + L in scanner RAS+ axes.
+    pub fn matrix_ras(&self) -> &Matrix3 {
+        &self.ras
+    }
+
     /// The unit direction and b that a volume of nominal unit direction `dir_ras` and b really
     /// has here: g' = (I + L) g, direction g'/|g'|, b |g'|². A volume without a direction stays
     /// as it is.

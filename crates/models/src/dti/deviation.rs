@@ -6,78 +6,49 @@
 //! tensor is carried back afterwards, instead of a design matrix per voxel. Volumes with b = 0
 //! stay at b = 0, as in FSL.
 
-use fimbria_image::{Grid, Image};
+use fimbria_image::frames::{Matrix3, transposed, turned_tensor};
+use fimbria_image::gradients::GradientDeviation;
+use fimbria_image::{BvecFrame, Grid, Image};
 
 use super::DtiError;
+
+/// A smaller determinant of I + L is no property of a gradient coil.
+const SMALLEST_DETERMINANT: f64 = 1e-3;
 
 /// A deviation image and the frame its matrices are in.
 pub(crate) struct Deviation<'a> {
     image: &'a Image,
-    /// From the frame of FSL's bvecs to scanner RAS: the rotation of the grid, x flipped where
-    /// its determinant is positive.
-    ras_from_fsl: [[f64; 3]; 3],
+    ras_from_fsl: Matrix3,
 }
 
-type Matrix = [[f64; 3]; 3];
-
 impl<'a> Deviation<'a> {
-    /// Nine volumes in the order of FSL's `grad_dev`: the columns of L one after the other,
-    /// L in the frame of FSL's bvecs.
+    /// Nine volumes as FSL's `grad_dev` has them (see [`GradientDeviation`]).
     pub(crate) fn new(image: &'a Image, grid: &Grid) -> Result<Self, DtiError> {
         grid.check_same(&image.grid, "the gradient deviation image")?;
         if image.n_volumes != 9 {
             return Err(DtiError::DeviationVolumes { found: image.n_volumes });
         }
-        let mut ras_from_fsl = grid.ras_from_vox.rotation();
-        if grid.ras_from_vox.determinant() > 0.0 {
-            for row in &mut ras_from_fsl {
-                row[0] = -row[0];
-            }
-        }
+        let ras_from_fsl = BvecFrame::Fsl.ras_from_frame(&image.grid.ras_from_vox);
         Ok(Self { image, ras_from_fsl })
     }
 
-    /// (I + L)⁻¹ of a voxel in scanner RAS axes, `None` where it does not exist.
-    fn inverse(&self, voxel: u32) -> Option<Matrix> {
-        let m: Matrix = std::array::from_fn(|i| {
-            std::array::from_fn(|j| {
-                let l = f64::from(self.image.volume(3 * j + i)[voxel as usize]);
-                if i == j { 1.0 + l } else { l }
-            })
-        });
-        let inverse = inverse(&m)?;
-        let r = &self.ras_from_fsl;
-        Some(multiply(&multiply(r, &inverse), &transpose(r)))
-    }
-
-    /// The tensor xx xy xz yy yz zz of a voxel from the one fitted with nominal gradients; `None`
-    /// where the deviation has no inverse.
+    /// The tensor xx xy xz yy yz zz of a voxel in scanner RAS axes from the one fitted with
+    /// nominal gradients; `None` where the deviation has no inverse.
     pub(crate) fn correct(&self, voxel: u32, nominal: [f64; 6]) -> Option<[f64; 6]> {
-        let b = self.inverse(voxel)?;
-        let [xx, xy, xz, yy, yz, zz] = nominal;
-        let full = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
-        let d = multiply(&multiply(&transpose(&b), &full), &b);
-        Some([d[0][0], d[0][1], d[0][2], d[1][1], d[1][2], d[2][2]])
+        let sample = |volume| f64::from(self.image.volume(volume)[voxel as usize]);
+        let deviation =
+            GradientDeviation::from_fsl(std::array::from_fn(sample), &self.ras_from_fsl);
+        Some(turned_tensor(&transposed(&inverse(deviation.matrix_ras())?), nominal))
     }
 }
 
-fn multiply(a: &Matrix, b: &Matrix) -> Matrix {
-    std::array::from_fn(|i| {
-        std::array::from_fn(|j| a[i][0] * b[0][j] + a[i][1] * b[1][j] + a[i][2] * b[2][j])
-    })
-}
-
-fn transpose(a: &Matrix) -> Matrix {
-    std::array::from_fn(|i| std::array::from_fn(|j| a[j][i]))
-}
-
-/// The inverse by cofactors, `None` where a deviation so large or so odd makes no sense.
-fn inverse(m: &Matrix) -> Option<Matrix> {
+/// The inverse by cofactors.
+fn inverse(m: &Matrix3) -> Option<Matrix3> {
     let cofactor = |i: usize, j: usize| {
         let (a, b, c, d) = ((i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3);
         m[a][c] * m[b][d] - m[a][d] * m[b][c]
     };
     let det: f64 = (0..3).map(|j| m[0][j] * cofactor(0, j)).sum();
-    (det.is_finite() && det > 1e-3)
+    (det.is_finite() && det > SMALLEST_DETERMINANT)
         .then(|| std::array::from_fn(|i| std::array::from_fn(|j| cofactor(j, i) / det)))
 }

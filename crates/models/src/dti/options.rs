@@ -30,7 +30,8 @@ pub enum Method {
 /// | DIPY | at least 1e-4 | OLS, then weights Ŝ² | exp(intercept) | at least 1e-6 / b_max; not after `restore`, where they are at least 0 |
 /// | MRtrix | at least 1e-6 of the voxel's largest | weights S², no second pass | exp(intercept) | ordered by magnitude |
 ///
-/// Under DIPY, `restore` estimates the residuals' scale anew for every reweighted fit even where
+/// (DIPY itself divides by the largest element of its design matrix, which is b_max but for a
+/// factor that depends on the axes.) Under DIPY, `restore` estimates the residuals' scale anew for every reweighted fit even where
 /// sigma is given, and `nlls` and `restore` also fit the raised samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compat {

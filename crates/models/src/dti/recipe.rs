@@ -119,7 +119,7 @@ impl Recipe {
             s0_at_least_mean: compat == Some(Compat::Fsl),
             min_eigenvalue: match (compat, method) {
                 (Some(Compat::Dipy), Method::Restore) => Some(0.0),
-                // 1e-6 over b_max, both in the units of b.
+                // A pure number over b: its unit is that of 1/b.
                 (Some(Compat::Dipy), _) => Some(1e-6 / b_max),
                 _ => None,
             },

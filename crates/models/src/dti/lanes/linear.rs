@@ -1,20 +1,22 @@
 //! OLS, WLS and IWLS, one voxel per lane.
 
 use fimbria_compute::math::exp_finite;
-use fimbria_compute::{LaneMask, Lanes, Real};
+use fimbria_compute::{LaneMask, Lanes, Mask, Real};
 use pulp::Simd;
 
 use super::bundle::{Bundle, Params, predict};
 use super::normal::Normal;
 use super::scratch::Arrays;
 use crate::dti::recipe::{FirstWeights, N_PARAMS, Recipe};
-use crate::dti::tables::Tables;
+use crate::dti::tables::{N_TENSOR, Tables};
+
+const REFINEMENTS: usize = 2;
 
 /// The estimate after all linear passes, and the lanes where a pass was singular.
 ///
 /// Each weighted pass solves for the correction of the estimate before it: the residual is small
 /// and exact to rounding, so that the error of an `f32` solution is that of the correction. This
-/// is iterative refinement for free.
+/// is iterative refinement for free; nearly singular systems get two more rounds of it.
 #[inline(always)]
 pub(super) fn fit<S: Simd>(
     bundle: &Bundle<S>,
@@ -33,13 +35,47 @@ pub(super) fn fit<S: Simd>(
             weigh_by_predicted(bundle, tables, &p, arrays);
         }
         let normal = Normal::new(bundle.simd, tables, arrays.weights, arrays.residuals);
-        let (step, now) = normal.solve(zero);
-        for k in 0..N_PARAMS {
-            p[k] = p[k] + step[k];
+        let factor = normal.factor(zero);
+        add(&mut p, &factor.solve(&normal.rhs));
+        singular = singular | factor.singular();
+        let doubtful = factor.doubtful() & bundle.good;
+        if doubtful.any() {
+            for _ in 0..REFINEMENTS {
+                let rest = remainder(bundle, tables, &p, arrays);
+                add(&mut p, &factor.solve(&rest).map(|x| Lanes::select(doubtful, x, zero)));
+            }
         }
-        singular = singular | now;
     }
     (p, singular)
+}
+
+#[inline(always)]
+fn add<S: Simd>(p: &mut Params<S>, step: &Params<S>) {
+    for k in 0..N_PARAMS {
+        p[k] = p[k] + step[k];
+    }
+}
+
+/// Xᵀ W (y - X p) with the weights there are.
+#[inline(always)]
+fn remainder<S: Simd>(
+    bundle: &Bundle<S>,
+    tables: &Tables,
+    p: &Params<S>,
+    arrays: &Arrays<'_>,
+) -> Params<S> {
+    let n = Lanes::<S>::LANES;
+    let mut rhs = [bundle.splat(0.0); N_PARAMS];
+    let volumes = tables.rows.iter().zip(arrays.logs.chunks_exact(n));
+    for ((x, y), w) in volumes.zip(arrays.weights.chunks_exact(n)) {
+        let r = Lanes::load(bundle.simd, y) - predict(x, p);
+        let weighted = Lanes::load(bundle.simd, w) * r;
+        rhs[0] = rhs[0] + weighted;
+        for k in 0..N_TENSOR {
+            rhs[k + 1] = weighted.mul_add(bundle.splat(x[k]), rhs[k + 1]);
+        }
+    }
+    rhs
 }
 
 #[inline(always)]

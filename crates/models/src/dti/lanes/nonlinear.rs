@@ -44,7 +44,8 @@ pub(super) fn fit<S: Simd, const WEIGHTED: bool>(
     let mut active = wanted;
     let mut rested = !wanted;
     for _ in 0..MAX_STEPS {
-        let (step, singular) = equations.solve(damping);
+        let factor = equations.factor(damping);
+        let (step, singular) = (factor.solve(&equations.rhs), factor.singular());
         let mut decrease = bundle.splat(0.0);
         for k in 0..N_PARAMS {
             decrease = step[k].mul_add(equations.rhs[k], decrease);

@@ -1,5 +1,6 @@
 //! The 7x7 normal equations, one system per lane.
 
+use fimbria_compute::math::rsqrt_finite;
 use fimbria_compute::{Lanes, Real};
 use pulp::Simd;
 
@@ -9,6 +10,8 @@ use crate::dti::tables::{N_QUARTICS, N_TENSOR, QUARTIC, Tables};
 /// A pivot below this fraction of its diagonal element leaves no digit of an `f32` solution: the
 /// voxel is fitted again in `f64`.
 const SMALLEST_PIVOT: f32 = 1e-5;
+/// A pivot below this fraction of its diagonal element costs an `f32` solution its last digits.
+const DOUBTFUL_PIVOT: f32 = 0.1;
 
 /// The sums that make up XᵀWX.
 #[derive(Clone, Copy)]
@@ -59,15 +62,21 @@ impl<S: Simd> Normal<Lanes<S>> {
     }
 }
 
+/// The Cholesky factor of XᵀWX.
+pub(super) struct Factor<R: Real> {
+    /// Lower triangle; the diagonal holds reciprocals.
+    l: [[R; N_PARAMS]; N_PARAMS],
+    /// The smallest pivot over its diagonal element: how nearly singular the system is.
+    weakest: R,
+}
+
 impl<R: Real> Normal<R> {
-    /// Solves with `1 + damping` times the diagonal. Also says where the system is singular;
-    /// there the solution is zero.
+    /// Factors the matrix with `1 + damping` times its diagonal.
     #[inline(always)]
-    pub(super) fn solve(&self, damping: R) -> ([R; N_PARAMS], R::Mask) {
+    pub(super) fn factor(&self, damping: R) -> Factor<R> {
         let m = &self.moments;
         let one = damping.splat(1.0);
-        let zero = damping.splat(0.0);
-        let mut l = [[zero; N_PARAMS]; N_PARAMS];
+        let mut l = [[damping.splat(0.0); N_PARAMS]; N_PARAMS];
         l[0][0] = m.weight;
         for i in 0..N_TENSOR {
             l[i + 1][0] = m.linear[i];
@@ -76,13 +85,10 @@ impl<R: Real> Normal<R> {
                 l[i + 1][j + 1] = m.quartic[monomial] * multiplicity;
             }
         }
+        let mut weakest = one;
         for j in 0..N_PARAMS {
-            l[j][j] = l[j][j].mul_add(damping, l[j][j]);
-        }
-        // Cholesky by columns, in place; the diagonal holds reciprocals.
-        let mut regular = one.less(one + 1.0);
-        for j in 0..N_PARAMS {
-            let least = l[j][j] * SMALLEST_PIVOT;
+            let diagonal = l[j][j].mul_add(damping, l[j][j]);
+            l[j][j] = diagonal;
             for i in j..N_PARAMS {
                 let mut sum = l[i][j];
                 for k in 0..j {
@@ -90,30 +96,17 @@ impl<R: Real> Normal<R> {
                 }
                 l[i][j] = sum;
             }
-            let enough = least.less(l[j][j])
-                & one.splat(f32::MIN_POSITIVE).at_most(least)
-                & l[j][j].less(one.splat(f32::MAX));
-            regular = regular & enough;
-            let inverse = fimbria_compute::math::rsqrt_finite(R::select(enough, l[j][j], one));
+            // Zero where the ratio is none: `max` and `min` drop what is not a number.
+            let enough =
+                one.splat(f32::MIN_POSITIVE).less(l[j][j]) & diagonal.less(one.splat(f32::MAX));
+            weakest = R::select(enough, l[j][j] / diagonal, one.splat(0.0)).min(weakest);
+            let inverse = rsqrt_finite(R::select(enough, l[j][j], one));
             l[j][j] = inverse;
             for i in j + 1..N_PARAMS {
                 l[i][j] = l[i][j] * inverse;
             }
         }
-        let mut x = self.rhs;
-        for i in 0..N_PARAMS {
-            for k in 0..i {
-                x[i] = l[i][k].neg_mul_add(x[k], x[i]);
-            }
-            x[i] = x[i] * l[i][i];
-        }
-        for i in (0..N_PARAMS).rev() {
-            for k in i + 1..N_PARAMS {
-                x[i] = l[k][i].neg_mul_add(x[k], x[i]);
-            }
-            x[i] = x[i] * l[i][i];
-        }
-        (x.map(|x| R::select(regular, x, zero)), !regular)
+        Factor { l, weakest }
     }
 
     /// `yes` or `no`, lane by lane.
@@ -129,5 +122,40 @@ impl<R: Real> Normal<R> {
             },
             rhs: std::array::from_fn(|i| pick(i, &yes.rhs, &no.rhs)),
         }
+    }
+}
+
+impl<R: Real> Factor<R> {
+    /// Where the system counts as singular.
+    #[inline(always)]
+    pub(super) fn singular(&self) -> R::Mask {
+        self.weakest.less(self.weakest.splat(SMALLEST_PIVOT))
+    }
+
+    /// Where a solution in `f32` may be off by more than 1e-5 and wants refinement.
+    #[inline(always)]
+    pub(super) fn doubtful(&self) -> R::Mask {
+        self.weakest.less(self.weakest.splat(DOUBTFUL_PIVOT))
+    }
+
+    /// The solution; zero where the system is singular.
+    #[inline(always)]
+    pub(super) fn solve(&self, rhs: &[R; N_PARAMS]) -> [R; N_PARAMS] {
+        let l = &self.l;
+        let mut x = *rhs;
+        for i in 0..N_PARAMS {
+            for k in 0..i {
+                x[i] = l[i][k].neg_mul_add(x[k], x[i]);
+            }
+            x[i] = x[i] * l[i][i];
+        }
+        for i in (0..N_PARAMS).rev() {
+            for k in i + 1..N_PARAMS {
+                x[i] = l[k][i].neg_mul_add(x[k], x[i]);
+            }
+            x[i] = x[i] * l[i][i];
+        }
+        let singular = self.singular();
+        x.map(|x| R::select(singular, x.splat(0.0), x))
     }
 }
