@@ -27,6 +27,14 @@ impl Products {
         self.0.insert(TypeId::of::<T>(), Box::new(product));
     }
 
+    /// Adds to the [`StageRecords`].
+    fn note(&mut self, record: RunRecord) {
+        let records = self.0.get_mut(&TypeId::of::<StageRecords>());
+        if let Some(records) = records.and_then(|any| any.downcast_mut::<StageRecords>()) {
+            records.0.push(record);
+        }
+    }
+
     /// What an earlier stage handed on, if one did.
     pub fn find<T: Any>(&self) -> Option<&T> {
         self.0.get(&TypeId::of::<T>())?.downcast_ref()
@@ -41,6 +49,10 @@ impl Products {
     }
 }
 
+/// The records of the stages so far, in order: a product that [`run_stages`] hands to each stage.
+#[derive(Default)]
+pub struct StageRecords(pub Vec<RunRecord>);
+
 /// A stage asked for something that no stage before it made.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("no earlier stage made a {0}")]
@@ -52,7 +64,8 @@ pub trait Stage {
     /// Its name, which is also that of its folder.
     fn name(&self) -> &'static str;
 
-    /// Names of the stages whose products it takes.
+    /// Names of the stages whose products it takes, as far as they are in the graph: a fit takes
+    /// its subject from a stage that loads one or from one that makes one.
     fn needs(&self) -> &'static [&'static str] {
         &[]
     }
@@ -169,6 +182,7 @@ pub fn run_stages(
     let out = OutputFolder::create(root, &[], existing != Existing::Refuse, session.unfinished)?;
     let plan = Plan::new(stages, root, existing)?;
     let mut products = Products::default();
+    products.put(StageRecords::default());
     let mut outputs = Vec::new();
     for (index, stage) in stages.iter().enumerate() {
         log.check()?;
@@ -193,6 +207,7 @@ pub fn run_stages(
             file: format!("{}/{}", stage.name(), output.file),
             bytes: output.bytes,
         }));
+        products.note(record);
     }
     let parameters = stages.iter().map(|s| (s.name().to_owned(), s.parameters())).collect();
     let mut record = log.record(task, plan.inputs(), Value::Object(parameters));

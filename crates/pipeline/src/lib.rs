@@ -5,6 +5,7 @@
 //! * [`Stage`] and [`run_stages`]: the graph of stages, what they hand on in memory
 //!   ([`Products`]), and what an earlier run makes superfluous;
 //! * [`stages`]: the stages there are, one file each;
+//! * [`RunConfig`]: the stages of a subject and their parameters, from a TOML file or flags;
 //! * [`MapStyle`]: maps under the names and in the orders and frames of fimbria, FSL, MRtrix3 and
 //!   BIDS;
 //! * [`brain_mask`]: a simple mask where the user has none.
@@ -19,6 +20,7 @@ mod hashing;
 mod map_file;
 mod output;
 mod record;
+mod run;
 mod session;
 pub mod stages;
 mod unfinished;
@@ -27,8 +29,8 @@ pub use brain_mask::{brain_mask, mean_unweighted};
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use choice::{Choice, Named};
 pub use graph::{
-    Existing, Finished, MissingProduct, PipelineError, Products, Stage, StageError, run_alone,
-    run_stages,
+    Existing, Finished, MissingProduct, PipelineError, Products, Stage, StageError, StageRecords,
+    run_alone, run_stages,
 };
 pub use hashing::{HashError, Hashing};
 pub use map_file::{
@@ -36,5 +38,6 @@ pub use map_file::{
 };
 pub use output::{OutputError, OutputFolder};
 pub use record::{InputEntry, Machine, OutputEntry, RunRecord, StageEntry};
+pub use run::{ConfigError, ReportConfig, RunConfig, demo_stages};
 pub use session::{Input, Logbook, Session};
 pub use unfinished::Unfinished;

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::unfinished::remove;
 use crate::{OutputEntry, RunRecord, Unfinished};
@@ -141,12 +141,13 @@ impl OutputFolder {
             made: Vec::new(),
             unfinished: unfinished.clone(),
         };
-        folder.make_root()?;
+        folder.make_folder(root)?;
         Ok(folder)
     }
 
-    fn make_root(&mut self) -> Result<(), OutputError> {
-        let missing = self.root.ancestors().take_while(|f| !f.as_os_str().is_empty());
+    /// Makes a folder and its parents where they are missing.
+    fn make_folder(&mut self, folder: &Path) -> Result<(), OutputError> {
+        let missing = folder.ancestors().take_while(|f| !f.as_os_str().is_empty());
         let mut missing: Vec<_> = missing.take_while(|f| !f.exists()).map(Path::to_owned).collect();
         missing.reverse();
         for folder in missing {
@@ -162,17 +163,24 @@ impl OutputFolder {
         &self.root
     }
 
-    /// The temporary path to write the file `name` to. It ends in `name`, so that a writer that
-    /// looks at the extension sees the right one.
+    /// The temporary path to write the file `name` to, in the folder where it will be (`name` may
+    /// be that of a file in a subfolder, `truth/FA.nii`). It ends in the file's name, so that a
+    /// writer that looks at the extension sees the right one.
     ///
     /// # Errors
-    /// [`OutputError::Exists`] as for [`create`](Self::create), for a file that was not planned.
+    /// [`OutputError::Exists`] as for [`create`](Self::create), for a file that was not planned;
+    /// where a subfolder cannot be made.
     pub fn stage(&mut self, name: &str) -> Result<PathBuf, OutputError> {
-        if !self.overwrite && self.root.join(name).exists() {
+        let path = self.root.join(name);
+        if !self.overwrite && path.exists() {
             let (folder, names) = (self.root.clone(), vec![name.to_owned()]);
             return Err(OutputError::Exists { folder, names });
         }
-        let temporary = self.root.join(format!(".unfinished-{}-{name}", std::process::id()));
+        if let Some(folder) = path.parent() {
+            self.make_folder(folder)?;
+        }
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = path.with_file_name(format!(".unfinished-{}-{file}", std::process::id()));
         self.unfinished.add(&temporary);
         self.staged.push(Staged { name: name.to_owned(), temporary: temporary.clone() });
         Ok(temporary)
@@ -215,7 +223,7 @@ impl OutputFolder {
             staged.temporary = path;
         }
         if let Some(earlier) = earlier {
-            self.remove_left_over(&earlier);
+            self.remove_left_over(&earlier.outputs, &record.outputs);
         }
         self.forget_all();
         Ok(record)
@@ -235,12 +243,13 @@ impl OutputFolder {
         self.staged.iter().map(entry).collect()
     }
 
-    fn remove_left_over(&self, earlier: &RunRecord) {
-        for OutputEntry { file, .. } in &earlier.outputs {
-            let written = self.staged.iter().any(|staged| staged.name == *file);
-            let is_plain_name = Path::new(file).file_name().is_some_and(|name| name == &**file);
+    fn remove_left_over(&self, earlier: &[OutputEntry], written: &[OutputEntry]) {
+        for OutputEntry { file, .. } in earlier {
+            let written = written.iter().any(|output| output.file == *file);
+            let mut parts = Path::new(file).components();
+            let stays_inside = parts.all(|part| matches!(part, Component::Normal(_)));
             let path = self.root.join(file);
-            if !written && is_plain_name && path.is_file() {
+            if !written && stays_inside && path.is_file() {
                 remove(&path);
             }
         }

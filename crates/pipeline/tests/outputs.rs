@@ -111,6 +111,21 @@ fn a_record_cannot_make_us_remove_files_elsewhere() {
 }
 
 #[test]
+fn files_may_lie_in_subfolders() {
+    let parent = tempfile::tempdir().unwrap();
+    let root = parent.path().join("out");
+    fill(&root, &["dwi", "truth/FA"], false).unwrap();
+    assert_eq!(names(&root), ["dwi", "run.json", "truth"]);
+    assert_eq!(names(&root.join("truth")), ["FA"]);
+
+    let mut out =
+        OutputFolder::create(&parent.path().join("other"), &[], false, &Unfinished::new()).unwrap();
+    out.write("truth/FA", b"half").unwrap();
+    drop(out);
+    assert_eq!(names(parent.path()), ["out"]);
+}
+
+#[test]
 fn failed_commit_leaves_no_new_file() {
     let root = tempfile::tempdir().unwrap();
     let mut out = OutputFolder::create(root.path(), &[], true, &Unfinished::new()).unwrap();

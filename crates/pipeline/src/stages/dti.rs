@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::stages::load::Subject;
 use crate::{
     Logbook, MapContext, MapFile, MapKind, MapNames, MapStyle, Named, OutputFolder, Products,
-    Stage, StageError,
+    RunRecord, Stage, StageError,
 };
 
 /// The parameters of a tensor fit and of its maps.
@@ -78,6 +78,18 @@ pub struct Dti {
 }
 
 impl Dti {
+    /// The stage that wrote a folder, by its record; `None` where it was another.
+    pub fn of_record(record: &RunRecord) -> Option<Self> {
+        // A stage's own record has its parameters; that of `fit dti` has those of both stages.
+        let parameters = record.parameters.get("dti").unwrap_or(&record.parameters);
+        let part = |name: &str| parameters.get(name).cloned();
+        Some(Self {
+            parameters: serde_json::from_value(part("fit")?).ok()?,
+            style: serde_json::from_value(part("maps")?).ok()?,
+            entities: serde_json::from_value(part("entities")?).ok()?,
+        })
+    }
+
     fn context(&self, subject: Option<&Subject>, log_keyvals: Vec<(String, String)>) -> MapContext {
         let mut keyvals = subject.map(|subject| subject.keyvals.clone()).unwrap_or_default();
         keyvals.extend(log_keyvals);
@@ -99,11 +111,11 @@ impl Stage for Dti {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        &["load"]
+        &["load", "phantom"]
     }
 
     fn parameters(&self) -> Value {
-        json!({ "fit": self.parameters, "maps": self.style })
+        json!({ "fit": self.parameters, "maps": self.style, "entities": self.entities })
     }
 
     fn outputs(&self) -> Vec<String> {

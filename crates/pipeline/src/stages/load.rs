@@ -94,6 +94,13 @@ impl SubjectFiles {
         Self { dwi: dwi.into(), ..Self::default() }
     }
 
+    /// Every path among them.
+    pub(crate) fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let Self { dwi, mask, bval, bvec, grad, bmatrix, grad_dev, scratch, .. } = self;
+        let others = [mask, bval, bvec, grad, bmatrix, grad_dev, scratch];
+        std::iter::once(dwi).chain(others.into_iter().flatten())
+    }
+
     /// How to open the series.
     pub fn open_options(&self) -> OpenOptions {
         OpenOptions {

@@ -1,4 +1,7 @@
 //! The stages there are, one file each.
 
+pub mod accuracy;
 pub mod dti;
 pub mod load;
+pub mod phantom;
+pub mod report;

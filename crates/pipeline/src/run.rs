@@ -1,0 +1,204 @@
+//! A subject from series to report: which stages, with which parameters.
+
+use std::path::Path;
+
+use fimbria_phantoms::CrossingSpec;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::stages::accuracy::Compare;
+use crate::stages::dti::{Dti, DtiParameters};
+use crate::stages::load::{Load, SubjectFiles};
+use crate::stages::phantom::{Phantom, PhantomSpec};
+use crate::stages::report::Report;
+use crate::{MapFormat, MapStyle, Stage, bids_entities};
+
+/// Everything `fimbria run` can be told; the form of its TOML file, one table per stage.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RunConfig {
+    /// The subject.
+    pub input: SubjectFiles,
+    /// The tensor fit.
+    pub dti: DtiParameters,
+    /// How maps are written.
+    pub maps: MapStyle,
+    /// The page.
+    pub report: ReportConfig,
+}
+
+/// What the page can be told.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReportConfig {
+    /// Its heading; `None` for the name of the series.
+    pub title: Option<String>,
+}
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read {path}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The file is no TOML, or has a key or value that is not known.
+    #[error("{path} is no configuration")]
+    File {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        source: Box<toml::de::Error>,
+    },
+    /// A setting on the command line cannot be used.
+    #[error("the setting `{setting}` cannot be used")]
+    Setting {
+        /// As given.
+        setting: String,
+        /// What is wrong.
+        source: Box<toml::de::Error>,
+    },
+    /// No series is named.
+    #[error("no series is named: give one, or `dwi` in the table [input]")]
+    NoSeries,
+    /// Something that TOML cannot express, such as a path that is not UTF-8.
+    #[error("the parameters cannot be written as TOML")]
+    Unwritable(#[from] toml::ser::Error),
+}
+
+impl RunConfig {
+    /// Reads a TOML file. Relative paths in it are relative to its folder.
+    ///
+    /// # Errors
+    /// [`ConfigError`] where it cannot be read or understood.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::Unreadable { path: name.clone(), source })?;
+        let mut config: Self = toml::from_str(&text)
+            .map_err(|source| ConfigError::File { path: name, source: Box::new(source) })?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for path in config.input.paths_mut() {
+            *path = folder.join(&*path);
+        }
+        Ok(config)
+    }
+
+    /// Changes single values: each setting is `table.key=value`, the value in TOML or a plain
+    /// word.
+    ///
+    /// # Errors
+    /// [`ConfigError::Setting`] for keys and values that are not known.
+    pub fn with_settings(mut self, settings: &[String]) -> Result<Self, ConfigError> {
+        for setting in settings {
+            let unusable = |source| ConfigError::Setting {
+                setting: setting.clone(),
+                source: Box::new(source),
+            };
+            let change = parse_setting(setting).map_err(unusable)?;
+            let mut table = Table::try_from(&self)?;
+            merge(&mut table, change);
+            self = table.try_into().map_err(unusable)?;
+        }
+        Ok(self)
+    }
+
+    /// The stages, in order.
+    ///
+    /// # Errors
+    /// [`ConfigError::NoSeries`].
+    pub fn stages(self) -> Result<Vec<Box<dyn Stage>>, ConfigError> {
+        let Self { input, dti, maps, report } = self;
+        let name = input.dwi.file_name().ok_or(ConfigError::NoSeries)?;
+        let title = report.title.unwrap_or_else(|| name.to_string_lossy().into_owned());
+        let entities = bids_entities(&input.dwi);
+        Ok(vec![
+            Box::new(Load(input)),
+            Box::new(Dti { parameters: dti, style: maps, entities }),
+            Box::new(Report { title }),
+        ])
+    }
+}
+
+/// The stages of the demo: a phantom instead of a subject, and its truth to compare with.
+pub fn demo_stages(spec: CrossingSpec) -> Vec<Box<dyn Stage>> {
+    vec![
+        Box::new(Phantom { spec: PhantomSpec::Crossing(spec), format: MapFormat::NiiGz }),
+        Box::new(Dti {
+            parameters: DtiParameters::default(),
+            style: MapStyle::default(),
+            entities: String::new(),
+        }),
+        Box::new(Compare),
+        Box::new(Report { title: "fimbria demo: a head with crossing bundles".to_owned() }),
+    ]
+}
+
+/// A setting as a table; a value that is no TOML is taken as a word.
+fn parse_setting(setting: &str) -> Result<Table, toml::de::Error> {
+    toml::from_str(setting).or_else(|error| match setting.split_once('=') {
+        Some((key, word)) if !word.trim().is_empty() => {
+            let quoted = Value::String(word.trim().to_owned());
+            toml::from_str(&format!("{key} = {quoted}")).map_err(|_| error)
+        }
+        _ => Err(error),
+    })
+}
+
+fn merge(table: &mut Table, change: Table) {
+    for (key, value) in change {
+        match (table.get_mut(&key), value) {
+            (Some(Value::Table(inner)), Value::Table(change)) => merge(inner, change),
+            (_, value) => {
+                table.insert(key, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fimbria_models::dti::Method;
+
+    use super::*;
+
+    #[test]
+    fn settings_change_single_values_and_words_need_no_quotes() {
+        let settings = [
+            "dti.method=nlls",
+            "dti.maps=[\"FA\", \"MD\"]",
+            "input.b0_threshold=20",
+            "input.memory=2G",
+        ];
+        let config = RunConfig::default().with_settings(&settings.map(str::to_owned)).unwrap();
+        assert_eq!(config.dti.method.0, Method::Nlls);
+        assert_eq!(config.dti.maps.len(), 2);
+        assert_eq!(config.input.b0_threshold, Some(20.0));
+        assert_eq!(config.input.memory.unwrap().0, 2 << 30);
+    }
+
+    #[test]
+    fn unknown_keys_and_values_are_refused_by_name() {
+        for (setting, part) in
+            [("dti.methood=wls", "methood"), ("dti.method=magic", "magic"), ("dti", "dti")]
+        {
+            let error = RunConfig::default().with_settings(&[setting.to_owned()]).unwrap_err();
+            let text = format!("{error} {:?}", std::error::Error::source(&error));
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_of_a_file_are_relative_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.toml");
+        std::fs::write(&path, "[input]\ndwi = \"dwi.nii.gz\"\n[dti]\nmethod = \"ols\"\n").unwrap();
+        let config = RunConfig::read(&path).unwrap();
+        assert_eq!(config.input.dwi, folder.path().join("dwi.nii.gz"));
+        assert_eq!(config.dti.method.0, Method::Ols);
+    }
+}

@@ -1,0 +1,242 @@
+//! The stage that says how close a fit of a phantom came to the truth.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use fimbria_image::Image;
+use fimbria_models::Status;
+use fimbria_models::dti::{DtiFit, DtiMap};
+use fimbria_phantoms::Truth;
+use serde_json::{Value, json};
+
+use crate::stages::phantom::truth_in;
+use crate::{Logbook, OutputFolder, Products, Stage, StageError};
+
+/// How close one quantity came to the truth, over the voxels where the truth is known and the fit
+/// succeeded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closeness {
+    /// What was compared.
+    pub quantity: String,
+    /// Unit of the errors.
+    pub unit: String,
+    /// Number of voxels.
+    pub voxels: usize,
+    /// Median of the errors.
+    pub median: f64,
+    /// What 95 % of the errors do not exceed.
+    pub percentile_95: f64,
+    /// The largest error.
+    pub worst: f64,
+}
+
+/// How close a fit came to the truth.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Accuracy {
+    /// One row per quantity.
+    pub rows: Vec<Closeness>,
+    /// The angle to the true direction in every voxel of a single fibre, degrees; empty where it
+    /// was read back.
+    pub angles_deg: Vec<f64>,
+}
+
+impl Accuracy {
+    /// Compares the tensor maps with the truth where a voxel holds a single compartment: |ΔFA| and
+    /// the relative error of MD, in fibres and in isotropic tissue apart, and the angle of V1 in
+    /// fibres.
+    pub fn of_dti(fit: &DtiFit, truth: &Truth) -> Self {
+        let mut accuracy = Self::default();
+        let Some(true_v1) = truth.map("V1") else { return accuracy };
+        let in_fibre = |voxel: usize| true_v1.data[voxel].is_finite();
+        for (map, name, unit) in [(DtiMap::Fa, "FA", ""), (DtiMap::Md, "MD", "%")] {
+            let (Some(found), Some(truth)) = (fit.map(map), truth.map(name)) else { continue };
+            let known = known_voxels(truth, fit);
+            for (where_, fibres) in [("fibres", true), ("isotropic", false)] {
+                let voxels = known.iter().filter(|v| in_fibre(**v) == fibres);
+                let errors = voxels.map(|&v| {
+                    let error = f64::from((found.data[v] - truth.data[v]).abs());
+                    if unit == "%" { 100.0 * error / f64::from(truth.data[v]) } else { error }
+                });
+                let quantity = format!("{name}, {where_}");
+                accuracy.rows.extend(Closeness::new(&quantity, unit, errors.collect()));
+            }
+        }
+        if let Some(found) = fit.map(DtiMap::V1) {
+            let angle = |&v: &usize| angle_deg(vector(found, v), vector(true_v1, v));
+            let angles: Vec<_> = known_voxels(true_v1, fit).iter().map(angle).collect();
+            accuracy.rows.extend(Closeness::new(DIRECTION, "°", angles.clone()));
+            accuracy.angles_deg = angles;
+        }
+        accuracy
+    }
+
+    /// The row of the direction.
+    pub fn direction(&self) -> Option<&Closeness> {
+        self.rows.iter().find(|row| row.quantity == DIRECTION)
+    }
+
+    /// The rows as a table for people: one line each, columns aligned.
+    pub fn to_table(&self) -> String {
+        let mut text =
+            String::from("                   voxels      median        95 %       worst\n");
+        for row in &self.rows {
+            let error = |error: f64| format!("{error:.3} {:<1}", row.unit);
+            let _ = writeln!(
+                text,
+                "{:<14}{:>11}{:>12}{:>12}{:>12}",
+                row.quantity,
+                row.voxels,
+                error(row.median),
+                error(row.percentile_95),
+                error(row.worst),
+            );
+        }
+        text
+    }
+
+    fn to_tsv(&self) -> String {
+        let mut text = String::from(HEADER);
+        for Closeness { quantity, unit, voxels, median, percentile_95, worst } in &self.rows {
+            let _ = writeln!(
+                text,
+                "{quantity}\t{unit}\t{voxels}\t{median:e}\t{percentile_95:e}\t{worst:e}"
+            );
+        }
+        text
+    }
+
+    fn from_tsv(text: &str) -> Option<Self> {
+        let rows = text.strip_prefix(HEADER)?.lines().map(|line| {
+            let cells: Vec<_> = line.split('\t').collect();
+            let [quantity, unit, voxels, median, percentile_95, worst] = cells[..] else {
+                return None;
+            };
+            Some(Closeness {
+                quantity: quantity.to_owned(),
+                unit: unit.to_owned(),
+                voxels: voxels.parse().ok()?,
+                median: median.parse().ok()?,
+                percentile_95: percentile_95.parse().ok()?,
+                worst: worst.parse().ok()?,
+            })
+        });
+        Some(Self { rows: rows.collect::<Option<_>>()?, angles_deg: Vec::new() })
+    }
+}
+
+const DIRECTION: &str = "V1, fibres";
+const HEADER: &str = "quantity\tunit\tvoxels\tmedian\tpercentile_95\tworst\n";
+
+impl Closeness {
+    /// `None` where there are no errors to speak of.
+    fn new(quantity: &str, unit: &str, mut errors: Vec<f64>) -> Option<Self> {
+        errors.sort_by(f64::total_cmp);
+        let last = errors.len().checked_sub(1)?;
+        let at = |share: f64| errors[(share * last as f64).round() as usize];
+        Some(Self {
+            quantity: quantity.to_owned(),
+            unit: unit.to_owned(),
+            voxels: errors.len(),
+            median: at(0.5),
+            percentile_95: at(0.95),
+            worst: at(1.0),
+        })
+    }
+}
+
+/// Compares a fit of a phantom with its truth.
+pub struct Compare;
+
+const FILE: &str = "accuracy.tsv";
+
+impl Stage for Compare {
+    fn name(&self) -> &'static str {
+        "accuracy"
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        &["phantom", "dti"]
+    }
+
+    fn parameters(&self) -> Value {
+        json!({})
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        vec![FILE.to_owned()]
+    }
+
+    fn compute(&self, products: &mut Products, _log: &Logbook<'_>) -> Result<(), StageError> {
+        let truth = truth_in(products).ok_or("there is no truth to compare with")?;
+        let accuracy = Accuracy::of_dti(products.get::<DtiFit>()?, truth);
+        products.put(accuracy);
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        _log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        Ok(out.write(FILE, products.get::<Accuracy>()?.to_tsv().as_bytes())?)
+    }
+
+    fn restore(
+        &self,
+        folder: &Path,
+        products: &mut Products,
+        _log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let text = std::fs::read_to_string(folder.join(FILE))?;
+        products.put(Accuracy::from_tsv(&text).ok_or("accuracy.tsv cannot be understood")?);
+        Ok(())
+    }
+}
+
+/// The voxels where the truth is a number and the fit succeeded.
+fn known_voxels(truth: &Image, fit: &DtiFit) -> Vec<usize> {
+    let Some(status) = fit.map(DtiMap::Status) else { return Vec::new() };
+    let fitted = |voxel: usize| {
+        matches!(Status::from_code(status.data[voxel]), Status::Fitted | Status::Constrained)
+    };
+    (0..truth.grid.len()).filter(|&v| truth.data[v].is_finite() && fitted(v)).collect()
+}
+
+fn vector(image: &Image, voxel: usize) -> [f64; 3] {
+    [0, 1, 2].map(|component| f64::from(image.volume(component)[voxel]))
+}
+
+/// The angle between two axes, 0 to 90 degrees.
+fn angle_deg(a: [f64; 3], b: [f64; 3]) -> f64 {
+    let cross = [0, 1, 2].map(|i| {
+        let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+        a[j] * b[k] - a[k] * b[j]
+    });
+    let norm = |v: [f64; 3]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let dot: f64 = (0..3).map(|i| a[i] * b[i]).sum();
+    // Unlike the arc cosine, exact for small angles.
+    norm(cross).atan2(dot.abs()).to_degrees()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn angles_are_between_axes() {
+        let (s, c) = 1e-4f64.sin_cos();
+        assert!((angle_deg([1.0, 0.0, 0.0], [-c, s, 0.0]) - 1e-4f64.to_degrees()).abs() < 1e-12);
+        assert!((angle_deg([0.0, 0.0, 2.0], [0.0, 1.0, 0.0]) - 90.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_table_is_read_back_as_written() {
+        let errors = (0..=100).map(|i| f64::from(i) / 7.0).collect();
+        let rows = Closeness::new("V1", "°", errors).into_iter().collect();
+        let accuracy = Accuracy { rows, angles_deg: Vec::new() };
+        assert_eq!(accuracy.rows[0].percentile_95, 95.0 / 7.0);
+        assert_eq!(Accuracy::from_tsv(&accuracy.to_tsv()), Some(accuracy));
+        assert_eq!(Accuracy::from_tsv("quantity\n"), None);
+    }
+}

@@ -1,0 +1,216 @@
+//! The stage that makes a digital subject, where another one would load a real one.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fimbria_compute::Workers;
+use fimbria_image::{BvecFrame, Datatype, Grid, Image, SignalSource, WriteOptions, write_image};
+use fimbria_phantoms::{
+    CrossingSpec, PerDirection, PhantomError, ProtocolSpec, Truth, crossing, protocol,
+};
+use serde_json::{Value, json};
+
+use crate::stages::load::Subject;
+use crate::{Choice, Logbook, MapFormat, OutputFolder, Products, Stage, StageError};
+
+/// What to make.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PhantomSpec {
+    /// A head with crossing bundles.
+    Crossing(CrossingSpec),
+    /// The acquisition of a paper.
+    Protocol(ProtocolSpec),
+}
+
+impl Choice for PerDirection {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Kurtosis, "kurtosis", "ln S/S0 = -b D + b² D² K / 6"),
+        (Self::Stretched, "stretched", "ln S/S0 = -A b^gamma"),
+    ];
+}
+
+/// Makes a phantom: hands on a [`Subject`] and the [`Truth`], and writes both.
+pub struct Phantom {
+    /// What to make.
+    pub spec: PhantomSpec,
+    /// Format of its images.
+    pub format: MapFormat,
+}
+
+/// A phantom in memory, shared by the fits that read it and the files that hold it.
+struct Made(Arc<fimbria_phantoms::Subject>);
+
+impl SignalSource for Made {
+    fn grid(&self) -> &Grid {
+        &self.0.dwi.grid
+    }
+
+    fn n_volumes(&self) -> usize {
+        self.0.dwi.n_volumes
+    }
+
+    fn gather(&self, voxels: &[u32], stride: usize, out: &mut [f32]) {
+        self.0.dwi.gather(voxels, stride, out);
+    }
+}
+
+impl Phantom {
+    fn make(&self, log: &Logbook<'_>) -> Result<fimbria_phantoms::Subject, PhantomError> {
+        let workers = log.session().on.workers;
+        match &self.spec {
+            PhantomSpec::Crossing(spec) => crossing(spec, workers, log),
+            PhantomSpec::Protocol(spec) => protocol(spec, workers, log),
+        }
+    }
+}
+
+impl Stage for Phantom {
+    fn name(&self) -> &'static str {
+        "phantom"
+    }
+
+    fn parameters(&self) -> Value {
+        let format = self.format.name();
+        match &self.spec {
+            PhantomSpec::Crossing(spec) => {
+                let CrossingSpec { placement, acquisition, diffusivities, snr, seed, .. } = spec;
+                let shells: Vec<_> =
+                    acquisition.shells.iter().map(|s| (s.b_s_per_mm2, s.directions)).collect();
+                json!({
+                    "kind": "crossing",
+                    "dims": placement.dims,
+                    "voxel_mm": placement.voxel_mm,
+                    "tilt_deg": placement.tilt_deg,
+                    "x_right_to_left": placement.x_right_to_left,
+                    "b0s": acquisition.b0s,
+                    "shells": shells,
+                    "axial": diffusivities.axial,
+                    "radial": diffusivities.radial,
+                    "grey": diffusivities.grey,
+                    "fluid": diffusivities.fluid,
+                    // JSON has no infinity, which stands for no noise.
+                    "snr": snr.is_finite().then_some(snr),
+                    "seed": seed,
+                    "samples_per_axis": spec.samples_per_axis,
+                    "format": format,
+                })
+            }
+            PhantomSpec::Protocol(spec) => {
+                let ProtocolSpec { placement, law, snr, seed, samples_per_axis } = spec;
+                json!({
+                    "kind": "protocol",
+                    "dims": placement.dims,
+                    "voxel_mm": placement.voxel_mm,
+                    "tilt_deg": placement.tilt_deg,
+                    "x_right_to_left": placement.x_right_to_left,
+                    "law": law.name(),
+                    "snr": snr.is_finite().then_some(snr),
+                    "seed": seed,
+                    "samples_per_axis": samples_per_axis,
+                    "format": format,
+                })
+            }
+        }
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        let extension = self.format.name();
+        let mut files = vec![format!("dwi.{extension}"), format!("mask.{extension}")];
+        if self.format != MapFormat::Mif {
+            files.extend(["dwi.bval".to_owned(), "dwi.bvec".to_owned()]);
+        }
+        files
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        let made = Arc::new(self.make(log)?);
+        log.count("volumes", made.dwi.n_volumes as u64);
+        log.count("voxels", made.mask.len() as u64);
+        products.put(Subject {
+            dwi: Box::new(Made(made.clone())),
+            gradients: made.gradients.clone(),
+            mask: made.mask.clone(),
+            grad_dev: None,
+            keyvals: Vec::new(),
+        });
+        products.put(made);
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let made = products.get::<Arc<fimbria_phantoms::Subject>>()?;
+        let mut files = Files { out, format: self.format, log };
+        let gradients = &made.gradients;
+        let mut series = files.options("simulated diffusion-weighted series");
+        if self.format == MapFormat::Mif {
+            series.dw_scheme = Some(gradients.to_dw_scheme());
+        } else {
+            let fsl = gradients.to_fsl(BvecFrame::Fsl, &made.dwi.grid.ras_from_vox);
+            files.out.write("dwi.bval", fsl.bvals.as_bytes())?;
+            files.out.write("dwi.bvec", fsl.bvecs.as_bytes())?;
+        }
+        files.image("dwi", &made.dwi, &series)?;
+        let mut inside = Image::zeros(made.mask.grid, 1);
+        for &voxel in &made.mask.voxels {
+            inside.data[voxel as usize] = 1.0;
+        }
+        let mask = WriteOptions { datatype: Datatype::UInt8, ..files.options("brain mask") };
+        files.image("mask", &inside, &mask)?;
+        for map in &made.truth.maps {
+            let options = files.options(map.description);
+            files.image(&format!("truth/{}", map.name), &map.image, &options)?;
+        }
+        Ok(())
+    }
+
+    /// Makes it again: that is a function of the parameters, and takes no longer than reading.
+    fn restore(
+        &self,
+        _folder: &Path,
+        products: &mut Products,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        self.compute(products, log)
+    }
+}
+
+/// The truth of the phantom among the products, if there is one.
+pub fn truth_in(products: &Products) -> Option<&Truth> {
+    products.find::<Arc<fimbria_phantoms::Subject>>().map(|made| &made.truth)
+}
+
+/// Images on their way to a folder.
+struct Files<'a> {
+    out: &'a mut OutputFolder,
+    format: MapFormat,
+    log: &'a Logbook<'a>,
+}
+
+impl Files<'_> {
+    fn options(&self, description: &str) -> WriteOptions {
+        WriteOptions {
+            description: description.to_owned(),
+            keyvals: self.log.session().header_entries(),
+            ..WriteOptions::default()
+        }
+    }
+
+    fn image(
+        &mut self,
+        name: &str,
+        image: &Image,
+        options: &WriteOptions,
+    ) -> Result<(), StageError> {
+        use fimbria_compute::Progress as _;
+        self.log.check()?;
+        let path = self.out.stage(&format!("{name}.{}", self.format.name()))?;
+        let workers: &Workers = self.log.session().on.workers;
+        workers.install(|| write_image(&path, image, options))?;
+        Ok(())
+    }
+}
