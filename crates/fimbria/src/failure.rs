@@ -180,9 +180,11 @@ const OTHER_GRID: &str = "bring it onto the grid of the series first (mrgrid, fl
 
 fn help_for_output(error: &OutputError) -> Option<String> {
     match error {
-        OutputError::Exists { .. } => {
-            Some("--force overwrites; or write elsewhere with -o".to_owned())
-        }
+        OutputError::Exists { .. } => Some(
+            "--force overwrites, --resume (of run and demo) keeps what is finished; or write \
+             elsewhere with -o"
+                .to_owned(),
+        ),
         OutputError::Io { source, .. } => help_for_io(source),
         OutputError::NotAFolder(_) | OutputError::NotAFile(_) => None,
     }

@@ -6,6 +6,7 @@
 
 mod choice;
 mod devices;
+mod existing;
 mod maps;
 mod output;
 mod subject;
@@ -14,6 +15,7 @@ mod verbosity;
 
 pub(crate) use choice::choice;
 pub(crate) use devices::DeviceArgs;
+pub(crate) use existing::ExistingArgs;
 pub(crate) use maps::MapArgs;
 pub(crate) use output::OutputArgs;
 pub(crate) use subject::{SubjectArgs, TableArgs};

@@ -3,9 +3,13 @@
 
 mod completions;
 mod convert;
+mod demo;
 mod devices;
 mod fit;
 mod info;
+mod phantom;
+mod report;
+mod run;
 
 use std::path::Path;
 
@@ -19,7 +23,11 @@ use crate::failure::Failure;
 /// What can be done.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Demo(demo::Demo),
+    Run(run::Run),
     Fit(fit::Fit),
+    Phantom(phantom::PhantomCommand),
+    Report(report::ReportCommand),
     Convert(convert::Convert),
     Info(info::Info),
     Devices(devices::Devices),
@@ -29,7 +37,11 @@ pub(crate) enum Command {
 /// Runs a command.
 pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
     match command {
+        Command::Demo(demo) => demo.run(console),
+        Command::Run(run) => run.run(console),
         Command::Fit(fit) => fit.run(console),
+        Command::Phantom(phantom) => phantom.run(console),
+        Command::Report(report) => report.run(console),
         Command::Convert(convert) => convert.run(console),
         Command::Info(info) => info.run(console),
         Command::Devices(devices) => devices.run(console),

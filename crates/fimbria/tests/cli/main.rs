@@ -1,10 +1,14 @@
 //! The program as a user meets it: one behaviour per test.
 
 mod convert;
+mod demo;
 mod faults;
 mod fit_dti;
 mod help;
 mod info;
+mod interrupt;
 mod options;
 mod outputs;
+mod phantom;
+mod run;
 mod util;

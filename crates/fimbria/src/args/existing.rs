@@ -1,0 +1,29 @@
+//! What to do about earlier runs.
+
+use clap::Args;
+use fimbria_pipeline::Existing;
+
+/// What to do where an earlier run left outputs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct ExistingArgs {
+    /// Compute everything again and overwrite existing outputs
+    #[arg(short, long, conflicts_with = "resume")]
+    force: bool,
+
+    /// Keep the stages that an earlier run finished with the same inputs and parameters
+    #[arg(long)]
+    resume: bool,
+}
+
+impl ExistingArgs {
+    /// The policy they ask for.
+    pub(crate) fn policy(&self) -> Existing {
+        let Self { force, resume } = self;
+        match (force, resume) {
+            (true, _) => Existing::Overwrite,
+            (false, true) => Existing::Resume,
+            (false, false) => Existing::Refuse,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! `fimbria demo`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fimbria_compute::Backend;
+use fimbria_phantoms::CrossingSpec;
+use fimbria_pipeline::stages::accuracy::Accuracy;
+use fimbria_pipeline::{demo_stages, run_stages};
+
+use crate::args::{DeviceArgs, ExistingArgs, ThreadArgs};
+use crate::commands::{command_line, report, session};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Make a subject, run every stage on it, and show how close each came to the truth
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct Demo {
+    /// Folder to write
+    #[arg(short, long, value_name = "OUT", default_value = "fimbria-demo")]
+    #[arg(help_heading = "Output")]
+    output: PathBuf,
+
+    #[command(flatten)]
+    existing: ExistingArgs,
+
+    /// Seed of the noise
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    rng_seed: u64,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    devices: DeviceArgs,
+}
+
+const HELP: &str = "\
+Outputs:
+  phantom/      the subject and its truth, as `fimbria phantom crossing` writes them
+  dti/          the tensor maps, as `fimbria fit dti` writes them
+  accuracy/     accuracy.tsv: quantity, unit, voxels, median, 95 % and worst error
+  report/       report.html, one page with pictures
+  run.json      what was done; each folder has one of its own
+  On standard output the table of accuracy and the place of the page.
+
+Units:
+  Error of FA as a number, of MD in percent of the truth, of V1 as an angle in degrees.
+
+Order and frame:
+  Those of the commands above: scanner RAS axes, dwi.bvec in FSL's frame.";
+
+impl Demo {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self { output, existing, rng_seed, threads, devices } = self;
+        let stages = demo_stages(CrossingSpec { seed: rng_seed, ..CrossingSpec::default() });
+        let workers = threads.start()?;
+        let devices = devices.open(console)?;
+        let command_line = command_line();
+        let on = Backend { workers: &workers, devices: &devices };
+        let session = session(on, console, &command_line);
+        let finished = run_stages("demo", &stages, &output, existing.policy(), session)?;
+        report(&finished.record, &output, console);
+        if let Some(accuracy) = finished.products.find::<Accuracy>() {
+            console
+                .print(&format!("\nerrors, where the truth is known\n{}\n", accuracy.to_table()))?;
+        }
+        console.print(&format!("{}\n", output.join("report/report.html").display()))?;
+        Ok(())
+    }
+}

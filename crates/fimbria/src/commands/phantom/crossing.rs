@@ -1,0 +1,103 @@
+//! `fimbria phantom crossing`
+
+use clap::Args;
+use fimbria_phantoms::{Acquisition, CrossingSpec, Placement, ShellSpec};
+use fimbria_pipeline::stages::phantom::PhantomSpec;
+
+use super::{Making, snr, three};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// A head with bundles that run straight, bend, and cross at 30 to 90 degrees
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct Crossing {
+    /// Number of voxels along x, y, z
+    #[arg(long, value_name = "NX,NY,NZ", default_value = "60,72,56", value_parser = three::<usize>)]
+    size: [usize; 3],
+
+    /// Voxel size in mm
+    #[arg(long, value_name = "MM", default_value = "2.5", value_parser = three::<f64>)]
+    voxel: [f64; 3],
+
+    /// Turns of the grid about scanner x, y, z in degrees
+    #[arg(long, value_name = "DEG", default_value = "6,-4,10", value_parser = three::<f64>)]
+    #[arg(allow_hyphen_values = true)]
+    tilt: [f64; 3],
+
+    /// Store x from left to right (det(affine) > 0) instead of right to left
+    #[arg(long)]
+    x_left_to_right: bool,
+
+    /// Number of unweighted volumes
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    b0s: usize,
+
+    /// Shells, each b in s/mm² and number of directions
+    #[arg(long, value_name = "B:N,...", default_value = "1000:30,2000:60")]
+    #[arg(value_delimiter = ',', value_parser = shell)]
+    shells: Vec<ShellSpec>,
+
+    /// Unweighted white-matter signal over the noise in either channel; inf for no noise
+    #[arg(long, value_name = "SNR", default_value = "30", value_parser = snr)]
+    snr: f64,
+
+    /// Seed of the noise
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    rng_seed: u64,
+
+    #[command(flatten)]
+    making: Making,
+}
+
+const HELP: &str = "\
+Outputs:
+  dwi               the series, with dwi.bval and dwi.bvec (in its header for .mif)
+  mask              voxels at least half of which are brain (uint8)
+  truth/dirs        9 volumes: x y z of up to three fibres, largest fraction first, 0 = none
+  truth/fractions   5 volumes: signal fractions at b = 0 of three fibres, grey matter, fluid
+  truth/count       number of fibres
+  truth/S0          signal without weighting and noise
+  truth/angle       angle between the two largest fibres, degrees; NaN with fewer than two
+  truth/FA, MD      of voxels of a single compartment; NaN elsewhere
+  truth/V1          3 volumes: direction in voxels of a single fibre; NaN elsewhere
+  run.json          parameters, machine, times
+
+Units:
+  b in s/mm², diffusivities in mm²/s, angles in degrees.
+
+Order and frame:
+  Directions of the truth are in scanner RAS axes; dwi.bvec is in FSL's frame. Volumes are the
+  unweighted ones, spread evenly, and the shells in the order given.
+
+The same parameters give the same bits on every machine that fuses multiply-add, for any number of
+threads.";
+
+impl Crossing {
+    pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self { size, voxel, tilt, x_left_to_right, b0s, shells, snr, rng_seed, making } = self;
+        let spec = CrossingSpec {
+            placement: Placement {
+                dims: size,
+                voxel_mm: voxel,
+                tilt_deg: tilt,
+                x_right_to_left: !x_left_to_right,
+            },
+            acquisition: Acquisition { b0s, shells },
+            snr,
+            seed: rng_seed,
+            ..CrossingSpec::default()
+        };
+        making.make(PhantomSpec::Crossing(spec), console)
+    }
+}
+
+/// `1000:30`
+fn shell(text: &str) -> Result<ShellSpec, String> {
+    let parts = text.split_once(':');
+    let shell = parts.and_then(|(b, n)| {
+        let (b_s_per_mm2, directions) = (b.trim().parse().ok()?, n.trim().parse().ok()?);
+        Some(ShellSpec { b_s_per_mm2, directions })
+    });
+    shell.ok_or_else(|| "write b and number of directions, such as 1000:30".to_owned())
+}

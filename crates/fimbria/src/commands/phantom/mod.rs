@@ -1,0 +1,84 @@
+//! `fimbria phantom`
+
+mod crossing;
+mod protocol;
+
+use clap::{Args, Subcommand};
+use fimbria_compute::Backend;
+use fimbria_pipeline::stages::phantom::{Phantom, PhantomSpec};
+use fimbria_pipeline::{MapFormat, Named, Stage as _, run_alone};
+
+use crate::args::{OutputArgs, ThreadArgs, choice};
+use crate::commands::{command_line, report, session};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Make a digital subject whose truth is known
+#[derive(Debug, Args)]
+pub(crate) struct PhantomCommand {
+    #[command(subcommand)]
+    kind: Kind,
+}
+
+/// The kinds there are.
+#[derive(Debug, Subcommand)]
+enum Kind {
+    Crossing(crossing::Crossing),
+    Protocol(protocol::Protocol),
+}
+
+impl PhantomCommand {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        match self.kind {
+            Kind::Crossing(crossing) => crossing.run(console),
+            Kind::Protocol(protocol) => protocol.run(console),
+        }
+    }
+}
+
+/// What all kinds share.
+#[derive(Debug, Args)]
+struct Making {
+    #[command(flatten)]
+    output: OutputArgs,
+
+    /// Format of the images
+    #[arg(long, value_name = "FORMAT", default_value = "nii.gz", help_heading = "Output")]
+    #[arg(value_parser = choice::<MapFormat>())]
+    format: Named<MapFormat>,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+}
+
+impl Making {
+    fn make(self, spec: PhantomSpec, console: &Console) -> Result<(), Failure> {
+        let Self { output, format, threads } = self;
+        let phantom = Phantom { spec, format: format.0 };
+        let out = output.folder(&phantom.outputs(), console)?;
+        let workers = threads.start()?;
+        let command_line = command_line();
+        let session = session(Backend::cpu(&workers), console, &command_line);
+        let record = run_alone("phantom", &[&phantom], out, session).map_err(Failure::Work)?;
+        report(&record, output.path(), console);
+        Ok(())
+    }
+}
+
+/// Three numbers separated by commas, or one for all three.
+fn three<T: std::str::FromStr + Copy>(text: &str) -> Result<[T; 3], String> {
+    let numbers: Result<Vec<T>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+    match numbers.as_deref() {
+        Ok(&[all]) => Ok([all; 3]),
+        Ok(&[x, y, z]) => Ok([x, y, z]),
+        _ => Err("write one number, or three separated by commas".to_owned()),
+    }
+}
+
+/// A signal-to-noise ratio, `inf` for no noise.
+fn snr(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(snr) if snr > 0.0 => Ok(snr),
+        _ => Err("it must be a number above 0, or inf for no noise".to_owned()),
+    }
+}

@@ -1,0 +1,59 @@
+//! `fimbria report`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fimbria_compute::Backend;
+use fimbria_pipeline::run_alone;
+use fimbria_pipeline::stages::report::Restored;
+
+use crate::args::{OutputArgs, ThreadArgs};
+use crate::commands::{self, command_line, session};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Draw the page of a finished folder
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct ReportCommand {
+    /// Folder that `fit dti`, `run` or `demo` wrote
+    folder: PathBuf,
+
+    /// Heading of the page [default: the name of the folder]
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+}
+
+const HELP: &str = "\
+Outputs:
+  OUT           one HTML file that needs no other and no network
+  OUT.run.json  what was done
+
+Units:
+  Those of the maps: diffusivities in mm²/s.
+
+Order and frame:
+  Pictures have the subject's left on the left; colours are red left-right, green front-back, blue
+  up-down, in scanner axes.";
+
+impl ReportCommand {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self { folder, title, output, threads } = self;
+        let name = output.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let out = output.file(std::slice::from_ref(&name), console)?;
+        let title = title.unwrap_or_else(|| folder.display().to_string());
+        let restored = Restored::new(&folder, title, name)?;
+        let workers = threads.start()?;
+        let command_line = command_line();
+        let session = session(Backend::cpu(&workers), console, &command_line);
+        let record = run_alone("report", &[&restored], out, session).map_err(Failure::Work)?;
+        commands::report(&record, output.path(), console);
+        Ok(())
+    }
+}

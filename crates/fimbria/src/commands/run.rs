@@ -1,0 +1,103 @@
+//! `fimbria run`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fimbria_compute::Backend;
+use fimbria_pipeline::{RunConfig, run_stages};
+
+use crate::args::{DeviceArgs, ExistingArgs, MapArgs, SubjectArgs, ThreadArgs};
+use crate::commands::{command_line, report, session};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Run all stages over one subject, from its series to a report
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct Run {
+    /// Diffusion-weighted series, 4-D
+    #[arg(value_name = "DWI", required_unless_present = "config")]
+    dwi: Option<PathBuf>,
+
+    /// Take everything from a TOML file instead
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "dwi", "mask", "grad_dev", "bval", "bvec", "grad", "bmatrix", "bvec_frame",
+        "b0_threshold", "bvalue_scaling", "memory", "scratch", "format", "layout",
+    ])]
+    config: Option<PathBuf>,
+
+    /// Set one parameter of a stage, such as dti.method=nlls; may be repeated
+    #[arg(long = "set", value_name = "STAGE.KEY=VALUE")]
+    settings: Vec<String>,
+
+    #[command(flatten)]
+    subject: SubjectArgs,
+
+    /// Folder to write
+    #[arg(short, long, value_name = "OUT", help_heading = "Output")]
+    output: PathBuf,
+
+    #[command(flatten)]
+    existing: ExistingArgs,
+
+    #[command(flatten)]
+    style: MapArgs,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    devices: DeviceArgs,
+}
+
+const HELP: &str = "\
+Outputs:
+  dti/          the tensor maps, as `fimbria fit dti` writes them
+  report/       report.html, one page with pictures
+  run.json      what was done, written last; each folder has one of its own
+
+Units:
+  b in s/mm², diffusivities in mm²/s.
+
+Order and frame:
+  Those of `fimbria fit dti`: scanner RAS axes unless --layout says otherwise.
+
+Configuration:
+  A TOML file has one table per stage, with paths relative to the file:
+    [input]
+    dwi = \"dwi.nii.gz\"         # also mask, bval, bvec, grad, bmatrix, bvec_frame, b0_threshold,
+    mask = \"mask.nii.gz\"       # bvalue_scaling, grad_dev, memory, scratch
+    [dti]
+    method = \"wls\"             # also compat, precision, sigma, maps = [\"FA\", \"MD\"]
+    [maps]
+    format = \"nii.gz\"          # also layout
+    [report]
+    title = \"subject 1\"
+
+Resuming:
+  With --resume a stage is skipped where its folder holds a complete run of the same version with
+  the same inputs (by their hashes) and parameters.";
+
+impl Run {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self { dwi, config, settings, subject, output, existing, style, threads, devices } =
+            self;
+        let config = match (dwi, config) {
+            (_, Some(path)) => RunConfig::read(&path)?,
+            (dwi, None) => RunConfig {
+                input: subject.files(dwi.unwrap_or_default()),
+                maps: style.style(),
+                ..RunConfig::default()
+            },
+        };
+        let stages = config.with_settings(&settings)?.stages()?;
+        let workers = threads.start()?;
+        let devices = devices.open(console)?;
+        let command_line = command_line();
+        let on = Backend { workers: &workers, devices: &devices };
+        let session = session(on, console, &command_line);
+        let finished = run_stages("run", &stages, &output, existing.policy(), session)?;
+        report(&finished.record, &output, console);
+        Ok(())
+    }
+}

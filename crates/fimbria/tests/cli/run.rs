@@ -1,0 +1,74 @@
+//! `fimbria run`.
+
+use std::fs;
+
+use crate::util::Folder;
+
+const RUN: &str = "run dwi.nii --mask mask.nii --bvec-frame scanner";
+
+#[test]
+fn flags_and_a_file_give_the_same_maps() {
+    let folder = Folder::with_subject();
+    folder.done(&format!("{RUN} -o flags --set dti.method=ols"));
+    let config = "[input]\ndwi = \"dwi.nii\"\nmask = \"mask.nii\"\nbvec_frame = \"scanner\"\n\
+                  [dti]\nmethod = \"ols\"\n";
+    fs::write(folder.join("subject.toml"), config).unwrap();
+    folder.done("run --config subject.toml -o file");
+    let fa = |out: &str| fs::read(folder.join(&format!("{out}/dti/FA.nii.gz"))).unwrap();
+    assert!(fa("flags") == fa("file"));
+    assert!(folder.join("flags/report/report.html").exists());
+}
+
+#[test]
+fn resuming_runs_only_what_changed() {
+    let folder = Folder::with_subject();
+    folder.done(&format!("{RUN} -o out"));
+    let error = folder.failed(&format!("{RUN} -o out"));
+    assert!(error.contains("dti/FA.nii.gz") && error.contains("--resume"), "{error}");
+
+    let resumed = |line: &str| -> Vec<(String, bool)> {
+        folder.done(line);
+        let record = folder.json("out/run.json");
+        let stages = record["stages"].as_array().unwrap();
+        let entry =
+            |s: &serde_json::Value| (s["name"].as_str().unwrap().to_owned(), s["resumed"] == true);
+        stages.iter().map(entry).collect()
+    };
+    let all = resumed(&format!("{RUN} -o out --resume"));
+    assert!(all.iter().all(|(_, resumed)| *resumed), "{all:?}");
+    let changed = resumed(&format!("{RUN} -o out --resume --set dti.method=iwls"));
+    assert!(changed.iter().all(|(_, resumed)| !resumed), "{changed:?}");
+    let titled =
+        resumed(&format!("{RUN} -o out --resume --set dti.method=iwls --set report.title=x"));
+    assert_eq!(titled, [("dti".to_owned(), true), ("report".to_owned(), false)]);
+}
+
+#[test]
+fn the_record_lists_the_outputs_of_all_stages() {
+    let folder = Folder::with_subject();
+    folder.done(&format!("{RUN} -o out --set dti.maps=[\"FA\",\"V1\"]"));
+    let record = folder.json("out/run.json");
+    let outputs = record["outputs"].as_array().unwrap();
+    let files: Vec<_> = outputs.iter().map(|o| o["file"].as_str().unwrap()).collect();
+    let expected = ["dti/FA.nii.gz", "dti/V1.nii.gz", "dti/status.nii.gz", "report/report.html"];
+    assert_eq!(files, expected);
+    assert_eq!(record["parameters"]["dti"]["fit"]["maps"][1], "V1");
+}
+
+#[test]
+fn an_unknown_setting_is_refused_by_name() {
+    let folder = Folder::with_subject();
+    let error = folder.failed(&format!("{RUN} -o out --set dti.methood=ols"));
+    assert!(error.contains("methood"), "{error}");
+    assert!(!folder.join("out").exists());
+}
+
+#[test]
+fn a_failed_stage_leaves_no_record() {
+    let folder = Folder::with_subject();
+    let bvals = fs::read_to_string(folder.join("dwi.bval")).unwrap();
+    fs::write(folder.join("dwi.bval"), bvals.replacen("1000", "nan", 1)).unwrap();
+    let error = folder.failed(&format!("{RUN} -o out"));
+    assert!(error.contains("stage load failed"), "{error}");
+    assert!(!folder.join("out").exists());
+}
