@@ -8,12 +8,12 @@
 #![allow(clippy::print_stdout)]
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use fimbria_image::{
-    Affine, Datatype, Grid, Image, OpenOptions, SignalSource, StoredImage, WriteOptions,
+    Affine, Datatype, Grid, Image, MifLayout, OpenOptions, SignalSource, StoredImage, WriteOptions,
     read_image, write_image,
 };
 
@@ -33,7 +33,7 @@ fn main() -> Result<()> {
     write_all(&image, &path)?;
     drop(image);
     println!("\n{:44} {:>8} {:>8} {:>8}", "reading", "s", "MB/s", "ratio");
-    read_all(&path("level2.nii.gz"), &path("plain.nii"), stored_bytes)
+    read_all(&path, stored_bytes)
 }
 
 /// Every level by our writer, and some by one thread over the same compressor.
@@ -49,6 +49,11 @@ fn write_all(image: &Image, path: &impl Fn(&str) -> PathBuf) -> Result<()> {
     let (seconds, written) = timed(|| write_image(&plain, image, &int16));
     written?;
     report("uncompressed", seconds, &plain)?;
+    let together = path("together.mif");
+    let options = WriteOptions { mif_layout: MifLayout::VOLUMES_FIRST, ..int16.clone() };
+    let (seconds, written) = timed(|| write_image(&together, image, &options));
+    written?;
+    report("uncompressed .mif, volumes first", seconds, &together)?;
     for gzip_level in 0..=9 {
         let file = path(&format!("level{gzip_level}.nii.gz"));
         let options = WriteOptions { gzip_level, ..int16.clone() };
@@ -72,9 +77,9 @@ fn write_all(image: &Image, path: &impl Fn(&str) -> PathBuf) -> Result<()> {
 }
 
 /// Our readers, with the time of libdeflate alone as the unit.
-fn read_all(compressed: &Path, plain: &Path, bytes: usize) -> Result<()> {
-    let mut gzip = Vec::new();
-    File::open(compressed)?.read_to_end(&mut gzip)?;
+fn read_all(path: &impl Fn(&str) -> PathBuf, bytes: usize) -> Result<()> {
+    let compressed = &path("level2.nii.gz");
+    let gzip = std::fs::read(compressed)?;
     let inflate = || -> usize {
         let mut out = vec![0; bytes + 352];
         libdeflater::Decompressor::new().gzip_decompress(&gzip, &mut out).unwrap_or(0)
@@ -90,11 +95,14 @@ fn read_all(compressed: &Path, plain: &Path, bytes: usize) -> Result<()> {
     report("StoredImage::open .nii.gz", best(|| StoredImage::open(compressed, &options).is_ok()));
     let scratch = OpenOptions { memory_limit: Some(0), ..OpenOptions::default() };
     report("the same to scratch", best(|| StoredImage::open(compressed, &scratch).is_ok()));
-    report("read_image .nii to f32", best(|| read_image(plain).map(|i| i.data.len())));
-    let stored = StoredImage::open(plain, &options)?;
-    for lanes in [16, 64, 256, 1024] {
-        let what = format!("gather .nii, tiles of {lanes} voxels, one thread");
-        report(&what, best(|| gather_all(&stored, lanes)));
+    for name in ["plain.nii", "together.mif"] {
+        let file = path(name);
+        report(&format!("read_image {name} to f32"), best(|| read_image(&file).is_ok()));
+        let stored = StoredImage::open(&file, &options)?;
+        for lanes in [16, 64, 256] {
+            let what = format!("gather {name}, tiles of {lanes}, one thread");
+            report(&what, best(|| gather_all(&stored, lanes)));
+        }
     }
     Ok(())
 }

@@ -8,12 +8,8 @@ use crate::pages::zeroed;
 use crate::stored::StoredImage;
 use crate::{Grid, Image, SignalSource};
 
-/// Voxels, and volumes, that are transposed together where a voxel's samples are neighbours: 16
-/// cache lines one way, one the other.
+/// Samples along either side of a tile that is turned over: one cache line of `f32`.
 const TILE: usize = 16;
-
-/// Neighbouring voxels that are decoded for one step of another axis before the next.
-const LANES: usize = 64;
 
 /// Samples that one task decodes.
 const TASK: usize = 1 << 16;
@@ -62,28 +58,41 @@ impl StoredImage {
         }
     }
 
-    /// Voxel by voxel, tiles of voxels and volumes turned over in registers and cache.
+    /// Voxel by voxel, in tiles of voxels and volumes.
     fn gather_transposed(&self, voxels: &[u32], step: isize, stride: usize, out: &mut [f32]) {
-        let layout = &self.header.layout;
-        let data = self.stored_bytes();
         let n_volumes = self.n_volumes();
-        let mut tile = [[0.0f32; TILE]; TILE];
         for (t, lanes) in voxels.chunks(TILE).enumerate() {
             let mut samples = [0; TILE];
             for (sample, &voxel) in samples.iter_mut().zip(lanes) {
-                *sample = layout.voxel(voxel as usize);
+                *sample = self.header.layout.voxel(voxel as usize);
             }
-            for v0 in (0..n_volumes).step_by(TILE) {
-                let count = TILE.min(n_volumes - v0);
-                for (row, &sample) in tile.iter_mut().zip(&samples[..lanes.len()]) {
-                    let first = sample.wrapping_add_signed(v0 as isize * step);
-                    (self.decode)(data, first, step, self.header.scaling, &mut row[..count]);
-                }
-                for v in 0..count {
-                    let row = &mut out[(v0 + v) * stride + t * TILE..][..lanes.len()];
-                    for (o, samples) in row.iter_mut().zip(&tile) {
-                        *o = samples[v];
-                    }
+            let samples = &samples[..lanes.len()];
+            self.decode_transposed(samples, step, n_volumes, stride, &mut out[t * TILE..]);
+        }
+    }
+
+    /// From each of at most `TILE` samples takes `steps` steps; step `k` of sample `l` goes to
+    /// `out[k * pitch + l]`. Turned over in tiles, so that both sides are used line by line.
+    fn decode_transposed(
+        &self,
+        samples: &[usize],
+        step: isize,
+        steps: usize,
+        pitch: usize,
+        out: &mut [f32],
+    ) {
+        let data = self.stored_bytes();
+        let mut tile = [[0.0f32; TILE]; TILE];
+        for from in (0..steps).step_by(TILE) {
+            let count = TILE.min(steps - from);
+            for (row, &sample) in tile.iter_mut().zip(samples) {
+                let first = sample.wrapping_add_signed(from as isize * step);
+                (self.decode)(data, first, step, self.header.scaling, &mut row[..count]);
+            }
+            for k in 0..count {
+                let row = &mut out[(from + k) * pitch..][..samples.len()];
+                for (value, steps) in row.iter_mut().zip(&tile) {
+                    *value = steps[k];
                 }
             }
         }
@@ -103,9 +112,9 @@ impl StoredImage {
         Ok(Image { grid: *self.grid(), n_volumes: self.n_volumes(), data })
     }
 
-    /// Decodes every sample into image order. Tasks read neighbours of the file as far as they
-    /// can: where some axis other than the first lies densest, each task takes some steps of it
-    /// along, so that a cache line that was fetched is used up.
+    /// Decodes every sample into image order. Where some axis other than the first lies densest in
+    /// the file, each task takes some steps of it along and turns them over, so that a cache line
+    /// that was fetched is used up.
     fn decode_all(&self, out: &mut [f32]) {
         let layout = self.header.layout.simplified();
         let axes = &layout.axes;
@@ -116,17 +125,25 @@ impl StoredImage {
             });
             return;
         }
+        let Axis { len, stride } = axes[densest];
         let below: usize = axes[..densest].iter().map(|a| a.len).product();
-        let slab = below * axes[densest].len;
+        // Long tasks use more of what they fetch, short ones keep all threads busy.
+        let steps = len.div_ceil(4 * rayon::current_num_threads()).next_multiple_of(TILE);
+        let slab = below * len;
         out.par_chunks_mut(slab).enumerate().for_each(|(s, slab_out)| {
-            slab_out.par_chunks_mut(TILE * below).enumerate().for_each(|(t, out)| {
-                let start = s * slab + t * TILE * below;
-                for from in (0..below).step_by(LANES) {
-                    let to = (from + LANES).min(below);
-                    for step in (0..out.len()).step_by(below) {
-                        let out = &mut out[step + from..step + to];
-                        self.decode_range(&layout, start + step + from, out);
-                    }
+            slab_out.par_chunks_mut(steps * below).enumerate().for_each(|(t, out)| {
+                let start = s * slab + t * steps * below;
+                for from in (0..below).step_by(TILE) {
+                    let mut samples = [0; TILE];
+                    let lanes = TILE.min(below - from);
+                    layout.for_each_run(start + from, lanes, |done, sample, step, count| {
+                        for (i, lane) in samples[done..done + count].iter_mut().enumerate() {
+                            *lane = sample.wrapping_add_signed(i as isize * step);
+                        }
+                    });
+                    let steps = out.len() / below;
+                    let samples = &samples[..lanes];
+                    self.decode_transposed(samples, stride, steps, below, &mut out[from..]);
                 }
             });
         });

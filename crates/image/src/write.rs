@@ -63,9 +63,12 @@ impl Default for WriteOptions {
 /// Writes an image in the format that the name of the file asks for: .nii, .hdr or .img (the
 /// other file of the pair goes beside it), .mif, each also with .gz.
 ///
-/// An existing file is replaced; a failed write leaves a partial one (callers that must not show
-/// such a thing write to a temporary name first). Memory beyond the image is a few megabytes per
-/// thread of the current rayon pool, and the bytes do not depend on how many there are.
+/// An existing file is overwritten; a failed write leaves a partial one. Callers that must not show
+/// such a thing, or may be reading the file that they replace (it is mapped), write to a temporary
+/// name and rename.
+///
+/// Memory beyond the image is a few megabytes per thread of the current rayon pool; the bytes do
+/// not depend on how many threads there are.
 ///
 /// # Errors
 /// [`ImageError::Extension`] for other names, [`ImageError::Unwritable`] where the format cannot
