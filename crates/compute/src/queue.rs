@@ -53,6 +53,8 @@ where
             })
             .collect();
 
+        // A chunk that `on_cpu` panics on is never done: devices must not wait for it.
+        let _stop = StopOnPanic(&queue);
         let mut cpu = 0;
         let mut outcome = Ok(());
         while let Some(chunk) = queue.next_for_cpu() {
@@ -86,6 +88,7 @@ fn serve<C>(
     progress: &dyn Progress,
 ) -> usize {
     let _leave = LeaveOnDrop { queue, index };
+    let _stop = StopOnPanic(queue);
     let mut done = 0;
     let mut failures = 0;
     while let Some(chunk) = queue.next_for_device(index) {
@@ -123,10 +126,18 @@ struct LeaveOnDrop<'q, 'c, C> {
 
 impl<C> Drop for LeaveOnDrop<'_, '_, C> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.queue.stop();
-        }
         self.queue.leave(self.index);
+    }
+}
+
+/// A thread that panics takes the others with it.
+struct StopOnPanic<'q, 'c, C>(&'q Queue<'c, C>);
+
+impl<C> Drop for StopOnPanic<'_, '_, C> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
     }
 }
 

@@ -220,6 +220,26 @@ fn an_error_on_the_cpu_stops_the_queue_and_comes_back() {
 }
 
 #[test]
+fn a_panic_on_the_cpu_does_not_leave_devices_waiting() {
+    let Some(device) = support::opencl_device() else { return };
+    // The device refuses the first chunk and, serving, waits for the CPU to have done it.
+    let refuse = |device: &Device, chunk: &mut u32| match *chunk {
+        0 => Err(DeviceError::Runtime {
+            device: device.info().name.clone(),
+            call: "test",
+            detail: "refused".to_owned(),
+        }),
+        _ => Ok(()),
+    };
+    let panics = |_: &mut u32| -> Result<(), Interrupted> { panic!("on the CPU") };
+    let job = std::panic::AssertUnwindSafe(|| {
+        run_chunks(&[device], &mut [0, 1], refuse, panics, &Silent)
+    });
+    let panic = std::panic::catch_unwind(job).expect_err("the panic comes back");
+    assert_eq!(panic.downcast_ref(), Some(&"on the CPU"));
+}
+
+#[test]
 fn a_cancelled_job_is_interrupted() {
     struct Cancelled;
     impl Progress for Cancelled {
