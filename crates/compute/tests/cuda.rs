@@ -34,13 +34,18 @@ fn driver() -> Option<PathBuf> {
 
 /// True in a process that finds the stand-in driver, and NVRTC in `nvrtc`.
 fn with_driver(nvrtc: &Path) -> bool {
+    with_driver_of(nvrtc, "99040")
+}
+
+/// The same, with a driver of the stated version (1000 major + 10 minor).
+fn with_driver_of(nvrtc: &Path, version: &str) -> bool {
     if support::is_child() {
         return true;
     }
     let Some(driver) = driver() else { return false };
     let inherited = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
     let path = format!("{}:{}:{inherited}", driver.display(), nvrtc.display());
-    support::in_child(&[("LD_LIBRARY_PATH", &path)]);
+    support::in_child(&[("LD_LIBRARY_PATH", &path), ("STAND_IN_CUDA_VERSION", version)]);
     std::fs::remove_dir_all(driver).expect("the folder is ours");
     false
 }
@@ -63,7 +68,7 @@ fn a_card_is_described_as_the_driver_does() {
     let Some(card) = card() else { return };
     let info = card.info();
     assert_eq!((info.name.as_str(), info.runtime), ("Stand-in", RuntimeKind::Cuda));
-    assert_eq!(info.driver, "CUDA 12.4");
+    assert_eq!(info.driver, "CUDA 99.4");
     assert_eq!(info.pci, Some(PciAddress { bus: 3, device: 0, domain: Some(1) }));
     assert_eq!(info.compute_capability, Some((9, 0)));
     assert_eq!((info.compute_units, info.max_group_size), (132, 1024));
@@ -117,4 +122,16 @@ fn a_driver_without_nvrtc_is_reported_and_unused() {
     let inventory = list();
     assert!(inventory.missing.contains(&Missing::Nvrtc), "{:?}", inventory.missing);
     assert!(inventory.devices.iter().all(|info| info.runtime != RuntimeKind::Cuda));
+}
+
+#[test]
+fn a_compiler_of_a_later_cuda_than_the_drivers_is_passed_over() {
+    let Some(nvrtc) = support::nvrtc_folder() else {
+        return support::skipped("NVRTC not found");
+    };
+    // No NVRTC that is known here is as old as CUDA 9.
+    if !with_driver_of(&nvrtc, "9020") {
+        return;
+    }
+    assert!(list().missing.contains(&Missing::Nvrtc));
 }

@@ -48,11 +48,11 @@ pub enum Missing {
         /// What the driver said.
         status: String,
     },
-    /// No CUDA compiler.
+    /// No CUDA compiler, or none that the driver can follow.
     #[error(
-        "NVRTC not found: NVIDIA cards are used through OpenCL where it has them; for CUDA install \
-         the CUDA toolkit, or `pip install nvidia-cuda-nvrtc-cu12` and put its lib folder on \
-         LD_LIBRARY_PATH"
+        "NVRTC not found, or only one of a later CUDA than the driver's: NVIDIA cards are used \
+         through OpenCL where it has them; for CUDA install the CUDA toolkit, or \
+         `pip install nvidia-cuda-nvrtc-cu12` and put its lib folder on LD_LIBRARY_PATH"
     )]
     Nvrtc,
 }

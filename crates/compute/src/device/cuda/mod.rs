@@ -18,10 +18,17 @@ use crate::dialect;
 /// The stream does not wait for the legacy default stream, which others in the process may use.
 const CU_STREAM_NON_BLOCKING: c_uint = 1;
 
-/// The compiler, looked for at the first call.
+/// The first compiler found whose work the driver loads, looked for at the first call.
 pub(crate) fn nvrtc() -> Option<&'static Nvrtc> {
     static NVRTC: OnceLock<Option<Nvrtc>> = OnceLock::new();
-    NVRTC.get_or_init(Nvrtc::find).as_ref()
+    let find = || {
+        let (api, _) = api()?;
+        let mut version = 0;
+        // SAFETY: writes one int.
+        let status = unsafe { (api.driver_version)(&raw mut version) };
+        if status == 0 { Nvrtc::find_up_to(version / 1000) } else { None }
+    };
+    NVRTC.get_or_init(find).as_ref()
 }
 
 /// A card's primary context and one stream on it.
@@ -259,10 +266,10 @@ fn check(api: &Api, call: &'static str, status: Status) -> Result<(), Fault> {
     match status {
         0 => Ok(()),
         2 => Err(Fault::OutOfMemory),
-        // Device unavailable, uncorrectable ECC or NVLink error, destroyed context, and the faults
-        // inside kernels (illegal address, instruction, misalignment, launch failure, timeout),
-        // after which the context refuses everything.
-        46 | 214 | 220 | 700 | 702 | 709 | 710 | 714..=719 | 999 => {
+        // Device unavailable, uncorrectable ECC or NVLink error, contained error, destroyed
+        // context, and the faults inside kernels (illegal address, instruction, misalignment,
+        // launch failure, timeout), after which the context refuses everything.
+        46 | 214 | 220 | 226 | 700 | 702 | 709 | 710 | 714..=719 | 721 | 999 => {
             Err(Fault::Lost(format!("{call}: {}", api.status_name(status))))
         }
         _ => Err(Fault::Runtime { call, detail: api.status_name(status) }),

@@ -59,6 +59,12 @@ impl Nvrtc {
     /// Looks where the loader does, then in the folders of `CUDA_PATH` and `CUDA_HOME`, then in
     /// the toolkit's usual place; `None` where it is nowhere.
     pub fn find() -> Option<Self> {
+        Self::find_up_to(i32::MAX)
+    }
+
+    /// The same, passing over those of a CUDA later than `major`: its drivers do not load what
+    /// they write.
+    pub(super) fn find_up_to(major: i32) -> Option<Self> {
         const NAMES: &[&str] = if cfg!(windows) {
             &["nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"]
         } else {
@@ -69,12 +75,13 @@ impl Nvrtc {
             .filter_map(std::env::var_os)
             .map(PathBuf::from)
             .chain(cfg!(unix).then(|| PathBuf::from("/usr/local/cuda")));
-        let folders =
-            roots.flat_map(|root| ["lib64", "lib", "bin"].map(|folder| root.join(folder)));
+        let folders = roots
+            .flat_map(|root| ["lib64", "lib", "bin/x64", "bin"].map(|folder| root.join(folder)));
         std::iter::once(PathBuf::new())
             .chain(folders)
             .flat_map(|folder| NAMES.iter().map(move |name| folder.join(name)))
-            .find_map(|path| Self::open(&path))
+            .filter_map(|path| Self::open(&path))
+            .find(|nvrtc| nvrtc.version.0 <= major)
     }
 
     /// Opens the library at `path`; `None` where it is not an NVRTC of CUDA 11.2 or later.
