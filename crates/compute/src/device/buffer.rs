@@ -32,7 +32,7 @@ impl Device {
     /// # Errors
     /// [`DeviceError::OutOfMemory`], [`DeviceError::BufferTooLarge`].
     pub fn allocate<T: Pod>(&self, len: usize) -> Result<Buffer<T>, DeviceError> {
-        // Neither runtime knows empty buffers, so an empty one holds one element's worth.
+        // Neither runtime knows empty buffers, so that every one holds four bytes at least.
         let bytes = (len as u64).saturating_mul(size_of::<T>() as u64).max(4);
         let name = &self.info().name;
         let largest = self.info().largest_buffer_bytes;

@@ -62,14 +62,15 @@ pub use self::space::DeviceSpace;
 /// How much of a device may be used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceOptions {
-    /// Share of the device's free memory, 0 to 1.
+    /// Share of the device's free memory (of all its memory under OpenCL, which does not tell), 0
+    /// to 1.
     pub memory_fraction: f64,
     /// A further cap in bytes.
     pub memory_limit: Option<u64>,
 }
 
 impl Default for DeviceOptions {
-    /// 80 % of the free memory.
+    /// 80 % of it.
     fn default() -> Self {
         Self { memory_fraction: 0.8, memory_limit: None }
     }

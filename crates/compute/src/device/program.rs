@@ -154,8 +154,8 @@ impl Kernel {
     /// Queues the kernel; a launch of no groups does nothing.
     ///
     /// # Safety
-    /// `arguments` match the kernel's parameters in number, order and type, lie on the kernel's
-    /// device, and are as large as the kernel assumes.
+    /// `arguments` match the kernel's parameters in number, order and type; their buffers still
+    /// live, lie on the kernel's device, and are as large as the kernel assumes.
     ///
     /// # Errors
     /// Where the runtime refuses; faults inside the kernel surface in a later call.

@@ -225,9 +225,9 @@ fn source(radix: usize) -> KernelSource {
 const HEAD: &str = "
 #define STORE(k, re, im) { \\
     f32x2 w = turns[p * (k) * done]; \\
-    f32 real = FMA(re, w.x, -((im) * w.y)); \\
-    f32 imaginary = FMA(re, w.y, (im) * w.x); \\
-    y[to + (k) * stride] = F32X2(scale * real, sign * scale * imaginary); \\
+    f32 turned_re = FMA(re, w.x, -((im) * w.y)); \\
+    f32 turned_im = FMA(re, w.y, (im) * w.x); \\
+    y[to + (k) * stride] = F32X2(scale * turned_re, sign * scale * turned_im); \\
 }
 
 KERNEL(fft_pass)(GLOBAL const f32x2 *RESTRICT x, GLOBAL f32x2 *RESTRICT y,

@@ -14,7 +14,7 @@ const BLOCK: usize = 64 * GROUP;
 ///
 /// Inner products are summed in pairs of `f32` (a sum and its rounding errors), block by block,
 /// and the blocks in order in f64 on the host: nearly as exact as f64 throughout, on devices
-/// without f64 too, and the same bits on every device.
+/// without f64 too, and the same bits on every device. A product beyond f32's range makes them NaN.
 #[derive(Debug)]
 pub struct DeviceSpace {
     device: Device,
