@@ -44,7 +44,7 @@ impl<'w> HostSpace<'w> {
         self.workers
     }
 
-    fn check(&self, x: &[f32]) {
+    pub(crate) fn check(&self, x: &[f32]) {
         assert_eq!(x.len(), self.len, "a vector of another space");
     }
 

@@ -34,6 +34,8 @@ impl<'a> Operator for ScalarCsr<'a> {
 
     /// y_i = Σ_j a_ij x_j
     fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
+        self.domain.check(x);
+        self.range.check(y);
         for i in 0..self.range.len() {
             let (columns, values) = self.matrix.row(i);
             let mut sum = 0.0;
@@ -49,6 +51,8 @@ impl<'a> Operator for ScalarCsr<'a> {
 impl LinearOperator for ScalarCsr<'_> {
     /// x_j = Σ_i a_ij y_i
     fn adjoint(&self, y: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
+        self.range.check(y);
+        self.domain.check(x);
         let mut sums = vec![0.0; x.len()];
         for i in 0..self.range.len() {
             let (columns, values) = self.matrix.row(i);

@@ -150,6 +150,15 @@ fn the_fused_gradient_is_the_one_through_residual_and_adjoint() {
 }
 
 #[test]
+#[should_panic(expected = "a vector of another space")]
+fn a_gradient_against_data_of_another_length_is_refused() {
+    let matrix = Csr::new(1, vec![0, 1], vec![0], vec![1.0]).unwrap();
+    let workers = Workers::new(1).unwrap();
+    let too_long = vec![1.0, 2.0];
+    let _ = ThreadedCsr::new(&matrix, &workers).gradient(&vec![1.0], &too_long, &mut vec![0.0]);
+}
+
+#[test]
 fn arrays_that_contradict_each_other_are_refused() {
     let new = |row_start: &[usize], column: &[u32], values: usize| {
         Csr::new(3, row_start.to_vec(), column.to_vec(), vec![1.0; values]).err()

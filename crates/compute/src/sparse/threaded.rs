@@ -118,6 +118,7 @@ impl LinearOperator for ThreadedCsr<'_> {
 
     /// The residual and its norm are made while each part of the product is still in the cache.
     fn gradient(&self, x: &Vec<f32>, b: &Vec<f32>, g: &mut Vec<f32>) -> Result<f64, HostError> {
+        self.range.check(b);
         let workers = self.range.workers();
         let mut residual = self.range.zeros()?;
         let subtract = |rows: &Range<usize>, y: &mut [f32]| {
