@@ -61,13 +61,7 @@ impl<S: Simd> Lanes<S> {
 
     /// The register as pulp has it.
     #[inline(always)]
-    pub fn from_register(simd: S, value: S::f32s) -> Self {
-        Self { simd, value }
-    }
-
-    /// The register as pulp has it.
-    #[inline(always)]
-    pub fn register(self) -> S::f32s {
+    pub(crate) fn register(self) -> S::f32s {
         self.value
     }
 

@@ -104,7 +104,7 @@ pub fn cpu(workers: &Workers) -> CpuMeasurement {
 }
 
 /// Reading `working_set` bytes a thread (a multiple of 64).
-pub fn read(workers: &Workers, working_set: usize) -> Bandwidth {
+fn read(workers: &Workers, working_set: usize) -> Bandwidth {
     let (level, n) = (workers.simd(), working_set / size_of::<f32>());
     let passes = REPETITION.div_ceil(working_set.max(1));
     let seconds = best_time(workers, || {
@@ -120,7 +120,7 @@ pub fn read(workers: &Workers, working_set: usize) -> Bandwidth {
 }
 
 /// `a = b + s c` on `working_set` bytes a thread, a third for each array.
-pub fn triad(workers: &Workers, working_set: usize) -> Bandwidth {
+fn triad(workers: &Workers, working_set: usize) -> Bandwidth {
     let (level, n) = (workers.simd(), working_set / 3 / size_of::<f32>());
     let passes = REPETITION.div_ceil(working_set.max(1));
     let seconds = best_time(workers, || {
@@ -136,7 +136,7 @@ pub fn triad(workers: &Workers, working_set: usize) -> Bandwidth {
 }
 
 /// Multiply-adds on registers at `level`.
-pub fn multiply_add(workers: &Workers, level: SimdLevel) -> Rate {
+fn multiply_add(workers: &Workers, level: SimdLevel) -> Rate {
     let lanes = level.run(CountLanes);
     let seconds = best_time(workers, || {
         let start = numbers(CHAINS * lanes);

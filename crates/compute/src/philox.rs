@@ -54,7 +54,7 @@ impl Philox {
 
 /// The bijection itself, as Random123 defines it: `counter` scrambled under `key`.
 #[inline(always)]
-pub fn philox4x32_10<W: Word>(counter: [W; 4], key: [u32; 2]) -> [W; 4] {
+fn philox4x32_10<W: Word>(counter: [W; 4], key: [u32; 2]) -> [W; 4] {
     let [mut a, mut b, mut c, mut d] = counter;
     let [mut k0, mut k1] = key;
     for _ in 0..ROUNDS {

@@ -1,6 +1,6 @@
 //! Which vector instructions to use, decided at run time: one binary for every processor.
 
-use pulp::WithSimd;
+use pulp::{Simd, WithSimd};
 
 /// A set of vector instructions.
 ///
@@ -52,26 +52,21 @@ impl SimdLevel {
     pub fn run<K: WithSimd>(self, kernel: K) -> K::Output {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Sse => match pulp::x86::V2::try_new() {
-                Some(simd) => pulp::Simd::vectorize(simd, kernel),
-                None => pulp::Simd::vectorize(pulp::Scalar::new(), kernel),
-            },
+            Self::Sse => run_or_scalar(pulp::x86::V2::try_new(), kernel),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => match pulp::x86::V3::try_new() {
-                Some(simd) => pulp::Simd::vectorize(simd, kernel),
-                None => pulp::Simd::vectorize(pulp::Scalar::new(), kernel),
-            },
+            Self::Avx2 => run_or_scalar(pulp::x86::V3::try_new(), kernel),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => match pulp::x86::V4::try_new() {
-                Some(simd) => pulp::Simd::vectorize(simd, kernel),
-                None => pulp::Simd::vectorize(pulp::Scalar::new(), kernel),
-            },
+            Self::Avx512 => run_or_scalar(pulp::x86::V4::try_new(), kernel),
             #[cfg(target_arch = "aarch64")]
-            Self::Neon => match pulp::aarch64::Neon::try_new() {
-                Some(simd) => pulp::Simd::vectorize(simd, kernel),
-                None => pulp::Simd::vectorize(pulp::Scalar::new(), kernel),
-            },
-            _ => pulp::Simd::vectorize(pulp::Scalar::new(), kernel),
+            Self::Neon => run_or_scalar(pulp::aarch64::Neon::try_new(), kernel),
+            _ => pulp::Scalar::new().vectorize(kernel),
         }
+    }
+}
+
+fn run_or_scalar<S: Simd, K: WithSimd>(simd: Option<S>, kernel: K) -> K::Output {
+    match simd {
+        Some(simd) => simd.vectorize(kernel),
+        None => pulp::Scalar::new().vectorize(kernel),
     }
 }

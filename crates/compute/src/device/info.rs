@@ -40,7 +40,7 @@ pub struct PciAddress {
 
 impl PciAddress {
     /// True where both may name one slot; an unknown domain agrees with any.
-    pub fn agrees_with(self, other: Self) -> bool {
+    fn agrees_with(self, other: Self) -> bool {
         let domains_differ = matches!((self.domain, other.domain), (Some(a), Some(b)) if a != b);
         self.bus == other.bus && self.device == other.device && !domains_differ
     }
@@ -80,7 +80,7 @@ pub struct DeviceInfo {
 
 impl DeviceInfo {
     /// True where both are the same card, whatever the runtime.
-    pub fn is_same_card(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_card(&self, other: &Self) -> bool {
         matches!((self.pci, other.pci), (Some(a), Some(b)) if a.agrees_with(b))
     }
 }

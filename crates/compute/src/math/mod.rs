@@ -34,7 +34,7 @@ pub use exp::{exp, exp_finite};
 pub use ln::{ln, ln_finite};
 pub use rsqrt::{rsqrt, rsqrt_finite};
 pub use sincos::{sincos, sincos_turns};
-pub use twins::{Function, TWINS, Twin};
+pub(crate) use twins::{Function, TWINS, Twin};
 
 /// The same functions for kernels, in the kernel dialect.
 pub const KERNEL_TEXT: &str = include_str!("kernel.cl");

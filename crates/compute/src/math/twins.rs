@@ -4,7 +4,7 @@ use super::{acos, atan2, exp, ln, rsqrt, sincos, sincos_turns};
 
 /// The Rust side of a twin: what the kernel function of that name and as many arguments returns.
 #[derive(Clone, Copy, Debug)]
-pub enum Function {
+pub(crate) enum Function {
     /// Of one number.
     One(fn(f32) -> f32),
     /// Of two numbers.
@@ -16,15 +16,15 @@ pub enum Function {
 /// The two agree to the bit for arguments that are zero, normal, infinite or NaN, save that any
 /// NaN equals any other and that results below [`f32::MIN_POSITIVE`] in magnitude count as zero.
 #[derive(Clone, Copy, Debug)]
-pub struct Twin {
+pub(crate) struct Twin {
     /// The kernel function's name.
-    pub kernel: &'static str,
+    pub(crate) kernel: &'static str,
     /// The Rust function.
-    pub cpu: Function,
+    pub(crate) cpu: Function,
 }
 
 /// Every function of the kernel text that a kernel may call, with its equal in Rust.
-pub const TWINS: &[Twin] = &[
+pub(crate) const TWINS: &[Twin] = &[
     Twin { kernel: "fb_exp", cpu: Function::One(exp::<f32>) },
     Twin { kernel: "fb_ln", cpu: Function::One(ln::<f32>) },
     Twin { kernel: "fb_sin", cpu: Function::One(|x| sincos(x).0) },
