@@ -1,6 +1,7 @@
 //! The commands, one file each: their options, their help, and the wiring to the crates that do
 //! the work.
 
+mod bench;
 mod completions;
 mod convert;
 mod demo;
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Convert(convert::Convert),
     Info(info::Info),
     Devices(devices::Devices),
+    Bench(bench::Bench),
     Completions(completions::Completions),
 }
 
@@ -45,6 +47,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
         Command::Convert(convert) => convert.run(console),
         Command::Info(info) => info.run(console),
         Command::Devices(devices) => devices.run(console),
+        Command::Bench(bench) => bench.run(console),
         Command::Completions(completions) => completions.run(console),
     }
 }

@@ -2,6 +2,7 @@
 
 mod convert;
 mod demo;
+mod devices;
 mod faults;
 mod fit_dti;
 mod help;
