@@ -8,6 +8,8 @@
 use fimbria_compute::Real;
 use fimbria_compute::math::rsqrt_finite;
 
+use super::arrays::{axpy, scale, select};
+
 /// Squared anisotropy below this fraction of the squared tensor is rounding: the eigenvectors are
 /// then the axes and the mode is 0.
 const ROUNDING: f32 = 1e-14;
@@ -39,7 +41,7 @@ impl<R: Real> Deviator<R> {
         let inverse = rsqrt_finite(R::select(rounding, mean.splat(1.0), size2));
         let size = R::select(rounding, zero, size2 * inverse);
         let inverse = R::select(rounding, zero, inverse);
-        let unit = a.map(|a| a * inverse);
+        let unit = scale(a, inverse);
         let [xx, xy, xz, yy, yz, zz] = unit;
         let minor = |a: R, b: R, c: R, d: R| b.neg_mul_add(c, a * d);
         let determinant = xz.mul_add(
@@ -84,18 +86,17 @@ impl<R: Real> Deviator<R> {
         let minor = R::select(turned, k * inverse, zero);
         let upright = zero.at_most(h);
         let (c, s) = (R::select(upright, major, minor), R::select(upright, minor, major));
-        let large: [R; 3] = std::array::from_fn(|i| c.mul_add(u[i], s * w[i]));
-        let small: [R; 3] = std::array::from_fn(|i| s.neg_mul_add(u[i], c * w[i]));
+        let large = axpy(c, u, scale(w, s));
+        let small = axpy(-s, u, scale(w, c));
         let (large_value, small_value) = (m + radius, m - radius);
-        let pick = |a: R, b: R| R::select(prolate, a, b);
         let values =
-            [pick(apart, large_value), pick(large_value, small_value), pick(small_value, apart)];
+            select(prolate, [apart, large_value, small_value], [large_value, small_value, apart]);
         let vectors = [
-            std::array::from_fn(|i| pick(axis[i], large[i])),
-            std::array::from_fn(|i| pick(large[i], small[i])),
-            std::array::from_fn(|i| pick(small[i], axis[i])),
+            select(prolate, axis, large),
+            select(prolate, large, small),
+            select(prolate, small, axis),
         ];
-        (values.map(|x| self.size.mul_add(x, self.mean)), vectors)
+        (axpy(self.size, values, [self.mean; 3]), vectors)
     }
 
     /// The eigenvector of an eigenvalue of the unit deviator that lies apart from the others: the
@@ -111,15 +112,12 @@ impl<R: Real> Deviator<R> {
         let adj_yy = minor(xx, xz, xz, zz);
         let adj_yz = minor(xz, xx, yz, xy);
         let adj_zz = minor(xx, xy, xy, yy);
-        let longer = |first: [R; 3], second: [R; 3], swap: R::Mask| -> [R; 3] {
-            std::array::from_fn(|i| R::select(swap, second[i], first[i]))
-        };
         let (x_column, y_column) = ([adj_xx, adj_xy, adj_xz], [adj_xy, adj_yy, adj_yz]);
-        let column = longer(x_column, y_column, adj_xx.less(adj_yy));
+        let column = select(adj_xx.less(adj_yy), y_column, x_column);
         let z_longest = adj_xx.max(adj_yy).at_most(adj_zz);
-        let column = longer(column, [adj_xz, adj_yz, adj_zz], z_longest);
+        let column = select(z_longest, [adj_xz, adj_yz, adj_zz], column);
         let inverse = rsqrt_finite(dot(column, column));
-        column.map(|c| c * inverse)
+        scale(column, inverse)
     }
 
     /// The unit deviator times a vector.

@@ -4,11 +4,12 @@ use fimbria_compute::math::exp_finite;
 use fimbria_compute::{LaneMask, Lanes, Mask, Real};
 use pulp::Simd;
 
+use super::arrays::{add, keep};
 use super::bundle::{Bundle, Params, predict};
-use super::normal::Normal;
+use super::normal::{Normal, right_hand_side};
 use super::scratch::Arrays;
-use crate::dti::recipe::{FirstWeights, N_PARAMS, Recipe};
-use crate::dti::tables::{N_TENSOR, Tables};
+use crate::dti::recipe::{FirstWeights, Recipe};
+use crate::dti::tables::Tables;
 
 const REFINEMENTS: usize = 2;
 
@@ -36,24 +37,17 @@ pub(super) fn fit<S: Simd>(
         }
         let normal = Normal::new(bundle.simd, tables, arrays.weights, arrays.residuals);
         let factor = normal.factor(zero);
-        add(&mut p, &factor.solve(&normal.rhs));
-        singular = singular | factor.singular();
-        let doubtful = factor.doubtful() & bundle.good;
+        p = add(p, factor.solve(normal.rhs));
+        singular = singular | factor.singular;
+        let doubtful = factor.doubtful & bundle.good;
         if doubtful.any() {
             for _ in 0..REFINEMENTS {
                 let rest = remainder(bundle, tables, &p, arrays);
-                add(&mut p, &factor.solve(&rest).map(|x| Lanes::select(doubtful, x, zero)));
+                p = add(p, keep(doubtful, factor.solve(rest)));
             }
         }
     }
     (p, singular)
-}
-
-#[inline(always)]
-fn add<S: Simd>(p: &mut Params<S>, step: &Params<S>) {
-    for k in 0..N_PARAMS {
-        p[k] = p[k] + step[k];
-    }
 }
 
 /// Xᵀ W (y - X p) with the weights there are.
@@ -62,20 +56,16 @@ fn remainder<S: Simd>(
     bundle: &Bundle<S>,
     tables: &Tables,
     p: &Params<S>,
-    arrays: &Arrays<'_>,
+    arrays: &mut Arrays<'_>,
 ) -> Params<S> {
     let n = Lanes::<S>::LANES;
-    let mut rhs = [bundle.splat(0.0); N_PARAMS];
     let volumes = tables.rows.iter().zip(arrays.logs.chunks_exact(n));
-    for ((x, y), w) in volumes.zip(arrays.weights.chunks_exact(n)) {
-        let r = Lanes::load(bundle.simd, y) - predict(x, p);
-        let weighted = Lanes::load(bundle.simd, w) * r;
-        rhs[0] = rhs[0] + weighted;
-        for k in 0..N_TENSOR {
-            rhs[k + 1] = weighted.mul_add(bundle.splat(x[k]), rhs[k + 1]);
-        }
+    let out = arrays.weights.chunks_exact(n).zip(arrays.residuals.chunks_exact_mut(n));
+    for ((x, y), (w, r)) in volumes.zip(out) {
+        let residual = Lanes::load(bundle.simd, y) - predict(x, p);
+        (Lanes::load(bundle.simd, w) * residual).store(r);
     }
-    rhs
+    right_hand_side(bundle.simd, tables, arrays.residuals)
 }
 
 #[inline(always)]

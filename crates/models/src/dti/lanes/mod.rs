@@ -5,12 +5,14 @@
 //! that a voxel's result does not depend on its neighbours, the number of threads or, where
 //! multiply-add is fused, the width of the register.
 
+mod arrays;
 mod bundle;
 mod eigen;
 mod linear;
 mod maps;
 mod nonlinear;
 mod normal;
+mod place;
 mod robust;
 mod scratch;
 
@@ -19,6 +21,7 @@ use pulp::{Simd, WithSimd};
 
 use self::bundle::{Bundle, Params, Samples};
 pub(crate) use self::maps::MM2_PER_S;
+use self::place::Place;
 use self::robust::Scale;
 use self::scratch::Scratch;
 use super::layout::{MapLayout, parameter_row};
@@ -53,7 +56,9 @@ impl WithSimd for MapVoxels<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         for offset in (0..self.n_voxels).step_by(Lanes::<S>::LANES) {
             let Self { layout, recipe, n_voxels, parameters, .. } = self;
-            maps::write(simd, layout, recipe, parameters, self.maps, n_voxels, offset);
+            let n = Lanes::<S>::LANES.min(n_voxels - offset);
+            let place = Place { stride: n_voxels, offset, n };
+            maps::write(simd, layout, recipe, parameters, self.maps, place);
         }
     }
 }
@@ -88,7 +93,8 @@ impl WithSimd for FitVoxels<'_> {
                 }
                 Samples { data: &packed, stride: lanes }
             };
-            let mut to = Rows { data: &mut *self.parameters, stride: n_voxels, offset, n };
+            let place = Place { stride: n_voxels, offset, n };
+            let mut to = Rows { data: &mut *self.parameters, place };
             let outliers = fitter.fit(samples, &mut to);
             doubtful.extend((0..n).filter(|&l| outliers[l] != 0.0).map(|l| offset + l));
         }
@@ -111,7 +117,8 @@ impl WithSimd for FitVoxels<'_> {
             gather(self.signals, &mut packed);
             gather(self.parameters, &mut rows);
             let samples = Samples { data: &packed, stride: lanes };
-            let mut to = Rows { data: &mut rows, stride: lanes, offset: 0, n: lanes };
+            let place = Place { stride: lanes, offset: 0, n: lanes };
+            let mut to = Rows { data: &mut rows, place };
             fitter.fit_again(samples, scale, &mut to);
             for (row, values) in
                 self.parameters.chunks_exact_mut(n_voxels).zip(rows.chunks_exact(lanes))
@@ -124,27 +131,10 @@ impl WithSimd for FitVoxels<'_> {
     }
 }
 
-/// The place of a bundle in parameter rows.
+/// The parameter rows of a bundle.
 struct Rows<'a> {
     data: &'a mut [f32],
-    stride: usize,
-    offset: usize,
-    /// Lanes that hold a voxel.
-    n: usize,
-}
-
-impl Rows<'_> {
-    #[inline(always)]
-    fn load<S: Simd>(&self, simd: S, row: usize) -> Lanes<S> {
-        let start = row * self.stride + self.offset;
-        Lanes::load_partial(simd, &self.data[start..start + self.n])
-    }
-
-    #[inline(always)]
-    fn store<S: Simd>(&mut self, row: usize, value: Lanes<S>) {
-        let start = row * self.stride + self.offset;
-        value.store_partial(&mut self.data[start..start + self.n]);
-    }
+    place: Place,
 }
 
 /// The most lanes of any level.
@@ -190,9 +180,11 @@ impl<S: Simd> Fitter<'_, S> {
         let Self { simd, tables, recipe, .. } = *self;
         let mut arrays = self.scratch.arrays();
         let bundle = Bundle::new(simd, samples, tables, recipe, &mut arrays);
-        let relative_s0 = to.load(simd, parameter_row::S0) * bundle.scale;
-        let mut p: Params<S> =
-            std::array::from_fn(|k| to.load(simd, parameter_row::TENSOR + k.max(1) - 1));
+        let relative_s0 = to.place.load(simd, to.data, parameter_row::S0) * bundle.scale;
+        let mut p = [relative_s0; N_PARAMS];
+        for k in 1..N_PARAMS {
+            p[k] = to.place.load(simd, to.data, parameter_row::TENSOR + k - 1);
+        }
         p[0] = fimbria_compute::math::ln(relative_s0.max(bundle.splat(f32::MIN_POSITIVE)));
         let (p, rested) = robust::fit(&bundle, tables, scale, &p, &mut arrays);
         self.finish(&bundle, samples, &p, !bundle.good, rested, to);
@@ -216,20 +208,20 @@ impl<S: Simd> Fitter<'_, S> {
         if self.recipe.s0_at_least_mean {
             s0 = s0.max(bundle.mean);
         }
-        let mut put = |row, value| to.store(row, Lanes::select(fitted, value, zero));
-        put(parameter_row::S0, s0);
+        let Rows { data, place } = to;
+        place.store(data, parameter_row::S0, Lanes::select(fitted, s0, zero));
         for k in 1..N_PARAMS {
-            put(parameter_row::TENSOR + k - 1, p[k]);
+            place.store(data, parameter_row::TENSOR + k - 1, Lanes::select(fitted, p[k], zero));
         }
-        if self.residual {
-            put(parameter_row::RESIDUAL, bundle.residual(samples, self.tables, p));
-        }
-        put(parameter_row::RAISED, bundle.raised);
+        let residual = match self.residual {
+            true => bundle.residual(samples, self.tables, p),
+            false => zero,
+        };
+        place.store(data, parameter_row::RESIDUAL, Lanes::select(fitted, residual, zero));
+        place.store(data, parameter_row::RAISED, bundle.raised);
         let status = Lanes::select(rested, code(Status::Fitted), code(Status::NotConverged));
         let status = Lanes::select(singular, code(Status::Singular), status);
-        to.store(
-            parameter_row::STATUS,
-            Lanes::select(bundle.good, status, code(Status::BadSignal)),
-        );
+        let status = Lanes::select(bundle.good, status, code(Status::BadSignal));
+        place.store(data, parameter_row::STATUS, status);
     }
 }

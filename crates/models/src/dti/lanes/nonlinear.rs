@@ -4,6 +4,7 @@ use fimbria_compute::math::exp_finite;
 use fimbria_compute::{LaneMask, Lanes, Mask, Real};
 use pulp::Simd;
 
+use super::arrays::{add, select};
 use super::bundle::{Bundle, Params, predict};
 use super::normal::Normal;
 use super::scratch::Arrays;
@@ -45,20 +46,18 @@ pub(super) fn fit<S: Simd, const WEIGHTED: bool>(
     let mut rested = !wanted;
     for _ in 0..MAX_STEPS {
         let factor = equations.factor(damping);
-        let (step, singular) = (factor.solve(&equations.rhs), factor.singular());
+        let (step, singular) = (factor.solve(equations.rhs), factor.singular);
         let mut decrease = bundle.splat(0.0);
         for k in 0..N_PARAMS {
             decrease = step[k].mul_add(equations.rhs[k], decrease);
         }
-        let next = std::array::from_fn(|k| p[k] + step[k]);
+        let next = add(p, step);
         let next_sum = evaluate::<S, WEIGHTED>(bundle, tables, &next, arrays);
         let last = decrease.at_most(sum.mul_add(sum.splat(LAST_DECREASE), rounding)) & !singular;
         let small = decrease.at_most(sum.mul_add(sum.splat(SMALL_DECREASE), rounding));
         let limit = sum.mul_add(sum.splat(1.0 + ROUNDING_OF_SUM), rounding);
         let better = next_sum.at_most(Lanes::select(small, limit, sum)) & active & !singular;
-        for k in 0..N_PARAMS {
-            p[k] = Lanes::select(better, next[k], p[k]);
-        }
+        p = select(better, next, p);
         sum = Lanes::select(better, next_sum, sum);
         damping = damping * Lanes::select(better, damping.splat(0.1), damping.splat(10.0));
         let done = last | damping.splat(LAST_DAMPING).less(damping) & !singular;

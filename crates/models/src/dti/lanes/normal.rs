@@ -4,6 +4,8 @@ use fimbria_compute::math::rsqrt_finite;
 use fimbria_compute::{Lanes, Real};
 use pulp::Simd;
 
+use super::arrays::{keep, select};
+use super::bundle::Params;
 use crate::dti::recipe::N_PARAMS;
 use crate::dti::tables::{N_QUARTICS, N_TENSOR, QUARTIC, Tables};
 
@@ -35,24 +37,10 @@ impl<S: Simd> Normal<Lanes<S>> {
     /// Sums over the volumes; `weights` and `residuals` are `[volume][lane]`.
     #[inline(always)]
     pub(super) fn new(simd: S, tables: &Tables, weights: &[f32], residuals: &[f32]) -> Self {
-        let zero = Lanes::new(simd, 0.0);
-        let n = Lanes::<S>::LANES;
-        let mut weight = zero;
-        let mut linear = [zero; N_TENSOR];
-        let mut rhs = [zero; N_PARAMS];
-        let volumes = tables.rows.iter().zip(weights.chunks_exact(n));
-        for ((x, w), r) in volumes.zip(residuals.chunks_exact(n)) {
-            let (w, r) = (Lanes::load(simd, w), Lanes::load(simd, r));
-            weight = weight + w;
-            rhs[0] = rhs[0] + r;
-            for k in 0..N_TENSOR {
-                let x = Lanes::new(simd, x[k]);
-                linear[k] = w.mul_add(x, linear[k]);
-                rhs[k + 1] = r.mul_add(x, rhs[k + 1]);
-            }
-        }
-        let mut quartic = [zero; N_QUARTICS];
-        for (q, w) in tables.quartics.iter().zip(weights.chunks_exact(n)) {
+        let (weight, linear) = row_sums(simd, tables, weights);
+        let rhs = right_hand_side(simd, tables, residuals);
+        let mut quartic = [Lanes::new(simd, 0.0); N_QUARTICS];
+        for (q, w) in tables.quartics.iter().zip(weights.chunks_exact(Lanes::<S>::LANES)) {
             let w = Lanes::load(simd, w);
             for k in 0..N_QUARTICS {
                 quartic[k] = w.mul_add(Lanes::new(simd, q[k]), quartic[k]);
@@ -66,8 +54,34 @@ impl<S: Simd> Normal<Lanes<S>> {
 pub(super) struct Factor<R: Real> {
     /// Lower triangle; the diagonal holds reciprocals.
     l: [[R; N_PARAMS]; N_PARAMS],
-    /// The smallest pivot over its diagonal element: how nearly singular the system is.
-    weakest: R,
+    /// Where the system counts as singular.
+    pub(super) singular: R::Mask,
+    /// Where a solution in `f32` may be off by more than 1e-5 and wants refinement.
+    pub(super) doubtful: R::Mask,
+}
+
+/// Xᵀ v of `values` `[volume][lane]`.
+#[inline(always)]
+pub(super) fn right_hand_side<S: Simd>(simd: S, tables: &Tables, values: &[f32]) -> Params<S> {
+    let (first, rest) = row_sums(simd, tables, values);
+    let mut rhs = [first; N_PARAMS];
+    rhs[1..].copy_from_slice(&rest);
+    rhs
+}
+
+/// Σ v, and Σ v x by tensor element.
+#[inline(always)]
+fn row_sums<S: Simd>(simd: S, tables: &Tables, values: &[f32]) -> (Lanes<S>, [Lanes<S>; N_TENSOR]) {
+    let mut sum = Lanes::new(simd, 0.0);
+    let mut sums = [sum; N_TENSOR];
+    for (x, v) in tables.rows.iter().zip(values.chunks_exact(Lanes::<S>::LANES)) {
+        let v = Lanes::load(simd, v);
+        sum = sum + v;
+        for k in 0..N_TENSOR {
+            sums[k] = v.mul_add(Lanes::new(simd, x[k]), sums[k]);
+        }
+    }
+    (sum, sums)
 }
 
 impl<R: Real> Normal<R> {
@@ -85,7 +99,8 @@ impl<R: Real> Normal<R> {
                 l[i + 1][j + 1] = m.quartic[monomial] * multiplicity;
             }
         }
-        let mut weakest = one;
+        let mut singular = one.less(one);
+        let mut doubtful = singular;
         for j in 0..N_PARAMS {
             let diagonal = l[j][j].mul_add(damping, l[j][j]);
             l[j][j] = diagonal;
@@ -96,53 +111,42 @@ impl<R: Real> Normal<R> {
                 }
                 l[i][j] = sum;
             }
-            // Zero where the ratio is none: `max` and `min` drop what is not a number.
-            let enough =
-                one.splat(f32::MIN_POSITIVE).less(l[j][j]) & diagonal.less(one.splat(f32::MAX));
-            weakest = R::select(enough, l[j][j] / diagonal, one.splat(0.0)).min(weakest);
+            // Written so that what is not a number is not enough.
+            let enough = (diagonal * SMALLEST_PIVOT).less(l[j][j])
+                & one.splat(f32::MIN_POSITIVE).less(diagonal * SMALLEST_PIVOT)
+                & diagonal.less(one.splat(f32::MAX));
+            singular = singular | !enough;
+            doubtful = doubtful | l[j][j].less(diagonal * DOUBTFUL_PIVOT);
             let inverse = rsqrt_finite(R::select(enough, l[j][j], one));
             l[j][j] = inverse;
             for i in j + 1..N_PARAMS {
                 l[i][j] = l[i][j] * inverse;
             }
         }
-        Factor { l, weakest }
+        Factor { l, singular, doubtful }
     }
 
     /// `yes` or `no`, lane by lane.
     #[inline(always)]
     pub(super) fn select(mask: R::Mask, yes: &Self, no: &Self) -> Self {
-        let pick = |i: usize, a: &[R], b: &[R]| R::select(mask, a[i], b[i]);
         let (y, n) = (&yes.moments, &no.moments);
         Self {
             moments: Moments {
                 weight: R::select(mask, y.weight, n.weight),
-                linear: std::array::from_fn(|i| pick(i, &y.linear, &n.linear)),
-                quartic: std::array::from_fn(|i| pick(i, &y.quartic, &n.quartic)),
+                linear: select(mask, y.linear, n.linear),
+                quartic: select(mask, y.quartic, n.quartic),
             },
-            rhs: std::array::from_fn(|i| pick(i, &yes.rhs, &no.rhs)),
+            rhs: select(mask, yes.rhs, no.rhs),
         }
     }
 }
 
 impl<R: Real> Factor<R> {
-    /// Where the system counts as singular.
-    #[inline(always)]
-    pub(super) fn singular(&self) -> R::Mask {
-        self.weakest.less(self.weakest.splat(SMALLEST_PIVOT))
-    }
-
-    /// Where a solution in `f32` may be off by more than 1e-5 and wants refinement.
-    #[inline(always)]
-    pub(super) fn doubtful(&self) -> R::Mask {
-        self.weakest.less(self.weakest.splat(DOUBTFUL_PIVOT))
-    }
-
     /// The solution; zero where the system is singular.
     #[inline(always)]
-    pub(super) fn solve(&self, rhs: &[R; N_PARAMS]) -> [R; N_PARAMS] {
+    pub(super) fn solve(&self, rhs: [R; N_PARAMS]) -> [R; N_PARAMS] {
         let l = &self.l;
-        let mut x = *rhs;
+        let mut x = rhs;
         for i in 0..N_PARAMS {
             for k in 0..i {
                 x[i] = l[i][k].neg_mul_add(x[k], x[i]);
@@ -155,7 +159,6 @@ impl<R: Real> Factor<R> {
             }
             x[i] = x[i] * l[i][i];
         }
-        let singular = self.singular();
-        x.map(|x| R::select(singular, x.splat(0.0), x))
+        keep(!self.singular, x)
     }
 }
