@@ -6,12 +6,15 @@
 //!
 //! Each model comes three times, in modules of the same names: `oracle`, plain `f64` code that
 //! reads like the paper and is what every test holds the others to; `lanes`, the same in `f32`
-//! with one voxel per SIMD lane; and `device`, a kernel text with its host code.
+//! with one voxel per SIMD lane; and `device`, a kernel text with its host code. [`checks`] holds
+//! the kernels to the oracles on any device.
 //!
 //! Inside fits b is in ms/µm² and diffusivity in µm²/ms; maps are in mm²/s. Directions and tensors
 //! are in scanner RAS+ axes. This crate reads no files and prints nothing.
 
+mod checks;
 pub mod dti;
 mod status;
 
+pub use checks::checks;
 pub use status::{Status, StatusCounts};

@@ -1,13 +1,17 @@
 //! The tensor fit through the `Operator` trait: whoever computes it, the answer is the same.
 
+#![allow(clippy::print_stdout)]
+
 #[path = "../src/dti/testing.rs"]
 #[allow(dead_code)]
 mod testing;
 
+use fimbria_compute::device::{Device, DeviceOptions, Selection, list};
 use fimbria_compute::operator::{Operator, VectorSpace};
-use fimbria_compute::{HostSpace, SimdLevel, Workers};
+use fimbria_compute::{SimdLevel, Workers};
 use fimbria_image::GradientTable;
 use fimbria_models::Status;
+use fimbria_models::dti::device::{DeviceFit, DeviceMaps};
 use fimbria_models::dti::operators::{LanesFit, LanesMaps, ScalarFit, ScalarMaps};
 use fimbria_models::dti::{Compat, DtiMap, DtiOptions, Method, Problem};
 use testing::{Noise, acquisition, signals, tensor};
@@ -54,10 +58,10 @@ fn options(method: Method, compat: Option<Compat>) -> DtiOptions {
     DtiOptions { method, compat, ..DtiOptions::default() }
 }
 
-/// Signals to maps through the trait alone.
-fn run<'w>(
-    fit: &impl Operator<Domain = HostSpace<'w>, Range = HostSpace<'w>>,
-    maps: &impl Operator<Domain = HostSpace<'w>, Range = HostSpace<'w>>,
+/// Signals to maps through the trait alone, wherever the vectors live.
+fn run<Space: VectorSpace>(
+    fit: &impl Operator<Domain = Space, Range = Space>,
+    maps: &impl Operator<Domain = Space, Range = Space>,
     signals: &[f32],
 ) -> Vec<f32> {
     let signals = fit.domain().upload(signals).unwrap();
@@ -65,7 +69,9 @@ fn run<'w>(
     let mut rows = maps.range().zeros().unwrap();
     fit.apply(&signals, &mut parameters).unwrap();
     maps.apply(&parameters, &mut rows).unwrap();
-    rows
+    let mut out = vec![0.0; maps.range().len()];
+    maps.range().download(&rows, &mut out).unwrap();
+    out
 }
 
 fn lanes(problem: &Problem, level: SimdLevel, signals: &[f32]) -> Vec<f32> {
@@ -76,6 +82,12 @@ fn lanes(problem: &Problem, level: SimdLevel, signals: &[f32]) -> Vec<f32> {
 fn scalar(problem: &Problem, signals: &[f32]) -> Vec<f32> {
     let workers = Workers::new(1).unwrap();
     run(&ScalarFit::new(problem, &workers, N), &ScalarMaps::new(problem, &workers, N), signals)
+}
+
+/// The first OpenCL device, a processor included.
+fn device() -> Option<Device> {
+    let chosen = Selection::OpenCl(vec![0]).choose(&list()).ok()?;
+    Some(Device::open(&chosen[0], &DeviceOptions::default()).unwrap())
 }
 
 struct Maps<'a> {
@@ -213,6 +225,35 @@ fn maps_that_are_not_wanted_change_nothing_in_the_others() {
             let from = all.map_row(map).unwrap() * N;
             let at = one.map_row(map).unwrap() * N;
             assert!(whole.rows[from..from + rows] == alone.rows[at..at + rows], "{map:?}");
+        }
+    }
+}
+
+#[test]
+fn devices_give_the_bits_of_the_lanes_in_linear_fits() {
+    let Some(device) = device() else {
+        println!("skipped: no OpenCL device");
+        return;
+    };
+    if !SimdLevel::best().fuses() {
+        println!("skipped: this processor does not fuse a * b + c");
+        return;
+    }
+    let table = protocol();
+    let signals = brain(&table);
+    for method in [Method::Ols, Method::Wls, Method::Iwls] {
+        for compat in COMPATS {
+            let problem = Problem::new(&table, &options(method, compat)).unwrap();
+            let found = run(
+                &DeviceFit::new(&device, &problem, N).unwrap(),
+                &DeviceMaps::new(&device, &problem, N).unwrap(),
+                &signals,
+            );
+            let expected = lanes(&problem, SimdLevel::best(), &signals);
+            for (i, (a, b)) in found.iter().zip(&expected).enumerate() {
+                let same = a.to_bits() == b.to_bits();
+                assert!(same, "{method:?} {compat:?} row {} voxel {}: {a} {b}", i / N, i % N);
+            }
         }
     }
 }

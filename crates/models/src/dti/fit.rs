@@ -3,11 +3,13 @@
 use std::time::Instant;
 
 use fimbria_compute::operator::{Operator, VectorSpace};
+use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, HostError, HostSpace, Progress, Workers};
 use fimbria_image::{GradientTable, Image, Mask, SignalSource};
 use rayon::prelude::*;
 
 use super::deviation::Deviation;
+use super::device::DeviceFit;
 use super::layout::{Block, parameter_row};
 use super::operators::{LanesFit, LanesMaps, ScalarFit, ScalarMaps, fit_voxel};
 use super::{DtiError, DtiMap, DtiOptions, Precision, Problem};
@@ -29,6 +31,8 @@ pub struct DtiFit {
     pub status: StatusCounts,
     /// Samples that had to be raised to have a logarithm, and in how many voxels.
     pub raised: RaisedSamples,
+    /// Which part of the work each device and the CPU did, in chunks.
+    pub shares: Shares,
     /// Wall time of the fit.
     pub seconds: f64,
 }
@@ -53,8 +57,10 @@ pub struct RaisedSamples {
 ///
 /// `signals` has one volume per entry of `gradients`. `deviation`, where given, has nine volumes
 /// in the order and frame of FSL's `grad_dev` and corrects the gradients voxel by voxel. Samples
-/// are read tile by tile, so that `signals` may be larger than memory. Results have the same bits
-/// for any number of threads and on every SIMD level that fuses multiply-add.
+/// are read tile by tile, so that `signals` may be larger than memory. The devices of `on` do
+/// linear fits in single precision; what they cannot do, or fail at, the threads do. Results have
+/// the same bits for any number of threads, on every SIMD level that fuses multiply-add and on
+/// devices.
 ///
 /// # Errors
 /// [`DtiError`] for input that cannot be fitted; a voxel that cannot be is marked in the status
@@ -81,14 +87,31 @@ pub fn fit(
     let job = Job { signals, problem: &problem, deviation: deviation.as_ref(), progress };
     progress.start("fitting tensors", mask.len() as u64);
     let mut blocks = Block::cut(&mut maps, mask, BLOCK);
-    let tally = match options.precision {
-        Precision::Single => job.on_cpu(on.workers, &mut blocks, LanesFit::new, LanesMaps::new)?,
-        Precision::Double => {
-            job.on_cpu(on.workers, &mut blocks, ScalarFit::new, ScalarMaps::new)?
+    let (tally, shares) = match options.precision {
+        Precision::Single if !on.devices.is_empty() && DeviceFit::supports(&problem) => {
+            job.on_devices(on, blocks)?
+        }
+        precision => {
+            if !on.devices.is_empty() {
+                progress.warn(
+                    "devices fit tensors by linear least squares in single precision; this fit \
+                     runs on the CPU",
+                );
+            }
+            let workers = on.workers;
+            let tally = match precision {
+                Precision::Single => {
+                    job.on_cpu(workers, &mut blocks, LanesFit::new, LanesMaps::new)?
+                }
+                Precision::Double => {
+                    job.on_cpu(workers, &mut blocks, ScalarFit::new, ScalarMaps::new)?
+                }
+            };
+            (tally, Shares { devices: vec![0; on.devices.len()], cpu: 1 })
         }
     };
     let Tally { status, raised } = tally;
-    Ok(DtiFit { maps, status, raised, seconds: start.elapsed().as_secs_f64() })
+    Ok(DtiFit { maps, status, raised, shares, seconds: start.elapsed().as_secs_f64() })
 }
 
 /// What every block needs.
@@ -171,22 +194,25 @@ impl<'a> Job<'a> {
     }
 
     /// What no operator does: voxels whose equations are too nearly singular for `f32` are fitted
-    /// again in `f64`, and tensors are carried from the nominal to the true gradients.
+    /// again in `f64`, and tensors are carried from the nominal to the true gradients. True where
+    /// that changed anything.
     pub(super) fn finish_parameters(
         &self,
         voxels: &[u32],
         stride: usize,
         signals: &[f32],
         parameters: &mut [f32],
-    ) {
+    ) -> bool {
+        let mut changed = self.deviation.is_some();
         let mut samples = vec![0.0; self.problem.n_volumes()];
         for lane in 0..voxels.len() {
             let at = |row: usize| row * stride + lane;
             if parameters[at(parameter_row::STATUS)] == Status::Singular.code() {
                 fit_voxel(self.problem, signals, stride, lane, &mut samples, parameters);
+                changed = true;
             }
         }
-        let Some(deviation) = self.deviation else { return };
+        let Some(deviation) = self.deviation else { return changed };
         for (lane, &voxel) in voxels.iter().enumerate() {
             let at = |row: usize| row * stride + lane;
             let nominal =
@@ -205,6 +231,7 @@ impl<'a> Job<'a> {
                 }
             }
         }
+        changed
     }
 
     pub(super) fn count(&self, n: usize, stride: usize, parameters: &[f32], maps: &[f32]) -> Tally {

@@ -2,8 +2,10 @@
 
 mod design;
 mod deviation;
+pub mod device;
 mod error;
 mod fit;
+mod fit_on_devices;
 mod lanes;
 mod layout;
 mod linalg;

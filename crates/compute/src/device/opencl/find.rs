@@ -2,16 +2,22 @@
 
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
 use opencl_sys as cl;
 
 use super::api::{Api, api};
 use crate::device::info::{DeviceHandle, DeviceInfo, DeviceKind, PciAddress, RuntimeKind};
 
+/// Held while devices are looked for: drivers set themselves up on the first question, and PoCL
+/// crashes where two threads ask it at once.
+static LOOKING: Mutex<()> = Mutex::new(());
+
 /// Every device of every platform that can compile kernels, in the platforms' order; `None` where
 /// libOpenCL is missing.
 pub(crate) fn find() -> Option<Vec<DeviceInfo>> {
     let api = api()?;
+    let _looking = LOOKING.lock().unwrap_or_else(PoisonError::into_inner);
     let devices = platforms(api)
         .into_iter()
         .flat_map(|platform| devices_of(api, platform))

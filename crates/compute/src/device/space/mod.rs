@@ -58,7 +58,10 @@ impl DeviceSpace {
     }
 
     /// Refuses a vector of another space.
-    pub(crate) fn check(&self, x: &Buffer<f32>) -> Result<(), DeviceError> {
+    ///
+    /// # Errors
+    /// [`DeviceError::OtherDevice`], [`DeviceError::Range`].
+    pub fn check(&self, x: &Buffer<f32>) -> Result<(), DeviceError> {
         x.expect_on(&self.device)?;
         if x.len() == self.len {
             return Ok(());

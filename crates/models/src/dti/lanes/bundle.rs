@@ -11,9 +11,11 @@ use crate::dti::tables::{N_TENSOR, Tables};
 
 /// Predicted logarithms are kept within this, so that weights and sums of squares stay finite;
 /// a signal e^40 times its mean, or that much below, has no meaning.
-const LARGEST_LOG: f32 = 40.0;
+pub(super) const LARGEST_LOG: f32 = 40.0;
 /// The smallest mean or scaled sample: a normal number whose square is still one.
-const SMALLEST: f32 = 1e-18;
+pub(super) const SMALLEST: f32 = 1e-18;
+/// The largest mean, likewise.
+pub(super) const LARGEST_MEAN: f32 = 1.0 / SMALLEST;
 
 /// ln S0 (of samples over their mean) and the tensor in µm²/ms.
 pub(super) type Params<S> = [Lanes<S>; N_PARAMS];
@@ -69,7 +71,7 @@ impl<S: Simd> Bundle<S> {
             largest = s.max(largest);
         }
         let mean = sum / tables.n_volumes() as f32;
-        let good = splat(SMALLEST).less(mean) & mean.less(splat(1.0 / SMALLEST));
+        let good = splat(SMALLEST).less(mean) & mean.less(splat(LARGEST_MEAN));
         let mean = Lanes::select(good, mean, splat(1.0));
         let scale = Lanes::select(good, splat(1.0) / mean, splat(0.0));
         let mut bundle = Self { simd, mean, scale, floor: splat(1.0), raised: splat(0.0), good };

@@ -11,7 +11,8 @@ use super::scratch::Arrays;
 use crate::dti::recipe::{FirstWeights, Recipe};
 use crate::dti::tables::Tables;
 
-const REFINEMENTS: usize = 2;
+/// Rounds of refinement of a nearly singular system.
+pub(crate) const REFINEMENTS: usize = 2;
 
 /// The estimate after all linear passes, and the lanes where a pass was singular.
 ///

@@ -20,7 +20,8 @@ use fimbria_compute::{LaneMask, Lanes, Real};
 use pulp::{Simd, WithSimd};
 
 use self::bundle::{Bundle, Params, Samples};
-pub(crate) use self::maps::MM2_PER_S;
+pub(crate) use self::linear::REFINEMENTS;
+pub(crate) use self::maps::{MM2_PER_S, needs_eigen};
 use self::place::Place;
 use self::robust::Scale;
 use self::scratch::Scratch;
@@ -28,6 +29,15 @@ use super::layout::{MapLayout, parameter_row};
 use super::recipe::{N_PARAMS, Recipe, Refinement};
 use super::tables::Tables;
 use crate::Status;
+
+/// The limits of the arithmetic, by the names that the kernels know them by.
+pub(crate) const LIMITS: [(&str, f32); 5] = [
+    ("LARGEST_LOG", bundle::LARGEST_LOG),
+    ("SMALLEST", bundle::SMALLEST),
+    ("LARGEST_MEAN", bundle::LARGEST_MEAN),
+    ("SMALLEST_PIVOT", normal::SMALLEST_PIVOT),
+    ("DOUBTFUL_PIVOT", normal::DOUBTFUL_PIVOT),
+];
 
 /// Fits voxels: `signals` is `[volume][n_voxels]`, `parameters` is `[row][n_voxels]`.
 pub(crate) struct FitVoxels<'a> {

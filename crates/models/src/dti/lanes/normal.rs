@@ -11,9 +11,9 @@ use crate::dti::tables::{N_QUARTICS, N_TENSOR, QUARTIC, Tables};
 
 /// A pivot below this fraction of its diagonal element leaves no digit of an `f32` solution: the
 /// voxel is fitted again in `f64`.
-const SMALLEST_PIVOT: f32 = 1e-5;
+pub(super) const SMALLEST_PIVOT: f32 = 1e-5;
 /// A pivot below this fraction of its diagonal element costs an `f32` solution its last digits.
-const DOUBTFUL_PIVOT: f32 = 0.1;
+pub(super) const DOUBTFUL_PIVOT: f32 = 0.1;
 
 /// The sums that make up XᵀWX.
 #[derive(Clone, Copy)]

@@ -1,0 +1,213 @@
+/* Maps of fitted parameters, one voxel per item: the operations of dti/lanes/eigen.rs and maps.rs
+   in their order, so that both give the same bits. The explanations are there.
+
+   Constants: NEEDS_EIGEN; CLIPS and LEAST_EIGENVALUE; BY_MAGNITUDE; rows of the parameters and
+   codes of the status by their names; MAP_FA and so on, the first row of each map, -1 where it is
+   not wanted. */
+
+#define MM2_PER_S 1e-3f
+#define ROUNDING 1e-14f
+
+typedef struct {
+    f32 mean;
+    f32 size;
+    f32 unit[6];
+    f32 mode;
+} Deviator;
+
+DEVICE_FN f32 product3(const f32 *a, const f32 *b) {
+    return FMA(a[2], b[2], FMA(a[1], b[1], a[0] * b[0]));
+}
+
+DEVICE_FN f32 minor(f32 a, f32 b, f32 c, f32 d) { return FMA(-b, c, a * d); }
+
+DEVICE_FN Deviator deviator_of(const f32 *d) {
+    Deviator out;
+    out.mean = (d[0] + d[3] + d[5]) * 0.333333343f;
+    f32 a[6] = {d[0] - out.mean, d[1], d[2], d[3] - out.mean, d[4], d[5] - out.mean};
+    f32 diagonal = FMA(a[5], a[5], FMA(a[3], a[3], a[0] * a[0]));
+    f32 off = FMA(a[4], a[4], FMA(a[2], a[2], a[1] * a[1]));
+    f32 size2 = FMA(off, 2.0f, diagonal) * 0.166666672f;
+    f32 least = FMA(out.mean * out.mean, 0.5f * ROUNDING, 1e-30f);
+    i32 rounding = size2 <= least;
+    f32 inverse = fb_rsqrt_finite(rounding ? 1.0f : size2);
+    out.size = rounding ? 0.0f : size2 * inverse;
+    inverse = rounding ? 0.0f : inverse;
+    UNROLL for (u32 k = 0; k < 6; k++) out.unit[k] = a[k] * inverse;
+    f32 xx = out.unit[0], xy = out.unit[1], xz = out.unit[2];
+    f32 yy = out.unit[3], yz = out.unit[4], zz = out.unit[5];
+    f32 determinant = FMA(xz, minor(xy, yy, xz, yz),
+                          FMA(-xy, minor(xy, yz, xz, zz), xx * minor(yy, yz, yz, zz)));
+    out.mode = fb_min(fb_max(determinant * 0.5f, -1.0f), 1.0f);
+    return out;
+}
+
+DEVICE_FN f32 fractional_anisotropy(const Deviator *d) {
+    f32 p2 = d->size * d->size;
+    f32 m2 = d->mean * d->mean;
+    return fb_sqrt(fb_div(p2 * 3.0f, fb_max(p2 * 2.0f + m2, 1e-30f)));
+}
+
+DEVICE_FN f32 separate_root(f32 r) {
+    f32 x = FMA(FMA(FMA(0.01888711f, r, -0.08176201f), r, 0.33080833f), r, 1.7321238f);
+    f32 x2 = x * x;
+    f32 f = FMA(x2 - 3.0f, x, r * -2.0f);
+    return x - fb_div(f, (x2 - 1.0f) * 3.0f);
+}
+
+/* The eigenvector of an eigenvalue x of the unit deviator that lies apart from the others. */
+DEVICE_FN void axis_of(const f32 *unit, f32 x, f32 *axis) {
+    f32 xy = unit[1], xz = unit[2], yz = unit[4];
+    f32 xx = unit[0] - x, yy = unit[3] - x, zz = unit[5] - x;
+    f32 adj_xx = minor(yy, yz, yz, zz);
+    f32 adj_xy = minor(xz, xy, zz, yz);
+    f32 adj_xz = minor(xy, xz, yy, yz);
+    f32 adj_yy = minor(xx, xz, xz, zz);
+    f32 adj_yz = minor(xz, xx, yz, xy);
+    f32 adj_zz = minor(xx, xy, xy, yy);
+    i32 y_longer = adj_xx < adj_yy;
+    i32 z_longest = fb_max(adj_xx, adj_yy) <= adj_zz;
+    f32 a = z_longest ? adj_xz : y_longer ? adj_xy : adj_xx;
+    f32 b = z_longest ? adj_yz : y_longer ? adj_yy : adj_xy;
+    f32 c = z_longest ? adj_zz : y_longer ? adj_yz : adj_xz;
+    f32 inverse = fb_rsqrt_finite(FMA(c, c, FMA(b, b, a * a)));
+    axis[0] = a * inverse;
+    axis[1] = b * inverse;
+    axis[2] = c * inverse;
+}
+
+DEVICE_FN void across(const f32 *v, f32 *u, f32 *w) {
+    f32 sign = v[2] < 0.0f ? -1.0f : 1.0f;
+    f32 a = -fb_div(sign, v[2] * sign + 1.0f);
+    f32 b = v[0] * v[1] * a;
+    u[0] = FMA(sign * v[0] * v[0], a, 1.0f);
+    u[1] = sign * b;
+    u[2] = -(sign * v[0]);
+    w[0] = b;
+    w[1] = FMA(v[1] * v[1], a, sign);
+    w[2] = -v[1];
+}
+
+DEVICE_FN void times(const f32 *unit, const f32 *v, f32 *out) {
+    f32 x[3] = {unit[0], unit[1], unit[2]};
+    f32 y[3] = {unit[1], unit[3], unit[4]};
+    f32 z[3] = {unit[2], unit[4], unit[5]};
+    out[0] = product3(x, v);
+    out[1] = product3(y, v);
+    out[2] = product3(z, v);
+}
+
+/* Eigenvalues l, largest first, and their unit eigenvectors v. */
+DEVICE_FN void eigen(const Deviator *d, f32 l[3], f32 v[3][3]) {
+    i32 prolate = 0.0f <= d->mode;
+    f32 root = separate_root(fb_abs(d->mode));
+    f32 apart = prolate ? root : -root;
+    f32 axis[3], u[3], w[3], bu[3], bw[3];
+    axis_of(d->unit, apart, axis);
+    across(axis, u, w);
+    times(d->unit, u, bu);
+    times(d->unit, w, bw);
+    f32 uu = product3(u, bu);
+    f32 ww = product3(w, bw);
+    f32 k = product3(u, bw);
+    f32 h = (uu - ww) * 0.5f;
+    f32 m = (uu + ww) * 0.5f;
+    f32 radius = fb_sqrt(FMA(h, h, k * k));
+    f32 sum = fb_abs(h) + radius;
+    f32 norm2 = FMA(sum, sum, k * k);
+    i32 turned = 1e-30f < norm2;
+    f32 inverse = fb_rsqrt_finite(turned ? norm2 : 1.0f);
+    f32 major = turned ? sum * inverse : 1.0f;
+    f32 small = turned ? k * inverse : 0.0f;
+    i32 upright = 0.0f <= h;
+    f32 c = upright ? major : small;
+    f32 s = upright ? small : major;
+    f32 larger = m + radius;
+    f32 smaller = m - radius;
+    l[0] = FMA(d->size, prolate ? apart : larger, d->mean);
+    l[1] = FMA(d->size, prolate ? larger : smaller, d->mean);
+    l[2] = FMA(d->size, prolate ? smaller : apart, d->mean);
+    UNROLL for (u32 i = 0; i < 3; i++) {
+        f32 along_larger = FMA(c, u[i], w[i] * s);
+        f32 along_smaller = FMA(-s, u[i], w[i] * c);
+        v[0][i] = prolate ? axis[i] : along_larger;
+        v[1][i] = prolate ? along_larger : along_smaller;
+        v[2][i] = prolate ? along_smaller : axis[i];
+    }
+}
+
+/* The element of sum l v v' at axes i, j. */
+DEVICE_FN f32 rebuilt(f32 l[3], f32 v[3][3], u32 i, u32 j) {
+    f32 first = v[0][i] * v[0][j] * l[0];
+    return FMA(v[2][i] * v[2][j], l[2], FMA(v[1][i] * v[1][j], l[1], first));
+}
+
+/* Exchanges eigenpairs a and b where a has the smaller magnitude. */
+DEVICE_FN void larger_first(f32 l[3], f32 v[3][3], u32 a, u32 b) {
+    if (fb_abs(l[a]) < fb_abs(l[b])) {
+        f32 value = l[a];
+        l[a] = l[b];
+        l[b] = value;
+        UNROLL for (u32 i = 0; i < 3; i++) {
+            f32 component = v[a][i];
+            v[a][i] = v[b][i];
+            v[b][i] = component;
+        }
+    }
+}
+
+DEVICE_FN void put(GLOBAL f32 *maps, u64 n, u64 voxel, i32 row, f32 value) {
+    if (row >= 0) maps[(u64)row * n + voxel] = value;
+}
+
+KERNEL(dti_maps)(u64 n, GLOBAL const f32 *RESTRICT parameters, GLOBAL f32 *RESTRICT maps) {
+    u64 voxel = GLOBAL_ID();
+    if (voxel >= n) return;
+    f32 status = parameters[ROW_STATUS * n + voxel];
+    f32 tensor[6];
+    UNROLL for (u32 k = 0; k < 6; k++) tensor[k] = parameters[(ROW_TENSOR + k) * n + voxel];
+    Deviator deviator = deviator_of(tensor);
+#if NEEDS_EIGEN
+    f32 l[3];
+    f32 v[3][3];
+    eigen(&deviator, l, v);
+#if CLIPS
+    if (l[2] < LEAST_EIGENVALUE && status == STATUS_FITTED) {
+        UNROLL for (u32 k = 0; k < 3; k++) l[k] = fb_max(l[k], LEAST_EIGENVALUE);
+        tensor[0] = rebuilt(l, v, 0, 0);
+        tensor[1] = rebuilt(l, v, 0, 1);
+        tensor[2] = rebuilt(l, v, 0, 2);
+        tensor[3] = rebuilt(l, v, 1, 1);
+        tensor[4] = rebuilt(l, v, 1, 2);
+        tensor[5] = rebuilt(l, v, 2, 2);
+        deviator = deviator_of(tensor);
+        status = STATUS_CONSTRAINED;
+    }
+#endif
+    put(maps, n, voxel, MAP_AD, l[0] * MM2_PER_S);
+    put(maps, n, voxel, MAP_RD, (l[1] + l[2]) * 0.5f * MM2_PER_S);
+#if BY_MAGNITUDE
+    larger_first(l, v, 0, 1);
+    larger_first(l, v, 1, 2);
+    larger_first(l, v, 0, 1);
+#endif
+    i32 there = status <= STATUS_NOT_CONVERGED;
+    put(maps, n, voxel, MAP_L1, l[0] * MM2_PER_S);
+    put(maps, n, voxel, MAP_L2, l[1] * MM2_PER_S);
+    put(maps, n, voxel, MAP_L3, l[2] * MM2_PER_S);
+    for (i32 i = 0; i < 3; i++) {
+        put(maps, n, voxel, MAP_V1 < 0 ? -1 : MAP_V1 + i, there ? v[0][i] : 0.0f);
+        put(maps, n, voxel, MAP_V2 < 0 ? -1 : MAP_V2 + i, there ? v[1][i] : 0.0f);
+        put(maps, n, voxel, MAP_V3 < 0 ? -1 : MAP_V3 + i, there ? v[2][i] : 0.0f);
+    }
+#endif
+    put(maps, n, voxel, MAP_FA, fractional_anisotropy(&deviator));
+    put(maps, n, voxel, MAP_MD, deviator.mean * MM2_PER_S);
+    put(maps, n, voxel, MAP_MO, deviator.mode);
+    put(maps, n, voxel, MAP_S0, parameters[ROW_S0 * n + voxel]);
+    for (i32 k = 0; k < 6; k++) {
+        put(maps, n, voxel, MAP_TENSOR < 0 ? -1 : MAP_TENSOR + k, tensor[k] * MM2_PER_S);
+    }
+    put(maps, n, voxel, MAP_RESIDUAL, parameters[ROW_RESIDUAL * n + voxel]);
+    put(maps, n, voxel, MAP_STATUS, status);
+}
