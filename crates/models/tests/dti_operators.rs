@@ -241,19 +241,24 @@ fn devices_give_the_bits_of_the_lanes_in_linear_fits() {
     }
     let table = protocol();
     let signals = brain(&table);
-    for method in [Method::Ols, Method::Wls, Method::Iwls] {
-        for compat in COMPATS {
-            let problem = Problem::new(&table, &options(method, compat)).unwrap();
-            let found = run(
-                &DeviceFit::new(&device, &problem, N).unwrap(),
-                &DeviceMaps::new(&device, &problem, N).unwrap(),
-                &signals,
-            );
-            let expected = lanes(&problem, SimdLevel::best(), &signals);
-            for (i, (a, b)) in found.iter().zip(&expected).enumerate() {
-                let same = a.to_bits() == b.to_bits();
-                assert!(same, "{method:?} {compat:?} row {} voxel {}: {a} {b}", i / N, i % N);
-            }
+    // Every branch of the kernels' texts.
+    for (method, compat) in [
+        (Method::Ols, None),
+        (Method::Wls, None),
+        (Method::Wls, Some(Compat::Fsl)),
+        (Method::Wls, Some(Compat::Dipy)),
+        (Method::Iwls, Some(Compat::Mrtrix)),
+    ] {
+        let problem = Problem::new(&table, &options(method, compat)).unwrap();
+        let found = run(
+            &DeviceFit::new(&device, &problem, N).unwrap(),
+            &DeviceMaps::new(&device, &problem, N).unwrap(),
+            &signals,
+        );
+        let expected = lanes(&problem, SimdLevel::best(), &signals);
+        for (i, (a, b)) in found.iter().zip(&expected).enumerate() {
+            let same = a.to_bits() == b.to_bits();
+            assert!(same, "{method:?} {compat:?} row {} voxel {}: {a} {b}", i / N, i % N);
         }
     }
 }

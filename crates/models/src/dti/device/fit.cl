@@ -80,7 +80,8 @@ DEVICE_FN f32 fraction_of_s0(GLOBAL const f32 *signals, u64 n, const Bundle *bun
     return fb_max(fb_exp_finite(clamped(log_s0)), 1.0f) * FLOOR_VALUE;
 }
 
-DEVICE_FN Bundle survey(GLOBAL const f32 *signals, u64 n, GLOBAL const f32 *pseudo_inverse) {
+DEVICE_FN void survey(GLOBAL const f32 *signals, u64 n, GLOBAL const f32 *pseudo_inverse,
+                      Bundle *bundle) {
     f32 sum = 0.0f;
     f32 least = FB_INFINITY;
     f32 largest = -FB_INFINITY;
@@ -90,29 +91,27 @@ DEVICE_FN Bundle survey(GLOBAL const f32 *signals, u64 n, GLOBAL const f32 *pseu
         least = fb_min(s, least);
         largest = fb_max(s, largest);
     }
-    Bundle bundle;
     f32 mean = fb_div(sum, (f32)N_VOLUMES);
-    bundle.good = SMALLEST < mean && mean < LARGEST_MEAN;
-    bundle.mean = bundle.good ? mean : 1.0f;
-    bundle.scale = bundle.good ? fb_div(1.0f, bundle.mean) : 0.0f;
+    bundle->good = SMALLEST < mean && mean < LARGEST_MEAN;
+    bundle->mean = bundle->good ? mean : 1.0f;
+    bundle->scale = bundle->good ? fb_div(1.0f, bundle->mean) : 0.0f;
     f32 floor;
 #if FLOOR_KIND == 0
-    floor = least <= 0.0f ? smallest_positive(signals, n, bundle.scale) : least * bundle.scale;
+    floor = least <= 0.0f ? smallest_positive(signals, n, bundle->scale) : least * bundle->scale;
 #elif FLOOR_KIND == 1
-    floor = bundle.scale * FLOOR_VALUE;
+    floor = bundle->scale * FLOOR_VALUE;
 #elif FLOOR_KIND == 2
-    floor = largest * bundle.scale * FLOOR_VALUE;
+    floor = largest * bundle->scale * FLOOR_VALUE;
 #else
-    floor = fraction_of_s0(signals, n, &bundle, pseudo_inverse);
+    floor = fraction_of_s0(signals, n, bundle, pseudo_inverse);
 #endif
-    bundle.floor = bundle.good ? fb_max(floor, SMALLEST) : 1.0f;
-    bundle.raised = 0.0f;
-    if (bundle.good && least * bundle.scale < bundle.floor) {
+    bundle->floor = bundle->good ? fb_max(floor, SMALLEST) : 1.0f;
+    bundle->raised = 0.0f;
+    if (bundle->good && least * bundle->scale < bundle->floor) {
         for (u32 v = 0; v < N_VOLUMES; v++) {
-            if (signals[v * n] * bundle.scale < bundle.floor) bundle.raised += 1.0f;
+            if (signals[v * n] * bundle->scale < bundle->floor) bundle->raised += 1.0f;
         }
     }
-    return bundle;
 }
 
 /* A pass: the weight of a sample and its residual times that. */
@@ -132,7 +131,8 @@ KERNEL(dti_fit)(u64 n, GLOBAL const f32 *RESTRICT rows, GLOBAL const f32 *RESTRI
     u64 voxel = GLOBAL_ID();
     if (voxel >= n) return;
     GLOBAL const f32 *signals = series + voxel;
-    Bundle bundle = survey(signals, n, pseudo_inverse);
+    Bundle bundle;
+    survey(signals, n, pseudo_inverse, &bundle);
 
     f32 p[7] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
     for (u32 v = 0; v < N_VOLUMES; v++) {

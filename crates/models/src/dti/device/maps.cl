@@ -21,25 +21,23 @@ DEVICE_FN f32 product3(const f32 *a, const f32 *b) {
 
 DEVICE_FN f32 minor(f32 a, f32 b, f32 c, f32 d) { return FMA(-b, c, a * d); }
 
-DEVICE_FN Deviator deviator_of(const f32 *d) {
-    Deviator out;
-    out.mean = (d[0] + d[3] + d[5]) * 0.333333343f;
-    f32 a[6] = {d[0] - out.mean, d[1], d[2], d[3] - out.mean, d[4], d[5] - out.mean};
+DEVICE_FN void find_deviator(const f32 *d, Deviator *out) {
+    out->mean = (d[0] + d[3] + d[5]) * 0.333333343f;
+    f32 a[6] = {d[0] - out->mean, d[1], d[2], d[3] - out->mean, d[4], d[5] - out->mean};
     f32 diagonal = FMA(a[5], a[5], FMA(a[3], a[3], a[0] * a[0]));
     f32 off = FMA(a[4], a[4], FMA(a[2], a[2], a[1] * a[1]));
     f32 size2 = FMA(off, 2.0f, diagonal) * 0.166666672f;
-    f32 least = FMA(out.mean * out.mean, 0.5f * ROUNDING, 1e-30f);
+    f32 least = FMA(out->mean * out->mean, 0.5f * ROUNDING, 1e-30f);
     i32 rounding = size2 <= least;
     f32 inverse = fb_rsqrt_finite(rounding ? 1.0f : size2);
-    out.size = rounding ? 0.0f : size2 * inverse;
+    out->size = rounding ? 0.0f : size2 * inverse;
     inverse = rounding ? 0.0f : inverse;
-    UNROLL for (u32 k = 0; k < 6; k++) out.unit[k] = a[k] * inverse;
-    f32 xx = out.unit[0], xy = out.unit[1], xz = out.unit[2];
-    f32 yy = out.unit[3], yz = out.unit[4], zz = out.unit[5];
+    UNROLL for (u32 k = 0; k < 6; k++) out->unit[k] = a[k] * inverse;
+    f32 xx = out->unit[0], xy = out->unit[1], xz = out->unit[2];
+    f32 yy = out->unit[3], yz = out->unit[4], zz = out->unit[5];
     f32 determinant = FMA(xz, minor(xy, yy, xz, yz),
                           FMA(-xy, minor(xy, yz, xz, zz), xx * minor(yy, yz, yz, zz)));
-    out.mode = fb_min(fb_max(determinant * 0.5f, -1.0f), 1.0f);
-    return out;
+    out->mode = fb_min(fb_max(determinant * 0.5f, -1.0f), 1.0f);
 }
 
 DEVICE_FN f32 fractional_anisotropy(const Deviator *d) {
@@ -166,7 +164,8 @@ KERNEL(dti_maps)(u64 n, GLOBAL const f32 *RESTRICT parameters, GLOBAL f32 *RESTR
     f32 status = parameters[ROW_STATUS * n + voxel];
     f32 tensor[6];
     UNROLL for (u32 k = 0; k < 6; k++) tensor[k] = parameters[(ROW_TENSOR + k) * n + voxel];
-    Deviator deviator = deviator_of(tensor);
+    Deviator deviator;
+    find_deviator(tensor, &deviator);
 #if NEEDS_EIGEN
     f32 l[3];
     f32 v[3][3];
@@ -180,7 +179,7 @@ KERNEL(dti_maps)(u64 n, GLOBAL const f32 *RESTRICT parameters, GLOBAL f32 *RESTR
         tensor[3] = rebuilt(l, v, 1, 1);
         tensor[4] = rebuilt(l, v, 1, 2);
         tensor[5] = rebuilt(l, v, 2, 2);
-        deviator = deviator_of(tensor);
+        find_deviator(tensor, &deviator);
         status = STATUS_CONSTRAINED;
     }
 #endif
