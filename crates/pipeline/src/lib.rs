@@ -18,26 +18,25 @@ mod choice;
 mod graph;
 mod hashing;
 mod map_file;
+mod map_layout;
 mod output;
 mod record;
 mod run;
 mod session;
+mod stage;
 pub mod stages;
 mod unfinished;
 
 pub use brain_mask::{brain_mask, mean_unweighted};
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use choice::{Choice, Named};
-pub use graph::{
-    Existing, Finished, MissingProduct, PipelineError, Products, Stage, StageError, StageRecords,
-    run_alone, run_stages,
-};
+pub use graph::{Existing, Finished, PipelineError, run_alone, run_stages};
 pub use hashing::{HashError, Hashing};
-pub use map_file::{
-    MapContext, MapError, MapFile, MapFormat, MapKind, MapLayout, MapNames, MapStyle, bids_entities,
-};
+pub use map_file::{MapContext, MapError, MapFile, MapKind, MapNames, MapStyle, bids_entities};
+pub use map_layout::{MapFormat, MapLayout};
 pub use output::{OutputError, OutputFolder};
 pub use record::{InputEntry, Machine, OutputEntry, RunRecord, StageEntry};
 pub use run::{ConfigError, ReportConfig, RunConfig, demo_stages};
 pub use session::{Input, Logbook, Session};
+pub use stage::{MissingProduct, Products, Stage, StageError, StageRecords};
 pub use unfinished::Unfinished;

@@ -76,7 +76,7 @@ impl Report {
             page = page.section(sections::truth(accuracy, fit, truth_in(products), &mask)?);
         }
         page = page.section(sections::quality(fit, &mask)?);
-        page = page.section(sections::methods());
+        page = page.section(sections::methods(records));
         if !records.is_empty() {
             page = page.section(sections::record(records));
         }

@@ -1,7 +1,7 @@
 //! The sections of the page.
 
 use fimbria_image::{Image, Mask};
-use fimbria_models::dti::{DtiFit, DtiMap};
+use fimbria_models::dti::{DtiFit, DtiMap, Method};
 use fimbria_phantoms::Truth;
 use fimbria_report::figure::{
     Direction, Glyphs, Scalar, Status, glyphs, mosaic_difference, mosaic_rgb, mosaic_scalar,
@@ -11,7 +11,8 @@ use fimbria_report::plot::{Axes, Axis, Guide, Sample, histogram};
 use fimbria_report::{Figure, FigureError, Layout, Page, Section, Table, Window, colour};
 
 use crate::stages::accuracy::Accuracy;
-use crate::{ByteSize, RunRecord, StageError};
+use crate::stages::dti::Dti;
+use crate::{ByteSize, Choice as _, RunRecord, StageError};
 
 /// The voxels that were given to the fit.
 pub(super) fn fitted_mask(fit: &DtiFit) -> Result<Mask, StageError> {
@@ -204,15 +205,39 @@ pub(super) fn quality(fit: &DtiFit, mask: &Mask) -> Result<Section, FigureError>
     Ok(section)
 }
 
-pub(super) fn methods() -> Section {
-    Section::new("Methods").text(
-        "ln S = ln S0 - b gᵀDg was fitted in every voxel of the mask. FA, MD and the mode follow \
-         from the eigenvalues of D; directions are in scanner RAS axes. Diffusivities are in \
-         mm²/s.",
-    ).list(vec![
-        "Basser PJ, Mattiello J, Le Bihan D. J Magn Reson B 103, 247 (1994)".to_owned(),
-        "Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006)".to_owned(),
-    ])
+/// What was done, in words for a paper; the method as the records of the stages have it.
+pub(super) fn methods(records: &[RunRecord]) -> Section {
+    let fit = records.iter().find_map(Dti::of_record).map(|dti| dti.parameters);
+    let fit = fit.unwrap_or_default();
+    let (how, reference) = match fit.method.0 {
+        Method::Ols => ("by ordinary least squares", None),
+        Method::Wls => (
+            "by least squares, once unweighted and once weighted by the squared predicted signal",
+            Some("Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006)"),
+        ),
+        Method::Iwls => (
+            "by least squares weighted by the squared measured signal and then twice by the \
+             squared predicted signal",
+            Some("Veraart J et al. NeuroImage 81, 335 (2013)"),
+        ),
+        Method::Nlls => ("by non-linear least squares of S", None),
+        Method::Restore => (
+            "by RESTORE, non-linear least squares without outliers",
+            Some("Chang LC, Jones DK, Pierpaoli C. Magn Reson Med 53, 1088 (2005)"),
+        ),
+    };
+    let numerics = match fit.compat {
+        Some(program) => format!(", with the numerics of {}", program.0.name()),
+        None => String::new(),
+    };
+    let basser = "Basser PJ, Mattiello J, Le Bihan D. J Magn Reson B 103, 247 (1994)";
+    Section::new("Methods")
+        .text(format!(
+            "ln S = ln S0 - b gᵀDg was fitted in every voxel of the mask {how}{numerics}. FA, MD \
+             and the mode follow from the eigenvalues of D. Directions are in scanner RAS axes, \
+             diffusivities in mm²/s."
+        ))
+        .list([Some(basser), reference].into_iter().flatten().map(str::to_owned).collect())
 }
 
 pub(super) fn record(records: &[RunRecord]) -> Section {
