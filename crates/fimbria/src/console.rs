@@ -21,6 +21,11 @@ pub(crate) struct Console {
     stage: Mutex<Option<Stage>>,
 }
 
+/// Standard output cannot be written to.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot print the result")]
+pub(crate) struct PrintError(#[source] io::Error);
+
 /// The stage of work whose progress is shown.
 struct Stage {
     what: String,
@@ -63,12 +68,13 @@ impl Console {
     }
 
     /// Prints a result. A reader that has gone away (`| head`) is no error.
-    pub(crate) fn print(&self, text: &str) -> io::Result<()> {
+    pub(crate) fn print(&self, text: &str) -> Result<(), PrintError> {
         self.end_stage();
         let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            other => other,
+            Err(error) => Err(PrintError(error)),
+            Ok(()) => Ok(()),
         }
     }
 

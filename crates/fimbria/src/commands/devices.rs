@@ -141,7 +141,7 @@ fn check_all(inventory: &Inventory, console: &Console) -> Result<(), Failure> {
     for info in &inventory.devices {
         let device = Device::open(info, &DeviceOptions::default())?;
         console.print(&format!("\n{} ({})\n", info.name, info.runtime))?;
-        for check in checks() {
+        for check in checks().into_iter().chain(fimbria_models::checks()) {
             let report = check.run(&device, Extent::Full)?;
             let comparison = report.comparison;
             let verdict = if comparison.passed() { "ok" } else { "FAILED" };

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use fimbria_compute::Progress as _;
+use fimbria_compute::queue::Shares;
 use fimbria_models::dti::{
     self, Compat, DtiFit, DtiMap, DtiOptions, Method, Precision, RaisedSamples,
 };
@@ -136,6 +137,7 @@ impl Stage for Dti {
             log,
         )?;
         report_counts(&fit, log);
+        report_shares(&fit.shares, log);
         products.put(fit);
         Ok(())
     }
@@ -174,7 +176,14 @@ impl Stage for Dti {
                 status.add(Status::from_code(code));
             }
         }
-        products.put(DtiFit { maps, status, raised: RaisedSamples::default(), seconds: 0.0 });
+        // What was counted while fitting stands in the record of that run.
+        products.put(DtiFit {
+            maps,
+            status,
+            raised: RaisedSamples::default(),
+            shares: Shares { devices: Vec::new(), cpu: 0 },
+            seconds: 0.0,
+        });
         Ok(())
     }
 }
@@ -201,6 +210,17 @@ fn report_counts(fit: &DtiFit, log: &Logbook<'_>) {
             "{samples} samples in {voxels} voxels were zero or negative and were raised to have a \
              logarithm"
         ));
+    }
+}
+
+/// Counts who did the work where there was a choice.
+fn report_shares(shares: &Shares, log: &Logbook<'_>) {
+    if shares.devices.is_empty() {
+        return;
+    }
+    log.count("chunks_on_cpu", shares.cpu as u64);
+    for (device, chunks) in log.session().on.devices.iter().zip(&shares.devices) {
+        log.count(&format!("chunks_on_{}", device.info().name), *chunks as u64);
     }
 }
 
