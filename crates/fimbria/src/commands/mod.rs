@@ -70,7 +70,9 @@ fn report(record: &RunRecord, out: &Path, console: &Console) {
         let counts: String = counts.collect();
         console.detail(&format!("{}: {:.2} s{counts}{resumed}", stage.name, stage.seconds));
     }
-    let seconds: f64 = record.stages.iter().filter(|s| !s.resumed).map(|s| s.seconds).sum();
+    // From 0.0: the sum of no numbers at all is -0.0, and would be shown so.
+    let ran = record.stages.iter().filter(|stage| !stage.resumed);
+    let seconds = ran.fold(0.0, |sum, stage| sum + stage.seconds);
     let files = record.outputs.len();
     console.note(&format!("{files} files in {}, {seconds:.1} s", out.display()));
 }

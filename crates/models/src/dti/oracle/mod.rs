@@ -1,7 +1,7 @@
 //! The tensor fit of one voxel in `f64`, written to be read: the truth the fast versions are held
 //! to, and the path of `Precision::Double`.
 //!
-//! [`fit`] goes from samples to [`Parameters`], [`TensorMaps::new`] from the tensor to what the
+//! `fit` goes from samples to [`Parameters`], `TensorMaps::new` from the tensor to what the
 //! maps show.
 
 mod eigen;
