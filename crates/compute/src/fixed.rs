@@ -98,6 +98,15 @@ mod tests {
     }
 
     #[test]
+    fn numbers_become_the_nearest_multiple_of_the_unit() {
+        let fixed = FixedPoint::for_sum(1.0, 1000).unwrap();
+        let unit = fixed.decode(1);
+        let units = [-1.75, -0.75, -0.25, 0.25, 0.75, 1.25];
+        let encoded = units.map(|x| fixed.encode(x * unit).unwrap());
+        assert_eq!(encoded, [-2, -1, 0, 0, 1, 1]);
+    }
+
+    #[test]
     fn the_largest_sum_does_not_overflow() {
         for (largest, terms) in [(1.0, 1), (1.999, 1000), (1e300, 1 << 40), (1e-300, 7)] {
             let fixed = FixedPoint::for_sum(largest, terms).unwrap();

@@ -237,12 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn projection_keeps_what_is_positive() {
+    fn projection_keeps_what_is_positive_or_not_a_number() {
         let workers = Workers::new(2).unwrap();
-        let space = HostSpace::new(&workers, 4);
-        let mut x = vec![-1.0, 0.0, 2.5, -0.0];
+        let space = HostSpace::new(&workers, 5);
+        let mut x = vec![-1.0, 0.0, 2.5, -0.0, f32::NAN];
         space.project_nonnegative(&mut x).unwrap();
-        assert_eq!(x, [0.0, 0.0, 2.5, 0.0]);
+        assert_eq!(x[..4], [0.0, 0.0, 2.5, 0.0]);
+        assert!(x[4].is_nan());
     }
 
     #[test]

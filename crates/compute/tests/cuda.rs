@@ -92,6 +92,38 @@ fn memory_goes_there_and_back_and_kernels_get_their_arguments() {
 }
 
 #[test]
+fn every_call_may_come_from_a_thread_of_its_own() {
+    fn elsewhere<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+        std::thread::scope(|scope| scope.spawn(work).join().expect("no panic there"))
+    }
+    let Some(card) = card() else { return };
+    let space = elsewhere(|| DeviceSpace::new(&card, 3)).unwrap();
+    let mut x = elsewhere(|| card.allocate::<f32>(3)).unwrap();
+    elsewhere(|| x.write(0, &[1.0, 2.0, 3.0])).unwrap();
+    let mut y = elsewhere(|| card.allocate::<f32>(3)).unwrap();
+    elsewhere(|| y.fill_zero()).unwrap();
+    elsewhere(|| space.axpy(2.0, &x, &mut y)).unwrap();
+    let mut z = card.allocate::<f32>(3).unwrap();
+    elsewhere(|| z.copy_from(0, &y, 0..3)).unwrap();
+    assert_eq!(elsewhere(|| z.to_vec()).unwrap(), [2.0, 4.0, 6.0]);
+    elsewhere(|| card.synchronize()).unwrap();
+}
+
+#[test]
+fn memory_is_freed_once_no_kernel_uses_it_and_can_be_had_again() {
+    let Some(card) = card() else { return };
+    let space = DeviceSpace::new(&card, 50_000).unwrap();
+    // Each pair takes most of the card.
+    for _ in 0..3 {
+        let x = space.upload(&vec![1.0; 50_000]).unwrap();
+        let mut y = space.zeros().unwrap();
+        space.axpy(2.0, &x, &mut y).unwrap();
+        drop(x);
+        assert_eq!(y.to_vec().unwrap()[49_999], 2.0);
+    }
+}
+
+#[test]
 fn a_card_without_memory_refuses_with_an_error_and_goes_on() {
     let Some(card) = card() else { return };
     let refused = card.allocate::<u8>(600_000).unwrap_err();

@@ -2,7 +2,8 @@
 
 mod support;
 
-use fimbria_compute::device::{DeviceError, DeviceOptions, KernelSource, Launch};
+use fimbria_compute::device::{DeviceError, DeviceOptions, DeviceSpace, KernelSource, Launch};
+use fimbria_compute::operator::VectorSpace;
 use support::{opencl_device, opencl_device_with};
 
 #[test]
@@ -119,6 +120,17 @@ fn the_dialects_atomics_and_group_sums_are_exact() {
 }
 
 #[test]
+fn projection_keeps_what_is_positive_or_not_a_number() {
+    let Some(device) = opencl_device() else { return };
+    let space = DeviceSpace::new(&device, 3).unwrap();
+    let mut x = space.upload(&[-1.0, 2.5, f32::NAN]).unwrap();
+    space.project_nonnegative(&mut x).unwrap();
+    let x = x.to_vec().unwrap();
+    assert_eq!(x[..2], [0.0, 2.5]);
+    assert!(x[2].is_nan());
+}
+
+#[test]
 fn more_memory_than_allowed_is_an_error_with_both_sizes() {
     let options = DeviceOptions { memory_limit: Some(1000), ..DeviceOptions::default() };
     let Some(device) = opencl_device_with(&options) else { return };
@@ -154,4 +166,8 @@ fn a_chunk_fits_the_memory_left_and_the_largest_buffer() {
     assert_eq!(device.chunk_len(&[2 << 20]), 0);
     let largest = device.info().largest_buffer_bytes as usize;
     assert_eq!(device.chunk_len(&[largest + 1]), 0);
+    // PoCL has more memory than it gives to one buffer.
+    let options = DeviceOptions { memory_fraction: 1.0, memory_limit: None };
+    let Some(device) = opencl_device_with(&options) else { return };
+    assert_eq!(device.chunk_len(&[largest / 2 + 1, 1]), 1);
 }

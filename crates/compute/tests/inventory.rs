@@ -77,4 +77,6 @@ fn a_device_filled_to_the_brim_refuses_with_an_error() {
     };
     assert!(matches!(refusal, DeviceError::OutOfMemory { .. }), "{refusal:?}");
     assert!((1..=5).contains(&held.len()));
+    drop(held);
+    assert!(device.allocate::<u8>(200 << 20).is_ok(), "what was freed can be had again");
 }

@@ -75,6 +75,11 @@ impl<'a> Meeting<'a> {
     }
 }
 
+fn refusal(device: &Device) -> DeviceError {
+    let device = device.info().name.clone();
+    DeviceError::Runtime { device, call: "test", detail: "refused".to_owned() }
+}
+
 const TWO_POCL_DEVICES: [(&str, &str); 1] = [("POCL_DEVICES", "pthread pthread")];
 
 #[derive(Default)]
@@ -220,15 +225,24 @@ fn an_error_on_the_cpu_stops_the_queue_and_comes_back() {
 }
 
 #[test]
+fn a_device_that_recovers_between_refusals_is_kept() {
+    let Some(device) = support::opencl_device() else { return };
+    // Two of three chunks are refused, but never three in a row.
+    let often = |device: &Device, chunk: &mut u32| match *chunk % 3 {
+        2 => Ok(()),
+        _ => Err(refusal(device)),
+    };
+    let mut chunks: Vec<u32> = (0..9).collect();
+    let outcome = run_chunks(&[device], &mut chunks, often, |_| Ok::<_, Interrupted>(()), &Silent);
+    assert_eq!(outcome, Ok(Shares { devices: vec![3], cpu: 6 }));
+}
+
+#[test]
 fn a_panic_on_the_cpu_does_not_leave_devices_waiting() {
     let Some(device) = support::opencl_device() else { return };
     // The device refuses the first chunk and, serving, waits for the CPU to have done it.
     let refuse = |device: &Device, chunk: &mut u32| match *chunk {
-        0 => Err(DeviceError::Runtime {
-            device: device.info().name.clone(),
-            call: "test",
-            detail: "refused".to_owned(),
-        }),
+        0 => Err(refusal(device)),
         _ => Ok(()),
     };
     let panics = |_: &mut u32| -> Result<(), Interrupted> { panic!("on the CPU") };

@@ -51,7 +51,9 @@ GROUP_KERNEL(use_everything, GROUP)(GLOBAL const f32 *RESTRICT x, GLOBAL const f
     BARRIER();
     swap_halves(shared, me);
     o[21] = shared[me];
-    o[22] = F32_BITS(GROUP_SUM_F32(scratch, a));
+    /* Twice over the same scratch: the second must not begin before all have read the first. */
+    f32 sum = GROUP_SUM_F32(scratch, a);
+    o[22] = F32_BITS(sum - GROUP_SUM_F32(scratch, b));
     u32 loop = 0;
     UNROLL
     for (u32 k = 0; k < 8; k++) loop = 3 * loop + (w >> k) % 2;

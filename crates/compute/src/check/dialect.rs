@@ -46,7 +46,8 @@ fn compare(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
     let (mut got, counts) = (out.to_vec()?, counts.to_vec()?);
     got.extend(&counts[..8]);
 
-    let sums: Vec<f32> = x.chunks(GROUP).map(group_sum).collect();
+    let sums: Vec<f32> =
+        x.chunks(GROUP).zip(y.chunks(GROUP)).map(|(x, y)| group_sum(x) - group_sum(y)).collect();
     let has_f64 = device.info().has_f64;
     let mut oracle: Vec<u32> = (0..n)
         .flat_map(|item| {

@@ -17,6 +17,8 @@ static void *const AXPY = (void *)0x40;
 static _Thread_local void *current;
 static size_t used;
 static int broken;
+/* True while a kernel may be running. */
+static int busy;
 
 static int check(void *stream) {
     if (current != CONTEXT) return INVALID_CONTEXT;
@@ -59,7 +61,10 @@ int cuDevicePrimaryCtxRelease_v2(int device) { return device != DEVICE; }
 int cuCtxSetCurrent(void *context) { current = context; return 0; }
 int cuStreamCreate(void **stream, unsigned flags) { *stream = STREAM; return flags != 1; }
 int cuStreamDestroy_v2(void *stream) { return check(stream); }
-int cuStreamSynchronize(void *stream) { return check(stream); }
+int cuStreamSynchronize(void *stream) {
+    busy = 0;
+    return check(stream);
+}
 int cuMemGetInfo_v2(size_t *free, size_t *total) {
     *free = 900000;
     *total = 1 << 20;
@@ -76,6 +81,7 @@ int cuMemAlloc_v2(Pointer *memory, size_t bytes) {
 int cuMemFree_v2(Pointer memory) {
     size_t *block = (size_t *)memory - 1;
     used -= *block;
+    if (busy) broken = 1;
     free(block);
     return check(STREAM);
 }
@@ -102,12 +108,13 @@ int cuModuleLoadData(void **module, const void *image) {
 int cuModuleUnload(void *module) { return module != MODULE; }
 int cuModuleGetFunction(void **function, void *module, const char *name) {
     *function = strcmp(name, "faulty") ? AXPY : 0;
-    return module != MODULE;
+    return module == MODULE ? check(STREAM) : INVALID_HANDLE;
 }
 int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                    void *stream, void **parameters, void **extra) {
     if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1 || shared || extra) return 1;
+    busy = 1;
     if (function != AXPY) {
         broken = 1; /* as on a card, the launch is accepted and the fault comes later */
         return 0;
