@@ -14,14 +14,16 @@ static void *const STREAM = (void *)0x20;
 static void *const MODULE = (void *)0x30;
 static void *const AXPY = (void *)0x40;
 
-static _Thread_local void *current;
+/* How often the thread has pushed the context without popping it. One call may be made of two;
+   deeper, a context was left behind. */
+static _Thread_local int depth;
 static size_t used;
 static int broken;
 /* True while a kernel may be running. */
 static int busy;
 
 static int check(void *stream) {
-    if (current != CONTEXT) return INVALID_CONTEXT;
+    if (depth < 1 || depth > 2) return INVALID_CONTEXT;
     if (stream != STREAM) return INVALID_HANDLE;
     return broken ? ILLEGAL_ADDRESS : 0;
 }
@@ -58,7 +60,14 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 }
 int cuDevicePrimaryCtxRetain(void **context, int device) { *context = CONTEXT; return device != DEVICE; }
 int cuDevicePrimaryCtxRelease_v2(int device) { return device != DEVICE; }
-int cuCtxSetCurrent(void *context) { current = context; return 0; }
+int cuCtxPushCurrent_v2(void *context) {
+    depth++;
+    return context == CONTEXT ? 0 : INVALID_CONTEXT;
+}
+int cuCtxPopCurrent_v2(void **context) {
+    *context = CONTEXT;
+    return depth-- > 0 ? 0 : INVALID_CONTEXT;
+}
 int cuStreamCreate(void **stream, unsigned flags) { *stream = STREAM; return flags != 1; }
 int cuStreamDestroy_v2(void *stream) { return check(stream); }
 int cuStreamSynchronize(void *stream) {

@@ -41,7 +41,8 @@ shared_library! {
         context_retain: "cuDevicePrimaryCtxRetain",
             unsafe extern "C" fn(*mut Context, c_int) -> Status;
         context_release: "cuDevicePrimaryCtxRelease_v2", unsafe extern "C" fn(c_int) -> Status;
-        context_set_current: "cuCtxSetCurrent", unsafe extern "C" fn(Context) -> Status;
+        context_push: "cuCtxPushCurrent_v2", unsafe extern "C" fn(Context) -> Status;
+        context_pop: "cuCtxPopCurrent_v2", unsafe extern "C" fn(*mut Context) -> Status;
         stream_create: "cuStreamCreate", unsafe extern "C" fn(*mut Stream, c_uint) -> Status;
         stream_destroy: "cuStreamDestroy_v2", unsafe extern "C" fn(Stream) -> Status;
         stream_synchronize: "cuStreamSynchronize", unsafe extern "C" fn(Stream) -> Status;

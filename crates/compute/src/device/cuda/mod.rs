@@ -61,18 +61,21 @@ impl Cuda {
         let status = unsafe { (api.context_retain)(&raw mut context, device) };
         check(api, "cuDevicePrimaryCtxRetain", status)?;
         let mut opened = Self { api, nvrtc, device, context, stream, compute_capability };
-        opened.enter()?;
-        // SAFETY: the context is current; the stream is destroyed when `Cuda` is dropped.
-        let status = unsafe { (api.stream_create)(&raw mut stream, CU_STREAM_NON_BLOCKING) };
-        check(api, "cuStreamCreate", status)?;
+        {
+            let _entered = opened.enter()?;
+            // SAFETY: the context is current; the stream is destroyed when `Cuda` is dropped.
+            let status = unsafe { (api.stream_create)(&raw mut stream, CU_STREAM_NON_BLOCKING) };
+            check(api, "cuStreamCreate", status)?;
+        }
         opened.stream = stream;
         Ok(opened)
     }
 
-    /// Makes the context current on this thread.
-    fn enter(&self) -> Result<(), Fault> {
+    /// Makes the context current on this thread while the result lives.
+    fn enter(&self) -> Result<Entered<'_>, Fault> {
         // SAFETY: the context is retained as long as `self` lives.
-        self.check("cuCtxSetCurrent", unsafe { (self.api.context_set_current)(self.context) })
+        self.check("cuCtxPushCurrent", unsafe { (self.api.context_push)(self.context) })?;
+        Ok(Entered(self.api))
     }
 
     fn check(&self, call: &'static str, status: Status) -> Result<(), Fault> {
@@ -80,10 +83,24 @@ impl Cuda {
     }
 }
 
+/// A context is current. Dropping it brings back the one that was before, which may be another
+/// library's of the same process.
+struct Entered<'a>(&'a Api);
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        let mut context = ptr::null_mut();
+        // SAFETY: pops what `enter` pushed; writes one context.
+        unsafe { (self.0.context_pop)(&raw mut context) };
+    }
+}
+
 impl Drop for Cuda {
     fn drop(&mut self) {
         // A lost context refuses; there is nothing left to do about it.
-        if self.enter().is_ok() && !self.stream.is_null() {
+        if let Ok(_entered) = self.enter()
+            && !self.stream.is_null()
+        {
             // SAFETY: the stream was created by `open` and is destroyed once.
             unsafe { (self.api.stream_destroy)(self.stream) };
         }
@@ -94,7 +111,7 @@ impl Drop for Cuda {
 
 impl Runtime for Cuda {
     fn allocate(&self, bytes: usize) -> Result<Handle, Fault> {
-        self.enter()?;
+        let _entered = self.enter()?;
         let mut memory = 0;
         // SAFETY: writes one device pointer.
         self.check("cuMemAlloc", unsafe { (self.api.allocate)(&raw mut memory, bytes) })?;
@@ -103,14 +120,16 @@ impl Runtime for Cuda {
 
     fn free(&self, memory: Handle) {
         // Queued work may still use it. A lost context fails here and keeps nothing worth freeing.
-        if self.synchronize().is_ok() {
+        if self.synchronize().is_ok()
+            && let Ok(_entered) = self.enter()
+        {
             // SAFETY: the pointer came from cuMemAlloc and is freed once; nothing uses it.
             unsafe { (self.api.free)(memory.0) };
         }
     }
 
     fn write(&self, memory: Handle, offset: usize, bytes: &[u8]) -> Result<(), Fault> {
-        self.enter()?;
+        let _entered = self.enter()?;
         // SAFETY: `bytes` outlives the copy, which is waited for below; the caller's range lies
         // inside the allocation.
         let status = unsafe {
@@ -126,7 +145,7 @@ impl Runtime for Cuda {
     }
 
     fn read(&self, memory: Handle, offset: usize, bytes: &mut [u8]) -> Result<(), Fault> {
-        self.enter()?;
+        let _entered = self.enter()?;
         // SAFETY: as in `write`.
         let status = unsafe {
             (self.api.copy_to_host)(
@@ -141,7 +160,7 @@ impl Runtime for Cuda {
     }
 
     fn copy(&self, from: (Handle, usize), to: (Handle, usize), bytes: usize) -> Result<(), Fault> {
-        self.enter()?;
+        let _entered = self.enter()?;
         // SAFETY: the caller's ranges lie inside their allocations.
         let status = unsafe {
             (self.api.copy_on_device)(
@@ -155,7 +174,7 @@ impl Runtime for Cuda {
     }
 
     fn zero(&self, memory: Handle, bytes: usize) -> Result<(), Fault> {
-        self.enter()?;
+        let _entered = self.enter()?;
         // SAFETY: the allocation holds `bytes`.
         let status = unsafe { (self.api.set_bytes)(memory.0, 0, bytes, self.stream) };
         self.check("cuMemsetD8Async", status)
@@ -167,7 +186,7 @@ impl Runtime for Cuda {
 
     fn compile(&self, _name: &str, text: &str) -> Result<Handle, Fault> {
         let compiled = self.nvrtc.compile_text(text, self.compute_capability)?;
-        self.enter()?;
+        let _entered = self.enter()?;
         let mut module: Module = ptr::null_mut();
         // SAFETY: the image is NVRTC's own output: a cubin, or PTX text ending in NUL.
         let status =
@@ -177,14 +196,14 @@ impl Runtime for Cuda {
     }
 
     fn release_program(&self, program: Handle) {
-        if self.enter().is_ok() {
+        if let Ok(_entered) = self.enter() {
             // SAFETY: the module was loaded by `compile` and is unloaded once.
             unsafe { (self.api.module_unload)(program.0 as Module) };
         }
     }
 
     fn kernel(&self, program: Handle, name: &str) -> Result<Handle, Fault> {
-        self.enter()?;
+        let _entered = self.enter()?;
         let name = CString::new(name).unwrap_or_default();
         let mut function: Function = ptr::null_mut();
         // SAFETY: the module is loaded; the name is a C string.
@@ -206,7 +225,7 @@ impl Runtime for Cuda {
         group_size: usize,
         arguments: &[RawArgument],
     ) -> Result<(), Fault> {
-        self.enter()?;
+        let _entered = self.enter()?;
         let (Ok(blocks), Ok(threads)) = (c_uint::try_from(groups), c_uint::try_from(group_size))
         else {
             let detail = format!("{groups} groups of {group_size} items exceed a grid");
@@ -234,13 +253,13 @@ impl Runtime for Cuda {
     }
 
     fn synchronize(&self) -> Result<(), Fault> {
-        self.enter()?;
+        let _entered = self.enter()?;
         // SAFETY: the stream is open.
         self.check("cuStreamSynchronize", unsafe { (self.api.stream_synchronize)(self.stream) })
     }
 
     fn free_memory(&self) -> Option<u64> {
-        self.enter().ok()?;
+        let _entered = self.enter().ok()?;
         let (mut free, mut total) = (0, 0);
         // SAFETY: writes two sizes.
         let status = unsafe { (self.api.memory_info)(&raw mut free, &raw mut total) };
