@@ -7,9 +7,10 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use fimbria_compute::Silent;
 use fimbria_compute::device::{
     Device, DeviceError, DeviceOptions, DeviceSpace, KernelSource, Launch, Missing, PciAddress,
-    RuntimeKind, Selection, list,
+    RuntimeKind, Selection, SelectionError, list,
 };
 use fimbria_compute::operator::VectorSpace;
 
@@ -34,18 +35,18 @@ fn driver() -> Option<PathBuf> {
 
 /// True in a process that finds the stand-in driver, and NVRTC in `nvrtc`.
 fn with_driver(nvrtc: &Path) -> bool {
-    with_driver_of(nvrtc, "99040")
+    with_driver_and(nvrtc, &[])
 }
 
-/// The same, with a driver of the stated version (1000 major + 10 minor).
-fn with_driver_of(nvrtc: &Path, version: &str) -> bool {
+/// The same, with further variables for the driver.
+fn with_driver_and(nvrtc: &Path, more: &[(&str, &str)]) -> bool {
     if support::is_child() {
         return true;
     }
     let Some(driver) = driver() else { return false };
     let inherited = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
     let path = format!("{}:{}:{inherited}", driver.display(), nvrtc.display());
-    support::in_child(&[("LD_LIBRARY_PATH", &path), ("STAND_IN_CUDA_VERSION", version)]);
+    support::in_child(&[&[("LD_LIBRARY_PATH", path.as_str())], more].concat());
     std::fs::remove_dir_all(driver).expect("the folder is ours");
     false
 }
@@ -162,8 +163,25 @@ fn a_compiler_of_a_later_cuda_than_the_drivers_is_passed_over() {
         return support::skipped("NVRTC not found");
     };
     // No NVRTC that is known here is as old as CUDA 9.
-    if !with_driver_of(&nvrtc, "9020") {
+    if !with_driver_and(&nvrtc, &[("STAND_IN_CUDA_VERSION", "9020")]) {
         return;
     }
     assert!(list().missing.contains(&Missing::Nvrtc));
+}
+
+#[test]
+fn a_card_that_does_not_open_is_left_out_of_auto_and_an_error_where_it_was_named() {
+    let Some(nvrtc) = support::nvrtc_folder() else {
+        return support::skipped("NVRTC not found");
+    };
+    if !with_driver_and(&nvrtc, &[("STAND_IN_DOES_NOT_OPEN", "1")]) {
+        return;
+    }
+    let open = |selection: Selection| {
+        let opened = selection.open(&list(), &DeviceOptions::default(), &Silent);
+        opened
+            .map(|devices| devices.iter().filter(|d| d.info().runtime == RuntimeKind::Cuda).count())
+    };
+    assert_eq!(open(Selection::Auto), Ok(0));
+    assert!(matches!(open(Selection::Gpus(vec![0])), Err(SelectionError::Open(_))));
 }

@@ -3,6 +3,7 @@
 mod support;
 
 use fimbria_compute::device::{DeviceError, DeviceOptions, DeviceSpace, KernelSource, Launch};
+use fimbria_compute::fft::{DeviceFft, DeviceFftError, FftError};
 use fimbria_compute::operator::VectorSpace;
 use support::{opencl_device, opencl_device_with};
 
@@ -170,4 +171,12 @@ fn a_chunk_fits_the_memory_left_and_the_largest_buffer() {
     let options = DeviceOptions { memory_fraction: 1.0, memory_limit: None };
     let Some(device) = opencl_device_with(&options) else { return };
     assert_eq!(device.chunk_len(&[largest / 2 + 1, 1]), 1);
+}
+
+#[test]
+fn a_transform_of_more_elements_than_kernels_count_is_refused() {
+    let Some(device) = opencl_device() else { return };
+    let shape = [1 << 16, 1 << 16, 1];
+    let refused = DeviceFft::new(&device, shape, &[0]).err();
+    assert_eq!(refused, Some(DeviceFftError::Plan(FftError::TooLarge { shape })));
 }

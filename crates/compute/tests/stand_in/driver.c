@@ -30,7 +30,8 @@ static int check(void *stream) {
 
 int cuInit(unsigned flags) { return (int)flags; }
 int cuDriverGetVersion(int *version) {
-    *version = atoi(getenv("STAND_IN_CUDA_VERSION"));
+    const char *stated = getenv("STAND_IN_CUDA_VERSION");
+    *version = stated ? atoi(stated) : 99040;
     return 0;
 }
 int cuGetErrorName(int error, const char **name) {
@@ -58,7 +59,11 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     }
     return device != DEVICE;
 }
-int cuDevicePrimaryCtxRetain(void **context, int device) { *context = CONTEXT; return device != DEVICE; }
+int cuDevicePrimaryCtxRetain(void **context, int device) {
+    *context = CONTEXT;
+    if (getenv("STAND_IN_DOES_NOT_OPEN")) return OUT_OF_MEMORY;
+    return device != DEVICE;
+}
 int cuDevicePrimaryCtxRelease_v2(int device) { return device != DEVICE; }
 int cuCtxPushCurrent_v2(void *context) {
     depth++;
