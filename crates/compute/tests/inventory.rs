@@ -70,18 +70,13 @@ fn a_device_filled_to_the_brim_refuses_with_an_error() {
     let device = Device::open(&chosen[0], &options).unwrap();
     let mut held = Vec::new();
     let refusal = loop {
-        match device.allocate::<u8>(200 << 20) {
+        match device.zeros::<u8>(200 << 20) {
             Ok(buffer) => held.push(buffer),
             Err(error) => break error,
         }
     };
     assert!(matches!(refusal, DeviceError::OutOfMemory { .. }), "{refusal:?}");
     assert!((1..=5).contains(&held.len()));
-    // A second handle may use as much, as far as it knows: here the runtime refuses.
-    let other = Device::open(&chosen[0], &options).unwrap();
-    let refusal = other.allocate::<u8>(200 << 20).unwrap_err();
-    let DeviceError::OutOfMemory { available, .. } = refusal else { panic!("{refusal:?}") };
-    assert!(available > 200 << 20);
     drop(held);
-    assert!(device.allocate::<u8>(200 << 20).is_ok(), "what was freed can be had again");
+    assert!(device.zeros::<u8>(200 << 20).is_ok(), "what was freed can be had again");
 }

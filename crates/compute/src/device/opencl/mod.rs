@@ -355,3 +355,18 @@ fn status_name(status: cl::cl_int) -> String {
     };
     name.to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_tell_full_memory_from_a_lost_device_and_from_other_refusals() {
+        let fault = |status| check("a call", status).unwrap_err();
+        assert!(matches!(fault(cl::CL_MEM_OBJECT_ALLOCATION_FAILURE), Fault::OutOfMemory));
+        assert!(matches!(fault(cl::CL_OUT_OF_HOST_MEMORY), Fault::OutOfMemory));
+        assert!(matches!(fault(cl::CL_DEVICE_NOT_AVAILABLE), Fault::Lost(_)));
+        assert!(matches!(fault(cl::CL_INVALID_COMMAND_QUEUE), Fault::Lost(_)));
+        assert!(matches!(fault(cl::CL_INVALID_KERNEL_ARGS), Fault::Runtime { .. }));
+    }
+}
