@@ -28,7 +28,9 @@ typedef float2 f32x2;
 #define KERNEL(name) __kernel void name
 #define GROUP_KERNEL(name, size) \
     __kernel __attribute__((reqd_work_group_size(size, 1, 1))) void name
-#define DEVICE_FN static inline
+/* Inlined always: left as a call, a function given local memory twice (two group sums) saw that of
+   another thread's group under PoCL 3.1. */
+#define DEVICE_FN static inline __attribute__((always_inline))
 #define CONSTANT_TABLE __constant
 #define GLOBAL __global
 #define LOCAL __local
