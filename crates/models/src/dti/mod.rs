@@ -1,4 +1,13 @@
-//! The diffusion tensor: ln S = ln S0 - b gᵀDg.
+//! The diffusion tensor: ln S = ln S0 - b gᵀDg (Basser 1994).
+//!
+//! [`fit`] takes a series, a mask and a gradient table, and gives the maps of a [`DtiFit`].
+//! [`DtiOptions`] choose the [`Method`] and, with [`Compat`], whose numerics to follow.
+//!
+//! The work is a pair of [operators](fimbria_compute::operator::Operator) made from a [`Problem`]:
+//! signals to parameters, parameters to maps. Each exists in scalar `f64` and in `f32` lanes
+//! ([`operators`]), and for linear fits on devices ([`device`]); lanes that fuse multiply-add and
+//! devices give the same bits. What a method and a compatibility choice mean in numbers stands in
+//! one table, `recipe`, that all of them read.
 
 mod design;
 mod deviation;
@@ -12,7 +21,7 @@ mod linalg;
 mod map;
 pub mod operators;
 mod options;
-pub mod oracle;
+mod oracle;
 mod problem;
 mod recipe;
 mod tables;

@@ -16,7 +16,7 @@ mod place;
 mod robust;
 mod scratch;
 
-use fimbria_compute::{LaneMask, Lanes, Real};
+use fimbria_compute::{LaneMask, Lanes, Mask, Real};
 use pulp::{Simd, WithSimd};
 
 use self::bundle::{Bundle, Params, Samples};
@@ -167,10 +167,16 @@ impl<S: Simd> Fitter<'_, S> {
         let Self { simd, tables, recipe, .. } = *self;
         let mut arrays = self.scratch.arrays();
         let bundle = Bundle::new(simd, samples, tables, recipe, &mut arrays);
+        let mut outliers = [0.0; MAX_LANES];
+        if !bundle.good.any() {
+            // Background, where there is no mask.
+            let none = [bundle.splat(0.0); N_PARAMS];
+            self.finish(&bundle, samples, &none, bundle.good, bundle.good, to);
+            return outliers;
+        }
         let (mut p, singular) = linear::fit(&bundle, tables, recipe, &mut arrays);
         let fitted = bundle.good & !singular;
         let mut rested = bundle.good;
-        let mut outliers = [0.0; MAX_LANES];
         if recipe.refinement != Refinement::None {
             (p, rested) = nonlinear::fit::<S, false>(&bundle, tables, &p, fitted, &mut arrays);
         }
@@ -223,7 +229,7 @@ impl<S: Simd> Fitter<'_, S> {
         for k in 1..N_PARAMS {
             place.store(data, parameter_row::TENSOR + k - 1, Lanes::select(fitted, p[k], zero));
         }
-        let residual = match self.residual {
+        let residual = match self.residual && fitted.any() {
             true => bundle.residual(samples, self.tables, p),
             false => zero,
         };

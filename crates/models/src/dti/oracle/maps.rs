@@ -8,25 +8,25 @@ const ROUNDING: f64 = 1e-30;
 
 /// What the maps show of one tensor; diffusivities in the unit of the tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TensorMaps {
+pub(crate) struct TensorMaps {
     /// Fractional anisotropy.
-    pub fa: f64,
+    pub(crate) fa: f64,
     /// Mean diffusivity.
-    pub md: f64,
+    pub(crate) md: f64,
     /// Largest eigenvalue.
-    pub ad: f64,
+    pub(crate) ad: f64,
     /// Mean of the other two.
-    pub rd: f64,
+    pub(crate) rd: f64,
     /// Mode: 3√6 det(A / |A|), A the deviatoric part of the tensor (Ennis 2006).
-    pub mo: f64,
+    pub(crate) mo: f64,
     /// Eigenvalues in their order.
-    pub eigenvalues: [f64; 3],
+    pub(crate) eigenvalues: [f64; 3],
     /// Unit eigenvectors in the same order.
-    pub eigenvectors: [[f64; 3]; 3],
+    pub(crate) eigenvectors: [[f64; 3]; 3],
     /// The tensor after clipping.
-    pub tensor: [f64; 6],
+    pub(crate) tensor: [f64; 6],
     /// An eigenvalue was raised to the least value.
-    pub clipped: bool,
+    pub(crate) clipped: bool,
 }
 
 impl TensorMaps {

@@ -11,7 +11,7 @@ mod nonlinear;
 mod robust;
 
 pub(crate) use eigen::eigen;
-pub use maps::TensorMaps;
+pub(crate) use maps::TensorMaps;
 
 use super::design::Design;
 use super::linalg::{cholesky, solve_cholesky};
@@ -20,15 +20,15 @@ use crate::Status;
 
 /// What a fit says about one voxel.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parameters {
+pub(crate) struct Parameters {
     /// Signal without weighting, input units.
-    pub s0: f64,
+    pub(crate) s0: f64,
     /// xx xy xz yy yz zz in scanner RAS axes, µm²/ms.
-    pub tensor: [f64; 6],
+    pub(crate) tensor: [f64; 6],
     /// Root mean square of S - Ŝ, input units.
-    pub residual: f64,
+    pub(crate) residual: f64,
     /// What became of the voxel; all numbers are zero where it could not be fitted.
-    pub status: Status,
+    pub(crate) status: Status,
 }
 
 impl Parameters {
