@@ -57,6 +57,22 @@ pub enum Missing {
     Nvrtc,
 }
 
+/// False where the system certainly shows no graphics card. Asking the runtimes instead means to
+/// load every driver that is installed, compilers included, which takes longer than many fits.
+pub fn may_have_gpu() -> bool {
+    /// What the device files of cards begin with: NVIDIA's, any with a kernel driver for rendering,
+    /// AMD's, those of Windows seen from Linux, and two of ARM boards.
+    const CARDS: [&str; 6] = ["nvidia", "dri", "kfd", "dxg", "mali", "kgsl"];
+    let is_card = |name: &str| CARDS.iter().any(|card| name.starts_with(card));
+    if !cfg!(target_os = "linux") {
+        return true;
+    }
+    match std::fs::read_dir("/dev") {
+        Ok(files) => files.flatten().any(|file| file.file_name().to_str().is_some_and(is_card)),
+        Err(_) => true,
+    }
+}
+
 /// Looks for devices. Opens the runtimes' libraries where they exist; never fails.
 pub fn list() -> Inventory {
     let mut missing = Vec::new();

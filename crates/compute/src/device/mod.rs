@@ -50,7 +50,7 @@ pub use self::error::DeviceError;
 use self::error::Fault;
 use self::info::DeviceHandle;
 pub use self::info::{DeviceInfo, DeviceKind, PciAddress, RuntimeKind};
-pub use self::inventory::{Inventory, Missing, list};
+pub use self::inventory::{Inventory, Missing, list, may_have_gpu};
 pub(crate) use self::measure::kernel_source as measure_source;
 pub use self::measure::{Attained, DeviceMeasurement, measure};
 use self::program::Program;

@@ -1,7 +1,7 @@
 //! Which devices work.
 
 use clap::Args;
-use fimbria_compute::device::{Device, DeviceOptions, Selection, list};
+use fimbria_compute::device::{Device, DeviceOptions, Selection, list, may_have_gpu};
 
 use crate::console::Console;
 use crate::failure::Failure;
@@ -25,7 +25,12 @@ impl DeviceArgs {
     pub(crate) fn open(&self, console: &Console) -> Result<Vec<Device>, Failure> {
         use fimbria_compute::Progress as _;
         let Self { device: selection, device_memory } = self;
-        if *selection == Selection::Cpu {
+        let is_cpu = match selection {
+            Selection::Cpu => true,
+            Selection::Auto => !may_have_gpu(),
+            _ => false,
+        };
+        if is_cpu {
             return Ok(Vec::new());
         }
         let options = DeviceOptions { memory_fraction: *device_memory, ..DeviceOptions::default() };

@@ -27,6 +27,7 @@ mod recipe;
 mod tables;
 #[cfg(test)]
 mod testing;
+mod work;
 
 pub use design::Design;
 pub use error::DtiError;
@@ -34,3 +35,4 @@ pub use fit::{DtiFit, RaisedSamples, fit};
 pub use map::DtiMap;
 pub use options::{Compat, DtiOptions, Method, Precision};
 pub use problem::Problem;
+pub use work::LeastWork;
