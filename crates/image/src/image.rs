@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use crate::Grid;
+use crate::pages::prefer_large_pages;
 
 /// One or more `f32` volumes on one grid, x fastest, then y, z, volume.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +19,9 @@ pub struct Image {
 impl Image {
     /// An image full of zeros.
     pub fn zeros(grid: Grid, n_volumes: usize) -> Self {
-        Self { grid, n_volumes, data: vec![0.0; grid.len() * n_volumes] }
+        let mut data = vec![0.0; grid.len() * n_volumes];
+        prefer_large_pages(&mut data);
+        Self { grid, n_volumes, data }
     }
 
     /// The samples of one volume.

@@ -3,17 +3,20 @@
 /// `n` zeros, in large pages where the system has them; `None` where there is not enough memory.
 pub(crate) fn zeroed(n: usize) -> Option<Vec<f32>> {
     let mut data = bytemuck::try_zeroed_vec(n).ok()?;
-    prefer_large_pages(bytemuck::cast_slice_mut(&mut data));
+    prefer_large_pages(&mut data);
     Some(data)
 }
 
-/// Asks for large pages where `bytes` are not yet touched: a gigabyte then costs a few hundred
+/// Asks for large pages where `data` are not yet touched: a gigabyte then costs a few hundred
 /// page faults instead of a quarter of a million.
 #[cfg(target_os = "linux")]
-fn prefer_large_pages(bytes: &mut [u8]) {
+pub(crate) fn prefer_large_pages(data: &mut [f32]) {
     const PAGE: usize = 4096;
+    /// What is smaller has no large page of its own.
+    const LARGE_PAGE: usize = 2 << 20;
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(data);
     let skipped = bytes.as_ptr().align_offset(PAGE);
-    if skipped < bytes.len() {
+    if bytes.len() >= 2 * LARGE_PAGE {
         let whole = &mut bytes[skipped..];
         // SAFETY: the range is ours, begins at a page, and the advice changes no content. A
         // refusal leaves ordinary pages.
@@ -22,4 +25,4 @@ fn prefer_large_pages(bytes: &mut [u8]) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn prefer_large_pages(_: &mut [u8]) {}
+pub(crate) fn prefer_large_pages(_: &mut [f32]) {}

@@ -55,13 +55,15 @@ impl TensorOrder {
     /// # Panics
     /// Where the map has not six volumes.
     pub fn from_fimbria(self, map: &Image) -> Image {
-        let mut turned = map.clone();
-        if self.frame() != BvecFrame::Scanner {
+        let turned = (self.frame() != BvecFrame::Scanner).then(|| {
+            let mut turned = map.clone();
             turn_tensors(&mut turned, &self.frame().frame_from_ras(&map.grid.ras_from_vox));
-        }
+            turned
+        });
+        let map = turned.as_ref().unwrap_or(map);
         let mut stored = Image::zeros(map.grid, 6);
         for (volume, entry) in self.entries().into_iter().enumerate() {
-            stored.volume_mut(volume).copy_from_slice(turned.volume(entry));
+            stored.volume_mut(volume).copy_from_slice(map.volume(entry));
         }
         stored
     }

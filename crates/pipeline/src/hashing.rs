@@ -46,7 +46,8 @@ fn hash_file(role: String, path: &Path) -> Result<InputEntry, HashError> {
     let hashed = || {
         let mut file = File::open(path)?;
         let (mut hasher, mut bytes) = (Xxh3::new(), 0);
-        let mut block = vec![0; 1 << 20];
+        // Small enough that a block is still in the cache when it is hashed.
+        let mut block = vec![0; 128 << 10];
         loop {
             let n = file.read(&mut block)?;
             if n == 0 {
