@@ -193,8 +193,8 @@ impl<'a> Job<'a> {
         Ok(tally)
     }
 
-    /// What no operator does: voxels whose equations are too nearly singular for `f32` are fitted
-    /// again in `f64`, and tensors are carried from the nominal to the true gradients. True where
+    /// What no operator does: voxels in which `f32` came to no result, because equations are nearly
+    /// singular or an iteration ends in rounding, are fitted again in `f64`, and tensors are carried from the nominal to the true gradients. True where
     /// that changed anything.
     pub(super) fn finish_parameters(
         &self,
@@ -207,7 +207,8 @@ impl<'a> Job<'a> {
         let mut samples = vec![0.0; self.problem.n_volumes()];
         for lane in 0..voxels.len() {
             let at = |row: usize| row * stride + lane;
-            if parameters[at(parameter_row::STATUS)] == Status::Singular.code() {
+            let status = Status::from_code(parameters[at(parameter_row::STATUS)]);
+            if matches!(status, Status::Singular | Status::NotConverged) {
                 fit_voxel(self.problem, signals, stride, lane, &mut samples, parameters);
                 changed = true;
             }

@@ -62,7 +62,7 @@ pub(super) fn fit<S: Simd, const WEIGHTED: bool>(
         damping = damping * Lanes::select(better, damping.splat(0.1), damping.splat(10.0));
         let done = last | damping.splat(LAST_DAMPING).less(damping) & !singular;
         rested = rested | active & done;
-        active = active & !done & !singular;
+        active = active & !done;
         if !active.any() {
             break;
         }

@@ -28,7 +28,13 @@ pub(super) fn fit(
             (x, w * predicted * predicted, w * predicted * (s - predicted))
         });
         let normal = Normal::new(terms);
-        let Some(step) = normal.solve(damping) else { return (p, false) };
+        let Some(step) = normal.solve(damping) else {
+            if damping > LAST_DAMPING {
+                break;
+            }
+            damping *= 10.0;
+            continue;
+        };
         let decrease: f64 = step.iter().zip(&normal.rhs).map(|(d, g)| d * g).sum();
         let next = std::array::from_fn(|k| p[k] + step[k]);
         let next_sum = sum_of_squares(samples, omega, design, &next);
