@@ -16,20 +16,22 @@ pub(crate) struct Time {
     pub(crate) processor: Option<f64>,
 }
 
-/// Times `work`: once uncounted, for fresh memory, caches and clocks, then three times and as
-/// often as half a second allows.
+/// Times `work`: once uncounted, for fresh memory, caches and clocks, then three times, or as often
+/// as half a second allows; fewer times where that takes long.
 pub(crate) fn best<E: Into<Failure>>(
     console: &Console,
     mut work: impl FnMut() -> Result<(), E>,
 ) -> Result<Time, Failure> {
     const PATIENCE: Duration = Duration::from_millis(500);
     const LEAST_RUNS: usize = 3;
+    const LONG: Duration = Duration::from_secs(5);
     const MOST_RUNS: usize = 100;
     work().map_err(Into::into)?;
     let begun = Instant::now();
     let mut best = Time { wall: f64::INFINITY, processor: None };
     for run in 0..MOST_RUNS {
-        if run >= LEAST_RUNS && begun.elapsed() > PATIENCE {
+        let elapsed = begun.elapsed();
+        if elapsed > LONG || (run >= LEAST_RUNS && elapsed > PATIENCE) {
             break;
         }
         console.check()?;
