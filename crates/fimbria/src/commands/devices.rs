@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use fimbria_compute::check::Extent;
+use fimbria_compute::check::{Check, Extent};
 use fimbria_compute::device::{
     self, Device, DeviceInfo, DeviceMeasurement, DeviceOptions, Inventory, list,
 };
 use fimbria_compute::measure::{self, CpuMeasurement};
-use fimbria_compute::{SimdLevel, Workers, checks};
+use fimbria_compute::{SimdLevel, Workers};
 use fimbria_pipeline::ByteSize;
 
 use crate::args::ThreadArgs;
@@ -141,7 +141,7 @@ fn check_all(inventory: &Inventory, console: &Console) -> Result<(), Failure> {
     for info in &inventory.devices {
         let device = Device::open(info, &DeviceOptions::default())?;
         console.print(&format!("\n{} ({})\n", info.name, info.runtime))?;
-        for check in checks().into_iter().chain(fimbria_models::checks()) {
+        for check in every_check() {
             let report = check.run(&device, Extent::Full)?;
             let comparison = report.comparison;
             let verdict = if comparison.passed() { "ok" } else { "FAILED" };
@@ -156,6 +156,17 @@ fn check_all(inventory: &Inventory, console: &Console) -> Result<(), Failure> {
         }
     }
     if failed == 0 { Ok(()) } else { Err(ChecksFailed(failed).into()) }
+}
+
+/// The checks of all crates, lowest first.
+fn every_check() -> impl Iterator<Item = Check> {
+    let crates = [
+        fimbria_compute::checks,
+        fimbria_tensors::checks,
+        fimbria_fitting::checks,
+        fimbria_models::checks,
+    ];
+    crates.into_iter().flat_map(|checks| checks())
 }
 
 /// Kernels that do not compute what they should.

@@ -1,0 +1,11 @@
+//! Batched solvers for many small least-squares problems.
+//!
+//! Problems are independent and alike: one per SIMD lane on the CPU, one per thread on a device.
+//! This crate knows nothing of images or diffusion.
+
+use fimbria_compute::check::Check;
+
+/// The checks of this crate's kernels.
+pub fn checks() -> Vec<Check> {
+    Vec::new()
+}
