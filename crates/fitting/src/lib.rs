@@ -3,6 +3,8 @@
 //! Problems are independent and alike: one per SIMD lane on the CPU, one per thread on a device.
 //! This crate knows nothing of images or diffusion.
 
+pub mod lm;
+
 use fimbria_compute::check::Check;
 
 /// The checks of this crate's kernels.

@@ -1,0 +1,3 @@
+//! Levenberg-Marquardt for many small independent problems; [`rules`] states the algorithm.
+
+pub mod rules;
