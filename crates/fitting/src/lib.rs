@@ -2,6 +2,10 @@
 //!
 //! Problems are independent and alike: one per SIMD lane on the CPU, one per thread on a device.
 //! This crate knows nothing of images or diffusion.
+//!
+//! * [`linear`]: log-linear least squares of any design, weighted and reweighted.
+
+pub mod linear;
 
 pub mod lm;
 
