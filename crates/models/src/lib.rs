@@ -2,6 +2,7 @@
 //!
 //! * [`dti`]: the diffusion tensor by ordinary, weighted, iteratively reweighted, non-linear and
 //!   robust (RESTORE) least squares, and all its maps;
+//! * [`voxelwise`]: what drives any batched fit over the voxels of a mask;
 //! * [`Status`]: what became of each voxel, one byte, the same for every model.
 //!
 //! Each model comes three times, in modules of the same names: `oracle`, plain `f64` code that
@@ -15,6 +16,8 @@
 mod checks;
 pub mod dti;
 mod status;
+pub mod voxelwise;
 
 pub use checks::checks;
 pub use status::{Status, StatusCounts};
+pub use voxelwise::{Fitted, FittedMap, MapKind, MapSpec, RaisedSamples};

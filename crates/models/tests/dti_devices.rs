@@ -14,7 +14,8 @@ use fimbria_compute::device::DeviceOptions;
 use fimbria_compute::{Backend, Progress, Workers};
 use fimbria_image::gradients::GradientTable;
 use fimbria_image::{Affine, Grid, Image, Mask};
-use fimbria_models::dti::{DtiFit, DtiMap, DtiOptions, Method, fit};
+use fimbria_models::Fitted;
+use fimbria_models::dti::{DtiMap, DtiOptions, Method, fit};
 use testing::{Noise, acquisition, signals, tensor};
 
 /// Several blocks.
@@ -64,14 +65,14 @@ impl Progress for Listener {
     }
 }
 
-fn run(on: &Backend<'_>, options: &DtiOptions, listener: &Listener) -> DtiFit {
+fn run(on: &Backend<'_>, options: &DtiOptions, listener: &Listener) -> Fitted {
     let table = acquisition(3, &[(1000.0, 15)]);
     let image = series(&table);
     fit(&image, &mask(), &table, Some(&deviation()), options, on, listener).unwrap()
 }
 
-fn bits(found: &DtiFit) -> Vec<u32> {
-    found.maps.iter().flat_map(|(_, m)| m.data.iter().map(|x| x.to_bits())).collect()
+fn bits(found: &Fitted) -> Vec<u32> {
+    found.maps.iter().flat_map(|map| map.image.data.iter().map(|x| x.to_bits())).collect()
 }
 
 #[test]

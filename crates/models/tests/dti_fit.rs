@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use fimbria_compute::{Backend, Progress, Silent, Workers};
 use fimbria_image::gradients::GradientDeviation;
 use fimbria_image::{Affine, BvecFrame, GradientTable, Grid, Image, Mask};
-use fimbria_models::Status;
-use fimbria_models::dti::{DtiError, DtiFit, DtiMap, DtiOptions, Method, Precision, fit};
+use fimbria_models::dti::{DtiError, DtiMap, DtiOptions, Method, Precision, fit};
+use fimbria_models::voxelwise::JobError;
+use fimbria_models::{Fitted, Status};
 use testing::{Noise, acquisition, quadratic, signals, tensor};
 
 const GRID: Grid = Grid { dims: [31, 17, 13], ras_from_vox: OBLIQUE };
@@ -47,7 +48,7 @@ fn mask() -> Mask {
     Mask { grid: GRID, voxels: (0..GRID.len() as u32).filter(|v| v % 3 != 1).collect() }
 }
 
-fn run(image: &Image, table: &GradientTable, options: &DtiOptions) -> Result<DtiFit, DtiError> {
+fn run(image: &Image, table: &GradientTable, options: &DtiOptions) -> Result<Fitted, DtiError> {
     let workers = Workers::new(2).unwrap();
     fit(image, &mask(), table, None, options, &Backend::cpu(&workers), &Silent)
 }
@@ -68,7 +69,7 @@ fn noise_free_maps_are_the_truth_inside_the_mask_and_zero_outside() {
                 found
                     .maps
                     .iter()
-                    .all(|(_, m)| { (0..m.n_volumes).all(|v| m.volume(v)[voxel] == 0.0) })
+                    .all(|map| (0..map.image.n_volumes).all(|v| map.image.volume(v)[voxel] == 0.0))
             );
             continue;
         }
@@ -96,7 +97,7 @@ fn any_number_of_threads_gives_the_same_bits() {
             let workers = Workers::new(threads).unwrap();
             let on = Backend::cpu(&workers);
             let found = fit(&image, &mask(), &table, None, &options, &on, &Silent).unwrap();
-            found.maps.iter().flat_map(|(_, m)| m.data.iter().map(|x| x.to_bits())).collect()
+            found.maps.iter().flat_map(|map| map.image.data.iter().map(|x| x.to_bits())).collect()
         };
         let one = bits(1);
         for threads in [2, 3, 7] {
@@ -191,8 +192,9 @@ fn only_wanted_maps_are_made() {
     let table = table();
     let options = DtiOptions { maps: vec![DtiMap::V1, DtiMap::Fa], ..DtiOptions::default() };
     let found = run(&series(&table, 0.0), &table, &options).unwrap();
-    let made: Vec<_> = found.maps.iter().map(|(m, i)| (*m, i.n_volumes)).collect();
-    assert_eq!(made, [(DtiMap::V1, 3), (DtiMap::Fa, 1), (DtiMap::Status, 1)]);
+    let made: Vec<_> =
+        found.maps.iter().map(|map| (&*map.spec.name, map.image.n_volumes)).collect();
+    assert_eq!(made, [("V1", 3), ("FA", 1), ("status", 1)]);
 }
 
 #[test]
@@ -235,7 +237,7 @@ fn an_empty_mask_gives_empty_maps() {
     let none = Mask { grid: GRID, voxels: Vec::new() };
     let (image, on) = (series(&table, 0.0), Backend::cpu(&workers));
     let found = fit(&image, &none, &table, None, &DtiOptions::default(), &on, &Silent).unwrap();
-    assert!(found.maps.iter().all(|(_, m)| m.data.iter().all(|&x| x == 0.0)));
+    assert!(found.maps.iter().all(|map| map.image.data.iter().all(|&x| x == 0.0)));
 }
 
 /// Counts what it is told, and stops the work from the start if asked.
@@ -272,5 +274,5 @@ fn progress_reaches_its_total_and_a_cancelled_fit_stops() {
     };
     let (found, total, done) = run(false);
     assert!(found.is_ok() && total == mask().len() as u64 && done == total);
-    assert!(matches!(run(true), (Err(DtiError::Interrupted(_)), _, 0)));
+    assert!(matches!(run(true), (Err(DtiError::Job(JobError::Interrupted(_))), _, 0)));
 }

@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 
 use fimbria_image::frames::turn_vectors;
 use fimbria_image::{BvecFrame, Image, read_image};
-use fimbria_models::dti::{Compat, DtiFit, DtiMap, DtiOptions, Method};
+use fimbria_models::Fitted;
+use fimbria_models::dti::{Compat, DtiMap, DtiOptions, Method};
 use reference::{Pair, Series, absolute, angle, refdata};
 
 /// Files of the series that the peers read too.
@@ -51,7 +52,7 @@ const LEAST_MD: f64 = 5e-5;
 /// degrees where the gap to the next eigenvalue exceeds 1e-5 mm²/s.
 fn assert_agrees(
     series: &Series,
-    ours: &DtiFit,
+    ours: &Fitted,
     theirs: &dyn Fn(DtiMap) -> Image,
     allowed: f64,
     what: &str,

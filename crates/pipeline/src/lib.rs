@@ -32,7 +32,7 @@ pub use byte_size::{ByteSize, ByteSizeError};
 pub use choice::{Choice, Named};
 pub use graph::{Existing, Finished, PipelineError, run_alone, run_stages};
 pub use hashing::{HashError, Hashing};
-pub use map_file::{MapContext, MapError, MapFile, MapKind, MapNames, MapStyle, bids_entities};
+pub use map_file::{MapContext, MapError, MapStyle, bids_entities};
 pub use map_layout::{MapFormat, MapLayout};
 pub use output::{OutputError, OutputFolder};
 pub use record::{InputEntry, Machine, OutputEntry, RunRecord, StageEntry};

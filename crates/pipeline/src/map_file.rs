@@ -8,49 +8,11 @@ use fimbria_image::{
     BvecFrame, Datatype, Image, ImageError, Intent, TensorOrder, WriteOptions, read_image,
     write_image,
 };
+use fimbria_models::{MapKind, MapSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{Choice as _, MapFormat, MapLayout, Named, OutputError, OutputFolder};
-
-/// What the volumes of a map are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MapKind {
-    /// One number per voxel.
-    Scalar,
-    /// One of a few codes per voxel, stored as bytes.
-    Code,
-    /// x, y, z in scanner axes.
-    Vector,
-    /// xx xy xz yy yz zz in scanner axes.
-    Tensor,
-}
-
-/// A map before it is written.
-#[derive(Clone, Copy, Debug)]
-pub struct MapFile<'a> {
-    /// Its file name without extension in each layout; for BIDS, the `param` label.
-    pub names: MapNames,
-    /// What its volumes are.
-    pub kind: MapKind,
-    /// Unit, empty for a pure number.
-    pub unit: &'a str,
-    /// What it holds, in a line.
-    pub description: &'a str,
-}
-
-/// Names of one map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MapNames {
-    /// fimbria's.
-    pub fimbria: &'static str,
-    /// FSL's.
-    pub fsl: &'static str,
-    /// MRtrix3's.
-    pub mrtrix: &'static str,
-    /// The `param` label of BIDS.
-    pub bids: &'static str,
-}
 
 /// How maps are written: the parameters every stage with maps shares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +27,8 @@ pub struct MapStyle {
 /// The model behind the maps of one folder, for BIDS, and the header entries all of them share.
 #[derive(Clone, Debug, Default)]
 pub struct MapContext {
+    /// The stage that made them.
+    pub stage: &'static str,
     /// The `model` label.
     pub model: &'static str,
     /// The `Model` entry of sidecars.
@@ -97,8 +61,8 @@ impl MapStyle {
     }
 
     /// The files a map is written to.
-    pub fn file_names(&self, names: &MapNames, context: &MapContext) -> Vec<String> {
-        let stem = self.stem(names, context);
+    pub fn file_names(&self, map: &MapSpec, context: &MapContext) -> Vec<String> {
+        let stem = self.stem(map, context);
         let mut files = vec![format!("{stem}.{}", self.extension())];
         if self.layout.0 == MapLayout::Bids {
             files.push(format!("{stem}.json"));
@@ -106,13 +70,14 @@ impl MapStyle {
         files
     }
 
-    fn stem(&self, names: &MapNames, context: &MapContext) -> String {
+    fn stem(&self, map: &MapSpec, context: &MapContext) -> String {
+        let MapContext { stage, model, entities, .. } = context;
         match self.layout.0 {
-            MapLayout::Fimbria => names.fimbria.to_owned(),
-            MapLayout::Fsl => names.fsl.to_owned(),
-            MapLayout::Mrtrix => names.mrtrix.to_owned(),
+            MapLayout::Fimbria => map.name.clone().into_owned(),
+            MapLayout::Fsl => format!("{stage}_{}", map.name),
+            MapLayout::Mrtrix => mrtrix_name(&map.name),
             MapLayout::Bids => {
-                let (entities, model, param) = (&context.entities, context.model, names.bids);
+                let param = bids_param(&map.name);
                 format!("{entities}model-{model}_param-{param}_dwimap")
             }
         }
@@ -124,13 +89,13 @@ impl MapStyle {
     /// [`MapError`].
     pub fn write(
         &self,
-        map: &MapFile<'_>,
+        map: &MapSpec,
         image: &Image,
         context: &MapContext,
         out: &mut OutputFolder,
         workers: &Workers,
     ) -> Result<(), MapError> {
-        let files = self.file_names(&map.names, context);
+        let files = self.file_names(map, context);
         let path = out.stage(&files[0])?;
         let options = self.write_options(map, context);
         workers.install(|| match self.turned(map.kind, image) {
@@ -150,12 +115,12 @@ impl MapStyle {
     /// Where it cannot be read.
     pub fn read(
         &self,
-        map: &MapFile<'_>,
+        map: &MapSpec,
         context: &MapContext,
         folder: &Path,
         workers: &Workers,
     ) -> Result<Image, ImageError> {
-        let path = folder.join(&self.file_names(&map.names, context)[0]);
+        let path = folder.join(&self.file_names(map, context)[0]);
         let mut image = workers.install(|| read_image(path))?;
         match (map.kind, self.layout.0) {
             (MapKind::Vector, MapLayout::Fsl) => {
@@ -184,7 +149,7 @@ impl MapStyle {
         }
     }
 
-    fn write_options(&self, map: &MapFile<'_>, context: &MapContext) -> WriteOptions {
+    fn write_options(&self, map: &MapSpec, context: &MapContext) -> WriteOptions {
         /// NIfTI's code for a vector shown as a colour, which FSL's programs set and look for.
         const RGB_VECTOR: i32 = 2003;
         let code = if map.kind == MapKind::Vector { RGB_VECTOR } else { 0 };
@@ -198,7 +163,7 @@ impl MapStyle {
         }
     }
 
-    fn description(&self, map: &MapFile<'_>) -> String {
+    fn description(&self, map: &MapSpec) -> String {
         match (map.kind, self.layout.0) {
             (MapKind::Vector | MapKind::Tensor, MapLayout::Fsl) => {
                 map.description.replace("scanner RAS axes", "the axes of FSL's bvecs")
@@ -206,13 +171,13 @@ impl MapStyle {
             (MapKind::Tensor, MapLayout::Mrtrix) => {
                 map.description.replace("xx xy xz yy yz zz", "xx yy zz xy xz yz")
             }
-            _ => map.description.to_owned(),
+            _ => map.description.clone().into_owned(),
         }
     }
 }
 
 /// The sidecar of a BIDS map (BEP 16).
-fn sidecar_of(map: &MapFile<'_>, context: &MapContext) -> Value {
+fn sidecar_of(map: &MapSpec, context: &MapContext) -> Value {
     let mut sidecar = json!({
         "Description": map.description,
         "Model": context.model_entry,
@@ -233,9 +198,37 @@ fn sidecar_of(map: &MapFile<'_>, context: &MapContext) -> Value {
                 "AntipodalSymmetry": true,
             });
         }
-        MapKind::Scalar | MapKind::Code => {}
+        MapKind::Scalar | MapKind::Code | MapKind::Form(_) | MapKind::Harmonics(_) => {}
     }
     sidecar
+}
+
+/// What MRtrix3's own programs, or their documentation, call a map.
+fn mrtrix_name(name: &str) -> String {
+    let theirs = match name {
+        "MD" => "adc",
+        "L1" => "value1",
+        "L2" => "value2",
+        "L3" => "value3",
+        "V1" => "vector1",
+        "V2" => "vector2",
+        "V3" => "vector3",
+        "MO" => "mode",
+        "S0" => "b0",
+        "tensor" => "dt",
+        "kurtosis" => "dkt",
+        _ => return name.to_lowercase(),
+    };
+    theirs.to_owned()
+}
+
+/// The `param` label of a map: letters and digits only.
+fn bids_param(name: &str) -> String {
+    match name {
+        "MO" => "mode".to_owned(),
+        "tensor" => "diffusivity".to_owned(),
+        _ => name.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), ""),
+    }
 }
 
 /// The BIDS entities of a series, with a trailing underscore: all of its name before the suffix

@@ -1,9 +1,9 @@
 //! What can be wrong with the input of a tensor fit.
 
-use fimbria_compute::{HostError, Interrupted};
 use fimbria_image::GridMismatch;
 
 use super::recipe::N_PARAMS;
+use crate::voxelwise::JobError;
 
 /// Why a tensor fit did not happen.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,7 @@ pub enum DtiError {
         /// Unknowns that are determined.
         rank: usize,
     },
-    /// Mask or deviation image lie on another grid than the series.
+    /// The deviation image lies on another grid than the series.
     #[error(transparent)]
     Grid(#[from] GridMismatch),
     /// The gradient deviation image has the wrong shape.
@@ -60,10 +60,7 @@ pub enum DtiError {
     /// Sigma was given to a method that makes no use of it.
     #[error("sigma is used by the method restore only")]
     SigmaUnused,
-    /// There is no memory for a tile of voxels.
+    /// No voxel could be fitted.
     #[error(transparent)]
-    Memory(#[from] HostError),
-    /// The caller stopped the work.
-    #[error(transparent)]
-    Interrupted(#[from] Interrupted),
+    Job(#[from] JobError),
 }

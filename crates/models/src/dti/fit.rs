@@ -1,57 +1,20 @@
-//! Drives a tensor fit over a mask: blocks of voxels in parallel, tiles within a block.
+//! The tensor fit of a series.
 
-use std::time::Instant;
-
+use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::operator::{Operator, VectorSpace};
-use fimbria_compute::queue::Shares;
-use fimbria_compute::{Backend, HostError, HostSpace, Progress, Workers};
+use fimbria_compute::{Backend, HostError, HostSpace, Progress, SimdLevel};
 use fimbria_image::{GradientTable, Image, Mask, SignalSource};
-use rayon::prelude::*;
 
 use super::deviation::Deviation;
-use super::device::DeviceFit;
-use super::layout::{Block, parameter_row};
+use super::device::{DeviceFit, DeviceMaps};
+use super::layout::parameter_row;
 use super::operators::{LanesFit, LanesMaps, ScalarFit, ScalarMaps, fit_voxel};
-use super::{DtiError, DtiMap, DtiOptions, Precision, Problem};
-use crate::{Status, StatusCounts};
+use super::{DtiError, DtiOptions, Precision, Problem};
+use crate::Status;
+use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, MapSpec, Tile, VoxelFit};
 
-/// Voxels one task takes: many enough to make the task's cost nothing, few enough that all
-/// threads finish together.
-pub(super) const BLOCK: usize = 4096;
-/// Voxels that are fitted at a time: their samples stay in the second-level cache, and the rows
-/// of 17 cache lines do not fall onto the same sets of the first.
+/// Voxels that are fitted at a time.
 const TILE: usize = 272;
-
-/// The maps of a series.
-#[derive(Clone, Debug)]
-pub struct DtiFit {
-    /// The wanted maps, in the wanted order, zero outside the mask; the status always last.
-    pub maps: Vec<(DtiMap, Image)>,
-    /// How many voxels met which fate.
-    pub status: StatusCounts,
-    /// Samples that had to be raised to have a logarithm, and in how many voxels.
-    pub raised: RaisedSamples,
-    /// Which part of the work each device and the CPU did, in chunks.
-    pub shares: Shares,
-    /// Wall time of the fit.
-    pub seconds: f64,
-}
-
-impl DtiFit {
-    /// One map, `None` where it was not wanted.
-    pub fn map(&self, map: DtiMap) -> Option<&Image> {
-        self.maps.iter().find(|(m, _)| *m == map).map(|(_, image)| image)
-    }
-}
-
-/// Samples that had to be raised to have a logarithm ([`Compat`](super::Compat) says when).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RaisedSamples {
-    /// How many samples.
-    pub samples: u64,
-    /// In how many voxels.
-    pub voxels: u64,
-}
 
 /// Fits a tensor in every voxel of `mask`.
 ///
@@ -73,138 +36,108 @@ pub fn fit(
     options: &DtiOptions,
     on: &Backend<'_>,
     progress: &dyn Progress,
-) -> Result<DtiFit, DtiError> {
-    let start = Instant::now();
+) -> Result<Fitted, DtiError> {
     if signals.n_volumes() != gradients.len() {
         let (series, table) = (signals.n_volumes(), gradients.len());
         return Err(DtiError::VolumeCount { series, table });
     }
     let grid = signals.grid();
-    grid.check_same(&mask.grid, "the mask")?;
     let deviation = deviation.map(|image| Deviation::new(image, grid)).transpose()?;
     let problem = Problem::new(gradients, options)?;
-    let mut maps = problem.layout.images(grid);
-    let job = Job { signals, problem: &problem, deviation: deviation.as_ref(), progress };
-    progress.start("fitting tensors", mask.len() as u64);
-    let mut blocks = Block::cut(&mut maps, mask, BLOCK);
-    let (tally, shares) = match options.precision {
-        Precision::Single if !on.devices.is_empty() && DeviceFit::supports(&problem) => {
-            job.on_devices(on, blocks)?
+    let job = Job { name: "fitting tensors", inputs: signals, mask, progress };
+    let workers = on.workers;
+    let deviation = deviation.as_ref();
+    let fitted = match options.precision {
+        Precision::Single => {
+            let (fit, maps) =
+                (LanesFit::new(&problem, workers, TILE), LanesMaps::new(&problem, workers, TILE));
+            job.run(&TensorFit { problem: &problem, deviation, fit, maps, on_devices: true }, on)
         }
-        precision => {
-            if !on.devices.is_empty() {
-                progress.warn(
-                    "devices fit tensors by linear least squares in single precision; this fit \
-                     runs on the CPU",
-                );
-            }
-            let workers = on.workers;
-            let tally = match precision {
-                Precision::Single => {
-                    job.on_cpu(workers, &mut blocks, LanesFit::new, LanesMaps::new)?
-                }
-                Precision::Double => {
-                    job.on_cpu(workers, &mut blocks, ScalarFit::new, ScalarMaps::new)?
-                }
-            };
-            (tally, Shares { devices: vec![0; on.devices.len()], cpu: 1 })
+        Precision::Double => {
+            let (fit, maps) =
+                (ScalarFit::new(&problem, workers, TILE), ScalarMaps::new(&problem, workers, TILE));
+            job.run(&TensorFit { problem: &problem, deviation, fit, maps, on_devices: false }, on)
         }
     };
-    let Tally { status, raised } = tally;
-    Ok(DtiFit { maps, status, raised, shares, seconds: start.elapsed().as_secs_f64() })
+    Ok(fitted?)
 }
 
-/// What every block needs.
-pub(super) struct Job<'a> {
-    pub(super) signals: &'a dyn SignalSource,
-    pub(super) problem: &'a Problem,
-    pub(super) deviation: Option<&'a Deviation<'a>>,
-    pub(super) progress: &'a dyn Progress,
+/// The two operators of a fit, and what no operator does.
+struct TensorFit<'a, F, M> {
+    problem: &'a Problem,
+    deviation: Option<&'a Deviation<'a>>,
+    fit: F,
+    maps: M,
+    /// Single precision, which kernels work in.
+    on_devices: bool,
 }
 
-/// What a block adds to the counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
-    pub(super) status: StatusCounts,
-    pub(super) raised: RaisedSamples,
+impl<'a, F, M> VoxelFit for TensorFit<'a, F, M>
+where
+    F: Operator<Domain = HostSpace<'a>, Range = HostSpace<'a>> + Sync,
+    M: Operator<Domain = HostSpace<'a>, Range = HostSpace<'a>> + Sync,
+{
+    fn maps(&self) -> Vec<MapSpec> {
+        self.problem.layout.maps().iter().map(|map| map.spec()).collect()
+    }
+
+    fn tile_len(&self) -> usize {
+        TILE
+    }
+
+    fn fit(&self, tile: Tile<'_>, _: SimdLevel) -> Result<(), HostError> {
+        let mut parameters = self.fit.range().zeros()?;
+        self.fit.apply(tile.inputs, &mut parameters)?;
+        self.finish_parameters(tile.voxels, tile.inputs, &mut parameters);
+        tile.raised.copy_from_slice(&parameters[parameter_row::RAISED * TILE..][..TILE]);
+        self.maps.apply(&parameters, tile.rows)
+    }
+
+    fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
+        (self.on_devices && DeviceFit::supports(self.problem)).then_some(self)
+    }
 }
 
-impl Tally {
-    pub(super) fn merged(self, other: Self) -> Self {
-        Self {
-            status: self.status.merged(other.status),
-            raised: RaisedSamples {
-                samples: self.raised.samples + other.raised.samples,
-                voxels: self.raised.voxels + other.raised.voxels,
-            },
+impl<F, M> DeviceVoxelFit for TensorFit<'_, F, M>
+where
+    F: Sync,
+    M: Sync,
+{
+    fn bytes_of_voxel(&self) -> Vec<usize> {
+        let problem = self.problem;
+        let rows = [problem.n_volumes(), problem.n_parameter_rows(), problem.n_map_rows()];
+        rows.map(|rows| rows * size_of::<f32>()).to_vec()
+    }
+
+    fn fit(&self, tile: Tile<'_>, device: &Device) -> Result<(), DeviceError> {
+        let n = tile.voxels.len();
+        let fit = DeviceFit::new(device, self.problem, n)?;
+        let maps = DeviceMaps::new(device, self.problem, n)?;
+        let samples = fit.domain().upload(tile.inputs)?;
+        let mut fitted = fit.range().zeros()?;
+        fit.apply(&samples, &mut fitted)?;
+
+        let mut parameters = vec![0.0; fit.range().len()];
+        fit.range().download(&fitted, &mut parameters)?;
+        if self.finish_parameters(tile.voxels, tile.inputs, &mut parameters) {
+            fitted.write(0, &parameters)?;
         }
+        tile.raised.copy_from_slice(&parameters[parameter_row::RAISED * n..][..n]);
+
+        let mut on_device = maps.range().zeros()?;
+        maps.apply(&fitted, &mut on_device)?;
+        maps.range().download(&on_device, tile.rows)
     }
 }
 
-impl<'a> Job<'a> {
-    /// All blocks on the threads of `workers`, with the operators that `fit` and `maps` make.
-    pub(super) fn on_cpu<F, M>(
-        &self,
-        workers: &'a Workers,
-        blocks: &mut [Block<'_>],
-        fit: impl Fn(&'a Problem, &'a Workers, usize) -> F,
-        maps: impl Fn(&'a Problem, &'a Workers, usize) -> M,
-    ) -> Result<Tally, DtiError>
-    where
-        F: Operator<Domain = HostSpace<'a>, Range = HostSpace<'a>> + Sync,
-        M: Operator<Domain = HostSpace<'a>, Range = HostSpace<'a>> + Sync,
-    {
-        let (fit, maps) = (fit(self.problem, workers, TILE), maps(self.problem, workers, TILE));
-        workers.install(|| {
-            blocks
-                .par_iter_mut()
-                .map(|block| {
-                    self.progress.check()?;
-                    let tally = self.fit_block(&fit, &maps, block)?;
-                    self.progress.advance(block.voxels.len() as u64);
-                    Ok(tally)
-                })
-                .try_reduce(Tally::default, |a, b| Ok(a.merged(b)))
-        })
-    }
-
-    fn fit_block<F, M>(&self, fit: &F, maps: &M, block: &mut Block<'_>) -> Result<Tally, HostError>
-    where
-        F: Operator<Domain = HostSpace<'a>, Range = HostSpace<'a>>,
-        M: Operator<Domain = HostSpace<'a>, Range = HostSpace<'a>>,
-    {
-        let mut signals = fit.domain().zeros()?;
-        let mut parameters = fit.range().zeros()?;
-        let mut rows = maps.range().zeros()?;
-        let mut tally = Tally::default();
-        let voxels = block.voxels;
-        for (offset, tile) in (0..).step_by(TILE).zip(voxels.chunks(TILE)) {
-            if tile.len() < TILE {
-                // Nothing of the tile before shall be fitted again.
-                signals.fill(0.0);
-            }
-            self.signals.gather(tile, TILE, &mut signals);
-            fit.apply(&signals, &mut parameters)?;
-            self.finish_parameters(tile, TILE, &signals, &mut parameters);
-            maps.apply(&parameters, &mut rows)?;
-            tally = tally.merged(self.count(tile.len(), TILE, &parameters, &rows));
-            block.store(offset, tile.len(), TILE, &rows);
-        }
-        Ok(tally)
-    }
-
-    /// What no operator does: voxels in which `f32` came to no result, because equations are nearly
-    /// singular or an iteration ends in rounding, are fitted again in `f64`, and tensors are carried from the nominal to the true gradients. True where
-    /// that changed anything.
-    pub(super) fn finish_parameters(
-        &self,
-        voxels: &[u32],
-        stride: usize,
-        signals: &[f32],
-        parameters: &mut [f32],
-    ) -> bool {
+impl<F, M> TensorFit<'_, F, M> {
+    /// What no operator does: voxels in which `f32` came to no result, because equations are
+    /// nearly singular or an iteration ends in rounding, are fitted again in `f64`, and tensors
+    /// are carried from the nominal to the true gradients. True where that changed anything.
+    fn finish_parameters(&self, voxels: &[u32], signals: &[f32], parameters: &mut [f32]) -> bool {
         let mut changed = self.deviation.is_some();
         let mut samples = vec![0.0; self.problem.n_volumes()];
+        let stride = signals.len() / self.problem.n_volumes();
         for lane in 0..voxels.len() {
             let at = |row: usize| row * stride + lane;
             let status = Status::from_code(parameters[at(parameter_row::STATUS)]);
@@ -233,17 +166,5 @@ impl<'a> Job<'a> {
             }
         }
         changed
-    }
-
-    pub(super) fn count(&self, n: usize, stride: usize, parameters: &[f32], maps: &[f32]) -> Tally {
-        let mut tally = Tally::default();
-        let raised = &parameters[parameter_row::RAISED * stride..][..n];
-        let status = &maps[self.problem.layout.status_row() * stride..][..n];
-        for (&raised, &status) in raised.iter().zip(status) {
-            tally.status.add(Status::from_code(status));
-            tally.raised.samples += raised as u64;
-            tally.raised.voxels += u64::from(raised > 0.0);
-        }
-        tally
     }
 }

@@ -1,5 +1,7 @@
 //! The maps of a tensor fit: names, shapes, units.
 
+use crate::{MapKind, MapSpec};
+
 /// One output of a tensor fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DtiMap {
@@ -107,5 +109,39 @@ impl DtiMap {
                  5 singular"
             }
         }
+    }
+
+    /// Its unit as BIDS writes it, empty for a pure number.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Md | Self::Ad | Self::Rd | Self::L1 | Self::L2 | Self::L3 | Self::Tensor => {
+                "mm^2/s"
+            }
+            Self::S0 | Self::Residual => "arbitrary",
+            Self::Fa | Self::V1 | Self::V2 | Self::V3 | Self::Mo | Self::Status => "",
+        }
+    }
+
+    /// What its volumes are.
+    pub fn kind(self) -> MapKind {
+        match self {
+            Self::V1 | Self::V2 | Self::V3 => MapKind::Vector,
+            Self::Tensor => MapKind::Tensor,
+            Self::Status => MapKind::Code,
+            _ => MapKind::Scalar,
+        }
+    }
+
+    /// All of that.
+    pub fn spec(self) -> MapSpec {
+        let (name, unit, description) = (self.name(), self.unit(), self.description());
+        MapSpec::of_kind(name, self.kind(), self.n_volumes(), unit, description)
+    }
+}
+
+impl AsRef<str> for DtiMap {
+    /// The name of its file, without extension.
+    fn as_ref(&self) -> &str {
+        self.name()
     }
 }

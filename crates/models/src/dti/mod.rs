@@ -1,6 +1,6 @@
 //! The diffusion tensor: ln S = ln S0 - b gᵀDg (Basser 1994).
 //!
-//! [`fit`] takes a series, a mask and a gradient table, and gives the maps of a [`DtiFit`].
+//! [`fit`] takes a series, a mask and a gradient table, and gives the [`Fitted`](crate::Fitted) maps.
 //! [`DtiOptions`] choose the [`Method`] and, with [`Compat`], whose numerics to follow.
 //!
 //! The work is a pair of [operators](fimbria_compute::operator::Operator) made from a [`Problem`]:
@@ -14,7 +14,6 @@ mod deviation;
 pub mod device;
 mod error;
 mod fit;
-mod fit_on_devices;
 mod lanes;
 mod layout;
 mod linalg;
@@ -31,7 +30,7 @@ mod work;
 
 pub use design::Design;
 pub use error::DtiError;
-pub use fit::{DtiFit, RaisedSamples, fit};
+pub use fit::fit;
 pub use map::DtiMap;
 pub use options::{Compat, DtiOptions, Method, Precision};
 pub use problem::Problem;

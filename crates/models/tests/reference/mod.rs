@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_image::gradients::{TableOptions, find_beside};
 use fimbria_image::{BvecFrame, GradientTable, Image, Mask, OpenOptions, StoredImage, read_mask};
-use fimbria_models::dti::{DtiFit, DtiMap, DtiOptions, fit};
+use fimbria_models::Fitted;
+use fimbria_models::dti::{DtiMap, DtiOptions, fit};
 
 /// The folder of reference data, where there is one.
 pub(crate) fn refdata() -> Option<PathBuf> {
@@ -34,7 +35,7 @@ impl Series {
         Self { dwi, gradients: read.table, mask }
     }
 
-    pub(crate) fn fit(&self, options: &DtiOptions) -> DtiFit {
+    pub(crate) fn fit(&self, options: &DtiOptions) -> Fitted {
         let workers = Workers::new(0).unwrap();
         let on = Backend::cpu(&workers);
         fit(&self.dwi, &self.mask, &self.gradients, None, options, &on, &Silent).unwrap()
@@ -44,7 +45,7 @@ impl Series {
 /// Two fits of the same voxels; ours is in scanner axes, theirs turned to them.
 pub(crate) struct Pair<'a> {
     pub(crate) mask: &'a Mask,
-    pub(crate) ours: &'a DtiFit,
+    pub(crate) ours: &'a Fitted,
     pub(crate) theirs: &'a dyn Fn(DtiMap) -> Image,
 }
 

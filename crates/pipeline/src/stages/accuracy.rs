@@ -4,11 +4,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use fimbria_image::Image;
+use fimbria_models::Fitted;
 use fimbria_models::Status;
-use fimbria_models::dti::{DtiFit, DtiMap};
+use fimbria_models::dti::DtiMap;
 use fimbria_phantoms::Truth;
 use serde_json::{Value, json};
 
+use crate::stages::dti::DtiParameters;
+use crate::stages::fit_maps::Maps;
 use crate::stages::phantom::truth_in;
 use crate::{Logbook, OutputFolder, Products, Stage, StageError};
 
@@ -44,7 +47,7 @@ impl Accuracy {
     /// Compares the tensor maps with the truth where a voxel holds a single compartment: |ΔFA| and
     /// the relative error of MD, in fibres and in isotropic tissue apart, and the angle of V1 in
     /// fibres.
-    pub fn of_dti(fit: &DtiFit, truth: &Truth) -> Self {
+    pub fn of_dti(fit: &Fitted, truth: &Truth) -> Self {
         let mut accuracy = Self::default();
         let Some(true_v1) = truth.map("V1") else { return accuracy };
         let in_fibre = |voxel: usize| true_v1.data[voxel].is_finite();
@@ -168,7 +171,7 @@ impl Stage for Compare {
 
     fn compute(&self, products: &mut Products, _log: &Logbook<'_>) -> Result<(), StageError> {
         let truth = truth_in(products).ok_or("there is no truth to compare with")?;
-        let accuracy = Accuracy::of_dti(products.get::<DtiFit>()?, truth);
+        let accuracy = Accuracy::of_dti(products.get::<Maps<DtiParameters>>()?, truth);
         products.put(accuracy);
         Ok(())
     }
@@ -195,7 +198,7 @@ impl Stage for Compare {
 }
 
 /// The voxels where the truth is a number and the fit succeeded.
-fn known_voxels(truth: &Image, fit: &DtiFit) -> Vec<usize> {
+fn known_voxels(truth: &Image, fit: &Fitted) -> Vec<usize> {
     let Some(status) = fit.map(DtiMap::Status) else { return Vec::new() };
     let fitted = |voxel: usize| {
         matches!(Status::from_code(status.data[voxel]), Status::Fitted | Status::Constrained)

@@ -2,6 +2,7 @@
 
 pub mod accuracy;
 pub mod dti;
+pub mod fit_maps;
 pub mod load;
 pub mod phantom;
 pub mod report;

@@ -3,12 +3,13 @@
 mod restored;
 mod sections;
 
-use fimbria_models::dti::DtiFit;
 use fimbria_report::Page;
 use serde_json::{Value, json};
 
 pub use self::restored::{NotFinished, Restored};
 use crate::stages::accuracy::Accuracy;
+use crate::stages::dti::DtiParameters;
+use crate::stages::fit_maps::Maps;
 use crate::stages::phantom::truth_in;
 use crate::{Logbook, OutputFolder, Products, Stage, StageError, StageRecords};
 
@@ -56,7 +57,7 @@ impl Stage for Report {
 
 impl Report {
     fn page(&self, products: &Products) -> Result<Page, StageError> {
-        let fit = products.get::<DtiFit>()?;
+        let fit = products.get::<Maps<DtiParameters>>()?;
         let records = products.find::<StageRecords>().map_or(&[][..], |records| &records.0);
         let mask = sections::fitted_mask(fit)?;
         let mut page = Page::new(&self.title)

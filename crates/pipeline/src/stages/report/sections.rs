@@ -1,7 +1,8 @@
 //! The sections of the page.
 
 use fimbria_image::{Image, Mask};
-use fimbria_models::dti::{DtiFit, DtiMap, Method};
+use fimbria_models::Fitted;
+use fimbria_models::dti::{DtiMap, Method};
 use fimbria_phantoms::Truth;
 use fimbria_report::figure::{
     Direction, Glyphs, Scalar, Status, glyphs, mosaic_difference, mosaic_rgb, mosaic_scalar,
@@ -15,7 +16,7 @@ use crate::stages::dti::Dti;
 use crate::{ByteSize, Choice as _, RunRecord, StageError};
 
 /// The voxels that were given to the fit.
-pub(super) fn fitted_mask(fit: &DtiFit) -> Result<Mask, StageError> {
+pub(super) fn fitted_mask(fit: &Fitted) -> Result<Mask, StageError> {
     let status = fit.map(DtiMap::Status).ok_or("the fit has no status map")?;
     Ok(Mask::from_image(status))
 }
@@ -29,7 +30,7 @@ pub(super) fn subtitle(mask: &Mask) -> String {
 
 pub(super) fn headlines(
     mut page: Page,
-    fit: &DtiFit,
+    fit: &Fitted,
     mask: &Mask,
     accuracy: Option<&Accuracy>,
 ) -> Page {
@@ -59,7 +60,7 @@ fn median_in(map: &Image, mask: &Mask) -> f64 {
     f64::from(*values.select_nth_unstable_by(middle, f32::total_cmp).1)
 }
 
-pub(super) fn maps(fit: &DtiFit, mask: &Mask) -> Result<Section, FigureError> {
+pub(super) fn maps(fit: &Fitted, mask: &Mask) -> Result<Section, FigureError> {
     let mut section = Section::new("Maps");
     if let Some(fa) = fit.map(DtiMap::Fa) {
         let style = Scalar {
@@ -83,7 +84,7 @@ pub(super) fn maps(fit: &DtiFit, mask: &Mask) -> Result<Section, FigureError> {
     Ok(section)
 }
 
-pub(super) fn directions(fit: &DtiFit, mask: &Mask) -> Result<Option<Section>, FigureError> {
+pub(super) fn directions(fit: &Fitted, mask: &Mask) -> Result<Option<Section>, FigureError> {
     let (Some(v1), Some(fa)) = (fit.map(DtiMap::V1), fit.map(DtiMap::Fa)) else {
         return Ok(None);
     };
@@ -117,7 +118,7 @@ fn closer_look(mask: &Mask) -> Mask {
 
 pub(super) fn truth(
     accuracy: &Accuracy,
-    fit: &DtiFit,
+    fit: &Fitted,
     truth: Option<&Truth>,
     mask: &Mask,
 ) -> Result<Section, FigureError> {
@@ -176,7 +177,7 @@ fn angle_histogram(accuracy: &Accuracy) -> Figure {
     )
 }
 
-pub(super) fn quality(fit: &DtiFit, mask: &Mask) -> Result<Section, FigureError> {
+pub(super) fn quality(fit: &Fitted, mask: &Mask) -> Result<Section, FigureError> {
     let mut section = Section::new("Quality of the fit");
     if let Some(residual) = fit.map(DtiMap::Residual) {
         let style = Scalar {

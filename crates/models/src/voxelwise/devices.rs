@@ -1,0 +1,119 @@
+//! The part of the driver that shares blocks out to devices.
+
+use fimbria_compute::Backend;
+use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::queue::{Shares, run_chunks};
+use rayon::prelude::*;
+
+use super::block::{BLOCK, Block};
+use super::{DeviceVoxelFit, JobError, Tally, Tile, Work};
+
+/// Bytes of inputs that a chunk has at most: enough to fill a large card, little enough to be
+/// held twice in memory.
+const CHUNK_BYTES: usize = 64 << 20;
+
+/// What a device takes at a time.
+struct Chunk<'a> {
+    blocks: Vec<Block<'a>>,
+    tally: Tally,
+}
+
+impl Work<'_> {
+    /// All blocks, in chunks, on the devices of `on`; on its threads what no device can do.
+    pub(super) fn on_devices(
+        &self,
+        kernels: &dyn DeviceVoxelFit,
+        on: &Backend<'_>,
+        mut blocks: Vec<Block<'_>>,
+    ) -> Result<(Tally, Shares), JobError> {
+        let per_chunk = self.blocks_per_chunk(kernels, on.devices);
+        let mut chunks = Vec::new();
+        while !blocks.is_empty() {
+            let rest = blocks.split_off(per_chunk.min(blocks.len()));
+            chunks.push(Chunk { blocks, tally: Tally::default() });
+            blocks = rest;
+        }
+        let shares = run_chunks(
+            on.devices,
+            &mut chunks,
+            |device, chunk| {
+                chunk.tally = self.chunk_on_device(kernels, on, device, &mut chunk.blocks)?;
+                let voxels: usize = chunk.blocks.iter().map(|block| block.voxels.len()).sum();
+                self.job.progress.advance(voxels as u64);
+                Ok(())
+            },
+            |chunk| {
+                chunk.tally = self.on_cpu(on.workers, &mut chunk.blocks)?;
+                Ok::<(), JobError>(())
+            },
+            self.job.progress,
+        )?;
+        let tally = chunks.iter().fold(Tally::default(), |sum, c| sum.merged(c.tally));
+        Ok((tally, shares))
+    }
+
+    /// As many as every device has room for, and as make a chunk of reasonable size.
+    fn blocks_per_chunk(&self, kernels: &dyn DeviceVoxelFit, devices: &[Device]) -> usize {
+        let bytes = kernels.bytes_of_voxel();
+        // An eighth is left to tables.
+        let room = devices.iter().map(|device| device.chunk_len(&bytes) / 8 * 7).min();
+        let reasonable = CHUNK_BYTES / (self.plan.n_inputs * size_of::<f32>());
+        (room.unwrap_or(0).min(reasonable) / BLOCK).max(1)
+    }
+
+    fn chunk_on_device(
+        &self,
+        kernels: &dyn DeviceVoxelFit,
+        on: &Backend<'_>,
+        device: &Device,
+        blocks: &mut [Block<'_>],
+    ) -> Result<Tally, DeviceError> {
+        let voxels: Vec<u32> = blocks.iter().flat_map(|block| block.voxels).copied().collect();
+        let stride = voxels.len();
+        let inputs = on.workers.install(|| self.gather(blocks, stride));
+        let mut rows = vec![0.0; self.plan.n_rows * stride];
+        let mut raised = vec![0.0; stride];
+        let tile =
+            Tile { voxels: &voxels, stride, inputs: &inputs, rows: &mut rows, raised: &mut raised };
+        kernels.fit(tile, device)?;
+
+        let mut offset = 0;
+        let mut starts = Vec::new();
+        for block in blocks.iter() {
+            starts.push(offset);
+            offset += block.voxels.len();
+        }
+        on.workers.install(|| {
+            blocks.par_iter_mut().zip(starts).for_each(|(block, start)| {
+                block.store(0, block.voxels.len(), stride, &rows[start..]);
+            });
+        });
+        Ok(Tally::of(&rows, &raised, stride))
+    }
+
+    /// The inputs `[input][voxel]` of all blocks: each block by a thread of its own, then the
+    /// rows put together.
+    fn gather(&self, blocks: &[Block<'_>], n: usize) -> Vec<f32> {
+        let n_inputs = self.plan.n_inputs;
+        let parts: Vec<Vec<f32>> = blocks
+            .par_iter()
+            .map(|block| {
+                let stride = block.voxels.len();
+                let mut part = vec![0.0; stride * n_inputs];
+                self.job.inputs.gather(block.voxels, stride, &mut part);
+                part
+            })
+            .collect();
+        let mut inputs = vec![0.0; n * n_inputs];
+        inputs.par_chunks_mut(n).enumerate().for_each(|(row, values)| {
+            let mut rest = values;
+            for part in &parts {
+                let stride = part.len() / n_inputs;
+                let (place, after) = rest.split_at_mut(stride);
+                place.copy_from_slice(&part[row * stride..][..stride]);
+                rest = after;
+            }
+        });
+        inputs
+    }
+}

@@ -1,0 +1,128 @@
+//! What a fit hands on: maps that know what they are.
+
+use std::borrow::Cow;
+
+use fimbria_compute::queue::Shares;
+use fimbria_image::Image;
+
+use crate::StatusCounts;
+
+/// What the volumes of a map are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapKind {
+    /// One number per voxel, or several without a common frame.
+    Scalar,
+    /// One of a few codes per voxel, stored as bytes.
+    Code,
+    /// x, y, z in scanner RAS axes.
+    Vector,
+    /// A symmetric matrix, xx xy xz yy yz zz in scanner RAS axes.
+    Tensor,
+    /// Unique entries of a symmetric tensor of this order (4 and above) in scanner RAS axes,
+    /// lexicographic.
+    Form(usize),
+    /// Coefficients of even real spherical harmonics up to this degree, in MRtrix3's basis and
+    /// order, in scanner RAS axes.
+    Harmonics(usize),
+}
+
+/// What a map is: all that its file says of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapSpec {
+    /// The name of its file, without extension.
+    pub name: Cow<'static, str>,
+    /// What its volumes are.
+    pub kind: MapKind,
+    /// Number of volumes.
+    pub n_volumes: usize,
+    /// Unit as BIDS writes it ("mm^2/s"), empty for a pure number, "arbitrary" for signals.
+    pub unit: Cow<'static, str>,
+    /// What it holds, in a line, with unit, order and frame.
+    pub description: Cow<'static, str>,
+}
+
+impl MapSpec {
+    /// A map of one number per voxel.
+    pub const fn scalar(name: &'static str, unit: &'static str, description: &'static str) -> Self {
+        Self::of_kind(name, MapKind::Scalar, 1, unit, description)
+    }
+
+    /// A map of any kind with names known beforehand.
+    pub const fn of_kind(
+        name: &'static str,
+        kind: MapKind,
+        n_volumes: usize,
+        unit: &'static str,
+        description: &'static str,
+    ) -> Self {
+        Self {
+            name: Cow::Borrowed(name),
+            kind,
+            n_volumes,
+            unit: Cow::Borrowed(unit),
+            description: Cow::Borrowed(description),
+        }
+    }
+
+    /// The map that every fit writes last: the [`Status`](crate::Status) of each voxel.
+    pub const fn status() -> Self {
+        Self::of_kind(
+            "status",
+            MapKind::Code,
+            1,
+            "",
+            "0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, \
+             5 singular",
+        )
+    }
+
+    /// The map of residuals that every fit offers.
+    pub const fn residual() -> Self {
+        Self::scalar(
+            "residual",
+            "arbitrary",
+            "root mean square of measured minus predicted signal, input units",
+        )
+    }
+}
+
+/// One map of a fit.
+#[derive(Clone, Debug)]
+pub struct FittedMap {
+    /// What it is.
+    pub spec: MapSpec,
+    /// Its values, zero outside the mask.
+    pub image: Image,
+}
+
+/// What a fit of a series makes.
+#[derive(Clone, Debug)]
+pub struct Fitted {
+    /// Its maps; the status always last.
+    pub maps: Vec<FittedMap>,
+    /// How many voxels met which fate.
+    pub status: StatusCounts,
+    /// Samples that had to be raised to have a logarithm, and in how many voxels.
+    pub raised: RaisedSamples,
+    /// Which part of the work each device and the CPU did, in chunks.
+    pub shares: Shares,
+    /// Wall time of the fit.
+    pub seconds: f64,
+}
+
+impl Fitted {
+    /// The map of this name, `None` where there is none.
+    pub fn map(&self, name: impl AsRef<str>) -> Option<&Image> {
+        let name = name.as_ref();
+        self.maps.iter().find(|map| map.spec.name == name).map(|map| &map.image)
+    }
+}
+
+/// Samples that had to be raised to have a logarithm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RaisedSamples {
+    /// How many samples.
+    pub samples: u64,
+    /// In how many voxels.
+    pub voxels: u64,
+}

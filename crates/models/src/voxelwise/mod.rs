@@ -1,0 +1,224 @@
+//! Drives any batched fit over the voxels of a mask.
+//!
+//! A [`VoxelFit`] turns rows of inputs into rows of results, a tile of voxels at a time, and may
+//! offer the same by kernels ([`DeviceVoxelFit`]). [`Job::run`] reads the tiles, shares blocks of
+//! them out to threads and devices, writes the rows into images and counts what became of each
+//! voxel. Results do not depend on how the work was cut.
+
+mod block;
+mod devices;
+mod inputs;
+mod map;
+
+use std::time::Instant;
+
+use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::queue::Shares;
+use fimbria_compute::{Backend, HostError, Interrupted, Progress, SimdLevel, Workers};
+use fimbria_image::{GridMismatch, Image, Mask, SignalSource};
+use rayon::prelude::*;
+
+use self::block::{BLOCK, Block};
+pub use self::inputs::Stacked;
+pub use self::map::{Fitted, FittedMap, MapKind, MapSpec, RaisedSamples};
+use crate::{Status, StatusCounts};
+
+/// Some voxels, their inputs and the place of their results.
+pub struct Tile<'a> {
+    /// Linear indices of the voxels; they are the first of each row.
+    pub voxels: &'a [u32],
+    /// Length of a row. What lies beyond the voxels is zero in inputs and ignored in results.
+    pub stride: usize,
+    /// Inputs, `[input][stride]`.
+    pub inputs: &'a Vec<f32>,
+    /// Results, `[row][stride]`: the volumes of the maps in order, the status last.
+    pub rows: &'a mut Vec<f32>,
+    /// How many samples of each voxel had to be raised to have a logarithm; zeros beforehand.
+    pub raised: &'a mut [f32],
+}
+
+/// A fit of many voxels at once.
+pub trait VoxelFit: Sync {
+    /// The maps whose volumes are the rows of results, in order; the status is the last of them.
+    fn maps(&self) -> Vec<MapSpec>;
+
+    /// Voxels that are fitted at a time. The default keeps 64 inputs in the second-level cache,
+    /// and rows of 17 cache lines off the same sets of the first.
+    fn tile_len(&self) -> usize {
+        272
+    }
+
+    /// Fits a tile in the calling thread. A voxel's result must depend on its own inputs only.
+    ///
+    /// # Errors
+    /// Where there is no memory.
+    fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError>;
+
+    /// The same by kernels, `None` where there are none for it.
+    fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
+        None
+    }
+}
+
+/// A fit by kernels.
+pub trait DeviceVoxelFit: Sync {
+    /// Bytes on the device that each voxel takes, by buffer.
+    fn bytes_of_voxel(&self) -> Vec<usize>;
+
+    /// Fits a chunk on `device`.
+    ///
+    /// # Errors
+    /// Where the device refuses; the chunk is then done elsewhere.
+    fn fit(&self, tile: Tile<'_>, device: &Device) -> Result<(), DeviceError>;
+}
+
+/// Why no voxel was fitted.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    /// The mask lies on another grid than the series.
+    #[error(transparent)]
+    Grid(#[from] GridMismatch),
+    /// There is no memory for a tile of voxels.
+    #[error(transparent)]
+    Memory(#[from] HostError),
+    /// The caller stopped the work.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+}
+
+/// Voxels to fit and where their inputs come from.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// What is being done, for the progress ("fitting tensors").
+    pub name: &'a str,
+    /// The inputs; may be larger than memory.
+    pub inputs: &'a dyn SignalSource,
+    /// The voxels.
+    pub mask: &'a Mask,
+    /// Where to say how far the work is.
+    pub progress: &'a dyn Progress,
+}
+
+impl Job<'_> {
+    /// Fits every voxel of the mask: on the devices of `on` where it has any and the fit can, else
+    /// on its threads, which also do what a device fails at. Results have the same bits for any
+    /// number of threads.
+    ///
+    /// # Errors
+    /// [`JobError`].
+    pub fn run(&self, fit: &dyn VoxelFit, on: &Backend<'_>) -> Result<Fitted, JobError> {
+        let start = Instant::now();
+        let grid = self.inputs.grid();
+        grid.check_same(&self.mask.grid, "the mask")?;
+        let specs = fit.maps();
+        let plan = Plan {
+            n_inputs: self.inputs.n_volumes(),
+            n_rows: specs.iter().map(|spec| spec.n_volumes).sum(),
+        };
+        let mut maps: Vec<_> = specs
+            .into_iter()
+            .map(|spec| FittedMap { image: Image::zeros(*grid, spec.n_volumes), spec })
+            .collect();
+        self.progress.start(self.name, self.mask.len() as u64);
+        let mut blocks = Block::cut(maps.iter_mut().map(|map| &mut map.image), self.mask, BLOCK);
+        let work = Work { job: *self, fit, plan };
+        let (tally, shares) = match fit.on_device() {
+            Some(kernels) if !on.devices.is_empty() => work.on_devices(kernels, on, blocks)?,
+            kernels => {
+                if kernels.is_none() && !on.devices.is_empty() {
+                    let name = self.name;
+                    self.progress.warn(&format!("no kernel does this: {name} runs on the CPU"));
+                }
+                let tally = work.on_cpu(on.workers, &mut blocks)?;
+                (tally, Shares { devices: vec![0; on.devices.len()], cpu: 1 })
+            }
+        };
+        let Tally { status, raised } = tally;
+        Ok(Fitted { maps, status, raised, shares, seconds: start.elapsed().as_secs_f64() })
+    }
+}
+
+/// Numbers of each voxel, in and out.
+#[derive(Clone, Copy)]
+struct Plan {
+    n_inputs: usize,
+    n_rows: usize,
+}
+
+/// A job with its fit.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    job: Job<'a>,
+    fit: &'a dyn VoxelFit,
+    plan: Plan,
+}
+
+impl Work<'_> {
+    fn on_cpu(&self, workers: &Workers, blocks: &mut [Block<'_>]) -> Result<Tally, JobError> {
+        workers.install(|| {
+            blocks
+                .par_iter_mut()
+                .map(|block| {
+                    self.job.progress.check()?;
+                    let tally = self.block_on_cpu(block, workers.simd())?;
+                    self.job.progress.advance(block.voxels.len() as u64);
+                    Ok(tally)
+                })
+                .try_reduce(Tally::default, |a, b| Ok(a.merged(b)))
+        })
+    }
+
+    fn block_on_cpu(&self, block: &mut Block<'_>, simd: SimdLevel) -> Result<Tally, HostError> {
+        let stride = self.fit.tile_len();
+        let mut inputs = vec![0.0; self.plan.n_inputs * stride];
+        let mut rows = vec![0.0; self.plan.n_rows * stride];
+        let mut raised = vec![0.0; stride];
+        let mut tally = Tally::default();
+        let all = block.voxels;
+        for (offset, voxels) in (0..).step_by(stride).zip(all.chunks(stride)) {
+            if voxels.len() < stride {
+                // Nothing of the tile before shall be fitted again.
+                inputs.fill(0.0);
+            }
+            raised.fill(0.0);
+            self.job.inputs.gather(voxels, stride, &mut inputs);
+            let tile =
+                Tile { voxels, stride, inputs: &inputs, rows: &mut rows, raised: &mut raised };
+            self.fit.fit(tile, simd)?;
+            tally = tally.merged(Tally::of(&rows, &raised, voxels.len()));
+            block.store(offset, voxels.len(), stride, &rows);
+        }
+        Ok(tally)
+    }
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    status: StatusCounts,
+    raised: RaisedSamples,
+}
+
+impl Tally {
+    /// Of the first `n` voxels of rows as long as `raised`.
+    fn of(rows: &[f32], raised: &[f32], n: usize) -> Self {
+        let mut tally = Self::default();
+        let status = &rows[rows.len() - raised.len()..];
+        for (&code, &raised) in status.iter().zip(raised).take(n) {
+            tally.status.add(Status::from_code(code));
+            tally.raised.samples += raised as u64;
+            tally.raised.voxels += u64::from(raised > 0.0);
+        }
+        tally
+    }
+
+    fn merged(self, other: Self) -> Self {
+        Self {
+            status: self.status.merged(other.status),
+            raised: RaisedSamples {
+                samples: self.raised.samples + other.raised.samples,
+                voxels: self.raised.voxels + other.raised.voxels,
+            },
+        }
+    }
+}

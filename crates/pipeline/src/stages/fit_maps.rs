@@ -1,0 +1,261 @@
+//! The stage around any voxelwise fit: runs it, counts what became of the voxels, writes and
+//! restores its maps.
+
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::path::Path;
+
+use fimbria_compute::Progress as _;
+use fimbria_compute::queue::Shares;
+use fimbria_models::{Fitted, FittedMap, MapSpec, RaisedSamples, Status, StatusCounts};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::stages::load::Subject;
+use crate::{Logbook, MapContext, MapStyle, OutputFolder, Products, RunRecord, Stage, StageError};
+
+/// The parameters of a model's fit, which know how to fit it.
+pub trait FitModel: Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// Name of the stage, of its folder and of its entry in records ("dti"); names of files in
+    /// FSL's layout begin with it.
+    const STAGE: &'static str;
+    /// The `model` label of BIDS ("tensor").
+    const BIDS_MODEL: &'static str;
+    /// The model in words, for sidecars ("Diffusion tensor").
+    const DESCRIPTION: &'static str;
+
+    /// The maps that are written, the status last.
+    fn maps(&self) -> Vec<MapSpec>;
+
+    /// Names of text files that are written beside the maps.
+    fn texts(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Fits the model. Products of earlier stages other than the subject are there where
+    /// [`needs`](Self::needs) says so.
+    ///
+    /// # Errors
+    /// Whatever makes the fit impossible.
+    fn fit(
+        &self,
+        subject: &Subject,
+        products: &Products,
+        log: &Logbook<'_>,
+    ) -> Result<Outcome, StageError>;
+
+    /// Names of the stages whose products the fit takes.
+    fn needs(&self) -> &'static [&'static str] {
+        &["load", "phantom"]
+    }
+}
+
+/// What a fit makes.
+pub struct Outcome {
+    /// Its maps.
+    pub fitted: Fitted,
+    /// The text files of [`FitModel::texts`], in their order.
+    pub texts: Vec<String>,
+}
+
+impl From<Fitted> for Outcome {
+    fn from(fitted: Fitted) -> Self {
+        Self { fitted, texts: Vec::new() }
+    }
+}
+
+/// The product of a fit: the [`Fitted`] of the model with parameters `P`.
+pub struct Maps<P> {
+    outcome: Outcome,
+    model: PhantomData<fn() -> P>,
+}
+
+impl<P> Maps<P> {
+    /// The contents of a text file, by its place in [`FitModel::texts`].
+    pub fn text(&self, index: usize) -> Option<&str> {
+        self.outcome.texts.get(index).map(String::as_str)
+    }
+}
+
+impl<P> From<Outcome> for Maps<P> {
+    fn from(outcome: Outcome) -> Self {
+        Self { outcome, model: PhantomData }
+    }
+}
+
+impl<P> Deref for Maps<P> {
+    type Target = Fitted;
+
+    fn deref(&self) -> &Fitted {
+        &self.outcome.fitted
+    }
+}
+
+/// Fits a model to the [`Subject`] and hands on its [`Maps`].
+pub struct FitMaps<P> {
+    /// What to fit.
+    pub parameters: P,
+    /// How to write the maps.
+    pub style: MapStyle,
+    /// Entities for names of BIDS.
+    pub entities: String,
+}
+
+impl<P: FitModel> FitMaps<P> {
+    /// The stage that wrote a folder, by its record; `None` where it was another.
+    pub fn of_record(record: &RunRecord) -> Option<Self> {
+        // A stage's own record has its parameters; that of a command has those of all its stages.
+        let parameters = record.parameters.get(P::STAGE).unwrap_or(&record.parameters);
+        let part = |name: &str| parameters.get(name).cloned();
+        Some(Self {
+            parameters: serde_json::from_value(part("fit")?).ok()?,
+            style: serde_json::from_value(part("maps")?).ok()?,
+            entities: serde_json::from_value(part("entities")?).ok()?,
+        })
+    }
+
+    fn context(&self, subject: Option<&Subject>, log_keyvals: Vec<(String, String)>) -> MapContext {
+        let mut keyvals = subject.map(|subject| subject.keyvals.clone()).unwrap_or_default();
+        keyvals.extend(log_keyvals);
+        MapContext {
+            stage: P::STAGE,
+            model: P::BIDS_MODEL,
+            model_entry: json!({
+                "Description": P::DESCRIPTION,
+                "Parameters": bids_parameters(json!(self.parameters)),
+            }),
+            entities: self.entities.clone(),
+            keyvals,
+        }
+    }
+}
+
+impl<P: FitModel> Stage for FitMaps<P> {
+    fn name(&self) -> &'static str {
+        P::STAGE
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        self.parameters.needs()
+    }
+
+    fn parameters(&self) -> Value {
+        json!({ "fit": self.parameters, "maps": self.style, "entities": self.entities })
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        let context = self.context(None, Vec::new());
+        let maps = self.parameters.maps();
+        let maps = maps.iter().flat_map(|map| self.style.file_names(map, &context));
+        maps.chain(self.parameters.texts().iter().map(|&name| name.to_owned())).collect()
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        let outcome = self.parameters.fit(products.get::<Subject>()?, products, log)?;
+        report_counts(&outcome.fitted, log);
+        report_shares(&outcome.fitted.shares, log);
+        products.put(Maps::<P>::from(outcome));
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let subject = products.find::<Subject>();
+        let context = self.context(subject, log.session().header_entries());
+        let Outcome { fitted, texts } = &products.get::<Maps<P>>()?.outcome;
+        for FittedMap { spec, image } in &fitted.maps {
+            log.check()?;
+            self.style.write(spec, image, &context, out, log.session().on.workers)?;
+        }
+        for (name, text) in self.parameters.texts().iter().zip(texts) {
+            out.write(name, text.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn restore(
+        &self,
+        folder: &Path,
+        products: &mut Products,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let context = self.context(None, Vec::new());
+        let mut maps = Vec::new();
+        for spec in self.parameters.maps() {
+            let image = self.style.read(&spec, &context, folder, log.session().on.workers)?;
+            maps.push(FittedMap { spec, image });
+        }
+        let mut status = StatusCounts::default();
+        if let Some(map) = maps.last() {
+            for &code in map.image.data.iter().filter(|code| **code > 0.0) {
+                status.add(Status::from_code(code));
+            }
+        }
+        let names = self.parameters.texts().iter();
+        let texts = names.map(|name| std::fs::read_to_string(folder.join(name)));
+        let texts = texts.collect::<Result<_, _>>()?;
+        // What was counted while fitting stands in the record of that run.
+        let fitted = Fitted {
+            maps,
+            status,
+            raised: RaisedSamples::default(),
+            shares: Shares { devices: Vec::new(), cpu: 0 },
+            seconds: 0.0,
+        };
+        products.put(Maps::<P>::from(Outcome { fitted, texts }));
+        Ok(())
+    }
+}
+
+/// The parameters as sidecars of BIDS have them: its own word for the method, nothing of what was
+/// written.
+fn bids_parameters(mut parameters: Value) -> Value {
+    if let Value::Object(entries) = &mut parameters {
+        entries.remove("maps");
+        if let Some(method) = entries.remove("method") {
+            entries.insert("FitMethod".to_owned(), method);
+        }
+    }
+    parameters
+}
+
+/// Notes what became of the voxels, and warns where something did.
+fn report_counts(fit: &Fitted, log: &Logbook<'_>) {
+    for (status, name, trouble) in [
+        (Status::Fitted, "fitted", ""),
+        (Status::Constrained, "constraint_active", ""),
+        (Status::NotConverged, "not_converged", "did not converge"),
+        (Status::BadSignal, "bad_signal", "have no usable signal and are zero in all maps"),
+        (Status::Singular, "singular", "do not determine the model and are zero in all maps"),
+    ] {
+        let voxels = fit.status.of(status);
+        log.count(name, voxels);
+        if voxels > 0 && !trouble.is_empty() {
+            log.warn(&format!("{voxels} voxels {trouble} (see the status map)"));
+        }
+    }
+    let RaisedSamples { samples, voxels } = fit.raised;
+    log.count("raised_samples", samples);
+    if samples > 0 {
+        log.warn(&format!(
+            "{samples} samples in {voxels} voxels were zero or negative and were raised to have a \
+             logarithm"
+        ));
+    }
+}
+
+/// Counts who did the work where there was a choice.
+fn report_shares(shares: &Shares, log: &Logbook<'_>) {
+    if shares.devices.is_empty() {
+        return;
+    }
+    log.count("chunks_on_cpu", shares.cpu as u64);
+    for (device, chunks) in log.session().on.devices.iter().zip(&shares.devices) {
+        log.count(&format!("chunks_on_{}", device.info().name), *chunks as u64);
+    }
+}
