@@ -9,6 +9,8 @@ pub mod linear;
 
 pub mod lm;
 
+pub mod expr;
+
 use fimbria_compute::check::Check;
 
 /// The checks of this crate's kernels.
