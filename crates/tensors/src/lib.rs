@@ -3,6 +3,7 @@
 //! * [`layout`]: how a tensor is stored, by its unique entries.
 //! * [`general`], [`tables`], [`dense`]: tensor times vector, from the definition, with precomputed
 //!   tables, and without symmetry.
+//! * [`sh`]: spherical harmonics, and tensors as another way to write them.
 //!
 //! A tensor is stored by its unique entries in lexicographic order of their indices (1111 1112 …),
 //! never multiplied by their multiplicities. Directions are in scanner RAS+ axes.
@@ -13,6 +14,7 @@ pub mod general;
 mod kernel_tests;
 pub mod layout;
 mod scalar;
+pub mod sh;
 pub mod tables;
 #[cfg(test)]
 mod testing;
