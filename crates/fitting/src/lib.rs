@@ -3,8 +3,10 @@
 //! Problems are independent and alike: one per SIMD lane on the CPU, one per thread on a device.
 //! This crate knows nothing of images or diffusion.
 //!
+//! * [`active_set`]: quadratic programmes with inequality constraints;
 //! * [`linear`]: log-linear least squares of any design, weighted and reweighted.
 
+pub mod active_set;
 pub mod linear;
 
 pub mod lm;

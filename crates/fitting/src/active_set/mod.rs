@@ -1,0 +1,67 @@
+//! Convex quadratic programmes with inequality constraints, many small ones alike:
+//! minimise ½ xᵀHx - fᵀx subject to Cx ≥ d, with H positive definite.
+//!
+//! Inequality-constrained least squares min ‖Ax - b‖² is the case H = AᵀA, f = Aᵀb.
+//!
+//! # The method
+//! With H = LLᵀ, z = Lᵀx and the rows of C L⁻ᵀ scaled to length 1 as the rows of G, a programme is
+//! the projection of z₀ = L⁻¹f onto the polyhedron {z : Gz ≥ d̂}. Its dual has one non-negative
+//! multiplier for each constraint: minimise ½λᵀKλ + λᵀ(Gz₀ - d̂) over λ ≥ 0 with K = GGᵀ, and
+//! z = z₀ + Gᵀλ. It is solved as non-negative least squares by an active set (Lawson & Hanson 1974,
+//! ch. 23; Goldfarb & Idnani, Math. Program. 27, 1983, is the same walk seen from the primal), with
+//! one change: a round takes in every violated constraint that is the most violated of its
+//! neighbourhood, not only the worst of all. Where the constraints say that a function on a sphere
+//! is not negative, its negative regions are cured at once, and a few rounds suffice where one
+//! constraint at a time takes dozens. A round that gains nothing is repeated with the worst alone,
+//! so that the walk ends as the classical one does.
+//!
+//! Everything is in f64, and vectors run along the constraints: the inner loops are unit-stride and
+//! the same bits come out at every SIMD level (products and sums are rounded separately; sums have
+//! a fixed order). Call [`SharedProgramme::solve`] and [`Programme::solve`] inside
+//! [`SimdLevel::run`](fimbria_compute::SimdLevel::run) to have them compiled for its instructions.
+//!
+//! * [`Constraints`]: C and d, which all programmes share;
+//! * [`SharedProgramme`]: one H for many f; K is formed once;
+//! * [`Programme`]: an H of its own for each problem;
+//! * [`Work`]: working memory of a thread, which also carries a warm start and the multipliers;
+//! * [`kkt`]: how far a point is from satisfying the optimality conditions, from their definition.
+
+mod constraints;
+mod dual;
+mod inverse_factor;
+mod kkt;
+mod metric;
+mod programme;
+#[cfg(test)]
+mod tests;
+
+pub use constraints::Constraints;
+pub use dual::{Outcome, Verdict, Work};
+pub use kkt::{KktResidual, kkt};
+pub use programme::{Programme, SharedProgramme};
+
+/// What can be wrong with a programme.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum ActiveSetError {
+    /// Lengths do not agree.
+    #[error("{what} has {found} numbers where {expected} are needed")]
+    Shape {
+        /// What has the wrong length.
+        what: &'static str,
+        /// Numbers it has.
+        found: usize,
+        /// Numbers it needs.
+        expected: usize,
+    },
+    /// A constraint that says nothing about x.
+    #[error("constraint {0} is zero or not finite")]
+    EmptyConstraint(usize),
+    /// H is not positive definite to rounding.
+    #[error("the quadratic form is not positive definite: pivot {pivot} is {value:e}")]
+    NotPositiveDefinite {
+        /// The row at which the factorisation failed.
+        pivot: usize,
+        /// What stood there.
+        value: f64,
+    },
+}

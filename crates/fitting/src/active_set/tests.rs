@@ -1,0 +1,220 @@
+//! Small programmes against enumeration of all active sets, and the conditions of optimality.
+
+use fimbria_compute::philox::{Philox, normals};
+use proptest::prelude::*;
+use pulp::{Simd, WithSimd};
+
+use super::*;
+
+/// Standard normal numbers.
+fn normal(seed: u64, n: usize) -> Vec<f64> {
+    let philox = Philox::new(seed);
+    let all = (0..n.div_ceil(4) as u64).flat_map(|item| normals::<f32>(philox.at(item, 0)));
+    all.take(n).map(f64::from).collect()
+}
+
+/// AᵀA of a random A with twice as many rows as unknowns.
+fn hessian(seed: u64, n: usize) -> Vec<f64> {
+    let a = normal(seed, 2 * n * n);
+    let entry = |i, j| (0..2 * n).map(|r| a[r * n + i] * a[r * n + j]).sum();
+    (0..n * n).map(|ij| entry(ij / n, ij % n)).collect()
+}
+
+/// Gaussian elimination with pivoting; `None` where singular.
+fn dense_solve(mut a: Vec<Vec<f64>>) -> Option<Vec<f64>> {
+    let n = a.len();
+    for k in 0..n {
+        let pivot = (k..n).max_by(|&i, &j| a[i][k].abs().total_cmp(&a[j][k].abs()))?;
+        a.swap(k, pivot);
+        if a[k][k].abs() < 1e-11 {
+            return None;
+        }
+        for i in 0..n {
+            if i != k {
+                let factor = a[i][k] / a[k][k];
+                for j in k..=n {
+                    a[i][j] -= factor * a[k][j];
+                }
+            }
+        }
+    }
+    Some((0..n).map(|k| a[k][n] / a[k][k]).collect())
+}
+
+/// The minimum by trying every active set: the only one whose solution is feasible with
+/// non-negative multipliers.
+fn by_enumeration(h: &[f64], f: &[f64], c: &[f64], d: &[f64]) -> Option<Vec<f64>> {
+    let (n, m) = (f.len(), d.len());
+    (0..1u32 << m).find_map(|set| {
+        let active: Vec<usize> = (0..m).filter(|j| set >> j & 1 == 1).collect();
+        let size = n + active.len();
+        let mut system = vec![vec![0.0; size + 1]; size];
+        for i in 0..n {
+            system[i][..n].copy_from_slice(&h[i * n..][..n]);
+            system[i][size] = f[i];
+            for (a, &j) in active.iter().enumerate() {
+                system[i][n + a] = -c[j * n + i];
+                system[n + a][i] = c[j * n + i];
+                system[n + a][size] = d[j];
+            }
+        }
+        let mut x = dense_solve(system)?;
+        let multipliers = x.split_off(n);
+        let slack = |j: usize| (0..n).map(|k| c[j * n + k] * x[k]).sum::<f64>() - d[j];
+        let good = multipliers.iter().all(|&l| l >= -1e-12) && (0..m).all(|j| slack(j) >= -1e-9);
+        good.then_some(x)
+    })
+}
+
+/// Runs both solvers, asserts that they agree, and returns the solution.
+fn solve(h: &[f64], f: &[f64], constraints: &Constraints) -> (Vec<f64>, Outcome, Work) {
+    let mut work = Work::default();
+    let mut own = f.to_vec();
+    Programme::new(constraints).solve(h, &mut own, &mut work).unwrap();
+    let shared = SharedProgramme::new(h, constraints.clone()).unwrap();
+    let mut x = f.to_vec();
+    let outcome = shared.solve(&mut x, &mut work);
+    assert_eq!(x, own, "both form K from the same numbers in the same order");
+    (x, outcome, work)
+}
+
+proptest! {
+    /// Up to 5 unknowns and 8 constraints satisfied by some point, so that a solution exists.
+    #[test]
+    fn the_minimum_is_the_one_enumeration_finds(seed: u64, n in 1usize..6, m in 0usize..9) {
+        let h = hessian(seed, n);
+        let f = normal(seed ^ 1, n);
+        let c = normal(seed ^ 2, n * m);
+        let inside = normal(seed ^ 3, n);
+        let d: Vec<f64> = c.chunks_exact(n)
+            .map(|c| c.iter().zip(&inside).map(|(c, x)| c * x).sum::<f64>() - 0.1).collect();
+        let constraints = Constraints::new(n, &c, d.clone()).unwrap();
+        let (x, outcome, _) = solve(&h, &f, &constraints);
+        let expected = by_enumeration(&h, &f, &c, &d);
+        prop_assume!(expected.is_some());
+        let expected = expected.unwrap();
+        prop_assert!(matches!(outcome.verdict, Verdict::Free | Verdict::Bound), "{outcome:?}");
+        // Conditioning of small random programmes stays below 1e5, regularisation is 1e-12.
+        let size = expected.iter().fold(1.0f64, |s, x| s.max(x.abs()));
+        for k in 0..n {
+            prop_assert!((x[k] - expected[k]).abs() < 1e-6 * size, "{x:?} {expected:?}");
+        }
+    }
+}
+
+/// A cone of 300 half spaces in 30 dimensions, more binding than one can enumerate.
+fn cone() -> (Vec<f64>, Vec<f64>, Constraints) {
+    let (n, m) = (30, 300);
+    let mut rows = normal(11, n * m);
+    // A common direction keeps the cone from being the origin alone.
+    rows.chunks_exact_mut(n).for_each(|row| row[0] = 4.0 + row[0].abs());
+    (hessian(10, n), normal(12, n), Constraints::non_negative(n, &rows).unwrap())
+}
+
+#[test]
+fn the_conditions_of_optimality_hold() {
+    let (h, f, constraints) = cone();
+    let (x, outcome, work) = solve(&h, &f, &constraints);
+    assert_eq!(outcome.verdict, Verdict::Bound);
+    assert!(work.active().len() > 10, "{}", work.active().len());
+    let kkt = kkt(&h, &f, &constraints, &x, work.active(), work.multipliers());
+    // Numbers of order 1 to 100 in f64, a regularisation of 1e-12, a tolerance of 1e-9.
+    assert!(kkt.stationarity < 1e-10, "{kkt:?}");
+    assert!(kkt.violation < 1e-7 && kkt.complementarity < 1e-8, "{kkt:?}");
+    assert_eq!(kkt.negativity, 0.0);
+}
+
+#[test]
+fn a_warm_start_gives_the_same_minimum_in_fewer_rounds() {
+    let (h, f, constraints) = cone();
+    let (cold, outcome, mut work) = solve(&h, &f, &constraints);
+    let shared = SharedProgramme::new(&h, constraints).unwrap();
+    let active = work.active().to_vec();
+    for start in [&active[..], &active[..active.len() / 2], &[0, 1, 2, 5, 5, 1000]] {
+        work.warm_start(start);
+        let mut warm = f.clone();
+        let again = shared.solve(&mut warm, &mut work);
+        for (a, b) in cold.iter().zip(&warm) {
+            // Both are within the tolerance of the one minimum.
+            assert!((a - b).abs() < 1e-7, "{a} {b}");
+        }
+        if start == active {
+            assert_eq!((again.rounds, again.verdict), (0, outcome.verdict));
+        }
+    }
+}
+
+#[test]
+fn without_violations_the_solution_is_the_unconstrained_one() {
+    let h = [4.0, 0.0, 0.0, 2.0];
+    let constraints = Constraints::non_negative(2, &[1.0, 0.0, 0.0, 1.0]).unwrap();
+    let (x, outcome, work) = solve(&h, &[8.0, 2.0], &constraints);
+    // A few roundings.
+    assert!((x[0] - 2.0).abs() < 1e-14 && (x[1] - 1.0).abs() < 1e-14, "{x:?}");
+    assert_eq!((outcome.verdict, outcome.rounds, outcome.violation), (Verdict::Free, 0, 0.0));
+    assert!(work.active().is_empty());
+}
+
+#[test]
+fn no_constraints_are_no_trouble() {
+    let (x, outcome, _) = solve(&[2.0], &[3.0], &Constraints::non_negative(1, &[]).unwrap());
+    // A few roundings.
+    assert!((x[0] - 1.5).abs() < 1e-14, "{x:?}");
+    assert_eq!(outcome.verdict, Verdict::Free);
+}
+
+#[test]
+fn where_everything_is_forbidden_but_zero_the_solution_is_zero() {
+    let rows = [1.0, 0.0, -1.0, 0.0, 0.0, 1.0, 0.0, -1.0];
+    let constraints = Constraints::non_negative(2, &rows).unwrap();
+    let (x, outcome, _) = solve(&[1.0, 0.0, 0.0, 1.0], &[3.0, -2.0], &constraints);
+    assert_eq!(outcome.verdict, Verdict::Bound);
+    assert!(x.iter().all(|x| x.abs() < 1e-10), "{x:?}");
+}
+
+#[test]
+fn a_contradiction_is_reported() {
+    // x >= 1 and -x >= 1.
+    let constraints = Constraints::new(1, &[1.0, -1.0], vec![1.0, 1.0]).unwrap();
+    let (_, outcome, _) = solve(&[1.0], &[0.3], &constraints);
+    assert_eq!(outcome.verdict, Verdict::Infeasible);
+}
+
+#[test]
+fn doubled_constraints_do_no_harm() {
+    let rows = [1.0, 1.0, 1.0, 1.0, 2.0, 2.0];
+    let constraints = Constraints::new(2, &rows, vec![2.0, 2.0, 4.0]).unwrap();
+    let (x, outcome, _) = solve(&[1.0, 0.0, 0.0, 1.0], &[0.0, 0.0], &constraints);
+    assert_eq!(outcome.verdict, Verdict::Bound);
+    assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-10), "{x:?}");
+}
+
+#[test]
+fn a_singular_form_and_an_empty_row_are_refused() {
+    let constraints = Constraints::non_negative(2, &[1.0, 0.0]).unwrap();
+    let error = SharedProgramme::new(&[1.0, 1.0, 1.0, 1.0], constraints).unwrap_err();
+    assert!(matches!(error, ActiveSetError::NotPositiveDefinite { pivot: 1, .. }), "{error}");
+    let error = Constraints::non_negative(2, &[1.0, 0.0, 0.0, 0.0]).unwrap_err();
+    assert_eq!(error, ActiveSetError::EmptyConstraint(1));
+    let error = Constraints::new(2, &[1.0; 3], vec![0.0; 2]).unwrap_err();
+    assert!(error.to_string().contains("3 numbers where 4"), "{error}");
+}
+
+#[test]
+fn every_simd_level_gives_the_same_bits() {
+    struct Solve<'a>(&'a SharedProgramme, &'a [f64]);
+    impl WithSimd for Solve<'_> {
+        type Output = Vec<u64>;
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _simd: S) -> Vec<u64> {
+            let mut x = self.1.to_vec();
+            self.0.solve(&mut x, &mut Work::default());
+            x.iter().map(|x| x.to_bits()).collect()
+        }
+    }
+    let (h, f, constraints) = cone();
+    let shared = SharedProgramme::new(&h, constraints).unwrap();
+    let levels = fimbria_compute::SimdLevel::available();
+    let all: Vec<_> = levels.into_iter().map(|level| level.run(Solve(&shared, &f))).collect();
+    assert!(all.iter().all(|bits| *bits == all[0]));
+}
