@@ -3,7 +3,9 @@
 //! * [`layout`]: how a tensor is stored, by its unique entries.
 //! * [`general`], [`tables`], [`dense`]: tensor times vector, from the definition, with precomputed
 //!   tables, and without symmetry.
+//! * [`unrolled`]: the same, written out for the forms of diffusion imaging.
 //! * [`sh`]: spherical harmonics, and tensors as another way to write them.
+//! * [`peaks`]: every maximum of the form in every voxel of an image.
 //!
 //! A tensor is stored by its unique entries in lexicographic order of their indices (1111 1112 …),
 //! never multiplied by their multiplicities. Directions are in scanner RAS+ axes.
@@ -13,11 +15,13 @@ pub mod general;
 #[cfg(test)]
 mod kernel_tests;
 pub mod layout;
+pub mod peaks;
 mod scalar;
 pub mod sh;
 pub mod tables;
 #[cfg(test)]
 mod testing;
+pub mod unrolled;
 
 use fimbria_compute::check::Check;
 

@@ -1,0 +1,218 @@
+//! Peaks of a whole image.
+
+use std::marker::PhantomData;
+use std::time::Instant;
+
+use fimbria_compute::queue::Shares;
+use fimbria_compute::{Backend, Progress, SimdLevel, Workers};
+use fimbria_image::{Image, Mask, SignalSource};
+use rayon::prelude::*;
+
+use super::PeaksError;
+use super::matrix::Matrix;
+use super::options::{PeakOptions, PeakStatus};
+use super::place::{Block, cut};
+use super::tile::{FindTile, Plan, Scratch, entries};
+use crate::unrolled::{Order4, Order6, Order8};
+
+/// Voxels of one task.
+const BLOCK: usize = 4096;
+/// Voxels that are worked on together: a multiple of every strip, and few enough that their
+/// coefficients stay in the first caches.
+const TILE: usize = 256;
+
+/// Peaks of every voxel.
+#[derive(Clone, Debug)]
+pub struct Peaks {
+    /// Three volumes for each peak, largest first: its direction in scanner RAS+ axes times its
+    /// value; NaN where there is none and outside the mask (MRtrix3's layout).
+    pub peaks: Image,
+    /// The values, a volume for each peak; NaN where there is none.
+    pub values: Image,
+    /// How many peaks there are.
+    pub count: Image,
+    /// The numbers of [`PeakStatus`].
+    pub status: Image,
+    /// How many voxels met which fate.
+    pub counts: PeakCounts,
+    /// Which part of the work each device and the CPU did, in chunks.
+    pub shares: Shares,
+    /// Wall time.
+    pub seconds: f64,
+}
+
+/// Voxels of the mask by their fate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeakCounts {
+    /// By the number of [`PeakStatus`].
+    pub by_status: [u64; 6],
+    /// All peaks together.
+    pub peaks: u64,
+}
+
+impl PeakCounts {
+    /// Voxels of one fate.
+    pub fn of(&self, status: PeakStatus) -> u64 {
+        self.by_status[status as usize]
+    }
+
+    pub(super) fn merged(mut self, other: Self) -> Self {
+        for (sum, n) in self.by_status.iter_mut().zip(other.by_status) {
+            *sum += n;
+        }
+        self.peaks += other.peaks;
+        self
+    }
+}
+
+/// The maxima of forms given by their unique entries: `forms` has a volume for each, lexicographic,
+/// never multiplied by multiplicities, in scanner RAS+ axes; `order` is 4, 6 or 8.
+///
+/// Results have the same bits for any number of threads, on every SIMD level that fuses
+/// multiply-add, and on devices.
+///
+/// # Errors
+/// [`PeaksError`] for input that has no peaks by its kind; a voxel without is marked in the status.
+pub fn find_peaks(
+    forms: &dyn SignalSource,
+    mask: &Mask,
+    order: usize,
+    options: &PeakOptions,
+    on: &Backend<'_>,
+    progress: &dyn Progress,
+) -> Result<Peaks, PeaksError> {
+    find(forms, mask, order, None, options, on, progress)
+}
+
+/// The maxima of functions on the sphere given by even spherical harmonics up to degree `lmax` (4,
+/// 6 or 8). `to_form` is the matrix, `[unique entry][harmonic]`, that turns coefficients of their
+/// basis into the unique entries of the form of order `lmax`.
+///
+/// # Errors
+/// As [`find_peaks`].
+///
+/// # Panics
+/// Where `to_form` is not square of that size.
+pub fn find_peaks_sh(
+    harmonics: &dyn SignalSource,
+    mask: &Mask,
+    lmax: usize,
+    to_form: &[f64],
+    options: &PeakOptions,
+    on: &Backend<'_>,
+    progress: &dyn Progress,
+) -> Result<Peaks, PeaksError> {
+    find(harmonics, mask, lmax, Some(to_form), options, on, progress)
+}
+
+fn find(
+    source: &dyn SignalSource,
+    mask: &Mask,
+    order: usize,
+    to_form: Option<&[f64]>,
+    options: &PeakOptions,
+    on: &Backend<'_>,
+    progress: &dyn Progress,
+) -> Result<Peaks, PeaksError> {
+    let start = Instant::now();
+    if !matches!(order, 4 | 6 | 8) {
+        return Err(PeaksError::Order { order });
+    }
+    let (expected, volumes) = (entries(order), source.n_volumes());
+    if volumes != expected {
+        return Err(PeaksError::VolumeCount { order, expected, volumes });
+    }
+    options.check()?;
+    let grid = source.grid();
+    grid.check_same(&mask.grid, "the mask")?;
+    let from_sh = to_form.map(|to_form| {
+        assert_eq!(to_form.len(), expected * expected, "elements of the matrix");
+        Matrix::new(expected, to_form)
+    });
+    let plan = Plan::new(order, from_sh, options, TILE);
+
+    let n_peaks = options.n_peaks;
+    let mut images = [3 * n_peaks, n_peaks, 1, 1].map(|volumes| Image::zeros(*grid, volumes));
+    if mask.len() < grid.len() {
+        on.workers.install(|| {
+            images[..2].iter_mut().for_each(|image| {
+                image.data.par_chunks_mut(1 << 16).for_each(|part| part.fill(f32::NAN));
+            });
+        });
+    }
+    progress.start("finding peaks", mask.len() as u64);
+    let mut blocks = cut(&mut images, mask, BLOCK);
+    let job = Job { source, plan: &plan, progress };
+    let counts = job.on_cpu(on.workers, &mut blocks)?;
+    let shares = Shares { devices: vec![0; on.devices.len()], cpu: 1 };
+    let [peaks, values, count, status] = images;
+    let seconds = start.elapsed().as_secs_f64();
+    Ok(Peaks { peaks, values, count, status, counts, shares, seconds })
+}
+
+/// What every block needs.
+pub(super) struct Job<'a> {
+    pub(super) source: &'a dyn SignalSource,
+    pub(super) plan: &'a Plan,
+    pub(super) progress: &'a dyn Progress,
+}
+
+impl Job<'_> {
+    pub(super) fn on_cpu(
+        &self,
+        workers: &Workers,
+        blocks: &mut [Block<'_>],
+    ) -> Result<PeakCounts, PeaksError> {
+        let level = workers.simd();
+        workers.install(|| {
+            blocks
+                .par_iter_mut()
+                .map(|block| {
+                    self.progress.check()?;
+                    let counts = self.block(level, block);
+                    self.progress.advance(block.voxels.len() as u64);
+                    Ok(counts)
+                })
+                .try_reduce(PeakCounts::default, |a, b| Ok(a.merged(b)))
+        })
+    }
+
+    fn block(&self, level: SimdLevel, block: &mut Block<'_>) -> PeakCounts {
+        let plan = self.plan;
+        let mut scratch = Scratch::new(plan, self.source.n_volumes());
+        let mut rows = vec![0.0; plan.n_rows() * TILE];
+        let mut counts = PeakCounts::default();
+        for (offset, tile) in (0..).step_by(TILE).zip(block.voxels.chunks(TILE)) {
+            let n = tile.len();
+            if n < TILE {
+                // Nothing of the tile before shall be searched again.
+                scratch.input.fill(0.0);
+            }
+            self.source.gather(tile, TILE, &mut scratch.input);
+            self.tile(level, &mut scratch, n, &mut rows);
+            counts = counts.merged(self.count(n, TILE, &rows));
+            block.store(offset, n, TILE, &rows);
+        }
+        counts
+    }
+
+    fn tile(&self, level: SimdLevel, scratch: &mut Scratch, n: usize, rows: &mut [f32]) {
+        let plan = self.plan;
+        match plan.order {
+            4 => level.run(FindTile { plan, scratch, n, rows, form: PhantomData::<Order4> }),
+            6 => level.run(FindTile { plan, scratch, n, rows, form: PhantomData::<Order6> }),
+            _ => level.run(FindTile { plan, scratch, n, rows, form: PhantomData::<Order8> }),
+        }
+    }
+
+    /// What `n` voxels of `rows`, `[row][stride]`, add to the counts.
+    pub(super) fn count(&self, n: usize, stride: usize, rows: &[f32]) -> PeakCounts {
+        let first = 4 * self.plan.selection.n_peaks * stride;
+        let mut counts = PeakCounts::default();
+        for (&peaks, &status) in rows[first..][..n].iter().zip(&rows[first + stride..][..n]) {
+            counts.peaks += peaks as u64;
+            counts.by_status[status as usize] += 1;
+        }
+        counts
+    }
+}
