@@ -4,7 +4,10 @@ mod support;
 
 use fimbria_compute::{Backend, Silent, SimdLevel, Workers};
 use fimbria_image::{Image, Mask};
-use fimbria_tensors::peaks::{PeakOptions, PeakStatus, Peaks, PeaksError, find_peaks};
+use fimbria_tensors::peaks::{
+    PeakOptions, PeakStatus, Peaks, PeaksError, find_peaks, find_peaks_sh,
+};
+use fimbria_tensors::sh::{ShBasis, ShToForm};
 use support::{angle, frame, image_of, normal_directions, powers};
 
 fn find(forms: &[Vec<f64>], order: usize, options: &PeakOptions) -> Peaks {
@@ -206,4 +209,30 @@ fn what_cannot_be_searched_is_refused() {
     assert!(matches!(run(4, &options), Err(PeaksError::Option { .. })));
     let options = PeakOptions { relative_threshold: f64::NAN, ..defaults };
     assert!(matches!(run(4, &options), Err(PeaksError::Option { .. })));
+}
+
+#[test]
+fn harmonics_have_the_peaks_of_their_form() {
+    let directions = normal_directions(5, 400);
+    for order in [4, 6, 8] {
+        let forms: Vec<_> =
+            directions.chunks(2).map(|u| powers(order, &[(1.0, u[0]), (0.8, u[1])])).collect();
+        let expected = find(&forms, order, &PeakOptions::default());
+        for basis in [ShBasis::Mrtrix, ShBasis::Dipy, ShBasis::DipyLegacy] {
+            let convert = ShToForm::new(basis, order).unwrap();
+            let harmonics: Vec<_> = forms.iter().map(|form| convert.to_sh(form)).collect();
+            let image = image_of(&harmonics);
+            let workers = Workers::new(1).unwrap();
+            let (mask, options) = (Mask::full(image.grid), PeakOptions::default());
+            let on = Backend::cpu(&workers);
+            let found = find_peaks_sh(&image, &mask, order, basis, &options, &on, &Silent).unwrap();
+            assert_eq!(found.count, expected.count);
+            for voxel in 0..forms.len() {
+                for (a, b) in peaks_of(&found, voxel).iter().zip(peaks_of(&expected, voxel)) {
+                    // Rounding of coefficients and matrix, over curvatures of broad maxima.
+                    assert!(angle(a, &b) < 2e-5, "order {order}: {}", angle(a, &b));
+                }
+            }
+        }
+    }
 }

@@ -2,6 +2,8 @@ use fimbria_compute::Interrupted;
 use fimbria_compute::device::DeviceError;
 use fimbria_image::GridMismatch;
 
+use crate::sh::ShError;
+
 /// Input in which no peaks can be sought.
 #[derive(Debug, thiserror::Error)]
 pub enum PeaksError {
@@ -21,6 +23,9 @@ pub enum PeaksError {
         /// What there is.
         volumes: usize,
     },
+    /// Harmonics that have no form.
+    #[error(transparent)]
+    Harmonics(#[from] ShError),
     /// An option out of range.
     #[error("{name} is {value}; it must be {range}")]
     Option {

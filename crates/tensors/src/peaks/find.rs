@@ -13,6 +13,7 @@ use super::matrix::Matrix;
 use super::options::{PeakOptions, PeakStatus};
 use super::place::{Block, cut};
 use super::tile::{FindTile, Plan, Scratch, entries};
+use crate::sh::{ShBasis, ShToForm};
 use crate::unrolled::{Order4, Order6, Order8};
 
 /// Voxels of one task.
@@ -84,32 +85,28 @@ pub fn find_peaks(
     find(forms, mask, order, None, options, on, progress)
 }
 
-/// The maxima of functions on the sphere given by even spherical harmonics up to degree `lmax` (4,
-/// 6 or 8). `to_form` is the matrix, `[unique entry][harmonic]`, that turns coefficients of their
-/// basis into the unique entries of the form of order `lmax`.
+/// The maxima of functions on the sphere given by even spherical harmonics in `basis` up to degree
+/// `lmax` (4, 6 or 8), one volume for each coefficient, in scanner RAS+ axes.
 ///
 /// # Errors
 /// As [`find_peaks`].
-///
-/// # Panics
-/// Where `to_form` is not square of that size.
 pub fn find_peaks_sh(
     harmonics: &dyn SignalSource,
     mask: &Mask,
     lmax: usize,
-    to_form: &[f64],
+    basis: ShBasis,
     options: &PeakOptions,
     on: &Backend<'_>,
     progress: &dyn Progress,
 ) -> Result<Peaks, PeaksError> {
-    find(harmonics, mask, lmax, Some(to_form), options, on, progress)
+    find(harmonics, mask, lmax, Some(basis), options, on, progress)
 }
 
 fn find(
     source: &dyn SignalSource,
     mask: &Mask,
     order: usize,
-    to_form: Option<&[f64]>,
+    basis: Option<ShBasis>,
     options: &PeakOptions,
     on: &Backend<'_>,
     progress: &dyn Progress,
@@ -125,10 +122,8 @@ fn find(
     options.check()?;
     let grid = source.grid();
     grid.check_same(&mask.grid, "the mask")?;
-    let from_sh = to_form.map(|to_form| {
-        assert_eq!(to_form.len(), expected * expected, "elements of the matrix");
-        Matrix::new(expected, to_form)
-    });
+    let from_sh = basis.map(|basis| ShToForm::new(basis, order)).transpose()?;
+    let from_sh = from_sh.map(|convert| Matrix::new(expected, convert.form_from_sh()));
     let plan = Plan::new(order, from_sh, options, TILE);
 
     let n_peaks = options.n_peaks;
