@@ -86,17 +86,14 @@ impl Design {
     }
 
     /// The factors of the columns, in the order of the unknowns.
-    #[allow(dead_code)]
     pub(super) fn scales(&self) -> impl Iterator<Item = f64> {
         self.columns.iter().map(|c| c.scale)
     }
 
-    #[allow(dead_code)]
     pub(super) fn moments(&self) -> &[Vec<f64>] {
         &self.moments
     }
 
-    #[allow(dead_code)]
     pub(super) fn moment_of_pair(&self) -> &[usize] {
         &self.moment_of_pair
     }

@@ -2,7 +2,9 @@
 
 use fimbria_compute::SimdLevel;
 
+use super::lanes::FitProblems;
 use super::oracle::{self, Fit};
+use super::tables::Tables;
 use super::{Design, Recipe};
 
 /// What became of a set of samples; a row of results holds its number as an `f32`.
@@ -65,6 +67,7 @@ impl Rows {
 pub struct LogLinearFit {
     design: Design,
     recipe: Recipe,
+    tables: Tables,
 }
 
 /// Sets of samples, each a column of `[sample][stride]`, of which the first `n` are fitted.
@@ -83,7 +86,7 @@ pub struct Problems<'a> {
 impl LogLinearFit {
     /// The fit of `design` as `recipe` says.
     pub fn new(design: Design, recipe: Recipe) -> Self {
-        Self { design, recipe }
+        Self { tables: Tables::new(&design), design, recipe }
     }
 
     /// Its design.
@@ -109,12 +112,21 @@ impl LogLinearFit {
         oracle::fit(&self.design, &self.recipe, samples, weights)
     }
 
-    /// Fits `problems` at a SIMD level and writes `[row][stride]`.
+    /// Fits `problems` in `f32`, one per SIMD lane, and writes `[row][stride]`; in `f64` those whose
+    /// weighted equations `f32` cannot solve.
     ///
     /// # Panics
-    /// Where a slice is too short.
-    pub fn fit_lanes(&self, _simd: SimdLevel, problems: Problems<'_>, results: &mut [f32]) {
-        self.fit_in_f64(problems, results);
+    /// Where a slice has fewer rows than the design has samples or the results have rows.
+    pub fn fit_lanes(&self, simd: SimdLevel, problems: Problems<'_>, results: &mut [f32]) {
+        let Problems { samples, weights, stride, .. } = problems;
+        let len = self.design.n_samples() * stride;
+        let weights = weights.map(|weights| &weights[..len]);
+        let problems = Problems { samples: &samples[..len], weights, ..problems };
+        let (tables, recipe) = (&self.tables, &self.recipe);
+        let kernel = FitProblems { tables, recipe, rows: self.rows(), problems, results };
+        for problem in simd.run(kernel) {
+            self.refit(problems, problem, results);
+        }
     }
 
     /// Fits `problems` in `f64`, one after the other, and writes `[row][stride]`.

@@ -18,9 +18,11 @@ mod column;
 mod design;
 mod error;
 mod fit;
+mod lanes;
 pub mod oracle;
 mod qr;
 mod recipe;
+mod tables;
 #[cfg(test)]
 mod testing;
 
