@@ -11,7 +11,7 @@
 pub const MAX_ENTRIES: usize = 1 << 24;
 
 /// Largest order that is accepted: forms of higher order hold nothing that `f64` could tell apart
-/// (x⁶⁴ is below 1e-16 of its maximum at 55° from it).
+/// (x⁶⁴ is below 1e-16 of its maximum at 56° from it).
 pub const MAX_ORDER: usize = 64;
 
 /// Why an order and a dimension are refused.

@@ -6,18 +6,27 @@
 //! * [`unrolled`]: the same, written out for the forms of diffusion imaging.
 //! * [`sh`]: spherical harmonics, and tensors as another way to write them.
 //! * [`peaks`]: every maximum of the form in every voxel of an image.
+//! * [`problem`], [`sshopm`], [`geap`], [`newton`]: the eigenproblem at one point, and the methods
+//!   that go from a [start](starts) to a pair; [`pairs`]: all pairs of a tensor.
 //!
 //! A tensor is stored by its unique entries in lexicographic order of their indices (1111 1112 …),
 //! never multiplied by their multiplicities. Directions are in scanner RAS+ axes.
 
 pub mod dense;
+pub mod geap;
 pub mod general;
 #[cfg(test)]
 mod kernel_tests;
 pub mod layout;
+mod linalg;
+pub mod newton;
+pub mod pairs;
 pub mod peaks;
+pub mod problem;
 mod scalar;
 pub mod sh;
+pub mod sshopm;
+pub mod starts;
 pub mod tables;
 #[cfg(test)]
 mod testing;

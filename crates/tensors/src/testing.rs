@@ -14,3 +14,9 @@ pub(crate) fn random_unit(seed: u64, n: usize) -> Vec<f64> {
     let norm = x.iter().map(|x| x * x).sum::<f64>().sqrt();
     x.iter().map(|x| x / norm).collect()
 }
+
+/// The (4, 3) tensor of Kofidis and Regalia 2002, example 1 (Kolda and Mayo 2011, example 3.5).
+pub(crate) const KOFIDIS_REGALIA: [f64; 15] = [
+    0.2883, -0.0031, 0.1973, -0.2485, -0.2939, 0.3847, 0.2972, 0.1862, 0.0919, -0.3619, 0.1241,
+    -0.3420, 0.2127, 0.2727, -0.3054,
+];
