@@ -20,7 +20,7 @@ impl SignalSource for StoredImage {
     }
 
     fn n_volumes(&self) -> usize {
-        self.n_volumes()
+        (**self).n_volumes()
     }
 
     fn gather(&self, voxels: &[u32], stride: usize, out: &mut [f32]) {

@@ -13,11 +13,13 @@
 //!
 //! * [`read_image`] and [`read_mask`] read whole ones, [`write_image`] writes them;
 //! * a [`StoredImage`] is a file whose samples stay as they are stored until they are asked for: a
-//!   [`SignalSource`] that may be larger than memory.
+//!   [`SignalSource`] that may be larger than memory;
+//! * an [`ImageHeader`] is what a file says of itself.
 //!
 //! Conversion from a file's own frame, order and units happens once, in the module of its format:
 //! one file per format. This crate knows nothing of models, devices or commands.
 
+mod about;
 mod blocks;
 mod datatype;
 mod decode;
@@ -42,6 +44,7 @@ mod stored;
 mod tensor_order;
 mod write;
 
+pub use about::ImageHeader;
 pub use datatype::{ByteOrder, Datatype, Scaling, UnknownDatatype};
 pub use error::{HeaderError, ImageError, UnwritableError};
 pub use frames::BvecFrame;

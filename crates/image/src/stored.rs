@@ -1,13 +1,15 @@
 //! An image as its file stores it.
 
 use std::ffi::OsStr;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
+use crate::about::ImageHeader;
 use crate::decode::{Decode, decoder};
 use crate::error::{HeaderError, ImageError};
-use crate::header::{DataFile, Header, Intent, Orientation};
+use crate::header::{DataFile, Header};
 use crate::storage::{Bytes, OpenOptions, Source};
-use crate::{ByteOrder, Datatype, Grid, Scaling, mif, nifti};
+use crate::{mif, nifti};
 
 /// A NIfTI or MRtrix image whose samples stay in the type and order of the file.
 ///
@@ -16,10 +18,17 @@ use crate::{ByteOrder, Datatype, Grid, Scaling, mif, nifti};
 /// are asked for: some voxels at a time by [`SignalSource::gather`](crate::SignalSource::gather),
 /// all by [`to_image`](Self::to_image).
 pub struct StoredImage {
-    pub(crate) path: PathBuf,
-    pub(crate) header: Header,
+    about: ImageHeader,
     pub(crate) decode: Decode,
     bytes: Bytes,
+}
+
+impl Deref for StoredImage {
+    type Target = ImageHeader;
+
+    fn deref(&self) -> &ImageHeader {
+        &self.about
+    }
 }
 
 impl StoredImage {
@@ -56,71 +65,11 @@ impl StoredImage {
         }
     }
 
-    /// The file it came from.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The lattice of every volume.
-    pub fn grid(&self) -> &Grid {
-        &self.header.grid
-    }
-
-    /// Number of volumes: all dimensions after the third multiplied.
-    pub fn n_volumes(&self) -> usize {
-        self.header.volume_dims.iter().product()
-    }
-
-    /// The dimensions after the third, the faster first; empty for a single volume.
-    pub fn volume_dims(&self) -> &[usize] {
-        &self.header.volume_dims
-    }
-
-    /// The type of the samples in the file.
-    pub fn datatype(&self) -> Datatype {
-        self.header.datatype
-    }
-
-    /// The byte order of the samples in the file.
-    pub fn byte_order(&self) -> ByteOrder {
-        self.header.byte_order
-    }
-
-    /// How stored numbers become values.
-    pub fn scaling(&self) -> Scaling {
-        self.header.scaling
-    }
-
-    /// Which part of the header gave `ras_from_vox`.
-    pub fn orientation(&self) -> Orientation {
-        self.header.orientation
-    }
-
-    /// NIfTI's `descrip`, or the first comment of a .mif file.
-    pub fn description(&self) -> &str {
-        &self.header.notes.description
-    }
-
-    /// What the samples mean, where a NIfTI header says so.
-    pub fn intent(&self) -> &Intent {
-        &self.header.notes.intent
-    }
-
-    /// The free entries of a .mif header in order, one per line; none for NIfTI.
-    pub fn keyvals(&self) -> &[(String, String)] {
-        &self.header.notes.keyvals
-    }
-
-    /// The gradient table of a .mif header, one row `x, y, z, b` per volume: directions in scanner
-    /// RAS+ axes, b in s/mm². Rows are as the file has them, neither counted nor normalised.
-    pub fn dw_scheme(&self) -> Option<&[Vec<f64>]> {
-        self.header.notes.dw_scheme.as_deref()
-    }
-
     /// The samples as the file stores them, in its order, type and byte order.
     pub fn stored_bytes(&self) -> &[u8] {
-        let start = self.header.data_offset as usize;
-        &self.bytes[start..start + self.header.data_bytes as usize]
+        let Header { data_offset, data_bytes, .. } = self.header;
+        let start = data_offset as usize;
+        &self.bytes[start..start + data_bytes as usize]
     }
 }
 
@@ -160,12 +109,19 @@ impl Unloaded {
         self.header.data_offset.saturating_add(self.header.data_bytes)
     }
 
+    /// The header alone. That the samples may be there is checked as far as the size of the file
+    /// tells.
+    pub(crate) fn into_header(self) -> Result<ImageHeader, ImageError> {
+        self.source.check_plausible(self.needed_bytes())?;
+        Ok(ImageHeader { path: self.path, header: self.header })
+    }
+
     pub(crate) fn load(self, options: &OpenOptions) -> Result<StoredImage, ImageError> {
         let needed = self.needed_bytes();
         let Self { path, header, source } = self;
         let bytes = source.load(needed, options)?;
         let decode = decoder(header.datatype, header.byte_order);
-        Ok(StoredImage { path, header, decode, bytes })
+        Ok(StoredImage { about: ImageHeader { path, header }, decode, bytes })
     }
 }
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use fimbria_image::{
-    Affine, Datatype, Grid, HeaderError, Image, ImageError, OpenOptions, StoredImage, WriteOptions,
-    read_image, write_image,
+    Affine, Datatype, Grid, HeaderError, Image, ImageError, ImageHeader, OpenOptions, StoredImage,
+    WriteOptions, read_image, write_image,
 };
 use proptest::prelude::*;
 
@@ -308,4 +308,21 @@ proptest! {
             prop_assert_eq!(image.data[index], position as f32);
         }
     }
+}
+
+#[test]
+fn a_header_is_read_where_compressed_samples_are_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.nii.gz");
+    let grid = Grid { dims: [30, 20, 10], ras_from_vox: Affine::IDENTITY };
+    let mut image = Image::zeros(grid, 2);
+    for (i, value) in image.data.iter_mut().enumerate() {
+        *value = ((i * 2654435761) % 1009) as f32;
+    }
+    write_image(&path, &image, &WriteOptions::default()).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    let header = ImageHeader::read(&path).unwrap();
+    assert_eq!((header.grid().dims, header.n_volumes()), ([30, 20, 10], 2));
+    assert!(StoredImage::open(&path, &OpenOptions::default()).is_err());
 }

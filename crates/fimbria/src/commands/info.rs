@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_image::StoredImage;
+use fimbria_image::ImageHeader;
 use fimbria_image::gradients::{GradientError, GradientsRead};
 use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
 
@@ -47,44 +47,44 @@ impl Info {
         gradients.add_to(&mut shared);
         for path in images {
             let files = SubjectFiles { dwi: path, ..shared.clone() };
-            let stored = StoredImage::open(&files.dwi, &files.open_options())?;
-            let read = match files.read_gradients(&stored) {
+            let header = ImageHeader::read(&files.dwi)?;
+            let read = match files.read_gradients(&header) {
                 Ok(read) => Some(read),
                 Err(LoadError::Gradients(GradientError::NotFound { .. })) if !table_only => None,
-                Err(LoadError::Gradients(_)) if !table_only && stored.n_volumes() == 1 => None,
+                Err(LoadError::Gradients(_)) if !table_only && header.n_volumes() == 1 => None,
                 Err(error) => return Err(error.into()),
             };
             match read {
                 Some(read) if table_only => console.print(&read.table.to_mrtrix())?,
-                read => console.print(&described(&stored, read.as_ref()))?,
+                read => console.print(&described(&header, read.as_ref()))?,
             }
         }
         Ok(())
     }
 }
 
-fn described(stored: &StoredImage, read: Option<&GradientsRead>) -> String {
-    let mut text = format!("{}\n", stored.path().display());
+fn described(header: &ImageHeader, read: Option<&GradientsRead>) -> String {
+    let mut text = format!("{}\n", header.path().display());
     let mut line = |what: &str, value: String| {
         let _ = writeln!(text, "  {what:<12} {value}");
     };
-    let grid = stored.grid();
-    let dims = grid.dims.iter().chain(stored.volume_dims());
+    let grid = header.grid();
+    let dims = grid.dims.iter().chain(header.volume_dims());
     let dims: Vec<_> = dims.map(ToString::to_string).collect();
     line("dimensions", dims.join(" x "));
     let spacing = grid.ras_from_vox.spacing().map(|mm| format!("{mm:.4}"));
     line("voxel size", format!("{} mm", spacing.join(" x ")));
-    line("samples", format!("{}, {}", stored.datatype(), stored.byte_order()));
-    let scaling = stored.scaling();
+    line("samples", format!("{}, {}", header.datatype(), header.byte_order()));
+    let scaling = header.scaling();
     if !scaling.is_none() {
         line("scaling", format!("value = {} * stored + {}", scaling.slope, scaling.intercept));
     }
-    line("orientation", format!("{:?}", stored.orientation()).to_lowercase());
+    line("orientation", format!("{:?}", header.orientation()).to_lowercase());
     for (row, what) in grid.ras_from_vox.0.iter().zip(["affine", "", ""]) {
         line(what, row.map(|value| format!("{value:>10.4}")).join(" "));
     }
-    if !stored.description().is_empty() {
-        line("description", stored.description().trim_end().replace('\n', " | "));
+    if !header.description().is_empty() {
+        line("description", header.description().trim_end().replace('\n', " | "));
     }
     if let Some(GradientsRead { table, repairs }) = read {
         for (shell, what) in

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::{GradientError, GradientTable, GradientsRead, TableOptions};
-use crate::{Affine, BvecFrame, StoredImage};
+use crate::{Affine, BvecFrame, ImageHeader};
 
 /// The largest file taken for a gradient table, in bytes: some hundred thousand volumes.
 const LARGEST_FILE: u64 = 64 << 20;
@@ -110,17 +110,17 @@ pub fn find_beside(dwi: &Path) -> Result<GradientFiles, GradientError> {
 /// # Errors
 /// [`GradientError`], naming the file.
 pub fn of_image(
-    stored: &StoredImage,
+    header: &ImageHeader,
     frame: BvecFrame,
     options: &TableOptions,
 ) -> Result<GradientsRead, GradientError> {
-    let options = TableOptions { n_volumes: Some(stored.n_volumes()), ..*options };
-    match stored.dw_scheme() {
+    let options = TableOptions { n_volumes: Some(header.n_volumes()), ..*options };
+    match header.dw_scheme() {
         Some(rows) => GradientTable::from_dw_scheme(rows, &options).map_err(|source| {
-            let files = stored.path().display().to_string();
+            let files = header.path().display().to_string();
             GradientError::InFile { files, source: Box::new(source) }
         }),
-        None => find_beside(stored.path())?.read(frame, &stored.grid().ras_from_vox, &options),
+        None => find_beside(header.path())?.read(frame, &header.grid().ras_from_vox, &options),
     }
 }
 

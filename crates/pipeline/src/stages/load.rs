@@ -7,8 +7,8 @@ use fimbria_image::gradients::{
     BScaling, GradientError, GradientFiles, GradientsRead, TableOptions, find_beside,
 };
 use fimbria_image::{
-    BvecFrame, GradientTable, Image, ImageError, Mask, OpenOptions, SignalSource, StoredImage,
-    read_image, read_mask,
+    BvecFrame, GradientTable, Image, ImageError, ImageHeader, Mask, OpenOptions, SignalSource,
+    StoredImage, read_image, read_mask,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -133,20 +133,20 @@ impl SubjectFiles {
     ///
     /// # Errors
     /// [`LoadError`] where there is none or it does not fit.
-    pub fn read_gradients(&self, stored: &StoredImage) -> Result<GradientsRead, LoadError> {
+    pub fn read_gradients(&self, header: &ImageHeader) -> Result<GradientsRead, LoadError> {
         let b0_threshold = self.b0_threshold.unwrap_or(GradientTable::DEFAULT_B0_THRESHOLD);
         if !b0_threshold.is_finite() || b0_threshold < 0.0 {
             return Err(LoadError::Threshold(b0_threshold));
         }
         let options = TableOptions {
-            n_volumes: Some(stored.n_volumes()),
+            n_volumes: Some(header.n_volumes()),
             b0_threshold,
             b_scaling: self.bvalue_scaling.0,
         };
         let frame = self.bvec_frame.0;
         Ok(match self.named_table()? {
-            Some(files) => files.read(frame, &stored.grid().ras_from_vox, &options)?,
-            None => fimbria_image::gradients::of_image(stored, frame, &options)?,
+            Some(files) => files.read(frame, &header.grid().ras_from_vox, &options)?,
+            None => fimbria_image::gradients::of_image(header, frame, &options)?,
         })
     }
 

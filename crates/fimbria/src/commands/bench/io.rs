@@ -27,6 +27,11 @@ pub(crate) struct BenchIo {
     #[arg(value_parser = clap::value_parser!(u32).range(8..=1_000_000))]
     megabytes: u32,
 
+    /// Compression levels to write at, separated by commas
+    #[arg(long, value_name = "LEVELS", value_delimiter = ',', default_value = "1,2,4,6,9")]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=9))]
+    levels: Vec<u32>,
+
     /// Folder to write to, on the disk to measure [default: the system's for temporary files]
     #[arg(long, value_name = "FOLDER")]
     scratch: Option<PathBuf>,
@@ -53,7 +58,11 @@ Data:
 
 impl BenchIo {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { megabytes, scratch, threads } = self;
+        let Self { megabytes, mut levels, scratch, threads } = self;
+        if !levels.contains(&WriteOptions::DEFAULT_GZIP_LEVEL) {
+            // The file that is read back.
+            levels.push(WriteOptions::DEFAULT_GZIP_LEVEL);
+        }
         let all = threads.start()?;
         let folder = tempfile::tempdir_in(scratch.unwrap_or_else(std::env::temp_dir))?;
         let image = series(megabytes as usize, &all);
@@ -70,7 +79,7 @@ impl BenchIo {
             image.n_volumes,
             counted(bench.all.threads()),
         ))?;
-        bench.write(&image)?;
+        bench.write(&image, &levels)?;
         drop(image);
         bench.read()
     }
@@ -102,7 +111,7 @@ impl Bench<'_> {
         digits(1e-6 * self.bytes as f64 / time.wall)
     }
 
-    fn write(&self, image: &Image) -> Result<(), Failure> {
+    fn write(&self, image: &Image, levels: &[u32]) -> Result<(), Failure> {
         let table = Table::begin(
             self.console,
             [
@@ -123,7 +132,7 @@ impl Bench<'_> {
                 WriteOptions { mif_layout: MifLayout::VOLUMES_FIRST, ..int16.clone() },
             ),
         ];
-        for gzip_level in [1, WriteOptions::DEFAULT_GZIP_LEVEL, 4, 6, 9] {
+        for &gzip_level in levels {
             let options = WriteOptions { gzip_level, ..int16.clone() };
             ways.push((format!(".nii.gz level {gzip_level}"), compressed(gzip_level), options));
         }

@@ -1,0 +1,89 @@
+//! What the header of an image says.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::ImageError;
+use crate::header::{Header, Intent, Orientation};
+use crate::stored::Unloaded;
+use crate::{ByteOrder, Datatype, Grid, Scaling};
+
+/// The header of a NIfTI or MRtrix image, checked.
+///
+/// A [`StoredImage`](crate::StoredImage) has one too; alone it costs a few kilobytes of reading,
+/// however large and compressed the file.
+pub struct ImageHeader {
+    pub(crate) path: PathBuf,
+    pub(crate) header: Header,
+}
+
+impl ImageHeader {
+    /// Reads the header of a file that [`StoredImage::open`](crate::StoredImage::open) could open.
+    ///
+    /// # Errors
+    /// [`ImageError`] where the file or its header cannot be read or understood, or where the file
+    /// is too short to hold the samples it announces (of a compressed one, far too short).
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, ImageError> {
+        Unloaded::open(path.as_ref())?.into_header()
+    }
+
+    /// The file it came from.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The lattice of every volume.
+    pub fn grid(&self) -> &Grid {
+        &self.header.grid
+    }
+
+    /// Number of volumes: all dimensions after the third multiplied.
+    pub fn n_volumes(&self) -> usize {
+        self.header.volume_dims.iter().product()
+    }
+
+    /// The dimensions after the third, the faster first; empty for a single volume.
+    pub fn volume_dims(&self) -> &[usize] {
+        &self.header.volume_dims
+    }
+
+    /// The type of the samples in the file.
+    pub fn datatype(&self) -> Datatype {
+        self.header.datatype
+    }
+
+    /// The byte order of the samples in the file.
+    pub fn byte_order(&self) -> ByteOrder {
+        self.header.byte_order
+    }
+
+    /// How stored numbers become values.
+    pub fn scaling(&self) -> Scaling {
+        self.header.scaling
+    }
+
+    /// Which part of the header gave `ras_from_vox`.
+    pub fn orientation(&self) -> Orientation {
+        self.header.orientation
+    }
+
+    /// NIfTI's `descrip`, or the first comment of a .mif file.
+    pub fn description(&self) -> &str {
+        &self.header.notes.description
+    }
+
+    /// What the samples mean, where a NIfTI header says so.
+    pub fn intent(&self) -> &Intent {
+        &self.header.notes.intent
+    }
+
+    /// The free entries of a .mif header in order, one per line; none for NIfTI.
+    pub fn keyvals(&self) -> &[(String, String)] {
+        &self.header.notes.keyvals
+    }
+
+    /// The gradient table of a .mif header, one row `x, y, z, b` per volume: directions in scanner
+    /// RAS+ axes, b in s/mm². Rows are as the file has them, neither counted nor normalised.
+    pub fn dw_scheme(&self) -> Option<&[Vec<f64>]> {
+        self.header.notes.dw_scheme.as_deref()
+    }
+}
