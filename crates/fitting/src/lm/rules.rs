@@ -2,12 +2,12 @@
 //!
 //! Minimise C(p) = ½ Σ wᵢ (fᵢ(p) - yᵢ)² over a box, for samples i, weights w, parameters p.
 //! With r = f - y and J = ∂f/∂p: g = JᵀWr, H = JᵀWJ (the other likelihoods change C, r and J only;
-//! see the likelihoods).
+//! see [`Likelihood`](super::Likelihood)).
 //!
 //! ```text
 //! p = clamp(start), C = ∞, g = 0, H = 0, D = 0, λ = FIRST_DAMPING, ν = 2
 //! E = ½ ROUNDING² Σ w y²                       what rounding of the samples can do to the cost
-//! not finite: a sample, weight, constant or start  → BadProblem
+//! not finite: a sample, weight, constant or start; or Σ w y² = 0  → BadProblem
 //! repeat:
 //!   held_j   = fixed_j or H_jj <= no_influence or (p_j <= lower_j and g_j > 0)
 //!                                              or (p_j >= upper_j and g_j < 0)
@@ -30,7 +30,8 @@
 //!   iterations += 1
 //!   stop:    converged, or λ > MOST_DAMPING or iterations = max_iterations → NotConverged
 //! converged: factor H without damping over the parameters that are neither fixed nor at a bound;
-//!            no influence, or a pivot <= SINGULAR H_jj → Singular; one at a bound → AtBound
+//!            H_jj <= no_influence or <= FADED D_j, or a pivot <= SINGULAR H_jj → Singular;
+//!            else one at a bound → AtBound
 //! ```
 //!
 //! There is no test of its own for the gradient: the predicted decrease of an (almost) undamped
@@ -73,6 +74,9 @@ pub struct Rules {
     /// A pivot of the final undamped H that is this fraction of its diagonal is rounding: the
     /// samples do not determine this parameter.
     pub singular: f64,
+    /// A parameter whose final diagonal entry of H is this fraction of its largest on the way has
+    /// lost its influence.
+    pub faded: f64,
     /// Below this a diagonal entry of H counts as zero.
     pub no_influence: f64,
 }
@@ -87,6 +91,7 @@ impl Rules {
         last_damping: 1.1e-6,
         pivot: 1e-8,
         singular: 1e-6,
+        faded: 1e-10,
         no_influence: 1e-30,
     };
 
@@ -99,6 +104,7 @@ impl Rules {
         last_damping: 1.1e-8,
         pivot: 1e-17,
         singular: 1e-13,
+        faded: 1e-20,
         no_influence: 1e-200,
     };
 }

@@ -1,0 +1,109 @@
+//! One pass over the samples: cost, gradient and Gauss-Newton matrix.
+
+use fimbria_compute::{Lanes, Real};
+use pulp::Simd;
+
+use super::{Fitter, MOST_KNOWN};
+use crate::lm::Model;
+use crate::lm::likelihood::ln_i0e_and_ratio;
+
+/// Least squares, all weights 1.
+pub(super) const PLAIN: u8 = 0;
+/// Weighted least squares.
+pub(super) const WEIGHTED: u8 = 1;
+/// [`Likelihood::OffsetGaussian`](crate::lm::Likelihood::OffsetGaussian).
+pub(super) const OFFSET: u8 = 2;
+/// [`Likelihood::Rician`](crate::lm::Likelihood::Rician).
+pub(super) const RICIAN: u8 = 3;
+
+/// Keeps quotients by σ² finite where σ is 0.
+const LEAST_VARIANCE: f32 = 1e-30;
+
+/// What one pass gives.
+pub(super) struct Point<S: Simd, const P: usize> {
+    pub(super) cost: Lanes<S>,
+    /// Σ w (f - y)².
+    pub(super) squares: Lanes<S>,
+    pub(super) gradient: [Lanes<S>; P],
+    /// The lower triangle.
+    pub(super) matrix: [[Lanes<S>; P]; P],
+}
+
+impl<S: Simd, M: Model<P>, const P: usize> Fitter<'_, S, M, P> {
+    #[inline(always)]
+    pub(super) fn evaluate<const KIND: u8>(&self, p: &[Lanes<S>; P]) -> Point<S, P> {
+        let Self { simd, shared, state, .. } = self;
+        let lanes = Lanes::<S>::LANES;
+        let zero = Lanes::new(*simd, 0.0);
+        let (n_covariates, n_constants) = (shared.model.n_covariates(), shared.model.n_constants());
+        let mut constants = [zero; MOST_KNOWN];
+        for k in 0..n_constants {
+            constants[k] = Lanes::load(*simd, &state.constants[k]);
+        }
+        let sigma = Lanes::load(*simd, &state.sigma);
+        let variance = sigma * sigma;
+        let mut cost = zero;
+        let mut squares = zero;
+        let mut gradient = [zero; P];
+        let mut matrix = [[zero; P]; P];
+        let mut covariates = [zero; MOST_KNOWN];
+        let known = shared.problems.covariates;
+        for (i, (y, w)) in
+            self.samples.chunks_exact(lanes).zip(self.weights.chunks_exact(lanes)).enumerate()
+        {
+            for k in 0..n_covariates {
+                covariates[k] = zero.splat(known[i * n_covariates + k]);
+            }
+            let (mut f, mut slope) = shared.model.signal_and_slope(
+                p,
+                &covariates[..n_covariates],
+                &constants[..n_constants],
+            );
+            let y = Lanes::load(*simd, y);
+            if KIND == OFFSET {
+                let with_offset = f.mul_add(f, variance).sqrt();
+                let by = f / with_offset.max(zero.splat(f32::MIN_POSITIVE));
+                for k in 0..P {
+                    slope[k] = slope[k] * by;
+                }
+                f = with_offset;
+            }
+            let residual = f - y;
+            let mut pull = residual;
+            let mut weighted = slope;
+            if KIND == RICIAN {
+                let z = (y * f).abs() / variance.max(zero.splat(LEAST_VARIANCE));
+                let (ln_i0e, ratio) = ln_i0e_and_ratio(z);
+                let ratio = Lanes::select(zero.less(variance), ratio, zero.splat(1.0));
+                // The sign of f, so that the cost is even in it.
+                let expected = Lanes::select(f.less(zero), -y.abs(), y.abs()) * ratio;
+                pull = f - expected;
+                let w = Lanes::load(*simd, w);
+                let noise = variance * ln_i0e;
+                cost = w.mul_add((residual * 0.5).mul_add(residual, -noise), cost);
+                squares = (w * residual).mul_add(residual, squares);
+            }
+            if KIND != PLAIN {
+                let w = Lanes::load(*simd, w);
+                for k in 0..P {
+                    weighted[k] = slope[k] * w;
+                }
+                if KIND != RICIAN {
+                    squares = (w * residual).mul_add(residual, squares);
+                }
+            } else {
+                squares = residual.mul_add(residual, squares);
+            }
+            for j in 0..P {
+                gradient[j] = weighted[j].mul_add(pull, gradient[j]);
+                for k in 0..=j {
+                    matrix[j][k] = weighted[j].mul_add(slope[k], matrix[j][k]);
+                }
+            }
+        }
+        if KIND != RICIAN {
+            cost = squares * 0.5;
+        }
+        Point { cost, squares, gradient, matrix }
+    }
+}

@@ -1,0 +1,284 @@
+//! One problem in `f64`, in the words of [`rules`](super::rules): what the lanes and kernels are
+//! held to, and the path of double precision.
+
+use super::likelihood::{Likelihood, ln_i0e_and_ratio_f64};
+use super::problems::LmStatus;
+use super::rules::{self, Rules};
+use super::{LmOptions, Model, Parameter};
+
+/// One problem.
+#[derive(Clone, Copy, Debug)]
+pub struct Problem<'a> {
+    /// The samples y.
+    pub samples: &'a [f64],
+    /// The weights w of the squared residuals; empty where all are 1.
+    pub weights: &'a [f64],
+    /// `[sample][covariate]`.
+    pub covariates: &'a [f64],
+    /// The constants.
+    pub constants: &'a [f64],
+    /// σ of the likelihood.
+    pub sigma: f64,
+}
+
+/// The answer to one problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solution<const P: usize> {
+    /// The parameters.
+    pub parameters: [f64; P],
+    /// √(Σ w (f - y)² / Σ w).
+    pub residual: f64,
+    /// Iterations taken.
+    pub iterations: u32,
+    /// What became of it.
+    pub status: LmStatus,
+    /// See [`Rows::covariance`](super::Rows::covariance).
+    pub covariance: [[f64; P]; P],
+}
+
+/// Cost, gradient and Gauss-Newton matrix at a point.
+#[derive(Clone, Copy)]
+struct Point<const P: usize> {
+    cost: f64,
+    /// Σ w (f - y)², which is not 2 `cost` for a Rician likelihood.
+    squares: f64,
+    gradient: [f64; P],
+    matrix: [[f64; P]; P],
+}
+
+fn evaluate<const P: usize, M: Model<P>>(
+    model: &M,
+    problem: &Problem<'_>,
+    likelihood: Likelihood,
+    p: &[f64; P],
+) -> Point<P> {
+    let n = model.n_covariates();
+    let sigma = problem.sigma;
+    let mut at = Point { cost: 0.0, squares: 0.0, gradient: [0.0; P], matrix: [[0.0; P]; P] };
+    for (i, &y) in problem.samples.iter().enumerate() {
+        let w = problem.weights.get(i).copied().unwrap_or(1.0);
+        let covariates = &problem.covariates[i * n..][..n];
+        let (mut f, mut slope) = model.signal_and_slope(p, covariates, problem.constants);
+        if likelihood == Likelihood::OffsetGaussian {
+            let with_offset = f.hypot(sigma);
+            slope = slope.map(|s| s * f / with_offset);
+            f = with_offset;
+        }
+        at.squares += w * (f - y).powi(2);
+        at.cost += 0.5 * w * (f - y).powi(2);
+        let mut expected = y;
+        if likelihood == Likelihood::Rician && sigma > 0.0 {
+            let (ln_i0e, ratio) = ln_i0e_and_ratio_f64(y.abs() * f.abs() / sigma.powi(2));
+            at.cost -= w * sigma.powi(2) * ln_i0e;
+            expected = y.abs() * ratio * f.signum();
+        }
+        for j in 0..P {
+            at.gradient[j] += w * slope[j] * (f - expected);
+            for k in 0..P {
+                at.matrix[j][k] += w * slope[j] * slope[k];
+            }
+        }
+    }
+    at
+}
+
+/// Solves M x = b by Cholesky's factorisation, or says that a pivot is at most `least` of the
+/// diagonal.
+fn solve<const P: usize>(m: &[[f64; P]; P], b: &[f64; P], least: f64) -> Option<[f64; P]> {
+    let mut l = [[0.0; P]; P];
+    let mut x = *b;
+    for j in 0..P {
+        let pivot = m[j][j] - (0..j).map(|k| l[j][k] * l[j][k]).sum::<f64>();
+        if pivot.is_nan() || pivot <= least * m[j][j] {
+            return None;
+        }
+        l[j][j] = pivot.sqrt();
+        for i in j + 1..P {
+            l[i][j] = (m[i][j] - (0..j).map(|k| l[i][k] * l[j][k]).sum::<f64>()) / l[j][j];
+        }
+        x[j] = (x[j] - (0..j).map(|k| l[j][k] * x[k]).sum::<f64>()) / l[j][j];
+    }
+    for j in (0..P).rev() {
+        x[j] = (x[j] - (j + 1..P).map(|i| l[i][j] * x[i]).sum::<f64>()) / l[j][j];
+    }
+    Some(x)
+}
+
+/// The matrix with rows and columns of `held` parameters replaced by the identity's.
+fn without<const P: usize>(m: &[[f64; P]; P], held: &[bool; P]) -> [[f64; P]; P] {
+    let mut out = *m;
+    for j in 0..P {
+        for k in 0..P {
+            if held[j] || held[k] {
+                out[j][k] = if j == k { 1.0 } else { 0.0 };
+            }
+        }
+    }
+    out
+}
+
+/// Minimises the cost of `problem` from `start`, by [`rules`](super::rules).
+pub fn fit<const P: usize, M: Model<P>>(
+    model: &M,
+    parameters: &[Parameter; P],
+    problem: &Problem<'_>,
+    start: &[f64; P],
+    options: &LmOptions,
+) -> Solution<P> {
+    fit_by(&Rules::DOUBLE, model, parameters, problem, start, options)
+}
+
+/// [`fit`] by other constants: with those of single precision it stops where the lanes stop.
+pub fn fit_by<const P: usize, M: Model<P>>(
+    rules: &Rules,
+    model: &M,
+    parameters: &[Parameter; P],
+    problem: &Problem<'_>,
+    start: &[f64; P],
+    options: &LmOptions,
+) -> Solution<P> {
+    let mut solution = Solution {
+        parameters: [0.0; P],
+        residual: 0.0,
+        iterations: 0,
+        status: LmStatus::BadProblem,
+        covariance: [[0.0; P]; P],
+    };
+    let finite = |x: &[f64]| x.iter().all(|x| x.is_finite());
+    let inputs = [problem.samples, problem.weights, problem.constants, start];
+    let square = weighted_square(problem);
+    if !inputs.into_iter().all(finite) || !problem.sigma.is_finite() || square == 0.0 {
+        return solution;
+    }
+    let clamp = |k: usize, x: f64| x.clamp(parameters[k].lower, parameters[k].upper);
+    let at = |p: &[f64; P]| evaluate(model, problem, options.likelihood, p);
+    let usable = |x: &Point<P>| (x.cost + (0..P).map(|j| x.matrix[j][j]).sum::<f64>()).is_finite();
+    let floor = 0.5 * rules.rounding.powi(2) * square;
+
+    let mut p: [f64; P] = std::array::from_fn(|k| clamp(k, start[k]));
+    let mut here = at(&p);
+    if !usable(&here) {
+        return solution;
+    }
+    let mut scale: [f64; P] = std::array::from_fn(|j| here.matrix[j][j]);
+    let (mut damping, mut growth) = (rules::FIRST_DAMPING, 2.0);
+    let mut converged = false;
+    while !converged
+        && damping <= rules::MOST_DAMPING
+        && solution.iterations < options.max_iterations
+    {
+        solution.iterations += 1;
+        let held: [bool; P] = std::array::from_fn(|j| {
+            let Parameter { lower, upper, fixed, .. } = parameters[j];
+            fixed
+                || here.matrix[j][j] <= rules.no_influence
+                || p[j] <= lower && here.gradient[j] > 0.0
+                || p[j] >= upper && here.gradient[j] < 0.0
+        });
+        let mut damped = here.matrix;
+        for j in 0..P {
+            damped[j][j] += damping * scale[j];
+        }
+        let rhs = std::array::from_fn(|j| if held[j] { 0.0 } else { -here.gradient[j] });
+        let Some(step) = solve(&without(&damped, &held), &rhs, rules.pivot) else {
+            damping *= growth;
+            growth *= 2.0;
+            continue;
+        };
+        let next: [f64; P] =
+            std::array::from_fn(|k| if held[k] { p[k] } else { clamp(k, p[k] + step[k]) });
+        let step: [f64; P] = std::array::from_fn(|k| next[k] - p[k]);
+        let mut predicted = 0.0;
+        for j in 0..P {
+            let curvature: f64 = (0..P).map(|k| here.matrix[j][k] * step[k]).sum();
+            predicted -= step[j] * (here.gradient[j] + 0.5 * curvature);
+        }
+        let there = at(&next);
+        let rounding = rules.flat * here.cost + floor;
+        let flat = predicted <= rounding;
+        let limit = here.cost + rounding;
+        let accept = usable(&there) && (there.cost < here.cost || flat && there.cost <= limit);
+        let length = |x: &[f64; P]| (0..P).map(|j| scale[j] * x[j] * x[j]).sum::<f64>();
+        let still = length(&step) <= rules.step.powi(2) * length(&p);
+        converged = accept
+            && damping <= rules.last_damping
+            && predicted >= -floor
+            && (predicted <= rules.decrease * here.cost + floor || still);
+        if accept {
+            let gain = match (flat, predicted > 0.0) {
+                (true, _) => 1.0,
+                (_, false) => 0.0,
+                _ => (here.cost - there.cost) / predicted,
+            };
+            let factor = (1.0 - (2.0 * gain - 1.0).powi(3)).max(rules::SHRINK);
+            damping = (damping * factor).max(rules::LEAST_DAMPING);
+            growth = 2.0;
+            (p, here) = (next, there);
+            for j in 0..P {
+                scale[j] = scale[j].max(here.matrix[j][j]);
+            }
+        } else {
+            damping *= growth;
+            growth *= 2.0;
+        }
+    }
+
+    let sum_of_weights = match problem.weights {
+        [] => problem.samples.len() as f64,
+        weights => weights.iter().sum(),
+    };
+    solution.parameters = p;
+    solution.residual = (here.squares / sum_of_weights).sqrt();
+    solution.status = LmStatus::NotConverged;
+    if converged {
+        let at_bound: [bool; P] =
+            std::array::from_fn(|j| p[j] <= parameters[j].lower || p[j] >= parameters[j].upper);
+        let bound = (0..P).any(|j| at_bound[j] && !parameters[j].fixed);
+        solution.status = if bound { LmStatus::AtBound } else { LmStatus::Converged };
+        let held = std::array::from_fn(|j| parameters[j].fixed || at_bound[j]);
+        match inverse(&here.matrix, &scale, &held, rules) {
+            Some(inverse) => {
+                let free = held.iter().filter(|&&h| !h).count();
+                let variance = match options.likelihood {
+                    Likelihood::Rician if problem.sigma > 0.0 => problem.sigma.powi(2),
+                    _ => here.squares / (problem.samples.len() - free).max(1) as f64,
+                };
+                if options.covariance {
+                    solution.covariance = inverse.map(|row| row.map(|x| x * variance));
+                }
+            }
+            None => solution.status = LmStatus::Singular,
+        }
+    }
+    solution
+}
+
+/// The inverse of the matrix over the parameters not held (zero elsewhere), where they are
+/// determined.
+fn inverse<const P: usize>(
+    matrix: &[[f64; P]; P],
+    scale: &[f64; P],
+    held: &[bool; P],
+    rules: &Rules,
+) -> Option<[[f64; P]; P]> {
+    let least = |j: usize| rules.no_influence.max(rules.faded * scale[j]);
+    if (0..P).any(|j| !held[j] && matrix[j][j] <= least(j)) {
+        return None;
+    }
+    let free = without(matrix, held);
+    let mut out = [[0.0; P]; P];
+    for j in 0..P {
+        let unit = std::array::from_fn(|k| if k == j { 1.0 } else { 0.0 });
+        let column = solve(&free, &unit, rules.singular)?;
+        if !held[j] {
+            out[j] = column;
+        }
+    }
+    Some(out)
+}
+
+/// Σ w y².
+fn weighted_square(problem: &Problem<'_>) -> f64 {
+    let weight = |i: usize| problem.weights.get(i).copied().unwrap_or(1.0);
+    problem.samples.iter().enumerate().map(|(i, y)| weight(i) * y * y).sum()
+}
