@@ -4,11 +4,14 @@ use fimbria_compute::{Progress, Workers};
 
 use crate::anatomy::Anatomy;
 use crate::placement::unit_mm;
-use crate::render::{Noise, render};
-use crate::signal::GaussianMixture;
+use crate::render::{Noise, mean_over_directions, render};
+use crate::signal::{GaussianMixture, Kurtosis};
 use crate::single::single_compartment_maps;
 use crate::tissue::Tissue;
-use crate::{Acquisition, Diffusivities, PhantomError, Placement, Subject, Truth};
+use crate::{
+    Acquisition, Diffusivities, PhantomError, Placement, Subject, Truth, TruthMap,
+    spread_directions,
+};
 
 /// What [`crossing`] makes.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +67,7 @@ impl Default for CrossingSpec {
 /// | `angle` | 1 | angle between the two largest fibres, degrees; NaN with fewer |
 /// | `FA`, `MD` | 1 | of voxels of a single compartment, MD in mm²/s; NaN elsewhere |
 /// | `V1` | 3 | fibre direction of voxels of a single fibre, scanner axes; NaN elsewhere |
+/// | `MK` | 1 | mean over directions of the mixture's kurtosis at b = 0; 0 outside the mask |
 ///
 /// # Errors
 /// [`PhantomError`] where the specification is out of range, memory is short or the user stops it.
@@ -87,9 +91,32 @@ pub fn crossing(
     let dwi = render(&tissue, &law, &gradients, &noise, workers, progress)?;
     let mask = tissue.mask.clone();
     let single = single_compartment_maps(&tissue, &spec.diffusivities)?;
+    let kurtosis = mean_kurtosis(&tissue, &spec.diffusivities, workers)?;
     let mut truth = Truth::of_tissue(tissue, noise.sigma());
     truth.maps.extend(single);
+    truth.maps.push(kurtosis);
     Ok(Subject { dwi, gradients, mask, truth })
+}
+
+/// The kurtosis of compartments that are each Gaussian, averaged over directions.
+fn mean_kurtosis(
+    tissue: &Tissue,
+    diffusivities: &Diffusivities,
+    workers: &Workers,
+) -> Result<TruthMap, PhantomError> {
+    // Their mean is within 1 % of the integral over the sphere.
+    const DIRECTIONS: usize = 60;
+    let law = Kurtosis { diffusivities: *diffusivities, within: 0.0 };
+    let dirs_ras = spread_directions(DIRECTIONS);
+    let image = mean_over_directions(tissue, &dirs_ras, workers, |voxel, dir_ras| {
+        let [_, kurtosis] = law.cumulants(voxel, dir_ras);
+        kurtosis
+    })?;
+    Ok(TruthMap {
+        name: "MK",
+        description: "mean kurtosis of the mixture at b = 0, a pure number",
+        image,
+    })
 }
 
 /// The composition of every voxel of a placed anatomy, after checking what it depends on.

@@ -200,6 +200,30 @@ pub(crate) fn per_direction(
     Ok([first, second, mean])
 }
 
+/// The mean over directions of a property of every voxel of the mask; zero outside.
+///
+/// # Errors
+/// Where memory is short.
+pub(crate) fn mean_over_directions(
+    tissue: &Tissue,
+    dirs_ras: &[[f64; 3]],
+    workers: &Workers,
+    property: impl Fn(&Composition<f32>, [f32; 3]) -> f32 + Sync,
+) -> Result<Image, PhantomError> {
+    let mean = |&voxel: &u32| {
+        let composition = tissue.composition(voxel as usize);
+        let values = dirs_ras.iter().map(|dir| property(&composition, dir.map(|c| c as f32)));
+        values.map(f64::from).sum::<f64>() / dirs_ras.len() as f64
+    };
+    let mut image = zeros(tissue.s0.grid, 1)?;
+    let voxels = &tissue.mask.voxels;
+    let means: Vec<f64> = workers.install(|| voxels.par_iter().map(mean).collect());
+    for (&voxel, mean) in voxels.iter().zip(means) {
+        image.data[voxel as usize] = mean as f32;
+    }
+    Ok(image)
+}
+
 /// An image of zeros, or an error where memory is short.
 pub(crate) fn zeros(grid: Grid, n_volumes: usize) -> Result<Image, PhantomError> {
     let voxels = grid.len();

@@ -246,3 +246,27 @@ fn impossible_specifications_are_refused() {
     let error = crossing(&spec, &workers, &Silent).unwrap_err();
     assert_eq!(error, PhantomError::Grid { dims: [0, 1, 1] });
 }
+
+#[test]
+fn kurtosis_is_that_of_the_mixture() {
+    let subject = subject(&small());
+    let (mk, fractions) = (truth(&subject, "MK"), truth(&subject, "fractions"));
+    let (mut pure, mut mixed) = (0, 0);
+    for &voxel in &subject.mask.voxels {
+        let voxel = voxel as usize;
+        let f: Vec<f64> = (0..5).map(|k| f64::from(fractions.volume(k)[voxel])).collect();
+        let found = f64::from(mk.data[voxel]);
+        if f.iter().any(|&f| f > 1.0 - 1e-6) {
+            // A Gaussian has none; f32 leaves 3 <D²>/<D>² - 3 some ulps of 3.
+            assert!(found.abs() < 5e-6, "{f:?}: {found}");
+            pure += 1;
+        } else if f[3] + f[4] > 1.0 - 1e-6 {
+            // Two isotropic compartments of 0.8 and 3 µm²/ms.
+            let mean = 0.8 * f[3] + 3.0 * f[4];
+            let expected = 3.0 * f[3] * f[4] * (3.0f64 - 0.8).powi(2) / (mean * mean);
+            assert!((found - expected).abs() < 1e-5, "{f:?}: {found} for {expected}");
+            mixed += 1;
+        }
+    }
+    assert!(pure > 100 && mixed > 100, "{pure} pure and {mixed} mixed voxels");
+}

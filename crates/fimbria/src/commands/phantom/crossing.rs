@@ -61,6 +61,7 @@ Outputs:
   truth/angle       angle between the two largest fibres, degrees; NaN with fewer than two
   truth/FA, MD      of voxels of a single compartment; NaN elsewhere
   truth/V1          3 volumes: direction in voxels of a single fibre; NaN elsewhere
+  truth/MK          mean kurtosis of the mixture at b = 0, a pure number; 0 outside the mask
   run.json          parameters, machine, times
 
 Units:
