@@ -7,11 +7,15 @@
 //! B = A x^(m-2). A maximum counts only where the Hessian on the tangent plane is negative
 //! definite: the certificate of Kolda and Mayo (2011, SIMAX 32:1095, section 4). Why not SS-HOPM from every
 //! direction: it ends in the same maxima, in which most starts agree, at many times the cost.
+//!
+//! [`low_rank`] takes forms apart into rank-one terms instead, whose directions stay apart where
+//! maxima have merged.
 
 mod ascent;
 mod directions;
 mod error;
 mod find;
+pub mod low_rank;
 mod matrix;
 mod options;
 mod place;
