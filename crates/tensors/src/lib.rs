@@ -2,7 +2,7 @@
 //!
 //! * [`layout`]: how a tensor is stored, by its unique entries.
 //! * [`general`], [`tables`], [`dense`]: tensor times vector, from the definition, with precomputed
-//!   tables, and without symmetry.
+//!   tables, and without symmetry; [`blocked`]: for many vectors in register tiles.
 //! * [`unrolled`]: the same, written out for the forms of diffusion imaging.
 //! * [`sh`]: spherical harmonics, and tensors as another way to write them.
 //! * [`peaks`]: every maximum of the form in every voxel of an image.
@@ -12,6 +12,7 @@
 //! A tensor is stored by its unique entries in lexicographic order of their indices (1111 1112 …),
 //! never multiplied by their multiplicities. Directions are in scanner RAS+ axes.
 
+pub mod blocked;
 pub mod dense;
 pub mod geap;
 pub mod general;

@@ -6,6 +6,7 @@ mod completions;
 mod convert;
 mod demo;
 mod devices;
+mod eigen;
 mod fit;
 mod info;
 mod phantom;
@@ -27,6 +28,7 @@ pub(crate) enum Command {
     Demo(demo::Demo),
     Run(run::Run),
     Fit(fit::Fit),
+    Eigen(eigen::Eigen),
     Phantom(phantom::PhantomCommand),
     Report(report::ReportCommand),
     Convert(convert::Convert),
@@ -42,6 +44,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
         Command::Demo(demo) => demo.run(console),
         Command::Run(run) => run.run(console),
         Command::Fit(fit) => fit.run(console),
+        Command::Eigen(eigen) => eigen.run(console),
         Command::Phantom(phantom) => phantom.run(console),
         Command::Report(report) => report.run(console),
         Command::Convert(convert) => convert.run(console),

@@ -3,6 +3,7 @@
 mod convert;
 mod demo;
 mod devices;
+mod eigen;
 mod faults;
 mod fit_dti;
 mod help;

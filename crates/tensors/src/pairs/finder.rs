@@ -17,7 +17,7 @@ use crate::tables::Chain;
 /// How to search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Search {
-    /// Starts to follow; none for as many as seem needed: 8 for each of [`most_pairs`], 64 to 4096,
+    /// Starts to follow, half of them evenly spread and half random; none for as many as seem needed: 8 for each of [`most_pairs`], 64 to 4096,
     /// and again as many, up to 5 times, until a round brings nothing new and the pairs balance.
     pub starts: Option<usize>,
     /// Seed of the random starts.
@@ -191,14 +191,13 @@ impl PairFinder {
         Ok(Reached { pairs, converged, not_converged: starts - converged })
     }
 
-    /// The starts of a round: evenly spread ones first, then random ones.
+    /// The starts of a round: in the first, half of them evenly spread; all others random.
     fn starts(&self, round: usize, count: usize, tensor: u64, seed: u64) -> Vec<f64> {
         let n = self.layout().dimension();
-        if round == 0 {
-            return on_half_sphere(count, n);
-        }
-        let mut starts = vec![0.0; count * n];
-        for (i, x) in starts.chunks_exact_mut(n).enumerate() {
+        let mut starts = on_half_sphere(if round == 0 { count.div_ceil(2) } else { 0 }, n);
+        let spread = starts.len() / n;
+        starts.resize(count * n, 0.0);
+        for (i, x) in starts.chunks_exact_mut(n).enumerate().skip(spread) {
             in_cube(seed, tensor, (round * count + i) as u32, x);
         }
         starts
