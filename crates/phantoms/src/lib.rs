@@ -6,8 +6,10 @@
 //! * [`protocol`]: the same anatomy as a fixed brain under the protocol of a paper (10 b-values up
 //!   to 8000 s/mm² along the same 30 directions), with the kurtosis or the stretching exponent of
 //!   every direction known exactly.
+//! * [`tensors`]: a sheet of higher-order tensors with one or two fibres per voxel, without a
+//!   series.
 //!
-//! Both return a [`Subject`]: series, gradient table, mask, and a [`Truth`] of named maps.
+//! The first two return a [`Subject`]: series, gradient table, mask, and a [`Truth`] of named maps.
 //! Directions are in scanner RAS+ axes. Everything is a function of the specification: the same
 //! bits for any number of threads, noise keyed by (seed, voxel, volume). Nothing is written to
 //! disk here.
@@ -28,6 +30,7 @@ mod protocol;
 mod render;
 mod signal;
 mod single;
+mod tensors;
 mod tissue;
 mod truth;
 
@@ -38,4 +41,5 @@ pub use error::PhantomError;
 pub use placement::Placement;
 pub use protocol::{B_VALUES_S_PER_MM2, DIRECTIONS, PerDirection, ProtocolSpec, protocol};
 pub use signal::Diffusivities;
+pub use tensors::{TensorSheet, TensorsSpec, tensors};
 pub use truth::{Subject, Truth, TruthMap};

@@ -57,3 +57,31 @@ fn the_protocol_of_the_paper_has_its_volumes_and_truth() {
     assert_eq!(folder.image("p/truth/K.nii.gz").n_volumes, 30);
     assert_eq!(folder.json("p/run.json")["parameters"]["phantom"]["snr"], serde_json::Value::Null);
 }
+
+#[test]
+fn tensors_of_the_papers_set_have_their_maximum_at_the_single_fibre() {
+    let folder = Folder::new();
+    folder.done("phantom tensors --order 6 -o p");
+    let hot = folder.image("p/hot.nii.gz");
+    assert_eq!((hot.grid.dims, hot.n_volumes), ([32, 32, 1], 28));
+    let truth = folder.image("p/truth/dirs.nii.gz");
+    let entries: Vec<f32> = (0..28).map(|volume| hot.volume(volume)[5]).collect();
+    let input = serde_json::json!({ "order": 6, "dimension": 3, "tensors": [entries] });
+    fs::write(folder.join("in.json"), input.to_string()).unwrap();
+    folder.done("eigen in.json -o out.json --shift maxima");
+    let pairs = &folder.json("out.json")["tensors"][0]["pairs"];
+    assert_eq!(pairs.as_array().unwrap().len(), 1);
+    let cosine: f64 =
+        (0..3).map(|i| pairs[0]["x"][i].as_f64().unwrap() * f64::from(truth.volume(i)[5])).sum();
+    // Entries in single precision: an angle of 1e-6, its cosine within 1e-12 and truth's rounding.
+    assert!(cosine.abs() > 1.0 - 1e-6, "{cosine}");
+    let value = pairs[0]["lambda"].as_f64().unwrap();
+    assert!((value - 1.1).abs() < 1e-5, "{value}");
+}
+
+#[test]
+fn a_tensor_phantom_of_no_order_is_refused() {
+    let folder = Folder::new();
+    assert!(folder.failed("phantom tensors --order 5 -o p").contains("4, 6 or 8"));
+    assert!(!folder.join("p").exists());
+}

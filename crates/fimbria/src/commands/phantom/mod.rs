@@ -2,6 +2,7 @@
 
 mod crossing;
 mod protocol;
+mod tensors;
 
 use clap::{Args, Subcommand};
 use fimbria_compute::Backend;
@@ -25,6 +26,7 @@ pub(crate) struct PhantomCommand {
 enum Kind {
     Crossing(crossing::Crossing),
     Protocol(protocol::Protocol),
+    Tensors(tensors::Tensors),
 }
 
 impl PhantomCommand {
@@ -32,6 +34,7 @@ impl PhantomCommand {
         match self.kind {
             Kind::Crossing(crossing) => crossing.run(console),
             Kind::Protocol(protocol) => protocol.run(console),
+            Kind::Tensors(tensors) => tensors.run(console),
         }
     }
 }
