@@ -8,8 +8,11 @@ use std::process::ExitCode;
 use fimbria_compute::device::SelectionError;
 use fimbria_image::gradients::GradientError;
 use fimbria_image::{GridMismatch, ImageError};
+use fimbria_pipeline::stages::coefficients::Coefficients;
 use fimbria_pipeline::stages::load::LoadError;
+use fimbria_pipeline::stages::load_field::FieldError;
 use fimbria_pipeline::{MapError, OutputError, PipelineError};
+use fimbria_tensors::sh::ShBasis;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 
 /// Exit code of a command that was interrupted: 128 and the number of SIGINT.
@@ -116,6 +119,11 @@ fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stat
         _ => {}
     }
     match error.downcast_ref() {
+        Some(FieldError::Image(inner)) => return Some(inner),
+        Some(FieldError::Grid(inner)) => return Some(inner),
+        _ => {}
+    }
+    match error.downcast_ref() {
         Some(MapError::Image(inner)) => return Some(inner),
         Some(MapError::Output(inner)) => return Some(inner),
         _ => {}
@@ -168,6 +176,8 @@ fn help_for(error: &(dyn Error + 'static)) -> Option<String> {
                 "`fimbria devices` lists what this machine has; --device cpu always works"
                     .to_owned(),
             )
+        } else if let Some(error) = error.downcast_ref::<FieldError>() {
+            help_for_field(error)
         } else if let Some(LoadError::NoBrain(_)) = error.downcast_ref() {
             Some("give the voxels to work on with --mask".to_owned())
         } else {
@@ -188,6 +198,20 @@ fn help_for_output(error: &OutputError) -> Option<String> {
         OutputError::Io { source, .. } => help_for_io(source),
         OutputError::NotAFolder(_) | OutputError::NotAFile(_) => None,
     }
+}
+
+fn help_for_field(error: &FieldError) -> Option<String> {
+    let FieldError::Contradiction { claim, .. } = error else { return None };
+    Some(match claim.what {
+        Coefficients::Entries => "leave --sh-basis away".to_owned(),
+        Coefficients::Harmonics(Some(ShBasis::Mrtrix)) => "give --sh-basis mrtrix".to_owned(),
+        Coefficients::Harmonics(Some(_)) => {
+            "give --sh-basis dipy or, for legacy=True, --sh-basis dipy-legacy".to_owned()
+        }
+        Coefficients::Harmonics(None) => {
+            "give their basis: --sh-basis mrtrix, dipy or dipy-legacy".to_owned()
+        }
+    })
 }
 
 fn help_for_gradients(error: &GradientError) -> Option<String> {

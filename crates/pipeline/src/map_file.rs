@@ -123,7 +123,7 @@ impl MapStyle {
         let path = folder.join(&self.file_names(map, context)[0]);
         let mut image = workers.install(|| read_image(path))?;
         match (map.kind, self.layout.0) {
-            (MapKind::Vector, MapLayout::Fsl) => {
+            (MapKind::Vector | MapKind::Peaks, MapLayout::Fsl) => {
                 let ras_from_fsl = BvecFrame::Fsl.ras_from_frame(&image.grid.ras_from_vox);
                 turn_vectors(&mut image, &ras_from_fsl);
             }
@@ -137,7 +137,7 @@ impl MapStyle {
     /// The map in the order and frame of the layout; `None` where it is in them already.
     fn turned(&self, kind: MapKind, image: &Image) -> Option<Image> {
         match (kind, self.layout.0) {
-            (MapKind::Vector, MapLayout::Fsl) => {
+            (MapKind::Vector | MapKind::Peaks, MapLayout::Fsl) => {
                 let mut turned = image.clone();
                 let fsl_from_ras = BvecFrame::Fsl.frame_from_ras(&image.grid.ras_from_vox);
                 turn_vectors(&mut turned, &fsl_from_ras);
@@ -165,7 +165,7 @@ impl MapStyle {
 
     fn description(&self, map: &MapSpec) -> String {
         match (map.kind, self.layout.0) {
-            (MapKind::Vector | MapKind::Tensor, MapLayout::Fsl) => {
+            (MapKind::Vector | MapKind::Peaks | MapKind::Tensor, MapLayout::Fsl) => {
                 map.description.replace("scanner RAS axes", "the axes of FSL's bvecs")
             }
             (MapKind::Tensor, MapLayout::Mrtrix) => {
@@ -196,6 +196,12 @@ fn sidecar_of(map: &MapSpec, context: &MapContext) -> Value {
             sidecar["OrientationEncoding"] = json!({
                 "Type": "unit3vector", "EncodingAxis": 3, "Reference": "xyz",
                 "AntipodalSymmetry": true,
+            });
+        }
+        MapKind::Peaks => {
+            sidecar["OrientationEncoding"] = json!({
+                "Type": "3vector", "EncodingAxis": 3, "Reference": "xyz",
+                "AntipodalSymmetry": true, "FillValue": "NaN",
             });
         }
         MapKind::Scalar | MapKind::Code | MapKind::Form(_) | MapKind::Harmonics(_) => {}

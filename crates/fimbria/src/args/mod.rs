@@ -18,6 +18,6 @@ pub(crate) use devices::DeviceArgs;
 pub(crate) use existing::ExistingArgs;
 pub(crate) use maps::MapArgs;
 pub(crate) use output::OutputArgs;
-pub(crate) use subject::{SubjectArgs, TableArgs};
+pub(crate) use subject::{MemoryArgs, SubjectArgs, TableArgs};
 pub(crate) use threads::ThreadArgs;
 pub(crate) use verbosity::Verbosity;

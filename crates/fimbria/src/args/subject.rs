@@ -48,7 +48,7 @@ pub(crate) struct TableArgs {
 /// How much memory an image may take.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Machine")]
-struct MemoryArgs {
+pub(crate) struct MemoryArgs {
     /// Memory for the samples of the image, such as 8G; a larger one is worked on from disk
     /// [default: no limit]
     #[arg(long, value_name = "SIZE")]
@@ -94,11 +94,10 @@ impl TableArgs {
 }
 
 impl MemoryArgs {
-    /// Adds the options to the files of a subject.
-    pub(crate) fn add_to(self, files: &mut SubjectFiles) {
+    /// The limit, and the folder for what exceeds it.
+    pub(crate) fn limits(self) -> (Option<ByteSize>, Option<PathBuf>) {
         let Self { memory, scratch } = self;
-        files.memory = memory;
-        files.scratch = scratch;
+        (memory, scratch)
     }
 }
 
@@ -108,7 +107,7 @@ impl SubjectArgs {
         let Self { table, mask, grad_dev, memory } = self;
         let mut files = SubjectFiles { mask, grad_dev, ..SubjectFiles::new(dwi) };
         table.add_to(&mut files);
-        memory.add_to(&mut files);
+        (files.memory, files.scratch) = memory.limits();
         files
     }
 }

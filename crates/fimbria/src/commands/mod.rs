@@ -9,6 +9,7 @@ mod devices;
 mod eigen;
 mod fit;
 mod info;
+mod peaks;
 mod phantom;
 mod report;
 mod run;
@@ -29,6 +30,7 @@ pub(crate) enum Command {
     Run(run::Run),
     Fit(fit::Fit),
     Eigen(eigen::Eigen),
+    Peaks(peaks::Peaks),
     Phantom(phantom::PhantomCommand),
     Report(report::ReportCommand),
     Convert(convert::Convert),
@@ -45,6 +47,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
         Command::Run(run) => run.run(console),
         Command::Fit(fit) => fit.run(console),
         Command::Eigen(eigen) => eigen.run(console),
+        Command::Peaks(peaks) => peaks.run(console),
         Command::Phantom(phantom) => phantom.run(console),
         Command::Report(report) => report.run(console),
         Command::Convert(convert) => convert.run(console),

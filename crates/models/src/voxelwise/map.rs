@@ -16,6 +16,8 @@ pub enum MapKind {
     Code,
     /// x, y, z in scanner RAS axes.
     Vector,
+    /// x, y, z of several vectors in scanner RAS axes, one after the other; NaN where there is none.
+    Peaks,
     /// A symmetric matrix, xx xy xz yy yz zz in scanner RAS axes.
     Tensor,
     /// Unique entries of a symmetric tensor of this order (4 and above) in scanner RAS axes,

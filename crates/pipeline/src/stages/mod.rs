@@ -1,8 +1,11 @@
 //! The stages there are, one file each.
 
 pub mod accuracy;
+pub mod coefficients;
 pub mod dti;
 pub mod fit_maps;
 pub mod load;
+pub mod load_field;
+pub mod peaks;
 pub mod phantom;
 pub mod report;

@@ -1,0 +1,197 @@
+//! The stage that reads a function on the sphere in every voxel.
+
+use std::path::{Path, PathBuf};
+
+use fimbria_compute::Progress as _;
+use fimbria_image::{
+    BvecFrame, GridMismatch, ImageError, Mask, OpenOptions, SignalSource, StoredImage, read_mask,
+};
+use fimbria_tensors::sh::{ShBasis, lmax_of_count, sh_count};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::coefficients::{Claim, Coefficients};
+use crate::{ByteSize, Choice, Input, Logbook, Named, Products, Stage, StageError};
+
+impl Choice for ShBasis {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Mrtrix, "mrtrix", "MRtrix3; DIPY's tournier07, legacy=False"),
+        (Self::Dipy, "dipy", "DIPY's descoteaux07, legacy=False"),
+        (Self::DipyLegacy, "dipy-legacy", "DIPY's descoteaux07, legacy=True"),
+    ];
+}
+
+/// Where the coefficients are and what they are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FieldFiles {
+    /// The image of coefficients.
+    pub image: PathBuf,
+    /// The basis of spherical harmonics; `None` where volumes are unique entries of a tensor.
+    pub sh_basis: Option<Named<ShBasis>>,
+    /// Order of the tensor or highest degree of the harmonics; `None` for what the number of
+    /// volumes says.
+    pub order: Option<usize>,
+    /// The axes they refer to; `None` for voxel axes with a basis of DIPY, else scanner axes.
+    pub frame: Option<Named<BvecFrame>>,
+    /// The voxels to work on; `None` for all.
+    pub mask: Option<PathBuf>,
+    /// Memory that inflated samples may take.
+    pub memory: Option<ByteSize>,
+    /// Folder for a scratch file where they take more.
+    pub scratch: Option<PathBuf>,
+}
+
+/// Why there is no function on the sphere.
+#[derive(Debug, thiserror::Error)]
+pub enum FieldError {
+    /// An image cannot be read.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// The mask is on another grid.
+    #[error(transparent)]
+    Grid(#[from] GridMismatch),
+    /// No even order has that many coefficients.
+    #[error(
+        "{} has {volumes} volumes; unique entries or spherical harmonics of order 4 are 15, of \
+         order 6 are 28, of order 8 are 45", path.display()
+    )]
+    Volumes {
+        /// The image.
+        path: PathBuf,
+        /// What it has.
+        volumes: usize,
+    },
+    /// The order asked for has another number.
+    #[error("{} has {volumes} volumes; order {order} has {expected}", path.display())]
+    Order {
+        /// The image.
+        path: PathBuf,
+        /// What it has.
+        volumes: usize,
+        /// What was asked for.
+        order: usize,
+        /// What that would take.
+        expected: usize,
+    },
+    /// The file says that it holds something else than was asked for.
+    #[error(
+        "{} holds {}, says its {}; it was to be read as {asked}", path.display(), claim.what,
+        claim.place
+    )]
+    Contradiction {
+        /// The image.
+        path: PathBuf,
+        /// What it says.
+        claim: Claim,
+        /// What was asked for.
+        asked: Coefficients,
+    },
+    /// The mask has no voxels.
+    #[error("the mask {} has no voxel above zero", .0.display())]
+    EmptyMask(PathBuf),
+}
+
+/// A function on the sphere in every voxel, as a homogeneous form or as harmonics.
+pub struct OrientationField {
+    /// The coefficients, one volume for each.
+    pub coefficients: Box<dyn SignalSource + Send + Sync>,
+    /// Order of the form, or the highest degree.
+    pub order: usize,
+    /// The basis; `None` for unique entries.
+    pub basis: Option<ShBasis>,
+    /// The axes they refer to.
+    pub frame: BvecFrame,
+    /// The voxels to work on.
+    pub mask: Mask,
+    /// Free entries of the header of a .mif image, to be carried on.
+    pub keyvals: Vec<(String, String)>,
+}
+
+impl FieldFiles {
+    /// The axes in effect.
+    pub fn frame(&self) -> BvecFrame {
+        let of_basis = match self.sh_basis {
+            Some(Named(ShBasis::Dipy | ShBasis::DipyLegacy)) => BvecFrame::Voxel,
+            Some(Named(ShBasis::Mrtrix)) | None => BvecFrame::Scanner,
+        };
+        self.frame.map_or(of_basis, |frame| frame.0)
+    }
+
+    fn order_of(&self, volumes: usize) -> Result<usize, FieldError> {
+        let path = self.image.clone();
+        match self.order {
+            None => lmax_of_count(volumes)
+                .filter(|order| (4..=8).contains(order))
+                .ok_or(FieldError::Volumes { path, volumes }),
+            Some(order) if order > 1000 || sh_count(order) != volumes => {
+                let expected = sh_count(order.min(1000));
+                Err(FieldError::Order { path, volumes, order, expected })
+            }
+            Some(order) => Ok(order),
+        }
+    }
+
+    /// Reads the coefficients, and says what they are.
+    ///
+    /// # Errors
+    /// [`FieldError`].
+    pub fn read(&self, log: &Logbook<'_>) -> Result<OrientationField, FieldError> {
+        let workers = log.session().on.workers;
+        let options = OpenOptions {
+            memory_limit: self.memory.map(|size| size.0),
+            scratch_dir: self.scratch.clone(),
+        };
+        let stored = workers.install(|| StoredImage::open(&self.image, &options))?;
+        let basis = self.sh_basis.map(|basis| basis.0);
+        let asked =
+            basis.map_or(Coefficients::Entries, |basis| Coefficients::Harmonics(Some(basis)));
+        if let Some(claim) = Claim::of(&stored)
+            && !claim.what.allows(asked)
+        {
+            return Err(FieldError::Contradiction { path: self.image.clone(), claim, asked });
+        }
+        let order = self.order_of(stored.n_volumes())?;
+        log.note(&format!("{asked} of order {order}"));
+        let mask = match &self.mask {
+            Some(path) => workers.install(|| read_mask(path, stored.grid()))?,
+            None => Mask::full(*stored.grid()),
+        };
+        if let (Some(path), true) = (&self.mask, mask.is_empty()) {
+            return Err(FieldError::EmptyMask(path.clone()));
+        }
+        log.count("voxels", mask.len() as u64);
+        let keyvals = stored.keyvals().to_vec();
+        let (frame, coefficients) = (self.frame(), Box::new(stored));
+        Ok(OrientationField { coefficients, order, basis, frame, mask, keyvals })
+    }
+}
+
+/// Reads an [`OrientationField`].
+pub struct LoadField(pub FieldFiles);
+
+impl Stage for LoadField {
+    fn name(&self) -> &'static str {
+        "load"
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        let input = |role: &str, path: &Path| (role.to_owned(), path.to_owned());
+        let mask = self.0.mask.iter().map(|path| input("mask", path));
+        std::iter::once(input("image", &self.0.image)).chain(mask).collect()
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "sh_basis": self.0.sh_basis,
+            "order": self.0.order,
+            "frame": Named(self.0.frame()),
+            "mask": if self.0.mask.is_some() { "given" } else { "all voxels" },
+        })
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        products.put(self.0.read(log)?);
+        Ok(())
+    }
+}

@@ -1,0 +1,276 @@
+//! The stage that finds fibre directions.
+
+use std::path::Path;
+
+use fimbria_compute::Progress as _;
+use fimbria_compute::queue::Shares;
+use fimbria_image::frames::turn_vectors;
+use fimbria_image::{BvecFrame, Image};
+use fimbria_models::{MapKind, MapSpec};
+use fimbria_tensors::peaks::low_rank::{Fibre, find_low_rank};
+use fimbria_tensors::peaks::{
+    PeakCounts, PeakOptions, PeakStatus, Peaks, PeaksError, find_peaks, find_peaks_sh,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::load_field::OrientationField;
+use crate::{
+    Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, Stage, StageError,
+};
+
+/// What counts as a fibre direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PeakMethod {
+    /// A maximum.
+    #[default]
+    Maxima,
+    /// A rank-one term.
+    LowRank,
+}
+
+impl Choice for PeakMethod {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Maxima, "maxima", "maxima of the function, each certified"),
+        (Self::LowRank, "low-rank", "terms of the nearest sum of powers: narrower crossings"),
+    ];
+}
+
+impl Choice for Fibre {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Delta, "delta", "a delta function, as far as harmonics go: dwi2fod, fit fod"),
+        (Self::RankOne, "rank-one", "the power (v·x)^m, a rank-one tensor"),
+    ];
+}
+
+/// The parameters of a search.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PeaksParameters {
+    /// What counts as a direction.
+    pub method: Named<PeakMethod>,
+    /// What a single fibre looks like, for rank-one terms; `None` for a delta function in
+    /// harmonics and a power in unique entries.
+    pub fibre: Option<Named<Fibre>>,
+    /// At most this many in a voxel.
+    pub number: usize,
+    /// Least value as a share of the voxel's largest.
+    pub threshold: f64,
+    /// Values at or below this do not count.
+    pub absolute_threshold: f64,
+    /// Of two directions nearer than this the larger is kept.
+    pub separation_deg: f64,
+    /// Directions from which the search sets out.
+    pub starts: usize,
+}
+
+impl Default for PeaksParameters {
+    fn default() -> Self {
+        let options = PeakOptions::default();
+        Self {
+            method: Named(PeakMethod::Maxima),
+            fibre: None,
+            number: options.n_peaks,
+            threshold: options.relative_threshold,
+            absolute_threshold: options.absolute_threshold,
+            separation_deg: options.min_separation_deg,
+            starts: options.starts,
+        }
+    }
+}
+
+impl PeaksParameters {
+    fn options(&self) -> PeakOptions {
+        PeakOptions {
+            n_peaks: self.number,
+            relative_threshold: self.threshold,
+            absolute_threshold: self.absolute_threshold,
+            min_separation_deg: self.separation_deg,
+            starts: self.starts,
+            ..PeakOptions::default()
+        }
+    }
+
+    fn find(&self, field: &OrientationField, log: &Logbook<'_>) -> Result<Peaks, PeaksError> {
+        let OrientationField { coefficients, order, basis, mask, .. } = field;
+        let (signals, order, options) = (&**coefficients, *order, self.options());
+        let on = &log.session().on;
+        match (self.method.0, *basis) {
+            (PeakMethod::Maxima, None) => find_peaks(signals, mask, order, &options, on, log),
+            (PeakMethod::Maxima, Some(basis)) => {
+                find_peaks_sh(signals, mask, order, basis, &options, on, log)
+            }
+            (PeakMethod::LowRank, basis) => {
+                let usual = if basis.is_some() { Fibre::Delta } else { Fibre::RankOne };
+                let fibre = self.fibre.map_or(usual, |fibre| fibre.0);
+                find_low_rank(signals, mask, order, basis, fibre, &options, on, log)
+            }
+        }
+    }
+
+    /// The maps in the order of [`Peaks`].
+    fn maps(&self) -> [MapSpec; 4] {
+        [
+            MapSpec::of_kind(
+                "peaks",
+                MapKind::Peaks,
+                3 * self.number,
+                "",
+                "fibre directions, x y z of each, scanner RAS axes, length = value, NaN = none",
+            ),
+            MapSpec::of_kind(
+                "values",
+                MapKind::Scalar,
+                self.number,
+                "",
+                "values in the fibre directions, largest first, NaN = none",
+            ),
+            MapSpec::of_kind("count", MapKind::Code, 1, "", "number of fibre directions"),
+            MapSpec::of_kind(
+                "status",
+                MapKind::Code,
+                1,
+                "",
+                "0 outside mask, 1 found, 2 none above thresholds, 3 uncertain, 4 not finite, \
+                 5 flat",
+            ),
+        ]
+    }
+}
+
+/// Finds the directions of the [`OrientationField`] and hands on the [`Peaks`].
+pub struct FindPeaks {
+    /// What to look for.
+    pub parameters: PeaksParameters,
+    /// How to write the maps.
+    pub style: MapStyle,
+    /// Entities for names of BIDS.
+    pub entities: String,
+}
+
+impl FindPeaks {
+    fn context(&self, mut keyvals: Vec<(String, String)>, log: &Logbook<'_>) -> MapContext {
+        keyvals.extend(log.session().header_entries());
+        MapContext { keyvals, ..self.plain_context() }
+    }
+
+    /// All that names of files depend on.
+    fn plain_context(&self) -> MapContext {
+        MapContext {
+            stage: "peaks",
+            model: "peaks",
+            model_entry: json!({
+                "Description": "Fibre directions",
+                "Parameters": self.parameters,
+            }),
+            entities: self.entities.clone(),
+            keyvals: Vec::new(),
+        }
+    }
+}
+
+impl Stage for FindPeaks {
+    fn name(&self) -> &'static str {
+        "peaks"
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        &["load", "hot", "fod"]
+    }
+
+    fn parameters(&self) -> Value {
+        json!({ "peaks": self.parameters, "maps": self.style, "entities": self.entities })
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        let (context, maps) = (self.plain_context(), self.parameters.maps());
+        maps.iter().flat_map(|map| self.style.file_names(map, &context)).collect()
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        let field = products.get::<OrientationField>()?;
+        let mut found = self.parameters.find(field, log)?;
+        if field.frame != BvecFrame::Scanner {
+            let turn = field.frame.ras_from_frame(&found.peaks.grid.ras_from_vox);
+            log.session().on.workers.install(|| turn_vectors(&mut found.peaks, &turn));
+        }
+        report_counts(&found, log);
+        products.put(found);
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let field = products.find::<OrientationField>();
+        let keyvals = field.map(|field| field.keyvals.clone()).unwrap_or_default();
+        let context = self.context(keyvals, log);
+        let Peaks { peaks, values, count, status, .. } = products.get::<Peaks>()?;
+        for (map, image) in self.parameters.maps().iter().zip([peaks, values, count, status]) {
+            log.check()?;
+            self.style.write(map, image, &context, out, log.session().on.workers)?;
+        }
+        Ok(())
+    }
+
+    fn restore(
+        &self,
+        folder: &Path,
+        products: &mut Products,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let (context, workers) = (self.plain_context(), log.session().on.workers);
+        let read = |map: &MapSpec| self.style.read(map, &context, folder, workers);
+        let [peaks, values, count, status] = &self.parameters.maps();
+        let (count, status) = (read(count)?, read(status)?);
+        let counts = counts_of(&count, &status);
+        let shares = Shares { devices: Vec::new(), cpu: 0 };
+        let (peaks, values) = (read(peaks)?, read(values)?);
+        products.put(Peaks { peaks, values, count, status, counts, shares, seconds: 0.0 });
+        Ok(())
+    }
+}
+
+/// What maps say of the voxels' fates.
+fn counts_of(count: &Image, status: &Image) -> PeakCounts {
+    let mut counts = PeakCounts::default();
+    for (&peaks, &status) in count.data.iter().zip(&status.data) {
+        if let Some(voxels) = counts.by_status.get_mut(status as usize)
+            && status != PeakStatus::Outside.code()
+        {
+            *voxels += 1;
+            counts.peaks += peaks as u64;
+        }
+    }
+    counts
+}
+
+/// Notes what became of the voxels and how fast, and warns where something did.
+fn report_counts(found: &Peaks, log: &Logbook<'_>) {
+    let Peaks { counts, seconds, shares, .. } = found;
+    log.count("peaks", counts.peaks);
+    for (status, name, trouble) in [
+        (PeakStatus::Found, "found", ""),
+        (PeakStatus::Below, "below_thresholds", ""),
+        (PeakStatus::Flat, "flat", ""),
+        (PeakStatus::Uncertain, "uncertain", "may have further directions"),
+        (PeakStatus::BadForm, "not_finite", "have a coefficient that is no finite number"),
+    ] {
+        let voxels = counts.of(status);
+        log.count(name, voxels);
+        if voxels > 0 && !trouble.is_empty() {
+            log.warn(&format!("{voxels} voxels {trouble} (see the status map)"));
+        }
+    }
+    let voxels: u64 = counts.by_status.iter().sum();
+    log.count("voxels_per_second", (voxels as f64 / seconds.max(1e-9)) as u64);
+    if !shares.devices.is_empty() {
+        log.count("chunks_on_cpu", shares.cpu as u64);
+        for (device, chunks) in log.session().on.devices.iter().zip(&shares.devices) {
+            log.count(&format!("chunks_on_{}", device.info().name), *chunks as u64);
+        }
+    }
+}
