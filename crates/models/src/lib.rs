@@ -2,6 +2,7 @@
 //!
 //! * [`dti`]: the diffusion tensor by ordinary, weighted, iteratively reweighted, non-linear and
 //!   robust (RESTORE) least squares, and all its maps;
+//! * [`hot`]: generalised diffusion tensors, homogeneous forms of order 4, 6 and 8;
 //! * [`voxelwise`]: what drives any batched fit over the voxels of a mask;
 //! * [`Status`]: what became of each voxel, one byte, the same for every model.
 //!
@@ -15,6 +16,7 @@
 
 mod checks;
 pub mod dti;
+pub mod hot;
 mod status;
 pub mod voxelwise;
 

@@ -3,6 +3,7 @@
 use fimbria_image::BvecFrame;
 use fimbria_image::gradients::BScaling;
 use fimbria_models::dti::{Compat, DtiMap, Method, Precision};
+use fimbria_models::hot::{HotMethod, HotOrder};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -81,6 +82,22 @@ impl Choice for Precision {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
         (Self::Single, "single", "f32, centred and refined"),
         (Self::Double, "double", "f64, many times slower"),
+    ];
+}
+
+impl Choice for HotOrder {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Four, "4", "15 unique entries"),
+        (Self::Six, "6", "28 unique entries"),
+        (Self::Eight, "8", "45 unique entries"),
+    ];
+}
+
+impl Choice for HotMethod {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Ols, "ols", "ordinary least squares of ln S"),
+        (Self::Wls, "wls", "OLS, then one pass weighted by the squared predicted signal"),
+        (Self::Iwls, "iwls", "a pass weighted by the squared signal, two by the predicted one"),
     ];
 }
 

@@ -75,18 +75,88 @@ fn floor(samples: &[f64], floor: Floor) -> f64 {
 /// The unknowns after all passes; `None` where one has no unique solution.
 fn passes(design: &Design, recipe: &Recipe, raised: &[f64], given: &[f64]) -> Option<Vec<f64>> {
     let y: Vec<f64> = raised.iter().map(|s| s.ln()).collect();
-    let mut c = match recipe.passes.first {
-        FirstWeights::Unit => weighted(design, &y, given.to_vec())?,
-        FirstWeights::Measured => {
-            let weights = raised.iter().zip(given).map(|(s, g)| g * s * s);
-            weighted(design, &y, weights.collect())?
-        }
+    weighted(design, &y, last_weights(design, recipe, raised, given)?)
+}
+
+/// The weights of the last pass; `None` where a pass before it has no unique solution.
+fn last_weights(
+    design: &Design,
+    recipe: &Recipe,
+    raised: &[f64],
+    given: &[f64],
+) -> Option<Vec<f64>> {
+    let y: Vec<f64> = raised.iter().map(|s| s.ln()).collect();
+    let mut weights: Vec<f64> = match recipe.passes.first {
+        FirstWeights::Unit => given.to_vec(),
+        FirstWeights::Measured => raised.iter().zip(given).map(|(s, g)| g * s * s).collect(),
     };
     for _ in 0..recipe.passes.reweighted {
+        let c = weighted(design, &y, weights)?;
         let squared = design.rows().iter().map(|x| (2.0 * predict(x, &c)).exp());
-        c = weighted(design, &y, squared.zip(given).map(|(s, g)| g * s).collect())?;
+        weights = squared.zip(given).map(|(s, g)| g * s).collect();
     }
-    Some(c)
+    Some(weights)
+}
+
+/// The weighted least-squares problem of the last pass: minimise cᵀHc - 2fᵀc, ln A being unknown 0
+/// of samples divided by their mean.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Normal {
+    /// H = XᵀWX, row-major.
+    pub matrix: Vec<f64>,
+    /// f = XᵀWy.
+    pub rhs: Vec<f64>,
+    /// The mean that samples were divided by: A is this times the exponential of unknown 0.
+    pub mean: f64,
+}
+
+/// The equations that the last pass of [`fit`] solves, for those who solve them under constraints;
+/// `None` where it gives no result.
+///
+/// # Panics
+/// Where `samples` or `weights` are not as many as the design has samples.
+pub fn normal(
+    design: &Design,
+    recipe: &Recipe,
+    samples: &[f64],
+    weights: Option<&[f64]>,
+) -> Option<Normal> {
+    let n = design.n_samples();
+    assert_eq!(samples.len(), n, "samples");
+    let mean = samples.iter().sum::<f64>() / n as f64;
+    if !(mean.is_finite() && mean > 0.0) {
+        return None;
+    }
+    let least = floor(samples, recipe.floor);
+    let raised: Vec<f64> = samples.iter().map(|s| s.max(least) / mean).collect();
+    let given = weights.map_or_else(|| vec![1.0; n], <[f64]>::to_vec);
+    assert_eq!(given.len(), n, "weights");
+    let weights = last_weights(design, recipe, &raised, &given)?;
+
+    // Every element of H is one of fewer sums.
+    let mut moments = vec![0.0; design.n_moments()];
+    let mut rhs = vec![0.0; design.n_unknowns()];
+    for (i, w) in weights.iter().enumerate() {
+        for (moment, m) in moments.iter_mut().zip(&design.moments()[i]) {
+            *moment += w * m;
+        }
+        let wy = w * raised[i].ln();
+        for (f, x) in rhs.iter_mut().zip(design.row(i)) {
+            *f += wy * x;
+        }
+    }
+    let scales: Vec<f64> = design.scales().collect();
+    let n = scales.len();
+    let mut matrix = vec![0.0; n * n];
+    let mut pairs = design.moment_of_pair().iter();
+    for i in 0..n {
+        for (j, &moment) in (0..=i).zip(&mut pairs) {
+            let element = moments[moment] * scales[i] * scales[j];
+            matrix[i * n + j] = element;
+            matrix[j * n + i] = element;
+        }
+    }
+    Some(Normal { matrix, rhs, mean })
 }
 
 /// The c that minimises Σ w (y - x·c)².
@@ -192,6 +262,27 @@ mod tests {
         for k in 0..design.n_unknowns() {
             // Terms reach 1e5.
             assert!(gradient(k).abs() < 1e-6, "{k}: {}", gradient(k));
+        }
+    }
+
+    #[test]
+    fn the_normal_equations_are_those_of_the_last_pass() {
+        let design = design();
+        let samples: Vec<f64> = samples(&design, &truth())
+            .iter()
+            .enumerate()
+            .map(|(i, s)| s * (1.0 + 0.1 * (i as f64 * 1.7).sin()))
+            .collect();
+        for passes in PASSES {
+            let recipe = Recipe { passes, ..Recipe::default() };
+            let normal = normal(&design, &recipe, &samples, None).unwrap();
+            let fit = fit(&design, &recipe, &samples, None);
+            let ln_a = (fit.amplitude / normal.mean).ln();
+            let c: Vec<f64> = [ln_a].into_iter().chain(fit.coefficients).collect();
+            for (row, f) in normal.matrix.chunks(22).zip(&normal.rhs) {
+                // Sums of 64 terms of order 1 to 100.
+                assert!((predict(row, &c) - f).abs() < 1e-10, "{passes:?}");
+            }
         }
     }
 

@@ -82,7 +82,7 @@ impl Design {
 }
 
 /// Weighted directions that differ by more than rounding, up to sign.
-fn distinct_directions(gradients: &GradientTable) -> usize {
+pub(crate) fn distinct_directions(gradients: &GradientTable) -> usize {
     let mut seen: Vec<[f64; 3]> = Vec::new();
     for v in (0..gradients.len()).filter(|&v| !gradients.is_b0(v)) {
         let d = gradients.dirs_ras[v];

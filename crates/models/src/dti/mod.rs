@@ -25,10 +25,11 @@ mod problem;
 mod recipe;
 mod tables;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod work;
 
 pub use design::Design;
+pub(crate) use design::distinct_directions;
 pub use error::DtiError;
 pub use fit::fit;
 pub use map::DtiMap;

@@ -4,6 +4,7 @@ pub mod accuracy;
 pub mod coefficients;
 pub mod dti;
 pub mod fit_maps;
+pub mod hot;
 pub mod load;
 pub mod load_field;
 pub mod peaks;

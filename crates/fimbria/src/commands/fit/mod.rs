@@ -1,6 +1,7 @@
 //! `fimbria fit`
 
 mod dti;
+mod hot;
 
 use clap::{Args, Subcommand};
 
@@ -18,12 +19,14 @@ pub(crate) struct Fit {
 #[derive(Debug, Subcommand)]
 enum Model {
     Dti(dti::FitDti),
+    Hot(hot::FitHot),
 }
 
 impl Fit {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         match self.model {
             Model::Dti(fit) => fit.run(console),
+            Model::Hot(fit) => fit.run(console),
         }
     }
 }

@@ -1,0 +1,87 @@
+//! The fit of a series.
+
+use fimbria_compute::{Backend, HostError, Progress, SimdLevel};
+use fimbria_fitting::linear::{LogLinearFit, Problems, Recipe};
+use fimbria_image::{GradientTable, Mask, SignalSource};
+
+use super::design::design;
+use super::form::Form;
+use super::maps::{MapVoxels, specs};
+use super::measures::MeasureTables;
+use super::positivity::Positivity;
+use super::{HotError, HotOptions};
+use crate::voxelwise::{Fitted, Job, MapSpec, Tile, VoxelFit};
+
+/// Fits a form in every voxel of `mask`.
+///
+/// `signals` has one volume per entry of `gradients` and is read tile by tile, so that it may be
+/// larger than memory. The maps are `hot` (the unique entries, lexicographic, in scanner RAS axes,
+/// mm²/s), `MD`, `GA`, `variance`, `S0`, `residual` and `status`. Results have the same bits for
+/// any number of threads and on every SIMD level that fuses multiply-add.
+///
+/// # Errors
+/// [`HotError`] for input that cannot be fitted; a voxel that cannot be is marked in the status
+/// map instead.
+pub fn fit(
+    signals: &dyn SignalSource,
+    mask: &Mask,
+    gradients: &GradientTable,
+    options: &HotOptions,
+    on: &Backend<'_>,
+    progress: &dyn Progress,
+) -> Result<Fitted, HotError> {
+    if signals.n_volumes() != gradients.len() {
+        let (series, table) = (signals.n_volumes(), gradients.len());
+        return Err(HotError::VolumeCount { series, table });
+    }
+    let fit = HotFit::new(gradients, options)?;
+    let name = "fitting generalised diffusion tensors";
+    Ok(Job { name, inputs: signals, mask, progress }.run(&fit, on)?)
+}
+
+/// The maps that [`fit`] makes, the status last.
+pub fn maps(options: &HotOptions) -> Vec<MapSpec> {
+    specs(options.order.get(), options.order.n_entries())
+}
+
+/// Everything that is the same for all voxels.
+pub(super) struct HotFit {
+    order: usize,
+    linear: LogLinearFit,
+    measures: MeasureTables,
+    positivity: Option<Positivity>,
+}
+
+impl HotFit {
+    pub(super) fn new(gradients: &GradientTable, options: &HotOptions) -> Result<Self, HotError> {
+        let form = Form::new(options.order.get());
+        let recipe = Recipe { passes: options.method.passes(), ..Recipe::default() };
+        Ok(Self {
+            order: form.order(),
+            linear: LogLinearFit::new(design(gradients, &form)?, recipe),
+            measures: MeasureTables::new(&form),
+            positivity: options.positive.then(|| Positivity::new(&form)).transpose()?,
+        })
+    }
+}
+
+impl VoxelFit for HotFit {
+    fn maps(&self) -> Vec<MapSpec> {
+        specs(self.order, self.measures.mean.len())
+    }
+
+    fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
+        let Tile { voxels, stride, inputs, rows: maps, raised } = tile;
+        let (n, rows) = (voxels.len(), self.linear.rows());
+        let mut results = vec![0.0; rows.count() * stride];
+        let problems = Problems { samples: inputs, weights: None, stride, n };
+        self.linear.fit_lanes(simd, problems, &mut results);
+        if let Some(positivity) = &self.positivity {
+            positivity.enforce(&self.linear, simd, inputs, stride, n, &mut results);
+        }
+        raised.copy_from_slice(&results[rows.raised() * stride..][..stride]);
+        let (tables, results) = (&self.measures, &results);
+        simd.run(MapVoxels { tables, rows, stride, n, results, maps });
+        Ok(())
+    }
+}
