@@ -5,6 +5,7 @@
 //!   tables, and without symmetry; [`blocked`]: for many vectors in register tiles.
 //! * [`unrolled`]: the same, written out for the forms of diffusion imaging.
 //! * [`sh`]: spherical harmonics, and tensors as another way to write them.
+//! * [`lanes`]: SS-HOPM for batches of small tensors in f32.
 //! * [`peaks`]: every maximum of the form in every voxel of an image.
 //! * [`problem`], [`sshopm`], [`geap`], [`newton`]: the eigenproblem at one point, and the methods
 //!   that go from a [start](starts) to a pair; [`pairs`]: all pairs of a tensor.
@@ -18,6 +19,7 @@ pub mod geap;
 pub mod general;
 #[cfg(test)]
 mod kernel_tests;
+pub mod lanes;
 pub mod layout;
 mod linalg;
 pub mod newton;

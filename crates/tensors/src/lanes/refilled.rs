@@ -1,0 +1,178 @@
+//! Iterations until λ rests: a lane that is done takes the next start.
+
+use std::marker::PhantomData;
+
+use fimbria_compute::{Lanes, Mask, Real};
+use pulp::{Simd, WithSimd};
+
+use super::pair::{QUAD, load, splat, store};
+use super::{Advance, Task};
+use crate::unrolled::Form;
+
+/// Starts of one tensor that a lane takes in a row, so that it seldom changes tensors.
+const RUN: usize = 16;
+/// The most lanes.
+const MAX: usize = 64;
+/// Iterations between looks at who is done.
+const STRIDE: u32 = 2;
+
+pub(super) struct Solve<'a, F, A> {
+    task: Task<'a>,
+    tolerance: f32,
+    max_iterations: u32,
+    kind: PhantomData<(F, A)>,
+}
+
+impl<'a, F, A> Solve<'a, F, A> {
+    pub(super) fn new(task: Task<'a>, tolerance: f32, max_iterations: u32) -> Self {
+        Self { task, tolerance, max_iterations, kind: PhantomData }
+    }
+}
+
+/// What every lane works on, lane by lane.
+struct State {
+    a: [[f32; MAX]; 45],
+    x: [[f32; MAX]; 3],
+    lambda: [f32; MAX],
+    /// The count of iterations at which the lane's start began.
+    began: [f32; MAX],
+    /// Its start, as a place among the results; and the end of its run.
+    place: [usize; MAX],
+    run_end: [usize; MAX],
+    idle: [bool; MAX],
+}
+
+/// Runs that no lane has taken yet.
+struct Queue {
+    tensors: usize,
+    starts: usize,
+    next_tensor: usize,
+    next_start: usize,
+}
+
+impl Queue {
+    /// The first and the last place of the next run.
+    fn take(&mut self) -> Option<(usize, usize)> {
+        if self.next_tensor == self.tensors {
+            return None;
+        }
+        let base = self.next_tensor * self.starts;
+        let end = (self.next_start + RUN).min(self.starts);
+        let run = (base + self.next_start, base + end);
+        self.next_start = end;
+        if end == self.starts {
+            (self.next_tensor, self.next_start) = (self.next_tensor + 1, 0);
+        }
+        Some(run)
+    }
+}
+
+impl<F: Form, A: Advance> Solve<'_, F, A> {
+    /// Gives `lane` its next start; false where there is none left.
+    #[inline(always)]
+    fn refill(&self, state: &mut State, queue: &mut Queue, lane: usize, step: f32) -> bool {
+        let starts = self.task.starts;
+        state.place[lane] += 1;
+        if state.place[lane] >= state.run_end[lane] {
+            let Some((first, end)) = queue.take() else {
+                state.idle[lane] = true;
+                return false;
+            };
+            let tensor = first / starts.len();
+            let entries = &self.task.tensors[tensor * F::ENTRIES..][..F::ENTRIES];
+            for (a, &entry) in state.a.iter_mut().zip(entries) {
+                a[lane] = entry;
+            }
+            (state.place[lane], state.run_end[lane]) = (first, end);
+        }
+        let start = starts[state.place[lane] % starts.len()];
+        for i in 0..3 {
+            state.x[i][lane] = start[i];
+        }
+        state.lambda[lane] = f32::INFINITY;
+        state.began[lane] = step;
+        true
+    }
+}
+
+impl<F: Form, A: Advance> WithSimd for Solve<'_, F, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let lanes = QUAD * Lanes::<S>::LANES;
+        let (starts, shift) = (self.task.starts.len(), self.task.shift);
+        let tensors = self.task.tensors.len() / F::ENTRIES;
+        let mut queue = Queue { tensors, starts, next_tensor: 0, next_start: 0 };
+        let mut state = State {
+            a: [[0.0; MAX]; 45],
+            x: [[0.0; MAX]; 3],
+            lambda: [0.0; MAX],
+            began: [f32::INFINITY; MAX],
+            place: [0; MAX],
+            run_end: [0; MAX],
+            idle: [false; MAX],
+        };
+        let mut busy = 0;
+        for lane in 0..lanes {
+            busy += usize::from(self.refill(&mut state, &mut queue, lane, 0.0));
+        }
+        let most = splat(simd, self.max_iterations.next_multiple_of(STRIDE) as f32);
+        let tolerance = splat(simd, self.tolerance);
+        let mut step = 0;
+        while busy > 0 {
+            let mut a = [splat(simd, 0.0); 45];
+            for (a, entry) in a[..F::ENTRIES].iter_mut().zip(&state.a) {
+                *a = load(simd, entry);
+            }
+            let mut x = [
+                load(simd, &state.x[0]),
+                load(simd, &state.x[1]),
+                load(simd, &state.x[2]),
+            ];
+            // λ of the start is compared with nothing, so that each look sees two iterations.
+            let (mut before, mut lambda) = (load(simd, &state.lambda), load(simd, &state.lambda));
+            let mut at = x;
+            for _ in 0..STRIDE {
+                at = x;
+                before = lambda;
+                (lambda, x) = A::advance::<F, _>(&a, &x, shift);
+            }
+            step += STRIDE;
+            let rests = (lambda - before).abs().at_most(tolerance * lambda.abs());
+            let steps = splat(simd, step as f32) - load(simd, &state.began);
+            let done = rests | most.at_most(steps);
+            store(lambda, &mut state.lambda);
+            for i in 0..3 {
+                store(x[i], &mut state.x[i]);
+            }
+            if !done.any() {
+                continue;
+            }
+            let (zero, one) = (splat(simd, 0.0), splat(simd, 1.0));
+            let (mut is_done, mut is_rest, mut ends) = ([0.0; MAX], [0.0; MAX], [[0.0; MAX]; 3]);
+            store(Real::select(done, one, zero), &mut is_done);
+            store(Real::select(rests, one, zero), &mut is_rest);
+            for i in 0..3 {
+                store(at[i], &mut ends[i]);
+            }
+            let (mut which, mut n) = ([0; MAX], 0);
+            for lane in 0..lanes {
+                which[n & (MAX - 1)] = lane;
+                n += usize::from(is_done[lane] != 0.0);
+            }
+            for &lane in &which[..n] {
+                if state.idle[lane] {
+                    continue;
+                }
+                let (place, to) = (state.place[lane], &mut self.task.to);
+                to.lambda[place] = state.lambda[lane];
+                to.x[place] = [ends[0][lane], ends[1][lane], ends[2][lane]];
+                // The last product gave λ of the iterate before it.
+                to.iterations[place] = step - state.began[lane] as u32 - 1;
+                to.converged[place] = is_rest[lane] != 0.0;
+                busy -= usize::from(!self.refill(&mut state, &mut queue, lane, step as f32));
+            }
+        }
+    }
+}
