@@ -5,7 +5,7 @@
 //!   tables, and without symmetry; [`blocked`]: for many vectors in register tiles.
 //! * [`unrolled`]: the same, written out for the forms of diffusion imaging.
 //! * [`sh`]: spherical harmonics, and tensors as another way to write them.
-//! * [`lanes`]: SS-HOPM for batches of small tensors in f32.
+//! * [`batch`]: SS-HOPM for batches of small tensors in f32.
 //! * [`peaks`]: every maximum of the form in every voxel of an image.
 //! * [`problem`], [`sshopm`], [`geap`], [`newton`]: the eigenproblem at one point, and the methods
 //!   that go from a [start](starts) to a pair; [`pairs`]: all pairs of a tensor.
@@ -13,13 +13,14 @@
 //! A tensor is stored by its unique entries in lexicographic order of their indices (1111 1112 …),
 //! never multiplied by their multiplicities. Directions are in scanner RAS+ axes.
 
+pub mod batch;
 pub mod blocked;
+mod checks;
 pub mod dense;
 pub mod geap;
 pub mod general;
 #[cfg(test)]
 mod kernel_tests;
-pub mod lanes;
 pub mod layout;
 mod linalg;
 pub mod newton;
@@ -35,11 +36,5 @@ pub mod tables;
 mod testing;
 pub mod unrolled;
 
-use fimbria_compute::check::Check;
-
+pub use checks::checks;
 pub use scalar::Scalar;
-
-/// The checks of this crate's kernels.
-pub fn checks() -> Vec<Check> {
-    Vec::new()
-}

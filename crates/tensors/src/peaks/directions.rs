@@ -1,5 +1,7 @@
 //! Evenly spread directions of the half sphere, and which are neighbours.
 
+use crate::starts::on_half_sphere;
+
 /// Directions, and for each the others that surround it (±x being the same direction).
 #[derive(Clone, Debug)]
 pub(crate) struct Directions {
@@ -15,17 +17,10 @@ pub(crate) struct Directions {
 const NEAR: f64 = 1.6;
 
 impl Directions {
-    /// `n` directions on a spherical Fibonacci lattice, which is even for any `n` (González 2010,
-    /// Math. Geosci. 42:49).
+    /// `n` directions on a spiral that is even for any `n`.
     pub(crate) fn new(n: usize) -> Self {
-        let golden = std::f64::consts::PI * (3.0 - 5.0_f64.sqrt());
-        let direction = |i: usize| {
-            let z = (i as f64 + 0.5) / n as f64;
-            let (sine, cosine) = (golden * i as f64).sin_cos();
-            let r = (1.0 - z * z).sqrt();
-            [r * cosine, r * sine, z]
-        };
-        let unit: Vec<[f64; 3]> = (0..n).map(direction).collect();
+        let unit: Vec<[f64; 3]> =
+            on_half_sphere(n, 3).chunks_exact(3).map(|x| [x[0], x[1], x[2]]).collect();
         let spacing = (std::f64::consts::TAU / n as f64).sqrt();
         let near = (NEAR * spacing).cos();
         let neighbours = unit

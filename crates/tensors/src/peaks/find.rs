@@ -17,7 +17,7 @@ use crate::sh::{ShBasis, ShToForm};
 use crate::unrolled::{Order4, Order6, Order8};
 
 /// Voxels of one task.
-const BLOCK: usize = 4096;
+pub(super) const BLOCK: usize = 4096;
 /// Voxels that are worked on together: a multiple of every strip, and few enough that their
 /// coefficients stay in the first caches.
 const TILE: usize = 256;
@@ -138,8 +138,11 @@ fn find(
     progress.start("finding peaks", mask.len() as u64);
     let mut blocks = cut(&mut images, mask, BLOCK);
     let job = Job { source, plan: &plan, progress };
-    let counts = job.on_cpu(on.workers, &mut blocks)?;
-    let shares = Shares { devices: vec![0; on.devices.len()], cpu: 1 };
+    let (counts, shares) = if on.devices.is_empty() {
+        (job.on_cpu(on.workers, &mut blocks)?, Shares { devices: Vec::new(), cpu: 1 })
+    } else {
+        job.on_devices(on, blocks)?
+    };
     let [peaks, values, count, status] = images;
     let seconds = start.elapsed().as_secs_f64();
     Ok(Peaks { peaks, values, count, status, counts, shares, seconds })

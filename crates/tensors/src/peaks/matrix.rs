@@ -35,6 +35,16 @@ impl Matrix {
         self.rows
     }
 
+    /// The elements `[row][column]` as they are used.
+    pub(crate) fn elements(&self) -> Vec<f32> {
+        let at = |row: usize, column: usize| {
+            self.packed[(row / ROWS * self.columns + column) * ROWS + row % ROWS]
+        };
+        (0..self.rows)
+            .flat_map(|row| (0..self.columns).map(move |column| at(row, column)))
+            .collect()
+    }
+
     /// The strip of columns that begins at `offset` of `from`, `[column of the matrix][stride]`,
     /// times the matrix, to `to` of the same form. Each element is a sum from the first column on.
     #[inline(always)]

@@ -12,9 +12,12 @@
 //! maxima have merged.
 
 mod ascent;
+mod checks;
+mod device;
 mod directions;
 mod error;
 mod find;
+mod find_on_devices;
 pub mod low_rank;
 mod matrix;
 mod options;
@@ -23,6 +26,7 @@ mod scan;
 mod select;
 mod tile;
 
+pub(crate) use checks::checks;
 pub use error::PeaksError;
 pub use find::{PeakCounts, Peaks, find_peaks, find_peaks_sh};
 pub use options::{PeakOptions, PeakStatus};

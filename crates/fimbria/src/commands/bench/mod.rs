@@ -11,6 +11,7 @@ mod floors;
 mod io;
 mod peer;
 mod sparse;
+mod sshopm;
 mod table;
 
 use clap::{Args, Subcommand};
@@ -33,6 +34,7 @@ enum Benchmark {
     Io(io::BenchIo),
     Fft(fft::BenchFft),
     Sparse(sparse::BenchSparse),
+    Sshopm(sshopm::BenchSshopm),
 }
 
 const HELP: &str = "\
@@ -49,6 +51,7 @@ impl Bench {
             Benchmark::Io(bench) => bench.run(console),
             Benchmark::Fft(bench) => bench.run(console),
             Benchmark::Sparse(bench) => bench.run(console),
+            Benchmark::Sshopm(bench) => bench.run(console),
         }
     }
 }

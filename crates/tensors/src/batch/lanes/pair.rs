@@ -96,8 +96,7 @@ impl<W: Word> Word for Pair<W> {
     }
     #[inline(always)]
     fn mul_wide(self, other: Self) -> (Self, Self) {
-        let ((low0, high0), (low1, high1)) =
-            (self.0.mul_wide(other.0), self.1.mul_wide(other.1));
+        let ((low0, high0), (low1, high1)) = (self.0.mul_wide(other.0), self.1.mul_wide(other.1));
         (Self(low0, low1), Self(high0, high1))
     }
 }
@@ -113,7 +112,15 @@ macro_rules! between_pairs {
         }
     )*};
 }
-between_pairs!(Add::add, Sub::sub, Mul::mul, Div::div, BitAnd::bitand, BitOr::bitor, BitXor::bitxor);
+between_pairs!(
+    Add::add,
+    Sub::sub,
+    Mul::mul,
+    Div::div,
+    BitAnd::bitand,
+    BitOr::bitor,
+    BitXor::bitxor
+);
 
 macro_rules! with_one {
     ($one:ty: $($trait:ident :: $name:ident),*) => {$(
@@ -145,33 +152,53 @@ impl<T: Not<Output = T>> Not for Pair<T> {
     }
 }
 
-/// Registers in flight.
-pub(super) const QUAD: usize = 4;
+/// Numbers in one or several registers of `S`, loaded and stored together.
+pub(super) trait Bundle<S: Simd>: Real {
+    /// How many numbers.
+    const LANES: usize;
 
-/// Four registers.
-pub(super) type Quad<S> = Pair<Pair<Lanes<S>>>;
+    /// `value` in every lane.
+    fn all(simd: S, value: f32) -> Self;
 
-/// `value` in every lane.
-#[inline(always)]
-pub(super) fn splat<S: Simd>(simd: S, value: f32) -> Quad<S> {
-    let one = Lanes::new(simd, value);
-    Pair(Pair(one, one), Pair(one, one))
+    /// The first lanes of `from`.
+    fn load(simd: S, from: &[f32]) -> Self;
+
+    /// Writes all lanes to the first of `to`.
+    fn store(self, to: &mut [f32]);
 }
 
-/// The first lanes of `from`.
-#[inline(always)]
-pub(super) fn load<S: Simd>(simd: S, from: &[f32]) -> Quad<S> {
-    let n = Lanes::<S>::LANES;
-    let register = |k: usize| Lanes::load(simd, &from[k * n..]);
-    Pair(Pair(register(0), register(1)), Pair(register(2), register(3)))
+impl<S: Simd> Bundle<S> for Lanes<S> {
+    const LANES: usize = S::F32_LANES;
+
+    #[inline(always)]
+    fn all(simd: S, value: f32) -> Self {
+        Self::new(simd, value)
+    }
+    #[inline(always)]
+    fn load(simd: S, from: &[f32]) -> Self {
+        Self::load(simd, from)
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [f32]) {
+        self.store(to);
+    }
 }
 
-/// Writes all lanes to the first of `to`.
-#[inline(always)]
-pub(super) fn store<S: Simd>(from: Quad<S>, to: &mut [f32]) {
-    let n = Lanes::<S>::LANES;
-    from.0.0.store(to);
-    from.0.1.store(&mut to[n..]);
-    from.1.0.store(&mut to[2 * n..]);
-    from.1.1.store(&mut to[3 * n..]);
+impl<S: Simd, B: Bundle<S>> Bundle<S> for Pair<B> {
+    const LANES: usize = 2 * B::LANES;
+
+    #[inline(always)]
+    fn all(simd: S, value: f32) -> Self {
+        let one = B::all(simd, value);
+        Self(one, one)
+    }
+    #[inline(always)]
+    fn load(simd: S, from: &[f32]) -> Self {
+        Self(B::load(simd, from), B::load(simd, &from[B::LANES..]))
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [f32]) {
+        self.0.store(to);
+        self.1.store(&mut to[B::LANES..]);
+    }
 }

@@ -1,68 +1,70 @@
 //! One iteration of SS-HOPM.
 
-use fimbria_compute::Real;
 use fimbria_compute::math::rsqrt_finite;
+use fimbria_compute::{Lanes, Real};
+use pulp::Simd;
 
+use super::Shift;
+use super::pair::{Bundle, Pair};
 use crate::unrolled::{Form, inner, times};
 
 /// How much more convex than not at all the adaptive shift makes the form (the toolbox's margin).
-pub(crate) const MARGIN: f32 = 1e-6;
+pub(in crate::batch) const MARGIN: f32 = 1e-6;
 /// The square of a length below which a vector has no direction; x then stays as it is.
-pub(crate) const NO_LENGTH: f32 = 1e-30;
+pub(in crate::batch) const NO_LENGTH: f32 = 1e-30;
 
-/// A way to make an iteration's products and shift.
+/// A way to make an iteration's products.
 pub(super) trait Advance: Send + Sync {
-    /// λ at the unit vector `x`, and the next one. `shift` is that of fixed ones.
-    fn advance<F: Form, R: Real>(a: &[R], x: &[R; 3], shift: f32) -> (R, [R; 3]);
+    /// How many starts go on together: enough independent chains of multiply-adds that none waits.
+    type Bundle<S: Simd>: Bundle<S>;
+
+    /// λ at the unit vector `x`, and the next one.
+    fn advance<F: Form, R: Real>(a: &[R], x: &[R; 3], shift: Shift) -> (R, [R; 3]);
 }
 
-/// The paper's products, a fixed shift.
-pub(super) struct PlainFixed;
-/// Shared products, a fixed shift.
-pub(super) struct SharedFixed;
-/// Shared products, the adaptive shift.
-pub(super) struct SharedAdaptive;
+/// The paper's products.
+pub(super) struct Plain;
+/// Shared products.
+pub(super) struct Shared;
 
-impl Advance for PlainFixed {
+impl Advance for Plain {
+    // Its terms are independent of each other.
+    type Bundle<S: Simd> = Lanes<S>;
+
     #[inline(always)]
-    fn advance<F: Form, R: Real>(a: &[R], x: &[R; 3], shift: f32) -> (R, [R; 3]) {
+    fn advance<F: Form, R: Real>(a: &[R], x: &[R; 3], shift: Shift) -> (R, [R; 3]) {
         let y = F::plain_vector(a, x);
         let lambda = F::plain_value(a, x);
-        (lambda, next(x, &y, lambda.splat(shift), lambda.splat(1.0_f32.copysign(shift))))
+        let alpha = if let Shift::Fixed(alpha) = shift { alpha } else { 0.0 };
+        (lambda, next(x, &y, lambda.splat(alpha), lambda.splat(1.0_f32.copysign(alpha))))
     }
 }
 
-impl Advance for SharedFixed {
-    #[inline(always)]
-    fn advance<F: Form, R: Real>(a: &[R], x: &[R; 3], shift: f32) -> (R, [R; 3]) {
-        let y = times(&F::contract(a, x), x);
-        let lambda = inner(x, &y);
-        (lambda, next(x, &y, lambda.splat(shift), lambda.splat(1.0_f32.copysign(shift))))
-    }
-}
+impl Advance for Shared {
+    // Six entries each.
+    type Bundle<S: Simd> = Pair<Lanes<S>>;
 
-impl Advance for SharedAdaptive {
     #[inline(always)]
-    fn advance<F: Form, R: Real>(a: &[R], x: &[R; 3], _shift: f32) -> (R, [R; 3]) {
+    fn advance<F: Form, R: Real>(a: &[R], x: &[R; 3], shift: Shift) -> (R, [R; 3]) {
         let b = F::contract(a, x);
         let y = times(&b, x);
         let lambda = inner(x, &y);
-        let m = F::ORDER as f32;
-        let least = smallest_eigenvalue(&b);
-        let zero = lambda.splat(0.0);
-        let shift = least.mul_add(lambda.splat(1.0 - m), lambda.splat(MARGIN / m)).max(zero);
-        (lambda, next(x, &y, shift, lambda.splat(1.0)))
+        let (alpha, sign) = match shift {
+            Shift::Fixed(alpha) => (lambda.splat(alpha), 1.0_f32.copysign(alpha)),
+            Shift::Adaptive => {
+                let (least, m) = (smallest_eigenvalue(&b), F::ORDER as f32);
+                let alpha = least.mul_add(lambda.splat(1.0 - m), lambda.splat(MARGIN / m));
+                (alpha.max(lambda.splat(0.0)), 1.0)
+            }
+        };
+        (lambda, next(x, &y, alpha, lambda.splat(sign)))
     }
 }
 
 /// `sign` (y + αx), of unit length.
 #[inline(always)]
 fn next<R: Real>(x: &[R; 3], y: &[R; 3], shift: R, sign: R) -> [R; 3] {
-    let moved = [
-        shift.mul_add(x[0], y[0]),
-        shift.mul_add(x[1], y[1]),
-        shift.mul_add(x[2], y[2]),
-    ];
+    let moved = [shift.mul_add(x[0], y[0]), shift.mul_add(x[1], y[1]), shift.mul_add(x[2], y[2])];
     let length2 = inner(&moved, &moved);
     let some = shift.splat(NO_LENGTH).less(length2);
     let scale = sign * rsqrt_finite(length2);

@@ -1,31 +1,41 @@
-//! Iterations until λ rests: a lane that is done takes the next start.
+//! The loop of all lanes: one whose start is done takes the next.
 
 use std::marker::PhantomData;
 
-use fimbria_compute::{Lanes, Mask, Real};
+use fimbria_compute::{Mask, Real};
 use pulp::{Simd, WithSimd};
 
-use super::pair::{QUAD, load, splat, store};
-use super::{Advance, Task};
+use super::pair::Bundle;
+use super::{Advance, Stop, Task};
 use crate::unrolled::Form;
 
 /// Starts of one tensor that a lane takes in a row, so that it seldom changes tensors.
 const RUN: usize = 16;
 /// The most lanes.
 const MAX: usize = 64;
-/// Iterations between looks at who is done.
+/// Products between looks at who is done, where a tolerance says so.
 const STRIDE: u32 = 2;
 
 pub(super) struct Solve<'a, F, A> {
     task: Task<'a>,
+    /// Products between looks, and how many a start gets at most: one more than iterations, for
+    /// the products at an iterate give its λ.
+    stride: u32,
+    most: u32,
+    /// Negative for a fixed number of iterations.
     tolerance: f32,
-    max_iterations: u32,
     kind: PhantomData<(F, A)>,
 }
 
 impl<'a, F, A> Solve<'a, F, A> {
-    pub(super) fn new(task: Task<'a>, tolerance: f32, max_iterations: u32) -> Self {
-        Self { task, tolerance, max_iterations, kind: PhantomData }
+    pub(super) fn new(task: Task<'a>) -> Self {
+        let (stride, most, tolerance) = match task.stop {
+            Stop::Iterations(count) => (count + 1, count + 1, -1.0),
+            Stop::Tolerance { tolerance, max_iterations } => {
+                (STRIDE, (max_iterations + 1).next_multiple_of(STRIDE), tolerance)
+            }
+        };
+        Self { task, stride, most, tolerance, kind: PhantomData }
     }
 }
 
@@ -71,21 +81,21 @@ impl<F: Form, A: Advance> Solve<'_, F, A> {
     /// Gives `lane` its next start; false where there is none left.
     #[inline(always)]
     fn refill(&self, state: &mut State, queue: &mut Queue, lane: usize, step: f32) -> bool {
-        let starts = self.task.starts;
+        let n_starts = self.task.starts.len() / 3;
         state.place[lane] += 1;
         if state.place[lane] >= state.run_end[lane] {
             let Some((first, end)) = queue.take() else {
                 state.idle[lane] = true;
                 return false;
             };
-            let tensor = first / starts.len();
+            let tensor = first / n_starts;
             let entries = &self.task.tensors[tensor * F::ENTRIES..][..F::ENTRIES];
             for (a, &entry) in state.a.iter_mut().zip(entries) {
                 a[lane] = entry;
             }
             (state.place[lane], state.run_end[lane]) = (first, end);
         }
-        let start = starts[state.place[lane] % starts.len()];
+        let start = &self.task.starts[state.place[lane] % n_starts * 3..][..3];
         for i in 0..3 {
             state.x[i][lane] = start[i];
         }
@@ -100,8 +110,8 @@ impl<F: Form, A: Advance> WithSimd for Solve<'_, F, A> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let lanes = QUAD * Lanes::<S>::LANES;
-        let (starts, shift) = (self.task.starts.len(), self.task.shift);
+        let lanes = A::Bundle::<S>::LANES;
+        let (starts, shift) = (self.task.starts.len() / 3, self.task.shift);
         let tensors = self.task.tensors.len() / F::ENTRIES;
         let mut queue = Queue { tensors, starts, next_tensor: 0, next_start: 0 };
         let mut state = State {
@@ -117,44 +127,44 @@ impl<F: Form, A: Advance> WithSimd for Solve<'_, F, A> {
         for lane in 0..lanes {
             busy += usize::from(self.refill(&mut state, &mut queue, lane, 0.0));
         }
-        let most = splat(simd, self.max_iterations.next_multiple_of(STRIDE) as f32);
-        let tolerance = splat(simd, self.tolerance);
+        let (zero, one) = (A::Bundle::all(simd, 0.0), A::Bundle::all(simd, 1.0));
+        let most = zero.splat(self.most as f32);
+        let tolerance = zero.splat(self.tolerance);
         let mut step = 0;
         while busy > 0 {
-            let mut a = [splat(simd, 0.0); 45];
+            let mut a = [zero; 45];
             for (a, entry) in a[..F::ENTRIES].iter_mut().zip(&state.a) {
-                *a = load(simd, entry);
+                *a = Bundle::load(simd, entry);
             }
             let mut x = [
-                load(simd, &state.x[0]),
-                load(simd, &state.x[1]),
-                load(simd, &state.x[2]),
+                Bundle::load(simd, &state.x[0]),
+                Bundle::load(simd, &state.x[1]),
+                Bundle::load(simd, &state.x[2]),
             ];
-            // λ of the start is compared with nothing, so that each look sees two iterations.
-            let (mut before, mut lambda) = (load(simd, &state.lambda), load(simd, &state.lambda));
+            let (mut before, mut lambda) =
+                (Bundle::load(simd, &state.lambda), Bundle::load(simd, &state.lambda));
             let mut at = x;
-            for _ in 0..STRIDE {
+            for _ in 0..self.stride {
                 at = x;
                 before = lambda;
                 (lambda, x) = A::advance::<F, _>(&a, &x, shift);
             }
-            step += STRIDE;
+            step += self.stride;
             let rests = (lambda - before).abs().at_most(tolerance * lambda.abs());
-            let steps = splat(simd, step as f32) - load(simd, &state.began);
+            let steps = zero.splat(step as f32) - A::Bundle::load(simd, &state.began);
             let done = rests | most.at_most(steps);
-            store(lambda, &mut state.lambda);
+            lambda.store(&mut state.lambda);
             for i in 0..3 {
-                store(x[i], &mut state.x[i]);
+                x[i].store(&mut state.x[i]);
             }
             if !done.any() {
                 continue;
             }
-            let (zero, one) = (splat(simd, 0.0), splat(simd, 1.0));
             let (mut is_done, mut is_rest, mut ends) = ([0.0; MAX], [0.0; MAX], [[0.0; MAX]; 3]);
-            store(Real::select(done, one, zero), &mut is_done);
-            store(Real::select(rests, one, zero), &mut is_rest);
+            Real::select(done, one, zero).store(&mut is_done);
+            Real::select(rests, one, zero).store(&mut is_rest);
             for i in 0..3 {
-                store(at[i], &mut ends[i]);
+                at[i].store(&mut ends[i]);
             }
             let (mut which, mut n) = ([0; MAX], 0);
             for lane in 0..lanes {
@@ -165,12 +175,14 @@ impl<F: Form, A: Advance> WithSimd for Solve<'_, F, A> {
                 if state.idle[lane] {
                     continue;
                 }
-                let (place, to) = (state.place[lane], &mut self.task.to);
+                let (place, to) = (state.place[lane], &mut self.task);
                 to.lambda[place] = state.lambda[lane];
-                to.x[place] = [ends[0][lane], ends[1][lane], ends[2][lane]];
+                for i in 0..3 {
+                    to.x[3 * place + i] = ends[i][lane];
+                }
                 // The last product gave λ of the iterate before it.
                 to.iterations[place] = step - state.began[lane] as u32 - 1;
-                to.converged[place] = is_rest[lane] != 0.0;
+                to.converged[place] = self.tolerance < 0.0 || is_rest[lane] != 0.0;
                 busy -= usize::from(!self.refill(&mut state, &mut queue, lane, step as f32));
             }
         }

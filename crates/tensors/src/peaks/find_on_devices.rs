@@ -1,0 +1,89 @@
+//! The part of the driver that shares blocks out to devices.
+
+use fimbria_compute::Backend;
+use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::queue::{Shares, run_chunks};
+use rayon::prelude::*;
+
+use super::PeaksError;
+use super::device::DeviceSearch;
+use super::find::{BLOCK, Job, PeakCounts};
+use super::place::Block;
+
+/// Bytes of coefficients that a chunk has at most: enough to fill a large card, little enough to be
+/// held twice in memory.
+const CHUNK_BYTES: usize = 64 << 20;
+
+/// What a device takes at a time.
+struct Chunk<'a> {
+    blocks: Vec<Block<'a>>,
+    counts: PeakCounts,
+}
+
+impl Job<'_> {
+    /// All blocks, in chunks, on the devices of `on`; on its threads what no device can do.
+    pub(super) fn on_devices(
+        &self,
+        on: &Backend<'_>,
+        mut blocks: Vec<Block<'_>>,
+    ) -> Result<(PeakCounts, Shares), PeaksError> {
+        let per_chunk = self.blocks_per_chunk(on.devices);
+        let mut chunks = Vec::new();
+        while !blocks.is_empty() {
+            let rest = blocks.split_off(per_chunk.min(blocks.len()));
+            chunks.push(Chunk { blocks, counts: PeakCounts::default() });
+            blocks = rest;
+        }
+        let shares = run_chunks(
+            on.devices,
+            &mut chunks,
+            |device, chunk| {
+                chunk.counts = self.chunk_on_device(on, device, &mut chunk.blocks)?;
+                let voxels: usize = chunk.blocks.iter().map(|block| block.voxels.len()).sum();
+                self.progress.advance(voxels as u64);
+                Ok(())
+            },
+            |chunk| {
+                chunk.counts = self.on_cpu(on.workers, &mut chunk.blocks)?;
+                Ok::<(), PeaksError>(())
+            },
+            self.progress,
+        )?;
+        let counts = chunks.iter().fold(PeakCounts::default(), |sum, c| sum.merged(c.counts));
+        Ok((counts, shares))
+    }
+
+    /// As many as every device has room for, and as make a chunk of reasonable size.
+    fn blocks_per_chunk(&self, devices: &[Device]) -> usize {
+        let bytes = [self.source.n_volumes(), self.plan.n_rows()].map(|rows| 4 * rows);
+        // An eighth is left to the tables.
+        let room = devices.iter().map(|device| device.chunk_len(&bytes) / 8 * 7).min();
+        (room.unwrap_or(0).min(CHUNK_BYTES / bytes[0]) / BLOCK).max(1)
+    }
+
+    fn chunk_on_device(
+        &self,
+        on: &Backend<'_>,
+        device: &Device,
+        blocks: &mut [Block<'_>],
+    ) -> Result<PeakCounts, DeviceError> {
+        let search = DeviceSearch::new(device, self.plan)?;
+        let voxels: Vec<u32> = blocks.iter().flat_map(|block| block.voxels).copied().collect();
+        let n = voxels.len();
+        let mut input = vec![0.0; self.source.n_volumes() * n];
+        self.source.gather(&voxels, n, &mut input);
+        let rows = search.find(&input)?;
+        let mut offset = 0;
+        let mut starts = Vec::new();
+        for block in blocks.iter() {
+            starts.push(offset);
+            offset += block.voxels.len();
+        }
+        on.workers.install(|| {
+            blocks.par_iter_mut().zip(starts).for_each(|(block, start)| {
+                block.store(0, block.voxels.len(), n, &rows[start..]);
+            });
+        });
+        Ok(self.count(n, n, &rows))
+    }
+}

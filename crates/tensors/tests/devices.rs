@@ -1,0 +1,86 @@
+//! The kernels, on PoCL where there is no card.
+
+#[path = "../../compute/tests/support/mod.rs"]
+mod support;
+
+#[path = "support/mod.rs"]
+mod forms;
+
+use std::path::Path;
+
+use fimbria_compute::check::Extent;
+use fimbria_compute::device::Device;
+use fimbria_compute::{Backend, Silent, Workers};
+use fimbria_image::Mask;
+use fimbria_tensors::peaks::{PeakOptions, find_peaks};
+
+#[test]
+fn every_kernel_agrees_with_its_oracle() {
+    let Some(device) = support::opencl_device() else { return };
+    for check in fimbria_tensors::checks() {
+        let report = check.run(&device, Extent::Full).unwrap();
+        assert!(report.comparison.passed(), "{}: {report:?}", check.name());
+    }
+}
+
+#[test]
+fn no_kernel_races_or_leaves_its_buffers() {
+    const OCLGRIND: &str = "/usr/lib/oclgrind/liboclgrind-rt-icd.so";
+    if !Path::new(OCLGRIND).exists() {
+        return support::skipped("oclgrind not found");
+    }
+    let log = std::env::temp_dir().join(format!("fimbria-tensors-{}", std::process::id()));
+    let variables = [
+        ("OCL_ICD_VENDORS", OCLGRIND),
+        ("OCLGRIND_DATA_RACES", "1"),
+        ("OCLGRIND_CHECK_API", "1"),
+        ("OCLGRIND_LOG", log.to_str().unwrap()),
+    ];
+    if !support::in_child(&variables) {
+        return;
+    }
+    let log = std::env::var("OCLGRIND_LOG").unwrap();
+    let device = support::opencl_device().unwrap();
+    for check in fimbria_tensors::checks() {
+        let report = check.run(&device, Extent::Toy).unwrap();
+        assert!(report.comparison.passed(), "{}: {report:?}", check.name());
+    }
+    let report = std::fs::read_to_string(&log).unwrap();
+    std::fs::remove_file(&log).unwrap();
+    assert_eq!(report, "");
+}
+
+#[test]
+fn devices_and_threads_find_the_same_peaks() {
+    let Some(device) = support::opencl_device() else { return };
+    let directions = forms::normal_directions(6, 3 * 6000);
+    for order in [4, 8] {
+        let mut fibres: Vec<_> = directions
+            .chunks(3)
+            .map(|u| forms::powers(order, &[(1.0, u[0]), (0.7, u[1]), (0.4, u[2])]))
+            .collect();
+        fibres[7].fill(0.0);
+        fibres[8][2] = f64::NAN;
+        let image = forms::image_of(&fibres);
+        let mask = Mask { grid: image.grid, voxels: (0..6000).filter(|v| v % 5 != 3).collect() };
+        let workers = Workers::new(2).unwrap();
+        let options = PeakOptions::default();
+        let run = |devices: &[Device]| {
+            let on = Backend { workers: &workers, devices };
+            find_peaks(&image, &mask, order, &options, &on, &Silent).unwrap()
+        };
+        let (on_cpu, on_device) = (run(&[]), run(std::slice::from_ref(&device)));
+        assert_eq!(on_device.shares.cpu, 0);
+        assert_eq!(on_device.counts, on_cpu.counts);
+        if !workers.simd().fuses() {
+            return support::skipped("the bits: this processor does not fuse a * b + c");
+        }
+        for (a, b) in [
+            (&on_cpu.peaks, &on_device.peaks),
+            (&on_cpu.values, &on_device.values),
+            (&on_cpu.status, &on_device.status),
+        ] {
+            assert!(a.data.iter().zip(&b.data).all(|(a, b)| a == b || (a.is_nan() && b.is_nan())));
+        }
+    }
+}
