@@ -1,8 +1,8 @@
 //! `fimbria bench sshopm`
 
 use clap::Args;
-use fimbria_compute::device::Device;
 use fimbria_compute::Workers;
+use fimbria_compute::device::Device;
 use fimbria_phantoms::{TensorsSpec, tensors};
 use fimbria_tensors::batch::{
     Batch, BatchError, DeviceBatch, Endpoints, Products, Shift, Stop, executed_flops,
@@ -120,19 +120,16 @@ impl BenchSshopm {
         Ok(())
     }
 
-    fn of_order(
-        &self,
-        order: usize,
-        places: &[Place],
-        console: &Console,
-    ) -> Result<(), Failure> {
+    fn of_order(&self, order: usize, places: &[Place], console: &Console) -> Result<(), Failure> {
         let layout = Layout::new(order, 3)?;
         let rows = self.tensors.div_ceil(32) as usize;
         let spec = TensorsSpec { size: [32, rows], order, noise: 0.02, ..TensorsSpec::default() };
         let sheet = tensors(&spec)?;
         let n = 32 * rows;
-        let tensors: Vec<f32> =
-            (0..n).flat_map(|t| (0..layout.len()).map(move |e| (t, e))).map(|(t, e)| sheet.hot.volume(e)[t]).collect();
+        let tensors: Vec<f32> = (0..n)
+            .flat_map(|t| (0..layout.len()).map(move |e| (t, e)))
+            .map(|(t, e)| sheet.hot.volume(e)[t])
+            .collect();
         let starts = random_starts(self.starts);
         let set = Set { layout, tensors: &tensors, starts: &starts, console };
         console.print(&format!(
@@ -249,12 +246,7 @@ impl Set<'_> {
         let nominal = nominal_flops(self.layout, Shift::Fixed(0.0)) - 3 * n;
         let table = Table::begin(
             self.console,
-            [
-                words("Table II", 10),
-                number("values", 6),
-                number("flops", 6),
-                number("ns", 6),
-            ],
+            [words("Table II", 10), number("values", 6), number("flops", 6), number("ns", 6)],
         )?;
         let row = |name: &str, values: usize, flops: usize, seconds: f64| {
             let ns = digits(1e9 * seconds / REPEATS as f64);
@@ -288,8 +280,7 @@ impl Set<'_> {
             ],
         )?;
         let fixed = Stop::Iterations(bench.iterations);
-        let tolerance =
-            Stop::Tolerance { tolerance: bench.tolerance, max_iterations: 200 };
+        let tolerance = Stop::Tolerance { tolerance: bench.tolerance, max_iterations: 200 };
         let without = Shift::Fixed(0.0);
         // The naive loop, per iteration and for the whole with a tolerance.
         let mut naive = None;
@@ -316,7 +307,8 @@ impl Set<'_> {
                     let iterations = timed.iterations();
                     let rate = iterations / timed.seconds;
                     if products == Products::General && naive.is_none_or(|(_, s)| s == 0.0) {
-                        let per_iteration = naive.map_or(timed.seconds / iterations, |n: (f64, f64)| n.0);
+                        let per_iteration =
+                            naive.map_or(timed.seconds / iterations, |n: (f64, f64)| n.0);
                         let whole = if stop_name == "tol" { timed.seconds } else { 0.0 };
                         if place.workers.threads() == 1 {
                             naive = Some((per_iteration, whole));
@@ -339,7 +331,11 @@ impl Set<'_> {
                         digits(iterations / n),
                         if stop_name == "fixed" { "-".to_owned() } else { percent(rested / n) },
                         digits(per_iteration * rate),
-                        if stop_name == "fixed" { "-".to_owned() } else { digits(whole / timed.seconds) },
+                        if stop_name == "fixed" {
+                            "-".to_owned()
+                        } else {
+                            digits(whole / timed.seconds)
+                        },
                     ])?;
                 }
             }
