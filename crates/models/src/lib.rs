@@ -3,6 +3,10 @@
 //! * [`dti`]: the diffusion tensor by ordinary, weighted, iteratively reweighted, non-linear and
 //!   robust (RESTORE) least squares, and all its maps;
 //! * [`hot`]: generalised diffusion tensors, homogeneous forms of order 4, 6 and 8;
+//! * [`dki1d`] and [`stremi1d`]: kurtosis and stretched exponential along each gradient direction;
+//!   [`stremi`]: the stretched-exponential model over all volumes; [`mono`] and [`ivim`]: one and
+//!   two exponentials; [`curve`]: what these share; [`nlls`]: exponentials of linear forms;
+//! * [`noise`]: noise levels from repeated volumes or from background;
 //! * [`voxelwise`]: what drives any batched fit over the voxels of a mask;
 //! * [`Status`]: what became of each voxel, one byte, the same for every model.
 //!
@@ -15,9 +19,17 @@
 //! are in scanner RAS+ axes. This crate reads no files and prints nothing.
 
 mod checks;
+pub mod curve;
+pub mod dki1d;
 pub mod dti;
 pub mod hot;
+pub mod ivim;
+pub mod mono;
+pub mod nlls;
+pub mod noise;
 mod status;
+pub mod stremi;
+pub mod stremi1d;
 pub mod voxelwise;
 
 pub use checks::checks;

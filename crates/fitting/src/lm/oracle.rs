@@ -200,7 +200,7 @@ pub fn fit_by<const P: usize, M: Model<P>>(
         let accept = usable(&there) && (there.cost < here.cost || flat && there.cost <= limit);
         let length = |x: &[f64; P]| (0..P).map(|j| scale[j] * x[j] * x[j]).sum::<f64>();
         let still = length(&step) <= rules.step.powi(2) * length(&p);
-        converged = accept
+        converged = usable(&there)
             && damping <= rules.last_damping
             && predicted >= -floor
             && (predicted <= rules.decrease * here.cost + floor || still);

@@ -21,8 +21,8 @@
 //!   flat     = predicted <= FLAT C + E         too little for the rounded cost to judge
 //!   accept   = usable and (C' < C or (flat and C' <= C + FLAT C + E))
 //!   still    = Σ D_j δ_j² <= STEP² Σ D_j p_j²
-//!   converged = accept and λ <= LAST_DAMPING and predicted >= -E
-//!                      and (predicted <= DECREASE C + E or still)
+//!   converged = usable and λ <= LAST_DAMPING and predicted >= -E
+//!                      and (predicted <= DECREASE C + E or still)    (the step taken if accepted)
 //!   accept:  p, C, g, H = primed;  D = max(D, diag H)
 //!            ρ = 1 if flat, 0 if predicted <= 0, else (C_old - C') / predicted
 //!            λ = max(LEAST_DAMPING, λ max(SHRINK, 1 - (2ρ - 1)³)), ν = 2
@@ -58,7 +58,8 @@ pub const MAX_ITERATIONS: u32 = 100;
 /// Constants that depend on the precision of the arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// Relative rounding of one sample and its prediction.
+    /// Relative rounding of one sample and its prediction (an exponential carries the rounding of
+    /// its argument, a few times its own).
     pub rounding: f64,
     /// Relative rounding of the cost: predicted decreases below it are `flat`.
     pub flat: f64,
@@ -84,7 +85,7 @@ pub struct Rules {
 impl Rules {
     /// For `f32` arithmetic.
     pub const SINGLE: Self = Self {
-        rounding: 1e-7,
+        rounding: 3e-7,
         flat: 1e-5,
         decrease: 1e-6,
         step: 1e-6,
@@ -97,7 +98,7 @@ impl Rules {
 
     /// For `f64` arithmetic.
     pub const DOUBLE: Self = Self {
-        rounding: 2e-16,
+        rounding: 6e-16,
         flat: 1e-13,
         decrease: 1e-14,
         step: 1e-12,

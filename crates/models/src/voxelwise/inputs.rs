@@ -26,6 +26,32 @@ impl SignalSource for Stacked<'_> {
     }
 }
 
+/// Some volumes of a source, in the given order.
+pub struct SelectedVolumes<'a> {
+    /// The source.
+    pub source: &'a dyn SignalSource,
+    /// The volumes.
+    pub volumes: Vec<usize>,
+}
+
+impl SignalSource for SelectedVolumes<'_> {
+    fn grid(&self) -> &Grid {
+        self.source.grid()
+    }
+
+    fn n_volumes(&self) -> usize {
+        self.volumes.len()
+    }
+
+    fn gather(&self, voxels: &[u32], stride: usize, out: &mut [f32]) {
+        let mut all = vec![0.0; self.source.n_volumes() * stride];
+        self.source.gather(voxels, stride, &mut all);
+        for (row, &volume) in out.chunks_exact_mut(stride).zip(&self.volumes) {
+            row[..voxels.len()].copy_from_slice(&all[volume * stride..][..voxels.len()]);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use fimbria_image::{Affine, Image};

@@ -19,7 +19,7 @@ use fimbria_image::{GridMismatch, Image, Mask, SignalSource};
 use rayon::prelude::*;
 
 use self::block::{BLOCK, Block};
-pub use self::inputs::Stacked;
+pub use self::inputs::{SelectedVolumes, Stacked};
 pub use self::map::{Fitted, FittedMap, MapKind, MapSpec, RaisedSamples};
 use crate::{Status, StatusCounts};
 

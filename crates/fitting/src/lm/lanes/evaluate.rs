@@ -4,17 +4,17 @@ use fimbria_compute::{Lanes, Real};
 use pulp::Simd;
 
 use super::{Fitter, MOST_KNOWN};
-use crate::lm::Model;
 use crate::lm::likelihood::ln_i0e_and_ratio;
+use crate::lm::{Likelihood, Model, Weights};
 
 /// Least squares, all weights 1.
-pub(super) const PLAIN: u8 = 0;
+const PLAIN: u8 = 0;
 /// Weighted least squares.
-pub(super) const WEIGHTED: u8 = 1;
+const WEIGHTED: u8 = 1;
 /// [`Likelihood::OffsetGaussian`](crate::lm::Likelihood::OffsetGaussian).
-pub(super) const OFFSET: u8 = 2;
+const OFFSET: u8 = 2;
 /// [`Likelihood::Rician`](crate::lm::Likelihood::Rician).
-pub(super) const RICIAN: u8 = 3;
+const RICIAN: u8 = 3;
 
 /// Keeps quotients by σ² finite where σ is 0.
 const LEAST_VARIANCE: f32 = 1e-30;
@@ -30,8 +30,20 @@ pub(super) struct Point<S: Simd, const P: usize> {
 }
 
 impl<S: Simd, M: Model<P>, const P: usize> Fitter<'_, S, M, P> {
+    /// At `p`, in the loop made for the likelihood.
     #[inline(always)]
-    pub(super) fn evaluate<const KIND: u8>(&self, p: &[Lanes<S>; P]) -> Point<S, P> {
+    pub(super) fn evaluate(&self, p: &[Lanes<S>; P]) -> Point<S, P> {
+        let weighted = !matches!(self.shared.problems.weights, Weights::Equal);
+        match (self.shared.options.likelihood, weighted) {
+            (Likelihood::Gaussian, false) => self.pass::<PLAIN>(p),
+            (Likelihood::Gaussian, true) => self.pass::<WEIGHTED>(p),
+            (Likelihood::OffsetGaussian, _) => self.pass::<OFFSET>(p),
+            (Likelihood::Rician, _) => self.pass::<RICIAN>(p),
+        }
+    }
+
+    #[inline(always)]
+    fn pass<const KIND: u8>(&self, p: &[Lanes<S>; P]) -> Point<S, P> {
         let Self { simd, shared, state, .. } = self;
         let lanes = Lanes::<S>::LANES;
         let zero = Lanes::new(*simd, 0.0);

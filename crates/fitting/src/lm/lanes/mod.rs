@@ -14,10 +14,9 @@ mod step;
 use fimbria_compute::{Lanes, SimdLevel};
 use pulp::{Simd, WithSimd};
 
-use self::evaluate::{OFFSET, PLAIN, RICIAN, WEIGHTED};
 use self::state::State;
 use super::problems::{LmStatus, Problems, Rows, Sigma, Weights};
-use super::{Likelihood, LmOptions, Model, Parameter};
+use super::{LmOptions, Model, Parameter};
 
 /// The most lanes of any level.
 const MAX_LANES: usize = 16;
@@ -53,13 +52,7 @@ impl<M: Model<P>, const P: usize> WithSimd for FitAll<'_, M, P> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let mut fitter = Fitter::new(simd, self.shared);
-        let weighted = !matches!(self.shared.problems.weights, Weights::Equal);
-        match (self.shared.options.likelihood, weighted) {
-            (Likelihood::Gaussian, false) => fitter.run::<PLAIN>(self.results),
-            (Likelihood::Gaussian, true) => fitter.run::<WEIGHTED>(self.results),
-            (Likelihood::OffsetGaussian, _) => fitter.run::<OFFSET>(self.results),
-            (Likelihood::Rician, _) => fitter.run::<RICIAN>(self.results),
-        }
+        fitter.run(self.results);
     }
 }
 
@@ -102,13 +95,13 @@ impl<'a, S: Simd, M: Model<P>, const P: usize> Fitter<'a, S, M, P> {
     }
 
     #[inline(always)]
-    fn run<const KIND: u8>(&mut self, results: &mut [f32]) {
+    fn run(&mut self, results: &mut [f32]) {
         for lane in 0..Lanes::<S>::LANES {
             self.refill(lane, results);
         }
         let mut rows = vec![0.0; self.rows.count() * MAX_LANES];
         while self.state.active.contains(&1.0) {
-            if self.iterate::<KIND>() {
+            if self.iterate() {
                 self.finish(&mut rows);
                 for lane in 0..Lanes::<S>::LANES {
                     if self.state.done[lane] == 1.0 {

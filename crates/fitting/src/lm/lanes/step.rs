@@ -62,7 +62,7 @@ impl<S: Simd, M: Model<P>, const P: usize> Fitter<'_, S, M, P> {
 
     /// Takes or rejects one step in every lane; true where a problem came to rest.
     #[inline(always)]
-    pub(super) fn iterate<const KIND: u8>(&mut self) -> bool {
+    pub(super) fn iterate(&mut self) -> bool {
         let simd = self.simd;
         let (zero, one) = (Lanes::new(simd, 0.0), Lanes::new(simd, 1.0));
         let none = one.less(zero);
@@ -107,7 +107,7 @@ impl<S: Simd, M: Model<P>, const P: usize> Fitter<'_, S, M, P> {
             predicted = step[j].neg_mul_add(gradient[j] + curvature, predicted);
         }
 
-        let there = self.evaluate::<KIND>(&next);
+        let there = self.evaluate(&next);
 
         let mut sum = there.cost;
         for j in 0..P {
@@ -127,7 +127,7 @@ impl<S: Simd, M: Model<P>, const P: usize> Fitter<'_, S, M, P> {
         }
         let still = length.at_most(size * (RULES.step * RULES.step) as f32);
         let last = predicted.at_most(cost.mul_add(zero.splat(RULES.decrease as f32), floor));
-        let converged = accept
+        let converged = usable
             & !fresh
             & damping.at_most(zero.splat(RULES.last_damping as f32))
             & (-floor).at_most(predicted)

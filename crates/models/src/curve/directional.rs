@@ -1,0 +1,160 @@
+//! Fits of one curve over b for each gradient direction of each voxel.
+
+use fimbria_compute::{HostError, SimdLevel};
+use fimbria_fitting::lm::{Model, Parameter, Weights};
+
+use super::tile::{Batch, Scaled, solve};
+use super::{CurveOptions, Direction, Floor, Protocol};
+use crate::voxelwise::{Tile, VoxelFit};
+use crate::{MapSpec, Status};
+
+/// A model of the signal of one direction; its only covariate is made from b.
+pub(crate) trait DirectionModel<const P: usize>: Model<P> {
+    /// Bounds and names; S0 is the first.
+    fn parameters(&self) -> [Parameter; P];
+
+    /// The covariate of a sample at b ms/µm².
+    fn covariate(&self, b: f64) -> f32;
+
+    /// A start, from the signal at one b > 0 in units of that at b = 0: the logarithm of its loss.
+    fn start(&self, b: f32, log_loss: f32) -> [f32; P];
+
+    /// The two quantities of a direction, as maps have them.
+    fn quantities(&self, p: &[f32; P]) -> [f32; 2];
+
+    /// Each quantity as it enters the mean over directions.
+    fn for_mean(&self, quantities: [f32; 2]) -> [f32; 2] {
+        quantities
+    }
+
+    /// The maps of both quantities, `n` volumes each, and of their means.
+    fn specs(&self, n: usize) -> [MapSpec; 4];
+}
+
+/// The fit of a model in all directions of a voxel.
+pub(crate) struct Directional<M, const P: usize> {
+    pub(crate) model: M,
+    pub(crate) protocol: Protocol,
+    pub(crate) directions: Vec<Direction>,
+    /// The constant of a model that has one, or the noise level of the likelihood.
+    pub(crate) floor: Option<Floor>,
+    pub(crate) options: CurveOptions,
+}
+
+/// Starts take the measured loss between these.
+const LEAST_LOSS: f32 = 0.02;
+const MOST_LOSS: f32 = 4.0;
+
+impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
+    /// Starts of every voxel, `[parameter][stride]`: from the sample nearest b = 1 ms/µm².
+    fn starts(&self, scaled: &Scaled<'_>, direction: &Direction) -> Vec<f32> {
+        let distance = |&&v: &&usize| (self.protocol.b[v] - 1.0).abs();
+        let nearest = direction.volumes.iter().min_by(|v, w| distance(v).total_cmp(&distance(w)));
+        let volume = nearest.copied().unwrap_or_default();
+        let mut samples = Vec::with_capacity(scaled.stride);
+        scaled.push(volume, &mut samples);
+        let b = self.protocol.b[volume] as f32;
+        let mut starts = vec![0.0; P * scaled.stride];
+        for (voxel, s) in samples.iter().enumerate() {
+            let log_loss = -s.max(f32::MIN_POSITIVE).ln();
+            let start = self.model.start(b, log_loss.clamp(LEAST_LOSS, MOST_LOSS));
+            for k in 0..P {
+                starts[k * scaled.stride + voxel] = start[k];
+            }
+        }
+        starts
+    }
+}
+
+impl<M: DirectionModel<P>, const P: usize> VoxelFit for Directional<M, P> {
+    fn maps(&self) -> Vec<MapSpec> {
+        let mut maps = self.model.specs(self.directions.len()).to_vec();
+        maps.push(MapSpec::scalar(
+            "S0",
+            "arbitrary",
+            "signal without diffusion weighting, mean of the fits of all directions, input units",
+        ));
+        maps.extend([MapSpec::residual(), MapSpec::status()]);
+        maps
+    }
+
+    fn tile_len(&self) -> usize {
+        1024
+    }
+
+    fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
+        let Protocol { unweighted, weighted, b, .. } = &self.protocol;
+        let scaled = Scaled::new(&tile, unweighted, weighted);
+        let (n, stride, n_directions) = (scaled.n, scaled.stride, self.directions.len());
+        let parameters = self.model.parameters();
+        let mut constants = Vec::new();
+        if let Some(floor) = self.floor {
+            scaled.push_floor(floor, &mut constants);
+        }
+        let mean_row = 2 * n_directions;
+        let [s0_row, residual_row, status_row] = [mean_row + 2, mean_row + 3, mean_row + 4];
+        let rows = tile.rows;
+        rows.fill(0.0);
+        let mut fitted = vec![0.0; stride];
+        let mut worst = vec![Status::Outside.code(); stride];
+        for (d, direction) in self.directions.iter().enumerate() {
+            let (mut samples, mut covariates) = (Vec::new(), Vec::new());
+            let mut weights = Vec::new();
+            if !unweighted.is_empty() {
+                // Their mean with their number as weight has the same minimum as all of them.
+                scaled.push_mean(unweighted, &mut samples);
+                covariates.push(self.model.covariate(0.0));
+                weights.push(unweighted.len() as f32);
+            }
+            for &volume in &direction.volumes {
+                scaled.push(volume, &mut samples);
+                covariates.push(self.model.covariate(b[volume]));
+                weights.push(1.0);
+            }
+            let batch = Batch {
+                samples: &samples,
+                covariates: &covariates,
+                constants: &constants,
+                weights: Weights::PerSample(&weights),
+                starts: &self.starts(&scaled, direction),
+            };
+            let (layout, results) =
+                solve(&self.model, &parameters, &scaled, &batch, &self.options, simd);
+            for voxel in 0..n {
+                let at = |row: usize| results[row * stride + voxel];
+                let status = at(layout.status());
+                worst[voxel] = worst[voxel].max(status);
+                if status > Status::NotConverged.code() {
+                    continue;
+                }
+                let p = std::array::from_fn(at);
+                let quantities = self.model.quantities(&p);
+                rows[d * stride + voxel] = quantities[0];
+                rows[(n_directions + d) * stride + voxel] = quantities[1];
+                if status < Status::NotConverged.code() {
+                    let for_mean = self.model.for_mean(quantities);
+                    rows[mean_row * stride + voxel] += for_mean[0];
+                    rows[(mean_row + 1) * stride + voxel] += for_mean[1];
+                    rows[s0_row * stride + voxel] += p[0] * scaled.scale[voxel];
+                    let residual = at(layout.residual()) * scaled.scale[voxel];
+                    rows[residual_row * stride + voxel] += residual * residual;
+                    fitted[voxel] += 1.0;
+                }
+            }
+        }
+        for voxel in 0..n {
+            let count: f32 = fitted[voxel];
+            for row in mean_row..status_row {
+                rows[row * stride + voxel] /= count.max(1.0);
+            }
+            let residual = &mut rows[residual_row * stride + voxel];
+            *residual = residual.sqrt();
+            // A direction that is not determined makes the voxel's means those of the others.
+            rows[status_row * stride + voxel] = match count {
+                0.0 => worst[voxel],
+                _ => worst[voxel].min(Status::NotConverged.code()),
+            };
+        }
+        Ok(())
+    }
+}

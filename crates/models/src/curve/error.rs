@@ -1,0 +1,87 @@
+//! What can be wrong with the input of such a fit.
+
+use fimbria_fitting::lm::LmError;
+
+use crate::dti::DtiError;
+use crate::noise::NoiseError;
+use crate::voxelwise::JobError;
+
+/// Why a fit did not happen.
+#[derive(Debug, thiserror::Error)]
+pub enum CurveError {
+    /// Series and gradient table disagree.
+    #[error("the series has {series} volumes, the gradient table {table}")]
+    VolumeCount {
+        /// Volumes of the series.
+        series: usize,
+        /// Entries of the gradient table.
+        table: usize,
+    },
+    /// An entry of the gradient table is no number, or b is negative.
+    #[error(
+        "volume {volume} has b = {b_s_per_mm2} s/mm² and direction {dir_ras:?}: \
+         b must be finite and not negative, directions finite"
+    )]
+    Gradient {
+        /// Which volume, from 0.
+        volume: usize,
+        /// Its b in s/mm².
+        b_s_per_mm2: f64,
+        /// Its direction.
+        dir_ras: [f64; 3],
+    },
+    /// No direction was measured at enough values of b.
+    #[error(
+        "a fit for each gradient direction needs {needed} different b-values in each, but of the \
+         {directions} directions{below} the best measured has {most} (directions within \
+         {SAME_DIRECTION_DEG}° count as one, b = 0 as measured in all)",
+        below = below(*b_max_s_per_mm2),
+        SAME_DIRECTION_DEG = super::SAME_DIRECTION_DEG
+    )]
+    TooFewB {
+        /// Values of b that the model needs.
+        needed: usize,
+        /// Directions found.
+        directions: usize,
+        /// The largest number of different b in one of them.
+        most: usize,
+        /// The limit on b.
+        b_max_s_per_mm2: Option<f64>,
+    },
+    /// The b-values do not determine the model.
+    #[error("{model} needs {needs}, but the series{below} has {has}", below = below(*b_max_s_per_mm2))]
+    Unsupported {
+        /// The model.
+        model: &'static str,
+        /// What it needs.
+        needs: &'static str,
+        /// What there is.
+        has: String,
+        /// The limit on b.
+        b_max_s_per_mm2: Option<f64>,
+    },
+    /// A noise level that is none.
+    #[error("{what} is {value}, but must be finite and not negative")]
+    NoiseLevel {
+        /// What was given.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// The noise level could not be estimated.
+    #[error(transparent)]
+    Noise(#[from] NoiseError),
+    /// The tensor fit that gives the axes failed.
+    #[error("the tensor fit that gives the axes: {0}")]
+    Axes(#[from] DtiError),
+    /// The problems cannot be solved.
+    #[error(transparent)]
+    Solver(#[from] LmError),
+    /// No voxel could be fitted.
+    #[error(transparent)]
+    Job(#[from] JobError),
+}
+
+fn below(b_max: Option<f64>) -> String {
+    b_max.map_or(String::new(), |b| format!(" with b <= {b} s/mm²"))
+}

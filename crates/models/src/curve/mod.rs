@@ -1,0 +1,96 @@
+//! What the models fitted by Levenberg and Marquardt's method share: what a user chooses, what a
+//! protocol must have, and the fits of a tile of voxels.
+//!
+//! A voxel's samples are divided by the mean of its unweighted ones (by its largest sample where
+//! there are none), so that parameters, starts and bounds are those of signals near 1.
+
+mod directional;
+mod error;
+mod protocol;
+mod tile;
+mod whole;
+
+use fimbria_fitting::lm::{Likelihood, rules};
+use fimbria_image::{GradientTable, Mask, SignalSource};
+
+pub(crate) use self::directional::{DirectionModel, Directional};
+pub use self::error::CurveError;
+pub use self::protocol::{Direction, SAME_DIRECTION_DEG, directions};
+pub(crate) use self::protocol::{Protocol, check_count};
+pub(crate) use self::tile::Floor;
+pub(crate) use self::whole::{VoxelModel, Whole};
+use crate::dti::Precision;
+use crate::noise;
+
+/// What every such fit may be told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurveOptions {
+    /// Volumes with a larger b (s/mm²) are left out; `None` takes all.
+    pub b_max_s_per_mm2: Option<f64>,
+    /// How noise enters; all but [`Likelihood::Gaussian`] need the noise level.
+    pub likelihood: Likelihood,
+    /// Noise level in input units, estimated from repeated unweighted volumes where `None`.
+    pub sigma: Option<f64>,
+    /// The arithmetic of the fit.
+    pub precision: Precision,
+    /// Iterations after which a problem is given up.
+    pub max_iterations: u32,
+}
+
+impl Default for CurveOptions {
+    fn default() -> Self {
+        Self {
+            b_max_s_per_mm2: None,
+            likelihood: Likelihood::Gaussian,
+            sigma: None,
+            precision: Precision::Single,
+            max_iterations: rules::MAX_ITERATIONS,
+        }
+    }
+}
+
+/// µm²/ms in mm²/s.
+pub(crate) const MM2_PER_S: f32 = 1e-3;
+
+/// The noise level that the likelihood of `options` needs, `None` where it needs none.
+pub(crate) fn noise_level(
+    signals: &dyn SignalSource,
+    mask: &Mask,
+    gradients: &GradientTable,
+    options: &CurveOptions,
+) -> Result<Option<Floor>, CurveError> {
+    let sigma = match (options.likelihood, options.sigma) {
+        (Likelihood::Gaussian, _) => return Ok(None),
+        (_, Some(sigma)) => level("sigma", sigma)?,
+        (_, None) => noise::from_unweighted(signals, mask, gradients)?,
+    };
+    Ok(Some(Floor::Absolute(sigma)))
+}
+
+/// A noise level that was given, if it is one.
+pub(crate) fn level(what: &'static str, value: f64) -> Result<f64, CurveError> {
+    match value.is_finite() && value >= 0.0 {
+        true => Ok(value),
+        false => Err(CurveError::NoiseLevel { what, value }),
+    }
+}
+
+/// S0 and D of the line through ln S over b, weighted by S², from the samples at `least_b` and
+/// above that are positive; (1, 1) where they do not determine it.
+pub(crate) fn log_line(b: &[f32], samples: &[f32], least_b: f32) -> (f32, f32) {
+    let mut sums = [0.0_f32; 5];
+    for (&b, &s) in b.iter().zip(samples).filter(|&(&b, &s)| b >= least_b && s > 1e-4) {
+        let (w, y) = (s * s, s.ln());
+        for (sum, term) in sums.iter_mut().zip([w, w * b, w * b * b, w * y, w * b * y]) {
+            *sum += term;
+        }
+    }
+    let [w, wb, wbb, wy, wby] = sums;
+    let determinant = w * wbb - wb * wb;
+    let determined = determinant > 1e-6 * w * wbb;
+    if !determined {
+        return (1.0, 1.0);
+    }
+    let slope = (w * wby - wb * wy) / determinant;
+    (((wy - slope * wb) / w).exp(), -slope)
+}

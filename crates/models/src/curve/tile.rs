@@ -1,0 +1,131 @@
+//! A tile of voxels made ready for the solver.
+
+use fimbria_compute::SimdLevel;
+use fimbria_fitting::lm::{
+    Arithmetic, LmOptions, Model, Parameter, Problems, Rows, Sigma, Starts, Weights, fit,
+};
+
+use super::CurveOptions;
+use crate::dti::Precision;
+use crate::voxelwise::Tile;
+
+/// A noise level relative to the signal without weighting.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Floor {
+    /// The same everywhere.
+    Relative(f64),
+    /// This in input units.
+    Absolute(f64),
+}
+
+/// The signals of a tile, divided by their scale.
+pub(super) struct Scaled<'a> {
+    pub(super) n: usize,
+    pub(super) stride: usize,
+    /// All volumes of the series, `[volume][stride]`, as they came.
+    inputs: &'a [f32],
+    /// What each voxel is divided by; 1 where nothing positive was measured.
+    pub(super) scale: Vec<f32>,
+}
+
+impl<'a> Scaled<'a> {
+    /// Of a tile whose first inputs are the volumes of the series.
+    pub(super) fn new(tile: &Tile<'a>, unweighted: &[usize], weighted: &[usize]) -> Self {
+        let (n, stride, inputs) = (tile.voxels.len(), tile.stride, &tile.inputs[..]);
+        let mut scale = vec![0.0; stride];
+        for &volume in unweighted {
+            for (scale, s) in scale.iter_mut().zip(&inputs[volume * stride..]) {
+                *scale += s / unweighted.len() as f32;
+            }
+        }
+        if unweighted.is_empty() {
+            for &volume in weighted {
+                for (scale, &s) in scale.iter_mut().zip(&inputs[volume * stride..]) {
+                    *scale = scale.max(s);
+                }
+            }
+        }
+        for scale in &mut scale {
+            if !scale.is_normal() || *scale < 0.0 {
+                *scale = 1.0;
+            }
+        }
+        Self { n, stride, inputs, scale }
+    }
+
+    /// One volume, divided.
+    pub(super) fn push(&self, volume: usize, samples: &mut Vec<f32>) {
+        let row = &self.inputs[volume * self.stride..][..self.stride];
+        samples.extend(row.iter().zip(&self.scale).map(|(s, scale)| s / scale));
+    }
+
+    /// The mean of some volumes, divided.
+    pub(super) fn push_mean(&self, volumes: &[usize], samples: &mut Vec<f32>) {
+        let start = samples.len();
+        samples.resize(start + self.stride, 0.0);
+        for &volume in volumes {
+            let row = &self.inputs[volume * self.stride..][..self.stride];
+            for ((mean, s), scale) in samples[start..].iter_mut().zip(row).zip(&self.scale) {
+                *mean += s / (scale * volumes.len() as f32);
+            }
+        }
+    }
+
+    /// A noise level, relative to the scale of each voxel.
+    pub(super) fn push_floor(&self, floor: Floor, constants: &mut Vec<f32>) {
+        constants.extend(self.scale.iter().map(|&scale| match floor {
+            Floor::Relative(value) => value as f32,
+            Floor::Absolute(sigma) => sigma as f32 / scale,
+        }));
+    }
+}
+
+/// Problems of a tile.
+pub(super) struct Batch<'a> {
+    pub(super) samples: &'a [f32],
+    pub(super) covariates: &'a [f32],
+    /// The constants of the model, and below them, if the likelihood asks for it, the noise level.
+    pub(super) constants: &'a [f32],
+    pub(super) weights: Weights<'a>,
+    pub(super) starts: &'a [f32],
+}
+
+/// Fits them; `[row][stride]`.
+pub(super) fn solve<const P: usize, M: Model<P>>(
+    model: &M,
+    parameters: &[Parameter; P],
+    scaled: &Scaled<'_>,
+    batch: &Batch<'_>,
+    options: &CurveOptions,
+    simd: SimdLevel,
+) -> (Rows, Vec<f32>) {
+    let stride = scaled.stride;
+    let has_sigma = batch.constants.len() > model.n_constants() * stride;
+    let options_of_fit = LmOptions {
+        likelihood: options.likelihood,
+        sigma: match has_sigma {
+            true => Sigma::Constant(model.n_constants()),
+            false => Sigma::Shared(0.0),
+        },
+        max_iterations: options.max_iterations,
+        covariance: false,
+    };
+    let rows = Rows::new(P, &options_of_fit);
+    let mut results = vec![0.0; rows.count() * stride];
+    let problems = Problems {
+        n: scaled.n,
+        stride,
+        samples: batch.samples,
+        covariates: batch.covariates,
+        constants: batch.constants,
+        weights: batch.weights,
+        starts: Starts::PerProblem(batch.starts),
+    };
+    let arithmetic = match options.precision {
+        Precision::Single => Arithmetic::Single(simd),
+        Precision::Double => Arithmetic::Double,
+    };
+    fit(model, parameters, &problems, &options_of_fit, arithmetic, &mut results)
+        .expect("the arrays were made for this, and the protocol has enough samples");
+    (rows, results)
+}

@@ -1,0 +1,112 @@
+//! Fits of one model over all volumes of each voxel.
+
+use fimbria_compute::{HostError, SimdLevel};
+use fimbria_fitting::lm::{Model, Parameter, Weights};
+
+use super::tile::{Batch, Scaled, solve};
+use super::{CurveOptions, Floor, Protocol};
+use crate::voxelwise::{Tile, VoxelFit};
+use crate::{MapSpec, Status};
+
+/// A model of all samples of a voxel.
+pub(crate) trait VoxelModel<const P: usize>: Model<P> {
+    /// Bounds and names; S0 is the first.
+    fn parameters(&self) -> [Parameter; P];
+
+    /// Appends the covariates of a volume with b ms/µm² along a direction.
+    fn covariates(&self, b: f64, dir_ras: [f64; 3], to: &mut Vec<f32>);
+
+    /// A start from the samples of a voxel (divided by its scale, in the order of `b`) and its
+    /// constants.
+    fn start(&self, b: &[f32], samples: &[f32], constants: &[f32]) -> [f32; P];
+
+    /// The maps, without residual and status.
+    fn specs(&self) -> Vec<MapSpec>;
+
+    /// The values of a voxel's maps, volume by volume; `scale` brings signals to input units.
+    fn values(&self, p: &[f32; P], scale: f32, out: &mut [f32]);
+}
+
+/// The fit of a model to all volumes of a voxel. Inputs beyond the volumes of the series are the
+/// constants of the model.
+pub(crate) struct Whole<M, const P: usize> {
+    pub(crate) model: M,
+    pub(crate) protocol: Protocol,
+    /// The noise level of a likelihood that needs one.
+    pub(crate) sigma: Option<Floor>,
+    pub(crate) options: CurveOptions,
+}
+
+impl<M: VoxelModel<P>, const P: usize> VoxelFit for Whole<M, P> {
+    fn maps(&self) -> Vec<MapSpec> {
+        let mut maps = self.model.specs();
+        maps.extend([MapSpec::residual(), MapSpec::status()]);
+        maps
+    }
+
+    fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
+        let Protocol { unweighted, weighted, b, dirs_ras } = &self.protocol;
+        let scaled = Scaled::new(&tile, unweighted, weighted);
+        let (n, stride) = (scaled.n, scaled.stride);
+        let volumes = self.protocol.volumes();
+        let (mut samples, mut covariates) = (Vec::new(), Vec::new());
+        for &volume in &volumes {
+            scaled.push(volume, &mut samples);
+            self.model.covariates(b[volume], dirs_ras[volume], &mut covariates);
+        }
+        let mut constants = tile.inputs[b.len() * stride..].to_vec();
+        let n_constants = self.model.n_constants();
+        let starts = {
+            let b: Vec<f32> = volumes.iter().map(|&v| b[v] as f32).collect();
+            let (mut of_voxel, mut known) = (vec![0.0; volumes.len()], vec![0.0; n_constants]);
+            let mut starts = vec![0.0; P * stride];
+            for voxel in 0..n {
+                for (i, value) in of_voxel.iter_mut().enumerate() {
+                    *value = samples[i * stride + voxel];
+                }
+                for (k, value) in known.iter_mut().enumerate() {
+                    *value = constants[k * stride + voxel];
+                }
+                let start = self.model.start(&b, &of_voxel, &known);
+                for k in 0..P {
+                    starts[k * stride + voxel] = start[k];
+                }
+            }
+            starts
+        };
+        if let Some(sigma) = self.sigma {
+            constants.truncate(n_constants * stride);
+            scaled.push_floor(sigma, &mut constants);
+        }
+        let batch = Batch {
+            samples: &samples,
+            covariates: &covariates,
+            constants: &constants,
+            weights: Weights::Equal,
+            starts: &starts,
+        };
+        let parameters = self.model.parameters();
+        let (layout, results) =
+            solve(&self.model, &parameters, &scaled, &batch, &self.options, simd);
+
+        let rows = tile.rows;
+        rows.fill(0.0);
+        let n_values = rows.len() / stride - 2;
+        let mut values = vec![0.0; n_values];
+        for voxel in 0..n {
+            let at = |row: usize| results[row * stride + voxel];
+            let status = at(layout.status());
+            rows[(n_values + 1) * stride + voxel] = status;
+            if status > Status::NotConverged.code() {
+                continue;
+            }
+            let scale = scaled.scale[voxel];
+            self.model.values(&std::array::from_fn(at), scale, &mut values);
+            for (row, &value) in values.iter().enumerate() {
+                rows[row * stride + voxel] = value;
+            }
+            rows[n_values * stride + voxel] = at(layout.residual()) * scale;
+        }
+        Ok(())
+    }
+}

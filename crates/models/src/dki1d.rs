@@ -1,0 +1,249 @@
+//! Kurtosis along each gradient direction, with a noise floor (Palombo 2015, equation 3):
+//! S/S0 = √(exp(-bD + b²A)² + η²), A = D² K / 6, MK the mean of K over directions.
+
+use fimbria_compute::{Backend, Progress};
+use fimbria_fitting::lm::{Model, Number, Parameter};
+use fimbria_image::{GradientTable, Mask, SignalSource};
+
+use crate::curve::{
+    CurveError, CurveOptions, DirectionModel, Directional, Floor, MM2_PER_S, Protocol, level,
+};
+use crate::voxelwise::Job;
+use crate::{Fitted, MapKind, MapSpec, curve, noise};
+
+/// Largest b of the paper's fits, s/mm²: beyond it the expansion does not hold.
+pub const B_MAX_S_PER_MM2: f64 = 3000.0;
+/// Kurtosis of one direction enters the mean no lower and no higher than this: -3/7 is that of
+/// water confined to a sphere, 10 what packages take for the largest credible.
+pub const CREDIBLE_KURTOSIS: [f32; 2] = [-3.0 / 7.0, 10.0];
+/// Different b, with 0, that a direction must have.
+pub const LEAST_B: usize = 3;
+
+/// Where the noise floor η comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Eta {
+    /// σ/S0: biases D and K least.
+    #[default]
+    Sigma,
+    /// √2 σ/S0, for which S² + 2σ² is the mean square of a magnitude.
+    RootMeanSquare,
+    /// This, relative to S0, in every voxel.
+    Fixed(f64),
+    /// Fitted in every direction, 0 to 0.5.
+    Fit,
+}
+
+/// What a fit may be told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dki1dOptions {
+    /// What all such fits may be told; b at most 3000 s/mm² by default. The noise floor is part of
+    /// the model: the likelihood is Gaussian whatever this says.
+    pub curve: CurveOptions,
+    /// The noise floor.
+    pub eta: Eta,
+}
+
+impl Default for Dki1dOptions {
+    fn default() -> Self {
+        let b_max_s_per_mm2 = Some(B_MAX_S_PER_MM2);
+        Self { curve: CurveOptions { b_max_s_per_mm2, ..CurveOptions::default() }, eta: Eta::Sigma }
+    }
+}
+
+/// √((S0 exp(-bD + b²A))² + η²), parameters S0, D (µm²/ms), A; the covariate is b (ms/µm²), the
+/// constant η in units of the samples.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kurtosis;
+
+/// The same with S0 η for the floor and η as fourth parameter.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KurtosisWithFloor;
+
+/// Keeps the quotient finite where signal and floor are zero.
+const TINY: f64 = 1e-30;
+
+impl Model<3> for Kurtosis {
+    fn n_covariates(&self) -> usize {
+        1
+    }
+
+    fn n_constants(&self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    fn signal<N: Number>(&self, p: &[N; 3], b: &[N::Constant], eta: &[N::Constant]) -> N {
+        let [s0, d, a] = *p;
+        let pure = s0 * ((a * b[0] - d) * b[0]).exp();
+        (pure * pure + eta[0] * eta[0]).sqrt()
+    }
+
+    #[inline(always)]
+    fn signal_and_slope<N: Number<Constant = N>>(
+        &self,
+        p: &[N; 3],
+        b: &[N],
+        eta: &[N],
+    ) -> (N, [N; 3]) {
+        let [s0, d, a] = *p;
+        let b = b[0];
+        let decay = ((a * b - d) * b).exp();
+        let pure = s0 * decay;
+        let signal = (eta[0] * eta[0]).plus_product(pure, pure).sqrt();
+        let share = pure / signal.at_least(signal.of(TINY));
+        let by_d = -pure * b * share;
+        (signal, [decay * share, by_d, -by_d * b])
+    }
+}
+
+impl Model<4> for KurtosisWithFloor {
+    fn n_covariates(&self) -> usize {
+        1
+    }
+
+    #[inline(always)]
+    fn signal<N: Number>(&self, p: &[N; 4], b: &[N::Constant], _: &[N::Constant]) -> N {
+        let [s0, d, a, eta] = *p;
+        let pure = ((a * b[0] - d) * b[0]).exp();
+        s0 * (eta * eta + pure * pure).sqrt()
+    }
+}
+
+/// Bounds, for samples divided by the signal without weighting.
+fn parameters() -> [Parameter; 3] {
+    [
+        Parameter::new("S0", 1.0, 0.0, 100.0),
+        Parameter::new("D", 1.0, 0.0, 20.0),
+        Parameter::new("A", 0.1, -5.0, 20.0),
+    ]
+}
+
+/// From one loss of signal -b D + b² A with K = 0.8.
+fn start(b: f32, log_loss: f32) -> [f32; 3] {
+    // b D (1 - b D K / 6) = loss, to second order.
+    let d = log_loss * (1.0 + 0.133 * log_loss.min(2.0)) / b;
+    [1.0, d, d * d * 0.133]
+}
+
+/// D in mm²/s and K.
+fn quantities(d: f32, a: f32) -> [f32; 2] {
+    [d * MM2_PER_S, 6.0 * a / (d * d).max(f32::MIN_POSITIVE)]
+}
+
+fn for_mean([d, k]: [f32; 2]) -> [f32; 2] {
+    [d, k.clamp(CREDIBLE_KURTOSIS[0], CREDIBLE_KURTOSIS[1])]
+}
+
+fn specs(n: usize) -> [MapSpec; 4] {
+    [
+        MapSpec::of_kind(
+            "D",
+            MapKind::Scalar,
+            n,
+            "mm^2/s",
+            "apparent diffusivity, mm²/s, one volume per direction of directions.txt",
+        ),
+        MapSpec::of_kind(
+            "K",
+            MapKind::Scalar,
+            n,
+            "",
+            "apparent kurtosis, one volume per direction of directions.txt",
+        ),
+        MapSpec::scalar("MD", "mm^2/s", "mean of D over the directions that converged, mm²/s"),
+        MapSpec::scalar(
+            "MK",
+            "",
+            "mean of K over the directions that converged, each limited to -3/7..10",
+        ),
+    ]
+}
+
+impl DirectionModel<3> for Kurtosis {
+    fn parameters(&self) -> [Parameter; 3] {
+        parameters()
+    }
+    fn covariate(&self, b: f64) -> f32 {
+        b as f32
+    }
+    fn start(&self, b: f32, log_loss: f32) -> [f32; 3] {
+        start(b, log_loss)
+    }
+    fn quantities(&self, p: &[f32; 3]) -> [f32; 2] {
+        quantities(p[1], p[2])
+    }
+    fn for_mean(&self, quantities: [f32; 2]) -> [f32; 2] {
+        for_mean(quantities)
+    }
+    fn specs(&self, n: usize) -> [MapSpec; 4] {
+        specs(n)
+    }
+}
+
+impl DirectionModel<4> for KurtosisWithFloor {
+    fn parameters(&self) -> [Parameter; 4] {
+        let [s0, d, a] = parameters();
+        [s0, d, a, Parameter::new("eta", 0.05, 0.0, 0.5)]
+    }
+    fn covariate(&self, b: f64) -> f32 {
+        b as f32
+    }
+    fn start(&self, b: f32, log_loss: f32) -> [f32; 4] {
+        let [s0, d, a] = start(b, log_loss);
+        [s0, d, a, 0.05]
+    }
+    fn quantities(&self, p: &[f32; 4]) -> [f32; 2] {
+        quantities(p[1], p[2])
+    }
+    fn for_mean(&self, quantities: [f32; 2]) -> [f32; 2] {
+        for_mean(quantities)
+    }
+    fn specs(&self, n: usize) -> [MapSpec; 4] {
+        specs(n)
+    }
+}
+
+/// Fits D and K in each gradient direction of each voxel: maps `D` and `K` (a volume for each of
+/// [`directions`](crate::curve::directions)), `MD`, `MK`, `S0`, `residual` (root mean square over
+/// directions), `status` (the worst of the directions; 3 also where only some are determined, the
+/// means are then those of the others).
+///
+/// # Errors
+/// [`CurveError`]; a direction needs [`LEAST_B`] different b (one more where η is fitted), and η
+/// from σ needs `sigma` or two unweighted volumes.
+pub fn fit(
+    signals: &dyn SignalSource,
+    mask: &Mask,
+    gradients: &GradientTable,
+    options: &Dki1dOptions,
+    on: &Backend<'_>,
+    progress: &dyn Progress,
+) -> Result<Fitted, CurveError> {
+    curve::check_count(signals.n_volumes(), gradients)?;
+    let needed = LEAST_B + usize::from(options.eta == Eta::Fit);
+    let b_max = options.curve.b_max_s_per_mm2;
+    let protocol = Protocol::new(gradients, b_max)?;
+    let directions = protocol.directions_with(needed, b_max)?;
+    let sigma = || match options.curve.sigma {
+        Some(sigma) => level("sigma", sigma),
+        None => Ok(noise::from_unweighted(signals, mask, gradients)?),
+    };
+    let floor = match options.eta {
+        Eta::Sigma => Some(Floor::Absolute(sigma()?)),
+        Eta::RootMeanSquare => Some(Floor::Absolute(sigma()? * std::f64::consts::SQRT_2)),
+        Eta::Fixed(eta) => Some(Floor::Relative(level("eta", eta)?)),
+        Eta::Fit => None,
+    };
+    let likelihood = fimbria_fitting::lm::Likelihood::Gaussian;
+    let options = CurveOptions { likelihood, ..options.curve.clone() };
+    let job = Job { name: "fitting kurtosis by direction", inputs: signals, mask, progress };
+    Ok(match floor {
+        Some(_) => {
+            job.run(&Directional { model: Kurtosis, protocol, directions, floor, options }, on)
+        }
+        None => {
+            let model = KurtosisWithFloor;
+            job.run(&Directional { model, protocol, directions, floor, options }, on)
+        }
+    }?)
+}
