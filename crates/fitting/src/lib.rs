@@ -17,5 +17,5 @@ use fimbria_compute::check::Check;
 
 /// The checks of this crate's kernels.
 pub fn checks() -> Vec<Check> {
-    Vec::new()
+    linear::checks()
 }

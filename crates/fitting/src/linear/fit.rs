@@ -99,6 +99,10 @@ impl LogLinearFit {
         &self.recipe
     }
 
+    pub(super) fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
     /// The rows of its results.
     pub fn rows(&self) -> Rows {
         Rows { n_unknowns: self.design.n_unknowns() }
@@ -124,8 +128,21 @@ impl LogLinearFit {
         let problems = Problems { samples: &samples[..len], weights, ..problems };
         let (tables, recipe) = (&self.tables, &self.recipe);
         let kernel = FitProblems { tables, recipe, rows: self.rows(), problems, results };
-        for problem in simd.run(kernel) {
-            self.refit(problems, problem, results);
+        simd.run(kernel);
+        self.refit_singular(problems, results);
+    }
+
+    /// Fits those of `problems` in `f64` whose `results` say that `f32` could not: what a device
+    /// leaves to its host.
+    ///
+    /// # Panics
+    /// Where a slice is too short.
+    pub fn refit_singular(&self, problems: Problems<'_>, results: &mut [f32]) {
+        let outcome = self.rows().outcome() * problems.stride;
+        for problem in 0..problems.n {
+            if results[outcome + problem] == Outcome::Singular.code() {
+                self.refit(problems, problem, results);
+            }
         }
     }
 

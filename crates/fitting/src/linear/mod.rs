@@ -8,14 +8,16 @@
 //!
 //! A [`LogLinearFit`] holds a design and a [`Recipe`]: which passes with which weights (OLS, WLS,
 //! IWLS), and how samples without a logarithm are raised. It comes three times: [`oracle`], plain
-//! `f64` by Householder's QR; lanes, `f32` with one problem per SIMD lane; and a
+//! `f64` by Householder's QR; lanes, `f32` with one problem per SIMD lane; and [`DeviceFit`], a
 //! kernel. Samples are divided by their mean, which centres their logarithms, and each pass
 //! solves for the correction of the estimate before it and refines that once with the factor at
 //! hand: `f32` then differs from `f64` by its last digits only. What `f32` cannot solve at all is
 //! solved by the oracle.
 
+mod checks;
 mod column;
 mod design;
+mod device;
 mod error;
 mod fit;
 mod lanes;
@@ -26,8 +28,10 @@ mod tables;
 #[cfg(test)]
 mod testing;
 
+pub(crate) use checks::checks;
 pub use column::Column;
 pub use design::Design;
+pub use device::DeviceFit;
 pub use error::DesignError;
 pub use fit::{LogLinearFit, Outcome, Problems, Rows};
 pub use recipe::{FirstWeights, Floor, Passes, Recipe};

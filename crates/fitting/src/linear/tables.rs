@@ -34,6 +34,11 @@ impl Panels {
     pub(super) fn panels(&self) -> impl Iterator<Item = &[f32]> {
         self.data.chunks_exact(self.n_terms * PANEL)
     }
+
+    /// All of them, one after the other.
+    pub(super) fn data(&self) -> &[f32] {
+        &self.data
+    }
 }
 
 /// The tables of a design.

@@ -1,7 +1,9 @@
 //! The fit of a series.
 
+use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::operator::{Operator, VectorSpace};
 use fimbria_compute::{Backend, HostError, Progress, SimdLevel};
-use fimbria_fitting::linear::{LogLinearFit, Problems, Recipe};
+use fimbria_fitting::linear::{DeviceFit, LogLinearFit, Problems, Recipe};
 use fimbria_image::{GradientTable, Mask, SignalSource};
 
 use super::design::design;
@@ -10,14 +12,15 @@ use super::maps::{MapVoxels, specs};
 use super::measures::MeasureTables;
 use super::positivity::Positivity;
 use super::{HotError, HotOptions};
-use crate::voxelwise::{Fitted, Job, MapSpec, Tile, VoxelFit};
+use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, MapSpec, Tile, VoxelFit};
 
 /// Fits a form in every voxel of `mask`.
 ///
 /// `signals` has one volume per entry of `gradients` and is read tile by tile, so that it may be
 /// larger than memory. The maps are `hot` (the unique entries, lexicographic, in scanner RAS axes,
 /// mm²/s), `MD`, `GA`, `variance`, `S0`, `residual` and `status`. Results have the same bits for
-/// any number of threads and on every SIMD level that fuses multiply-add.
+/// any number of threads, on every SIMD level that fuses multiply-add and on devices, which fit
+/// all but positive forms.
 ///
 /// # Errors
 /// [`HotError`] for input that cannot be fitted; a voxel that cannot be is marked in the status
@@ -82,6 +85,33 @@ impl VoxelFit for HotFit {
         raised.copy_from_slice(&results[rows.raised() * stride..][..stride]);
         let (tables, results) = (&self.measures, &results);
         simd.run(MapVoxels { tables, rows, stride, n, results, maps });
+        Ok(())
+    }
+
+    /// Positive forms are found by the threads.
+    fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
+        self.positivity.is_none().then_some(self)
+    }
+}
+
+impl DeviceVoxelFit for HotFit {
+    fn bytes_of_voxel(&self) -> Vec<usize> {
+        DeviceFit::bytes_of_problem(&self.linear)
+    }
+
+    fn fit(&self, tile: Tile<'_>, device: &Device) -> Result<(), DeviceError> {
+        let Tile { stride, inputs, rows: maps, raised, .. } = tile;
+        let rows = self.linear.rows();
+        let fit = DeviceFit::new(device, &self.linear, stride)?;
+        let mut on_device = fit.range().zeros()?;
+        fit.apply(&fit.domain().upload(inputs)?, &mut on_device)?;
+        let mut results = vec![0.0; fit.range().len()];
+        fit.range().download(&on_device, &mut results)?;
+        let problems = Problems { samples: inputs, weights: None, stride, n: stride };
+        self.linear.refit_singular(problems, &mut results);
+        raised.copy_from_slice(&results[rows.raised() * stride..][..stride]);
+        let (tables, results) = (&self.measures, &results);
+        SimdLevel::best().run(MapVoxels { tables, rows, stride, n: stride, results, maps });
         Ok(())
     }
 }

@@ -24,12 +24,20 @@ use super::fit::{Outcome, Problems, Rows};
 use super::recipe::{FirstWeights, Recipe};
 use super::tables::Tables;
 
+/// The limits of the arithmetic, by the names that the kernel knows them by.
+pub(super) const LIMITS: [(&str, f32); 4] = [
+    ("LARGEST_LOG", survey::LARGEST_LOG),
+    ("SMALLEST", survey::SMALLEST),
+    ("LARGEST_MEAN", survey::LARGEST_MEAN),
+    ("SMALLEST_PIVOT", normal::SMALLEST_PIVOT),
+];
+
 /// Registers of problems that are fitted together.
 const HALVES: usize = 2;
 
 /// How many times each pass solves for what its solution left over. Rounding in XᵀWX costs an
 /// `f32` solution up to four digits; each round leaves that fraction of the error before it.
-const REFINEMENTS: usize = 1;
+pub(super) const REFINEMENTS: usize = 1;
 
 /// What a pass is weighted by, beside the given weights.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,7 +47,7 @@ enum Weights {
     Predicted,
 }
 
-/// Fits problems and writes `[row][stride]`; gives those whose equations `f32` cannot solve.
+/// Fits problems and writes `[row][stride]`; what `f32` cannot solve is singular.
 pub(super) struct FitProblems<'a> {
     pub(super) tables: &'a Tables,
     pub(super) recipe: &'a Recipe,
@@ -49,10 +57,10 @@ pub(super) struct FitProblems<'a> {
 }
 
 impl WithSimd for FitProblems<'_> {
-    type Output = Vec<usize>;
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Vec<usize> {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self { tables, recipe, rows, problems, results } = self;
         let lanes = HALVES * Lanes::<S>::LANES;
         let mut fitter =
@@ -60,21 +68,13 @@ impl WithSimd for FitProblems<'_> {
         let mut packed = [vec![0.0; tables.n_samples * lanes], Vec::new()];
         packed[1].resize(problems.weights.map_or(0, |_| packed[0].len()), 0.0);
         let [packed_samples, packed_weights] = &mut packed;
-        let mut unsettled = Vec::new();
         for offset in (0..problems.n).step_by(lanes) {
             let place =
                 Place { stride: problems.stride, offset, n: lanes.min(problems.n - offset), lanes };
             let samples = place.samples(problems.samples, packed_samples);
             let weights = problems.weights.map(|given| place.samples(given, packed_weights));
             fitter.fit(samples, weights, place, results);
-            let outcomes = &results[rows.outcome() * place.stride + offset..][..place.n];
-            for (lane, &outcome) in outcomes.iter().enumerate() {
-                if outcome == Outcome::Singular.code() {
-                    unsettled.push(offset + lane);
-                }
-            }
         }
-        unsettled
     }
 }
 

@@ -9,7 +9,7 @@ use crate::linear::tables::Tables;
 
 /// A pivot below this fraction of its diagonal element leaves hardly a digit of an `f32` solution:
 /// the problem is solved in `f64`.
-const SMALLEST_PIVOT: f32 = 1e-4;
+pub(super) const SMALLEST_PIVOT: f32 = 1e-4;
 /// Rows that are eliminated side by side, so that their sums do not wait for one another.
 const ROWS: usize = 4;
 

@@ -8,11 +8,11 @@ use crate::linear::Floor;
 
 /// Predicted logarithms are kept within this, so that weights and sums of squares stay finite;
 /// a sample e^40 times its mean, or that much below, has no meaning.
-const LARGEST_LOG: f32 = 40.0;
+pub(super) const LARGEST_LOG: f32 = 40.0;
 /// The smallest mean or scaled sample: a normal number whose square is still one.
-const SMALLEST: f32 = 1e-18;
+pub(super) const SMALLEST: f32 = 1e-18;
 /// The largest mean, likewise.
-const LARGEST_MEAN: f32 = 1.0 / SMALLEST;
+pub(super) const LARGEST_MEAN: f32 = 1.0 / SMALLEST;
 
 /// The samples of a register of problems: row `i` begins at `i * stride`.
 #[derive(Clone, Copy)]
