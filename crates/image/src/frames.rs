@@ -120,6 +120,46 @@ pub fn turn_tensors(map: &mut Image, m: &Matrix3) {
     });
 }
 
+/// The components of a symmetric tensor of order 4, given by its unique entries 1111 1112 ... 3333,
+/// after every index was turned by `m`.
+pub fn turned_quartic(m: &Matrix3, entries: [f64; 15]) -> [f64; 15] {
+    // The digits of `at` in base 3 are the indices; an entry depends on how often each occurs only.
+    let digits = |at: usize| [at / 27, at / 9 % 3, at / 3 % 3, at % 3];
+    let place = |at: usize| {
+        let count = |axis: usize| digits(at).iter().filter(|&&d| d == axis).count();
+        let rest = 4 - count(0);
+        rest * (rest + 1) / 2 + count(2)
+    };
+    let mut full: [f64; 81] = std::array::from_fn(|at| entries[place(at)]);
+    for step in [27, 9, 3, 1] {
+        full = std::array::from_fn(|at| {
+            let index = at / step % 3;
+            (0..3).map(|k| m[index][k] * full[at - index * step + k * step]).sum()
+        });
+    }
+    let mut out = entries;
+    for at in 0..81 {
+        out[place(at)] = full[at];
+    }
+    out
+}
+
+/// Turns a map of symmetric tensors of order 4 (1111 1112 ... 3333 in fifteen volumes) in place,
+/// all four indices by `m`.
+///
+/// # Panics
+/// Where the map has not fifteen volumes.
+pub fn turn_quartics(map: &mut Image, m: &Matrix3) {
+    assert_eq!(map.n_volumes, 15, "a map of quartic forms has 15 volumes");
+    let n = map.grid.len();
+    for voxel in 0..n {
+        let turned = turned_quartic(m, std::array::from_fn(|k| f64::from(map.data[k * n + voxel])));
+        for (k, entry) in turned.into_iter().enumerate() {
+            map.data[k * n + voxel] = entry as f32;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,6 +181,30 @@ mod tests {
         for i in 0..3 {
             assert!((a[i] - b[i]).abs() < 1e-12, "{a:?} {b:?}");
         }
+    }
+
+    #[test]
+    fn a_turned_quartic_form_has_the_same_value_along_the_turned_direction() {
+        let entries: [f64; 15] = std::array::from_fn(|k| ((k * 7) % 11) as f64 - 4.0);
+        let value = |w: &[f64; 15], [x, y, z]: [f64; 3]| {
+            let mut sum = 0.0;
+            let mut place = 0;
+            for i in (0..=4i32).rev() {
+                for j in (0..=4 - i).rev() {
+                    let k = 4 - i - j;
+                    let factorial = |n: i32| f64::from((1..=n).product::<i32>());
+                    let times = 24.0 / (factorial(i) * factorial(j) * factorial(k));
+                    sum += times * w[place] * x.powi(i) * y.powi(j) * z.powi(k);
+                    place += 1;
+                }
+            }
+            sum
+        };
+        let m = OBLIQUE.rotation();
+        let g = [0.6, -0.48, 0.64];
+        let turned_form = turned_quartic(&m, entries);
+        // A sum of 81 terms of order 10.
+        assert!((value(&turned_form, turned(&m, g)) - value(&entries, g)).abs() < 1e-12);
     }
 
     #[test]

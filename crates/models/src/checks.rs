@@ -7,6 +7,7 @@ use fimbria_compute::operator::{Operator, VectorSpace};
 use fimbria_compute::philox::{Philox, normals};
 use fimbria_image::GradientTable;
 
+use crate::dki;
 use crate::dti::device::{DeviceFit, DeviceMaps, fit_source, maps_source};
 use crate::dti::operators::{ScalarFit, ScalarMaps};
 use crate::dti::{Compat, DtiMap, DtiOptions, Method, Problem};
@@ -24,6 +25,7 @@ pub fn checks() -> Vec<Check> {
         let options = DtiOptions { method, compat, ..DtiOptions::default() };
         Check::new(name, sources(&options), move |device, extent| compare(device, extent, &options))
     })
+    .chain([dki::check()])
     .collect()
 }
 

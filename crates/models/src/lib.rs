@@ -7,6 +7,7 @@
 //!   [`stremi`]: the stretched-exponential model over all volumes; [`mono`] and [`ivim`]: one and
 //!   two exponentials; [`curve`]: what these share; [`nlls`]: exponentials of linear forms;
 //! * [`noise`]: noise levels from repeated volumes or from background;
+//! * [`dki`]: diffusion and kurtosis tensors, constrained where need be, and their maps;
 //! * [`voxelwise`]: what drives any batched fit over the voxels of a mask;
 //! * [`Status`]: what became of each voxel, one byte, the same for every model.
 //!
@@ -20,6 +21,7 @@
 
 mod checks;
 pub mod curve;
+pub mod dki;
 pub mod dki1d;
 pub mod dti;
 pub mod hot;

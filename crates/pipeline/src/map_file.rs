@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use fimbria_compute::Workers;
-use fimbria_image::frames::turn_vectors;
+use fimbria_image::frames::{turn_quartics, turn_vectors};
 use fimbria_image::{
-    BvecFrame, Datatype, Image, ImageError, Intent, TensorOrder, WriteOptions, read_image,
-    write_image,
+    BvecFrame, Datatype, Image, ImageError, Intent, KurtosisOrder, TensorOrder, WriteOptions,
+    read_image, write_image,
 };
 use fimbria_models::{MapKind, MapSpec};
 use serde::{Deserialize, Serialize};
@@ -124,11 +124,18 @@ impl MapStyle {
         let mut image = workers.install(|| read_image(path))?;
         match (map.kind, self.layout.0) {
             (MapKind::Vector | MapKind::Peaks, MapLayout::Fsl) => {
-                let ras_from_fsl = BvecFrame::Fsl.ras_from_frame(&image.grid.ras_from_vox);
-                turn_vectors(&mut image, &ras_from_fsl);
+                let turn = BvecFrame::Fsl.ras_from_frame(&image.grid.ras_from_vox);
+                turn_vectors(&mut image, &turn);
             }
             (MapKind::Tensor, MapLayout::Fsl) => image = TensorOrder::Fsl.to_fimbria(&image),
             (MapKind::Tensor, MapLayout::Mrtrix) => image = TensorOrder::Mrtrix.to_fimbria(&image),
+            (MapKind::Kurtosis, MapLayout::Fsl) => {
+                let turn = BvecFrame::Fsl.ras_from_frame(&image.grid.ras_from_vox);
+                turn_quartics(&mut image, &turn);
+            }
+            (MapKind::Kurtosis, MapLayout::Mrtrix) => {
+                image = KurtosisOrder::Mrtrix.to_fimbria(&image);
+            }
             _ => {}
         }
         Ok(image)
@@ -145,6 +152,15 @@ impl MapStyle {
             }
             (MapKind::Tensor, MapLayout::Fsl) => Some(TensorOrder::Fsl.from_fimbria(image)),
             (MapKind::Tensor, MapLayout::Mrtrix) => Some(TensorOrder::Mrtrix.from_fimbria(image)),
+            (MapKind::Kurtosis, MapLayout::Fsl) => {
+                let mut turned = image.clone();
+                let fsl_from_ras = BvecFrame::Fsl.frame_from_ras(&image.grid.ras_from_vox);
+                turn_quartics(&mut turned, &fsl_from_ras);
+                Some(turned)
+            }
+            (MapKind::Kurtosis, MapLayout::Mrtrix) => {
+                Some(KurtosisOrder::Mrtrix.from_fimbria(image))
+            }
             _ => None,
         }
     }
@@ -165,11 +181,17 @@ impl MapStyle {
 
     fn description(&self, map: &MapSpec) -> String {
         match (map.kind, self.layout.0) {
-            (MapKind::Vector | MapKind::Peaks | MapKind::Tensor, MapLayout::Fsl) => {
-                map.description.replace("scanner RAS axes", "the axes of FSL's bvecs")
-            }
+            (
+                MapKind::Vector | MapKind::Peaks | MapKind::Tensor | MapKind::Kurtosis,
+                MapLayout::Fsl,
+            ) => map.description.replace("scanner RAS axes", "the axes of FSL's bvecs"),
             (MapKind::Tensor, MapLayout::Mrtrix) => {
                 map.description.replace("xx xy xz yy yz zz", "xx yy zz xy xz yz")
+            }
+            (MapKind::Kurtosis, MapLayout::Mrtrix) => {
+                let names = |order: KurtosisOrder| order.names().join(" ");
+                let (ours, theirs) = (names(KurtosisOrder::Fimbria), names(KurtosisOrder::Mrtrix));
+                map.description.replace(&ours, &theirs)
             }
             _ => map.description.clone().into_owned(),
         }
@@ -202,6 +224,12 @@ fn sidecar_of(map: &MapSpec, context: &MapContext) -> Value {
             sidecar["OrientationEncoding"] = json!({
                 "Type": "3vector", "EncodingAxis": 3, "Reference": "xyz",
                 "AntipodalSymmetry": true, "FillValue": "NaN",
+            });
+        }
+        MapKind::Kurtosis => {
+            sidecar["OrientationEncoding"] = json!({
+                "Type": "tensor", "TensorRank": 4, "EncodingAxis": 3, "Reference": "xyz",
+                "AntipodalSymmetry": true,
             });
         }
         MapKind::Scalar | MapKind::Code | MapKind::Form(_) | MapKind::Harmonics(_) => {}

@@ -5,6 +5,7 @@ mod demo;
 mod devices;
 mod eigen;
 mod faults;
+mod fit_dki;
 mod fit_dti;
 mod help;
 mod info;

@@ -20,6 +20,8 @@ pub enum MapKind {
     Peaks,
     /// A symmetric matrix, xx xy xz yy yz zz in scanner RAS axes.
     Tensor,
+    /// The kurtosis tensor: 15 unique entries, lexicographic, in scanner RAS axes.
+    Kurtosis,
     /// Unique entries of a symmetric tensor of this order (4 and above) in scanner RAS axes,
     /// lexicographic.
     Form(usize),

@@ -2,6 +2,7 @@
 
 pub mod accuracy;
 pub mod coefficients;
+pub mod dki;
 pub mod dti;
 pub mod fit_maps;
 pub mod hot;

@@ -1,5 +1,6 @@
 //! `fimbria fit`
 
+mod dki;
 mod dti;
 mod hot;
 
@@ -20,6 +21,7 @@ pub(crate) struct Fit {
 enum Model {
     Dti(dti::FitDti),
     Hot(hot::FitHot),
+    Dki(dki::FitDki),
 }
 
 impl Fit {
@@ -27,6 +29,7 @@ impl Fit {
         match self.model {
             Model::Dti(fit) => fit.run(console),
             Model::Hot(fit) => fit.run(console),
+            Model::Dki(fit) => fit.run(console),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 mod source;
 
-pub(crate) use source::{fit_source, maps_source};
+pub(crate) use source::{EIGEN_TEXT, fit_source, maps_source};
 
 use fimbria_compute::device::{Buffer, Device, DeviceError, DeviceSpace, Kernel, Launch};
 use fimbria_compute::operator::Operator;

@@ -9,6 +9,9 @@ use crate::dti::layout::parameter_row;
 use crate::dti::recipe::{EigenOrder, FirstWeights, Floor};
 use crate::dti::{DtiMap, Problem};
 
+/// Eigenpairs of a tensor, which other kernels use too.
+pub(crate) const EIGEN_TEXT: &str = include_str!("eigen.cl");
+
 /// Signals to parameters.
 pub(crate) fn fit_source(problem: &Problem) -> KernelSource {
     let recipe = &problem.recipe;
@@ -42,6 +45,7 @@ pub(crate) fn fit_source(problem: &Problem) -> KernelSource {
 pub(crate) fn maps_source(problem: &Problem) -> KernelSource {
     let recipe = &problem.recipe;
     let mut source = KernelSource::new("dti_maps", include_str!("maps.cl"))
+        .after(EIGEN_TEXT)
         .after(math::KERNEL_TEXT)
         .with("NEEDS_EIGEN", u8::from(needs_eigen(&problem.layout, recipe)))
         .with("CLIPS", u8::from(recipe.min_eigenvalue.is_some()))

@@ -7,7 +7,7 @@ use fimbria_compute::Real;
 
 /// `mask ? yes : no`.
 #[inline(always)]
-pub(super) fn select<R: Real, const N: usize>(mask: R::Mask, yes: [R; N], no: [R; N]) -> [R; N] {
+pub(crate) fn select<R: Real, const N: usize>(mask: R::Mask, yes: [R; N], no: [R; N]) -> [R; N] {
     let mut out = no;
     for i in 0..N {
         out[i] = R::select(mask, yes[i], no[i]);
@@ -17,7 +17,7 @@ pub(super) fn select<R: Real, const N: usize>(mask: R::Mask, yes: [R; N], no: [R
 
 /// `x` where `mask`, else zeros.
 #[inline(always)]
-pub(super) fn keep<R: Real, const N: usize>(mask: R::Mask, x: [R; N]) -> [R; N] {
+pub(crate) fn keep<R: Real, const N: usize>(mask: R::Mask, x: [R; N]) -> [R; N] {
     let mut out = x;
     for i in 0..N {
         out[i] = R::select(mask, x[i], x[i].splat(0.0));
@@ -27,7 +27,7 @@ pub(super) fn keep<R: Real, const N: usize>(mask: R::Mask, x: [R; N]) -> [R; N] 
 
 /// `a + b`.
 #[inline(always)]
-pub(super) fn add<R: Real, const N: usize>(a: [R; N], b: [R; N]) -> [R; N] {
+pub(crate) fn add<R: Real, const N: usize>(a: [R; N], b: [R; N]) -> [R; N] {
     let mut out = a;
     for i in 0..N {
         out[i] = a[i] + b[i];
@@ -37,7 +37,7 @@ pub(super) fn add<R: Real, const N: usize>(a: [R; N], b: [R; N]) -> [R; N] {
 
 /// `x` times `by`.
 #[inline(always)]
-pub(super) fn scale<R: Real, const N: usize>(x: [R; N], by: R) -> [R; N] {
+pub(crate) fn scale<R: Real, const N: usize>(x: [R; N], by: R) -> [R; N] {
     let mut out = x;
     for i in 0..N {
         out[i] = x[i] * by;
@@ -47,7 +47,7 @@ pub(super) fn scale<R: Real, const N: usize>(x: [R; N], by: R) -> [R; N] {
 
 /// `a x + y`.
 #[inline(always)]
-pub(super) fn axpy<R: Real, const N: usize>(a: R, x: [R; N], y: [R; N]) -> [R; N] {
+pub(crate) fn axpy<R: Real, const N: usize>(a: R, x: [R; N], y: [R; N]) -> [R; N] {
     let mut out = y;
     for i in 0..N {
         out[i] = a.mul_add(x[i], y[i]);

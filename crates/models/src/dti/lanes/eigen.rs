@@ -129,14 +129,14 @@ impl<R: Real> Deviator<R> {
 }
 
 #[inline(always)]
-fn dot<R: Real>(a: [R; 3], b: [R; 3]) -> R {
+pub(crate) fn dot<R: Real>(a: [R; 3], b: [R; 3]) -> R {
     a[2].mul_add(b[2], a[1].mul_add(b[1], a[0] * b[0]))
 }
 
 /// Two unit vectors that make a right-handed frame with the unit vector `v` (Duff et al. 2017,
 /// "Building an orthonormal basis, revisited").
 #[inline(always)]
-fn across<R: Real>(v: [R; 3]) -> ([R; 3], [R; 3]) {
+pub(crate) fn across<R: Real>(v: [R; 3]) -> ([R; 3], [R; 3]) {
     let [x, y, z] = v;
     let sign = R::select(z.less(z.splat(0.0)), z.splat(-1.0), z.splat(1.0));
     let a = -(sign / (z * sign + 1.0));

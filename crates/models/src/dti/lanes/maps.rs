@@ -102,7 +102,7 @@ pub(super) fn write<S: Simd>(
 
 /// Σ λ v vᵀ.
 #[inline(always)]
-fn rebuild<R: Real>(l: [R; 3], v: [[R; 3]; 3]) -> [R; 6] {
+pub(crate) fn rebuild<R: Real>(l: [R; 3], v: [[R; 3]; 3]) -> [R; 6] {
     let mut tensor = [l[0]; 6];
     for (k, [i, j]) in [[0, 0], [0, 1], [0, 2], [1, 1], [1, 2], [2, 2]].into_iter().enumerate() {
         let first = v[0][i] * v[0][j] * l[0];

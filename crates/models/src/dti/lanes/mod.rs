@@ -5,14 +5,14 @@
 //! that a voxel's result does not depend on its neighbours, the number of threads or, where
 //! multiply-add is fused, the width of the register.
 
-mod arrays;
+pub(crate) mod arrays;
 mod bundle;
-mod eigen;
+pub(crate) mod eigen;
 mod linear;
-mod maps;
+pub(crate) mod maps;
 mod nonlinear;
 mod normal;
-mod place;
+pub(crate) mod place;
 mod robust;
 mod scratch;
 

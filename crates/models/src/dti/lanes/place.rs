@@ -5,17 +5,17 @@ use pulp::Simd;
 
 /// `n` neighbouring voxels, at most as many as there are lanes, from `offset` on.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Voxels of a row.
-    pub(super) stride: usize,
-    pub(super) offset: usize,
-    pub(super) n: usize,
+    pub(crate) stride: usize,
+    pub(crate) offset: usize,
+    pub(crate) n: usize,
 }
 
 impl Place {
     /// The values of these voxels in a row; zero in lanes without a voxel.
     #[inline(always)]
-    pub(super) fn load<S: Simd>(self, simd: S, rows: &[f32], row: usize) -> Lanes<S> {
+    pub(crate) fn load<S: Simd>(self, simd: S, rows: &[f32], row: usize) -> Lanes<S> {
         let from = &rows[row * self.stride + self.offset..][..self.n];
         if self.n == Lanes::<S>::LANES {
             Lanes::load(simd, from)
@@ -26,7 +26,7 @@ impl Place {
 
     /// Sets the values of these voxels in a row.
     #[inline(always)]
-    pub(super) fn store<S: Simd>(self, rows: &mut [f32], row: usize, value: Lanes<S>) {
+    pub(crate) fn store<S: Simd>(self, rows: &mut [f32], row: usize, value: Lanes<S>) {
         let to = &mut rows[row * self.stride + self.offset..][..self.n];
         if self.n == Lanes::<S>::LANES {
             value.store(to);

@@ -1,0 +1,190 @@
+//! The kurtosis fit of a series.
+
+use fimbria_compute::{Backend, HostError, Progress, SimdLevel};
+use fimbria_fitting::linear::Problems;
+use fimbria_fitting::lm;
+use fimbria_image::{GradientTable, Mask, SignalSource};
+
+use super::lanes::{Constrain, FindViolations, MapVoxels};
+use super::layout::parameter_row;
+use super::moments::N_UNKNOWNS;
+use super::nonlinear::KurtosisSignal;
+use super::{DkiError, DkiOptions, Problem};
+use crate::Status;
+use crate::voxelwise::{Fitted, Job, MapSpec, Tile, VoxelFit};
+
+/// Fits diffusion and kurtosis tensors in every voxel of `mask`.
+///
+/// `signals` has one volume per entry of `gradients`. Samples are read tile by tile, so that
+/// `signals` may be larger than memory. Results have the same bits for any number of threads.
+///
+/// # Errors
+/// [`DkiError`] for input that cannot be fitted; a voxel that cannot be is marked in the status
+/// map instead.
+pub fn fit(
+    signals: &dyn SignalSource,
+    mask: &Mask,
+    gradients: &GradientTable,
+    options: &DkiOptions,
+    on: &Backend<'_>,
+    progress: &dyn Progress,
+) -> Result<Fitted, DkiError> {
+    if signals.n_volumes() != gradients.len() {
+        let (series, table) = (signals.n_volumes(), gradients.len());
+        return Err(DkiError::VolumeCount { series, table });
+    }
+    let problem = Problem::new(gradients, options, progress)?;
+    let job = Job { name: "fitting kurtosis", inputs: signals, mask, progress };
+    Ok(job.run(&problem, on)?)
+}
+
+impl VoxelFit for Problem {
+    fn maps(&self) -> Vec<MapSpec> {
+        self.layout.maps().iter().map(|map| map.spec()).collect()
+    }
+
+    fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
+        let Tile { voxels, stride, inputs, rows, raised } = tile;
+        let samples = self.chosen(inputs, stride);
+        let parameters = self.parameters(&samples, stride, voxels.len(), simd);
+        raised.copy_from_slice(&parameters[parameter_row::RAISED * stride..][..stride]);
+        self.write_maps(&parameters, stride, voxels.len(), simd, rows);
+        Ok(())
+    }
+}
+
+impl Problem {
+    /// The samples `[volume][stride]` of the volumes that are used.
+    pub(crate) fn chosen(&self, inputs: &[f32], stride: usize) -> Vec<f32> {
+        let volumes = self.volumes.iter();
+        volumes.flat_map(|&v| &inputs[v * stride..][..stride]).copied().collect()
+    }
+
+    /// The parameter rows of the first `n` voxels of `samples`.
+    pub(crate) fn parameters(
+        &self,
+        samples: &[f32],
+        stride: usize,
+        n: usize,
+        simd: SimdLevel,
+    ) -> Vec<f32> {
+        let mut parameters = vec![0.0; parameter_row::COUNT * stride];
+        let problems = Problems { samples, weights: None, stride, n };
+        self.linear.fit_lanes(simd, problems, &mut parameters);
+        self.finish_parameters(samples, stride, n, simd, &mut parameters);
+        parameters
+    }
+
+    /// What follows the linear fit: the non-linear one and the constraints.
+    pub(crate) fn finish_parameters(
+        &self,
+        samples: &[f32],
+        stride: usize,
+        n: usize,
+        simd: SimdLevel,
+        parameters: &mut [f32],
+    ) {
+        if self.recipe.nonlinear {
+            self.refine(samples, stride, n, simd, parameters);
+        }
+        let Some(constraints) = &self.constraints else { return };
+        let found = FindViolations { constraints, stride, n, parameters };
+        let voxels = simd.run(found);
+        let unweighted = self.is_unweighted();
+        let moments = &self.moments;
+        let voxels = &voxels[..];
+        simd.run(Constrain { moments, constraints, unweighted, stride, voxels, parameters });
+        if self.recipe.linear.residual {
+            for &voxel in voxels {
+                let residual = self.residual(samples, stride, voxel, parameters);
+                parameters[parameter_row::RESIDUAL * stride + voxel] = residual;
+            }
+        }
+    }
+
+    fn is_unweighted(&self) -> bool {
+        self.recipe.linear.passes == fimbria_fitting::linear::Passes::OLS && !self.recipe.nonlinear
+    }
+
+    /// Non-linear least squares from the linear estimates.
+    fn refine(
+        &self,
+        samples: &[f32],
+        stride: usize,
+        n: usize,
+        simd: SimdLevel,
+        parameters: &mut [f32],
+    ) {
+        let options = lm::LmOptions::default();
+        let rows = lm::Rows::new(N_UNKNOWNS, &options);
+        let mut results = vec![0.0; rows.count() * stride];
+        let starts = parameters[..N_UNKNOWNS * stride].to_vec();
+        let problems = lm::Problems {
+            n,
+            stride,
+            samples,
+            covariates: &self.covariates,
+            constants: &[],
+            weights: lm::Weights::Equal,
+            starts: lm::Starts::PerProblem(&starts),
+        };
+        let on = lm::Arithmetic::Single(simd);
+        let of_all = KurtosisSignal::parameters();
+        // The arrays fit together; what goes wrong in a voxel stands in its status.
+        if lm::fit(&KurtosisSignal, &of_all, &problems, &options, on, &mut results).is_err() {
+            return;
+        }
+        for voxel in 0..n {
+            let at = |row: usize| row * stride + voxel;
+            let fitted = parameters[at(parameter_row::STATUS)] == Status::Fitted.code();
+            let status = Status::from_code(results[at(rows.status())]);
+            if !fitted || !matches!(status, Status::Fitted | Status::NotConverged) {
+                // The linear estimate stays.
+                if fitted {
+                    parameters[at(parameter_row::STATUS)] = Status::NotConverged.code();
+                }
+                continue;
+            }
+            for row in 0..N_UNKNOWNS {
+                parameters[at(row)] = results[at(row)];
+            }
+            parameters[at(parameter_row::RESIDUAL)] = results[at(rows.residual())];
+            parameters[at(parameter_row::STATUS)] = status.code();
+        }
+    }
+
+    /// The root mean square of S - Ŝ of one voxel.
+    fn residual(&self, samples: &[f32], stride: usize, voxel: usize, parameters: &[f32]) -> f32 {
+        let at = |row: usize| parameters[row * stride + voxel];
+        let s0 = at(parameter_row::S0);
+        let mut sum = 0.0;
+        for (row, sample) in self.moments.rows.iter().zip(samples.chunks(stride)) {
+            let log: f32 =
+                row.iter().enumerate().map(|(k, x)| x * at(parameter_row::TENSOR + k)).sum();
+            let r = f64::from(sample[voxel] - s0 * log.exp());
+            sum += r * r;
+        }
+        (sum / self.moments.rows.len() as f64).sqrt() as f32
+    }
+
+    /// Map rows from parameter rows.
+    pub(crate) fn write_maps(
+        &self,
+        parameters: &[f32],
+        stride: usize,
+        n: usize,
+        simd: SimdLevel,
+        maps: &mut [f32],
+    ) {
+        simd.run(MapVoxels {
+            layout: &self.layout,
+            grid: &self.grid,
+            clip: self.clip,
+            min_diffusivity: self.recipe.min_diffusivity,
+            stride,
+            n,
+            parameters,
+            maps,
+        });
+    }
+}
