@@ -12,6 +12,7 @@ mod info;
 mod interrupt;
 mod options;
 mod outputs;
+mod peaks;
 mod phantom;
 mod run;
 mod util;
