@@ -55,10 +55,13 @@ impl Default for Dki1dOptions {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kurtosis;
 
-/// The same with S0 η for the floor and η as fourth parameter.
+/// The same with S0 η for the floor and η² as fourth parameter (by η itself the signal does not
+/// change at η = 0, where a fit would stay).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KurtosisWithFloor;
 
+/// Where the fit of η starts: a signal-to-noise ratio of 20.
+const START_ETA_SQUARED: f64 = 0.0025;
 /// Keeps the quotient finite where signal and floor are zero.
 const TINY: f64 = 1e-30;
 
@@ -103,9 +106,9 @@ impl Model<4> for KurtosisWithFloor {
 
     #[inline(always)]
     fn signal<N: Number>(&self, p: &[N; 4], b: &[N::Constant], _: &[N::Constant]) -> N {
-        let [s0, d, a, eta] = *p;
+        let [s0, d, a, eta_squared] = *p;
         let pure = ((a * b[0] - d) * b[0]).exp();
-        s0 * (eta * eta + pure * pure).sqrt()
+        s0 * (eta_squared + pure * pure).sqrt()
     }
 }
 
@@ -183,14 +186,14 @@ impl DirectionModel<3> for Kurtosis {
 impl DirectionModel<4> for KurtosisWithFloor {
     fn parameters(&self) -> [Parameter; 4] {
         let [s0, d, a] = parameters();
-        [s0, d, a, Parameter::new("eta", 0.05, 0.0, 0.5)]
+        [s0, d, a, Parameter::new("eta_squared", START_ETA_SQUARED, 0.0, 0.25)]
     }
     fn covariate(&self, b: f64) -> f32 {
         b as f32
     }
     fn start(&self, b: f32, log_loss: f32) -> [f32; 4] {
         let [s0, d, a] = start(b, log_loss);
-        [s0, d, a, 0.05]
+        [s0, d, a, START_ETA_SQUARED as f32]
     }
     fn quantities(&self, p: &[f32; 4]) -> [f32; 2] {
         quantities(p[1], p[2])

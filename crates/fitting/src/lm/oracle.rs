@@ -194,7 +194,7 @@ pub fn fit_by<const P: usize, M: Model<P>>(
             predicted -= step[j] * (here.gradient[j] + 0.5 * curvature);
         }
         let there = at(&next);
-        let rounding = rules.flat * here.cost + floor;
+        let rounding = rules.flat * here.cost + 2.0 * (here.cost * floor).sqrt() + floor;
         let flat = predicted <= rounding;
         let limit = here.cost + rounding;
         let accept = usable(&there) && (there.cost < here.cost || flat && there.cost <= limit);

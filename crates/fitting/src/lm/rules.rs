@@ -18,8 +18,9 @@
 //!   evaluate C', g', H' at p'
 //!   usable   = not singular and C' + Σ_j H'_jj is finite
 //!   first time (C = ∞): not usable → BadProblem; else take C', g', H', D = diag H'; go on
-//!   flat     = predicted <= FLAT C + E         too little for the rounded cost to judge
-//!   accept   = usable and (C' < C or (flat and C' <= C + FLAT C + E))
+//!   R        = FLAT C + 2 √(C E) + E           rounding of the cost: ½ Σ w ((r + ε f)² - r²)
+//!   flat     = predicted <= R                  too little for the rounded cost to judge
+//!   accept   = usable and (C' < C or (flat and C' <= C + R))
 //!   still    = Σ D_j δ_j² <= STEP² Σ D_j p_j²
 //!   converged = usable and λ <= LAST_DAMPING and predicted >= -E
 //!                      and (predicted <= DECREASE C + E or still)    (the step taken if accepted)
@@ -61,7 +62,7 @@ pub struct Rules {
     /// Relative rounding of one sample and its prediction (an exponential carries the rounding of
     /// its argument, a few times its own).
     pub rounding: f64,
-    /// Relative rounding of the cost: predicted decreases below it are `flat`.
+    /// Relative rounding of the sum that is the cost.
     pub flat: f64,
     /// A predicted decrease of this fraction of the cost is the last: the estimate is then within
     /// √(decrease · samples) standard errors of the minimum, and closer after that step.

@@ -116,7 +116,8 @@ impl<S: Simd, M: Model<P>, const P: usize> Fitter<'_, S, M, P> {
         let largest = zero.splat(f32::MAX);
         let usable = sum.abs().at_most(largest) & !factor.singular;
         let fresh = !cost.at_most(largest);
-        let rounding = cost.mul_add(zero.splat(RULES.flat as f32), floor);
+        let mixed = (cost * floor).sqrt().mul_add(zero.splat(2.0), floor);
+        let rounding = cost.mul_add(zero.splat(RULES.flat as f32), mixed);
         let flat = predicted.at_most(rounding);
         let better = there.cost.less(cost);
         let accept = usable & (better | (flat & there.cost.at_most(cost + rounding)));
