@@ -14,7 +14,7 @@ fuzz_target!(|text: &str| {
             graph.evaluate(&roots, &[1.0, 0.5], &[1.0, 0.0], &[0.1]);
             let (fused, roots) = graph.fused(&roots);
             let staged = Staged::new(&fused, &roots);
-            staged.table(&[1.0, 0.0, 0.0, 1.0], 2);
+            staged.table(&[1.0_f32, 0.0, 0.0, 1.0], 2);
             kernel_text("f", &staged, Precision::Single);
         }
         Err(error) => {

@@ -4,18 +4,20 @@
 //! This crate knows nothing of images or diffusion.
 //!
 //! * [`active_set`]: quadratic programmes with inequality constraints;
-//! * [`linear`]: log-linear least squares of any design, weighted and reweighted.
+//! * [`linear`]: log-linear least squares of any design, weighted and reweighted;
+//! * [`lm`]: non-linear least squares by Levenberg-Marquardt, on CPU and devices;
+//! * [`expr`]: formulas as data, what models given at run time and kernels are made of.
 
 pub mod active_set;
-pub mod linear;
-
-pub mod lm;
-
 pub mod expr;
+pub mod linear;
+pub mod lm;
 
 use fimbria_compute::check::Check;
 
 /// The checks of this crate's kernels.
 pub fn checks() -> Vec<Check> {
-    linear::checks()
+    let mut checks = linear::checks();
+    checks.extend(lm::device::checks());
+    checks
 }

@@ -8,6 +8,7 @@
 //!   two exponentials; [`curve`]: what these share; [`nlls`]: exponentials of linear forms;
 //! * [`noise`]: noise levels from repeated volumes or from background;
 //! * [`dki`]: diffusion and kurtosis tensors, constrained where need be, and their maps;
+//! * [`expr`]: any signal that a user writes down, by Levenberg-Marquardt;
 //! * [`voxelwise`]: what drives any batched fit over the voxels of a mask;
 //! * [`Status`]: what became of each voxel, one byte, the same for every model.
 //!
@@ -24,6 +25,7 @@ pub mod curve;
 pub mod dki;
 pub mod dki1d;
 pub mod dti;
+pub mod expr;
 pub mod hot;
 pub mod ivim;
 pub mod mono;

@@ -7,6 +7,7 @@ mod eigen;
 mod faults;
 mod fit_dki;
 mod fit_dti;
+mod fit_expr;
 mod help;
 mod info;
 mod interrupt;

@@ -61,7 +61,7 @@ impl Precision {
     }
 
     /// A number, exactly.
-    fn literal(self, value: f64) -> String {
+    pub(crate) fn literal(self, value: f64) -> String {
         let rounded = if self == Self::Single { f64::from(value as f32) } else { value };
         let suffix = if self == Self::Single { "f" } else { "" };
         if rounded.is_nan() {

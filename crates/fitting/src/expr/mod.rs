@@ -3,6 +3,7 @@
 //!
 //! * [`Graph`]: operations shared wherever they are the same, simplified as they are made;
 //! * [`Graph::parse`]: the text `S0*exp(-b*D)+C` to a graph; errors name the column;
+//! * [`Graph::of_model`]: the signal of a compiled model, traced by a [`Symbol`];
 //! * [`Graph::derivatives`]: exact partial derivatives, by the rules that dual numbers follow;
 //! * [`Graph::evaluate`]: in f64, the oracle;
 //! * [`Staged`]: what depends on samples alone, taken out and done once;
@@ -22,12 +23,14 @@ mod program;
 mod simplify;
 mod stage;
 mod tape;
+mod trace;
 
 pub use graph::{Binary, ConstantBits, Graph, Input, Node, Operation, Unary};
 pub use kernel::{Precision, kernel_text};
 pub use parse::{FUNCTIONS, MAX_DEPTH, MAX_NODES, MAX_TEXT, Names, ParseError, ParseErrorKind};
 pub use stage::Staged;
 pub use tape::Tape;
+pub use trace::Symbol;
 
 #[cfg(test)]
 mod tests;

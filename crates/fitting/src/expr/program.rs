@@ -1,10 +1,9 @@
-//! Instructions over registers, each a few vectors wide, so that one decision serves many lanes.
+//! Instructions over registers, each a number or a vector of them.
 
 use std::collections::HashMap;
 
-use fimbria_compute::{Real, math};
-
 use super::graph::{Binary, Graph, Node, Operation, Unary};
+use crate::lm::Number;
 
 /// A place in the register file.
 pub(super) type Register = u32;
@@ -37,78 +36,31 @@ impl Program {
 
     /// Does them on a register file that holds every register they name.
     #[inline(always)]
-    pub(super) fn run<R: Real, const K: usize>(&self, registers: &mut [[R; K]]) {
+    pub(super) fn run<N: Number>(&self, registers: &mut [N]) {
         for instruction in &self.0 {
-            let [a, b, c, d] = instruction.from.map(|register| registers[register as usize]);
-            let mut to = a;
-            match instruction.code {
-                Code::Unary(function) => apply_unary(function, a, &mut to),
-                Code::Binary(function) => apply_binary(function, a, b, &mut to),
-                Code::MulAdd => {
-                    for k in 0..K {
-                        to[k] = a[k].mul_add(b[k], c[k]);
-                    }
-                }
-                Code::NegMulAdd => {
-                    for k in 0..K {
-                        to[k] = a[k].neg_mul_add(b[k], c[k]);
-                    }
-                }
-                Code::IfLess => {
-                    for k in 0..K {
-                        to[k] = R::select(a[k].less(b[k]), c[k], d[k]);
-                    }
-                }
-            }
-            registers[instruction.to as usize] = to;
+            let [a, b, c, d] = instruction.from;
+            let a = registers[a as usize];
+            let b = registers[b as usize];
+            let value = match instruction.code {
+                Code::Unary(Unary::Neg) => -a,
+                Code::Unary(Unary::Exp) => a.exp(),
+                Code::Unary(Unary::Ln) => a.ln(),
+                Code::Unary(Unary::Sqrt) => a.sqrt(),
+                Code::Unary(Unary::Abs) => a.abs(),
+                Code::Unary(Unary::Sin) => a.sin(),
+                Code::Unary(Unary::Cos) => a.cos(),
+                Code::Binary(Binary::Add) => a + b,
+                Code::Binary(Binary::Sub) => a - b,
+                Code::Binary(Binary::Mul) => a * b,
+                Code::Binary(Binary::Div) => a / b,
+                Code::Binary(Binary::Min) => a.if_less(b, a, b),
+                Code::Binary(Binary::Max) => b.if_less(a, a, b),
+                Code::MulAdd => registers[c as usize].plus_product(a, b),
+                Code::NegMulAdd => registers[c as usize].plus_product(-a, b),
+                Code::IfLess => a.if_less(b, registers[c as usize], registers[d as usize]),
+            };
+            registers[instruction.to as usize] = value;
         }
-    }
-}
-
-#[inline(always)]
-fn apply_unary<R: Real, const K: usize>(function: Unary, x: [R; K], to: &mut [R; K]) {
-    macro_rules! each {
-        ($y:expr) => {
-            for k in 0..K {
-                to[k] = $y(x[k]);
-            }
-        };
-    }
-    match function {
-        Unary::Neg => each!(R::neg),
-        Unary::Exp => each!(math::exp),
-        Unary::Ln => each!(math::ln),
-        Unary::Sqrt => each!(R::sqrt),
-        Unary::Abs => each!(R::abs),
-        Unary::Sin => {
-            for k in 0..K {
-                to[k] = math::sincos(x[k]).0;
-            }
-        }
-        Unary::Cos => {
-            for k in 0..K {
-                to[k] = math::sincos(x[k]).1;
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn apply_binary<R: Real, const K: usize>(function: Binary, a: [R; K], b: [R; K], to: &mut [R; K]) {
-    macro_rules! each {
-        ($y:expr) => {
-            for k in 0..K {
-                to[k] = $y(a[k], b[k]);
-            }
-        };
-    }
-    match function {
-        Binary::Add => each!(R::add),
-        Binary::Sub => each!(R::sub),
-        Binary::Mul => each!(R::mul),
-        Binary::Div => each!(R::div),
-        Binary::Min => each!(R::min),
-        Binary::Max => each!(R::max),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::graph::{Graph, Input, Node, Operation};
 use super::program::Registers;
+use crate::lm::Number;
 
 /// When a node can be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,11 +88,14 @@ impl Staged {
         })
     }
 
-    /// The table `[sample][column]` of `samples` `[sample][input]`, in f32 arithmetic.
+    /// The table `[sample][column]` of `samples` `[sample][input]`, in the arithmetic of `N`.
     ///
     /// # Panics
     /// Where `samples` is not whole rows of `n_inputs`, or the formula refers to more inputs.
-    pub fn table(&self, samples: &[f32], n_inputs: usize) -> Vec<f32> {
+    pub fn table<N>(&self, samples: &[N], n_inputs: usize) -> Vec<N>
+    where
+        N: Number<Constant = N> + Default,
+    {
         if self.columns.is_empty() {
             return Vec::new();
         }
@@ -109,7 +113,7 @@ impl Staged {
                     if let Some(value) = operation.constant() {
                         let register = registers.reserve(1);
                         registers.place(node, register);
-                        constants.push((register, value as f32));
+                        constants.push((register, N::default().of(value)));
                     }
                 }
             }
@@ -117,17 +121,15 @@ impl Staged {
         let program = registers.compile(
             self.nodes(Stage::PerSample).filter(|(_, o)| !matches!(o, Operation::Input(_))),
         );
-        let mut file = vec![[0.0_f32]; registers.count()];
+        let mut file = vec![N::default(); registers.count()];
         for (register, value) in constants {
-            file[register] = [value];
+            file[register] = value;
         }
         let mut table = Vec::with_capacity(samples.len() / n_inputs * self.n_columns());
         for row in samples.chunks_exact(n_inputs) {
-            for (register, value) in file[first_input..].iter_mut().zip(row) {
-                *register = [*value];
-            }
+            file[first_input..][..n_inputs].copy_from_slice(row);
             program.run(&mut file);
-            table.extend(self.columns.iter().map(|c| file[registers.of(*c) as usize][0]));
+            table.extend(self.columns.iter().map(|c| file[registers.of(*c) as usize]));
         }
         table
     }

@@ -1,18 +1,16 @@
-//! Formulas as two programs over registers of SIMD lanes: what is done once per set of parameters,
+//! Formulas as two programs over registers of numbers: what is done once per set of parameters,
 //! and what is done for every sample.
-
-use fimbria_compute::Real;
 
 use super::graph::{Input, Operation};
 use super::program::{Program, Register, Registers};
 use super::stage::{Stage, Staged};
+use crate::lm::Number;
 
 /// Formulas ready to be evaluated over lanes.
 ///
-/// Lanes are different problems. A register is `K` vectors wide, so that reading an instruction
-/// costs little beside doing it. The caller holds the register file:
-/// [`file`](Self::file), then [`set`](Self::set) for each set of parameters, then
-/// [`sample`](Self::sample) for each row of the [table](Staged::table).
+/// The caller holds the register file: [`prepare`](Self::prepare) it, then [`set`](Self::set) for
+/// each set of parameters, then [`sample`](Self::sample) for each row of the
+/// [table](Staged::table).
 #[derive(Clone, Debug)]
 pub struct Tape {
     n_parameters: usize,
@@ -20,7 +18,7 @@ pub struct Tape {
     n_columns: usize,
     /// Inputs stand first: parameters, problem constants, columns.
     n_registers: usize,
-    constants: Vec<(usize, f32)>,
+    constants: Vec<(usize, f64)>,
     per_problem: Program,
     both: Program,
     outputs: Vec<Register>,
@@ -40,7 +38,7 @@ impl Tape {
         for (node, operation) in staged.nodes(Stage::Constant) {
             let register = registers.reserve(1);
             registers.place(node, register);
-            constants.push((register, operation.constant().unwrap_or(f64::NAN) as f32));
+            constants.push((register, operation.constant().unwrap_or(f64::NAN)));
         }
         for (place, node) in staged.columns().iter().enumerate() {
             registers.place(*node, first_column + place);
@@ -77,54 +75,48 @@ impl Tape {
         self.n_registers
     }
 
-    /// Number of instructions per set of parameters, and per sample.
+    /// Number of instructions that depend on the parameters alone, and on the sample too.
     pub fn n_instructions(&self) -> (usize, usize) {
         (self.per_problem.len(), self.both.len())
     }
 
-    /// Fills a new register file with the constants; `like` says how many lanes there are.
+    /// Puts the constants into a new register file.
     ///
     /// # Panics
-    /// As all functions here: where `file` has not [`n_registers`](Self::n_registers).
+    /// As all functions here: where `file` has fewer than [`n_registers`](Self::n_registers).
     #[inline(always)]
-    pub fn prepare<R: Real, const K: usize>(&self, like: R, file: &mut [[R; K]]) {
-        assert_eq!(file.len(), self.n_registers);
+    pub fn prepare<N: Number>(&self, file: &mut [N]) {
+        let like = file[0];
         for &(register, value) in &self.constants {
-            file[register] = [like.splat(value); K];
+            file[register] = like.lift(like.of(value));
         }
     }
 
-    /// Sets problem constant `index`.
+    /// Takes parameters and problem constants.
     #[inline(always)]
-    pub fn set_problem<R: Real, const K: usize>(
-        &self,
-        file: &mut [[R; K]],
-        index: usize,
-        value: [R; K],
-    ) {
-        file[self.n_parameters..][..self.n_problems][index] = value;
-    }
-
-    /// Takes parameters, after the problem constants.
-    #[inline(always)]
-    pub fn set<R: Real, const K: usize>(&self, file: &mut [[R; K]], parameters: &[[R; K]]) {
-        file[..self.n_parameters].copy_from_slice(parameters);
+    pub fn set<N: Number>(&self, file: &mut [N], parameters: &[N], problem: &[N::Constant]) {
+        let like = file[0];
+        file[..self.n_parameters].copy_from_slice(&parameters[..self.n_parameters]);
+        for k in 0..self.n_problems {
+            file[self.n_parameters + k] = like.lift(problem[k]);
+        }
         self.per_problem.run(file);
     }
 
     /// Evaluates all formulas at a sample, a row of the [table](Staged::table).
     #[inline(always)]
-    pub fn sample<R: Real, const K: usize>(&self, like: R, file: &mut [[R; K]], row: &[f32]) {
-        let columns = &mut file[self.n_parameters + self.n_problems..][..self.n_columns];
-        for (register, value) in columns.iter_mut().zip(row) {
-            *register = [like.splat(*value); K];
+    pub fn sample<N: Number>(&self, file: &mut [N], row: &[N::Constant]) {
+        let first = self.n_parameters + self.n_problems;
+        let like = file[0];
+        for k in 0..self.n_columns {
+            file[first + k] = like.lift(row[k]);
         }
         self.both.run(file);
     }
 
     /// Formula `index` at the sample.
     #[inline(always)]
-    pub fn output<R: Real, const K: usize>(&self, file: &[[R; K]], index: usize) -> [R; K] {
+    pub fn output<N: Copy>(&self, file: &[N], index: usize) -> N {
         file[self.outputs[index] as usize]
     }
 }

@@ -131,6 +131,10 @@ impl<N: Number<Constant = N>, const P: usize> Number for Dual<N, P> {
         self.value.of(value)
     }
     #[inline(always)]
+    fn lift(self, constant: N) -> Self {
+        Self { value: constant, slope: [constant.of(0.0); P] }
+    }
+    #[inline(always)]
     fn exp(self) -> Self {
         let value = self.value.exp();
         self.chain(value, value)
@@ -157,5 +161,21 @@ impl<N: Number<Constant = N>, const P: usize> Number for Dual<N, P> {
         let by =
             above / (self.value - least).abs().at_least(least.of(f64::from(f32::MIN_POSITIVE)));
         self.chain(value, by)
+    }
+    #[inline(always)]
+    fn sin(self) -> Self {
+        self.chain(self.value.sin(), self.value.cos())
+    }
+    #[inline(always)]
+    fn cos(self) -> Self {
+        self.chain(self.value.cos(), -self.value.sin())
+    }
+    #[inline(always)]
+    fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
+        let mut slope = self.slope;
+        for k in 0..P {
+            slope[k] = self.value.if_less(other.value, yes.slope[k], no.slope[k]);
+        }
+        Self { value: self.value.if_less(other.value, yes.value, no.value), slope }
     }
 }

@@ -31,7 +31,12 @@ pub fn fit<const P: usize, M: Model<P>>(
     arithmetic: Arithmetic,
     results: &mut [f32],
 ) -> Result<(), LmError> {
-    check(model, parameters, problems, options, results)?;
+    let shape = Shape {
+        n_covariates: model.n_covariates(),
+        n_constants: model.n_constants(),
+        most_known: MOST_KNOWN,
+    };
+    shape.check(parameters, problems, options, results)?;
     match arithmetic {
         Arithmetic::Single(simd) => {
             Shared { model, parameters, problems, options }.fit(simd, results);
@@ -41,55 +46,67 @@ pub fn fit<const P: usize, M: Model<P>>(
     Ok(())
 }
 
-fn check<const P: usize, M: Model<P>>(
-    model: &M,
-    parameters: &[Parameter; P],
-    problems: &Problems<'_>,
-    options: &LmOptions,
-    results: &[f32],
-) -> Result<(), LmError> {
-    let Problems { n, stride, samples, covariates, constants, weights, starts } = *problems;
-    let n_samples = problems.n_samples();
-    let n_constants = match options.sigma {
-        Sigma::Constant(row) => model.n_constants().max(row + 1),
-        Sigma::Shared(_) => model.n_constants(),
-    };
-    let known = model.n_covariates().max(n_constants);
-    let (n_weights, per_sample) = match weights {
-        Weights::Equal => (n_samples * stride, 0),
-        Weights::PerSample(w) => (n_samples * stride, n_samples.saturating_sub(w.len())),
-        Weights::PerProblem(w) => (w.len(), 0),
-    };
-    let n_starts = match starts {
-        Starts::Shared => P * stride,
-        Starts::PerProblem(starts) => starts.len(),
-    };
-    for (what, got, want) in [
-        ("problems in a row", stride, n),
-        ("samples", samples.len(), n_samples * stride),
-        ("covariates", covariates.len(), n_samples * model.n_covariates()),
-        ("constants", constants.len(), n_constants * stride),
-        ("weights", n_weights, n_samples * stride),
-        ("weights of samples", n_samples - per_sample, n_samples),
-        ("starts", n_starts, P * stride),
-        ("results", results.len(), Rows::new(P, options).count() * stride),
-        ("covariates and constants that lanes hold", MOST_KNOWN, known),
-    ] {
-        if got < want {
-            return Err(LmError::Length { what, got, want });
+/// What a model takes of the arrays of a call.
+pub(super) struct Shape {
+    pub(super) n_covariates: usize,
+    pub(super) n_constants: usize,
+    /// The most that whoever fits holds of either.
+    pub(super) most_known: usize,
+}
+
+impl Shape {
+    /// Whether arrays and parameters go together.
+    pub(super) fn check(
+        &self,
+        parameters: &[Parameter],
+        problems: &Problems<'_>,
+        options: &LmOptions,
+        results: &[f32],
+    ) -> Result<(), LmError> {
+        let n_parameters = parameters.len();
+        let Problems { n, stride, samples, covariates, constants, weights, starts } = *problems;
+        let n_samples = problems.n_samples();
+        let n_constants = match options.sigma {
+            Sigma::Constant(row) => self.n_constants.max(row + 1),
+            Sigma::Shared(_) => self.n_constants,
+        };
+        let known = self.n_covariates.max(n_constants);
+        let (n_weights, per_sample) = match weights {
+            Weights::Equal => (n_samples * stride, 0),
+            Weights::PerSample(w) => (n_samples * stride, n_samples.saturating_sub(w.len())),
+            Weights::PerProblem(w) => (w.len(), 0),
+        };
+        let n_starts = match starts {
+            Starts::Shared => n_parameters * stride,
+            Starts::PerProblem(starts) => starts.len(),
+        };
+        for (what, got, want) in [
+            ("problems in a row", stride, n),
+            ("samples", samples.len(), n_samples * stride),
+            ("covariates", covariates.len(), n_samples * self.n_covariates),
+            ("constants", constants.len(), n_constants * stride),
+            ("weights", n_weights, n_samples * stride),
+            ("weights of samples", n_samples - per_sample, n_samples),
+            ("starts", n_starts, n_parameters * stride),
+            ("results", results.len(), Rows::new(n_parameters, options).count() * stride),
+            ("covariates and constants that lanes hold", self.most_known, known),
+        ] {
+            if got < want {
+                return Err(LmError::Length { what, got, want });
+            }
         }
-    }
-    for Parameter { name, start, lower, upper, .. } in parameters {
-        if !(lower <= start && start <= upper) {
-            let name = name.clone();
-            return Err(LmError::Bounds { name, lower: *lower, upper: *upper, start: *start });
+        for Parameter { name, start, lower, upper, .. } in parameters {
+            if !(lower <= start && start <= upper) {
+                let name = name.clone();
+                return Err(LmError::Bounds { name, lower: *lower, upper: *upper, start: *start });
+            }
         }
+        let free = parameters.iter().filter(|p| !p.fixed).count();
+        if n_samples < free {
+            return Err(LmError::TooFewSamples { samples: n_samples, free });
+        }
+        Ok(())
     }
-    let free = parameters.iter().filter(|p| !p.fixed).count();
-    if n_samples < free {
-        return Err(LmError::TooFewSamples { samples: n_samples, free });
-    }
-    Ok(())
 }
 
 fn in_double<const P: usize, M: Model<P>>(

@@ -49,6 +49,8 @@ pub(crate) const I1_LARGE: [f32; 9] = [
     -0.039_880_24,
     0.398_942_3,
 ];
+/// Keeps quotients by σ² finite where σ is 0.
+pub(crate) const LEAST_VARIANCE: f32 = 1e-30;
 /// Where the two expansions meet.
 pub(crate) const BESSEL_SPLIT: f32 = 3.75;
 

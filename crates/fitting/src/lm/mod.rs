@@ -40,8 +40,11 @@
 //! # Ok::<(), LmError>(())
 //! ```
 
+pub mod device;
 mod dual;
+mod expression;
 mod fit;
+mod formulas;
 mod lanes;
 mod likelihood;
 mod model;
@@ -51,7 +54,9 @@ mod problems;
 pub mod rules;
 
 pub use dual::Dual;
+pub use expression::{Expression, ExpressionError};
 pub use fit::{Arithmetic, fit};
+pub use formulas::SignalFormulas;
 pub use likelihood::Likelihood;
 pub use model::{Model, Parameter, derivative_error};
 pub use number::Number;

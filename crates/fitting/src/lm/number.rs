@@ -38,6 +38,9 @@ pub trait Number:
     /// `value` as a constant (`self` only says of what kind).
     fn of(self, value: f64) -> Self::Constant;
 
+    /// `constant` as a number without derivatives (`self` only says of what kind).
+    fn lift(self, constant: Self::Constant) -> Self;
+
     /// eˣ.
     #[must_use]
     fn exp(self) -> Self;
@@ -58,6 +61,18 @@ pub trait Number:
     #[must_use]
     fn at_least(self, least: Self::Constant) -> Self;
 
+    /// The sine of an angle in radians.
+    #[must_use]
+    fn sin(self) -> Self;
+
+    /// The cosine of an angle in radians.
+    #[must_use]
+    fn cos(self) -> Self;
+
+    /// `yes` where `self < other`, else `no`.
+    #[must_use]
+    fn if_less(self, other: Self, yes: Self, no: Self) -> Self;
+
     /// `a * b + self`, rounded once where that is fast.
     #[must_use]
     fn plus_product(self, a: Self, b: Self) -> Self {
@@ -71,6 +86,10 @@ impl Number for f64 {
     #[inline(always)]
     fn of(self, value: f64) -> Self {
         value
+    }
+    #[inline(always)]
+    fn lift(self, constant: Self) -> Self {
+        constant
     }
     #[inline(always)]
     fn exp(self) -> Self {
@@ -92,6 +111,18 @@ impl Number for f64 {
     fn at_least(self, least: Self) -> Self {
         if self > least { self } else { least }
     }
+    #[inline(always)]
+    fn sin(self) -> Self {
+        self.sin()
+    }
+    #[inline(always)]
+    fn cos(self) -> Self {
+        self.cos()
+    }
+    #[inline(always)]
+    fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
+        if self < other { yes } else { no }
+    }
 }
 
 /// `Number` for what is already a `Real`.
@@ -103,6 +134,10 @@ macro_rules! from_real {
             #[inline(always)]
             fn of(self, value: f64) -> Self {
                 Real::splat(self, value as f32)
+            }
+            #[inline(always)]
+            fn lift(self, constant: Self) -> Self {
+                constant
             }
             #[inline(always)]
             fn exp(self) -> Self {
@@ -123,6 +158,18 @@ macro_rules! from_real {
             #[inline(always)]
             fn at_least(self, least: Self) -> Self {
                 Real::max(self, least)
+            }
+            #[inline(always)]
+            fn sin(self) -> Self {
+                math::sincos(self).0
+            }
+            #[inline(always)]
+            fn cos(self) -> Self {
+                math::sincos(self).1
+            }
+            #[inline(always)]
+            fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
+                Real::select(Real::less(self, other), yes, no)
             }
             #[inline(always)]
             fn plus_product(self, a: Self, b: Self) -> Self {

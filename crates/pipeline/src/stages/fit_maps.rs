@@ -13,7 +13,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::stages::load::Subject;
-use crate::{Logbook, MapContext, MapStyle, OutputFolder, Products, RunRecord, Stage, StageError};
+use crate::{
+    Input, Logbook, MapContext, MapStyle, OutputFolder, Products, RunRecord, Stage, StageError,
+};
 
 /// The parameters of a model's fit, which know how to fit it.
 pub trait FitModel: Serialize + DeserializeOwned + Send + Sync + 'static {
@@ -27,6 +29,11 @@ pub trait FitModel: Serialize + DeserializeOwned + Send + Sync + 'static {
 
     /// The maps that are written, the status last.
     fn maps(&self) -> Vec<MapSpec>;
+
+    /// The files that the fit reads beside the subject's.
+    fn inputs(&self) -> Vec<Input> {
+        Vec::new()
+    }
 
     /// Names of text files that are written beside the maps.
     fn texts(&self) -> &'static [&'static str] {
@@ -138,6 +145,10 @@ impl<P: FitModel> Stage for FitMaps<P> {
 
     fn needs(&self) -> &'static [&'static str] {
         self.parameters.needs()
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        self.parameters.inputs()
     }
 
     fn parameters(&self) -> Value {

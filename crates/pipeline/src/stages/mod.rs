@@ -4,6 +4,7 @@ pub mod accuracy;
 pub mod coefficients;
 pub mod dki;
 pub mod dti;
+pub mod expr;
 pub mod fit_maps;
 pub mod hot;
 pub mod load;

@@ -2,6 +2,7 @@
 
 mod dki;
 mod dti;
+mod expr;
 mod hot;
 
 use clap::{Args, Subcommand};
@@ -22,6 +23,7 @@ enum Model {
     Dti(dti::FitDti),
     Hot(hot::FitHot),
     Dki(dki::FitDki),
+    Expr(expr::FitExpr),
 }
 
 impl Fit {
@@ -30,6 +32,7 @@ impl Fit {
             Model::Dti(fit) => fit.run(console),
             Model::Hot(fit) => fit.run(console),
             Model::Dki(fit) => fit.run(console),
+            Model::Expr(fit) => fit.run(console),
         }
     }
 }

@@ -19,20 +19,20 @@ impl WithSimd for OnTape<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
         let tape = Tape::new(self.staged, 3, 1);
-        let like = Lanes::new(simd, 0.0);
-        let splat = |x: f64| [Lanes::new(simd, x as f32); 2];
-        let mut file = vec![[like; 2]; tape.n_registers()];
-        tape.prepare(like, &mut file);
-        tape.set_problem(&mut file, 0, splat(self.at[5]));
-        tape.set(&mut file, &[splat(self.at[0]), splat(self.at[1]), splat(self.at[2])]);
+        let splat = |x: f32| Lanes::new(simd, x);
+        let at = self.at.map(|x| splat(x as f32));
+        let mut file = vec![splat(0.0); tape.n_registers()];
+        tape.prepare(&mut file);
+        tape.set(&mut file, &at[..3], &at[5..]);
         // Twice: what a sample leaves behind must not matter to the next.
         let table = self.staged.table(&[9.0, 9.0, self.at[3] as f32, self.at[4] as f32], 2);
+        let table: Vec<_> = table.into_iter().map(splat).collect();
         let n = self.staged.n_columns();
-        tape.sample(like, &mut file, &table[..n]);
-        tape.sample(like, &mut file, &table[n..]);
+        tape.sample(&mut file, &table[..n]);
+        tape.sample(&mut file, &table[n..]);
         let outputs = (0..self.staged.roots().len()).map(|root| {
             let mut lanes = vec![0.0; Lanes::<S>::LANES];
-            tape.output(&file, root)[1].store(&mut lanes);
+            tape.output(&file, root).store(&mut lanes);
             assert!(lanes.iter().all(|x| x.to_bits() == lanes[0].to_bits() || x.is_nan()));
             lanes[0]
         });

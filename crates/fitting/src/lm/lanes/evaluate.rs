@@ -4,7 +4,7 @@ use fimbria_compute::{Lanes, Real};
 use pulp::Simd;
 
 use super::{Fitter, MOST_KNOWN};
-use crate::lm::likelihood::ln_i0e_and_ratio;
+use crate::lm::likelihood::{LEAST_VARIANCE, ln_i0e_and_ratio};
 use crate::lm::{Likelihood, Model, Weights};
 
 /// Least squares, all weights 1.
@@ -15,9 +15,6 @@ const WEIGHTED: u8 = 1;
 const OFFSET: u8 = 2;
 /// [`Likelihood::Rician`](crate::lm::Likelihood::Rician).
 const RICIAN: u8 = 3;
-
-/// Keeps quotients by σ² finite where σ is 0.
-const LEAST_VARIANCE: f32 = 1e-30;
 
 /// What one pass gives.
 pub(super) struct Point<S: Simd, const P: usize> {

@@ -1,0 +1,46 @@
+//! `fimbria fit expr`: a model given on the command line.
+
+use crate::util::Folder;
+
+const FIT: &str = "fit expr dwi.nii --mask mask.nii --bvec-frame scanner -o out";
+
+#[test]
+fn an_expression_of_the_tensor_along_its_axis_gives_maps_by_name() {
+    let folder = Folder::with_subject();
+    folder.done(&format!(
+        "{FIT} --model S0*exp(-b*(xx*gx^2+yy*gy^2+zz*gz^2+2*xy*gx*gy+2*xz*gx*gz+2*yz*gy*gz)) \
+         --param S0=500,0,1e6 --param xx=1 --param yy=1 --param zz=1 --param xy=0 --param xz=0 \
+         --param yz=0"
+    ));
+    let at = |name: &str| {
+        let image = folder.image(&format!("out/{name}.nii.gz"));
+        f64::from(image.data[image.grid.index([3, 3, 2])])
+    };
+    // The trace of eigenvalues 1.7, 0.4 and 0.2 µm²/ms, with the rounding of f32 samples.
+    assert!((at("xx") + at("yy") + at("zz") - 2.3).abs() < 1e-3);
+    assert_eq!(at("status"), 1.0);
+    assert!(at("iterations") > 1.0 && at("residual") < 0.1);
+    let record = folder.join("out/run.json");
+    assert!(std::fs::read_to_string(record).unwrap().contains("S0*exp(-b*"));
+}
+
+#[test]
+fn mistakes_are_named_with_their_column() {
+    let folder = Folder::with_subject();
+    let ran = folder.run(&format!("{FIT} --model S0*exp(-b*d) --param S0=1 --param D=1"));
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("unknown name 'd'"), "{}", ran.stderr);
+    assert!(!folder.join("out").exists());
+    for line in [
+        format!("{FIT} --model S0"),
+        format!("{FIT} --model S0 --param S0"),
+        format!("{FIT} --model S0 --param S0=one"),
+        format!("{FIT} --model S0 --param S0=1,2"),
+        format!("{FIT} --model S0 --param S0=1 --likelihood rician"),
+        format!("{FIT} --model S0 --param S0=1 --sigma 3"),
+        format!("{FIT} --model S0*k --param S0=1 --constant k=a --constant k=b"),
+    ] {
+        let ran = folder.run(&line);
+        assert_eq!(ran.code, Some(2), "`{line}`: {}", ran.stderr);
+    }
+}

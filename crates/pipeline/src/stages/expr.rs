@@ -1,0 +1,138 @@
+//! The stage that fits a signal model given as text.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use fimbria_image::{Image, read_image};
+use fimbria_models::MapSpec;
+use fimbria_models::expr::{self, ExprOptions, Likelihood, Parameter, VoxelConstants};
+use serde::{Deserialize, Serialize};
+
+use super::fit_maps::{FitMaps, FitModel, Outcome};
+use crate::stages::load::Subject;
+use crate::{Choice, Input, Logbook, Named, Products, StageError};
+
+/// The stage.
+pub type Expr = FitMaps<ExprParameters>;
+
+/// The parameters of a fit of a formula.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExprParameters {
+    /// The signal, with b in ms/µm².
+    pub formula: String,
+    /// What is fitted, in the order of the maps.
+    pub parameters: Vec<ExprParameter>,
+    /// Maps by the names that the formula has for them.
+    #[serde(default)]
+    pub constants: BTreeMap<String, PathBuf>,
+    /// How noise enters.
+    pub likelihood: Named<Likelihood>,
+    /// Its level, for the likelihoods that need it.
+    #[serde(default)]
+    pub sigma: Option<NoiseLevel>,
+}
+
+/// One parameter of a formula.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExprParameter {
+    /// Its name in the formula and that of its map.
+    pub name: String,
+    /// Where the fit starts.
+    pub start: f64,
+    /// Least value, none for no limit.
+    pub lower: Option<f64>,
+    /// Largest value, none for no limit.
+    pub upper: Option<f64>,
+    /// It stays at its start.
+    #[serde(default)]
+    pub fixed: bool,
+}
+
+/// A noise level in input units.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum NoiseLevel {
+    /// The same in all voxels.
+    Value(f64),
+    /// A map.
+    Map(PathBuf),
+}
+
+impl Choice for Likelihood {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Gaussian, "gaussian", "least squares of S"),
+        (Self::OffsetGaussian, "offset-gaussian", "least squares against sqrt(S² + sigma²)"),
+        (Self::Rician, "rician", "the likelihood of a magnitude"),
+    ];
+}
+
+impl ExprParameters {
+    fn parameters(&self) -> Vec<Parameter> {
+        self.parameters
+            .iter()
+            .map(|given| Parameter {
+                name: given.name.clone(),
+                start: given.start,
+                lower: given.lower.unwrap_or(f64::NEG_INFINITY),
+                upper: given.upper.unwrap_or(f64::INFINITY),
+                fixed: given.fixed,
+            })
+            .collect()
+    }
+}
+
+impl FitModel for ExprParameters {
+    const STAGE: &'static str = "expr";
+    const BIDS_MODEL: &'static str = "expression";
+    const DESCRIPTION: &'static str = "Signal model given as an expression";
+
+    fn maps(&self) -> Vec<MapSpec> {
+        expr::maps(&self.formula, &self.parameters())
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        let mut inputs: Vec<Input> =
+            self.constants.iter().map(|(name, path)| (name.clone(), path.clone())).collect();
+        if let Some(NoiseLevel::Map(path)) = &self.sigma {
+            inputs.push(("sigma".to_owned(), path.clone()));
+        }
+        inputs
+    }
+
+    fn fit(
+        &self,
+        subject: &Subject,
+        _: &Products,
+        log: &Logbook<'_>,
+    ) -> Result<Outcome, StageError> {
+        let workers = log.session().on.workers;
+        let read = |path: &PathBuf| workers.install(|| read_image(path));
+        let mut named: Vec<(String, Image)> = Vec::new();
+        for (name, path) in &self.constants {
+            named.push((name.clone(), read(path)?));
+        }
+        let (sigma, sigma_map) = match &self.sigma {
+            None => (None, None),
+            Some(NoiseLevel::Value(sigma)) => (Some(*sigma), None),
+            Some(NoiseLevel::Map(path)) => (None, Some(read(path)?)),
+        };
+        let options = ExprOptions {
+            formula: self.formula.clone(),
+            parameters: self.parameters(),
+            likelihood: self.likelihood.0,
+            sigma,
+        };
+        let fitted = expr::fit(
+            &*subject.dwi,
+            &subject.mask,
+            &subject.gradients,
+            VoxelConstants { named: &named, sigma: sigma_map.as_ref() },
+            &options,
+            &log.session().on,
+            log,
+        )?;
+        Ok(fitted.into())
+    }
+}
