@@ -52,7 +52,7 @@ fn main() {
                 &mut results,
             )
             .unwrap();
-            best = best.min((cpu_seconds() - start));
+            best = best.min(cpu_seconds() - start);
         }
         let its: f32 = results[rows.iterations() * n..][..n].iter().sum();
         let good = results[rows.status() * n..][..n].iter().filter(|&&s| s == 1.0).count();
@@ -70,7 +70,7 @@ fn main() {
         let b: Vec<f64> = b.iter().map(|&b| f64::from(b)).collect();
         sum += minpack::fit(&Kurtosis, &b, &[0.02], &y, [1.0, 1.0, 0.1]).0[1];
     }
-    let seconds = (cpu_seconds() - start);
+    let seconds = cpu_seconds() - start;
     println!("levenberg-marquardt: {:.3} M fits/s ({sum:.1})", m as f64 / seconds / 1e6);
 }
 

@@ -2,12 +2,13 @@
 //! S/S0 = √(exp(-bD + b²A)² + η²), A = D² K / 6, MK the mean of K over directions.
 
 use fimbria_compute::{Backend, Progress};
-use fimbria_fitting::lm::{Model, Number, Parameter};
+use fimbria_fitting::lm::{Likelihood, Model, Number, Parameter};
 use fimbria_image::{GradientTable, Mask, SignalSource};
 
 use crate::curve::{
     CurveError, CurveOptions, DirectionModel, Directional, Floor, MM2_PER_S, Protocol, level,
 };
+use crate::noise::NoiseError;
 use crate::voxelwise::Job;
 use crate::{Fitted, MapKind, MapSpec, curve, noise};
 
@@ -211,9 +212,11 @@ impl DirectionModel<4> for KurtosisWithFloor {
 /// directions), `status` (the worst of the directions; 3 also where only some are determined, the
 /// means are then those of the others).
 ///
+/// σ that is not given is estimated from the unweighted volumes; where there are fewer than two,
+/// from the residuals of a first fit without floor.
+///
 /// # Errors
-/// [`CurveError`]; a direction needs [`LEAST_B`] different b (one more where η is fitted), and η
-/// from σ needs `sigma` or two unweighted volumes.
+/// [`CurveError`]; a direction needs [`LEAST_B`] different b (one more where η is fitted).
 pub fn fit(
     signals: &dyn SignalSource,
     mask: &Mask,
@@ -227,9 +230,29 @@ pub fn fit(
     let b_max = options.curve.b_max_s_per_mm2;
     let protocol = Protocol::new(gradients, b_max)?;
     let directions = protocol.directions_with(needed, b_max)?;
+    let likelihood = Likelihood::Gaussian;
+    let of_fit = CurveOptions { likelihood, ..options.curve.clone() };
+    let job = Job { name: "fitting kurtosis by direction", inputs: signals, mask, progress };
+    let with_floor = |floor: Floor| {
+        let (protocol, directions) = (protocol.clone(), directions.clone());
+        let (floor, options) = (Some(floor), of_fit.clone());
+        job.run(&Directional { model: Kurtosis, protocol, directions, floor, options }, on)
+    };
     let sigma = || match options.curve.sigma {
         Some(sigma) => level("sigma", sigma),
-        None => Ok(noise::from_unweighted(signals, mask, gradients)?),
+        None => match noise::from_unweighted(signals, mask, gradients) {
+            Err(NoiseError::TooFewUnweighted { found }) => {
+                let first = with_floor(Floor::Relative(0.0))?;
+                let samples = directions.iter().map(|d| d.volumes.len() + 1).max().unwrap_or(0);
+                let sigma = noise::from_residuals(&first, samples, 3)?;
+                progress.warn(&format!(
+                    "{found} volume without diffusion weighting is too few to estimate the noise \
+                     from: sigma = {sigma:.3} from the residuals of a fit without noise floor"
+                ));
+                Ok(sigma)
+            }
+            estimated => Ok(estimated?),
+        },
     };
     let floor = match options.eta {
         Eta::Sigma => Some(Floor::Absolute(sigma()?)),
@@ -237,16 +260,11 @@ pub fn fit(
         Eta::Fixed(eta) => Some(Floor::Relative(level("eta", eta)?)),
         Eta::Fit => None,
     };
-    let likelihood = fimbria_fitting::lm::Likelihood::Gaussian;
-    let options = CurveOptions { likelihood, ..options.curve.clone() };
-    let job = Job { name: "fitting kurtosis by direction", inputs: signals, mask, progress };
     Ok(match floor {
-        Some(_) => {
-            job.run(&Directional { model: Kurtosis, protocol, directions, floor, options }, on)
-        }
+        Some(floor) => with_floor(floor),
         None => {
-            let model = KurtosisWithFloor;
-            job.run(&Directional { model, protocol, directions, floor, options }, on)
+            let (model, options) = (KurtosisWithFloor, of_fit);
+            job.run(&Directional { model, protocol, directions, floor: None, options }, on)
         }
     }?)
 }

@@ -2,6 +2,8 @@
 
 use fimbria_image::{GradientTable, Mask, SignalSource};
 
+use crate::{Fitted, Status};
+
 /// Voxels read at a time.
 const TILE: usize = 4096;
 
@@ -79,6 +81,28 @@ pub fn from_background(signals: &dyn SignalSource, background: &Mask) -> Result<
         0 => Err(NoiseError::NoVoxels),
         _ => Ok((sum / (2.0 * count as f64)).sqrt()),
     }
+}
+
+/// σ from what a fit of `n_parameters` to `n_samples` left: the median of its residual map over
+/// the voxels that came to rest, corrected for the parameters. What the model cannot describe
+/// counts as noise.
+///
+/// # Errors
+/// [`NoiseError::NoVoxels`] where no voxel did.
+pub fn from_residuals(
+    fitted: &Fitted,
+    n_samples: usize,
+    n_parameters: usize,
+) -> Result<f64, NoiseError> {
+    let (Some(residual), Some(status)) = (fitted.map("residual"), fitted.map("status")) else {
+        return Err(NoiseError::NoVoxels);
+    };
+    let settled = [Status::Fitted.code(), Status::Constrained.code()];
+    let of_settled = residual.data.iter().zip(&status.data).filter(|(_, s)| settled.contains(s));
+    let mut residuals: Vec<f64> = of_settled.map(|(&r, _)| f64::from(r)).collect();
+    let free = n_samples.saturating_sub(n_parameters).max(1);
+    let median = median(&mut residuals).ok_or(NoiseError::NoVoxels)?;
+    Ok(median * (n_samples as f64 / free as f64).sqrt())
 }
 
 fn median(values: &mut [f64]) -> Option<f64> {

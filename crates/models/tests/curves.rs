@@ -165,6 +165,22 @@ fn sigma_for_eta_is_the_less_biased_choice_at_low_snr() {
 }
 
 #[test]
+fn with_one_unweighted_volume_the_noise_comes_from_the_residuals() {
+    let n = 400;
+    let table = table(1, &PAPER_B[..7], 6);
+    let sigma = 15.0;
+    let (image, mask) = series(n, &table, |v, b, g| {
+        let k = (b * 1000.0 + 100.0 * g[2]) as usize;
+        kurtosis_signal(v, b, g, 0.0) + sigma * noise(v, k)
+    });
+    let fit = on_cpu(|on| dki1d::fit(&image, &mask, &table, &Dki1dOptions::default(), on, &Silent))
+        .unwrap();
+    let estimated = fimbria_models::noise::from_residuals(&fit, 8, 3).unwrap();
+    // The median over 400 voxels of 6 x 5 degrees of freedom, and the floor itself.
+    assert!((estimated / sigma - 1.0).abs() < 0.1, "{estimated}");
+}
+
+#[test]
 fn stremi1d_recovers_exponents() {
     let n = 300;
     let table = table(5, &PAPER_B, 8);
@@ -320,8 +336,9 @@ fn a_protocol_that_cannot_support_a_model_is_refused_with_a_reason() {
 
         let one_b0 = table(1, &PAPER_B, 6);
         let (image, mask) = series(2, &one_b0, |v, b, g| kurtosis_signal(v, b, g, 0.0));
-        let options = Dki1dOptions::default();
-        let error = say(dki1d::fit(&image, &mask, &one_b0, &options, on, &Silent).unwrap_err());
+        let likelihood = Likelihood::Rician;
+        let options = CurveOptions { likelihood, ..CurveOptions::default() };
+        let error = say(stremi1d::fit(&image, &mask, &one_b0, &options, on, &Silent).unwrap_err());
         assert!(error.contains("--sigma"), "{error}");
     });
 }
