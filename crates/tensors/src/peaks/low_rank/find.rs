@@ -28,8 +28,9 @@ const TILE: usize = 256;
 ///
 /// `forms` has a volume for each unique entry of a form of order 4, 6 or 8, in scanner RAS+ axes;
 /// or, with `basis`, for each spherical harmonic of even degree up to that order. `fibre` says what
-/// a single fibre looks like there. Terms below the thresholds are dropped, and of two nearer than
-/// the separation the smaller; `options.tolerance` is that of each climb. A voxel whose search
+/// a single fibre looks like there. One more term is taken only where all are as large as the relative
+/// threshold asks and none are nearer to each other than the separation: otherwise it would split a
+/// fibre or explain noise. `options.tolerance` is that of each climb. A voxel whose search
 /// has not settled is marked [`Uncertain`](super::super::PeakStatus::Uncertain); its terms are the
 /// last ones. Runs on the threads of `on`; results do not depend on their number.
 ///

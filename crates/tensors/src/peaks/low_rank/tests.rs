@@ -212,6 +212,31 @@ fn a_voxel_without_terms_says_why() {
 }
 
 #[test]
+fn a_broad_fibre_is_not_split() {
+    // Powers on a cone of 12° about u, as dispersion makes them: three terms would fit it better.
+    let [u, across] = pair(90.0);
+    let third: [f64; 3] = std::array::from_fn(|i| {
+        let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+        u[j] * across[k] - u[k] * across[j]
+    });
+    let (sine, cosine) = 12f64.to_radians().sin_cos();
+    let on_cone = |step: i32| {
+        let (s, c) = (f64::from(step) * std::f64::consts::TAU / 20.0).sin_cos();
+        (0.05, std::array::from_fn(|i| cosine * u[i] + sine * (c * across[i] + s * third[i])))
+    };
+    let cone: Vec<_> = (0..20).map(on_cone).collect();
+    let image = image(&[sum_of_powers(8, &cone)]);
+    let workers = Workers::new(1).unwrap();
+    let (mask, on) = (Mask::full(image.grid), Backend::cpu(&workers));
+    let options = PeakOptions::default();
+    let peaks =
+        find_low_rank(&image, &mask, 8, None, Fibre::RankOne, &options, &on, &Silent).unwrap();
+    assert_eq!(peaks.count.data, [1.0]);
+    // By symmetry the axis, to rounding of f32.
+    assert!(angle(&term(&peaks, 0, 0), &u).to_degrees() < 0.01);
+}
+
+#[test]
 fn more_terms_than_there_is_room_for_are_refused() {
     let image = image(&[vec![0.0; 15]]);
     let workers = Workers::new(1).unwrap();

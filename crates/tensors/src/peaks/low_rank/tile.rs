@@ -177,16 +177,16 @@ fn decompose<F: Form, S: Simd>(
     }
 
     let mut terms = [Term { x: [zero, zero, zero.splat(1.0)], value: zero }; MAX_TERMS];
-    let mut active = worked_on;
+    let (mut growing, mut unsettled) = (worked_on, !worked_on & worked_on);
     for k in 0..plan.selection.n_peaks {
+        let before = terms;
         terms[k].x = highest::<F, S>(simd, plan, values, inverse, &terms[..k]);
-        visit::<F, _>(&mut rest, &mut terms[k], plan.tolerance, worked_on);
+        visit::<F, _>(&mut rest, &mut terms[k], plan.tolerance, growing);
         if k == 0 {
-            // The first is at its maximum.
-            active = !worked_on;
+            // Alone it is at its maximum.
             continue;
         }
-        active = worked_on;
+        let mut active = growing;
         for _ in 0..CYCLES {
             let mut moved = zero;
             for term in &mut terms[..=k] {
@@ -198,6 +198,18 @@ fn decompose<F: Form, S: Simd>(
                 break;
             }
         }
+        // One term too many splits a fibre or explains noise: then those before were all.
+        growing = growing & stand_apart(plan, &terms[..=k]);
+        for (term, before) in terms[..=k].iter_mut().zip(before) {
+            term.value = Lanes::select(growing, term.value, before.value);
+            for i in 0..3 {
+                term.x[i] = Lanes::select(growing, term.x[i], before.x[i]);
+            }
+        }
+        unsettled = (growing & active) | (!growing & unsettled);
+        if !growing.any() {
+            break;
+        }
     }
 
     let mut result = Terms::default();
@@ -207,8 +219,27 @@ fn decompose<F: Form, S: Simd>(
             term.x[i].store(&mut result.direction[k][i]);
         }
     }
-    Lanes::select(active, zero.splat(1.0), zero).store(&mut result.unsettled);
+    Lanes::select(unsettled, zero.splat(1.0), zero).store(&mut result.unsettled);
     result
+}
+
+/// True where every term is as large as the threshold asks, and no two are too near.
+#[inline(always)]
+fn stand_apart<R: Real>(plan: &Plan, terms: &[Term<R>]) -> R::Mask {
+    let mut largest = terms[0].value;
+    for term in terms {
+        largest = term.value.max(largest);
+    }
+    let least = largest * plan.relative.max(NEGLIGIBLE);
+    let near = largest.splat(plan.selection.near);
+    let mut apart = least.at_most(largest);
+    for (k, term) in terms.iter().enumerate() {
+        apart = apart & least.at_most(term.value);
+        for other in &terms[..k] {
+            apart = apart & crate::unrolled::inner(&term.x, &other.x).abs().at_most(near);
+        }
+    }
+    apart
 }
 
 /// The direction in which most is left by the terms so far.
