@@ -1,17 +1,20 @@
 //! The kurtosis fit of a series.
 
+use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::operator::{Operator, VectorSpace};
 use fimbria_compute::{Backend, HostError, Progress, SimdLevel};
-use fimbria_fitting::linear::Problems;
+use fimbria_fitting::linear::{DeviceFit, Passes, Problems};
 use fimbria_fitting::lm;
 use fimbria_image::{GradientTable, Mask, SignalSource};
 
+use super::device::DeviceMaps;
 use super::lanes::{Constrain, FindViolations, MapVoxels};
 use super::layout::parameter_row;
 use super::moments::N_UNKNOWNS;
-use super::nonlinear::KurtosisSignal;
 use super::{DkiError, DkiOptions, Problem};
 use crate::Status;
-use crate::voxelwise::{Fitted, Job, MapSpec, Tile, VoxelFit};
+use crate::nlls::ExpLinear;
+use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, MapSpec, Tile, VoxelFit};
 
 /// Fits diffusion and kurtosis tensors in every voxel of `mask`.
 ///
@@ -50,6 +53,39 @@ impl VoxelFit for Problem {
         raised.copy_from_slice(&parameters[parameter_row::RAISED * stride..][..stride]);
         self.write_maps(&parameters, stride, voxels.len(), simd, rows);
         Ok(())
+    }
+
+    /// Non-linear fits are done by the threads.
+    fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
+        (!self.recipe.nonlinear).then_some(self)
+    }
+}
+
+impl DeviceVoxelFit for Problem {
+    fn bytes_of_voxel(&self) -> Vec<usize> {
+        let mut bytes = DeviceFit::bytes_of_problem(&self.linear);
+        bytes.push(self.layout.n_rows() * size_of::<f32>());
+        bytes
+    }
+
+    /// The linear fit and the maps are the device's, the constraints in between the processor's.
+    fn fit(&self, tile: Tile<'_>, device: &Device) -> Result<(), DeviceError> {
+        let Tile { stride, inputs, rows, raised, .. } = tile;
+        let samples = self.chosen(inputs, stride);
+        let fit = DeviceFit::new(device, &self.linear, stride)?;
+        let maps = DeviceMaps::new(device, self, stride)?;
+        let mut fitted = fit.range().zeros()?;
+        fit.apply(&fit.domain().upload(&samples)?, &mut fitted)?;
+        let mut parameters = vec![0.0; fit.range().len()];
+        fit.range().download(&fitted, &mut parameters)?;
+        let problems = Problems { samples: &samples, weights: None, stride, n: stride };
+        self.linear.refit_singular(problems, &mut parameters);
+        self.finish_parameters(&samples, stride, stride, SimdLevel::best(), &mut parameters);
+        fitted.write(0, &parameters)?;
+        raised.copy_from_slice(&parameters[parameter_row::RAISED * stride..][..stride]);
+        let mut on_device = maps.range().zeros()?;
+        maps.apply(&fitted, &mut on_device)?;
+        maps.range().download(&on_device, rows)
     }
 }
 
@@ -103,7 +139,7 @@ impl Problem {
     }
 
     fn is_unweighted(&self) -> bool {
-        self.recipe.linear.passes == fimbria_fitting::linear::Passes::OLS && !self.recipe.nonlinear
+        self.recipe.linear.passes == Passes::OLS && !self.recipe.nonlinear
     }
 
     /// Non-linear least squares from the linear estimates.
@@ -118,20 +154,23 @@ impl Problem {
         let options = lm::LmOptions::default();
         let rows = lm::Rows::new(N_UNKNOWNS, &options);
         let mut results = vec![0.0; rows.count() * stride];
-        let starts = parameters[..N_UNKNOWNS * stride].to_vec();
+        // The signal is exp(x·p) with ln S0 the first of p.
+        let mut starts = parameters[..N_UNKNOWNS * stride].to_vec();
+        starts[..n].iter_mut().for_each(|s0| *s0 = s0.max(f32::MIN_POSITIVE).ln());
         let problems = lm::Problems {
             n,
             stride,
             samples,
-            covariates: &self.covariates,
+            covariates: &self.rows,
             constants: &[],
             weights: lm::Weights::Equal,
             starts: lm::Starts::PerProblem(&starts),
         };
         let on = lm::Arithmetic::Single(simd);
-        let of_all = KurtosisSignal::parameters();
+        let of_all: [lm::Parameter; N_UNKNOWNS] =
+            std::array::from_fn(|_| lm::Parameter::new("", 0.0, f64::MIN, f64::MAX));
         // The arrays fit together; what goes wrong in a voxel stands in its status.
-        if lm::fit(&KurtosisSignal, &of_all, &problems, &options, on, &mut results).is_err() {
+        if lm::fit(&ExpLinear, &of_all, &problems, &options, on, &mut results).is_err() {
             return;
         }
         for voxel in 0..n {
@@ -145,7 +184,8 @@ impl Problem {
                 }
                 continue;
             }
-            for row in 0..N_UNKNOWNS {
+            parameters[at(parameter_row::S0)] = results[at(0)].exp();
+            for row in 1..N_UNKNOWNS {
                 parameters[at(row)] = results[at(row)];
             }
             parameters[at(parameter_row::RESIDUAL)] = results[at(rows.residual())];

@@ -21,7 +21,6 @@ mod lanes;
 mod layout;
 mod map;
 mod moments;
-mod nonlinear;
 mod options;
 pub(crate) mod oracle;
 mod problem;

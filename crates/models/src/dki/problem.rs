@@ -27,8 +27,8 @@ pub struct Problem {
     pub(crate) recipe: Recipe,
     pub(crate) linear: LogLinearFit,
     pub(crate) moments: Moments,
-    /// b in ms/µm², gx, gy, gz of the volumes that are used.
-    pub(crate) covariates: Vec<f32>,
+    /// X with its column of ones, a row per volume.
+    pub(crate) rows: Vec<f32>,
     /// `None` for an unconstrained fit.
     pub(crate) constraints: Option<KurtosisConstraints>,
     pub(crate) grid: Grid,
@@ -88,9 +88,9 @@ impl Problem {
         Ok(Self {
             volumes,
             recipe,
+            rows: (0..design.n_samples()).flat_map(|v| design.row(v)).map(|&x| x as f32).collect(),
             linear: LogLinearFit::new(design, recipe.linear),
             moments: Moments::new(&covariates),
-            covariates: covariates.as_flattened().iter().map(|&u| u as f32).collect(),
             constraints,
             grid: Grid::new(),
             clip: options.clip,
