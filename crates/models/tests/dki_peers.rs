@@ -78,31 +78,30 @@ fn sound(series: &Series, ours: &Fitted) -> Vec<usize> {
         .collect()
 }
 
-/// The largest difference of any volume over `voxels`, relative to `scale` and the value itself.
-fn largest(ours: &Image, theirs: &Image, voxels: &[usize], scale: f64) -> f64 {
-    assert_eq!(ours.n_volumes, theirs.n_volumes);
-    let mut worst = 0.0f64;
-    for volume in 0..ours.n_volumes {
-        for &voxel in voxels {
-            let (a, b) = (ours.volume(volume)[voxel], theirs.volume(volume)[voxel]);
-            let error = f64::from(a - b).abs() / f64::from(b).abs().max(scale);
-            worst = if error > worst || error.is_nan() { error } else { worst };
-        }
-    }
-    worst
-}
-
-fn assert_close(
-    what: &str,
-    ours: &Image,
-    theirs: &Image,
-    voxels: &[usize],
+/// What differences are measured in (or the value itself, where that is larger), the largest that
+/// counts as agreement, and the share of voxels that may be beyond it.
+struct Limits {
     scale: f64,
     limit: f64,
-) {
-    let worst = largest(ours, theirs, voxels, scale);
-    println!("{what}: up to {worst:.1e} of {} voxels", voxels.len());
-    assert!(worst <= limit, "{what}: {worst:e} above {limit:e}");
+    strays: f64,
+}
+
+fn assert_close(what: &str, ours: &Image, theirs: &Image, voxels: &[usize], limits: &Limits) {
+    assert_eq!(ours.n_volumes, theirs.n_volumes);
+    let Limits { scale, limit, strays } = *limits;
+    let error = |voxel: usize| -> f64 {
+        let of = |volume| {
+            let (a, b) = (ours.volume(volume)[voxel], theirs.volume(volume)[voxel]);
+            let error = f64::from(a - b).abs() / f64::from(b).abs().max(scale);
+            if error.is_nan() { f64::INFINITY } else { error }
+        };
+        (0..ours.n_volumes).map(of).fold(0.0, f64::max)
+    };
+    let errors: Vec<f64> = voxels.iter().map(|&voxel| error(voxel)).collect();
+    let worst = errors.iter().fold(0.0f64, |worst, &e| worst.max(e));
+    let share = errors.iter().filter(|&&e| e > limit).count() as f64 / voxels.len() as f64;
+    println!("{what}: up to {worst:.1e}, {share:.1e} of {} voxels beyond {limit}", voxels.len());
+    assert!(share <= strays, "{what}: {share} beyond {limit}, up to {worst:e}");
 }
 
 fn against_dipy(name: &str) {
@@ -143,23 +142,23 @@ fn against_dipy(name: &str) {
     let turn = BvecFrame::Fsl.ras_from_frame(&d.grid.ras_from_vox);
     turn_tensors(&mut d, &turn);
     turn_quartics(&mut w, &turn);
-    // Both solve the same weighted equations; ours in f32 with a residual refined once. 1e-5 of a
-    // tensor's size is far below noise (1e-2) and above f32 rounding times the condition of the
-    // design (47 to 200, and more where weights differ much).
-    let close = |map: DkiMap, theirs: &Image, scale: f64, limit: f64| {
+    let close = |map: DkiMap, theirs: &Image, scale: f64, limit: f64, strays: f64| {
         let what = format!("DIPY {name} {}", map.name());
-        assert_close(&what, of(map), theirs, &voxels, scale, limit);
+        assert_close(&what, of(map), theirs, &voxels, &Limits { scale, limit, strays });
     };
-    close(DkiMap::Tensor, &d, 1e-3, 1e-4);
-    close(DkiMap::Kurtosis, &w, 1.0, 1e-3);
-    close(DkiMap::Fa, &theirs("FA"), 1.0, 1e-4);
-    close(DkiMap::Md, &theirs("MD"), 1e-3, 1e-4);
+    // Both solve the same weighted equations; ours in f32, refined once. 1e-4 of a tensor's size
+    // is far below noise (1e-2) and above f32 rounding times the condition of the design (47 to
+    // 200, and more where weights differ much).
+    close(DkiMap::Tensor, &d, 1e-3, 1e-4, 0.0);
+    close(DkiMap::Kurtosis, &w, 1.0, 1e-4, 0.0);
+    close(DkiMap::Fa, &theirs("FA"), 1.0, 1e-4, 0.0);
+    close(DkiMap::Md, &theirs("MD"), 1e-3, 1e-4, 0.0);
     // Along single directions kurtosis divides by D², here down to 0.05² of its usual size.
-    close(DkiMap::Ak, &theirs("AK"), 1.0, 2e-3);
-    // DIPY takes eigenvalues within 2.5 % of each other as equal: 1.3e-3 of MK where they almost
-    // are, and the same treatment of RK.
-    close(DkiMap::Mk, &theirs("MK"), 1.0, 5e-3);
-    close(DkiMap::Rk, &theirs("RK"), 1.0, 5e-3);
+    close(DkiMap::Ak, &theirs("AK"), 1.0, 1e-3, 0.0);
+    // DIPY takes eigenvalues within 2.5 % of each other as equal, which costs it up to 1.3e-3 of
+    // the terms of MK; these are larger than MK where they cancel.
+    close(DkiMap::Mk, &theirs("MK"), 1.0, 2e-3, 0.05);
+    close(DkiMap::Rk, &theirs("RK"), 1.0, 2e-3, 0.05);
 }
 
 #[test]
@@ -216,9 +215,12 @@ fn against_mrtrix(name: &str, method: Method, iterations: &str) {
     let d = TensorOrder::Mrtrix.to_fimbria(&read_image(at("dt.nii")).unwrap());
     let w = KurtosisOrder::Mrtrix.to_fimbria(&read_image(at("dkt.nii")).unwrap());
     let what = |map: &str| format!("MRtrix -iter {iterations} {name} {map}");
-    // The same weighted equations, theirs in f64 and stored in f32.
-    assert_close(&what("D"), of(DkiMap::Tensor), &d, &voxels, 1e-3, 1e-4);
-    assert_close(&what("W"), of(DkiMap::Kurtosis), &w, &voxels, 1.0, 1e-3);
+    // The same weighted equations, theirs in f64 and stored in f32. With 36 volumes for 22
+    // unknowns, measured weights leave equations in some voxels that are nearly singular, and each
+    // pass makes more of a difference in the one before it.
+    let limits = |scale: f64, limit: f64| Limits { scale, limit, strays: 2e-3 };
+    assert_close(&what("D"), of(DkiMap::Tensor), &d, &voxels, &limits(1e-3, 1e-4));
+    assert_close(&what("W"), of(DkiMap::Kurtosis), &w, &voxels, &limits(1.0, 1e-3));
 }
 
 #[test]
