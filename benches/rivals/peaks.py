@@ -31,8 +31,9 @@ import numpy as np
 # equally high, or sh2peaks stops early (1e-4 rad, 60 seeds), the first may be another.
 AGREE, SAME_DEGREES = 0.999, 0.1
 
-# By how much the mean error may exceed theirs: the rounding of files, degrees.
-ERROR_SLACK = 1e-3
+# By how much the mean error may exceed theirs, degrees: each program misses a few low maxima that
+# the other finds, some ten in a hundred thousand fibres at up to 90 degrees.
+ERROR_SLACK = 1e-2
 
 # Peaks below this share of the largest in their voxel are not counted.
 THRESHOLD = 0.1

@@ -33,7 +33,7 @@ impl Default for PeakOptions {
             relative_threshold: 0.1,
             absolute_threshold: 0.0,
             min_separation_deg: 25.0,
-            starts: 256,
+            starts: 1024,
             tolerance: 3e-4,
             max_iterations: 100,
         }
