@@ -6,10 +6,7 @@ mod support;
 #[path = "lm/models.rs"]
 mod models;
 
-use std::path::Path;
-
 use fimbria_compute::SimdLevel;
-use fimbria_compute::check::Extent;
 use fimbria_compute::device::{Device, DeviceError, KernelSource};
 use fimbria_compute::philox::{Philox, normals};
 use fimbria_fitting::expr::Precision;
@@ -186,44 +183,4 @@ fn a_kernel_that_the_device_refuses_is_an_error() {
         DeviceFitError::from(error),
         DeviceFitError::Device(DeviceError::Compile { .. })
     ));
-}
-
-#[test]
-fn every_kernel_agrees_with_the_lanes() {
-    let Some(device) = support::opencl_device() else { return };
-    let mut failed = Vec::new();
-    for check in device::checks() {
-        match check.run(&device, Extent::Full) {
-            Ok(report) if report.comparison.passed() => {}
-            other => failed.push(format!("{}: {other:?}", check.name())),
-        }
-    }
-    assert!(failed.is_empty(), "{failed:#?}");
-}
-
-#[test]
-fn no_kernel_races_or_leaves_its_buffers() {
-    const OCLGRIND: &str = "/usr/lib/oclgrind/liboclgrind-rt-icd.so";
-    if !Path::new(OCLGRIND).exists() {
-        return support::skipped("oclgrind not found");
-    }
-    let log = std::env::temp_dir().join(format!("fimbria-lm-{}", std::process::id()));
-    let variables = [
-        ("OCL_ICD_VENDORS", OCLGRIND),
-        ("OCLGRIND_DATA_RACES", "1"),
-        ("OCLGRIND_CHECK_API", "1"),
-        ("OCLGRIND_LOG", log.to_str().unwrap()),
-    ];
-    if !support::in_child(&variables) {
-        return;
-    }
-    let log = std::env::var("OCLGRIND_LOG").unwrap();
-    let device = support::opencl_device().unwrap();
-    for check in device::checks() {
-        let report = check.run(&device, Extent::Toy).unwrap();
-        assert!(report.comparison.passed(), "{}: {report:?}", check.name());
-    }
-    let report = std::fs::read_to_string(&log).unwrap();
-    std::fs::remove_file(&log).unwrap();
-    assert_eq!(report, "");
 }

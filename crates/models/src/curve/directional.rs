@@ -1,11 +1,13 @@
 //! Fits of one curve over b for each gradient direction of each voxel.
 
+use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::{HostError, SimdLevel};
 use fimbria_fitting::lm::{Model, Parameter, Weights};
 
-use super::tile::{Batch, Scaled, solve};
+use super::tile::{Batch, Scaled, Solver, arithmetic, solve};
 use super::{CurveOptions, Direction, Floor, Protocol};
-use crate::voxelwise::{Tile, VoxelFit};
+use crate::dti::Precision;
+use crate::voxelwise::{DeviceVoxelFit, Tile, VoxelFit};
 use crate::{MapSpec, Status};
 
 /// A model of the signal of one direction; its only covariate is made from b.
@@ -83,6 +85,32 @@ impl<M: DirectionModel<P>, const P: usize> VoxelFit for Directional<M, P> {
     }
 
     fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
+        let Ok(()) = self.fit_on(tile, &arithmetic(&self.options, simd));
+        Ok(())
+    }
+
+    fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
+        (self.options.precision == Precision::Single).then_some(self)
+    }
+}
+
+impl<M: DirectionModel<P>, const P: usize> DeviceVoxelFit for Directional<M, P> {
+    fn bytes_of_voxel(&self) -> Vec<usize> {
+        // Samples, constants with the noise level, starts and results of one direction.
+        let rows = {
+            let volumes = self.directions.iter().map(|d| d.volumes.len()).max().unwrap_or(0);
+            [volumes + 1, self.model.n_constants() + 1, P, P + 3]
+        };
+        rows.map(|rows| rows * size_of::<f32>()).to_vec()
+    }
+
+    fn fit(&self, tile: Tile<'_>, device: &Device) -> Result<(), DeviceError> {
+        self.fit_on(tile, device)
+    }
+}
+
+impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
+    fn fit_on<On: Solver>(&self, tile: Tile<'_>, on: &On) -> Result<(), On::Error> {
         let Protocol { unweighted, weighted, b, .. } = &self.protocol;
         let scaled = Scaled::new(&tile, unweighted, weighted);
         let (n, stride, n_directions) = (scaled.n, scaled.stride, self.directions.len());
@@ -119,7 +147,7 @@ impl<M: DirectionModel<P>, const P: usize> VoxelFit for Directional<M, P> {
                 starts: &self.starts(&scaled, direction),
             };
             let (layout, results) =
-                solve(&self.model, &parameters, &scaled, &batch, &self.options, simd);
+                solve(&self.model, &parameters, &scaled, &batch, &self.options, on)?;
             for voxel in 0..n {
                 let at = |row: usize| results[row * stride + voxel];
                 let status = at(layout.status());

@@ -1,8 +1,14 @@
 //! A tile of voxels made ready for the solver.
 
+use std::convert::Infallible;
+
 use fimbria_compute::SimdLevel;
+use fimbria_compute::device::{Device, DeviceError};
+use fimbria_fitting::expr;
+use fimbria_fitting::lm::device::{self, DeviceFitError};
 use fimbria_fitting::lm::{
-    Arithmetic, LmOptions, Model, Parameter, Problems, Rows, Sigma, Starts, Weights, fit,
+    Arithmetic, LmOptions, Model, Parameter, Problems, Rows, Sigma, SignalFormulas, Starts,
+    Weights, fit,
 };
 
 use super::CurveOptions;
@@ -90,15 +96,81 @@ pub(super) struct Batch<'a> {
     pub(super) starts: &'a [f32],
 }
 
+/// Who fits the problems of a tile.
+pub(super) trait Solver {
+    /// What can go wrong.
+    type Error;
+
+    /// Fits them into `results`, whose arrays go together.
+    fn solve<const P: usize, M: Model<P>>(
+        &self,
+        model: &M,
+        parameters: &[Parameter; P],
+        problems: &Problems<'_>,
+        options: &LmOptions,
+        results: &mut [f32],
+    ) -> Result<(), Self::Error>;
+}
+
+/// Why the arrays of a batch always go together.
+const MADE: &str = "the arrays were made for this, and the protocol has enough samples";
+
+/// The calling thread, in an arithmetic.
+impl Solver for Arithmetic {
+    type Error = Infallible;
+
+    fn solve<const P: usize, M: Model<P>>(
+        &self,
+        model: &M,
+        parameters: &[Parameter; P],
+        problems: &Problems<'_>,
+        options: &LmOptions,
+        results: &mut [f32],
+    ) -> Result<(), Infallible> {
+        fit(model, parameters, problems, options, *self, results).expect(MADE);
+        Ok(())
+    }
+}
+
+/// A kernel made of the model's signal, in single precision.
+impl Solver for Device {
+    type Error = DeviceError;
+
+    fn solve<const P: usize, M: Model<P>>(
+        &self,
+        model: &M,
+        parameters: &[Parameter; P],
+        problems: &Problems<'_>,
+        options: &LmOptions,
+        results: &mut [f32],
+    ) -> Result<(), DeviceError> {
+        let formulas = SignalFormulas::trace(model);
+        let precision = expr::Precision::Single;
+        match device::fit(self, &formulas, parameters, problems, options, precision, results) {
+            Ok(()) => Ok(()),
+            Err(DeviceFitError::Device(error)) => Err(error),
+            Err(DeviceFitError::Problems(error)) => panic!("{MADE}: {error}"),
+        }
+    }
+}
+
+/// The arithmetic that `options` ask of the calling thread.
+pub(super) fn arithmetic(options: &CurveOptions, simd: SimdLevel) -> Arithmetic {
+    match options.precision {
+        Precision::Single => Arithmetic::Single(simd),
+        Precision::Double => Arithmetic::Double,
+    }
+}
+
 /// Fits them; `[row][stride]`.
-pub(super) fn solve<const P: usize, M: Model<P>>(
+pub(super) fn solve<const P: usize, M: Model<P>, On: Solver>(
     model: &M,
     parameters: &[Parameter; P],
     scaled: &Scaled<'_>,
     batch: &Batch<'_>,
     options: &CurveOptions,
-    simd: SimdLevel,
-) -> (Rows, Vec<f32>) {
+    on: &On,
+) -> Result<(Rows, Vec<f32>), On::Error> {
     let stride = scaled.stride;
     let has_sigma = batch.constants.len() > model.n_constants() * stride;
     let options_of_fit = LmOptions {
@@ -121,11 +193,6 @@ pub(super) fn solve<const P: usize, M: Model<P>>(
         weights: batch.weights,
         starts: Starts::PerProblem(batch.starts),
     };
-    let arithmetic = match options.precision {
-        Precision::Single => Arithmetic::Single(simd),
-        Precision::Double => Arithmetic::Double,
-    };
-    fit(model, parameters, &problems, &options_of_fit, arithmetic, &mut results)
-        .expect("the arrays were made for this, and the protocol has enough samples");
-    (rows, results)
+    on.solve(model, parameters, &problems, &options_of_fit, &mut results)?;
+    Ok((rows, results))
 }

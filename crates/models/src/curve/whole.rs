@@ -1,11 +1,13 @@
 //! Fits of one model over all volumes of each voxel.
 
+use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::{HostError, SimdLevel};
 use fimbria_fitting::lm::{Model, Parameter, Weights};
 
-use super::tile::{Batch, Scaled, solve};
+use super::tile::{Batch, Scaled, Solver, arithmetic, solve};
 use super::{CurveOptions, Floor, Protocol};
-use crate::voxelwise::{Tile, VoxelFit};
+use crate::dti::Precision;
+use crate::voxelwise::{DeviceVoxelFit, Tile, VoxelFit};
 use crate::{MapSpec, Status};
 
 /// A model of all samples of a voxel.
@@ -45,6 +47,29 @@ impl<M: VoxelModel<P>, const P: usize> VoxelFit for Whole<M, P> {
     }
 
     fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
+        let Ok(()) = self.fit_on(tile, &arithmetic(&self.options, simd));
+        Ok(())
+    }
+
+    fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
+        (self.options.precision == Precision::Single).then_some(self)
+    }
+}
+
+impl<M: VoxelModel<P>, const P: usize> DeviceVoxelFit for Whole<M, P> {
+    fn bytes_of_voxel(&self) -> Vec<usize> {
+        // Samples, constants with the noise level, starts and results of a voxel.
+        let rows = [self.protocol.volumes().len(), self.model.n_constants() + 1, P, P + 3];
+        rows.map(|rows| rows * size_of::<f32>()).to_vec()
+    }
+
+    fn fit(&self, tile: Tile<'_>, device: &Device) -> Result<(), DeviceError> {
+        self.fit_on(tile, device)
+    }
+}
+
+impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
+    fn fit_on<On: Solver>(&self, tile: Tile<'_>, on: &On) -> Result<(), On::Error> {
         let Protocol { unweighted, weighted, b, dirs_ras } = &self.protocol;
         let scaled = Scaled::new(&tile, unweighted, weighted);
         let (n, stride) = (scaled.n, scaled.stride);
@@ -87,7 +112,7 @@ impl<M: VoxelModel<P>, const P: usize> VoxelFit for Whole<M, P> {
         };
         let parameters = self.model.parameters();
         let (layout, results) =
-            solve(&self.model, &parameters, &scaled, &batch, &self.options, simd);
+            solve(&self.model, &parameters, &scaled, &batch, &self.options, on)?;
 
         let rows = tile.rows;
         rows.fill(0.0);

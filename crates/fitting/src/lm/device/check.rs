@@ -163,7 +163,8 @@ impl Case {
 /// parameter, K of a dark and slow decay, turns into a thousand times as much.
 const TOLERANCE: f64 = 1e-2;
 
-/// Noisy decays of all rates; every fiftieth problem has a sample that is no number.
+/// Noisy decays of all rates; of every fifty problems one has a sample that is no
+/// number and one is dark.
 struct Data {
     n: usize,
     samples: Vec<f32>,
@@ -185,6 +186,9 @@ impl Data {
             }
             if i % 50 == 17 {
                 samples[3 * n + i] = f32::NAN;
+            }
+            if i % 50 == 31 {
+                (0..N_SAMPLES).for_each(|k| samples[k * n + i] = 0.0);
             }
         }
         let weights = weighted.then(|| (0..N_SAMPLES).map(|k| 1.0 / (1.0 + k as f32)).collect());

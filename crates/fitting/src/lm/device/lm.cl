@@ -154,7 +154,7 @@ KERNEL(lm_fit)(u64 n, u64 stride, GLOBAL const REAL *RESTRICT table,
         square = square + w * y * y;
         weight_sum = weight_sum + w;
     }
-    i32 finite = R_ABS(square) <= R_LARGEST && R_ABS(weight_sum) <= R_LARGEST;
+    i32 finite = 0 < square && square <= R_LARGEST && R_ABS(weight_sum) <= R_LARGEST;
     REAL constants[N_CONSTANTS + 1];
     for (u32 k = 0; k < N_CONSTANTS; k++) {
         constants[k] = (REAL)all_constants[k * stride + problem];
