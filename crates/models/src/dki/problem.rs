@@ -52,7 +52,7 @@ impl Problem {
             return Err(DkiError::LargestB(b_limit));
         }
         let KurtosisRange { low, high } = options.clip;
-        if !(low < high) {
+        if low >= high || low.is_nan() || high.is_nan() {
             return Err(DkiError::Clip { low, high });
         }
         check_entries(gradients)?;

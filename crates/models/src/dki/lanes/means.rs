@@ -20,7 +20,7 @@ pub(crate) const N_NODES: usize = 12;
 /// Gauss and Legendre's nodes between 0 and 1.
 pub(crate) const NODES: [f32; N_NODES] = [
     0.009_219_683,
-    0.047_941_372,
+    0.047_941_37,
     0.115_048_66,
     0.206_341_02,
     0.316_084_25,
