@@ -13,22 +13,24 @@ use crate::tables::Chain;
 
 /// The checks of this crate's kernels.
 pub fn checks() -> Vec<Check> {
-    let fixed = (Shift::Fixed(1.0), sshopm::Shift::Fixed(1.0));
-    let adaptive = (Shift::Adaptive, sshopm::Shift::Adaptive(Extremum::Maximum));
+    let fixed = (Shift::Fixed(1.0), sshopm::Shift::Fixed(1.0), 0.1);
+    let adaptive = (Shift::Adaptive, sshopm::Shift::Adaptive(Extremum::Maximum), 0.1);
+    let small = (adaptive.0, adaptive.1, 1e-7);
     [
         ("SS-HOPM, tables (4, 3)", (4, 3), Products::Tables, fixed),
         ("SS-HOPM, plain (4, 3)", (4, 3), Products::Plain, fixed),
         ("SS-HOPM, shared (4, 3)", (4, 3), Products::Shared, fixed),
         ("SS-HOPM, adaptive (4, 3)", (4, 3), Products::Shared, adaptive),
+        ("SS-HOPM, adaptive, entries near 1e-7 (4, 3)", (4, 3), Products::Shared, small),
         ("SS-HOPM, shared (6, 3)", (6, 3), Products::Shared, fixed),
         ("SS-HOPM, adaptive (8, 3)", (8, 3), Products::Shared, adaptive),
         ("SS-HOPM, plain (3, 5)", (3, 5), Products::Plain, fixed),
         ("SS-HOPM, shared (4, 4)", (4, 4), Products::Shared, fixed),
     ]
     .into_iter()
-    .map(|(name, (order, dimension), products, shifts)| {
-        Check::new(name, sources(order, dimension, products, shifts.0), move |device, extent| {
-            iterations(device, extent, (order, dimension), products, shifts)
+    .map(|(name, (order, dimension), products, (shift, theirs, size))| {
+        Check::new(name, sources(order, dimension, products, shift), move |device, extent| {
+            iterations(device, extent, (order, dimension), products, (shift, theirs), size)
         })
     })
     .chain(crate::peaks::checks())
@@ -40,13 +42,14 @@ fn sources(order: usize, dimension: usize, products: Products, shift: Shift) -> 
     layout.map_or_else(|_| Vec::new(), |layout| vec![device_source(layout, products, shift)])
 }
 
-/// Four iterations on random tensors.
+/// Four iterations on random tensors, normal with a standard deviation of `size`.
 fn iterations(
     device: &Device,
     extent: Extent,
     (order, dimension): (usize, usize),
     products: Products,
     (shift, theirs): (Shift, sshopm::Shift),
+    size: f32,
 ) -> Result<Comparison, DeviceError> {
     let failed = Comparison { results: 0, max_error: f64::INFINITY, tolerance: 0.0 };
     let Ok(layout) = Layout::new(order, dimension) else { return Ok(failed) };
@@ -56,7 +59,7 @@ fn iterations(
     };
     let random = Philox::new(17);
     let tensors: Vec<f32> = (0..n_tensors * layout.len())
-        .map(|item| normals::<f32>(random.at(item as u64, 0))[0] * 0.1)
+        .map(|item| normals::<f32>(random.at(item as u64, 0))[0] * size)
         .collect();
     let starts: Vec<f32> = on_half_sphere(n_starts, dimension).iter().map(|&x| x as f32).collect();
     let batch = Batch { layout, tensors: &tensors, starts: &starts };

@@ -48,13 +48,32 @@ impl<T: Scalar> DenseTensor<T> {
     /// # Panics
     /// Where `x` does not have n components, or `p` is above the order.
     pub fn contract(&self, x: &[T], p: usize) -> Vec<T> {
+        let mut left = Vec::new();
+        self.contract_into(x, p, &mut left);
+        left
+    }
+
+    /// A xᵖ into `left`, whose room serves again.
+    ///
+    /// # Panics
+    /// As [`contract`](Self::contract).
+    pub fn contract_into(&self, x: &[T], p: usize, left: &mut Vec<T>) {
         assert_eq!(x.len(), self.dimension, "components of x");
         assert!(p <= self.order, "p = {p} of {} indices", self.order);
-        let mut left = times(&self.entries, x, p > 0);
-        for _ in 1..p {
-            left = times(&left, x, true);
+        let dot = |row: &[T]| row.iter().zip(x).fold(T::ZERO, |sum, (&a, &x)| a * x + sum);
+        left.clear();
+        if p == 0 {
+            return left.extend_from_slice(&self.entries);
         }
-        left
+        left.extend(self.entries.chunks_exact(x.len()).map(dot));
+        for _ in 1..p {
+            // In place: what is written has been read.
+            let rows = left.len() / x.len();
+            for row in 0..rows {
+                left[row] = dot(&left[row * x.len()..][..x.len()]);
+            }
+            left.truncate(rows);
+        }
     }
 
     /// A xᵐ.
@@ -64,13 +83,4 @@ impl<T: Scalar> DenseTensor<T> {
     pub fn form(&self, x: &[T]) -> T {
         self.contract(x, self.order)[0]
     }
-}
-
-/// The last index summed against x (or a copy, for p = 0).
-fn times<T: Scalar>(entries: &[T], x: &[T], sum: bool) -> Vec<T> {
-    if !sum {
-        return entries.to_vec();
-    }
-    let row = |row: &[T]| row.iter().zip(x).fold(T::ZERO, |sum, (&a, &x)| a.mul_add(x, sum));
-    entries.chunks_exact(x.len()).map(row).collect()
 }

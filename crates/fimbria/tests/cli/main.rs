@@ -1,5 +1,6 @@
 //! The program as a user meets it: one behaviour per test.
 
+mod bench;
 mod convert;
 mod demo;
 mod devices;

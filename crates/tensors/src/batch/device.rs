@@ -32,7 +32,8 @@ pub struct DeviceBatch {
 }
 
 impl DeviceBatch {
-    /// Compiles the kernel and uploads tensors and starts. General products use tables here.
+    /// Compiles the kernel and uploads tensors and starts. Products that are not unrolled use tables
+    /// here.
     ///
     /// # Errors
     /// [`BatchError`].
@@ -123,7 +124,7 @@ pub(crate) fn source(layout: Layout, products: Products, shift: Shift) -> Kernel
         .with_f32("MARGIN", MARGIN)
         .with_f32("NO_LENGTH", NO_LENGTH);
     let source = match products {
-        Products::General | Products::Tables => source.with("PRODUCTS", 0),
+        Products::General | Products::Tables | Products::Blocked => source.with("PRODUCTS", 0),
         Products::Plain => source.with("PRODUCTS", 1).after(&kernel_functions(order, dimension)),
         Products::Shared => source.with("PRODUCTS", 2).after(&kernel_functions(order, dimension)),
     };

@@ -12,13 +12,23 @@ use crate::unrolled::kernel_flops;
 /// # Panics
 /// For order 0.
 pub fn nominal_flops(layout: Layout, shift: Shift) -> usize {
+    let [value, vector] = product_flops(layout);
+    let n = layout.dimension();
+    let shifting = if shift == Shift::Fixed(0.0) { 0 } else { 2 * n };
+    value + vector + shifting + 3 * n
+}
+
+/// Operations of A x^m and of A x^(m-1) by plain sums over unique entries, counted so.
+///
+/// # Panics
+/// For order 0.
+pub fn product_flops(layout: Layout) -> [usize; 2] {
     let (m, n) = (layout.order(), layout.dimension());
     let entries = |order: usize| layout.of_order(order).len();
     let value = entries(m) * m + (entries(m) - n) + (entries(m) - 1);
     let rest = entries(m - 1);
     let vector = n * (rest * (m - 1) + (rest - n.min(rest)) + (rest - 1));
-    let shifting = if shift == Shift::Fixed(0.0) { 0 } else { 2 * n };
-    value + vector + shifting + 3 * n
+    [value, vector]
 }
 
 /// Operations of an iteration as lanes and devices do it, a multiply-add being two; `None` for
@@ -32,7 +42,7 @@ pub fn executed_flops(layout: Layout, products: Products, shift: Shift) -> Optio
     let made = match products {
         Products::Shared => contraction + n * (2 * n - 1) + (2 * n - 1),
         Products::Plain => plain,
-        Products::General | Products::Tables => return None,
+        Products::General | Products::Tables | Products::Blocked => return None,
     };
     let shifting = 2 * n + if shift == Shift::Adaptive { EIGENVALUE } else { 0 };
     Some(made + shifting + (2 * n - 1) + RSQRT + n + 1)

@@ -10,6 +10,7 @@
 //! tolerance a lane that is done takes the next start, or the next tensor, while the others go on.
 //! A pair's bits do not depend on threads, lanes or neighbours.
 
+mod blocked;
 mod device;
 mod flops;
 mod lanes;
@@ -20,7 +21,7 @@ use rayon::prelude::*;
 
 pub use self::device::DeviceBatch;
 pub(crate) use self::device::source as device_source;
-pub use self::flops::{executed_flops, nominal_flops};
+pub use self::flops::{executed_flops, nominal_flops, product_flops};
 use crate::layout::Layout;
 
 /// The shift α of the iteration.
@@ -55,6 +56,9 @@ pub enum Products {
     General,
     /// The same with precomputed tables.
     Tables,
+    /// Sixteen starts at a time in register [tiles](crate::blocked), any order and dimension; on
+    /// devices as `Tables`.
+    Blocked,
     /// Unrolled as in the paper: both apart, every term by itself; order 4 or 6, dimension 3 (on
     /// devices any).
     Plain,
@@ -90,7 +94,7 @@ pub struct Endpoints {
 /// A batch that cannot be solved.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
-    /// No such unrolled products.
+    /// No such unrolled products, or an order below 2.
     #[error(
         "unrolled products are for order 4, 6 or (shared) 8 and dimension 3, not {order} and \
          {dimension}"
@@ -180,6 +184,7 @@ pub fn solve(
     let run = match products {
         Products::General => scalar::general,
         Products::Tables => scalar::tables,
+        Products::Blocked => blocked::solve,
         Products::Plain | Products::Shared => lanes::solver(layout, products)?,
     };
     let n = batch.n_tensors() * batch.n_starts();

@@ -103,7 +103,7 @@ DEVICE_FN f32 from_contraction(const f32 *b, const f32 *x, f32 *y) {
 }
 #if ADAPTIVE
 #define SHIFT_OF(b, alpha)                                                                        \
-    alpha = fb_max(FMA(smallest_eigenvalue(b), 1.0f - ORDER, MARGIN / ORDER), 0.0f)
+    alpha = fb_max(FMA(smallest_eigenvalue(b), 1.0f - ORDER, margin), 0.0f)
 #else
 #define SHIFT_OF(b, alpha)
 #endif
@@ -125,6 +125,11 @@ GROUP_KERNEL(sshopm, GROUP)(u32 n_starts, u32 most, f32 tolerance, f32 shift,
     u32 me = (u32)LOCAL_ID();
     for (u32 k = me; k < ENTRIES; k += GROUP) a[k] = tensors[tensor * ENTRIES + k];
     BARRIER();
+#if ADAPTIVE
+    f32 largest = 0.0f;
+    UNROLL for (u32 k = 0; k < ENTRIES; k++) largest = fb_max(largest, fb_abs(a[k]));
+    f32 margin = MARGIN * largest;
+#endif
     f32 sign = shift < 0.0f ? -1.0f : 1.0f;
     for (u32 start = me; start < n_starts; start += GROUP) {
         f32 x[DIMENSION], at[DIMENSION];

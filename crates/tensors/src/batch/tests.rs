@@ -42,6 +42,7 @@ fn every_kind_of_product_makes_the_oracles_iterations() {
         for (products, shift, theirs) in [
             (Products::General, Shift::Fixed(0.5), sshopm::Shift::Fixed(0.5)),
             (Products::Tables, Shift::Fixed(0.5), sshopm::Shift::Fixed(0.5)),
+            (Products::Blocked, Shift::Fixed(0.5), sshopm::Shift::Fixed(0.5)),
             (Products::Plain, Shift::Fixed(0.5), sshopm::Shift::Fixed(0.5)),
             (Products::Shared, Shift::Fixed(0.5), sshopm::Shift::Fixed(0.5)),
             (Products::Shared, Shift::Fixed(-6.0), sshopm::Shift::Fixed(-6.0)),
@@ -76,6 +77,37 @@ fn every_kind_of_product_makes_the_oracles_iterations() {
                 }
             }
         }
+    }
+}
+
+/// Diffusivities in mm²/s and finer units are small numbers: a margin in absolute terms would
+/// outweigh the form, and nothing would move.
+#[test]
+fn the_adaptive_shift_scales_with_the_form() {
+    // A power of two, so that nothing rounds otherwise; entries are then near 1e-7.
+    const SMALL: f32 = 1.0 / (1 << 23) as f32;
+    let workers = Workers::new(1).unwrap();
+    let starts = starts(50);
+    for order in [4, 6, 8] {
+        let layout = Layout::new(order, 3).unwrap();
+        let tensors = fibres(order, 9);
+        let small: Vec<f32> = tensors.iter().map(|a| a * SMALL).collect();
+        let run = |tensors: &[f32]| {
+            let batch = Batch { layout, tensors, starts: &starts };
+            solve(&batch, Products::Shared, Shift::Adaptive, TOLERANCE, &workers).unwrap()
+        };
+        let (large, small) = (run(&tensors), run(&small));
+        let pairs = tensors.chunks(layout.len()).flat_map(|a| starts.chunks(3).map(move |x| (a, x)));
+        let mut compared = 0;
+        for (place, (a, start)) in pairs.enumerate() {
+            // Where the form vanishes, the cubes of what is left of it underflow.
+            if crate::general::form(&layout, a, start).abs() > 1e-6 {
+                assert_eq!(small.x[3 * place..][..3], large.x[3 * place..][..3], "order {order}");
+                assert_eq!(small.iterations[place], large.iterations[place], "order {order}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 300, "order {order}: {compared}");
     }
 }
 
@@ -137,7 +169,9 @@ fn without_a_shift_the_published_tensor_does_not_converge_and_says_so() {
     let layout = Layout::new(4, 3).unwrap();
     let batch = Batch { layout, tensors: &tensor, starts: &starts };
     let workers = Workers::new(1).unwrap();
-    for products in [Products::General, Products::Tables, Products::Plain, Products::Shared] {
+    for products in
+        [Products::General, Products::Tables, Products::Blocked, Products::Plain, Products::Shared]
+    {
         let of = |shift| solve(&batch, products, shift, TOLERANCE, &workers).unwrap();
         // λ may pause where an iteration comes near a saddle.
         let unshifted = of(Shift::Fixed(0.0)).converged.iter().filter(|c| **c).count();

@@ -10,30 +10,30 @@ pub(crate) struct Table<'a> {
 
 /// One column: what stands above it, and how wide it is.
 pub(crate) struct Column {
-    name: &'static str,
+    name: String,
     width: usize,
     is_number: bool,
 }
 
 /// A column of words.
-pub(crate) const fn words(name: &'static str, width: usize) -> Column {
-    Column { name, width, is_number: false }
+pub(crate) fn words(name: impl Into<String>, width: usize) -> Column {
+    Column { name: name.into(), width, is_number: false }
 }
 
 /// A column of numbers.
-pub(crate) const fn number(name: &'static str, width: usize) -> Column {
-    Column { name, width, is_number: true }
+pub(crate) fn number(name: impl Into<String>, width: usize) -> Column {
+    Column { name: name.into(), width, is_number: true }
 }
 
 impl<'a> Table<'a> {
     /// Prints the names of the columns, after an empty line.
-    pub(crate) fn begin<const N: usize>(
+    pub(crate) fn begin(
         console: &'a Console,
-        columns: [Column; N],
+        columns: impl Into<Vec<Column>>,
     ) -> Result<Self, PrintError> {
         let table = Self { console, columns: columns.into() };
         console.print("\n")?;
-        table.row(table.columns.iter().map(|column| column.name))?;
+        table.row(table.columns.iter().map(|column| column.name.as_str()))?;
         Ok(table)
     }
 

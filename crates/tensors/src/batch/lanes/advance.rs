@@ -8,8 +8,9 @@ use super::Shift;
 use super::pair::{Bundle, Pair};
 use crate::unrolled::{Form, inner, times};
 
-/// How much more convex than not at all the adaptive shift makes the form (the toolbox's margin).
-pub(in crate::batch) const MARGIN: f32 = 1e-6;
+/// How much more convex than not at all the adaptive shift makes the form, relative to the largest
+/// magnitude of its entries; as the oracle's [`MARGIN`](crate::sshopm::MARGIN).
+pub(in crate::batch) const MARGIN: f32 = crate::sshopm::MARGIN as f32;
 /// The square of a length below which a vector has no direction; x then stays as it is.
 pub(in crate::batch) const NO_LENGTH: f32 = 1e-30;
 
@@ -18,8 +19,9 @@ pub(super) trait Advance: Send + Sync {
     /// How many starts go on together: enough independent chains of multiply-adds that none waits.
     type Bundle<S: Simd>: Bundle<S>;
 
-    /// λ at the unit vector `x`, and the next one.
-    fn advance<F: Form, R: Real>(a: &[R], x: &[R; 3], shift: Shift) -> (R, [R; 3]);
+    /// λ at the unit vector `x`, and the next one; `margin` is what the adaptive shift keeps the
+    /// smallest curvature above.
+    fn advance<F: Form, R: Real>(a: &[R], x: &[R; 3], shift: Shift, margin: R) -> (R, [R; 3]);
 }
 
 /// The paper's products.
@@ -32,7 +34,7 @@ impl Advance for Plain {
     type Bundle<S: Simd> = Lanes<S>;
 
     #[inline(always)]
-    fn advance<F: Form, R: Real>(a: &[R], x: &[R; 3], shift: Shift) -> (R, [R; 3]) {
+    fn advance<F: Form, R: Real>(a: &[R], x: &[R; 3], shift: Shift, _: R) -> (R, [R; 3]) {
         let y = F::plain_vector(a, x);
         let lambda = F::plain_value(a, x);
         let alpha = if let Shift::Fixed(alpha) = shift { alpha } else { 0.0 };
@@ -45,15 +47,15 @@ impl Advance for Shared {
     type Bundle<S: Simd> = Pair<Lanes<S>>;
 
     #[inline(always)]
-    fn advance<F: Form, R: Real>(a: &[R], x: &[R; 3], shift: Shift) -> (R, [R; 3]) {
+    fn advance<F: Form, R: Real>(a: &[R], x: &[R; 3], shift: Shift, margin: R) -> (R, [R; 3]) {
         let b = F::contract(a, x);
         let y = times(&b, x);
         let lambda = inner(x, &y);
         let (alpha, sign) = match shift {
             Shift::Fixed(alpha) => (lambda.splat(alpha), 1.0_f32.copysign(alpha)),
             Shift::Adaptive => {
-                let (least, m) = (smallest_eigenvalue(&b), F::ORDER as f32);
-                let alpha = least.mul_add(lambda.splat(1.0 - m), lambda.splat(MARGIN / m));
+                let curvature = lambda.splat(1.0 - F::ORDER as f32);
+                let alpha = smallest_eigenvalue(&b).mul_add(curvature, margin);
                 (alpha.max(lambda.splat(0.0)), 1.0)
             }
         };

@@ -6,7 +6,7 @@ use fimbria_compute::{Mask, Real};
 use pulp::{Simd, WithSimd};
 
 use super::pair::Bundle;
-use super::{Advance, Stop, Task};
+use super::{Advance, MARGIN, Stop, Task};
 use crate::unrolled::Form;
 
 /// Starts of one tensor that a lane takes in a row, so that it seldom changes tensors.
@@ -42,6 +42,8 @@ impl<'a, F, A> Solve<'a, F, A> {
 /// What every lane works on, lane by lane.
 struct State {
     a: [[f32; MAX]; 45],
+    /// The adaptive shift's margin for them.
+    margin: [f32; MAX],
     x: [[f32; MAX]; 3],
     lambda: [f32; MAX],
     /// The count of iterations at which the lane's start began.
@@ -90,9 +92,12 @@ impl<F: Form, A: Advance> Solve<'_, F, A> {
             };
             let tensor = first / n_starts;
             let entries = &self.task.tensors[tensor * F::ENTRIES..][..F::ENTRIES];
+            let mut largest = 0.0_f32;
             for (a, &entry) in state.a.iter_mut().zip(entries) {
                 a[lane] = entry;
+                largest = largest.max(entry.abs());
             }
+            state.margin[lane] = MARGIN * largest;
             (state.place[lane], state.run_end[lane]) = (first, end);
         }
         let start = &self.task.starts[state.place[lane] % n_starts * 3..][..3];
@@ -116,6 +121,7 @@ impl<F: Form, A: Advance> WithSimd for Solve<'_, F, A> {
         let mut queue = Queue { tensors, starts, next_tensor: 0, next_start: 0 };
         let mut state = State {
             a: [[0.0; MAX]; 45],
+            margin: [0.0; MAX],
             x: [[0.0; MAX]; 3],
             lambda: [0.0; MAX],
             began: [f32::INFINITY; MAX],
@@ -136,6 +142,7 @@ impl<F: Form, A: Advance> WithSimd for Solve<'_, F, A> {
             for (a, entry) in a[..F::ENTRIES].iter_mut().zip(&state.a) {
                 *a = Bundle::load(simd, entry);
             }
+            let margin = Bundle::load(simd, &state.margin);
             let mut x = [
                 Bundle::load(simd, &state.x[0]),
                 Bundle::load(simd, &state.x[1]),
@@ -147,7 +154,7 @@ impl<F: Form, A: Advance> WithSimd for Solve<'_, F, A> {
             for _ in 0..self.stride {
                 at = x;
                 before = lambda;
-                (lambda, x) = A::advance::<F, _>(&a, &x, shift);
+                (lambda, x) = A::advance::<F, _>(&a, &x, shift, margin);
             }
             step += self.stride;
             let rests = (lambda - before).abs().at_most(tolerance * lambda.abs());

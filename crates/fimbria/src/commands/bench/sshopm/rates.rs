@@ -1,0 +1,94 @@
+//! Table III: general and unrolled, in every place.
+
+use fimbria_tensors::batch::{Products, Shift, executed_flops, nominal_flops};
+
+use super::Stops;
+use super::place::{Place, Timed};
+use super::set::{SAMPLED, Set};
+use crate::commands::bench::table::{Table, digits, digits_or_dash, number, percent, words};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Three tables, one for each way to stop.
+pub(super) fn print(
+    set: &Set,
+    stops: Stops,
+    places: &[Place],
+    console: &Console,
+) -> Result<(), Failure> {
+    let Stops { iterations, tolerance, max_iterations } = stops;
+    let without = Shift::Fixed(0.0);
+    let at_rest =
+        format!("until λ changes by at most {tolerance:e} of itself (or {max_iterations})");
+    let mut naive = None;
+    for (title, stop, shift) in [
+        (format!("{iterations} iterations without a shift"), stops.fixed(), without),
+        (format!("{at_rest}, without a shift"), stops.at_rest(), without),
+        (format!("{at_rest}, adaptive shift"), stops.at_rest(), Shift::Adaptive),
+    ] {
+        console.print(&format!("\nTable III: {title}"))?;
+        let table = begin(console)?;
+        for (products, name) in [
+            (Products::General, "general"),
+            (Products::Tables, "tables"),
+            (Products::Plain, "plain"),
+            (Products::Shared, "shared"),
+        ] {
+            if shift == Shift::Adaptive && products != Products::Shared {
+                continue; // the others do not make A x^(m-2)
+            }
+            for place in places {
+                if place.is_device() && products == Products::General {
+                    continue; // a device's general products are those with tables
+                }
+                let is_slow = matches!(products, Products::General | Products::Tables);
+                let is_sampled = is_slow && !place.is_device() && set.len() > 2 * SAMPLED;
+                let batch = if is_sampled { set.sample() } else { set.batch() };
+                let timed = place.time(&batch, products, shift, stop, console)?;
+                let scale = if is_sampled { set.per_sample() } else { 1.0 };
+                let seconds = scale * timed.seconds;
+                if products == Products::General && place.is_single() {
+                    naive = Some(seconds);
+                }
+                let ms = digits(1e3 * seconds);
+                let [rates @ .., iterations, rested] = cells(&timed, set, products, shift, place);
+                let shown = [
+                    name.to_owned(),
+                    place.short_name(),
+                    if is_sampled { format!("~{ms}") } else { ms },
+                    digits_or_dash(naive.map(|naive| naive / seconds)),
+                ];
+                table.row(shown.into_iter().chain(rates).chain([iterations, rested]))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn begin(console: &Console) -> Result<Table<'_>, Failure> {
+    let columns = [
+        words("products", 8),
+        words("on", Place::NAME),
+        number("ms", 7),
+        number("ratio", 6),
+        number("GFLOPS", 7),
+        number("executed", 8),
+        number("of peak", 7),
+        number("iterations", 10),
+        number("at rest", 7),
+    ];
+    Ok(Table::begin(console, columns)?)
+}
+
+/// GFLOPS, executed, its share of the peak, mean iterations, share at rest.
+fn cells(timed: &Timed, set: &Set, products: Products, shift: Shift, place: &Place) -> [String; 5] {
+    let rate = timed.iterations / timed.seconds;
+    let executed = executed_flops(set.layout(), products, shift).map(|flops| flops as f64 * rate);
+    [
+        digits(1e-9 * rate * nominal_flops(set.layout(), shift) as f64),
+        digits_or_dash(executed.map(|flops| 1e-9 * flops)),
+        executed.map_or("-".to_owned(), |flops| percent(flops / place.peak_flops())),
+        digits(timed.iterations / timed.starts),
+        percent(timed.at_rest / timed.starts),
+    ]
+}

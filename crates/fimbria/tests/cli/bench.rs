@@ -1,0 +1,39 @@
+//! Benchmarks at toy size: that they run, and that what they print is whole.
+
+use crate::util::Folder;
+
+#[test]
+fn sshopm_prints_the_papers_tables() {
+    let line = "bench sshopm --order 4 --tensors 32 --starts 4 --iterations 2 --max-iterations 20 \
+                --figure --threads 1 --device cpu";
+    let shown = Folder::new().done(line).stdout;
+    assert!(shown.contains("nominal flops of an iteration 233, with a shift 239"), "{shown}");
+    // Kind of product, how often it stands in Table III on one thread.
+    for (products, rows) in [("general", 2), ("tables", 2), ("plain", 2), ("shared", 3)] {
+        let found: Vec<&str> = shown.lines().filter(|line| line.starts_with(products)).collect();
+        assert_eq!(found.len(), rows, "{products}: {shown}");
+        for row in found {
+            // products, "1 thread", ms, ratio, GFLOPS, executed, of peak, iterations, at rest
+            let is_unrolled = matches!(products, "plain" | "shared");
+            assert_eq!(row.contains(" - "), !is_unrolled, "{row}");
+        }
+    }
+    let fixed: Vec<&str> = shown.lines().filter(|line| line.starts_with("shared")).collect();
+    assert!(fixed[0].contains(" 2.00 ") && fixed[0].ends_with("100 %"), "{}", fixed[0]);
+    let sizes = shown.lines().skip_while(|line| !line.starts_with("Figure 5")).skip(2);
+    let sizes: Vec<&str> = sizes.filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(sizes, ["1", "2", "4", "8", "16", "32"], "{shown}");
+}
+
+#[test]
+fn sshopm_refuses_what_its_tables_are_not_for() {
+    let folder = Folder::new();
+    for line in [
+        "bench sshopm --order 5",
+        "bench sshopm --tensors 0",
+        "bench sshopm --tolerance 1e-9",
+        "bench sshopm --tolerance nan",
+    ] {
+        assert_eq!(folder.run(line).code, Some(2), "`{line}`");
+    }
+}
