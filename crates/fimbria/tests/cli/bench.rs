@@ -14,12 +14,11 @@ fn sshopm_prints_the_papers_tables() {
         assert_eq!(found.len(), rows, "{products}: {shown}");
         for row in found {
             // products, "1 thread", ms, ratio, GFLOPS, executed, of peak, iterations, at rest
-            let is_unrolled = matches!(products, "plain" | "shared");
-            assert_eq!(row.contains(" - "), !is_unrolled, "{row}");
+            assert_eq!(row.contains(" - "), products != "shared", "{row}");
         }
     }
     let fixed: Vec<&str> = shown.lines().filter(|line| line.starts_with("shared")).collect();
-    assert!(fixed[0].contains(" 2.00 ") && fixed[0].ends_with("100 %"), "{}", fixed[0]);
+    assert!(fixed[0].contains(" 2.00 "), "{}", fixed[0]);
     let sizes = shown.lines().skip_while(|line| !line.starts_with("Figure 5")).skip(2);
     let sizes: Vec<&str> = sizes.filter_map(|line| line.split_whitespace().next()).collect();
     assert_eq!(sizes, ["1", "2", "4", "8", "16", "32"], "{shown}");

@@ -97,7 +97,8 @@ fn the_adaptive_shift_scales_with_the_form() {
             solve(&batch, Products::Shared, Shift::Adaptive, TOLERANCE, &workers).unwrap()
         };
         let (large, small) = (run(&tensors), run(&small));
-        let pairs = tensors.chunks(layout.len()).flat_map(|a| starts.chunks(3).map(move |x| (a, x)));
+        let pairs =
+            tensors.chunks(layout.len()).flat_map(|a| starts.chunks(3).map(move |x| (a, x)));
         let mut compared = 0;
         for (place, (a, start)) in pairs.enumerate() {
             // Where the form vanishes, the cubes of what is left of it underflow.

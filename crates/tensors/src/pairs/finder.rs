@@ -17,8 +17,9 @@ use crate::tables::Chain;
 /// How to search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Search {
-    /// Starts to follow, half of them evenly spread and half random; none for as many as seem needed: 8 for each of [`most_pairs`], 64 to 4096,
-    /// and again as many, up to 5 times, until a round brings nothing new and the pairs balance.
+    /// Starts to follow, half of them evenly spread and half random; none for as many as seem needed:
+    /// 8 for each of [`most_pairs`], 64 to 4096, and again as many, up to 5 times, until a round
+    /// brings nothing new and the pairs balance.
     pub starts: Option<usize>,
     /// Seed of the random starts.
     pub seed: u64,

@@ -1,3 +1,5 @@
+//! Why no peaks can be sought.
+
 use fimbria_compute::Interrupted;
 use fimbria_compute::device::DeviceError;
 use fimbria_image::GridMismatch;

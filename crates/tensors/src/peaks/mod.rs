@@ -5,8 +5,8 @@
 //! the half sphere (one small matrix product for many voxels); those that exceed all their
 //! neighbours are starts, which climb by safeguarded Newton steps on the sphere from
 //! B = A x^(m-2). A maximum counts only where the Hessian on the tangent plane is negative
-//! definite: the certificate of Kolda and Mayo (2011, SIMAX 32:1095, section 4). Why not SS-HOPM from every
-//! direction: it ends in the same maxima, in which most starts agree, at many times the cost.
+//! definite: the certificate of Kolda and Mayo (2011, SIMAX 32:1095, section 4). Why not SS-HOPM from
+//! every direction: it ends in the same maxima, in which most starts agree, at many times the cost.
 //!
 //! [`low_rank`] takes forms apart into rank-one terms instead, whose directions stay apart where
 //! maxima have merged.

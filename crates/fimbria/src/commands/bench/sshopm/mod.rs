@@ -88,7 +88,8 @@ Columns:
                `~`: timed on every 17th tensor, and multiplied
   GFLOPS       nominal: iterations times the flops of plain sums, as stated above the table, to set
                beside the paper's
-  executed     GFLOP/s really done, a multiply-add being two, where the count is known
+  executed     GFLOP/s really done, a multiply-add being two, where the count is known: of plain
+               products the compiler merges what their terms share
   of peak      executed over the multiply-add rate that was measured in the same place
   iterations   mean of all starts
   at rest      share of starts whose λ met the tolerance

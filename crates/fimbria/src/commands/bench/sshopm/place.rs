@@ -61,7 +61,7 @@ impl Place {
     }
 
     /// The width of a column of names.
-    pub(super) const NAME: usize = 16;
+    pub(super) const NAME: usize = 22;
 
     pub(super) fn is_device(&self) -> bool {
         matches!(self.runs_on, RunsOn::Device(_))

@@ -1,6 +1,6 @@
 //! Table III: general and unrolled, in every place.
 
-use fimbria_tensors::batch::{Products, Shift, executed_flops, nominal_flops};
+use fimbria_tensors::batch::{Products, Shift, Stop, executed_flops, nominal_flops};
 
 use super::Stops;
 use super::place::{Place, Timed};
@@ -51,14 +51,18 @@ pub(super) fn print(
                     naive = Some(seconds);
                 }
                 let ms = digits(1e3 * seconds);
-                let [rates @ .., iterations, rested] = cells(&timed, set, products, shift, place);
                 let shown = [
                     name.to_owned(),
                     place.short_name(),
                     if is_sampled { format!("~{ms}") } else { ms },
                     digits_or_dash(naive.map(|naive| naive / seconds)),
                 ];
-                table.row(shown.into_iter().chain(rates).chain([iterations, rested]))?;
+                let at_rest = match stop {
+                    Stop::Iterations(_) => "-".to_owned(),
+                    Stop::Tolerance { .. } => percent(timed.at_rest / timed.starts),
+                };
+                let rates = rates(&timed, set, products, shift, place);
+                table.row(shown.into_iter().chain(rates).chain([at_rest]))?;
             }
         }
     }
@@ -80,8 +84,8 @@ fn begin(console: &Console) -> Result<Table<'_>, Failure> {
     Ok(Table::begin(console, columns)?)
 }
 
-/// GFLOPS, executed, its share of the peak, mean iterations, share at rest.
-fn cells(timed: &Timed, set: &Set, products: Products, shift: Shift, place: &Place) -> [String; 5] {
+/// GFLOPS, executed, its share of the peak, mean iterations.
+fn rates(timed: &Timed, set: &Set, products: Products, shift: Shift, place: &Place) -> [String; 4] {
     let rate = timed.iterations / timed.seconds;
     let executed = executed_flops(set.layout(), products, shift).map(|flops| flops as f64 * rate);
     [
@@ -89,6 +93,5 @@ fn cells(timed: &Timed, set: &Set, products: Products, shift: Shift, place: &Pla
         digits_or_dash(executed.map(|flops| 1e-9 * flops)),
         executed.map_or("-".to_owned(), |flops| percent(flops / place.peak_flops())),
         digits(timed.iterations / timed.starts),
-        percent(timed.at_rest / timed.starts),
     ]
 }

@@ -57,9 +57,13 @@ pub(super) fn print(set: &Set, console: &Console) -> Result<(), Failure> {
         }
     }
     let factorial: usize = (1..=m).product();
+    let fewer = |all: usize, unique: usize| digits(all as f64 / unique as f64);
     console.print(&format!(
-        "{} times fewer values, which grows to m! = {factorial} with the dimension\n",
-        digits(dense.len() as f64 / unique as f64),
+        "{} times fewer values, which grows to m! = {factorial} with the dimension; {} and {} times \
+         fewer flops\n",
+        fewer(dense.len(), unique),
+        fewer(chain(0), unique_flops[0]),
+        fewer(chain(1), unique_flops[1]),
     ))?;
     Ok(())
 }
