@@ -6,7 +6,7 @@
 //! * The classes that share their first m - 2 indices are stored one after the other, as the packed
 //!   upper triangle of a matrix. Prefixes are walked in order, so that the unique entries are read
 //!   once from front to back, and neither indices nor coefficients are stored.
-//! * A triangle is worked off in strips of [`ROWS`] rows. In a strip there are two shapes: a small
+//! * A triangle is worked off in strips of `ROWS` rows. In a strip there are two shapes: a small
 //!   triangle at the diagonal, and rectangles of `ROWS` x 1 to its right, in which one load of x_k
 //!   and one load and store of y_k serve 2 · `ROWS` multiply-adds per lane. Of the shapes a
 //!   symmetric tensor has, no others remain, for any order.

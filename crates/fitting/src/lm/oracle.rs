@@ -1,4 +1,4 @@
-//! One problem in `f64`, in the words of [`rules`](super::rules): what the lanes and kernels are
+//! One problem in `f64`, in the words of [`rules`]: what the lanes and kernels are
 //! held to, and the path of double precision.
 
 use super::likelihood::{Likelihood, ln_i0e_and_ratio_f64};
@@ -117,7 +117,7 @@ fn without<const P: usize>(m: &[[f64; P]; P], held: &[bool; P]) -> [[f64; P]; P]
     out
 }
 
-/// Minimises the cost of `problem` from `start`, by [`rules`](super::rules).
+/// Minimises the cost of `problem` from `start`, by [`rules`].
 pub fn fit<const P: usize, M: Model<P>>(
     model: &M,
     parameters: &[Parameter; P],
