@@ -207,6 +207,16 @@ impl DirectionModel<4> for KurtosisWithFloor {
     }
 }
 
+/// Different b, with 0, that a direction must have for such a noise floor.
+pub fn least_b(eta: Eta) -> usize {
+    LEAST_B + usize::from(eta == Eta::Fit)
+}
+
+/// The maps of a fit of so many directions, in order.
+pub fn maps(n_directions: usize) -> Vec<MapSpec> {
+    curve::directional_maps(&Kurtosis, n_directions)
+}
+
 /// Fits D and K in each gradient direction of each voxel: maps `D` and `K` (a volume for each of
 /// [`directions`](crate::curve::directions)), `MD`, `MK`, `S0`, `residual` (root mean square over
 /// directions), `status` (the worst of the directions; 3 also where only some are determined, the
@@ -226,7 +236,7 @@ pub fn fit(
     progress: &dyn Progress,
 ) -> Result<Fitted, CurveError> {
     curve::check_count(signals.n_volumes(), gradients)?;
-    let needed = LEAST_B + usize::from(options.eta == Eta::Fit);
+    let needed = least_b(options.eta);
     let b_max = options.curve.b_max_s_per_mm2;
     let protocol = Protocol::new(gradients, b_max)?;
     let directions = protocol.directions_with(needed, b_max)?;

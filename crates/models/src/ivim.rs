@@ -97,6 +97,11 @@ impl VoxelModel<4> for BiExponential {
     }
 }
 
+/// The maps of a fit, in order.
+pub fn maps() -> Vec<MapSpec> {
+    curve::whole_maps(&BiExponential)
+}
+
 /// Fits the bi-exponential decay to all volumes of each voxel: maps `f`, `D`, `Dstar`, `S0`,
 /// `residual`, `status`.
 ///

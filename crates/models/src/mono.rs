@@ -65,6 +65,11 @@ impl VoxelModel<2> for MonoExponential {
     }
 }
 
+/// The maps of a fit, in order.
+pub fn maps() -> Vec<MapSpec> {
+    curve::whole_maps(&MonoExponential)
+}
+
 /// Fits S0 exp(-b D) to all volumes of each voxel: maps `D`, `S0`, `residual`, `status`.
 ///
 /// # Errors

@@ -193,6 +193,11 @@ impl VoxelModel<7> for StretchedTensor {
     }
 }
 
+/// The maps of a fit, in order.
+pub fn maps() -> Vec<MapSpec> {
+    curve::whole_maps(&StretchedTensor::default())
+}
+
 /// Fits the seven parameters to all volumes of each voxel, along the axes of a tensor fitted by
 /// weighted least squares to the volumes of small b: maps `gamma` (3), `A` (3), `Mgamma`,
 /// `Agamma`, `gamma_parallel`, `gamma_perpendicular`, `S0`, `residual`, `status`.

@@ -93,6 +93,11 @@ impl DirectionModel<3> for Stretched {
     }
 }
 
+/// The maps of a fit of so many directions, in order.
+pub fn maps(n_directions: usize) -> Vec<MapSpec> {
+    curve::directional_maps(&Stretched, n_directions)
+}
+
 /// Fits A and γ in each gradient direction of each voxel: maps `A` and `gamma` (a volume for each
 /// of [`directions`](crate::curve::directions)), `MA`, `Mgamma`, `S0`, `residual`, `status` as of
 /// [`dki1d::fit`](crate::dki1d::fit). All b by default.

@@ -79,10 +79,8 @@ impl Choice for Compat {
 }
 
 impl Choice for Precision {
-    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Single, "single", "f32, centred and refined"),
-        (Self::Double, "double", "f64, many times slower"),
-    ];
+    const CHOICES: &'static [(Self, &'static str, &'static str)] =
+        &[(Self::Single, "single", "f32"), (Self::Double, "double", "f64, many times slower")];
 }
 
 impl Choice for HotOrder {

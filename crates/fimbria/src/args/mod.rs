@@ -5,6 +5,7 @@
 //! same with their own.
 
 mod choice;
+mod curve;
 mod devices;
 mod existing;
 mod maps;
@@ -14,6 +15,7 @@ mod threads;
 mod verbosity;
 
 pub(crate) use choice::choice;
+pub(crate) use curve::{LikelihoodArgs, NoiseArgs, SolverArgs};
 pub(crate) use devices::DeviceArgs;
 pub(crate) use existing::ExistingArgs;
 pub(crate) use maps::MapArgs;

@@ -6,6 +6,7 @@ mod demo;
 mod devices;
 mod eigen;
 mod faults;
+mod fit_curves;
 mod fit_dki;
 mod fit_dti;
 mod fit_expr;

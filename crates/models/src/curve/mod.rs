@@ -10,22 +10,23 @@ mod protocol;
 mod tile;
 mod whole;
 
-use fimbria_fitting::lm::{Likelihood, rules};
+pub use fimbria_fitting::lm::Likelihood;
+use fimbria_fitting::lm::rules;
 use fimbria_image::{GradientTable, Mask, SignalSource};
 
-pub(crate) use self::directional::{DirectionModel, Directional};
+pub(crate) use self::directional::{DirectionModel, Directional, directional_maps};
 pub use self::error::CurveError;
 pub use self::protocol::{Direction, SAME_DIRECTION_DEG, directions};
 pub(crate) use self::protocol::{Protocol, check_count};
 pub(crate) use self::tile::Floor;
-pub(crate) use self::whole::{VoxelModel, Whole};
+pub(crate) use self::whole::{VoxelModel, Whole, whole_maps};
 use crate::dti::Precision;
 use crate::noise;
 
 /// What every such fit may be told.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CurveOptions {
-    /// Volumes with a larger b (s/mm²) are left out; `None` takes all.
+    /// Volumes with b more than 5 % above this (s/mm²) are left out; `None` takes all.
     pub b_max_s_per_mm2: Option<f64>,
     /// How noise enters; all but [`Likelihood::Gaussian`] need the noise level.
     pub likelihood: Likelihood,

@@ -7,6 +7,8 @@ use super::CurveError;
 /// Directions whose axes differ by at most this many degrees are one: protocols repeat directions
 /// at every b with rounding and small deviations of a degree or so.
 pub const SAME_DIRECTION_DEG: f64 = 2.0;
+/// How far above the largest b a volume may lie: scanners report 3010 for 3000.
+const B_MAX_SLACK: f64 = 1.05;
 /// Values of b (ms/µm²) that differ by less are one.
 const SAME_B: f64 = 0.02;
 
@@ -64,7 +66,7 @@ impl Protocol {
             protocol.dirs_ras.push(dir_ras.map(|c| if norm > 0.0 { c / norm } else { 0.0 }));
             if gradients.is_b0(volume) {
                 protocol.unweighted.push(volume);
-            } else if b_max_s_per_mm2.is_none_or(|most| b_s_per_mm2 <= most) {
+            } else if b_max_s_per_mm2.is_none_or(|most| b_s_per_mm2 <= most * B_MAX_SLACK) {
                 protocol.weighted.push(volume);
             }
         }

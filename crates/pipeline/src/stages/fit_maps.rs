@@ -199,6 +199,8 @@ impl<P: FitModel> Stage for FitMaps<P> {
         let mut maps = Vec::new();
         for spec in self.parameters.maps() {
             let image = self.style.read(&spec, &context, folder, log.session().on.workers)?;
+            // The number of directions of a map by direction stands in its file.
+            let spec = MapSpec { n_volumes: image.n_volumes, ..spec };
             maps.push(FittedMap { spec, image });
         }
         let mut status = StatusCounts::default();

@@ -2,13 +2,19 @@
 
 pub mod accuracy;
 pub mod coefficients;
+pub mod curve;
 pub mod dki;
+pub mod dki1d;
 pub mod dti;
 pub mod expr;
 pub mod fit_maps;
 pub mod hot;
+pub mod ivim;
 pub mod load;
 pub mod load_field;
+pub mod mono;
 pub mod peaks;
 pub mod phantom;
 pub mod report;
+pub mod stremi;
+pub mod stremi1d;

@@ -1,9 +1,15 @@
 //! `fimbria fit`
 
+mod alone;
 mod dki;
+mod dki1d;
 mod dti;
 mod expr;
 mod hot;
+mod ivim;
+mod mono;
+mod stremi;
+mod stremi1d;
 
 use clap::{Args, Subcommand};
 
@@ -23,6 +29,11 @@ enum Model {
     Dti(dti::FitDti),
     Hot(hot::FitHot),
     Dki(dki::FitDki),
+    Dki1d(dki1d::FitDki1d),
+    Stremi1d(stremi1d::FitStremi1d),
+    Stremi(stremi::FitStremi),
+    Ivim(ivim::FitIvim),
+    Mono(mono::FitMono),
     Expr(expr::FitExpr),
 }
 
@@ -32,6 +43,11 @@ impl Fit {
             Model::Dti(fit) => fit.run(console),
             Model::Hot(fit) => fit.run(console),
             Model::Dki(fit) => fit.run(console),
+            Model::Dki1d(fit) => fit.run(console),
+            Model::Stremi1d(fit) => fit.run(console),
+            Model::Stremi(fit) => fit.run(console),
+            Model::Ivim(fit) => fit.run(console),
+            Model::Mono(fit) => fit.run(console),
             Model::Expr(fit) => fit.run(console),
         }
     }

@@ -1,0 +1,149 @@
+//! The stage that fits kurtosis along each gradient direction.
+
+use std::fmt;
+use std::str::FromStr;
+
+use fimbria_models::dki1d::{self, Dki1dOptions, Eta};
+use fimbria_models::{MapSpec, curve};
+use serde::{Deserialize, Serialize};
+
+use super::curve::{CurveParameters, DIRECTIONS, lines};
+use super::fit_maps::{FitMaps, FitModel, Outcome};
+use crate::stages::load::Subject;
+use crate::{Input, Logbook, Products, StageError};
+
+/// The stage.
+pub type Dki1d = FitMaps<Dki1dParameters>;
+
+/// The parameters of a kurtosis fit by direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Dki1dParameters {
+    /// Those of every such fit; the likelihood is Gaussian, since the model has its own floor.
+    pub curve: CurveParameters,
+    /// The noise floor.
+    pub eta: NoiseFloor,
+}
+
+/// A choice of [`Eta`] as users write it: `sigma`, `rms`, `fixed:V` or `fit`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct NoiseFloor(pub Eta);
+
+/// What is no noise floor.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is none of sigma, rms, fit and fixed:V, V from 0 to below 1")]
+pub struct NoiseFloorError(String);
+
+impl FromStr for NoiseFloor {
+    type Err = NoiseFloorError;
+
+    fn from_str(text: &str) -> Result<Self, NoiseFloorError> {
+        let fixed = || text.strip_prefix("fixed:")?.parse::<f64>().ok();
+        match text {
+            "sigma" => Ok(Self(Eta::Sigma)),
+            "rms" => Ok(Self(Eta::RootMeanSquare)),
+            "fit" => Ok(Self(Eta::Fit)),
+            _ => match fixed() {
+                Some(eta) if (0.0..1.0).contains(&eta) => Ok(Self(Eta::Fixed(eta))),
+                _ => Err(NoiseFloorError(text.to_owned())),
+            },
+        }
+    }
+}
+
+impl fmt::Display for NoiseFloor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Eta::Sigma => f.write_str("sigma"),
+            Eta::RootMeanSquare => f.write_str("rms"),
+            Eta::Fit => f.write_str("fit"),
+            Eta::Fixed(eta) => write!(f, "fixed:{eta}"),
+        }
+    }
+}
+
+impl TryFrom<String> for NoiseFloor {
+    type Error = NoiseFloorError;
+
+    fn try_from(text: String) -> Result<Self, NoiseFloorError> {
+        text.parse()
+    }
+}
+
+impl From<NoiseFloor> for String {
+    fn from(floor: NoiseFloor) -> Self {
+        floor.to_string()
+    }
+}
+
+impl NoiseFloor {
+    /// True where it follows from the noise level.
+    pub fn takes_noise(self) -> bool {
+        matches!(self.0, Eta::Sigma | Eta::RootMeanSquare)
+    }
+}
+
+impl Default for Dki1dParameters {
+    /// b up to 3000 s/mm², η = σ/S0.
+    fn default() -> Self {
+        let bmax = Some(dki1d::B_MAX_S_PER_MM2);
+        Self {
+            curve: CurveParameters { bmax, ..CurveParameters::default() },
+            eta: NoiseFloor::default(),
+        }
+    }
+}
+
+impl FitModel for Dki1dParameters {
+    const STAGE: &'static str = "dki1d";
+    const BIDS_MODEL: &'static str = "dki1d";
+    const DESCRIPTION: &'static str = "Diffusion kurtosis along each gradient direction";
+
+    fn maps(&self) -> Vec<MapSpec> {
+        // How many directions there are stands in the data.
+        dki1d::maps(0)
+    }
+
+    fn texts(&self) -> &'static [&'static str] {
+        &[DIRECTIONS]
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        self.curve.inputs()
+    }
+
+    fn fit(
+        &self,
+        subject: &Subject,
+        _: &Products,
+        log: &Logbook<'_>,
+    ) -> Result<Outcome, StageError> {
+        let Subject { dwi, mask, gradients, .. } = subject;
+        let needed = dki1d::least_b(self.eta.0);
+        let directions = curve::directions(gradients, self.curve.bmax, needed)?;
+        log.count("directions", directions.len() as u64);
+        let options = Dki1dOptions {
+            curve: self.curve.options(subject, self.eta.takes_noise(), log)?,
+            eta: self.eta.0,
+        };
+        let fitted = dki1d::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?;
+        Ok(Outcome { fitted, texts: vec![lines(&directions)] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_noise_floor_is_read_as_it_is_written() {
+        for text in ["sigma", "rms", "fit", "fixed:0.05"] {
+            assert_eq!(text.parse::<NoiseFloor>().unwrap().to_string(), text);
+        }
+        for text in ["fixed", "fixed:-1", "fixed:nan", "fixed:1", "0.05"] {
+            let error = text.parse::<NoiseFloor>().unwrap_err().to_string();
+            assert!(error.contains(text) && error.contains("fixed:V"), "{error}");
+        }
+    }
+}
