@@ -150,7 +150,10 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
                 solve(&self.model, &parameters, &scaled, &batch, &self.options, on)?;
             for voxel in 0..n {
                 let at = |row: usize| results[row * stride + voxel];
-                let status = at(layout.status());
+                let status = match scaled.has_signal[voxel] {
+                    true => at(layout.status()),
+                    false => Status::BadSignal.code(),
+                };
                 worst[voxel] = worst[voxel].max(status);
                 if status > Status::NotConverged.code() {
                     continue;

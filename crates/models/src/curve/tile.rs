@@ -32,12 +32,20 @@ pub(super) struct Scaled<'a> {
     inputs: &'a [f32],
     /// What each voxel is divided by; 1 where nothing positive was measured.
     pub(super) scale: Vec<f32>,
+    /// True where any sample is positive.
+    pub(super) has_signal: Vec<bool>,
 }
 
 impl<'a> Scaled<'a> {
     /// Of a tile whose first inputs are the volumes of the series.
     pub(super) fn new(tile: &Tile<'a>, unweighted: &[usize], weighted: &[usize]) -> Self {
         let (n, stride, inputs) = (tile.voxels.len(), tile.stride, &tile.inputs[..]);
+        let mut has_signal = vec![false; stride];
+        for &volume in unweighted.iter().chain(weighted) {
+            for (any, &s) in has_signal.iter_mut().zip(&inputs[volume * stride..]) {
+                *any |= s > 0.0;
+            }
+        }
         let mut scale = vec![0.0; stride];
         for &volume in unweighted {
             for (scale, s) in scale.iter_mut().zip(&inputs[volume * stride..]) {
@@ -56,7 +64,7 @@ impl<'a> Scaled<'a> {
                 *scale = 1.0;
             }
         }
-        Self { n, stride, inputs, scale }
+        Self { n, stride, inputs, scale, has_signal }
     }
 
     /// One volume, divided.

@@ -120,7 +120,10 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
         let mut values = vec![0.0; n_values];
         for voxel in 0..n {
             let at = |row: usize| results[row * stride + voxel];
-            let status = at(layout.status());
+            let status = match scaled.has_signal[voxel] {
+                true => at(layout.status()),
+                false => Status::BadSignal.code(),
+            };
             rows[(n_values + 1) * stride + voxel] = status;
             if status > Status::NotConverged.code() {
                 continue;
