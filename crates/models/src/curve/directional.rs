@@ -70,14 +70,7 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
 
 impl<M: DirectionModel<P>, const P: usize> VoxelFit for Directional<M, P> {
     fn maps(&self) -> Vec<MapSpec> {
-        let mut maps = self.model.specs(self.directions.len()).to_vec();
-        maps.push(MapSpec::scalar(
-            "S0",
-            "arbitrary",
-            "signal without diffusion weighting, mean of the fits of all directions, input units",
-        ));
-        maps.extend([MapSpec::residual(), MapSpec::status()]);
-        maps
+        directional_maps(&self.model, self.directions.len())
     }
 
     fn tile_len(&self) -> usize {
@@ -92,6 +85,21 @@ impl<M: DirectionModel<P>, const P: usize> VoxelFit for Directional<M, P> {
     fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
         (self.options.precision == Precision::Single).then_some(self)
     }
+}
+
+/// The maps of both quantities of `n` directions, of their means, of S0, residual and status.
+pub(crate) fn directional_maps<const P: usize>(
+    model: &impl DirectionModel<P>,
+    n: usize,
+) -> Vec<MapSpec> {
+    let mut maps = model.specs(n).to_vec();
+    maps.push(MapSpec::scalar(
+        "S0",
+        "arbitrary",
+        "signal without diffusion weighting, mean of the fits of all directions, input units",
+    ));
+    maps.extend([MapSpec::residual(), MapSpec::status()]);
+    maps
 }
 
 impl<M: DirectionModel<P>, const P: usize> DeviceVoxelFit for Directional<M, P> {

@@ -41,9 +41,7 @@ pub(crate) struct Whole<M, const P: usize> {
 
 impl<M: VoxelModel<P>, const P: usize> VoxelFit for Whole<M, P> {
     fn maps(&self) -> Vec<MapSpec> {
-        let mut maps = self.model.specs();
-        maps.extend([MapSpec::residual(), MapSpec::status()]);
-        maps
+        whole_maps(&self.model)
     }
 
     fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
@@ -54,6 +52,13 @@ impl<M: VoxelModel<P>, const P: usize> VoxelFit for Whole<M, P> {
     fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
         (self.options.precision == Precision::Single).then_some(self)
     }
+}
+
+/// The maps of a model, the status last.
+pub(crate) fn whole_maps<const P: usize>(model: &impl VoxelModel<P>) -> Vec<MapSpec> {
+    let mut maps = model.specs();
+    maps.extend([MapSpec::residual(), MapSpec::status()]);
+    maps
 }
 
 impl<M: VoxelModel<P>, const P: usize> DeviceVoxelFit for Whole<M, P> {
