@@ -178,4 +178,13 @@ impl<N: Number<Constant = N>, const P: usize> Number for Dual<N, P> {
         }
         Self { value: self.value.if_less(other.value, yes.value, no.value), slope }
     }
+    #[inline(always)]
+    fn plus_product(self, a: Self, b: Self) -> Self {
+        let mut slope = self.slope;
+        for k in 0..P {
+            let of_b = slope[k].plus_product(a.value, b.slope[k]);
+            slope[k] = of_b.plus_product(a.slope[k], b.value);
+        }
+        Self { value: self.value.plus_product(a.value, b.value), slope }
+    }
 }

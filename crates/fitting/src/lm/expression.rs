@@ -6,8 +6,9 @@ use crate::expr::{Graph, Input, Names, ParseError, Staged, Tape};
 
 /// The most registers that the interpreter of a formula has.
 const MOST_REGISTERS: usize = 256;
-/// As many do for most formulas; the fewer there are, the less is cleared for every sample.
-const FEW_REGISTERS: usize = 32;
+/// As many do for most formulas, and for short ones: clearing them for every sample takes time.
+const SOME_REGISTERS: usize = 32;
+const FEW_REGISTERS: usize = 12;
 /// The most parameters of an expression.
 const MOST_PARAMETERS: usize = 8;
 
@@ -185,13 +186,20 @@ impl Interpreted<'_> {
     ) -> T {
         let tape = &self.expression.tape;
         let zero = p[0].lift(p[0].of(0.0));
-        let mut few = [zero; FEW_REGISTERS];
-        let mut many;
-        let file: &mut [N] = if tape.n_registers() <= FEW_REGISTERS {
-            &mut few
-        } else {
-            many = [zero; MOST_REGISTERS];
-            &mut many
+        let (mut few, mut some, mut many);
+        let file: &mut [N] = match tape.n_registers() {
+            n if n <= FEW_REGISTERS => {
+                few = [zero; FEW_REGISTERS];
+                &mut few
+            }
+            n if n <= SOME_REGISTERS => {
+                some = [zero; SOME_REGISTERS];
+                &mut some
+            }
+            _ => {
+                many = [zero; MOST_REGISTERS];
+                &mut many
+            }
         };
         tape.prepare(file);
         tape.set(file, p, constants);

@@ -75,6 +75,7 @@ pub trait Number:
 
     /// `a * b + self`, rounded once where that is fast.
     #[must_use]
+    #[inline(always)]
     fn plus_product(self, a: Self, b: Self) -> Self {
         self + a * b
     }
