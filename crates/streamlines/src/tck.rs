@@ -1,0 +1,294 @@
+//! MRtrix3's TCK: a text header, then triplets of floats in scanner RAS+ mm; a triplet of NaN ends a
+//! streamline, one of infinity the file.
+//! Described at <https://mrtrix.readthedocs.io/en/latest/getting_started/image_data.html>.
+
+use std::fs::File;
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use fimbria_image::{ByteOrder, Datatype};
+
+use crate::{Counts, Header, ReadStreamlines, Streamlines, TractogramError, WriteStreamlines};
+
+const MAGIC: &str = "mrtrix tracks";
+/// No header is longer; what is gets refused rather than held.
+const LONGEST_HEADER: u64 = 1 << 20;
+const BLOCK_TRIPLETS: usize = 1 << 15;
+
+/// A TCK file being read.
+pub(crate) struct Reader {
+    path: PathBuf,
+    header: Header,
+    file: File,
+    triplet: Triplet,
+    block: Vec<u8>,
+    /// The part of `block` that is not yet parsed.
+    pending: std::ops::Range<usize>,
+    /// Streamlines read.
+    done: u64,
+    at_end: bool,
+}
+
+/// How a point is stored.
+#[derive(Clone, Copy)]
+struct Triplet {
+    wide: bool,
+    order: ByteOrder,
+}
+
+impl Triplet {
+    fn bytes(self) -> usize {
+        if self.wide { 24 } else { 12 }
+    }
+
+    #[inline]
+    fn decode(self, bytes: &[u8]) -> [f32; 3] {
+        std::array::from_fn(|axis| match (self.wide, self.order) {
+            (false, ByteOrder::Little) => f32::from_le_bytes(part(bytes, axis)),
+            (false, ByteOrder::Big) => f32::from_be_bytes(part(bytes, axis)),
+            (true, ByteOrder::Little) => f64::from_le_bytes(part(bytes, axis)) as f32,
+            (true, ByteOrder::Big) => f64::from_be_bytes(part(bytes, axis)) as f32,
+        })
+    }
+}
+
+#[inline]
+fn part<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    bytes[at * N..(at + 1) * N].try_into().expect("a slice of N bytes")
+}
+
+impl Reader {
+    pub(crate) fn open(path: &Path) -> Result<Self, TractogramError> {
+        let mut file = File::open(path).map_err(TractogramError::io("open", path))?;
+        let mut start = Vec::new();
+        (&mut file)
+            .take(LONGEST_HEADER)
+            .read_to_end(&mut start)
+            .map_err(TractogramError::io("read", path))?;
+        let parsed = parse_header(&start).map_err(|why| TractogramError::header(path, why))?;
+        file.seek(SeekFrom::Start(parsed.offset)).map_err(TractogramError::io("read", path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            header: parsed.header,
+            file,
+            triplet: parsed.triplet,
+            block: vec![0; BLOCK_TRIPLETS * parsed.triplet.bytes()],
+            pending: 0..0,
+            done: 0,
+            at_end: false,
+        })
+    }
+
+    /// The next triplet, or `None` where the file ends.
+    #[inline]
+    fn next(&mut self) -> Result<Option<[f32; 3]>, TractogramError> {
+        let size = self.triplet.bytes();
+        if self.pending.len() < size && !self.refill()? {
+            return Ok(None);
+        }
+        let point = self.triplet.decode(&self.block[self.pending.start..][..size]);
+        self.pending.start += size;
+        Ok(Some(point))
+    }
+
+    /// Reads until a whole triplet is there; false at the end of the file.
+    fn refill(&mut self) -> Result<bool, TractogramError> {
+        self.block.copy_within(self.pending.clone(), 0);
+        self.pending = 0..self.pending.len();
+        while self.pending.len() < self.triplet.bytes() {
+            let read = self.file.read(&mut self.block[self.pending.end..]);
+            match read.map_err(TractogramError::io("read", &self.path))? {
+                0 => return Ok(false),
+                n => self.pending.end += n,
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl ReadStreamlines for Reader {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn next_chunk(
+        &mut self,
+        chunk: &mut Streamlines,
+        at_least: usize,
+    ) -> Result<bool, TractogramError> {
+        chunk.reset_for(&self.header);
+        let mut open = false;
+        while !self.at_end && (open || chunk.is_empty() || chunk.n_points() < at_least) {
+            match self.next()? {
+                Some(point) if point[0].is_nan() => {
+                    chunk.end_streamline();
+                    self.done += 1;
+                    open = false;
+                }
+                Some(point) if point[0].is_infinite() && !open => self.at_end = true,
+                Some(point) if point.iter().all(|x| x.is_finite()) => {
+                    chunk.push_point(point);
+                    open = true;
+                }
+                Some(point) => {
+                    let reason = format!("{point:?} is no point");
+                    return Err(TractogramError::damaged(&self.path, self.done, reason));
+                }
+                // Programs that are stopped leave files without the last triplet.
+                None if !open && self.pending.is_empty() => self.at_end = true,
+                None => {
+                    let reason = "the file ends before the streamline does";
+                    return Err(TractogramError::damaged(&self.path, self.done, reason));
+                }
+            }
+        }
+        Ok(!chunk.is_empty())
+    }
+}
+
+struct Parsed {
+    header: Header,
+    triplet: Triplet,
+    offset: u64,
+}
+
+fn parse_header(start: &[u8]) -> Result<Parsed, String> {
+    let (mut ended, mut at) = (false, 0);
+    let mut lines = Vec::new();
+    while let Some(length) = start[at..].iter().position(|byte| *byte == b'\n') {
+        let line = String::from_utf8_lossy(&start[at..at + length]).trim_end().to_owned();
+        at += length + 1;
+        if line == "END" {
+            ended = true;
+            break;
+        }
+        lines.push(line);
+    }
+    if lines.first().map(String::as_str) != Some(MAGIC) {
+        return Err(format!("the first line is not `{MAGIC}`"));
+    }
+    if !ended {
+        return Err("the header has no line END".into());
+    }
+    let mut header = Header::default();
+    let (mut triplet, mut offset) = (None, None);
+    for line in &lines[1..] {
+        let Some((key, value)) = line.split_once(':') else { continue };
+        let (key, value) = (key.trim(), value.trim());
+        match key {
+            "datatype" => triplet = Some(parse_datatype(value)?),
+            "file" => offset = Some(parse_file(value, at as u64)?),
+            "count" => header.n_streamlines = value.parse().ok(),
+            "total_count" => {}
+            _ => header.keyvals.push((key.to_owned(), value.to_owned())),
+        }
+    }
+    let triplet = triplet.ok_or("the header has no datatype")?;
+    header.position_type = if triplet.wide { Datatype::Float64 } else { Datatype::Float32 };
+    Ok(Parsed { header, triplet, offset: offset.ok_or("the header has no entry `file`")? })
+}
+
+fn parse_datatype(text: &str) -> Result<Triplet, String> {
+    let (wide, order) = match text.to_ascii_lowercase().as_str() {
+        "float32le" => (false, ByteOrder::Little),
+        "float32be" => (false, ByteOrder::Big),
+        "float32" => (false, ByteOrder::NATIVE),
+        "float64le" => (true, ByteOrder::Little),
+        "float64be" => (true, ByteOrder::Big),
+        "float64" => (true, ByteOrder::NATIVE),
+        _ => {
+            return Err(format!(
+                "`{text}` is no datatype of coordinates (Float32LE, Float64BE ..)"
+            ));
+        }
+    };
+    Ok(Triplet { wide, order })
+}
+
+/// `. OFFSET`: the data are in the file itself.
+fn parse_file(text: &str, header_bytes: u64) -> Result<u64, String> {
+    let offset = text.strip_prefix('.').and_then(|rest| rest.trim().parse::<u64>().ok());
+    match offset {
+        Some(offset) if offset >= header_bytes => Ok(offset),
+        Some(offset) => Err(format!("data cannot start at byte {offset}, inside the header")),
+        None => Err(format!("`file: {text}` does not say where in this file the data start")),
+    }
+}
+
+/// A TCK file being written.
+pub(crate) struct Writer {
+    path: PathBuf,
+    file: BufWriter<File>,
+    wide: bool,
+    counts: Counts,
+    /// Where the digits of the count are.
+    count_at: u64,
+}
+
+/// Digits that every number of streamlines fits in.
+const COUNT_DIGITS: usize = 20;
+
+impl Writer {
+    pub(crate) fn create(path: &Path, header: &Header) -> Result<Self, TractogramError> {
+        let wide = header.position_type == Datatype::Float64;
+        let mut text = format!("{MAGIC}\n");
+        for (key, value) in &header.keyvals {
+            for line in value.lines() {
+                text += &format!("{}: {line}\n", key.replace([':', '\n'], " "));
+            }
+        }
+        text += if wide { "datatype: Float64LE\n" } else { "datatype: Float32LE\n" };
+        let count_at = text.len() + "count: ".len();
+        text += &format!("count: {:0COUNT_DIGITS$}\n", 0);
+        // The offset counts its own digits too: aligned to 64 bytes, four digits or more.
+        let offset = (text.len() + "file: . 0000000000\nEND\n".len()).next_multiple_of(64);
+        text += &format!("file: . {offset}\nEND\n");
+        let mut bytes = text.into_bytes();
+        bytes.resize(offset, 0);
+        let file = File::create(path).map_err(TractogramError::io("create", path))?;
+        let mut file = BufWriter::with_capacity(1 << 18, file);
+        file.write_all(&bytes).map_err(TractogramError::io("write", path))?;
+        let counts = Counts::default();
+        Ok(Self { path: path.to_owned(), file, wide, counts, count_at: count_at as u64 })
+    }
+
+    fn triplet(&mut self, point: [f32; 3]) -> std::io::Result<()> {
+        for x in point {
+            if self.wide {
+                self.file.write_all(&f64::from(x).to_le_bytes())?;
+            } else {
+                self.file.write_all(&x.to_le_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl WriteStreamlines for Writer {
+    fn write(&mut self, chunk: &Streamlines) -> Result<(), TractogramError> {
+        let error = TractogramError::io("write", &self.path);
+        for points in chunk.iter() {
+            for point in points {
+                // It would end the streamline, or the file.
+                if !point.iter().all(|x| x.is_finite()) {
+                    let reason = format!("a point at {point:?} has no place in a TCK");
+                    return Err(TractogramError::unwritable(&self.path, reason));
+                }
+                self.triplet(*point).map_err(&error)?;
+            }
+            self.triplet([f32::NAN; 3]).map_err(&error)?;
+        }
+        self.counts.add(chunk);
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Counts, TractogramError> {
+        let error = TractogramError::io("write", &self.path);
+        self.triplet([f32::INFINITY; 3]).map_err(&error)?;
+        self.file.seek(SeekFrom::Start(self.count_at)).map_err(&error)?;
+        let count = format!("{:0COUNT_DIGITS$}", self.counts.streamlines);
+        self.file.write_all(count.as_bytes()).map_err(&error)?;
+        self.file.flush().map_err(&error)?;
+        Ok(self.counts)
+    }
+}

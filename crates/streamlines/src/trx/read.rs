@@ -1,0 +1,266 @@
+//! Reading.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use fimbria_image::Datatype;
+use half::f16;
+
+use super::about::About;
+use super::name;
+use super::parts::{Part, Parts, of_folder, of_zip};
+use crate::scratch::read_onto;
+use crate::{
+    Column, ColumnKind, Counts, Group, Header, ReadStreamlines, Streamlines, TractogramError,
+};
+
+/// A TRX being read.
+pub(crate) struct Reader {
+    path: PathBuf,
+    header: Header,
+    counts: Counts,
+    positions: Part,
+    offsets: Offsets,
+    per_point: Vec<Part>,
+    per_streamline: Vec<Part>,
+    /// Streamlines read.
+    done: u64,
+    /// The point at which the next streamline starts.
+    at_point: u64,
+    block: Vec<u8>,
+}
+
+/// The numbers that say where streamlines start.
+struct Offsets {
+    part: Part,
+    datatype: Datatype,
+}
+
+impl Offsets {
+    fn next(&mut self) -> std::io::Result<u64> {
+        let mut bytes = [0; 8];
+        let size = self.datatype.bits() / 8;
+        self.part.bytes.read_exact(&mut bytes[..size])?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+}
+
+impl Reader {
+    pub(crate) fn open(path: &Path) -> Result<Self, TractogramError> {
+        let parts = if path.is_dir() { of_folder(path)? } else { of_zip(path)? };
+        Self::of_parts(path, parts)
+    }
+
+    fn of_parts(path: &Path, mut parts: Parts) -> Result<Self, TractogramError> {
+        let wrong = |why: String| TractogramError::header(path, why);
+        let mut about =
+            parts.remove("header.json").ok_or_else(|| wrong("no header.json".into()))?;
+        let about = about.read_all().map_err(TractogramError::io("read", path))?;
+        let About { grid, counts } = About::parse(&about).map_err(wrong)?;
+        let mut header = Header {
+            grid: Some(grid),
+            n_streamlines: Some(counts.streamlines),
+            n_points: Some(counts.points),
+            ..Header::default()
+        };
+        let (mut positions, mut offsets) = (None, None);
+        let (mut per_point, mut per_streamline) = (Vec::new(), Vec::new());
+        let mut group_data = Vec::new();
+        for (file, mut part) in parts {
+            let (folder, last) = file.rsplit_once('/').unwrap_or(("", &file));
+            let Some(kind) = name::parse(last) else { continue };
+            match folder {
+                "" if kind.name == "positions" => {
+                    check_length(&kind, &part, counts.points, &file).map_err(wrong)?;
+                    if kind.width != 3 || !kind.datatype.is_float() {
+                        return Err(wrong(format!("{file} are no points of three coordinates")));
+                    }
+                    header.position_type = kind.datatype;
+                    positions = Some(part);
+                }
+                "" if kind.name == "offsets" => offsets = Some((kind, part)),
+                "dpv" => {
+                    check_length(&kind, &part, counts.points, &file).map_err(wrong)?;
+                    header.per_point.push(kind);
+                    per_point.push(part);
+                }
+                "dps" => {
+                    check_length(&kind, &part, counts.streamlines, &file).map_err(wrong)?;
+                    header.per_streamline.push(kind);
+                    per_streamline.push(part);
+                }
+                "groups" => {
+                    let column = read_column(&kind, &mut part, path)?;
+                    let members = members(&column, counts.streamlines)
+                        .ok_or_else(|| wrong(format!("{file} names streamlines there are not")))?;
+                    header.groups.push(Group { name: kind.name, members, data: Vec::new() });
+                }
+                _ => {
+                    if let Some(group) = folder.strip_prefix("dpg/") {
+                        group_data.push((group.to_owned(), read_column(&kind, &mut part, path)?));
+                    }
+                }
+            }
+        }
+        for (name, column) in group_data {
+            if let Some(group) = header.groups.iter_mut().find(|group| group.name == name) {
+                group.data.push(column);
+            }
+        }
+        // An empty tractogram may have no arrays at all.
+        let nothing = || -> Result<Part, TractogramError> {
+            if counts.streamlines > 0 || counts.points > 0 {
+                return Err(wrong("no positions or no offsets".into()));
+            }
+            Part::empty().map_err(TractogramError::io("read", path))
+        };
+        let offsets = match offsets {
+            Some((kind, part)) => Offsets::check(kind, part, counts.streamlines).map_err(wrong)?,
+            None => Offsets { part: nothing()?, datatype: Datatype::UInt64 },
+        };
+        let positions = match positions {
+            Some(part) => part,
+            None => nothing()?,
+        };
+        let mut reader = Self {
+            path: path.to_owned(),
+            header,
+            counts,
+            positions,
+            offsets,
+            per_point,
+            per_streamline,
+            done: 0,
+            at_point: 0,
+            block: Vec::new(),
+        };
+        if counts.streamlines > 0 {
+            let first = reader.offsets.next().map_err(TractogramError::io("read", path))?;
+            if first != 0 {
+                return Err(TractogramError::header(path, format!("offsets start with {first}")));
+            }
+        }
+        Ok(reader)
+    }
+
+    /// Where the next streamline ends.
+    fn next_end(&mut self) -> Result<u64, TractogramError> {
+        // The last end may be left to the number of points, as early files did.
+        let is_last = self.done + 1 == self.counts.streamlines;
+        let stated = self.offsets.part.length / (self.offsets.datatype.bits() as u64 / 8);
+        let end = if is_last && stated == self.counts.streamlines {
+            self.counts.points
+        } else {
+            self.offsets.next().map_err(TractogramError::io("read", &self.path))?
+        };
+        let wrong = end < self.at_point
+            || end > self.counts.points
+            || (is_last && end != self.counts.points);
+        if wrong {
+            let reason =
+                format!("it runs from point {} to {end} of {}", self.at_point, self.counts.points);
+            return Err(TractogramError::damaged(&self.path, self.done, reason));
+        }
+        Ok(end)
+    }
+}
+
+impl Offsets {
+    fn check(kind: ColumnKind, part: Part, streamlines: u64) -> Result<Self, String> {
+        if !matches!(
+            kind.datatype,
+            Datatype::UInt32 | Datatype::UInt64 | Datatype::Int32 | Datatype::Int64
+        ) || kind.width != 1
+        {
+            return Err(format!("offsets of type {} are not known", kind.datatype));
+        }
+        let size = kind.datatype.bits() as u64 / 8;
+        let full = streamlines.checked_add(1).and_then(|n| n.checked_mul(size));
+        let fits = Some(part.length) == full || Some(part.length) == streamlines.checked_mul(size);
+        if !fits {
+            return Err(format!(
+                "offsets take {} bytes, which is not {streamlines} streamlines",
+                part.length
+            ));
+        }
+        Ok(Self { part, datatype: kind.datatype })
+    }
+}
+
+impl ReadStreamlines for Reader {
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn next_chunk(
+        &mut self,
+        chunk: &mut Streamlines,
+        at_least: usize,
+    ) -> Result<bool, TractogramError> {
+        chunk.reset_for(&self.header);
+        let (first, first_point) = (self.done, self.at_point);
+        let into = chunk.parts_mut();
+        while self.done < self.counts.streamlines
+            && (self.done == first || self.at_point - first_point < at_least as u64)
+        {
+            self.at_point = self.next_end()?;
+            self.done += 1;
+            into.offsets.push(self.at_point - first_point);
+        }
+        let points = self.at_point - first_point;
+        let error = TractogramError::io("read", &self.path);
+        self.block.clear();
+        let size = self.header.position_type.bits() as u64 / 8;
+        read_onto(&mut self.positions.bytes, points * 3 * size, &mut self.block).map_err(&error)?;
+        decode_points(self.header.position_type, &self.block, into.positions);
+        for (column, part) in into.per_point.iter_mut().zip(&mut self.per_point) {
+            let bytes = points * column.kind.row_bytes() as u64;
+            read_onto(&mut part.bytes, bytes, column.bytes_mut()).map_err(&error)?;
+        }
+        for (column, part) in into.per_streamline.iter_mut().zip(&mut self.per_streamline) {
+            let bytes = (self.done - first) * column.kind.row_bytes() as u64;
+            read_onto(&mut part.bytes, bytes, column.bytes_mut()).map_err(&error)?;
+        }
+        Ok(self.done > first)
+    }
+}
+
+fn decode_points(datatype: Datatype, bytes: &[u8], points: &mut Vec<[f32; 3]>) {
+    fn all<const N: usize>(
+        bytes: &[u8],
+        points: &mut Vec<[f32; 3]>,
+        number: impl Fn([u8; N]) -> f32,
+    ) {
+        let (numbers, _) = bytes.as_chunks::<N>();
+        let (triplets, _) = numbers.as_chunks::<3>();
+        points.extend(triplets.iter().map(|triplet| triplet.map(&number)));
+    }
+    match datatype {
+        Datatype::Float16 => all(bytes, points, |b| f16::from_le_bytes(b).to_f32()),
+        Datatype::Float64 => all(bytes, points, |b| f64::from_le_bytes(b) as f32),
+        _ => all(bytes, points, f32::from_le_bytes),
+    }
+}
+
+/// A part must hold exactly `rows` rows.
+fn check_length(kind: &ColumnKind, part: &Part, rows: u64, file: &str) -> Result<(), String> {
+    if rows.checked_mul(kind.row_bytes() as u64) == Some(part.length) {
+        return Ok(());
+    }
+    Err(format!("{file} has {} bytes, which is not {rows} rows", part.length))
+}
+
+fn read_column(kind: &ColumnKind, part: &mut Part, path: &Path) -> Result<Column, TractogramError> {
+    let mut column = kind.empty();
+    *column.bytes_mut() = part.read_all().map_err(TractogramError::io("read", path))?;
+    Ok(column)
+}
+
+/// The members of a group, where all of them are streamlines.
+fn members(column: &Column, streamlines: u64) -> Option<Vec<u32>> {
+    let member = |value: f64| {
+        (value >= 0.0 && value < streamlines as f64 && value <= f64::from(u32::MAX))
+            .then_some(value as u32)
+    };
+    column.values().map(member).collect()
+}

@@ -1,0 +1,324 @@
+//! Every format keeps what it can hold, streams, and takes files apart with care.
+
+use std::fs;
+use std::path::Path;
+
+use fimbria_compute::Silent;
+use fimbria_image::{Affine, Datatype, Grid};
+use fimbria_streamlines::{
+    Column, ColumnKind, Format, Group, Header, Streamlines, Tractogram, TractogramError,
+    WriteOptions, copy, create, open,
+};
+use proptest::prelude::*;
+
+const OBLIQUE: Affine =
+    Affine([[-1.9, 0.3, -0.1, 10.0], [-0.35, 1.8, 0.6, -20.0], [0.05, -0.4, 2.4, 5.0]]);
+const GRID: Grid = Grid { dims: [40, 50, 30], ras_from_vox: OBLIQUE };
+
+/// Three streamlines, one of them empty, with data of several types and a group.
+fn phantom() -> Tractogram {
+    let positions = vec![[0.5, -3.25, 7.0], [1.5, -3.0, 7.125], [2.0, 0.0, 8.0], [-4.0, 5.0, 6.0]];
+    let mut lines = Streamlines::from_parts(vec![0, 3, 3, 4], positions);
+    lines.add_per_point(Column::from_f32("fa", 1, &[0.25, 0.5, 0.75, 1.0]));
+    lines.add_per_point(Column::from_f32("rgb", 3, &(0..12).map(|i| i as f32).collect::<Vec<_>>()));
+    lines.add_per_streamline(Column::from_f32("weight", 1, &[1.5, 2.5, 3.5]));
+    let mut header = Header::on(GRID);
+    header.groups = vec![Group {
+        name: "left".into(),
+        members: vec![0, 2],
+        data: vec![Column::from_f32("mean_fa", 1, &[0.5])],
+    }];
+    Tractogram::new(header, lines)
+}
+
+fn written(tractogram: &Tractogram, path: &Path) -> Tractogram {
+    tractogram.write(path, &WriteOptions::default()).unwrap();
+    Tractogram::read(path).unwrap()
+}
+
+#[test]
+fn trx_keeps_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let original = phantom();
+    assert_eq!(written(&original, &folder.path().join("a.trx")), original);
+}
+
+#[test]
+fn a_trx_folder_keeps_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let original = phantom();
+    let options = WriteOptions::default();
+    let mut writer = create(&path, Format::TrxFolder, &original.header, &options).unwrap();
+    writer.write(&original.streamlines).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(Tractogram::read(&path).unwrap(), original);
+    let files = fs::read_dir(&path).unwrap().count();
+    assert_eq!(files, 7, "header, positions, offsets, dpv, dps, groups, dpg and nothing else");
+}
+
+#[test]
+fn trx_keeps_types_it_does_not_need_to_understand() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut lines = Streamlines::from_parts(vec![0, 1, 2], vec![[1.0; 3], [2.0; 3]]);
+    lines.add_per_streamline(Column::from_u32("seed", &[7, u32::MAX]));
+    lines.add_per_streamline(Column::from_u8("why", &[3, 250]));
+    let original = Tractogram::new(Header::on(GRID), lines);
+    assert_eq!(written(&original, &folder.path().join("a.trx")), original);
+}
+
+#[test]
+fn trk_keeps_data_and_holds_points_to_rounding() {
+    let folder = tempfile::tempdir().unwrap();
+    let original = phantom();
+    let read = written(&original, &folder.path().join("a.trk"));
+    assert_eq!(read.streamlines.offsets(), original.streamlines.offsets());
+    assert_eq!(read.streamlines.per_point(), original.streamlines.per_point());
+    assert_eq!(read.streamlines.per_streamline(), original.streamlines.per_streamline());
+    assert_eq!(read.header.grid.unwrap().dims, GRID.dims);
+    for (a, b) in read.streamlines.positions().iter().zip(original.streamlines.positions()) {
+        for axis in 0..3 {
+            // Stored coordinates reach 120 mm: half an ulp is 4e-6, and the affine is f32 too.
+            assert!((a[axis] - b[axis]).abs() < 3e-5, "{a:?} {b:?}");
+        }
+    }
+}
+
+#[test]
+fn tck_keeps_points_and_remarks() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut original = phantom();
+    original.header.keyvals = vec![("step_size".into(), "0.5".into())];
+    let read = written(&original, &folder.path().join("a.tck"));
+    assert_eq!(read.streamlines.positions(), original.streamlines.positions());
+    assert_eq!(read.streamlines.offsets(), original.streamlines.offsets());
+    assert_eq!(read.header.keyvals, original.header.keyvals);
+    assert_eq!(read.header.n_streamlines, Some(3));
+    let losses = Format::Tck.losses(&original.header);
+    assert_eq!(losses.len(), 3, "{losses:?}");
+}
+
+#[test]
+fn a_point_that_is_none_is_not_written_to_tck() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut lines = Streamlines::default();
+    lines.push(&[[1.0, f32::NAN, 0.0]]);
+    let refused = Tractogram::new(Header::default(), lines)
+        .write(folder.path().join("a.tck"), &WriteOptions::default());
+    assert!(matches!(refused, Err(TractogramError::Unwritable { .. })));
+}
+
+#[test]
+fn half_precision_is_kept_when_half_precision_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let options =
+        WriteOptions { position_type: Some(Datatype::Float16), ..WriteOptions::default() };
+    let (first, second) = (folder.path().join("a.trx"), folder.path().join("b.trx"));
+    phantom().write(&first, &options).unwrap();
+    let read = Tractogram::read(&first).unwrap();
+    assert_eq!(read.header.position_type, Datatype::Float16);
+    assert_eq!(written(&read, &second), read);
+}
+
+#[test]
+fn double_precision_is_read_and_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let options =
+        WriteOptions { position_type: Some(Datatype::Float64), ..WriteOptions::default() };
+    for name in ["a.tck", "a.trx"] {
+        let path = folder.path().join(name);
+        phantom().write(&path, &options).unwrap();
+        let read = Tractogram::read(&path).unwrap();
+        assert_eq!(read.header.position_type, Datatype::Float64);
+        assert_eq!(read.streamlines.positions(), phantom().streamlines.positions());
+    }
+    let refused = phantom().write(folder.path().join("a.trk"), &options);
+    assert!(matches!(refused, Err(TractogramError::Unwritable { .. })));
+}
+
+#[test]
+fn big_endian_files_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (little, big) = (folder.path().join("l.trk"), folder.path().join("b.trk"));
+    let original = written(&phantom(), &little);
+    let mut bytes = fs::read(&little).unwrap();
+    // Every field of more than a byte, by its size.
+    let swap =
+        |bytes: &mut [u8], size: usize| bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+    swap(&mut bytes[6..12], 2);
+    swap(&mut bytes[12..36], 4);
+    swap(&mut bytes[36..38], 2);
+    swap(&mut bytes[238..240], 2);
+    swap(&mut bytes[440..504], 4);
+    swap(&mut bytes[956..980], 4);
+    swap(&mut bytes[988..], 4);
+    fs::write(&big, bytes).unwrap();
+    assert_eq!(Tractogram::read(&big).unwrap(), original);
+
+    let mut tck = b"mrtrix tracks\ndatatype: Float32BE\ncount: 1\nfile: . 64\nEND\n".to_vec();
+    tck.resize(64, 0);
+    for x in [1.0, 2.0, 3.0, f32::NAN, f32::NAN, f32::NAN] {
+        tck.extend_from_slice(&x.to_be_bytes());
+    }
+    let path = folder.path().join("b.tck");
+    fs::write(&path, tck).unwrap();
+    let read = Tractogram::read(&path).unwrap();
+    assert_eq!(read.streamlines.positions(), [[1.0, 2.0, 3.0]]);
+}
+
+#[test]
+fn chunks_of_any_size_give_the_same_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source.trx");
+    phantom().write(&source, &WriteOptions::default()).unwrap();
+    for (format, name) in [(Format::Trx, "c.trx"), (Format::Trk, "c.trk"), (Format::Tck, "c.tck")] {
+        let (one, many) = (folder.path().join("one"), folder.path().join(name));
+        let mut reader = open(&source).unwrap();
+        let header = reader.header().clone();
+        let writer = create(&one, format, &header, &WriteOptions::default()).unwrap();
+        let counts = copy(&mut *reader, writer, &Silent).unwrap();
+        assert_eq!((counts.streamlines, counts.points), (3, 4));
+        let mut reader = open(&source).unwrap();
+        let mut writer = create(&many, format, &header, &WriteOptions::default()).unwrap();
+        let mut chunk = Streamlines::default();
+        while reader.next_chunk(&mut chunk, 1).unwrap() {
+            assert!(chunk.len() <= 2);
+            writer.write(&chunk).unwrap();
+        }
+        writer.finish().unwrap();
+        assert_eq!(Tractogram::read(&one).unwrap(), Tractogram::read(&many).unwrap());
+    }
+}
+
+#[test]
+fn an_empty_tractogram_is_one_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = Tractogram::new(Header::on(GRID), Streamlines::default());
+    for name in ["e.tck", "e.trk", "e.trx"] {
+        assert!(written(&empty, &folder.path().join(name)).streamlines.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn a_grid_is_asked_for_where_the_format_needs_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let without = Tractogram::new(Header::default(), Streamlines::default());
+    for name in ["e.trk", "e.trx"] {
+        let refused = without.write(folder.path().join(name), &WriteOptions::default());
+        assert!(matches!(refused, Err(TractogramError::NoGrid(_))), "{name}");
+    }
+    let options = WriteOptions { grid: Some(GRID), ..WriteOptions::default() };
+    without.write(folder.path().join("e.trk"), &options).unwrap();
+}
+
+#[test]
+fn names_that_leave_the_folder_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut header = Header::on(GRID);
+    header.per_streamline = vec![ColumnKind::new("../escape", Datatype::Float32)];
+    let made = create(folder.path().join("a.trx"), Format::Trx, &header, &WriteOptions::default());
+    assert!(matches!(made, Err(TractogramError::Unwritable { .. })));
+}
+
+#[test]
+fn counts_that_lie_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.trk");
+    phantom().write(&path, &WriteOptions::default()).unwrap();
+    let good = fs::read(&path).unwrap();
+    let with = |at: usize, value: i32| {
+        let mut bytes = good.clone();
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        fs::write(&path, bytes).unwrap();
+        Tractogram::read(&path)
+    };
+    // More streamlines than there are; a streamline of two thousand million points; of -1.
+    assert!(matches!(with(988, 4), Err(TractogramError::Damaged { streamline: 3, .. })));
+    assert!(matches!(with(1000, i32::MAX), Err(TractogramError::Damaged { streamline: 0, .. })));
+    assert!(matches!(with(1000, -1), Err(TractogramError::Damaged { streamline: 0, .. })));
+    // Not counted at all is fine.
+    assert_eq!(with(988, 0).unwrap().streamlines.len(), 3);
+}
+
+#[test]
+fn a_trx_whose_arrays_contradict_its_header_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("t");
+    let original = phantom();
+    let make = || {
+        let _ = fs::remove_dir_all(&root);
+        let options = WriteOptions::default();
+        let mut writer = create(&root, Format::TrxFolder, &original.header, &options).unwrap();
+        writer.write(&original.streamlines).unwrap();
+        writer.finish().unwrap();
+    };
+    let header_with = |from: &str, to: &str| {
+        make();
+        let text = fs::read_to_string(root.join("header.json")).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(root.join("header.json"), text.replace(from, to)).unwrap();
+        Tractogram::read(&root)
+    };
+    let huge = header_with("\"NB_VERTICES\": 4", "\"NB_VERTICES\": 9000000000000000000");
+    assert!(matches!(huge, Err(TractogramError::Header { .. })), "{huge:?}");
+    let more = header_with("\"NB_STREAMLINES\": 3", "\"NB_STREAMLINES\": 5");
+    assert!(matches!(more, Err(TractogramError::Header { .. })), "{more:?}");
+    make();
+    let offsets: Vec<u8> = [0u64, 3, 2, 4].iter().flat_map(|x| x.to_le_bytes()).collect();
+    fs::write(root.join("offsets.uint64"), offsets).unwrap();
+    let descending = Tractogram::read(&root);
+    assert!(matches!(descending, Err(TractogramError::Damaged { streamline: 1, .. })));
+    make();
+    fs::write(root.join("groups/left.uint32"), 3u32.to_le_bytes()).unwrap();
+    assert!(matches!(Tractogram::read(&root), Err(TractogramError::Header { .. })));
+}
+
+#[test]
+fn offsets_without_their_last_end_are_understood() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("t");
+    let original = phantom();
+    let mut writer =
+        create(&root, Format::TrxFolder, &original.header, &WriteOptions::default()).unwrap();
+    writer.write(&original.streamlines).unwrap();
+    writer.finish().unwrap();
+    fs::remove_file(root.join("offsets.uint64")).unwrap();
+    let offsets: Vec<u8> = [0u32, 3, 3].iter().flat_map(|x| x.to_le_bytes()).collect();
+    fs::write(root.join("offsets.uint32"), offsets).unwrap();
+    assert_eq!(Tractogram::read(&root).unwrap(), original);
+}
+
+#[test]
+fn what_is_no_tractogram_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.tck");
+    fs::write(&path, "not a tractogram").unwrap();
+    assert!(matches!(open(&path), Err(TractogramError::Unrecognised(_))));
+    assert!(matches!(open(folder.path()), Err(TractogramError::Unrecognised(_))));
+    assert!(matches!(open(folder.path().join("none")), Err(TractogramError::Io { .. })));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// A byte changed or a file cut short: an error or a tractogram, never a panic.
+    #[test]
+    fn damaged_files_never_panic(
+        which in 0usize..3, at in 0.0f64..1.0, value: u8, cut in proptest::option::of(0.0f64..1.0),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(["a.tck", "a.trk", "a.trx"][which]);
+        phantom().write(&path, &WriteOptions::default()).unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        let at = (at * bytes.len() as f64) as usize;
+        bytes[at] = value;
+        if let Some(cut) = cut {
+            bytes.truncate((cut * bytes.len() as f64) as usize);
+        }
+        fs::write(&path, bytes).unwrap();
+        if let Ok(read) = Tractogram::read(&path) {
+            prop_assert_eq!(read.streamlines.iter().map(<[_]>::len).sum::<usize>(),
+                read.streamlines.n_points());
+        }
+    }
+}
