@@ -7,22 +7,26 @@
 //! * an [`Image`] is a grid with one or more `f32` volumes, x fastest, then y, z, volume;
 //! * a [`Mask`] is a set of voxels of a grid;
 //! * a [`GradientTable`] holds b in s/mm² and unit directions in scanner RAS+ axes;
-//! * a [`SignalSource`] hands out the samples of chosen voxels, whatever type they are stored in.
+//! * a [`SignalSource`] hands out the samples of chosen voxels, whatever type they are stored in;
+//! * [`sticks::StickSamples`] holds samples of fibre directions and fractions in few bytes.
 //!
 //! On disk there are NIfTI-1, NIfTI-2 and MRtrix images, compressed or not:
 //!
 //! * [`read_image`] and [`read_mask`] read whole ones, [`write_image`] writes them;
 //! * a [`StoredImage`] is a file whose samples stay as they are stored until they are asked for: a
 //!   [`SignalSource`] that may be larger than memory;
-//! * an [`ImageHeader`] is what a file says of itself.
+//! * an [`ImageHeader`] is what a file says of itself;
+//! * [`bedpostx`] folders hold samples of fibre directions.
 //!
 //! Conversion from a file's own frame, order and units happens once, in the module of its format:
 //! one file per format. This crate knows nothing of models, devices or commands.
 
 mod about;
+pub mod bedpostx;
 mod blocks;
 mod datatype;
 mod decode;
+mod eigen;
 mod encode;
 mod error;
 pub mod frames;
@@ -40,6 +44,7 @@ mod nifti;
 mod pages;
 mod read;
 mod signals;
+pub mod sticks;
 mod storage;
 mod stored;
 mod tensor_order;

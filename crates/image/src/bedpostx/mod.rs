@@ -1,0 +1,27 @@
+//! bedpostX folders: the samples that FSL's bedpostx writes and probtrackx2, XTRACT and FSLeyes
+//! read.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `merged_th1samples`, `merged_ph1samples`, `merged_f1samples`, `...2...` | a volume per sample: polar angle, azimuth (radians), fraction |
+//! | `mean_th1samples`, `mean_ph1samples`, `mean_f1samples`, `mean_fsumsamples` | their means |
+//! | `dyads1`, `dyads1_dispersion` | principal eigenvector of the mean of v vᵀ; 1 - its eigenvalue |
+//! | `dyads2_thr0.05`, `dyads2_thr0.05_modf2` | the further dyads where the mean of their f is at least 0.05; the same times mean f2 / mean f1 |
+//! | `nodif_brain_mask` | where there are samples |
+//!
+//! Angles and vectors are in voxel axes, x reversed where det(affine) > 0
+//! ([`BvecFrame::Fsl`](crate::BvecFrame)): v = (sin θ cos φ, sin θ sin φ, cos θ). They are turned
+//! to scanner axes here, and only here. θ or φ of exactly 0 means "no direction" to FSL, so that
+//! is never written for a stick that has one.
+
+mod error;
+mod maps;
+mod read;
+mod write;
+
+pub use error::BedpostxError;
+pub use read::read_bedpostx;
+pub use write::{bedpostx_files, write_bedpostx};
+
+#[cfg(test)]
+mod tests;
