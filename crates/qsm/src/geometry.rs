@@ -1,0 +1,98 @@
+//! Where voxels stand relative to each other and to B0.
+
+use fimbria_image::{Affine, Grid};
+
+use crate::QsmError;
+
+/// The lattice of a volume and the direction of B0 in it.
+///
+/// Lengths are in units of the cube root of a voxel's volume, so that every voxel has volume 1 and
+/// the kernels keep the published form; axes are the voxel axes, so that oblique volumes need no
+/// resampling: B0 and fibre axes are turned instead.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Geometry {
+    /// Number of voxels along each axis.
+    pub dims: [usize; 3],
+    /// Distance of neighbouring voxels along each axis; the product is 1.
+    pub spacing: [f64; 3],
+    /// The unit vector along B0, in voxel axes.
+    pub b0: [f64; 3],
+}
+
+impl Geometry {
+    /// Of `grid` in a field along `b0_ras` (scanner axes, any length).
+    ///
+    /// # Errors
+    /// [`QsmError::B0`] where the direction has no length, [`QsmError::Sheared`] where voxel axes
+    /// are not at right angles.
+    pub fn new(grid: &Grid, b0_ras: [f64; 3]) -> Result<Self, QsmError> {
+        Self::in_voxel_axes(grid, dir_vox(&grid.ras_from_vox, b0_ras))
+    }
+
+    /// Of `grid` in a field along `b0_vox` (voxel axes, any length).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn in_voxel_axes(grid: &Grid, b0_vox: [f64; 3]) -> Result<Self, QsmError> {
+        let b0 = unit(b0_vox).ok_or(QsmError::B0(b0_vox))?;
+        check_right_angles(&grid.ras_from_vox)?;
+        let mm = grid.ras_from_vox.spacing();
+        let unit_mm = mm.iter().product::<f64>().cbrt();
+        Ok(Self { dims: grid.dims, spacing: mm.map(|s| s / unit_mm), b0 })
+    }
+
+    /// Number of voxels.
+    pub fn len(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    /// True where a dimension is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Voxel (i, j, k) of a linear index, x fastest.
+    pub fn voxel(&self, index: usize) -> [usize; 3] {
+        let [nx, ny, _] = self.dims;
+        [index % nx, index / nx % ny, index / (nx * ny)]
+    }
+
+    /// The displacement of `steps` voxels along each axis.
+    pub fn displacement(&self, steps: [i64; 3]) -> [f64; 3] {
+        std::array::from_fn(|a| steps[a] as f64 * self.spacing[a])
+    }
+}
+
+/// A direction of the scanner's axes in voxel axes.
+pub fn dir_vox(ras_from_vox: &Affine, dir_ras: [f64; 3]) -> [f64; 3] {
+    let turn = ras_from_vox.rotation();
+    std::array::from_fn(|a| (0..3).map(|i| turn[i][a] * dir_ras[i]).sum())
+}
+
+/// The vector of length 1, or `None` of a vector that has no finite length above 0.
+pub(crate) fn unit(v: [f64; 3]) -> Option<[f64; 3]> {
+    let length = dot(v, v).sqrt();
+    (length.is_finite() && length > 0.0).then(|| v.map(|x| x / length))
+}
+
+pub(crate) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+pub(crate) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+/// Voxel axes more than this from a right angle are no lattice the kernels know.
+const LARGEST_SHEAR_COS: f64 = 0.01;
+
+fn check_right_angles(affine: &Affine) -> Result<(), QsmError> {
+    let (m, s) = (affine.linear(), affine.spacing());
+    for (i, j) in [(0, 1), (0, 2), (1, 2)] {
+        let cos = (0..3).map(|r| m[r][i] * m[r][j]).sum::<f64>() / (s[i] * s[j]);
+        if cos.is_nan() || cos.abs() > LARGEST_SHEAR_COS {
+            return Err(QsmError::Sheared { angle_deg: cos.acos().to_degrees() });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! Quantitative susceptibility mapping: from the field in a gradient-echo scan to magnetic
+//! susceptibility in ppm, guided by diffusion.
+//!
+//! * [`Geometry`]: voxels and B0; the kernels [`sphere_field`] and [`Cylinder`] as published;
+//! * [`FieldModel`]: which voxels are solved for and as what [`Shape`] ([`shapes_of`] takes it
+//!   from FA·V1), and where the field is known;
+//! * [`oracle`]: the model as a double loop in f64; [`HostOperator`]: the same by SIMD and
+//!   threads, dense as published or fast; [`Distributed`]: over several processes;
+//! * [`Laplacian`]: the penalty;
+//! * [`solver`]: Landweber as published and conjugate gradients, over any such operators;
+//! * [`dqsm_files`]: the original program's files, and [`Published`] its parameters.
+//!
+//! Susceptibility and field are in ppm (field relative to B0), voxel lists ascending linear
+//! indices, x fastest. Directions inside this crate are in voxel axes, B0's included, so that
+//! oblique volumes are not resampled. This crate knows nothing of file names, commands or models
+//! of diffusion.
+
+mod convolution;
+pub mod dqsm_files;
+mod error;
+mod geometry;
+mod kernel;
+mod laplacian;
+mod model;
+mod operator;
+pub mod oracle;
+mod pairs;
+mod published;
+pub mod solver;
+
+pub use error::QsmError;
+pub use geometry::{Geometry, dir_vox};
+pub use kernel::{Cylinder, RECEIVER_RADIUS, sphere_field};
+pub use laplacian::{Edges, Laplacian};
+pub use model::{FA_THRESHOLD, FieldModel, Shape, shapes_of};
+pub use operator::{Distributed, DoubleOperator, HostOperator, Products, Share};
+pub use published::{PUBLISHED_SUPPORT, Published};

@@ -1,0 +1,140 @@
+//! Which voxels are solved for, as what shape, and where the field is known.
+
+use fimbria_image::{Image, Mask};
+
+use crate::geometry::dir_vox;
+use crate::{Cylinder, Geometry, QsmError};
+
+/// The shape that a voxel's susceptibility is taken to have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// Isotropic.
+    Sphere,
+    /// Along a fibre axis (voxel axes, unit length).
+    Cylinder([f64; 3]),
+}
+
+/// Default of the FA above which a voxel is a cylinder.
+pub const FA_THRESHOLD: f64 = 0.2;
+
+/// Everything the forward model depends on: b = A x, from the susceptibility x of the unknowns to
+/// the field b at the receivers.
+///
+/// Voxels are linear indices (x fastest) in a box that just holds them all; the caller keeps the
+/// lists of the same order in the full grid.
+#[derive(Clone, Debug)]
+pub struct FieldModel {
+    /// The box.
+    pub geometry: Geometry,
+    /// The voxels solved for, ascending.
+    pub unknowns: Vec<u32>,
+    /// The shape of each.
+    pub shapes: Vec<Shape>,
+    /// The voxels where the field is known, ascending.
+    pub receivers: Vec<u32>,
+    /// A receiver farther than this many voxels along any axis does not see a source; `None` is
+    /// exact.
+    pub support: Option<u32>,
+}
+
+impl FieldModel {
+    /// Of `shapes`, one for each voxel of `mask`, seen from the voxels of `receivers`, both on the
+    /// grid of `geometry`.
+    ///
+    /// # Errors
+    /// Where the mask is empty or outside the grid, or `shapes` is of another length.
+    pub fn new(
+        geometry: &Geometry,
+        mask: &[u32],
+        shapes: Vec<Shape>,
+        receivers: &[u32],
+    ) -> Result<Self, QsmError> {
+        if mask.is_empty() || receivers.is_empty() {
+            return Err(QsmError::EmptyMask);
+        }
+        if shapes.len() != mask.len() {
+            let (found, expected) = (shapes.len(), mask.len());
+            return Err(QsmError::Length { what: "the list of shapes", found, expected });
+        }
+        let voxels = geometry.len();
+        if let Some(&voxel) = mask.iter().chain(receivers).find(|&&v| v as usize >= voxels) {
+            return Err(QsmError::MaskOutside { voxel, voxels });
+        }
+        let (mut low, mut high) = ([usize::MAX; 3], [0; 3]);
+        for &voxel in mask.iter().chain(receivers) {
+            let at = geometry.voxel(voxel as usize);
+            for a in 0..3 {
+                low[a] = low[a].min(at[a]);
+                high[a] = high[a].max(at[a] + 1);
+            }
+        }
+        let dims: [usize; 3] = std::array::from_fn(|a| high[a] - low[a]);
+        let in_box = |voxel: &u32| {
+            let at = geometry.voxel(*voxel as usize);
+            let at: [usize; 3] = std::array::from_fn(|a| at[a] - low[a]);
+            (at[0] + dims[0] * (at[1] + dims[1] * at[2])) as u32
+        };
+        Ok(Self {
+            geometry: Geometry { dims, ..*geometry },
+            unknowns: mask.iter().map(in_box).collect(),
+            shapes,
+            receivers: receivers.iter().map(in_box).collect(),
+            support: None,
+        })
+    }
+
+    /// Sees only as far as `support` voxels along each axis.
+    #[must_use]
+    pub fn with_support(mut self, support: Option<u32>) -> Self {
+        self.support = support;
+        self
+    }
+
+    /// How many unknowns are cylinders.
+    pub fn cylinders(&self) -> usize {
+        self.shapes.iter().filter(|shape| **shape != Shape::Sphere).count()
+    }
+
+    /// The cylinders: index among the unknowns, and what follows from the axis.
+    pub(crate) fn cylinder_sources(&self) -> impl Iterator<Item = (usize, Cylinder)> {
+        self.shapes.iter().enumerate().filter_map(|(index, shape)| match shape {
+            Shape::Sphere => None,
+            // A unit vector has a direction.
+            Shape::Cylinder(axis) => Cylinder::new(&self.geometry, *axis).map(|c| (index, c)),
+        })
+    }
+}
+
+/// The shape of each voxel of `mask`: a cylinder along the vector where it is longer than
+/// `threshold` (strictly), else a sphere. Vectors are FA·V1, or V1 with `fa` given apart; scanner
+/// axes. NaN is a sphere.
+///
+/// # Errors
+/// Where grids differ or the vectors are not three volumes.
+pub fn shapes_of(
+    vectors: &Image,
+    fa: Option<&Image>,
+    mask: &Mask,
+    threshold: f64,
+) -> Result<Vec<Shape>, QsmError> {
+    mask.grid.check_same(&vectors.grid, "the fibre directions")?;
+    if vectors.n_volumes != 3 {
+        let what = "each voxel's fibre direction";
+        return Err(QsmError::Length { what, found: vectors.n_volumes, expected: 3 });
+    }
+    if let Some(fa) = fa {
+        mask.grid.check_same(&fa.grid, "FA")?;
+    }
+    let affine = vectors.grid.ras_from_vox;
+    let shape = |&voxel: &u32| {
+        let voxel = voxel as usize;
+        let ras: [f64; 3] = std::array::from_fn(|a| f64::from(vectors.volume(a)[voxel]));
+        let length = crate::geometry::dot(ras, ras).sqrt();
+        let anisotropy = fa.map_or(length, |fa| f64::from(fa.volume(0)[voxel]));
+        match crate::geometry::unit(ras) {
+            Some(axis) if anisotropy > threshold => Shape::Cylinder(dir_vox(&affine, axis)),
+            _ => Shape::Sphere,
+        }
+    };
+    Ok(mask.voxels.iter().map(shape).collect())
+}
