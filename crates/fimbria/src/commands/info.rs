@@ -1,24 +1,30 @@
 //! `fimbria info`
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use fimbria_compute::Progress as _;
 use fimbria_image::ImageHeader;
 use fimbria_image::gradients::{GradientError, GradientsRead};
 use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
+use fimbria_streamlines::{CHUNK_POINTS, ColumnKind, Format, LengthStatistics, Streamlines, open};
 
 use crate::args::TableArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Show what an image and its gradient table hold
+/// Show what an image with its gradient table, or a tractogram, holds
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Info {
-    /// Images to look at
+    /// Images or tractograms to look at
     #[arg(required = true)]
-    images: Vec<PathBuf>,
+    files: Vec<PathBuf>,
+
+    /// Read all streamlines and show statistics of their lengths
+    #[arg(long)]
+    lengths: bool,
 
     /// Print only the gradient table, in MRtrix3 form
     #[arg(long)]
@@ -31,7 +37,9 @@ pub(crate) struct Info {
 const HELP: &str = "\
 Outputs:
   On standard output, per image: dimensions, voxel size, sample type, affine, and where there is a
-  gradient table its shells. With --table the table alone.
+  gradient table its shells. With --table the table alone. Per tractogram: format, counts, grid,
+  data and groups, from the header alone; with --lengths also minimum, median, maximum, mean and
+  standard deviation of the lengths.
 
 Units:
   Millimetres; b in s/mm².
@@ -42,10 +50,14 @@ Order and frame:
 
 impl Info {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { images, table: table_only, gradients } = self;
+        let Self { files: paths, lengths, table: table_only, gradients } = self;
         let mut shared = SubjectFiles::default();
         gradients.add_to(&mut shared);
-        for path in images {
+        for path in paths {
+            if Format::of_content(&path).is_ok() {
+                console.print(&tractogram(&path, lengths, console)?)?;
+                continue;
+            }
             let files = SubjectFiles { dwi: path, ..shared.clone() };
             let header = ImageHeader::read(&files.dwi)?;
             let read = match files.read_gradients(&header) {
@@ -61,6 +73,58 @@ impl Info {
         }
         Ok(())
     }
+}
+
+/// What a tractogram's header says and, if wanted, how long its streamlines are.
+fn tractogram(path: &Path, lengths: bool, console: &Console) -> Result<String, Failure> {
+    let mut reader = open(path)?;
+    let header = reader.header().clone();
+    let mut text = format!("{}\n", path.display());
+    let mut line = |what: &str, value: String| {
+        let _ = writeln!(text, "  {what:<12} {value}");
+    };
+    line("format", Format::of_content(path)?.to_string());
+    line("streamlines", header.n_streamlines.map_or("not counted".into(), |n| n.to_string()));
+    if let Some(points) = header.n_points {
+        line("points", points.to_string());
+    }
+    line("coordinates", header.position_type.to_string());
+    if let Some(grid) = header.grid {
+        line("dimensions", grid.dims.map(|n| n.to_string()).join(" x "));
+        for (row, what) in grid.ras_from_vox.0.iter().zip(["affine", "", ""]) {
+            line(what, row.map(|value| format!("{value:>10.4}")).join(" "));
+        }
+    }
+    let columns = |kinds: &[ColumnKind]| {
+        let column = |k: &ColumnKind| format!("{} ({} x {})", k.name, k.width, k.datatype);
+        kinds.iter().map(column).collect::<Vec<_>>().join(", ")
+    };
+    if !header.per_point.is_empty() {
+        line("per point", columns(&header.per_point));
+    }
+    if !header.per_streamline.is_empty() {
+        line("per line", columns(&header.per_streamline));
+    }
+    for group in &header.groups {
+        line("group", format!("{} ({} streamlines)", group.name, group.members.len()));
+    }
+    for (key, value) in &header.keyvals {
+        line(key, value.clone());
+    }
+    if lengths {
+        let mut statistics = LengthStatistics::default();
+        let mut chunk = Streamlines::default();
+        while reader.next_chunk(&mut chunk, CHUNK_POINTS)? {
+            console.check()?;
+            statistics.add(&chunk);
+        }
+        let [least, median, most] = statistics.min_median_max();
+        line("read", format!("{} streamlines", statistics.count()));
+        line("length", format!("{least:.4} to {most:.4} mm, median {median:.4}"));
+        let (mean, deviation) = (statistics.mean(), statistics.standard_deviation());
+        line("", format!("mean {mean:.4} mm, standard deviation {deviation:.4}"));
+    }
+    Ok(text)
 }
 
 fn described(header: &ImageHeader, read: Option<&GradientsRead>) -> String {

@@ -1,8 +1,7 @@
-//! `fimbria convert`
+//! Images, with their gradient tables.
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
 use fimbria_compute::Backend;
 use fimbria_image::gradients::GradientError;
 use fimbria_image::{
@@ -17,46 +16,18 @@ use crate::commands::{command_line, session};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Convert an image from one format to another, its gradient table with it
-#[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
-pub(crate) struct Convert {
-    /// Image to read: .nii, .hdr/.img or .mif, each also with .gz
-    image: PathBuf,
-
-    /// Type of the samples written: int8 to uint64, float32, float64; bit and float16 for .mif
-    /// [default: as stored, or float32 where stored numbers are scaled]
-    #[arg(long, value_name = "TYPE", help_heading = "Output")]
-    datatype: Option<Datatype>,
-
-    #[command(flatten)]
-    table: TableArgs,
-
-    #[command(flatten)]
-    output: OutputArgs,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
+/// An image to convert.
+pub(super) struct Job {
+    pub(super) input: PathBuf,
+    pub(super) datatype: Option<Datatype>,
+    pub(super) table: TableArgs,
+    pub(super) output: OutputArgs,
+    pub(super) threads: ThreadArgs,
 }
 
-const HELP: &str = "\
-Outputs:
-  OUT           the image, in the format of its name: .nii, .hdr, .img, .mif, each also with .gz
-  OUT.run.json  what was done
-  A gradient table given, found in the header or beside the image is written as well: into the
-  header of a .mif, as NAME.bval and NAME.bvec (FSL form and frame) beside a NIfTI image.
-
-Units:
-  Numbers keep theirs. b-values are in s/mm².
-
-Order and frame:
-  Voxels keep their place in the scanner and volumes their order. Samples pass through float32:
-  integers above 2^24 lose their last digits. bvecs are written in FSL's frame (voxel axes, x
-  reversed where det(affine) > 0), tables in .mif headers in scanner axes.";
-
-impl Convert {
-    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { image: path, datatype, table, output, threads } = self;
+impl Job {
+    pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self { input: path, datatype, table, output, threads } = self;
         let names = Names::of(output.path());
         let mut out = output.file(&names.image, console)?;
         let workers = threads.start()?;

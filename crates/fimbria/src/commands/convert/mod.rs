@@ -1,0 +1,85 @@
+//! `fimbria convert`
+
+mod image;
+mod tractogram;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fimbria_image::Datatype;
+use fimbria_streamlines::Format;
+
+use crate::args::{OutputArgs, TableArgs, ThreadArgs};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Convert an image or a tractogram from one format to another
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct Convert {
+    /// Image to read (.nii, .hdr/.img or .mif, each also with .gz), or tractogram (.tck, .trk,
+    /// .trx, or a TRX folder)
+    input: PathBuf,
+
+    /// Type of the samples written: int8 to uint64, float32, float64; bit and float16 for .mif.
+    /// Of a tractogram's coordinates: float32; float64 for .tck and .trx, float16 for .trx
+    /// [default: as stored, or float32 where stored numbers are scaled or cannot be kept]
+    #[arg(long, value_name = "TYPE", help_heading = "Output")]
+    datatype: Option<Datatype>,
+
+    #[command(flatten)]
+    tractogram: TractogramArgs,
+
+    #[command(flatten)]
+    table: TableArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+}
+
+/// What only tractograms have.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Tractogram")]
+struct TractogramArgs {
+    /// Image whose grid .trk and .trx name [default: the one that the input names]
+    #[arg(long, value_name = "IMAGE")]
+    reference: Option<PathBuf>,
+
+    /// Write TRX as a folder OUT instead of a file
+    #[arg(long)]
+    trx_folder: bool,
+}
+
+const HELP: &str = "\
+Outputs:
+  OUT           the image, in the format of its name: .nii, .hdr, .img, .mif, each also with .gz;
+                or the tractogram: .tck, .trk, .trx
+  OUT.run.json  what was done
+  A gradient table given, found in the header or beside the image is written as well: into the
+  header of a .mif, as NAME.bval and NAME.bvec (FSL form and frame) beside a NIfTI image.
+  Data per point and per streamline and groups go along where the format has them; what it does not
+  have is named in a warning. Tractograms larger than memory pass through.
+
+Units:
+  Numbers keep theirs. b-values are in s/mm². Streamlines are in millimetres.
+
+Order and frame:
+  Voxels keep their place in the scanner and volumes their order. Samples pass through float32:
+  integers above 2^24 lose their last digits. bvecs are written in FSL's frame (voxel axes, x
+  reversed where det(affine) > 0), tables in .mif headers in scanner axes. Streamlines keep their
+  order and their place in the scanner (RAS); .trk rounds it to its own frame.";
+
+impl Convert {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self { input, datatype, tractogram, table, output, threads } = self;
+        if Format::of_content(&input).is_ok() {
+            let TractogramArgs { reference, trx_folder } = tractogram;
+            let job = tractogram::Job { input, datatype, reference, trx_folder, output, threads };
+            return job.run(console);
+        }
+        image::Job { input, datatype, table, output, threads }.run(console)
+    }
+}
