@@ -1,0 +1,231 @@
+//! What happens between the halves: judgement, and the next work for a lane.
+
+use std::ops::Range;
+
+use super::state::{MAX_LANES, Particles};
+use crate::draws::{Draws, Keyed, Lookup, item_key, step_key};
+use crate::driver::{Made, Tracking, jittered};
+use crate::field::Lattice;
+use crate::rules::{Judge, LoopCheck, Verdicts};
+use crate::sample::Collect;
+use crate::step::voxel;
+use crate::{EndReason, Seed};
+
+/// The samples to be made, and those in the lanes.
+pub(super) struct Halves<'a, 'c, C: Collect> {
+    tracking: &'a Tracking<'a>,
+    collector: &'c mut C,
+    lattice: Lattice,
+    /// Seed and sample that come next, and the seed to end before.
+    next: (usize, u32),
+    end: usize,
+    lanes: Vec<InLane<'a>>,
+    loops: LoopCheck,
+    has_rules: bool,
+}
+
+/// What is known of the sample in a lane.
+struct InLane<'a> {
+    seed_index: usize,
+    number: u32,
+    half: u32,
+    start: [f32; 3],
+    /// Points before the half that is being made.
+    before: usize,
+    ends: [EndReason; 2],
+    judge: Judge<'a>,
+    verdicts: Verdicts,
+}
+
+impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
+    pub(super) fn new(
+        tracking: &'a Tracking<'a>,
+        seeds: Range<usize>,
+        collector: &'c mut C,
+    ) -> Self {
+        let lane = || InLane {
+            seed_index: 0,
+            number: 0,
+            half: 0,
+            start: [0.0; 3],
+            before: 0,
+            ends: [EndReason::OutsideMask; 2],
+            judge: Judge::new(tracking.rules),
+            verdicts: Verdicts::default(),
+        };
+        let idle = Judge::new(tracking.rules).is_idle();
+        Self {
+            tracking,
+            collector,
+            lattice: tracking.field.lattice(),
+            next: (seeds.start, 0),
+            end: if tracking.n_samples == 0 { seeds.start } else { seeds.end },
+            lanes: (0..MAX_LANES).map(|_| lane()).collect(),
+            loops: LoopCheck::default(),
+            has_rules: !idle
+                || tracking.propagation.loop_check
+                || !tracking.space.is_that_of_samples(),
+        }
+    }
+
+    /// Puts the next sample into a lane; false where none is left.
+    pub(super) fn next_sample(&mut self, lane: usize, particles: &mut Particles) -> bool {
+        while self.next.0 < self.end {
+            let (seed_index, number) = self.next;
+            self.next = if number + 1 < self.tracking.n_samples {
+                (seed_index, number + 1)
+            } else {
+                (seed_index + 1, 0)
+            };
+            let seed = &self.tracking.seeds[seed_index];
+            let mut draws = self.draws(seed, number);
+            let start = self.tracking.space.to_samples(jittered(self.tracking, seed, &mut draws));
+            let sample = &mut self.lanes[lane];
+            (sample.seed_index, sample.number, sample.start) = (seed_index, number, start);
+            sample.half = 0;
+            sample.before = 0;
+            sample.verdicts.begin();
+            sample.judge.begin_sample(seed.region as usize);
+            let path = &mut particles.paths[lane];
+            path.points.clear();
+            path.dirs.clear();
+            path.wants_dirs = self.tracking.propagation.loop_check;
+            particles.is_live[lane] = true;
+            if self.is_in_mask(start) && self.tracking.propagation.half_points() > 0 {
+                self.begin_half(lane, None, particles);
+                return true;
+            }
+            // Nothing to propagate: two halves without points.
+            for half in 0..2 {
+                let sample = &mut self.lanes[lane];
+                sample.judge.begin_half();
+                sample.ends[half] = EndReason::OutsideMask;
+                let step_mm = self.tracking.propagation.step_mm;
+                sample.verdicts.end_half(&sample.judge, 0, step_mm);
+            }
+            self.hand_in(lane, 0, particles);
+        }
+        particles.is_live[lane] = false;
+        false
+    }
+
+    fn draws(&self, seed: &Seed, number: u32) -> Keyed {
+        Keyed::new(self.tracking.rng_seed, seed.region, seed.key, number)
+    }
+
+    fn is_in_mask(&self, pos: [f32; 3]) -> bool {
+        self.tracking.field.slot(self.lattice.place(voxel(pos))).is_some()
+    }
+
+    /// Starts the half that the lane's sample is at, along `dir` where there is one.
+    fn begin_half(&mut self, lane: usize, dir: Option<[f32; 3]>, particles: &mut Particles) {
+        let (half, start) = (self.lanes[lane].half, self.lanes[lane].start);
+        let (seed_index, number) = (self.lanes[lane].seed_index, self.lanes[lane].number);
+        let seed = &self.tracking.seeds[seed_index];
+        for axis in 0..3 {
+            particles.pos[axis][lane] = start[axis];
+            particles.dir[axis][lane] = dir.map_or(0.0, |dir| dir[axis]);
+        }
+        particles.has_dir[lane] = if dir.is_some() { 1.0 } else { 0.0 };
+        particles.is_first[lane] = 1.0;
+        particles.point[lane] = 0.0;
+        let item = item_key(seed.key, number);
+        particles.item_low[lane] = item as u32;
+        particles.item_high[lane] = (item >> 32) as u32;
+        particles.step[lane] = step_key(half, 0);
+        if dir.is_none() {
+            let mut draws = self.draws(seed, number);
+            draws.step(half, 0);
+            particles.sign_here[lane] = draws.sign(Lookup::Here) - 0.5;
+            particles.sign_ahead[lane] = draws.sign(Lookup::Ahead) - 0.5;
+        }
+    }
+
+    /// The half in a lane has ended for this reason, all its points are in its path. Starts what
+    /// comes next, in `row`; false where nothing does.
+    pub(super) fn end_half(
+        &mut self,
+        lane: usize,
+        reason: u8,
+        particles: &mut Particles,
+        row: usize,
+    ) -> bool {
+        let reason = EndReason::of_code(reason);
+        let propagation = self.tracking.propagation;
+        let sample = &mut self.lanes[lane];
+        let made = particles.paths[lane].points.len() - sample.before;
+        // The step out of the first point was made where there is a second, or where the first was
+        // the last by its number.
+        let mut first_dir = (made > 1 || reason == EndReason::Length)
+            .then(|| particles.first_dir.map(|axis| axis[lane]));
+        let reason = if self.has_rules {
+            let (reason, is_at_first) = self.judged(lane, reason, particles);
+            if is_at_first {
+                first_dir = None;
+            }
+            reason
+        } else {
+            reason
+        };
+        let sample = &mut self.lanes[lane];
+        let n_points = particles.paths[lane].points.len();
+        sample.ends[sample.half as usize] = reason;
+        sample.verdicts.end_half(&sample.judge, n_points - sample.before, propagation.step_mm);
+        particles.from_row[lane] = row;
+        if sample.half == 0 {
+            sample.half = 1;
+            sample.before = n_points;
+            self.begin_half(lane, first_dir.map(|dir| dir.map(|x| -x)), particles);
+            return true;
+        }
+        let n_made_first = sample.before;
+        self.hand_in(lane, n_made_first, particles);
+        self.next_sample(lane, particles)
+    }
+
+    /// Applies to the half just made what the oracle asks at every point. Gives why it ended, and
+    /// whether that was before its first step.
+    fn judged(
+        &mut self,
+        lane: usize,
+        reason: EndReason,
+        particles: &mut Particles,
+    ) -> (EndReason, bool) {
+        let (space, loop_check) = (self.tracking.space, self.tracking.propagation.loop_check);
+        let InLane { before, judge, .. } = &mut self.lanes[lane];
+        let path = &mut particles.paths[lane];
+        judge.begin_half();
+        self.loops.begin_half();
+        let mut ended = None;
+        for at in *before..path.points.len() {
+            if loop_check && let Err(why) = self.loops.enter(path.points[at], path.dirs[at]) {
+                ended = Some((at, why));
+                break;
+            }
+            path.points[at] = space.from_samples(path.points[at]);
+            let voxel = space.voxel(path.points[at]);
+            if let Err(why) = judge.enter(voxel) {
+                let left_out = why == EndReason::StopOnLeaving;
+                ended = Some((at + usize::from(!left_out), why));
+                break;
+            }
+            if let Err(why) = judge.leave(voxel) {
+                ended = Some((at + 1, why));
+                break;
+            }
+        }
+        let Some((points, why)) = ended else { return (reason, false) };
+        path.points.truncate(points);
+        path.dirs.truncate(points);
+        (why, points <= *before + 1)
+    }
+
+    fn hand_in(&mut self, lane: usize, n_made_first: usize, particles: &Particles) {
+        let InLane { seed_index, number, ends, judge, verdicts, .. } = &self.lanes[lane];
+        let seed = &self.tracking.seeds[*seed_index];
+        let made =
+            Made { seed, seed_index: *seed_index, number: *number, n_made_first, ends: *ends };
+        let points = &particles.paths[lane].points;
+        made.hand_in(judge, verdicts, self.tracking.propagation, points, self.collector);
+    }
+}

@@ -1,0 +1,45 @@
+//! Probabilistic tractography over samples of fibre directions.
+//!
+//! A streamline starts at a [`Seed`] and follows, in both directions, random samples of the
+//! directions in the voxels around it (Behrens et al. 2007): the algorithm is FSL's probtrackx2.
+//!
+//! * [`Field`]: the samples, as propagation reads them; [`Space`]: where seeds and regions are.
+//! * [`Propagation`]: step, curvature, choice of fibres; [`Rules`]: regions to avoid, to reach, to
+//!   stop in.
+//! * [`propagate`]: one half of one streamline, as plain scalar code that reads like the
+//!   description: the oracle. [`track`] makes the same streamlines many at a time, in SIMD lanes on
+//!   all threads.
+//! * [`Collect`] is what takes the finished samples: a [`Tally`] counts visits, targets and
+//!   connections, a [`Lines`] makes streamlines of them.
+//!
+//! Positions are voxel coordinates with integer = centre in FSL's radiological frame (x reversed
+//! where det(affine) > 0): it decides what each random number means. Random numbers depend on seed
+//! voxel, sample and step alone, so that nothing changes with threads, lanes or further seeds.
+//!
+//! This crate knows nothing of commands.
+
+mod draws;
+mod driver;
+mod fast;
+mod field;
+mod lines;
+mod options;
+mod oracle;
+mod rules;
+mod sample;
+mod seeds;
+mod space;
+mod step;
+mod tally;
+
+pub use draws::{Draws, Keyed, Lookup, Sequence};
+pub use driver::{Tracking, track, track_slowly};
+pub use field::{Field, is_reversed, radiological};
+pub use lines::Lines;
+pub use options::{EndReason, FirstFibre, Propagation, SampleChoice};
+pub use oracle::{HalfEnd, Visit, propagate};
+pub use rules::{Judgement, LoopCheck, Rules, Waypoints};
+pub use sample::{Collect, Sample};
+pub use seeds::{Seed, seeds_of_region};
+pub use space::{Region, SingularTransform, Space};
+pub use tally::{NetworkMatrix, SeedMatrix, Tally, Targets, Visited, Visits};

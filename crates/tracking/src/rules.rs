@@ -1,0 +1,326 @@
+//! Regions that decide over streamlines: where they may not go, must go, and end.
+
+use crate::space::Region;
+use crate::{EndReason, Visit};
+
+/// Regions that decide over streamlines.
+#[derive(Clone, Debug, Default)]
+pub struct Rules {
+    /// Whoever enters is rejected.
+    pub avoid: Vec<Region>,
+    /// Whoever enters ends there; the point inside is kept.
+    pub stop: Vec<Region>,
+    /// Whoever enters ends on leaving; the last point inside is the end.
+    pub stop_on_leaving: Vec<Region>,
+    /// Where streamlines must go.
+    pub waypoints: Waypoints,
+    /// Streamlines must reach one of these, other than the one they start in.
+    pub network: Vec<Region>,
+    /// Halves shorter than this are rejected, mm.
+    pub least_length_mm: f32,
+    /// Do not ask `avoid` and `stop` at the first point.
+    pub force_first_step: bool,
+    /// How the two halves of a sample share a verdict.
+    pub judgement: Judgement,
+}
+
+/// Where streamlines must go.
+#[derive(Clone, Debug, Default)]
+pub struct Waypoints {
+    /// The regions.
+    pub regions: Vec<Region>,
+    /// One is enough.
+    pub any: bool,
+    /// They must be reached in this order.
+    pub in_order: bool,
+    /// By each half on its own.
+    pub by_each_half: bool,
+}
+
+/// How the two halves of a sample share a verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Judgement {
+    /// The streamline is judged as a whole: both halves are kept or neither is, and the order in
+    /// which the halves are made does not matter.
+    #[default]
+    Whole,
+    /// probtrackx2's: each half is judged for itself, the second knowing what the first has reached.
+    HalfByHalf,
+}
+
+/// What comes of a half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Keep,
+    Reject,
+    /// The second half decides.
+    Open,
+}
+
+/// Judges the two halves of one sample.
+pub(crate) struct Judge<'a> {
+    rules: &'a Rules,
+    /// The region of the network it starts in.
+    own: usize,
+    reached: Vec<bool>,
+    ordered: bool,
+    /// Points from the seed at which each region of the network was first reached.
+    pub(crate) network: Vec<Option<u32>>,
+    half: HalfState,
+}
+
+#[derive(Default)]
+struct HalfState {
+    points: usize,
+    avoided: bool,
+    reached_before: Vec<bool>,
+    network_before: Vec<Option<u32>>,
+    network_any: bool,
+    /// Per region to leave: started inside, outside, inside.
+    leaving: Vec<Leaving>,
+    verdict: Option<Verdict>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leaving {
+    Unknown,
+    StartedInside,
+    Outside,
+    Inside,
+}
+
+impl<'a> Judge<'a> {
+    pub(crate) fn new(rules: &'a Rules) -> Self {
+        Self {
+            rules,
+            own: 0,
+            reached: vec![false; rules.waypoints.regions.len()],
+            ordered: true,
+            network: vec![None; rules.network.len()],
+            half: HalfState::default(),
+        }
+    }
+
+    /// True where nothing but its own propagation ends a streamline.
+    pub(crate) fn is_idle(&self) -> bool {
+        let r = self.rules;
+        r.avoid.is_empty()
+            && r.stop.is_empty()
+            && r.stop_on_leaving.is_empty()
+            && r.waypoints.regions.is_empty()
+            && r.network.is_empty()
+    }
+
+    /// A sample begins, in this region of the network.
+    pub(crate) fn begin_sample(&mut self, own: usize) {
+        self.own = own;
+        self.reached.fill(false);
+        self.ordered = true;
+        self.network.fill(None);
+    }
+
+    pub(crate) fn begin_half(&mut self) {
+        if self.rules.waypoints.by_each_half {
+            self.reached.fill(false);
+            self.ordered = true;
+        }
+        let half = &mut self.half;
+        half.points = 0;
+        half.avoided = false;
+        half.network_any = false;
+        half.verdict = None;
+        half.reached_before.clone_from(&self.reached);
+        half.network_before.clone_from(&self.network);
+        half.leaving.clear();
+        half.leaving.resize(self.rules.stop_on_leaving.len(), Leaving::Unknown);
+    }
+
+    /// The next point, in this voxel. An error ends the half: for
+    /// [`EndReason::StopOnLeaving`] without this point, else with it.
+    pub(crate) fn enter(&mut self, voxel: Option<u32>) -> Result<(), EndReason> {
+        let (rules, half) = (self.rules, &mut self.half);
+        let is_first = half.points == 0;
+        half.points += 1;
+        if !(is_first && rules.force_first_step) && rules.avoid.iter().any(|r| r.holds(voxel)) {
+            half.avoided = true;
+            self.reached.clone_from(&half.reached_before);
+            self.network.clone_from(&half.network_before);
+            return Err(EndReason::Avoid);
+        }
+        for (region, state) in rules.stop_on_leaving.iter().zip(&mut half.leaving) {
+            let inside = region.holds(voxel);
+            *state = match (*state, inside) {
+                (Leaving::Unknown, true) => Leaving::StartedInside,
+                (Leaving::Unknown | Leaving::StartedInside, false) => Leaving::Outside,
+                (Leaving::Outside, true) => Leaving::Inside,
+                (Leaving::Inside, false) => return Err(EndReason::StopOnLeaving),
+                (state, _) => state,
+            };
+        }
+        if is_first {
+            return Ok(());
+        }
+        for (i, region) in rules.waypoints.regions.iter().enumerate() {
+            if !self.reached[i] && region.holds(voxel) {
+                self.ordered &= self.reached[..i].iter().all(|reached| *reached);
+                self.reached[i] = true;
+            }
+        }
+        for (i, region) in rules.network.iter().enumerate() {
+            if i != self.own && region.holds(voxel) {
+                half.network_any = true;
+                self.network[i].get_or_insert(half.points as u32 - 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the half ends in the voxel just entered.
+    pub(crate) fn leave(&self, voxel: Option<u32>) -> Result<(), EndReason> {
+        let skip = self.rules.force_first_step && self.half.points == 1;
+        if !skip && self.rules.stop.iter().any(|region| region.holds(voxel)) {
+            return Err(EndReason::Stop);
+        }
+        Ok(())
+    }
+
+    fn end_half(&self, points: usize, step_mm: f32) -> Verdict {
+        let (rules, half) = (self.rules, &self.half);
+        let length_mm = points.saturating_sub(1) as f32 * step_mm;
+        if half.avoided
+            || length_mm < rules.least_length_mm
+            || (!rules.network.is_empty() && !half.network_any)
+        {
+            return Verdict::Reject;
+        }
+        self.waypoints()
+    }
+
+    fn waypoints(&self) -> Verdict {
+        let waypoints = &self.rules.waypoints;
+        let n_reached = self.reached.iter().filter(|reached| **reached).count();
+        let in_order = !waypoints.in_order || self.ordered;
+        match n_reached {
+            _ if waypoints.regions.is_empty() => Verdict::Keep,
+            0 => Verdict::Reject,
+            n if n == self.reached.len() && in_order => Verdict::Keep,
+            n if n == self.reached.len() => Verdict::Reject,
+            _ if waypoints.any => Verdict::Keep,
+            _ if waypoints.by_each_half || !in_order => Verdict::Reject,
+            _ => Verdict::Open,
+        }
+    }
+}
+
+/// Both halves of a sample after judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KeptHalves(pub(crate) [bool; 2]);
+
+/// Collects the verdicts of the two halves.
+#[derive(Default)]
+pub(crate) struct Verdicts {
+    halves: Vec<(Verdict, bool, usize)>,
+}
+
+impl Verdicts {
+    pub(crate) fn begin(&mut self) {
+        self.halves.clear();
+    }
+
+    pub(crate) fn end_half(&mut self, judge: &Judge<'_>, points: usize, step_mm: f32) {
+        let verdict = judge.end_half(points, step_mm);
+        self.halves.push((verdict, judge.half.avoided, points));
+    }
+
+    /// Which halves are kept, once both are known.
+    pub(crate) fn kept(&self, judge: &Judge<'_>, step_mm: f32) -> KeptHalves {
+        let [(first, avoided_first, n_first), (second, avoided_second, n_second)] = self.halves[..]
+        else {
+            return KeptHalves([false; 2]);
+        };
+        if judge.rules.judgement == Judgement::HalfByHalf {
+            let second_kept = second == Verdict::Keep;
+            let first_kept = first == Verdict::Keep || (first == Verdict::Open && second_kept);
+            return KeptHalves([first_kept, second_kept]);
+        }
+        // The halves share their seed point.
+        let steps = n_first.saturating_sub(1) + n_second.saturating_sub(1);
+        let rules = judge.rules;
+        let network = rules.network.is_empty() || judge.network.iter().any(Option::is_some);
+        let keep = !avoided_first
+            && !avoided_second
+            && n_first > 0
+            && steps as f32 * step_mm >= rules.least_length_mm
+            && network
+            && if rules.waypoints.by_each_half {
+                first == Verdict::Keep && second == Verdict::Keep
+            } else {
+                judge.waypoints() == Verdict::Keep
+            };
+        KeptHalves([keep; 2])
+    }
+}
+
+/// A judge that looks at points as they come, with the space that tells their voxels.
+pub(crate) struct Watcher<'a, 'b> {
+    pub(crate) judge: &'b mut Judge<'a>,
+    pub(crate) space: &'b crate::Space,
+    pub(crate) path: &'b mut Vec<[f32; 3]>,
+    pub(crate) loops: Option<&'b mut LoopCheck>,
+    pub(crate) voxel: Option<u32>,
+}
+
+impl Visit for Watcher<'_, '_> {
+    fn enter(&mut self, pos: [f32; 3], dir: [f32; 3]) -> Result<(), EndReason> {
+        if let Some(loops) = &mut self.loops {
+            loops.enter(pos, dir)?;
+        }
+        let pos = self.space.from_samples(pos);
+        self.path.push(pos);
+        self.voxel = self.space.voxel(pos);
+        let verdict = self.judge.enter(self.voxel);
+        if verdict == Err(EndReason::StopOnLeaving) {
+            self.path.pop();
+        }
+        verdict
+    }
+
+    fn leave(&mut self) -> Result<(), EndReason> {
+        self.judge.leave(self.voxel)
+    }
+}
+
+/// The last direction in each block of 5 x 5 x 5 voxels; few are met, so they are listed.
+#[derive(Clone, Debug, Default)]
+pub struct LoopCheck {
+    blocks: Vec<([i16; 3], [f32; 3])>,
+}
+
+impl LoopCheck {
+    /// A half begins.
+    pub fn begin_half(&mut self) {
+        self.blocks.clear();
+    }
+
+    /// A point is reached along `dir`.
+    ///
+    /// # Errors
+    /// [`EndReason::Loop`] where the block was last left in a direction more than 90 degrees off.
+    #[inline]
+    pub fn enter(&mut self, pos: [f32; 3], dir: [f32; 3]) -> Result<(), EndReason> {
+        // round(position / 5), halves away from zero.
+        let block = pos.map(|x| (x / 5.0).round() as i16);
+        // Usually it is the block of the point before.
+        match self.blocks.iter_mut().rev().find(|(known, _)| *known == block) {
+            Some((_, last)) => {
+                let cos: f32 = (0..3).map(|k| dir[k] * last[k]).sum();
+                if cos < 0.0 {
+                    return Err(EndReason::Loop);
+                }
+                *last = dir;
+            }
+            None => self.blocks.push((block, dir)),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,201 @@
+//! Where seeds and masks are, if not on the grid of the samples.
+
+use fimbria_image::{Affine, Grid, GridMismatch, Image};
+
+use crate::field::{is_reversed, radiological};
+
+/// From the voxels of the seed space to those of the samples and back, both radiological.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Space {
+    grid: Grid,
+    samples_from_seed: Option<[[f32; 4]; 3]>,
+    seed_from_samples: Option<[[f32; 4]; 3]>,
+}
+
+/// A transform that cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("the transform {0:?} cannot be inverted")]
+pub struct SingularTransform(pub Vec<Vec<f64>>);
+
+impl Space {
+    /// The seed space is that of the samples.
+    pub fn same(grid: Grid) -> Self {
+        Self { grid, samples_from_seed: None, seed_from_samples: None }
+    }
+
+    /// Another seed space. `xfm` takes its millimetres to those of the samples as FLIRT counts
+    /// them: radiological voxel index times voxel size.
+    ///
+    /// # Errors
+    /// Where `xfm` has no inverse.
+    pub fn flirt(grid: Grid, samples: &Grid, xfm: &Affine) -> Result<Self, SingularTransform> {
+        let (seed_mm, samples_mm) = (spacing(&grid), spacing(samples));
+        let singular = || SingularTransform(xfm.0.iter().map(|row| row.to_vec()).collect());
+        let samples_vox = samples_mm.inverse().ok_or_else(singular)?;
+        let forth = samples_vox.after(&xfm.after(&seed_mm));
+        let back = forth.inverse().ok_or_else(singular)?;
+        if forth == Affine::IDENTITY {
+            return Ok(Self::same(grid));
+        }
+        let single = |affine: Affine| Some(affine.0.map(|row| row.map(|x| x as f32)));
+        Ok(Self { grid, samples_from_seed: single(forth), seed_from_samples: single(back) })
+    }
+
+    /// Another seed space that lies in the same scanner space.
+    ///
+    /// # Errors
+    /// Where an affine has no inverse.
+    pub fn scanner(grid: Grid, samples: &Grid) -> Result<Self, SingularTransform> {
+        let singular =
+            |affine: Affine| SingularTransform(affine.0.iter().map(|r| r.to_vec()).collect());
+        let from_ras = ras_from_radiological(samples)
+            .inverse()
+            .ok_or_else(|| singular(samples.ras_from_vox))?;
+        let forth = from_ras.after(&ras_from_radiological(&grid));
+        if grid.check_same(samples, "").is_ok() {
+            return Ok(Self::same(grid));
+        }
+        let back = forth.inverse().ok_or_else(|| singular(grid.ras_from_vox))?;
+        let single = |affine: Affine| Some(affine.0.map(|row| row.map(|x| x as f32)));
+        Ok(Self { grid, samples_from_seed: single(forth), seed_from_samples: single(back) })
+    }
+
+    /// True where seeds and masks are on the grid of the samples.
+    pub fn is_that_of_samples(&self) -> bool {
+        self.samples_from_seed.is_none()
+    }
+
+    /// The grid of seeds, masks and maps.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// From a seed voxel coordinate to one of the samples.
+    #[inline]
+    pub fn to_samples(&self, pos: [f32; 3]) -> [f32; 3] {
+        self.samples_from_seed.map_or(pos, |m| applied(&m, pos))
+    }
+
+    /// And back.
+    #[inline]
+    pub fn from_samples(&self, pos: [f32; 3]) -> [f32; 3] {
+        self.seed_from_samples.map_or(pos, |m| applied(&m, pos))
+    }
+
+    /// The radiological index of the voxel that holds a point; `None` outside the grid.
+    #[inline(always)]
+    pub fn voxel(&self, pos: [f32; 3]) -> Option<u32> {
+        let [nx, ny, nz] = self.grid.dims;
+        // A point left of the first voxel becomes negative, and as unsigned far beyond the last.
+        let at = |x: f32| (x + 0.5).floor() as i32 as u32 as usize;
+        let [i, j, k] = [at(pos[0]), at(pos[1]), at(pos[2])];
+        (i < nx && j < ny && k < nz).then(|| (i + nx * (j + ny * k)) as u32)
+    }
+
+    /// Scanner RAS+ mm of a radiological voxel coordinate of the seed space.
+    pub fn ras_from_radiological(&self) -> Affine {
+        ras_from_radiological(&self.grid)
+    }
+
+    /// The voxels above zero of an image on this grid, by radiological index.
+    ///
+    /// # Errors
+    /// Where the image, called `what`, lies on another grid.
+    pub fn region(&self, image: &Image, what: &str) -> Result<Region, GridMismatch> {
+        self.grid.check_same(&image.grid, what)?;
+        let mut inside = vec![false; self.grid.len()];
+        let mut n_voxels = 0;
+        for (index, value) in image.volume(0).iter().enumerate() {
+            if *value != 0.0 && !value.is_nan() {
+                inside[radiological(&self.grid, index)] = true;
+                n_voxels += 1;
+            }
+        }
+        Ok(Region { name: what.to_owned(), inside, n_voxels })
+    }
+
+    /// An image on this grid from values by radiological index.
+    pub fn image(&self, value: impl Fn(usize) -> f32) -> Image {
+        let mut image = Image::zeros(self.grid, 1);
+        for (index, out) in image.data.iter_mut().enumerate() {
+            *out = value(radiological(&self.grid, index));
+        }
+        image
+    }
+}
+
+fn spacing(grid: &Grid) -> Affine {
+    Affine::from_spacing(grid.ras_from_vox.spacing())
+}
+
+fn ras_from_radiological(grid: &Grid) -> Affine {
+    if !is_reversed(grid) {
+        return grid.ras_from_vox;
+    }
+    let mut reverse = Affine::IDENTITY;
+    (reverse.0[0][0], reverse.0[0][3]) = (-1.0, grid.dims[0] as f64 - 1.0);
+    grid.ras_from_vox.after(&reverse)
+}
+
+#[inline(always)]
+fn applied(m: &[[f32; 4]; 3], p: [f32; 3]) -> [f32; 3] {
+    m.map(|r| r[0] * p[0] + r[1] * p[1] + r[2] * p[2] + r[3])
+}
+
+/// A region of the seed space.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Region {
+    /// What it is called.
+    pub name: String,
+    inside: Vec<bool>,
+    n_voxels: usize,
+}
+
+impl Region {
+    /// True where the voxel with this radiological index is inside; `None` is outside.
+    #[inline]
+    pub fn holds(&self, voxel: Option<u32>) -> bool {
+        voxel.is_some_and(|voxel| self.inside[voxel as usize])
+    }
+
+    /// Number of voxels.
+    pub fn len(&self) -> usize {
+        self.n_voxels
+    }
+
+    /// True without any voxel.
+    pub fn is_empty(&self) -> bool {
+        self.n_voxels == 0
+    }
+
+    /// Its voxels by radiological index: z slowest, x fastest, as probtrackx2 visits seeds.
+    pub fn voxels(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..).zip(&self.inside).filter(|(_, inside)| **inside).map(|(index, _)| index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_outside_the_grid_has_no_voxel() {
+        let space = Space::same(Grid { dims: [3, 4, 5], ras_from_vox: Affine::IDENTITY });
+        assert_eq!(space.voxel([-0.6, 0.0, 0.0]), None);
+        assert_eq!(space.voxel([-0.4, 0.4, 0.0]), Some(0));
+        assert_eq!(space.voxel([2.4, 3.4, 4.4]), Some(59));
+        assert_eq!(space.voxel([0.0, 3.6, 0.0]), None);
+        assert_eq!(space.voxel([f32::NAN, 3.6, 0.0]), None);
+    }
+
+    #[test]
+    fn flirt_counts_millimetres_from_the_first_radiological_voxel() {
+        let seed = Grid { dims: [10; 3], ras_from_vox: Affine::from_spacing([1.5, 1.0, 2.0]) };
+        let samples = Grid { dims: [8; 3], ras_from_vox: Affine::from_spacing([2.0; 3]) };
+        let mut xfm = Affine::IDENTITY;
+        xfm.0[0][3] = 3.0;
+        let space = Space::flirt(seed, &samples, &xfm).unwrap();
+        assert_eq!(space.to_samples([2.0, 4.0, 1.0]), [3.0, 2.0, 1.0]);
+        assert_eq!(space.from_samples([3.0, 2.0, 1.0]), [2.0, 4.0, 1.0]);
+    }
+}

@@ -1,0 +1,107 @@
+//! What is counted over samples.
+
+mod matrix;
+mod network;
+mod targets;
+mod visits;
+
+pub use matrix::SeedMatrix;
+pub use network::NetworkMatrix;
+pub use targets::Targets;
+pub use visits::{Visited, Visits};
+
+use crate::sample::{Collect, Sample};
+use crate::{EndReason, Space};
+
+/// Everything that was asked to be counted. Counts are whole numbers, so those of several threads
+/// add up to the same whatever the order.
+pub struct Tally<'a> {
+    space: &'a Space,
+    /// Samples kept, per seed region.
+    pub kept: Vec<u64>,
+    /// Samples made.
+    pub made: u64,
+    /// Halves by why they ended, in the order of [`EndReason::ALL`].
+    pub ends: [u64; EndReason::ALL.len()],
+    /// Points of all halves kept.
+    pub points: u64,
+    /// Visits of voxels.
+    pub visits: Visits,
+    /// Samples that reach each target, per seed.
+    pub targets: Option<Targets<'a>>,
+    /// Samples from region to region.
+    pub network: Option<NetworkMatrix>,
+    /// Samples from seed to seed.
+    pub matrix1: Option<SeedMatrix<'a>>,
+}
+
+impl<'a> Tally<'a> {
+    /// Nothing counted yet, for seeds in `n_regions` regions; distances are counted where
+    /// `distances` says so.
+    pub fn new(space: &'a Space, n_regions: usize, distances: bool) -> Self {
+        Self {
+            space,
+            kept: vec![0; n_regions],
+            made: 0,
+            ends: [0; EndReason::ALL.len()],
+            points: 0,
+            visits: Visits::new(space.grid().len(), distances),
+            targets: None,
+            network: None,
+            matrix1: None,
+        }
+    }
+
+    /// Adds what another thread counted.
+    pub fn merge(&mut self, other: Self) {
+        let add = |a: &mut [u64], b: &[u64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        add(&mut self.kept, &other.kept);
+        add(&mut self.ends, &other.ends);
+        self.made += other.made;
+        self.points += other.points;
+        self.visits.merge(other.visits);
+        if let (Some(a), Some(b)) = (&mut self.targets, other.targets) {
+            a.merge(b);
+        }
+        if let (Some(a), Some(b)) = (&mut self.network, other.network) {
+            a.merge(b);
+        }
+        if let (Some(a), Some(b)) = (&mut self.matrix1, other.matrix1) {
+            a.merge(b);
+        }
+    }
+
+    /// Counts one sample.
+    pub fn add(&mut self, sample: &Sample<'_>) {
+        self.made += 1;
+        for end in sample.ends {
+            self.ends[end as usize - 1] += 1;
+        }
+        if !sample.kept {
+            return;
+        }
+        self.kept[sample.seed.region as usize] += 1;
+        self.points += sample.points.len() as u64;
+        self.visits.add(self.space, sample);
+        let visited = self.visits.visited();
+        if let Some(targets) = &mut self.targets {
+            targets.add(sample, visited);
+        }
+        if let Some(network) = &mut self.network {
+            network.add(sample);
+        }
+        if let Some(matrix) = &mut self.matrix1 {
+            matrix.add(sample, visited);
+        }
+    }
+}
+
+impl Collect for Tally<'_> {
+    type Block = ();
+
+    fn sample(&mut self, sample: &Sample<'_>) {
+        self.add(sample);
+    }
+
+    fn end_block(&mut self) {}
+}

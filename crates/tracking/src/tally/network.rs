@@ -1,0 +1,53 @@
+//! Samples between regions.
+
+use crate::sample::Sample;
+
+/// How many samples that start in one region reach another.
+#[derive(Clone, Debug)]
+pub struct NetworkMatrix {
+    n: usize,
+    counts: Vec<u64>,
+    steps: Vec<u64>,
+}
+
+impl NetworkMatrix {
+    /// Of `n` regions.
+    pub fn new(n: usize) -> Self {
+        Self { n, counts: vec![0; n * n], steps: vec![0; n * n] }
+    }
+
+    pub(super) fn add(&mut self, sample: &Sample<'_>) {
+        let row = sample.seed.region as usize * self.n;
+        for (region, steps) in sample.network.iter().enumerate() {
+            if let Some(steps) = steps {
+                self.counts[row + region] += 1;
+                self.steps[row + region] += u64::from(*steps);
+            }
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
+        self.steps.iter_mut().zip(&other.steps).for_each(|(a, b)| *a += b);
+    }
+
+    /// Number of regions.
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    /// True without regions.
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// Samples from `from` that reach `to`.
+    pub fn count(&self, from: usize, to: usize) -> u64 {
+        self.counts[from * self.n + to]
+    }
+
+    /// Sum of the steps at which they reach it.
+    pub fn steps(&self, from: usize, to: usize) -> u64 {
+        self.steps[from * self.n + to]
+    }
+}
