@@ -89,6 +89,19 @@ impl<S: Simd> Lanes<S> {
         S::as_mut_simd_f32s(&mut to[..Self::LANES]).0[0] = self.value;
     }
 
+    /// The sum of all lanes: halves added to halves, the same bits as when half as wide registers
+    /// are added first.
+    #[inline(always)]
+    pub fn sum(self) -> f32 {
+        if Self::LANES > 4 {
+            return self.simd.reduce_sum_f32s(self.value);
+        }
+        // pulp's own order for narrow registers differs between processors.
+        let mut lanes = [0.0; 4];
+        self.store_partial(&mut lanes);
+        (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
+    }
+
     /// Writes as many lanes as `to` has room for.
     #[inline(always)]
     pub fn store_partial(self, to: &mut [f32]) {

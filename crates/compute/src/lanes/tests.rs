@@ -135,3 +135,33 @@ fn a_mask_is_any_or_all_as_its_lanes_are() {
         level.run(Count);
     }
 }
+
+/// The sum of sixteen numbers by registers of any width, halves added to halves.
+struct SumOf16<'a>(&'a [f32; 16]);
+
+impl pulp::WithSimd for SumOf16<'_> {
+    type Output = f32;
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        let n = Lanes::<S>::LANES;
+        let mut registers: Vec<_> = self.0.chunks(n).map(|c| Lanes::load(simd, c)).collect();
+        while registers.len() > 1 {
+            let half = registers.split_off(registers.len() / 2);
+            registers.iter_mut().zip(half).for_each(|(low, high)| *low = *low + high);
+        }
+        registers[0].sum()
+    }
+}
+
+#[test]
+fn sums_have_the_same_bits_however_wide_registers_are() {
+    let numbers: [f32; 16] = std::array::from_fn(|i| (i as f32 + 0.3).powi(5) * 1e-3 - 7.0);
+    let halves = |x: &[f32]| -> Vec<f32> {
+        let (low, high) = x.split_at(x.len() / 2);
+        low.iter().zip(high).map(|(a, b)| a + b).collect()
+    };
+    let expected = halves(&halves(&halves(&halves(&numbers))))[0];
+    for level in SimdLevel::available() {
+        assert_eq!(level.run(SumOf16(&numbers)).to_bits(), expected.to_bits(), "{level:?}");
+    }
+}

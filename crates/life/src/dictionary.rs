@@ -1,0 +1,99 @@
+//! The columns that streamlines share: D in ENCODE's M = Φ ×₁ D ×₂ S0, in the coordinates of a
+//! [`Basis`].
+
+use fimbria_compute::Workers;
+use rayon::prelude::*;
+
+use crate::{Basis, Protocol, Response};
+
+/// Coordinates of every atom's column.
+#[derive(Clone, Debug)]
+pub struct Dictionary {
+    rank: usize,
+    stride: usize,
+    columns: Vec<f32>,
+}
+
+impl Dictionary {
+    /// Columns begin at multiples of so many numbers; what lies behind the coordinates is zero.
+    pub const ALIGN: usize = 16;
+
+    /// The columns of tissue along each direction of `atoms`, then of each isotropic diffusivity
+    /// (mm²/s).
+    pub fn new(
+        protocol: &Protocol,
+        response: &Response,
+        basis: &Basis,
+        atoms: &[[f32; 3]],
+        isotropic: &[f64],
+        workers: &Workers,
+    ) -> Self {
+        let rank = basis.rank();
+        let stride = rank.next_multiple_of(Self::ALIGN);
+        let mut columns = vec![0.0_f32; stride * (atoms.len() + isotropic.len())];
+        let scratch = || (vec![0.0; protocol.rows()], vec![0.0; rank]);
+        let fill =
+            |(column, coordinates): &mut (Vec<f64>, Vec<f64>), atom: usize, to: &mut [f32]| {
+                match atoms.get(atom) {
+                    Some(dir) => protocol.column(response, unit(*dir), column),
+                    None => protocol.isotropic_column(isotropic[atom - atoms.len()], column),
+                }
+                basis.project(column, coordinates);
+                for (to, from) in to.iter_mut().zip(coordinates) {
+                    *to = *from as f32;
+                }
+            };
+        workers.install(|| {
+            let each = columns.par_chunks_mut(stride).enumerate();
+            each.for_each_init(scratch, |scratch, (atom, to)| fill(scratch, atom, to));
+        });
+        Self { rank, stride, columns }
+    }
+
+    /// Columns of `rank` numbers, one after the other.
+    pub(crate) fn from_columns(rank: usize, numbers: &[f32]) -> Self {
+        let stride = rank.next_multiple_of(Self::ALIGN);
+        let mut columns = vec![0.0; stride * (numbers.len() / rank)];
+        for (to, from) in columns.chunks_mut(stride).zip(numbers.chunks(rank)) {
+            to[..rank].copy_from_slice(from);
+        }
+        Self { rank, stride, columns }
+    }
+
+    /// Coordinates of a column.
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// From one column to the next.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// Number of columns.
+    pub fn len(&self) -> usize {
+        self.columns.len() / self.stride
+    }
+
+    /// True where there are none.
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// All columns, one after the other.
+    pub fn columns(&self) -> &[f32] {
+        &self.columns
+    }
+
+    /// One column.
+    pub fn column(&self, atom: usize) -> &[f32] {
+        &self.columns[atom * self.stride..][..self.stride]
+    }
+}
+
+/// A direction of `f32` at unit length in f64.
+fn unit(dir: [f32; 3]) -> [f64; 3] {
+    let dir = dir.map(f64::from);
+    let norm = (dir[0] * dir[0] + dir[1] * dir[1] + dir[2] * dir[2]).sqrt();
+    dir.map(|c| c / norm)
+}

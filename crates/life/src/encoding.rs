@@ -1,0 +1,360 @@
+//! Φ: for every streamline the voxels it passes, the atoms it uses there, and how much of them.
+
+use fimbria_compute::{Progress, Workers};
+use fimbria_image::{Grid, Mask};
+use rayon::prelude::*;
+
+use crate::LifeError;
+use crate::shares::{EncodeOptions, Share, Sharer, SharerScratch};
+
+/// A connectome encoded on an image (Caiafa and Pestilli 2017): the sparse array Φ, streamline by
+/// streamline, without the voxels' signal.
+#[derive(Clone, Debug)]
+pub struct Encoding {
+    /// The image's lattice.
+    pub grid: Grid,
+    /// The voxels that streamlines pass, linear indices, ascending.
+    pub voxels: Vec<u32>,
+    /// The unit direction of every atom in use, most used first on a grid: scanner axes (voxel
+    /// axes for ENCODE).
+    pub atoms: Vec<[f32; 3]>,
+    /// Where each streamline's entries start, and where the last one's end.
+    pub start: Vec<u64>,
+    /// The entries, by streamline, then voxel, then atom.
+    pub entries: Vec<Entry>,
+    /// What was met on the way.
+    pub counts: EncodeCounts,
+}
+
+/// An entry of Φ.
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Entry {
+    /// Position in [`Encoding::voxels`].
+    pub voxel: u32,
+    /// Position in [`Encoding::atoms`].
+    pub atom: u32,
+    /// How much of it.
+    pub value: f32,
+}
+
+/// What became of the streamlines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EncodeCounts {
+    /// All of them.
+    pub streamlines: u64,
+    /// Those that left a trace.
+    pub encoded: u64,
+    /// Those with fewer than two distinct points.
+    pub short: u64,
+    /// Those with a coordinate that is no number.
+    pub not_finite: u64,
+    /// Those that lie outside the image altogether.
+    pub outside: u64,
+    /// Those that leave the image and are in it elsewhere.
+    pub partly_outside: u64,
+    /// Points at the place of the one before.
+    pub repeated_points: u64,
+}
+
+/// Encodes a tractogram as it arrives, chunk by chunk.
+pub struct Encoder<'a> {
+    grid: Grid,
+    sharer: Sharer,
+    workers: &'a Workers,
+    progress: &'a dyn Progress,
+    first_vox: Option<[f64; 3]>,
+    start: Vec<u64>,
+    entries: Vec<Entry>,
+    dirs: Vec<[f32; 3]>,
+    counts: EncodeCounts,
+}
+
+/// Streamlines of one task.
+const TASK: usize = 256;
+
+/// What a task found.
+struct Found {
+    entries: Vec<Entry>,
+    lens: Vec<u32>,
+    dirs: Vec<[f32; 3]>,
+    counts: EncodeCounts,
+}
+
+impl<'a> Encoder<'a> {
+    /// An encoder on `grid`, for the voxels of `mask` where there is one.
+    ///
+    /// # Errors
+    /// As [`Sharer::new`].
+    pub fn new(
+        grid: Grid,
+        mask: Option<&Mask>,
+        options: &EncodeOptions,
+        workers: &'a Workers,
+        progress: &'a dyn Progress,
+    ) -> Result<Self, LifeError> {
+        Ok(Self {
+            grid,
+            sharer: Sharer::new(grid, mask, options)?,
+            workers,
+            progress,
+            first_vox: None,
+            start: vec![0],
+            entries: Vec::new(),
+            dirs: Vec::new(),
+            counts: EncodeCounts::default(),
+        })
+    }
+
+    /// Adds streamlines in order: `i` has the points `points_ras_mm[offsets[i]..offsets[i + 1]]`.
+    ///
+    /// # Errors
+    /// Where there are more points than can be counted, or the caller asked to stop.
+    pub fn add(&mut self, offsets: &[u64], points_ras_mm: &[[f32; 3]]) -> Result<(), LifeError> {
+        self.progress.check()?;
+        if let (None, Some(&first)) = (self.first_vox, points_ras_mm.first()) {
+            self.first_vox = Some(self.sharer.tracer().voxel_coordinates(first));
+        }
+        let streamlines = offsets.len().saturating_sub(1);
+        let all = self.counts.streamlines + streamlines as u64;
+        count_u32("streamlines", all)?;
+        let keeps_dirs = self.sharer.orientations().is_none();
+        if keeps_dirs {
+            count_u32("points", (self.dirs.len() + points_ras_mm.len()) as u64)?;
+        }
+        let task = |first: usize| {
+            let of_task = &offsets[first..(first + TASK).min(streamlines) + 1];
+            self.encode(of_task, points_ras_mm, keeps_dirs)
+        };
+        let tasks = (0..streamlines).into_par_iter().step_by(TASK);
+        let found: Vec<Found> = self.workers.install(|| tasks.map(task).collect());
+        for mut part in found {
+            let first_dir = self.dirs.len() as u32;
+            if keeps_dirs {
+                part.entries.iter_mut().for_each(|entry| entry.atom += first_dir);
+            }
+            self.entries.append(&mut part.entries);
+            self.dirs.append(&mut part.dirs);
+            for len in part.lens {
+                let last = self.start.last().copied().unwrap_or(0);
+                self.start.push(last + u64::from(len));
+            }
+            self.counts.add(&part.counts);
+        }
+        self.progress.advance(streamlines as u64);
+        Ok(())
+    }
+
+    fn encode(&self, offsets: &[u64], points: &[[f32; 3]], keeps_dirs: bool) -> Found {
+        let mut found = Found {
+            entries: Vec::new(),
+            lens: Vec::with_capacity(offsets.len()),
+            dirs: Vec::new(),
+            counts: EncodeCounts::default(),
+        };
+        let (mut scratch, mut shares) = (SharerScratch::default(), Vec::new());
+        for ends in offsets.windows(2) {
+            let points = &points[ends[0] as usize..ends[1] as usize];
+            let notes = self.sharer.share(points, &mut scratch, &mut shares);
+            let first_dir = if keeps_dirs { found.dirs.len() as u32 } else { 0 };
+            found.lens.push(shares.len() as u32);
+            found.entries.extend(shares.iter().map(|&Share { voxel, atom, value }| Entry {
+                voxel,
+                atom: first_dir + atom,
+                value: value as f32,
+            }));
+            if keeps_dirs {
+                found.dirs.extend(scratch.dirs.iter().map(|dir| dir.map(|c| c as f32)));
+            }
+            let has_length = points.windows(2).any(|pair| pair[0] != pair[1]);
+            let left_trace = !shares.is_empty();
+            found.counts.add(&EncodeCounts {
+                streamlines: 1,
+                encoded: u64::from(left_trace),
+                short: u64::from(!has_length && !notes.not_finite),
+                not_finite: u64::from(notes.not_finite),
+                outside: u64::from(!left_trace && has_length && notes.outside > 0),
+                partly_outside: u64::from(left_trace && notes.outside > 0),
+                repeated_points: u64::from(notes.repeated),
+            });
+        }
+        found
+    }
+
+    /// The encoding of everything added.
+    ///
+    /// # Errors
+    /// Where there is nothing in the image.
+    pub fn finish(mut self) -> Result<Encoding, LifeError> {
+        let EncodeCounts { streamlines, outside, short, not_finite, .. } = self.counts;
+        if streamlines == 0 {
+            return Err(LifeError::NoStreamlines);
+        }
+        if self.entries.is_empty() {
+            let first_vox = self.first_vox.unwrap_or_default();
+            let (streamlines, dims) = (streamlines as usize, self.grid.dims);
+            return Err(LifeError::NothingEncoded {
+                streamlines,
+                outside,
+                short,
+                not_finite,
+                first_vox,
+                dims,
+            });
+        }
+        let voxels = renumber_voxels(self.grid, &mut self.entries);
+        let atoms = match self.sharer.orientations() {
+            None => std::mem::take(&mut self.dirs),
+            Some(grid) => {
+                let used = renumber_atoms(grid.len(), &mut self.entries);
+                used.into_iter().map(|a| grid.direction(a as usize).map(|c| c as f32)).collect()
+            }
+        };
+        let Self { grid, start, mut entries, counts, .. } = self;
+        entries.shrink_to_fit();
+        Ok(Encoding { grid, voxels, atoms, start, entries, counts })
+    }
+}
+
+impl EncodeCounts {
+    fn add(&mut self, other: &Self) {
+        self.streamlines += other.streamlines;
+        self.encoded += other.encoded;
+        self.short += other.short;
+        self.not_finite += other.not_finite;
+        self.outside += other.outside;
+        self.partly_outside += other.partly_outside;
+        self.repeated_points += other.repeated_points;
+    }
+}
+
+impl Encoding {
+    /// Number of streamlines.
+    pub fn streamlines(&self) -> usize {
+        self.start.len() - 1
+    }
+
+    /// The entries of one streamline.
+    pub fn of(&self, streamline: usize) -> &[Entry] {
+        &self.entries[self.start[streamline] as usize..self.start[streamline + 1] as usize]
+    }
+
+    /// Bytes that the arrays take.
+    pub fn bytes(&self) -> u64 {
+        (size_of_val(&*self.entries) + size_of_val(&*self.start)) as u64
+            + (size_of_val(&*self.atoms) + size_of_val(&*self.voxels)) as u64
+    }
+}
+
+fn count_u32(what: &'static str, count: u64) -> Result<(), LifeError> {
+    if count < u64::from(u32::MAX) { Ok(()) } else { Err(LifeError::TooMany { what, count }) }
+}
+
+/// Replaces voxels' linear indices by their place among those in use, which it gives.
+fn renumber_voxels(grid: Grid, entries: &mut [Entry]) -> Vec<u32> {
+    let mut place = vec![u32::MAX; grid.len()];
+    entries.iter().for_each(|entry| place[entry.voxel as usize] = 0);
+    let mut voxels = Vec::new();
+    for (voxel, place) in place.iter_mut().enumerate() {
+        if *place == 0 {
+            *place = voxels.len() as u32;
+            voxels.push(voxel as u32);
+        }
+    }
+    entries.iter_mut().for_each(|entry| entry.voxel = place[entry.voxel as usize]);
+    voxels
+}
+
+/// Replaces atoms by their place among those in use, most used first so that they stay in caches,
+/// and gives those.
+fn renumber_atoms(atoms: usize, entries: &mut [Entry]) -> Vec<u32> {
+    let mut uses = vec![0_u64; atoms];
+    entries.iter().for_each(|entry| uses[entry.atom as usize] += 1);
+    let mut used: Vec<u32> = (0..atoms as u32).filter(|&atom| uses[atom as usize] > 0).collect();
+    used.sort_by_key(|&atom| std::cmp::Reverse(uses[atom as usize]));
+    let mut place = vec![0_u32; atoms];
+    for (new, &atom) in used.iter().enumerate() {
+        place[atom as usize] = new as u32;
+    }
+    entries.iter_mut().for_each(|entry| entry.atom = place[entry.atom as usize]);
+    used
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Atoms;
+    use crate::testing::{GRID, streamlines};
+    use fimbria_compute::Silent;
+
+    fn encode(offsets: &[u64], points: &[[f32; 3]]) -> Result<Encoding, LifeError> {
+        let workers = Workers::new(2).unwrap();
+        let options = EncodeOptions::default();
+        let mut encoder = Encoder::new(GRID, None, &options, &workers, &Silent)?;
+        encoder.add(offsets, points)?;
+        encoder.finish()
+    }
+
+    #[test]
+    fn chunks_do_not_change_the_encoding() {
+        let (offsets, points) = streamlines(50);
+        for atoms in [Atoms::Grid(90), Atoms::Exact] {
+            let workers = Workers::new(2).unwrap();
+            let options = EncodeOptions { atoms, ..EncodeOptions::default() };
+            let of_chunks = |cuts: &[usize]| {
+                let mut encoder = Encoder::new(GRID, None, &options, &workers, &Silent).unwrap();
+                for cut in cuts.windows(2) {
+                    let from = offsets[cut[0]];
+                    let chunk: Vec<u64> =
+                        offsets[cut[0]..=cut[1]].iter().map(|o| o - from).collect();
+                    encoder.add(&chunk, &points[from as usize..offsets[cut[1]] as usize]).unwrap();
+                }
+                encoder.finish().unwrap()
+            };
+            let (whole, parts) = (of_chunks(&[0, 50]), of_chunks(&[0, 1, 30, 30, 50]));
+            assert!(whole.entries == parts.entries && whole.start == parts.start);
+            assert!(whole.atoms == parts.atoms && whole.voxels == parts.voxels);
+        }
+    }
+
+    #[test]
+    fn shares_of_a_voxel_add_up_to_one() {
+        let (offsets, points) = streamlines(20);
+        let encoding = encode(&offsets, &points).unwrap();
+        for f in 0..20 {
+            for in_voxel in encoding.of(f).chunk_by(|a, b| a.voxel == b.voxel) {
+                let sum: f32 = in_voxel.iter().map(|entry| entry.value).sum();
+                assert!((sum - 1.0).abs() < 1e-6, "{sum}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_encoded_is_counted() {
+        let centre = GRID.ras_from_vox.apply([5.0, 5.0, 3.0]).map(|c| c as f32);
+        let far = centre.map(|c| c + 1000.0);
+        let near = [centre[0] + 3.0, centre[1], centre[2]];
+        let points = [centre, far, [f32::NAN; 3], centre, centre, far, far, centre, near];
+        let points = [&points[..], &[far]].concat();
+        // One point, nothing, NaN, repeated, outside, outside with repeated, whole.
+        let offsets = [0, 1, 1, 3, 5, 7, 9];
+        let encoding = encode(&offsets, &points[..9]).unwrap();
+        let counts = encoding.counts;
+        assert_eq!((counts.streamlines, counts.encoded, counts.not_finite), (6, 1, 1));
+        // One point, none, and twice the same, inside or not.
+        assert_eq!(counts.short, 4);
+        assert!(encoding.of(0).is_empty() && !encoding.of(5).is_empty());
+    }
+
+    #[test]
+    fn a_tractogram_of_another_space_is_an_error() {
+        let (offsets, mut points) = streamlines(5);
+        points.iter_mut().for_each(|p| p[0] += 500.0);
+        let refused = encode(&offsets, &points);
+        assert!(
+            matches!(refused, Err(LifeError::NothingEncoded { outside: 5, .. })),
+            "{refused:?}"
+        );
+        assert!(matches!(encode(&[0], &[]), Err(LifeError::NoStreamlines)));
+    }
+}

@@ -1,0 +1,58 @@
+//! Connectome evaluation: how much each streamline of a tractogram explains of the measured
+//! signal (LiFE: Pestilli et al. 2014; ENCODE: Caiafa and Pestilli 2017; MPI-LiFE: Gugnani et al.
+//! 2017).
+//!
+//! The signal of every voxel is the sum of what its streamlines contribute along their directions:
+//! with the demeaned signal y and one weight for each streamline,
+//!
+//! ```text
+//! min ½‖y - M w‖²  over w ≥ 0,      M[(θ,v),f] = S0(v) Σ_a D[θ,a] Φ(a,v,f)
+//! ```
+//!
+//! and a streamline that the others make superfluous has weight zero. M itself is never formed:
+//!
+//! * [`Encoder`] turns streamlines into Φ ([`Encoding`]): which voxels, along which directions
+//!   (exact ones or an [`OrientationGrid`]), how much ([`Normalise`]);
+//! * [`Protocol`] and [`Response`] make the columns of D, [`Basis`] shortens them to a
+//!   [`Dictionary`], [`Signal`] is y;
+//! * [`Blocks`] is Φ in the order of products, which [`ThreadedProduct`] and [`DeviceProduct`]
+//!   make as operators ([`product`]);
+//! * [`solve`] has the solvers, over any operator; [`Shared`] is one on several processes;
+//! * [`System`] is all of it together, and finds [`Weights`];
+//! * [`oracle`] is the definition in f64.
+//!
+//! Positions are scanner RAS+ mm, directions scanner axes, b in s/mm², diffusivities in mm²/s.
+
+mod basis;
+mod check;
+mod dictionary;
+mod encoding;
+mod error;
+pub mod oracle;
+mod orientations;
+mod orthant;
+pub mod product;
+mod response;
+mod shared;
+mod shares;
+mod signal;
+pub mod solve;
+#[cfg(test)]
+mod testing;
+mod trace;
+mod weigh;
+
+pub use basis::{Basis, Rank};
+pub use check::checks;
+pub use dictionary::Dictionary;
+pub use encoding::{EncodeCounts, Encoder, Encoding, Entry};
+pub use error::LifeError;
+pub use orientations::OrientationGrid;
+pub use orthant::OrthantSpace;
+pub use product::{Blocks, DeviceProduct, ThreadedProduct};
+pub use response::{Demean, Protocol, Response, check_diffusivity};
+pub use shared::{Parted, Shared};
+pub use shares::{Atoms, CountBy, EncodeOptions, Normalise, Share, Sharer, SharerScratch};
+pub use signal::Signal;
+pub use trace::{Piece, TraceNotes, Tracer};
+pub use weigh::{Method, System, TissueOptions, Watch, WeighOptions, Weights};

@@ -1,0 +1,191 @@
+//! The work on one block, for a SIMD register of any width.
+
+use fimbria_compute::{Lanes, Real};
+use pulp::{Simd, WithSimd};
+
+use super::blocks::BlockEntry;
+
+/// Partial sums of an inner product, the same number at every SIMD level, so that their bits are
+/// the same.
+const SUMS: usize = 16;
+
+/// What is asked of a block.
+pub(super) struct BlockPass<'a> {
+    /// Where each voxel's entries start, and where the last one's end.
+    pub(super) start: &'a [u64],
+    /// The block's entries.
+    pub(super) entries: &'a [BlockEntry],
+    /// Columns of the dictionary, `stride` numbers each, a multiple of [`SUMS`].
+    pub(super) columns: &'a [f32],
+    pub(super) stride: usize,
+    pub(super) work: Work<'a>,
+}
+
+/// The direction of the product.
+pub(super) enum Work<'a> {
+    /// y = M w
+    Apply { w: &'a [f32], y: &'a mut [f32] },
+    /// g = M'y
+    Adjoint { y: &'a [f32], g: &'a mut [f32] },
+    /// g = M'(M w - b), with a residual's worth of scratch.
+    Gradient { w: &'a [f32], b: &'a [f32], g: &'a mut [f32], residual: &'a mut [f32] },
+}
+
+impl WithSimd for BlockPass<'_> {
+    /// ‖M w - b‖² of the block, 0 for the plain products.
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let Self { start, entries, columns, stride, work } = self;
+        let first = start[0];
+        let voxels = start.len() - 1;
+        let of = |voxel: usize| {
+            &entries[(start[voxel] - first) as usize..(start[voxel + 1] - first) as usize]
+        };
+        match work {
+            Work::Apply { w, y } => {
+                for voxel in 0..voxels {
+                    let y = &mut y[voxel * stride..][..stride];
+                    y.fill(0.0);
+                    add_columns(simd, of(voxel), w, columns, stride, y);
+                }
+                0.0
+            }
+            Work::Adjoint { y, g } => {
+                for voxel in 0..voxels {
+                    let y = &y[voxel * stride..][..stride];
+                    multiply_columns(simd, of(voxel), y, columns, stride, g);
+                }
+                0.0
+            }
+            Work::Gradient { w, b, g, residual } => {
+                let mut squares = [0.0_f64; SUMS];
+                for voxel in 0..voxels {
+                    let b = &b[voxel * stride..][..stride];
+                    for (r, b) in residual.iter_mut().zip(b) {
+                        *r = -b;
+                    }
+                    add_columns(simd, of(voxel), w, columns, stride, residual);
+                    for part in residual.chunks_exact(SUMS) {
+                        for i in 0..SUMS {
+                            squares[i] += f64::from(part[i]) * f64::from(part[i]);
+                        }
+                    }
+                    multiply_columns(simd, of(voxel), residual, columns, stride, g);
+                }
+                squares.iter().sum()
+            }
+        }
+    }
+}
+
+/// `y += Σ value w[slot] column`, in pieces of y that stay in registers.
+#[inline(always)]
+fn add_columns<S: Simd>(
+    simd: S,
+    entries: &[BlockEntry],
+    w: &[f32],
+    columns: &[f32],
+    stride: usize,
+    y: &mut [f32],
+) {
+    let mut at = 0;
+    while at < stride {
+        // Four registers of AVX-512; sixteen of four lanes.
+        let width = (stride - at).min(if Lanes::<S>::LANES >= 4 { 64 } else { 16 });
+        let y = &mut y[at..at + width];
+        match width / Lanes::<S>::LANES {
+            1 => add_piece::<S, 1>(simd, entries, w, columns, stride, at, y),
+            2 => add_piece::<S, 2>(simd, entries, w, columns, stride, at, y),
+            3 => add_piece::<S, 3>(simd, entries, w, columns, stride, at, y),
+            4 => add_piece::<S, 4>(simd, entries, w, columns, stride, at, y),
+            6 => add_piece::<S, 6>(simd, entries, w, columns, stride, at, y),
+            8 => add_piece::<S, 8>(simd, entries, w, columns, stride, at, y),
+            12 => add_piece::<S, 12>(simd, entries, w, columns, stride, at, y),
+            _ => add_piece::<S, 16>(simd, entries, w, columns, stride, at, y),
+        }
+        at += width;
+    }
+}
+
+#[inline(always)]
+fn add_piece<S: Simd, const REGISTERS: usize>(
+    simd: S,
+    entries: &[BlockEntry],
+    w: &[f32],
+    columns: &[f32],
+    stride: usize,
+    at: usize,
+    y: &mut [f32],
+) {
+    let lanes = Lanes::<S>::LANES;
+    let mut sums = [Lanes::new(simd, 0.0); REGISTERS];
+    for (k, sum) in sums.iter_mut().enumerate() {
+        *sum = Lanes::load(simd, &y[k * lanes..]);
+    }
+    for entry in entries {
+        let weight = w[entry.slot as usize];
+        // Most weights are zero: their columns need not be read.
+        if weight == 0.0 {
+            continue;
+        }
+        let factor = Lanes::new(simd, weight * entry.value);
+        let column = &columns[entry.atom as usize * stride + at..][..REGISTERS * lanes];
+        for (k, sum) in sums.iter_mut().enumerate() {
+            *sum = factor.mul_add(Lanes::load(simd, &column[k * lanes..]), *sum);
+        }
+    }
+    for (k, sum) in sums.iter().enumerate() {
+        sum.store(&mut y[k * lanes..]);
+    }
+}
+
+/// `g[slot] += value ⟨column, y⟩`
+#[inline(always)]
+fn multiply_columns<S: Simd>(
+    simd: S,
+    entries: &[BlockEntry],
+    y: &[f32],
+    columns: &[f32],
+    stride: usize,
+    g: &mut [f32],
+) {
+    match SUMS / Lanes::<S>::LANES {
+        1 => multiply::<S, 1>(simd, entries, y, columns, stride, g),
+        2 => multiply::<S, 2>(simd, entries, y, columns, stride, g),
+        4 => multiply::<S, 4>(simd, entries, y, columns, stride, g),
+        _ => multiply::<S, 16>(simd, entries, y, columns, stride, g),
+    }
+}
+
+#[inline(always)]
+fn multiply<S: Simd, const REGISTERS: usize>(
+    simd: S,
+    entries: &[BlockEntry],
+    y: &[f32],
+    columns: &[f32],
+    stride: usize,
+    g: &mut [f32],
+) {
+    let lanes = Lanes::<S>::LANES;
+    for entry in entries {
+        let column = &columns[entry.atom as usize * stride..][..stride];
+        let mut sums = [Lanes::new(simd, 0.0); REGISTERS];
+        for (column, y) in column.chunks_exact(SUMS).zip(y.chunks_exact(SUMS)) {
+            for (k, sum) in sums.iter_mut().enumerate() {
+                let d = Lanes::load(simd, &column[k * lanes..]);
+                *sum = d.mul_add(Lanes::load(simd, &y[k * lanes..]), *sum);
+            }
+        }
+        // Halves added to halves, whatever they are held in.
+        let mut half = REGISTERS / 2;
+        while half > 0 {
+            for k in 0..half {
+                sums[k] = sums[k] + sums[k + half];
+            }
+            half /= 2;
+        }
+        g[entry.slot as usize] += entry.value * sums[0].sum();
+    }
+}

@@ -1,0 +1,37 @@
+//! Products with M that never form it: y = M w, w = M'y and g = M'(M w - b).
+//!
+//! # Counting
+//! An entry of Φ costs r multiply-adds in each direction (r = rank of the dictionary), and its
+//! column of 4 r bytes must come from a cache or memory, beside 12 bytes of indices and value. All
+//! else is small: y has r numbers for each voxel, with a hundred entries, and w is short. So the
+//! products are bound by the reading of columns, and what helps is
+//!
+//! * few and short columns: [`Basis`](crate::Basis), atoms numbered by use, padding to 16 only;
+//! * reading them once for both directions: [`gradient`](LinearOperator::gradient) makes a voxel's
+//!   residual and at once the products of the same columns with it, which then come from the first
+//!   caches. Residuals are never stored;
+//! * not reading those whose weight is zero, and leaving out streamlines whose weight stays zero
+//!   ([`Blocks::restricted`]).
+//!
+//! # Order
+//! Entries are stored once, voxel by voxel, along a curve that keeps neighbours together, and cut
+//! into [`Blocks`] of about 32,000 entries. Within a block streamlines have short numbers of their
+//! own: its weights are gathered once, its sums are its own, and the sums of all blocks are added
+//! in f64 in the order of blocks, by streamline. So there is no second, streamline-major copy of
+//! the entries, no two threads write the same number, nothing is atomic, and results have the same
+//! bits for any number of threads and any fusing SIMD level.
+
+mod blocks;
+mod device;
+mod kernel;
+mod threaded;
+
+pub use blocks::Blocks;
+pub use device::DeviceProduct;
+pub use threaded::ThreadedProduct;
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(doc)]
+use fimbria_compute::operator::LinearOperator;

@@ -1,0 +1,198 @@
+use fimbria_compute::operator::{LinearOperator as _, Operator as _, VectorSpace as _};
+use fimbria_compute::philox::{Philox, normals};
+use fimbria_compute::{SimdLevel, Workers};
+
+use super::*;
+use crate::oracle::Oracle;
+use crate::testing::{GRID, Planted, streamlines};
+use crate::{Atoms, EncodeOptions, Normalise, Rank};
+
+fn numbers(seed: u64, n: usize) -> Vec<f32> {
+    let philox = Philox::new(seed);
+    (0..n as u64).map(|item| normals::<f32>(philox.at(item, 0))[0]).collect()
+}
+
+fn options() -> [EncodeOptions; 3] {
+    let grid = EncodeOptions::default();
+    let exact = EncodeOptions { atoms: Atoms::Exact, ..grid };
+    [grid, exact, EncodeOptions { normalise: Normalise::Nodes, ..exact }]
+}
+
+#[test]
+fn products_are_those_of_the_definition() {
+    let workers = Workers::new(2).unwrap();
+    for options in options() {
+        let planted = Planted::new(50, &options, 3.0);
+        let system = planted.system(Rank::Full, &workers);
+        let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+        let (offsets, points) = streamlines(50);
+        let lines: Vec<&[[f32; 3]]> =
+            offsets.windows(2).map(|w| &points[w[0] as usize..w[1] as usize]).collect();
+        let encoding = &planted.encoding;
+        let s0 = |voxel: u32| {
+            let place = encoding.voxels.binary_search(&voxel).unwrap();
+            f64::from(system.signal.s0[place])
+        };
+        let (protocol, response) = (&planted.protocol, &planted.response);
+        let oracle = Oracle::new(&lines, GRID, &options, protocol, response, s0).unwrap();
+        assert_eq!(oracle.voxels, encoding.voxels);
+
+        let x: Vec<f32> = numbers(1, 50).iter().map(|x| x.max(0.0)).collect();
+        let mut y = product.range().zeros().unwrap();
+        product.apply(&x, &mut y).unwrap();
+        let expected = oracle.apply(&x.iter().map(|x| f64::from(*x)).collect::<Vec<_>>());
+        let largest = expected.iter().fold(0.0_f64, |m, y| m.max(y.abs()));
+        for (at, &voxel) in system.blocks.voxel_order().iter().enumerate() {
+            for row in 0..oracle.rows {
+                let found = f64::from(y[at * system.dictionary.stride() + row]);
+                let expected = expected[voxel as usize * oracle.rows + row];
+                // Values, columns and directions of exact atoms are rounded to f32.
+                assert!((found - expected).abs() < 2e-6 * largest, "{found} {expected}");
+            }
+        }
+        let mut back = product.domain().zeros().unwrap();
+        product.adjoint(&y, &mut back).unwrap();
+        let mut in_order = vec![0.0; expected.len()];
+        for (at, &voxel) in system.blocks.voxel_order().iter().enumerate() {
+            for row in 0..oracle.rows {
+                let from = y[at * system.dictionary.stride() + row];
+                in_order[voxel as usize * oracle.rows + row] = f64::from(from);
+            }
+        }
+        let expected = oracle.adjoint(&in_order);
+        let largest = expected.iter().fold(0.0_f64, |m, y| m.max(y.abs()));
+        for (found, expected) in back.iter().zip(&expected) {
+            assert!((f64::from(*found) - expected).abs() < 2e-6 * largest, "{found} {expected}");
+        }
+    }
+}
+
+#[test]
+fn the_adjoint_is_the_adjoint() {
+    let workers = Workers::new(2).unwrap();
+    let system = Planted::new(80, &EncodeOptions::default(), 3.0).system(Rank::Full, &workers);
+    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+    let (domain, range) = (product.domain(), product.range());
+    let (x, y) = (numbers(1, domain.len()), numbers(2, range.len()));
+    let (mut mx, mut mty) = (range.zeros().unwrap(), domain.zeros().unwrap());
+    product.apply(&x, &mut mx).unwrap();
+    product.adjoint(&y, &mut mty).unwrap();
+    let (left, right) = (range.dot(&mx, &y).unwrap(), domain.dot(&x, &mty).unwrap());
+    // Every element of the products is off by a few ε of its size, in random directions.
+    let scale = (range.dot(&mx, &mx).unwrap() * range.dot(&y, &y).unwrap()).sqrt();
+    assert!((left - right).abs() < f64::from(f32::EPSILON) * scale, "{left} {right}");
+}
+
+#[test]
+fn the_fused_gradient_is_that_of_two_products() {
+    let workers = Workers::new(2).unwrap();
+    let system = Planted::new(80, &EncodeOptions::default(), 3.0).system(Rank::Full, &workers);
+    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+    let (domain, range) = (product.domain(), product.range());
+    let x: Vec<f32> = numbers(1, domain.len()).iter().map(|x| x.max(0.0)).collect();
+    let mut g = domain.zeros().unwrap();
+    let squares = product.gradient(&x, &system.data, &mut g).unwrap();
+    let mut residual = range.zeros().unwrap();
+    product.apply(&x, &mut residual).unwrap();
+    range.axpy(-1.0, &system.data, &mut residual).unwrap();
+    let mut expected = domain.zeros().unwrap();
+    product.adjoint(&residual, &mut expected).unwrap();
+    let norm = domain.dot(&expected, &expected).unwrap().sqrt();
+    // The fused one begins its sums with -b, the other subtracts it last.
+    for (g, expected) in g.iter().zip(&expected) {
+        assert!(f64::from((g - expected).abs()) < 1e-6 * norm, "{g} {expected}");
+    }
+    let expected = range.dot(&residual, &residual).unwrap();
+    assert!((squares - expected).abs() < 1e-6 * expected, "{squares} {expected}");
+}
+
+#[test]
+fn products_have_the_same_bits_for_any_threads_and_fusing_level() {
+    let mut found: Vec<(String, u64, Vec<u32>)> = Vec::new();
+    for level in SimdLevel::available().into_iter().filter(|level| level.fuses()) {
+        for threads in 1..=3 {
+            let workers = Workers::new(threads).unwrap().with_simd(level);
+            let planted = Planted::new(80, &EncodeOptions::default(), 3.0);
+            let system = planted.system(Rank::Full, &workers);
+            let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+            let x: Vec<f32> = numbers(1, 80).iter().map(|x| x.max(0.0)).collect();
+            let mut g = product.domain().zeros().unwrap();
+            let squares = product.gradient(&x, &system.data, &mut g).unwrap();
+            let bits = g.iter().map(|g| g.to_bits()).collect();
+            found.push((format!("{level:?}, {threads}"), squares.to_bits(), bits));
+        }
+    }
+    for (what, squares, bits) in &found {
+        assert!((squares, bits) == (&found[0].1, &found[0].2), "{what} and {}", found[0].0);
+    }
+}
+
+#[test]
+fn columns_of_norm_one_have_norm_one() {
+    let workers = Workers::new(2).unwrap();
+    let mut system = Planted::new(40, &EncodeOptions::default(), 3.0).system(Rank::Full, &workers);
+    let norms = system.blocks.column_norms(&system.dictionary, &workers);
+    let inverse: Vec<f32> = norms.iter().map(|n| if *n > 0.0 { 1.0 / n } else { 0.0 }).collect();
+    system.blocks.scale_columns(&inverse, &workers);
+    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+    // Some streamlines miss the image.
+    for f in (0..40).filter(|&f| norms[f] > 0.0) {
+        let mut x = vec![0.0; 40];
+        x[f] = 1.0;
+        let mut y = product.range().zeros().unwrap();
+        product.apply(&x, &mut y).unwrap();
+        let norm = product.range().dot(&y, &y).unwrap().sqrt();
+        assert!((norm - 1.0).abs() < 1e-6, "{norm}");
+    }
+}
+
+#[test]
+fn a_restriction_is_the_product_with_the_others_at_zero() {
+    let workers = Workers::new(2).unwrap();
+    let system = Planted::new(60, &EncodeOptions::default(), 3.0).system(Rank::Full, &workers);
+    let kept: Vec<bool> = (0..60).map(|f| f % 4 != 1).collect();
+    let some = system.blocks.restricted(&kept, &workers).unwrap();
+    let all = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+    let few = ThreadedProduct::new(&some, &system.dictionary, &workers);
+    let of_few: Vec<f32> = numbers(1, some.streamlines()).iter().map(|x| x.abs()).collect();
+    let mut values = of_few.iter();
+    let of_all: Vec<f32> =
+        kept.iter().map(|kept| if *kept { *values.next().unwrap() } else { 0.0 }).collect();
+    let (mut y, mut expected) = (few.range().zeros().unwrap(), all.range().zeros().unwrap());
+    few.apply(&of_few, &mut y).unwrap();
+    all.apply(&of_all, &mut expected).unwrap();
+    // Entries at zero are left out of both sums.
+    assert!(y == expected);
+}
+
+#[test]
+fn parts_add_up_to_the_whole() {
+    let workers = Workers::new(2).unwrap();
+    let planted = Planted::new(2000, &EncodeOptions::default(), 3.0);
+    let system = planted.system(Rank::Full, &workers);
+    let (blocks, _) = system.blocks.blocks_and_slots();
+    assert!(blocks >= 3, "{blocks} blocks: the test needs more streamlines");
+    let x: Vec<f32> = numbers(1, 2000).iter().map(|x| x.max(0.0)).collect();
+    let whole = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+    let mut expected = whole.domain().zeros().unwrap();
+    let expected_squares = whole.gradient(&x, &system.data, &mut expected).unwrap();
+    let (mut sum, mut squares) = (vec![0.0_f64; 2000], 0.0);
+    for part in 0..3 {
+        let blocks = system.blocks.part(part, 3, &workers).unwrap();
+        let data = system.signal.coordinates(
+            &system.basis,
+            system.dictionary.stride(),
+            blocks.voxel_order(),
+        );
+        let product = ThreadedProduct::new(&blocks, &system.dictionary, &workers);
+        let mut g = product.domain().zeros().unwrap();
+        squares += product.gradient(&x, &data, &mut g).unwrap();
+        sum.iter_mut().zip(&g).for_each(|(sum, g)| *sum += f64::from(*g));
+    }
+    assert!((squares - expected_squares).abs() < 1e-12 * squares);
+    let largest = expected.iter().fold(0.0_f32, |m, g| m.max(g.abs()));
+    for (sum, expected) in sum.iter().zip(&expected) {
+        // Parts are rounded to f32 once each.
+        assert!((sum - f64::from(*expected)).abs() < 2e-7 * f64::from(largest));
+    }
+}

@@ -1,0 +1,173 @@
+//! The products by all threads.
+
+use std::sync::{Mutex, PoisonError};
+
+use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
+use fimbria_compute::{HostError, HostSpace, Workers};
+use rayon::prelude::*;
+
+use super::Blocks;
+use super::blocks::Block;
+use super::kernel::{BlockPass, Work};
+use crate::Dictionary;
+
+/// Streamlines whose sums one task adds up.
+const TASK: usize = 4096;
+
+/// M by the threads and SIMD registers of a processor.
+///
+/// The range holds `stride` numbers of each voxel, in the order of [`Blocks::voxel_order`]; those
+/// beyond the dictionary's rank are zero.
+#[derive(Debug)]
+pub struct ThreadedProduct<'a> {
+    blocks: &'a Blocks,
+    dictionary: &'a Dictionary,
+    domain: HostSpace<'a>,
+    range: HostSpace<'a>,
+    /// The sums of every slot.
+    sums: Mutex<Vec<f32>>,
+}
+
+impl<'a> ThreadedProduct<'a> {
+    /// The product with `blocks` and `dictionary` by `workers`.
+    pub fn new(blocks: &'a Blocks, dictionary: &'a Dictionary, workers: &'a Workers) -> Self {
+        Self {
+            blocks,
+            dictionary,
+            domain: HostSpace::new(workers, blocks.streamlines),
+            range: HostSpace::new(workers, blocks.voxels() * dictionary.stride()),
+            sums: Mutex::default(),
+        }
+    }
+
+    fn workers(&self) -> &'a Workers {
+        self.domain.workers()
+    }
+
+    /// What a pass over the voxels of `block` takes.
+    fn pass<'p>(&'p self, block: &Block, work: Work<'p>) -> BlockPass<'p> {
+        let start = &self.blocks.start[block.voxels.start..=block.voxels.end];
+        let entries = start[0] as usize..start[start.len() - 1] as usize;
+        BlockPass {
+            start,
+            entries: &self.blocks.entries[entries],
+            columns: self.dictionary.columns(),
+            stride: self.dictionary.stride(),
+            work,
+        }
+    }
+
+    /// The weights of a block's streamlines.
+    fn weights(&self, block: &Block, x: &[f32], w: &mut Vec<f32>) {
+        let members = &self.blocks.slot_streamline[block.slots.clone()];
+        w.clear();
+        w.extend(members.iter().map(|&f| x[f as usize]));
+    }
+
+    fn voxels_of<'y>(&self, block: &Block, y: &'y [f32]) -> &'y [f32] {
+        let stride = self.dictionary.stride();
+        &y[block.voxels.start * stride..block.voxels.end * stride]
+    }
+
+    /// Runs `of_block` with each block and its slots' sums, set to zero, then adds the sums of
+    /// each streamline into `x`; gives what the blocks gave, added in order.
+    fn gather(
+        &self,
+        x: &mut [f32],
+        of_block: impl Fn(&mut Scratch, &Block, &mut [f32]) -> f64 + Sync,
+    ) -> f64 {
+        assert_eq!(x.len(), self.blocks.streamlines, "a vector of another space");
+        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        sums.resize(self.blocks.slot_streamline.len(), 0.0);
+        let mut rest = &mut sums[..];
+        let mut parts = Vec::with_capacity(self.blocks.blocks.len());
+        for block in &self.blocks.blocks {
+            let (part, after) = rest.split_at_mut(block.slots.len());
+            parts.push((block, part));
+            rest = after;
+        }
+        let each = |scratch: &mut Scratch, (block, sums): (&Block, &mut [f32])| {
+            sums.fill(0.0);
+            of_block(scratch, block, sums)
+        };
+        let given: Vec<f64> = self
+            .workers()
+            .install(|| parts.into_par_iter().map_init(Scratch::default, each).collect());
+        let sums = &*sums;
+        self.workers().install(|| {
+            x.par_chunks_mut(TASK).enumerate().for_each(|(task, x)| {
+                for (f, x) in (task * TASK..).zip(x) {
+                    let slots = &self.blocks.streamline_slots[self.blocks.slots_of(f)];
+                    *x = slots.iter().map(|&s| f64::from(sums[s as usize])).sum::<f64>() as f32;
+                }
+            });
+        });
+        given.iter().sum()
+    }
+}
+
+/// What a thread needs for a block.
+#[derive(Default)]
+struct Scratch {
+    w: Vec<f32>,
+    residual: Vec<f32>,
+}
+
+impl<'a> Operator for ThreadedProduct<'a> {
+    type Domain = HostSpace<'a>;
+    type Range = HostSpace<'a>;
+
+    fn domain(&self) -> &HostSpace<'a> {
+        &self.domain
+    }
+
+    fn range(&self) -> &HostSpace<'a> {
+        &self.range
+    }
+
+    fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
+        assert_eq!((x.len(), y.len()), (self.domain.len(), self.range.len()), "other spaces");
+        let simd = self.workers().simd();
+        let mut parts = Vec::with_capacity(self.blocks.blocks.len());
+        let mut rest = &mut y[..];
+        for block in &self.blocks.blocks {
+            let (part, after) = rest.split_at_mut(block.voxels.len() * self.dictionary.stride());
+            parts.push((block, part));
+            rest = after;
+        }
+        self.workers().install(|| {
+            parts.into_par_iter().for_each_init(Vec::new, |w, (block, y)| {
+                self.weights(block, x, w);
+                simd.run(self.pass(block, Work::Apply { w, y }));
+            });
+        });
+        Ok(())
+    }
+}
+
+impl LinearOperator for ThreadedProduct<'_> {
+    fn adjoint(&self, y: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
+        assert_eq!(y.len(), self.range.len(), "a vector of another space");
+        let simd = self.workers().simd();
+        self.gather(x, |_, block, g| {
+            let y = self.voxels_of(block, y);
+            simd.run(self.pass(block, Work::Adjoint { y, g }))
+        });
+        Ok(())
+    }
+
+    /// Both products in one pass over entries and columns; residuals are never stored.
+    fn gradient(&self, x: &Vec<f32>, b: &Vec<f32>, g: &mut Vec<f32>) -> Result<f64, HostError> {
+        let spaces = (self.domain.len(), self.range.len());
+        assert_eq!((x.len(), b.len()), spaces, "vectors of other spaces");
+        let simd = self.workers().simd();
+        let squares = self.gather(g, |scratch, block, g| {
+            self.weights(block, x, &mut scratch.w);
+            scratch.residual.resize(self.dictionary.stride(), 0.0);
+            let Scratch { w, residual } = scratch;
+            let b = self.voxels_of(block, b);
+            simd.run(self.pass(block, Work::Gradient { w, b, g, residual }))
+        });
+        Ok(squares)
+    }
+}

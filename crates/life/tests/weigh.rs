@@ -1,0 +1,285 @@
+//! Whole evaluations: weights from streamlines and a series.
+
+#[path = "../../compute/tests/support/mod.rs"]
+mod support;
+
+use std::sync::{Arc, Barrier, Mutex};
+
+use fimbria_compute::comm::{Comm, Solo};
+use fimbria_compute::philox::{Philox, normals};
+use fimbria_compute::{Backend, Silent, Workers};
+use fimbria_image::{Affine, GradientTable, Grid, Image};
+use fimbria_life::solve::{Reason, Stop};
+use fimbria_life::{
+    Demean, EncodeOptions, Encoder, Encoding, LifeError, Method, Protocol, Rank, Signal, System,
+    TissueOptions, WeighOptions, Weights,
+};
+
+const GRID: Grid = Grid { dims: [16, 16, 10], ras_from_vox: Affine::IDENTITY };
+
+/// One unweighted volume, then spread directions at each b.
+fn table(b_values: &[f64], directions: usize) -> GradientTable {
+    let mut table =
+        GradientTable { b_s_per_mm2: vec![0.0], dirs_ras: vec![[0.0; 3]], b0_threshold: 50.0 };
+    for &b in b_values {
+        for k in 0..directions {
+            let z = (k as f64 + 0.5) / directions as f64;
+            let (sin, cos) = (k as f64 * 2.399_963).sin_cos();
+            let rho = (1.0 - z * z).sqrt();
+            table.b_s_per_mm2.push(b);
+            table.dirs_ras.push([rho * cos, rho * sin, z]);
+        }
+    }
+    table
+}
+
+/// Bent streamlines across the grid, along x, y or z.
+fn lines(count: usize) -> (Vec<u64>, Vec<[f32; 3]>) {
+    let philox = Philox::new(23);
+    let (mut offsets, mut points) = (vec![0], Vec::new());
+    for f in 0..count as u64 {
+        let [a, b, c, _] = normals::<f32>(philox.at(f, 0));
+        for step in 0..30 {
+            let t = step as f32 / 29.0;
+            let (across, up) = (7.5 + 3.0 * a + b * (3.0 * t).sin(), 4.5 + 2.0 * b + c * t);
+            points.push(match f % 3 {
+                0 => [15.0 * t, across, up],
+                1 => [across, 15.0 * t, up],
+                _ => [across, up + 3.0, 9.0 * t],
+            });
+        }
+        offsets.push(points.len() as u64);
+    }
+    (offsets, points)
+}
+
+struct Subject {
+    protocol: Protocol,
+    encoding: Encoding,
+    signal: Signal,
+}
+
+/// The signal of planted weights, given isotropic tissue and noise.
+fn subject(b: &[f64], weights: &[f64], isotropic: f64, noise: f32, workers: &Workers) -> Subject {
+    let protocol = Protocol::new(&table(b, 30), &Affine::IDENTITY.linear(), Demean::Mean).unwrap();
+    let (offsets, points) = lines(weights.len());
+    let options = EncodeOptions::default();
+    let mut encoder = Encoder::new(GRID, None, &options, workers, &Silent).unwrap();
+    encoder.add(&offsets, &points).unwrap();
+    let encoding = encoder.finish().unwrap();
+    let mut image = Image::zeros(GRID, protocol.rows() + 1);
+    image.volume_mut(0).fill(500.0);
+    let philox = Philox::new(31);
+    let mut column = vec![0.0; protocol.rows()];
+    protocol.isotropic_column(3e-3, &mut column);
+    for (row, c) in column.iter().enumerate() {
+        for (voxel, sample) in image.volume_mut(row + 1).iter_mut().enumerate() {
+            let noise = noise * normals::<f32>(philox.at(voxel as u64, row as u32))[0];
+            *sample = 250.0 + (500.0 * isotropic * c) as f32 + noise;
+        }
+    }
+    for (f, weight) in weights.iter().enumerate() {
+        for entry in encoding.of(f) {
+            let dir = encoding.atoms[entry.atom as usize].map(f64::from);
+            protocol.column(&TissueOptions::default().response, dir, &mut column);
+            let voxel = encoding.voxels[entry.voxel as usize] as usize;
+            for (row, c) in column.iter().enumerate() {
+                let add = 500.0 * weight * f64::from(entry.value) * c;
+                image.volume_mut(row + 1)[voxel] += add as f32;
+            }
+        }
+    }
+    let voxels = &encoding.voxels;
+    let signal = Signal::gather(&image, &GRID, voxels, &protocol, workers, &Silent).unwrap();
+    Subject { protocol, encoding, signal }
+}
+
+/// Every fourth streamline has a weight.
+fn planted(count: usize) -> Vec<f64> {
+    (0..count).map(|f| if f % 4 == 1 { 0.05 + 0.01 * (f % 9) as f64 } else { 0.0 }).collect()
+}
+
+const OPTIONS: WeighOptions = WeighOptions {
+    method: Method::Conjugate,
+    stop: Stop { max_iterations: 3000, gradient: 1e-5, objective: 0.0 },
+    l1: 0.0,
+};
+
+fn weigh(
+    subject: &Subject,
+    tissue: &TissueOptions,
+    options: &WeighOptions,
+    on: &Backend<'_>,
+    comm: &dyn Comm,
+) -> Result<Weights, LifeError> {
+    let Subject { protocol, encoding, signal } = subject;
+    let system = System::new(encoding, signal, protocol, tissue, on, comm)?;
+    system.weigh(options, None, on, comm, &Silent, &mut |_, _| ())
+}
+
+#[test]
+fn planted_streamlines_are_found_and_false_ones_get_nothing() {
+    let workers = Workers::new(2).unwrap();
+    let on = Backend::cpu(&workers);
+    let planted = planted(150);
+    let subject = subject(&[2000.0], &planted, 0.0, 0.0, &workers);
+    let found = weigh(&subject, &TissueOptions::default(), &OPTIONS, &on, &Solo).unwrap();
+    assert_eq!(found.reason, Reason::Optimal);
+    let is_seen = |f: usize| subject.encoding.of(f).len() > 20;
+    for f in (0..150).filter(|&f| is_seen(f)) {
+        // Samples are rounded to f32 (3e-5 of signals of 25), and columns overlap a lot.
+        let error = (f64::from(found.streamlines[f]) - planted[f]).abs();
+        assert!(error < 5e-3, "{f}: {} {}", found.streamlines[f], planted[f]);
+    }
+}
+
+#[test]
+fn rounds_on_few_streamlines_come_to_the_optimum_of_all() {
+    let workers = Workers::new(2).unwrap();
+    let on = Backend::cpu(&workers);
+    let subject = subject(&[2000.0], &planted(900), 0.0, 10.0, &workers);
+    let found = weigh(&subject, &TissueOptions::default(), &OPTIONS, &on, &Solo).unwrap();
+    assert!(found.rounds > 1 && found.optimality <= 1e-5, "{found:?}");
+    let options = WeighOptions { method: Method::Sbb, ..OPTIONS };
+    let published = weigh(&subject, &TissueOptions::default(), &options, &on, &Solo).unwrap();
+    // 3000 steps of the other method need not be enough for it.
+    let ratio = found.objective / published.objective;
+    assert!((1.0 - 1e-4..1.0 + 1e-7).contains(&ratio), "{ratio} {published:?}");
+}
+
+#[test]
+fn a_short_basis_costs_less_than_its_error() {
+    let workers = Workers::new(2).unwrap();
+    let on = Backend::cpu(&workers);
+    let subject = subject(&[2000.0], &planted(300), 0.0, 10.0, &workers);
+    let full = weigh(&subject, &TissueOptions::default(), &OPTIONS, &on, &Solo).unwrap();
+    let tissue = TissueOptions { rank: Rank::Error(1e-3), ..TissueOptions::default() };
+    let short = weigh(&subject, &tissue, &OPTIONS, &on, &Solo).unwrap();
+    // The objective contains what the basis misses of the signal exactly; of M w it misses 1e-3.
+    assert!((short.objective / full.objective - 1.0).abs() < 1e-3);
+}
+
+#[test]
+fn isotropic_tissue_is_told_apart_where_there_are_two_shells() {
+    let workers = Workers::new(2).unwrap();
+    let on = Backend::cpu(&workers);
+    let subject = subject(&[1000.0, 2500.0], &planted(300), 0.3, 0.0, &workers);
+    let tissue = TissueOptions { isotropic_mm2_per_s: vec![3e-3], ..TissueOptions::default() };
+    let found = weigh(&subject, &tissue, &OPTIONS, &on, &Solo).unwrap();
+    let mean: f32 = found.isotropic[0].iter().sum::<f32>() / subject.encoding.voxels.len() as f32;
+    assert!((mean - 0.3).abs() < 0.01, "{mean}");
+}
+
+#[test]
+fn isotropic_tissue_cannot_be_seen_in_one_shell() {
+    let workers = Workers::new(2).unwrap();
+    let on = Backend::cpu(&workers);
+    let subject = subject(&[2000.0], &planted(20), 0.0, 0.0, &workers);
+    let tissue = TissueOptions { isotropic_mm2_per_s: vec![3e-3], ..TissueOptions::default() };
+    let refused = weigh(&subject, &tissue, &OPTIONS, &on, &Solo);
+    assert!(matches!(refused, Err(LifeError::IsotropicVanishes)), "{refused:?}");
+}
+
+#[test]
+fn a_penalty_leaves_fewer_streamlines() {
+    let workers = Workers::new(2).unwrap();
+    let on = Backend::cpu(&workers);
+    let subject = subject(&[2000.0], &planted(300), 0.0, 10.0, &workers);
+    let count = |l1| {
+        let options = WeighOptions { l1, ..OPTIONS };
+        weigh(&subject, &TissueOptions::default(), &options, &on, &Solo).unwrap().nonzero()
+    };
+    let (none, some, all) = (count(0.0), count(0.05), count(1.01));
+    assert!(none > some && some > 0 && all == 0, "{none} {some} {all}");
+}
+
+#[test]
+fn a_warm_start_takes_fewer_iterations() {
+    let workers = Workers::new(2).unwrap();
+    let on = Backend::cpu(&workers);
+    let Subject { protocol, encoding, signal } =
+        subject(&[2000.0], &planted(300), 0.0, 10.0, &workers);
+    let tissue = TissueOptions::default();
+    let system = System::new(&encoding, &signal, &protocol, &tissue, &on, &Solo).unwrap();
+    let run = |start: Option<&[f32]>| {
+        system.weigh(&OPTIONS, start, &on, &Solo, &Silent, &mut |_, _| ()).unwrap()
+    };
+    let cold = run(None);
+    let warm = run(Some(&cold.streamlines));
+    assert!(warm.iterations < cold.iterations / 4, "{} {}", warm.iterations, cold.iterations);
+    let refused = system.weigh(&OPTIONS, Some(&[0.0; 3]), &on, &Solo, &Silent, &mut |_, _| ());
+    assert!(matches!(refused, Err(LifeError::WarmStart { found: 3, streamlines: 300 })));
+}
+
+#[test]
+fn a_device_comes_to_the_same_weights() {
+    let Some(device) = support::opencl_device() else { return };
+    let workers = Workers::new(2).unwrap();
+    let devices = [device];
+    let subject = subject(&[2000.0], &planted(120), 0.0, 10.0, &workers);
+    let run =
+        |on: &Backend<'_>| weigh(&subject, &TissueOptions::default(), &OPTIONS, on, &Solo).unwrap();
+    let here = run(&Backend::cpu(&workers));
+    let there = run(&Backend { workers: &workers, devices: &devices });
+    // Both end at a gradient of 1e-5: objectives agree to its square and rounding.
+    assert!((there.objective / here.objective - 1.0).abs() < 1e-6, "{here:?} {there:?}");
+}
+
+/// A process among several that are threads of one.
+struct Thread {
+    rank: usize,
+    size: usize,
+    meeting: Arc<(Barrier, Mutex<Vec<Vec<f64>>>)>,
+}
+
+impl Comm for Thread {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+    fn size(&self) -> usize {
+        self.size
+    }
+    fn sum_i64(&self, _values: &mut [i64]) {
+        unreachable!("not used here");
+    }
+    fn sum_f64(&self, values: &mut [f64]) {
+        let (barrier, all) = &*self.meeting;
+        all.lock().unwrap()[self.rank] = values.to_vec();
+        barrier.wait();
+        values.fill(0.0);
+        for part in &*all.lock().unwrap() {
+            values.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
+        }
+        barrier.wait();
+    }
+    fn broadcast(&self, _bytes: &mut [u8], _root: usize) {}
+    fn barrier(&self) {
+        self.meeting.0.wait();
+    }
+}
+
+#[test]
+fn any_number_of_processes_comes_to_the_same_weights() {
+    let workers = Workers::new(1).unwrap();
+    let subject = subject(&[2000.0], &planted(900), 0.0, 10.0, &workers);
+    let tissue = TissueOptions::default();
+    let alone = weigh(&subject, &tissue, &OPTIONS, &Backend::cpu(&workers), &Solo).unwrap();
+    for size in [2, 3] {
+        let meeting = Arc::new((Barrier::new(size), Mutex::new(vec![Vec::new(); size])));
+        let found: Vec<Weights> = std::thread::scope(|scope| {
+            let process = |rank: usize| {
+                let (meeting, subject, tissue) = (Arc::clone(&meeting), &subject, &tissue);
+                scope.spawn(move || {
+                    let workers = Workers::new(1).unwrap();
+                    let comm = Thread { rank, size, meeting };
+                    weigh(subject, tissue, &OPTIONS, &Backend::cpu(&workers), &comm).unwrap()
+                })
+            };
+            let processes: Vec<_> = (0..size).map(process).collect();
+            processes.into_iter().map(|process| process.join().unwrap()).collect()
+        });
+        assert!(found.iter().all(|weights| weights == &found[0]), "processes part");
+        let error = (found[0].objective / alone.objective - 1.0).abs();
+        assert!(error < 1e-6, "{size}: {} {}", found[0].objective, alone.objective);
+    }
+}
