@@ -67,6 +67,22 @@ pub(crate) struct Header {
     pub(crate) notes: Notes,
 }
 
+impl Header {
+    /// Keeps the first `n` volumes only; false (and nothing changed) where they are not what the
+    /// data begin with.
+    pub(crate) fn first_volumes(&mut self, n: usize) -> bool {
+        let [x, y, z, volumes] = &mut self.layout.axes[..] else { return false };
+        let of_volume = x.len * y.len * z.len;
+        if volumes.stride != of_volume as isize || n > volumes.len {
+            return false;
+        }
+        self.data_bytes = self.data_bytes / volumes.len as u64 * n as u64;
+        volumes.len = n;
+        self.volume_dims = vec![n];
+        true
+    }
+}
+
 /// The dimensions of a header, checked: three spatial ones and up to two of volumes, each at least
 /// 1, few enough voxels to index and few enough samples to address.
 #[derive(Clone, Debug, PartialEq)]

@@ -65,6 +65,35 @@ impl StoredImage {
         }
     }
 
+    /// The volumes that are whole in a file that still grows, of which these are the `bytes` so
+    /// far; `None` before the first. Its header may already count volumes to come.
+    ///
+    /// Files that are compressed, or whose volumes do not lie one after the other, are taken whole
+    /// or not at all.
+    ///
+    /// # Errors
+    /// As [`from_bytes`](Self::from_bytes).
+    pub fn so_far(
+        bytes: Vec<u8>,
+        name: &str,
+        options: &OpenOptions,
+    ) -> Result<Option<Self>, ImageError> {
+        let source = Source { path: name.into(), bytes: Bytes::Owned(bytes) };
+        let mut header = read_header(&source)?;
+        let there = (source.bytes.len() as u64).saturating_sub(header.data_offset);
+        let total = header.volume_dims.iter().product::<usize>().max(1);
+        let of_volume = header.data_bytes / total as u64;
+        let n = (there / of_volume.max(1)).min(total as u64) as usize;
+        if source.is_gzip() || n == total || !header.first_volumes(n) {
+            let Source { bytes: Bytes::Owned(bytes), .. } = source else { return Ok(None) };
+            return Self::from_bytes(bytes, name, options).map(Some);
+        }
+        match n {
+            0 => Ok(None),
+            _ => Unloaded { path: name.into(), header, source }.load(options).map(Some),
+        }
+    }
+
     /// The samples as the file stores them, in its order, type and byte order.
     pub fn stored_bytes(&self) -> &[u8] {
         let Header { data_offset, data_bytes, .. } = self.header;

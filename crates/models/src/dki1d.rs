@@ -7,6 +7,7 @@ use fimbria_image::{GradientTable, Mask, SignalSource};
 
 use crate::curve::{
     CurveError, CurveOptions, DirectionModel, Directional, Floor, MM2_PER_S, Protocol, level,
+    say_level,
 };
 use crate::noise::NoiseError;
 use crate::voxelwise::Job;
@@ -35,7 +36,7 @@ pub enum Eta {
 }
 
 /// What a fit may be told.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Dki1dOptions {
     /// What all such fits may be told; b at most 3000 s/mm² by default. The noise floor is part of
     /// the model: the likelihood is Gaussian whatever this says.
@@ -61,6 +62,8 @@ pub struct Kurtosis;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KurtosisWithFloor;
 
+/// Samples of a direction whose residuals tell the noise: three more than parameters.
+const SAMPLES_FOR_NOISE: usize = 6;
 /// Where the fit of η starts: a signal-to-noise ratio of 20.
 const START_ETA_SQUARED: f64 = 0.0025;
 /// Keeps the quotient finite where signal and floor are zero.
@@ -122,16 +125,31 @@ fn parameters() -> [Parameter; 3] {
     ]
 }
 
-/// From one loss of signal -b D + b² A with K = 0.8.
-fn start(b: f32, log_loss: f32) -> [f32; 3] {
+/// From one loss of signal -b D + b² A with K = 0.8, or less where the signal would rise again
+/// below `b_most`: from where it explodes, a fit inherits a scale that hides its parameters.
+fn start(b: f32, log_loss: f32, b_most: f32) -> [f32; 3] {
     // b D (1 - b D K / 6) = loss, to second order.
     let d = log_loss * (1.0 + 0.133 * log_loss.min(2.0)) / b;
-    [1.0, d, d * d * 0.133]
+    // The signal turns at b = 3 / (D K).
+    let kurtosis = f32::min(0.8, 1.5 / (d * b_most));
+    [1.0, d, d * d * kurtosis / 6.0]
 }
 
 /// D in mm²/s and K.
 fn quantities(d: f32, a: f32) -> [f32; 2] {
     [d * MM2_PER_S, 6.0 * a / (d * d).max(f32::MIN_POSITIVE)]
+}
+
+/// Within [`CREDIBLE_KURTOSIS`].
+fn is_credible(k: f32) -> bool {
+    (CREDIBLE_KURTOSIS[0]..=CREDIBLE_KURTOSIS[1]).contains(&k)
+}
+
+/// The other way round, where D and K are credible.
+fn parameters_of([d, k]: [f32; 2], s0: f32) -> Option<[f32; 3]> {
+    let credible = is_credible(k);
+    let d = d / MM2_PER_S;
+    (d > 0.0 && s0 > 0.0 && credible).then_some([s0, d, d * d * k / 6.0])
 }
 
 fn for_mean([d, k]: [f32; 2]) -> [f32; 2] {
@@ -170,11 +188,14 @@ impl DirectionModel<3> for Kurtosis {
     fn covariate(&self, b: f64) -> f32 {
         b as f32
     }
-    fn start(&self, b: f32, log_loss: f32) -> [f32; 3] {
-        start(b, log_loss)
+    fn start(&self, b: f32, log_loss: f32, b_most: f32) -> [f32; 3] {
+        start(b, log_loss, b_most)
     }
     fn quantities(&self, p: &[f32; 3]) -> [f32; 2] {
         quantities(p[1], p[2])
+    }
+    fn parameters_of(&self, quantities: [f32; 2], s0: f32) -> Option<[f32; 3]> {
+        parameters_of(quantities, s0)
     }
     fn for_mean(&self, quantities: [f32; 2]) -> [f32; 2] {
         for_mean(quantities)
@@ -192,12 +213,16 @@ impl DirectionModel<4> for KurtosisWithFloor {
     fn covariate(&self, b: f64) -> f32 {
         b as f32
     }
-    fn start(&self, b: f32, log_loss: f32) -> [f32; 4] {
-        let [s0, d, a] = start(b, log_loss);
+    fn start(&self, b: f32, log_loss: f32, b_most: f32) -> [f32; 4] {
+        let [s0, d, a] = start(b, log_loss, b_most);
         [s0, d, a, START_ETA_SQUARED as f32]
     }
     fn quantities(&self, p: &[f32; 4]) -> [f32; 2] {
         quantities(p[1], p[2])
+    }
+    fn parameters_of(&self, quantities: [f32; 2], s0: f32) -> Option<[f32; 4]> {
+        let [s0, d, a] = parameters_of(quantities, s0)?;
+        Some([s0, d, a, START_ETA_SQUARED as f32])
     }
     fn for_mean(&self, quantities: [f32; 2]) -> [f32; 2] {
         for_mean(quantities)
@@ -212,9 +237,24 @@ pub fn least_b(eta: Eta) -> usize {
     LEAST_B + usize::from(eta == Eta::Fit)
 }
 
-/// The maps of a fit of so many directions, in order.
-pub fn maps(n_directions: usize) -> Vec<MapSpec> {
-    curve::directional_maps(&Kurtosis, n_directions)
+/// The maps of a fit of so many directions, in order; `errors` as in the options.
+pub fn maps(n_directions: usize, errors: bool) -> Vec<MapSpec> {
+    curve::directional_maps(&Kurtosis, n_directions, errors)
+}
+
+/// The share of all fitted directions of all voxels whose kurtosis lies outside
+/// [`CREDIBLE_KURTOSIS`], and so enters the mean as less than was found.
+///
+/// Noise spreads K of slow diffusion (small b D) far to both sides, further to the lower: limits
+/// then pull the mean up, and no limits would let it fall without bound.
+pub fn limited_share(fitted: &Fitted) -> f64 {
+    let (Some(d), Some(k)) = (fitted.map("D"), fitted.map("K")) else { return 0.0 };
+    let (mut limited, mut all) = (0usize, 0usize);
+    for (_, k) in d.data.iter().zip(&k.data).filter(|(d, _)| **d > 0.0) {
+        all += 1;
+        limited += usize::from(!is_credible(*k));
+    }
+    limited as f64 / all.max(1) as f64
 }
 
 /// Fits D and K in each gradient direction of each voxel: maps `D` and `K` (a volume for each of
@@ -223,7 +263,7 @@ pub fn maps(n_directions: usize) -> Vec<MapSpec> {
 /// means are then those of the others).
 ///
 /// σ that is not given is estimated from the unweighted volumes; where there are fewer than two,
-/// from the residuals of a first fit without floor.
+/// from the residuals of a first fit without floor, if directions have six samples or more.
 ///
 /// # Errors
 /// [`CurveError`]; a direction needs [`LEAST_B`] different b (one more where η is fitted).
@@ -246,14 +286,14 @@ pub fn fit(
     let with_floor = |floor: Floor| {
         let (protocol, directions) = (protocol.clone(), directions.clone());
         let (floor, options) = (Some(floor), of_fit.clone());
-        job.run(&Directional { model: Kurtosis, protocol, directions, floor, options }, on)
+        Directional { model: Kurtosis, protocol, directions, floor, options }.run(&job, on)
     };
+    let samples = directions.iter().map(|d| d.volumes.len() + 1).max().unwrap_or(0);
     let sigma = || match options.curve.sigma {
         Some(sigma) => level("sigma", sigma),
         None => match noise::from_unweighted(signals, mask, gradients) {
-            Err(NoiseError::TooFewUnweighted { found }) => {
+            Err(NoiseError::TooFewUnweighted { found }) if samples >= SAMPLES_FOR_NOISE => {
                 let first = with_floor(Floor::Relative(0.0))?;
-                let samples = directions.iter().map(|d| d.volumes.len() + 1).max().unwrap_or(0);
                 let sigma = noise::from_residuals(&first, samples, 3)?;
                 progress.warn(&format!(
                     "{found} volume without diffusion weighting is too few to estimate the noise \
@@ -261,7 +301,11 @@ pub fn fit(
                 ));
                 Ok(sigma)
             }
-            estimated => Ok(estimated?),
+            estimated => {
+                let sigma = estimated?;
+                say_level(sigma, progress);
+                Ok(sigma)
+            }
         },
     };
     let floor = match options.eta {
@@ -274,7 +318,7 @@ pub fn fit(
         Some(floor) => with_floor(floor),
         None => {
             let (model, options) = (KurtosisWithFloor, of_fit);
-            job.run(&Directional { model, protocol, directions, floor: None, options }, on)
+            Directional { model, protocol, directions, floor: None, options }.run(&job, on)
         }
     }?)
 }

@@ -95,11 +95,15 @@ impl VoxelModel<4> for BiExponential {
         let [s0, f, fast, slow] = *p;
         out.copy_from_slice(&[f, slow * MM2_PER_S, fast * MM2_PER_S, s0 * scale]);
     }
+
+    fn parameters_of(&self, values: &[f32], scale: f32) -> [f32; 4] {
+        [values[3] / scale, values[0], values[2] / MM2_PER_S, values[1] / MM2_PER_S]
+    }
 }
 
-/// The maps of a fit, in order.
-pub fn maps() -> Vec<MapSpec> {
-    curve::whole_maps(&BiExponential)
+/// The maps of a fit, in order; `errors` as in the options.
+pub fn maps(errors: bool) -> Vec<MapSpec> {
+    curve::whole_maps(&BiExponential, errors)
 }
 
 /// Fits the bi-exponential decay to all volumes of each voxel: maps `f`, `D`, `Dstar`, `S0`,
@@ -130,8 +134,8 @@ pub fn fit(
             b_max_s_per_mm2: options.b_max_s_per_mm2,
         });
     }
-    let sigma = noise_level(signals, mask, gradients, options)?;
+    let sigma = noise_level(signals, mask, gradients, options, progress)?;
     let fit = Whole { model: BiExponential, protocol, sigma, options: options.clone() };
     let job = Job { name: "fitting two exponentials", inputs: signals, mask, progress };
-    Ok(job.run(&fit, on)?)
+    Ok(fit.run(&job, on)?)
 }

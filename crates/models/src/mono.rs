@@ -63,11 +63,15 @@ impl VoxelModel<2> for MonoExponential {
     fn values(&self, p: &[f32; 2], scale: f32, out: &mut [f32]) {
         out.copy_from_slice(&[p[1] * MM2_PER_S, p[0] * scale]);
     }
+
+    fn parameters_of(&self, values: &[f32], scale: f32) -> [f32; 2] {
+        [values[1] / scale, values[0] / MM2_PER_S]
+    }
 }
 
-/// The maps of a fit, in order.
-pub fn maps() -> Vec<MapSpec> {
-    curve::whole_maps(&MonoExponential)
+/// The maps of a fit, in order; `errors` as in the options.
+pub fn maps(errors: bool) -> Vec<MapSpec> {
+    curve::whole_maps(&MonoExponential, errors)
 }
 
 /// Fits S0 exp(-b D) to all volumes of each voxel: maps `D`, `S0`, `residual`, `status`.
@@ -93,8 +97,8 @@ pub fn fit(
             b_max_s_per_mm2: options.b_max_s_per_mm2,
         });
     }
-    let sigma = noise_level(signals, mask, gradients, options)?;
+    let sigma = noise_level(signals, mask, gradients, options, progress)?;
     let fit = Whole { model: MonoExponential, protocol, sigma, options: options.clone() };
     let job = Job { name: "fitting exponentials", inputs: signals, mask, progress };
-    Ok(job.run(&fit, on)?)
+    Ok(fit.run(&job, on)?)
 }

@@ -13,7 +13,8 @@ pub enum NoiseError {
     /// Too few repeated volumes.
     #[error(
         "estimating the noise needs at least 2 volumes without diffusion weighting, but the series \
-         has {found}: give the noise level (--sigma)"
+         has {found}: give the noise level (--sigma) or a mask of air \
+         to take it from (--background)"
     )]
     TooFewUnweighted {
         /// Unweighted volumes of the series.

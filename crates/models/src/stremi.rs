@@ -21,7 +21,7 @@ pub enum Projection {
 }
 
 /// What a fit may be told.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct StremiOptions {
     /// What all such fits may be told; all b by default.
     pub curve: CurveOptions,
@@ -191,11 +191,16 @@ impl VoxelModel<7> for StretchedTensor {
             s0 * scale,
         ]);
     }
+
+    fn parameters_of(&self, values: &[f32], scale: f32) -> [f32; 7] {
+        let [g1, g2, g3, a1, a2, a3] = std::array::from_fn(|k| values[k]);
+        [values[10] / scale, a1, a2, a3, g1, g2, g3]
+    }
 }
 
-/// The maps of a fit, in order.
-pub fn maps() -> Vec<MapSpec> {
-    curve::whole_maps(&StretchedTensor::default())
+/// The maps of a fit, in order; `errors` as in the options.
+pub fn maps(errors: bool) -> Vec<MapSpec> {
+    curve::whole_maps(&StretchedTensor::default(), errors)
 }
 
 /// Fits the seven parameters to all volumes of each voxel, along the axes of a tensor fitted by
@@ -234,7 +239,7 @@ pub fn fit(
     let of_axes = DtiOptions { maps: maps.to_vec(), ..DtiOptions::default() };
     let few = SelectedVolumes { source: signals, volumes: small };
     let axes = dti::fit(&few, mask, &table, None, &of_axes, on, progress)?;
-    let sigma = noise_level(signals, mask, gradients, &options.curve)?;
+    let sigma = noise_level(signals, mask, gradients, &options.curve, progress)?;
 
     let mut inputs: Vec<&dyn SignalSource> = vec![signals];
     inputs.extend(axes.maps.iter().take(maps.len()).map(|map| &map.image as &dyn SignalSource));
@@ -242,5 +247,5 @@ pub fn fit(
     let fit = Whole { model, protocol, sigma, options: options.curve.clone() };
     let inputs = Stacked(inputs);
     let name = "fitting the stretched-exponential model";
-    Ok(Job { name, inputs: &inputs, mask, progress }.run(&fit, on)?)
+    Ok(fit.run(&Job { name, inputs: &inputs, mask, progress }, on)?)
 }

@@ -62,12 +62,16 @@ impl DirectionModel<3> for Stretched {
         if b > 0.0 { b.ln() as f32 } else { LN_ZERO }
     }
 
-    fn start(&self, b: f32, log_loss: f32) -> [f32; 3] {
+    fn start(&self, b: f32, log_loss: f32, _: f32) -> [f32; 3] {
         [1.0, log_loss / b.powf(0.8), 0.8]
     }
 
     fn quantities(&self, p: &[f32; 3]) -> [f32; 2] {
         [p[1], p[2]]
+    }
+
+    fn parameters_of(&self, [a, gamma]: [f32; 2], s0: f32) -> Option<[f32; 3]> {
+        (a > 0.0 && s0 > 0.0).then_some([s0, a, gamma])
     }
 
     fn specs(&self, n: usize) -> [MapSpec; 4] {
@@ -93,9 +97,9 @@ impl DirectionModel<3> for Stretched {
     }
 }
 
-/// The maps of a fit of so many directions, in order.
-pub fn maps(n_directions: usize) -> Vec<MapSpec> {
-    curve::directional_maps(&Stretched, n_directions)
+/// The maps of a fit of so many directions, in order; `errors` as in the options.
+pub fn maps(n_directions: usize, errors: bool) -> Vec<MapSpec> {
+    curve::directional_maps(&Stretched, n_directions, errors)
 }
 
 /// Fits A and γ in each gradient direction of each voxel: maps `A` and `gamma` (a volume for each
@@ -115,9 +119,9 @@ pub fn fit(
     curve::check_count(signals.n_volumes(), gradients)?;
     let protocol = Protocol::new(gradients, options.b_max_s_per_mm2)?;
     let directions = protocol.directions_with(LEAST_B, options.b_max_s_per_mm2)?;
-    let floor = noise_level(signals, mask, gradients, options)?;
+    let floor = noise_level(signals, mask, gradients, options, progress)?;
     let options = options.clone();
     let fit = Directional { model: Stretched, protocol, directions, floor, options };
     let job = Job { name: "fitting stretched exponentials", inputs: signals, mask, progress };
-    Ok(job.run(&fit, on)?)
+    Ok(fit.run(&job, on)?)
 }

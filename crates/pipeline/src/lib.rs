@@ -15,6 +15,7 @@
 mod brain_mask;
 mod byte_size;
 mod choice;
+mod follow;
 mod graph;
 mod hashing;
 mod map_file;
@@ -30,6 +31,7 @@ mod unfinished;
 pub use brain_mask::{brain_mask, mean_unweighted};
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use choice::{Choice, Named};
+pub use follow::{TooManyVolumes, follow};
 pub use graph::{Existing, Finished, PipelineError, run_alone, run_stages};
 pub use hashing::{HashError, Hashing};
 pub use map_file::{MapContext, MapError, MapStyle, bids_entities};

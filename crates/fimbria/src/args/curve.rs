@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_models::curve::{CurveOptions, Likelihood};
+use fimbria_models::curve::{CurveOptions, Likelihood, Robust};
 use fimbria_models::dti::Precision;
 use fimbria_pipeline::Named;
 use fimbria_pipeline::stages::curve::{CurveParameters, NoiseSource};
@@ -48,6 +48,17 @@ pub(crate) struct SolverArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[arg(default_value_t = CurveOptions::default().max_iterations)]
     max_iterations: u32,
+
+    /// Keep outliers from pulling: fit again with weights made of the residuals, until these
+    /// settle (the scale of the residuals is that of each fit by itself)
+    #[arg(long, value_name = "HOW", value_parser = choice::<Robust>())]
+    robust: Option<Named<Robust>>,
+
+    /// Also write the standard error of each map of the model, NAME_error, in its unit: from the
+    /// residuals (sigma with the Rician likelihood) and the curvature at the solution; 0 where
+    /// unknown, as at a bound
+    #[arg(long)]
+    errors: bool,
 }
 
 impl NoiseArgs {
@@ -80,9 +91,11 @@ impl LikelihoodArgs {
 impl SolverArgs {
     /// Adds the options to those of a fit.
     pub(crate) fn add_to(self, curve: &mut CurveParameters) {
-        let Self { precision, max_iterations } = self;
+        let Self { precision, max_iterations, robust, errors } = self;
         curve.precision = precision;
         curve.max_iterations = max_iterations;
+        curve.robust = robust;
+        curve.errors = errors;
     }
 }
 

@@ -41,6 +41,11 @@ impl OutputArgs {
         OutputFolder::for_file(output, planned, *force, console.unfinished())
     }
 
+    /// True where existing outputs are to be overwritten.
+    pub(crate) fn overwrites(&self) -> bool {
+        self.force
+    }
+
     /// What was given with -o.
     pub(crate) fn path(&self) -> &PathBuf {
         &self.output

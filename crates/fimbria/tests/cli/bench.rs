@@ -36,3 +36,16 @@ fn sshopm_refuses_what_its_tables_are_not_for() {
         assert_eq!(folder.run(line).code, Some(2), "`{line}`");
     }
 }
+
+#[test]
+fn fit_prints_the_papers_table() {
+    let line = "bench fit --fits 3000 --voxels 1000 --scipy 30 --threads 1 --device cpu";
+    let shown = Folder::new().done(line).stdout;
+    let rows = |name: &str| shown.lines().filter(|line| line.starts_with(name)).count();
+    let scipy = usize::from(shown.contains("scipy least_squares"));
+    assert_eq!(rows("kurtosis, 8 samples"), 2 + scipy, "{shown}");
+    assert_eq!(rows("stretched, 11"), 2, "{shown}");
+    for name in ["dti", "dki, unconstrained", "dki, constrained", "stremi, 7 of 305"] {
+        assert_eq!(rows(name), 1, "{name}: {shown}");
+    }
+}

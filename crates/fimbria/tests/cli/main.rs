@@ -10,6 +10,7 @@ mod fit_curves;
 mod fit_dki;
 mod fit_dti;
 mod fit_expr;
+mod follow;
 mod help;
 mod info;
 mod interrupt;

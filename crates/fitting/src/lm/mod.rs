@@ -2,7 +2,8 @@
 //!
 //! A [`Model`] has its signal written once, over a [`Number`]. [`fit`] takes [`Problems`] that
 //! share a model and fits them in `f32`, one per SIMD lane, or in `f64`, one after the other; both
-//! follow the same [`rules`]. Results are rows, see [`Rows`].
+//! follow the same [`rules`]. Results are rows, see [`Rows`]. [`robust::refit`] takes outliers
+//! their pull, whoever fits.
 //!
 //! ```
 //! use fimbria_compute::SimdLevel;
@@ -51,6 +52,7 @@ mod model;
 mod number;
 pub mod oracle;
 mod problems;
+pub mod robust;
 pub mod rules;
 
 pub use dual::Dual;
@@ -61,3 +63,4 @@ pub use likelihood::Likelihood;
 pub use model::{Model, Parameter, derivative_error};
 pub use number::Number;
 pub use problems::{LmError, LmOptions, LmStatus, Problems, Rows, Sigma, Starts, Weights};
+pub use robust::Robust;

@@ -452,3 +452,103 @@ fn arrays_that_do_not_fit_together_are_refused() {
     let upside_down = [s0, Parameter { lower: 2.0, upper: 1.0, ..d }, a];
     assert!(matches!(refuse(&good, &upside_down), LmError::Bounds { .. }));
 }
+
+/// 30 samples of exp(-b D) with noise, and three more that are far off.
+fn with_outliers(n: usize, sigma: f32) -> Vec<f32> {
+    let b = b_values();
+    let mut samples = vec![0.0; b.len() * n];
+    for v in 0..n {
+        let d = 0.5 + uniform(v, 0);
+        for (i, &b) in b.iter().enumerate() {
+            let off = if i % 11 == 5 { 0.4 } else { 0.0 };
+            samples[i * n + v] = (-b * d).exp() + sigma * noise(v, i) + off;
+        }
+    }
+    samples
+}
+
+/// S0 exp(-b D).
+struct Decay;
+
+impl Model<2> for Decay {
+    fn n_covariates(&self) -> usize {
+        1
+    }
+    #[inline(always)]
+    fn signal<N: Number>(&self, p: &[N; 2], b: &[N::Constant], _: &[N::Constant]) -> N {
+        p[0] * (-p[1] * b[0]).exp()
+    }
+}
+
+/// The mean absolute error of D, plain or robust.
+fn error_of_d(robust: Option<Robust>, sigma: f32, arithmetic: Arithmetic) -> f64 {
+    let (n, b) = (400, b_values());
+    let samples = with_outliers(n, sigma);
+    let problems = problems(n, &samples, &b, &[]);
+    let parameters = [Parameter::new("S0", 1.0, 0.0, 10.0), Parameter::new("D", 1.0, 0.0, 5.0)];
+    let options = LmOptions::default();
+    let mut results = vec![0.0; Rows::new(2, &options).count() * n];
+    fit(&Decay, &parameters, &problems, &options, arithmetic, &mut results).unwrap();
+    if let Some(robust) = robust {
+        let signal = |p: &[f64], b: &[f64], _: &[f64]| p[0] * (-p[1] * b[0]).exp();
+        let fit = |problems: &Problems<'_>, results: &mut [f32]| {
+            fit(&Decay, &parameters, problems, &options, arithmetic, results)
+        };
+        robust::refit(robust, &parameters, &problems, &options, signal, fit, &mut results).unwrap();
+    }
+    let status = &results[Rows::new(2, &options).status() * n..][..n];
+    assert!(status.iter().all(|&s| s == 1.0), "{robust:?}");
+    let errors = (0..n).map(|v| f64::from((results[n + v] - 0.5 - uniform(v, 0)).abs()));
+    errors.sum::<f64>() / n as f64
+}
+
+#[test]
+fn outliers_lose_their_pull() {
+    for arithmetic in [best(), Arithmetic::Double] {
+        let error = |robust| error_of_d(robust, 0.01, arithmetic);
+        let (plain, huber, tukey) =
+            (error(None), error(Some(Robust::Huber)), error(Some(Robust::Tukey)));
+        // Three samples of 30 are off by 40 deviations; Huber's leaves each the pull of 1.3.
+        assert!(huber < 0.25 * plain && tukey < 0.1 * plain, "{plain} {huber} {tukey}");
+        // What remains is the error of a fit of 27 good samples, about σ √(1 / 27) / (∂f/∂D).
+        assert!(tukey < 0.02, "{tukey}");
+    }
+}
+
+#[test]
+fn robust_fits_agree_between_lanes_and_oracle() {
+    for robust in [Robust::Huber, Robust::Tukey] {
+        let single = error_of_d(Some(robust), 0.01, best());
+        let double = error_of_d(Some(robust), 0.01, Arithmetic::Double);
+        // Both settle to a thousandth of a weight.
+        assert!((single / double - 1.0).abs() < 1e-2, "{single} {double}");
+    }
+}
+
+#[test]
+fn a_robust_fit_does_not_depend_on_its_neighbours() {
+    let b = b_values();
+    let parameters = [Parameter::new("S0", 1.0, 0.0, 10.0), Parameter::new("D", 1.0, 0.0, 5.0)];
+    let options = LmOptions::default();
+    let run = |samples: &[f32], n: usize| {
+        let problems = problems(n, samples, &b, &[]);
+        let mut results = vec![0.0; Rows::new(2, &options).count() * n];
+        let again = |problems: &Problems<'_>, results: &mut [f32]| {
+            fit(&Decay, &parameters, problems, &options, best(), results)
+        };
+        again(&problems, &mut results).unwrap();
+        let signal = |p: &[f64], b: &[f64], _: &[f64]| p[0] * (-p[1] * b[0]).exp();
+        let robust = Robust::Tukey;
+        robust::refit(robust, &parameters, &problems, &options, signal, again, &mut results)
+            .unwrap();
+        results
+    };
+    let (all, n) = (with_outliers(40, 0.02), 40);
+    let together = run(&all, n);
+    for v in 0..n {
+        let alone: Vec<f32> = (0..b.len()).map(|i| all[i * n + v]).collect();
+        let alone = run(&alone, 1);
+        let same = alone.iter().enumerate().all(|(row, x)| *x == together[row * n + v]);
+        assert!(same || !SimdLevel::best().fuses(), "problem {v}");
+    }
+}

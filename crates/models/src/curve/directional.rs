@@ -1,14 +1,16 @@
 //! Fits of one curve over b for each gradient direction of each voxel.
 
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::{HostError, SimdLevel};
+use fimbria_compute::{Backend, HostError, SimdLevel};
 use fimbria_fitting::lm::{Model, Parameter, Weights};
 
-use super::tile::{Batch, Scaled, Solver, arithmetic, solve};
+use super::earlier;
+use super::errors::{error_spec, standard_errors};
+use super::tile::{Batch, Scaled, Solver, arithmetic, results_of, solve};
 use super::{CurveOptions, Direction, Floor, Protocol};
 use crate::dti::Precision;
-use crate::voxelwise::{DeviceVoxelFit, Tile, VoxelFit};
-use crate::{MapSpec, Status};
+use crate::voxelwise::{DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit};
+use crate::{Fitted, MapSpec, Status};
 
 /// A model of the signal of one direction; its only covariate is made from b.
 pub(crate) trait DirectionModel<const P: usize>: Model<P> {
@@ -18,11 +20,16 @@ pub(crate) trait DirectionModel<const P: usize>: Model<P> {
     /// The covariate of a sample at b ms/µm².
     fn covariate(&self, b: f64) -> f32;
 
-    /// A start, from the signal at one b > 0 in units of that at b = 0: the logarithm of its loss.
-    fn start(&self, b: f32, log_loss: f32) -> [f32; P];
+    /// A start, from the signal at one b > 0 in units of that at b = 0 (the logarithm of its
+    /// loss), for samples up to `b_most`.
+    fn start(&self, b: f32, log_loss: f32, b_most: f32) -> [f32; P];
 
     /// The two quantities of a direction, as maps have them.
     fn quantities(&self, p: &[f32; P]) -> [f32; 2];
+
+    /// Parameters with these quantities and this S0 (in units of the samples), where they make a
+    /// fair start.
+    fn parameters_of(&self, quantities: [f32; 2], s0: f32) -> Option<[f32; P]>;
 
     /// Each quantity as it enters the mean over directions.
     fn for_mean(&self, quantities: [f32; 2]) -> [f32; 2] {
@@ -48,18 +55,45 @@ const LEAST_LOSS: f32 = 0.02;
 const MOST_LOSS: f32 = 4.0;
 
 impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
-    /// Starts of every voxel, `[parameter][stride]`: from the sample nearest b = 1 ms/µm².
-    fn starts(&self, scaled: &Scaled<'_>, direction: &Direction) -> Vec<f32> {
+    /// Fits the voxels of `job`, from the earlier maps where there are any.
+    pub(crate) fn run(&self, job: &Job<'_>, on: &Backend<'_>) -> Result<Fitted, JobError> {
+        let [first, second, ..] = self.model.specs(0);
+        let earlier = self.options.earlier.as_ref();
+        match earlier::inputs(earlier, &[&first.name, &second.name, "S0"]) {
+            Some(maps) => {
+                let inputs = Stacked([vec![job.inputs], maps].concat());
+                Job { inputs: &inputs, ..*job }.run(self, on)
+            }
+            None => job.run(self, on),
+        }
+    }
+
+    /// Starts of every voxel, `[parameter][stride]`: from the sample nearest b = 1 ms/µm², or from
+    /// the rows of earlier maps.
+    fn starts(&self, scaled: &Scaled<'_>, direction: &Direction, earlier: &[f32]) -> Vec<f32> {
         let distance = |&&v: &&usize| (self.protocol.b[v] - 1.0).abs();
         let nearest = direction.volumes.iter().min_by(|v, w| distance(v).total_cmp(&distance(w)));
         let volume = nearest.copied().unwrap_or_default();
         let mut samples = Vec::with_capacity(scaled.stride);
         scaled.push(volume, &mut samples);
         let b = self.protocol.b[volume] as f32;
+        let b_most = direction.volumes.iter().map(|&v| self.protocol.b[v] as f32);
+        let b_most = b_most.fold(b, f32::max);
+        let stride = scaled.stride;
+        let n_earlier = (earlier.len() / stride).saturating_sub(1) / 2;
+        let place = self.options.earlier.as_ref().and_then(|e| e.place_of(direction));
+        let place = place.filter(|&place| place < n_earlier);
+        let from_earlier = |voxel: usize| {
+            let at = |row: usize| earlier[row * stride + voxel];
+            let quantities = place.map(|place| [at(place), at(n_earlier + place)])?;
+            self.model.parameters_of(quantities, at(2 * n_earlier) / scaled.scale[voxel])
+        };
         let mut starts = vec![0.0; P * scaled.stride];
         for (voxel, s) in samples.iter().enumerate() {
             let log_loss = -s.max(f32::MIN_POSITIVE).ln();
-            let start = self.model.start(b, log_loss.clamp(LEAST_LOSS, MOST_LOSS));
+            let start = from_earlier(voxel).unwrap_or_else(|| {
+                self.model.start(b, log_loss.clamp(LEAST_LOSS, MOST_LOSS), b_most)
+            });
             for k in 0..P {
                 starts[k * scaled.stride + voxel] = start[k];
             }
@@ -70,7 +104,7 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
 
 impl<M: DirectionModel<P>, const P: usize> VoxelFit for Directional<M, P> {
     fn maps(&self) -> Vec<MapSpec> {
-        directional_maps(&self.model, self.directions.len())
+        directional_maps(&self.model, self.directions.len(), self.options.errors)
     }
 
     fn tile_len(&self) -> usize {
@@ -87,12 +121,17 @@ impl<M: DirectionModel<P>, const P: usize> VoxelFit for Directional<M, P> {
     }
 }
 
-/// The maps of both quantities of `n` directions, of their means, of S0, residual and status.
+/// The maps of both quantities of `n` directions, of their means, where asked for of standard
+/// errors, of S0, residual and status.
 pub(crate) fn directional_maps<const P: usize>(
     model: &impl DirectionModel<P>,
     n: usize,
+    errors: bool,
 ) -> Vec<MapSpec> {
     let mut maps = model.specs(n).to_vec();
+    if errors {
+        maps.extend([error_spec(&maps[0]), error_spec(&maps[1])]);
+    }
     maps.push(MapSpec::scalar(
         "S0",
         "arbitrary",
@@ -107,7 +146,7 @@ impl<M: DirectionModel<P>, const P: usize> DeviceVoxelFit for Directional<M, P> 
         // Samples, constants with the noise level, starts and results of one direction.
         let rows = {
             let volumes = self.directions.iter().map(|d| d.volumes.len()).max().unwrap_or(0);
-            [volumes + 1, self.model.n_constants() + 1, P, P + 3]
+            [volumes + 1, self.model.n_constants() + 1, P, results_of(P, &self.options)]
         };
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
     }
@@ -127,8 +166,11 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
         if let Some(floor) = self.floor {
             scaled.push_floor(floor, &mut constants);
         }
+        let earlier = &tile.inputs[b.len() * stride..];
         let mean_row = 2 * n_directions;
-        let [s0_row, residual_row, status_row] = [mean_row + 2, mean_row + 3, mean_row + 4];
+        let error_row = mean_row + 2;
+        let s0_row = error_row + if self.options.errors { 2 * n_directions } else { 0 };
+        let [residual_row, status_row] = [s0_row + 1, s0_row + 2];
         let rows = tile.rows;
         rows.fill(0.0);
         let mut fitted = vec![0.0; stride];
@@ -152,7 +194,7 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
                 covariates: &covariates,
                 constants: &constants,
                 weights: Weights::PerSample(&weights),
-                starts: &self.starts(&scaled, direction),
+                starts: &self.starts(&scaled, direction, earlier),
             };
             let (layout, results) =
                 solve(&self.model, &parameters, &scaled, &batch, &self.options, on)?;
@@ -170,6 +212,15 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
                 let quantities = self.model.quantities(&p);
                 rows[d * stride + voxel] = quantities[0];
                 rows[(n_directions + d) * stride + voxel] = quantities[1];
+                if self.options.errors {
+                    let quantities = |p: &[f32; P], out: &mut [f32]| {
+                        out.copy_from_slice(&self.model.quantities(p));
+                    };
+                    let mut errors = [0.0; 2];
+                    standard_errors(&p, &layout, at, quantities, &mut errors);
+                    rows[(error_row + d) * stride + voxel] = errors[0];
+                    rows[(error_row + n_directions + d) * stride + voxel] = errors[1];
+                }
                 if status < Status::NotConverged.code() {
                     let for_mean = self.model.for_mean(quantities);
                     rows[mean_row * stride + voxel] += for_mean[0];
@@ -183,7 +234,7 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
         }
         for voxel in 0..n {
             let count: f32 = fitted[voxel];
-            for row in mean_row..status_row {
+            for row in [mean_row, mean_row + 1, s0_row, residual_row] {
                 rows[row * stride + voxel] /= count.max(1.0);
             }
             let residual = &mut rows[residual_row * stride + voxel];

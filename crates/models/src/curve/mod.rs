@@ -5,16 +5,20 @@
 //! there are none), so that parameters, starts and bounds are those of signals near 1.
 
 mod directional;
+mod earlier;
 mod error;
+mod errors;
 mod protocol;
 mod tile;
 mod whole;
 
-pub use fimbria_fitting::lm::Likelihood;
+use fimbria_compute::Progress;
 use fimbria_fitting::lm::rules;
+pub use fimbria_fitting::lm::{Likelihood, Robust};
 use fimbria_image::{GradientTable, Mask, SignalSource};
 
 pub(crate) use self::directional::{DirectionModel, Directional, directional_maps};
+pub use self::earlier::Earlier;
 pub use self::error::CurveError;
 pub use self::protocol::{Direction, SAME_DIRECTION_DEG, directions};
 pub(crate) use self::protocol::{Protocol, check_count};
@@ -24,7 +28,7 @@ use crate::dti::Precision;
 use crate::noise;
 
 /// What every such fit may be told.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct CurveOptions {
     /// Volumes with b more than 5 % above this (s/mm²) are left out; `None` takes all.
     pub b_max_s_per_mm2: Option<f64>,
@@ -36,6 +40,12 @@ pub struct CurveOptions {
     pub precision: Precision,
     /// Iterations after which a problem is given up.
     pub max_iterations: u32,
+    /// Takes outliers their pull; `None` for plain least squares.
+    pub robust: Option<Robust>,
+    /// Also make maps of standard errors.
+    pub errors: bool,
+    /// Maps of fewer volumes, to start from.
+    pub earlier: Option<Earlier>,
 }
 
 impl Default for CurveOptions {
@@ -46,6 +56,9 @@ impl Default for CurveOptions {
             sigma: None,
             precision: Precision::Single,
             max_iterations: rules::MAX_ITERATIONS,
+            robust: None,
+            errors: false,
+            earlier: None,
         }
     }
 }
@@ -59,13 +72,20 @@ pub(crate) fn noise_level(
     mask: &Mask,
     gradients: &GradientTable,
     options: &CurveOptions,
+    progress: &dyn Progress,
 ) -> Result<Option<Floor>, CurveError> {
     let sigma = match (options.likelihood, options.sigma) {
         (Likelihood::Gaussian, _) => return Ok(None),
         (_, Some(sigma)) => level("sigma", sigma)?,
         (_, None) => noise::from_unweighted(signals, mask, gradients)?,
     };
+    say_level(sigma, progress);
     Ok(Some(Floor::Absolute(sigma)))
+}
+
+/// Says what the noise level is.
+pub(crate) fn say_level(sigma: f64, progress: &dyn Progress) {
+    progress.note(&format!("noise level {sigma:.4} (input units)"));
 }
 
 /// A noise level that was given, if it is one.

@@ -8,7 +8,7 @@ use fimbria_fitting::expr;
 use fimbria_fitting::lm::device::{self, DeviceFitError};
 use fimbria_fitting::lm::{
     Arithmetic, LmOptions, Model, Parameter, Problems, Rows, Sigma, SignalFormulas, Starts,
-    Weights, fit,
+    Weights, fit, robust,
 };
 
 use super::CurveOptions;
@@ -170,6 +170,20 @@ pub(super) fn arithmetic(options: &CurveOptions, simd: SimdLevel) -> Arithmetic 
     }
 }
 
+fn options_of_fit(options: &CurveOptions, sigma: Sigma) -> LmOptions {
+    LmOptions {
+        likelihood: options.likelihood,
+        sigma,
+        max_iterations: options.max_iterations,
+        covariance: options.errors,
+    }
+}
+
+/// Rows of results of a problem of `n` parameters.
+pub(super) fn results_of(n: usize, options: &CurveOptions) -> usize {
+    Rows::new(n, &options_of_fit(options, Sigma::Shared(0.0))).count()
+}
+
 /// Fits them; `[row][stride]`.
 pub(super) fn solve<const P: usize, M: Model<P>, On: Solver>(
     model: &M,
@@ -181,16 +195,12 @@ pub(super) fn solve<const P: usize, M: Model<P>, On: Solver>(
 ) -> Result<(Rows, Vec<f32>), On::Error> {
     let stride = scaled.stride;
     let has_sigma = batch.constants.len() > model.n_constants() * stride;
-    let options_of_fit = LmOptions {
-        likelihood: options.likelihood,
-        sigma: match has_sigma {
-            true => Sigma::Constant(model.n_constants()),
-            false => Sigma::Shared(0.0),
-        },
-        max_iterations: options.max_iterations,
-        covariance: false,
+    let sigma = match has_sigma {
+        true => Sigma::Constant(model.n_constants()),
+        false => Sigma::Shared(0.0),
     };
-    let rows = Rows::new(P, &options_of_fit);
+    let of_fit = options_of_fit(options, sigma);
+    let rows = Rows::new(P, &of_fit);
     let mut results = vec![0.0; rows.count() * stride];
     let problems = Problems {
         n: scaled.n,
@@ -201,6 +211,16 @@ pub(super) fn solve<const P: usize, M: Model<P>, On: Solver>(
         weights: batch.weights,
         starts: Starts::PerProblem(batch.starts),
     };
-    on.solve(model, parameters, &problems, &options_of_fit, &mut results)?;
+    on.solve(model, parameters, &problems, &of_fit, &mut results)?;
+    if let Some(robust) = options.robust {
+        let signal = |p: &[f64], covariates: &[f64], constants: &[f64]| {
+            let p = std::array::from_fn(|k| p[k]);
+            model.signal(&p, covariates, &constants[..model.n_constants()])
+        };
+        let fit = |problems: &Problems<'_>, results: &mut [f32]| {
+            on.solve(model, parameters, problems, &of_fit, results)
+        };
+        robust::refit(robust, parameters, &problems, &of_fit, signal, fit, &mut results)?;
+    }
     Ok((rows, results))
 }

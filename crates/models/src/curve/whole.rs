@@ -1,14 +1,16 @@
 //! Fits of one model over all volumes of each voxel.
 
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::{HostError, SimdLevel};
+use fimbria_compute::{Backend, HostError, SimdLevel};
 use fimbria_fitting::lm::{Model, Parameter, Weights};
 
-use super::tile::{Batch, Scaled, Solver, arithmetic, solve};
+use super::earlier;
+use super::errors::{error_spec, standard_errors};
+use super::tile::{Batch, Scaled, Solver, arithmetic, results_of, solve};
 use super::{CurveOptions, Floor, Protocol};
 use crate::dti::Precision;
-use crate::voxelwise::{DeviceVoxelFit, Tile, VoxelFit};
-use crate::{MapSpec, Status};
+use crate::voxelwise::{DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit};
+use crate::{Fitted, MapSpec, Status};
 
 /// A model of all samples of a voxel.
 pub(crate) trait VoxelModel<const P: usize>: Model<P> {
@@ -27,6 +29,9 @@ pub(crate) trait VoxelModel<const P: usize>: Model<P> {
 
     /// The values of a voxel's maps, volume by volume; `scale` brings signals to input units.
     fn values(&self, p: &[f32; P], scale: f32, out: &mut [f32]);
+
+    /// The parameters that have these values.
+    fn parameters_of(&self, values: &[f32], scale: f32) -> [f32; P];
 }
 
 /// The fit of a model to all volumes of a voxel. Inputs beyond the volumes of the series are the
@@ -41,7 +46,7 @@ pub(crate) struct Whole<M, const P: usize> {
 
 impl<M: VoxelModel<P>, const P: usize> VoxelFit for Whole<M, P> {
     fn maps(&self) -> Vec<MapSpec> {
-        whole_maps(&self.model)
+        whole_maps(&self.model, self.options.errors)
     }
 
     fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
@@ -54,9 +59,12 @@ impl<M: VoxelModel<P>, const P: usize> VoxelFit for Whole<M, P> {
     }
 }
 
-/// The maps of a model, the status last.
-pub(crate) fn whole_maps<const P: usize>(model: &impl VoxelModel<P>) -> Vec<MapSpec> {
+/// The maps of a model, where asked for with their standard errors, the status last.
+pub(crate) fn whole_maps<const P: usize>(model: &impl VoxelModel<P>, errors: bool) -> Vec<MapSpec> {
     let mut maps = model.specs();
+    if errors {
+        maps.extend(maps.iter().map(error_spec).collect::<Vec<_>>());
+    }
     maps.extend([MapSpec::residual(), MapSpec::status()]);
     maps
 }
@@ -64,7 +72,8 @@ pub(crate) fn whole_maps<const P: usize>(model: &impl VoxelModel<P>) -> Vec<MapS
 impl<M: VoxelModel<P>, const P: usize> DeviceVoxelFit for Whole<M, P> {
     fn bytes_of_voxel(&self) -> Vec<usize> {
         // Samples, constants with the noise level, starts and results of a voxel.
-        let rows = [self.protocol.volumes().len(), self.model.n_constants() + 1, P, P + 3];
+        let results = results_of(P, &self.options);
+        let rows = [self.protocol.volumes().len(), self.model.n_constants() + 1, P, results];
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
     }
 
@@ -74,6 +83,19 @@ impl<M: VoxelModel<P>, const P: usize> DeviceVoxelFit for Whole<M, P> {
 }
 
 impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
+    /// Fits the voxels of `job`, from the earlier maps where there are any.
+    pub(crate) fn run(&self, job: &Job<'_>, on: &Backend<'_>) -> Result<Fitted, JobError> {
+        let specs = self.model.specs();
+        let names: Vec<&str> = specs.iter().map(|spec| &*spec.name).collect();
+        match earlier::inputs(self.options.earlier.as_ref(), &names) {
+            Some(maps) => {
+                let inputs = Stacked([vec![job.inputs], maps].concat());
+                Job { inputs: &inputs, ..*job }.run(self, on)
+            }
+            None => job.run(self, on),
+        }
+    }
+
     fn fit_on<On: Solver>(&self, tile: Tile<'_>, on: &On) -> Result<(), On::Error> {
         let Protocol { unweighted, weighted, b, dirs_ras } = &self.protocol;
         let scaled = Scaled::new(&tile, unweighted, weighted);
@@ -84,13 +106,28 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
             scaled.push(volume, &mut samples);
             self.model.covariates(b[volume], dirs_ras[volume], &mut covariates);
         }
-        let mut constants = tile.inputs[b.len() * stride..].to_vec();
         let n_constants = self.model.n_constants();
+        let (constants, earlier) = tile.inputs[b.len() * stride..].split_at(n_constants * stride);
+        let mut constants = constants.to_vec();
+        let n_values = self.model.specs().iter().map(|spec| spec.n_volumes).sum();
+        let mut values = vec![0.0; n_values];
         let starts = {
             let b: Vec<f32> = volumes.iter().map(|&v| b[v] as f32).collect();
             let (mut of_voxel, mut known) = (vec![0.0; volumes.len()], vec![0.0; n_constants]);
             let mut starts = vec![0.0; P * stride];
             for voxel in 0..n {
+                let settled = earlier.len() >= n_values * stride
+                    && (0..n_values).any(|row| earlier[row * stride + voxel] != 0.0);
+                if settled {
+                    for (row, value) in values.iter_mut().enumerate() {
+                        *value = earlier[row * stride + voxel];
+                    }
+                    let start = self.model.parameters_of(&values, scaled.scale[voxel]);
+                    for k in 0..P {
+                        starts[k * stride + voxel] = start[k];
+                    }
+                    continue;
+                }
                 for (i, value) in of_voxel.iter_mut().enumerate() {
                     *value = samples[i * stride + voxel];
                 }
@@ -105,7 +142,6 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
             starts
         };
         if let Some(sigma) = self.sigma {
-            constants.truncate(n_constants * stride);
             scaled.push_floor(sigma, &mut constants);
         }
         let batch = Batch {
@@ -121,24 +157,32 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
 
         let rows = tile.rows;
         rows.fill(0.0);
-        let n_values = rows.len() / stride - 2;
-        let mut values = vec![0.0; n_values];
+        let [residual_row, status_row] = [rows.len() / stride - 2, rows.len() / stride - 1];
+        let mut errors = vec![0.0; n_values];
         for voxel in 0..n {
             let at = |row: usize| results[row * stride + voxel];
             let status = match scaled.has_signal[voxel] {
                 true => at(layout.status()),
                 false => Status::BadSignal.code(),
             };
-            rows[(n_values + 1) * stride + voxel] = status;
+            rows[status_row * stride + voxel] = status;
             if status > Status::NotConverged.code() {
                 continue;
             }
             let scale = scaled.scale[voxel];
-            self.model.values(&std::array::from_fn(at), scale, &mut values);
+            let p = std::array::from_fn(at);
+            self.model.values(&p, scale, &mut values);
             for (row, &value) in values.iter().enumerate() {
                 rows[row * stride + voxel] = value;
             }
-            rows[n_values * stride + voxel] = at(layout.residual()) * scale;
+            if self.options.errors {
+                let values = |p: &[f32; P], out: &mut [f32]| self.model.values(p, scale, out);
+                standard_errors(&p, &layout, at, values, &mut errors);
+                for (row, &error) in errors.iter().enumerate() {
+                    rows[(n_values + row) * stride + voxel] = error;
+                }
+            }
+            rows[residual_row * stride + voxel] = at(layout.residual()) * scale;
         }
         Ok(())
     }

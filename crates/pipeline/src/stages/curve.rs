@@ -1,16 +1,18 @@
 //! What the stages of curves fitted by Levenberg and Marquardt's method share.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use fimbria_compute::Progress as _;
 use fimbria_image::read_mask;
-use fimbria_models::curve::{CurveOptions, Direction, Likelihood};
+use fimbria_models::curve::{CurveOptions, Direction, Earlier, Likelihood, Robust};
 use fimbria_models::dti::Precision;
-use fimbria_models::noise;
+use fimbria_models::{Fitted, noise};
 use serde::{Deserialize, Serialize};
 
+use super::fit_maps::{FitModel, Maps};
 use crate::stages::load::Subject;
-use crate::{Input, Logbook, Named, StageError};
+use crate::{Choice, Input, Logbook, Named, Products, StageError};
 
 /// The file with the directions of a fit of each.
 pub const DIRECTIONS: &str = "directions.txt";
@@ -29,6 +31,10 @@ pub struct CurveParameters {
     pub precision: Named<Precision>,
     /// Iterations after which a problem is given up.
     pub max_iterations: u32,
+    /// How outliers are kept from pulling; `None` for least squares.
+    pub robust: Option<Named<Robust>>,
+    /// Also make maps of standard errors.
+    pub errors: bool,
 }
 
 /// Where a noise level comes from.
@@ -50,21 +56,30 @@ pub enum NoiseSource {
     "this fit takes one b and direction of a volume for all voxels: leave the gradient deviation \
      (--grad-dev) out"
 )]
-struct GradDevUnused;
+pub(crate) struct GradDevUnused;
 
 impl Default for CurveParameters {
     /// Least squares in single precision, all b.
     fn default() -> Self {
-        let CurveOptions { b_max_s_per_mm2, likelihood, sigma: _, precision, max_iterations } =
-            CurveOptions::default();
+        let default = CurveOptions::default();
+        let CurveOptions { b_max_s_per_mm2, likelihood, precision, max_iterations, .. } = default;
         Self {
             bmax: b_max_s_per_mm2,
             likelihood: Named(likelihood),
             noise: NoiseSource::Unweighted,
             precision: Named(precision),
             max_iterations,
+            robust: None,
+            errors: false,
         }
     }
+}
+
+impl Choice for Robust {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Huber, "huber", "outliers pull as if they were 1.345 standard deviations away"),
+        (Self::Tukey, "tukey", "beyond 4.685 standard deviations they do not pull at all"),
+    ];
 }
 
 impl CurveParameters {
@@ -76,7 +91,8 @@ impl CurveParameters {
         }
     }
 
-    /// The same for the model; the noise level, where it `takes_noise`, is estimated and said.
+    /// The same for the model. A noise level, where it `takes_noise`, is given or that of
+    /// background; else the model estimates it.
     ///
     /// # Errors
     /// Where that cannot be, or the subject asks for what these fits cannot do.
@@ -89,23 +105,17 @@ impl CurveParameters {
         if subject.grad_dev.is_some() {
             return Err(GradDevUnused.into());
         }
-        let Subject { dwi, mask, gradients, .. } = subject;
-        let estimated = |from: &str, sigma: f64| {
-            log.note(&format!("noise level {sigma:.4} (input units), from {from}"));
-            sigma
-        };
         let sigma = match &self.noise {
             _ if !takes_noise => None,
             NoiseSource::Sigma(sigma) => Some(*sigma),
             NoiseSource::Background(path) => {
                 let workers = log.session().on.workers;
-                let background = workers.install(|| read_mask(path, dwi.grid()))?;
-                Some(estimated("background", noise::from_background(&**dwi, &background)?))
+                let background = workers.install(|| read_mask(path, subject.dwi.grid()))?;
+                let sigma = noise::from_background(&*subject.dwi, &background)?;
+                log.note(&format!("noise level {sigma:.4} (input units), from background"));
+                Some(sigma)
             }
-            NoiseSource::Unweighted => {
-                let sigma = noise::from_unweighted(&**dwi, mask, gradients)?;
-                Some(estimated("the unweighted volumes", sigma))
-            }
+            NoiseSource::Unweighted => None,
         };
         Ok(CurveOptions {
             b_max_s_per_mm2: self.bmax,
@@ -113,6 +123,9 @@ impl CurveParameters {
             sigma,
             precision: self.precision.0,
             max_iterations: self.max_iterations,
+            robust: self.robust.map(|robust| robust.0),
+            errors: self.errors,
+            earlier: None,
         })
     }
 
@@ -120,6 +133,17 @@ impl CurveParameters {
     pub fn likelihood_takes_noise(&self) -> bool {
         self.likelihood.0 != Likelihood::Gaussian
     }
+}
+
+/// The maps of an earlier fit of fewer volumes, where `products` have them.
+pub(super) fn earlier<P: FitModel>(products: &Products) -> Option<Earlier> {
+    let maps = products.find::<Maps<P>>()?;
+    let numbers = |line: &str| {
+        let mut numbers = line.split_whitespace().map(|word| word.parse().ok());
+        Some([numbers.next()??, numbers.next()??, numbers.next()??])
+    };
+    let dirs_ras = maps.text(0).unwrap_or_default().lines().filter_map(numbers).collect();
+    Some(Earlier { fitted: Arc::new(Fitted::clone(maps)), dirs_ras })
 }
 
 /// The lines of [`DIRECTIONS`]: x y z, unit, scanner RAS axes.

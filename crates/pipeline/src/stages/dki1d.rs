@@ -3,14 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
+use fimbria_compute::Progress as _;
 use fimbria_models::dki1d::{self, Dki1dOptions, Eta};
 use fimbria_models::{MapSpec, curve};
 use serde::{Deserialize, Serialize};
 
-use super::curve::{CurveParameters, DIRECTIONS, lines};
+use super::curve::{CurveParameters, DIRECTIONS, earlier, lines};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
 use crate::{Input, Logbook, Products, StageError};
+
+/// Share of directions with incredible K beyond which MK is not to be trusted.
+const MUCH: f64 = 0.1;
 
 /// The stage.
 pub type Dki1d = FitMaps<Dki1dParameters>;
@@ -102,7 +106,7 @@ impl FitModel for Dki1dParameters {
 
     fn maps(&self) -> Vec<MapSpec> {
         // How many directions there are stands in the data.
-        dki1d::maps(0)
+        dki1d::maps(0, self.curve.errors)
     }
 
     fn texts(&self) -> &'static [&'static str] {
@@ -116,18 +120,29 @@ impl FitModel for Dki1dParameters {
     fn fit(
         &self,
         subject: &Subject,
-        _: &Products,
+        products: &Products,
         log: &Logbook<'_>,
     ) -> Result<Outcome, StageError> {
         let Subject { dwi, mask, gradients, .. } = subject;
         let needed = dki1d::least_b(self.eta.0);
         let directions = curve::directions(gradients, self.curve.bmax, needed)?;
         log.count("directions", directions.len() as u64);
-        let options = Dki1dOptions {
+        let mut options = Dki1dOptions {
             curve: self.curve.options(subject, self.eta.takes_noise(), log)?,
             eta: self.eta.0,
         };
+        options.curve.earlier = earlier::<Self>(products);
         let fitted = dki1d::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?;
+        let limited = dki1d::limited_share(&fitted);
+        log.count("limited_percent", (100.0 * limited).round() as u64);
+        if limited > MUCH {
+            let [low, high] = dki1d::CREDIBLE_KURTOSIS;
+            log.warn(&format!(
+                "{:.0} % of the directions have K outside {low:.2} to {high}, and MK is the mean of \
+                 K limited to that: too much noise for so little decay (see MK in the help)",
+                100.0 * limited
+            ));
+        }
         Ok(Outcome { fitted, texts: vec![lines(&directions)] })
     }
 }

@@ -3,7 +3,7 @@
 use fimbria_models::{MapSpec, ivim};
 use serde::{Deserialize, Serialize};
 
-use super::curve::CurveParameters;
+use super::curve::{CurveParameters, earlier};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
 use crate::{Input, Logbook, Products, StageError};
@@ -25,7 +25,7 @@ impl FitModel for IvimParameters {
     const DESCRIPTION: &'static str = "Intravoxel incoherent motion";
 
     fn maps(&self) -> Vec<MapSpec> {
-        ivim::maps()
+        ivim::maps(self.curve.errors)
     }
 
     fn inputs(&self) -> Vec<Input> {
@@ -35,11 +35,12 @@ impl FitModel for IvimParameters {
     fn fit(
         &self,
         subject: &Subject,
-        _: &Products,
+        products: &Products,
         log: &Logbook<'_>,
     ) -> Result<Outcome, StageError> {
         let Subject { dwi, mask, gradients, .. } = subject;
-        let options = self.curve.options(subject, self.curve.likelihood_takes_noise(), log)?;
+        let mut options = self.curve.options(subject, self.curve.likelihood_takes_noise(), log)?;
+        options.earlier = earlier::<Self>(products);
         Ok(ivim::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?.into())
     }
 }

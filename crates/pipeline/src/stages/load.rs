@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use fimbria_compute::Progress as _;
+use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::gradients::{
     BScaling, GradientError, GradientFiles, GradientsRead, TableOptions, find_beside,
 };
 use fimbria_image::{
-    BvecFrame, GradientTable, Image, ImageError, ImageHeader, Mask, OpenOptions, SignalSource,
-    StoredImage, read_image, read_mask,
+    BvecFrame, GradientTable, Grid, Image, ImageError, ImageHeader, Mask, OpenOptions,
+    SignalSource, StoredImage, read_image, read_mask,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -134,15 +134,7 @@ impl SubjectFiles {
     /// # Errors
     /// [`LoadError`] where there is none or it does not fit.
     pub fn read_gradients(&self, header: &ImageHeader) -> Result<GradientsRead, LoadError> {
-        let b0_threshold = self.b0_threshold.unwrap_or(GradientTable::DEFAULT_B0_THRESHOLD);
-        if !b0_threshold.is_finite() || b0_threshold < 0.0 {
-            return Err(LoadError::Threshold(b0_threshold));
-        }
-        let options = TableOptions {
-            n_volumes: Some(header.n_volumes()),
-            b0_threshold,
-            b_scaling: self.bvalue_scaling.0,
-        };
+        let options = TableOptions { n_volumes: Some(header.n_volumes()), ..self.table_options()? };
         let frame = self.bvec_frame.0;
         Ok(match self.named_table()? {
             Some(files) => files.read(frame, &header.grid().ras_from_vox, &options)?,
@@ -171,6 +163,44 @@ impl SubjectFiles {
         inputs
     }
 
+    /// The voxels to work on: the mask of the subject, or a [`brain_mask`].
+    pub(crate) fn mask_for(
+        &self,
+        series: &dyn SignalSource,
+        gradients: &GradientTable,
+        workers: &Workers,
+    ) -> Result<Mask, LoadError> {
+        let mask = match &self.mask {
+            Some(path) => workers.install(|| read_mask(path, series.grid()))?,
+            None => brain_mask(series, gradients, workers),
+        };
+        if mask.is_empty() {
+            return Err(match &self.mask {
+                Some(path) => LoadError::EmptyMask(path.clone()),
+                None => LoadError::NoBrain(self.dwi.clone()),
+            });
+        }
+        Ok(mask)
+    }
+
+    /// The whole gradient table of a series on `grid` of which volumes may be missing: the one
+    /// given by name, or the one beside it.
+    pub(crate) fn planned_gradients(&self, grid: &Grid) -> Result<GradientsRead, LoadError> {
+        let files = match self.named_table()? {
+            Some(files) => files,
+            None => find_beside(&self.dwi)?,
+        };
+        Ok(files.read(self.bvec_frame.0, &grid.ras_from_vox, &self.table_options()?)?)
+    }
+
+    fn table_options(&self) -> Result<TableOptions, LoadError> {
+        let b0_threshold = self.b0_threshold.unwrap_or(GradientTable::DEFAULT_B0_THRESHOLD);
+        if !b0_threshold.is_finite() || b0_threshold < 0.0 {
+            return Err(LoadError::Threshold(b0_threshold));
+        }
+        Ok(TableOptions { n_volumes: None, b0_threshold, b_scaling: self.bvalue_scaling.0 })
+    }
+
     /// Reads the subject, and says what was found and repaired.
     ///
     /// # Errors
@@ -190,19 +220,10 @@ impl SubjectFiles {
             gradients.b0_threshold
         ));
         let grid = *stored.grid();
-        let mask = match &self.mask {
-            Some(path) => workers.install(|| read_mask(path, &grid))?,
-            None => {
-                log.warn("no mask given: a simple one is made from the unweighted volumes");
-                brain_mask(&stored, &gradients, workers)
-            }
-        };
-        if mask.is_empty() {
-            return Err(match &self.mask {
-                Some(path) => LoadError::EmptyMask(path.clone()),
-                None => LoadError::NoBrain(self.dwi.clone()),
-            });
+        if self.mask.is_none() {
+            log.warn("no mask given: a simple one is made from the unweighted volumes");
         }
+        let mask = self.mask_for(&stored, &gradients, workers)?;
         let grad_dev = match &self.grad_dev {
             Some(path) => {
                 let image = workers.install(|| read_image(path))?;

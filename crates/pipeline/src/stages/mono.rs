@@ -3,7 +3,7 @@
 use fimbria_models::{MapSpec, mono};
 use serde::{Deserialize, Serialize};
 
-use super::curve::CurveParameters;
+use super::curve::{CurveParameters, earlier};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
 use crate::{Input, Logbook, Products, StageError};
@@ -25,7 +25,7 @@ impl FitModel for MonoParameters {
     const DESCRIPTION: &'static str = "Mono-exponential decay";
 
     fn maps(&self) -> Vec<MapSpec> {
-        mono::maps()
+        mono::maps(self.curve.errors)
     }
 
     fn inputs(&self) -> Vec<Input> {
@@ -35,11 +35,12 @@ impl FitModel for MonoParameters {
     fn fit(
         &self,
         subject: &Subject,
-        _: &Products,
+        products: &Products,
         log: &Logbook<'_>,
     ) -> Result<Outcome, StageError> {
         let Subject { dwi, mask, gradients, .. } = subject;
-        let options = self.curve.options(subject, self.curve.likelihood_takes_noise(), log)?;
+        let mut options = self.curve.options(subject, self.curve.likelihood_takes_noise(), log)?;
+        options.earlier = earlier::<Self>(products);
         Ok(mono::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?.into())
     }
 }

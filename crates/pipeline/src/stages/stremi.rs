@@ -4,7 +4,7 @@ use fimbria_models::MapSpec;
 use fimbria_models::stremi::{self, Projection, StremiOptions};
 use serde::{Deserialize, Serialize};
 
-use super::curve::CurveParameters;
+use super::curve::{CurveParameters, earlier};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
 use crate::{Choice, Input, Logbook, Named, Products, StageError};
@@ -48,7 +48,7 @@ impl FitModel for StremiParameters {
     const DESCRIPTION: &'static str = "Stretched-exponential model along the axes of the tensor";
 
     fn maps(&self) -> Vec<MapSpec> {
-        stremi::maps()
+        stremi::maps(self.curve.errors)
     }
 
     fn inputs(&self) -> Vec<Input> {
@@ -58,15 +58,16 @@ impl FitModel for StremiParameters {
     fn fit(
         &self,
         subject: &Subject,
-        _: &Products,
+        products: &Products,
         log: &Logbook<'_>,
     ) -> Result<Outcome, StageError> {
         let Subject { dwi, mask, gradients, .. } = subject;
-        let options = StremiOptions {
+        let mut options = StremiOptions {
             curve: self.curve.options(subject, self.curve.likelihood_takes_noise(), log)?,
             projection: self.projection.0,
             axes_b_max_s_per_mm2: self.axes_bmax,
         };
+        options.curve.earlier = earlier::<Self>(products);
         Ok(stremi::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?.into())
     }
 }

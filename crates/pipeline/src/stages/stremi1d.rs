@@ -3,7 +3,7 @@
 use fimbria_models::{MapSpec, curve, stremi1d};
 use serde::{Deserialize, Serialize};
 
-use super::curve::{CurveParameters, DIRECTIONS, lines};
+use super::curve::{CurveParameters, DIRECTIONS, earlier, lines};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
 use crate::{Input, Logbook, Products, StageError};
@@ -26,7 +26,7 @@ impl FitModel for Stremi1dParameters {
 
     fn maps(&self) -> Vec<MapSpec> {
         // How many directions there are stands in the data.
-        stremi1d::maps(0)
+        stremi1d::maps(0, self.curve.errors)
     }
 
     fn texts(&self) -> &'static [&'static str] {
@@ -40,13 +40,14 @@ impl FitModel for Stremi1dParameters {
     fn fit(
         &self,
         subject: &Subject,
-        _: &Products,
+        products: &Products,
         log: &Logbook<'_>,
     ) -> Result<Outcome, StageError> {
         let Subject { dwi, mask, gradients, .. } = subject;
         let directions = curve::directions(gradients, self.curve.bmax, stremi1d::LEAST_B)?;
         log.count("directions", directions.len() as u64);
-        let options = self.curve.options(subject, self.curve.likelihood_takes_noise(), log)?;
+        let mut options = self.curve.options(subject, self.curve.likelihood_takes_noise(), log)?;
+        options.earlier = earlier::<Self>(products);
         let fitted = stremi1d::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?;
         Ok(Outcome { fitted, texts: vec![lines(&directions)] })
     }

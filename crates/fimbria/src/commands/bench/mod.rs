@@ -7,6 +7,7 @@
 mod clock;
 mod dti;
 mod fft;
+mod fit;
 mod floors;
 mod io;
 mod peer;
@@ -31,6 +32,7 @@ pub(crate) struct Bench {
 #[derive(Debug, Subcommand)]
 enum Benchmark {
     Dti(dti::BenchDti),
+    Fit(fit::BenchFit),
     Io(io::BenchIo),
     Fft(fft::BenchFft),
     Sparse(sparse::BenchSparse),
@@ -48,6 +50,7 @@ impl Bench {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         match self.benchmark {
             Benchmark::Dti(bench) => bench.run(console),
+            Benchmark::Fit(bench) => bench.run(console),
             Benchmark::Io(bench) => bench.run(console),
             Benchmark::Fft(bench) => bench.run(console),
             Benchmark::Sparse(bench) => bench.run(console),

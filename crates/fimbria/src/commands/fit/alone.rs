@@ -6,7 +6,7 @@ use clap::Args;
 use fimbria_compute::Backend;
 use fimbria_pipeline::stages::fit_maps::{FitMaps, FitModel};
 use fimbria_pipeline::stages::load::Load;
-use fimbria_pipeline::{Stage as _, bids_entities, run_alone};
+use fimbria_pipeline::{Stage as _, bids_entities, follow, run_alone};
 
 use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs};
 use crate::commands::{command_line, report, session};
@@ -34,22 +34,36 @@ pub(super) struct FitArgs {
 
     #[command(flatten)]
     devices: DeviceArgs,
+
+    /// Fit again whenever more volumes are there, until all of the gradient table are, or until
+    /// Ctrl-C. DWI is a file that grows or is replaced, or a folder that receives volumes, taken
+    /// in the order of their numbers; the table must have a row for each volume to come
+    #[arg(long, help_heading = "Input")]
+    follow: bool,
 }
 
 impl FitArgs {
     /// Fits the model to the series by itself.
     pub(super) fn run<P: FitModel>(self, parameters: P, console: &Console) -> Result<(), Failure> {
-        let Self { dwi, subject, output, style, threads, devices } = self;
+        let Self { dwi, subject, output, style, threads, devices, follow: follows } = self;
         let fit = FitMaps { parameters, style: style.style(), entities: bids_entities(&dwi) };
-        let out = output.folder(&fit.outputs(), console)?;
+        let out = match follows {
+            true => None,
+            false => Some(output.folder(&fit.outputs(), console)?),
+        };
         let workers = threads.start()?;
         let devices = devices.open(console)?;
-        let load = Load(subject.files(dwi));
+        let files = subject.files(dwi);
         let command_line = command_line();
         let session =
             session(Backend { workers: &workers, devices: &devices }, console, &command_line);
-        let task = format!("fit {}", P::STAGE);
-        let record = run_alone(&task, &[&load, &fit], out, session).map_err(Failure::Work)?;
+        let record = match out {
+            None => follow(&files, &fit, output.path(), output.overwrites(), session),
+            Some(out) => {
+                run_alone(&format!("fit {}", P::STAGE), &[&Load(files), &fit], out, session)
+            }
+        };
+        let record = record.map_err(Failure::Work)?;
         report(&record, output.path(), console);
         Ok(())
     }
