@@ -1,14 +1,14 @@
 //! The walk over active sets that solves the dual.
 
-use super::constraints::NEIGHBOURS;
-use super::inverse_factor::{InverseFactor, REGULARISATION};
+use super::inverse::{Inverse, REGULARISATION};
 
-/// Rounds after which a programme is given up. Solvable ones take about ten.
-const MOST_ROUNDS: u32 = 1000;
+/// Constraints taken in after which a programme is given up; a hard one takes two hundred.
+const MOST_ROUNDS: u32 = 5000;
 /// What regularisation may leave violated of the scale of a programme that has a solution.
 const INFEASIBLE: f64 = 1e-6;
-/// Constraints priced at a time: four or eight registers of sums.
-const BLOCK: usize = 32;
+/// Constraints priced at a time: four or eight registers of sums. Slacks and rows of K are padded
+/// to a multiple with constraints that are never violated.
+pub(super) const BLOCK: usize = 32;
 
 /// How a programme ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Verdict {
 pub struct Outcome {
     /// How it ended.
     pub verdict: Verdict,
-    /// Rounds of the walk.
+    /// Constraints taken in on the walk.
     pub rounds: u32,
     /// The largest violation of a constraint, in the metric of H, relative to the largest slack
     /// (of either sign) of the unconstrained minimum.
@@ -40,23 +40,22 @@ pub struct Outcome {
 pub struct Work {
     /// Slacks of the unconstrained minimum, then of the current point.
     pub(super) slack0: Vec<f64>,
-    pub(super) slack: Vec<f64>,
+    slack: Vec<f64>,
     pub(super) active: Vec<usize>,
     pub(super) lambda: Vec<f64>,
-    solution: Vec<f64>,
-    fresh: Vec<usize>,
-    gram: Vec<f64>,
-    factor: InverseFactor,
-    /// True where `active` is to be the start of the next walk.
-    warm: bool,
+    inverse: Inverse,
+    /// Entries of K of a constraint beside the active ones, and the inverse times them.
+    beside: Vec<f64>,
+    direction: Vec<f64>,
+    /// Where the next walk starts; taken by it.
+    start: Vec<usize>,
 }
 
 impl Work {
     /// Starts the next walk from these active constraints; wrong ones cost time only.
     pub fn warm_start(&mut self, active: &[usize]) {
-        self.fresh.clear();
-        self.fresh.extend_from_slice(active);
-        self.warm = true;
+        self.start.clear();
+        self.start.extend_from_slice(active);
     }
 
     /// The constraints that the last solution meets with equality, in no order.
@@ -70,7 +69,7 @@ impl Work {
     }
 }
 
-/// Rows of K.
+/// Rows of K, padded to [`BLOCK`] with zeros.
 pub(super) trait Gram {
     /// Makes row `j` available.
     fn prepare(&mut self, j: usize);
@@ -78,55 +77,51 @@ pub(super) trait Gram {
     fn row(&self, j: usize) -> &[f64];
 }
 
-/// Minimises ½λᵀKλ + λᵀs₀ over λ ≥ 0 for the slacks s₀ in `work.slack0`; leaves `active`, `lambda`
+/// Minimises ½λᵀKλ + λᵀs₀ over λ ≥ 0 for the padded slacks s₀ in `work.slack0`; leaves `active`, `lambda`
 /// and the slacks s₀ + Kλ.
 #[inline(always)]
-pub(super) fn minimise(
-    gram: &mut impl Gram,
-    neighbours: &[[u32; NEIGHBOURS]],
-    tolerance: f64,
-    work: &mut Work,
-) -> Outcome {
+pub(super) fn minimise(gram: &mut impl Gram, tolerance: f64, work: &mut Work) -> Outcome {
+    let m = work.slack0.len();
     work.active.clear();
     work.lambda.clear();
-    work.factor.truncate(0);
+    work.inverse.clear();
     work.slack.clear();
     work.slack.extend_from_slice(&work.slack0);
     let scale = largest(&work.slack0);
     let least = -tolerance * scale;
-    if std::mem::take(&mut work.warm) {
-        let n = work.slack0.len();
-        work.fresh.retain(|&j| j < n);
-        work.fresh.sort_unstable();
-        work.fresh.dedup();
-        work.take_fresh(gram);
-        work.settle(gram);
-        work.price(gram);
+    let start = std::mem::take(&mut work.start);
+    for &j in start.iter().filter(|&&j| j < m) {
+        if !work.active.contains(&j) && work.slack_of(gram, j) < least {
+            work.take_in(gram, j);
+        }
     }
+    work.start = start;
+    work.start.clear();
+    work.price(gram);
     let mut rounds = 0;
+    let mut corrected = false;
     let mut verdict = None;
     while verdict.is_none() {
-        work.worst_of_their_neighbourhoods(neighbours, least);
-        if work.fresh.is_empty() {
-            break;
-        }
-        rounds += 1;
-        let before = work.active.len();
-        work.take_fresh(gram);
-        let gained = work.settle(gram);
-        if !gained && work.active.len() <= before {
-            // The batch was dropped again: the worst alone always gains, but for rounding.
-            work.worst(least);
-            work.take_fresh(gram);
-            if !work.settle(gram) {
-                verdict = Some(Verdict::NotConverged);
+        match work.worst(least) {
+            Some(j) => {
+                rounds += 1;
+                work.take_in(gram, j);
+                corrected = false;
+                if rounds >= MOST_ROUNDS {
+                    verdict = Some(Verdict::NotConverged);
+                }
             }
+            // Rounding of many updates may have left multipliers a little off, or, rarely, one
+            // that has to go: then the walk goes on.
+            None if !corrected => {
+                work.correct(gram);
+                corrected = true;
+            }
+            None => break,
         }
         work.price(gram);
-        if rounds == MOST_ROUNDS {
-            verdict = Some(Verdict::NotConverged);
-        }
     }
+    work.price(gram);
     let verdict = verdict.unwrap_or_else(|| {
         if REGULARISATION * largest(&work.lambda) > INFEASIBLE * scale {
             Verdict::Infeasible
@@ -146,118 +141,119 @@ fn largest(numbers: &[f64]) -> f64 {
 }
 
 impl Work {
-    /// Violated constraints that no neighbour exceeds.
+    /// The most violated constraint that is not active, below `least`.
     #[inline(always)]
-    fn worst_of_their_neighbourhoods(&mut self, neighbours: &[[u32; NEIGHBOURS]], least: f64) {
-        self.fresh.clear();
-        for (j, &s) in self.slack.iter().enumerate() {
-            // Equal neighbours (doubled constraints) leave it to the first of them.
-            let exceeded = |&i: &u32| {
-                let (i, other) = (i as usize, self.slack[i as usize]);
-                other < s || (other == s && i < j)
-            };
-            if s < least && !neighbours[j].iter().any(exceeded) && !self.active.contains(&j) {
-                self.fresh.push(j);
-            }
+    fn worst(&mut self, least: f64) -> Option<usize> {
+        // Rounding apart this is what active ones have.
+        for &j in &self.active {
+            self.slack[j] = 0.0;
         }
-        if self.fresh.is_empty() {
-            // An active constraint may stand in the way of its neighbour by rounding.
-            self.worst(least);
-        }
-    }
-
-    #[inline(always)]
-    fn worst(&mut self, least: f64) {
-        self.fresh.clear();
         let (mut place, mut most) = (None, least);
         for (j, &s) in self.slack.iter().enumerate() {
-            if s < most && !self.active.contains(&j) {
+            if s < most {
                 (place, most) = (Some(j), s);
             }
         }
-        self.fresh.extend(place);
+        place
     }
 
-    /// Takes the fresh constraints into the active set, with multipliers 0.
+    /// s₀ + Kλ of constraint `j`.
     #[inline(always)]
-    fn take_fresh(&mut self, gram: &mut impl Gram) {
-        for &j in &self.fresh {
-            gram.prepare(j);
-            self.active.push(j);
-            self.lambda.push(0.0);
+    fn slack_of(&self, gram: &mut impl Gram, j: usize) -> f64 {
+        gram.prepare(j);
+        let row = gram.row(j);
+        let mut slack = self.slack0[j];
+        for (&i, l) in self.active.iter().zip(&self.lambda) {
+            slack += l * row[i];
+        }
+        slack
+    }
+
+    /// Raises the multiplier of `j` until its slack is zero. The other multipliers follow so that
+    /// theirs stay zero; one that would become negative is dropped on the way.
+    #[inline(always)]
+    fn take_in(&mut self, gram: &mut impl Gram, j: usize) {
+        let mut slack = self.slack_of(gram, j);
+        let row = gram.row(j);
+        let mut own = 0.0;
+        loop {
+            self.beside.clear();
+            for &i in &self.active {
+                self.beside.push(row[i]);
+            }
+            self.inverse.apply(&self.beside, &mut self.direction);
+            let pivot = Inverse::pivot(row[j], &self.beside, &self.direction);
+            let mut step = -slack / pivot;
+            let mut blocking = None;
+            for (i, (l, u)) in self.lambda.iter().zip(&self.direction).enumerate() {
+                if *u > 0.0 && *l < step * u {
+                    (step, blocking) = (l / u, Some(i));
+                }
+            }
+            for (l, u) in self.lambda.iter_mut().zip(&self.direction) {
+                *l -= step * u;
+            }
+            own += step;
+            let Some(gone) = blocking else {
+                self.inverse.push(&self.direction, pivot);
+                self.active.push(j);
+                self.lambda.push(own);
+                return;
+            };
+            slack += step * pivot;
+            self.remove(gone);
         }
     }
 
-    /// Brings the factor up to date with the active set.
     #[inline(always)]
-    fn refactor(&mut self, gram: &impl Gram) {
-        for at in self.factor.len()..self.active.len() {
-            let j = self.active[at];
+    fn remove(&mut self, gone: usize) {
+        self.inverse.swap_remove(gone);
+        self.active.swap_remove(gone);
+        self.lambda.swap_remove(gone);
+    }
+
+    /// One step of iterative refinement: λ -= M (s₀ + (K + ρI)λ) over the active constraints. What
+    /// is negative then is dropped.
+    #[inline(always)]
+    fn correct(&mut self, gram: &impl Gram) {
+        self.beside.clear();
+        for (&j, l) in self.active.iter().zip(&self.lambda) {
             let row = gram.row(j);
-            self.gram.clear();
-            self.gram.extend(self.active[..=at].iter().map(|&i| row[i]));
-            self.factor.push(&self.gram, -self.slack0[j]);
+            let mut slack = self.slack0[j] + REGULARISATION * l;
+            for (&i, l) in self.active.iter().zip(&self.lambda) {
+                slack += l * row[i];
+            }
+            self.beside.push(slack);
         }
-    }
-
-    /// The minimum over the active constraints, those that would need a negative multiplier
-    /// dropped on the way. True where any multiplier changed.
-    #[inline(always)]
-    fn settle(&mut self, gram: &impl Gram) -> bool {
-        let mut changed = false;
-        while !self.active.is_empty() {
-            self.refactor(gram);
-            self.solution.resize(self.active.len(), 0.0);
-            self.factor.solve(&mut self.solution);
-            // How far towards the solution every multiplier stays non-negative.
-            let mut step = 1.0f64;
-            for (l, s) in self.lambda.iter().zip(&self.solution) {
-                if *s <= 0.0 {
-                    step = step.min(l / (l - s));
-                }
-            }
-            changed |= step > 0.0;
-            if step == 1.0 {
-                self.lambda.copy_from_slice(&self.solution);
-                return changed;
-            }
-            let mut kept = 0;
-            let mut first_dropped = self.active.len();
-            for i in 0..self.active.len() {
-                let (l, s) = (self.lambda[i], self.solution[i]);
-                if s <= 0.0 && l / (l - s) <= step {
-                    first_dropped = first_dropped.min(i);
-                    continue;
-                }
-                self.active[kept] = self.active[i];
-                self.lambda[kept] = l + step * (s - l);
-                kept += 1;
-            }
-            self.active.truncate(kept);
-            self.lambda.truncate(kept);
-            self.factor.truncate(first_dropped);
+        self.inverse.apply(&self.beside, &mut self.direction);
+        for (l, u) in self.lambda.iter_mut().zip(&self.direction) {
+            *l -= u;
         }
-        changed
+        while let Some(gone) = self.lambda.iter().position(|l| *l < 0.0) {
+            // The others take over what the dropped one held.
+            let l = self.lambda[gone];
+            self.inverse.unit_row(gone, &mut self.direction);
+            for (other, u) in self.lambda.iter_mut().zip(&self.direction) {
+                *other -= l * u;
+            }
+            self.remove(gone);
+        }
     }
 
     /// Slacks s₀ + Kλ of every constraint.
     #[inline(always)]
     fn price(&mut self, gram: &impl Gram) {
-        let (blocks, rest) = self.slack.as_chunks_mut::<BLOCK>();
-        for (block, slack) in blocks.iter_mut().enumerate() {
+        for (block, slack) in self.slack.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
             let at = block * BLOCK;
-            slack.copy_from_slice(&self.slack0[at..at + BLOCK]);
+            let mut sums = [0.0; BLOCK];
+            sums.copy_from_slice(&self.slack0[at..at + BLOCK]);
             for (&j, &l) in self.active.iter().zip(&self.lambda) {
                 let row = &gram.row(j)[at..at + BLOCK];
                 for i in 0..BLOCK {
-                    slack[i] += l * row[i];
+                    sums[i] += l * row[i];
                 }
             }
-        }
-        let at = blocks.len() * BLOCK;
-        rest.copy_from_slice(&self.slack0[at..]);
-        for (&j, &l) in self.active.iter().zip(&self.lambda) {
-            rest.iter_mut().zip(&gram.row(j)[at..]).for_each(|(s, k)| *s += l * k);
+            *slack = sums;
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The metric that H defines: the constraints as unit vectors in the space where H is the identity.
 
+use super::sums::dot;
 use super::{ActiveSetError, Constraints};
 
 /// A pivot below this fraction of its diagonal is rounding.
@@ -44,10 +45,7 @@ impl Metric {
             let (above, row) = self.factor.split_at_mut(i * n);
             for j in 0..=i {
                 let other = if j == i { &row[..j] } else { &above[j * n..][..j] };
-                let mut sum = hessian[i * n + j];
-                for (a, b) in row[..j].iter().zip(other) {
-                    sum -= a * b;
-                }
+                let sum = hessian[i * n + j] - dot(&row[..j], other);
                 if j < i {
                     row[j] = sum * above[j * n + j];
                 } else if sum > LEAST_PIVOT * hessian[i * n + i] && sum.is_finite() {
@@ -87,11 +85,7 @@ impl Metric {
     pub(super) fn whiten(&self, f: &mut [f64]) {
         for i in 0..self.n {
             let row = &self.factor[i * self.n..][..=i];
-            let mut sum = f[i];
-            for (l, z) in row[..i].iter().zip(&*f) {
-                sum -= l * z;
-            }
-            f[i] = sum * row[i];
+            f[i] = (f[i] - dot(&row[..i], &f[..i])) * row[i];
         }
     }
 

@@ -7,13 +7,13 @@
 //! With H = LLᵀ, z = Lᵀx and the rows of C L⁻ᵀ scaled to length 1 as the rows of G, a programme is
 //! the projection of z₀ = L⁻¹f onto the polyhedron {z : Gz ≥ d̂}. Its dual has one non-negative
 //! multiplier for each constraint: minimise ½λᵀKλ + λᵀ(Gz₀ - d̂) over λ ≥ 0 with K = GGᵀ, and
-//! z = z₀ + Gᵀλ. It is solved as non-negative least squares by an active set (Lawson & Hanson 1974,
-//! ch. 23; Goldfarb & Idnani, Math. Program. 27, 1983, is the same walk seen from the primal), with
-//! one change: a round takes in every violated constraint that is the most violated of its
-//! neighbourhood, not only the worst of all. Where the constraints say that a function on a sphere
-//! is not negative, its negative regions are cured at once, and a few rounds suffice where one
-//! constraint at a time takes dozens. A round that gains nothing is repeated with the worst alone,
-//! so that the walk ends as the classical one does.
+//! z = z₀ + Gᵀλ. It is solved by the dual active set method of Goldfarb and Idnani (Math. Program.
+//! 27, 1 (1983)): the most violated constraint is taken in, constraints whose multipliers reach zero
+//! on the way are dropped, and every point on the walk is the minimum over its active constraints,
+//! so that none comes twice and the walk ends. (30 to 45 of 47 unknowns are bound at the solution of
+//! a typical deconvolution: taking in several constraints at once was tried and undone nine times in
+//! ten.) The inverse of K over the active constraints is kept up to date, which makes a step cost
+//! k² for k of them, and once more at the end the multipliers are corrected by their residual.
 //!
 //! Everything is in f64, and vectors run along the constraints: the inner loops are unit-stride and
 //! the same bits come out at every SIMD level (products and sums are rounded separately; sums have
@@ -28,10 +28,11 @@
 
 mod constraints;
 mod dual;
-mod inverse_factor;
+mod inverse;
 mod kkt;
 mod metric;
 mod programme;
+mod sums;
 #[cfg(test)]
 mod tests;
 

@@ -1,6 +1,6 @@
 //! Programmes with a shared H and with an H each.
 
-use super::dual::{Gram, minimise};
+use super::dual::{BLOCK, Gram, minimise};
 use super::metric::Metric;
 use super::{ActiveSetError, Constraints, Outcome, Work};
 
@@ -18,7 +18,7 @@ pub struct SharedProgramme {
 
 struct Formed<'a> {
     gram: &'a [f64],
-    n: usize,
+    stride: usize,
 }
 
 impl Gram for Formed<'_> {
@@ -27,7 +27,7 @@ impl Gram for Formed<'_> {
 
     #[inline(always)]
     fn row(&self, j: usize) -> &[f64] {
-        &self.gram[j * self.n..][..self.n]
+        &self.gram[j * self.stride..][..self.stride]
     }
 }
 
@@ -40,9 +40,10 @@ impl SharedProgramme {
         let mut metric = Metric::new(&constraints);
         metric.set(hessian, &constraints)?;
         let m = constraints.len();
-        let mut gram = vec![0.0; m * m];
-        for (j, row) in gram.chunks_exact_mut(m.max(1)).enumerate() {
-            metric.gram_row(j, row);
+        let stride = m.next_multiple_of(BLOCK);
+        let mut gram = vec![0.0; m * stride];
+        for (j, row) in gram.chunks_exact_mut(stride.max(1)).enumerate() {
+            metric.gram_row(j, &mut row[..m]);
         }
         Ok(Self { constraints, metric, gram, tolerance: TOLERANCE })
     }
@@ -59,13 +60,33 @@ impl SharedProgramme {
         &self.constraints
     }
 
+    /// z = L⁻¹f in place, for H = LLᵀ.
+    pub fn whiten(&self, f: &mut [f64]) {
+        self.metric.whiten(f);
+    }
+
+    /// x = L⁻ᵀz in place.
+    pub fn unwhiten(&self, z: &mut [f64]) {
+        self.metric.unwhiten(z);
+    }
+
+    /// The rows of C L⁻ᵀ scaled to length 1, `[constraint][unknown]`: constraints on z = Lᵀx where
+    /// all bounds are zero.
+    pub fn whitened_constraints(&self) -> Vec<f64> {
+        let m = self.constraints.len();
+        let columns = &self.metric.columns;
+        let row = |i: usize| columns.iter().skip(i).step_by(m);
+        (0..m).flat_map(|i| row(i).copied().collect::<Vec<_>>()).collect()
+    }
+
     /// Minimises ½ xᵀHx - fᵀx with f in `x`, which becomes the solution.
     ///
     /// # Panics
     /// Where `x` has another length than there are unknowns.
     #[inline(always)]
     pub fn solve(&self, x: &mut [f64], work: &mut Work) -> Outcome {
-        let mut gram = Formed { gram: &self.gram, n: self.constraints.len() };
+        let mut gram =
+            Formed { gram: &self.gram, stride: self.constraints.len().next_multiple_of(BLOCK) };
         solve(&self.constraints, &self.metric, &mut gram, self.tolerance, x, work)
     }
 }
@@ -89,16 +110,16 @@ struct AsNeeded<'a> {
 impl Gram for AsNeeded<'_> {
     #[inline(always)]
     fn prepare(&mut self, j: usize) {
-        let n = self.formed.len();
+        let m = self.formed.len();
         if !std::mem::replace(&mut self.formed[j], true) {
-            self.metric.gram_row(j, &mut self.gram[j * n..][..n]);
+            self.metric.gram_row(j, &mut self.gram[j * m.next_multiple_of(BLOCK)..][..m]);
         }
     }
 
     #[inline(always)]
     fn row(&self, j: usize) -> &[f64] {
-        let n = self.formed.len();
-        &self.gram[j * n..][..n]
+        let stride = self.formed.len().next_multiple_of(BLOCK);
+        &self.gram[j * stride..][..stride]
     }
 }
 
@@ -109,7 +130,7 @@ impl<'c> Programme<'c> {
         Self {
             constraints,
             metric: Metric::new(constraints),
-            gram: vec![0.0; m * m],
+            gram: vec![0.0; m * m.next_multiple_of(BLOCK)],
             formed: vec![false; m],
             tolerance: TOLERANCE,
         }
@@ -160,10 +181,13 @@ fn solve(
     slack0.clear();
     slack0.extend(constraints.bounds.iter().zip(&metric.scales).map(|(d, s)| -d * s));
     for (column, &z) in metric.columns.chunks_exact(m.max(1)).zip(&*x) {
-        slack0.iter_mut().zip(column).for_each(|(s, g)| *s += z * g);
+        for (s, g) in slack0.iter_mut().zip(column) {
+            *s += z * g;
+        }
     }
+    slack0.resize(m.next_multiple_of(BLOCK), 0.0);
     work.slack0 = slack0;
-    let outcome = minimise(gram, &constraints.neighbours, tolerance, work);
+    let outcome = minimise(gram, tolerance, work);
     for (column, z) in metric.columns.chunks_exact(m.max(1)).zip(&mut *x) {
         for (&j, &l) in work.active.iter().zip(&work.lambda) {
             *z += l * column[j];
