@@ -24,16 +24,19 @@ pub fn read_image(path: impl AsRef<Path>) -> Result<Image, ImageError> {
     }
 }
 
-/// Reads a mask: inside is what is above zero.
+/// Reads a mask: inside is what is above zero. Its axes may be counted in another order or the other
+/// way than those of `grid`.
 ///
 /// # Errors
-/// As [`read_image`]; [`ImageError::Grid`] where the mask does not lie on `grid`, and
+/// As [`read_image`]; [`ImageError::Grid`] where the voxels of the mask are not those of `grid`, and
 /// [`ImageError::MaskVolumes`] where it has more than one volume.
 pub fn read_mask(path: impl AsRef<Path>, grid: &Grid) -> Result<Mask, ImageError> {
     let stored = StoredImage::open(&path, &OpenOptions::default())?;
-    grid.check_same(stored.grid(), &format!("mask {}", path.as_ref().display()))?;
     match stored.n_volumes() {
-        1 => Ok(Mask::from_image(&stored.to_image()?)),
+        1 => {
+            let what = format!("mask {}", path.as_ref().display());
+            Ok(Mask::from_image(&stored.to_image()?).onto(grid, &what)?)
+        }
         n_volumes => Err(ImageError::MaskVolumes { path: path.as_ref().to_owned(), n_volumes }),
     }
 }
