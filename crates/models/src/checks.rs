@@ -7,10 +7,10 @@ use fimbria_compute::operator::{Operator, VectorSpace};
 use fimbria_compute::philox::{Philox, normals};
 use fimbria_image::GradientTable;
 
-use crate::dki;
 use crate::dti::device::{DeviceFit, DeviceMaps, fit_source, maps_source};
 use crate::dti::operators::{ScalarFit, ScalarMaps};
 use crate::dti::{Compat, DtiMap, DtiOptions, Method, Problem};
+use crate::{dki, fod};
 
 /// The checks of this crate's kernels.
 pub fn checks() -> Vec<Check> {
@@ -26,6 +26,7 @@ pub fn checks() -> Vec<Check> {
         Check::new(name, sources(&options), move |device, extent| compare(device, extent, &options))
     })
     .chain([dki::check()])
+    .chain(fod::check::checks(acquisition))
     .collect()
 }
 

@@ -9,6 +9,7 @@
 //! * [`noise`]: noise levels from repeated volumes or from background;
 //! * [`dki`]: diffusion and kurtosis tensors, constrained where need be, and their maps;
 //! * [`expr`]: any signal that a user writes down, by Levenberg-Marquardt;
+//! * [`fod`]: fibre orientation densities by constrained spherical deconvolution;
 //! * [`voxelwise`]: what drives any batched fit over the voxels of a mask;
 //! * [`Status`]: what became of each voxel, one byte, the same for every model.
 //!
@@ -26,6 +27,7 @@ pub mod dki;
 pub mod dki1d;
 pub mod dti;
 pub mod expr;
+pub mod fod;
 pub mod hot;
 pub mod ivim;
 pub mod mono;

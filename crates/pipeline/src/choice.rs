@@ -3,6 +3,7 @@
 use fimbria_image::BvecFrame;
 use fimbria_image::gradients::BScaling;
 use fimbria_models::dti::{Compat, DtiMap, Method, Precision};
+use fimbria_models::fod::Tissues;
 use fimbria_models::hot::{HotMethod, HotOrder};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -96,6 +97,14 @@ impl Choice for HotMethod {
         (Self::Ols, "ols", "ordinary least squares of ln S"),
         (Self::Wls, "wls", "OLS, then one pass weighted by the squared predicted signal"),
         (Self::Iwls, "iwls", "a pass weighted by the squared signal, two by the predicted one"),
+    ];
+}
+
+impl Choice for Tissues {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Auto, "auto", "three where the data have two shells and unweighted volumes"),
+        (Self::White, "white", "fibres only, on the weighted volumes"),
+        (Self::Three, "three", "fibres, grey matter and fluid"),
     ];
 }
 

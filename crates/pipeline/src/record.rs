@@ -107,6 +107,15 @@ impl RunRecord {
         text
     }
 
+    /// The parameters of one stage: a stage's own record has nothing else, that of a command or a
+    /// run has those of all its stages by their names.
+    pub fn parameters_of(&self, stage: &str) -> Option<&Value> {
+        match &self.stages[..] {
+            [only] if only.name == stage => Some(&self.parameters),
+            _ => self.parameters.get(stage),
+        }
+    }
+
     /// The files this record lists and that are still beside it, complete by their size.
     pub fn is_complete_in(&self, folder: &Path) -> bool {
         self.outputs.iter().all(|output| {

@@ -5,6 +5,7 @@ mod dki;
 mod dki1d;
 mod dti;
 mod expr;
+mod fod;
 mod hot;
 mod ivim;
 mod mono;
@@ -35,6 +36,7 @@ enum Model {
     Ivim(ivim::FitIvim),
     Mono(mono::FitMono),
     Expr(expr::FitExpr),
+    Fod(fod::FitFod),
 }
 
 impl Fit {
@@ -49,6 +51,7 @@ impl Fit {
             Model::Ivim(fit) => fit.run(console),
             Model::Mono(fit) => fit.run(console),
             Model::Expr(fit) => fit.run(console),
+            Model::Fod(fit) => fit.run(console),
         }
     }
 }

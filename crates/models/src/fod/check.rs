@@ -1,0 +1,143 @@
+//! The kernel beside its oracle.
+
+use std::f64::consts::PI;
+
+use fimbria_compute::SimdLevel;
+use fimbria_compute::check::{Check, Comparison, Extent};
+use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::philox::{Philox, normals};
+use fimbria_image::GradientTable;
+use fimbria_tensors::sh::{ShBasis, evaluate};
+
+use super::device::{OnDevice, source};
+use super::estimate::zonal_harmonics;
+use super::fit::FodTiles;
+use super::oracle::Plain;
+use super::{Deconvolution, FodOptions, Response, Responses};
+use crate::voxelwise::{DeviceVoxelFit, Tile, VoxelFit as _};
+
+/// Of the density's height (about 3). The kernel stops where a sweep over the constraints moves
+/// 2e-6; slow directions of its convergence are then some hundred times as far from rest.
+const TOLERANCE: f64 = 3e-3;
+
+/// Checks of densities of order 4 with fibres alone and 8 with three tissues.
+pub(crate) fn checks(table: fn() -> GradientTable) -> Vec<Check> {
+    [("fibre densities (order 4)", 4, false), ("fibre densities (order 8, 3 tissues)", 8, true)]
+        .into_iter()
+        .map(|(name, order, three)| {
+            let sources = problem(&table(), order, three).iter().map(source).collect();
+            Check::new(name, sources, move |device, extent| match problem(&table(), order, three) {
+                Some(problem) => compare(device, extent, &problem),
+                None => Ok(Comparison { results: 0, max_error: f64::INFINITY, tolerance: 0.0 }),
+            })
+        })
+        .collect()
+}
+
+/// Responses of closed form: a cylinder tensor (1.7 and 0.3 µm²/ms), grey matter (0.8), fluid (3).
+fn problem(table: &GradientTable, order: usize, three: bool) -> Option<Deconvolution> {
+    let shells = table.shells();
+    let shells: Vec<_> = shells.iter().filter(|s| three || !table.is_b0(s.volumes[0])).collect();
+    let b: Vec<f64> = shells.iter().map(|shell| shell.b_s_per_mm2).collect();
+    let zonal = |b: f64| {
+        const N: usize = 500;
+        let mut row = vec![0.0; order / 2 + 1];
+        for i in 0..N {
+            let cos = (i as f64 + 0.5) / N as f64;
+            let signal = 500.0 * (-b * (0.3e-3 + 1.4e-3 * cos * cos)).exp();
+            for (r, y) in row.iter_mut().zip(zonal_harmonics(order, cos)) {
+                *r += 4.0 * PI / N as f64 * y * signal;
+            }
+        }
+        row
+    };
+    let isotropic = |s0: f64, d: f64| Response {
+        b_s_per_mm2: Some(b.clone()),
+        zonal: b.iter().map(|b| vec![(4.0 * PI).sqrt() * s0 * (-b * d).exp()]).collect(),
+    };
+    let white =
+        Response { b_s_per_mm2: Some(b.clone()), zonal: b.iter().map(|&b| zonal(b)).collect() };
+    let isotropic = three.then(|| [isotropic(700.0, 0.8e-3), isotropic(1000.0, 3e-3)]);
+    let tissues = if three { super::Tissues::Three } else { super::Tissues::White };
+    let options = FodOptions { order, tissues, ..FodOptions::default() };
+    Deconvolution::new(table, &Responses { white, isotropic }, &options).ok()
+}
+
+/// Samples `[volume][voxel]`: none to two fibres, grey matter and fluid, noise of SNR 20; every
+/// fiftieth voxel is dark.
+fn simulate(problem: &Deconvolution, n: usize) -> Vec<f32> {
+    let philox = Philox::new(7);
+    let mut signals = vec![0.0; problem.n_volumes() * n];
+    for voxel in 0..n {
+        let item = voxel as u64;
+        let random: Vec<f64> =
+            (0..3).flat_map(|step| normals::<f32>(philox.at(item, step))).map(f64::from).collect();
+        let mut x = vec![0.0; problem.n_unknowns()];
+        for fibre in 0..voxel % 3 {
+            let v = &random[3 * fibre..];
+            let norm = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
+            let delta =
+                evaluate(ShBasis::Mrtrix, problem.order(), [v[0] / norm, v[1] / norm, v[2] / norm]);
+            x.iter_mut().zip(delta).for_each(|(x, y)| *x += 0.5 * y);
+        }
+        for (tissue, r) in x[problem.n_harmonics()..].iter_mut().zip(&random[6..]) {
+            *tissue = 0.3 * r.abs();
+        }
+        let convolution = &problem.convolution;
+        let rows = convolution.matrix.chunks_exact(problem.n_unknowns());
+        for (row, &v) in rows.zip(&convolution.volumes) {
+            let clean: f64 = row.iter().zip(&x).map(|(a, x)| a * x).sum();
+            let noise = f64::from(normals::<f32>(philox.at(item, 3 + v as u32))[0]);
+            signals[v * n + voxel] =
+                if voxel % 50 == 49 { 0.0 } else { (clean + 25.0 * noise) as f32 };
+        }
+    }
+    signals
+}
+
+/// Rows of the device against the oracle's densities and the CPU's other rows.
+fn compare(
+    device: &Device,
+    extent: Extent,
+    problem: &Deconvolution,
+) -> Result<Comparison, DeviceError> {
+    // The oracle, which is slow, does the first voxels only.
+    let (n, by_oracle) = match extent {
+        Extent::Toy => (20, 3),
+        Extent::Full => (2000, 20),
+    };
+    let signals = simulate(problem, n);
+    let tiles = FodTiles::new(problem);
+    let n_rows: usize = tiles.maps().iter().map(|map| map.n_volumes).sum();
+    let voxels: Vec<u32> = (0..n as u32).collect();
+    let (mut found, mut expected) = (vec![0.0; n_rows * n], vec![0.0; n_rows * n]);
+    let mut raised = vec![0.0; n];
+    let tile = |rows| (rows, &signals, &voxels);
+    let (rows, inputs, voxels) = tile(&mut found);
+    let on_device = OnDevice::new(problem);
+    on_device.fit(Tile { voxels, stride: n, inputs, rows, raised: &mut raised }, device)?;
+    let (rows, inputs, voxels) = tile(&mut expected);
+    let on_cpu = Tile { voxels, stride: n, inputs, rows, raised: &mut raised };
+    let fitted = tiles.fit(on_cpu, SimdLevel::best());
+
+    let plain = Plain::new(problem);
+    for voxel in (0..by_oracle).filter(|voxel| voxel % 50 != 49) {
+        let samples: Vec<f32> = signals.iter().skip(voxel).step_by(n).copied().collect();
+        for (k, x) in plain.solve(&samples).iter().take(problem.n_harmonics()).enumerate() {
+            expected[k * n + voxel] = *x as f32;
+        }
+    }
+    // Densities and amounts as they are; the residual over a typical signal. The status differs
+    // where a constraint only just binds.
+    let numbers = |rows: &[f32]| -> Vec<f64> {
+        let scale = |row: usize| if row == n_rows - 2 { 1e-2 } else { 1.0 };
+        let rows = rows.chunks_exact(n).take(n_rows - 1).enumerate();
+        rows.flat_map(|(r, row)| row.iter().map(move |&x| f64::from(x) * scale(r))).collect()
+    };
+    let mut comparison =
+        Comparison::of_numbers(&numbers(&expected), &numbers(&found), 3.0, TOLERANCE);
+    if fitted.is_err() {
+        comparison.max_error = f64::INFINITY;
+    }
+    Ok(comparison)
+}

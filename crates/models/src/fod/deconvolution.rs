@@ -1,0 +1,191 @@
+//! The problem that all voxels share, and its solution in one voxel.
+
+use fimbria_fitting::active_set::{Constraints, Outcome, SharedProgramme, Verdict, Work};
+use fimbria_image::GradientTable;
+use fimbria_tensors::sh::{ShBasis, ShToForm, sh_count};
+
+use super::convolution::Convolution;
+use super::shells::Shelled;
+use super::sphere::Sphere;
+use super::{FodError, FodOptions, Responses};
+use crate::Status;
+
+/// A density may be this fraction of its unconstrained minimum's largest amplitude below zero.
+const TOLERANCE: f64 = 1e-6;
+
+/// min ‖A x - s‖² over densities and tissue weights x that are not negative, for any number of
+/// signals s.
+#[derive(Clone, Debug)]
+pub struct Deconvolution {
+    order: usize,
+    /// Number of volumes of the series.
+    n_volumes: usize,
+    pub(crate) convolution: Convolution,
+    /// AᵀA + ρI, row-major.
+    pub(crate) hessian: Vec<f64>,
+    /// ρ.
+    regularisation: f64,
+    /// The programme with this H.
+    pub(crate) programme: SharedProgramme,
+    /// Unique entries from coefficients, `[coefficient][entry]`.
+    pub(crate) form_from_sh: Vec<f64>,
+}
+
+/// Working memory of a thread.
+#[derive(Clone, Debug, Default)]
+pub struct VoxelWork {
+    samples: Vec<f64>,
+    right_hand_side: Vec<f64>,
+    product: Vec<f64>,
+    /// The solution: density, then tissue weights.
+    pub(crate) x: Vec<f64>,
+    /// The density as a form.
+    pub(crate) form: Vec<f64>,
+    work: Work,
+}
+
+/// What is known of a voxel besides its solution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VoxelOutcome {
+    /// What became of it.
+    pub status: Status,
+    /// Root mean square of the residuals, input units.
+    pub residual: f64,
+}
+
+impl Deconvolution {
+    /// The problem of an acquisition with given responses.
+    ///
+    /// # Errors
+    /// Where a response does not fit the acquisition or the order asks for more directions.
+    pub fn new(
+        gradients: &GradientTable,
+        responses: &Responses,
+        options: &FodOptions,
+    ) -> Result<Self, FodError> {
+        options.check()?;
+        let shelled = Shelled::new(gradients, options.tissues)?;
+        shelled.check(gradients, options.order)?;
+        let convolution = Convolution::new(gradients, &shelled, responses, options.order)?;
+        let (n, n_sh) = (convolution.n_unknowns, sh_count(options.order));
+        let mut hessian = vec![0.0; n * n];
+        for row in convolution.matrix.chunks_exact(n) {
+            for i in 0..n {
+                for j in 0..n {
+                    hessian[i * n + j] += row[i] * row[j];
+                }
+            }
+        }
+        let largest = (0..n).map(|i| hessian[i * n + i]).fold(0.0, f64::max);
+        let regularisation = options.regularisation * largest;
+        (0..n).for_each(|i| hessian[i * n + i] += regularisation);
+
+        let sphere = Sphere::new(options.order);
+        let mut rows = Vec::new();
+        for harmonics in sphere.harmonics.chunks_exact(n_sh) {
+            rows.extend_from_slice(harmonics);
+            rows.resize(rows.len() + n - n_sh, 0.0);
+        }
+        for tissue in n_sh..n {
+            rows.extend((0..n).map(|k| f64::from(u8::from(k == tissue))));
+        }
+        let constraints = Constraints::non_negative(n, &rows)?;
+        let programme = SharedProgramme::new(&hessian, constraints)?.with_tolerance(TOLERANCE);
+        Ok(Self {
+            order: options.order,
+            n_volumes: gradients.len(),
+            convolution,
+            hessian,
+            regularisation,
+            programme,
+            form_from_sh: transposed_form(options.order)?,
+        })
+    }
+
+    /// Lets densities be this fraction of their unconstrained minimum's largest amplitude below zero.
+    #[must_use]
+    pub(super) fn with_tolerance(self, tolerance: f64) -> Self {
+        Self { programme: self.programme.with_tolerance(tolerance), ..self }
+    }
+
+    /// Degree of the density.
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// Number of unknowns: coefficients of the density, then the tissues' weights.
+    pub fn n_unknowns(&self) -> usize {
+        self.convolution.n_unknowns
+    }
+
+    /// Number of coefficients of the density, and of entries of its form.
+    pub fn n_harmonics(&self) -> usize {
+        sh_count(self.order)
+    }
+
+    /// Number of volumes of the series.
+    pub fn n_volumes(&self) -> usize {
+        self.n_volumes
+    }
+
+    /// Solves one voxel whose samples of volume v are `samples[v * stride]`; the solution is left
+    /// in `work`, all zero where the status says that there is none.
+    #[inline(always)]
+    pub fn solve(&self, samples: &[f32], stride: usize, work: &mut VoxelWork) -> VoxelOutcome {
+        let n = self.n_unknowns();
+        let VoxelWork { samples: s, right_hand_side: f, product, x, work, .. } = work;
+        s.clear();
+        s.extend(self.convolution.volumes.iter().map(|&v| f64::from(samples[v * stride])));
+        f.clear();
+        f.resize(n, 0.0);
+        let mut power = 0.0;
+        let mut largest = f64::NEG_INFINITY;
+        for (row, &s) in self.convolution.matrix.chunks_exact(n).zip(&*s) {
+            power += s * s;
+            largest = largest.max(s);
+            f.iter_mut().zip(row).for_each(|(f, a)| *f += s * a);
+        }
+        x.clear();
+        if !(power.is_finite() && largest > 0.0) {
+            x.resize(n, 0.0);
+            return VoxelOutcome { status: Status::BadSignal, residual: 0.0 };
+        }
+        x.extend_from_slice(f);
+        let Outcome { verdict, .. } = self.programme.solve(x, work);
+        // ‖s - Ax‖² = sᵀs - 2fᵀx + xᵀAᵀAx: what cancels is 1e-13 of sᵀs.
+        product.clear();
+        product.resize(n, 0.0);
+        for (row, &x) in self.hessian.chunks_exact(n).zip(&*x) {
+            product.iter_mut().zip(row).for_each(|(p, g)| *p += x * g);
+        }
+        let rho = self.regularisation;
+        let terms = product.iter().zip(&*f).zip(&*x);
+        let terms = terms.map(|((p, f), x)| x * (p - rho * x - 2.0 * f));
+        let square = power + terms.sum::<f64>();
+        let residual = (square.max(0.0) / s.len() as f64).sqrt();
+        let status = match verdict {
+            Verdict::Free => Status::Fitted,
+            Verdict::Bound => Status::Constrained,
+            Verdict::Infeasible | Verdict::NotConverged => Status::NotConverged,
+        };
+        VoxelOutcome { status, residual }
+    }
+
+    /// Fills `work.form` from the density in `work.x`.
+    #[inline(always)]
+    pub(crate) fn to_form(&self, work: &mut VoxelWork) {
+        let n = self.n_harmonics();
+        work.form.clear();
+        work.form.resize(n, 0.0);
+        for (column, &f) in self.form_from_sh.chunks_exact(n).zip(&work.x) {
+            work.form.iter_mut().zip(column).for_each(|(entry, m)| *entry += f * m);
+        }
+    }
+}
+
+/// The matrix of [`ShToForm`] by columns.
+fn transposed_form(order: usize) -> Result<Vec<f64>, FodError> {
+    let form = ShToForm::new(ShBasis::Mrtrix, order).map_err(|_| FodError::Order(order))?;
+    let (n, rows) = (form.count(), form.form_from_sh());
+    Ok((0..n * n).map(|at| rows[(at % n) * n + at / n]).collect())
+}

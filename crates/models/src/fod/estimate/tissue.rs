@@ -1,0 +1,130 @@
+//! Voxels of grey matter and of fluid.
+
+use std::f64::consts::PI;
+
+use fimbria_compute::Progress;
+
+use super::FEWEST;
+use super::survey::{Survey, SurveyedVoxel, quantile};
+use crate::fod::{FodError, Response};
+
+/// FA below which a voxel may be without fibres.
+const MOST_FA: f64 = 0.2;
+/// Of the voxels that decay fast, the part that decays fastest.
+const FLUID_PART: f64 = 0.1;
+/// Of the voxels that decay slowly, the part with least FA, and of these the part nearest to the
+/// median decay.
+const ISOTROPIC_PART: f64 = 0.1;
+const TYPICAL_PART: f64 = 0.5;
+/// Bins of the histogram that is split.
+const BINS: usize = 256;
+
+/// The responses of grey matter and fluid; the survey's first shell is the unweighted one.
+pub(super) fn estimate(
+    survey: &Survey,
+    progress: &dyn Progress,
+) -> Result<[Response; 2], FodError> {
+    let too_few = |tissue, found| FodError::TooFewVoxels {
+        tissue,
+        criterion: "FA below 0.2, by signal decay",
+        found,
+        needed: FEWEST,
+    };
+    let isotropic: Vec<(f64, &SurveyedVoxel)> =
+        survey.voxels.iter().filter(|v| v.fa < MOST_FA).map(|v| (decay(v), v)).collect();
+    let decays: Vec<f64> = isotropic.iter().map(|(decay, _)| *decay).collect();
+    let threshold = otsu(&decays);
+    let (fast, slow): (Vec<_>, Vec<_>) =
+        isotropic.into_iter().partition(|(decay, _)| *decay > threshold);
+    if fast.len() < FEWEST {
+        return Err(too_few("fluid", fast.len()));
+    }
+    if slow.len() < FEWEST {
+        return Err(too_few("grey matter", slow.len()));
+    }
+    let fluid = most(fast, FLUID_PART, |(decay, _)| -decay);
+    let least_fa = most(slow, ISOTROPIC_PART, |(_, v)| v.fa);
+    let median = quantile(least_fa.iter().map(|(decay, _)| *decay).collect(), 0.5);
+    let grey = most(least_fa, TYPICAL_PART, |(decay, _)| (decay - median).abs());
+    progress.note(&format!(
+        "grey matter: {} voxels, fluid: {} voxels (signal decay above {threshold:.2})",
+        grey.len(),
+        fluid.len()
+    ));
+    Ok([response(survey, &grey), response(survey, &fluid)])
+}
+
+/// Mean over the weighted shells of ln (unweighted mean / mean).
+fn decay(voxel: &SurveyedVoxel) -> f64 {
+    let [unweighted, weighted @ ..] = &voxel.means[..] else { return 0.0 };
+    weighted.iter().map(|mean| (unweighted / mean).ln()).sum::<f64>() / weighted.len() as f64
+}
+
+/// The given part of the voxels with the smallest keys, but ten at least.
+fn most<'a>(
+    mut voxels: Vec<(f64, &'a SurveyedVoxel)>,
+    part: f64,
+    key: impl Fn(&(f64, &'a SurveyedVoxel)) -> f64,
+) -> Vec<(f64, &'a SurveyedVoxel)> {
+    voxels.sort_by(|a, b| key(a).total_cmp(&key(b)).then(a.1.voxel.cmp(&b.1.voxel)));
+    voxels.truncate(((part * voxels.len() as f64) as usize).max(FEWEST));
+    voxels
+}
+
+fn response(survey: &Survey, voxels: &[(f64, &SurveyedVoxel)]) -> Response {
+    let mean = |shell: usize| {
+        let sum: f64 = voxels.iter().map(|(_, v)| v.means[shell]).sum();
+        vec![(4.0 * PI).sqrt() * sum / voxels.len() as f64]
+    };
+    Response {
+        b_s_per_mm2: Some(survey.b_s_per_mm2.clone()),
+        zonal: (0..survey.b_s_per_mm2.len()).map(mean).collect(),
+    }
+}
+
+/// The value that splits numbers into two groups with the largest variance between them (Otsu
+/// 1979).
+fn otsu(numbers: &[f64]) -> f64 {
+    let (low, high) = numbers
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| (low.min(x), high.max(x)));
+    if high <= low {
+        return high;
+    }
+    let width = (high - low) / BINS as f64;
+    let mut counts = [0.0; BINS];
+    for &x in numbers {
+        counts[(((x - low) / width) as usize).min(BINS - 1)] += 1.0;
+    }
+    let centre = |bin: usize| low + (bin as f64 + 0.5) * width;
+    let total = numbers.len() as f64;
+    let sum: f64 = counts.iter().enumerate().map(|(bin, n)| n * centre(bin)).sum();
+    let (mut below, mut sum_below) = (0.0, 0.0);
+    let (mut best, mut largest) = (high, 0.0);
+    for (bin, n) in counts.iter().enumerate().take(BINS - 1) {
+        below += n;
+        sum_below += n * centre(bin);
+        let above = total - below;
+        if below > 0.0 && above > 0.0 {
+            let difference = sum_below / below - (sum - sum_below) / above;
+            let between = below * above * difference * difference;
+            if between > largest {
+                (best, largest) = (low + (bin + 1) as f64 * width, between);
+            }
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::otsu;
+
+    #[test]
+    fn two_groups_are_split_between_them() {
+        let numbers: Vec<f64> = (0..100).map(|i| f64::from(i % 10) * 0.01).collect();
+        let far: Vec<f64> = numbers.iter().take(30).map(|x| x + 2.0).collect();
+        let threshold = otsu(&[numbers, far].concat());
+        assert!(threshold > 0.09 && threshold < 2.0, "{threshold}");
+    }
+}

@@ -1,0 +1,165 @@
+//! Deconvolves every voxel of a mask.
+
+use fimbria_compute::{Backend, HostError, Progress, SimdLevel};
+use fimbria_image::{GradientTable, Mask, SignalSource};
+use fimbria_tensors::sh::sh_count;
+use pulp::{Simd, WithSimd};
+
+use super::deconvolution::{VoxelOutcome, VoxelWork};
+use super::device::OnDevice;
+use super::shells::Shelled;
+use super::{Deconvolution, FodError, FodOptions, Responses, estimate};
+use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, MapKind, MapSpec, Tile, VoxelFit};
+
+/// Voxels of a tile: their samples stay in the second-level cache.
+const TILE: usize = 272;
+
+/// Densities and the responses they were made with.
+#[derive(Clone, Debug)]
+pub struct FodFit {
+    /// The maps of [`maps`].
+    pub fitted: Fitted,
+    /// Given or estimated.
+    pub responses: Responses,
+}
+
+/// The maps that a deconvolution of this order makes; `tissues` is 1 or 3.
+pub fn maps(order: usize, tissues: usize) -> Vec<MapSpec> {
+    let n = sh_count(order);
+    vec![
+        MapSpec::of_kind(
+            "fod",
+            MapKind::Harmonics(order),
+            n,
+            "",
+            "fibre orientation density, coefficients of even real spherical harmonics in MRtrix3's \
+             basis and order, scanner RAS axes; integral 1 for tissue like that of the response",
+        ),
+        MapSpec::of_kind(
+            "hot",
+            MapKind::Form(order),
+            n,
+            "",
+            "the same density as unique entries of a symmetric tensor, lexicographic (1111 1112 \
+             ...), scanner RAS axes",
+        ),
+        MapSpec::of_kind(
+            "tissues",
+            MapKind::Scalar,
+            tissues,
+            "",
+            "amounts of fibres (integral of the density) and, where they are told apart, of grey \
+             matter and fluid, in units of their responses",
+        ),
+        MapSpec::residual(),
+        MapSpec::status(),
+    ]
+}
+
+/// Estimates the responses that `options` leave open and the density of every voxel of `mask`.
+///
+/// `signals` has one volume per entry of `gradients`. Results have the same bits for any number of
+/// threads and at every SIMD level; devices agree to the tolerance of single precision
+/// ([`device`](super::device)).
+///
+/// # Errors
+/// [`FodError`] for input that cannot be deconvolved; a voxel that cannot be is marked in the
+/// status map instead.
+pub fn fit(
+    signals: &dyn SignalSource,
+    mask: &Mask,
+    gradients: &GradientTable,
+    options: &FodOptions,
+    on: &Backend<'_>,
+    progress: &dyn Progress,
+) -> Result<FodFit, FodError> {
+    if signals.n_volumes() != gradients.len() {
+        let (series, table) = (signals.n_volumes(), gradients.len());
+        return Err(FodError::VolumeCount { series, table });
+    }
+    signals.grid().check_same(&mask.grid, "the mask")?;
+    options.check()?;
+    Shelled::new(gradients, options.tissues)?.check(gradients, options.order)?;
+    let responses = estimate::estimate(signals, mask, gradients, options, on, progress)?;
+    let deconvolution = Deconvolution::new(gradients, &responses, options)?;
+    let job = Job { name: "deconvolving fibre orientations", inputs: signals, mask, progress };
+    let fitted = job.run(&FodTiles::new(&deconvolution), on)?;
+    Ok(FodFit { fitted, responses })
+}
+
+/// The deconvolution as the driver sees it.
+pub(crate) struct FodTiles<'a> {
+    deconvolution: &'a Deconvolution,
+    on_device: OnDevice<'a>,
+}
+
+impl<'a> FodTiles<'a> {
+    pub(crate) fn new(deconvolution: &'a Deconvolution) -> Self {
+        Self { deconvolution, on_device: OnDevice::new(deconvolution) }
+    }
+}
+
+impl VoxelFit for FodTiles<'_> {
+    fn maps(&self) -> Vec<MapSpec> {
+        let deconvolution = self.deconvolution;
+        maps(deconvolution.order(), 1 + deconvolution.n_unknowns() - deconvolution.n_harmonics())
+    }
+
+    fn tile_len(&self) -> usize {
+        TILE
+    }
+
+    fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
+        simd.run(SolveTile { deconvolution: self.deconvolution, tile });
+        Ok(())
+    }
+
+    fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
+        Some(&self.on_device)
+    }
+}
+
+struct SolveTile<'a, 't> {
+    deconvolution: &'a Deconvolution,
+    tile: Tile<'t>,
+}
+
+impl WithSimd for SolveTile<'_, '_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        let Self { deconvolution, tile } = self;
+        let mut work = VoxelWork::default();
+        for lane in 0..tile.voxels.len() {
+            let outcome = deconvolution.solve(&tile.inputs[lane..], tile.stride, &mut work);
+            write_voxel(deconvolution, outcome, &mut work, lane, tile.stride, tile.rows);
+        }
+    }
+}
+
+/// Writes the rows of one voxel from the solution in `work`.
+#[inline(always)]
+pub(super) fn write_voxel(
+    deconvolution: &Deconvolution,
+    outcome: VoxelOutcome,
+    work: &mut VoxelWork,
+    lane: usize,
+    stride: usize,
+    rows: &mut [f32],
+) {
+    deconvolution.to_form(work);
+    let n = deconvolution.n_harmonics();
+    let (density, tissues) = work.x.split_at(n);
+    // The integral of Y_00 is √4π.
+    let white = density[0] * (4.0 * std::f64::consts::PI).sqrt();
+    let values = density
+        .iter()
+        .chain(&work.form)
+        .copied()
+        .chain([white])
+        .chain(tissues.iter().copied())
+        .chain([outcome.residual, f64::from(outcome.status.code())]);
+    for (row, value) in rows.chunks_exact_mut(stride).zip(values) {
+        row[lane] = value as f32;
+    }
+}

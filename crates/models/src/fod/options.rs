@@ -1,0 +1,63 @@
+//! What a user chooses.
+
+use super::{FodError, Response};
+
+/// Added to the diagonal of the normal equations, relative to its largest entry: what neither the
+/// data nor the constraint determine stays small.
+pub const REGULARISATION: f64 = 1e-5;
+
+/// The compartments of the signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Tissues {
+    /// [`Three`](Self::Three) where the data have unweighted volumes and two shells at least, else
+    /// [`White`](Self::White).
+    #[default]
+    Auto,
+    /// Fibres only, on the weighted volumes.
+    White,
+    /// Fibres, grey matter and fluid, on all volumes.
+    Three,
+}
+
+/// Everything a deconvolution may be told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FodOptions {
+    /// The degree of the density: 4, 6 or 8.
+    pub order: usize,
+    /// The compartments.
+    pub tissues: Tissues,
+    /// The response of single fibres; estimated where `None`, and so are the others.
+    pub white: Option<Response>,
+    /// The response of grey matter.
+    pub grey: Option<Response>,
+    /// The response of fluid.
+    pub fluid: Option<Response>,
+    /// Preference for small unknowns, relative to what the data say of the best known one.
+    pub regularisation: f64,
+}
+
+impl Default for FodOptions {
+    /// Order 8, responses from the data.
+    fn default() -> Self {
+        Self {
+            order: 8,
+            tissues: Tissues::Auto,
+            white: None,
+            grey: None,
+            fluid: None,
+            regularisation: REGULARISATION,
+        }
+    }
+}
+
+impl FodOptions {
+    pub(crate) fn check(&self) -> Result<(), FodError> {
+        if !matches!(self.order, 4 | 6 | 8) {
+            return Err(FodError::Order(self.order));
+        }
+        if !(self.regularisation > 0.0 && self.regularisation.is_finite()) {
+            return Err(FodError::Regularisation(self.regularisation));
+        }
+        Ok(())
+    }
+}

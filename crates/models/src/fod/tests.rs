@@ -1,0 +1,424 @@
+//! Known densities come back from their signals; the fast solver is held to the oracle.
+
+use std::f64::consts::PI;
+
+use fimbria_compute::SimdLevel;
+use fimbria_image::GradientTable;
+use fimbria_tensors::sh::{ShBasis, ShToForm, evaluate, sh_count};
+use pulp::{Simd, WithSimd};
+
+use super::deconvolution::{VoxelOutcome, VoxelWork};
+use super::estimate::zonal_harmonics;
+use super::oracle::Plain;
+use super::*;
+use crate::Status;
+use crate::dti::testing::{Noise, acquisition, spread_directions};
+
+/// S0 of white matter, grey matter and fluid, and their diffusivities in mm²/s (along and across
+/// for white matter).
+const WHITE: (f64, f64, f64) = (600.0, 1.7e-3, 0.3e-3);
+const GREY: (f64, f64) = (800.0, 0.8e-3);
+const FLUID: (f64, f64) = (1200.0, 3.0e-3);
+
+fn fibre_signal(b: f64, cos: f64) -> f64 {
+    let (s0, along, across) = WHITE;
+    s0 * (-b * (across + (along - across) * cos * cos)).exp()
+}
+
+/// The responses of these tissues, zonal harmonics by quadrature.
+fn responses(table: &GradientTable, order: usize, three: bool) -> Responses {
+    let all = table.shells();
+    let shells: Vec<_> = all.iter().filter(|s| three || !table.is_b0(s.volumes[0])).collect();
+    let b: Vec<f64> = shells.iter().map(|s| s.b_s_per_mm2).collect();
+    let zonal = |b: f64| {
+        const N: usize = 4000;
+        let mut row = vec![0.0; order / 2 + 1];
+        for i in 0..N {
+            let cos = (i as f64 + 0.5) / N as f64;
+            for (r, y) in row.iter_mut().zip(zonal_harmonics(order, cos)) {
+                *r += 4.0 * PI / N as f64 * y * fibre_signal(b, cos);
+            }
+        }
+        row
+    };
+    let iso = |(s0, d): (f64, f64)| Response {
+        b_s_per_mm2: Some(b.clone()),
+        zonal: b.iter().map(|b| vec![(4.0 * PI).sqrt() * s0 * (-b * d).exp()]).collect(),
+    };
+    Responses {
+        white: Response {
+            b_s_per_mm2: Some(b.clone()),
+            zonal: b.iter().map(|&b| zonal(b)).collect(),
+        },
+        isotropic: three.then(|| [iso(GREY), iso(FLUID)]),
+    }
+}
+
+fn multi_shell() -> GradientTable {
+    acquisition(6, &[(1000.0, 32), (2000.0, 32), (3000.0, 32)])
+}
+
+fn problem(table: &GradientTable, order: usize, three: bool) -> Deconvolution {
+    problem_with(table, three, FodOptions { order, ..FodOptions::default() })
+}
+
+fn problem_with(table: &GradientTable, three: bool, options: FodOptions) -> Deconvolution {
+    Deconvolution::new(table, &responses(table, options.order, three), &options).unwrap()
+}
+
+/// The signal of fibres (axis, amount) with grey matter and fluid, without noise; a fibre's signal
+/// is cut off at the degree of its response, so that the model is exact.
+fn signal(
+    deconvolution: &Deconvolution,
+    fibres: &[([f64; 3], f64)],
+    grey: f64,
+    fluid: f64,
+) -> Vec<f32> {
+    let n = deconvolution.n_unknowns();
+    let mut x = vec![0.0; deconvolution.n_harmonics()];
+    for &(axis, amount) in fibres {
+        let delta = evaluate(ShBasis::Mrtrix, deconvolution.order(), axis);
+        x.iter_mut().zip(delta).for_each(|(x, y)| *x += amount * y);
+    }
+    x.extend([grey, fluid]);
+    let mut samples = vec![0.0; deconvolution.n_volumes()];
+    let convolution = &deconvolution.convolution;
+    for (row, &v) in convolution.matrix.chunks_exact(n).zip(&convolution.volumes) {
+        samples[v] = row.iter().zip(&x).map(|(a, x)| a * x).sum::<f64>() as f32;
+    }
+    samples
+}
+
+struct Solve<'a>(&'a Deconvolution, &'a [f32]);
+
+impl WithSimd for Solve<'_> {
+    type Output = (VoxelWork, VoxelOutcome);
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) -> Self::Output {
+        let mut work = VoxelWork::default();
+        let outcome = self.0.solve(self.1, 1, &mut work);
+        (work, outcome)
+    }
+}
+
+fn solve(deconvolution: &Deconvolution, samples: &[f32]) -> (Vec<f64>, VoxelOutcome) {
+    let (work, outcome) = SimdLevel::best().run(Solve(deconvolution, samples));
+    (work.x, outcome)
+}
+
+/// Amplitude of a density along a direction.
+fn amplitude(x: &[f64], order: usize, dir: [f64; 3]) -> f64 {
+    evaluate(ShBasis::Mrtrix, order, dir).iter().zip(x).map(|(y, f)| y * f).sum()
+}
+
+/// The maxima above a fifth of the largest: uphill from many directions in ever smaller steps.
+fn peaks(x: &[f64], order: usize) -> Vec<[f64; 3]> {
+    let mut maxima: Vec<(f64, [f64; 3])> = Vec::new();
+    for start in spread_directions(100) {
+        let (mut dir, mut best, mut step) = (start, amplitude(x, order, start), 0.1);
+        while step > 1e-4 {
+            let moved = (0..6).map(|k| {
+                let mut to = dir;
+                to[k / 2] += if k % 2 == 0 { step } else { -step };
+                let norm = to.iter().map(|c| c * c).sum::<f64>().sqrt();
+                to.map(|c| c / norm)
+            });
+            let (value, to) = moved
+                .map(|to| (amplitude(x, order, to), to))
+                .max_by(|a, b| a.0.total_cmp(&b.0))
+                .unwrap();
+            if value > best {
+                (best, dir) = (value, to);
+            } else {
+                step *= 0.5;
+            }
+        }
+        if maxima.iter().all(|(_, m)| angle(*m, dir) > 3.0) {
+            maxima.push((best, dir));
+        }
+    }
+    maxima.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let largest = maxima[0].0;
+    maxima.into_iter().filter(|(a, _)| *a > 0.2 * largest).map(|(_, dir)| dir).collect()
+}
+
+/// Angle between two axes in degrees.
+fn angle(a: [f64; 3], b: [f64; 3]) -> f64 {
+    (0..3).map(|k| a[k] * b[k]).sum::<f64>().abs().min(1.0).acos().to_degrees()
+}
+
+const X: [f64; 3] = [1.0, 0.0, 0.0];
+
+/// At this angle from x, in a plane off the axes.
+fn at(degrees: f64) -> [f64; 3] {
+    let (sin, cos) = degrees.to_radians().sin_cos();
+    [cos, 0.8 * sin, 0.6 * sin]
+}
+
+/// Noisy signals of voxels of many kinds.
+fn noisy_voxels(deconvolution: &Deconvolution, n: usize) -> Vec<Vec<f32>> {
+    let mut noise = Noise(5);
+    (0..n)
+        .map(|i| {
+            let fibres: Vec<_> = (0..i % 4)
+                .map(|k| (at(180.0 * noise.uniform()), 0.2 + 0.3 * k as f64 * noise.uniform()))
+                .collect();
+            let (grey, fluid) = (noise.uniform(), 0.5 * noise.uniform());
+            let clean = signal(deconvolution, &fibres, grey, fluid);
+            clean.iter().map(|&s| noise.rician(f64::from(s), 25.0) as f32).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn the_axis_and_amount_of_one_fibre_come_back() {
+    let table = multi_shell();
+    for order in [4, 6, 8] {
+        let deconvolution = problem(&table, order, true);
+        let axis = at(37.0);
+        let (x, outcome) = solve(&deconvolution, &signal(&deconvolution, &[(axis, 0.7)], 0.2, 0.1));
+        // A density that is not negative cannot equal a delta cut off at this order, whose side
+        // lobes are negative: being wider it takes the isotropic tissue (0.3) for itself, in part.
+        let white = x[0] * (4.0 * PI).sqrt();
+        assert!((white - 0.7).abs() < 0.3, "order {order}: {white}");
+        let found = peaks(&x, order);
+        assert_eq!(found.len(), 1);
+        // The density cannot be a delta: its lobe leans a little by where the 300 directions lie.
+        assert!(angle(found[0], axis) < 1.5, "order {order}: {}", angle(found[0], axis));
+        assert_eq!(outcome.status, Status::Constrained);
+    }
+}
+
+#[test]
+fn a_density_that_is_positive_comes_back_exactly() {
+    // 1 + a fibre's lobe: nowhere negative, so that the constraint does not bind.
+    let table = multi_shell();
+    let options = FodOptions { regularisation: 1e-12, ..FodOptions::default() };
+    let deconvolution = Deconvolution::new(&table, &responses(&table, 8, true), &options).unwrap();
+    let mut samples = signal(&deconvolution, &[(at(20.0), 0.3)], 0.3, 0.2);
+    let n = deconvolution.n_unknowns();
+    for (row, &v) in
+        deconvolution.convolution.matrix.chunks_exact(n).zip(&deconvolution.convolution.volumes)
+    {
+        samples[v] += row[0] as f32;
+    }
+    let (x, outcome) = solve(&deconvolution, &samples);
+    assert_eq!(outcome.status, Status::Fitted);
+    let mut expected = evaluate(ShBasis::Mrtrix, 8, at(20.0));
+    expected.iter_mut().for_each(|y| *y *= 0.3);
+    expected[0] += 1.0;
+    expected.extend([0.3, 0.2]);
+    // Degree 8 has a gain of 1 in signals of 1000, whose rounding to f32 is 3e-5; ten samples or
+    // so determine each coefficient.
+    for (k, (x, e)) in x.iter().zip(&expected).enumerate() {
+        assert!((x - e).abs() < 1e-4, "unknown {k}: {x} {e}");
+    }
+    assert!(outcome.residual < 1e-4, "{}", outcome.residual);
+}
+
+#[test]
+fn fibres_crossing_at_90_and_60_degrees_are_told_apart() {
+    let deconvolution = problem(&multi_shell(), 8, true);
+    for (degrees, tolerance) in [(90.0, 2.0), (60.0, 4.0)] {
+        let samples = signal(&deconvolution, &[(X, 0.5), (at(degrees), 0.5)], 0.0, 0.0);
+        let found = peaks(&solve(&deconvolution, &samples).0, 8);
+        assert_eq!(found.len(), 2, "{degrees}: {found:?}");
+        for axis in [X, at(degrees)] {
+            let error = found.iter().map(|f| angle(*f, axis)).fold(90.0, f64::min);
+            // Lobes of order 8 are 40° wide: they lean by where the 300 directions lie, 8° apart,
+            // and pull each other together at 60°.
+            assert!(error < tolerance, "{degrees}: {error}");
+        }
+    }
+}
+
+#[test]
+fn grey_matter_and_fluid_alone_leave_no_fibres() {
+    let deconvolution = problem(&multi_shell(), 8, true);
+    let (x, _) = solve(&deconvolution, &signal(&deconvolution, &[], 0.6, 0.4));
+    // The regularisation takes some grey matter for fibres of no direction.
+    assert!((x[45] - 0.6).abs() < 0.006 && (x[46] - 0.4).abs() < 0.003, "{:?}", &x[45..]);
+    let height =
+        spread_directions(200).into_iter().map(|d| amplitude(&x, 8, d)).fold(0.0, f64::max);
+    // A fibre of that amount would have 0.7.
+    assert!(height < 0.005, "{height}");
+}
+
+#[test]
+fn nothing_is_negative_and_the_fast_solution_is_the_oracles() {
+    for (order, three) in [(4, true), (6, true), (8, true), (8, false)] {
+        let table = if three { multi_shell() } else { acquisition(6, &[(3000.0, 64)]) };
+        // Hildreth's method comes to rest only where the data determine every unknown: at the
+        // default regularisation of 1e-5 hundred thousand sweeps do not do at degree 8.
+        let options = FodOptions { order, regularisation: 1e-3, ..FodOptions::default() };
+        let deconvolution = problem_with(&table, three, options);
+        let generator = problem(&multi_shell(), order, true);
+        let oracle = Plain::new(&deconvolution);
+        for voxel in noisy_voxels(&generator, 4).into_iter().skip(2) {
+            let samples = &voxel[..table.len()];
+            let (x, _) = solve(&deconvolution, samples);
+            let unknowns = x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+            let constraints = deconvolution.programme.constraints();
+            for i in 0..constraints.len() {
+                // A tolerance of 1e-6 of the unconstrained density, which noise makes some ten
+                // times larger than the constrained one.
+                assert!(constraints.slack(i, &x) > -1e-4 * unknowns, "direction {i}");
+            }
+            for (k, (fast, slow)) in x.iter().zip(oracle.solve(samples)).enumerate() {
+                // The fast solver leaves violations of 1e-6 of the unconstrained density, the
+                // oracle changes of 1e-10 a sweep.
+                assert!((fast - slow).abs() < 1e-4 * unknowns, "{order} {k}: {fast} {slow}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_residual_is_what_the_prediction_leaves() {
+    let deconvolution = problem(&multi_shell(), 8, true);
+    for samples in noisy_voxels(&deconvolution, 4) {
+        let (x, outcome) = solve(&deconvolution, &samples);
+        let convolution = &deconvolution.convolution;
+        let n = deconvolution.n_unknowns();
+        let mut square = 0.0;
+        for (row, &v) in convolution.matrix.chunks_exact(n).zip(&convolution.volumes) {
+            let predicted: f64 = row.iter().zip(&x).map(|(a, x)| a * x).sum();
+            square += (f64::from(samples[v]) - predicted).powi(2);
+        }
+        let expected = (square / convolution.volumes.len() as f64).sqrt();
+        assert!((outcome.residual - expected).abs() < 1e-6 * expected, "{outcome:?} {expected}");
+    }
+}
+
+#[test]
+fn a_turned_acquisition_turns_the_density() {
+    let table = multi_shell();
+    // A quarter turn about z.
+    let turn = |[x, y, z]: [f64; 3]| [-y, x, z];
+    let mut turned = table.clone();
+    turned.dirs_ras.iter_mut().for_each(|d| *d = turn(*d));
+    let (a, b) = (problem(&table, 8, true), problem(&turned, 8, true));
+    let samples = signal(&a, &[(at(15.0), 0.5), (at(95.0), 0.4)], 0.1, 0.0);
+    let (x, y) = (solve(&a, &samples).0, solve(&b, &samples).0);
+    for dir in spread_directions(50) {
+        let (before, after) = (amplitude(&x, 8, dir), amplitude(&y, 8, turn(dir)));
+        // The directions of the constraint do not turn: side lobes may reach below zero between
+        // them by a per cent of the peaks (of height 3).
+        assert!((before - after).abs() < 0.06, "{dir:?}: {before} {after}");
+    }
+}
+
+#[test]
+fn the_form_is_the_density() {
+    let deconvolution = problem(&multi_shell(), 6, true);
+    let samples = signal(&deconvolution, &[(at(40.0), 0.8)], 0.0, 0.1);
+    let (mut work, _) = SimdLevel::best().run(Solve(&deconvolution, &samples));
+    deconvolution.to_form(&mut work);
+    let expected = ShToForm::new(ShBasis::Mrtrix, 6).unwrap().to_form(&work.x[..sh_count(6)]);
+    for (found, expected) in work.form.iter().zip(&expected) {
+        assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+    }
+}
+
+#[test]
+fn voxels_without_signal_are_marked() {
+    let deconvolution = problem(&multi_shell(), 8, true);
+    let mut samples = vec![0.0; deconvolution.n_volumes()];
+    assert_eq!(solve(&deconvolution, &samples).1.status, Status::BadSignal);
+    samples.fill(500.0);
+    samples[17] = f32::NAN;
+    let (x, outcome) = solve(&deconvolution, &samples);
+    assert_eq!(outcome.status, Status::BadSignal);
+    assert!(x.iter().all(|&x| x == 0.0));
+}
+
+#[test]
+fn every_simd_level_gives_the_same_bits() {
+    let deconvolution = problem(&multi_shell(), 8, true);
+    for samples in noisy_voxels(&deconvolution, 4) {
+        let bits = |level: SimdLevel| {
+            let (work, _) = level.run(Solve(&deconvolution, &samples));
+            work.x.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+        };
+        let best = bits(SimdLevel::best());
+        assert!(SimdLevel::available().into_iter().all(|level| bits(level) == best));
+    }
+}
+
+#[test]
+fn super_resolution_is_allowed_up_to_half_the_order() {
+    // 15 directions determine order 4; the constraint lets them carry order 8, 14 do not.
+    let table = |n| acquisition(1, &[(3000.0, n)]);
+    let white = |n| responses(&table(n), 8, false);
+    let options = FodOptions::default();
+    let few = Deconvolution::new(&table(14), &white(14), &options).unwrap_err();
+    assert!(
+        matches!(few, FodError::Directions { order: 8, needed: 15, found: 14, determined: 45 }),
+        "{few}"
+    );
+    let generator = problem(&multi_shell(), 8, true);
+    let deconvolution = Deconvolution::new(&table(30), &white(30), &options).unwrap();
+    let mut samples = vec![0.0; 31];
+    for fibre in [X, at(75.0)] {
+        let single = problem(&table(30), 8, false);
+        let n = single.n_unknowns();
+        let delta = evaluate(ShBasis::Mrtrix, generator.order(), fibre);
+        for (row, &v) in single.convolution.matrix.chunks_exact(n).zip(&single.convolution.volumes)
+        {
+            samples[v] += row.iter().zip(&delta).map(|(a, x)| 0.5 * a * x).sum::<f64>() as f32;
+        }
+    }
+    let found = peaks(&solve(&deconvolution, &samples).0, 8);
+    assert_eq!(found.len(), 2);
+    for axis in [X, at(75.0)] {
+        let error = found.iter().map(|f| angle(*f, axis)).fold(90.0, f64::min);
+        // 30 directions for 45 coefficients.
+        assert!(error < 5.0, "{error}");
+    }
+}
+
+#[test]
+fn a_response_survives_its_text() {
+    let responses = responses(&multi_shell(), 8, true);
+    let text = responses.white.to_string();
+    assert!(text.starts_with("# Shells: 0,1000,2000,3000\n"), "{text}");
+    assert_eq!(Response::from_text(&text).unwrap(), responses.white);
+}
+
+#[test]
+fn wrong_responses_are_refused_with_what_is_wrong() {
+    let refused = |text: &str| Response::from_text(text).unwrap_err().to_string();
+    assert!(refused("1 2 x").contains("line 1 has \"x\""));
+    assert!(refused("# nothing\n").contains("no rows"));
+    assert!(refused("1 2\n1\n").contains("line 2 has 1 numbers, those before have 2"));
+    assert!(refused("# Shells: 0,1000\n5 1\n").contains("names 2 shells, but it has 1 rows"));
+    assert!(refused("-3 1").contains("not positive"));
+
+    let table = multi_shell();
+    let options = FodOptions::default();
+    let good = responses(&table, 8, true);
+    let with = |text: &str| {
+        let white = Response::from_text(text).unwrap();
+        let responses = Responses { white, isotropic: good.isotropic.clone() };
+        Deconvolution::new(&table, &responses, &options).unwrap_err().to_string()
+    };
+    let other = with("# Shells: 0,1500\n5 0\n5 -1\n");
+    assert!(other.contains("[0.0, 1500.0]") && other.contains("1000.0"), "{other}");
+    let unnamed = with("5 0\n5 -1\n");
+    assert!(unnamed.contains("2 rows") && unnamed.contains("single fibres"), "{unnamed}");
+}
+
+#[test]
+fn acquisitions_that_cannot_do_it_are_refused() {
+    let new = |table: &GradientTable, options: &FodOptions| {
+        Deconvolution::new(table, &responses(table, 8, false), options).unwrap_err()
+    };
+    let one_shell = acquisition(4, &[(2000.0, 60)]);
+    let three = FodOptions { tissues: Tissues::Three, ..FodOptions::default() };
+    let error = new(&one_shell, &three);
+    assert!(matches!(error, FodError::Shells { unweighted: 4, .. }), "{error}");
+    let order = FodOptions { order: 5, ..FodOptions::default() };
+    assert!(matches!(new(&one_shell, &order), FodError::Order(5)));
+    let error = new(&acquisition(4, &[]), &FodOptions::default());
+    assert!(matches!(error, FodError::NoShell { .. }), "{error}");
+}
