@@ -2,16 +2,21 @@
 
 use std::path::Path;
 
+use fimbria_image::{GradientTable, ImageHeader};
 use fimbria_phantoms::CrossingSpec;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::stages::accuracy::Compare;
+use crate::stages::dki::{Dki, DkiParameters};
 use crate::stages::dti::{Dti, DtiParameters};
-use crate::stages::load::{Load, SubjectFiles};
+use crate::stages::fod::{Fod, FodParameters};
+use crate::stages::fod_field::FodField;
+use crate::stages::load::{Load, LoadError, SubjectFiles};
+use crate::stages::peaks::{FindPeaks, PeaksParameters};
 use crate::stages::phantom::{Phantom, PhantomSpec};
 use crate::stages::report::Report;
-use crate::{MapFormat, MapStyle, Stage, bids_entities};
+use crate::{Choice, MapFormat, MapStyle, Named, Stage, bids_entities};
 
 /// Everything `fimbria run` can be told; the form of its TOML file, one table per stage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -19,12 +24,55 @@ use crate::{MapFormat, MapStyle, Stage, bids_entities};
 pub struct RunConfig {
     /// The subject.
     pub input: SubjectFiles,
+    /// What is done.
+    pub run: Systems,
     /// The tensor fit.
     pub dti: DtiParameters,
+    /// The fibre orientation densities.
+    pub fod: FodParameters,
+    /// The search for fibre directions.
+    pub peaks: PeaksParameters,
+    /// The kurtosis fit.
+    pub dki: DkiParameters,
     /// How maps are written.
     pub maps: MapStyle,
     /// The page.
     pub report: ReportConfig,
+}
+
+/// Which fits are done besides the tensor's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Systems {
+    /// `None`: all that the gradient table supports.
+    pub fits: Option<Vec<Named<System>>>,
+}
+
+/// A fit besides the tensor's, with what follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum System {
+    /// Fibre orientation densities and their peaks.
+    Fibres,
+    /// Kurtosis.
+    Kurtosis,
+}
+
+impl Choice for System {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Fibres, "fibres", "fibre orientation densities and their peaks"),
+        (Self::Kurtosis, "kurtosis", "diffusion kurtosis"),
+    ];
+}
+
+impl System {
+    /// True where a protocol determines the model. Those that do not are left out of a run that
+    /// was not asked for them by name.
+    fn is_supported_by(self, gradients: &GradientTable, config: &RunConfig) -> bool {
+        match self {
+            Self::Fibres => config.fod.supports(gradients),
+            Self::Kurtosis => config.dki.supports(gradients),
+        }
+    }
 }
 
 /// What the page can be told.
@@ -62,6 +110,9 @@ pub enum ConfigError {
         /// What is wrong.
         source: Box<toml::de::Error>,
     },
+    /// The gradient table, which says what can be fitted, cannot be read.
+    #[error(transparent)]
+    Gradients(#[from] LoadError),
     /// No series is named.
     #[error("no series is named: give one, or `dwi` in the table [input]")]
     NoSeries,
@@ -107,35 +158,74 @@ impl RunConfig {
         Ok(self)
     }
 
-    /// The stages, in order.
+    /// The stages, in order. Reads the header of the series and its gradient table, which say
+    /// what can be fitted.
     ///
     /// # Errors
-    /// [`ConfigError::NoSeries`].
+    /// [`ConfigError::NoSeries`], or where there is no gradient table.
     pub fn stages(self) -> Result<Vec<Box<dyn Stage>>, ConfigError> {
-        let Self { input, dti, maps, report } = self;
-        let name = input.dwi.file_name().ok_or(ConfigError::NoSeries)?;
-        let title = report.title.unwrap_or_else(|| name.to_string_lossy().into_owned());
+        let name = self.input.dwi.file_name().ok_or(ConfigError::NoSeries)?;
+        let name = name.to_string_lossy().into_owned();
+        let systems = match &self.run.fits {
+            Some(named) => named.iter().map(|system| system.0).collect(),
+            None => self.supported()?,
+        };
+        let Self { input, run: _, dti, fod, peaks, dki, maps, report } = self;
         let entities = bids_entities(&input.dwi);
-        Ok(vec![
+        let mut stages: Vec<Box<dyn Stage>> = vec![
             Box::new(Load(input)),
-            Box::new(Dti { parameters: dti, style: maps, entities }),
-            Box::new(Report { title }),
-        ])
+            Box::new(Dti { parameters: dti, style: maps, entities: entities.clone() }),
+        ];
+        if systems.contains(&System::Fibres) {
+            stages.extend(fibre_stages(fod, peaks, maps, &entities));
+        }
+        if systems.contains(&System::Kurtosis) {
+            stages.push(Box::new(Dki { parameters: dki, style: maps, entities }));
+        }
+        stages.push(Box::new(Report { title: report.title.unwrap_or(name) }));
+        Ok(stages)
     }
+
+    fn supported(&self) -> Result<Vec<System>, ConfigError> {
+        let header = ImageHeader::read(&self.input.dwi).map_err(LoadError::from)?;
+        let gradients = self.input.read_gradients(&header)?.table;
+        let systems = System::CHOICES.iter().map(|(system, ..)| *system);
+        Ok(systems.filter(|system| system.is_supported_by(&gradients, self)).collect())
+    }
+}
+
+/// From series to fibre directions.
+fn fibre_stages(
+    fod: FodParameters,
+    peaks: PeaksParameters,
+    style: MapStyle,
+    entities: &str,
+) -> [Box<dyn Stage>; 3] {
+    [
+        Box::new(Fod { parameters: fod, style, entities: entities.to_owned() }),
+        Box::new(FodField),
+        Box::new(FindPeaks { parameters: peaks, style, entities: entities.to_owned() }),
+    ]
 }
 
 /// The stages of the demo: a phantom instead of a subject, and its truth to compare with.
 pub fn demo_stages(spec: CrossingSpec) -> Vec<Box<dyn Stage>> {
-    vec![
+    let (style, entities) = (MapStyle::default(), String::new());
+    let mut stages: Vec<Box<dyn Stage>> = vec![
         Box::new(Phantom { spec: PhantomSpec::Crossing(spec), format: MapFormat::NiiGz }),
-        Box::new(Dti {
-            parameters: DtiParameters::default(),
-            style: MapStyle::default(),
-            entities: String::new(),
-        }),
-        Box::new(Compare),
-        Box::new(Report { title: "fimbria demo: a head with crossing bundles".to_owned() }),
-    ]
+        Box::new(Dti { parameters: DtiParameters::default(), style, entities: entities.clone() }),
+    ];
+    stages.extend(fibre_stages(
+        FodParameters::default(),
+        PeaksParameters::default(),
+        style,
+        &entities,
+    ));
+    stages.push(Box::new(Dki { parameters: DkiParameters::default(), style, entities }));
+    stages.push(Box::new(Compare));
+    stages
+        .push(Box::new(Report { title: "fimbria demo: a head with crossing bundles".to_owned() }));
+    stages
 }
 
 /// A setting as a table; a value that is no TOML is taken as a word.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_compute::Backend;
-use fimbria_phantoms::CrossingSpec;
+use fimbria_phantoms::{CrossingSpec, Placement};
 use fimbria_pipeline::stages::accuracy::Accuracy;
 use fimbria_pipeline::{demo_stages, run_stages};
 
@@ -25,6 +25,10 @@ pub(crate) struct Demo {
     #[command(flatten)]
     existing: ExistingArgs,
 
+    /// Edge of the subject's voxels in mm; the time is inversely as its cube
+    #[arg(long, value_name = "MM", default_value_t = 2.5, value_parser = edge)]
+    voxel: f64,
+
     /// Seed of the noise
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     rng_seed: u64,
@@ -40,21 +44,24 @@ const HELP: &str = "\
 Outputs:
   phantom/      the subject and its truth, as `fimbria phantom crossing` writes them
   dti/          the tensor maps, as `fimbria fit dti` writes them
+  fod/          the fibre orientation densities, as `fimbria fit fod` writes them
+  peaks/        the fibre directions, as `fimbria peaks` writes them
+  dki/          the kurtosis maps, as `fimbria fit dki` writes them
   accuracy/     accuracy.tsv: quantity, unit, voxels, median, 95 % and worst error
   report/       report.html, one page with pictures
   run.json      what was done; each folder has one of its own
   On standard output the table of accuracy and the place of the page.
 
 Units:
-  Error of FA as a number, of MD in percent of the truth, of V1 as an angle in degrees.
+  Errors of FA and MK as numbers, of MD in percent of the truth, of directions as angles in degrees.
 
 Order and frame:
   Those of the commands above: scanner RAS axes, dwi.bvec in FSL's frame.";
 
 impl Demo {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { output, existing, rng_seed, threads, devices } = self;
-        let stages = demo_stages(CrossingSpec { seed: rng_seed, ..CrossingSpec::default() });
+        let Self { output, existing, voxel, rng_seed, threads, devices } = self;
+        let stages = demo_stages(subject(voxel, rng_seed));
         let workers = threads.start()?;
         let devices = devices.open(console)?;
         let command_line = command_line();
@@ -69,4 +76,20 @@ impl Demo {
         console.print(&format!("{}\n", output.join("report/report.html").display()))?;
         Ok(())
     }
+}
+
+fn edge(text: &str) -> Result<f64, String> {
+    let edge = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (1.0..=10.0).contains(&edge) { Ok(edge) } else { Err("not between 1 and 10 mm".to_owned()) }
+}
+
+/// The same head whatever the size of its voxels.
+fn subject(voxel_mm: f64, seed: u64) -> CrossingSpec {
+    let mut spec = CrossingSpec { seed, ..CrossingSpec::default() };
+    let Placement { dims, voxel_mm: edges, .. } = &mut spec.placement;
+    for (n, edge) in dims.iter_mut().zip(edges) {
+        *n = (*n as f64 * *edge / voxel_mm).round() as usize;
+        *edge = voxel_mm;
+    }
+    spec
 }

@@ -53,22 +53,30 @@ pub(crate) struct Run {
 const HELP: &str = "\
 Outputs:
   dti/          the tensor maps, as `fimbria fit dti` writes them
+  fod/          the fibre orientation densities, as `fimbria fit fod` writes them
+  peaks/        the fibre directions, as `fimbria peaks` writes them
+  dki/          the kurtosis maps, as `fimbria fit dki` writes them
   report/       report.html, one page with pictures
   run.json      what was done, written last; each folder has one of its own
+  What the gradient table does not support is left out, unless the configuration asks for it.
 
 Units:
   b in s/mm², diffusivities in mm²/s.
 
 Order and frame:
-  Those of `fimbria fit dti`: scanner RAS axes unless --layout says otherwise.
+  Those of the commands above: scanner RAS axes unless --layout says otherwise.
 
 Configuration:
   A TOML file has one table per stage, with paths relative to the file:
     [input]
     dwi = \"dwi.nii.gz\"         # also mask, bval, bvec, grad, bmatrix, bvec_frame, b0_threshold,
     mask = \"mask.nii.gz\"       # bvalue_scaling, grad_dev, memory, scratch
+    [run]
+    fits = [\"fibres\"]         # fibres (fod and peaks), kurtosis; by default what is supported
     [dti]
     method = \"wls\"             # also compat, precision, sigma, maps = [\"FA\", \"MD\"]
+    [fod]
+    order = 8                  # and so on: the options of the command, for [peaks] and [dki] too
     [maps]
     format = \"nii.gz\"          # also layout
     [report]

@@ -7,7 +7,7 @@ use crate::util::Folder;
 #[test]
 fn the_demo_prints_how_close_it_came_and_writes_a_page() {
     let folder = Folder::new();
-    let ran = folder.done("demo -q");
+    let ran = folder.done("demo -q --voxel 5");
     let row = |name: &str| -> Vec<f64> {
         let line = ran.stdout.lines().find(|line| line.starts_with(name)).expect(name);
         let words = line[name.len()..].split_whitespace();

@@ -1,5 +1,7 @@
 //! The stage that fits diffusion and kurtosis tensors.
 
+use fimbria_compute::Silent;
+use fimbria_image::GradientTable;
 use fimbria_models::MapSpec;
 use fimbria_models::dki::{self, Compat, DkiMap, DkiOptions, KurtosisRange, Method};
 use serde::{Deserialize, Serialize};
@@ -45,6 +47,25 @@ impl Default for DkiParameters {
     }
 }
 
+impl DkiParameters {
+    /// True where a protocol determines the two tensors.
+    pub fn supports(&self, gradients: &GradientTable) -> bool {
+        dki::Problem::new(gradients, &self.options(), &Silent).is_ok()
+    }
+
+    fn options(&self) -> DkiOptions {
+        let [low, high] = self.clip;
+        DkiOptions {
+            method: self.method.0,
+            compat: self.compat.map(|compat| compat.0),
+            constrained: self.constrained,
+            b_max_s_per_mm2: self.bmax,
+            clip: KurtosisRange { low, high },
+            maps: self.maps.iter().map(|map| map.0).collect(),
+        }
+    }
+}
+
 impl FitModel for DkiParameters {
     const STAGE: &'static str = "dki";
     const BIDS_MODEL: &'static str = "dki";
@@ -62,15 +83,7 @@ impl FitModel for DkiParameters {
         _: &Products,
         log: &Logbook<'_>,
     ) -> Result<Outcome, StageError> {
-        let [low, high] = self.clip;
-        let options = DkiOptions {
-            method: self.method.0,
-            compat: self.compat.map(|compat| compat.0),
-            constrained: self.constrained,
-            b_max_s_per_mm2: self.bmax,
-            clip: KurtosisRange { low, high },
-            maps: self.maps.iter().map(|map| map.0).collect(),
-        };
+        let options = self.options();
         let on = &log.session().on;
         let fitted = dki::fit(&*subject.dwi, &subject.mask, &subject.gradients, &options, on, log)?;
         Ok(fitted.into())

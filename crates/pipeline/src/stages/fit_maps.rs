@@ -35,7 +35,7 @@ pub trait FitModel: Serialize + DeserializeOwned + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Names of text files that are written beside the maps.
+    /// Names of text files that are written beside the maps; a fit may make only the first of them.
     fn texts(&self) -> &'static [&'static str] {
         &[]
     }
@@ -112,8 +112,7 @@ pub struct FitMaps<P> {
 impl<P: FitModel> FitMaps<P> {
     /// The stage that wrote a folder, by its record; `None` where it was another.
     pub fn of_record(record: &RunRecord) -> Option<Self> {
-        // A stage's own record has its parameters; that of a command has those of all its stages.
-        let parameters = record.parameters.get(P::STAGE).unwrap_or(&record.parameters);
+        let parameters = record.parameters_of(P::STAGE)?;
         let part = |name: &str| parameters.get(name).cloned();
         Some(Self {
             parameters: serde_json::from_value(part("fit")?).ok()?,
@@ -209,8 +208,9 @@ impl<P: FitModel> Stage for FitMaps<P> {
                 status.add(Status::from_code(code));
             }
         }
-        let names = self.parameters.texts().iter();
-        let texts = names.map(|name| std::fs::read_to_string(folder.join(name)));
+        // A fit may have made only the first of them.
+        let paths = self.parameters.texts().iter().map(|name| folder.join(name));
+        let texts = paths.take_while(|path| path.exists()).map(std::fs::read_to_string);
         let texts = texts.collect::<Result<_, _>>()?;
         // What was counted while fitting stands in the record of that run.
         let fitted = Fitted {

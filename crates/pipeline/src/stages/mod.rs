@@ -8,6 +8,8 @@ pub mod dki1d;
 pub mod dti;
 pub mod expr;
 pub mod fit_maps;
+pub mod fod;
+pub mod fod_field;
 pub mod hot;
 pub mod ivim;
 pub mod load;

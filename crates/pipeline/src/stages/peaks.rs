@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 
 use super::load_field::OrientationField;
 use crate::{
-    Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, Stage, StageError,
+    Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, RunRecord, Stage,
+    StageError,
 };
 
 /// What counts as a fibre direction.
@@ -149,6 +150,17 @@ pub struct FindPeaks {
 }
 
 impl FindPeaks {
+    /// The stage that wrote a folder, by its record; `None` where it was another.
+    pub fn of_record(record: &RunRecord) -> Option<Self> {
+        let parameters = record.parameters_of("peaks")?;
+        let part = |name: &str| parameters.get(name).cloned();
+        Some(Self {
+            parameters: serde_json::from_value(part("peaks")?).ok()?,
+            style: serde_json::from_value(part("maps")?).ok()?,
+            entities: serde_json::from_value(part("entities")?).ok()?,
+        })
+    }
+
     fn context(&self, mut keyvals: Vec<(String, String)>, log: &Logbook<'_>) -> MapContext {
         keyvals.extend(log.session().header_entries());
         MapContext { keyvals, ..self.plain_context() }
@@ -175,7 +187,7 @@ impl Stage for FindPeaks {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        &["load", "hot", "fod"]
+        &["load", "fod field"]
     }
 
     fn parameters(&self) -> Value {

@@ -4,12 +4,17 @@ mod restored;
 mod sections;
 
 use fimbria_report::Page;
+use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};
 
 pub use self::restored::{NotFinished, Restored};
+use self::sections::Methods;
 use crate::stages::accuracy::Accuracy;
-use crate::stages::dti::DtiParameters;
+use crate::stages::dki::{Dki, DkiParameters};
+use crate::stages::dti::{Dti, DtiParameters};
 use crate::stages::fit_maps::Maps;
+use crate::stages::fod::Fod;
+use crate::stages::peaks::FindPeaks;
 use crate::stages::phantom::truth_in;
 use crate::{Logbook, OutputFolder, Products, Stage, StageError, StageRecords};
 
@@ -28,7 +33,7 @@ impl Stage for Report {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        &["phantom", "dti", "accuracy"]
+        &["phantom", "dti", "fod", "peaks", "dki", "accuracy"]
     }
 
     fn parameters(&self) -> Value {
@@ -69,17 +74,33 @@ impl Report {
                 page = page.warning(warning);
             }
         }
-        page = page.section(sections::maps(fit, &mask)?);
-        if let Some(section) = sections::directions(fit, &mask)? {
+        page = page.section(sections::dti::maps(fit, &mask)?);
+        if let Some(section) = sections::dti::directions(fit, &mask)? {
             page = page.section(section);
         }
+        if let (Some(found), Some(fa)) = (products.find::<Peaks>(), fit.map("FA")) {
+            page = page.section(sections::peaks::peaks(found, fa, &mask)?);
+        }
+        if let Some(kurtosis) = products.find::<Maps<DkiParameters>>() {
+            page = page.section(sections::dki::maps(kurtosis, &mask)?);
+        }
         if let Some(accuracy) = products.find::<Accuracy>() {
-            page = page.section(sections::truth(accuracy, fit, truth_in(products), &mask)?);
+            page = page.section(sections::truth::truth(accuracy, fit, truth_in(products), &mask)?);
         }
         page = page.section(sections::quality(fit, &mask)?);
-        page = page.section(sections::methods(records));
+        let dti = records.iter().find_map(Dti::of_record).map(|dti| dti.parameters);
+        let mut methods = vec![sections::dti::methods(&dti.unwrap_or_default())];
+        if let Some(fod) = records.iter().find_map(Fod::of_record) {
+            let peaks = records.iter().find_map(FindPeaks::of_record);
+            let peaks = peaks.map(|peaks| peaks.parameters).unwrap_or_default();
+            methods.push(sections::peaks::methods(&fod.parameters, &peaks));
+        }
+        if let Some(dki) = records.iter().find_map(Dki::of_record) {
+            methods.push(sections::dki::methods(&dki.parameters));
+        }
+        page = page.section(Methods::section(methods));
         if !records.is_empty() {
-            page = page.section(sections::record(records));
+            page = page.section(sections::record::record(records));
         }
         Ok(page)
     }

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::{Report, ReportPage};
 use crate::stages::accuracy::Compare;
+use crate::stages::dki::Dki;
 use crate::stages::dti::Dti;
+use crate::stages::peaks::FindPeaks;
 use crate::{Input, Logbook, OutputFolder, Products, RunRecord, Stage, StageError, StageRecords};
 
 /// A folder that is not what a finished run leaves.
@@ -35,9 +37,8 @@ pub enum NotFinished {
 
 /// Draws the page of what `fit dti`, `run` or `demo` left in a folder.
 pub struct Restored {
-    dti: Dti,
-    dti_folder: PathBuf,
-    accuracy_folder: Option<PathBuf>,
+    /// The stages with something to show, and where they left it.
+    shown: Vec<(Box<dyn Stage>, PathBuf)>,
     records: Vec<RunRecord>,
     report: Report,
     file_name: String,
@@ -52,18 +53,37 @@ impl Restored {
         let record = read_record(folder)?;
         let inner = folder.join("dti");
         let dti_folder = if inner.is_dir() { inner } else { folder.to_owned() };
-        let mut records = vec![read_record(&dti_folder)?];
-        let dti = Dti::of_record(&records[0]).ok_or_else(|| NotFinished::NoPage {
+        let dti_record = read_record(&dti_folder)?;
+        let dti = Dti::of_record(&dti_record).ok_or_else(|| NotFinished::NoPage {
             folder: folder.to_owned(),
             task: record.task.clone(),
         })?;
-        let accuracy_folder = folder.join("accuracy");
-        let accuracy_folder = accuracy_folder.is_dir().then_some(accuracy_folder);
-        if let Some(folder) = &accuracy_folder {
-            records.push(read_record(folder)?);
+        let mut shown: Vec<(Box<dyn Stage>, PathBuf)> = vec![(Box::new(dti), dti_folder)];
+        let mut records = vec![dti_record];
+        // The page tells how the densities were made, but shows only what came of them.
+        for (name, stage) in [
+            ("fod", None),
+            ("peaks", Some((|record| Some(boxed(FindPeaks::of_record(record)?))) as OfRecord)),
+            ("dki", Some(|record| Some(boxed(Dki::of_record(record)?)))),
+            ("accuracy", Some(|_| Some(boxed(Compare)))),
+        ] {
+            let folder = folder.join(name);
+            if folder.is_dir() {
+                let record = read_record(&folder)?;
+                let stage = stage.and_then(|of_record| of_record(&record));
+                shown.extend(stage.map(|stage| (stage, folder)));
+                records.push(record);
+            }
         }
-        Ok(Self { dti, dti_folder, accuracy_folder, records, report: Report { title }, file_name })
+        Ok(Self { shown, records, report: Report { title }, file_name })
     }
+}
+
+/// The stage that wrote a folder, by its record.
+type OfRecord = fn(&RunRecord) -> Option<Box<dyn Stage>>;
+
+fn boxed(stage: impl Stage + 'static) -> Box<dyn Stage> {
+    Box::new(stage)
 }
 
 fn read_record(folder: &Path) -> Result<RunRecord, NotFinished> {
@@ -82,8 +102,8 @@ impl Stage for Restored {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let folders = std::iter::once(&self.dti_folder).chain(&self.accuracy_folder);
-        folders.map(|folder| ("record".to_owned(), folder.join(OutputFolder::RECORD))).collect()
+        let records = self.shown.iter().map(|(_, folder)| folder.join(OutputFolder::RECORD));
+        records.map(|record| ("record".to_owned(), record)).collect()
     }
 
     fn parameters(&self) -> Value {
@@ -91,9 +111,8 @@ impl Stage for Restored {
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        self.dti.restore(&self.dti_folder, products, log)?;
-        if let Some(folder) = &self.accuracy_folder {
-            Compare.restore(folder, products, log)?;
+        for (stage, folder) in &self.shown {
+            stage.restore(folder, products, log)?;
         }
         products.put(StageRecords(self.records.clone()));
         self.report.compute(products, log)

@@ -1,15 +1,17 @@
-//! The stage that says how close a fit of a phantom came to the truth.
+//! The stage that says how close fits of a phantom came to the truth.
+
+mod dki;
+mod dti;
+mod peaks;
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use fimbria_image::Image;
-use fimbria_models::Fitted;
-use fimbria_models::Status;
-use fimbria_models::dti::DtiMap;
-use fimbria_phantoms::Truth;
+use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};
 
+use crate::stages::dki::DkiParameters;
 use crate::stages::dti::DtiParameters;
 use crate::stages::fit_maps::Maps;
 use crate::stages::phantom::truth_in;
@@ -44,35 +46,6 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// Compares the tensor maps with the truth where a voxel holds a single compartment: |ΔFA| and
-    /// the relative error of MD, in fibres and in isotropic tissue apart, and the angle of V1 in
-    /// fibres.
-    pub fn of_dti(fit: &Fitted, truth: &Truth) -> Self {
-        let mut accuracy = Self::default();
-        let Some(true_v1) = truth.map("V1") else { return accuracy };
-        let in_fibre = |voxel: usize| true_v1.data[voxel].is_finite();
-        for (map, name, unit) in [(DtiMap::Fa, "FA", ""), (DtiMap::Md, "MD", "%")] {
-            let (Some(found), Some(truth)) = (fit.map(map), truth.map(name)) else { continue };
-            let known = known_voxels(truth, fit);
-            for (where_, fibres) in [("fibres", true), ("isotropic", false)] {
-                let voxels = known.iter().filter(|v| in_fibre(**v) == fibres);
-                let errors = voxels.map(|&v| {
-                    let error = f64::from((found.data[v] - truth.data[v]).abs());
-                    if unit == "%" { 100.0 * error / f64::from(truth.data[v]) } else { error }
-                });
-                let quantity = format!("{name}, {where_}");
-                accuracy.rows.extend(Closeness::new(&quantity, unit, errors.collect()));
-            }
-        }
-        if let Some(found) = fit.map(DtiMap::V1) {
-            let angle = |&v: &usize| angle_deg(vector(found, v), vector(true_v1, v));
-            let angles: Vec<_> = known_voxels(true_v1, fit).iter().map(angle).collect();
-            accuracy.rows.extend(Closeness::new(DIRECTION, "°", angles.clone()));
-            accuracy.angles_deg = angles;
-        }
-        accuracy
-    }
-
     /// The row of the direction.
     pub fn direction(&self) -> Option<&Closeness> {
         self.rows.iter().find(|row| row.quantity == DIRECTION)
@@ -158,7 +131,7 @@ impl Stage for Compare {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        &["phantom", "dti"]
+        &["phantom", "dti", "peaks", "dki"]
     }
 
     fn parameters(&self) -> Value {
@@ -171,7 +144,16 @@ impl Stage for Compare {
 
     fn compute(&self, products: &mut Products, _log: &Logbook<'_>) -> Result<(), StageError> {
         let truth = truth_in(products).ok_or("there is no truth to compare with")?;
-        let accuracy = Accuracy::of_dti(products.get::<Maps<DtiParameters>>()?, truth);
+        let mut accuracy = Accuracy::default();
+        if let Some(fit) = products.find::<Maps<DtiParameters>>() {
+            dti::compare(fit, truth, &mut accuracy);
+        }
+        if let Some(found) = products.find::<Peaks>() {
+            peaks::compare(&found.peaks, truth, &mut accuracy);
+        }
+        if let Some(fit) = products.find::<Maps<DkiParameters>>() {
+            dki::compare(fit, truth, &mut accuracy);
+        }
         products.put(accuracy);
         Ok(())
     }
@@ -197,17 +179,8 @@ impl Stage for Compare {
     }
 }
 
-/// The voxels where the truth is a number and the fit succeeded.
-fn known_voxels(truth: &Image, fit: &Fitted) -> Vec<usize> {
-    let Some(status) = fit.map(DtiMap::Status) else { return Vec::new() };
-    let fitted = |voxel: usize| {
-        matches!(Status::from_code(status.data[voxel]), Status::Fitted | Status::Constrained)
-    };
-    (0..truth.grid.len()).filter(|&v| truth.data[v].is_finite() && fitted(v)).collect()
-}
-
-fn vector(image: &Image, voxel: usize) -> [f64; 3] {
-    [0, 1, 2].map(|component| f64::from(image.volume(component)[voxel]))
+fn vector(image: &Image, first_volume: usize, voxel: usize) -> [f64; 3] {
+    [0, 1, 2].map(|component| f64::from(image.volume(first_volume + component)[voxel]))
 }
 
 /// The angle between two axes, 0 to 90 degrees.

@@ -1,0 +1,48 @@
+//! The stage that hands fibre orientation densities on to the search for peaks.
+
+use fimbria_image::{BvecFrame, Mask};
+use fimbria_tensors::sh::ShBasis;
+use serde_json::{Value, json};
+
+use super::fit_maps::Maps;
+use super::fod::FodParameters;
+use super::load_field::OrientationField;
+use crate::{Logbook, Products, Stage, StageError};
+
+/// Makes the [`OrientationField`] of the densities that were just fitted.
+pub struct FodField;
+
+impl Stage for FodField {
+    fn name(&self) -> &'static str {
+        "fod field"
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        &["fod"]
+    }
+
+    fn parameters(&self) -> Value {
+        json!({})
+    }
+
+    fn compute(&self, products: &mut Products, _log: &Logbook<'_>) -> Result<(), StageError> {
+        let fit = products.get::<Maps<FodParameters>>()?;
+        let fod = fit.map("fod").ok_or("there are no densities")?;
+        let status = fit.map("status").ok_or("the densities have no status map")?;
+        let field = OrientationField {
+            order: fod_order(fod.n_volumes)?,
+            coefficients: Box::new(fod.clone()),
+            basis: Some(ShBasis::Mrtrix),
+            frame: BvecFrame::Scanner,
+            mask: Mask::from_image(status),
+            keyvals: Vec::new(),
+        };
+        products.put(field);
+        Ok(())
+    }
+}
+
+fn fod_order(coefficients: usize) -> Result<usize, StageError> {
+    fimbria_tensors::sh::lmax_of_count(coefficients)
+        .ok_or_else(|| format!("{coefficients} coefficients are of no even order").into())
+}

@@ -1,0 +1,133 @@
+//! The sections of the page.
+
+pub(super) mod dki;
+pub(super) mod dti;
+pub(super) mod peaks;
+pub(super) mod record;
+pub(super) mod truth;
+
+use fimbria_image::{Image, Mask};
+use fimbria_models::Fitted;
+use fimbria_models::dti::DtiMap;
+use fimbria_report::figure::{Scalar, Status, mosaic_scalar, mosaic_status};
+use fimbria_report::{FigureError, Layout, Page, Section, Window, colour};
+
+use crate::StageError;
+use crate::stages::accuracy::Accuracy;
+
+/// What a stage did, in words for a paper.
+pub(super) struct Methods {
+    pub(super) text: String,
+    pub(super) references: Vec<&'static str>,
+}
+
+impl Methods {
+    /// A paragraph for each, then all references, each once.
+    pub(super) fn section(all: Vec<Self>) -> Section {
+        let mut section = Section::new("Methods");
+        let mut references: Vec<String> = Vec::new();
+        for methods in all {
+            section = section.text(methods.text);
+            for reference in methods.references {
+                if !references.iter().any(|known| known == reference) {
+                    references.push(reference.to_owned());
+                }
+            }
+        }
+        section.list(references)
+    }
+}
+
+/// The voxels that were given to the fit.
+pub(super) fn fitted_mask(fit: &Fitted) -> Result<Mask, StageError> {
+    let status = fit.map(DtiMap::Status).ok_or("the fit has no status map")?;
+    Ok(Mask::from_image(status))
+}
+
+pub(super) fn subtitle(mask: &Mask) -> String {
+    let [nx, ny, nz] = mask.grid.dims;
+    let [dx, dy, dz] = mask.grid.ras_from_vox.spacing();
+    let voxels = mask.len();
+    format!("{nx} × {ny} × {nz} voxels of {dx:.2} × {dy:.2} × {dz:.2} mm, {voxels} in the mask")
+}
+
+pub(super) fn headlines(
+    mut page: Page,
+    fit: &Fitted,
+    mask: &Mask,
+    accuracy: Option<&Accuracy>,
+) -> Page {
+    if let Some(fa) = fit.map(DtiMap::Fa) {
+        page = page.headline(format!("{:.2}", median_in(fa, mask)), "median FA");
+    }
+    if let Some(md) = fit.map(DtiMap::Md) {
+        let md = 1e3 * median_in(md, mask);
+        page = page.headline(format!("{md:.2}"), "median MD, 10⁻³ mm²/s");
+    }
+    if let Some(row) = accuracy.and_then(Accuracy::direction) {
+        page = page.headline(format!("{:.1}°", row.median), "median angle to the truth");
+    }
+    let good = fit.status.of(fimbria_models::Status::Fitted)
+        + fit.status.of(fimbria_models::Status::Constrained);
+    let share = 100.0 * good as f64 / mask.len().max(1) as f64;
+    page.headline(format!("{share:.1} %"), "voxels fitted")
+}
+
+fn median_in(map: &Image, mask: &Mask) -> f64 {
+    let mut values: Vec<f32> = mask.voxels.iter().map(|&v| map.data[v as usize]).collect();
+    values.retain(|value| value.is_finite());
+    if values.is_empty() {
+        return 0.0;
+    }
+    let middle = values.len() / 2;
+    f64::from(*values.select_nth_unstable_by(middle, f32::total_cmp).1)
+}
+
+/// The mask within the middle half of its box along each in-plane axis, so that single sticks can
+/// be told apart.
+fn closer_look(mask: &Mask) -> Mask {
+    const WIDEST: usize = 44;
+    let grid = mask.grid;
+    let voxels = || mask.voxels.iter().map(|&v| grid.voxel(v as usize));
+    let range = |axis: usize| {
+        let low = voxels().map(|p| p[axis]).min().unwrap_or(0);
+        let high = voxels().map(|p| p[axis]).max().unwrap_or(0);
+        let trim = (high + 1 - low).saturating_sub(WIDEST) / 2;
+        low + trim..=high - trim
+    };
+    let ranges = [0, 1, 2].map(range);
+    let inside = |v: &u32| {
+        let p = grid.voxel(*v as usize);
+        (0..3).all(|axis| ranges[axis].contains(&p[axis]))
+    };
+    Mask { grid, voxels: mask.voxels.iter().copied().filter(inside).collect() }
+}
+
+pub(super) fn quality(fit: &Fitted, mask: &Mask) -> Result<Section, FigureError> {
+    let mut section = Section::new("Quality of the fit");
+    if let Some(residual) = fit.map(DtiMap::Residual) {
+        let style = Scalar {
+            scale: colour::Scale::Ember,
+            window: Window::FromZero,
+            ..Scalar::new("Residual", "input units")
+        };
+        section = section.figure(
+            mosaic_scalar(residual, mask, &style)?,
+            "Root mean square of measured minus predicted signal.",
+        );
+    }
+    if let Some(status) = fit.map(DtiMap::Status) {
+        const CATEGORIES: [(u8, &str); 5] = [
+            (1, "fitted"),
+            (2, "constraint active"),
+            (3, "not converged"),
+            (4, "bad signal"),
+            (5, "singular"),
+        ];
+        let style =
+            Status { heading: "Status", categories: &CATEGORIES, layout: Layout::default() };
+        section =
+            section.figure(mosaic_status(status, mask, &style)?, "What became of each voxel.");
+    }
+    Ok(section)
+}
