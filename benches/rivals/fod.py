@@ -8,8 +8,8 @@ PEAKS has three volumes per true fibre (scanner axes), COUNT their number. Needs
 MRtrix3; DIPY is compared where it is installed. Every density is turned into peaks by the same
 program, sh2peaks, and by `fimbria peaks` where this build has it; a peak counts from a tenth of the
 largest and 25 degrees from a larger one. MRtrix3 and DIPY work on every --every'th voxel of the
-mask. Times are user CPU seconds of whole commands with one thread less those of the same command on
-a single voxel, per voxel.
+mask. Times are user CPU seconds of whole commands with one thread, responses given, less those of the same
+command on a single voxel, per voxel; what it takes to estimate the responses is printed last.
 """
 
 import argparse
@@ -76,14 +76,15 @@ def mrtrix_peaks(fod, mask, tmp):
 
 
 def ours(args, tmp, mask, one, *extra):
-    """Our density of the whole mask, its peaks, and seconds per voxel (responses included)."""
+    """Our density of the whole mask, seconds per voxel, and seconds to estimate the responses."""
     out = tmp / "ours"
     base = [args.fimbria, "fit", "fod", args.dwi, "--bval", args.bval, "--bvec", args.bvec]
     base += ["--threads", 1, "--device", "cpu", "--force", "-q", "--format", "nii", *extra]
     total = user_seconds([*base, "--mask", args.mask, "-o", out])
     given = [f"--{p.stem.replace('_', '-')}={p}" for p in sorted(out.glob("response*.txt"))]
     start = user_seconds([*base, *given, "--mask", one, "-o", tmp / "start"])
-    return out / "fod.nii", (total - start) / mask.sum()
+    alone = user_seconds([*base, *given, "--mask", args.mask, "-o", tmp / "alone"])
+    return out / "fod.nii", (alone - start) / mask.sum(), total - alone
 
 
 def main():
@@ -115,8 +116,9 @@ def main():
             total = user_seconds([*command, "-mask", some_file])
             return (total - user_seconds([*command, "-mask", one_file])) / some.sum()
 
+        response_seconds = {}
         for tissues in ("auto", "white"):
-            fod, seconds = ours(args, tmp, mask, one_file, "--tissues", tissues)
+            fod, seconds, response_seconds[f"fimbria ({tissues})"] = ours(args, tmp, mask, one_file, "--tissues", tissues)
             peaks = mrtrix_peaks(fod, some_file, tmp)
             compare(f"fimbria ({tissues})", peaks, truth, count, some, seconds)
             if tissues == "auto" and re.search(r"^  peaks", subprocess.run(
@@ -128,7 +130,8 @@ def main():
 
         quiet = ["-quiet", "-force", "-nthreads", 0]
         response = [tmp / f"{t}.txt" for t in ("wm", "gm", "csf")]
-        user_seconds(["dwi2response", "dhollander", dwi, *response, *quiet, "-mask", args.mask])
+        response_seconds["dwi2response dhollander"] = user_seconds(
+            ["dwi2response", "dhollander", dwi, *response, *quiet, "-mask", args.mask])
         pairs = []
         for tissue, text in zip(("wm", "gm", "csf"), response):
             pairs += [text, tmp / f"{tissue}.nii"]
@@ -153,6 +156,8 @@ def main():
             print("DIPY is not installed: skipped")
         else:
             compare(f"DIPY CSD (b={bmax})", peaks, truth, count, some, seconds)
+        for name, seconds in response_seconds.items():
+            print(f"responses, {name}: {seconds:.1f} s")
 
 
 def dipy(args, mask, bmax):
