@@ -57,7 +57,7 @@ fn every_option_is_consumed() {
                 .filter_map(|line| line.trim_start_matches("pub(crate) ").split_once(": "))
                 .map(|(field, _)| field)
                 .collect();
-            let taken_apart = patterns(source).iter().any(|pattern| {
+            let taken_apart = patterns(source, name).iter().any(|pattern| {
                 let ignores = pattern.contains(&"..") || pattern.contains(&"_");
                 !ignores && fields.iter().all(|field| pattern.contains(field))
             });
@@ -73,10 +73,14 @@ fn every_option_is_consumed() {
     assert!(structs >= 10, "only {structs} structs of options were found");
 }
 
-/// The words of every `let Self { ... } =` of a source.
-fn patterns(source: &str) -> Vec<Vec<&str>> {
-    let starts = source.match_indices("let Self {").map(|(i, start)| i + start.len());
-    starts
+/// The words of every `let Self { ... } =` and `let NAME { ... } =` of a source.
+fn patterns<'s>(source: &'s str, name: &str) -> Vec<Vec<&'s str>> {
+    let starts = |pattern: &str| -> Vec<usize> {
+        source.match_indices(pattern).map(|(i, start)| i + start.len()).collect()
+    };
+    [starts("let Self {"), starts(&format!("let {name} {{"))]
+        .into_iter()
+        .flatten()
         .map(|start| {
             let pattern = &source[start..start + source[start..].find('}').unwrap()];
             pattern.split([',', ':', ' ', '\n']).filter(|word| !word.is_empty()).collect()
