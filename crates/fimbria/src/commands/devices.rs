@@ -165,6 +165,7 @@ fn every_check() -> impl Iterator<Item = Check> {
         fimbria_tensors::checks,
         fimbria_fitting::checks,
         fimbria_models::checks,
+        fimbria_sticks::checks,
         fimbria_life::checks,
     ];
     crates.into_iter().flat_map(|checks| checks())

@@ -1,0 +1,91 @@
+//! The sampler on devices: a group of 32 items per voxel, measurements in registers, parameters
+//! and random numbers in shared memory. The same bits as lanes that fuse multiply-add.
+//!
+//! The items of a group draw the random numbers of a jump side by side, each the numbers of two
+//! proposals; then the group judges one proposal after the other, each item summing its own
+//! measurements.
+
+mod check;
+mod source;
+
+#[cfg(test)]
+pub(crate) use check::{acquisition, simulate};
+pub(crate) use check::{check, short};
+pub(crate) use source::source;
+
+use fimbria_compute::device::{Buffer, Device, DeviceError, Kernel, Launch};
+
+use crate::batch::{Batch, Recorded};
+use crate::lanes::Constants;
+use crate::slots::MOST;
+
+/// Voxels that a launch takes at most: a second or so of a small card.
+const LAUNCH: usize = 4096;
+
+/// The kernel on a device, and its tables.
+pub(crate) struct DeviceSampler {
+    device: Device,
+    kernel: Kernel,
+    n_measurements: usize,
+    n_sampled: usize,
+    seed: u64,
+    root: Buffer<f32>,
+    b: Buffer<f32>,
+}
+
+impl DeviceSampler {
+    /// # Errors
+    /// Where the device refuses the kernel or has no memory for the tables.
+    pub(crate) fn new(
+        device: &Device,
+        constants: &Constants,
+        is_bent: bool,
+    ) -> Result<Self, DeviceError> {
+        Ok(Self {
+            kernel: device.kernel(&source(constants, is_bent), "sample_sticks")?,
+            n_measurements: constants.n,
+            n_sampled: constants.sampled.len(),
+            seed: constants.seed,
+            root: device.upload(&constants.root.concat())?,
+            b: device.upload(&constants.b)?,
+            device: device.clone(),
+        })
+    }
+
+    /// Voxels that the device has room for.
+    pub(crate) fn most_voxels(&self, n_samples: usize) -> usize {
+        let rows = [1, self.n_measurements, MOST, 9, n_samples * self.n_sampled, 1];
+        let bytes = rows.map(|rows| rows * size_of::<f32>());
+        (self.device.chunk_len(&bytes) / 8 * 7).clamp(1, LAUNCH)
+    }
+
+    /// Samples a batch.
+    ///
+    /// # Errors
+    /// Where the device fails.
+    pub(crate) fn sample(&self, batch: &Batch<'_>, to: &mut Recorded) -> Result<(), DeviceError> {
+        let items = self.device.upload(batch.items)?;
+        let y = self.device.upload(batch.y)?;
+        let starts = self.device.upload(batch.starts)?;
+        let bend = self.device.upload(batch.bend.unwrap_or(&[0.0]))?;
+        let samples = self.device.zeros::<f32>(to.samples.len())?;
+        let acceptance = self.device.zeros::<f32>(to.acceptance.len())?;
+        let arguments = [
+            (batch.stride as u64).into(),
+            self.seed.into(),
+            (&items).into(),
+            (&self.root).into(),
+            (&self.b).into(),
+            (&y).into(),
+            (&starts).into(),
+            (&bend).into(),
+            (&samples).into(),
+            (&acceptance).into(),
+        ];
+        // SAFETY: the kernel's ten parameters; rows are `stride` long and there are at least as
+        // many elements as the kernel's constants, made from the same numbers, say.
+        unsafe { self.kernel.launch(Launch::groups_of(32, batch.n), &arguments)? };
+        samples.read(0, &mut to.samples)?;
+        acceptance.read(0, &mut to.acceptance)
+    }
+}

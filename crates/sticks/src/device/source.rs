@@ -1,0 +1,78 @@
+//! The kernel's text, specialised for one sampling.
+
+use std::fmt::Write as _;
+
+use fimbria_compute::device::KernelSource;
+use fimbria_compute::{math, philox};
+
+use crate::Noise;
+use crate::lanes::Constants;
+use crate::rules;
+use crate::slots::{self, MOST};
+
+/// For the voxels of one job.
+pub(crate) fn source(constants: &Constants, is_bent: bool) -> KernelSource {
+    let (mean, std) = constants.ratio;
+    // The tables stand before the text, in which they are used.
+    let tables = tables(constants);
+    let mut source = KernelSource::new("sample_sticks", include_str!("sticks.cl"))
+        .after(&tables)
+        .after(philox::KERNEL_TEXT)
+        .after(math::KERNEL_TEXT)
+        .with("N", format_args!("{}u", constants.n))
+        .with("N_FIBRES", format_args!("{}u", constants.n_fibres))
+        .with("N_SAMPLED", format_args!("{}u", constants.sampled.len()))
+        .with("MOST_SLOTS", format_args!("{MOST}u"))
+        .with("DIFFUSIVITY", constants.diffusivity.fsl_number())
+        .with("IS_RICIAN", u8::from(constants.noise == Noise::Rician))
+        .with("IS_BENT", u8::from(is_bent))
+        .with("BURN_IN", format_args!("{}u", constants.burn_in))
+        .with("JUMPS", format_args!("{}u", constants.jumps))
+        .with("SAMPLE_EVERY", format_args!("{}u", constants.sample_every))
+        .with("ADAPT_EVERY", format_args!("{}u", constants.adapt_every));
+    for (name, slot) in [
+        ("SLOT_OFFSET", slots::OFFSET),
+        ("SLOT_PRECISION", slots::PRECISION),
+        ("SLOT_DIFFUSIVITY", slots::DIFFUSIVITY),
+        ("SLOT_SPREAD", slots::SPREAD),
+        ("SLOT_RATIO", slots::RATIO),
+        ("SLOT_S0", slots::S0),
+        ("SLOT_FIBRES", slots::FIBRES),
+    ] {
+        source = source.with(name, format_args!("{slot}u"));
+    }
+    for (name, value) in [
+        ("MOST_EXPONENT", rules::MOST_EXPONENT as f32),
+        ("LEAST_SPREAD", rules::LEAST_SPREAD as f32),
+        ("LEAST_DIFFUSIVITY", rules::LEAST_DIFFUSIVITY as f32),
+        ("MOST_DIFFUSIVITY", rules::MOST_DIFFUSIVITY as f32),
+        ("MOST_SPREAD", constants.most_spread),
+        ("LEAST_SQUARES", rules::LEAST_SQUARES as f32),
+        ("RATIO_MEAN", mean),
+        ("RATIO_STD", std),
+        ("RATIO_LEAST", mean - 2.0 * std),
+        ("RATIO_MOST", 2.0 * mean),
+        ("FIRST_STEP", rules::FIRST_STEP as f32),
+        ("FIRST_TURN", (rules::FIRST_STEP / std::f64::consts::TAU) as f32),
+        ("FIRST_SHARE", rules::FIRST_SHARE as f32),
+        ("FIRST_PRECISION_SHARE", rules::FIRST_PRECISION_SHARE as f32),
+        ("WIDEST", rules::WIDEST as f32),
+        ("WIDEST_TURN", rules::WIDEST_TURN as f32),
+    ] {
+        source = source.with_f32(name, value);
+    }
+    source
+}
+
+/// Which slots are sampled, and the exponents of their priors.
+fn tables(constants: &Constants) -> String {
+    let mut text = String::from("CONSTANT_TABLE u32 sampled_slots[] = {");
+    for slot in &constants.sampled {
+        let _ = write!(text, "{slot}u, ");
+    }
+    text += "};\nCONSTANT_TABLE f32 relevance[] = {";
+    for exponent in constants.relevance {
+        let _ = write!(text, "{exponent:?}f, ");
+    }
+    text + "};\n"
+}

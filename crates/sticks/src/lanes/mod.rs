@@ -1,0 +1,60 @@
+//! The sampler in `f32`, one voxel per SIMD lane. [`rules`](crate::rules) states what it does,
+//! the oracle does the same in plain `f64`.
+//!
+//! What makes it fast is what it does not compute. A jump of three fibres proposes eleven numbers;
+//! the signals of ball and sticks, unit S0, are kept, and a proposal computes only those that it
+//! changes: one stick for an angle, all for a diffusivity, none for fractions and S0, which
+//! cost a multiplication and two fused additions per measurement. The sum of squares is made of
+//! residuals every time, never updated, so that nothing cancels.
+
+mod bessel;
+mod chain;
+mod curve;
+mod pack;
+mod passes;
+mod priors;
+
+use fimbria_compute::{Lanes, SimdLevel};
+use pulp::{Simd, WithSimd};
+
+use self::chain::Chain;
+pub(crate) use self::chain::Constants;
+use self::pack::Pack;
+use crate::batch::{Batch, Recorded};
+
+/// Samples the voxels of a batch, as many at a time as a register of `simd` has lanes.
+pub(crate) fn sample(batch: &Batch<'_>, constants: &Constants, simd: SimdLevel, to: &mut Recorded) {
+    simd.run(InLanes { batch, constants, to });
+}
+
+struct InLanes<'a> {
+    batch: &'a Batch<'a>,
+    constants: &'a Constants,
+    to: &'a mut Recorded,
+}
+
+impl WithSimd for InLanes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        run::<Lanes<S>>(simd, self.batch, self.constants, self.to);
+    }
+}
+
+/// The same a voxel at a time: what a device, which fuses multiply-add, is held to.
+pub(crate) fn sample_singly(batch: &Batch<'_>, constants: &Constants, to: &mut Recorded) {
+    run::<f32>((), batch, constants, to);
+}
+
+#[inline(always)]
+fn run<R: Pack>(token: R::Token, batch: &Batch<'_>, constants: &Constants, to: &mut Recorded) {
+    let mut chain = Chain::<R>::new(token, constants);
+    for first in (0..batch.n).step_by(R::LANES) {
+        chain.load(batch, first);
+        chain.run(first, to);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+//! Ball-and-sticks sampling: where fibres may run in every voxel, and how sure that is.
+//!
+//! The signal is that of a ball (water that diffuses alike everywhere) and of one to four sticks
+//! (water that diffuses along a direction only); their posterior is sampled by Metropolis jumps, as
+//! FSL's bedpostx does, with its models, priors and defaults (Behrens et al. 2003 and 2007, Jbabdi
+//! et al. 2012, Sotiropoulos et al. 2016). [`sample`] takes a series and gives [`Sampled`]: the
+//! samples of directions and fractions that tracking takes, and maps of everything else.
+//!
+//! Module by module:
+//!
+//! * `rules` states the algorithm and its constants; everything below follows it;
+//! * `start`: a tensor, then ball and sticks by Levenberg-Marquardt, from two sides;
+//! * `oracle`: posterior and chain as plain scalar `f64`;
+//! * `lanes`: the same in `f32`, one voxel per SIMD lane;
+//! * `device`: the same as a kernel, a group of items per voxel, with the bits of the lanes;
+//! * `summary`: what is kept of a voxel, its fibres sorted, its effective samples counted.
+//!
+//! Random numbers are keyed by (seed, voxel, step): the same samples whatever the threads, the
+//! chunks, the mask, and whether a processor or a device drew them. Inside b is in ms/µm² and
+//! diffusivity in µm²/ms; maps are in mm²/s. Directions are in scanner RAS+ axes throughout; θ and
+//! φ refer to those. This crate reads no files and prints nothing.
+
+mod batch;
+mod checks;
+mod device;
+mod lanes;
+mod options;
+mod oracle;
+mod protocol;
+mod rules;
+mod sample;
+mod slots;
+mod start;
+mod summary;
+
+pub use checks::checks;
+pub use options::{BadOption, Diffusivity, MOST_FIBRES, Noise, Offset, Relevance, SticksOptions};
+pub use sample::{CHUNK, Keeper, Sampled, SticksError, sample};

@@ -1,0 +1,77 @@
+//! The kernel, on PoCL where there is no card.
+
+#[path = "../../compute/tests/support/mod.rs"]
+mod support;
+
+mod common;
+
+use std::path::Path;
+
+use fimbria_compute::check::Extent;
+use fimbria_compute::device::Device;
+use fimbria_compute::{Backend, Silent, Workers};
+use fimbria_sticks::{SticksOptions, sample};
+
+#[test]
+fn every_kernel_agrees_with_its_twin() {
+    let Some(device) = support::opencl_device() else { return };
+    for check in fimbria_sticks::checks() {
+        let report = check.run(&device, Extent::Full).unwrap();
+        assert!(report.comparison.passed(), "{}: {report:?}", check.name());
+    }
+}
+
+#[test]
+fn every_kernel_compiles_for_cuda() {
+    let Some(nvrtc) = support::nvrtc() else { return };
+    let newest = nvrtc.compute_capabilities().last().unwrap();
+    for source in fimbria_sticks::checks().iter().flat_map(|check| check.sources()) {
+        nvrtc.compile(source, newest).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+#[test]
+fn no_kernel_races_or_leaves_its_buffers() {
+    const OCLGRIND: &str = "/usr/lib/oclgrind/liboclgrind-rt-icd.so";
+    if !Path::new(OCLGRIND).exists() {
+        return support::skipped("oclgrind not found");
+    }
+    let log = std::env::temp_dir().join(format!("fimbria-sticks-{}", std::process::id()));
+    let variables = [
+        ("OCL_ICD_VENDORS", OCLGRIND),
+        ("OCLGRIND_DATA_RACES", "1"),
+        ("OCLGRIND_CHECK_API", "1"),
+        ("OCLGRIND_LOG", log.to_str().unwrap()),
+    ];
+    if !support::in_child(&variables) {
+        return;
+    }
+    let log = std::env::var("OCLGRIND_LOG").unwrap();
+    let device = support::opencl_device().unwrap();
+    for check in fimbria_sticks::checks() {
+        let report = check.run(&device, Extent::Toy).unwrap();
+        assert!(report.comparison.passed(), "{}: {report:?}", check.name());
+    }
+    let report = std::fs::read_to_string(&log).unwrap();
+    std::fs::remove_file(&log).unwrap();
+    assert_eq!(report, "");
+}
+
+#[test]
+fn devices_and_threads_draw_the_same_samples() {
+    let Some(device) = support::opencl_device() else { return };
+    let subject = common::Subject::crossings(20);
+    let options = SticksOptions { burn_in: 40, jumps: 50, n_fibres: 2, ..SticksOptions::default() };
+    let workers = Workers::new(2).unwrap();
+    let run = |devices: &[Device]| {
+        let on = Backend { workers: &workers, devices };
+        let common::Subject { series, mask, gradients, .. } = &subject;
+        sample(series, mask, gradients, None, &options, None, &on, &Silent).unwrap()
+    };
+    let (on_cpu, on_device) = (run(&[]), run(std::slice::from_ref(&device)));
+    assert_eq!(on_device.shares.cpu, 0);
+    if !workers.simd().fuses() {
+        return support::skipped("the bits: this processor does not fuse a * b + c");
+    }
+    assert!(on_cpu.sticks == on_device.sticks);
+}
