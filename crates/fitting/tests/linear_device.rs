@@ -3,10 +3,7 @@
 #[path = "../../compute/tests/support/mod.rs"]
 mod support;
 
-use std::path::Path;
-
 use fimbria_compute::SimdLevel;
-use fimbria_compute::check::Extent;
 use fimbria_compute::operator::{Operator, VectorSpace};
 use fimbria_fitting::linear::{Column, Design, DeviceFit, LogLinearFit, Passes, Problems, Recipe};
 
@@ -56,36 +53,10 @@ fn a_device_gives_the_bits_of_the_lanes() {
 
 #[test]
 fn every_kernel_agrees_with_its_oracle() {
-    let Some(device) = support::opencl_device() else { return };
-    for check in fimbria_fitting::checks() {
-        let report = check.run(&device, Extent::Full).unwrap();
-        assert!(report.comparison.passed(), "{}: {report:?}", check.name());
-    }
+    support::kernels_agree(fimbria_fitting::checks);
 }
 
 #[test]
 fn no_kernel_races_or_leaves_its_buffers() {
-    const OCLGRIND: &str = "/usr/lib/oclgrind/liboclgrind-rt-icd.so";
-    if !Path::new(OCLGRIND).exists() {
-        return support::skipped("oclgrind not found");
-    }
-    let log = std::env::temp_dir().join(format!("fimbria-fitting-{}", std::process::id()));
-    let variables = [
-        ("OCL_ICD_VENDORS", OCLGRIND),
-        ("OCLGRIND_DATA_RACES", "1"),
-        ("OCLGRIND_CHECK_API", "1"),
-        ("OCLGRIND_LOG", log.to_str().unwrap()),
-    ];
-    if !support::in_child(&variables) {
-        return;
-    }
-    let log = std::env::var("OCLGRIND_LOG").unwrap();
-    let device = support::opencl_device().unwrap();
-    for check in fimbria_fitting::checks() {
-        let report = check.run(&device, Extent::Toy).unwrap();
-        assert!(report.comparison.passed(), "{}: {report:?}", check.name());
-    }
-    let report = std::fs::read_to_string(&log).unwrap();
-    std::fs::remove_file(&log).unwrap();
-    assert_eq!(report, "");
+    support::kernels_are_clean(fimbria_fitting::checks);
 }

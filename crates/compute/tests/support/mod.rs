@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use fimbria_compute::check::{Check, Extent};
 use fimbria_compute::device::{Device, DeviceOptions, Nvrtc, Selection, list};
 
 pub(crate) fn skipped(why: &str) {
@@ -48,6 +49,58 @@ pub(crate) fn in_child(variables: &[(&str, &str)]) -> bool {
         .expect("the test starts again");
     assert!(status.success(), "{test} failed in the child process");
     false
+}
+
+/// Every kernel agrees with its oracle on the first OpenCL device.
+pub(crate) fn kernels_agree(checks: impl FnOnce() -> Vec<Check>) {
+    if let Some(device) = opencl_device() {
+        run(&device, checks(), Extent::Full);
+    }
+}
+
+/// No kernel races or leaves its buffers, by oclgrind's account of a toy.
+pub(crate) fn kernels_are_clean(checks: impl FnOnce() -> Vec<Check>) {
+    if let Some(report) = oclgrind_report(checks) {
+        assert_eq!(report, "");
+    }
+}
+
+/// What oclgrind says about kernels at toy size; `None`, said aloud, where it is missing or in the
+/// process that only started the one that ran them.
+pub(crate) fn oclgrind_report(checks: impl FnOnce() -> Vec<Check>) -> Option<String> {
+    const OCLGRIND: &str = "/usr/lib/oclgrind/liboclgrind-rt-icd.so";
+    if !Path::new(OCLGRIND).exists() {
+        skipped("oclgrind not found");
+        return None;
+    }
+    // Test programs run side by side, and tests within each.
+    let test = std::thread::current().name().expect("tests run in named threads").to_owned();
+    let log = format!("fimbria-{}-{}", test.replace("::", "-"), std::process::id());
+    let log = std::env::temp_dir().join(log);
+    let variables = [
+        ("OCL_ICD_VENDORS", OCLGRIND),
+        ("OCLGRIND_DATA_RACES", "1"),
+        ("OCLGRIND_CHECK_API", "1"),
+        ("OCLGRIND_LOG", log.to_str().expect("a temporary path in UTF-8")),
+    ];
+    if !in_child(&variables) {
+        return None;
+    }
+    let log = std::env::var("OCLGRIND_LOG").expect("set for the child");
+    let device = opencl_device().expect("oclgrind's device");
+    assert_eq!(device.info().name, "Oclgrind Simulator");
+    run(&device, checks(), Extent::Toy);
+    let report = std::fs::read_to_string(&log).expect("oclgrind's report");
+    std::fs::remove_file(&log).expect("the report is ours");
+    Some(report)
+}
+
+fn run(device: &Device, checks: Vec<Check>, extent: Extent) {
+    for check in checks {
+        let report = check.run(device, extent);
+        let passed = report.as_ref().is_ok_and(|report| report.comparison.passed());
+        assert!(passed, "{}: {report:?}", check.name());
+    }
 }
 
 /// True where NVRTC is found without help.
