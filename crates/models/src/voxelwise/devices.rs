@@ -3,10 +3,10 @@
 use fimbria_compute::Backend;
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::queue::{Shares, run_chunks};
+use fimbria_image::MaskBlock;
 use rayon::prelude::*;
 
-use super::block::{BLOCK, Block};
-use super::{DeviceVoxelFit, JobError, Tally, Tile, Work};
+use super::{BLOCK, DeviceVoxelFit, JobError, Tally, Tile, Work};
 
 /// Bytes of inputs that a chunk has at most: enough to fill a large card, little enough to be
 /// held twice in memory.
@@ -14,7 +14,7 @@ const CHUNK_BYTES: usize = 64 << 20;
 
 /// What a device takes at a time.
 struct Chunk<'a> {
-    blocks: Vec<Block<'a>>,
+    blocks: Vec<MaskBlock<'a>>,
     tally: Tally,
 }
 
@@ -24,7 +24,7 @@ impl Work<'_> {
         &self,
         kernels: &dyn DeviceVoxelFit,
         on: &Backend<'_>,
-        mut blocks: Vec<Block<'_>>,
+        mut blocks: Vec<MaskBlock<'_>>,
     ) -> Result<(Tally, Shares), JobError> {
         let per_chunk = self.blocks_per_chunk(kernels, on.devices);
         let mut chunks = Vec::new();
@@ -66,7 +66,7 @@ impl Work<'_> {
         kernels: &dyn DeviceVoxelFit,
         on: &Backend<'_>,
         device: &Device,
-        blocks: &mut [Block<'_>],
+        blocks: &mut [MaskBlock<'_>],
     ) -> Result<Tally, DeviceError> {
         let voxels: Vec<u32> = blocks.iter().flat_map(|block| block.voxels).copied().collect();
         let stride = voxels.len();
@@ -93,7 +93,7 @@ impl Work<'_> {
 
     /// The inputs `[input][voxel]` of all blocks: each block by a thread of its own, then the
     /// rows put together.
-    fn gather(&self, blocks: &[Block<'_>], n: usize) -> Vec<f32> {
+    fn gather(&self, blocks: &[MaskBlock<'_>], n: usize) -> Vec<f32> {
         let n_inputs = self.plan.n_inputs;
         let parts: Vec<Vec<f32>> = blocks
             .par_iter()

@@ -5,7 +5,6 @@
 //! them out to threads and devices, writes the rows into images and counts what became of each
 //! voxel. Results do not depend on how the work was cut.
 
-mod block;
 mod devices;
 mod inputs;
 mod map;
@@ -15,13 +14,16 @@ use std::time::Instant;
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, HostError, Interrupted, Progress, SimdLevel, Workers};
-use fimbria_image::{GridMismatch, Image, Mask, SignalSource};
+use fimbria_image::{GridMismatch, Image, Mask, MaskBlock, SignalSource};
 use rayon::prelude::*;
 
-use self::block::{BLOCK, Block};
 pub use self::inputs::{SelectedVolumes, Stacked};
 pub use self::map::{Fitted, FittedMap, MapKind, MapSpec, RaisedSamples};
 use crate::{Status, StatusCounts};
+
+/// Voxels one task takes: many enough to make the task's cost nothing, few enough that all
+/// threads finish together.
+const BLOCK: usize = 4096;
 
 /// Some voxels, their inputs and the place of their results.
 pub struct Tile<'a> {
@@ -120,7 +122,8 @@ impl Job<'_> {
             .map(|spec| FittedMap { image: Image::zeros(*grid, spec.n_volumes), spec })
             .collect();
         self.progress.start(self.name, self.mask.len() as u64);
-        let mut blocks = Block::cut(maps.iter_mut().map(|map| &mut map.image), self.mask, BLOCK);
+        let mut blocks =
+            MaskBlock::cut(maps.iter_mut().map(|map| &mut map.image), self.mask, BLOCK);
         let work = Work { job: *self, fit, plan };
         let (tally, shares) = match fit.on_device() {
             Some(kernels) if !on.devices.is_empty() => work.on_devices(kernels, on, blocks)?,
@@ -154,7 +157,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn on_cpu(&self, workers: &Workers, blocks: &mut [Block<'_>]) -> Result<Tally, JobError> {
+    fn on_cpu(&self, workers: &Workers, blocks: &mut [MaskBlock<'_>]) -> Result<Tally, JobError> {
         workers.install(|| {
             blocks
                 .par_iter_mut()
@@ -168,7 +171,7 @@ impl Work<'_> {
         })
     }
 
-    fn block_on_cpu(&self, block: &mut Block<'_>, simd: SimdLevel) -> Result<Tally, HostError> {
+    fn block_on_cpu(&self, block: &mut MaskBlock<'_>, simd: SimdLevel) -> Result<Tally, HostError> {
         let stride = self.fit.tile_len();
         let mut inputs = vec![0.0; self.plan.n_inputs * stride];
         let mut rows = vec![0.0; self.plan.n_rows * stride];

@@ -5,13 +5,12 @@ use std::time::Instant;
 
 use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, Progress, SimdLevel, Workers};
-use fimbria_image::{Image, Mask, SignalSource};
+use fimbria_image::{Image, Mask, MaskBlock, SignalSource};
 use rayon::prelude::*;
 
 use super::PeaksError;
 use super::matrix::Matrix;
 use super::options::{PeakOptions, PeakStatus};
-use super::place::{Block, cut};
 use super::tile::{FindTile, Plan, Scratch, entries};
 use crate::sh::{ShBasis, ShToForm};
 use crate::unrolled::{Order4, Order6, Order8};
@@ -136,7 +135,7 @@ fn find(
         });
     }
     progress.start("finding peaks", mask.len() as u64);
-    let mut blocks = cut(&mut images, mask, BLOCK);
+    let mut blocks = MaskBlock::cut(images.iter_mut(), mask, BLOCK);
     let job = Job { source, plan: &plan, progress };
     let (counts, shares) = if on.devices.is_empty() {
         (job.on_cpu(on.workers, &mut blocks)?, Shares { devices: Vec::new(), cpu: 1 })
@@ -159,7 +158,7 @@ impl Job<'_> {
     pub(super) fn on_cpu(
         &self,
         workers: &Workers,
-        blocks: &mut [Block<'_>],
+        blocks: &mut [MaskBlock<'_>],
     ) -> Result<PeakCounts, PeaksError> {
         let level = workers.simd();
         workers.install(|| {
@@ -175,7 +174,7 @@ impl Job<'_> {
         })
     }
 
-    fn block(&self, level: SimdLevel, block: &mut Block<'_>) -> PeakCounts {
+    fn block(&self, level: SimdLevel, block: &mut MaskBlock<'_>) -> PeakCounts {
         let plan = self.plan;
         let mut scratch = Scratch::new(plan, self.source.n_volumes());
         let mut rows = vec![0.0; plan.n_rows() * TILE];

@@ -3,12 +3,12 @@
 use fimbria_compute::Backend;
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::queue::{Shares, run_chunks};
+use fimbria_image::MaskBlock;
 use rayon::prelude::*;
 
 use super::PeaksError;
 use super::device::DeviceSearch;
 use super::find::{BLOCK, Job, PeakCounts};
-use super::place::Block;
 
 /// Bytes of coefficients that a chunk has at most: enough to fill a large card, little enough to be
 /// held twice in memory.
@@ -16,7 +16,7 @@ const CHUNK_BYTES: usize = 64 << 20;
 
 /// What a device takes at a time.
 struct Chunk<'a> {
-    blocks: Vec<Block<'a>>,
+    blocks: Vec<MaskBlock<'a>>,
     counts: PeakCounts,
 }
 
@@ -25,7 +25,7 @@ impl Job<'_> {
     pub(super) fn on_devices(
         &self,
         on: &Backend<'_>,
-        mut blocks: Vec<Block<'_>>,
+        mut blocks: Vec<MaskBlock<'_>>,
     ) -> Result<(PeakCounts, Shares), PeaksError> {
         let per_chunk = self.blocks_per_chunk(on.devices);
         let mut chunks = Vec::new();
@@ -65,7 +65,7 @@ impl Job<'_> {
         &self,
         on: &Backend<'_>,
         device: &Device,
-        blocks: &mut [Block<'_>],
+        blocks: &mut [MaskBlock<'_>],
     ) -> Result<PeakCounts, DeviceError> {
         let search = DeviceSearch::new(device, self.plan)?;
         let voxels: Vec<u32> = blocks.iter().flat_map(|block| block.voxels).copied().collect();

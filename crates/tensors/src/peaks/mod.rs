@@ -21,7 +21,6 @@ mod find_on_devices;
 pub mod low_rank;
 mod matrix;
 mod options;
-mod place;
 mod scan;
 mod select;
 mod tile;

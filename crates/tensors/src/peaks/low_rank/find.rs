@@ -5,12 +5,11 @@ use std::time::Instant;
 
 use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, Progress, SimdLevel};
-use fimbria_image::{Image, Mask, SignalSource};
+use fimbria_image::{Image, Mask, MaskBlock, SignalSource};
 use rayon::prelude::*;
 
 use super::super::find::Job;
 use super::super::matrix::Matrix;
-use super::super::place::{Block, cut};
 use super::super::tile::{Plan, entries};
 use super::super::{PeakCounts, PeakOptions, Peaks, PeaksError};
 use super::Fibre;
@@ -75,7 +74,7 @@ pub fn find_low_rank(
     progress.start("finding rank-one terms", mask.len() as u64);
     let job = Job { source: forms, plan: &plan, progress };
     let level = on.workers.simd();
-    let mut blocks = cut(&mut images, mask, BLOCK);
+    let mut blocks = MaskBlock::cut(images.iter_mut(), mask, BLOCK);
     let counts = on.workers.install(|| {
         blocks
             .par_iter_mut()
@@ -93,7 +92,7 @@ pub fn find_low_rank(
     Ok(Peaks { peaks, values, count, status, counts, shares, seconds })
 }
 
-fn decompose_block(job: &Job<'_>, level: SimdLevel, block: &mut Block<'_>) -> PeakCounts {
+fn decompose_block(job: &Job<'_>, level: SimdLevel, block: &mut MaskBlock<'_>) -> PeakCounts {
     let (forms, plan) = (job.source, job.plan);
     let mut scratch = Scratch::new(plan, forms.n_volumes());
     let mut rows = vec![0.0; plan.n_rows() * TILE];

@@ -1,23 +1,21 @@
 //! Runs of mask voxels that are written at the same time.
 
-use fimbria_image::{Image, Mask};
+use crate::{Image, Mask};
 
-/// Voxels one task takes: many enough to make the task's cost nothing, few enough that all
-/// threads finish together.
-pub(super) const BLOCK: usize = 4096;
-
-/// A run of mask voxels and the parts of every output row that hold them.
-pub(super) struct Block<'a> {
-    pub(super) voxels: &'a [u32],
+/// A run of mask voxels and the parts of every output volume that hold them, for tasks that write
+/// maps side by side.
+pub struct MaskBlock<'a> {
+    /// Linear indices of its voxels, ascending.
+    pub voxels: &'a [u32],
     /// Linear index of the first element of each part.
     first: usize,
     rows: Vec<&'a mut [f32]>,
 }
 
-impl<'a> Block<'a> {
+impl<'a> MaskBlock<'a> {
     /// Cuts mask and images into blocks of at most `size` voxels that can be written at the same
     /// time: mask voxels ascend, so each block owns one stretch of every volume.
-    pub(super) fn cut(
+    pub fn cut(
         images: impl Iterator<Item = &'a mut Image>,
         mask: &'a Mask,
         size: usize,
@@ -42,9 +40,9 @@ impl<'a> Block<'a> {
         blocks
     }
 
-    /// Writes the rows `[row][stride]` of the voxels that begin at `offset` of this block; rows
-    /// beyond those of the images are left out.
-    pub(super) fn store(&mut self, offset: usize, n: usize, stride: usize, rows: &[f32]) {
+    /// Writes the rows `[row][stride]` of the `n` voxels that begin at `offset` of this block, one
+    /// row for each volume of each image; rows beyond those of the images are left out.
+    pub fn store(&mut self, offset: usize, n: usize, stride: usize, rows: &[f32]) {
         let voxels = &self.voxels[offset..offset + n];
         let start = voxels[0] as usize - self.first;
         let consecutive = (voxels[n - 1] - voxels[0]) as usize == n - 1;
@@ -62,7 +60,7 @@ impl<'a> Block<'a> {
 
 #[cfg(test)]
 mod tests {
-    use fimbria_image::{Affine, Grid};
+    use crate::{Affine, Grid};
 
     use super::*;
 
@@ -71,7 +69,7 @@ mod tests {
         let grid = Grid { dims: [5, 2, 2], ras_from_vox: Affine::IDENTITY };
         let mask = Mask { grid, voxels: vec![2, 3, 4, 9, 11, 17] };
         let mut images = [Image::zeros(grid, 3), Image::zeros(grid, 1)];
-        for mut block in Block::cut(images.iter_mut(), &mask, 4) {
+        for mut block in MaskBlock::cut(images.iter_mut(), &mask, 4) {
             let stride = 8;
             // One row more than the images have.
             let values: Vec<f32> = (0..5)
