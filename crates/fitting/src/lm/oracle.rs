@@ -193,6 +193,8 @@ pub fn fit_by<const P: usize, M: Model<P>>(
             let curvature: f64 = (0..P).map(|k| here.matrix[j][k] * step[k]).sum();
             predicted -= step[j] * (here.gradient[j] + 0.5 * curvature);
         }
+        let remaining = solve(&without(&here.matrix, &held), &rhs, rules.pivot)
+            .map_or(f64::INFINITY, |x| 0.5 * (0..P).map(|j| x[j] * rhs[j]).sum::<f64>());
         let there = at(&next);
         let rounding = rules.flat * here.cost + 2.0 * (here.cost * floor).sqrt() + floor;
         let flat = predicted <= rounding;
@@ -200,14 +202,17 @@ pub fn fit_by<const P: usize, M: Model<P>>(
         let accept = usable(&there) && (there.cost < here.cost || flat && there.cost <= limit);
         let length = |x: &[f64; P]| (0..P).map(|j| scale[j] * x[j] * x[j]).sum::<f64>();
         let still = length(&step) <= rules.step.powi(2) * length(&p);
+        let last = rules.decrease * here.cost + floor;
+        let arrived = 0.0 <= remaining && remaining <= last;
         converged = usable(&there)
-            && damping <= rules.last_damping
             && predicted >= -floor
-            && (predicted <= rules.decrease * here.cost + floor || still);
+            && (arrived || damping <= rules.last_damping && (predicted <= last || still));
         if accept {
-            let gain = match (flat, predicted > 0.0) {
+            let by_slopes: f64 =
+                (0..P).map(|j| -0.5 * step[j] * (here.gradient[j] + there.gradient[j])).sum();
+            let gain = match (predicted <= floor, flat) {
                 (true, _) => 1.0,
-                (_, false) => 0.0,
+                (_, true) => (by_slopes / predicted).clamp(-1.0, 1.0),
                 _ => (here.cost - there.cost) / predicted,
             };
             let factor = (1.0 - (2.0 * gain - 1.0).powi(3)).max(rules::SHRINK);

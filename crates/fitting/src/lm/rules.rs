@@ -15,6 +15,7 @@
 //!   and 0 on the right; `singular` where a pivot <= PIVOT (H_jj + λ D_jj) or is NaN
 //!   p'       = clamp(p + δ), p where held;  δ = p' - p
 //!   predicted = -Σ_j δ_j (g_j + ½ Σ_k H_jk δ_k)
+//!   remaining = ½ gᵀH⁻¹g over what is not held, the same of an undamped step; ∞ where H is singular
 //!   evaluate C', g', H' at p'
 //!   usable   = not singular and C' + Σ_j H'_jj is finite
 //!   first time (C = ∞): not usable → BadProblem; else take C', g', H', D = diag H'; go on
@@ -22,10 +23,12 @@
 //!   flat     = predicted <= R                  too little for the rounded cost to judge
 //!   accept   = usable and (C' < C or (flat and C' <= C + R))
 //!   still    = Σ D_j δ_j² <= STEP² Σ D_j p_j²
-//!   converged = usable and λ <= LAST_DAMPING and predicted >= -E
-//!                      and (predicted <= DECREASE C + E or still)    (the step taken if accepted)
+//!   last     = DECREASE C + E
+//!   converged = usable and predicted >= -E (the step taken if accepted)
+//!               and (0 <= remaining <= last or λ <= LAST_DAMPING and (predicted <= last or still))
 //!   accept:  p, C, g, H = primed;  D = max(D, diag H)
-//!            ρ = 1 if flat, 0 if predicted <= 0, else (C_old - C') / predicted
+//!            ρ = 1 if predicted <= E, else the decrease over the predicted one:
+//!                (C_old - C') / predicted, or if flat -½ Σ_j δ_j (g_j + g'_j) / predicted in [-1, 1]
 //!            λ = max(LEAST_DAMPING, λ max(SHRINK, 1 - (2ρ - 1)³)), ν = 2
 //!   reject:  λ = λ ν, ν = 2ν
 //!   iterations += 1
@@ -35,11 +38,12 @@
 //!            else one at a bound → AtBound
 //! ```
 //!
-//! There is no test of its own for the gradient: the predicted decrease of an (almost) undamped
-//! step is ½ gᵀH⁻¹g, the gradient measured in the metric of the problem, whatever the units of its
-//! parameters. Demanding that damping has gone first keeps a short step of a strongly damped
-//! iteration from being taken for arrival. No test is on an absolute cost: signals may be of any
-//! size.
+//! `remaining` is the gradient measured in the metric of the problem, whatever the units of its
+//! parameters. Unlike the decrease that a damped step predicts it cannot be small far from the
+//! minimum, and unlike the damping it is small near every minimum: where residuals are large and the
+//! model is strongly curved, undamped steps overshoot for ever, and damping never goes. Where H is
+//! singular, damping must have gone. There a cost too flat to judge a step by is judged by the slopes
+//! at its two ends. No test is on an absolute cost: signals may be of any size.
 //!
 //! Nielsen's update of the damping: H. B. Nielsen, "Damping parameter in Marquardt's method"
 //! (1999). Scaling by the largest diagonal so far: J. J. Moré, "The Levenberg-Marquardt algorithm"

@@ -224,6 +224,20 @@ KERNEL(lm_fit)(u64 n, u64 stride, GLOBAL const REAL *RESTRICT table,
             predicted = R_FMA(-step[j], here.gradient[j] + curvature, predicted);
         }
 
+        /* l is free again. */
+        REAL newton[P];
+        LM_UNROLL for (u32 j = 0; j < P; j++) {
+            LM_UNROLL for (u32 k = 0; k <= j; k++) l[AT(j, k)] = here.matrix[AT(j, k)];
+            newton[j] = held[j] ? (REAL)0 : -here.gradient[j];
+        }
+        i32 no_inverse = lm_factor(l, held, PIVOT);
+        lm_solve(l, newton);
+        REAL remaining = 0;
+        LM_UNROLL for (u32 k = 0; k < P; k++) {
+            remaining = R_FMA(newton[k], held[k] ? (REAL)0 : -here.gradient[k], remaining);
+        }
+        remaining = no_inverse ? R_LARGEST : remaining * (REAL)0.5;
+
         Point there;
         lm_evaluate(next, constants, sigma, table, samples, weights, stride, &there);
 
@@ -243,13 +257,19 @@ KERNEL(lm_fit)(u64 n, u64 stride, GLOBAL const REAL *RESTRICT table,
         i32 accept =
             usable && (there.cost < here.cost || (flat && there.cost <= here.cost + rounding));
         i32 still = length <= size * STEP_SQUARED;
-        i32 last = predicted <= R_FMA(here.cost, DECREASE, floor_of_cost);
-        i32 converged = usable && !fresh && damping <= LAST_DAMPING && -floor_of_cost <= predicted
-            && (last || still);
+        REAL last = R_FMA(here.cost, DECREASE, floor_of_cost);
+        i32 arrived = 0 <= remaining && remaining <= last;
+        i32 converged = usable && !fresh && -floor_of_cost <= predicted
+            && (arrived || (damping <= LAST_DAMPING && (predicted <= last || still)));
 
-        REAL gain = R_DIV(here.cost - there.cost, predicted);
-        gain = 0 < predicted ? gain : (REAL)0;
-        gain = (flat ? (REAL)1 : gain) * (REAL)2 - (REAL)1;
+        REAL by_slopes = 0;
+        LM_UNROLL for (u32 k = 0; k < P; k++) {
+            by_slopes = R_FMA(-step[k], here.gradient[k] + there.gradient[k], by_slopes);
+        }
+        by_slopes = R_DIV(by_slopes * (REAL)0.5, predicted);
+        by_slopes = R_MIN(R_MAX(by_slopes, (REAL)-1), (REAL)1);
+        REAL gain = flat ? by_slopes : R_DIV(here.cost - there.cost, predicted);
+        gain = (predicted <= floor_of_cost ? (REAL)1 : gain) * (REAL)2 - (REAL)1;
         REAL factor = R_MAX(R_FMA(-(gain * gain), gain, (REAL)1), SHRINK);
         REAL changed = accept ? R_MAX(damping * factor, LEAST_DAMPING) : damping * growth;
         damping = fresh ? damping : changed;

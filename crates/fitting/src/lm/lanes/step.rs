@@ -107,6 +107,14 @@ impl<S: Simd, M: Model<P>, const P: usize> Fitter<'_, S, M, P> {
             predicted = step[j].neg_mul_add(gradient[j] + curvature, predicted);
         }
 
+        let undamped = Factor::new(&matrix, &held, RULES.pivot as f32);
+        let newton = undamped.solve(&rhs);
+        let mut remaining = zero;
+        for k in 0..P {
+            remaining = newton[k].mul_add(rhs[k], remaining);
+        }
+        let remaining = Lanes::select(undamped.singular, zero.splat(f32::MAX), remaining * 0.5);
+
         let there = self.evaluate(&next);
 
         let mut sum = there.cost;
@@ -127,16 +135,21 @@ impl<S: Simd, M: Model<P>, const P: usize> Fitter<'_, S, M, P> {
             size = (scale[k] * p[k]).mul_add(p[k], size);
         }
         let still = length.at_most(size * (RULES.step * RULES.step) as f32);
-        let last = predicted.at_most(cost.mul_add(zero.splat(RULES.decrease as f32), floor));
+        let last = cost.mul_add(zero.splat(RULES.decrease as f32), floor);
+        let arrived = zero.at_most(remaining) & remaining.at_most(last);
+        let undamped = damping.at_most(zero.splat(RULES.last_damping as f32));
         let converged = usable
             & !fresh
-            & damping.at_most(zero.splat(RULES.last_damping as f32))
             & (-floor).at_most(predicted)
-            & (last | still);
+            & (arrived | (undamped & (predicted.at_most(last) | still)));
 
-        let gain = (cost - there.cost) / predicted;
-        let gain = Lanes::select(zero.less(predicted), gain, zero);
-        let gain = Lanes::select(flat, one, gain) * 2.0 - 1.0;
+        let mut by_slopes = zero;
+        for k in 0..P {
+            by_slopes = step[k].neg_mul_add(gradient[k] + there.gradient[k], by_slopes);
+        }
+        let by_slopes = (by_slopes * 0.5 / predicted).max(-one).min(one);
+        let gain = Lanes::select(flat, by_slopes, (cost - there.cost) / predicted);
+        let gain = Lanes::select(predicted.at_most(floor), one, gain) * 2.0 - 1.0;
         let factor = (gain * gain).neg_mul_add(gain, one).max(zero.splat(rules::SHRINK as f32));
         let lowered = (damping * factor).max(zero.splat(rules::LEAST_DAMPING as f32));
         let growth = self.load_row(&self.state.growth);
