@@ -17,7 +17,7 @@ use fimbria_fitting::lm::{
 };
 use fimbria_image::{GradientTable, GridMismatch, Image, Mask, SignalSource};
 
-pub use fimbria_fitting::lm::{Likelihood, Parameter};
+pub use fimbria_fitting::lm::{Likelihood, Parameter, Robust};
 
 use crate::Status;
 use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, JobError, MapSpec, Stacked, Tile, VoxelFit};
@@ -39,6 +39,8 @@ pub struct ExprOptions {
     pub likelihood: Likelihood,
     /// Noise level in input units, the same in all voxels; a map may be given instead.
     pub sigma: Option<f64>,
+    /// Takes outliers their pull; `None` for plain fits.
+    pub robust: Option<Robust>,
 }
 
 /// Maps that a formula takes as constants of each voxel.
@@ -253,7 +255,17 @@ impl<'a> ExprFit<'a> {
         rows: &mut [f32],
     ) -> Result<(), LmError> {
         let on = Arithmetic::Single(simd);
-        self.expression.fit(&self.options.parameters, problems, &self.lm, on, rows)
+        let parameters = &self.options.parameters;
+        let fit = |problems: &Problems<'_>, rows: &mut [f32]| {
+            self.expression.fit(parameters, problems, &self.lm, on, rows)
+        };
+        fit(problems, rows)?;
+        match self.options.robust {
+            Some(robust) => {
+                self.expression.refit(robust, parameters, problems, &self.lm, fit, rows)
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -291,15 +303,16 @@ impl DeviceVoxelFit for ExprFit<'_> {
 
     fn fit(&self, tile: Tile<'_>, device: &Device) -> Result<(), DeviceError> {
         let problems = self.problems(tile.voxels.len(), tile.stride, tile.inputs);
-        let fitted = device::fit(
-            device,
-            self.expression.formulas(),
-            &self.options.parameters,
-            &problems,
-            &self.lm,
-            Precision::Single,
-            tile.rows,
-        );
+        let (formulas, parameters) = (self.expression.formulas(), &self.options.parameters);
+        let fit = |problems: &Problems<'_>, rows: &mut [f32]| {
+            device::fit(device, formulas, parameters, problems, &self.lm, Precision::Single, rows)
+        };
+        let fitted = fit(&problems, tile.rows).and_then(|()| match self.options.robust {
+            Some(robust) => {
+                self.expression.refit(robust, parameters, &problems, &self.lm, fit, tile.rows)
+            }
+            None => Ok(()),
+        });
         match fitted {
             Ok(()) => Ok(()),
             Err(DeviceFitError::Device(error)) => Err(error),

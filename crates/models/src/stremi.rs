@@ -203,6 +203,46 @@ pub fn maps(errors: bool) -> Vec<MapSpec> {
     curve::whole_maps(&StretchedTensor::default(), errors)
 }
 
+/// The volumes of a fit, where they determine the exponents.
+fn protocol(gradients: &GradientTable, options: &StremiOptions) -> Result<Protocol, CurveError> {
+    let protocol = Protocol::new(gradients, options.curve.b_max_s_per_mm2)?;
+    let n_b = protocol.count_b(&protocol.volumes());
+    if n_b < 4 || protocol.volumes().len() < 8 {
+        return Err(CurveError::Unsupported {
+            model: "the stretched-exponential model",
+            needs: "4 different b-values and 8 volumes",
+            has: format!("{n_b} in {} volumes", protocol.volumes().len()),
+            b_max_s_per_mm2: options.curve.b_max_s_per_mm2,
+        });
+    }
+    Ok(protocol)
+}
+
+/// The volumes of the tensor fit that gives the axes, with their table.
+fn of_axes(
+    gradients: &GradientTable,
+    options: &StremiOptions,
+) -> Result<(Vec<usize>, GradientTable), CurveError> {
+    let small = Protocol::new(gradients, Some(options.axes_b_max_s_per_mm2))?.volumes();
+    let table = GradientTable {
+        b_s_per_mm2: small.iter().map(|&v| gradients.b_s_per_mm2[v]).collect(),
+        dirs_ras: small.iter().map(|&v| gradients.dirs_ras[v]).collect(),
+        b0_threshold: gradients.b0_threshold,
+    };
+    Ok((small, table))
+}
+
+/// Whether a gradient table determines the model and its axes.
+///
+/// # Errors
+/// [`CurveError`] says why not.
+pub fn check(gradients: &GradientTable, options: &StremiOptions) -> Result<(), CurveError> {
+    protocol(gradients, options)?;
+    let (_, table) = of_axes(gradients, options)?;
+    dti::Problem::new(&table, &DtiOptions::default())?;
+    Ok(())
+}
+
 /// Fits the seven parameters to all volumes of each voxel, along the axes of a tensor fitted by
 /// weighted least squares to the volumes of small b: maps `gamma` (3), `A` (3), `Mgamma`,
 /// `Agamma`, `gamma_parallel`, `gamma_perpendicular`, `S0`, `residual`, `status`.
@@ -219,26 +259,12 @@ pub fn fit(
     progress: &dyn Progress,
 ) -> Result<Fitted, CurveError> {
     curve::check_count(signals.n_volumes(), gradients)?;
-    let protocol = Protocol::new(gradients, options.curve.b_max_s_per_mm2)?;
-    let n_b = protocol.count_b(&protocol.volumes());
-    if n_b < 4 || protocol.volumes().len() < 8 {
-        return Err(CurveError::Unsupported {
-            model: "the stretched-exponential model",
-            needs: "4 different b-values and 8 volumes",
-            has: format!("{n_b} in {} volumes", protocol.volumes().len()),
-            b_max_s_per_mm2: options.curve.b_max_s_per_mm2,
-        });
-    }
-    let small = Protocol::new(gradients, Some(options.axes_b_max_s_per_mm2))?.volumes();
-    let table = GradientTable {
-        b_s_per_mm2: small.iter().map(|&v| gradients.b_s_per_mm2[v]).collect(),
-        dirs_ras: small.iter().map(|&v| gradients.dirs_ras[v]).collect(),
-        b0_threshold: gradients.b0_threshold,
-    };
+    let protocol = protocol(gradients, options)?;
+    let (small, table) = of_axes(gradients, options)?;
     let maps = [DtiMap::V1, DtiMap::V2, DtiMap::V3, DtiMap::L1, DtiMap::L2, DtiMap::L3];
-    let of_axes = DtiOptions { maps: maps.to_vec(), ..DtiOptions::default() };
+    let tensor = DtiOptions { maps: maps.to_vec(), ..DtiOptions::default() };
     let few = SelectedVolumes { source: signals, volumes: small };
-    let axes = dti::fit(&few, mask, &table, None, &of_axes, on, progress)?;
+    let axes = dti::fit(&few, mask, &table, None, &tensor, on, progress)?;
     let sigma = noise_level(signals, mask, gradients, &options.curve, progress)?;
 
     let mut inputs: Vec<&dyn SignalSource> = vec![signals];

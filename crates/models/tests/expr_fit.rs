@@ -42,6 +42,7 @@ fn options(formula: &str) -> ExprOptions {
         parameters: vec![Parameter::new("S0", 500.0, 0.0, 1e5), Parameter::new("D", 1.0, 0.0, 5.0)],
         likelihood: Likelihood::Gaussian,
         sigma: None,
+        robust: None,
     }
 }
 

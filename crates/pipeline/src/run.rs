@@ -16,6 +16,7 @@ use crate::stages::load::{Load, LoadError, SubjectFiles};
 use crate::stages::peaks::{FindPeaks, PeaksParameters};
 use crate::stages::phantom::{Phantom, PhantomSpec};
 use crate::stages::report::Report;
+use crate::stages::stremi::{Stremi, StremiParameters};
 use crate::{Choice, MapFormat, MapStyle, Named, Stage, bids_entities};
 
 /// Everything `fimbria run` can be told; the form of its TOML file, one table per stage.
@@ -34,6 +35,8 @@ pub struct RunConfig {
     pub peaks: PeaksParameters,
     /// The kurtosis fit.
     pub dki: DkiParameters,
+    /// The fit of stretched exponentials.
+    pub stremi: StremiParameters,
     /// How maps are written.
     pub maps: MapStyle,
     /// The page.
@@ -55,12 +58,15 @@ pub enum System {
     Fibres,
     /// Kurtosis.
     Kurtosis,
+    /// Stretched exponentials.
+    Stretched,
 }
 
 impl Choice for System {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
         (Self::Fibres, "fibres", "fibre orientation densities and their peaks"),
         (Self::Kurtosis, "kurtosis", "diffusion kurtosis"),
+        (Self::Stretched, "stretched", "stretched exponentials along the axes of the tensor"),
     ];
 }
 
@@ -71,6 +77,8 @@ impl System {
         match self {
             Self::Fibres => config.fod.supports(gradients),
             Self::Kurtosis => config.dki.supports(gradients),
+            // Each volume has one b and direction there.
+            Self::Stretched => config.input.grad_dev.is_none() && config.stremi.supports(gradients),
         }
     }
 }
@@ -170,7 +178,7 @@ impl RunConfig {
             Some(named) => named.iter().map(|system| system.0).collect(),
             None => self.supported()?,
         };
-        let Self { input, run: _, dti, fod, peaks, dki, maps, report } = self;
+        let Self { input, run: _, dti, fod, peaks, dki, stremi, maps, report } = self;
         let entities = bids_entities(&input.dwi);
         let mut stages: Vec<Box<dyn Stage>> = vec![
             Box::new(Load(input)),
@@ -180,7 +188,11 @@ impl RunConfig {
             stages.extend(fibre_stages(fod, peaks, maps, &entities));
         }
         if systems.contains(&System::Kurtosis) {
+            let entities = entities.clone();
             stages.push(Box::new(Dki { parameters: dki, style: maps, entities }));
+        }
+        if systems.contains(&System::Stretched) {
+            stages.push(Box::new(Stremi { parameters: stremi, style: maps, entities }));
         }
         stages.push(Box::new(Report { title: report.title.unwrap_or(name) }));
         Ok(stages)

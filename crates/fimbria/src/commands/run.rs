@@ -56,6 +56,7 @@ Outputs:
   fod/          the fibre orientation densities, as `fimbria fit fod` writes them
   peaks/        the fibre directions, as `fimbria peaks` writes them
   dki/          the kurtosis maps, as `fimbria fit dki` writes them
+  stremi/       the maps of stretched exponentials, as `fimbria fit stremi` writes them
   report/       report.html, one page with pictures
   run.json      what was done, written last; each folder has one of its own
   What the gradient table does not support is left out, unless the configuration asks for it.
@@ -72,7 +73,7 @@ Configuration:
     dwi = \"dwi.nii.gz\"         # also mask, bval, bvec, grad, bmatrix, bvec_frame, b0_threshold,
     mask = \"mask.nii.gz\"       # bvalue_scaling, grad_dev, memory, scratch
     [run]
-    fits = [\"fibres\"]         # fibres (fod and peaks), kurtosis; by default what is supported
+    fits = [\"fibres\"]         # fibres (fod and peaks), kurtosis, stretched; by default all
     [dti]
     method = \"wls\"             # also compat, precision, sigma, maps = [\"FA\", \"MD\"]
     [fod]

@@ -71,3 +71,17 @@ fn a_failed_stage_leaves_no_record() {
     assert!(error.contains("stage load failed"), "{error}");
     assert!(!folder.join("out").exists());
 }
+
+#[test]
+fn stretched_exponentials_are_fitted_where_the_protocol_has_them() {
+    let folder = Folder::new();
+    let shells = "--b0s 2 --shells 1000:12,2500:12,5000:12";
+    folder.done(&format!("phantom crossing --size 14,16,10 --voxel 11 {shells} -o p"));
+    let line = "run p/dwi.nii.gz --mask p/mask.nii.gz --device cpu --set run.fits";
+    folder.done(&format!("{line}=[\"stretched\"] -o out"));
+    assert!(folder.join("out/stremi/Mgamma.nii.gz").exists());
+    let page = fs::read_to_string(folder.join("out/report/report.html")).unwrap();
+    assert!(page.contains("Stretched exponentials") && page.contains("De Santis"), "{page}");
+    folder.done(&format!("{line}=[] -o none"));
+    assert!(!folder.join("none/stremi").exists());
+}

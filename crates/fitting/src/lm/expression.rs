@@ -1,7 +1,10 @@
 //! A model given at run time, as text.
 
 use super::fit::{Arithmetic, fit};
-use super::{LmError, LmOptions, Model, Number, Parameter, Problems, Rows, SignalFormulas, Starts};
+use super::{
+    LmError, LmOptions, Model, Number, Parameter, Problems, Robust, Rows, SignalFormulas, Starts,
+    robust,
+};
 use crate::expr::{Graph, Input, Names, ParseError, Staged, Tape};
 
 /// The most registers that the interpreter of a formula has.
@@ -108,6 +111,30 @@ impl Expression {
         } else {
             self.fit_padded::<MOST_PARAMETERS>(parameters, problems, options, arithmetic, results)
         }
+    }
+
+    /// Fits again what `fit` fitted to `results` until outliers have lost their pull, as
+    /// [`robust::refit`] does.
+    ///
+    /// # Errors
+    /// Those of `fit`.
+    pub fn refit<E>(
+        &self,
+        robust: Robust,
+        parameters: &[Parameter],
+        problems: &Problems<'_>,
+        options: &LmOptions,
+        fit: impl FnMut(&Problems<'_>, &mut [f32]) -> Result<(), E>,
+        results: &mut [f32],
+    ) -> Result<(), E> {
+        let SignalFormulas { staged, n_covariates, n_constants, .. } = &self.formulas;
+        let signal = |p: &[f64], covariates: &[f64], constants: &[f64]| {
+            let columns = staged.table(covariates, *n_covariates);
+            let padded = std::array::from_fn(|k| p.get(k).copied().unwrap_or(0.0));
+            let model = Interpreted { expression: self };
+            Model::<MOST_PARAMETERS>::signal(&model, &padded, &columns, &constants[..*n_constants])
+        };
+        robust::refit(robust, parameters, problems, options, signal, fit, results)
     }
 
     /// With the engine for P parameters, no fewer than there are.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use fimbria_image::{Image, read_image};
 use fimbria_models::MapSpec;
-use fimbria_models::expr::{self, ExprOptions, Likelihood, Parameter, VoxelConstants};
+use fimbria_models::expr::{self, ExprOptions, Likelihood, Parameter, Robust, VoxelConstants};
 use serde::{Deserialize, Serialize};
 
 use super::fit_maps::{FitMaps, FitModel, Outcome};
@@ -31,6 +31,9 @@ pub struct ExprParameters {
     /// Its level, for the likelihoods that need it.
     #[serde(default)]
     pub sigma: Option<NoiseLevel>,
+    /// How outliers are kept from pulling; `None` for plain fits.
+    #[serde(default)]
+    pub robust: Option<Named<Robust>>,
 }
 
 /// One parameter of a formula.
@@ -123,6 +126,7 @@ impl FitModel for ExprParameters {
             parameters: self.parameters(),
             likelihood: self.likelihood.0,
             sigma,
+            robust: self.robust.map(|robust| robust.0),
         };
         let fitted = expr::fit(
             &*subject.dwi,

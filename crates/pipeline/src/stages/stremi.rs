@@ -1,6 +1,8 @@
 //! The stage that fits the stretched-exponential model to all volumes.
 
+use fimbria_image::GradientTable;
 use fimbria_models::MapSpec;
+use fimbria_models::curve::CurveOptions;
 use fimbria_models::stremi::{self, Projection, StremiOptions};
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +44,18 @@ impl Choice for Projection {
     ];
 }
 
+impl StremiParameters {
+    /// True where a protocol determines the model and its axes.
+    pub fn supports(&self, gradients: &GradientTable) -> bool {
+        let curve = CurveOptions { b_max_s_per_mm2: self.curve.bmax, ..CurveOptions::default() };
+        stremi::check(gradients, &self.options(curve)).is_ok()
+    }
+
+    fn options(&self, curve: CurveOptions) -> StremiOptions {
+        StremiOptions { curve, projection: self.projection.0, axes_b_max_s_per_mm2: self.axes_bmax }
+    }
+}
+
 impl FitModel for StremiParameters {
     const STAGE: &'static str = "stremi";
     const BIDS_MODEL: &'static str = "stremi";
@@ -62,11 +76,8 @@ impl FitModel for StremiParameters {
         log: &Logbook<'_>,
     ) -> Result<Outcome, StageError> {
         let Subject { dwi, mask, gradients, .. } = subject;
-        let mut options = StremiOptions {
-            curve: self.curve.options(subject, self.curve.likelihood_takes_noise(), log)?,
-            projection: self.projection.0,
-            axes_b_max_s_per_mm2: self.axes_bmax,
-        };
+        let takes_noise = self.curve.likelihood_takes_noise();
+        let mut options = self.options(self.curve.options(subject, takes_noise, log)?);
         options.curve.earlier = earlier::<Self>(products);
         Ok(stremi::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?.into())
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_compute::Backend;
-use fimbria_models::expr::Likelihood;
+use fimbria_models::expr::{Likelihood, Robust};
 use fimbria_pipeline::stages::expr::{Expr, ExprParameter, ExprParameters, NoiseLevel};
 use fimbria_pipeline::stages::load::Load;
 use fimbria_pipeline::{Named, Stage as _, bids_entities, run_alone};
@@ -44,6 +44,10 @@ pub(crate) struct FitExpr {
     /// and Rician likelihoods
     #[arg(long, value_name = "V|FILE", value_parser = noise_level)]
     sigma: Option<NoiseLevel>,
+
+    /// Keep outliers from pulling: fit again with weights made of the residuals, until these settle
+    #[arg(long, value_name = "HOW", value_parser = choice::<Robust>())]
+    robust: Option<Named<Robust>>,
 
     #[command(flatten)]
     subject: SubjectArgs,
@@ -104,6 +108,7 @@ impl FitExpr {
             constants,
             likelihood,
             sigma,
+            robust,
             subject,
             output,
             style,
@@ -122,6 +127,7 @@ impl FitExpr {
             constants: constants.into_iter().collect(),
             likelihood,
             sigma,
+            robust,
         };
         if parameters.constants.len() < n_constants {
             return Err(Failure::usage("a --constant was given twice"));

@@ -16,6 +16,7 @@ use crate::stages::fit_maps::Maps;
 use crate::stages::fod::Fod;
 use crate::stages::peaks::FindPeaks;
 use crate::stages::phantom::truth_in;
+use crate::stages::stremi::{Stremi, StremiParameters};
 use crate::{Logbook, OutputFolder, Products, Stage, StageError, StageRecords};
 
 /// Draws a page of everything among the products that can be shown.
@@ -33,7 +34,7 @@ impl Stage for Report {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        &["phantom", "dti", "fod", "peaks", "dki", "accuracy"]
+        &["phantom", "dti", "fod", "peaks", "dki", "stremi", "accuracy"]
     }
 
     fn parameters(&self) -> Value {
@@ -84,6 +85,9 @@ impl Report {
         if let Some(kurtosis) = products.find::<Maps<DkiParameters>>() {
             page = page.section(sections::dki::maps(kurtosis, &mask)?);
         }
+        if let Some(stretched) = products.find::<Maps<StremiParameters>>() {
+            page = page.section(sections::stremi::maps(stretched, &mask)?);
+        }
         if let Some(accuracy) = products.find::<Accuracy>() {
             page = page.section(sections::truth::truth(accuracy, fit, truth_in(products), &mask)?);
         }
@@ -97,6 +101,9 @@ impl Report {
         }
         if let Some(dki) = records.iter().find_map(Dki::of_record) {
             methods.push(sections::dki::methods(&dki.parameters));
+        }
+        if let Some(stremi) = records.iter().find_map(Stremi::of_record) {
+            methods.push(sections::stremi::methods(&stremi.parameters));
         }
         page = page.section(Methods::section(methods));
         if !records.is_empty() {

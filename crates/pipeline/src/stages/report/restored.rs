@@ -9,6 +9,7 @@ use crate::stages::accuracy::Compare;
 use crate::stages::dki::Dki;
 use crate::stages::dti::Dti;
 use crate::stages::peaks::FindPeaks;
+use crate::stages::stremi::Stremi;
 use crate::{Input, Logbook, OutputFolder, Products, RunRecord, Stage, StageError, StageRecords};
 
 /// A folder that is not what a finished run leaves.
@@ -65,6 +66,7 @@ impl Restored {
             ("fod", None),
             ("peaks", Some((|record| Some(boxed(FindPeaks::of_record(record)?))) as OfRecord)),
             ("dki", Some(|record| Some(boxed(Dki::of_record(record)?)))),
+            ("stremi", Some(|record| Some(boxed(Stremi::of_record(record)?)))),
             ("accuracy", Some(|_| Some(boxed(Compare)))),
         ] {
             let folder = folder.join(name);

@@ -4,6 +4,7 @@ pub(super) mod dki;
 pub(super) mod dti;
 pub(super) mod peaks;
 pub(super) mod record;
+pub(super) mod stremi;
 pub(super) mod truth;
 
 use fimbria_image::{Image, Mask};
