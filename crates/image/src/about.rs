@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::ImageError;
-use crate::header::{Header, Intent, Orientation};
+use crate::header::{Header, Intent, Orientation, SpaceCodes};
 use crate::stored::Unloaded;
 use crate::{ByteOrder, Datatype, Grid, Scaling};
 
@@ -74,6 +74,11 @@ impl ImageHeader {
     /// What the samples mean, where a NIfTI header says so.
     pub fn intent(&self) -> &Intent {
         &self.header.notes.intent
+    }
+
+    /// The spaces that a NIfTI header says its affines lead to.
+    pub fn space_codes(&self) -> Option<SpaceCodes> {
+        self.header.notes.space_codes
     }
 
     /// The free entries of a .mif header in order, one per line; none for NIfTI.

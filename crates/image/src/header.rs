@@ -38,6 +38,17 @@ pub(crate) struct Notes {
     pub(crate) intent: Intent,
     pub(crate) keyvals: Vec<(String, String)>,
     pub(crate) dw_scheme: Option<Vec<Vec<f64>>>,
+    pub(crate) space_codes: Option<SpaceCodes>,
+}
+
+/// What spaces NIfTI's qform and sform lead to: 0 not given, 1 scanner, 2 aligned, 3 Talairach,
+/// 4 MNI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpaceCodes {
+    /// Of the qform.
+    pub qform: i32,
+    /// Of the sform.
+    pub sform: i32,
 }
 
 /// The file that holds the samples.

@@ -57,7 +57,7 @@ pub use error::{HeaderError, ImageError, UnwritableError};
 pub use frames::BvecFrame;
 pub use geometry::{Affine, Grid, GridMismatch};
 pub use gradients::GradientTable;
-pub use header::{Intent, Orientation};
+pub use header::{Intent, Orientation, SpaceCodes};
 pub use image::Image;
 pub use kurtosis_order::KurtosisOrder;
 pub use mask::Mask;

@@ -9,7 +9,7 @@ use crate::blocks::in_order;
 use crate::encode::encoder;
 use crate::error::{ImageError, UnwritableError};
 use crate::gzip::{BLOCK_BYTES, write_member};
-use crate::header::{Intent, is_usable};
+use crate::header::{Intent, SpaceCodes, is_usable};
 use crate::layout::Layout;
 use crate::mif::MifLayout;
 use crate::nifti::NiftiVersion;
@@ -28,6 +28,8 @@ pub struct WriteOptions {
     pub nifti_version: NiftiVersion,
     /// NIfTI's intent. Codes 1003 to 1007 put the volumes along dimension 5, as the standard asks.
     pub intent: Intent,
+    /// The spaces that NIfTI's affines lead to; code 0 leaves an affine out [default: scanner].
+    pub space_codes: Option<SpaceCodes>,
     /// NIfTI's `descrip` (79 bytes at most are kept); comments of a .mif file, one per line.
     pub description: String,
     /// Order of the samples in a .mif file.
@@ -52,6 +54,7 @@ impl Default for WriteOptions {
             gzip_level: Self::DEFAULT_GZIP_LEVEL,
             nifti_version: NiftiVersion::Auto,
             intent: Intent::default(),
+            space_codes: None,
             description: String::new(),
             mif_layout: MifLayout::default(),
             dw_scheme: None,

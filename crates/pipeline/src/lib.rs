@@ -8,6 +8,7 @@
 //! * [`RunConfig`]: the stages of a subject and their parameters, from a TOML file or flags;
 //! * [`MapStyle`]: maps under the names and in the orders and frames of fimbria, FSL, MRtrix3 and
 //!   BIDS;
+//! * [`probtrackx2`]: FSL's program of that name;
 //! * [`brain_mask`]: a simple mask where the user has none.
 //!
 //! Nothing here computes a model, and nothing prints: callers pass a [`Session`].
@@ -21,6 +22,7 @@ mod hashing;
 mod map_file;
 mod map_layout;
 mod output;
+pub mod probtrackx2;
 mod record;
 mod run;
 mod session;

@@ -84,6 +84,16 @@ impl Field {
         }
     }
 
+    /// The slot of every padded voxel plus 1.
+    pub(crate) fn slots(&self) -> &[u32] {
+        &self.slot_plus_1
+    }
+
+    /// Every stick, `[slot][sample][fibre]`.
+    pub(crate) fn sticks(&self) -> &[PackedStick] {
+        &self.sticks
+    }
+
     /// The slot of a voxel, by its place among padded ones; `None` outside the mask.
     #[inline(always)]
     pub(crate) fn slot(&self, padded: u32) -> Option<usize> {

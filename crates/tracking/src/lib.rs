@@ -8,7 +8,7 @@
 //!   stop in.
 //! * [`propagate`]: one half of one streamline, as plain scalar code that reads like the
 //!   description: the oracle. [`track`] makes the same streamlines many at a time, in SIMD lanes on
-//!   all threads.
+//!   all threads, [`track_on`] on devices.
 //! * [`Collect`] is what takes the finished samples: a [`Tally`] counts visits, targets and
 //!   connections, a [`Lines`] makes streamlines of them.
 //!
@@ -18,6 +18,8 @@
 //!
 //! This crate knows nothing of commands.
 
+mod checks;
+mod device;
 mod draws;
 mod driver;
 mod fast;
@@ -32,8 +34,10 @@ mod space;
 mod step;
 mod tally;
 
+pub use checks::checks;
+pub use device::DeviceTracker;
 pub use draws::{Draws, Keyed, Lookup, Sequence};
-pub use driver::{Tracking, track, track_slowly};
+pub use driver::{Tracking, track, track_on, track_slowly};
 pub use field::{Field, is_reversed, radiological};
 pub use lines::Lines;
 pub use options::{EndReason, FirstFibre, Propagation, SampleChoice};

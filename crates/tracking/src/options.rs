@@ -1,7 +1,6 @@
 //! How a streamline is propagated.
 
-/// How a streamline is propagated: the parameters of section "tracking" of probtrackx2's help, with
-/// its defaults.
+/// How a streamline is propagated; the defaults are probtrackx2's but for the last two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Propagation {
     /// Length of a step, mm.
@@ -22,6 +21,8 @@ pub struct Propagation {
     pub first_fibre: FirstFibre,
     /// How the sample of a voxel is drawn.
     pub sample_choice: SampleChoice,
+    /// Leave out the point at which a half has left the mask; probtrackx2 keeps it.
+    pub ends_inside: bool,
 }
 
 impl Default for Propagation {
@@ -36,6 +37,7 @@ impl Default for Propagation {
             loop_check: false,
             first_fibre: FirstFibre::Number(0),
             sample_choice: SampleChoice::Uniform,
+            ends_inside: true,
         }
     }
 }

@@ -70,6 +70,9 @@ impl Particle<'_> {
             return EndReason::OutsideMask;
         }
         for point in 0..self.options.half_points() {
+            if self.options.ends_inside && !self.is_in_mask() {
+                return EndReason::OutsideMask;
+            }
             if let Err(reason) = visit.enter(self.pos, self.dir.unwrap_or_default()) {
                 return reason;
             }

@@ -94,7 +94,11 @@ fn agreement(
 }
 
 fn fsl() -> Propagation {
-    Propagation { sample_choice: SampleChoice::HalfWeightEnds, ..Propagation::default() }
+    Propagation {
+        sample_choice: SampleChoice::HalfWeightEnds,
+        ends_inside: false,
+        ..Propagation::default()
+    }
 }
 
 /// 98 % of the paths must be the same: ties of `f32` arithmetic change a few.

@@ -139,6 +139,11 @@ fn plain_steps_are_the_same() {
 }
 
 #[test]
+fn ends_outside_the_mask_are_the_same() {
+    check_all(&Propagation { ends_inside: false, ..Propagation::default() }, &no_rules, false);
+}
+
+#[test]
 fn every_rule_for_the_first_fibre_is_the_same() {
     for first_fibre in
         [FirstFibre::Number(1), FirstFibre::Uniform, FirstFibre::Proportional, FirstFibre::Any]

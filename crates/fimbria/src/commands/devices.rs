@@ -167,6 +167,7 @@ fn every_check() -> impl Iterator<Item = Check> {
         fimbria_models::checks,
         fimbria_sticks::checks,
         fimbria_life::checks,
+        fimbria_tracking::checks,
     ];
     crates.into_iter().flat_map(|checks| checks())
 }

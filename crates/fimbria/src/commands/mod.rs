@@ -2,7 +2,9 @@
 //! the work.
 
 mod bench;
+mod compare;
 mod completions;
+mod connectome;
 mod convert;
 mod demo;
 mod devices;
@@ -11,8 +13,10 @@ mod fit;
 mod info;
 mod peaks;
 mod phantom;
+mod probtrackx2;
 mod report;
 mod run;
+mod track;
 
 use std::path::Path;
 
@@ -32,7 +36,11 @@ pub(crate) enum Command {
     Eigen(eigen::Eigen),
     Peaks(peaks::Peaks),
     Phantom(phantom::PhantomCommand),
+    Track(track::TrackCommand),
+    Probtrackx2(probtrackx2::Probtrackx2Command),
     Report(report::ReportCommand),
+    Connectome(connectome::ConnectomeCommand),
+    Compare(compare::Compare),
     Convert(convert::Convert),
     Info(info::Info),
     Devices(devices::Devices),
@@ -49,7 +57,11 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
         Command::Eigen(eigen) => eigen.run(console),
         Command::Peaks(peaks) => peaks.run(console),
         Command::Phantom(phantom) => phantom.run(console),
+        Command::Track(track) => track.run(console),
+        Command::Probtrackx2(probtrackx2) => probtrackx2.run(console),
         Command::Report(report) => report.run(console),
+        Command::Connectome(connectome) => connectome.run(console),
+        Command::Compare(compare) => compare.run(console),
         Command::Convert(convert) => convert.run(console),
         Command::Info(info) => info.run(console),
         Command::Devices(devices) => devices.run(console),

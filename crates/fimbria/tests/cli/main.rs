@@ -19,4 +19,6 @@ mod outputs;
 mod peaks;
 mod phantom;
 mod run;
+mod track;
+mod tractogram;
 mod util;

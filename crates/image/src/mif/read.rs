@@ -64,6 +64,7 @@ pub(crate) fn parse(header: &[u8]) -> Result<Header, HeaderError> {
         data_offset,
         data_bytes,
         notes: Notes {
+            space_codes: None,
             description: comment.map_or_else(String::new, |(_, text)| text.clone()),
             intent: Intent::default(),
             dw_scheme: dw_scheme(&entries)?,

@@ -3,7 +3,7 @@
 use super::fields::{Fields, Version};
 use super::{DATATYPES, REFUSED_DATATYPES, orientation};
 use crate::error::HeaderError;
-use crate::header::{DataFile, Dims, Header, Intent, Notes};
+use crate::header::{DataFile, Dims, Header, Intent, Notes, SpaceCodes};
 use crate::layout::Layout;
 use crate::{ByteOrder, Grid, Scaling};
 
@@ -70,6 +70,7 @@ pub(crate) fn parse(start: &[u8]) -> Result<Header, HeaderError> {
                 parameters: fields.intent_parameters,
                 name: fields.intent_name,
             },
+            space_codes: Some(SpaceCodes { qform: fields.qform_code, sform: fields.sform_code }),
             ..Notes::default()
         },
     })

@@ -61,6 +61,11 @@ pub(crate) fn encode_header(
         *field = *dim as i64;
     }
     orientation::set(&mut fields, grid);
+    if let Some(codes) = options.space_codes {
+        // A qform that cannot hold the affine stays without code.
+        fields.qform_code = if fields.qform_code > 0 { codes.qform } else { 0 };
+        fields.sform_code = codes.sform;
+    }
 
     let mut header = fields.write(version, options.byte_order);
     let magic: &[u8] = match (version, single) {

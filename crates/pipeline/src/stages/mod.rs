@@ -20,3 +20,4 @@ pub mod phantom;
 pub mod report;
 pub mod stremi;
 pub mod stremi1d;
+pub mod track;

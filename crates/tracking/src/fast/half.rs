@@ -16,9 +16,8 @@ pub(super) struct Halves<'a, 'c, C: Collect> {
     tracking: &'a Tracking<'a>,
     collector: &'c mut C,
     lattice: Lattice,
-    /// Seed and sample that come next, and the seed to end before.
-    next: (usize, u32),
-    end: usize,
+    /// The samples that come next, counted through all seeds.
+    next: Range<u64>,
     lanes: Vec<InLane<'a>>,
     loops: LoopCheck,
     has_rules: bool,
@@ -38,11 +37,7 @@ struct InLane<'a> {
 }
 
 impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
-    pub(super) fn new(
-        tracking: &'a Tracking<'a>,
-        seeds: Range<usize>,
-        collector: &'c mut C,
-    ) -> Self {
+    pub(super) fn new(tracking: &'a Tracking<'a>, next: Range<u64>, collector: &'c mut C) -> Self {
         let lane = || InLane {
             seed_index: 0,
             number: 0,
@@ -58,8 +53,7 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
             tracking,
             collector,
             lattice: tracking.field.lattice(),
-            next: (seeds.start, 0),
-            end: if tracking.n_samples == 0 { seeds.start } else { seeds.end },
+            next,
             lanes: (0..MAX_LANES).map(|_| lane()).collect(),
             loops: LoopCheck::default(),
             has_rules: !idle
@@ -70,13 +64,9 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
 
     /// Puts the next sample into a lane; false where none is left.
     pub(super) fn next_sample(&mut self, lane: usize, particles: &mut Particles) -> bool {
-        while self.next.0 < self.end {
-            let (seed_index, number) = self.next;
-            self.next = if number + 1 < self.tracking.n_samples {
-                (seed_index, number + 1)
-            } else {
-                (seed_index + 1, 0)
-            };
+        while let Some(next) = self.next.next() {
+            let n_samples = u64::from(self.tracking.n_samples);
+            let (seed_index, number) = ((next / n_samples) as usize, (next % n_samples) as u32);
             let seed = &self.tracking.seeds[seed_index];
             let mut draws = self.draws(seed, number);
             let start = self.tracking.space.to_samples(jittered(self.tracking, seed, &mut draws));
@@ -158,6 +148,10 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
         // the last by its number.
         let mut first_dir = (made > 1 || reason == EndReason::Length)
             .then(|| particles.first_dir.map(|axis| axis[lane]));
+        if propagation.ends_inside && reason == EndReason::OutsideMask {
+            particles.paths[lane].points.pop();
+            particles.paths[lane].dirs.pop();
+        }
         let reason = if self.has_rules {
             let (reason, is_at_first) = self.judged(lane, reason, particles);
             if is_at_first {

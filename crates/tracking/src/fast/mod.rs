@@ -39,16 +39,20 @@ impl<'a> FastTracker<'a> {
         Self { tracking }
     }
 
-    /// Every sample of the seeds in `range`, in any order.
-    pub(crate) fn run<C: Collect>(&self, range: Range<usize>, simd: SimdLevel, collector: &mut C) {
-        // Random numbers are drawn for lanes of one region at a time.
+    /// The samples in `range`, counted through all seeds, in any order.
+    pub(crate) fn run<C: Collect>(&self, range: Range<u64>, simd: SimdLevel, collector: &mut C) {
+        let Tracking { seeds, n_samples, .. } = *self.tracking;
         let mut rest = range;
-        while let Some(first) = self.tracking.seeds[rest.clone()].first() {
-            let same = |seed: &&crate::Seed| seed.region == first.region;
-            let n = self.tracking.seeds[rest.clone()].iter().take_while(same).count();
-            let halves = Halves::new(self.tracking, rest.start..rest.start + n, collector);
-            simd.run(Run { tracking: self.tracking, region: first.region, halves });
-            rest.start += n;
+        while !rest.is_empty() {
+            // Random numbers are drawn for lanes of one region at a time.
+            let first = (rest.start / u64::from(n_samples)) as usize;
+            let region = seeds[first].region;
+            let last = seeds[first..].iter().position(|seed| seed.region != region);
+            let end = last.map_or(rest.end, |n| (first + n) as u64 * u64::from(n_samples));
+            let stretch = rest.start..rest.end.min(end);
+            rest.start = stretch.end;
+            let halves = Halves::new(self.tracking, stretch, collector);
+            simd.run(Run { tracking: self.tracking, region, halves });
         }
     }
 }
@@ -197,6 +201,9 @@ impl<S: Simd> Step<'_, S> {
             note(follows, EndReason::Curvature);
             note(limit.less(found.fraction), EndReason::Fraction);
             note(found.has_samples, EndReason::OutsideSamples);
+            if options.ends_inside {
+                note(found.is_in_mask, EndReason::OutsideMask);
+            }
             let mut codes = [0.0; MAX_LANES];
             reason.store(&mut codes);
             particles.ended = codes.map(|code| code as u8);

@@ -1,0 +1,317 @@
+//! `fimbria track`
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use fimbria_compute::Backend;
+use fimbria_image::BvecFrame;
+use fimbria_pipeline::stages::load_field::FieldFiles;
+use fimbria_pipeline::stages::track::{Source, Track};
+use fimbria_pipeline::{Hashing, Logbook, Named};
+use fimbria_streamlines::Format;
+use fimbria_tensors::sh::ShBasis;
+use fimbria_tracking::{FirstFibre, Propagation};
+
+use crate::args::{DeviceArgs, OutputArgs, ThreadArgs, choice};
+use crate::commands::{command_line, report, session};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Track fibres through samples of directions, peaks or functions on the sphere
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct TrackCommand {
+    #[command(flatten)]
+    input: InputArgs,
+
+    #[command(flatten)]
+    regions: RegionArgs,
+
+    #[command(flatten)]
+    steps: StepArgs,
+
+    /// Format of the streamlines; none writes only maps and matrices
+    #[arg(long, value_name = "FORMAT", default_value = "trx", help_heading = "Output")]
+    tracks: Tracks,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    devices: DeviceArgs,
+}
+
+/// What to follow, and from where.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+struct InputArgs {
+    /// A bedpostX folder or base name of samples (FOLDER/merged); an image of peaks or of V1 (three
+    /// volumes per direction); with --sh-basis or --hot an image of coefficients
+    #[arg(value_name = "DIRECTIONS")]
+    directions: PathBuf,
+
+    /// Volumes are spherical harmonics of this basis
+    #[arg(long, value_name = "BASIS", value_parser = choice::<ShBasis>(), conflicts_with = "hot")]
+    sh_basis: Option<Named<ShBasis>>,
+
+    /// Volumes are unique entries of a higher-order tensor (fit fod)
+    #[arg(long)]
+    hot: bool,
+
+    /// Axes of peaks or coefficients [default: scanner; voxel with a basis of DIPY]
+    #[arg(long, value_name = "FRAME", value_parser = choice::<BvecFrame>())]
+    frame: Option<Named<BvecFrame>>,
+
+    /// Scatter directions around peaks by this angle, degrees; 0 tracks deterministically
+    #[arg(long, value_name = "DEG", default_value_t = 0.0)]
+    dispersion: f64,
+
+    /// Voxels to track in [default: those that have directions; nodif_brain_mask of a folder]
+    #[arg(long, value_name = "IMAGE")]
+    mask: Option<PathBuf>,
+}
+
+/// Regions.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Regions (images on the grid of the seeds; above zero is inside)")]
+struct RegionArgs {
+    /// Voxels to start in; given several times, several regions
+    #[arg(long, value_name = "IMAGE", required = true)]
+    seeds: Vec<PathBuf>,
+
+    /// Where streamlines must pass; given several times, all of them
+    #[arg(long, value_name = "IMAGE")]
+    include: Vec<PathBuf>,
+
+    /// In the order given
+    #[arg(long, requires = "include")]
+    in_order: bool,
+
+    /// Where streamlines must not pass
+    #[arg(long, value_name = "IMAGE")]
+    exclude: Vec<PathBuf>,
+
+    /// Where streamlines end
+    #[arg(long, value_name = "IMAGE")]
+    stop: Vec<PathBuf>,
+
+    /// Count for each seed voxel the samples that reach this
+    #[arg(long, value_name = "IMAGE")]
+    target: Vec<PathBuf>,
+
+    /// Keep only what joins two of the seed regions, and count pairs
+    #[arg(long)]
+    network: bool,
+}
+
+/// How streamlines are propagated.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Streamlines")]
+struct StepArgs {
+    /// Streamlines from each seed voxel
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    samples: u32,
+
+    /// Length of a step, mm
+    #[arg(long, value_name = "MM", default_value_t = 0.5, value_parser = above_zero)]
+    step: f32,
+
+    /// Longest streamline, mm
+    #[arg(long, value_name = "MM", default_value_t = 1000.0, value_parser = above_zero)]
+    max_length: f32,
+
+    /// Shortest streamline kept, mm
+    #[arg(long, value_name = "MM", default_value_t = 0.0)]
+    min_length: f32,
+
+    /// Largest angle between two steps, degrees
+    #[arg(long, value_name = "DEG", default_value_t = 78.463_04)]
+    angle: f32,
+
+    /// Fibres with a fraction (of peaks: length as part of the longest) up to this are not followed
+    #[arg(long, value_name = "F", default_value_t = 0.01)]
+    fibre_threshold: f32,
+
+    /// End with probability 1 - f at each step
+    #[arg(long)]
+    use_fraction: bool,
+
+    /// Average each direction with that one step ahead
+    #[arg(long)]
+    modified_euler: bool,
+
+    /// End streamlines that come back on themselves
+    #[arg(long)]
+    loop_check: bool,
+
+    /// The fibre to start with
+    #[arg(long, value_name = "RULE", default_value = "largest")]
+    first_fibre: First,
+
+    /// Start anywhere in a sphere of this radius, mm
+    #[arg(long, value_name = "MM", default_value_t = 0.0)]
+    jitter: f32,
+
+    /// Seed of the random numbers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    rng_seed: u64,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Tracks {
+    Trx,
+    Tck,
+    Trk,
+    None,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum First {
+    /// The first of every sample, which has the largest fraction
+    Largest,
+    /// Any above the threshold
+    Uniform,
+    /// Any above the threshold, by fraction
+    Proportional,
+}
+
+fn above_zero(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(x) if x > 0.0 && x.is_finite() => Ok(x),
+        _ => Err("it must be a number above 0".to_owned()),
+    }
+}
+
+const HELP: &str = "\
+Outputs:
+  tracks.trx          streamlines (or .tck, .trk), with seed (index of the seed voxel, x fastest, x
+                      counted as FSL does), region, sample, seed_point (which point is the seed),
+                      end_first and end_last (why it ends there); not in .tck
+  visits              streamlines through each voxel, each counted once (float32)
+  waytotal            streamlines kept, a line for each seed region
+  seeds_to_TARGET     streamlines of each seed voxel that reach the target (float32)
+  matrix_network.tsv  streamlines from region (row) to region (column) (--network)
+  run.json            inputs with hashes, parameters, machine, times, how many halves ended and why
+  Reasons to end: 1 no samples there, 2 small fraction, 3 sharp turn, 4 no direction, 5 left the mask,
+  6 longest, 7 loop, 8 stop region, 10 region to avoid.
+
+Units:
+  Millimetres, degrees.
+
+Order and frame:
+  Streamlines are in scanner RAS millimetres, in the order of seed regions, then of voxels (x
+  fastest), then of samples, whatever the number of threads. Maps lie on the grid of the seeds.
+
+Random numbers depend on seed voxel, sample and step alone: further seeds change no streamline, nor do
+threads and devices. --loop-check and a random first fibre are worked on by the threads.
+Differences from `fimbria probtrackx2`: a streamline is judged as a whole, regions and length
+included; it ends inside the mask; every sample has the same weight.
+
+References:
+  Behrens TEJ et al. Magn Reson Med 50, 1077 (2003); NeuroImage 34, 144 (2007)";
+
+impl TrackCommand {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self { input, regions, steps, tracks, output, threads, devices } = self;
+        let RegionArgs { seeds, include, in_order, exclude, stop, target, network } = regions;
+        let (n_samples, jitter_mm) = (steps.samples, steps.jitter);
+        let (least_length_mm, rng_seed) = (steps.min_length, steps.rng_seed);
+        let mask = input.mask.clone();
+        let job = Track {
+            source: input.source(),
+            mask,
+            seeds,
+            include,
+            in_order,
+            exclude,
+            stop,
+            targets: target,
+            network,
+            n_samples,
+            jitter_mm,
+            least_length_mm,
+            propagation: steps.propagation(),
+            tracks: match tracks {
+                Tracks::Trx => Some(Format::Trx),
+                Tracks::Tck => Some(Format::Tck),
+                Tracks::Trk => Some(Format::Trk),
+                Tracks::None => None,
+            },
+            rng_seed,
+        };
+        let mut out = output.folder(&job.outputs(), console)?;
+        let workers = threads.start()?;
+        let command_line = command_line();
+        let devices = devices.open(console)?;
+        let on = Backend { workers: &workers, devices: &devices };
+        let log = Logbook::new(session(on, console, &command_line));
+        let hashing = Hashing::start(job.inputs());
+        job.run(&log, &mut out)?;
+        let record = out.commit(log.record("track", hashing.finish()?, job.parameters()))?;
+        report(&record, output.path(), console);
+        Ok(())
+    }
+}
+
+impl InputArgs {
+    fn source(self) -> Source {
+        let Self { directions, sh_basis, hot, frame, dispersion, mask: _ } = self;
+        if sh_basis.is_some() || hot {
+            return Source::Function(FieldFiles {
+                image: directions,
+                sh_basis,
+                frame,
+                ..FieldFiles::default()
+            });
+        }
+        let name = directions.to_string_lossy();
+        let is_image = [".nii", ".nii.gz", ".mif", ".mif.gz", ".hdr", ".img"]
+            .iter()
+            .any(|e| name.ends_with(e));
+        if is_image {
+            let frame = frame.map_or(BvecFrame::Scanner, |frame| frame.0);
+            Source::Peaks { image: directions, frame, dispersion_deg: dispersion }
+        } else {
+            Source::Samples(directions)
+        }
+    }
+}
+
+impl StepArgs {
+    fn propagation(self) -> Propagation {
+        let Self {
+            samples: _,
+            step,
+            max_length,
+            min_length: _,
+            angle,
+            fibre_threshold,
+            use_fraction,
+            modified_euler,
+            loop_check,
+            first_fibre,
+            jitter: _,
+            rng_seed: _,
+        } = self;
+        Propagation {
+            step_mm: step,
+            // Both halves together; each has the seed point.
+            max_points: ((max_length / step).ceil() as u32 + 2).min(2_000_000),
+            min_cos: angle.to_radians().cos(),
+            fibre_threshold,
+            use_fraction,
+            modified_euler,
+            loop_check,
+            first_fibre: match first_fibre {
+                First::Largest => FirstFibre::Number(0),
+                First::Uniform => FirstFibre::Uniform,
+                First::Proportional => FirstFibre::Proportional,
+            },
+            ..Propagation::default()
+        }
+    }
+}

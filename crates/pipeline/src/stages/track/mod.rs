@@ -1,0 +1,343 @@
+//! Tracking with plain rules: streamlines judged as a whole, equal weight for every sample, ends
+//! inside the mask; visits, streamlines and matrices.
+
+mod source;
+
+use std::path::{Path, PathBuf};
+
+use fimbria_compute::Progress as _;
+use fimbria_image::{Grid, GridMismatch, Image, ImageError, WriteOptions, read_image, write_image};
+use fimbria_streamlines::{
+    Format, Header, Streamlines, TractogramError, WriteOptions as LineOptions, WriteStreamlines,
+    create,
+};
+use fimbria_tracking::{
+    Collect, EndReason, Field, Judgement, Lines, NetworkMatrix, Propagation, Region, Rules, Sample,
+    Seed, SingularTransform, Space, Tally, Targets, Tracking, Waypoints, seeds_of_region, track_on,
+};
+use serde_json::{Value, json};
+
+pub use source::{Source, SourceError};
+
+use crate::output::{OutputError, OutputFolder};
+use crate::session::Logbook;
+
+/// What to track.
+#[derive(Clone, Debug)]
+pub struct Track {
+    /// Directions.
+    pub source: Source,
+    /// Voxels of the directions to use; `None` for those there are.
+    pub mask: Option<PathBuf>,
+    /// Seed voxels; their grid is that of all regions and maps.
+    pub seeds: Vec<PathBuf>,
+    /// Where streamlines must go.
+    pub include: Vec<PathBuf>,
+    /// In this order.
+    pub in_order: bool,
+    /// Where they must not go.
+    pub exclude: Vec<PathBuf>,
+    /// Where they end.
+    pub stop: Vec<PathBuf>,
+    /// Count for every seed voxel the samples that reach these.
+    pub targets: Vec<PathBuf>,
+    /// Keep only what joins two seed regions, and count pairs.
+    pub network: bool,
+    /// Samples per seed voxel.
+    pub n_samples: u32,
+    /// Radius of the sphere around a voxel's centre to start in, mm.
+    pub jitter_mm: f32,
+    /// Least length, mm.
+    pub least_length_mm: f32,
+    /// Steps.
+    pub propagation: Propagation,
+    /// Format of the streamlines; `None` for none.
+    pub tracks: Option<Format>,
+    /// Seed of the random numbers.
+    pub rng_seed: u64,
+}
+
+/// Why it cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub enum TrackError {
+    /// The directions.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// An image.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// A region on another grid than the seeds.
+    #[error(transparent)]
+    Grid(#[from] GridMismatch),
+    /// The streamlines.
+    #[error(transparent)]
+    Lines(#[from] TractogramError),
+    /// Outputs.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// No seeds.
+    #[error("{} has no voxel above zero: nowhere to start from", .0.display())]
+    NoSeeds(PathBuf),
+    /// A grid without inverse.
+    #[error(transparent)]
+    Transform(#[from] SingularTransform),
+    /// A network of one.
+    #[error("a network takes two seed regions or more")]
+    NoNetwork,
+    /// Stopped.
+    #[error(transparent)]
+    Interrupted(#[from] fimbria_compute::Interrupted),
+}
+
+impl Track {
+    /// Names of the files that will be written.
+    pub fn outputs(&self) -> Vec<String> {
+        let mut names = vec!["visits.nii.gz".to_owned(), "waytotal".to_owned()];
+        names.extend(self.tracks.map(tracks_name));
+        names.extend(self.targets.iter().map(|path| format!("seeds_to_{}.nii.gz", stem(path))));
+        if self.network {
+            names.push("matrix_network.tsv".to_owned());
+        }
+        names
+    }
+
+    /// Every input with what it is.
+    pub fn inputs(&self) -> Vec<(String, PathBuf)> {
+        let mut inputs = vec![("directions".to_owned(), self.source.path().to_owned())];
+        for (what, paths) in [
+            ("seeds", &self.seeds),
+            ("include", &self.include),
+            ("exclude", &self.exclude),
+            ("stop", &self.stop),
+            ("target", &self.targets),
+        ] {
+            inputs.extend(paths.iter().map(|path| (what.to_owned(), path.clone())));
+        }
+        inputs.extend(self.mask.iter().map(|path| ("mask".to_owned(), path.clone())));
+        inputs.retain(|(_, path)| path.is_file());
+        inputs
+    }
+
+    /// The parameters as the record lists them.
+    pub fn parameters(&self) -> Value {
+        let p = &self.propagation;
+        json!({
+            "samples_per_seed": self.n_samples, "step_mm": p.step_mm,
+            "max_points": p.max_points, "min_cos": p.min_cos,
+            "fibre_threshold": p.fibre_threshold, "use_fraction": p.use_fraction,
+            "modified_euler": p.modified_euler, "loop_check": p.loop_check,
+            "first_fibre": format!("{:?}", p.first_fibre), "jitter_mm": self.jitter_mm,
+            "min_length_mm": self.least_length_mm, "rng_seed": self.rng_seed,
+        })
+    }
+
+    /// Tracks and stages every output.
+    ///
+    /// # Errors
+    /// [`TrackError`] says which file or option is wrong.
+    pub fn run(&self, log: &Logbook<'_>, out: &mut OutputFolder) -> Result<(), TrackError> {
+        let workers = log.session().on.workers;
+        let field = log.stage("read", || {
+            let samples = self.source.read(self.mask.as_deref(), self.rng_seed, log)?;
+            log.count("voxels", samples.mask.len() as u64);
+            Ok::<_, TrackError>(Field::new(samples, workers))
+        })?;
+        let (space, regions) = self.seed_space(field.grid())?;
+        let numbered = (0..).zip(&regions);
+        let seeds: Vec<Seed> =
+            numbered.flat_map(|(number, region)| seeds_of_region(&space, region, number)).collect();
+        let read = |paths: &[PathBuf]| -> Result<Vec<Region>, TrackError> {
+            paths.iter().map(|path| region(&space, path)).collect()
+        };
+        let targets = read(&self.targets)?;
+        let rules = Rules {
+            avoid: read(&self.exclude)?,
+            stop: read(&self.stop)?,
+            waypoints: Waypoints {
+                regions: read(&self.include)?,
+                in_order: self.in_order,
+                ..Waypoints::default()
+            },
+            network: if self.network { regions.clone() } else { Vec::new() },
+            least_length_mm: self.least_length_mm,
+            judgement: Judgement::Whole,
+            ..Rules::default()
+        };
+        for region in targets.iter().chain(&rules.waypoints.regions) {
+            if region.is_empty() {
+                log.warn(&format!("{} has no voxel: nothing can reach it", region.name));
+            }
+        }
+        let tracking = Tracking {
+            field: &field,
+            space: &space,
+            propagation: &self.propagation,
+            rules: &rules,
+            seeds: &seeds,
+            n_samples: self.n_samples,
+            jitter_mm: self.jitter_mm,
+            rng_seed: self.rng_seed,
+        };
+        let tally = log.stage("track", || self.tracked(&tracking, &targets, &regions, log, out))?;
+        log.stage("write", || self.write(&tally, &space, &seeds, &regions, out))
+    }
+
+    /// The grid of the seeds, and where they are.
+    fn seed_space(&self, samples: &Grid) -> Result<(Space, Vec<Region>), TrackError> {
+        let images = self.seeds.iter().map(read_image).collect::<Result<Vec<_>, _>>()?;
+        let grid = images.first().map_or(*samples, |image| image.grid);
+        let space = Space::scanner(grid, samples)?;
+        let mut regions = Vec::new();
+        for (path, image) in self.seeds.iter().zip(&images) {
+            let region = named(&space, image, path)?;
+            if region.is_empty() {
+                return Err(TrackError::NoSeeds(path.clone()));
+            }
+            regions.push(region);
+        }
+        if self.network && regions.len() < 2 {
+            return Err(TrackError::NoNetwork);
+        }
+        Ok((space, regions))
+    }
+
+    fn tracked<'t>(
+        &self,
+        tracking: &Tracking<'t>,
+        targets: &'t [Region],
+        regions: &[Region],
+        log: &Logbook<'_>,
+        out: &mut OutputFolder,
+    ) -> Result<Tally<'t>, TrackError> {
+        let mut writer: Option<Box<dyn WriteStreamlines>> = match self.tracks {
+            Some(format) => {
+                let mut header = Header::on(*tracking.field.grid());
+                header.per_streamline = Lines::columns();
+                for loss in format.losses(&header) {
+                    log.note(&format!("{format} has no place for {loss}"));
+                }
+                let path = out.stage(&tracks_name(format))?;
+                Some(create(&path, format, &header, &LineOptions::default())?)
+            }
+            None => None,
+        };
+        let new = || {
+            let mut tally = Tally::new(tracking.space, regions.len(), false);
+            if !targets.is_empty() {
+                tally.targets = Some(Targets::new(targets, tracking.seeds.len()));
+            }
+            tally.network = self.network.then(|| NetworkMatrix::new(regions.len()));
+            Counted { tally, lines: self.tracks.map(|_| Lines::new(tracking.space)) }
+        };
+        let on = log.session().on;
+        let counted = track_on(tracking, on, log, new, |lines: Option<Streamlines>| {
+            if let (Some(writer), Some(lines)) = (&mut writer, lines) {
+                writer.write(&lines)?;
+            }
+            Ok::<(), TrackError>(())
+        })?;
+        if let Some(writer) = writer {
+            writer.finish()?;
+        }
+        let mut tally = Tally::new(tracking.space, 0, false);
+        for (at, counted) in counted.into_iter().enumerate() {
+            if at == 0 {
+                tally = counted.tally;
+            } else {
+                tally.merge(counted.tally);
+            }
+        }
+        log.count("samples", tally.made);
+        log.count("kept", tally.kept.iter().sum());
+        log.count("points", tally.points);
+        for ((_, name), count) in EndReason::ALL.iter().zip(tally.ends) {
+            log.count(&format!("ends: {name}"), count);
+        }
+        if tally.kept.iter().sum::<u64>() == 0 {
+            log.warn("no streamline was kept: the regions given reject every one");
+        }
+        Ok(tally)
+    }
+
+    fn write(
+        &self,
+        tally: &Tally<'_>,
+        space: &Space,
+        seeds: &[Seed],
+        regions: &[Region],
+        out: &mut OutputFolder,
+    ) -> Result<(), TrackError> {
+        let mut map = |name: &str, image: &Image| -> Result<(), TrackError> {
+            let path = out.stage(&format!("{name}.nii.gz"))?;
+            Ok(write_image(&path, image, &WriteOptions::default())?)
+        };
+        map("visits", &space.image(|voxel| tally.visits.count(voxel) as f32))?;
+        if let Some(targets) = &tally.targets {
+            for (target, region) in targets.regions().iter().enumerate() {
+                let mut counts = vec![0.0; space.grid().len()];
+                for (seed, count) in seeds.iter().zip(targets.counts(target)) {
+                    counts[seed.key as usize] += *count as f32;
+                }
+                map(&format!("seeds_to_{}", region.name), &space.image(|voxel| counts[voxel]))?;
+            }
+        }
+        let kept: String = tally.kept.iter().map(|kept| format!("{kept}\n")).collect();
+        out.write("waytotal", kept.as_bytes())?;
+        if let Some(network) = &tally.network {
+            let names: Vec<_> = regions.iter().map(|region| region.name.clone()).collect();
+            let mut text = format!("from\\to\t{}\n", names.join("\t"));
+            for (from, name) in names.iter().enumerate() {
+                let row = (0..network.len()).map(|to| network.count(from, to).to_string());
+                text += &format!("{name}\t{}\n", row.collect::<Vec<_>>().join("\t"));
+            }
+            out.write("matrix_network.tsv", text.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+fn tracks_name(format: Format) -> String {
+    let extension = match format {
+        Format::Tck => "tck",
+        Format::Trk => "trk",
+        Format::Trx | Format::TrxFolder => "trx",
+    };
+    format!("tracks.{extension}")
+}
+
+/// The file without folder and extensions.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.split('.').next().unwrap_or(&name).to_owned()
+}
+
+fn region(space: &Space, path: &Path) -> Result<Region, TrackError> {
+    named(space, &read_image(path)?, path)
+}
+
+fn named(space: &Space, image: &Image, path: &Path) -> Result<Region, TrackError> {
+    let mut region = space.region(image, &path.display().to_string())?;
+    region.name = stem(path);
+    Ok(region)
+}
+
+/// A tally, and where wanted the streamlines.
+struct Counted<'a> {
+    tally: Tally<'a>,
+    lines: Option<Lines>,
+}
+
+impl Collect for Counted<'_> {
+    type Block = Option<Streamlines>;
+
+    fn sample(&mut self, sample: &Sample<'_>) {
+        self.tally.add(sample);
+        if let Some(lines) = &mut self.lines {
+            lines.sample(sample);
+        }
+    }
+
+    fn end_block(&mut self) -> Option<Streamlines> {
+        self.lines.as_mut().map(Lines::end_block)
+    }
+}

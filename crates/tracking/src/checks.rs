@@ -1,0 +1,121 @@
+//! This crate's kernels against the oracle, for `fimbria devices --check`.
+
+use fimbria_compute::check::{Check, Comparison, Extent};
+use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::{Backend, Interrupted, Silent, SimdLevel, Workers};
+use fimbria_image::sticks::{PackedStick, StickSamples};
+use fimbria_image::{Affine, Grid, Mask};
+
+use crate::device::{DeviceTracker, source};
+use crate::{
+    Collect, Field, Propagation, Rules, Sample, SampleChoice, Seed, Space, Tracking, track_on,
+    track_slowly,
+};
+
+/// The checks of this crate's kernels.
+pub fn checks() -> Vec<Check> {
+    let plain = Propagation { max_points: 200, ..Propagation::default() };
+    let euler = Propagation {
+        modified_euler: true,
+        use_fraction: true,
+        ends_inside: false,
+        sample_choice: SampleChoice::HalfWeightEnds,
+        ..plain
+    };
+    [("tracking", plain), ("tracking (modified Euler, fractions)", euler)]
+        .into_iter()
+        .map(|(name, options)| {
+            let sources = field(&options).map_or_else(Vec::new, |f| vec![source(&f, &options)]);
+            Check::new(name, sources, move |device, extent| compare(device, extent, &options))
+        })
+        .collect()
+}
+
+/// Two fibres that bend and cross in anisotropic voxels; some voxels without samples.
+fn field(options: &Propagation) -> Option<Field> {
+    let workers = Workers::new(1).ok()?.with_simd(SimdLevel::Scalar);
+    let ras_from_vox = Affine([[1.5, 0.1, 0., -9.], [-0.1, 1.8, 0.2, 4.], [0., -0.2, 2.2, 7.]]);
+    let grid = Grid { dims: [12, 10, 9], ras_from_vox };
+    let voxels = (0..grid.len() as u32).filter(|voxel| voxel % 37 != 5).collect();
+    let mut samples = StickSamples::empty(Mask { grid, voxels }, 2, 5)?;
+    for (i, stick) in samples.sticks.iter_mut().enumerate() {
+        let (slot, sample, fibre) = (i / 10, i / 2 % 5, i % 2);
+        let t = slot as f64 * 0.01 + sample as f64 * 0.1;
+        let v = if fibre == 0 { [t.cos(), t.sin(), 0.3] } else { [0.2, t.sin(), t.cos()] };
+        let v = if i % 211 == 0 { [0.0; 3] } else { v };
+        let least = if options.use_fraction { 0.9 } else { 0.2 };
+        *stick = PackedStick::new(v, least * (1.0 - 0.3 * fibre as f64));
+    }
+    Some(Field::new(samples, &workers))
+}
+
+/// The bits of all points, with what they belong to.
+#[derive(Default)]
+struct Bits(Vec<((usize, u32), Vec<u32>)>);
+
+impl Collect for Bits {
+    type Block = Vec<((usize, u32), Vec<u32>)>;
+
+    fn sample(&mut self, sample: &Sample<'_>) {
+        let points = sample.all_points.iter().flatten().map(|x| x.to_bits());
+        let ends = sample.ends.map(|end| u32::from(end as u8));
+        let all = ends.into_iter().chain([sample.n_made_first as u32]).chain(points);
+        self.0.push(((sample.seed_index, sample.number), all.collect()));
+    }
+
+    fn end_block(&mut self) -> Self::Block {
+        std::mem::take(&mut self.0)
+    }
+}
+
+fn compare(
+    device: &Device,
+    extent: Extent,
+    options: &Propagation,
+) -> Result<Comparison, DeviceError> {
+    let every = if extent == Extent::Toy { 97 } else { 2 };
+    let unavailable = Comparison { results: 0, max_error: f64::INFINITY, tolerance: 0.0 };
+    let (Some(field), Ok(workers)) = (field(options), Workers::new(1)) else {
+        return Ok(unavailable);
+    };
+    let space = Space::same(*field.grid());
+    let (rules, grid) = (Rules::default(), *field.grid());
+    let seeds: Vec<_> = (0..grid.len())
+        .step_by(every)
+        .map(|voxel| {
+            let pos = grid.voxel(voxel).map(|x| x as f32);
+            Seed { key: voxel as u32, region: 0, pos }
+        })
+        .collect();
+    let tracking = Tracking {
+        field: &field,
+        space: &space,
+        propagation: options,
+        rules: &rules,
+        seeds: &seeds,
+        n_samples: 2,
+        jitter_mm: 0.5,
+        rng_seed: 11,
+    };
+    // The device itself must do it: an error there is not for the threads to mend.
+    DeviceTracker::new(device, &field, options, 11)?;
+    let mut oracle = Bits::default();
+    let slow: Result<(), Interrupted> = track_slowly(&tracking, None, &Silent, &mut oracle);
+    let mut made = Vec::new();
+    let devices = std::slice::from_ref(device);
+    let on = Backend { workers: &workers, devices };
+    let fast = track_on(&tracking, on, &Silent, Bits::default, |block| {
+        made.extend(block);
+        Ok::<(), Interrupted>(())
+    });
+    if slow.is_err() || fast.is_err() {
+        return Ok(unavailable);
+    }
+    let mut oracle = oracle.0;
+    oracle.sort_by_key(|(order, _)| *order);
+    made.sort_by_key(|(order, _)| *order);
+    let flat = |all: Vec<((usize, u32), Vec<u32>)>| -> Vec<u32> {
+        all.into_iter().flat_map(|(_, bits)| bits).collect()
+    };
+    Ok(Comparison::of_bits(&flat(oracle), &flat(made)))
+}

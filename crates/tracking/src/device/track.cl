@@ -1,0 +1,221 @@
+/* One sample per item: both halves of a streamline, the same operations in the same order as the
+   oracle and the lanes, and so the same bits. The Rust code beside it has the explanations.
+
+   points[((side * HALF_POINTS + point) * 3 + axis) * n + item]; per half counts and reasons. */
+
+typedef struct {
+    f32 x, y, z;
+} vec3;
+
+typedef struct {
+    vec3 dir;
+    f32 fraction;
+    i32 has_direction;
+} stick;
+
+typedef struct {
+    stick chosen;
+    f32 fraction;
+    i32 has_samples;
+} found;
+
+typedef struct {
+    u64 seed;
+    u32 stream;
+    u64 item;
+    u32 step;
+} key;
+
+DEVICE_FN f32 dot3(vec3 a, vec3 b) {
+    return FMA(a.x, b.x, FMA(a.y, b.y, a.z * b.z));
+}
+
+DEVICE_FN vec3 along(vec3 v, f32 cosine) {
+    f32 sign = 0.0f < cosine ? 1.0f : -1.0f;
+    v.x = sign * v.x;
+    v.y = sign * v.y;
+    v.z = sign * v.z;
+    return v;
+}
+
+DEVICE_FN vec3 moved(vec3 pos, vec3 dir) {
+    pos.x = FMA(dir.x, SCALE_X, pos.x);
+    pos.y = FMA(dir.y, SCALE_Y, pos.y);
+    pos.z = FMA(dir.z, SCALE_Z, pos.z);
+    return pos;
+}
+
+DEVICE_FN f32 corner_along(f32 x, f32 u) {
+    f32 below = FLOOR(x);
+    f32 distance = x - below;
+    return below + (u <= distance && 0.0f < distance ? 1.0f : 0.0f);
+}
+
+/* A whole coordinate from -1 to last, counted from 0. */
+DEVICE_FN u32 clamped(f32 x, f32 last) {
+    x = -1.0f < x ? x : -1.0f;
+    x = x < last ? x : last;
+    return (u32)I32_OF_F32(x + 1.0f);
+}
+
+DEVICE_FN u32 place(f32 x, f32 y, f32 z) {
+    return clamped(x, LAST_X) + clamped(y, LAST_Y) * ROW + clamped(z, LAST_Z) * SLICE;
+}
+
+DEVICE_FN u32 voxel_place(vec3 pos) {
+    return place(FLOOR(pos.x + 0.5f), FLOOR(pos.y + 0.5f), FLOOR(pos.z + 0.5f));
+}
+
+DEVICE_FN f32 coordinate(u32 word) {
+    return (F32_OF_I32((i32)word) - 8388607.0f) * COORDINATE_STEP;
+}
+
+DEVICE_FN stick unpacked(u32 low, u32 high) {
+    f32 u = coordinate(low & 0xffffffu);
+    f32 v = coordinate((low >> 24) | ((high & 0xffffu) << 8));
+    f32 z = (1.0f - FABS(u)) - FABS(v);
+    f32 fold = 0.0f < -z ? -z : 0.0f;
+    f32 x = u - (u < 0.0f ? -fold : fold);
+    f32 y = v - (v < 0.0f ? -fold : fold);
+    f32 scale = fb_div(1.0f, fb_sqrt(FMA(x, x, FMA(y, y, z * z))));
+    stick s;
+    s.dir.x = x * scale;
+    s.dir.y = y * scale;
+    s.dir.z = z * scale;
+    s.fraction = F32_OF_I32((i32)(high >> 16)) * 1.52587890625e-5f;
+    s.has_direction = u <= 1.0f;
+    return s;
+}
+
+/* The stick to follow from a random sample at a random corner. The stick with the number
+   first_fibre where there is one; else the one nearest to dir. */
+DEVICE_FN found lookup(GLOBAL const u32 *slot_plus_1, GLOBAL const u32 *sticks, key k, u32 what,
+                       vec3 pos, vec3 dir, i32 first_fibre) {
+    fb_words words = fb_random(k.seed, k.stream + what, k.item, k.step);
+    u32 slot = slot_plus_1[place(corner_along(pos.x, fb_uniform(words.w[0])),
+                                 corner_along(pos.y, fb_uniform(words.w[1])),
+                                 corner_along(pos.z, fb_uniform(words.w[2])))];
+    found f;
+    f.has_samples = slot != 0u;
+    /* Outside, the first voxel's samples are read and not used. */
+    u64 voxel = f.has_samples ? (u64)(slot - 1u) : 0u;
+    f32 u = fb_uniform(words.w[3]);
+#if HALF_WEIGHT_ENDS
+    f32 index = FLOOR(u * (N_SAMPLES_F - 1.0f) + 0.5f);
+#else
+    f32 index = FLOOR(u * N_SAMPLES_F);
+    index = index < N_SAMPLES_F - 1.0f ? index : N_SAMPLES_F - 1.0f;
+#endif
+    u64 at = (voxel * N_SAMPLES + (u64)I32_OF_F32(index)) * N_FIBRES * 2u;
+    f.chosen = unpacked(sticks[at], sticks[at + 1]);
+    f.fraction = f.chosen.fraction;
+    f32 cosine = FABS(dot3(f.chosen.dir, dir));
+    f32 best = FIBRE_THRESHOLD < f.chosen.fraction && f.chosen.has_direction ? cosine : 0.0f;
+    for (i32 fibre = 1; fibre < N_FIBRES; fibre++) {
+        stick s = unpacked(sticks[at + 2 * (u64)fibre], sticks[at + 2 * (u64)fibre + 1]);
+        cosine = FABS(dot3(s.dir, dir));
+        i32 better = FIBRE_THRESHOLD < s.fraction && s.has_direction && best < cosine;
+        if (first_fibre >= 0) {
+            if (fibre == first_fibre) f.chosen = s;
+        } else if (better) {
+            f.chosen = s;
+            f.fraction = s.fraction;
+            best = cosine;
+        }
+    }
+    return f;
+}
+
+KERNEL(track)(u64 n, u64 rng_seed, u32 stream, GLOBAL const u32 *RESTRICT slot_plus_1,
+              GLOBAL const u32 *RESTRICT sticks, GLOBAL const u32 *RESTRICT items,
+              GLOBAL const f32 *RESTRICT starts, GLOBAL f32 *RESTRICT points,
+              GLOBAL u32 *RESTRICT counts, GLOBAL u32 *RESTRICT reasons) {
+    u64 i = GLOBAL_ID();
+    if (i >= n) return;
+    key k;
+    k.seed = rng_seed;
+    k.stream = stream;
+    k.item = (u64)items[i] | ((u64)items[n + i] << 32);
+    vec3 start, dir, first_dir;
+    start.x = starts[i];
+    start.y = starts[n + i];
+    start.z = starts[2 * n + i];
+    dir.x = dir.y = dir.z = 0.0f;
+    first_dir = dir;
+    i32 has_first = 0;
+    for (u32 side = 0; side < 2u; side++) {
+        vec3 pos = start;
+        i32 moves = 0;
+        dir.x = dir.y = dir.z = 0.0f;
+        if (side == 1u && has_first) {
+            moves = 1;
+            dir.x = -first_dir.x;
+            dir.y = -first_dir.y;
+            dir.z = -first_dir.z;
+        }
+        u32 reason = slot_plus_1[voxel_place(pos)] == 0u ? OUTSIDE_MASK : 0u;
+        u32 point = 0;
+        while (reason == 0u) {
+            if (point == HALF_POINTS) {
+                reason = LENGTH;
+                break;
+            }
+            i32 is_in_mask = slot_plus_1[voxel_place(pos)] != 0u;
+#if ENDS_INSIDE
+            if (!is_in_mask) {
+                reason = OUTSIDE_MASK;
+                break;
+            }
+#endif
+            u64 at = ((u64)side * HALF_POINTS + point) * 3u * n + i;
+            points[at] = pos.x;
+            points[at + n] = pos.y;
+            points[at + 2 * n] = pos.z;
+            k.step = side << 31 | point;
+            found f = lookup(slot_plus_1, sticks, k, HERE, pos, dir,
+                             point == 0u ? (i32)FIRST_FIBRE : -1);
+            point += 1u;
+            fb_words numbers;
+            numbers.w[1] = numbers.w[2] = numbers.w[3] = 0u;
+            if (USE_FRACTION || !moves) {
+                numbers = fb_random(k.seed, k.stream + CHOICES, k.item, k.step);
+            }
+            f32 limit = USE_FRACTION ? fb_uniform(numbers.w[1]) : 0.0f;
+            vec3 v = f.chosen.dir;
+            f32 cosine = dot3(v, dir);
+            if (!f.has_samples) reason = OUTSIDE_SAMPLES;
+            else if (!(limit < f.fraction)) reason = FRACTION;
+            else if (moves && !(MIN_COS < FABS(cosine))) reason = CURVATURE;
+            else if (!f.chosen.has_direction) reason = NO_DIRECTION;
+            else if (!is_in_mask) reason = OUTSIDE_MASK;
+            if (reason != 0u) break;
+#if MODIFIED_EULER
+            vec3 trial = moved(pos, along(v, moves ? cosine : fb_uniform(numbers.w[3]) - 0.5f));
+            found ahead = lookup(slot_plus_1, sticks, k, AHEAD, trial, dir, -1);
+            vec3 w = ahead.chosen.dir;
+            if (!(ahead.has_samples && ahead.chosen.has_direction)) {
+                w.x = w.y = 0.0f;
+                w.z = 1.0f;
+            }
+            w = along(w, dot3(v, w));
+            w.x = v.x + w.x;
+            w.y = v.y + w.y;
+            w.z = v.z + w.z;
+            f32 scale = fb_div(1.0f, fb_sqrt(dot3(w, w)));
+            v.x = w.x * scale;
+            v.y = w.y * scale;
+            v.z = w.z * scale;
+            cosine = dot3(v, dir);
+#endif
+            dir = along(v, moves ? cosine : fb_uniform(numbers.w[2]) - 0.5f);
+            moves = 1;
+            if (side == 0u && !has_first) {
+                first_dir = dir;
+                has_first = 1;
+            }
+            pos = moved(pos, dir);
+        }
+        counts[side * n + i] = point;
+        reasons[side * n + i] = reason;
+    }
+}
