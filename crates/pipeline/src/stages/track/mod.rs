@@ -239,14 +239,10 @@ impl Track {
         if let Some(writer) = writer {
             writer.finish()?;
         }
-        let mut tally = Tally::new(tracking.space, 0, false);
-        for (at, counted) in counted.into_iter().enumerate() {
-            if at == 0 {
-                tally = counted.tally;
-            } else {
-                tally.merge(counted.tally);
-            }
-        }
+        let mut tallies = counted.into_iter().map(|counted| counted.tally);
+        let mut tally =
+            tallies.next().unwrap_or_else(|| Tally::new(tracking.space, regions.len(), false));
+        tallies.for_each(|part| tally.merge(part));
         log.count("samples", tally.made);
         log.count("kept", tally.kept.iter().sum());
         log.count("points", tally.points);
