@@ -323,8 +323,8 @@ impl Probtrackx2Command {
             dir = PathBuf::from(format!("{}+", dir.display()));
         }
         let named = [&samples, &mask, &seed].map(Clone::clone);
-        let least_length_mm = steps.distthresh;
-        let (n_samples, sampvox_mm, rng_seed) = (steps.nsamples, steps.sampvox, steps.rseed);
+        let (propagation, sampling) = steps.split();
+        let Sampling { n_samples, sampvox_mm, least_length_mm, rng_seed } = sampling;
         let job = Probtrackx2 {
             samples,
             mask,
@@ -344,7 +344,7 @@ impl Probtrackx2Command {
             seedref,
             n_samples,
             sampvox_mm,
-            propagation: steps.propagation(),
+            propagation,
             regions: RegionFiles {
                 waypoints,
                 any: waycond == Condition::Or,
@@ -380,24 +380,38 @@ impl Probtrackx2Command {
     }
 }
 
+/// How many samples are made, where they start, which are kept.
+struct Sampling {
+    n_samples: u32,
+    sampvox_mm: f32,
+    least_length_mm: f32,
+    rng_seed: u64,
+}
+
 impl StepArgs {
-    fn propagation(self) -> Propagation {
+    fn split(self) -> (Propagation, Sampling) {
         let Self {
-            nsamples: _,
+            nsamples,
             nsteps,
             steplength,
-            distthresh: _,
+            distthresh,
             cthr,
             fibthresh,
             loopcheck,
             usef,
             modeuler,
-            sampvox: _,
+            sampvox,
             randfib,
             fibst,
-            rseed: _,
+            rseed,
         } = self;
-        Propagation {
+        let sampling = Sampling {
+            n_samples: nsamples,
+            sampvox_mm: sampvox,
+            least_length_mm: distthresh,
+            rng_seed: rseed,
+        };
+        let propagation = Propagation {
             step_mm: steplength,
             max_points: nsteps,
             min_cos: cthr,
@@ -414,6 +428,7 @@ impl StepArgs {
             },
             sample_choice: SampleChoice::HalfWeightEnds,
             ends_inside: false,
-        }
+        };
+        (propagation, sampling)
     }
 }

@@ -218,11 +218,11 @@ impl TrackCommand {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { input, regions, steps, tracks, output, threads, devices } = self;
         let RegionArgs { seeds, include, in_order, exclude, stop, target, network } = regions;
-        let (n_samples, jitter_mm) = (steps.samples, steps.jitter);
-        let (least_length_mm, rng_seed) = (steps.min_length, steps.rng_seed);
-        let mask = input.mask.clone();
+        let (source, mask) = input.source();
+        let (propagation, sampling) = steps.split();
+        let Sampling { n_samples, jitter_mm, least_length_mm, rng_seed } = sampling;
         let job = Track {
-            source: input.source(),
+            source,
             mask,
             seeds,
             include,
@@ -234,7 +234,7 @@ impl TrackCommand {
             n_samples,
             jitter_mm,
             least_length_mm,
-            propagation: steps.propagation(),
+            propagation,
             tracks: match tracks {
                 Tracks::Trx => Some(Format::Trx),
                 Tracks::Tck => Some(Format::Tck),
@@ -258,15 +258,13 @@ impl TrackCommand {
 }
 
 impl InputArgs {
-    fn source(self) -> Source {
-        let Self { directions, sh_basis, hot, frame, dispersion, mask: _ } = self;
+    /// What to follow, and in which voxels.
+    fn source(self) -> (Source, Option<PathBuf>) {
+        let Self { directions, sh_basis, hot, frame, dispersion, mask } = self;
         if sh_basis.is_some() || hot {
-            return Source::Function(FieldFiles {
-                image: directions,
-                sh_basis,
-                frame,
-                ..FieldFiles::default()
-            });
+            let function =
+                FieldFiles { image: directions, sh_basis, frame, ..FieldFiles::default() };
+            return (Source::Function(function), mask);
         }
         let name = directions.to_string_lossy();
         let is_image = [".nii", ".nii.gz", ".mif", ".mif.gz", ".hdr", ".img"]
@@ -274,30 +272,44 @@ impl InputArgs {
             .any(|e| name.ends_with(e));
         if is_image {
             let frame = frame.map_or(BvecFrame::Scanner, |frame| frame.0);
-            Source::Peaks { image: directions, frame, dispersion_deg: dispersion }
+            (Source::Peaks { image: directions, frame, dispersion_deg: dispersion }, mask)
         } else {
-            Source::Samples(directions)
+            (Source::Samples(directions), mask)
         }
     }
 }
 
+/// How many streamlines are made, where they start, which are kept.
+struct Sampling {
+    n_samples: u32,
+    jitter_mm: f32,
+    least_length_mm: f32,
+    rng_seed: u64,
+}
+
 impl StepArgs {
-    fn propagation(self) -> Propagation {
+    fn split(self) -> (Propagation, Sampling) {
         let Self {
-            samples: _,
+            samples,
             step,
             max_length,
-            min_length: _,
+            min_length,
             angle,
             fibre_threshold,
             use_fraction,
             modified_euler,
             loop_check,
             first_fibre,
-            jitter: _,
-            rng_seed: _,
+            jitter,
+            rng_seed,
         } = self;
-        Propagation {
+        let sampling = Sampling {
+            n_samples: samples,
+            jitter_mm: jitter,
+            least_length_mm: min_length,
+            rng_seed,
+        };
+        let propagation = Propagation {
             step_mm: step,
             // Both halves together; each has the seed point.
             max_points: ((max_length / step).ceil() as u32 + 2).min(2_000_000),
@@ -312,6 +324,7 @@ impl StepArgs {
                 First::Proportional => FirstFibre::Proportional,
             },
             ..Propagation::default()
-        }
+        };
+        (propagation, sampling)
     }
 }

@@ -64,7 +64,10 @@ fn streamlines_follow_the_fibre_through_the_whole_mask() {
     }
     assert_eq!(visits.data.iter().sum::<f32>(), 28.0);
     let record = folder.json("out/run.json");
-    assert_eq!(record["stages"][1]["counts"]["ends: outside mask"], 8);
+    // At the edge of the mask, or where a corner beyond it was drawn.
+    let counts = &record["stages"][1]["counts"];
+    let ends = |why: &str| counts[format!("ends: {why}")].as_u64().unwrap();
+    assert_eq!(ends("outside mask") + ends("outside samples"), 8);
 }
 
 #[test]
@@ -157,7 +160,7 @@ fn two_sets_of_maps_are_tested_against_each_other() {
     let folder = with_samples();
     for seed in 1..=4 {
         folder.done(&format!(
-            "track bpx --seeds seed.nii.gz -n 300 --use-fraction --tracks none --rng-seed {seed} \
+            "track bpx --seeds seed.nii.gz -n 3000 --use-fraction --tracks none --rng-seed {seed} \
              -o run{seed}"
         ));
     }
@@ -166,6 +169,6 @@ fn two_sets_of_maps_are_tested_against_each_other() {
     let text = folder.done(&line).stdout;
     assert!(text.contains("Q "), "{text}");
     let record = folder.json("z/run.json");
-    assert!(record["parameters"]["voxels"].as_u64().unwrap() > 3);
+    assert!(record["parameters"]["voxels"].as_u64().unwrap() >= 3);
     assert!(record["parameters"]["Q"].as_f64().unwrap() < 5.0);
 }
