@@ -121,7 +121,7 @@ def formats(args, tmp, lines, reference, tractogram, weight, checks):
             run(args.fimbria, "convert", source, "-o", out, "-q", *words)
             tolerance = max(TOLERANCE_MM[to], TOLERANCE_MM["trk"] if "trk" in name else 0.0)
             if to == "trx":
-                read = load_trx(str(out), str(reference) if False else "same")
+                read = load_trx(str(out), "same")
                 got = read.streamlines
                 data = read.data_per_streamline
             else:

@@ -246,7 +246,7 @@ impl<C: Collect, F: Fn() -> C + Sync> Share<'_, C, F> {
 /// Where the user stops it.
 pub fn track_slowly<C: Collect>(
     tracking: &Tracking<'_>,
-    mut sequence: Option<Sequence>,
+    mut sequence: Option<&mut Sequence>,
     progress: &dyn Progress,
     collector: &mut C,
 ) -> Result<(), Interrupted> {
@@ -256,7 +256,7 @@ pub fn track_slowly<C: Collect>(
         progress.check()?;
         for number in 0..tracking.n_samples {
             match &mut sequence {
-                Some(sequence) => single.sample(index, seed, number, sequence, collector),
+                Some(sequence) => single.sample(index, seed, number, *sequence, collector),
                 None => {
                     let mut draws = Keyed::new(tracking.rng_seed, seed.region, seed.key, number);
                     single.sample(index, seed, number, &mut draws, collector);

@@ -156,19 +156,44 @@ fn probtrackx2_saves_paths_of_fixed_numbers() {
 }
 
 #[test]
+fn all_points_share_one_sequence_of_numbers() {
+    let folder = with_samples();
+    let paths = |points: &str, dir: &str| {
+        fs::write(folder.join("points.txt"), points).unwrap();
+        folder.done(&format!(
+            "probtrackx2 -x points.txt --simple -s bpx/merged -m bpx/nodif_brain_mask --opd -P 1 \
+             -f --savepaths --rng lcg:12345 --dir={dir}"
+        ));
+        let text = fs::read_to_string(folder.join(dir).join("saved_paths.txt")).unwrap();
+        text.lines().filter(|line| line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>()
+    };
+    // The same point again and again: were each to start the sequence anew, all paths were the same.
+    let same = paths(&"3 2 2\n".repeat(8), "same");
+    assert_eq!(same.len(), 24);
+    assert!(same[3..].iter().zip(&same).any(|(a, b)| a != b), "{same:?}");
+}
+
+#[test]
 fn two_sets_of_maps_are_tested_against_each_other() {
     let folder = with_samples();
-    for seed in 1..=4 {
+    let run = |seed: u32, options: &str| {
         folder.done(&format!(
             "track bpx --seeds seed.nii.gz -n 3000 --use-fraction --tracks none --rng-seed {seed} \
-             -o run{seed}"
+             {options} -o run{seed}"
         ));
-    }
-    let map = |n: u32| format!("run{n}/visits.nii.gz");
-    let line = format!("compare {} {} -o z -- {} {}", map(1), map(2), map(3), map(4));
-    let text = folder.done(&line).stdout;
-    assert!(text.contains("Q "), "{text}");
-    let record = folder.json("z/run.json");
-    assert!(record["parameters"]["voxels"].as_u64().unwrap() >= 3);
-    assert!(record["parameters"]["Q"].as_f64().unwrap() < 5.0);
+    };
+    (1..=4).for_each(|seed| run(seed, ""));
+    (5..=6).for_each(|seed| run(seed, "--step 0.7"));
+    let q = |other: [u32; 2], out: &str| {
+        let map = |n: u32| format!("run{n}/visits.nii.gz");
+        let [a, b, c, d] = [map(1), map(2), map(other[0]), map(other[1])];
+        let text = folder.done(&format!("compare {a} {b} -o {out} -- {c} {d}")).stdout;
+        assert!(text.contains("Q "), "{text}");
+        let record = folder.json(&format!("{out}/run.json"));
+        assert!(record["parameters"]["voxels"].as_u64().unwrap() >= 3);
+        record["parameters"]["Q"].as_f64().unwrap()
+    };
+    // Longer steps reach farther: far more than other random numbers change.
+    let (same, longer) = (q([3, 4], "same"), q([5, 6], "longer"));
+    assert!(longer > 20.0 * same, "{same} {longer}");
 }

@@ -241,12 +241,20 @@ impl Job<'_> {
         let seeds = &self.starts.seeds;
         let seed_plus_1 = self.seed_places();
         let mut saved = String::new();
+        // One stream of numbers for all points.
+        let mut sequence = self.options.sequence;
         let mut total: Option<Tally<'_>> = None;
         log.stage("track", || {
             if self.options.simple {
                 // A map for each point.
                 for (index, typed) in self.starts.typed.iter().enumerate() {
-                    let tally = self.track(&seeds[index..=index], &seed_plus_1, log, &mut saved)?;
+                    let tally = self.track(
+                        &seeds[index..=index],
+                        &seed_plus_1,
+                        log,
+                        &mut sequence,
+                        &mut saved,
+                    )?;
                     let name =
                         format!("{}_{}_{}_{}", self.options.out, typed[0], typed[1], typed[2]);
                     self.write_visits(&tally, &name, out)?;
@@ -256,7 +264,7 @@ impl Job<'_> {
                     }
                 }
             } else {
-                total = Some(self.track(seeds, &seed_plus_1, log, &mut saved)?);
+                total = Some(self.track(seeds, &seed_plus_1, log, &mut sequence, &mut saved)?);
             }
             let Some(total) = &total else { return Ok(()) };
             log.count("samples", total.made);
@@ -303,6 +311,7 @@ impl Job<'_> {
         seeds: &'t [Seed],
         seed_plus_1: &'t [u32],
         log: &Logbook<'_>,
+        sequence: &mut Option<Sequence>,
         saved: &mut String,
     ) -> Result<Tally<'t>, Probtrackx2Error> {
         let options = self.options;
@@ -321,7 +330,7 @@ impl Job<'_> {
             Counted { tally, saves: options.save_paths, saved: String::new() }
         };
         let tracking = self.tracking(seeds);
-        let counted = match options.sequence {
+        let counted = match sequence {
             Some(sequence) => {
                 let mut counted = new();
                 track_slowly(&tracking, Some(sequence), log, &mut counted)?;
