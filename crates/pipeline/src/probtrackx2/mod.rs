@@ -257,7 +257,10 @@ impl Job<'_> {
                     )?;
                     let name =
                         format!("{}_{}_{}_{}", self.options.out, typed[0], typed[1], typed[2]);
-                    self.write_visits(&tally, &name, out)?;
+                    // The map of a point that comes again is that of the last time, as FSL's.
+                    if !self.starts.typed[index + 1..].contains(typed) {
+                        self.write_visits(&tally, &name, out)?;
+                    }
                     match &mut total {
                         Some(total) => total.merge(tally),
                         None => total = Some(tally),
