@@ -145,6 +145,11 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
+    /// Number of entries so far.
+    pub fn entries(&self) -> usize {
+        self.entries.len()
+    }
+
     fn encode(&self, offsets: &[u64], points: &[[f32; 3]], keeps_dirs: bool) -> Found {
         let mut found = Found {
             entries: Vec::new(),

@@ -19,7 +19,9 @@
 //!   make as operators ([`product`]);
 //! * [`solve`] has the solvers, over any operator; [`Shared`] is one on several processes;
 //! * [`System`] is all of it together, and finds [`Weights`];
-//! * [`oracle`] is the definition in f64.
+//! * [`evidence`] is what weights say: predictions, errors, cross-validation, virtual lesions;
+//!   [`Query`] finds streamlines by where they run;
+//! * [`oracle`] is the definition in f64; [`synthetic`] makes problems of any size.
 //!
 //! Positions are scanner RAS+ mm, directions scanner axes, b in s/mm², diffusivities in mm²/s.
 
@@ -28,15 +30,18 @@ mod check;
 mod dictionary;
 mod encoding;
 mod error;
+pub mod evidence;
 pub mod oracle;
 mod orientations;
 mod orthant;
 pub mod product;
+mod query;
 mod response;
 mod shared;
 mod shares;
 mod signal;
 pub mod solve;
+pub mod synthetic;
 #[cfg(test)]
 mod testing;
 mod trace;
@@ -50,6 +55,7 @@ pub use error::LifeError;
 pub use orientations::OrientationGrid;
 pub use orthant::OrthantSpace;
 pub use product::{Blocks, DeviceProduct, ThreadedProduct};
+pub use query::Query;
 pub use response::{Demean, Protocol, Response, check_diffusivity};
 pub use shared::{Parted, Shared};
 pub use shares::{Atoms, CountBy, EncodeOptions, Normalise, Share, Sharer, SharerScratch};

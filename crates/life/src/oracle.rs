@@ -3,7 +3,7 @@
 //! M[(θ,v),f] = S0(v) Σ_a D[θ,a] Φ(a,v,f), so that M = Φ ×₁ D ×₂ S0; θ is fastest in rows.
 
 use crate::shares::{EncodeOptions, Share, Sharer, SharerScratch};
-use crate::{LifeError, Protocol, Response};
+use crate::{Encoding, LifeError, Protocol, Response, Signal};
 use fimbria_image::Grid;
 
 /// Φ as a list of coordinates in the order of streamlines, S0 folded in, beside D in full width.
@@ -63,6 +63,33 @@ impl Oracle {
             protocol.column(response, *dir, column);
         }
         Ok(Self { rows, voxels, streamlines: streamlines.len(), dictionary, phi })
+    }
+
+    /// The same system as products have it, S0 and all, for measurements of a plain loop.
+    pub fn of_encoding(
+        encoding: &Encoding,
+        signal: &Signal,
+        protocol: &Protocol,
+        response: &Response,
+    ) -> Self {
+        let rows = protocol.rows();
+        let mut dictionary = vec![0.0; rows * encoding.atoms.len()];
+        for (dir, column) in encoding.atoms.iter().zip(dictionary.chunks_mut(rows)) {
+            protocol.column(response, dir.map(f64::from), column);
+        }
+        let phi = (0..encoding.streamlines()).flat_map(|f| {
+            encoding.of(f).iter().map(move |entry| {
+                let s0 = f64::from(signal.s0[entry.voxel as usize]);
+                (entry.voxel, entry.atom, f as u32, f64::from(entry.value) * s0)
+            })
+        });
+        Self {
+            rows,
+            voxels: encoding.voxels.clone(),
+            streamlines: encoding.streamlines(),
+            dictionary,
+            phi: phi.collect(),
+        }
     }
 
     fn column(&self, atom: u32) -> &[f64] {

@@ -9,7 +9,7 @@ use crate::{Basis, LifeError, Protocol};
 /// What is measured in each voxel: y, and what it is compared by.
 #[derive(Clone, Debug)]
 pub struct Signal {
-    rows: usize,
+    pub(crate) rows: usize,
     /// Demeaned samples of the weighted volumes, voxel by voxel; zero in unusable voxels.
     pub y: Vec<f32>,
     /// What demeaning took from each sample.

@@ -1,0 +1,68 @@
+//! Several processes as one, over MPI.
+//!
+//! [`World::start`] is called once, by `main`, before there are threads; it gives the processes
+//! that `mpirun` started together, as a [`Comm`]. Built without the feature `mpi`, which links the
+//! system's MPI, or started by itself, a program is its whole world.
+//!
+//! This is the only crate that knows MPI. A [`Comm`]'s sums are the same to the bit on every
+//! process: each process adds, in the order of ranks, its part of the vector, and hands it to all
+//! (a reduce-scatter, then an all-gather: twice the vector's bytes over each link, whatever the
+//! number of processes).
+
+#[cfg(feature = "mpi")]
+mod mpi_world;
+
+use fimbria_compute::comm::{Comm, Solo};
+
+/// The processes that work together. MPI ends when it is dropped.
+pub struct World {
+    #[cfg(feature = "mpi")]
+    mpi: Option<mpi_world::MpiWorld>,
+    solo: Solo,
+}
+
+impl World {
+    /// Joins the processes that `mpirun` started with this one.
+    pub fn start() -> Self {
+        Self {
+            #[cfg(feature = "mpi")]
+            mpi: mpi_world::MpiWorld::start(),
+            solo: Solo,
+        }
+    }
+
+    /// How they communicate.
+    pub fn comm(&self) -> &dyn Comm {
+        #[cfg(feature = "mpi")]
+        if let Some(mpi) = &self.mpi {
+            return mpi;
+        }
+        &self.solo
+    }
+
+    /// Ends all processes at once, after one of them has failed and said why. Returns where this
+    /// process is alone.
+    pub fn abort(&self, code: i32) {
+        #[cfg(feature = "mpi")]
+        if let Some(mpi) = &self.mpi {
+            mpi.abort(code);
+        }
+        // Alone there is nobody to stop.
+        let _ = code;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_by_itself_is_its_whole_world() {
+        let world = World::start();
+        let comm = world.comm();
+        assert_eq!((comm.rank(), comm.size()), (0, 1));
+        let mut sums = [1.5, -2.0];
+        comm.sum_f64(&mut sums);
+        assert_eq!(sums, [1.5, -2.0]);
+    }
+}

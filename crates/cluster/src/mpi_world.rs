@@ -1,0 +1,97 @@
+use std::sync::Mutex;
+
+use fimbria_compute::comm::Comm;
+use mpi::collective::CommunicatorCollectives as _;
+use mpi::datatype::Equivalence;
+use mpi::environment::{Threading, Universe};
+use mpi::topology::{Communicator as _, SimpleCommunicator};
+
+/// MPI_COMM_WORLD.
+pub(crate) struct MpiWorld {
+    rank: usize,
+    size: usize,
+    /// One call at a time.
+    world: Mutex<Handle>,
+    // Finalises MPI, last.
+    _universe: Alive,
+}
+
+struct Handle(SimpleCommunicator);
+struct Alive(#[allow(dead_code, reason = "it is held until MPI may end")] Universe);
+
+// SAFETY: MPI is started at the level "serialized", at which any thread may call as long as no two
+// do at once; the mutex around the handle sees to that.
+unsafe impl Send for Handle {}
+// SAFETY: nothing is called on it until it is dropped, by the thread that owns the world.
+unsafe impl Send for Alive {}
+// SAFETY: as above.
+unsafe impl Sync for Alive {}
+
+impl MpiWorld {
+    /// `None` where MPI cannot be started, runs already, or does not allow threads.
+    pub(crate) fn start() -> Option<Self> {
+        let (universe, threading) = mpi::initialize_with_threading(Threading::Serialized)?;
+        if threading < Threading::Serialized {
+            return None;
+        }
+        let world = universe.world();
+        let (rank, size) = (world.rank() as usize, world.size() as usize);
+        Some(Self { rank, size, world: Mutex::new(Handle(world)), _universe: Alive(universe) })
+    }
+
+    pub(crate) fn abort(&self, code: i32) {
+        self.with(|world| world.abort(code));
+    }
+
+    fn with<T>(&self, call: impl FnOnce(&SimpleCommunicator) -> T) -> T {
+        let world = self.world.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        call(&world.0)
+    }
+
+    /// Sums over ranks in their order: rank k adds part k and hands it to all.
+    fn sum<T: Equivalence + Copy + Default>(&self, values: &mut [T], add: impl Fn(T, T) -> T) {
+        if self.size == 1 {
+            return;
+        }
+        let part = values.len().div_ceil(self.size);
+        let mut sent = values.to_vec();
+        sent.resize(part * self.size, T::default());
+        let mut received = vec![T::default(); part * self.size];
+        self.with(|world| world.all_to_all_into(&sent[..], &mut received[..]));
+        let (mine, others) = received.split_at_mut(part);
+        for other in others.chunks(part.max(1)) {
+            for (sum, value) in mine.iter_mut().zip(other) {
+                *sum = add(*sum, *value);
+            }
+        }
+        self.with(|world| world.all_gather_into(&*mine, &mut sent[..]));
+        values.copy_from_slice(&sent[..values.len()]);
+    }
+}
+
+impl Comm for MpiWorld {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn sum_i64(&self, values: &mut [i64]) {
+        self.sum(values, i64::wrapping_add);
+    }
+
+    fn sum_f64(&self, values: &mut [f64]) {
+        self.sum(values, |a, b| a + b);
+    }
+
+    fn broadcast(&self, bytes: &mut [u8], root: usize) {
+        use mpi::collective::Root as _;
+        self.with(|world| world.process_at_rank(root as i32).broadcast_into(bytes));
+    }
+
+    fn barrier(&self) {
+        self.with(|world| world.barrier());
+    }
+}

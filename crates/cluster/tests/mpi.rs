@@ -1,0 +1,64 @@
+//! Several processes, where there is an `mpirun` to start them.
+#![cfg(feature = "mpi")]
+
+use std::process::Command;
+
+use fimbria_cluster::World;
+
+/// Set in the processes of a world.
+const CHILD: &str = "FIMBRIA_TEST_RANKS";
+
+/// True in a process of `mpirun`; otherwise runs the calling test in worlds of 1, 2 and 4.
+#[allow(clippy::print_stderr)]
+fn in_worlds() -> bool {
+    if std::env::var_os(CHILD).is_some() {
+        return true;
+    }
+    let test = std::thread::current().name().expect("tests run in named threads").to_owned();
+    let program = std::env::current_exe().expect("the test's own program");
+    for ranks in ["1", "2", "4"] {
+        let mut mpirun = Command::new("mpirun");
+        // A container's root, and more processes than cores, are refused otherwise (OpenMPI).
+        mpirun.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        mpirun.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env(CHILD, ranks);
+        let status = mpirun.args(["-n", ranks]).arg(&program).args(["--exact", &test]).status();
+        let Ok(status) = status else {
+            eprintln!("skipped: mpirun not found");
+            return false;
+        };
+        assert!(status.success(), "{test} failed in a world of {ranks}");
+    }
+    false
+}
+
+fn ranks() -> usize {
+    std::env::var(CHILD).expect("set for the children").parse().expect("a number")
+}
+
+#[test]
+fn sums_are_those_of_all_in_the_order_of_ranks() {
+    if !in_worlds() {
+        return;
+    }
+    let world = World::start();
+    let comm = world.comm();
+    assert_eq!(comm.size(), ranks());
+    // Lengths that ranks share evenly, unevenly, and not at all.
+    for len in [0, 1, 3, 8, 1001] {
+        let value = |rank: usize, i: usize| 1e16_f64.powi((rank % 2) as i32) + 0.1 * i as f64;
+        let mut sums: Vec<f64> = (0..len).map(|i| value(comm.rank(), i)).collect();
+        comm.sum_f64(&mut sums);
+        for (i, sum) in sums.iter().enumerate() {
+            let expected = (1..comm.size()).fold(value(0, i), |sum, rank| sum + value(rank, i));
+            assert_eq!(sum.to_bits(), expected.to_bits(), "{len} numbers, number {i}");
+        }
+    }
+    let mut counts = [comm.rank() as i64, 7];
+    comm.sum_i64(&mut counts);
+    let n = comm.size() as i64;
+    assert_eq!(counts, [n * (n - 1) / 2, 7 * n]);
+    let mut bytes = [comm.rank() as u8 + 1; 3];
+    comm.broadcast(&mut bytes, 0);
+    assert_eq!(bytes, [1; 3]);
+    comm.barrier();
+}
