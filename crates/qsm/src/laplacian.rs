@@ -58,6 +58,11 @@ impl<'w> Laplacian<'w> {
         laplacian
     }
 
+    /// What is taken off for each voxel of the box, as a part of it.
+    pub(crate) fn centres(&self) -> &[f32] {
+        &self.centre
+    }
+
     fn centre(&self) -> Vec<f32> {
         match self.edges {
             Edges::Zero => vec![1.0; self.range.len()],

@@ -5,9 +5,13 @@
 //! * [`FieldModel`]: which voxels are solved for and as what [`Shape`] ([`shapes_of`] takes it
 //!   from FA·V1), and where the field is known;
 //! * [`oracle`]: the model as a double loop in f64; [`HostOperator`]: the same by SIMD and
-//!   threads, dense as published or fast; [`Distributed`]: over several processes;
+//!   threads, dense as published or fast; [`device`]: the same on GPUs; [`Distributed`]: over
+//!   several processes;
 //! * [`Laplacian`]: the penalty;
 //! * [`solver`]: Landweber as published and conjugate gradients, over any such operators;
+//! * [`dqsm`]: all of these as one function; [`fourier`]: methods without guidance; [`metrics`]:
+//!   how far a map is from the truth;
+//! * [`phase`] and [`background`]: from the scanner's phase to the local field;
 //! * [`dqsm_files`]: the original program's files, and [`Published`] its parameters.
 //!
 //! Susceptibility and field are in ppm (field relative to B0), voxel lists ascending linear
@@ -15,19 +19,27 @@
 //! oblique volumes are not resampled. This crate knows nothing of file names, commands or models
 //! of diffusion.
 
+pub mod background;
+mod checks;
 mod convolution;
+pub mod device;
+pub mod dqsm;
 pub mod dqsm_files;
 mod error;
+pub mod fourier;
 mod geometry;
 mod kernel;
 mod laplacian;
+pub mod metrics;
 mod model;
 mod operator;
 pub mod oracle;
 mod pairs;
+pub mod phase;
 mod published;
 pub mod solver;
 
+pub use checks::checks;
 pub use error::QsmError;
 pub use geometry::{Geometry, dir_vox};
 pub use kernel::{Cylinder, RECEIVER_RADIUS, sphere_field};

@@ -60,10 +60,10 @@ enum SphereSum {
 
 /// What a cylinder does in its own voxel.
 #[derive(Clone, Copy)]
-struct Inside {
-    unknown: u32,
-    receiver: u32,
-    field: f64,
+pub(crate) struct Inside {
+    pub(crate) unknown: u32,
+    pub(crate) receiver: u32,
+    pub(crate) field: f64,
 }
 
 impl<'w> HostOperator<'w> {
@@ -154,7 +154,7 @@ pub(crate) fn check_weights(weights: &[f32], receivers: usize) -> Result<(), Qsm
 }
 
 /// What cylinders do in their own voxels, where these are receivers.
-fn inside(model: &FieldModel) -> Vec<Inside> {
+pub(crate) fn inside(model: &FieldModel) -> Vec<Inside> {
     let inside = |(unknown, cylinder): (usize, crate::Cylinder)| {
         let voxel = model.unknowns[unknown];
         let receiver = model.receivers.binary_search(&voxel).ok()? as u32;

@@ -160,11 +160,11 @@ pub(crate) struct Spheres;
 /// A sphere; `b` is B0 for a step of one voxel along each axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SphereSource<E> {
-    at: [E; 3],
-    spacing: [E; 3],
-    b: [E; 3],
-    strength: E,
-    least: E,
+    pub(crate) at: [E; 3],
+    pub(crate) spacing: [E; 3],
+    pub(crate) b: [E; 3],
+    pub(crate) strength: E,
+    pub(crate) least: E,
 }
 
 impl<E: Element> SphereSource<E> {

@@ -23,7 +23,8 @@ use rayon::prelude::*;
 pub(crate) use self::kinds::{CylinderSource, Cylinders, Kind, SphereSource, Spheres};
 use self::near::{Near, Slabs};
 use self::number::Number as _;
-use self::tiles::{AT, BOX, TILE, Tiles, tile_offset};
+use self::tiles::{AT, BOX, tile_offset};
+pub(crate) use self::tiles::{TILE, Tiles};
 use crate::{FieldModel, Geometry};
 
 /// Sources between two roundings of a tile's sums to f64.

@@ -62,6 +62,20 @@ impl Tiles {
         self.active.len() * BOX
     }
 
+    /// Place and first voxel of each tile with a receiver.
+    pub(crate) fn list(&self) -> Vec<[u32; 4]> {
+        let mut list = Vec::new();
+        for (index, &active) in self.active.iter().enumerate() {
+            let origin = self.box_origin(index);
+            for tile in (0..BOX / TILE).filter(|tile| active >> tile & 1 == 1) {
+                let offset = tile_offset(tile);
+                let at = [0, 1, 2].map(|a| (origin[a] + offset[a]) as u32);
+                list.push([(index * (BOX / TILE) + tile) as u32, at[0], at[1], at[2]]);
+            }
+        }
+        list
+    }
+
     /// The first voxel of a box, voxel coordinates.
     pub(crate) fn box_origin(&self, index: usize) -> [f32; 3] {
         let [x, y, _] = self.boxes;

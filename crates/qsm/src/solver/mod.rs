@@ -6,11 +6,13 @@
 //! [`run`] as many as a [`StoppingRule`] wants; [`Solver::save`] and [`Solver::restore`] let it go
 //! on elsewhere with the same bits.
 
+mod checkpoint;
 mod objective;
 mod stop;
 
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 
+pub use self::checkpoint::{Checkpoint, CheckpointError};
 use self::objective::{DataVector, DomainVector, PenaltyVector, SpaceError};
 pub use self::objective::{Objective, safe_step};
 pub use self::stop::{Stopped, StoppingRule, run};

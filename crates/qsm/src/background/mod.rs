@@ -1,0 +1,84 @@
+//! Local field from total field: what sources outside the mask make is taken off.
+//!
+//! Inside the mask the background is a harmonic function. V-SHARP takes off spherical means, which
+//! harmonic functions equal; PDF fits the field by dipoles outside; LBV solves Laplace's equation
+//! from the field on the mask's border.
+
+mod lbv;
+mod pdf;
+mod vsharp;
+
+use fimbria_compute::{Progress, Workers};
+use fimbria_image::{Grid, Mask};
+
+use crate::{Geometry, QsmError};
+
+/// How the background is removed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Background {
+    /// Sophisticated harmonic artifact reduction with varying radii (Schweser et al., NeuroImage
+    /// 54, 2011; Wu et al., MRM 67, 2012).
+    VSharp {
+        /// Largest radius, mm.
+        radius_mm: f64,
+        /// Part of the kernel's spectrum that is not inverted.
+        threshold: f64,
+    },
+    /// Projection onto dipole fields (Liu et al., NMR Biomed 24, 2011).
+    Pdf {
+        /// Relative residual to stop at.
+        tolerance: f64,
+    },
+    /// Laplacian boundary value (Zhou et al., NMR Biomed 27, 2014).
+    Lbv {
+        /// Relative residual to stop at.
+        tolerance: f64,
+    },
+}
+
+impl Background {
+    /// Defaults of other programs.
+    pub const VSHARP: Self = Self::VSharp { radius_mm: 12.0, threshold: 0.05 };
+    /// As [`VSHARP`](Self::VSHARP).
+    pub const PDF: Self = Self::Pdf { tolerance: 1e-5 };
+    /// As [`VSHARP`](Self::VSHARP).
+    pub const LBV: Self = Self::Lbv { tolerance: 1e-6 };
+}
+
+/// A local field and where it is known.
+#[derive(Clone, Debug)]
+pub struct Local {
+    /// In the unit of the total field, 0 outside the mask.
+    pub field: Vec<f32>,
+    /// The voxels where it is known: the border of the mask may be lost.
+    pub mask: Mask,
+}
+
+/// Removes the background of `total` (every voxel of the grid) inside `mask`.
+///
+/// # Errors
+/// Where the volume cannot be transformed, nothing of the mask is left, or `progress` says to
+/// stop.
+pub fn remove_background(
+    grid: &Grid,
+    geometry: &Geometry,
+    total: &[f32],
+    mask: &Mask,
+    method: Background,
+    workers: &Workers,
+    progress: &dyn Progress,
+) -> Result<Local, QsmError> {
+    let local = match method {
+        Background::VSharp { radius_mm, threshold } => {
+            vsharp::remove(grid, total, mask, radius_mm, threshold, workers, progress)
+        }
+        Background::Pdf { tolerance } => {
+            pdf::remove(geometry, total, mask, tolerance, workers, progress)
+        }
+        Background::Lbv { tolerance } => lbv::remove(grid, total, mask, tolerance, progress),
+    }?;
+    if local.mask.is_empty() {
+        return Err(QsmError::EmptyMask);
+    }
+    Ok(local)
+}

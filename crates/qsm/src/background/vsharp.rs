@@ -1,0 +1,80 @@
+use fimbria_compute::{Progress, Workers};
+use fimbria_image::{Grid, Mask};
+
+use super::Local;
+use crate::QsmError;
+use crate::fourier::Periodic;
+
+/// Part of a ball that may lie outside the mask by rounding of the transform.
+const INSIDE: f32 = 0.999;
+
+pub(super) fn remove(
+    grid: &Grid,
+    total: &[f32],
+    mask: &Mask,
+    radius_mm: f64,
+    threshold: f64,
+    workers: &Workers,
+    progress: &dyn Progress,
+) -> Result<Local, QsmError> {
+    let spacing = grid.ras_from_vox.spacing();
+    let smallest = spacing.into_iter().fold(f64::INFINITY, f64::min);
+    let step = smallest.max(1.0);
+    if !(radius_mm >= smallest && radius_mm.is_finite()) {
+        let rule = "it is at least a voxel, in mm";
+        return Err(QsmError::Parameter { name: "radius", value: radius_mm, rule });
+    }
+    let margin = (radius_mm / smallest).ceil() as usize;
+    let space = Periodic::with_margin(grid.dims, spacing, margin, workers)?;
+    let mut inside = vec![0.0; total.len()];
+    let mut field = vec![0.0; total.len()];
+    for &v in &mask.voxels {
+        inside[v as usize] = 1.0;
+        field[v as usize] = total[v as usize];
+    }
+    let (inside, field) = (space.pad(&inside), space.pad(&field));
+    let (inside_k, field_k) = (space.forward(&inside), space.forward(&field));
+    let mut local = vec![0.0; field.len()];
+    let mut known = vec![false; field.len()];
+    let mut largest: Option<Vec<f32>> = None;
+    let radii: Vec<f64> = std::iter::successors(Some(radius_mm), |r| Some(r - step))
+        .take_while(|r| *r >= smallest)
+        .collect();
+    progress.start("removing the background", radii.len() as u64);
+    for radius in radii {
+        progress.check()?;
+        let ball: Vec<f32> = space.forward(&space.ball(radius)).iter().map(|x| x.re).collect();
+        let convolved = |spectrum: &[_]| {
+            let product: Vec<_> = spectrum.iter().zip(&ball).map(|(x, s)| x * *s).collect();
+            space.back(product)
+        };
+        let (part, mean) = (convolved(&inside_k), convolved(&field_k));
+        let mut any = false;
+        for i in 0..local.len() {
+            if !known[i] && inside[i] > 0.0 && part[i] > INSIDE {
+                known[i] = true;
+                local[i] = field[i] - mean[i];
+                any = true;
+            }
+        }
+        // What the largest ball that fits anywhere took off is put back.
+        if any && largest.is_none() {
+            largest = Some(ball);
+        }
+        progress.advance(1);
+    }
+    let ball = largest.ok_or(QsmError::EmptyMask)?;
+    let mut spectrum = space.forward(&local);
+    for (x, s) in spectrum.iter_mut().zip(&ball) {
+        let high = 1.0 - s;
+        *x = if high.abs() > threshold as f32 { *x / high } else { Default::default() };
+    }
+    let sharp = space.crop(&space.back(spectrum));
+    let flags: Vec<f32> = known.iter().map(|k| f32::from(u8::from(*k))).collect();
+    let known = space.crop(&flags);
+    let voxels: Vec<u32> =
+        mask.voxels.iter().copied().filter(|&v| known[v as usize] > 0.5).collect();
+    let mut field = vec![0.0; total.len()];
+    voxels.iter().for_each(|&v| field[v as usize] = sharp[v as usize]);
+    Ok(Local { field, mask: Mask { grid: *grid, voxels } })
+}

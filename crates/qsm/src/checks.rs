@@ -1,0 +1,125 @@
+//! This crate's kernels against their oracle, for `fimbria devices --check`.
+
+use fimbria_compute::Workers;
+use fimbria_compute::check::{Check, Comparison, Extent};
+use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::operator::{LinearOperator, VectorSpace};
+use fimbria_compute::philox::{Philox, normals};
+
+use crate::device::{
+    DeviceLaplacian, DeviceOperator, DeviceOperatorError, laplacian_source, pairs_source,
+};
+use crate::{Edges, FieldModel, Geometry, Laplacian, Products, Shape, oracle};
+
+/// The checks of this crate's kernels.
+pub fn checks() -> Vec<Check> {
+    let fast = vec![pairs_source(false, true, None), laplacian_source(true)];
+    let dense = vec![pairs_source(false, false, Some(6)), pairs_source(true, false, Some(6))];
+    let penalty = vec![laplacian_source(true), laplacian_source(false)];
+    vec![
+        Check::new("susceptibility: fast product and adjoint", fast, |device, extent| {
+            products(device, extent, Products::Fast, None)
+        }),
+        Check::new("susceptibility: dense product and adjoint", dense, |device, extent| {
+            products(device, extent, Products::Dense, Some(6))
+        }),
+        Check::new("susceptibility: penalty and adjoint", penalty, penalties),
+    ]
+}
+
+/// A box of unknowns, a third of them cylinders, seen from all of it.
+fn model(extent: Extent, support: Option<u32>) -> FieldModel {
+    let dims = match extent {
+        Extent::Toy => [6, 5, 7],
+        Extent::Full => [23, 18, 21],
+    };
+    let geometry = Geometry { dims, spacing: [0.9, 1.0, 1.0 / 0.9], b0: [0.36, -0.48, 0.8] };
+    let receivers: Vec<u32> = (0..geometry.len() as u32).collect();
+    let mask: Vec<u32> = receivers.iter().copied().filter(|v| v % 7 != 0).collect();
+    let philox = Philox::new(5);
+    let shape = |&voxel: &u32| {
+        let n = normals::<f32>(philox.at(voxel.into(), 0)).map(f64::from);
+        let axis = crate::geometry::unit([n[0], n[1], n[2]]);
+        match axis {
+            Some(axis) if voxel % 3 == 0 => Shape::Cylinder(axis),
+            _ => Shape::Sphere,
+        }
+    };
+    let shapes = mask.iter().map(shape).collect();
+    FieldModel::new(&geometry, &mask, shapes, &receivers)
+        .expect("a model by construction")
+        .with_support(support)
+}
+
+fn numbers(seed: u64, n: usize) -> Vec<f32> {
+    let philox = Philox::new(seed);
+    (0..n as u64).map(|i| normals::<f32>(philox.at(i, 0))[0]).collect()
+}
+
+fn wide(x: &[f32]) -> Vec<f64> {
+    x.iter().map(|&x| f64::from(x)).collect()
+}
+
+/// The norm of `got - expected` over that of `expected`.
+fn error(got: &[f32], expected: &[f64]) -> f64 {
+    let square = |x: f64| x * x;
+    let left: f64 = got.iter().zip(expected).map(|(a, b)| square(f64::from(*a) - b)).sum();
+    (left / expected.iter().map(|x| square(*x)).sum::<f64>()).sqrt()
+}
+
+/// What f32 products may err by.
+const TOLERANCE: f64 = 3e-6;
+
+fn products(
+    device: &Device,
+    extent: Extent,
+    products: Products,
+    support: Option<u32>,
+) -> Result<Comparison, DeviceError> {
+    let model = model(extent, support);
+    let workers = Workers::new(1).expect("a thread");
+    let operator = match DeviceOperator::new(&model, products, device, &workers) {
+        Ok(operator) => operator,
+        Err(DeviceOperatorError::Device(error)) => return Err(error),
+        Err(error) => unreachable!("{error}: the model is sound"),
+    };
+    let (x, y) = (numbers(1, model.unknowns.len()), numbers(2, model.receivers.len()));
+    let (ax, aty) = both(&operator, &x, &y)?;
+    let errors = [
+        error(&ax, &oracle::apply(&model, &wide(&x))),
+        error(&aty, &oracle::adjoint(&model, &wide(&y))),
+    ];
+    Ok(Comparison::of_numbers(&[0.0; 2], &errors, 1.0, TOLERANCE))
+}
+
+fn penalties(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
+    let model = model(extent, None);
+    let workers = Workers::new(1).expect("a thread");
+    let mut errors = Vec::new();
+    for edges in [Edges::Free, Edges::Zero] {
+        let there = DeviceLaplacian::new(&model, edges, device, &workers)?;
+        let here = Laplacian::new(&model, edges, &workers);
+        let (x, y) = (numbers(1, model.unknowns.len()), numbers(2, model.geometry.len()));
+        let (dx, dty) = both(&there, &x, &y)?;
+        let (expected, adjoint) = both(&here, &x, &y).expect("memory for a small volume");
+        errors.extend([error(&dx, &wide(&expected)), error(&dty, &wide(&adjoint))]);
+    }
+    // Sums of 19 numbers in another order.
+    Ok(Comparison::of_numbers(&vec![0.0; errors.len()], &errors, 1.0, 1e-6))
+}
+
+/// The product with `x` and the adjoint's with `y`.
+fn both<A: LinearOperator>(
+    operator: &A,
+    x: &[f32],
+    y: &[f32],
+) -> Result<(Vec<f32>, Vec<f32>), <A::Domain as VectorSpace>::Error> {
+    let (domain, range) = (operator.domain(), operator.range());
+    let (mut ax, mut aty) = (range.zeros()?, domain.zeros()?);
+    operator.apply(&domain.upload(x)?, &mut ax)?;
+    operator.adjoint(&range.upload(y)?, &mut aty)?;
+    let (mut product, mut adjoint) = (vec![0.0; range.len()], vec![0.0; domain.len()]);
+    range.download(&ax, &mut product)?;
+    domain.download(&aty, &mut adjoint)?;
+    Ok((product, adjoint))
+}

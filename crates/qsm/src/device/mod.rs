@@ -1,0 +1,316 @@
+//! The same operators on a device: vectors stay there, a solver moves only its scalars.
+
+mod laplacian;
+mod pairs;
+
+use fimbria_compute::Workers;
+use fimbria_compute::device::{
+    Buffer, Device, DeviceError, DeviceSpace, Kernel, KernelSource, Launch,
+};
+use fimbria_compute::fft::{Complex32, DeviceFft, DeviceFftError};
+use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
+
+pub use self::laplacian::DeviceLaplacian;
+pub(crate) use self::laplacian::laplacian_source;
+use self::pairs::DevicePairs;
+pub(crate) use self::pairs::pairs_source;
+use crate::convolution::{padded, sphere_spectrum};
+use crate::operator::{Inside, check_weights, inside};
+use crate::{FieldModel, Products, QsmError};
+
+/// Why an operator cannot be had on a device.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceOperatorError {
+    /// The problem itself.
+    #[error(transparent)]
+    Qsm(#[from] QsmError),
+    /// There is no transform of its shape.
+    #[error(transparent)]
+    Fft(#[from] DeviceFftError),
+    /// The device refuses.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
+/// A on a device, as [`HostOperator`](crate::HostOperator) is on threads.
+pub struct DeviceOperator {
+    domain: DeviceSpace,
+    range: DeviceSpace,
+    spheres: SphereSum,
+    cylinders: DevicePairs,
+    inside: InsideArrays,
+    weights: Option<Buffer<f32>>,
+    kernels: Kernels,
+}
+
+/// How the spheres are summed.
+enum SphereSum {
+    None,
+    Convolution(Box<DeviceConvolution>),
+    Pairs(Box<DevicePairs>),
+}
+
+/// What cylinders do in their own voxels.
+struct InsideArrays {
+    unknown: Buffer<u32>,
+    receiver: Buffer<u32>,
+    field: Buffer<f32>,
+}
+
+/// The kernels around the sums.
+struct Kernels {
+    add_plain: Kernel,
+    add_inside: Kernel,
+    multiply_weights: Kernel,
+}
+
+/// The text of the kernels that move numbers.
+pub(crate) fn vectors_source() -> KernelSource {
+    laplacian_source(true)
+}
+
+impl DeviceOperator {
+    /// The whole of A on `device`; `workers` prepare it.
+    ///
+    /// # Errors
+    /// [`DeviceOperatorError`].
+    pub fn new(
+        model: &FieldModel,
+        products: Products,
+        device: &Device,
+        workers: &Workers,
+    ) -> Result<Self, DeviceOperatorError> {
+        let cull = products == Products::Fast;
+        let (sphere_index, _) = crate::pairs::spheres::<f32>(model);
+        let spheres = if sphere_index.is_empty() {
+            SphereSum::None
+        } else if cull {
+            let convolution = DeviceConvolution::new(model, &sphere_index, device, workers)?;
+            SphereSum::Convolution(Box::new(convolution))
+        } else {
+            SphereSum::Pairs(Box::new(DevicePairs::spheres(model, device)?))
+        };
+        let source = vectors_source();
+        let inside: Vec<Inside> = inside(model);
+        let of = |part: fn(&Inside) -> u32| inside.iter().map(part).collect::<Vec<u32>>();
+        let field: Vec<f32> = inside.iter().map(|inside| inside.field as f32).collect();
+        Ok(Self {
+            domain: DeviceSpace::new(device, model.unknowns.len())?,
+            range: DeviceSpace::new(device, model.receivers.len())?,
+            spheres,
+            cylinders: DevicePairs::cylinders(model, device, cull)?,
+            inside: InsideArrays {
+                unknown: device.upload(&of(|inside| inside.unknown))?,
+                receiver: device.upload(&of(|inside| inside.receiver))?,
+                field: device.upload(&field)?,
+            },
+            weights: None,
+            kernels: Kernels {
+                add_plain: device.kernel(&source, "add_plain")?,
+                add_inside: device.kernel(&source, "add_inside")?,
+                multiply_weights: device.kernel(&source, "multiply_weights")?,
+            },
+        })
+    }
+
+    /// W A: each receiver's field times its weight.
+    ///
+    /// # Errors
+    /// Where there is not one finite weight for each receiver, or the device refuses.
+    pub fn weighted(mut self, weights: &[f32]) -> Result<Self, DeviceOperatorError> {
+        check_weights(weights, self.range.len())?;
+        self.weights = Some(self.range.device().upload(weights)?);
+        Ok(self)
+    }
+
+    fn add_inside(
+        &self,
+        (from, x): (&Buffer<u32>, &Buffer<f32>),
+        (to, y): (&Buffer<u32>, &mut Buffer<f32>),
+    ) -> Result<(), DeviceError> {
+        let field = &self.inside.field;
+        let n = field.len();
+        let arguments =
+            [(n as u64).into(), from.into(), to.into(), field.into(), x.into(), y.into()];
+        // SAFETY: the kernel's six parameters; the lists have n entries, indices of their vectors,
+        // each voxel once.
+        unsafe { self.kernels.add_inside.launch(Launch::items(n), &arguments) }
+    }
+}
+
+impl Operator for DeviceOperator {
+    type Domain = DeviceSpace;
+    type Range = DeviceSpace;
+
+    fn domain(&self) -> &DeviceSpace {
+        &self.domain
+    }
+
+    fn range(&self) -> &DeviceSpace {
+        &self.range
+    }
+
+    fn apply(&self, x: &Buffer<f32>, y: &mut Buffer<f32>) -> Result<(), DeviceError> {
+        self.domain.check(x)?;
+        self.range.check(y)?;
+        y.fill_zero()?;
+        let n = self.range.len();
+        match &self.spheres {
+            SphereSum::None => {}
+            SphereSum::Convolution(sum) => sum.field(x, y)?,
+            SphereSum::Pairs(sum) => sum.add_field(x, y, &self.kernels.add_plain)?,
+        }
+        self.cylinders.add_field(x, y, &self.kernels.add_plain)?;
+        self.add_inside((&self.inside.unknown, x), (&self.inside.receiver, y))?;
+        if let Some(weights) = &self.weights {
+            let arguments = [(n as u64).into(), weights.into(), y.into()];
+            // SAFETY: the kernel's three parameters; both vectors have n elements.
+            unsafe { self.kernels.multiply_weights.launch(Launch::items(n), &arguments)? };
+        }
+        Ok(())
+    }
+}
+
+impl LinearOperator for DeviceOperator {
+    fn adjoint(&self, y: &Buffer<f32>, x: &mut Buffer<f32>) -> Result<(), DeviceError> {
+        self.domain.check(x)?;
+        self.range.check(y)?;
+        let n = self.range.len();
+        let weighted: Buffer<f32>;
+        let y = match &self.weights {
+            None => y,
+            Some(weights) => {
+                let mut copy = self.range.zeros()?;
+                self.range.copy(y, &mut copy)?;
+                let arguments = [(n as u64).into(), weights.into(), (&mut copy).into()];
+                // SAFETY: the kernel's three parameters; both vectors have n elements.
+                unsafe { self.kernels.multiply_weights.launch(Launch::items(n), &arguments)? };
+                weighted = copy;
+                &weighted
+            }
+        };
+        x.fill_zero()?;
+        match &self.spheres {
+            SphereSum::None => {}
+            SphereSum::Convolution(sum) => sum.gather(y, x)?,
+            SphereSum::Pairs(sum) => sum.gather(y, x)?,
+        }
+        self.cylinders.gather(y, x)?;
+        self.add_inside((&self.inside.receiver, y), (&self.inside.unknown, x))
+    }
+}
+
+/// Convolution with the spherical kernel, as [`Convolution`](crate::convolution::Convolution).
+struct DeviceConvolution {
+    fft: DeviceFft,
+    spectrum: Buffer<f32>,
+    sources: Places,
+    receivers: Places,
+    scatter: Kernel,
+    multiply: Kernel,
+    gather: Kernel,
+}
+
+/// Where the elements of a vector lie in a volume.
+struct Places {
+    place: Buffer<u32>,
+    index: Buffer<u32>,
+    ones: Buffer<f32>,
+}
+
+impl Places {
+    fn new(device: &Device, place: &[u32], index: &[u32]) -> Result<Self, DeviceError> {
+        let ones = vec![1.0; place.len()];
+        Ok(Self {
+            place: device.upload(place)?,
+            index: device.upload(index)?,
+            ones: device.upload(&ones)?,
+        })
+    }
+}
+
+impl DeviceConvolution {
+    fn new(
+        model: &FieldModel,
+        spheres: &[u32],
+        device: &Device,
+        workers: &Workers,
+    ) -> Result<Self, DeviceOperatorError> {
+        let geometry = &model.geometry;
+        let shape = padded(geometry.dims);
+        let (fft, half) = sphere_spectrum(geometry, model.support, shape, workers)?;
+        let [hx, ny, nz] = fft.spectrum_shape();
+        // The other half is the same, mirrored.
+        let mut spectrum = Vec::with_capacity(shape.iter().product());
+        for z in 0..nz {
+            for y in 0..ny {
+                spectrum.extend((0..shape[0]).map(|x| {
+                    let (x, y, z) = if x < hx {
+                        (x, y, z)
+                    } else {
+                        (shape[0] - x, (ny - y) % ny, (nz - z) % nz)
+                    };
+                    half[x + hx * (y + ny * z)] as f32
+                }));
+            }
+        }
+        let place = |voxel: u32| {
+            let [x, y, z] = geometry.voxel(voxel as usize);
+            (x + shape[0] * (y + shape[1] * z)) as u32
+        };
+        let sources: Vec<u32> =
+            spheres.iter().map(|&i| place(model.unknowns[i as usize])).collect();
+        let receivers: Vec<u32> = model.receivers.iter().map(|&v| place(v)).collect();
+        let every: Vec<u32> = (0..receivers.len() as u32).collect();
+        let source = vectors_source();
+        Ok(Self {
+            fft: DeviceFft::new(device, shape, &[0, 1, 2])?,
+            spectrum: device.upload(&spectrum)?,
+            sources: Places::new(device, &sources, spheres)?,
+            receivers: Places::new(device, &receivers, &every)?,
+            scatter: device.kernel(&source, "scatter_complex")?,
+            multiply: device.kernel(&source, "multiply_spectrum")?,
+            gather: device.kernel(&source, "gather_complex")?,
+        })
+    }
+
+    fn field(&self, x: &Buffer<f32>, y: &mut Buffer<f32>) -> Result<(), DeviceError> {
+        self.convolve((&self.sources, x), (&self.receivers, y))
+    }
+
+    fn gather(&self, y: &Buffer<f32>, x: &mut Buffer<f32>) -> Result<(), DeviceError> {
+        self.convolve((&self.receivers, y), (&self.sources, x))
+    }
+
+    fn convolve(
+        &self,
+        (from, x): (&Places, &Buffer<f32>),
+        (to, y): (&Places, &mut Buffer<f32>),
+    ) -> Result<(), DeviceError> {
+        let device = self.spectrum.device();
+        let elements = self.fft.elements();
+        let mut volume = device.zeros::<Complex32>(elements)?;
+        let mut scratch = device.allocate::<Complex32>(elements)?;
+        let n = from.place.len();
+        let arguments = [
+            (n as u64).into(),
+            (&from.place).into(),
+            (&from.index).into(),
+            (&from.ones).into(),
+            x.into(),
+            (&mut volume).into(),
+        ];
+        // SAFETY: the kernel's six parameters; places lie in the volume, indices in x.
+        unsafe { self.scatter.launch(Launch::items(n), &arguments)? };
+        self.fft.forward(&mut volume, &mut scratch)?;
+        let arguments = [(elements as u64).into(), (&self.spectrum).into(), (&mut volume).into()];
+        // SAFETY: the kernel's three parameters; both have as many elements.
+        unsafe { self.multiply.launch(Launch::items(elements), &arguments)? };
+        self.fft.inverse(&mut volume, &mut scratch)?;
+        let n = to.place.len();
+        let arguments =
+            [(n as u64).into(), (&to.place).into(), (&to.index).into(), (&volume).into(), y.into()];
+        // SAFETY: the kernel's five parameters; places lie in the volume, indices in y.
+        unsafe { self.gather.launch(Launch::items(n), &arguments) }
+    }
+}

@@ -1,0 +1,194 @@
+//! Diffusion-guided susceptibility mapping from a local field.
+
+use fimbria_compute::device::Device;
+use fimbria_compute::operator::{LinearOperator, Operator};
+use fimbria_compute::{Backend, Progress};
+
+use crate::device::{DeviceLaplacian, DeviceOperator, DeviceOperatorError};
+use crate::solver::{
+    Checkpoint, Iteration, Method, Objective, Solver, Stopped, StoppingRule, run, safe_step,
+};
+use crate::{Edges, FieldModel, HostOperator, Laplacian, Products, QsmError};
+
+/// Which iteration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Iterate {
+    /// Conjugate gradients.
+    #[default]
+    Cgls,
+    /// Landweber's, as published.
+    Landweber,
+}
+
+/// How a map is found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DqsmOptions {
+    /// How products are made.
+    pub products: Products,
+    /// Which iteration.
+    pub iterate: Iterate,
+    /// κ, the share of the data, in units of B0.
+    pub kappa: f64,
+    /// The step of a Landweber iteration; where it would diverge, or is not given, a safe one.
+    pub step: Option<f64>,
+    /// What lies beyond the unknowns.
+    pub edges: Edges,
+    /// When to stop.
+    pub stop: StoppingRule,
+}
+
+impl DqsmOptions {
+    /// The default of [`kappa`](Self::kappa): the published κ of 0.75 as it acts at the 4.7 T of
+    /// the publication, at which the data term in tesla² weighs 22 times that in units of B0.
+    pub const KAPPA: f64 = 0.985;
+}
+
+impl Default for DqsmOptions {
+    fn default() -> Self {
+        Self {
+            products: Products::default(),
+            iterate: Iterate::default(),
+            kappa: Self::KAPPA,
+            step: None,
+            edges: Edges::default(),
+            stop: StoppingRule::default(),
+        }
+    }
+}
+
+/// A map and how it was found.
+#[derive(Clone, Debug)]
+pub struct Reconstruction {
+    /// The susceptibility of each unknown, in units of the field.
+    pub chi: Vec<f32>,
+    /// Every iteration.
+    pub log: Vec<Iteration>,
+    /// Why it ended.
+    pub stopped: Stopped,
+    /// The step of a Landweber iteration that was used.
+    pub step: Option<f64>,
+}
+
+/// Where to start, and what to do with what is reached.
+pub struct Journey<'a> {
+    /// A first guess of the unknowns.
+    pub start: Option<&'a [f32]>,
+    /// Where an earlier process came to; goes before `start`.
+    pub resume: Option<Checkpoint>,
+    /// Called after each iteration with a way to make a checkpoint of it.
+    #[allow(clippy::type_complexity, reason = "named where it is made")]
+    pub after: &'a mut dyn FnMut(&dyn Fn() -> Result<Checkpoint, QsmError>) -> Result<(), QsmError>,
+}
+
+/// The susceptibility of the unknowns of `model` whose field at its receivers is `field`, with a
+/// weight for each receiver; on the first device of `on`, or on its threads where there is none
+/// or it fails, which `progress` is told.
+///
+/// # Errors
+/// Where lengths differ, numbers are not finite, memory is short, the volume cannot be
+/// transformed, or `progress` says to stop.
+pub fn reconstruct(
+    model: &FieldModel,
+    field: &[f32],
+    weights: Option<&[f32]>,
+    options: &DqsmOptions,
+    on: &Backend<'_>,
+    progress: &dyn Progress,
+    journey: Journey<'_>,
+) -> Result<Reconstruction, QsmError> {
+    let weighted: Vec<f32> = match weights {
+        None => field.to_vec(),
+        Some(weights) => field.iter().zip(weights).map(|(b, w)| b * w).collect(),
+    };
+    if let Some(device) = on.devices.first() {
+        match on_device(model, weights, options, device, on) {
+            Ok((operator, penalty)) => {
+                let part = Journey {
+                    after: &mut *journey.after,
+                    resume: journey.resume.clone(),
+                    ..journey
+                };
+                match minimise(&operator, &penalty, &weighted, options, progress, part) {
+                    Err(QsmError::Space(error)) => {
+                        progress.warn(&format!("{error}; the threads begin again"));
+                    }
+                    done => return done,
+                }
+            }
+            Err(DeviceOperatorError::Qsm(error)) => return Err(error),
+            Err(error) => progress.warn(&format!("{error}; the threads do the work")),
+        }
+    }
+    let operator = HostOperator::new(model, options.products, on.workers)?;
+    let penalty = Laplacian::new(model, options.edges, on.workers);
+    let operator = match weights {
+        None => operator,
+        Some(weights) => operator.weighted(weights.to_vec())?,
+    };
+    minimise(&operator, &penalty, &weighted, options, progress, journey)
+}
+
+fn on_device(
+    model: &FieldModel,
+    weights: Option<&[f32]>,
+    options: &DqsmOptions,
+    device: &Device,
+    on: &Backend<'_>,
+) -> Result<(DeviceOperator, DeviceLaplacian), DeviceOperatorError> {
+    let operator = DeviceOperator::new(model, options.products, device, on.workers)?;
+    let penalty = DeviceLaplacian::new(model, options.edges, device, on.workers)?;
+    let operator = match weights {
+        None => operator,
+        Some(weights) => operator.weighted(weights)?,
+    };
+    Ok((operator, penalty))
+}
+
+/// [`reconstruct`] over any operators, `field` weighted as `operator` is.
+///
+/// # Errors
+/// As [`reconstruct`].
+pub fn minimise<A, D>(
+    operator: &A,
+    penalty: &D,
+    field: &[f32],
+    options: &DqsmOptions,
+    progress: &dyn Progress,
+    journey: Journey<'_>,
+) -> Result<Reconstruction, QsmError>
+where
+    A: LinearOperator,
+    D: LinearOperator + Operator<Domain = A::Domain>,
+{
+    let objective = Objective::new(operator, penalty, field, options.kappa)?;
+    let Journey { start, resume, after } = journey;
+    let step = match (options.iterate, &resume) {
+        (Iterate::Cgls, _) => None,
+        (Iterate::Landweber, Some(checkpoint)) => Some(checkpoint.step),
+        (Iterate::Landweber, None) => Some(safe_step(&objective, options.step)?),
+    };
+    if let (Some(wanted), Some(step)) = (options.step, step)
+        && step < wanted
+    {
+        progress.warn(&format!("a step of {wanted} would diverge: {step:.4} is used"));
+    }
+    let method = step.map_or(Method::Cgls, |step| Method::Landweber { step });
+    let (mut solver, mut log) = match resume {
+        Some(Checkpoint { saved, log, .. }) => (Solver::restore(&objective, method, &saved)?, log),
+        None => (Solver::new(&objective, method, start)?, Vec::new()),
+    };
+    let rule = &options.stop;
+    let met = log.last().and_then(|last| rule.met(last, field.len()));
+    let stopped = match met {
+        // The checkpoint was the end.
+        Some(stopped) => stopped,
+        None => run(&mut solver, rule, progress, |iteration, solver| {
+            log.push(*iteration);
+            after(&|| {
+                let step = step.unwrap_or(0.0);
+                Ok(Checkpoint { saved: solver.save()?, log: log.clone(), step })
+            })
+        })?,
+    };
+    Ok(Reconstruction { chi: solver.x()?, log, stopped, step })
+}

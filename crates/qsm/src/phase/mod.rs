@@ -1,0 +1,25 @@
+//! From the scanner's phase to the field: scaling, unwrapping, combination of echoes, R2*.
+//!
+//! Phase grows with time as φ = φ₀ + 2π γ B0 δ TE (γ in Hz per tesla, δ the field in parts of B0)
+//! where a paramagnetic sphere raises it along B0; scanners that count the other way are told
+//! apart by a sign. Volumes are f32 of every voxel of a grid, x fastest; masks are voxel lists.
+
+mod combine;
+mod laplacian;
+mod region;
+mod scale;
+
+pub use combine::{Combined, combine_echoes, r2star};
+pub use laplacian::unwrap_laplacian;
+pub(crate) use region::neighbours;
+pub use region::{EchoPhase, unwrap_region};
+pub use scale::{PhaseError, to_radians};
+
+/// The proton's gyromagnetic ratio over 2π, Hz per tesla (CODATA 2018).
+pub const HZ_PER_TESLA: f64 = 42.577_478_518e6;
+
+/// The angle nearest to zero that `phase` differs from by whole turns.
+fn wrapped(phase: f32) -> f32 {
+    use std::f32::consts::TAU;
+    phase - TAU * (phase / TAU).round()
+}

@@ -1,0 +1,148 @@
+//! Unwrapping along the best paths first, after ROMEO: Dymerska B et al., "Phase unwrapping with a
+//! rapid opensource minimum spanning tree algorithm (ROMEO)", MRM 85 (2021).
+
+use std::f32::consts::{PI, TAU};
+
+use fimbria_image::Grid;
+
+use super::wrapped;
+
+/// One echo.
+#[derive(Clone, Copy, Debug)]
+pub struct EchoPhase<'a> {
+    /// Radians, wrapped.
+    pub phase: &'a [f32],
+    /// In any unit.
+    pub magnitude: Option<&'a [f32]>,
+    /// Echo time, in any unit.
+    pub time: f64,
+}
+
+/// Steps of quality that a path is chosen by; 0 is the best.
+const STEPS: usize = 256;
+
+/// The unwrapped phase of `echoes`, at the voxels of `mask`, 0 elsewhere.
+///
+/// The first echo is unwrapped in space: the most reliable steps between neighbours first, where
+/// a step is the more reliable the smaller the phase difference, the more the next echo's
+/// difference agrees with it, and the more alike and the stronger the magnitudes are. Later echoes
+/// follow from it in time. Parts of the mask that do not touch each other are brought within half
+/// a turn of zero each.
+pub fn unwrap_region(grid: &Grid, echoes: &[EchoPhase<'_>], mask: &[u32]) -> Vec<Vec<f32>> {
+    let Some(first) = echoes.first() else { return Vec::new() };
+    let unwrapped = grow(grid, first, echoes.get(1), mask);
+    let follow = |echo: &EchoPhase<'_>| {
+        let mut phase = vec![0.0; echo.phase.len()];
+        let ratio = (echo.time / first.time) as f32;
+        for &v in mask {
+            let v = v as usize;
+            let expected = unwrapped[v] * ratio;
+            phase[v] = echo.phase[v] - TAU * ((echo.phase[v] - expected) / TAU).round();
+        }
+        phase
+    };
+    let later: Vec<Vec<f32>> = echoes[1..].iter().map(follow).collect();
+    std::iter::once(unwrapped).chain(later).collect()
+}
+
+/// A step between neighbours.
+#[derive(Clone, Copy)]
+struct Step {
+    from: u32,
+    to: u32,
+}
+
+fn grow(grid: &Grid, echo: &EchoPhase<'_>, next: Option<&EchoPhase<'_>>, mask: &[u32]) -> Vec<f32> {
+    let mut inside = vec![false; grid.len()];
+    mask.iter().for_each(|&v| inside[v as usize] = echo.phase[v as usize].is_finite());
+    let largest = echo
+        .magnitude
+        .map_or(1.0, |magnitude| mask.iter().map(|&v| magnitude[v as usize]).fold(0.0, f32::max));
+    let cost = |from: usize, to: usize| {
+        let step = wrapped(echo.phase[to] - echo.phase[from]);
+        let mut quality = 1.0 - step.abs() / PI;
+        if let Some(next) = next {
+            let later = wrapped(next.phase[to] - next.phase[from]);
+            let ratio = (next.time / echo.time) as f32;
+            quality *= (1.0 - wrapped(later - step * ratio).abs() / PI).max(0.0);
+        }
+        if let Some(magnitude) = echo.magnitude {
+            let (a, b) = (magnitude[from].max(0.0), magnitude[to].max(0.0));
+            let (small, large) = (a.min(b), a.max(b));
+            let alike = if large > 0.0 { small / large } else { 0.0 };
+            // Full weight from half of the largest magnitude on.
+            let strong = (2.0 * small / largest).min(1.0);
+            quality *= alike * alike * (0.5 + 0.5 * strong);
+        }
+        ((1.0 - quality) * (STEPS - 1) as f32) as usize
+    };
+    let mut unwrapped = vec![0.0; grid.len()];
+    let mut done = vec![false; grid.len()];
+    let mut queue: Vec<Vec<Step>> = vec![Vec::new(); STEPS];
+    // Seeds: the voxel with the best step, once for each part of the mask.
+    let mut seeds: Vec<(usize, u32)> = mask
+        .iter()
+        .filter(|&&v| inside[v as usize])
+        .map(|&v| {
+            let costs = neighbours(grid, v as usize).filter(|&n| inside[n]);
+            (costs.map(|n| cost(v as usize, n)).min().unwrap_or(STEPS), v)
+        })
+        .collect();
+    seeds.sort_unstable();
+    for (_, seed) in seeds {
+        if done[seed as usize] {
+            continue;
+        }
+        let mut part = vec![seed];
+        unwrapped[seed as usize] = echo.phase[seed as usize];
+        done[seed as usize] = true;
+        let mut least = STEPS;
+        let push = |queue: &mut Vec<Vec<Step>>, done: &[bool], from: usize| {
+            let mut least = STEPS;
+            for to in neighbours(grid, from).filter(|&n| inside[n] && !done[n]) {
+                let cost = cost(from, to).min(STEPS - 1);
+                queue[cost].push(Step { from: from as u32, to: to as u32 });
+                least = least.min(cost);
+            }
+            least
+        };
+        least = least.min(push(&mut queue, &done, seed as usize));
+        while least < STEPS {
+            let Some(Step { from, to }) = queue[least].pop() else {
+                least += 1;
+                continue;
+            };
+            let (from, to) = (from as usize, to as usize);
+            if done[to] {
+                continue;
+            }
+            unwrapped[to] = unwrapped[from] + wrapped(echo.phase[to] - unwrapped[from]);
+            done[to] = true;
+            part.push(to as u32);
+            least = least.min(push(&mut queue, &done, to));
+        }
+        // A part knows its phase up to whole turns: the nearest to zero.
+        let median = {
+            let mut phases: Vec<f32> = part.iter().map(|&v| unwrapped[v as usize]).collect();
+            let middle = phases.len() / 2;
+            *phases.select_nth_unstable_by(middle, f32::total_cmp).1
+        };
+        let turns = TAU * (median / TAU).round();
+        part.iter().for_each(|&v| unwrapped[v as usize] -= turns);
+    }
+    unwrapped
+}
+
+/// The up to six voxels that share a face.
+pub(crate) fn neighbours(grid: &Grid, voxel: usize) -> impl Iterator<Item = usize> {
+    let (at, dims) = (grid.voxel(voxel), grid.dims);
+    let strides = [1, dims[0], dims[0] * dims[1]];
+    (0..6).filter_map(move |side| {
+        let (axis, up) = (side / 2, side % 2 == 1);
+        if up {
+            (at[axis] + 1 < dims[axis]).then(|| voxel + strides[axis])
+        } else {
+            (at[axis] > 0).then(|| voxel - strides[axis])
+        }
+    })
+}

@@ -1,0 +1,102 @@
+use std::f32::consts::PI;
+
+/// Why numbers are no phase.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum PhaseError {
+    /// There are no numbers to tell.
+    #[error("the phase has no finite number inside the mask")]
+    Empty,
+    /// One number only.
+    #[error("the phase is {value} in every voxel of the mask: it is no phase")]
+    Constant {
+        /// The number.
+        value: f32,
+    },
+    /// Numbers of a magnitude.
+    #[error(
+        "the phase spans {low} to {high} and half of it lies in {share:.0} % of that range: it \
+         looks like a magnitude; phase fills its range"
+    )]
+    NotPhase {
+        /// Least number.
+        low: f32,
+        /// Largest number.
+        high: f32,
+        /// Percentage of the range that holds the middle half.
+        share: f32,
+    },
+}
+
+/// Of the range of a wrapped phase the middle half of the numbers fills more than this; a
+/// magnitude with its long tail does not.
+const LEAST_SHARE: f32 = 0.02;
+
+/// The factor and offset, radians = factor · number + offset, for numbers as scanners store them:
+/// already radians within ±π (kept as they are), or any range that stands for one turn (0 to
+/// 4095, ±4096, ±0.003 …), whose ends, the extremes of the whole volume, become ±π.
+///
+/// # Errors
+/// [`PhaseError`] where the numbers of the voxels `mask` are no phase.
+pub fn to_radians(volume: &[f32], mask: &[u32]) -> Result<(f32, f32), PhaseError> {
+    let mut inside: Vec<f32> =
+        mask.iter().map(|&v| volume[v as usize]).filter(|v| v.is_finite()).collect();
+    if inside.is_empty() {
+        return Err(PhaseError::Empty);
+    }
+    inside.sort_unstable_by(f32::total_cmp);
+    let finite = volume.iter().copied().filter(|v| v.is_finite());
+    let (low, high) =
+        finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    if low == high {
+        return Err(PhaseError::Constant { value: low });
+    }
+    let (first, third) = (inside[inside.len() / 4], inside[inside.len() * 3 / 4]);
+    let share = (third - first) / (high - low);
+    if share < LEAST_SHARE && low >= 0.0 {
+        return Err(PhaseError::NotPhase { low, high, share: 100.0 * share });
+    }
+    // Radians: near ±π but not beyond, by more than storage as float rounds.
+    let largest = low.abs().max(high.abs());
+    if largest <= PI * 1.001 && largest > 0.9 * PI {
+        return Ok((1.0, 0.0));
+    }
+    let factor = 2.0 * PI / (high - low);
+    Ok((factor, -PI - factor * low))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(factor: f32, offset: f32) -> Vec<f32> {
+        (0..=1000).map(|i| factor * (i as f32 / 500.0 - 1.0) * PI + offset).collect()
+    }
+
+    fn scaled(volume: &[f32]) -> Vec<f32> {
+        let mask: Vec<u32> = (0..volume.len() as u32).collect();
+        let (factor, offset) = to_radians(volume, &mask).unwrap();
+        volume.iter().map(|v| factor * v + offset).collect()
+    }
+
+    #[test]
+    fn any_scaling_of_a_turn_becomes_radians() {
+        let expected = turn(1.0, 0.0);
+        for (factor, offset) in [(1.0, 0.0), (1303.8, 0.0), (651.7, 2047.5), (0.001_168, 0.0)] {
+            for (got, expected) in scaled(&turn(factor, offset)).iter().zip(&expected) {
+                // f32 numbers of thousands, scaled by π.
+                assert!((got - expected).abs() < 1e-5, "{got} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_magnitude_is_refused() {
+        let mut volume: Vec<f32> = (0..1000).map(|i| 100.0 + (i % 7) as f32).collect();
+        volume.push(5000.0);
+        let mask: Vec<u32> = (0..1000).collect();
+        assert!(matches!(to_radians(&volume, &mask), Err(PhaseError::NotPhase { .. })));
+        let flat = vec![3.0; 10];
+        let mask: Vec<u32> = (0..10).collect();
+        assert_eq!(to_radians(&flat, &mask), Err(PhaseError::Constant { value: 3.0 }));
+    }
+}

@@ -1,0 +1,188 @@
+//! From phase to local field, on fields that are known.
+
+mod support;
+
+use std::f64::consts::{PI, TAU};
+
+use fimbria_compute::{Silent, Workers};
+use fimbria_image::{Affine, Grid, Mask};
+use fimbria_qsm::Geometry;
+use fimbria_qsm::background::{Background, remove_background};
+use fimbria_qsm::phase::{
+    EchoPhase, HZ_PER_TESLA, combine_echoes, unwrap_laplacian, unwrap_region,
+};
+use support::normal_numbers;
+
+const SIDE: usize = 48;
+
+fn grid() -> Grid {
+    Grid { dims: [SIDE; 3], ras_from_vox: Affine::IDENTITY }
+}
+
+fn at(voxel: u32) -> [f64; 3] {
+    grid().voxel(voxel as usize).map(|i| i as f64 - (SIDE / 2) as f64)
+}
+
+fn length(p: [f64; 3]) -> f64 {
+    p.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+fn ball(radius: f64) -> Mask {
+    let voxels = (0..grid().len() as u32).filter(|&v| length(at(v)) < radius).collect();
+    Mask { grid: grid(), voxels }
+}
+
+/// The field of a sphere of susceptibility `chi` in the unit of `chi`, B0 along z.
+fn sphere(p: [f64; 3], centre: [f64; 3], radius: f64, chi: f64) -> f64 {
+    let d = [0, 1, 2].map(|a| p[a] - centre[a]);
+    let r = length(d);
+    if r <= radius {
+        return 0.0;
+    }
+    chi / 3.0 * (radius / r).powi(3) * (3.0 * (d[2] / r).powi(2) - 1.0)
+}
+
+/// Three sources inside the ball.
+fn local(p: [f64; 3]) -> f64 {
+    sphere(p, [0.0; 3], 4.0, 0.1)
+        + sphere(p, [7.0, -5.0, 2.0], 3.0, -0.15)
+        + sphere(p, [-6.0, 3.0, -7.0], 3.0, 0.2)
+}
+
+/// Air beyond it: stronger than all within.
+fn background(p: [f64; 3]) -> f64 {
+    sphere(p, [0.0, 0.0, -60.0], 25.0, 9.0) + sphere(p, [40.0, 20.0, 30.0], 12.0, -9.0)
+}
+
+fn volume(value: impl Fn([f64; 3]) -> f64) -> Vec<f32> {
+    (0..grid().len() as u32).map(|v| value(at(v)) as f32).collect()
+}
+
+fn wrap(phase: f32) -> f32 {
+    let (phase, turn) = (f64::from(phase), TAU);
+    (phase - turn * (phase / turn).round()) as f32
+}
+
+#[test]
+fn growing_regions_undo_wraps_exactly_even_in_noise() {
+    let mask = ball(20.0);
+    // Up to 0.9 radians a voxel, over several turns, and a hole of pure noise.
+    let truth = volume(|p| 0.9 * p[0] + 0.4 * p[1] + 8.0 * (-length(p).powi(2) / 150.0).exp());
+    let noise = normal_numbers(1, truth.len());
+    let is_hole = |v: usize| length([0, 1, 2].map(|a| at(v as u32)[a] - [8.0, 0.0, 0.0][a])) < 3.0;
+    let noisy: Vec<f32> = (0..truth.len())
+        .map(|v| truth[v] + if is_hole(v) { 3.0 } else { 0.2 } * noise[v] as f32)
+        .collect();
+    let magnitude: Vec<f32> =
+        (0..truth.len()).map(|v| if is_hole(v) { 5.0 } else { 100.0 }).collect();
+    let phase: Vec<f32> = noisy.iter().map(|p| wrap(*p)).collect();
+    let echo = EchoPhase { phase: &phase, magnitude: Some(&magnitude), time: 1.0 };
+    let got = unwrap_region(&grid(), &[echo], &mask.voxels).remove(0);
+    let outside_hole = || mask.voxels.iter().map(|&v| v as usize).filter(|&v| !is_hole(v));
+    let turns: Vec<i64> =
+        outside_hole().map(|v| (f64::from(got[v] - noisy[v]) / TAU).round() as i64).collect();
+    assert!(turns.iter().all(|&t| t == turns[0]), "not one number of turns");
+    // What was added is whole turns.
+    let rest = |v: usize| (f64::from(got[v] - noisy[v]) / TAU - turns[0] as f64).abs();
+    assert!(outside_hole().all(|v| rest(v) < 1e-5));
+}
+
+#[test]
+fn later_echoes_follow_in_time() {
+    let mask = ball(15.0);
+    let times = [4.0, 10.0, 16.0];
+    let rate = volume(|p| 0.02 * p[0] + 0.05 * (p[1] / 5.0).sin());
+    let truth: Vec<Vec<f32>> =
+        times.iter().map(|t| rate.iter().map(|r| r * *t as f32).collect()).collect();
+    let phases: Vec<Vec<f32>> =
+        truth.iter().map(|echo| echo.iter().map(|p| wrap(*p)).collect()).collect();
+    let echoes: Vec<EchoPhase<'_>> = phases
+        .iter()
+        .zip(times)
+        .map(|(phase, time)| EchoPhase { phase, magnitude: None, time })
+        .collect();
+    let got = unwrap_region(&grid(), &echoes, &mask.voxels);
+    for (got, truth) in got.iter().zip(&truth) {
+        let worst = mask.voxels.iter().map(|&v| (got[v as usize] - truth[v as usize]).abs());
+        assert!(worst.fold(0.0, f32::max) < 1e-4);
+    }
+}
+
+#[test]
+fn the_laplacian_undoes_wraps_up_to_a_harmonic_function() {
+    let workers = Workers::new(2).unwrap();
+    let mask = ball(20.0);
+    let truth = volume(|p| 12.0 * (-length(p).powi(2) / 60.0).exp());
+    let phase: Vec<f32> = truth.iter().map(|p| wrap(*p)).collect();
+    let got = unwrap_laplacian(&grid(), &phase, &mask.voxels, &workers).unwrap();
+    // Flat at the mask's edge, so that nothing is missing; second differences of a curve whose
+    // curvature changes over 5 voxels err by some per cent.
+    let error = |v: u32| f64::from(got[v as usize] - truth[v as usize]);
+    let mean = mask.voxels.iter().map(|&v| error(v)).sum::<f64>() / mask.len() as f64;
+    let rms = mask.voxels.iter().map(|&v| (error(v) - mean).powi(2)).sum::<f64>();
+    let rms = (rms / mask.len() as f64).sqrt();
+    assert!(rms < 0.25, "{rms} of 12 radians");
+}
+
+#[test]
+fn a_paramagnetic_sphere_is_found_with_its_sign_and_strength() {
+    let mask = ball(18.0);
+    let (b0, times) = (3.0, [0.005, 0.012, 0.02]);
+    let delta = |p: [f64; 3]| sphere(p, [0.0; 3], 6.0, 0.4);
+    let phases: Vec<Vec<f32>> = times
+        .iter()
+        .map(|t| {
+            volume(|p| {
+                let phase = 0.3 + TAU * HZ_PER_TESLA * b0 * t * delta(p) * 1e-6;
+                (phase + PI).rem_euclid(TAU) - PI
+            })
+        })
+        .collect();
+    let echoes: Vec<EchoPhase<'_>> = phases
+        .iter()
+        .zip(times)
+        .map(|(phase, time)| EchoPhase { phase, magnitude: None, time })
+        .collect();
+    let unwrapped = unwrap_region(&grid(), &echoes, &mask.voxels);
+    let got = combine_echoes(&unwrapped, None, &times, &mask.voxels, b0, true);
+    for &v in &mask.voxels {
+        let (got, expected) = (f64::from(got.field_ppm[v as usize]), delta(at(v)));
+        assert!((got - expected).abs() < 1e-5, "{got} {expected}");
+    }
+    // Above the sphere, along B0.
+    let above = grid().index([SIDE / 2, SIDE / 2, SIDE / 2 + 8]);
+    assert!(got.field_ppm[above] > 0.05);
+}
+
+#[test]
+fn every_method_takes_the_background_off() {
+    let workers = Workers::new(2).unwrap();
+    let grid = grid();
+    let geometry = Geometry::new(&grid, [0.0, 0.0, 1.0]).unwrap();
+    let mask = ball(19.0);
+    let total = volume(|p| local(p) + background(p));
+    let truth = volume(local);
+    let rms = |values: &dyn Fn(u32) -> f64, mask: &Mask| {
+        let mean = mask.voxels.iter().map(|&v| values(v)).sum::<f64>() / mask.len() as f64;
+        let sum: f64 = mask.voxels.iter().map(|&v| (values(v) - mean).powi(2)).sum();
+        (sum / mask.len() as f64).sqrt()
+    };
+    // Each method also takes off what of the local field is harmonic: V-SHARP up to half of it,
+    // the others, which know the field at the border or all sources beyond it, up to a third.
+    for (method, bound) in
+        [(Background::VSHARP, 0.45), (Background::PDF, 0.3), (Background::LBV, 0.3)]
+    {
+        let got =
+            remove_background(&grid, &geometry, &total, &mask, method, &workers, &Silent).unwrap();
+        assert!(got.mask.len() > mask.len() / 2);
+        let inner = Mask {
+            grid,
+            voxels: got.mask.voxels.iter().copied().filter(|&v| length(at(v)) < 16.0).collect(),
+        };
+        let error = |v: u32| f64::from(got.field[v as usize]) - f64::from(truth[v as usize]);
+        let size = rms(&|v| f64::from(truth[v as usize]), &inner);
+        let before = rms(&|v| f64::from(total[v as usize] - truth[v as usize]), &inner);
+        let left = rms(&error, &inner) / size;
+        assert!(left < bound, "{method:?} leaves {left}, from {}", before / size);
+    }
+}
