@@ -19,7 +19,11 @@ pub fn brain_mask(
     gradients: &GradientTable,
     workers: &Workers,
 ) -> Mask {
-    let mut image = mean_unweighted(signals, gradients, workers);
+    head_mask(mean_unweighted(signals, gradients, workers), workers)
+}
+
+/// What is bright in an image of the head.
+pub fn head_mask(mut image: Image, workers: &Workers) -> Mask {
     for _ in 0..2 {
         for axis in 0..3 {
             image.data = workers.install(|| median_along(&image, axis));

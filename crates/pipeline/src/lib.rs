@@ -30,7 +30,7 @@ mod stage;
 pub mod stages;
 mod unfinished;
 
-pub use brain_mask::{brain_mask, mean_unweighted};
+pub use brain_mask::{brain_mask, head_mask, mean_unweighted};
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use choice::{Choice, Named};
 pub use follow::{TooManyVolumes, follow};

@@ -168,6 +168,7 @@ fn every_check() -> impl Iterator<Item = Check> {
         fimbria_sticks::checks,
         fimbria_life::checks,
         fimbria_tracking::checks,
+        fimbria_qsm::checks,
     ];
     crates.into_iter().flat_map(|checks| checks())
 }

@@ -9,11 +9,13 @@ mod convert;
 mod demo;
 mod devices;
 mod eigen;
+mod field;
 mod fit;
 mod info;
 mod peaks;
 mod phantom;
 mod probtrackx2;
+mod qsm;
 mod report;
 mod run;
 mod track;
@@ -35,6 +37,8 @@ pub(crate) enum Command {
     Fit(fit::Fit),
     Eigen(eigen::Eigen),
     Peaks(peaks::Peaks),
+    Field(field::Field),
+    Qsm(qsm::Qsm),
     Phantom(phantom::PhantomCommand),
     Track(track::TrackCommand),
     Probtrackx2(probtrackx2::Probtrackx2Command),
@@ -56,6 +60,8 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
         Command::Fit(fit) => fit.run(console),
         Command::Eigen(eigen) => eigen.run(console),
         Command::Peaks(peaks) => peaks.run(console),
+        Command::Field(field) => field.run(console),
+        Command::Qsm(qsm) => qsm.run(console),
         Command::Phantom(phantom) => phantom.run(console),
         Command::Track(track) => track.run(console),
         Command::Probtrackx2(probtrackx2) => probtrackx2.run(console),

@@ -11,6 +11,7 @@ mod fit;
 mod floors;
 mod io;
 mod peer;
+mod qsm;
 mod sparse;
 mod sshopm;
 mod table;
@@ -37,6 +38,7 @@ enum Benchmark {
     Fft(fft::BenchFft),
     Sparse(sparse::BenchSparse),
     Sshopm(sshopm::BenchSshopm),
+    Qsm(qsm::BenchQsm),
 }
 
 const HELP: &str = "\
@@ -55,6 +57,7 @@ impl Bench {
             Benchmark::Fft(bench) => bench.run(console),
             Benchmark::Sparse(bench) => bench.run(console),
             Benchmark::Sshopm(bench) => bench.run(console),
+            Benchmark::Qsm(bench) => bench.run(console),
         }
     }
 }

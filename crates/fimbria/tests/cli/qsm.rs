@@ -1,0 +1,183 @@
+//! `fimbria qsm`: what it maps, what it writes, and what it refuses.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use fimbria_image::{Affine, Grid, Image, WriteOptions, write_image};
+
+use crate::util::Folder;
+
+const SIDE: usize = 26;
+
+/// Voxels of 1 mm, turned by 30° about x: the scanner's z, and B0, lie oblique to the voxel axes.
+fn grid() -> Grid {
+    let (c, s) = (0.75_f64.sqrt(), 0.5);
+    let rows = [[1.0, 0.0, 0.0, -9.0], [0.0, c, -s, 4.0], [0.0, s, c, 7.0]];
+    Grid { dims: [SIDE; 3], ras_from_vox: Affine(rows) }
+}
+
+fn write(folder: &Folder, name: &str, volumes: usize, value: impl Fn(usize, [f64; 3]) -> f64) {
+    let mut image = Image::zeros(grid(), volumes);
+    for volume in 0..volumes {
+        for voxel in 0..grid().len() {
+            let centre = (SIDE / 2) as f64;
+            let at = grid().voxel(voxel).map(|i| i as f64 - centre);
+            image.volume_mut(volume)[voxel] = value(volume, at) as f32;
+        }
+    }
+    write_image(folder.join(name), &image, &WriteOptions::default()).unwrap();
+}
+
+fn length(p: [f64; 3]) -> f64 {
+    p.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+const RADIUS: f64 = 4.0;
+const CHI: f64 = 0.2;
+
+/// The closed form of a sphere's field in ppm: `field.nii`, `mask.nii`, `truth.nii`; fibre axes
+/// along x in its lower half: `v1.nii`, `fa.nii`.
+fn with_sphere() -> Folder {
+    let folder = Folder::new();
+    let field = |_: usize, p: [f64; 3]| {
+        let r = length(p);
+        let along = grid().ras_from_vox.apply_linear(p)[2] / r;
+        if r > RADIUS {
+            CHI / 3.0 * (RADIUS / r).powi(3) * (3.0 * along * along - 1.0)
+        } else {
+            0.0
+        }
+    };
+    write(&folder, "field.nii", 1, field);
+    write(&folder, "mask.nii", 1, |_, p| f64::from(u8::from(length(p) < 11.0)));
+    write(&folder, "truth.nii", 1, |_, p| if length(p) < RADIUS { CHI } else { 0.0 });
+    write(&folder, "fa.nii", 1, |_, p| if p[2] < -6.0 { 0.7 } else { 0.1 });
+    write(&folder, "v1.nii", 3, |volume, _| if volume == 0 { 1.0 } else { 0.0 });
+    folder
+}
+
+/// The mean of a map over the inner part of the sphere.
+fn inside(folder: &Folder, name: &str) -> f64 {
+    let (chi, mut sum, mut n) = (folder.image(name), 0.0, 0.0);
+    for (voxel, chi) in chi.data.iter().enumerate() {
+        if length(grid().voxel(voxel).map(|i| i as f64 - (SIDE / 2) as f64)) < 3.0 {
+            sum += f64::from(*chi);
+            n += 1.0;
+        }
+    }
+    sum / n
+}
+
+#[test]
+fn a_sphere_is_found_by_every_method_with_its_sign() {
+    let folder = with_sphere();
+    for method in ["dqsm", "tkd", "tikhonov", "tv", "rts"] {
+        folder.done(&format!(
+            "qsm field.nii --mask mask.nii --method {method} --truth truth.nii -o {method}"
+        ));
+        // Maps are known up to a constant, and regularisation makes them paler.
+        let chi = inside(&folder, &format!("{method}/chi.nii.gz"));
+        assert!(chi > 0.6 * CHI && chi < 1.1 * CHI, "{method} {chi}");
+        let metrics = folder.json(&format!("{method}/metrics.json"));
+        assert!(metrics["correlation"].as_f64().unwrap() > 0.9, "{method} {metrics}");
+    }
+    folder.done("qsm field.nii --mask mask.nii --phase-sign -1 -o negative");
+    assert!(inside(&folder, "negative/chi.nii.gz") < -0.6 * CHI);
+    // A wrong direction of B0 is another problem.
+    folder.done("qsm field.nii --mask mask.nii --b0-dir 1 0 0 -o across --method tkd");
+    assert!(inside(&folder, "across/chi.nii.gz") < 0.5 * CHI);
+}
+
+#[test]
+fn fibres_are_cylinders_and_iterations_are_told() {
+    let folder = with_sphere();
+    let line = "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii --iterations 5";
+    folder.done(&format!("{line} -o out"));
+    let record = folder.json("out/run.json");
+    assert!(record["stages"][0]["counts"]["cylinders"].as_u64().unwrap() > 100);
+    assert_eq!(record["stages"][1]["counts"]["iterations"], 5);
+    let table = std::fs::read_to_string(folder.join("out/iterations.tsv")).unwrap();
+    let data: Vec<f64> =
+        table.lines().skip(1).map(|l| l.split('\t').nth(3).unwrap().parse().unwrap()).collect();
+    assert_eq!(data.len(), 5);
+    assert!(data.windows(2).all(|pair| pair[1] < pair[0]), "{data:?}");
+    folder.done(&format!("{line} --products dense -o dense"));
+    let (fast, dense) = (folder.image("out/chi.nii.gz"), folder.image("dense/chi.nii.gz"));
+    let largest = fast.data.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
+    let error = fast.data.iter().zip(&dense.data).fold(0.0_f32, |m, (a, b)| m.max((a - b).abs()));
+    // Five products of 3e-6 each.
+    assert!(error < 1e-4 * largest, "{error}");
+}
+
+#[test]
+fn units_are_converted() {
+    let folder = with_sphere();
+    let hertz = 42.577_478_518 * 3.0;
+    let field = folder.image("field.nii");
+    let data = field.data.iter().map(|ppm| ppm * hertz as f32).collect();
+    let scaled = Image { data, ..field };
+    write_image(folder.join("hz.nii"), &scaled, &WriteOptions::default()).unwrap();
+    folder.done("qsm hz.nii --mask mask.nii --field-unit hz --b0 3 --method tkd -o hz");
+    folder.done("qsm field.nii --mask mask.nii --method tkd -o ppm");
+    let (a, b) = (inside(&folder, "hz/chi.nii.gz"), inside(&folder, "ppm/chi.nii.gz"));
+    assert!((a / b - 1.0).abs() < 1e-4, "{a} {b}");
+}
+
+#[test]
+fn bad_input_is_one_clear_error() {
+    let folder = with_sphere();
+    write(&folder, "wrong.nii", 1, |_, p| 40.0 * p[0]);
+    write(&folder, "nan.nii", 1, |_, _| f64::NAN);
+    write(&folder, "empty.nii", 1, |_, _| 0.0);
+    let other = Image::zeros(Grid { dims: [5; 3], ..grid() }, 1);
+    write_image(folder.join("other.nii"), &other, &WriteOptions::default()).unwrap();
+    for (line, words) in [
+        ("qsm wrong.nii --mask mask.nii", "is the unit right"),
+        ("qsm nan.nii --mask mask.nii", "not finite"),
+        ("qsm field.nii --mask empty.nii", "no voxel to solve for"),
+        ("qsm field.nii --mask other.nii", "[5, 5, 5]"),
+        ("qsm field.nii --mask mask.nii --v1 fa.nii", "1 volumes where 3"),
+        ("qsm v1.nii --mask mask.nii", "3 volumes where 1"),
+        ("qsm field.nii --mask mask.nii --field-unit hz", "needs the strength of B0"),
+        ("qsm field.nii --mask mask.nii --compat dqsm", "give B0"),
+        ("qsm field.nii --mask mask.nii --b0-dir 0 0 0", "no direction of B0"),
+        ("qsm field.nii --mask mask.nii --kappa 2", "kappa = 2"),
+        ("qsm field.nii --mask mask.nii --method tkd --strength -1", "threshold = -1"),
+        ("qsm missing.nii", "missing.nii"),
+        ("qsm field.nii --dqsm-files", "starts with"),
+    ] {
+        let said = folder.failed(&format!("{line} -o out")).replace("\n  │", "");
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(words), "`{line}`: {said}");
+        assert!(!folder.join("out").exists(), "`{line}` left an output");
+    }
+}
+
+#[test]
+fn a_killed_run_goes_on_to_the_same_result() {
+    let folder = with_sphere();
+    let line = "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii --checkpoint 0 \
+                --iterations 60 --tolerance 0 --gradient-tolerance 0 --threads 1";
+    folder.done(&format!("{line} -o whole"));
+    let mut command = folder.command(&format!("{line} -o killed"));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let checkpoint: PathBuf = folder.join("killed/checkpoint.qsm");
+    let begun = Instant::now();
+    while !checkpoint.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "no checkpoint came");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!folder.join("killed/run.json").exists(), "it was to be killed before its end");
+    let ran = folder.done(&format!("{line} -o killed --resume"));
+    assert!(ran.stderr.contains("going on after iteration"), "{}", ran.stderr);
+    assert_eq!(folder.image("killed/chi.nii.gz").data, folder.image("whole/chi.nii.gz").data);
+    let read = |name| std::fs::read_to_string(folder.join(name)).unwrap();
+    assert_eq!(read("killed/iterations.tsv"), read("whole/iterations.tsv"));
+    assert!(!checkpoint.exists());
+    // With other parameters it is another problem.
+    std::fs::remove_file(folder.join("killed/run.json")).unwrap();
+    folder.done(&format!("{line} -o killed --resume --kappa 0.5"));
+}

@@ -1,0 +1,390 @@
+//! The stage that reads what a susceptibility map is made from.
+
+use std::path::{Path, PathBuf};
+
+use fimbria_compute::Progress as _;
+use fimbria_image::frames::turn_vectors;
+use fimbria_image::{
+    Affine, BvecFrame, Grid, GridMismatch, Image, ImageError, Mask, read_image, read_mask,
+};
+use fimbria_qsm::dqsm_files::{self, DqsmFileError};
+use fimbria_qsm::{FA_THRESHOLD, Geometry, QsmError, Shape, shapes_of};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{Choice, Input, Logbook, Named, Products, Stage, StageError};
+
+/// What the numbers of a field map are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FieldUnit {
+    /// Parts per million of B0.
+    #[default]
+    Ppm,
+    /// Hertz of the proton's resonance.
+    Hz,
+    /// Radians per second of it.
+    RadPerS,
+    /// Tesla.
+    Tesla,
+}
+
+impl Choice for FieldUnit {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Ppm, "ppm", "parts per million of B0"),
+        (Self::Hz, "hz", "hertz; needs --b0"),
+        (Self::RadPerS, "rad/s", "radians per second; needs --b0"),
+        (Self::Tesla, "tesla", "tesla; needs --b0"),
+    ];
+}
+
+impl FieldUnit {
+    /// What a number of this unit is multiplied by to be in ppm at `b0_tesla`.
+    pub fn ppm(self, b0_tesla: f64) -> f64 {
+        /// The proton's gyromagnetic ratio over 2π, Hz per tesla (CODATA 2018).
+        const HZ_PER_TESLA: f64 = 42.577_478_518e6;
+        let of_tesla = 1e6 / b0_tesla;
+        match self {
+            Self::Ppm => 1.0,
+            Self::Hz => of_tesla / HZ_PER_TESLA,
+            Self::RadPerS => of_tesla / HZ_PER_TESLA / std::f64::consts::TAU,
+            Self::Tesla => of_tesla,
+        }
+    }
+}
+
+/// The field maps' files and what is to be known of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LocalFieldFiles {
+    /// The local field, one volume.
+    pub field: PathBuf,
+    /// The voxels to solve for; `None` for those whose field is not 0.
+    pub mask: Option<PathBuf>,
+    /// Fibre directions: V1, or FA·V1 where `fa` is not given.
+    pub v1: Option<PathBuf>,
+    /// Fractional anisotropy.
+    pub fa: Option<PathBuf>,
+    /// The axes of the fibre directions; `None` for scanner axes.
+    pub v1_frame: Option<Named<BvecFrame>>,
+    /// Takes fibre directions on another grid at the nearest voxel in the scanner.
+    pub resample: bool,
+    /// FA above which a voxel is a cylinder; `None` for 0.2.
+    pub fa_threshold: Option<f64>,
+    /// A weight for each voxel's field.
+    pub weights: Option<PathBuf>,
+    /// A map to compare with, ppm.
+    pub truth: Option<PathBuf>,
+    /// A mask whose mean is to be zero.
+    pub reference: Option<PathBuf>,
+    /// What the field's numbers are.
+    pub unit: Named<FieldUnit>,
+    /// True where a paramagnetic source lowers the numbers along B0.
+    pub negative: bool,
+    /// B0 in tesla.
+    pub b0_tesla: Option<f64>,
+    /// Its direction in scanner axes; `None` for z.
+    pub b0_ras: Option<[f64; 3]>,
+    /// Its direction in voxel axes, in place of the other.
+    pub b0_vox: Option<[f64; 3]>,
+    /// The field, the mask and the directions are files of the original dQSM program.
+    pub dqsm_files: bool,
+}
+
+/// Why there is nothing to invert.
+#[derive(Debug, thiserror::Error)]
+pub enum LocalFieldError {
+    /// An image cannot be read.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// A file of the dQSM program cannot be read.
+    #[error(transparent)]
+    Dqsm(#[from] DqsmFileError),
+    /// An image is on another grid.
+    #[error(transparent)]
+    Grid(#[from] GridMismatch),
+    /// B0 or the voxels are unusable.
+    #[error(transparent)]
+    Qsm(#[from] QsmError),
+    /// An image has too many volumes.
+    #[error("{} has {found} volumes where {expected} are needed", path.display())]
+    Volumes {
+        /// The image.
+        path: PathBuf,
+        /// What it has.
+        found: usize,
+        /// What it should have.
+        expected: usize,
+    },
+    /// A conversion needs the field strength.
+    #[error("a field in {unit} needs the strength of B0 in tesla")]
+    NeedsB0 {
+        /// The unit's name.
+        unit: &'static str,
+    },
+    /// A field strength that no scanner has.
+    #[error("B0 of {0} tesla: it is above 0 and finite")]
+    B0(f64),
+    /// Numbers that cannot be a local field in ppm.
+    #[error(
+        "half of the field's voxels are beyond ±{median:.3} {unit}, which is {ppm:.3} ppm; a local \
+         field is a fraction of 1 ppm: is the unit right, and is it a field rather than a phase?"
+    )]
+    TooStrong {
+        /// Median magnitude as stored.
+        median: f64,
+        /// The unit's name.
+        unit: &'static str,
+        /// The same in ppm.
+        ppm: f64,
+    },
+    /// Nothing is inside.
+    #[error("no voxel to solve for: the mask (or the field) is zero everywhere")]
+    Empty,
+}
+
+/// A field and everything that its inversion depends on.
+pub struct LocalField {
+    /// The grid.
+    pub grid: Grid,
+    /// Voxels and B0.
+    pub geometry: Geometry,
+    /// In ppm, every voxel of the grid.
+    pub field_ppm: Vec<f32>,
+    /// The voxels to solve for.
+    pub mask: Mask,
+    /// The shape of each.
+    pub shapes: Vec<Shape>,
+    /// The weight of every voxel of the grid.
+    pub weights: Option<Vec<f32>>,
+    /// A map to compare with, ppm, every voxel of the grid.
+    pub truth_ppm: Option<Vec<f32>>,
+    /// Voxels whose mean is to be zero.
+    pub reference: Option<Mask>,
+    /// B0 in tesla, where it is known.
+    pub b0_tesla: Option<f64>,
+}
+
+impl LocalFieldFiles {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// [`LocalFieldError`].
+    pub fn read(&self, log: &Logbook<'_>) -> Result<LocalField, LocalFieldError> {
+        let workers = log.session().on.workers;
+        workers.install(|| self.load(log))
+    }
+
+    fn load(&self, log: &Logbook<'_>) -> Result<LocalField, LocalFieldError> {
+        let (field, b0_tesla, b0_vox) = self.field()?;
+        let grid = field.grid;
+        let geometry = match (b0_vox, self.b0_ras) {
+            (Some(vox), _) => Geometry::in_voxel_axes(&grid, vox)?,
+            (None, ras) => Geometry::new(&grid, ras.unwrap_or([0.0, 0.0, 1.0]))?,
+        };
+        let unit = if self.dqsm_files { FieldUnit::Tesla } else { self.unit.0 };
+        let strength = match (unit, b0_tesla) {
+            (FieldUnit::Ppm, b0) => b0.unwrap_or(1.0),
+            (_, Some(b0)) => b0,
+            (unit, None) => return Err(LocalFieldError::NeedsB0 { unit: unit.name() }),
+        };
+        if !(strength > 0.0 && strength.is_finite()) {
+            return Err(LocalFieldError::B0(strength));
+        }
+        let mask = self.mask(&field)?;
+        let factor = unit.ppm(strength) * if self.negative { -1.0 } else { 1.0 };
+        check_strength(&field, &mask, unit, factor)?;
+        let field_ppm = field.data.iter().map(|b| (f64::from(*b) * factor) as f32).collect();
+        let shapes = self.shapes(&mask, log)?;
+        let weights = self.on_grid(self.weights.as_deref(), &grid, "the weights")?;
+        let truth_ppm = self.on_grid(self.truth.as_deref(), &grid, "the truth")?;
+        let reference = self.reference.as_ref().map(|path| read_mask(path, &grid)).transpose()?;
+        let cylinders = shapes.iter().filter(|shape| **shape != Shape::Sphere).count();
+        log.count("unknowns", mask.len() as u64);
+        log.count("cylinders", cylinders as u64);
+        Ok(LocalField {
+            grid,
+            geometry,
+            field_ppm,
+            mask,
+            shapes,
+            weights,
+            truth_ppm,
+            reference,
+            b0_tesla,
+        })
+    }
+
+    /// The field as stored, B0 and its direction in voxel axes where one is given so.
+    #[allow(clippy::type_complexity, reason = "taken apart at once")]
+    fn field(&self) -> Result<(Image, Option<f64>, Option<[f64; 3]>), LocalFieldError> {
+        if self.dqsm_files {
+            let file = dqsm_files::read_delta_b(&self.field)?;
+            let b0 = self.b0_tesla.unwrap_or(file.b0_tesla);
+            return Ok((file.field, Some(b0), Some(self.b0_vox.unwrap_or(file.b0_vox))));
+        }
+        let field = read_image(&self.field)?;
+        self.expect_volumes(&self.field, &field, 1)?;
+        Ok((field, self.b0_tesla, self.b0_vox))
+    }
+
+    fn expect_volumes(
+        &self,
+        path: &Path,
+        image: &Image,
+        expected: usize,
+    ) -> Result<(), LocalFieldError> {
+        if image.n_volumes == expected {
+            return Ok(());
+        }
+        Err(LocalFieldError::Volumes { path: path.to_owned(), found: image.n_volumes, expected })
+    }
+
+    fn mask(&self, field: &Image) -> Result<Mask, LocalFieldError> {
+        let mask = match &self.mask {
+            None => {
+                let inside = field.data.iter().enumerate().filter(|(_, b)| **b != 0.0);
+                Mask { grid: field.grid, voxels: inside.map(|(i, _)| i as u32).collect() }
+            }
+            Some(path) if self.dqsm_files => dqsm_files::read_mask(path, &field.grid)?,
+            Some(path) => read_mask(path, &field.grid)?,
+        };
+        if mask.is_empty() {
+            return Err(LocalFieldError::Empty);
+        }
+        Ok(mask)
+    }
+
+    /// The shape of each voxel of the mask; all spheres where no directions are given.
+    fn shapes(&self, mask: &Mask, log: &Logbook<'_>) -> Result<Vec<Shape>, LocalFieldError> {
+        let Some(v1) = &self.v1 else {
+            log.note("no fibre directions: every voxel is a sphere");
+            return Ok(vec![Shape::Sphere; mask.len()]);
+        };
+        let mut vectors = if self.dqsm_files {
+            dqsm_files::read_models(v1, &mask.grid)?
+        } else {
+            read_image(v1)?
+        };
+        self.expect_volumes(v1, &vectors, 3)?;
+        let frame = match self.v1_frame {
+            Some(frame) => frame.0,
+            None if self.dqsm_files => BvecFrame::Voxel,
+            None => BvecFrame::Scanner,
+        };
+        if frame != BvecFrame::Scanner {
+            let turn = frame.ras_from_frame(&vectors.grid.ras_from_vox);
+            turn_vectors(&mut vectors, &turn);
+        }
+        let mut fa = self.fa.as_ref().map(read_image).transpose()?;
+        if let (Some(path), Some(fa)) = (&self.fa, &fa) {
+            self.expect_volumes(path, fa, 1)?;
+        }
+        if self.resample {
+            vectors = nearest(&vectors, &mask.grid);
+            fa = fa.map(|fa| nearest(&fa, &mask.grid));
+        }
+        let threshold = self.fa_threshold.unwrap_or(FA_THRESHOLD);
+        Ok(shapes_of(&vectors, fa.as_ref(), mask, threshold)?)
+    }
+
+    fn on_grid(
+        &self,
+        path: Option<&Path>,
+        grid: &Grid,
+        what: &str,
+    ) -> Result<Option<Vec<f32>>, LocalFieldError> {
+        let Some(path) = path else { return Ok(None) };
+        let image = read_image(path)?;
+        self.expect_volumes(path, &image, 1)?;
+        grid.check_same(&image.grid, what)?;
+        Ok(Some(image.data))
+    }
+}
+
+/// Beyond this, in ppm, the median magnitude of a local field is no local field.
+const LARGEST_MEDIAN_PPM: f64 = 2.0;
+
+fn check_strength(
+    field: &Image,
+    mask: &Mask,
+    unit: FieldUnit,
+    factor: f64,
+) -> Result<(), LocalFieldError> {
+    let mut values: Vec<f32> = mask.voxels.iter().map(|&v| field.data[v as usize].abs()).collect();
+    let count = values.iter().filter(|v| !v.is_finite()).count();
+    if count > 0 {
+        return Err(QsmError::NotFinite { what: "the field", count }.into());
+    }
+    let middle = values.len() / 2;
+    let median = f64::from(*values.select_nth_unstable_by(middle, f32::total_cmp).1);
+    let ppm = median * factor.abs();
+    if ppm > LARGEST_MEDIAN_PPM {
+        return Err(LocalFieldError::TooStrong { median, unit: unit.name(), ppm });
+    }
+    Ok(())
+}
+
+/// `image` at the voxels of `grid`: the nearest voxel in the scanner, 0 beyond its volume.
+fn nearest(image: &Image, grid: &Grid) -> Image {
+    let mut taken = Image::zeros(*grid, image.n_volumes);
+    // A grid whose affine is singular cannot be read.
+    let vox_from_ras = image.grid.ras_from_vox.inverse().unwrap_or(Affine::IDENTITY);
+    let from = vox_from_ras.after(&grid.ras_from_vox);
+    for voxel in 0..grid.len() {
+        let at = from.apply(grid.voxel(voxel).map(|i| i as f64)).map(f64::round);
+        let inside = (0..3).all(|a| at[a] >= 0.0 && at[a] < image.grid.dims[a] as f64);
+        if inside {
+            let source = image.grid.index(at.map(|i| i as usize));
+            for volume in 0..image.n_volumes {
+                taken.volume_mut(volume)[voxel] = image.volume(volume)[source];
+            }
+        }
+    }
+    taken
+}
+
+/// Reads a [`LocalField`].
+pub struct LoadLocalField(pub LocalFieldFiles);
+
+impl Stage for LoadLocalField {
+    fn name(&self) -> &'static str {
+        "load"
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        let files = &self.0;
+        let given = [
+            ("field", Some(&files.field)),
+            ("mask", files.mask.as_ref()),
+            ("v1", files.v1.as_ref()),
+            ("fa", files.fa.as_ref()),
+            ("weights", files.weights.as_ref()),
+            ("truth", files.truth.as_ref()),
+            ("reference", files.reference.as_ref()),
+        ];
+        given
+            .into_iter()
+            .filter_map(|(role, path)| Some((role.to_owned(), path?.clone())))
+            .collect()
+    }
+
+    fn parameters(&self) -> Value {
+        let files = &self.0;
+        json!({
+            "field_unit": files.unit,
+            "phase_sign": if files.negative { -1 } else { 1 },
+            "b0_tesla": files.b0_tesla,
+            "b0_dir": files.b0_ras.unwrap_or([0.0, 0.0, 1.0]),
+            "b0_dir_vox": files.b0_vox,
+            "v1_frame": files.v1_frame,
+            "fa_threshold": files.fa_threshold.unwrap_or(FA_THRESHOLD),
+            "resample": files.resample,
+            "dqsm_files": files.dqsm_files,
+        })
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        products.put(self.0.read(log)?);
+        Ok(())
+    }
+}

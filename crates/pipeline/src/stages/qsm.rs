@@ -1,0 +1,522 @@
+//! The stage that maps susceptibility.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use fimbria_compute::{Interrupted, Progress as _};
+use fimbria_image::{Image, Mask};
+use fimbria_models::MapSpec;
+use fimbria_qsm::dqsm::{DqsmOptions, Iterate, Journey, reconstruct};
+use fimbria_qsm::fourier::{FourierMethod, invert};
+use fimbria_qsm::metrics::{Metrics, compare};
+use fimbria_qsm::solver::{Checkpoint, Iteration, Stopped, StoppingRule};
+use fimbria_qsm::{
+    Edges, FieldModel, PUBLISHED_SUPPORT, Products as Product, Published, QsmError, dqsm_files,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::load_local_field::LocalField;
+use crate::{
+    Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, Stage, StageError,
+};
+
+/// How a map is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QsmMethod {
+    /// Guided by diffusion.
+    #[default]
+    Dqsm,
+    /// Truncated k-space division.
+    Tkd,
+    /// Tikhonov's regularisation.
+    Tikhonov,
+    /// Total variation.
+    Tv,
+    /// Rapid two-step.
+    Rts,
+}
+
+impl Choice for QsmMethod {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Dqsm, "dqsm", "guided by diffusion: fibres are cylinders"),
+        (Self::Tkd, "tkd", "truncated k-space division"),
+        (Self::Tikhonov, "tikhonov", "division by D² + λ"),
+        (Self::Tv, "tv", "total variation, by alternating directions"),
+        (Self::Rts, "rts", "rapid two-step: division where well conditioned, then TV"),
+    ];
+}
+
+impl Choice for Product {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Fast, "fast", "spheres by Fourier transform, cylinders where they reach; exact"),
+        (Self::Dense, "dense", "every voxel on every voxel, as published"),
+    ];
+}
+
+impl Choice for Iterate {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Cgls, "cgls", "conjugate gradients"),
+        (Self::Landweber, "landweber", "as published"),
+    ];
+}
+
+impl Choice for Edges {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Free, "free", "neighbours outside the mask do not count"),
+        (Self::Zero, "zero", "they are 0, as published"),
+    ];
+}
+
+/// What a map may be compatible with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QsmCompat {
+    /// The original dQSM program.
+    Dqsm,
+}
+
+impl Choice for QsmCompat {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[(
+        Self::Dqsm,
+        "dqsm",
+        "the published program: tesla, its step, data in all voxels, ±50 voxels, zero edges",
+    )];
+}
+
+/// Where an iteration starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// At zero.
+    #[default]
+    Zero,
+    /// At Tikhonov's map.
+    Tikhonov,
+}
+
+impl Choice for Start {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Zero, "zero", "zero, as published"),
+        (Self::Tikhonov, "tikhonov", "the map of --method tikhonov"),
+    ];
+}
+
+/// The parameters of a map.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct QsmParameters {
+    /// How it is made.
+    pub method: Named<QsmMethod>,
+    /// Whose numerics.
+    pub compat: Option<Named<QsmCompat>>,
+    /// How products are made.
+    pub products: Named<Product>,
+    /// Which iteration; `None` for conjugate gradients, or Landweber's where compatible.
+    pub solver: Option<Named<Iterate>>,
+    /// κ; `None` for the default.
+    pub kappa: Option<f64>,
+    /// Landweber's step; `None` for a safe one.
+    pub step: Option<f64>,
+    /// What lies beyond the mask.
+    pub edges: Option<Named<Edges>>,
+    /// Voxels that a source reaches along each axis; `None` for all.
+    pub support: Option<u32>,
+    /// Where to start.
+    pub start: Named<Start>,
+    /// Iterations at most.
+    pub iterations: usize,
+    /// Relative change to stop at.
+    pub tolerance: f64,
+    /// Relative gradient to stop at.
+    pub gradient_tolerance: f64,
+    /// Noise of the field, ppm, to stop at.
+    pub noise_ppm: Option<f64>,
+    /// The parameter of a method without guidance; `None` for its default.
+    pub strength: Option<f64>,
+    /// Takes off the mean over the mask.
+    pub zero_mean: bool,
+}
+
+impl Default for QsmParameters {
+    fn default() -> Self {
+        let stop = StoppingRule::default();
+        Self {
+            method: Named::default(),
+            compat: None,
+            products: Named::default(),
+            solver: None,
+            kappa: None,
+            step: None,
+            edges: None,
+            support: None,
+            start: Named::default(),
+            iterations: stop.iterations,
+            tolerance: stop.relative_change,
+            gradient_tolerance: stop.relative_gradient,
+            noise_ppm: None,
+            strength: None,
+            zero_mean: false,
+        }
+    }
+}
+
+/// The original program's numerics need the field's strength.
+#[derive(Debug, thiserror::Error)]
+#[error("the published program works in tesla: give B0")]
+pub struct NeedsB0;
+
+impl QsmParameters {
+    fn options(&self, b0_tesla: Option<f64>) -> Result<DqsmOptions, NeedsB0> {
+        let stop = StoppingRule {
+            iterations: self.iterations,
+            relative_change: self.tolerance,
+            relative_gradient: self.gradient_tolerance,
+            discrepancy: self.noise_ppm,
+        };
+        let plain = DqsmOptions { products: self.products.0, stop, ..DqsmOptions::default() };
+        let mut options = match self.compat {
+            None => DqsmOptions { step: self.step, ..plain },
+            Some(Named(QsmCompat::Dqsm)) => {
+                let published = Published {
+                    alpha: self.kappa.unwrap_or(Published::default().alpha),
+                    tau: self.step.unwrap_or(Published::default().tau),
+                };
+                let (kappa, step) = published.in_units_of_b0(b0_tesla.ok_or(NeedsB0)?);
+                let iterate = Iterate::Landweber;
+                DqsmOptions { kappa, step: Some(step), edges: Edges::Zero, iterate, ..plain }
+            }
+        };
+        if let (None, Some(kappa)) = (self.compat, self.kappa) {
+            options.kappa = kappa;
+        }
+        options.iterate = self.solver.map_or(options.iterate, |solver| solver.0);
+        options.edges = self.edges.map_or(options.edges, |edges| edges.0);
+        Ok(options)
+    }
+
+    fn fourier(&self) -> Option<FourierMethod> {
+        let strength = self.strength;
+        let default = match self.method.0 {
+            QsmMethod::Dqsm => return None,
+            QsmMethod::Tkd => FourierMethod::TKD,
+            QsmMethod::Tikhonov => FourierMethod::TIKHONOV,
+            QsmMethod::Tv => FourierMethod::TV,
+            QsmMethod::Rts => FourierMethod::RTS,
+        };
+        Some(match (default, strength) {
+            (FourierMethod::Tkd { .. }, Some(threshold)) => FourierMethod::Tkd { threshold },
+            (FourierMethod::Tikhonov { .. }, Some(lambda)) => FourierMethod::Tikhonov { lambda },
+            (FourierMethod::Tv { .. }, Some(lambda)) => FourierMethod::Tv { lambda },
+            (FourierMethod::Rts { .. }, Some(delta)) => FourierMethod::Rts { delta },
+            (default, None) => default,
+        })
+    }
+}
+
+/// Name of the file that an interrupted iteration goes on from.
+pub const CHECKPOINT: &str = "checkpoint.qsm";
+
+/// Where an iteration is kept, so that it can go on.
+#[derive(Clone, Debug)]
+pub struct Keep {
+    /// The folder of the outputs.
+    pub folder: PathBuf,
+    /// Time between two checkpoints.
+    pub every: Duration,
+    /// Goes on from one that is there.
+    pub resume: bool,
+}
+
+/// Maps the susceptibility of the [`LocalField`] and hands on a [`ChiMap`].
+pub struct MapSusceptibility {
+    /// How.
+    pub parameters: QsmParameters,
+    /// How maps are written.
+    pub style: MapStyle,
+    /// Also writes the original program's chi.bin.
+    pub dqsm_files: bool,
+    /// A truth is given: its comparison is written.
+    pub compares: bool,
+    /// Where to keep checkpoints; `None` for nowhere.
+    pub keep: Option<Keep>,
+}
+
+/// A map of susceptibility.
+pub struct ChiMap {
+    /// In ppm, 0 outside the mask.
+    pub chi: Image,
+    /// Every iteration of a guided map.
+    pub log: Vec<Iteration>,
+    /// Why it ended.
+    pub stopped: Option<Stopped>,
+    /// How far it is from the truth.
+    pub metrics: Option<Metrics>,
+    /// B0 in tesla, where it is known.
+    pub b0_tesla: Option<f64>,
+}
+
+const CHI: MapSpec = MapSpec::of_kind(
+    "chi",
+    fimbria_models::MapKind::Scalar,
+    1,
+    "ppm",
+    "magnetic susceptibility (SI), ppm, relative to the reference",
+);
+
+impl MapSusceptibility {
+    fn context(&self, log: Option<&Logbook<'_>>) -> MapContext {
+        MapContext {
+            stage: "qsm",
+            model: "qsm",
+            model_entry: json!({
+                "Description": "Quantitative susceptibility mapping",
+                "Parameters": self.parameters,
+            }),
+            entities: String::new(),
+            keyvals: log.map(|log| log.session().header_entries()).unwrap_or_default(),
+        }
+    }
+
+    /// The guided map of the unknowns.
+    fn guided(&self, field: &LocalField, log: &Logbook<'_>) -> Result<ChiMap, StageError> {
+        let options = self.parameters.options(field.b0_tesla)?;
+        let published = self.parameters.compat == Some(Named(QsmCompat::Dqsm));
+        let receivers =
+            if published { Mask::full(field.grid).voxels } else { field.mask.voxels.clone() };
+        let support = self.parameters.support.or(published.then_some(PUBLISHED_SUPPORT));
+        let shapes = field.shapes.clone();
+        let model = FieldModel::new(&field.geometry, &field.mask.voxels, shapes, &receivers)?
+            .with_support(support);
+        let pick = |volume: &[f32]| -> Vec<f32> {
+            receivers.iter().map(|&v| volume[v as usize]).collect()
+        };
+        let data = pick(&field.field_ppm);
+        let weights = field.weights.as_deref().map(pick);
+        let workers = log.session().on.workers;
+        let start = match self.parameters.start.0 {
+            Start::Zero => None,
+            Start::Tikhonov => {
+                let masked = masked(&field.field_ppm, &field.mask);
+                let method = FourierMethod::TIKHONOV;
+                let chi = invert(&field.geometry, &masked, method, workers, log)?;
+                Some(field.mask.voxels.iter().map(|&v| chi[v as usize]).collect::<Vec<f32>>())
+            }
+        };
+        let fingerprint = self.fingerprint(field);
+        let path = self.keep.as_ref().map(|keep| keep.folder.join(CHECKPOINT));
+        let resume = match (&self.keep, &path) {
+            (Some(keep), Some(path)) if keep.resume => Checkpoint::read(path, fingerprint)?,
+            _ => None,
+        };
+        if let Some(resume) = &resume {
+            log.note(&format!("going on after iteration {}", resume.saved.number));
+        }
+        let mut last = Instant::now();
+        // Ctrl-C is noticed here, after an iteration, so that nothing done is lost.
+        let mut after = |checkpoint: &dyn Fn() -> Result<Checkpoint, QsmError>| {
+            let Some((keep, path)) = self.keep.as_ref().zip(path.as_ref()) else {
+                return Ok(());
+            };
+            let cancelled = log.is_cancelled();
+            if cancelled || last.elapsed() >= keep.every {
+                let written = checkpoint()?.write(path, fingerprint);
+                written.map_err(|error| QsmError::Space(error.to_string()))?;
+                last = Instant::now();
+            }
+            if cancelled { Err(Interrupted.into()) } else { Ok(()) }
+        };
+        let journey = Journey { start: start.as_deref(), resume, after: &mut after };
+        let found = reconstruct(
+            &model,
+            &data,
+            weights.as_deref(),
+            &options,
+            &log.session().on,
+            log,
+            journey,
+        );
+        let found = found.map_err(|error| match error {
+            QsmError::Interrupted(interrupted) => StageError::from(interrupted),
+            other => other.into(),
+        })?;
+        let mut chi = Image::zeros(field.grid, 1);
+        for (&voxel, x) in field.mask.voxels.iter().zip(&found.chi) {
+            chi.data[voxel as usize] = *x;
+        }
+        log.count("iterations", found.log.len() as u64);
+        log.note(&format!("{} iterations, ended by {}", found.log.len(), found.stopped.as_str()));
+        let (log, stopped) = (found.log, Some(found.stopped));
+        Ok(ChiMap { chi, log, stopped, metrics: None, b0_tesla: field.b0_tesla })
+    }
+
+    /// The map of a method without guidance.
+    fn unguided(
+        &self,
+        method: FourierMethod,
+        field: &LocalField,
+        log: &Logbook<'_>,
+    ) -> Result<ChiMap, StageError> {
+        let workers = log.session().on.workers;
+        let data = masked(&field.field_ppm, &field.mask);
+        let chi = invert(&field.geometry, &data, method, workers, log)?;
+        let chi = Image { grid: field.grid, n_volumes: 1, data: masked(&chi, &field.mask) };
+        let b0_tesla = field.b0_tesla;
+        Ok(ChiMap { chi, log: Vec::new(), stopped: None, metrics: None, b0_tesla })
+    }
+
+    /// Tells one problem from another.
+    fn fingerprint(&self, field: &LocalField) -> u128 {
+        let mut hash = Xxh3::new();
+        hash.update(env!("CARGO_PKG_VERSION").as_bytes());
+        // The rule for stopping may change on the way.
+        let same = QsmParameters {
+            iterations: 0,
+            tolerance: 0.0,
+            gradient_tolerance: 0.0,
+            noise_ppm: None,
+            ..self.parameters.clone()
+        };
+        hash.update(json!(same).to_string().as_bytes());
+        hash.update(format!("{:?} {:?}", field.geometry, field.shapes.len()).as_bytes());
+        for shape in &field.shapes {
+            if let fimbria_qsm::Shape::Cylinder(axis) = shape {
+                axis.iter().for_each(|x| hash.update(&x.to_le_bytes()));
+            } else {
+                hash.update(b"s");
+            }
+        }
+        field.mask.voxels.iter().for_each(|v| hash.update(&v.to_le_bytes()));
+        let numbers = field.field_ppm.iter().chain(field.weights.iter().flatten());
+        numbers.for_each(|v| hash.update(&v.to_le_bytes()));
+        hash.digest128()
+    }
+}
+
+/// `volume` with zeros outside the mask.
+fn masked(volume: &[f32], mask: &Mask) -> Vec<f32> {
+    let mut inside = vec![0.0; volume.len()];
+    mask.voxels.iter().for_each(|&v| inside[v as usize] = volume[v as usize]);
+    inside
+}
+
+/// Takes off the mean over `reference` from every voxel of `mask`.
+fn refer(chi: &mut Image, mask: &Mask, reference: &Mask) {
+    let sum: f64 = reference.voxels.iter().map(|&v| f64::from(chi.data[v as usize])).sum();
+    let mean = (sum / reference.len().max(1) as f64) as f32;
+    mask.voxels.iter().for_each(|&v| chi.data[v as usize] -= mean);
+}
+
+impl Stage for MapSusceptibility {
+    fn name(&self) -> &'static str {
+        "qsm"
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        &["load", "field", "dti"]
+    }
+
+    fn parameters(&self) -> Value {
+        json!({ "qsm": self.parameters, "maps": self.style })
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        let mut names = self.style.file_names(&CHI, &self.context(None));
+        if self.parameters.fourier().is_none() {
+            names.push("iterations.tsv".to_owned());
+        }
+        if self.dqsm_files {
+            names.push("chi.bin".to_owned());
+        }
+        if self.compares {
+            names.push("metrics.json".to_owned());
+        }
+        names
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        let field = products.get::<LocalField>()?;
+        let mut map = match self.parameters.fourier() {
+            None => self.guided(field, log)?,
+            Some(method) => self.unguided(method, field, log)?,
+        };
+        if let Some(reference) = &field.reference {
+            refer(&mut map.chi, &field.mask, reference);
+        } else if self.parameters.zero_mean {
+            refer(&mut map.chi, &field.mask, &field.mask);
+        }
+        if let Some(truth) = &field.truth_ppm {
+            let found = compare(field.grid.dims, &map.chi.data, truth, &field.mask.voxels);
+            log.note(&format!(
+                "NRMSE {:.1} % (detrended {:.1} %), HFEN {:.1} %, XSIM {:.3}, correlation {:.3}",
+                found.nrmse, found.nrmse_detrended, found.hfen, found.xsim, found.correlation
+            ));
+            map.metrics = Some(found);
+        }
+        products.put(map);
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let map = products.get::<ChiMap>()?;
+        self.style.write(
+            &CHI,
+            &map.chi,
+            &self.context(Some(log)),
+            out,
+            log.session().on.workers,
+        )?;
+        if self.parameters.fourier().is_none() {
+            out.write("iterations.tsv", table(&map.log).as_bytes())?;
+        }
+        if self.dqsm_files {
+            let chi: Vec<f32> = map.chi.data.iter().map(|ppm| ppm * 1e-6).collect();
+            out.write("chi.bin", &dqsm_files::chi_bytes(&chi))?;
+        }
+        if let Some(metrics) = &map.metrics {
+            out.write("metrics.json", metrics_json(metrics).as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn restore(
+        &self,
+        folder: &Path,
+        products: &mut Products,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let workers = log.session().on.workers;
+        let chi = self.style.read(&CHI, &self.context(None), folder, workers)?;
+        let (log, stopped, metrics, b0_tesla) = (Vec::new(), None, None, None);
+        products.put(ChiMap { chi, log, stopped, metrics, b0_tesla });
+        Ok(())
+    }
+}
+
+fn table(log: &[Iteration]) -> String {
+    let mut text =
+        "iteration\trms_x_ppm\trelative_change\tdata\tpenalty\trelative_gradient\n".to_owned();
+    for i in log {
+        text += &format!(
+            "{}\t{:.6e}\t{:.6e}\t{:.8e}\t{:.8e}\t{:.6e}\n",
+            i.number, i.rms, i.relative_change, i.data, i.penalty, i.relative_gradient
+        );
+    }
+    text
+}
+
+fn metrics_json(metrics: &Metrics) -> String {
+    let value = json!({
+        "nrmse_percent": metrics.nrmse,
+        "nrmse_detrended_percent": metrics.nrmse_detrended,
+        "hfen_percent": metrics.hfen,
+        "xsim": metrics.xsim,
+        "correlation": metrics.correlation,
+        "slope": metrics.slope,
+    });
+    format!("{value:#}\n")
+}
