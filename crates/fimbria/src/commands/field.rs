@@ -91,8 +91,9 @@ Outputs (float32 unless said otherwise):
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
 Units:
-  Fields are in ppm of B0, R2* in 1/s. Phase within ±pi is taken as radians, anything else is scaled
-  so that its extremes are a turn apart.
+  Fields are in ppm of B0, R2* in 1/s. Phase within ±pi is taken as radians, integers of 0 to 4095
+  or ±4096 as steps of a turn; anything else is scaled so that its extremes, over all echoes, are a
+  turn apart.
 
 Order and frame:
   All maps are on the grid of the phase. B0 is along the scanner's z. A paramagnetic source raises

@@ -74,15 +74,15 @@ fn a_sphere_is_found_by_every_method_with_its_sign() {
     let folder = with_sphere();
     for method in ["dqsm", "tkd", "tikhonov", "tv", "rts"] {
         folder.done(&format!(
-            "qsm field.nii --mask mask.nii --method {method} --truth truth.nii -o {method}"
+            "qsm field.nii --mask mask.nii --method {method} --iterations 60 --truth truth.nii -o {method}"
         ));
         // Maps are known up to a constant, and regularisation makes them paler.
         let chi = inside(&folder, &format!("{method}/chi.nii.gz"));
         assert!(chi > 0.6 * CHI && chi < 1.1 * CHI, "{method} {chi}");
         let metrics = folder.json(&format!("{method}/metrics.json"));
-        assert!(metrics["correlation"].as_f64().unwrap() > 0.9, "{method} {metrics}");
+        assert!(metrics["correlation"].as_f64().unwrap() > 0.85, "{method} {metrics}");
     }
-    folder.done("qsm field.nii --mask mask.nii --phase-sign -1 -o negative");
+    folder.done("qsm field.nii --mask mask.nii --phase-sign -1 --iterations 60 -o negative");
     assert!(inside(&folder, "negative/chi.nii.gz") < -0.6 * CHI);
     // A wrong direction of B0 is another problem.
     folder.done("qsm field.nii --mask mask.nii --b0-dir 1 0 0 -o across --method tkd");
@@ -143,7 +143,7 @@ fn bad_input_is_one_clear_error() {
         ("qsm field.nii --mask mask.nii --compat dqsm", "give B0"),
         ("qsm field.nii --mask mask.nii --b0-dir 0 0 0", "no direction of B0"),
         ("qsm field.nii --mask mask.nii --kappa 2", "kappa = 2"),
-        ("qsm field.nii --mask mask.nii --method tkd --strength -1", "threshold = -1"),
+        ("qsm field.nii --mask mask.nii --method tkd --strength=-1", "threshold = -1"),
         ("qsm missing.nii", "missing.nii"),
         ("qsm field.nii --dqsm-files", "starts with"),
     ] {

@@ -208,12 +208,12 @@ impl PhaseFiles {
         if mask.is_empty() {
             return Err(PhaseFilesError::EmptyMask);
         }
-        for (echo, phase) in phases.iter_mut().enumerate() {
-            let (factor, offset) = to_radians(phase, &mask.voxels).map_err(|source| {
-                let path = self.phase.get(echo).or(self.phase.first()).cloned();
-                PhaseFilesError::Phase { path: path.unwrap_or_default(), source }
-            })?;
-            let sign = if self.negative { -1.0 } else { 1.0 };
+        let (factor, offset) = to_radians(&phases, &mask.voxels).map_err(|source| {
+            let path = self.phase.first().cloned().unwrap_or_default();
+            PhaseFilesError::Phase { path, source }
+        })?;
+        let sign = if self.negative { -1.0 } else { 1.0 };
+        for phase in &mut phases {
             phase.iter_mut().for_each(|p| *p = sign * (factor * *p + offset));
         }
         log.count("echoes", echoes as u64);

@@ -31,13 +31,44 @@ pub enum PhaseError {
 /// magnitude with its long tail does not.
 const LEAST_SHARE: f32 = 0.02;
 
-/// The factor and offset, radians = factor · number + offset, for numbers as scanners store them:
-/// already radians within ±π (kept as they are), or any range that stands for one turn (0 to
-/// 4095, ±4096, ±0.003 …), whose ends, the extremes of the whole volume, become ±π.
+/// A phase in radians reaches this at least; smaller numbers are scaled in some other way.
+const LEAST_RADIANS: f32 = 0.5;
+
+/// The factor and offset, radians = factor · number + offset, of numbers as scanners store them, the
+/// same for all `volumes` (echoes):
+///
+/// * numbers within ±π are radians;
+/// * integers of 0 to 4095 or of ±4096 are steps of a turn, whether or not they fill that range;
+/// * any other range (±0.003 …) stands for one turn: its ends become ±π.
 ///
 /// # Errors
 /// [`PhaseError`] where the numbers of the voxels `mask` are no phase.
-pub fn to_radians(volume: &[f32], mask: &[u32]) -> Result<(f32, f32), PhaseError> {
+pub fn to_radians(volumes: &[Vec<f32>], mask: &[u32]) -> Result<(f32, f32), PhaseError> {
+    let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
+    let mut whole = true;
+    for volume in volumes {
+        let range = check(volume, mask)?;
+        (low, high) = (low.min(range.0), high.max(range.1));
+        whole &= volume.iter().all(|v| !v.is_finite() || v.fract() == 0.0);
+    }
+    let largest = low.abs().max(high.abs());
+    // Storage as float rounds π up.
+    if !whole && largest <= PI * 1.001 && largest >= LEAST_RADIANS {
+        return Ok((1.0, 0.0));
+    }
+    const STEPS: f32 = 4096.0;
+    if whole && low >= 0.0 && high < STEPS && high >= STEPS / 2.0 {
+        return Ok((2.0 * PI / STEPS, -PI));
+    }
+    if whole && low < 0.0 && largest <= STEPS && largest >= STEPS / 2.0 {
+        return Ok((PI / STEPS, 0.0));
+    }
+    let factor = 2.0 * PI / (high - low);
+    Ok((factor, -PI - factor * low))
+}
+
+/// The range of a volume whose voxels `mask` may be a phase.
+fn check(volume: &[f32], mask: &[u32]) -> Result<(f32, f32), PhaseError> {
     let mut inside: Vec<f32> =
         mask.iter().map(|&v| volume[v as usize]).filter(|v| v.is_finite()).collect();
     if inside.is_empty() {
@@ -55,13 +86,7 @@ pub fn to_radians(volume: &[f32], mask: &[u32]) -> Result<(f32, f32), PhaseError
     if share < LEAST_SHARE && low >= 0.0 {
         return Err(PhaseError::NotPhase { low, high, share: 100.0 * share });
     }
-    // Radians: near ±π but not beyond, by more than storage as float rounds.
-    let largest = low.abs().max(high.abs());
-    if largest <= PI * 1.001 && largest > 0.9 * PI {
-        return Ok((1.0, 0.0));
-    }
-    let factor = 2.0 * PI / (high - low);
-    Ok((factor, -PI - factor * low))
+    Ok((low, high))
 }
 
 #[cfg(test)]
@@ -74,7 +99,7 @@ mod tests {
 
     fn scaled(volume: &[f32]) -> Vec<f32> {
         let mask: Vec<u32> = (0..volume.len() as u32).collect();
-        let (factor, offset) = to_radians(volume, &mask).unwrap();
+        let (factor, offset) = to_radians(&[volume.to_vec()], &mask).unwrap();
         volume.iter().map(|v| factor * v + offset).collect()
     }
 
@@ -90,13 +115,22 @@ mod tests {
     }
 
     #[test]
+    fn steps_of_a_turn_need_not_fill_their_range() {
+        let mask: Vec<u32> = (0..1000).collect();
+        let steps: Vec<f32> = (0..1000).map(|i| (1548 + i) as f32).collect();
+        let (factor, offset) = to_radians(&[steps], &mask).unwrap();
+        assert!((factor * 2048.0 + offset).abs() < 1e-5);
+        assert!((factor * 1024.0 - PI / 2.0).abs() < 1e-5);
+    }
+
+    #[test]
     fn a_magnitude_is_refused() {
         let mut volume: Vec<f32> = (0..1000).map(|i| 100.0 + (i % 7) as f32).collect();
         volume.push(5000.0);
         let mask: Vec<u32> = (0..1000).collect();
-        assert!(matches!(to_radians(&volume, &mask), Err(PhaseError::NotPhase { .. })));
+        assert!(matches!(to_radians(&[volume], &mask), Err(PhaseError::NotPhase { .. })));
         let flat = vec![3.0; 10];
         let mask: Vec<u32> = (0..10).collect();
-        assert_eq!(to_radians(&flat, &mask), Err(PhaseError::Constant { value: 3.0 }));
+        assert_eq!(to_radians(&[flat], &mask), Err(PhaseError::Constant { value: 3.0 }));
     }
 }
