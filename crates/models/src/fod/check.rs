@@ -103,7 +103,7 @@ fn compare(
 ) -> Result<Comparison, DeviceError> {
     // The oracle, which is slow, does the first voxels only.
     let (n, by_oracle) = match extent {
-        Extent::Toy => (20, 3),
+        Extent::Toy => (4, 1),
         Extent::Full => (2000, 20),
     };
     let signals = simulate(problem, n);
