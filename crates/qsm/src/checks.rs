@@ -84,7 +84,7 @@ fn products(
         Err(error) => unreachable!("{error}: the model is sound"),
     };
     let (x, y) = (numbers(1, model.unknowns.len()), numbers(2, model.receivers.len()));
-    let (ax, aty) = both(&operator, &x, &y)?;
+    let [ax, aty] = both(&operator, &x, &y)?;
     let errors = [
         error(&ax, &oracle::apply(&model, &wide(&x))),
         error(&aty, &oracle::adjoint(&model, &wide(&y))),
@@ -100,8 +100,8 @@ fn penalties(device: &Device, extent: Extent) -> Result<Comparison, DeviceError>
         let there = DeviceLaplacian::new(&model, edges, device, &workers)?;
         let here = Laplacian::new(&model, edges, &workers);
         let (x, y) = (numbers(1, model.unknowns.len()), numbers(2, model.geometry.len()));
-        let (dx, dty) = both(&there, &x, &y)?;
-        let (expected, adjoint) = both(&here, &x, &y).expect("memory for a small volume");
+        let [dx, dty] = both(&there, &x, &y)?;
+        let [expected, adjoint] = both(&here, &x, &y).expect("memory for a small volume");
         errors.extend([error(&dx, &wide(&expected)), error(&dty, &wide(&adjoint))]);
     }
     // Sums of 19 numbers in another order.
@@ -113,7 +113,7 @@ fn both<A: LinearOperator>(
     operator: &A,
     x: &[f32],
     y: &[f32],
-) -> Result<(Vec<f32>, Vec<f32>), <A::Domain as VectorSpace>::Error> {
+) -> Result<[Vec<f32>; 2], <A::Domain as VectorSpace>::Error> {
     let (domain, range) = (operator.domain(), operator.range());
     let (mut ax, mut aty) = (range.zeros()?, domain.zeros()?);
     operator.apply(&domain.upload(x)?, &mut ax)?;
@@ -121,5 +121,5 @@ fn both<A: LinearOperator>(
     let (mut product, mut adjoint) = (vec![0.0; range.len()], vec![0.0; domain.len()]);
     range.download(&ax, &mut product)?;
     domain.download(&aty, &mut adjoint)?;
-    Ok((product, adjoint))
+    Ok([product, adjoint])
 }

@@ -54,7 +54,9 @@ fn a_map_is_the_same_on_a_device_and_on_threads() {
     let dims = [14, 12, 13];
     let geometry = Geometry { dims, spacing: [1.0; 3], b0: [0.0, 0.6, 0.8] };
     let mask: Vec<u32> = (0..geometry.len() as u32).collect();
-    let axis = |v: &u32| if v % 3 == 0 { Shape::Cylinder([0.6, 0.0, 0.8]) } else { Shape::Sphere };
+    let axis = |v: &u32| {
+        if v.is_multiple_of(3) { Shape::Cylinder([0.6, 0.0, 0.8]) } else { Shape::Sphere }
+    };
     let shapes = mask.iter().map(axis).collect();
     let model = FieldModel::new(&geometry, &mask, shapes, &mask).unwrap();
     let field: Vec<f32> = mask.iter().map(|v| ((v * 37 % 101) as f32 - 50.0) * 1e-3).collect();

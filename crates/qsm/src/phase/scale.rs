@@ -53,14 +53,14 @@ pub fn to_radians(volumes: &[Vec<f32>], mask: &[u32]) -> Result<(f32, f32), Phas
     }
     let largest = low.abs().max(high.abs());
     // Storage as float rounds π up.
-    if !whole && largest <= PI * 1.001 && largest >= LEAST_RADIANS {
+    if !whole && (LEAST_RADIANS..=PI * 1.001).contains(&largest) {
         return Ok((1.0, 0.0));
     }
     const STEPS: f32 = 4096.0;
-    if whole && low >= 0.0 && high < STEPS && high >= STEPS / 2.0 {
+    if whole && low >= 0.0 && (STEPS / 2.0..STEPS).contains(&high) {
         return Ok((2.0 * PI / STEPS, -PI));
     }
-    if whole && low < 0.0 && largest <= STEPS && largest >= STEPS / 2.0 {
+    if whole && low < 0.0 && (STEPS / 2.0..=STEPS).contains(&largest) {
         return Ok((PI / STEPS, 0.0));
     }
     let factor = 2.0 * PI / (high - low);
