@@ -1,6 +1,6 @@
 //! The definition, in f64 and without haste: what everything else is tested against.
 //!
-//! M[(θ,v),f] = S0(v) Σ_a D[θ,a] Φ(a,v,f), so that M = Φ ×₁ D ×₂ S0; θ is fastest in rows.
+//! `M[(θ,v),f] = S0(v) Σ_a D[θ,a] Φ(a,v,f)`, so that M = Φ ×₁ D ×₂ S0; θ is fastest in rows.
 
 use crate::shares::{EncodeOptions, Share, Sharer, SharerScratch};
 use crate::{Encoding, LifeError, Protocol, Response, Signal};
