@@ -78,6 +78,9 @@ pub struct RunRecord {
     pub fingerprint: Option<String>,
     /// Where it ran.
     pub machine: Machine,
+    /// What the work came to, in numbers, by name ("objective").
+    #[serde(flatten)]
+    pub results: BTreeMap<String, Value>,
     /// Time and counts per stage.
     pub stages: Vec<StageEntry>,
     /// What the user was warned of.

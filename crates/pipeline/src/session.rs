@@ -49,6 +49,7 @@ struct Entries {
     warnings: Vec<String>,
     stages: Vec<StageEntry>,
     counts: BTreeMap<String, u64>,
+    results: BTreeMap<String, Value>,
 }
 
 impl<'a> Logbook<'a> {
@@ -86,6 +87,11 @@ impl<'a> Logbook<'a> {
         self.entries().counts.insert(what.to_owned(), number);
     }
 
+    /// Notes a number that the work came to; the record has it under its name.
+    pub fn result(&self, what: &str, value: impl Into<Value>) {
+        self.entries().results.insert(what.to_owned(), value.into());
+    }
+
     /// The record of everything so far.
     pub fn record(&self, task: &str, inputs: Vec<InputEntry>, parameters: Value) -> RunRecord {
         let Session { on: Backend { workers, devices }, command_line, .. } = self.session;
@@ -104,6 +110,7 @@ impl<'a> Logbook<'a> {
                 simd: format!("{:?}", workers.simd()),
                 devices: devices.iter().map(|d| d.info().name.clone()).collect(),
             },
+            results: entries.results.clone(),
             stages: entries.stages.clone(),
             warnings: entries.warnings.clone(),
             outputs: Vec::new(),

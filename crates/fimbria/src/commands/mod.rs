@@ -12,6 +12,7 @@ mod eigen;
 mod field;
 mod fit;
 mod info;
+mod life;
 mod peaks;
 mod phantom;
 mod probtrackx2;
@@ -39,6 +40,7 @@ pub(crate) enum Command {
     Peaks(peaks::Peaks),
     Field(field::Field),
     Qsm(qsm::Qsm),
+    Life(life::Life),
     Phantom(phantom::PhantomCommand),
     Track(track::TrackCommand),
     Probtrackx2(probtrackx2::Probtrackx2Command),
@@ -62,6 +64,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
         Command::Peaks(peaks) => peaks.run(console),
         Command::Field(field) => field.run(console),
         Command::Qsm(qsm) => qsm.run(console),
+        Command::Life(life) => life.run(console),
         Command::Phantom(phantom) => phantom.run(console),
         Command::Track(track) => track.run(console),
         Command::Probtrackx2(probtrackx2) => probtrackx2.run(console),

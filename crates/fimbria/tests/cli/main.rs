@@ -15,6 +15,7 @@ mod follow;
 mod help;
 mod info;
 mod interrupt;
+mod life;
 mod options;
 mod outputs;
 mod peaks;

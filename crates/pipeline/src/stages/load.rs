@@ -206,6 +206,21 @@ impl SubjectFiles {
     /// # Errors
     /// [`LoadError`].
     pub fn read(&self, log: &Logbook<'_>) -> Result<Subject, LoadError> {
+        if self.mask.is_none() {
+            log.warn("no mask given: a simple one is made from the unweighted volumes");
+        }
+        self.read_on(log, |series, gradients, workers| self.mask_for(series, gradients, workers))
+    }
+
+    /// Reads the subject to be worked on in the voxels that `mask` gives.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn read_on(
+        &self,
+        log: &Logbook<'_>,
+        mask: impl FnOnce(&StoredImage, &GradientTable, &Workers) -> Result<Mask, LoadError>,
+    ) -> Result<Subject, LoadError> {
         let workers = log.session().on.workers;
         let options = self.open_options();
         let stored = workers.install(|| StoredImage::open(&self.dwi, &options))?;
@@ -220,10 +235,7 @@ impl SubjectFiles {
             gradients.b0_threshold
         ));
         let grid = *stored.grid();
-        if self.mask.is_none() {
-            log.warn("no mask given: a simple one is made from the unweighted volumes");
-        }
-        let mask = self.mask_for(&stored, &gradients, workers)?;
+        let mask = mask(&stored, &gradients, workers)?;
         let grad_dev = match &self.grad_dev {
             Some(path) => {
                 let image = workers.install(|| read_image(path))?;

@@ -13,6 +13,7 @@ pub mod fod;
 pub mod fod_field;
 pub mod hot;
 pub mod ivim;
+pub mod life;
 pub mod load;
 pub mod load_field;
 pub mod load_local_field;

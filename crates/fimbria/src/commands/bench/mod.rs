@@ -10,6 +10,7 @@ mod fft;
 mod fit;
 mod floors;
 mod io;
+mod life;
 mod peer;
 mod qsm;
 mod sparse;
@@ -36,6 +37,7 @@ enum Benchmark {
     Fit(fit::BenchFit),
     Io(io::BenchIo),
     Fft(fft::BenchFft),
+    Life(life::BenchLife),
     Sparse(sparse::BenchSparse),
     Sshopm(sshopm::BenchSshopm),
     Qsm(qsm::BenchQsm),
@@ -55,6 +57,7 @@ impl Bench {
             Benchmark::Fit(bench) => bench.run(console),
             Benchmark::Io(bench) => bench.run(console),
             Benchmark::Fft(bench) => bench.run(console),
+            Benchmark::Life(bench) => bench.run(console),
             Benchmark::Sparse(bench) => bench.run(console),
             Benchmark::Sshopm(bench) => bench.run(console),
             Benchmark::Qsm(bench) => bench.run(console),

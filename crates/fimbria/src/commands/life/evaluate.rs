@@ -1,0 +1,254 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use fimbria_cluster::World;
+use fimbria_compute::{Backend, Silent};
+use fimbria_life::{Demean, Method, Normalise};
+use fimbria_pipeline::stages::life::{
+    AtomsName, Compat, Life, LifeFiles, LifeParameters, LoadSeries, RankName,
+};
+use fimbria_pipeline::{
+    Logbook, Named, Products, Session, Stage as _, StageError, bids_entities, run_alone,
+};
+
+use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
+use crate::commands::{command_line, report, session};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Weigh every streamline by what it explains of the signal.
+#[derive(Debug, Args)]
+pub(super) struct Evaluate {
+    /// Streamlines: TCK, TRK or TRX
+    #[arg(value_name = "TRACTOGRAM")]
+    tractogram: PathBuf,
+
+    /// Diffusion-weighted series, 4-D; without --mask all its voxels count
+    #[arg(long, value_name = "DWI", help_heading = "Input")]
+    dwi: PathBuf,
+
+    #[command(flatten)]
+    subject: SubjectArgs,
+
+    /// A second series with the same gradient table, to predict (cross-validation)
+    #[arg(long, value_name = "DWI", help_heading = "Input")]
+    second: Option<PathBuf>,
+
+    /// Label image: nodes of connectome matrices of the weights (ends count up to 4 mm away)
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    labels: Option<PathBuf>,
+
+    /// Sets of streamlines for virtual lesions: lines of a name and numbers from 0 [default: the
+    /// groups of a TRX]
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    sets: Option<PathBuf>,
+
+    /// Weights to begin with, one a line
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    start: Option<PathBuf>,
+
+    /// Take over the conventions of another program; other options still change them
+    #[arg(long, value_name = "PROGRAM", value_parser = choice::<Compat>())]
+    compat: Option<Named<Compat>>,
+
+    /// Directions of columns: exact, or grid:STEPS (ENCODE's grid of orientations) [default:
+    /// grid:360]
+    #[arg(long, value_name = "ATOMS")]
+    atoms: Option<AtomsName>,
+
+    /// Diffusivity along streamlines, mm²/s [default: 0.001]
+    #[arg(long, value_name = "D")]
+    axial: Option<f64>,
+
+    /// Diffusivity across streamlines, mm²/s: 0 is a stick, more a zeppelin [default: 0]
+    #[arg(long, value_name = "D")]
+    radial: Option<f64>,
+
+    /// Isotropic compartments of every voxel, mm²/s, separated by commas [default: none]
+    #[arg(long, value_name = "D", value_delimiter = ',')]
+    isotropic: Option<Vec<f64>>,
+
+    /// What the parts of a streamline in a voxel add up to [default: length]
+    #[arg(long, value_name = "HOW", value_parser = choice::<Normalise>())]
+    normalise: Option<Named<Normalise>>,
+
+    /// What is taken from signal and columns [default: mean]
+    #[arg(long, value_name = "CENTRE", value_parser = choice::<Demean>())]
+    demean: Option<Named<Demean>>,
+
+    /// Numbers a column is held in: auto (as many as miss 0.1 % of columns), full (one for each
+    /// volume) or how many [default: auto]
+    #[arg(long, value_name = "RANK")]
+    rank: Option<RankName>,
+
+    /// How weights are found [default: conjugate]
+    #[arg(long, value_name = "SOLVER", value_parser = choice::<Method>())]
+    solver: Option<Named<Method>>,
+
+    /// Iterations at most [default: 1000]
+    #[arg(long, value_name = "N")]
+    max_iterations: Option<usize>,
+
+    /// End once the projected gradient is this share of that without weights [default: 1e-5]
+    #[arg(long, value_name = "SHARE")]
+    tolerance: Option<f64>,
+
+    /// L1 penalty on weights, as a share of the least that leaves none [default: 0]
+    #[arg(long, value_name = "SHARE")]
+    l1: Option<f64>,
+
+    /// Begin with the weights that an interrupted run of the same command left
+    #[arg(long, help_heading = "Output")]
+    resume: bool,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    style: MapArgs,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    devices: DeviceArgs,
+}
+
+pub(super) const HELP: &str = "\
+Outputs (images float32):
+  weights.txt         the weight of every streamline, one a line, in the order of the input
+  pruned.EXT          the streamlines of positive weight, in the input's format; TRX and TRK with
+                      their weights per streamline, TCK with pruned_weights.txt beside it
+  rmse                root mean squared error of each voxel; rmse_s0: over the unweighted signal
+  prediction          predicted signal of every volume (unweighted volumes: their mean)
+  evidence.tsv        virtual lesions: of each set of streamlines (all, TRX groups, --sets) what
+                      the signal of its voxels loses without it
+  rmse_xv, rrmse      with --second: error of its prediction, and that over the difference of the
+                      two series (below 1: the model predicts better than a repetition)
+  isotropic           with --isotropic: weights of the compartments, a volume each
+  matrix_*.csv        with --labels: sums of weights, numbers and mean weights of streamlines of
+                      positive weight and their mean lengths (mm) between nodes; matrix_labels.txt
+  run.json            inputs with hashes, parameters, objective, nonzero, iterations, optimality,
+                      times, counts, warnings
+
+Units:
+  Errors and predictions are in units of the series, diffusivities in mm²/s, b in s/mm². A weight
+  is the share of the unweighted signal that a streamline carries through its voxels. objective is
+  half the sum of squares of the demeaned signal's residual. evidence.tsv: strength (d') without
+  unit, earth_mover in units of the series, kullback_leibler and jeffreys in bits.
+
+Order and frame:
+  Streamlines are in scanner RAS mm, directions are taken in scanner axes, so that voxels need not
+  be cubes; --compat encode takes them in voxel axes, as ENCODE does. Streamlines outside the image
+  or mask, with fewer than two distinct points or with NaN get weight 0 and are counted.
+
+References:
+  Pestilli F et al. Nat Methods 11, 1058 (2014)                    LiFE
+  Caiafa C, Pestilli F. Sci Rep 7, 11491 (2017)                    ENCODE, --compat encode
+  Gugnani S et al. HiPC (2017)                                     MPI-LiFE
+  Kim D, Sra S, Dhillon I. Optim Methods Softw 28, 1012 (2013)     --solver sbb";
+
+impl Evaluate {
+    pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self {
+            tractogram,
+            dwi,
+            subject,
+            second,
+            labels,
+            sets,
+            start,
+            compat,
+            atoms,
+            axial,
+            radial,
+            isotropic,
+            normalise,
+            demean,
+            rank,
+            solver,
+            max_iterations,
+            tolerance,
+            l1,
+            resume,
+            output,
+            style,
+            threads,
+            devices,
+        } = self;
+        let world = World::start();
+        let usual = compat.map_or_else(LifeParameters::default, |c| LifeParameters::of(c.0));
+        let parameters = LifeParameters {
+            compat: usual.compat,
+            atoms: atoms.unwrap_or(usual.atoms),
+            axial: axial.unwrap_or(usual.axial),
+            radial: radial.unwrap_or(usual.radial),
+            isotropic: isotropic.unwrap_or(usual.isotropic),
+            normalise: normalise.unwrap_or(usual.normalise),
+            demean: demean.unwrap_or(usual.demean),
+            rank: rank.unwrap_or(usual.rank),
+            solver: solver.unwrap_or(usual.solver),
+            max_iterations: max_iterations.unwrap_or(usual.max_iterations),
+            tolerance: tolerance.unwrap_or(usual.tolerance),
+            l1: l1.unwrap_or(usual.l1),
+        };
+        let life = Life {
+            files: LifeFiles { tractogram, second, labels, sets, start },
+            parameters,
+            style: style.style(),
+            entities: bids_entities(&dwi),
+            checkpoint: Some((checkpoint(output.path()), resume)),
+            comm: world.comm(),
+        };
+        let load = LoadSeries(subject.files(dwi));
+        let work = || {
+            let workers = threads.start()?;
+            let devices = devices.open(console)?;
+            let command_line = command_line();
+            let on = Backend { workers: &workers, devices: &devices };
+            let session = session(on, console, &command_line);
+            if world.comm().rank() > 0 {
+                let session = Session { progress: &Silent, ..session };
+                return work_along(&load, &life, session).map_err(Failure::Work);
+            }
+            let out = output.folder(&life.outputs(), console)?;
+            let record = run_alone("life", &[&load, &life], out, session).map_err(Failure::Work)?;
+            report(&record, output.path(), console);
+            Ok(())
+        };
+        let done = work();
+        match done {
+            Err(failure) if world.comm().size() > 1 => {
+                stop_all(failure, &world);
+                Ok(())
+            }
+            done => done,
+        }
+    }
+}
+
+/// The part of a process that writes nothing.
+fn work_along(load: &LoadSeries, life: &Life<'_>, session: Session<'_>) -> Result<(), StageError> {
+    let (mut products, log) = (Products::default(), Logbook::new(session));
+    load.compute(&mut products, &log)?;
+    life.compute(&mut products, &log)
+}
+
+/// Says what failed, once, and ends all processes.
+fn stop_all(failure: Failure, world: &World) {
+    /// What fails in all processes is said by the first, which ends the others meanwhile.
+    const HEAD_START: Duration = Duration::from_secs(3);
+    if world.comm().rank() > 0 {
+        std::thread::sleep(HEAD_START);
+    }
+    let _ = failure.report();
+    world.abort(1);
+}
+
+/// Where weights are kept meanwhile: beside the folder, which goes away with interrupted work.
+fn checkpoint(out: &std::path::Path) -> PathBuf {
+    let mut name = out.file_name().unwrap_or_default().to_owned();
+    name.push(".life-checkpoint");
+    out.with_file_name(name)
+}

@@ -1,0 +1,294 @@
+//! The files of an evaluation.
+
+use std::fmt::Write as _;
+
+use fimbria_compute::Progress as _;
+use fimbria_image::{Image, read_image};
+use fimbria_models::{MapKind, MapSpec};
+use fimbria_streamlines::connectome::{Assignment, Connectome, Nodes};
+use fimbria_streamlines::{
+    CHUNK_POINTS, Column, Format, Group, Header, Streamlines, WriteOptions, create, open,
+};
+use serde_json::json;
+
+use super::evidence::table;
+use super::{Evaluation, Life, pruned_name};
+use crate::stages::load::Subject;
+use crate::{Logbook, MapContext, OutputFolder, StageError};
+
+const RMSE: MapSpec = MapSpec::scalar(
+    "rmse",
+    "arbitrary",
+    "root mean squared error of the predicted signal, units of the signal, 0 where no streamline is",
+);
+const RMSE_S0: MapSpec = MapSpec::scalar(
+    "rmse_s0",
+    "",
+    "root mean squared error over the unweighted signal, 0 where no streamline is",
+);
+const RMSE_XV: MapSpec = MapSpec::scalar(
+    "rmse_xv",
+    "arbitrary",
+    "root mean squared error of the prediction of the second series, units of the signal",
+);
+const RRMSE: MapSpec = MapSpec::scalar(
+    "rrmse",
+    "",
+    "error of the prediction of the second series over the difference of both series",
+);
+
+fn prediction(volumes: usize) -> MapSpec {
+    MapSpec::of_kind(
+        "prediction",
+        MapKind::Scalar,
+        volumes,
+        "arbitrary",
+        "predicted signal of every volume, units of the series, 0 where no streamline is",
+    )
+}
+
+fn isotropic(volumes: usize) -> MapSpec {
+    MapSpec::of_kind(
+        "isotropic",
+        MapKind::Scalar,
+        volumes,
+        "",
+        "weights of the isotropic compartments, a volume each",
+    )
+}
+
+/// Matrices: sum of weights, number of streamlines, and mean of weights and of lengths.
+const MATRICES: [&str; 4] =
+    ["matrix_weights.csv", "matrix_count.csv", "matrix_mean.csv", "matrix_lengths.csv"];
+/// The labels of rows and columns.
+const LABELS: &str = "matrix_labels.txt";
+
+fn context(life: &Life<'_>, keyvals: Vec<(String, String)>) -> MapContext {
+    MapContext {
+        stage: "life",
+        model: "life",
+        model_entry: json!({
+            "Description": "Linear fascicle evaluation",
+            "Parameters": life.parameters,
+        }),
+        entities: life.entities.clone(),
+        keyvals,
+    }
+}
+
+/// The names of all files.
+pub(super) fn file_names(life: &Life<'_>) -> Vec<String> {
+    let pruned = pruned_name(&life.files.tractogram);
+    let mut files = vec!["weights.txt".to_owned(), pruned.to_owned(), "evidence.tsv".to_owned()];
+    if pruned == "pruned.tck" {
+        files.push("pruned_weights.txt".to_owned());
+    }
+    let mut maps = vec![RMSE, RMSE_S0, prediction(1)];
+    if life.files.second.is_some() {
+        maps.extend([RMSE_XV, RRMSE]);
+    }
+    if !life.parameters.isotropic.is_empty() {
+        maps.push(isotropic(1));
+    }
+    let context = context(life, Vec::new());
+    files.extend(maps.iter().flat_map(|map| life.style.file_names(map, &context)));
+    if life.files.labels.is_some() {
+        files.extend(MATRICES.map(str::to_owned));
+        files.push(LABELS.to_owned());
+    }
+    files
+}
+
+/// Writes everything.
+pub(super) fn write(
+    life: &Life<'_>,
+    subject: &Subject,
+    evaluation: &Evaluation,
+    out: &mut OutputFolder,
+    log: &Logbook<'_>,
+) -> Result<(), StageError> {
+    let weights = &evaluation.weights.streamlines;
+    out.write("weights.txt", lines(weights.iter()).as_bytes())?;
+    out.write("evidence.tsv", table(&evaluation.lesions).as_bytes())?;
+    write_maps(life, subject, evaluation, out, log)?;
+    let nodes = match &life.files.labels {
+        None => None,
+        Some(path) => {
+            let labels = log.session().on.workers.install(|| read_image(path))?;
+            Some(Nodes::new(&labels, Assignment::default())?)
+        }
+    };
+    write_streamlines(life, weights, nodes.as_ref(), out, log)
+}
+
+/// One number a line.
+fn lines<'w>(weights: impl Iterator<Item = &'w f32>) -> String {
+    let mut text = String::new();
+    for weight in weights {
+        // The shortest decimal that reads back as the same number. Writing to text cannot fail.
+        let _ = writeln!(text, "{weight}");
+    }
+    text
+}
+
+fn write_maps(
+    life: &Life<'_>,
+    subject: &Subject,
+    evaluation: &Evaluation,
+    out: &mut OutputFolder,
+    log: &Logbook<'_>,
+) -> Result<(), StageError> {
+    let Evaluation { encoding, signal, rmse, cross, predicted, weights, .. } = evaluation;
+    let mut keyvals = subject.keyvals.clone();
+    keyvals.extend(log.session().header_entries());
+    let context = context(life, keyvals);
+    let workers = log.session().on.workers;
+    let grid = encoding.grid;
+    let image_of = |values: &mut dyn Iterator<Item = f32>| {
+        let mut image = Image::zeros(grid, 1);
+        for (&voxel, value) in encoding.voxels.iter().zip(values) {
+            image.data[voxel as usize] = value;
+        }
+        image
+    };
+    let usable = |value: f32, s0: f32| if s0 > 0.0 { value } else { f32::NAN };
+    let pairs = || rmse.iter().zip(&signal.s0);
+    let mut maps = vec![
+        (RMSE, image_of(&mut pairs().map(|(e, s0)| usable(*e, *s0)))),
+        (RMSE_S0, image_of(&mut pairs().map(|(e, s0)| usable(e / s0, *s0)))),
+    ];
+    if let Some(cross) = cross {
+        maps.push((RMSE_XV, image_of(&mut cross.rmse.iter().copied())));
+        maps.push((RRMSE, image_of(&mut cross.ratio.iter().copied())));
+    }
+    let compartments = weights.isotropic.len();
+    if compartments > 0 {
+        let mut image = Image::zeros(grid, compartments);
+        for (volume, weights) in weights.isotropic.iter().enumerate() {
+            let samples = image.volume_mut(volume);
+            for (&voxel, &weight) in encoding.voxels.iter().zip(weights) {
+                samples[voxel as usize] = weight;
+            }
+        }
+        maps.push((isotropic(compartments), image));
+    }
+    let table = &subject.gradients;
+    let mut image = Image::zeros(grid, table.len());
+    let rows = signal.rows();
+    let mut row = 0;
+    for volume in 0..table.len() {
+        let samples = image.volume_mut(volume);
+        for (place, &voxel) in encoding.voxels.iter().enumerate() {
+            let at = place * rows + row;
+            samples[voxel as usize] = if table.is_b0(volume) {
+                signal.s0[place]
+            } else {
+                predicted[at] + signal.taken[at]
+            };
+        }
+        row += usize::from(!table.is_b0(volume));
+    }
+    maps.push((prediction(table.len()), image));
+    for (map, image) in &maps {
+        log.check()?;
+        life.style.write(map, image, &context, out, workers)?;
+    }
+    Ok(())
+}
+
+/// Reads the tractogram again: what has weight goes into the pruned one and into matrices.
+fn write_streamlines(
+    life: &Life<'_>,
+    weights: &[f32],
+    nodes: Option<&Nodes>,
+    out: &mut OutputFolder,
+    log: &Logbook<'_>,
+) -> Result<(), StageError> {
+    let name = pruned_name(&life.files.tractogram);
+    let path = out.stage(name)?;
+    let format = Format::of_name(name.as_ref())?;
+    let mut reader = open(&life.files.tractogram)?;
+    let header = reader.header().clone();
+    let holds_weights = format != Format::Tck;
+    let column = weight_name(&header);
+    let mut pruned = kept_header(&header, weights);
+    if holds_weights {
+        pruned.per_streamline.push(Column::from_f32(column, 1, &[]).kind);
+    }
+    let mut writer = create(&path, format, &pruned, &WriteOptions::default())?;
+    let mut matrices = nodes.map(|nodes| (Connectome::new(nodes), Connectome::new(nodes)));
+    log.start("writing streamlines", weights.len() as u64);
+    let mut chunk = Streamlines::default();
+    let mut first = 0;
+    while reader.next_chunk(&mut chunk, CHUNK_POINTS)? {
+        log.check()?;
+        let of_chunk = &weights[first..first + chunk.len()];
+        let mut kept = Streamlines::for_header(&header);
+        for (f, _) in of_chunk.iter().enumerate().filter(|(_, w)| **w > 0.0) {
+            kept.push_from(&chunk, f);
+        }
+        let kept_weights: Vec<f32> = of_chunk.iter().copied().filter(|w| *w > 0.0).collect();
+        if let (Some(nodes), Some((sums, counts))) = (nodes, &mut matrices) {
+            let weights: Vec<f64> = kept_weights.iter().map(|w| f64::from(*w)).collect();
+            sums.add(nodes, &kept, Some(&weights), log.session().on.workers);
+            counts.add(nodes, &kept, None, log.session().on.workers);
+        }
+        if holds_weights {
+            kept.add_per_streamline(Column::from_f32(column, 1, &kept_weights));
+        }
+        writer.write(&kept)?;
+        first += chunk.len();
+        log.advance(chunk.len() as u64);
+    }
+    writer.finish()?;
+    if !holds_weights {
+        let kept = lines(weights.iter().filter(|w| **w > 0.0));
+        out.write("pruned_weights.txt", kept.as_bytes())?;
+    }
+    if let (Some(nodes), Some((sums, counts))) = (nodes, matrices) {
+        write_matrices(nodes, &sums, &counts, out)?;
+    }
+    Ok(())
+}
+
+/// What the weights' column is called: not what another one is.
+fn weight_name(header: &Header) -> &'static str {
+    let is_taken = header.per_streamline.iter().any(|kind| kind.name == "weight");
+    if is_taken { "life_weight" } else { "weight" }
+}
+
+/// The header of what has weight: groups by their new numbers.
+fn kept_header(header: &Header, weights: &[f32]) -> Header {
+    let mut number = vec![u32::MAX; weights.len()];
+    let kept = weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0);
+    for (new, (f, _)) in kept.enumerate() {
+        number[f] = new as u32;
+    }
+    let group = |group: &Group| {
+        let members = group.members.iter().filter_map(|&f| number.get(f as usize).copied());
+        let members = members.filter(|f| *f != u32::MAX).collect();
+        Group { members, ..group.clone() }
+    };
+    Header { groups: header.groups.iter().map(group).collect(), ..header.clone() }
+}
+
+fn write_matrices(
+    nodes: &Nodes,
+    sums: &Connectome,
+    counts: &Connectome,
+    out: &mut OutputFolder,
+) -> Result<(), StageError> {
+    let n = nodes.len();
+    let (sum, count) = (sums.weights(), counts.weights());
+    let mean: Vec<f64> =
+        sum.iter().zip(&count).map(|(s, c)| if *c > 0.0 { s / c } else { 0.0 }).collect();
+    let lengths = counts.mean_lengths_mm();
+    for (name, matrix) in MATRICES.iter().zip([sum, count, mean, lengths]) {
+        let row = |row: &[f64]| row.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
+        let text: Vec<String> = matrix.chunks(n).map(row).collect();
+        out.write(name, (text.join("\n") + "\n").as_bytes())?;
+    }
+    let labels: Vec<String> = nodes.labels().iter().map(u32::to_string).collect();
+    out.write(LABELS, (labels.join("\n") + "\n").as_bytes())?;
+    Ok(())
+}
