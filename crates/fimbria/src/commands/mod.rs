@@ -19,6 +19,7 @@ mod probtrackx2;
 mod qsm;
 mod report;
 mod run;
+mod sticks;
 mod track;
 
 use std::path::Path;
@@ -38,6 +39,7 @@ pub(crate) enum Command {
     Fit(fit::Fit),
     Eigen(eigen::Eigen),
     Peaks(peaks::Peaks),
+    Sticks(sticks::Sticks),
     Field(field::Field),
     Qsm(qsm::Qsm),
     Life(life::Life),
@@ -62,6 +64,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
         Command::Fit(fit) => fit.run(console),
         Command::Eigen(eigen) => eigen.run(console),
         Command::Peaks(peaks) => peaks.run(console),
+        Command::Sticks(sticks) => sticks.run(console),
         Command::Field(field) => field.run(console),
         Command::Qsm(qsm) => qsm.run(console),
         Command::Life(life) => life.run(console),

@@ -22,6 +22,7 @@ mod peaks;
 mod phantom;
 mod qsm;
 mod run;
+mod sticks;
 mod track;
 mod tractogram;
 mod util;

@@ -22,6 +22,7 @@ pub mod peaks;
 pub mod phantom;
 pub mod qsm;
 pub mod report;
+pub mod sticks;
 pub mod stremi;
 pub mod stremi1d;
 pub mod track;

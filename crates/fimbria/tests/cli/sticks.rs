@@ -1,0 +1,89 @@
+//! `fimbria sticks`: what it writes and how it is taken up again.
+
+use fimbria_image::OpenOptions;
+use fimbria_image::bedpostx::read_bedpostx;
+
+use crate::util::{AXIS, Folder};
+
+/// A short sampling of the subject.
+const SHORT: &str = "sticks dwi.nii --mask mask.nii --bvec-frame scanner --fibres 2 --model 1 \
+                     --burn-in 200 --jumps 100 --sample-every 10";
+
+#[test]
+fn samples_point_along_the_axis_in_the_scanner() {
+    let folder = Folder::with_subject();
+    folder.done(&format!("{SHORT} -o out"));
+    let field = read_bedpostx(&folder.join("out"), None, &OpenOptions::default()).unwrap();
+    assert_eq!((field.n_fibres, field.n_samples, field.mask.len()), (2, 10, 180));
+    for slot in [0, 90, 179] {
+        for stick in field.fibre(slot, 0) {
+            let along: f64 = (0..3).map(|k| AXIS[k] * f64::from(stick.dir_ras[k])).sum();
+            // Two sticks may share the width of the tensor, one on either side of its axis.
+            assert!(along.abs() > 0.85, "{stick:?}");
+        }
+    }
+    let d = folder.image("out/mean_dsamples.nii.gz");
+    let inside = d.data[d.grid.index([3, 3, 2])];
+    assert!((5e-4..3e-3).contains(&inside), "{inside} mm²/s");
+}
+
+#[test]
+fn the_folder_has_what_fsl_looks_for() {
+    let folder = Folder::with_subject();
+    folder.done(&format!("{SHORT} -o out"));
+    let names = folder.names("out");
+    for name in [
+        "merged_th1samples.nii.gz",
+        "merged_ph2samples.nii.gz",
+        "mean_f2samples.nii.gz",
+        "mean_fsumsamples.nii.gz",
+        "dyads1.nii.gz",
+        "dyads1_dispersion.nii.gz",
+        "dyads2_thr0.05.nii.gz",
+        "dyads2_thr0.05_modf2.nii.gz",
+        "nodif_brain.nii.gz",
+        "nodif_brain_mask.nii.gz",
+        "bvals",
+        "bvecs",
+        "xfms",
+        "run.json",
+    ] {
+        assert!(names.iter().any(|n| n == name), "{name} is not in {names:?}");
+    }
+    assert!(!names.iter().any(|name| name.starts_with('.')), "{names:?}");
+    assert_eq!(folder.json("out/run.json")["parameters"]["sticks"]["sticks"]["fibres"], 2);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_samples_for_any_number_of_threads() {
+    let folder = Folder::with_subject();
+    for (out, more) in [("a", "--threads 1"), ("b", "--threads 3"), ("c", "--rng-seed 1")] {
+        folder.done(&format!("{SHORT} {more} -o {out}"));
+    }
+    let theta = |out: &str| folder.image(&format!("{out}/merged_th1samples.nii.gz"));
+    assert_eq!(theta("a"), theta("b"));
+    assert_ne!(theta("a"), theta("c"));
+}
+
+#[test]
+fn finished_chunks_are_taken_up_only_where_nothing_changed() {
+    let folder = Folder::with_subject();
+    let chunks = folder.join("out/.chunks");
+    // What an interrupted run leaves, with a key that no run has.
+    std::fs::create_dir_all(&chunks).unwrap();
+    std::fs::write(chunks.join("key"), "another sampling").unwrap();
+    std::fs::write(chunks.join("chunk-0"), vec![7; 100]).unwrap();
+    folder.done(&format!("{SHORT} --resume -o out"));
+    folder.done(&format!("{SHORT} -o fresh"));
+    let theta = |out: &str| folder.image(&format!("{out}/merged_th1samples.nii.gz"));
+    assert_eq!(theta("out"), theta("fresh"));
+    assert!(!chunks.exists());
+}
+
+#[test]
+fn more_fibres_than_data_are_one_error() {
+    let folder = Folder::with_subject();
+    let ran = folder.run(&SHORT.replace("--fibres 2", "--fibres 7 -o out"));
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("7 fibres"), "{}", ran.stderr);
+}

@@ -1,0 +1,345 @@
+//! The stage that samples ball and sticks, and writes the samples as a bedpostX folder.
+
+use std::path::{Path, PathBuf};
+
+use fimbria_compute::Progress as _;
+use fimbria_image::bedpostx::{bedpostx_files, read_bedpostx, write_bedpostx};
+use fimbria_image::sticks::StickSamples;
+use fimbria_image::{BvecFrame, Datatype, Image, OpenOptions, WriteOptions, write_image};
+use fimbria_models::{FittedMap, MapKind, Status};
+use fimbria_sticks::{
+    Diffusivity, Keeper, Noise, Offset, Relevance, Sampled, SticksOptions, sample,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::load::Subject;
+use crate::hashing::hash_text;
+use crate::{Choice, Logbook, Named, OutputFolder, Products, Stage, StageError, mean_unweighted};
+
+impl Choice for Diffusivity {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Single, "1", "one diffusivity, for one shell"),
+        (Self::Gamma, "2", "Gamma-distributed diffusivities, for any shells"),
+        (Self::Zeppelin, "3", "zeppelins of one width in a Gamma-distributed ball"),
+    ];
+}
+
+impl Choice for Relevance {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Further, "further", "fractions of all fibres but the first tend to 0"),
+        (Self::All, "all", "fractions of all fibres tend to 0"),
+        (Self::Off, "off", "all fractions are equally likely"),
+    ];
+}
+
+impl Choice for Noise {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Gaussian, "gaussian", "normal noise, its level integrated out"),
+        (Self::Rician, "rician", "noise of a magnitude, its level sampled"),
+    ];
+}
+
+impl Choice for Offset {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::None, "none", "all signal is attenuated"),
+        (Self::Flat, "flat", "a part f0 is not, all values equally likely"),
+        (Self::Relevance, "ard", "a part f0 is not, and tends to 0"),
+    ];
+}
+
+/// The parameters of a sampling; the defaults are bedpostx's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SticksParameters {
+    /// FSL's model number.
+    pub model: Named<Diffusivity>,
+    /// Fibres per voxel.
+    pub fibres: usize,
+    /// Which fractions tend to 0.
+    pub ard: Named<Relevance>,
+    /// How strongly.
+    pub fudge: f64,
+    /// The noise.
+    pub noise: Named<Noise>,
+    /// A signal without attenuation.
+    pub f0: Named<Offset>,
+    /// Mean and standard deviation of the prior of a zeppelin's ratio.
+    pub ratio: [f64; 2],
+    /// Jumps before the first sample.
+    pub burn_in: u32,
+    /// Jumps from then on.
+    pub jumps: u32,
+    /// Every so many are kept.
+    pub sample_every: u32,
+    /// Jumps between adaptations of the proposals.
+    pub adapt_every: u32,
+    /// The seed.
+    pub rng_seed: u64,
+}
+
+impl Default for SticksParameters {
+    fn default() -> Self {
+        let options = SticksOptions::default();
+        Self {
+            model: Named(options.diffusivity),
+            fibres: options.n_fibres,
+            ard: Named(options.relevance),
+            fudge: options.fudge,
+            noise: Named(options.noise),
+            f0: Named(options.offset),
+            ratio: [options.ratio.0, options.ratio.1],
+            burn_in: options.burn_in,
+            jumps: options.jumps,
+            sample_every: options.sample_every,
+            adapt_every: options.adapt_every,
+            rng_seed: options.seed,
+        }
+    }
+}
+
+impl SticksParameters {
+    /// The same as the sampler takes them.
+    pub fn options(&self) -> SticksOptions {
+        SticksOptions {
+            diffusivity: self.model.0,
+            n_fibres: self.fibres,
+            relevance: self.ard.0,
+            fudge: self.fudge,
+            noise: self.noise.0,
+            offset: self.f0.0,
+            ratio: (self.ratio[0], self.ratio[1]),
+            burn_in: self.burn_in,
+            jumps: self.jumps,
+            sample_every: self.sample_every,
+            adapt_every: self.adapt_every,
+            seed: self.rng_seed,
+        }
+    }
+
+    /// Names of the maps beside those of [`bedpostx_files`].
+    fn maps(&self) -> Vec<&'static str> {
+        let mut names = vec!["mean_dsamples", "std_dsamples", "mean_S0samples"];
+        if self.model.0 != Diffusivity::Single {
+            names.push("mean_d_stdsamples");
+        }
+        if self.model.0 == Diffusivity::Zeppelin {
+            names.push("mean_Rsamples");
+        }
+        if self.f0.0 != Offset::None {
+            names.push("mean_f0samples");
+        }
+        if self.noise.0 == Noise::Rician {
+            names.push("mean_tausamples");
+        }
+        names.extend(["acceptance", "effective_samples", "status"]);
+        names
+    }
+}
+
+/// The maps of a sampling beside its [`StickSamples`].
+pub struct SticksMaps(pub Vec<FittedMap>);
+
+/// Samples the [`Subject`] and hands on its [`StickSamples`] and [`SticksMaps`].
+pub struct Sticks {
+    /// What to sample, and how.
+    pub parameters: SticksParameters,
+    /// Extension of images ("nii.gz").
+    pub extension: &'static str,
+    /// Folder for finished chunks; those of an earlier run are taken up where `resume`.
+    pub keep: Option<PathBuf>,
+    /// Take up what an interrupted run left.
+    pub resume: bool,
+}
+
+/// Text files of a bedpostX folder.
+const TEXTS: [&str; 4] = ["bvals", "bvecs", "commands.txt", "xfms/eye.mat"];
+
+impl Stage for Sticks {
+    fn name(&self) -> &'static str {
+        "sticks"
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        &["load", "phantom"]
+    }
+
+    fn parameters(&self) -> Value {
+        json!({ "sticks": self.parameters, "format": self.extension })
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        let images = bedpostx_files(self.parameters.fibres);
+        let maps = self.parameters.maps().into_iter().map(str::to_owned);
+        let images = images.into_iter().chain(maps).chain(["nodif_brain".to_owned()]);
+        let images = images.map(|name| format!("{name}.{}", self.extension));
+        images.chain(TEXTS.map(str::to_owned)).collect()
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        let subject = products.get::<Subject>()?;
+        let session = log.session();
+        let keeper = match &self.keep {
+            Some(folder) => Some(Kept::open(folder, &self.key(subject), self.resume)?),
+            None => None,
+        };
+        let sampled = sample(
+            &*subject.dwi,
+            &subject.mask,
+            &subject.gradients,
+            subject.grad_dev.as_ref(),
+            &self.parameters.options(),
+            keeper.as_ref().map(|keeper| keeper as &dyn Keeper),
+            &session.on,
+            log,
+        )?;
+        report_counts(&sampled, log);
+        products.put(sampled.sticks);
+        products.put(SticksMaps(sampled.maps));
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let (sticks, maps) = (products.get::<StickSamples>()?, products.get::<SticksMaps>()?);
+        let workers = log.session().on.workers;
+        let mut write = |name: &str, image: &Image, options: &WriteOptions| {
+            log.check()?;
+            let path = out.stage(&format!("{name}.{}", self.extension))?;
+            workers.install(|| write_image(&path, image, options))?;
+            Ok::<(), StageError>(())
+        };
+        write_bedpostx(sticks, &mut write)?;
+        for FittedMap { spec, image } in &maps.0 {
+            let datatype = match spec.kind {
+                MapKind::Code => Datatype::UInt8,
+                _ => Datatype::Float32,
+            };
+            write(&spec.name, image, &WriteOptions { datatype, ..WriteOptions::default() })?;
+        }
+        let subject = products.find::<Subject>();
+        if let Some(subject) = subject {
+            let mean = mean_unweighted(&*subject.dwi, &subject.gradients, workers);
+            let mut brain = Image::zeros(mean.grid, 1);
+            for &voxel in &subject.mask.voxels {
+                brain.data[voxel as usize] = mean.data[voxel as usize];
+            }
+            write("nodif_brain", &brain, &WriteOptions::default())?;
+            let affine = &mean.grid.ras_from_vox;
+            let table = subject.gradients.to_fsl(BvecFrame::Fsl, affine);
+            out.write("bvals", table.bvals.as_bytes())?;
+            out.write("bvecs", table.bvecs.as_bytes())?;
+        }
+        let command = format!("{}\n", log.session().command_line.join(" "));
+        out.write("commands.txt", command.as_bytes())?;
+        out.write("xfms/eye.mat", b"1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n")?;
+        if let Some(folder) = &self.keep {
+            // What is written needs no keeping; a folder that stays does no harm.
+            let _ = std::fs::remove_dir_all(folder);
+        }
+        Ok(())
+    }
+
+    fn restore(
+        &self,
+        folder: &Path,
+        products: &mut Products,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let workers = log.session().on.workers;
+        let samples = workers.install(|| read_bedpostx(folder, None, &OpenOptions::default()))?;
+        products.put::<StickSamples>(samples);
+        Ok(())
+    }
+}
+
+impl Sticks {
+    /// What finished chunks depend on: the sampling, the voxels, the gradients, and the signals of
+    /// some voxels.
+    fn key(&self, subject: &Subject) -> String {
+        let voxels = &subject.mask.voxels;
+        let some: Vec<u32> = voxels.iter().step_by(voxels.len() / 1000 + 1).copied().collect();
+        let mut signals = vec![0.0; some.len() * subject.dwi.n_volumes()];
+        subject.dwi.gather(&some, some.len(), &mut signals);
+        let bits: Vec<u32> = signals.iter().map(|s| s.to_bits()).collect();
+        let deviation = subject.grad_dev.as_ref().map(|image| image.data.iter().sum::<f32>());
+        hash_text(
+            &json!({
+                "version": env!("CARGO_PKG_VERSION"),
+                "parameters": self.parameters,
+                "voxels": voxels,
+                "b": subject.gradients.b_s_per_mm2,
+                "directions": subject.gradients.dirs_ras,
+                "deviation": deviation,
+                "signals": bits,
+            })
+            .to_string(),
+        )
+    }
+}
+
+/// Finished chunks in a folder, a file each.
+struct Kept {
+    folder: PathBuf,
+    resume: bool,
+}
+
+impl Kept {
+    /// Chunks of another sampling, or that are not to be taken up, are removed.
+    fn open(folder: &Path, key: &str, resume: bool) -> std::io::Result<Self> {
+        let key_file = folder.join("key");
+        let same = std::fs::read_to_string(&key_file).is_ok_and(|kept| kept == key);
+        if folder.exists() && !(resume && same) {
+            std::fs::remove_dir_all(folder)?;
+        }
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(key_file, key)?;
+        Ok(Self { folder: folder.to_owned(), resume })
+    }
+
+    fn path(&self, chunk: usize) -> PathBuf {
+        self.folder.join(format!("chunk-{chunk}"))
+    }
+}
+
+impl Keeper for Kept {
+    fn kept(&self, chunk: usize) -> Option<Vec<u8>> {
+        self.resume.then(|| std::fs::read(self.path(chunk)).ok()).flatten()
+    }
+
+    fn keep(&self, chunk: usize, results: &[u8]) -> std::io::Result<()> {
+        let part = self.folder.join(format!("part-{chunk}"));
+        std::fs::write(&part, results)?;
+        std::fs::rename(part, self.path(chunk))
+    }
+}
+
+/// Notes what became of the voxels, how the chains mixed and how fast it went.
+fn report_counts(sampled: &Sampled, log: &Logbook<'_>) {
+    let voxels = sampled.counts.of(Status::Fitted);
+    let bad = sampled.counts.of(Status::BadSignal);
+    log.count("sampled", voxels);
+    log.count("bad_signal", bad);
+    if bad > 0 {
+        log.warn(&format!(
+            "{bad} voxels have no usable signal, and no directions (see the status map)"
+        ));
+    }
+    log.count("voxels_per_second", (voxels as f64 / sampled.seconds.max(1e-9)) as u64);
+    let effective = sampled.maps.iter().find(|map| map.spec.name == "effective_samples");
+    if let Some(map) = effective {
+        let inside = sampled.sticks.mask.voxels.iter().map(|&v| map.image.data[v as usize]);
+        let few = inside.filter(|&n| n > 0.0 && n < 0.2 * sampled.sticks.n_samples as f32).count();
+        log.count("few_effective_samples", few as u64);
+    }
+    if !sampled.shares.devices.is_empty() {
+        log.count("chunks_on_cpu", sampled.shares.cpu as u64);
+        for (device, chunks) in log.session().on.devices.iter().zip(&sampled.shares.devices) {
+            log.count(&format!("chunks_on_{}", device.info().name), *chunks as u64);
+        }
+    }
+}
