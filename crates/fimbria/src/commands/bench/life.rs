@@ -293,7 +293,7 @@ fn in_products(
     counts: &[usize; 2],
 ) -> Result<f64, Failure> {
     use fimbria_compute::operator::Operator as _;
-    let half = |f: usize| if f % 2 == 0 { weight(f) } else { 0.0 };
+    let half = |f: usize| if f.is_multiple_of(2) { weight(f) } else { 0.0 };
     let x: Vec<f32> = (0..system.unknowns()).map(half).collect();
     let (mut g, mut y) = (product.domain().zeros()?, product.range().zeros()?);
     let fused = once(|| product.gradient(&x, &system.data, &mut g).map(|_| ()))?;
