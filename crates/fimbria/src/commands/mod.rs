@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Sticks(sticks::Sticks),
     Field(field::Field),
     Qsm(qsm::Qsm),
-    Life(Box<life::Life>),
+    Life(life::Life),
     Phantom(phantom::PhantomCommand),
     Track(track::TrackCommand),
     Probtrackx2(probtrackx2::Probtrackx2Command),

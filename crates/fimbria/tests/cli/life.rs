@@ -180,8 +180,8 @@ fn encodes_model_has_its_published_optimum() {
         let record = folder.json(&format!("{compat}/run.json"));
         let found = record["objective"].as_f64().unwrap();
         // The optima were computed with directions whose lengths are 1 to 5e-5 only; here they are
-        // normalised.
-        assert!((found / objective - 1.0).abs() < 1e-5, "{compat}: {found}");
+        // normalised, which changes exponents by 1e-4 of themselves.
+        assert!((found / objective - 1.0).abs() < 1e-4, "{compat}: {found}");
         assert_eq!(record["nonzero"], nonzero, "{compat}");
     }
 }

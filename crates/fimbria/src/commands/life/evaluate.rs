@@ -17,9 +17,10 @@ use crate::commands::{command_line, report, session};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Weigh every streamline by what it explains of the signal.
+/// Weigh every streamline of a tractogram by what it explains of the signal (LiFE)
 #[derive(Debug, Args)]
-pub(super) struct Evaluate {
+#[command(after_long_help = HELP)]
+pub(crate) struct Evaluate {
     /// Streamlines: TCK, TRK or TRX
     #[arg(value_name = "TRACTOGRAM")]
     tractogram: PathBuf,
@@ -115,7 +116,7 @@ pub(super) struct Evaluate {
     devices: DeviceArgs,
 }
 
-pub(super) const HELP: &str = "\
+const HELP: &str = "\
 Outputs (images float32):
   weights.txt         the weight of every streamline, one a line, in the order of the input
   pruned.EXT          the streamlines of positive weight, in the input's format; TRX and TRK with

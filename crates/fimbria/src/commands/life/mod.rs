@@ -3,36 +3,61 @@
 mod evaluate;
 mod query;
 
-use clap::{Args, Subcommand};
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Weigh every streamline of a tractogram by what it explains of the signal (LiFE)
-#[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-#[command(after_long_help = evaluate::HELP)]
-pub(crate) struct Life {
-    #[command(subcommand)]
-    task: Option<Task>,
-
-    #[command(flatten)]
-    evaluate: Option<evaluate::Evaluate>,
+/// Either the evaluation itself, or what else there is to do with a tractogram and a series.
+#[derive(Debug)]
+pub(crate) enum Life {
+    Evaluate(Box<evaluate::Evaluate>),
+    Task(Task),
 }
 
 /// What else there is to do with a tractogram and a series.
 #[derive(Debug, Subcommand)]
-enum Task {
+pub(crate) enum Task {
     Query(query::QueryCommand),
 }
 
 impl Life {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { task, evaluate } = self;
-        match (task, evaluate) {
-            (Some(Task::Query(query)), _) => query.run(console),
-            (None, Some(evaluate)) => evaluate.run(console),
-            (None, None) => Err(Failure::usage("a tractogram is missing: see `fimbria life -h`")),
+        match self {
+            Self::Evaluate(evaluate) => evaluate.run(console),
+            Self::Task(Task::Query(query)) => query.run(console),
         }
+    }
+}
+
+// By hand: the options of the evaluation are required, but only where there is no subcommand.
+impl FromArgMatches for Life {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        if matches.subcommand().is_some() {
+            Task::from_arg_matches(matches).map(Self::Task)
+        } else {
+            let evaluate = evaluate::Evaluate::from_arg_matches(matches)?;
+            Ok(Self::Evaluate(Box::new(evaluate)))
+        }
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for Life {
+    fn augment_args(command: Command) -> Command {
+        let command = evaluate::Evaluate::augment_args(command);
+        Task::augment_subcommands(command)
+            .subcommand_required(false)
+            .arg_required_else_help(false)
+            .args_conflicts_with_subcommands(true)
+            .subcommand_negates_reqs(true)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
     }
 }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 /// Find the streamlines that pass a ball or a mask, or run along a direction
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct QueryCommand {
+pub(crate) struct QueryCommand {
     /// Streamlines: TCK, TRK or TRX
     #[arg(value_name = "TRACTOGRAM")]
     tractogram: PathBuf,
