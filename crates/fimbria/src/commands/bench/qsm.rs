@@ -89,9 +89,11 @@ impl BenchQsm {
             let mut row = Rows { table: &table, side, plain: None };
             if !fast_only {
                 row.plain_loop(&model)?;
+                // Whole tiles of four planes: the product makes no less.
                 let planes = (DENSE_PAIRS / (side as f64).powi(5)).ceil() as usize;
-                let part = self::model(side, cylinders, Some(planes.clamp(1, side)))?;
-                let scale = side as f64 / planes.clamp(1, side) as f64;
+                let planes = planes.next_multiple_of(4).min(side);
+                let part = self::model(side, cylinders, Some(planes))?;
+                let scale = side as f64 / planes as f64;
                 row.host(&part, Products::Dense, &one, scale)?;
                 if all.threads() > 1 {
                     row.host(&part, Products::Dense, &all, scale)?;
@@ -216,7 +218,7 @@ fn model(side: usize, cylinders: f64, planes: Option<usize>) -> Result<FieldMode
     let shapes = mask.iter().map(shape).collect();
     let plane = side * side;
     let receivers = planes.map_or(0..geometry.len(), |planes| {
-        let first = (side - planes) / 2;
+        let first = (side - planes) / 2 / 4 * 4;
         first * plane..(first + planes) * plane
     });
     let receivers: Vec<u32> = receivers.map(|v| v as u32).collect();
