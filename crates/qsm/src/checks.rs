@@ -30,8 +30,8 @@ pub fn checks() -> Vec<Check> {
 /// A box of unknowns, a third of them cylinders, seen from all of it.
 fn model(extent: Extent, support: Option<u32>) -> FieldModel {
     let dims = match extent {
-        Extent::Toy => [6, 5, 7],
-        Extent::Full => [23, 18, 21],
+        Extent::Toy => [5, 3, 4],
+        Extent::Full => [17, 14, 15],
     };
     let geometry = Geometry { dims, spacing: [0.9, 1.0, 1.0 / 0.9], b0: [0.36, -0.48, 0.8] };
     let receivers: Vec<u32> = (0..geometry.len() as u32).collect();

@@ -23,6 +23,7 @@ pub mod background;
 mod checks;
 mod convolution;
 pub mod device;
+mod direct;
 pub mod dqsm;
 pub mod dqsm_files;
 mod error;

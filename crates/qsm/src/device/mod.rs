@@ -2,6 +2,7 @@
 
 mod laplacian;
 mod pairs;
+mod tiles;
 
 use fimbria_compute::Workers;
 use fimbria_compute::device::{
@@ -15,7 +16,7 @@ pub(crate) use self::laplacian::laplacian_source;
 use self::pairs::DevicePairs;
 pub(crate) use self::pairs::pairs_source;
 use crate::convolution::{padded, sphere_spectrum};
-use crate::operator::{Inside, check_weights, inside};
+use crate::operator::{Inside, check_weights, inside, sources_of};
 use crate::{FieldModel, Products, QsmError};
 
 /// Why an operator cannot be had on a device.
@@ -81,7 +82,7 @@ impl DeviceOperator {
         workers: &Workers,
     ) -> Result<Self, DeviceOperatorError> {
         let cull = products == Products::Fast;
-        let (sphere_index, _) = crate::pairs::spheres::<f32>(model);
+        let sphere_index = sources_of(model).spheres;
         let spheres = if sphere_index.is_empty() {
             SphereSum::None
         } else if cull {

@@ -1,13 +1,13 @@
-/* Sums over pairs of a source and a receiver, as pairs/mod.rs makes them: a group of TILE items is
-   a tile of 4 x 4 x 4 receivers. It looks at BATCH candidates at a time, keeps those that meet,
+/* Sums over pairs of a source and a receiver: a group of TILE items is a tile of 4 x 4 x 4
+   receivers. It looks at BATCH candidates at a time, keeps those that meet,
    and evaluates these only.
 
    SPHERES   1 for spheres (every pair meets), 0 for cylinders in their slab
    CULL      0 where every pair is evaluated
    SUPPORT   voxels that a source reaches along each axis; LIMITED 0 where there is no limit
    TILE      64; PER_ITEM candidates an item looks at, BATCH = TILE * PER_ITEM
-   FIELDS    f32 of a source: position, u, v, w, half, cap, strength, least (spheres: position,
-             spacing, b, 3 unused, 2 unused, strength, least) */
+   FIELDS    f32 of a source: position, then of cylinders u, v, w as in pairs/source.rs, of spheres
+             spacing, b, 3 unused; then the strength, 3 unused */
 
 /* The kernel at receiver `at`, up to the source's strength. */
 DEVICE_FN f32 pair_value(GLOBAL const f32 *RESTRICT s, f32 x, f32 y, f32 z) {
@@ -19,20 +19,18 @@ DEVICE_FN f32 pair_value(GLOBAL const f32 *RESTRICT s, f32 x, f32 y, f32 z) {
     f32 px = dx * s[3], py = dy * s[4], pz = dz * s[5];
     f32 along = FMA(s[8], dz, FMA(s[7], dy, s[6] * dx));
     f32 squared = FMA(pz, pz, FMA(py, py, px * px));
-    f32 r = fb_rsqrt(FMAX(squared, s[15]));
+    /* At the source itself, where both terms vanish, anything finite will do. */
+    f32 r = fb_rsqrt(FMAX(squared, 1e-4f));
     f32 rr = r * r;
     return (3.0f * along * along - squared) * (rr * rr * r);
 #else
     f32 u = FMA(s[5], dz, FMA(s[4], dy, s[3] * dx));
     f32 v = FMA(s[8], dz, FMA(s[7], dy, s[6] * dx));
     f32 w = FMA(s[11], dz, FMA(s[10], dy, s[9] * dx));
-    f32 uu = u * u;
-    f32 perpendicular = FMAX(FMA(v, v, uu), s[15]);
-    f32 h = FMAX(s[12] - FABS(w), 0.0f);
-    f32 window = h * h * (s[13] - h);
-    f32 r = fb_rsqrt(perpendicular);
-    f32 rr = r * r;
-    return FMA(-v, v, uu) * window * (rr * rr);
+    f32 h = FMAX(1.0f - FABS(w), 0.0f);
+    f32 r = fb_rsqrt(FMA(v, v, FMA(u, u, 1e-8f)));
+    f32 steep = h * (r * r);
+    return u * v * FMA(-2.0f, h, 3.0f) * (steep * steep);
 #endif
 }
 
@@ -43,7 +41,7 @@ DEVICE_FN u32 meets(GLOBAL const f32 *RESTRICT s, f32 x, f32 y, f32 z) {
 #else
     f32 w = FMA(s[11], z - s[2], FMA(s[10], y - s[1], s[9] * (x - s[0])));
     f32 extent = FABS(s[9]) + FABS(s[10]) + FABS(s[11]);
-    return FABS(w) <= FMA(1.5f, extent, s[12] + 0.01f) ? 1u : 0u;
+    return FABS(w) <= FMA(1.5f, extent, 1.01f) ? 1u : 0u;
 #endif
 }
 
@@ -103,7 +101,7 @@ GROUP_KERNEL(pair_field, TILE)(u32 sources, GLOBAL const f32 *RESTRICT source,
         for (u32 k = 0; k < total; k++) {
             u32 i = hits[k];
             GLOBAL const f32 *RESTRICT s = source + (u64)FIELDS * i;
-            part = FMA(x[unknown[i]] * s[14], pair_value(s, px, py, pz), part);
+            part = FMA(x[unknown[i]] * s[12], pair_value(s, px, py, pz), part);
         }
         error += add_exactly(&sum, part);
         BARRIER(); /* hits are used again */
@@ -151,5 +149,5 @@ GROUP_KERNEL(pair_seen, TILE)(u32 n_tiles, GLOBAL const f32 *RESTRICT source,
         BARRIER(); /* hits are used again */
     }
     f32 whole = GROUP_SUM_F32(sums, sum + error);
-    if (me == 0) x[unknown[group]] = whole * s[14];
+    if (me == 0) x[unknown[group]] = whole * s[12];
 }

@@ -1,8 +1,12 @@
+use std::f64::consts::PI;
+
 use fimbria_compute::device::{Buffer, Device, DeviceError, Kernel, KernelSource, Launch};
 use fimbria_compute::math;
 
-use crate::FieldModel;
-use crate::pairs::{CylinderSource, SphereSource, TILE, Tiles};
+use super::tiles::{TILE, Tiles};
+use crate::operator::sources_of;
+use crate::pairs::Source;
+use crate::{Cylinder, FieldModel, Geometry};
 
 /// Candidates an item looks at between two evaluations.
 const PER_ITEM: usize = 8;
@@ -49,30 +53,37 @@ impl DevicePairs {
         device: &Device,
         cull: bool,
     ) -> Result<Self, DeviceError> {
-        let (unknown, sources) = crate::pairs::cylinders::<f32>(model);
-        let numbers = |s: &CylinderSource<f32>| {
+        let sources = sources_of(model);
+        let numbers = |(at, cylinder): &([usize; 3], Cylinder)| {
+            let source = Source::<f32>::new(&model.geometry, *at, cylinder, [0, 1, 2]);
             let mut numbers = Vec::with_capacity(FIELDS);
-            [s.at, s.u, s.v, s.w].iter().for_each(|part| numbers.extend(part));
-            numbers.extend([s.half, s.cap, s.strength, s.least]);
+            [source.at, source.u, source.v, source.w].iter().for_each(|v| numbers.extend(v));
+            numbers.extend([source.strength, 0.0, 0.0, 0.0]);
             numbers
         };
-        let numbers: Vec<f32> = sources.iter().flat_map(numbers).collect();
+        let numbers: Vec<f32> = sources.cylinders.iter().flat_map(numbers).collect();
         let source = pairs_source(false, cull, model.support);
-        Self::new(model, device, &unknown, &numbers, &source)
+        Self::new(model, device, &sources.cylinder_index, &numbers, &source)
     }
 
     pub(super) fn spheres(model: &FieldModel, device: &Device) -> Result<Self, DeviceError> {
-        let (unknown, sources) = crate::pairs::spheres::<f32>(model);
-        let numbers = |s: &SphereSource<f32>| {
-            let mut numbers = Vec::with_capacity(FIELDS);
-            [s.at, s.spacing, s.b].iter().for_each(|part| numbers.extend(part));
-            numbers.extend([0.0; 5]);
-            numbers.extend([s.strength, s.least]);
+        let spheres = sources_of(model).spheres;
+        let Geometry { spacing, b0, .. } = model.geometry;
+        let b = [0, 1, 2].map(|a| b0[a] * spacing[a]);
+        let numbers = |&unknown: &u32| {
+            let at = model.geometry.voxel(model.unknowns[unknown as usize] as usize);
+            let mut numbers = [0.0; FIELDS];
+            for a in 0..3 {
+                numbers[a] = at[a] as f32;
+                numbers[3 + a] = spacing[a] as f32;
+                numbers[6 + a] = b[a] as f32;
+            }
+            numbers[12] = (0.25 / PI) as f32;
             numbers
         };
-        let numbers: Vec<f32> = sources.iter().flat_map(numbers).collect();
+        let numbers: Vec<f32> = spheres.iter().flat_map(numbers).collect();
         let source = pairs_source(true, false, model.support);
-        Self::new(model, device, &unknown, &numbers, &source)
+        Self::new(model, device, &spheres, &numbers, &source)
     }
 
     fn new(
@@ -83,16 +94,15 @@ impl DevicePairs {
         source: &KernelSource,
     ) -> Result<Self, DeviceError> {
         let tiles = Tiles::new(&model.geometry, &model.receivers);
-        let tile = tiles.list();
         let every: Vec<u32> = (0..tiles.receivers.len() as u32).collect();
         let ones = vec![1.0_f32; tiles.receivers.len()];
         Ok(Self {
             sources: unknown.len(),
-            tiles: tile.len(),
-            volume: tiles.len(),
+            tiles: tiles.list.len(),
+            volume: tiles.elements,
             source: device.upload(numbers)?,
             unknown: device.upload(unknown)?,
-            tile: device.upload(tile.as_flattened())?,
+            tile: device.upload(tiles.list.as_flattened())?,
             place: device.upload(&tiles.receivers)?,
             every: device.upload(&every)?,
             ones: device.upload(&ones)?,

@@ -2,16 +2,19 @@
 
 use std::ops::{Add, Div, Mul, Sub};
 
-use fimbria_compute::{Lanes, Real, math};
+use fimbria_compute::{Lanes, Real};
 use pulp::Simd;
 
 /// What a parameter of a source is stored as.
-pub(crate) trait Element: Copy + Send + Sync + Default + 'static {
+pub(crate) trait Element: Copy + Send + Sync + 'static {
+    /// Far below the square of any distance across an axis within the window (0.01 at least, where
+    /// voxels are ten times as long as wide); its own square's inverse is finite.
+    const TINY: Self;
+
     fn of(value: f64) -> Self;
-    fn minus(self, other: Self) -> Self;
 }
 
-/// A number, or several side by side, that pair kernels are evaluated in.
+/// A number, or several side by side, that the kernel is evaluated in.
 pub(crate) trait Number:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {
@@ -25,31 +28,25 @@ pub(crate) trait Number:
     fn neg_mul_add(self, b: Self, c: Self) -> Self;
     fn abs(self) -> Self;
     fn max(self, other: Self) -> Self;
-    /// 1/√self of a positive number.
-    fn rsqrt(self) -> Self;
     /// `self` where `distance <= limit`, else 0.
     fn within(self, distance: Self, limit: Self) -> Self;
 }
 
 impl Element for f32 {
+    const TINY: Self = 1e-8;
+
     #[inline(always)]
     fn of(value: f64) -> Self {
         value as f32
     }
-    #[inline(always)]
-    fn minus(self, other: Self) -> Self {
-        self - other
-    }
 }
 
 impl Element for f64 {
+    const TINY: Self = 1e-30;
+
     #[inline(always)]
     fn of(value: f64) -> Self {
         value
-    }
-    #[inline(always)]
-    fn minus(self, other: Self) -> Self {
-        self - other
     }
 }
 
@@ -77,10 +74,6 @@ impl<S: Simd> Number for Lanes<S> {
         Real::max(self, other)
     }
     #[inline(always)]
-    fn rsqrt(self) -> Self {
-        math::rsqrt_finite(self)
-    }
-    #[inline(always)]
     fn within(self, distance: Self, limit: Self) -> Self {
         Real::select(distance.at_most(limit), self, Real::splat(self, 0.0))
     }
@@ -103,9 +96,6 @@ impl Number for f64 {
     }
     fn max(self, other: Self) -> Self {
         self.max(other)
-    }
-    fn rsqrt(self) -> Self {
-        1.0 / self.sqrt()
     }
     fn within(self, distance: Self, limit: Self) -> Self {
         if distance <= limit { self } else { 0.0 }

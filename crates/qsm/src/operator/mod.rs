@@ -1,12 +1,17 @@
 //! The forward model as an operator: dense as the paper has it, or fast.
 
-use fimbria_compute::comm::Comm;
+mod distributed;
+mod double;
+
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 use fimbria_compute::{HostError, HostSpace, Workers};
 
+pub use self::distributed::Distributed;
+pub use self::double::DoubleOperator;
 use crate::convolution::Convolution;
-use crate::pairs::{self, CylinderSource, Cylinders, Kind, Pairs, SphereSource, Spheres, double};
-use crate::{FieldModel, QsmError};
+use crate::direct::Direct;
+use crate::pairs::Pairs;
+use crate::{Cylinder, FieldModel, QsmError, Shape};
 
 /// How products with A are made; both are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +51,7 @@ pub struct HostOperator<'w> {
     sphere_index: Vec<u32>,
     cylinder_index: Vec<u32>,
     spheres: SphereSum,
-    cylinders: Pairs<Cylinders>,
+    cylinders: Pairs,
     inside: Vec<Inside>,
     weights: Option<Vec<f32>>,
 }
@@ -55,7 +60,7 @@ pub struct HostOperator<'w> {
 enum SphereSum {
     None,
     Convolution(Convolution<f32>),
-    Pairs(Pairs<Spheres>),
+    Direct(Direct<f32>),
 }
 
 /// What a cylinder does in its own voxel.
@@ -91,35 +96,29 @@ impl<'w> HostOperator<'w> {
         workers: &'w Workers,
         share: Share,
     ) -> Result<Self, QsmError> {
-        let (mut cylinder_index, mut cylinders) = pairs::cylinders::<f32>(model);
+        let mut sources = sources_of(model);
+        keep(&mut sources.cylinder_index, |i| share.has(i));
+        keep(&mut sources.cylinders, |i| share.has(i));
         let mut inside = inside(model);
-        keep(&mut cylinder_index, |i| share.has(i));
-        keep(&mut cylinders, |i| share.has(i));
-        inside.retain(|inside| cylinder_index.binary_search(&inside.unknown).is_ok());
-        let (mut sphere_index, mut spheres) = pairs::spheres::<f32>(model);
+        inside.retain(|inside| sources.cylinder_index.binary_search(&inside.unknown).is_ok());
+        match products {
+            Products::Dense => keep(&mut sources.spheres, |i| share.has(i)),
+            Products::Fast if share.rank > 0 => sources.spheres.clear(),
+            Products::Fast => {}
+        }
+        let voxels = pick(&model.unknowns, &sources.spheres);
         let spheres = match products {
-            Products::Fast if share.rank == 0 && !spheres.is_empty() => {
-                let voxels: Vec<u32> =
-                    sphere_index.iter().map(|&i| model.unknowns[i as usize]).collect();
-                SphereSum::Convolution(Convolution::new(model, &voxels, workers)?)
-            }
-            Products::Dense => {
-                keep(&mut sphere_index, |i| share.has(i));
-                keep(&mut spheres, |i| share.has(i));
-                SphereSum::Pairs(Pairs::new(model, spheres, false))
-            }
-            Products::Fast => {
-                sphere_index.clear();
-                SphereSum::None
-            }
+            _ if voxels.is_empty() => SphereSum::None,
+            Products::Fast => SphereSum::Convolution(Convolution::new(model, &voxels, workers)?),
+            Products::Dense => SphereSum::Direct(Direct::new(model, &voxels, workers)),
         };
         Ok(Self {
             domain: HostSpace::new(workers, model.unknowns.len()),
             range: HostSpace::new(workers, model.receivers.len()),
-            sphere_index,
-            cylinder_index,
+            sphere_index: sources.spheres,
+            cylinder_index: sources.cylinder_index,
             spheres,
-            cylinders: Pairs::new(model, cylinders, products == Products::Fast),
+            cylinders: Pairs::new(model, &sources.cylinders, products == Products::Fast),
             inside,
             weights: None,
         })
@@ -155,12 +154,30 @@ pub(crate) fn check_weights(weights: &[f32], receivers: usize) -> Result<(), Qsm
 
 /// What cylinders do in their own voxels, where these are receivers.
 pub(crate) fn inside(model: &FieldModel) -> Vec<Inside> {
-    let inside = |(unknown, cylinder): (usize, crate::Cylinder)| {
+    let inside = |(unknown, cylinder): (usize, Cylinder)| {
         let voxel = model.unknowns[unknown];
         let receiver = model.receivers.binary_search(&voxel).ok()? as u32;
         Some(Inside { unknown: unknown as u32, receiver, field: cylinder.inside() })
     };
     model.cylinder_sources().filter_map(inside).collect()
+}
+
+/// The sources of a model by their shapes.
+pub(crate) struct Sources {
+    /// The spheres among the unknowns.
+    pub(crate) spheres: Vec<u32>,
+    /// The cylinders among the unknowns, and the voxel and kernel of each.
+    pub(crate) cylinder_index: Vec<u32>,
+    pub(crate) cylinders: Vec<([usize; 3], Cylinder)>,
+}
+
+pub(crate) fn sources_of(model: &FieldModel) -> Sources {
+    let voxel = |unknown: usize| model.geometry.voxel(model.unknowns[unknown] as usize);
+    let cylinder = |(i, cylinder): (usize, Cylinder)| (i as u32, (voxel(i), cylinder));
+    let (cylinder_index, cylinders) = model.cylinder_sources().map(cylinder).unzip();
+    let shapes = model.shapes.iter().enumerate();
+    let spheres = shapes.filter(|(_, s)| **s == Shape::Sphere).map(|(i, _)| i as u32).collect();
+    Sources { spheres, cylinder_index, cylinders }
 }
 
 fn keep<T>(items: &mut Vec<T>, mut index: impl FnMut(usize) -> bool) {
@@ -171,7 +188,7 @@ fn keep<T>(items: &mut Vec<T>, mut index: impl FnMut(usize) -> bool) {
     });
 }
 
-fn pick<T: Copy>(x: &[T], index: &[u32]) -> Vec<T> {
+pub(crate) fn pick<T: Copy>(x: &[T], index: &[u32]) -> Vec<T> {
     index.iter().map(|&i| x[i as usize]).collect()
 }
 
@@ -194,7 +211,7 @@ impl<'w> Operator for HostOperator<'w> {
         match &self.spheres {
             SphereSum::None => {}
             SphereSum::Convolution(sum) => *y = sum.field(workers, &spheres),
-            SphereSum::Pairs(sum) => sum.add_field(workers, &spheres, y),
+            SphereSum::Direct(sum) => *y = sum.field(workers, &spheres),
         }
         self.cylinders.add_field(workers, &pick(x, &self.cylinder_index), y);
         for inside in &self.inside {
@@ -221,7 +238,7 @@ impl LinearOperator for HostOperator<'_> {
         let spheres = match &self.spheres {
             SphereSum::None => Vec::new(),
             SphereSum::Convolution(sum) => sum.gather(workers, y),
-            SphereSum::Pairs(sum) => sum.gather(workers, y),
+            SphereSum::Direct(sum) => sum.gather(workers, y),
         };
         x.fill(0.0);
         for (&i, value) in self.sphere_index.iter().zip(spheres) {
@@ -235,143 +252,5 @@ impl LinearOperator for HostOperator<'_> {
             x[inside.unknown as usize] += inside.field as f32 * y[inside.receiver as usize];
         }
         Ok(())
-    }
-}
-
-/// A whose sources are spread over processes; unknowns and field are whole in each of them.
-pub struct Distributed<'c, A> {
-    part: A,
-    comm: &'c dyn Comm,
-}
-
-impl<'c, A> Distributed<'c, A> {
-    /// Sums the products of each process's `part` over `comm`.
-    pub fn new(part: A, comm: &'c dyn Comm) -> Self {
-        Self { part, comm }
-    }
-
-    /// In f64, in the order of ranks.
-    fn sum(&self, values: &mut [f32]) {
-        if self.comm.size() > 1 {
-            let mut wide: Vec<f64> = values.iter().map(|&v| f64::from(v)).collect();
-            self.comm.sum_f64(&mut wide);
-            values.iter_mut().zip(wide).for_each(|(v, sum)| *v = sum as f32);
-        }
-    }
-}
-
-impl<'w, A> Operator for Distributed<'_, A>
-where
-    A: Operator<Domain = HostSpace<'w>, Range = HostSpace<'w>>,
-{
-    type Domain = HostSpace<'w>;
-    type Range = HostSpace<'w>;
-
-    fn domain(&self) -> &HostSpace<'w> {
-        self.part.domain()
-    }
-
-    fn range(&self) -> &HostSpace<'w> {
-        self.part.range()
-    }
-
-    fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
-        self.part.apply(x, y)?;
-        self.sum(y);
-        Ok(())
-    }
-}
-
-impl<'w, A> LinearOperator for Distributed<'_, A>
-where
-    A: LinearOperator + Operator<Domain = HostSpace<'w>, Range = HostSpace<'w>>,
-{
-    fn adjoint(&self, y: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
-        self.part.adjoint(y, x)?;
-        self.sum(x);
-        Ok(())
-    }
-}
-
-/// The fast or dense product throughout in f64, on one thread: what is left of rounding in the
-/// [`HostOperator`] is held against it, and it against the [oracle](crate::oracle).
-pub struct DoubleOperator<'w> {
-    model: FieldModel,
-    workers: &'w Workers,
-    convolution: Option<(Vec<u32>, Convolution<f64>)>,
-    spheres: Option<Wide<Spheres, SphereSource<f64>>>,
-    cylinders: Wide<Cylinders, CylinderSource<f64>>,
-    inside: Vec<Inside>,
-}
-
-/// Sources in f64, and the pairs that f32 finds them in.
-struct Wide<K: Kind, S> {
-    index: Vec<u32>,
-    sources: Vec<S>,
-    pairs: Pairs<K>,
-}
-
-impl<'w> DoubleOperator<'w> {
-    /// The whole of A.
-    ///
-    /// # Errors
-    /// Where the volume is too large to transform.
-    pub fn new(
-        model: &FieldModel,
-        products: Products,
-        workers: &'w Workers,
-    ) -> Result<Self, QsmError> {
-        let (index, sources) = pairs::cylinders::<f64>(model);
-        let (_, narrow) = pairs::cylinders::<f32>(model);
-        let pairs = Pairs::new(model, narrow, products == Products::Fast);
-        let cylinders = Wide { index, sources, pairs };
-        let (index, sources) = pairs::spheres::<f64>(model);
-        let (mut convolution, mut spheres) = (None, None);
-        if products == Products::Fast && !sources.is_empty() {
-            let voxels: Vec<u32> = index.iter().map(|&i| model.unknowns[i as usize]).collect();
-            convolution = Some((index, Convolution::new(model, &voxels, workers)?));
-        } else {
-            let (_, narrow) = pairs::spheres::<f32>(model);
-            spheres = Some(Wide { index, sources, pairs: Pairs::new(model, narrow, false) });
-        }
-        let inside = inside(model);
-        Ok(Self { model: model.clone(), workers, convolution, spheres, cylinders, inside })
-    }
-
-    /// A x.
-    pub fn apply(&self, x: &[f64]) -> Vec<f64> {
-        let mut y = match &self.convolution {
-            Some((index, sum)) => sum.field(self.workers, &pick(x, index)),
-            None => vec![0.0; self.model.receivers.len()],
-        };
-        self.each_pair(|unknown, receiver, kernel| y[receiver] += kernel * x[unknown]);
-        y
-    }
-
-    /// A' y.
-    pub fn adjoint(&self, y: &[f64]) -> Vec<f64> {
-        let mut x = vec![0.0; self.model.unknowns.len()];
-        if let Some((index, sum)) = &self.convolution {
-            for (&i, value) in index.iter().zip(sum.gather(self.workers, y)) {
-                x[i as usize] = value;
-            }
-        }
-        self.each_pair(|unknown, receiver, kernel| x[unknown] += kernel * y[receiver]);
-        x
-    }
-
-    fn each_pair(&self, mut visit: impl FnMut(usize, usize, f64)) {
-        if let Some(Wide { index, sources, pairs }) = &self.spheres {
-            double::each_pair(pairs, sources, |i, receiver, kernel| {
-                visit(index[i] as usize, receiver, kernel);
-            });
-        }
-        let Wide { index, sources, pairs } = &self.cylinders;
-        double::each_pair(pairs, sources, |i, receiver, kernel| {
-            visit(index[i] as usize, receiver, kernel);
-        });
-        for inside in &self.inside {
-            visit(inside.unknown as usize, inside.receiver as usize, inside.field);
-        }
     }
 }
