@@ -1,7 +1,7 @@
 //! Figures of maps and the HTML page that shows them.
 //!
 //! * [`figure`]: slices of volumes as SVG. Scalar mosaics with a colour bar, direction-coded
-//!   colour, sticks along fibre directions, status maps, differences to a truth.
+//!   colour, sticks along fibre directions, streamlines, status maps, differences to a truth.
 //! * [`plot`]: curves, clouds of points, histograms and bars as SVG.
 //! * [`Page`]: a self-contained HTML document of sections, figures, tables and warnings.
 //!

@@ -66,6 +66,14 @@ impl Canonical {
         })
     }
 
+    /// Canonical voxel coordinates (integer = centre) of storage voxel coordinates.
+    pub(crate) fn coordinates(&self, pos_vox: [f64; 3]) -> [f64; 3] {
+        std::array::from_fn(|c| {
+            let x = pos_vox[self.storage_axis[c]];
+            if self.reversed[c] { self.dims[c] as f64 - 1.0 - x } else { x }
+        })
+    }
+
     /// Scanner position of a canonical voxel's centre.
     pub(crate) fn pos_ras(&self, voxel: [usize; 3]) -> [f64; 3] {
         self.grid.ras_from_vox.apply(self.storage(voxel).map(|i| i as f64))
@@ -124,6 +132,10 @@ mod tests {
                         assert!(step[c] > 1.8, "axis {c} of {rows:?} steps by {step:?}");
                         let turned = canonical.turn([step[0], step[1], step[2]]);
                         assert!((turned[c] - 2.0).abs() < 1e-9, "{turned:?}");
+                    }
+                    for voxel in [[0, 3, 4], [2, 1, 0]] {
+                        let pos_vox = canonical.storage(voxel).map(|i| i as f64);
+                        assert_eq!(canonical.coordinates(pos_vox), voxel.map(|i| i as f64));
                     }
                     for index in 0..grid.len() {
                         assert_eq!(canonical.index(canonical.voxel(index)), index);

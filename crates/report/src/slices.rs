@@ -182,6 +182,18 @@ impl View {
         Raster::new(width, height, |column, row| paint(self.index(slice, column, row)))
     }
 
+    /// Where a point is in a slice's pictures: columns and rows from the upper left corner, and
+    /// voxels from the middle of the slice. `pos_vox` are storage voxel coordinates.
+    pub(crate) fn locate(&self, slice: Slice, pos_vox: [f64; 3]) -> [f64; 3] {
+        let [across, up] = slice.plane.axes();
+        let pos = self.canonical.coordinates(pos_vox);
+        [
+            pos[across] + 0.5 - self.low[across] as f64,
+            self.high[up] as f64 - 0.5 - pos[up],
+            pos[slice.plane.normal()] - slice.position as f64,
+        ]
+    }
+
     /// Components of a scanner direction to the right and up in a plane's pictures.
     pub(crate) fn project(&self, plane: Plane, dir_ras: [f64; 3]) -> [f64; 2] {
         let turned = self.canonical.turn(dir_ras);

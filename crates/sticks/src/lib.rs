@@ -10,9 +10,10 @@
 //!
 //! * `rules` states the algorithm and its constants; everything below follows it;
 //! * `start`: a tensor, then ball and sticks by Levenberg-Marquardt, from two sides;
-//! * `oracle`: posterior and chain as plain scalar `f64`;
+//! * `oracle`: posterior and chain as plain scalar `f64` ([`sample_slowly`]);
 //! * `lanes`: the same in `f32`, one voxel per SIMD lane;
 //! * `device`: the same as a kernel, a group of items per voxel, with the bits of the lanes;
+//! * `sampler` deals voxels to threads and devices, `chunk` keeps what is finished;
 //! * `summary`: what is kept of a voxel, its fibres sorted, its effective samples counted.
 //!
 //! Random numbers are keyed by (seed, voxel, step): the same samples whatever the threads, the
@@ -22,17 +23,26 @@
 
 mod batch;
 mod checks;
+mod chunk;
 mod device;
+mod error;
 mod lanes;
+mod maps;
+mod measure;
 mod options;
 mod oracle;
 mod protocol;
 mod rules;
 mod sample;
+mod sampler;
 mod slots;
 mod start;
 mod summary;
 
 pub use checks::checks;
+pub use chunk::{CHUNK, Keeper};
+pub use error::SticksError;
+pub use lanes::JumpTime;
+pub use measure::{sample_slowly, time_jump};
 pub use options::{BadOption, Diffusivity, MOST_FIBRES, Noise, Offset, Relevance, SticksOptions};
-pub use sample::{CHUNK, Keeper, Sampled, SticksError, sample};
+pub use sample::{Sampled, sample};

@@ -26,7 +26,7 @@ pub(crate) struct Demo {
     existing: ExistingArgs,
 
     /// Edge of the subject's voxels in mm; the time is inversely as its cube
-    #[arg(long, value_name = "MM", default_value_t = 2.5, value_parser = edge)]
+    #[arg(long, value_name = "MM", default_value_t = 5.0, value_parser = edge)]
     voxel: f64,
 
     /// Seed of the noise
@@ -46,14 +46,19 @@ Outputs:
   dti/          the tensor maps, as `fimbria fit dti` writes them
   fod/          the fibre orientation densities, as `fimbria fit fod` writes them
   peaks/        the fibre directions, as `fimbria peaks` writes them
+  sticks/       samples of ball and sticks, as `fimbria sticks` writes them, after half as many jumps,
+                in the voxels with a peak
+  track/        tracks.trx, visits: streamlines from those voxels, as `fimbria track` writes them
   dki/          the kurtosis maps, as `fimbria fit dki` writes them
-  accuracy/     accuracy.tsv: quantity, unit, voxels, median, 95 % and worst error
+  accuracy/     accuracy.tsv: quantity, unit, voxels (or streamlines), median, 95 % and worst error
   report/       report.html, one page with pictures
   run.json      what was done; each folder has one of its own
   On standard output the table of accuracy and the place of the page.
 
 Units:
-  Errors of FA and MK as numbers, of MD in percent of the truth, of directions as angles in degrees.
+  Errors of FA and MK as numbers, of MD in percent of the truth, of directions as angles in degrees;
+  a streamline is astray where it is 20° or more off every fibre of its voxel, in percent of its
+  length.
 
 Order and frame:
   Those of the commands above: scanner RAS axes, dwi.bvec in FSL's frame.";
@@ -61,7 +66,7 @@ Order and frame:
 impl Demo {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { output, existing, voxel, rng_seed, threads, devices } = self;
-        let stages = demo_stages(subject(voxel, rng_seed));
+        let stages = demo_stages(subject(voxel, rng_seed), &output)?;
         let workers = threads.start()?;
         let devices = devices.open(console)?;
         let command_line = command_line();

@@ -55,6 +55,9 @@ Outputs:
   dti/          the tensor maps, as `fimbria fit dti` writes them
   fod/          the fibre orientation densities, as `fimbria fit fod` writes them
   peaks/        the fibre directions, as `fimbria peaks` writes them
+  sticks/       a bedpostX folder, as `fimbria sticks` writes it, of the voxels with a peak
+  track/        tracks.trx (or .tck, .trk): streamlines from every voxel with a direction, with their
+                data as `fimbria track` writes them; visits: how many pass each voxel
   dki/          the kurtosis maps, as `fimbria fit dki` writes them
   stremi/       the maps of stretched exponentials, as `fimbria fit stremi` writes them
   report/       report.html, one page with pictures
@@ -73,15 +76,25 @@ Configuration:
     dwi = \"dwi.nii.gz\"         # also mask, bval, bvec, grad, bmatrix, bvec_frame, b0_threshold,
     mask = \"mask.nii.gz\"       # bvalue_scaling, grad_dev, memory, scratch
     [run]
-    fits = [\"fibres\"]         # fibres (fod and peaks), kurtosis, stretched; by default all
+    fits = [\"fibres\"]         # fibres (fod and peaks), sticks, tracks, kurtosis, stretched; by
+                               # default all
     [dti]
     method = \"wls\"             # also compat, precision, sigma, maps = [\"FA\", \"MD\"]
     [fod]
     order = 8                  # and so on: the options of the command, for [peaks] and [dki] too
+    [sticks]
+    within = \"fibres\"          # or mask: all voxels; and the options of the command
+    [track]
+    samples = 2                # from each voxel; also step_mm, min_length_mm, max_length_mm,
+    format = \"trx\"             # angle_deg, fibre_threshold, rng_seed
     [maps]
     format = \"nii.gz\"          # also layout
     [report]
     title = \"subject 1\"
+
+Time:
+  Sampling sticks takes longest: a core does some 200 voxels of 100 volumes a second; of a brain of
+  2 mm about 100,000 voxels have a peak. Without \"sticks\" among the fits streamlines follow peaks.
 
 Resuming:
   With --resume a stage is skipped where its folder holds a complete run of the same version with
@@ -99,7 +112,7 @@ impl Run {
                 ..RunConfig::default()
             },
         };
-        let stages = config.with_settings(&settings)?.stages()?;
+        let stages = config.with_settings(&settings)?.stages(&output)?;
         let workers = threads.start()?;
         let devices = devices.open(console)?;
         let command_line = command_line();

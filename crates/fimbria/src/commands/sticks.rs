@@ -178,6 +178,7 @@ impl Sticks {
             sample_every,
             adapt_every,
             rng_seed,
+            ..SticksParameters::default()
         };
         parameters.options().check().map_err(|error| Failure::usage(error.to_string()))?;
         let keep = Some(output.path().join(".chunks"));

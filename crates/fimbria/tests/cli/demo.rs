@@ -7,7 +7,7 @@ use crate::util::Folder;
 #[test]
 fn the_demo_prints_how_close_it_came_and_writes_a_page() {
     let folder = Folder::new();
-    let ran = folder.done("demo -q --voxel 5");
+    let ran = folder.done("demo -q --voxel 7");
     let row = |name: &str| -> Vec<f64> {
         let line = ran.stdout.lines().find(|line| line.starts_with(name)).expect(name);
         let words = line[name.len()..].split_whitespace();
@@ -18,10 +18,20 @@ fn the_demo_prints_how_close_it_came_and_writes_a_page() {
     let [voxels, angle] = row("V1, fibres")[..2] else { panic!("{}", ran.stdout) };
     assert!(voxels > 1000.0 && angle < 1.5, "{}", ran.stdout);
     assert!(row("FA, fibres")[1] < 0.012 && row("MD, fibres")[1] < 2.5, "{}", ran.stdout);
+    // Sticks split in two where one fibre has a width; their means stay near it.
+    assert!(row("sticks, 1 fibre")[1] < 2.0, "{}", ran.stdout);
+    // In these voxels a step is a quarter of 7 mm, and bundles are four voxels wide.
+    let [lines, astray] = row("streamlines, astray")[..2] else { panic!("{}", ran.stdout) };
+    assert!(lines > 1000.0 && astray < 10.0, "{}", ran.stdout);
     assert!(ran.stdout.contains("fimbria-demo/report/report.html"), "{}", ran.stdout);
 
     let page = fs::read_to_string(folder.join("fimbria-demo/report/report.html")).unwrap();
-    for part in ["Fractional anisotropy", "How close to the truth", "Principal direction"] {
+    for part in [
+        "Fractional anisotropy",
+        "How close to the truth",
+        "Principal direction",
+        "Streamlines over FA",
+    ] {
         assert!(page.contains(part), "no {part}");
     }
     let source = page.split("src=\"").nth(1).map(|s| &s[..4]);
@@ -30,6 +40,7 @@ fn the_demo_prints_how_close_it_came_and_writes_a_page() {
     folder.done("report fimbria-demo -o again.html --title again");
     let again = fs::read_to_string(folder.join("again.html")).unwrap();
     assert!(again.contains("<title>again") && again.contains("How close to the truth"));
+    assert!(again.contains("Ball and sticks") && again.contains("Tract density"));
     assert!(folder.join("again.html.run.json").exists());
 }
 

@@ -14,11 +14,13 @@
 //! to scanner axes here, and only here. θ or φ of exactly 0 means "no direction" to FSL, so that
 //! is never written for a stick that has one.
 
+mod dyads;
 mod error;
 mod maps;
 mod read;
 mod write;
 
+pub use dyads::Dyads;
 pub use error::BedpostxError;
 pub use read::read_bedpostx;
 pub use write::{bedpostx_files, write_bedpostx};

@@ -161,3 +161,27 @@ fn an_empty_mask_is_refused() {
     replace(folder.path(), "nodif_brain_mask", |image| image.data.fill(0.0));
     assert!(matches!(read(folder.path()), Err(BedpostxError::EmptyMask(_))));
 }
+
+#[test]
+fn dyads_in_scanner_axes_are_those_of_the_files() {
+    let folder = tempfile::tempdir().expect("folder");
+    let field = field();
+    written(&field, folder.path());
+    let dyads = Dyads::of(&field, 0.0);
+    let image = |name: &str| {
+        crate::read_image(folder.path().join(format!("{name}.nii.gz"))).expect("image")
+    };
+    let (stored, fraction) = (image("dyads2"), image("mean_f2samples"));
+    let ras_from_fsl = crate::BvecFrame::Fsl.ras_from_frame(&NEUROLOGICAL);
+    for &voxel in &field.mask.voxels {
+        let at = |image: &Image, k: usize| f64::from(image.volume(k)[voxel as usize]);
+        let v = crate::frames::turned(&ras_from_fsl, [0, 1, 2].map(|k| at(&stored, k)));
+        let found = [3, 4, 5].map(|k| at(&dyads.peaks_ras, k));
+        let dot: f64 = (0..3).map(|k| v[k] * found[k]).sum();
+        // Both are rounded to f32.
+        assert!((dot.abs() - at(&fraction, 0)).abs() < 1e-6, "{v:?} {found:?}");
+        assert!((at(&dyads.dispersion, 1) - at(&image("dyads2_dispersion"), 0)).abs() < 1e-6);
+    }
+    assert!(dyads.peaks_ras.volume(0)[0].is_nan());
+    assert!(Dyads::of(&field, 1.0).peaks_ras.data.iter().all(|c| c.is_nan()));
+}

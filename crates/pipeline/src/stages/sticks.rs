@@ -5,17 +5,22 @@ use std::path::{Path, PathBuf};
 use fimbria_compute::Progress as _;
 use fimbria_image::bedpostx::{bedpostx_files, read_bedpostx, write_bedpostx};
 use fimbria_image::sticks::StickSamples;
-use fimbria_image::{BvecFrame, Datatype, Image, OpenOptions, WriteOptions, write_image};
+use fimbria_image::{BvecFrame, Datatype, Image, Mask, OpenOptions, WriteOptions, write_image};
 use fimbria_models::{FittedMap, MapKind, Status};
 use fimbria_sticks::{
     Diffusivity, Keeper, Noise, Offset, Relevance, Sampled, SticksOptions, sample,
 };
+use fimbria_tensors::peaks::Peaks;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::dti::DtiParameters;
+use super::fit_maps::Maps;
 use super::load::Subject;
 use crate::hashing::hash_text;
-use crate::{Choice, Logbook, Named, OutputFolder, Products, Stage, StageError, mean_unweighted};
+use crate::{
+    Choice, Logbook, Named, OutputFolder, Products, RunRecord, Stage, StageError, mean_unweighted,
+};
 
 impl Choice for Diffusivity {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
@@ -48,6 +53,23 @@ impl Choice for Offset {
     ];
 }
 
+/// Which voxels of the subject are sampled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Within {
+    /// All of the mask.
+    #[default]
+    Mask,
+    /// Those that have a fibre direction, or where there is no search for these, anisotropy.
+    Fibres,
+}
+
+impl Choice for Within {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Mask, "mask", "every voxel of the mask"),
+        (Self::Fibres, "fibres", "voxels with a peak, or without peaks with an FA of 0.15 or more"),
+    ];
+}
+
 /// The parameters of a sampling; the defaults are bedpostx's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -76,6 +98,8 @@ pub struct SticksParameters {
     pub adapt_every: u32,
     /// The seed.
     pub rng_seed: u64,
+    /// Which voxels are sampled.
+    pub within: Named<Within>,
 }
 
 impl Default for SticksParameters {
@@ -94,6 +118,7 @@ impl Default for SticksParameters {
             sample_every: options.sample_every,
             adapt_every: options.adapt_every,
             rng_seed: options.seed,
+            within: Named(Within::Mask),
         }
     }
 }
@@ -152,6 +177,15 @@ pub struct Sticks {
     pub resume: bool,
 }
 
+impl Sticks {
+    /// The stage that wrote a folder, by its record; `None` where it was another.
+    pub fn of_record(record: &RunRecord) -> Option<Self> {
+        let parameters = record.parameters_of("sticks")?;
+        let parameters = serde_json::from_value(parameters.get("sticks")?.clone()).ok()?;
+        Some(Self { parameters, extension: "nii.gz", keep: None, resume: false })
+    }
+}
+
 /// Text files of a bedpostX folder.
 const TEXTS: [&str; 4] = ["bvals", "bvecs", "commands.txt", "xfms/eye.mat"];
 
@@ -161,7 +195,7 @@ impl Stage for Sticks {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        &["load", "phantom"]
+        &["load", "phantom", "dti", "peaks"]
     }
 
     fn parameters(&self) -> Value {
@@ -179,13 +213,18 @@ impl Stage for Sticks {
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let subject = products.get::<Subject>()?;
         let session = log.session();
+        let mask = match self.parameters.within.0 {
+            Within::Mask => subject.mask.clone(),
+            Within::Fibres => with_fibres(products, &subject.mask)?,
+        };
+        log.count("voxels", mask.len() as u64);
         let keeper = match &self.keep {
-            Some(folder) => Some(Kept::open(folder, &self.key(subject), self.resume)?),
+            Some(folder) => Some(Kept::open(folder, &self.key(subject, &mask), self.resume)?),
             None => None,
         };
         let sampled = sample(
             &*subject.dwi,
-            &subject.mask,
+            &mask,
             &subject.gradients,
             subject.grad_dev.as_ref(),
             &self.parameters.options(),
@@ -260,8 +299,8 @@ impl Stage for Sticks {
 impl Sticks {
     /// What finished chunks depend on: the sampling, the voxels, the gradients, and the signals of
     /// some voxels.
-    fn key(&self, subject: &Subject) -> String {
-        let voxels = &subject.mask.voxels;
+    fn key(&self, subject: &Subject, mask: &Mask) -> String {
+        let voxels = &mask.voxels;
         let some: Vec<u32> = voxels.iter().step_by(voxels.len() / 1000 + 1).copied().collect();
         let mut signals = vec![0.0; some.len() * subject.dwi.n_volumes()];
         subject.dwi.gather(&some, some.len(), &mut signals);
@@ -280,6 +319,24 @@ impl Sticks {
             .to_string(),
         )
     }
+}
+
+/// The voxels of `mask` that have a fibre direction, as earlier stages found it.
+fn with_fibres(products: &Products, mask: &Mask) -> Result<Mask, StageError> {
+    /// Above what noise makes of isotropic tissue, below what three crossing fibres leave.
+    const LEAST_FA: f32 = 0.15;
+    let is_fibre: Box<dyn Fn(usize) -> bool> = if let Some(found) = products.find::<Peaks>() {
+        Box::new(|voxel| found.count.data[voxel] > 0.0)
+    } else if let Some(fa) = products.find::<Maps<DtiParameters>>().and_then(|fit| fit.map("FA")) {
+        Box::new(|voxel| fa.data[voxel] >= LEAST_FA)
+    } else {
+        return Err("sampling within fibres takes an earlier stage that finds them".into());
+    };
+    let voxels: Vec<_> = mask.voxels.iter().copied().filter(|&v| is_fibre(v as usize)).collect();
+    if voxels.is_empty() {
+        return Err("no voxel has a fibre direction: set sticks.within to mask".into());
+    }
+    Ok(Mask { grid: mask.grid, voxels })
 }
 
 /// Finished chunks in a folder, a file each.

@@ -188,6 +188,6 @@ impl Field<'_> {
 }
 
 /// Direction-coded colour in 16 levels, lifted so that it reads on dark grey.
-fn stick_colour(dir_ras: [f64; 3]) -> Rgb {
+pub(super) fn stick_colour(dir_ras: [f64; 3]) -> Rgb {
     colour::direction(dir_ras.map(|v| v as f32), 1.0).map(|v| 60 + (v / 17) * 13)
 }

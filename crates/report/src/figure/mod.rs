@@ -1,4 +1,4 @@
-//! Volumes as pictures: mosaics of slices and sticks along fibre directions.
+//! Volumes as pictures: mosaics of slices, sticks along fibre directions, streamlines.
 //!
 //! All are drawn upright in the neurological convention (the subject's left on the left) with
 //! true proportions, cut to the box of the mask; voxels outside the mask stay dark. What is shown
@@ -10,11 +10,13 @@ mod legend;
 mod mosaic;
 mod scalar;
 mod status;
+mod tracts;
 
 pub use direction::{Direction, mosaic_rgb};
 pub use glyphs::{Glyphs, glyphs};
 pub use scalar::{Scalar, mosaic_difference, mosaic_scalar};
 pub use status::{Status, mosaic_status};
+pub use tracts::{Tracts, tracts};
 
 use fimbria_image::{GridMismatch, Image, Mask};
 

@@ -9,17 +9,21 @@
 
 mod bessel;
 mod chain;
+mod constants;
 mod curve;
 mod pack;
 mod passes;
 mod priors;
+mod timing;
 
 use fimbria_compute::{Lanes, SimdLevel};
 use pulp::{Simd, WithSimd};
 
 use self::chain::Chain;
-pub(crate) use self::chain::Constants;
+pub(crate) use self::constants::Constants;
 use self::pack::Pack;
+pub use self::timing::JumpTime;
+pub(crate) use self::timing::time;
 use crate::batch::{Batch, Recorded};
 
 /// Samples the voxels of a batch, as many at a time as a register of `simd` has lanes.

@@ -3,7 +3,8 @@
 use fimbria_compute::Real;
 use fimbria_compute::math::{ln, sincos_turns};
 
-use super::chain::{Chain, Constants};
+use super::chain::Chain;
+use super::constants::Constants;
 use super::pack::Pack;
 use crate::Diffusivity;
 use crate::rules::MOST_DIFFUSIVITY;

@@ -1,11 +1,9 @@
 //! The sampler as its formulas read, one voxel in `f64`: what every test holds the others to.
 //! [`rules`](crate::rules) states them.
 
-#[cfg(test)]
 mod chain;
 mod posterior;
 
-#[cfg(test)]
 pub(crate) use chain::{Chain, Voxel};
 pub(crate) use posterior::Posterior;
 #[cfg(test)]

@@ -3,15 +3,12 @@
 use std::f64::consts::TAU;
 
 use crate::protocol::Protocol;
-use crate::rules::{LEAST_DIFFUSIVITY, LEAST_SPREAD};
-#[cfg(test)]
-use crate::rules::{LEAST_SQUARES, MOST_DIFFUSIVITY, MOST_SPREAD, MOST_ZEPPELIN_SPREAD};
-#[cfg(test)]
-use crate::slots::PRECISION;
-use crate::slots::{DIFFUSIVITY, MOST, OFFSET, RATIO, S0, SPREAD, fraction, phi, theta};
-use crate::{Diffusivity, SticksOptions};
-#[cfg(test)]
-use crate::{Noise, Offset, Relevance};
+use crate::rules::{
+    LEAST_DIFFUSIVITY, LEAST_SPREAD, LEAST_SQUARES, MOST_DIFFUSIVITY, MOST_SPREAD,
+    MOST_ZEPPELIN_SPREAD,
+};
+use crate::slots::{DIFFUSIVITY, MOST, OFFSET, PRECISION, RATIO, S0, SPREAD, fraction, phi, theta};
+use crate::{Diffusivity, Noise, Offset, Relevance, SticksOptions};
 
 /// The posterior of one voxel.
 pub(crate) struct Posterior<'a> {
@@ -84,7 +81,6 @@ impl Posterior<'_> {
     }
 }
 
-#[cfg(test)]
 impl Posterior<'_> {
     /// The energy of the noise.
     pub(crate) fn noise(&self, p: &[f64; MOST]) -> f64 {
@@ -153,7 +149,6 @@ impl Posterior<'_> {
 }
 
 /// ln(I0(x) e^-x) for x >= 0: the power series, and from 30 on Hankel's expansion.
-#[cfg(test)]
 pub(crate) fn ln_i0e(x: f64) -> f64 {
     if x < 30.0 {
         let (mut term, mut sum) = (1.0, 1.0);

@@ -3,11 +3,14 @@
 mod dki;
 mod dti;
 mod peaks;
+mod sticks;
+mod tracks;
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use fimbria_image::Image;
+use fimbria_image::sticks::StickSamples;
 use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};
 
@@ -15,6 +18,7 @@ use crate::stages::dki::DkiParameters;
 use crate::stages::dti::DtiParameters;
 use crate::stages::fit_maps::Maps;
 use crate::stages::phantom::truth_in;
+use crate::stages::track::Tracked;
 use crate::{Logbook, OutputFolder, Products, Stage, StageError};
 
 /// How close one quantity came to the truth, over the voxels where the truth is known and the fit
@@ -25,7 +29,7 @@ pub struct Closeness {
     pub quantity: String,
     /// Unit of the errors.
     pub unit: String,
-    /// Number of voxels.
+    /// Number of voxels, or of what else was compared.
     pub voxels: usize,
     /// Median of the errors.
     pub median: f64,
@@ -54,12 +58,12 @@ impl Accuracy {
     /// The rows as a table for people: one line each, columns aligned.
     pub fn to_table(&self) -> String {
         let mut text =
-            String::from("                   voxels      median        95 %       worst\n");
+            format!("{:<24}{:>11}{:>12}{:>12}{:>12}\n", "", "number", "median", "95 %", "worst");
         for row in &self.rows {
             let error = |error: f64| format!("{error:.3} {:<1}", row.unit);
             let _ = writeln!(
                 text,
-                "{:<14}{:>11}{:>12}{:>12}{:>12}",
+                "{:<24}{:>11}{:>12}{:>12}{:>12}",
                 row.quantity,
                 row.voxels,
                 error(row.median),
@@ -131,7 +135,7 @@ impl Stage for Compare {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        &["phantom", "dti", "peaks", "dki"]
+        &["phantom", "dti", "peaks", "dki", "sticks", "track"]
     }
 
     fn parameters(&self) -> Value {
@@ -142,14 +146,22 @@ impl Stage for Compare {
         vec![FILE.to_owned()]
     }
 
-    fn compute(&self, products: &mut Products, _log: &Logbook<'_>) -> Result<(), StageError> {
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let truth = truth_in(products).ok_or("there is no truth to compare with")?;
         let mut accuracy = Accuracy::default();
         if let Some(fit) = products.find::<Maps<DtiParameters>>() {
             dti::compare(fit, truth, &mut accuracy);
         }
         if let Some(found) = products.find::<Peaks>() {
-            peaks::compare(&found.peaks, truth, &mut accuracy);
+            peaks::compare("peaks", &found.peaks, None, truth, &mut accuracy);
+        }
+        if let Some(samples) = products.find::<StickSamples>() {
+            let workers = log.session().on.workers;
+            workers.install(|| sticks::compare(samples, truth, &mut accuracy));
+        }
+        if let Some(tracked) = products.find::<Tracked>() {
+            let workers = log.session().on.workers;
+            workers.install(|| tracks::compare(&tracked.lines, truth, &mut accuracy));
         }
         if let Some(fit) = products.find::<Maps<DkiParameters>>() {
             dki::compare(fit, truth, &mut accuracy);

@@ -1,6 +1,6 @@
 //! Peaks against true fibre directions.
 
-use fimbria_image::Image;
+use fimbria_image::{Image, Mask};
 use fimbria_phantoms::Truth;
 
 use super::{Accuracy, Closeness, angle_deg, vector};
@@ -13,14 +13,25 @@ const SMALLEST_FRACTION: f32 = 0.2;
 /// every fibre to the peak that is its own: pairs are formed from the smallest angle up, a fibre
 /// without a peak counts as 90°.
 ///
-/// `peaks` has three volumes per peak in scanner axes, NaN where there is none.
-pub(super) fn compare(peaks: &Image, truth: &Truth, accuracy: &mut Accuracy) {
+/// `peaks` has three volumes per peak in scanner axes, NaN where there is none, and is called
+/// `name`; voxels outside `mask` were not looked at.
+pub(super) fn compare(
+    name: &str,
+    peaks: &Image,
+    mask: Option<&Mask>,
+    truth: &Truth,
+    accuracy: &mut Accuracy,
+) {
     let (Some(dirs), Some(fractions)) = (truth.map("dirs"), truth.map("fractions")) else {
         return;
     };
     let fibres = dirs.n_volumes / 3;
     let mut by_count = vec![(Vec::new(), Vec::new()); fibres];
-    for voxel in 0..dirs.grid.len() {
+    let voxels: Vec<usize> = match mask {
+        Some(mask) => mask.voxels.iter().map(|&voxel| voxel as usize).collect(),
+        None => (0..dirs.grid.len()).collect(),
+    };
+    for voxel in voxels {
         let fraction = |k: usize| fractions.volume(k)[voxel];
         let n = (0..fibres).take_while(|&k| fraction(k) > 0.0).count();
         if n == 0 || fraction(n - 1) < SMALLEST_FRACTION {
@@ -37,8 +48,8 @@ pub(super) fn compare(peaks: &Image, truth: &Truth, accuracy: &mut Accuracy) {
     }
     for (n, (angles, counts)) in (1..).zip(by_count) {
         let fibres = if n == 1 { "1 fibre".to_owned() } else { format!("{n} fibres") };
-        accuracy.rows.extend(Closeness::new(&format!("peaks, {fibres}"), "°", angles));
-        accuracy.rows.extend(Closeness::new(&format!("count, {fibres}"), "", counts));
+        accuracy.rows.extend(Closeness::new(&format!("{name}, {fibres}"), "°", angles));
+        accuracy.rows.extend(Closeness::new(&format!("{name}, number, {fibres}"), "", counts));
     }
 }
 

@@ -3,6 +3,7 @@
 mod restored;
 mod sections;
 
+use fimbria_image::sticks::StickSamples;
 use fimbria_report::Page;
 use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};
@@ -16,7 +17,9 @@ use crate::stages::fit_maps::Maps;
 use crate::stages::fod::Fod;
 use crate::stages::peaks::FindPeaks;
 use crate::stages::phantom::truth_in;
+use crate::stages::sticks::Sticks;
 use crate::stages::stremi::{Stremi, StremiParameters};
+use crate::stages::track::{Tracked, WholeBrain};
 use crate::{Logbook, OutputFolder, Products, Stage, StageError, StageRecords};
 
 /// Draws a page of everything among the products that can be shown.
@@ -34,7 +37,7 @@ impl Stage for Report {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        &["phantom", "dti", "fod", "peaks", "dki", "stremi", "accuracy"]
+        &["phantom", "dti", "fod", "peaks", "dki", "stremi", "sticks", "track", "accuracy"]
     }
 
     fn parameters(&self) -> Value {
@@ -79,8 +82,15 @@ impl Report {
         if let Some(section) = sections::dti::directions(fit, &mask)? {
             page = page.section(section);
         }
-        if let (Some(found), Some(fa)) = (products.find::<Peaks>(), fit.map("FA")) {
+        let fa = fit.map("FA");
+        if let (Some(found), Some(fa)) = (products.find::<Peaks>(), fa) {
             page = page.section(sections::peaks::peaks(found, fa, &mask)?);
+        }
+        if let (Some(samples), Some(fa)) = (products.find::<StickSamples>(), fa) {
+            page = page.section(sections::sticks::sticks(samples, fa, &mask)?);
+        }
+        if let (Some(tracked), Some(fa)) = (products.find::<Tracked>(), fa) {
+            page = page.section(sections::tracks::tracks(tracked, fa, &mask)?);
         }
         if let Some(kurtosis) = products.find::<Maps<DkiParameters>>() {
             page = page.section(sections::dki::maps(kurtosis, &mask)?);
@@ -98,6 +108,13 @@ impl Report {
             let peaks = records.iter().find_map(FindPeaks::of_record);
             let peaks = peaks.map(|peaks| peaks.parameters).unwrap_or_default();
             methods.push(sections::peaks::methods(&fod.parameters, &peaks));
+        }
+        let sticks = records.iter().find_map(Sticks::of_record);
+        if let Some(sticks) = &sticks {
+            methods.push(sections::sticks::methods(&sticks.parameters));
+        }
+        if let Some(track) = records.iter().find_map(WholeBrain::of_record) {
+            methods.push(sections::tracks::methods(&track.parameters, sticks.is_some()));
         }
         if let Some(dki) = records.iter().find_map(Dki::of_record) {
             methods.push(sections::dki::methods(&dki.parameters));

@@ -9,7 +9,9 @@ use crate::stages::accuracy::Compare;
 use crate::stages::dki::Dki;
 use crate::stages::dti::Dti;
 use crate::stages::peaks::FindPeaks;
+use crate::stages::sticks::Sticks;
 use crate::stages::stremi::Stremi;
+use crate::stages::track::WholeBrain;
 use crate::{Input, Logbook, OutputFolder, Products, RunRecord, Stage, StageError, StageRecords};
 
 /// A folder that is not what a finished run leaves.
@@ -65,6 +67,8 @@ impl Restored {
         for (name, stage) in [
             ("fod", None),
             ("peaks", Some((|record| Some(boxed(FindPeaks::of_record(record)?))) as OfRecord)),
+            ("sticks", Some(|record| Some(boxed(Sticks::of_record(record)?)))),
+            ("track", Some(|record| Some(boxed(WholeBrain::of_record(record)?)))),
             ("dki", Some(|record| Some(boxed(Dki::of_record(record)?)))),
             ("stremi", Some(|record| Some(boxed(Stremi::of_record(record)?)))),
             ("accuracy", Some(|_| Some(boxed(Compare)))),

@@ -2,6 +2,7 @@
 //! inside the mask; visits, streamlines and matrices.
 
 mod source;
+mod whole_brain;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,7 @@ use fimbria_tracking::{
 use serde_json::{Value, json};
 
 pub use source::{Source, SourceError};
+pub use whole_brain::{Tracked, WholeBrain, WholeBrainParameters};
 
 use crate::output::{OutputError, OutputFolder};
 use crate::session::Logbook;

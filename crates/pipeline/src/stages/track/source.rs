@@ -120,12 +120,14 @@ impl Source {
 
 /// How directions are scattered around peaks.
 #[derive(Clone, Copy)]
-struct Scatter {
+pub(super) struct Scatter {
     deg: f64,
     rng_seed: u64,
 }
 
 impl Scatter {
+    pub(super) const NONE: Self = Self { deg: 0.0, rng_seed: 0 };
+
     /// A direction near `v`: both its components across are normal.
     fn around(self, v: [f64; 3], voxel: u32, sample: usize, fibre: usize) -> [f64; 3] {
         if self.deg == 0.0 {
@@ -175,7 +177,7 @@ fn room(
 }
 
 /// Fractions are lengths as parts of the longest in the image.
-fn from_peaks(
+pub(super) fn from_peaks(
     peaks: &Image,
     frame: BvecFrame,
     mask: Option<Mask>,

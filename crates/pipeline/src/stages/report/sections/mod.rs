@@ -4,7 +4,9 @@ pub(super) mod dki;
 pub(super) mod dti;
 pub(super) mod peaks;
 pub(super) mod record;
+pub(super) mod sticks;
 pub(super) mod stremi;
+pub(super) mod tracks;
 pub(super) mod truth;
 
 use fimbria_image::{Image, Mask};

@@ -1,0 +1,91 @@
+//! Sampled fibre directions.
+
+use fimbria_image::bedpostx::Dyads;
+use fimbria_image::sticks::StickSamples;
+use fimbria_image::{Image, Mask};
+use fimbria_report::figure::{Glyphs, Scalar, glyphs, mosaic_scalar};
+use fimbria_report::{FigureError, Section, Window, colour};
+use fimbria_sticks::{Diffusivity, Relevance};
+
+use super::{Methods, closer_look};
+use crate::stages::sticks::{SticksParameters, Within};
+
+/// Fibres with a smaller mean fraction are not shown, as in bedpostX's own maps.
+const LEAST_FRACTION: f64 = 0.05;
+
+pub(in crate::stages::report) fn sticks(
+    samples: &StickSamples,
+    background: &Image,
+    mask: &Mask,
+) -> Result<Section, FigureError> {
+    let dyads = Dyads::of(samples, LEAST_FRACTION);
+    let sampled = &samples.mask;
+    let picture = Glyphs::new("Mean directions of the samples over FA");
+    let picture = glyphs(&dyads.peaks_ras, background, &closer_look(mask), &picture)?;
+    let mut sum = Image::zeros(sampled.grid, 1);
+    for (slot, &voxel) in sampled.voxels.iter().enumerate() {
+        let fibres = (0..samples.n_fibres).map(|fibre| samples.mean_fraction(slot, fibre));
+        sum.data[voxel as usize] = fibres.sum::<f64>() as f32;
+    }
+    let sum_style = Scalar {
+        scale: colour::Scale::Lagoon,
+        window: Window::Fixed([0.0, 1.0]),
+        ..Scalar::new("Fraction of all fibres", "")
+    };
+    // In degrees, what is left of an eigenvalue means something: sin² of the angle, on average.
+    let mut spread = Image::zeros(sampled.grid, 1);
+    for &voxel in &sampled.voxels {
+        let dispersion = dyads.dispersion.data[voxel as usize];
+        spread.data[voxel as usize] = dispersion.clamp(0.0, 1.0).sqrt().asin().to_degrees();
+    }
+    let spread_style = Scalar {
+        scale: colour::Scale::Ember,
+        window: Window::FromZero,
+        ..Scalar::new("Uncertainty of the first direction", "°")
+    };
+    Ok(Section::new("Ball and sticks")
+        .figure(
+            picture,
+            "The principal direction of each fibre's samples, as long as its mean fraction; fibres \
+             of 0.05 or more.",
+        )
+        .figure(
+            mosaic_scalar(&sum, mask, &sum_style)?,
+            "Mean over the samples; 0 where there are none.",
+        )
+        .figure(
+            mosaic_scalar(&spread, sampled, &spread_style)?,
+            "The angle to its samples, root mean square of the sine.",
+        ))
+}
+
+/// What was done, in words for a paper.
+pub(in crate::stages::report) fn methods(sticks: &SticksParameters) -> Methods {
+    let model = match sticks.model.0 {
+        Diffusivity::Single => "sticks in a ball of one diffusivity",
+        Diffusivity::Gamma => "sticks in a ball of Gamma-distributed diffusivities",
+        Diffusivity::Zeppelin => "zeppelins in a ball of Gamma-distributed diffusivities",
+    };
+    let relevance = match sticks.ard.0 {
+        Relevance::Further => ", with automatic relevance determination of all but the first",
+        Relevance::All => ", with automatic relevance determination",
+        Relevance::Off => "",
+    };
+    let within = match sticks.within.0 {
+        Within::Mask => "",
+        Within::Fibres => " in the voxels with a fibre direction",
+    };
+    let SticksParameters { fibres, burn_in, jumps, sample_every, .. } = sticks;
+    Methods {
+        text: format!(
+            "The posterior of {model}, up to {fibres} fibres a voxel{relevance}, was sampled by \
+             Metropolis jumps{within}: {burn_in} to begin with, then every {sample_every}th of \
+             {jumps}, with the priors and proposals of FSL's bedpostx."
+        ),
+        references: vec![
+            "Behrens TEJ et al. Magn Reson Med 50, 1077 (2003)",
+            "Behrens TEJ et al. NeuroImage 34, 144 (2007)",
+            "Jbabdi S et al. Magn Reson Med 68, 1846 (2012)",
+        ],
+    }
+}

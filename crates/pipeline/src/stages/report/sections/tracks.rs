@@ -1,0 +1,56 @@
+//! Streamlines.
+
+use fimbria_image::{Image, Mask};
+use fimbria_report::figure::{Scalar, Tracts, mosaic_scalar, tracts};
+use fimbria_report::{FigureError, Section, Window, colour};
+
+use super::Methods;
+use crate::stages::track::{Tracked, WholeBrainParameters};
+
+pub(in crate::stages::report) fn tracks(
+    tracked: &Tracked,
+    background: &Image,
+    mask: &Mask,
+) -> Result<Section, FigureError> {
+    let streamlines = &tracked.lines.streamlines;
+    let lines = (0..streamlines.len()).map(|line| streamlines.points(line));
+    let style = Tracts::new("Streamlines over FA");
+    let picture = tracts(lines, background, mask, &style)?;
+    let density = Scalar {
+        scale: colour::Scale::Ember,
+        window: Window::FromZero,
+        ..Scalar::new("Tract density", "streamlines")
+    };
+    Ok(Section::new("Tractography")
+        .figure(
+            picture,
+            format!(
+                "Within half a voxel of the middle slices, each piece in the colour of its \
+                 direction; {} streamlines in all.",
+                streamlines.len()
+            ),
+        )
+        .figure(
+            mosaic_scalar(&tracked.visits, mask, &density)?,
+            "Streamlines through each voxel, from 0 to the 99th percentile.",
+        ))
+}
+
+/// What was done, in words for a paper.
+pub(in crate::stages::report) fn methods(track: &WholeBrainParameters, sampled: bool) -> Methods {
+    let WholeBrainParameters { samples, min_length_mm, max_length_mm, angle_deg, .. } = track;
+    let step = match track.step_mm {
+        Some(mm) => format!("{mm} mm"),
+        None => "a quarter of a voxel".to_owned(),
+    };
+    let directions = if sampled { "random samples of the sticks" } else { "the directions found" };
+    let starts = if *samples == 1 { "a point".to_owned() } else { format!("{samples} points") };
+    Methods {
+        text: format!(
+            "From {starts} in every voxel with a direction, streamlines followed {directions} both \
+             ways in steps of {step}, interpolated by random corners, turning by at most \
+             {angle_deg:.0}° a step; those of {min_length_mm} to {max_length_mm} mm were kept."
+        ),
+        references: vec!["Behrens TEJ et al. NeuroImage 34, 144 (2007)"],
+    }
+}

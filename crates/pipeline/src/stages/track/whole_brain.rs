@@ -1,0 +1,220 @@
+//! The stage that tracks through every voxel with a direction.
+
+use std::path::Path;
+
+use fimbria_compute::Progress as _;
+use fimbria_image::sticks::StickSamples;
+use fimbria_image::{BvecFrame, Image, Mask, WriteOptions, read_image, write_image};
+use fimbria_streamlines::{Format, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
+use fimbria_tensors::peaks::Peaks;
+use fimbria_tracking::{
+    EndReason, Field, FirstFibre, Lines, Propagation, Rules, Space, Tally, Tracking,
+    seeds_of_region, track_on,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::source::{Scatter, from_peaks};
+use super::{Counted, TrackError, tracks_name};
+use crate::{Choice, Logbook, Named, OutputFolder, Products, RunRecord, Stage, StageError};
+
+impl Choice for Format {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Trx, "trx", "TRX, with data per streamline"),
+        (Self::Tck, "tck", "MRtrix3, points only"),
+        (Self::Trk, "trk", "TrackVis, with data per streamline"),
+    ];
+}
+
+/// The parameters of tracking through the whole brain.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WholeBrainParameters {
+    /// Streamlines that start in each voxel, anywhere in it.
+    pub samples: u32,
+    /// Length of a step, mm; `None` for a quarter of the shortest voxel edge.
+    pub step_mm: Option<f32>,
+    /// Shorter streamlines are left out, mm.
+    pub min_length_mm: f32,
+    /// Longer ones end, mm.
+    pub max_length_mm: f32,
+    /// Largest angle between two steps, degrees.
+    pub angle_deg: f32,
+    /// Fibres with a smaller fraction are not followed.
+    pub fibre_threshold: f32,
+    /// Format of the streamlines.
+    pub format: Named<Format>,
+    /// The seed.
+    pub rng_seed: u64,
+}
+
+impl Default for WholeBrainParameters {
+    /// Two streamlines from each voxel, of 20 to 250 mm. Fibres of a fraction below 0.05 are those
+    /// that bedpostX's own maps leave out.
+    fn default() -> Self {
+        Self {
+            samples: 2,
+            step_mm: None,
+            min_length_mm: 20.0,
+            max_length_mm: 250.0,
+            angle_deg: Propagation::default().min_cos.acos().to_degrees(),
+            fibre_threshold: 0.05,
+            format: Named(Format::Trx),
+            rng_seed: 1,
+        }
+    }
+}
+
+impl WholeBrainParameters {
+    fn propagation(&self, edges_mm: [f64; 3]) -> Result<Propagation, StageError> {
+        let quarter = 0.25 * edges_mm.into_iter().fold(f64::INFINITY, f64::min) as f32;
+        let step_mm = self.step_mm.unwrap_or(quarter);
+        if !(step_mm > 0.0 && step_mm.is_finite()) {
+            return Err(format!("a step of {step_mm} mm: it must be above 0").into());
+        }
+        Ok(Propagation {
+            step_mm,
+            // Both halves together; each has the seed point.
+            max_points: ((self.max_length_mm / step_mm).ceil() as u32 + 2).min(2_000_000),
+            min_cos: self.angle_deg.to_radians().cos(),
+            fibre_threshold: self.fibre_threshold,
+            first_fibre: FirstFibre::Proportional,
+            ..Propagation::default()
+        })
+    }
+}
+
+/// Streamlines through the whole brain.
+pub struct Tracked {
+    /// How many streamlines pass each voxel.
+    pub visits: Image,
+    /// The streamlines.
+    pub lines: Tractogram,
+}
+
+/// Tracks through the [`StickSamples`], or where there are none through the [`Peaks`], from every
+/// voxel that has some; hands on what was [`Tracked`].
+pub struct WholeBrain {
+    /// How.
+    pub parameters: WholeBrainParameters,
+}
+
+impl WholeBrain {
+    /// The stage that wrote a folder, by its record; `None` where it was another.
+    pub fn of_record(record: &RunRecord) -> Option<Self> {
+        let parameters = record.parameters_of("track")?.clone();
+        Some(Self { parameters: serde_json::from_value(parameters).ok()? })
+    }
+
+    fn tracks(&self) -> String {
+        tracks_name(self.parameters.format.0)
+    }
+
+    fn tracked(&self, samples: StickSamples, log: &Logbook<'_>) -> Result<Tracked, StageError> {
+        let (grid, on) = (samples.mask.grid, log.session().on);
+        let edges_mm = grid.ras_from_vox.spacing();
+        let propagation = self.parameters.propagation(edges_mm)?;
+        let mut inside = Image::zeros(grid, 1);
+        samples.mask.voxels.iter().for_each(|&voxel| inside.data[voxel as usize] = 1.0);
+        let field = Field::new(samples, on.workers);
+        let space = Space::same(grid);
+        let seeds = seeds_of_region(&space, &space.region(&inside, "the voxels tracked")?, 0);
+        let rules = Rules { least_length_mm: self.parameters.min_length_mm, ..Rules::default() };
+        let longest_edge = edges_mm.into_iter().fold(0.0, f64::max) as f32;
+        let tracking = Tracking {
+            field: &field,
+            space: &space,
+            propagation: &propagation,
+            rules: &rules,
+            seeds: &seeds,
+            n_samples: self.parameters.samples,
+            jitter_mm: 0.5 * longest_edge,
+            rng_seed: self.parameters.rng_seed,
+        };
+        let new =
+            || Counted { tally: Tally::new(&space, 1, false), lines: Some(Lines::new(&space)) };
+        let mut header = Header::on(grid);
+        header.per_streamline = Lines::columns();
+        let mut lines = Streamlines::for_header(&header);
+        let counted = track_on(&tracking, on, log, new, |block: Option<Streamlines>| {
+            block.iter().for_each(|block| lines.append(block));
+            Ok::<(), TrackError>(())
+        })?;
+        let mut tally = Tally::new(&space, 1, false);
+        counted.into_iter().for_each(|part| tally.merge(part.tally));
+        log.count("samples", tally.made);
+        log.count("kept", lines.len() as u64);
+        log.count("points", lines.n_points() as u64);
+        for ((_, name), count) in EndReason::ALL.iter().zip(tally.ends) {
+            log.count(&format!("ends: {name}"), count);
+        }
+        if lines.is_empty() {
+            log.warn("no streamline is as long as track.min_length_mm");
+        }
+        let visits = space.image(|voxel| tally.visits.count(voxel) as f32);
+        Ok(Tracked { visits, lines: Tractogram::new(header, lines) })
+    }
+}
+
+impl Stage for WholeBrain {
+    fn name(&self) -> &'static str {
+        "track"
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        &["sticks", "peaks"]
+    }
+
+    fn parameters(&self) -> Value {
+        json!(self.parameters)
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        vec!["visits.nii.gz".to_owned(), self.tracks()]
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        let samples = if let Some(samples) = products.find::<StickSamples>() {
+            samples.clone()
+        } else if let Some(found) = products.find::<Peaks>() {
+            let (peaks, mask) = (&found.peaks, Mask::from_image(&found.count));
+            let workers = log.session().on.workers;
+            from_peaks(peaks, BvecFrame::Scanner, Some(mask), Scatter::NONE, workers)?
+                .ok_or("no voxel has a direction to track along")?
+        } else {
+            return Err("tracking takes sticks or fibres: neither is among run.fits".into());
+        };
+        let tracked = self.tracked(samples, log)?;
+        products.put(tracked);
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let Tracked { visits, lines } = products.get::<Tracked>()?;
+        let path = out.stage("visits.nii.gz")?;
+        log.session()
+            .on
+            .workers
+            .install(|| write_image(&path, visits, &WriteOptions::default()))?;
+        lines.write(out.stage(&self.tracks())?, &LineOptions::default())?;
+        Ok(())
+    }
+
+    fn restore(
+        &self,
+        folder: &Path,
+        products: &mut Products,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let visits = folder.join("visits.nii.gz");
+        let visits = log.session().on.workers.install(|| read_image(&visits))?;
+        let lines = Tractogram::read(folder.join(self.tracks()))?;
+        products.put(Tracked { visits, lines });
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! Where the time of a jump goes.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use fimbria_compute::{Lanes, SimdLevel};
+use pulp::{Simd, WithSimd};
+
+use super::chain::Chain;
+use super::constants::Constants;
+use super::pack::Pack;
+use crate::batch::Batch;
+use crate::slots::{DIFFUSIVITY, FIBRES, MOST, RATIO, S0, SPREAD};
+
+/// Seconds of one jump of one voxel, and what of them are spent where.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JumpTime {
+    /// All of the jump.
+    pub whole: f64,
+    /// Signals of sticks and balls that a proposal changes: exponentials, or powers.
+    pub columns: f64,
+    /// Residuals and their squares, once a proposal.
+    pub sums: f64,
+}
+
+impl JumpTime {
+    /// The rest: random numbers, priors, decisions, and putting away what was taken.
+    pub fn proposals(&self) -> f64 {
+        self.whole - self.columns - self.sums
+    }
+}
+
+/// Times jumps of the first voxels of a batch, as many as a register has lanes.
+pub(crate) fn time(batch: &Batch<'_>, constants: &Constants, simd: SimdLevel) -> JumpTime {
+    simd.run(Timed { batch, constants })
+}
+
+struct Timed<'a> {
+    batch: &'a Batch<'a>,
+    constants: &'a Constants,
+}
+
+/// Jumps that are timed, after as many that are not.
+const JUMPS: u32 = 400;
+
+impl WithSimd for Timed<'_> {
+    type Output = JumpTime;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> JumpTime {
+        let mut chain = Chain::<Lanes<S>>::new(simd, self.constants);
+        chain.load(self.batch, 0);
+        time_chain(&mut chain)
+    }
+}
+
+#[inline(always)]
+fn time_chain<R: Pack>(chain: &mut Chain<'_, R>) -> JumpTime {
+    let constants = chain.constants;
+    for jump in 0..JUMPS {
+        chain.jump(jump);
+    }
+    let start = Instant::now();
+    for jump in JUMPS..2 * JUMPS {
+        chain.jump(jump);
+    }
+    let per = 1.0 / (f64::from(JUMPS) * R::LANES as f64);
+    let whole = start.elapsed().as_secs_f64() * per;
+
+    let p: [R; MOST] = chain.p;
+    let zero = chain.value(0.0);
+    let start = Instant::now();
+    for _ in 0..JUMPS {
+        black_box(chain.more_stick(0, zero, black_box(&p)));
+    }
+    let sum = start.elapsed().as_secs_f64() * per;
+    let start = Instant::now();
+    for _ in 0..JUMPS {
+        black_box(chain.one_column(0, black_box(&p)));
+    }
+    let one = start.elapsed().as_secs_f64() * per;
+    let start = Instant::now();
+    for _ in 0..JUMPS {
+        black_box(chain.all_columns(black_box(&p)));
+    }
+    let all = start.elapsed().as_secs_f64() * per;
+    let is = |slots: &[usize]| constants.sampled.iter().filter(|s| slots.contains(s)).count();
+    let of_all = is(&[DIFFUSIVITY, SPREAD, RATIO]) as f64;
+    let angles = (2 * constants.n_fibres) as f64;
+    debug_assert!(is(&[S0]) == 1 && constants.sampled.iter().any(|&slot| slot >= FIBRES));
+    JumpTime {
+        whole,
+        columns: of_all * (all - sum).max(0.0) + angles * (one - sum).max(0.0),
+        sums: constants.sampled.len() as f64 * sum,
+    }
+}

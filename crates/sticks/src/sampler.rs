@@ -1,0 +1,165 @@
+//! Chunks of voxels: prepared, sampled on threads or a device, and put in their places.
+
+use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::{Backend, Progress};
+use fimbria_image::gradients::GradientDeviation;
+use fimbria_image::sticks::PackedStick;
+use fimbria_image::{BvecFrame, Image, SignalSource};
+use fimbria_models::Status;
+use rayon::prelude::*;
+
+use crate::batch::{BatchRows, Recorded};
+use crate::chunk::{CHUNK, Chunk, VoxelResult};
+use crate::device::DeviceSampler;
+use crate::lanes::{self, Constants};
+use crate::start::Starter;
+use crate::summary::VoxelSamples;
+use crate::{SticksError, SticksOptions};
+
+/// Voxels that a thread takes at a time: a few registers of lanes, so that all threads finish
+/// together.
+const TILE: usize = 64;
+/// All that a voxel's samples depend on.
+pub(crate) struct Sampler<'a> {
+    pub(crate) signals: &'a dyn SignalSource,
+    pub(crate) deviation: Option<&'a Image>,
+    pub(crate) options: &'a SticksOptions,
+    pub(crate) constants: Constants,
+    pub(crate) starter: Starter<'a>,
+    pub(crate) n_samples: usize,
+}
+
+impl Sampler<'_> {
+    /// Signals, deviations and starts of some voxels.
+    pub(crate) fn prepare(
+        &self,
+        voxels: &[u32],
+    ) -> Result<(BatchRows, Vec<(Status, f32)>), SticksError> {
+        let mut rows = BatchRows::new(voxels.len(), self.constants.n, self.deviation.is_some());
+        rows.items[..voxels.len()].copy_from_slice(voxels);
+        self.signals.gather(voxels, rows.stride, &mut rows.y);
+        if let (Some(image), Some(bend)) = (self.deviation, &mut rows.bend) {
+            let turn = BvecFrame::Fsl.ras_from_frame(&image.grid.ras_from_vox);
+            for (lane, &voxel) in voxels.iter().enumerate() {
+                let sample = |volume| f64::from(image.volume(volume)[voxel as usize]);
+                let deviation = GradientDeviation::from_fsl(std::array::from_fn(sample), &turn);
+                for (k, entry) in deviation.matrix_ras().as_flattened().iter().enumerate() {
+                    bend[k * rows.stride + lane] = *entry as f32;
+                }
+            }
+        }
+        let started = self.starter.start(&mut rows)?;
+        Ok((rows, started))
+    }
+
+    fn recorded(&self, stride: usize) -> Recorded {
+        Recorded::new(self.n_samples, self.constants.sampled.len(), stride)
+    }
+
+    /// Puts the samples of `started.len()` lanes in their places.
+    fn finish(
+        &self,
+        recorded: &Recorded,
+        started: &[(Status, f32)],
+        sticks: &mut [PackedStick],
+        results: &mut [VoxelResult],
+    ) {
+        let stride = recorded.stride;
+        let per_voxel = self.n_samples * self.options.n_fibres;
+        let mut values = vec![0.0; recorded.samples.len() / stride];
+        for (lane, &(status, scale)) in started.iter().enumerate() {
+            if status != Status::Fitted {
+                results[lane] = VoxelResult::without_samples(status);
+                continue;
+            }
+            for (value, row) in values.iter_mut().zip(recorded.samples.chunks_exact(stride)) {
+                *value = row[lane];
+            }
+            let voxel = VoxelSamples { sampled: &self.constants.sampled, values: &values };
+            voxel.pack(&mut sticks[lane * per_voxel..][..per_voxel]);
+            let acceptance = recorded.acceptance[lane];
+            results[lane] = VoxelResult { scalars: voxel.scalars(scale), acceptance, status };
+        }
+    }
+
+    pub(crate) fn on_cpu(
+        &self,
+        chunk: &mut Chunk<'_>,
+        on: &Backend<'_>,
+        progress: &dyn Progress,
+    ) -> Result<(), SticksError> {
+        let per_voxel = self.n_samples * self.options.n_fibres;
+        let simd = on.workers.simd();
+        on.workers.install(|| {
+            chunk
+                .voxels
+                .par_chunks(TILE)
+                .zip(chunk.sticks.par_chunks_mut(TILE * per_voxel))
+                .zip(chunk.results.par_chunks_mut(TILE))
+                .try_for_each(|((voxels, sticks), results)| {
+                    progress.check()?;
+                    let (rows, started) = self.prepare(voxels)?;
+                    let mut recorded = self.recorded(rows.stride);
+                    lanes::sample(&rows.batch(), &self.constants, simd, &mut recorded);
+                    self.finish(&recorded, &started, sticks, results);
+                    progress.advance(voxels.len() as u64);
+                    Ok(())
+                })
+        })
+    }
+
+    pub(crate) fn on_device(
+        &self,
+        device: &Device,
+        chunk: &mut Chunk<'_>,
+        on: &Backend<'_>,
+        progress: &dyn Progress,
+    ) -> Result<(), DeviceError> {
+        let sampler = DeviceSampler::new(device, &self.constants, self.deviation.is_some())?;
+        let per_voxel = self.n_samples * self.options.n_fibres;
+        let most = sampler.most_voxels(self.n_samples).min(CHUNK);
+        let parts = chunk
+            .voxels
+            .chunks(most)
+            .zip(chunk.sticks.chunks_mut(most * per_voxel))
+            .zip(chunk.results.chunks_mut(most));
+        for ((voxels, sticks), results) in parts {
+            let prepared = on.workers.install(|| self.prepare_all(voxels));
+            let (rows, started) = prepared.map_err(|error| DeviceError::Runtime {
+                device: device.info().name.clone(),
+                call: "starts of chains",
+                detail: error.to_string(),
+            })?;
+            let mut recorded = self.recorded(rows.stride);
+            sampler.sample(&rows.batch(), &mut recorded)?;
+            on.workers.install(|| {
+                let lanes = started.par_chunks(TILE).enumerate();
+                lanes
+                    .zip(sticks.par_chunks_mut(TILE * per_voxel))
+                    .zip(results.par_chunks_mut(TILE))
+                    .for_each(|(((tile, started), sticks), results)| {
+                        let part = recorded.part(tile * TILE, started.len());
+                        self.finish(&part, started, sticks, results);
+                    });
+            });
+            progress.advance(voxels.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// As [`prepare`](Self::prepare), tile by tile on all threads.
+    fn prepare_all(&self, voxels: &[u32]) -> Result<(BatchRows, Vec<(Status, f32)>), SticksError> {
+        let tiles: Vec<_> = voxels
+            .par_chunks(TILE)
+            .map(|tile| self.prepare(tile))
+            .collect::<Result<_, SticksError>>()?;
+        let mut rows = BatchRows::new(voxels.len(), self.constants.n, self.deviation.is_some());
+        let mut started = Vec::with_capacity(voxels.len());
+        for (tile, (part, of_part)) in tiles.into_iter().enumerate() {
+            rows.place(tile * TILE, &part);
+            started.extend(of_part);
+        }
+        rows.pad();
+        Ok((rows, started))
+    }
+}
