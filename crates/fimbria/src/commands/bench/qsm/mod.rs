@@ -1,0 +1,126 @@
+//! `fimbria bench qsm`
+
+mod paper;
+mod products;
+mod solvers;
+
+use clap::Args;
+use fimbria_compute::Workers;
+use fimbria_qsm::{FieldModel, Geometry, Shape};
+
+use self::products::Rows;
+use super::table::{Table, number, words};
+use crate::args::{DeviceArgs, ThreadArgs};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Time the products and solvers of diffusion-guided susceptibility mapping
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct BenchQsm {
+    /// Voxels along each side of the volumes to time
+    #[arg(long, value_name = "N", num_args = 1.., default_values_t = [32, 48, 64])]
+    #[arg(value_parser = clap::value_parser!(u32).range(8..=512))]
+    sides: Vec<u32>,
+
+    /// Part of the voxels that are cylinders
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0 / 3.0)]
+    cylinders: f64,
+
+    /// Leave out the dense product and the plain loop
+    #[arg(long)]
+    fast_only: bool,
+
+    /// Leave out the paper's own problem
+    #[arg(long)]
+    no_paper: bool,
+
+    /// Leave out the comparison of solvers
+    #[arg(long)]
+    no_solvers: bool,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    devices: DeviceArgs,
+}
+
+const HELP: &str = "\
+Outputs, on standard output:
+  A row per product and place for each volume (every voxel unknown and receiver, cylinders along
+  axes that turn smoothly):
+    s         wall time of A x
+    s adj.    wall time of A' y: both together are one Landweber iteration
+    cpu s     processor time of A x, of all threads: what to trust on a busy machine
+    ns/pair   processor time over all pairs of a voxel and a voxel
+    ratio     the plain loop's processor time over this one's
+  The plain loop (scalar f32, one thread) is timed on 1 % of the rows and scaled; the dense product,
+  where it would take long, on as many planes of receivers as hold 4·10^9 pairs, and scaled.
+  Then the paper's own table, on a volume with as many pairs as its mouse brain: seconds for each
+  Landweber iteration, the speed-up over one thread (its Figure 1), and the time to the end (its
+  Figure 2; 1100 iterations, as its 16 h at 52 s each).
+  Then iterations and products with A that solvers need to reach the objective of 100 Landweber
+  iterations, on 24^3 voxels.";
+
+impl BenchQsm {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self { sides, cylinders, fast_only, no_paper, no_solvers, threads, devices } = self;
+        if !(0.0..=1.0).contains(&cylinders) {
+            return Err(Failure::usage("--cylinders is a share, 0 to 1"));
+        }
+        let all = threads.start()?;
+        let one = Workers::new(1)?;
+        let devices = devices.open(console)?;
+        let table = Table::begin(
+            console,
+            [
+                number("side", 4),
+                words("product", 8),
+                words("on", 28),
+                number("s", 8),
+                number("s adj.", 8),
+                number("cpu s", 8),
+                number("ns/pair", 8),
+                number("ratio", 7),
+            ],
+        )?;
+        for side in sides {
+            Rows::new(&table, side as usize, cylinders).all(&one, &all, &devices, fast_only)?;
+        }
+        if !no_paper {
+            paper::table(console, cylinders, &one, &all, &devices)?;
+        }
+        if !no_solvers {
+            solvers::table(console, cylinders, &all)?;
+        }
+        Ok(())
+    }
+}
+
+/// A cube of voxels, cylinders mixed among spheres; seen from all of it, or from some planes.
+fn cube(side: usize, cylinders: f64, planes: Option<usize>) -> Result<FieldModel, Failure> {
+    let geometry = Geometry { dims: [side; 3], spacing: [1.0; 3], b0: [0.0, 0.0, 1.0] };
+    let mask: Vec<u32> = (0..geometry.len() as u32).collect();
+    let shape = |&voxel: &u32| {
+        let [x, y, z] = geometry.voxel(voxel as usize).map(|i| i as f64 / 10.0);
+        let axis = [(x + z).sin(), (y - 0.3).cos(), (x * y).sin() + 0.2];
+        let length = axis.iter().map(|a| a * a).sum::<f64>().sqrt();
+        // A golden-ratio sequence spreads them evenly.
+        let turn = (f64::from(voxel) * 0.618_033_988_749_895).fract();
+        if turn < cylinders { Shape::Cylinder(axis.map(|a| a / length)) } else { Shape::Sphere }
+    };
+    let shapes = mask.iter().map(shape).collect();
+    let plane = side * side;
+    let receivers = planes.map_or(0..geometry.len(), |planes| {
+        let first = (side - planes) / 2 / 4 * 4;
+        first * plane..(first + planes) * plane
+    });
+    let receivers: Vec<u32> = receivers.map(|v| v as u32).collect();
+    Ok(FieldModel::new(&geometry, &mask, shapes, &receivers)?)
+}
+
+/// Numbers of either sign.
+fn numbers(n: usize) -> Vec<f32> {
+    (0..n).map(|i| ((i * 37 % 101) as f32 - 50.0) * 1e-3).collect()
+}

@@ -1,0 +1,67 @@
+use fimbria_compute::operator::{Operator as _, VectorSpace as _};
+use fimbria_compute::{Silent, Workers};
+use fimbria_qsm::dqsm::DqsmOptions;
+use fimbria_qsm::solver::{Method, Objective, Solver, StoppingRule, run, safe_step};
+use fimbria_qsm::{Edges, HostOperator, Laplacian, Products};
+
+use super::super::table::{Table, number, words};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Iterations of each solver to the objective of 100 Landweber iterations.
+pub(super) fn table(console: &Console, cylinders: f64, workers: &Workers) -> Result<(), Failure> {
+    const SIDE: usize = 24;
+    const ITERATIONS: usize = 100;
+    let model = super::cube(SIDE, cylinders, None)?;
+    let data = HostOperator::new(&model, Products::Fast, workers)?;
+    let penalty = Laplacian::new(&model, Edges::Free, workers);
+    // A map of blocks, and its field.
+    let block = |&voxel: &u32| {
+        let [x, y, z] = model.geometry.voxel(voxel as usize).map(|i| i / 6 % 2);
+        if (x + y + z) % 2 == 0 { 0.1 } else { -0.05 }
+    };
+    let chi: Vec<f32> = model.unknowns.iter().map(block).collect();
+    let mut field = data.range().zeros()?;
+    data.apply(&chi, &mut field)?;
+    let kappa = DqsmOptions::KAPPA;
+    let objective = Objective::new(&data, &penalty, &field, kappa)?;
+    let step = safe_step(&objective, None)?;
+    let mut goal = f64::INFINITY;
+    let table = Table::begin(
+        console,
+        [
+            words("solver", 10),
+            number("iterations", 10),
+            number("products", 9),
+            number("objective", 12),
+        ],
+    )?;
+    for (name, method) in [("landweber", Method::Landweber { step }), ("cgls", Method::Cgls)] {
+        let mut solver = Solver::new(&objective, method, None)?;
+        let iterations = ITERATIONS;
+        let rule = StoppingRule {
+            iterations,
+            relative_change: 0.0,
+            relative_gradient: 0.0,
+            discrepancy: None,
+        };
+        let mut reached = None;
+        run(&mut solver, &rule, &Silent, |it, _| {
+            let value = kappa * it.data + (1.0 - kappa) * it.penalty;
+            if reached.is_none() && (value <= goal || it.number == iterations) {
+                reached = Some((it.number, value));
+            }
+            Ok(())
+        })?;
+        if let Some((iterations, value)) = reached {
+            goal = goal.min(value);
+            table.row([
+                name.to_owned(),
+                iterations.to_string(),
+                (2 * iterations + 1).to_string(),
+                format!("{value:.5e}"),
+            ])?;
+        }
+    }
+    Ok(())
+}
