@@ -9,6 +9,7 @@
 //!   several processes;
 //! * [`Laplacian`]: the penalty;
 //! * [`solver`]: Landweber as published and conjugate gradients, over any such operators;
+//! * [`tensor`]: the field of susceptibility tensors;
 //! * [`dqsm`]: all of these as one function; [`fourier`]: methods without guidance; [`metrics`]:
 //!   how far a map is from the truth;
 //! * [`phase`] and [`background`]: from the scanner's phase to the local field;
@@ -39,6 +40,7 @@ mod pairs;
 pub mod phase;
 mod published;
 pub mod solver;
+pub mod tensor;
 
 pub use checks::checks;
 pub use error::QsmError;

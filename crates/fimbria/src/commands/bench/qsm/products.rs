@@ -132,13 +132,7 @@ impl<'a> Rows<'a> {
         self.row("plain", "1 thread, 1 % of the rows", time, None)
     }
 
-    fn row(
-        &self,
-        name: &str,
-        on: &str,
-        there: Time,
-        back: Option<Time>,
-    ) -> Result<(), Failure> {
+    fn row(&self, name: &str, on: &str, there: Time, back: Option<Time>) -> Result<(), Failure> {
         let pairs = (self.side as f64).powi(6);
         let processor = there.processor;
         self.table.row([
