@@ -5,7 +5,7 @@
 
 FSL_DATA is a folder of reference data whose cases/NAME/info.txt holds the command that FSL was run
 with (`probtrackx2 ...`, relative to FSL_DATA) and whose compare.py applies the acceptance rules.
-Every case is run with --runs seeds of its own; `deterministic` repeats the paths with fixed numbers.
+Every case is run with --runs seeds of its own, on --device; `deterministic` repeats the paths with fixed numbers.
 Needs numpy and nibabel. Prints a line per map, matrix and waytotal, user CPU seconds and points per
 second of each case; exit code 1 where one is rejected.
 """
@@ -36,7 +36,7 @@ def case_command(case):
 
 
 def run(program, words, folder, cwd):
-    command = [program, "probtrackx2", *words, "--forcedir", f"--dir={folder}", "-q"]
+    command = [*program, *words, "--forcedir", f"--dir={folder}", "-q"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     finished = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
     if finished.returncode != 0:
@@ -129,11 +129,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--fimbria", default="fimbria")
     parser.add_argument("--runs", type=int, default=6)
+    parser.add_argument("--device", default="cpu", help="where to track: cpu, gpu, opencl:0")
     parser.add_argument("data", type=Path)
     parser.add_argument("cases", nargs="*")
     args = parser.parse_args()
     args.data = args.data.resolve()
-    args.fimbria = str(Path(args.fimbria).resolve()) if "/" in args.fimbria else args.fimbria
+    program = str(Path(args.fimbria).resolve()) if "/" in args.fimbria else args.fimbria
+    args.fimbria = [program, "probtrackx2", "--device", args.device]
+    if not (args.data / "cases").is_dir():
+        print(f"skipped: {args.data} has no cases")
+        return
     cases = [c for c in sorted((args.data / "cases").iterdir()) if (c / "info.txt").exists()]
     cases = [c for c in cases if "probtrackx2" in (c / "info.txt").read_text()]
     good = True

@@ -171,7 +171,8 @@ impl<S: Simd> Real for Lanes<S> {
     }
     #[inline(always)]
     fn abs(self) -> Self {
-        Self { value: self.simd.abs_f32s(self.value), ..self }
+        // pulp's own goes through a function that is not inlined, once for every register.
+        Self::from_word(self.to_word() & 0x7fff_ffff)
     }
     #[inline(always)]
     fn min(self, other: Self) -> Self {

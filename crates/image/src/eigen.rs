@@ -3,6 +3,12 @@
 use crate::Affine;
 use crate::frames::{Matrix3, product, transposed};
 
+/// The unit eigenvector of the largest eigenvalue of a symmetric matrix, its largest component
+/// positive; zero for the zero matrix.
+pub fn principal_axis(m: &Matrix3) -> [f64; 3] {
+    if m.iter().flatten().all(|x| *x == 0.0) { [0.0; 3] } else { eigen(m).1[0] }
+}
+
 /// Eigenvalues (largest first) and unit eigenvectors (largest component positive) of a symmetric
 /// matrix, by Jacobi rotations: each makes one off-diagonal entry zero, and the sum of their
 /// squares falls quadratically from sweep to sweep.

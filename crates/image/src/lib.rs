@@ -16,7 +16,8 @@
 //! * a [`StoredImage`] is a file whose samples stay as they are stored until they are asked for: a
 //!   [`SignalSource`] that may be larger than memory;
 //! * an [`ImageHeader`] is what a file says of itself;
-//! * [`bedpostx`] folders hold samples of fibre directions.
+//! * [`bedpostx`] folders hold samples of fibre directions;
+//! * [`gifti`] files hold surfaces.
 //!
 //! Conversion from a file's own frame, order and units happens once, in the module of its format:
 //! one file per format. This crate knows nothing of models, devices or commands.
@@ -32,6 +33,7 @@ mod error;
 pub mod frames;
 mod gather;
 mod geometry;
+pub mod gifti;
 pub mod gradients;
 mod gzip;
 mod header;
@@ -53,6 +55,7 @@ mod write;
 
 pub use about::ImageHeader;
 pub use datatype::{ByteOrder, Datatype, Scaling, UnknownDatatype};
+pub use eigen::principal_axis;
 pub use error::{HeaderError, ImageError, UnwritableError};
 pub use frames::BvecFrame;
 pub use geometry::{Affine, Grid, GridMismatch};

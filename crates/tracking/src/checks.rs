@@ -2,14 +2,15 @@
 
 use fimbria_compute::check::{Check, Comparison, Extent};
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::{Backend, Interrupted, Silent, SimdLevel, Workers};
+use fimbria_compute::{Interrupted, Silent, SimdLevel, Workers};
 use fimbria_image::sticks::{PackedStick, StickSamples};
 use fimbria_image::{Affine, Grid, Mask};
 
-use crate::device::{DeviceTracker, source};
+use crate::device::{DeviceTracker, MemoryPlan, source};
+use crate::driver::track_planned;
 use crate::{
-    Collect, Field, Propagation, Rules, Sample, SampleChoice, Seed, Space, Tracking, track_on,
-    track_slowly,
+    Collect, Deal, Field, FirstFibre, Propagation, Rules, Sample, SampleChoice, Seed, Space,
+    Tracking, track_slowly,
 };
 
 /// The checks of this crate's kernels.
@@ -20,15 +21,34 @@ pub fn checks() -> Vec<Check> {
         use_fraction: true,
         ends_inside: false,
         sample_choice: SampleChoice::HalfWeightEnds,
+        first_fibre: FirstFibre::Proportional,
         ..plain
     };
-    [("tracking", plain), ("tracking (modified Euler, fractions)", euler)]
-        .into_iter()
+    let with_loops = Propagation {
+        loop_check: true,
+        first_fibre: FirstFibre::Uniform,
+        fibre_threshold: 0.15,
+        ..plain
+    };
+    let all = [
+        ("tracking", plain),
+        ("tracking (modified Euler, fractions)", euler),
+        ("tracking (loops, first fibre at random)", with_loops),
+        ("tracking (any first fibre)", Propagation { first_fibre: FirstFibre::Any, ..plain }),
+    ];
+    all.into_iter()
         .map(|(name, options)| {
-            let sources = field(&options).map_or_else(Vec::new, |f| vec![source(&f, &options)]);
+            let sources = field(&options).map_or_else(Vec::new, |f| {
+                plan(&f, &options).map_or_else(Vec::new, |plan| vec![source(&f, &options, &plan)])
+            });
             Check::new(name, sources, move |device, extent| compare(device, extent, &options))
         })
         .collect()
+}
+
+/// Memory so small that the sticks take several buffers, and points several reads.
+fn plan(field: &Field, options: &Propagation) -> Option<MemoryPlan> {
+    MemoryPlan::new(field.size(), options, 1 << 18, 60_000).ok()
 }
 
 /// Two fibres that bend and cross in anisotropic voxels; some voxels without samples.
@@ -98,16 +118,18 @@ fn compare(
         rng_seed: 11,
     };
     // The device itself must do it: an error there is not for the threads to mend.
-    DeviceTracker::new(device, &field, options, 11)?;
+    let Some(plan) = plan(&field, options) else { return Ok(unavailable) };
+    DeviceTracker::new(device, &field, options, 11, &plan)?;
     let mut oracle = Bits::default();
     let slow: Result<(), Interrupted> = track_slowly(&tracking, None, &Silent, &mut oracle);
     let mut made = Vec::new();
-    let devices = std::slice::from_ref(device);
-    let on = Backend { workers: &workers, devices };
-    let fast = track_on(&tracking, on, &Silent, Bits::default, |block| {
-        made.extend(block);
+    let plans = [(device.clone(), plan)];
+    let each = |block| {
+        made.extend::<<Bits as Collect>::Block>(block);
         Ok::<(), Interrupted>(())
-    });
+    };
+    let fast =
+        track_planned(&tracking, &workers, &plans, Deal::default(), &Silent, Bits::default, each);
     if slow.is_err() || fast.is_err() {
         return Ok(unavailable);
     }

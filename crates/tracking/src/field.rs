@@ -5,6 +5,8 @@ use fimbria_image::sticks::{PackedStick, StickSamples};
 use fimbria_image::{BvecFrame, Grid};
 use rayon::prelude::*;
 
+use crate::device::FieldSize;
+
 /// Samples of directions in the frame of tracking.
 ///
 /// Tracking happens in *radiological* voxel coordinates, integer = centre: the array's, or with x
@@ -74,6 +76,15 @@ impl Field {
         self.n_samples
     }
 
+    /// What its size on a device depends on.
+    pub fn size(&self) -> FieldSize {
+        FieldSize {
+            padded_voxels: self.slot_plus_1.len(),
+            slots: self.sticks.len() / (self.n_samples * self.n_fibres).max(1),
+            sticks_per_slot: self.n_samples * self.n_fibres,
+        }
+    }
+
     /// What propagation of one step needs to know of the grid.
     pub(crate) fn lattice(&self) -> Lattice {
         let [nx, ny, nz] = self.grid.dims;
@@ -100,11 +111,29 @@ impl Field {
         (self.slot_plus_1[padded as usize] as usize).checked_sub(1)
     }
 
-    /// The sticks of one sample.
+    /// The place of the first stick of a sample.
     #[inline(always)]
-    pub(crate) fn sample(&self, slot: usize, sample: usize) -> &[PackedStick] {
-        let first = (slot * self.n_samples + sample) * self.n_fibres;
+    pub(crate) fn first_of(&self, slot: usize, sample: usize) -> usize {
+        (slot * self.n_samples + sample) * self.n_fibres
+    }
+
+    /// The sticks of the sample that starts at a place.
+    #[inline(always)]
+    pub(crate) fn sticks_from(&self, first: usize) -> &[PackedStick] {
         &self.sticks[first..first + self.n_fibres]
+    }
+
+    /// Calls the sticks at a place into the cache.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, first: usize) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a hint that never faults, whatever the address; every x86-64 has it.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(self.sticks.as_ptr().wrapping_add(first).cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = first;
     }
 }
 

@@ -33,11 +33,12 @@ mod seeds;
 mod space;
 mod step;
 mod tally;
+mod warp;
 
 pub use checks::checks;
-pub use device::DeviceTracker;
+pub use device::{FieldSize, MemoryPlan, Shortage};
 pub use draws::{Draws, Keyed, Lookup, Sequence};
-pub use driver::{Tracking, track, track_on, track_slowly};
+pub use driver::{Deal, Tracking, track, track_on, track_slowly};
 pub use field::{Field, is_reversed, radiological};
 pub use lines::Lines;
 pub use options::{EndReason, FirstFibre, Propagation, SampleChoice};
@@ -46,4 +47,8 @@ pub use rules::{Judgement, LoopCheck, Rules, Waypoints};
 pub use sample::{Collect, Sample};
 pub use seeds::{Seed, seeds_of_region};
 pub use space::{Region, SingularTransform, Space};
-pub use tally::{NetworkMatrix, SeedMatrix, Tally, Targets, Visited, Visits};
+pub use tally::{
+    Locations, NetworkMatrix, Pair, Pairs, PlaceMatrix, SeedMatrix, Tally, Targets, Visited,
+    Visits, VoxelMatrix,
+};
+pub use warp::{Warp, WarpError, covers};

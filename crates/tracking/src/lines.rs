@@ -47,7 +47,7 @@ impl Collect for Lines {
         if !sample.kept {
             return;
         }
-        let (first, second) = sample.points.split_at(sample.n_first);
+        let [first, second] = sample.halves();
         // Both start at the seed.
         let skip = usize::from(!first.is_empty());
         let joined = first.iter().rev().chain(second.iter().skip(skip));

@@ -115,7 +115,7 @@ impl Particle<'_> {
         let slot = self.field.slot(self.field.lattice().place(corner))?;
         let u = self.draws.sample(lookup);
         let index = sample_index(self.options.sample_choice, self.field.n_samples(), u);
-        let sticks = self.field.sample(slot, index as usize);
+        let sticks = self.field.sticks_from(self.field.first_of(slot, index as usize));
         let stick =
             |fibre: usize| unpacked(0.0, sticks[fibre].0 as u32, (sticks[fibre].0 >> 32) as u32);
         let first = stick(0);

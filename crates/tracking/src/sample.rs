@@ -1,6 +1,6 @@
 //! A sample as it is handed on: two halves from one seed, judged and joined.
 
-use crate::{EndReason, Seed};
+use crate::{EndReason, Seed, Space};
 
 /// One sample of one seed, judged.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,9 @@ pub struct Sample<'a> {
     /// The halves that are kept, joined as probtrackx2 joins them: the first from the seed outwards,
     /// then the second from the seed outwards. Radiological voxel coordinates of the seed space.
     pub points: &'a [[f32; 3]],
+    /// A number for each of these points, the same for neighbours in one voxel and another where
+    /// the voxel changes; empty where nobody has looked.
+    pub places: &'a [u32],
     /// How many of them are of the first half.
     pub n_first: usize,
     /// Points of the first half, kept or not; with [`all_points`](Self::all_points).
@@ -26,6 +29,37 @@ pub struct Sample<'a> {
     pub kept: bool,
     /// Points from the seed at which each region of the network was first reached.
     pub network: &'a [Option<u32>],
+}
+
+impl<'a> Sample<'a> {
+    /// The halves that are kept, each from the seed outwards.
+    pub fn halves(&self) -> [&'a [[f32; 3]]; 2] {
+        let (first, second) = self.points.split_at(self.n_first);
+        [first, second]
+    }
+
+    /// Steps from the seed and voxel of the points of both halves; points that are known to be in the
+    /// voxel of the one before are left out.
+    pub(crate) fn voxels(
+        &self,
+        space: &'a Space,
+    ) -> [impl Iterator<Item = (usize, Option<u32>)> + use<'a>; 2] {
+        let [first, second] = self.halves();
+        let (places, n_first) = (self.places, self.n_first);
+        let of_half = move |half: &'a [[f32; 3]], places: &'a [u32]| {
+            let mut before = None;
+            half.iter().enumerate().filter_map(move |(steps, pos)| {
+                let place = places.get(steps).copied();
+                if place.is_some() && place == before {
+                    return None;
+                }
+                before = place;
+                Some((steps, space.voxel(*pos)))
+            })
+        };
+        let cut = n_first.min(places.len());
+        [of_half(first, &places[..cut]), of_half(second, &places[cut..])]
+    }
 }
 
 /// What is made of samples. One collector per thread takes samples in any order; what must keep

@@ -2,14 +2,35 @@
 
 use fimbria_image::{Affine, Grid, GridMismatch, Image};
 
-use crate::field::{is_reversed, radiological};
+use crate::field::{floor, is_reversed, radiological};
+use crate::warp::Warp;
 
 /// From the voxels of the seed space to those of the samples and back, both radiological.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Space {
     grid: Grid,
-    samples_from_seed: Option<[[f32; 4]; 3]>,
-    seed_from_samples: Option<[[f32; 4]; 3]>,
+    /// There and back; `None` where both are one.
+    between: Option<[Transform; 2]>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Transform {
+    Affine([[f32; 4]; 3]),
+    Warp(Warp),
+}
+
+impl Transform {
+    fn affine(affine: Affine) -> Self {
+        Self::Affine(affine.0.map(|row| row.map(|x| x as f32)))
+    }
+
+    #[inline]
+    fn apply(&self, pos: [f32; 3]) -> [f32; 3] {
+        match self {
+            Self::Affine(m) => m.map(|r| r[0] * pos[0] + r[1] * pos[1] + r[2] * pos[2] + r[3]),
+            Self::Warp(warp) => warp.apply(pos),
+        }
+    }
 }
 
 /// A transform that cannot be used.
@@ -20,7 +41,7 @@ pub struct SingularTransform(pub Vec<Vec<f64>>);
 impl Space {
     /// The seed space is that of the samples.
     pub fn same(grid: Grid) -> Self {
-        Self { grid, samples_from_seed: None, seed_from_samples: None }
+        Self { grid, between: None }
     }
 
     /// Another seed space. `xfm` takes its millimetres to those of the samples as FLIRT counts
@@ -37,8 +58,7 @@ impl Space {
         if forth == Affine::IDENTITY {
             return Ok(Self::same(grid));
         }
-        let single = |affine: Affine| Some(affine.0.map(|row| row.map(|x| x as f32)));
-        Ok(Self { grid, samples_from_seed: single(forth), seed_from_samples: single(back) })
+        Ok(Self { grid, between: Some([forth, back].map(Transform::affine)) })
     }
 
     /// Another seed space that lies in the same scanner space.
@@ -56,13 +76,18 @@ impl Space {
             return Ok(Self::same(grid));
         }
         let back = forth.inverse().ok_or_else(|| singular(grid.ras_from_vox))?;
-        let single = |affine: Affine| Some(affine.0.map(|row| row.map(|x| x as f32)));
-        Ok(Self { grid, samples_from_seed: single(forth), seed_from_samples: single(back) })
+        Ok(Self { grid, between: Some([forth, back].map(Transform::affine)) })
+    }
+
+    /// Another seed space; `forth`, which lies in it, leads to the samples, and `back` lies there
+    /// and leads here.
+    pub fn warped(grid: Grid, forth: Warp, back: Warp) -> Self {
+        Self { grid, between: Some([Transform::Warp(forth), Transform::Warp(back)]) }
     }
 
     /// True where seeds and masks are on the grid of the samples.
     pub fn is_that_of_samples(&self) -> bool {
-        self.samples_from_seed.is_none()
+        self.between.is_none()
     }
 
     /// The grid of seeds, masks and maps.
@@ -73,13 +98,13 @@ impl Space {
     /// From a seed voxel coordinate to one of the samples.
     #[inline]
     pub fn to_samples(&self, pos: [f32; 3]) -> [f32; 3] {
-        self.samples_from_seed.map_or(pos, |m| applied(&m, pos))
+        self.between.as_ref().map_or(pos, |[forth, _]| forth.apply(pos))
     }
 
     /// And back.
     #[inline]
     pub fn from_samples(&self, pos: [f32; 3]) -> [f32; 3] {
-        self.seed_from_samples.map_or(pos, |m| applied(&m, pos))
+        self.between.as_ref().map_or(pos, |[_, back]| back.apply(pos))
     }
 
     /// The radiological index of the voxel that holds a point; `None` outside the grid.
@@ -87,7 +112,8 @@ impl Space {
     pub fn voxel(&self, pos: [f32; 3]) -> Option<u32> {
         let [nx, ny, nz] = self.grid.dims;
         // A point left of the first voxel becomes negative, and as unsigned far beyond the last.
-        let at = |x: f32| (x + 0.5).floor() as i32 as u32 as usize;
+        // The standard library's floor is a call where SSE4.1 is not taken for granted.
+        let at = |x: f32| floor(x + 0.5) as i32 as u32 as usize;
         let [i, j, k] = [at(pos[0]), at(pos[1]), at(pos[2])];
         (i < nx && j < ny && k < nz).then(|| (i + nx * (j + ny * k)) as u32)
     }
@@ -122,6 +148,18 @@ impl Space {
         }
         image
     }
+
+    /// An image of vectors, one volume for each component.
+    pub fn vector_image(&self, value: impl Fn(usize) -> [f32; 3]) -> Image {
+        let mut image = Image::zeros(self.grid, 3);
+        let n = self.grid.len();
+        for index in 0..n {
+            for (axis, x) in value(radiological(&self.grid, index)).into_iter().enumerate() {
+                image.data[axis * n + index] = x;
+            }
+        }
+        image
+    }
 }
 
 fn spacing(grid: &Grid) -> Affine {
@@ -135,11 +173,6 @@ fn ras_from_radiological(grid: &Grid) -> Affine {
     let mut reverse = Affine::IDENTITY;
     (reverse.0[0][0], reverse.0[0][3]) = (-1.0, grid.dims[0] as f64 - 1.0);
     grid.ras_from_vox.after(&reverse)
-}
-
-#[inline(always)]
-fn applied(m: &[[f32; 4]; 3], p: [f32; 3]) -> [f32; 3] {
-    m.map(|r| r[0] * p[0] + r[1] * p[1] + r[2] * p[2] + r[3])
 }
 
 /// A region of the seed space.

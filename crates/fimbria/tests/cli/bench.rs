@@ -60,3 +60,20 @@ fn life_prints_products_beside_the_plain_loop_and_both_solvers() {
         assert_eq!(found, times, "{row}: {shown}");
     }
 }
+
+#[test]
+fn track_prints_the_papers_tables() {
+    let line = "bench track --particles 400 --plain 400 --threads 2 --device cpu";
+    let shown = Folder::new().done(line).stdout;
+    // Each method by the plain tracker, on one thread and on two.
+    for method in ["basic", "Euler ", "Euler, loops"] {
+        let found = shown.lines().filter(|line| line.starts_with(method)).count();
+        assert_eq!(found, 3, "{method}: {shown}");
+    }
+    for stage in ["steps", "counting of visits", "streamlines, data", "TRX file", "all"] {
+        assert_eq!(shown.lines().filter(|line| line.starts_with(stage)).count(), 1, "{shown}");
+    }
+    // One and two threads, and five sizes of blocks.
+    let dealt = shown.lines().skip_while(|line| !line.contains("samples at a time")).skip(1);
+    assert_eq!(dealt.count(), 7, "{shown}");
+}

@@ -20,6 +20,7 @@ mod options;
 mod outputs;
 mod peaks;
 mod phantom;
+mod probtrackx2;
 mod qsm;
 mod run;
 mod sticks;

@@ -1,15 +1,16 @@
-//! `fimbria track`, `fimbria probtrackx2` and `fimbria compare`.
+//! `fimbria track` and `fimbria compare`.
 
 use std::fs;
 
 use fimbria_image::{Image, WriteOptions, write_image};
 use fimbria_streamlines::Tractogram;
+use fimbria_tensors::sh::{ShBasis, ShToForm};
 
 use crate::util::{Folder, grid};
 
 /// Samples of one fibre along FSL's x axis with a fraction of 0.5, everywhere in the grid, as a
 /// bedpostX folder; one seed voxel.
-fn with_samples() -> Folder {
+pub(crate) fn with_samples() -> Folder {
     let folder = Folder::new();
     fs::create_dir(folder.join("bpx")).unwrap();
     let constant = |value: f32, volumes: usize| {
@@ -32,7 +33,7 @@ fn with_samples() -> Folder {
     folder
 }
 
-fn voxels(voxels: &[[usize; 3]]) -> Image {
+pub(crate) fn voxels(voxels: &[[usize; 3]]) -> Image {
     let mut image = Image::zeros(grid(), 1);
     for voxel in voxels {
         image.data[grid().index(*voxel)] = 1.0;
@@ -115,62 +116,100 @@ fn peaks_are_tracked_as_samples_are() {
 }
 
 #[test]
+fn a_region_that_nobody_reaches_is_told_and_recorded() {
+    let folder = with_samples();
+    let line = "track bpx --seeds seed.nii.gz -n 3";
+    let ran = folder.done(&format!("{line} --include beside.nii.gz -o out"));
+    assert!(ran.stderr.contains("no streamline was kept"), "{}", ran.stderr);
+    assert_eq!(folder.json("out/run.json")["stages"][1]["counts"]["kept"], 0);
+    assert_eq!(Tractogram::read(folder.join("out/tracks.trx")).unwrap().streamlines.len(), 0);
+    let ran = folder.done(&format!("{line} --include none.nii.gz -o none"));
+    assert!(ran.stderr.contains("nothing can reach it"), "{}", ran.stderr);
+}
+
+#[test]
+fn functions_of_both_kinds_and_frames_are_followed_along_their_maxima() {
+    let folder = with_samples();
+    // Along the image's x axis, in scanner and in FSL's axes: det(affine) > 0, so that FSL counts
+    // x the other way, which a function that is even does not show.
+    let turn = grid().ras_from_vox.rotation();
+    let scanner = [turn[0][0], turn[1][0], turn[2][0]];
+    let along_x = |name: &str, options: &str| {
+        folder.done(&format!("track {name} --seeds seed.nii.gz -n 200 -o {name}.out {options}"));
+        let visits = folder.image(&format!("{name}.out/visits.nii.gz"));
+        let on_axis: f32 = (0..7).map(|i| visits.data[grid().index([i, 2, 2])]).sum();
+        // Lobes are a few voxels wide at the ends; off the axis there are less than on it.
+        assert!(on_axis > 0.5 * visits.data.iter().sum::<f32>(), "{name}: {on_axis}");
+        assert!(visits.data[grid().index([5, 2, 2])] > 150.0, "{name}");
+    };
+    // (v.u)^6 as unique entries of a tensor of order 6, in fimbria's order, and as V1.
+    let write = |name: &str, values: &[f64]| {
+        let mut image = Image::zeros(grid(), values.len());
+        for (volume, value) in values.iter().enumerate() {
+            image.volume_mut(volume).fill(*value as f32);
+        }
+        write_image(folder.join(name), &image, &WriteOptions::default()).unwrap();
+    };
+    let order = 8;
+    let entries = |v: [f64; 3]| -> Vec<f64> {
+        let mut entries = Vec::new();
+        for x in (0..=order).rev() {
+            for y in (0..=order - x).rev() {
+                let z = order - x - y;
+                entries.push(v[0].powi(x) * v[1].powi(y) * v[2].powi(z));
+            }
+        }
+        entries
+    };
+    write("hot.nii.gz", &entries(scanner));
+    along_x("hot.nii.gz", "--hot");
+    write("hot_fsl.nii.gz", &entries([1.0, 0.0, 0.0]));
+    along_x("hot_fsl.nii.gz", "--hot --frame fsl");
+    write("v1.nii.gz", &scanner);
+    along_x("v1.nii.gz", "");
+    write("v1_fsl.nii.gz", &[1.0, 0.0, 0.0]);
+    along_x("v1_fsl.nii.gz", "--frame fsl");
+    let form = ShToForm::new(ShBasis::Mrtrix, order as usize).unwrap();
+    let rows = form.sh_from_form().chunks_exact(form.count());
+    let entries = entries(scanner);
+    let harmonics: Vec<f64> =
+        rows.map(|row| row.iter().zip(&entries).map(|(a, b)| a * b).sum()).collect();
+    write("sh.nii.gz", &harmonics);
+    along_x("sh.nii.gz", "--sh-basis mrtrix");
+}
+
+#[test]
 fn what_cannot_be_tracked_is_one_error() {
     let folder = with_samples();
     let error = folder.failed("track bpx --seeds none.nii.gz -o out");
     assert!(error.contains("none.nii.gz has no voxel"), "{error}");
+
+    let mut other = grid();
+    other.dims[1] += 1;
+    let write = |name: &str, image: &Image| {
+        write_image(folder.join(name), image, &WriteOptions::default()).unwrap();
+    };
+    write("other.nii.gz", &Image::zeros(other, 1));
+    let error = folder.failed("track bpx --seeds seed.nii.gz --exclude other.nii.gz -o out");
+    assert!(error.contains("other.nii.gz") && error.contains("7 x 7 x 5"), "{error}");
+    let error = folder.failed("track bpx --seeds seed.nii.gz --mask other.nii.gz -o out");
+    assert!(error.contains("other.nii.gz"), "{error}");
+    let error = folder.failed("track bpx --seeds seed.nii.gz --mask none.nii.gz -o out");
+    assert!(error.contains("none.nii.gz"), "{error}");
+
+    let theta = folder.join("bpx/merged_th1samples.nii.gz");
+    let good = folder.image("bpx/merged_th1samples.nii.gz");
+    let mut bad = good.clone();
+    bad.data[grid().index([4, 2, 2])] = f32::NAN;
+    write("bpx/merged_th1samples.nii.gz", &bad);
+    let error = folder.failed("track bpx --seeds seed.nii.gz -o out");
+    assert!(error.contains("merged_th1samples"), "{error}");
+    write("bpx/merged_th1samples.nii.gz", &good);
+    assert!(theta.exists());
     fs::remove_file(folder.join("bpx/merged_ph1samples.nii.gz")).unwrap();
     let error = folder.failed("track bpx --seeds seed.nii.gz -o out");
     assert!(error.contains("merged_ph1samples"), "{error}");
     assert!(!folder.join("out").exists());
-}
-
-#[test]
-fn probtrackx2_writes_the_files_of_fsl() {
-    let folder = with_samples();
-    let line = "probtrackx2 -x seed -s bpx/merged -m bpx/nodif_brain_mask --opd -P 10";
-    folder.done(&format!("{line} --os2t --targetmasks=far --dir=log --forcedir --rseed=7"));
-    assert_eq!(fs::read_to_string(folder.join("log/waytotal")).unwrap().trim(), "10");
-    assert_eq!(folder.image("log/fdt_paths.nii.gz").data[grid().index([0, 2, 2])], 10.0);
-    assert_eq!(folder.image("log/seeds_to_far.nii.gz").data[grid().index([3, 2, 2])], 10.0);
-    assert!(folder.join("log/probtrackx.log").exists());
-    // A folder that exists gets a plus.
-    folder.done(&format!("{line} --dir=log"));
-    assert!(folder.join("log+/waytotal").exists());
-}
-
-#[test]
-fn probtrackx2_saves_paths_of_fixed_numbers() {
-    let folder = with_samples();
-    fs::write(folder.join("points.txt"), "3 2 2\n").unwrap();
-    folder.done(
-        "probtrackx2 -x points.txt --simple -s bpx/merged -m bpx/nodif_brain_mask --opd -P 1 \
-         --savepaths --rng constant:0.5 --dir=log",
-    );
-    let text = fs::read_to_string(folder.join("log/saved_paths.txt")).unwrap();
-    assert_eq!(text.lines().filter(|line| line.starts_with('#')).count(), 3);
-    // Radiological: x counts from the other end of 7 voxels; steps of 0.5 mm in voxels of 2 mm.
-    let points: Vec<_> = text.lines().skip(1).take(2).collect();
-    assert_eq!(points, ["3 2 2", "2.75 2 2"]);
-    assert!(folder.join("log/fdt_paths_3_2_2.nii.gz").exists());
-}
-
-#[test]
-fn all_points_share_one_sequence_of_numbers() {
-    let folder = with_samples();
-    let paths = |points: &str, dir: &str| {
-        fs::write(folder.join("points.txt"), points).unwrap();
-        folder.done(&format!(
-            "probtrackx2 -x points.txt --simple -s bpx/merged -m bpx/nodif_brain_mask --opd -P 1 \
-             -f --savepaths --rng lcg:12345 --dir={dir}"
-        ));
-        let text = fs::read_to_string(folder.join(dir).join("saved_paths.txt")).unwrap();
-        text.lines().filter(|line| line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>()
-    };
-    // The same point again and again: were each to start the sequence anew, all paths were the same.
-    let same = paths(&"3 2 2\n".repeat(8), "same");
-    assert_eq!(same.len(), 24);
-    assert!(same[3..].iter().zip(&same).any(|(a, b)| a != b), "{same:?}");
 }
 
 #[test]

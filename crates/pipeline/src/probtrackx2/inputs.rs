@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fimbria_image::{Affine, read_image};
-use fimbria_tracking::{Region, Seed, Space, is_reversed};
+use fimbria_compute::Progress as _;
+use fimbria_image::{Affine, Grid, ImageHeader, read_image};
+use fimbria_tracking::{Region, Space, Warp, covers};
 
-use super::{Probtrackx2Error, Starts, seeds_of};
+use super::Probtrackx2Error;
+use crate::session::Logbook;
 
 /// Extensions that FSL's image names may lack.
 const EXTENSIONS: [&str; 4] = ["nii.gz", "nii", "hdr", "hdr.gz"];
@@ -16,7 +18,7 @@ pub(super) fn image(name: &Path) -> Result<PathBuf, Probtrackx2Error> {
     image_called(name).ok_or_else(|| Probtrackx2Error::Missing(name.to_owned()))
 }
 
-fn image_called(name: &Path) -> Option<PathBuf> {
+pub(super) fn image_called(name: &Path) -> Option<PathBuf> {
     let text = name.to_string_lossy();
     let named = [".nii.gz", ".nii", ".hdr", ".hdr.gz", ".img", ".img.gz", ".mif", ".mif.gz"];
     if name.is_file() && named.iter().any(|extension| text.ends_with(extension)) {
@@ -38,7 +40,7 @@ fn text(path: &Path) -> Result<String, Probtrackx2Error> {
     fs::read_to_string(path).map_err(|error| wrong(error.to_string()))
 }
 
-fn numbers(path: &Path) -> Result<Vec<Vec<f64>>, Probtrackx2Error> {
+pub(super) fn numbers(path: &Path) -> Result<Vec<Vec<f64>>, Probtrackx2Error> {
     let text = text(path)?;
     let row = |line: &str| line.split_whitespace().map(str::parse).collect::<Result<Vec<_>, _>>();
     let lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -53,67 +55,106 @@ fn numbers(path: &Path) -> Result<Vec<Vec<f64>>, Probtrackx2Error> {
 }
 
 /// A matrix as FLIRT writes it.
-pub(super) fn flirt(path: &Path) -> Result<Affine, Probtrackx2Error> {
+fn flirt(path: &Path) -> Result<Affine, Probtrackx2Error> {
     let rows = numbers(path)?;
     let row = |i: usize| rows.get(i).and_then(|row| <[f64; 4]>::try_from(&row[..]).ok());
     match (row(0), row(1), row(2), rows.len()) {
         (Some(x), Some(y), Some(z), 3 | 4) => Ok(Affine([x, y, z])),
         _ => Err(Probtrackx2Error::Text {
             path: path.to_owned(),
-            reason: "a transform has four rows of four numbers; warps are not read".into(),
+            reason: "a transform has four rows of four numbers".into(),
         }),
     }
 }
 
-/// Regions: an image, or a text file that lists images.
-pub(super) fn regions(path: &Path, space: &Space) -> Result<Vec<Region>, Probtrackx2Error> {
-    let files = match image_called(path) {
-        Some(image) => vec![image],
-        None if path.is_file() => {
-            let text = text(path)?;
-            let names = text.split_whitespace().map(Path::new);
-            names.map(image).collect::<Result<Vec<_>, _>>()?
-        }
-        None => return Err(Probtrackx2Error::Missing(path.to_owned())),
+/// The seed space, on `grid`, and how it lies to the samples: by the identity, by a matrix of
+/// FLIRT, or by two warps.
+pub(super) fn space(
+    grid: Grid,
+    samples: &Grid,
+    xfm: Option<&Path>,
+    invxfm: Option<&Path>,
+    log: &Logbook<'_>,
+) -> Result<Space, Probtrackx2Error> {
+    let Some(xfm) = xfm else { return Ok(Space::flirt(grid, samples, &Affine::IDENTITY)?) };
+    let Some(field) = image_called(xfm) else {
+        return Ok(Space::flirt(grid, samples, &flirt(xfm)?)?);
     };
-    let region = |file: &PathBuf| {
-        let image = read_image(file)?;
-        let mut region = space.region(&image, &file.display().to_string())?;
-        region.name = base_name(file);
-        Ok(region)
-    };
-    files.iter().map(region).collect()
+    // A warp lies in the space it leads from: what FSL calls the inverse one, samples to seeds,
+    // takes images there and therefore coordinates from there.
+    let inverse = invxfm.ok_or(Probtrackx2Error::Options("a warp in --xfm needs --invxfm too"))?;
+    let forth = warp(&image(inverse)?, &grid, samples, log)?;
+    let back = warp(&field, samples, &grid, log)?;
+    Ok(Space::warped(grid, forth, back))
 }
 
-/// Seeds in regions.
-pub(super) fn seed_regions(path: &Path, space: &Space) -> Result<Starts, Probtrackx2Error> {
-    let regions = regions(path, space)?;
-    let seeds = seeds_of(space, &regions);
-    if seeds.is_empty() {
-        return Err(Probtrackx2Error::NoSeeds(path.to_owned()));
-    }
-    Ok(Starts { seeds, regions, typed: Vec::new() })
-}
-
-/// Seeds as points: N rows of three voxel coordinates, or three rows of N.
-pub(super) fn points(path: &Path, space: &Space) -> Result<Starts, Probtrackx2Error> {
-    let rows = numbers(path)?;
-    let typed: Vec<[f32; 3]> = if rows.iter().all(|row| row.len() == 3) && !rows.is_empty() {
-        rows.iter().map(|row| std::array::from_fn(|a| row[a] as f32)).collect()
-    } else if rows.len() == 3 && rows.iter().all(|row| row.len() == rows[0].len()) {
-        (0..rows[0].len()).map(|i| std::array::from_fn(|a| rows[a][i] as f32)).collect()
-    } else {
+fn warp(
+    path: &Path,
+    here: &Grid,
+    there: &Grid,
+    log: &Logbook<'_>,
+) -> Result<Warp, Probtrackx2Error> {
+    // NIfTI's codes of spline and cosine coefficients, FNIRT's and topup's.
+    const COEFFICIENTS: [i32; 5] = [2007, 2008, 2009, 2016, 2017];
+    let header = ImageHeader::read(path)?;
+    if COEFFICIENTS.contains(&header.intent().code) {
         return Err(Probtrackx2Error::Text {
             path: path.to_owned(),
-            reason: "points are N rows of three numbers, or three rows of N".into(),
+            reason: "these are coefficients; FSL's fnirtfileutils --withaff makes a field of them"
+                .into(),
         });
+    }
+    if !covers(header.grid(), here) {
+        log.warn(&format!(
+            "{} covers another field of view than the space it is taken to lie in: --xfm is a warp \
+             in the space of the samples, --invxfm one in the space of the seeds",
+            path.display()
+        ));
+    }
+    let image = read_image(path)?;
+    Warp::new(&image, here, there)
+        .map_err(|source| Probtrackx2Error::Warp { path: path.to_owned(), source })
+}
+
+/// The files that an argument names: itself, or those in a list of text.
+pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>, Probtrackx2Error> {
+    if let Some(image) = image_called(path) {
+        return Ok(vec![image]);
+    }
+    if is_surface(path) && path.is_file() {
+        return Ok(vec![path.to_owned()]);
+    }
+    if !path.is_file() {
+        return Err(Probtrackx2Error::Missing(path.to_owned()));
+    }
+    let file = |name: &str| {
+        let name = Path::new(name);
+        if is_surface(name) && name.is_file() { Ok(name.to_owned()) } else { image(name) }
     };
-    let last = space.grid().dims[0] as f32 - 1.0;
-    let reversed = is_reversed(space.grid());
-    let seed = |(key, &[x, y, z]): (u32, &[f32; 3])| {
-        let x = if reversed { last - x } else { x };
-        Seed { key, region: 0, pos: [x, y, z] }
-    };
-    let seeds = (0..).zip(&typed).map(seed).collect();
-    Ok(Starts { seeds, regions: Vec::new(), typed })
+    text(path)?.split_whitespace().map(file).collect()
+}
+
+/// True for names of surfaces.
+pub(super) fn is_surface(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "gii")
+}
+
+/// Regions: an image, or a text file that lists images.
+pub(super) fn regions(path: &Path, space: &Space) -> Result<Vec<Region>, Probtrackx2Error> {
+    files(path)?.iter().map(|file| region(file, space)).collect()
+}
+
+/// The voxels above zero of an image.
+pub(super) fn region(file: &Path, space: &Space) -> Result<Region, Probtrackx2Error> {
+    if is_surface(file) {
+        return Err(Probtrackx2Error::Text {
+            path: file.to_owned(),
+            reason: "surfaces are read as seeds only; FSL's surf2volume makes a volume of this one"
+                .into(),
+        });
+    }
+    let image = read_image(file)?;
+    let mut region = space.region(&image, &file.display().to_string())?;
+    region.name = base_name(file);
+    Ok(region)
 }

@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
-use fimbria_image::{Image, WriteOptions, write_image};
-use fimbria_tracking::{Sample, Tally, is_reversed};
+use fimbria_image::gifti::Surface;
+use fimbria_image::{Image, WriteOptions, principal_axis, write_image};
+use fimbria_tracking::{Sample, Tally};
 
-use super::{Job, Probtrackx2Error};
+use super::Probtrackx2Error;
+use super::job::Job;
 use crate::output::OutputFolder;
 
 impl Job<'_> {
@@ -30,6 +32,19 @@ impl Job<'_> {
                 n => length(voxel) / n as f32,
             };
             self.write_map(&format!("{name}_lengths"), &self.space.image(mean), out)?;
+        }
+        for (number, region) in self.alternatives.iter().enumerate() {
+            let name = match self.alternatives.len() {
+                1 => format!("{name}_alt"),
+                _ => format!("{name}_alt_{number}"),
+            };
+            let inside = |voxel| if region.holds(Some(voxel as u32)) { count(voxel) } else { 0.0 };
+            self.write_map(&name, &self.space.image(inside), out)?;
+        }
+        if self.options.opathdir {
+            let axis = |voxel| principal_axis(&visits.orientation(voxel)).map(|x| x as f32);
+            let name = format!("{name}_localdir");
+            self.write_map(&name, &self.space.vector_image(axis), out)?;
         }
         Ok(())
     }
@@ -69,7 +84,7 @@ impl Job<'_> {
         let Some(targets) = &tally.targets else { return Ok(()) };
         let step_mm = f64::from(self.options.propagation.step_mm);
         let seeds = &self.starts.seeds;
-        let n_regions = self.starts.regions.len();
+        let n_regions = self.starts.n_regions();
         let value = |target: usize, seed: usize| {
             if self.options.pd {
                 (targets.steps(target)[seed] as f64 * step_mm) as f32
@@ -83,24 +98,15 @@ impl Job<'_> {
                     1 => format!("seeds_to_{}", region.name),
                     _ => format!("seeds_{number}_to_{}", region.name),
                 };
-                let map = |value: &dyn Fn(usize) -> f32| {
-                    let mut map = vec![0.0; self.space.grid().len()];
-                    for (index, seed) in seeds.iter().enumerate() {
-                        if seed.region as usize == number {
-                            map[seed.key as usize] = value(index);
-                        }
-                    }
-                    self.space.image(|voxel| map[voxel])
-                };
                 if self.options.os2t {
-                    self.write_map(&name, &map(&|seed| value(target, seed)), out)?;
+                    self.write_of_seeds(&name, number, &|seed| value(target, seed), out)?;
                 }
                 if self.options.os2t && self.options.ompl {
                     let mean = |seed: usize| match targets.counts(target)[seed] {
                         0 => 0.0,
                         n => (targets.steps(target)[seed] as f64 * step_mm / f64::from(n)) as f32,
                     };
-                    self.write_map(&format!("{name}_lengths"), &map(&mean), out)?;
+                    self.write_of_seeds(&format!("{name}_lengths"), number, &mean, out)?;
                 }
             }
         }
@@ -117,51 +123,65 @@ impl Job<'_> {
         Ok(())
     }
 
-    /// Samples from region to region.
+    /// A number for each seed of a region, on its voxels or its surface.
+    fn write_of_seeds(
+        &self,
+        name: &str,
+        region: usize,
+        value: &dyn Fn(usize) -> f32,
+        out: &mut OutputFolder,
+    ) -> Result<(), Probtrackx2Error> {
+        let seeds = self.starts.seeds.iter().enumerate();
+        let seeds = seeds.filter(|(_, seed)| seed.region as usize == region);
+        let fill = |len: usize| {
+            let mut values = vec![0.0; len];
+            for (index, seed) in seeds {
+                values[seed.key as usize] = value(index);
+            }
+            values
+        };
+        match region.checked_sub(self.starts.regions.len()) {
+            None => {
+                let values = fill(self.space.grid().len());
+                self.write_map(name, &self.space.image(|voxel| values[voxel]), out)
+            }
+            Some(number) => {
+                let surface = &self.starts.surfaces[number];
+                let values = Some(fill(surface.vertices.len()));
+                let path = out.stage(&format!("{name}.gii"))?;
+                Ok(Surface { values, ..surface.clone() }.write(path)?)
+            }
+        }
+    }
+
+    /// Samples from region to region; with `--ompl` mean lengths too, as newer FSL writes them.
     pub(super) fn write_network(
         &self,
         tally: &Tally<'_>,
         out: &mut OutputFolder,
     ) -> Result<(), Probtrackx2Error> {
         let Some(network) = &tally.network else { return Ok(()) };
-        let mut text = String::new();
-        for from in 0..network.len() {
-            for to in 0..network.len() {
-                let _ = write!(text, "{}  ", network.count(from, to));
+        let matrix = |value: &dyn Fn(usize, usize) -> f64| {
+            let mut text = String::new();
+            for from in 0..network.len() {
+                for to in 0..network.len() {
+                    let _ = write!(text, "{}  ", value(from, to));
+                }
+                text.push('\n');
             }
-            text.push('\n');
+            text
+        };
+        let counts = matrix(&|from, to| network.count(from, to) as f64);
+        out.write("fdt_network_matrix", counts.as_bytes())?;
+        if self.options.ompl {
+            let step_mm = f64::from(self.options.propagation.step_mm);
+            let lengths = matrix(&|from, to| {
+                let mm = network.steps(from, to) as f64 * step_mm;
+                mm / (network.count(from, to) as f64).max(1.0)
+            });
+            out.write("fdt_network_matrix_lengths", lengths.as_bytes())?;
         }
-        Ok(out.write("fdt_network_matrix", text.as_bytes())?)
-    }
-
-    /// Samples from seed to seed, and where the seeds are.
-    pub(super) fn write_matrix1(
-        &self,
-        tally: &Tally<'_>,
-        out: &mut OutputFolder,
-    ) -> Result<(), Probtrackx2Error> {
-        let Some(matrix) = &tally.matrix1 else { return Ok(()) };
-        let step_mm = f64::from(self.options.propagation.step_mm);
-        let mut text = String::new();
-        for (row, column, count, steps) in matrix.entries() {
-            let value = if self.options.pd { steps as f64 * step_mm } else { count as f64 };
-            let _ = writeln!(text, "{}  {}  {value}", row + 1, column + 1);
-        }
-        let n = self.starts.seeds.len();
-        let _ = writeln!(text, "{n}  {n}  0");
-        out.write("fdt_matrix1.dot", text.as_bytes())?;
-        let mut coordinates = String::new();
-        let (grid, mut within) = (self.space.grid(), 0);
-        for (index, seed) in self.starts.seeds.iter().enumerate() {
-            let before = index.checked_sub(1).map(|i| self.starts.seeds[i].region);
-            within = if before == Some(seed.region) { within + 1 } else { 1 };
-            let [mut i, j, k] = grid.voxel(seed.key as usize);
-            if is_reversed(grid) {
-                i = grid.dims[0] - 1 - i;
-            }
-            let _ = writeln!(coordinates, "{i}  {j}  {k}  {}  {within}  ", seed.region);
-        }
-        Ok(out.write("coords_for_fdt_matrix1", coordinates.as_bytes())?)
+        Ok(())
     }
 }
 

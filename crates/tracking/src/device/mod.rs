@@ -2,10 +2,17 @@
 //!
 //! The samples and the mask are on the device once; a chunk of samples brings their seeds and takes
 //! their points away, and judgement and counting are the host's, as they are for lanes. Points
-//! stand beside those of neighbouring items, so that items that move together write together.
+//! stand beside those of neighbouring items, so that items that move together write together; before
+//! they are handed back they are moved together, so that the host sees no unused room.
+
+mod plan;
+
+use std::ops::Range;
 
 use fimbria_compute::device::{Buffer, Device, DeviceError, Kernel, KernelSource, Launch};
 use fimbria_compute::{math, philox};
+
+pub use plan::{FieldSize, MemoryPlan, Shortage};
 
 use crate::draws::stream;
 use crate::field::Field;
@@ -23,67 +30,73 @@ pub(crate) struct Batch {
 
 /// The points of a batch.
 pub(crate) struct Paths {
-    n: usize,
-    half_points: usize,
-    points: Vec<f32>,
-    counts: Vec<u32>,
+    /// Of the first half of every item, then of the second of every item.
+    points: Vec<[f32; 3]>,
+    /// Directions of travel at these points; empty where nobody asks for them.
+    dirs: Vec<[f32; 3]>,
+    /// Where the points of half `h` of item `i` start: at `[h * n + i]`, and one more.
+    firsts: Vec<u64>,
     reasons: Vec<u32>,
 }
 
 impl Paths {
-    /// Points of one half of an item.
-    pub(crate) fn half(&self, half: usize, item: usize) -> impl Iterator<Item = [f32; 3]> + '_ {
-        let count = self.counts[half * self.n + item] as usize;
-        (0..count).map(move |point| {
-            let row = (half * self.half_points + point) * 3;
-            std::array::from_fn(|axis| self.points[(row + axis) * self.n + item])
-        })
+    /// Points of one half of an item, with the directions in which they were reached: zero where
+    /// nobody asks for them.
+    pub(crate) fn half(
+        &self,
+        half: usize,
+        item: usize,
+    ) -> impl Iterator<Item = ([f32; 3], [f32; 3])> + '_ {
+        let at = half * self.reasons.len() / 2 + item;
+        let range = self.firsts[at] as usize..self.firsts[at + 1] as usize;
+        range.map(|at| (self.points[at], self.dirs.get(at).copied().unwrap_or_default()))
     }
 
     /// Why it ended.
     pub(crate) fn reason(&self, half: usize, item: usize) -> EndReason {
-        EndReason::of_code(self.reasons[half * self.n + item] as u8)
+        EndReason::of_code(self.reasons[half * self.reasons.len() / 2 + item] as u8)
     }
 }
 
 /// The tracker of one field on one device.
-pub struct DeviceTracker {
-    kernel: Kernel,
+pub(crate) struct DeviceTracker {
+    track: Kernel,
+    gather: Kernel,
     slot_plus_1: Buffer<u32>,
-    sticks: Buffer<u32>,
+    sticks: Vec<Buffer<u32>>,
     half_points: usize,
+    wants_dirs: bool,
+    points_per_read: usize,
     rng_seed: u64,
 }
 
 impl DeviceTracker {
-    /// True where a device makes these streamlines: all but those that start with a fibre drawn at
-    /// random or look for loops.
-    pub fn supports(options: &Propagation) -> bool {
-        matches!(options.first_fibre, FirstFibre::Number(_)) && !options.loop_check
-    }
-
     /// Puts a field on a device.
     ///
     /// # Errors
     /// Where the device has no memory for it or refuses the kernel.
-    pub fn new(
+    pub(crate) fn new(
         device: &Device,
         field: &Field,
         options: &Propagation,
         rng_seed: u64,
+        plan: &MemoryPlan,
     ) -> Result<Self, DeviceError> {
+        let source = source(field, options, plan);
+        let per_part = plan.slots_per_part * field.n_samples() * field.n_fibres();
+        let parts = field.sticks().chunks(per_part.max(1));
         Ok(Self {
-            kernel: device.kernel(&source(field, options), "track")?,
+            track: device.kernel(&source, "track")?,
+            gather: device.kernel(&source, "gather")?,
             slot_plus_1: device.upload(field.slots())?,
-            sticks: device.upload(bytemuck::cast_slice(field.sticks()))?,
+            sticks: parts
+                .map(|part| device.upload(bytemuck::cast_slice(part)))
+                .collect::<Result<_, _>>()?,
             half_points: options.half_points() as usize,
+            wants_dirs: options.loop_check,
+            points_per_read: plan.points_per_read,
             rng_seed,
         })
-    }
-
-    /// Bytes on the device per sample.
-    pub fn bytes_per_sample(options: &Propagation) -> usize {
-        options.half_points() as usize * 2 * 12 + 36
     }
 
     /// Makes a batch.
@@ -94,59 +107,125 @@ impl DeviceTracker {
         let starts: Vec<_> =
             (0..3).flat_map(|axis| batch.starts.iter().map(move |start| start[axis])).collect();
         let (items, starts) = (device.upload(&items)?, device.upload(&starts)?);
-        let points = device.allocate::<f32>(2 * self.half_points * 3 * n)?;
+        let room = 2 * self.half_points * 3 * n;
+        let points = device.allocate::<f32>(room)?;
+        let dirs = device.allocate::<f32>(if self.wants_dirs { room } else { 1 })?;
         let counts = device.zeros::<u32>(2 * n)?;
         let reasons = device.zeros::<u32>(2 * n)?;
-        let arguments = [
+        let mut arguments = vec![
             (n as u64).into(),
             self.rng_seed.into(),
             (batch.region * stream::PER_REGION).into(),
             (&self.slot_plus_1).into(),
-            (&self.sticks).into(),
             (&items).into(),
             (&starts).into(),
             (&points).into(),
+            (&dirs).into(),
             (&counts).into(),
             (&reasons).into(),
         ];
-        // SAFETY: the kernel's ten parameters. Two words of `items` and three numbers of `starts`
-        // per item; `points` has three numbers for every point that two halves may have; the slots
-        // and sticks are those of the field that the kernel was specialised for.
-        unsafe { self.kernel.launch(Launch::items(n), &arguments)? };
+        arguments.extend(self.sticks.iter().map(fimbria_compute::device::Argument::from));
+        // SAFETY: the kernel's parameters. Two words of `items` and three numbers of `starts` per
+        // item; `points`, and where they are written `dirs`, have three numbers for every point
+        // that two halves may have; the slots and the parts of the sticks are those of the field
+        // and the plan that the kernel was specialised for.
+        unsafe { self.track.launch(Launch::items(n), &arguments)? };
         let counts = counts.to_vec()?;
-        // Rows after the longest path were never written.
-        let longest = counts.iter().copied().max().unwrap_or(0) as usize;
-        let mut host = vec![0.0; 2 * self.half_points * 3 * n];
-        for half in 0..2 {
-            let start = half * self.half_points * 3 * n;
-            points.read(start, &mut host[start..start + longest * 3 * n])?;
+        let mut firsts = vec![0; 2 * n + 1];
+        for (at, count) in counts.iter().enumerate() {
+            firsts[at + 1] = firsts[at] + u64::from(*count);
         }
-        let reasons = reasons.to_vec()?;
-        Ok(Paths { n, half_points: self.half_points, points: host, counts, reasons })
+        let dirs = if self.wants_dirs { self.gathered(device, &dirs, n, &firsts)? } else { vec![] };
+        Ok(Paths {
+            points: self.gathered(device, &points, n, &firsts)?,
+            dirs,
+            reasons: reasons.to_vec()?,
+            firsts,
+        })
+    }
+
+    /// Vectors of all halves, one after the other, in as many reads as memory asks for.
+    fn gathered(
+        &self,
+        device: &Device,
+        from: &Buffer<f32>,
+        n: usize,
+        firsts: &[u64],
+    ) -> Result<Vec<[f32; 3]>, DeviceError> {
+        let total = firsts.last().map_or(0, |last| *last as usize);
+        let mut all = vec![[0.0; 3]; total];
+        if total == 0 {
+            return Ok(all);
+        }
+        let on_device = device.upload(firsts)?;
+        let to = device.allocate::<f32>(3 * self.points_per_read.min(total))?;
+        let mut begun = 0;
+        while begun < 2 * n {
+            let Range { start, end } = reach(firsts, begun, self.points_per_read);
+            let arguments = [
+                (n as u64).into(),
+                (start as u64).into(),
+                (end as u64).into(),
+                (&on_device).into(),
+                from.into(),
+                (&to).into(),
+            ];
+            // SAFETY: the kernel's six parameters. `to` has room for the points of these halves,
+            // whose places in `from` are those that `track` has written.
+            unsafe { self.gather.launch(Launch::items(end - start), &arguments)? };
+            let range = firsts[start] as usize..firsts[end] as usize;
+            to.read(0, bytemuck::cast_slice_mut(&mut all[range]))?;
+            begun = end;
+        }
+        Ok(all)
     }
 }
 
-/// The kernel for a field and options.
-pub(crate) fn source(field: &Field, options: &Propagation) -> KernelSource {
+/// The halves from `begun` on whose points, together, are no more than `most`; at least one.
+fn reach(firsts: &[u64], begun: usize, most: usize) -> Range<usize> {
+    let limit = firsts[begun] + most as u64;
+    let end = firsts.partition_point(|first| *first <= limit) - 1;
+    begun..end.max(begun + 1)
+}
+
+/// The kernels for a field and options.
+pub(crate) fn source(field: &Field, options: &Propagation, plan: &MemoryPlan) -> KernelSource {
     let [nx, ny, nz] = field.grid().dims;
     let [sx, sy, sz] = scale(field, options);
-    let first_fibre = match options.first_fibre {
-        FirstFibre::Number(fibre) => fibre.min(field.n_fibres() - 1),
-        _ => 0,
+    let (rule, first_fibre) = match options.first_fibre {
+        FirstFibre::Number(fibre) => (0, fibre.min(field.n_fibres() - 1)),
+        FirstFibre::Uniform => (1, 0),
+        FirstFibre::Proportional => (2, 0),
+        FirstFibre::Any => (3, 0),
     };
     let half_weight = options.sample_choice == SampleChoice::HalfWeightEnds;
+    let parts = 0..plan.parts;
+    let parameters = |restrict: &str| -> String {
+        parts.clone().map(|part| format!(", GLOBAL const u32 *{restrict} sticks_{part}")).collect()
+    };
+    let arguments: String = parts.clone().map(|part| format!(", sticks_{part}")).collect();
+    let last = plan.parts - 1;
+    let choice: String =
+        (0..last).map(|part| format!("(part) == {part}u ? sticks_{part} : ")).collect();
     let mut source = KernelSource::new("track", include_str!("track.cl"))
         .after(philox::KERNEL_TEXT)
         .after(math::KERNEL_TEXT)
+        .with("STICKS_PARAMETERS", parameters(""))
+        .with("KERNEL_STICKS_PARAMETERS", parameters("RESTRICT"))
+        .with("STICKS", arguments)
+        .with("STICKS_OF(part)", format_args!("({choice}sticks_{last})"))
+        .with("SLOTS_PER_PART", format_args!("{}u", plan.slots_per_part))
         .with("N_FIBRES", field.n_fibres())
         .with("N_SAMPLES", format_args!("{}u", field.n_samples()))
         .with_f32("N_SAMPLES_F", field.n_samples() as f32)
         .with("HALF_POINTS", format_args!("{}u", options.half_points()))
         .with("ROW", format_args!("{}u", nx + 2))
         .with("SLICE", format_args!("{}u", (nx + 2) * (ny + 2)))
+        .with("FIRST_FIBRE_RULE", rule)
         .with("FIRST_FIBRE", first_fibre)
         .with("USE_FRACTION", u8::from(options.use_fraction))
         .with("MODIFIED_EULER", u8::from(options.modified_euler))
+        .with("KEEP_DIRECTIONS", u8::from(options.loop_check))
         .with("ENDS_INSIDE", u8::from(options.ends_inside))
         .with("HALF_WEIGHT_ENDS", u8::from(half_weight));
     for (name, value) in [
@@ -178,4 +257,19 @@ pub(crate) fn source(field: &Field, options: &Propagation) -> KernelSource {
         source = source.with(name, format_args!("{}u", reason as u8));
     }
     source
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_take_as_many_halves_as_fit_and_at_least_one() {
+        let firsts = [0, 4, 4, 9, 11];
+        assert_eq!(reach(&firsts, 0, 9), 0..3);
+        assert_eq!(reach(&firsts, 0, 8), 0..2);
+        assert_eq!(reach(&firsts, 0, 100), 0..4);
+        // Never with a plan: it leaves room for the longest half.
+        assert_eq!(reach(&firsts, 2, 3), 2..3);
+    }
 }

@@ -1,7 +1,8 @@
 /* One sample per item: both halves of a streamline, the same operations in the same order as the
    oracle and the lanes, and so the same bits. The Rust code beside it has the explanations.
 
-   points[((side * HALF_POINTS + point) * 3 + axis) * n + item]; per half counts and reasons. */
+   points[((side * HALF_POINTS + point) * 3 + axis) * n + item], dirs likewise; per half counts and
+   reasons. The sticks lie in as many buffers as the device's largest one asks for. */
 
 typedef struct {
     f32 x, y, z;
@@ -70,6 +71,10 @@ DEVICE_FN f32 coordinate(u32 word) {
     return (F32_OF_I32((i32)word) - 8388607.0f) * COORDINATE_STEP;
 }
 
+DEVICE_FN f32 fraction_of(u32 high) {
+    return F32_OF_I32((i32)(high >> 16)) * 1.52587890625e-5f;
+}
+
 DEVICE_FN stick unpacked(u32 low, u32 high) {
     f32 u = coordinate(low & 0xffffffu);
     f32 v = coordinate((low >> 24) | ((high & 0xffffu) << 8));
@@ -82,15 +87,57 @@ DEVICE_FN stick unpacked(u32 low, u32 high) {
     s.dir.x = x * scale;
     s.dir.y = y * scale;
     s.dir.z = z * scale;
-    s.fraction = F32_OF_I32((i32)(high >> 16)) * 1.52587890625e-5f;
+    s.fraction = fraction_of(high);
     s.has_direction = u <= 1.0f;
     return s;
 }
 
-/* The stick to follow from a random sample at a random corner. The stick with the number
-   first_fibre where there is one; else the one nearest to dir. */
-DEVICE_FN found lookup(GLOBAL const u32 *slot_plus_1, GLOBAL const u32 *sticks, key k, u32 what,
-                       vec3 pos, vec3 dir, i32 first_fibre) {
+/* The fibre a half starts with, by the rule chosen; u to choose by. */
+DEVICE_FN i32 first_fibre_of(GLOBAL const u32 *sticks, u64 at, f32 u) {
+#if FIRST_FIBRE_RULE == 0
+    return FIRST_FIBRE;
+#elif FIRST_FIBRE_RULE == 3
+    i32 nth = I32_OF_F32((f32)N_FIBRES * u);
+    return nth < N_FIBRES - 1 ? nth : N_FIBRES - 1;
+#else
+    i32 n = 0;
+    f32 total = 0.0f;
+    for (i32 fibre = 0; fibre < N_FIBRES; fibre++) {
+        f32 fraction = fraction_of(sticks[at + 2 * (u64)fibre + 1]);
+        if (FIBRE_THRESHOLD < fraction) {
+            n += 1;
+            total += fraction;
+        }
+    }
+    if (n == 0) return 0;
+#if FIRST_FIBRE_RULE == 1
+    i32 nth = I32_OF_F32(F32_OF_I32(n) * u);
+    nth = nth < n - 1 ? nth : n - 1;
+    f32 rest = 1.0f;
+#else
+    f32 rest = u * total;
+#endif
+    i32 chosen = -1;
+    for (i32 fibre = 0; fibre < N_FIBRES; fibre++) {
+        f32 fraction = fraction_of(sticks[at + 2 * (u64)fibre + 1]);
+        if (FIBRE_THRESHOLD < fraction && chosen < 0) {
+#if FIRST_FIBRE_RULE == 1
+            if (nth == 0) chosen = fibre;
+            nth -= 1;
+#else
+            rest -= fraction;
+            if (rest <= 0.0f) chosen = fibre;
+#endif
+        }
+    }
+    return chosen < 0 ? 0 : chosen;
+#endif
+}
+
+/* The stick to follow from a random sample at a random corner: at the first point of a half by the
+   rule for it, else the one nearest to dir. */
+DEVICE_FN found lookup(GLOBAL const u32 *slot_plus_1, key k, u32 what, vec3 pos, vec3 dir,
+                       i32 is_first STICKS_PARAMETERS) {
     fb_words words = fb_random(k.seed, k.stream + what, k.item, k.step);
     u32 slot = slot_plus_1[place(corner_along(pos.x, fb_uniform(words.w[0])),
                                  corner_along(pos.y, fb_uniform(words.w[1])),
@@ -98,7 +145,10 @@ DEVICE_FN found lookup(GLOBAL const u32 *slot_plus_1, GLOBAL const u32 *sticks, 
     found f;
     f.has_samples = slot != 0u;
     /* Outside, the first voxel's samples are read and not used. */
-    u64 voxel = f.has_samples ? (u64)(slot - 1u) : 0u;
+    u32 voxel = f.has_samples ? slot - 1u : 0u;
+    u32 part = voxel / SLOTS_PER_PART;
+    GLOBAL const u32 *sticks = STICKS_OF(part);
+    voxel -= part * SLOTS_PER_PART;
     f32 u = fb_uniform(words.w[3]);
 #if HALF_WEIGHT_ENDS
     f32 index = FLOOR(u * (N_SAMPLES_F - 1.0f) + 0.5f);
@@ -106,7 +156,15 @@ DEVICE_FN found lookup(GLOBAL const u32 *slot_plus_1, GLOBAL const u32 *sticks, 
     f32 index = FLOOR(u * N_SAMPLES_F);
     index = index < N_SAMPLES_F - 1.0f ? index : N_SAMPLES_F - 1.0f;
 #endif
-    u64 at = (voxel * N_SAMPLES + (u64)I32_OF_F32(index)) * N_FIBRES * 2u;
+    u64 at = ((u64)voxel * N_SAMPLES + (u64)I32_OF_F32(index)) * N_FIBRES * 2u;
+    i32 first_fibre = 0;
+    if (is_first) {
+        f32 choice = 0.0f;
+#if FIRST_FIBRE_RULE
+        choice = fb_uniform(fb_random(k.seed, k.stream + CHOICES, k.item, k.step).w[0]);
+#endif
+        first_fibre = first_fibre_of(sticks, at, choice);
+    }
     f.chosen = unpacked(sticks[at], sticks[at + 1]);
     f.fraction = f.chosen.fraction;
     f32 cosine = FABS(dot3(f.chosen.dir, dir));
@@ -115,7 +173,7 @@ DEVICE_FN found lookup(GLOBAL const u32 *slot_plus_1, GLOBAL const u32 *sticks, 
         stick s = unpacked(sticks[at + 2 * (u64)fibre], sticks[at + 2 * (u64)fibre + 1]);
         cosine = FABS(dot3(s.dir, dir));
         i32 better = FIBRE_THRESHOLD < s.fraction && s.has_direction && best < cosine;
-        if (first_fibre >= 0) {
+        if (is_first) {
             if (fibre == first_fibre) f.chosen = s;
         } else if (better) {
             f.chosen = s;
@@ -127,9 +185,10 @@ DEVICE_FN found lookup(GLOBAL const u32 *slot_plus_1, GLOBAL const u32 *sticks, 
 }
 
 KERNEL(track)(u64 n, u64 rng_seed, u32 stream, GLOBAL const u32 *RESTRICT slot_plus_1,
-              GLOBAL const u32 *RESTRICT sticks, GLOBAL const u32 *RESTRICT items,
-              GLOBAL const f32 *RESTRICT starts, GLOBAL f32 *RESTRICT points,
-              GLOBAL u32 *RESTRICT counts, GLOBAL u32 *RESTRICT reasons) {
+              GLOBAL const u32 *RESTRICT items, GLOBAL const f32 *RESTRICT starts,
+              GLOBAL f32 *RESTRICT points, GLOBAL f32 *RESTRICT dirs,
+              GLOBAL u32 *RESTRICT counts,
+              GLOBAL u32 *RESTRICT reasons KERNEL_STICKS_PARAMETERS) {
     u64 i = GLOBAL_ID();
     if (i >= n) return;
     key k;
@@ -171,9 +230,13 @@ KERNEL(track)(u64 n, u64 rng_seed, u32 stream, GLOBAL const u32 *RESTRICT slot_p
             points[at] = pos.x;
             points[at + n] = pos.y;
             points[at + 2 * n] = pos.z;
+#if KEEP_DIRECTIONS
+            dirs[at] = dir.x;
+            dirs[at + n] = dir.y;
+            dirs[at + 2 * n] = dir.z;
+#endif
             k.step = side << 31 | point;
-            found f = lookup(slot_plus_1, sticks, k, HERE, pos, dir,
-                             point == 0u ? (i32)FIRST_FIBRE : -1);
+            found f = lookup(slot_plus_1, k, HERE, pos, dir, point == 0u STICKS);
             point += 1u;
             fb_words numbers;
             numbers.w[1] = numbers.w[2] = numbers.w[3] = 0u;
@@ -191,7 +254,7 @@ KERNEL(track)(u64 n, u64 rng_seed, u32 stream, GLOBAL const u32 *RESTRICT slot_p
             if (reason != 0u) break;
 #if MODIFIED_EULER
             vec3 trial = moved(pos, along(v, moves ? cosine : fb_uniform(numbers.w[3]) - 0.5f));
-            found ahead = lookup(slot_plus_1, sticks, k, AHEAD, trial, dir, -1);
+            found ahead = lookup(slot_plus_1, k, AHEAD, trial, dir, 0 STICKS);
             vec3 w = ahead.chosen.dir;
             if (!(ahead.has_samples && ahead.chosen.has_direction)) {
                 w.x = w.y = 0.0f;
@@ -217,5 +280,24 @@ KERNEL(track)(u64 n, u64 rng_seed, u32 stream, GLOBAL const u32 *RESTRICT slot_p
         }
         counts[side * n + i] = point;
         reasons[side * n + i] = reason;
+    }
+}
+
+/* The vectors of halves from begin to end, one after the other: those of half h are
+   firsts[h] .. firsts[h + 1]. */
+KERNEL(gather)(u64 n, u64 begin, u64 end, GLOBAL const u64 *RESTRICT firsts,
+               GLOBAL const f32 *RESTRICT from, GLOBAL f32 *RESTRICT to) {
+    u64 at_half = begin + GLOBAL_ID();
+    if (at_half >= end) return;
+    u64 side = at_half < n ? 0 : 1;
+    u64 item = at_half - side * n;
+    u64 first = firsts[at_half];
+    u64 count = firsts[at_half + 1] - first;
+    u64 out = 3 * (first - firsts[begin]);
+    for (u64 point = 0; point < count; point++) {
+        u64 at = (side * HALF_POINTS + point) * 3u * n + item;
+        to[out + 3 * point] = from[at];
+        to[out + 3 * point + 1] = from[at + n];
+        to[out + 3 * point + 2] = from[at + 2 * n];
     }
 }

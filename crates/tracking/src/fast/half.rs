@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::state::{MAX_LANES, Particles};
+use super::state::{IN_FLIGHT, Particles};
 use crate::draws::{Draws, Keyed, Lookup, item_key, step_key};
 use crate::driver::{Made, Tracking, jittered};
 use crate::field::Lattice;
@@ -54,7 +54,7 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
             collector,
             lattice: tracking.field.lattice(),
             next,
-            lanes: (0..MAX_LANES).map(|_| lane()).collect(),
+            lanes: (0..IN_FLIGHT).map(|_| lane()).collect(),
             loops: LoopCheck::default(),
             has_rules: !idle
                 || tracking.propagation.loop_check
@@ -78,6 +78,7 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
             sample.judge.begin_sample(seed.region as usize);
             let path = &mut particles.paths[lane];
             path.points.clear();
+            path.places.clear();
             path.dirs.clear();
             path.wants_dirs = self.tracking.propagation.loop_check;
             particles.is_live[lane] = true;
@@ -150,6 +151,7 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
             .then(|| particles.first_dir.map(|axis| axis[lane]));
         if propagation.ends_inside && reason == EndReason::OutsideMask {
             particles.paths[lane].points.pop();
+            particles.paths[lane].places.pop();
             particles.paths[lane].dirs.pop();
         }
         let reason = if self.has_rules {
@@ -210,6 +212,7 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
         }
         let Some((points, why)) = ended else { return (reason, false) };
         path.points.truncate(points);
+        path.places.truncate(points);
         path.dirs.truncate(points);
         (why, points <= *before + 1)
     }
@@ -219,7 +222,11 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
         let seed = &self.tracking.seeds[*seed_index];
         let made =
             Made { seed, seed_index: *seed_index, number: *number, n_made_first, ends: *ends };
-        let points = &particles.paths[lane].points;
-        made.hand_in(judge, verdicts, self.tracking.propagation, points, self.collector);
+        let path = &particles.paths[lane];
+        // Places are those of the samples' grid.
+        let is_same = self.tracking.space.is_that_of_samples();
+        let places = if is_same { &path.places[..] } else { &[] };
+        let propagation = self.tracking.propagation;
+        made.hand_in(judge, verdicts, propagation, &path.points, places, self.collector);
     }
 }

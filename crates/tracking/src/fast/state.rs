@@ -1,19 +1,27 @@
-//! Where all particles of a register are.
+//! Where all particles in flight are.
 
 use fimbria_compute::philox::{Philox, uniform};
 
 /// The widest registers there are.
 pub(super) const MAX_LANES: usize = 16;
 
+/// Registers of particles that wait for memory together.
+pub(super) const REGISTERS: usize = 2;
+
+/// Room for all of their lanes.
+pub(super) const IN_FLIGHT: usize = REGISTERS * MAX_LANES;
+
 /// Steps between two collections of points: their rows stay in the first-level cache.
 pub(super) const ROWS: usize = 64;
 
-type PerLane<T> = [T; MAX_LANES];
+pub(super) type PerLane<T> = [T; IN_FLIGHT];
 
 /// The particles, lane by lane.
 pub(super) struct Particles {
     pub(super) pos: [PerLane<f32>; 3],
     pub(super) dir: [PerLane<f32>; 3],
+    /// Directions found here, while those ahead are looked up.
+    pub(super) here: [PerLane<f32>; 3],
     /// 1 where there is a direction to go on in.
     pub(super) has_dir: PerLane<f32>,
     /// 1 at the first point of a half.
@@ -31,11 +39,12 @@ pub(super) struct Particles {
     pub(super) first_dir: [PerLane<f32>; 3],
     /// Why halves ended in the last step, as [`EndReason`](crate::EndReason); 0 where not.
     pub(super) ended: PerLane<u8>,
-    pub(super) any_ended: bool,
     pub(super) is_live: PerLane<bool>,
     /// Positions of the last steps, and directions where loops are looked for.
     pub(super) rows: Box<[[PerLane<f32>; 3]; ROWS]>,
     pub(super) dir_rows: Box<[[PerLane<f32>; 3]; ROWS]>,
+    /// Places of these positions among padded voxels.
+    pub(super) place_rows: Box<[PerLane<u32>; ROWS]>,
     /// The first row that is not in the path yet.
     pub(super) from_row: PerLane<usize>,
     pub(super) paths: Vec<Path>,
@@ -45,32 +54,34 @@ pub(super) struct Particles {
 #[derive(Clone, Default)]
 pub(super) struct Path {
     pub(super) points: Vec<[f32; 3]>,
+    pub(super) places: Vec<u32>,
     pub(super) dirs: Vec<[f32; 3]>,
     pub(super) wants_dirs: bool,
 }
 
 impl Default for Particles {
     fn default() -> Self {
-        let zeros = [0.0; MAX_LANES];
+        let zeros = [0.0; IN_FLIGHT];
         Self {
             pos: [zeros; 3],
             dir: [zeros; 3],
+            here: [zeros; 3],
             has_dir: zeros,
             is_first: zeros,
             point: zeros,
             sign_here: zeros,
             sign_ahead: zeros,
-            item_low: [0; MAX_LANES],
-            item_high: [0; MAX_LANES],
-            step: [0; MAX_LANES],
+            item_low: [0; IN_FLIGHT],
+            item_high: [0; IN_FLIGHT],
+            step: [0; IN_FLIGHT],
             first_dir: [zeros; 3],
-            ended: [0; MAX_LANES],
-            any_ended: false,
-            is_live: [false; MAX_LANES],
+            ended: [0; IN_FLIGHT],
+            is_live: [false; IN_FLIGHT],
             rows: Box::new([[zeros; 3]; ROWS]),
             dir_rows: Box::new([[zeros; 3]; ROWS]),
-            from_row: [0; MAX_LANES],
-            paths: vec![Path::default(); MAX_LANES],
+            place_rows: Box::new([[0; IN_FLIGHT]; ROWS]),
+            from_row: [0; IN_FLIGHT],
+            paths: vec![Path::default(); IN_FLIGHT],
         }
     }
 }
@@ -85,6 +96,7 @@ impl Particles {
         let path = &mut self.paths[lane];
         let point = |row: &[PerLane<f32>; 3]| [row[0][lane], row[1][lane], row[2][lane]];
         path.points.extend(self.rows[rows.clone()].iter().map(point));
+        path.places.extend(self.place_rows[rows.clone()].iter().map(|row| row[lane]));
         if path.wants_dirs {
             path.dirs.extend(self.dir_rows[rows].iter().map(point));
         }

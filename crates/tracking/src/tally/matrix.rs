@@ -1,22 +1,22 @@
-//! Samples from each seed to each other seed: probtrackx2's matrix 1.
+//! Matrices of samples: probtrackx2's matrices 1, 2 and 3.
 
-use std::collections::HashMap;
-
+use crate::Space;
 use crate::sample::Sample;
-use crate::tally::Visited;
+use crate::tally::locations::Locations;
+use crate::tally::pairs::Pairs;
+use crate::tally::visits::Visited;
 
-/// How many samples of each seed pass through each other seed's voxel.
+/// How many samples of each seed pass through each other seed's voxel: matrix 1.
 pub struct SeedMatrix<'a> {
-    /// The seed in each voxel plus 1, by radiological index.
-    seed_plus_1: &'a [u32],
+    seeds: &'a Locations,
     least_points: usize,
-    counts: HashMap<(u32, u32), (u64, u64)>,
+    pairs: Pairs,
 }
 
 impl<'a> SeedMatrix<'a> {
-    /// Of the seeds in `seed_plus_1`, from samples of `least_points` points or more.
-    pub fn new(seed_plus_1: &'a [u32], least_points: usize) -> Self {
-        Self { seed_plus_1, least_points, counts: HashMap::new() }
+    /// Of these seeds, from samples of `least_points` points or more.
+    pub fn new(seeds: &'a Locations, least_points: usize) -> Self {
+        Self { seeds, least_points, pairs: Pairs::default() }
     }
 
     pub(super) fn add(&mut self, sample: &Sample<'_>, visited: &[Visited]) {
@@ -25,28 +25,155 @@ impl<'a> SeedMatrix<'a> {
         }
         let from = sample.seed_index as u32;
         for v in visited {
-            let Some(to) = self.seed_plus_1[v.voxel as usize].checked_sub(1) else { continue };
-            if to != from {
-                let (count, steps) = self.counts.entry((from, to)).or_default();
-                *count += 1;
-                *steps += u64::from(v.steps);
+            for to in self.seeds.at(v.voxel).filter(|to| *to != from) {
+                self.pairs.add(from, to, u64::from(v.steps));
             }
         }
     }
 
     pub(super) fn merge(&mut self, other: Self) {
-        for (pair, (count, steps)) in other.counts {
-            let mine = self.counts.entry(pair).or_default();
-            mine.0 += count;
-            mine.1 += steps;
+        self.pairs.merge(other.pairs);
+    }
+
+    /// Samples from seed (row) to seed (column), and the steps they take.
+    pub fn pairs(&self) -> &Pairs {
+        &self.pairs
+    }
+}
+
+/// How many samples of each seed pass through each voxel of another, usually coarser grid: matrix 2.
+pub struct VoxelMatrix<'a> {
+    /// The other grid, as if the seeds' were that of samples.
+    grid: &'a Space,
+    columns: &'a Locations,
+    /// The last sample that visited each column, as no sample counts twice.
+    last: Vec<u64>,
+    current: u64,
+    pairs: Pairs,
+}
+
+impl<'a> VoxelMatrix<'a> {
+    /// `grid` takes seed voxels to voxels of the columns' grid by
+    /// [`from_samples`](Space::from_samples).
+    pub fn new(grid: &'a Space, columns: &'a Locations) -> Self {
+        Self { grid, columns, last: vec![0; columns.len()], current: 0, pairs: Pairs::default() }
+    }
+
+    pub(super) fn add(&mut self, sample: &Sample<'_>) {
+        self.current += 1;
+        for half in sample.halves() {
+            let mut before = None;
+            for (steps, pos) in (0..).zip(half) {
+                let voxel = self.grid.voxel(self.grid.from_samples(*pos));
+                if voxel == before {
+                    continue;
+                }
+                before = voxel;
+                let Some(voxel) = voxel else { continue };
+                for column in self.columns.at(voxel) {
+                    let last = &mut self.last[column as usize];
+                    if std::mem::replace(last, self.current) != self.current {
+                        self.pairs.add(sample.seed_index as u32, column, steps);
+                    }
+                }
+            }
         }
     }
 
-    /// Row, column, count and sum of steps of every pair there is, by column, then row.
-    pub fn entries(&self) -> Vec<(u32, u32, u64, u64)> {
-        let entry = |(&(row, column), &(count, steps))| (row, column, count, steps);
-        let mut entries: Vec<_> = self.counts.iter().map(entry).collect();
-        entries.sort_unstable_by_key(|(row, column, ..)| (*column, *row));
-        entries
+    pub(super) fn merge(&mut self, other: Self) {
+        self.pairs.merge(other.pairs);
+    }
+
+    /// Samples from seed (row) to place (column), and the steps they take.
+    pub fn pairs(&self) -> &Pairs {
+        &self.pairs
+    }
+}
+
+/// How many samples pass through both of two places, wherever they start: matrix 3. Without columns
+/// of their own, each pair of rows is counted once, above the diagonal.
+pub struct PlaceMatrix<'a> {
+    space: &'a Space,
+    rows: Passed<'a>,
+    columns: Option<Passed<'a>>,
+    least_points: usize,
+    pairs: Pairs,
+}
+
+/// Places, and which of them a sample has passed at what distance from its seed along itself.
+struct Passed<'a> {
+    locations: &'a Locations,
+    last: Vec<u64>,
+    current: u64,
+    met: Vec<(u32, i64)>,
+}
+
+impl<'a> Passed<'a> {
+    fn new(locations: &'a Locations) -> Self {
+        Self { locations, last: vec![0; locations.len()], current: 0, met: Vec::new() }
+    }
+
+    fn meet(&mut self, space: &Space, sample: &Sample<'_>) {
+        self.current += 1;
+        self.met.clear();
+        for (half, sign) in sample.halves().into_iter().zip([1, -1]) {
+            // The seed point itself does not count.
+            for (steps, pos) in (0..).zip(half).skip(1) {
+                let Some(voxel) = space.voxel(*pos) else { continue };
+                for place in self.locations.at(voxel) {
+                    let last = &mut self.last[place as usize];
+                    if std::mem::replace(last, self.current) != self.current {
+                        self.met.push((place, sign * steps));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<'a> PlaceMatrix<'a> {
+    /// Between `rows`, or from `rows` to `columns`, from samples of `least_points` points or more.
+    pub fn new(
+        space: &'a Space,
+        rows: &'a Locations,
+        columns: Option<&'a Locations>,
+        least_points: usize,
+    ) -> Self {
+        let columns = columns.map(Passed::new);
+        Self { space, rows: Passed::new(rows), columns, least_points, pairs: Pairs::default() }
+    }
+
+    pub(super) fn add(&mut self, sample: &Sample<'_>) {
+        if sample.points.len() < self.least_points {
+            return;
+        }
+        self.rows.meet(self.space, sample);
+        let rows = &self.rows.met;
+        match &mut self.columns {
+            Some(columns) => {
+                columns.meet(self.space, sample);
+                for (row, at) in rows {
+                    for (column, to) in &columns.met {
+                        self.pairs.add(*row, *column, at.abs_diff(*to));
+                    }
+                }
+            }
+            None => {
+                for (i, (a, at)) in rows.iter().enumerate() {
+                    for (b, to) in &rows[..i] {
+                        self.pairs.add(*a.min(b), *a.max(b), at.abs_diff(*to));
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        self.pairs.merge(other.pairs);
+    }
+
+    /// Samples through row and column, and the steps between.
+    pub fn pairs(&self) -> &Pairs {
+        &self.pairs
     }
 }

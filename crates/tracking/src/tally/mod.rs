@@ -1,12 +1,16 @@
 //! What is counted over samples.
 
+mod locations;
 mod matrix;
 mod network;
+mod pairs;
 mod targets;
 mod visits;
 
-pub use matrix::SeedMatrix;
+pub use locations::Locations;
+pub use matrix::{PlaceMatrix, SeedMatrix, VoxelMatrix};
 pub use network::NetworkMatrix;
+pub use pairs::{Pair, Pairs};
 pub use targets::Targets;
 pub use visits::{Visited, Visits};
 
@@ -33,6 +37,10 @@ pub struct Tally<'a> {
     pub network: Option<NetworkMatrix>,
     /// Samples from seed to seed.
     pub matrix1: Option<SeedMatrix<'a>>,
+    /// Samples from seed to voxels of another grid.
+    pub matrix2: Option<VoxelMatrix<'a>>,
+    /// Samples from place to place.
+    pub matrix3: Option<PlaceMatrix<'a>>,
 }
 
 impl<'a> Tally<'a> {
@@ -49,6 +57,8 @@ impl<'a> Tally<'a> {
             targets: None,
             network: None,
             matrix1: None,
+            matrix2: None,
+            matrix3: None,
         }
     }
 
@@ -67,6 +77,12 @@ impl<'a> Tally<'a> {
             a.merge(b);
         }
         if let (Some(a), Some(b)) = (&mut self.matrix1, other.matrix1) {
+            a.merge(b);
+        }
+        if let (Some(a), Some(b)) = (&mut self.matrix2, other.matrix2) {
+            a.merge(b);
+        }
+        if let (Some(a), Some(b)) = (&mut self.matrix3, other.matrix3) {
             a.merge(b);
         }
     }
@@ -92,6 +108,12 @@ impl<'a> Tally<'a> {
         }
         if let Some(matrix) = &mut self.matrix1 {
             matrix.add(sample, visited);
+        }
+        if let Some(matrix) = &mut self.matrix2 {
+            matrix.add(sample);
+        }
+        if let Some(matrix) = &mut self.matrix3 {
+            matrix.add(sample);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! How many samples visit each voxel.
 
+use std::array::from_fn;
+
 use crate::Space;
 use crate::sample::Sample;
 
@@ -20,9 +22,19 @@ pub struct Visits {
     cells: Vec<Cell>,
     /// Sum over samples of steps from the seed at the first visit; empty where not wanted.
     steps: Vec<u64>,
+    /// Sums over samples of the products of components of the step that first led there; empty
+    /// where not wanted.
+    products: Vec<[i64; 6]>,
     current: u32,
     visited: Vec<Visited>,
 }
+
+/// Products of components are counted in units of 2^-32: as whole numbers they add up to the same
+/// whatever the order.
+const PRODUCT_UNITS: f64 = 4_294_967_296.0;
+
+/// Which components are multiplied.
+const PRODUCTS: [(usize, usize); 6] = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
 
 #[derive(Clone, Copy, Default)]
 struct Cell {
@@ -35,9 +47,15 @@ impl Visits {
         Self {
             cells: vec![Cell::default(); voxels],
             steps: vec![0; if distances { voxels } else { 0 }],
+            products: Vec::new(),
             current: 0,
             visited: Vec::new(),
         }
+    }
+
+    /// Orientations are counted too.
+    pub fn count_orientations(&mut self) {
+        self.products = vec![[0; 6]; self.cells.len()];
     }
 
     /// Counts the voxels of a sample and lists them.
@@ -49,26 +67,28 @@ impl Visits {
             self.current = 0;
         }
         self.current += 1;
-        let (first, second) = sample.points.split_at(sample.n_first);
-        for half in [first, second] {
+        for (half, voxels) in sample.halves().into_iter().zip(sample.voxels(space)) {
             let mut before = None;
-            for (steps, pos) in half.iter().enumerate() {
-                let voxel = space.voxel(*pos);
-                // Most points are in the voxel of the one before.
+            for (steps, voxel) in voxels {
                 if voxel == before {
                     continue;
                 }
                 before = voxel;
                 let Some(voxel) = voxel else { continue };
                 let cell = &mut self.cells[voxel as usize];
-                if cell.last != self.current {
-                    cell.last = self.current;
-                    cell.count += 1;
-                    let steps = steps as u32;
-                    self.visited.push(Visited { voxel, steps });
-                    if let Some(sum) = self.steps.get_mut(voxel as usize) {
-                        *sum += u64::from(steps);
-                    }
+                if cell.last == self.current {
+                    continue;
+                }
+                cell.last = self.current;
+                cell.count += 1;
+                self.visited.push(Visited { voxel, steps: steps as u32 });
+                if let Some(sum) = self.steps.get_mut(voxel as usize) {
+                    *sum += steps as u64;
+                }
+                if let Some(sums) = self.products.get_mut(voxel as usize)
+                    && steps > 0
+                {
+                    add_products(space, half[steps - 1], half[steps], sums);
                 }
             }
         }
@@ -86,12 +106,16 @@ impl Visits {
         for (a, b) in self.steps.iter_mut().zip(&other.steps) {
             *a += b;
         }
+        for (a, b) in self.products.iter_mut().flatten().zip(other.products.iter().flatten()) {
+            *a += b;
+        }
     }
 
     /// Starts counting anew.
     pub fn clear(&mut self) {
         self.cells.iter_mut().for_each(|cell| cell.count = 0);
         self.steps.fill(0);
+        self.products.fill([0; 6]);
     }
 
     /// Samples that visit a voxel (radiological index).
@@ -102,5 +126,28 @@ impl Visits {
     /// Sum over those samples of the steps from the seed at their first visit.
     pub fn steps(&self, voxel: usize) -> u64 {
         self.steps.get(voxel).copied().unwrap_or(0)
+    }
+
+    /// Sum over samples of the dyad v v' of the step that first led into a voxel (radiological
+    /// index), v of unit length in radiological axes; the seed's own visit has none.
+    pub fn orientation(&self, voxel: usize) -> [[f64; 3]; 3] {
+        let mut dyad = [[0.0; 3]; 3];
+        let sums = self.products.get(voxel).copied().unwrap_or_default();
+        for ((i, j), sum) in PRODUCTS.into_iter().zip(sums) {
+            dyad[i][j] = sum as f64 / PRODUCT_UNITS;
+            dyad[j][i] = dyad[i][j];
+        }
+        dyad
+    }
+}
+
+fn add_products(space: &Space, from: [f32; 3], to: [f32; 3], sums: &mut [i64; 6]) {
+    let spacing = space.grid().ras_from_vox.spacing();
+    let v: [f64; 3] = from_fn(|a| f64::from(to[a] - from[a]) * spacing[a]);
+    let length = v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    if length > 0.0 {
+        for (sum, (i, j)) in sums.iter_mut().zip(PRODUCTS) {
+            *sum += (v[i] / length * (v[j] / length) * PRODUCT_UNITS).round() as i64;
+        }
     }
 }

@@ -16,6 +16,7 @@ mod qsm;
 mod sparse;
 mod sshopm;
 mod table;
+mod track;
 
 use clap::{Args, Subcommand};
 
@@ -41,6 +42,7 @@ enum Benchmark {
     Sparse(sparse::BenchSparse),
     Sshopm(sshopm::BenchSshopm),
     Qsm(qsm::BenchQsm),
+    Track(track::BenchTrack),
 }
 
 const HELP: &str = "\
@@ -61,6 +63,7 @@ impl Bench {
             Benchmark::Sparse(bench) => bench.run(console),
             Benchmark::Sshopm(bench) => bench.run(console),
             Benchmark::Qsm(bench) => bench.run(console),
+            Benchmark::Track(bench) => bench.run(console),
         }
     }
 }

@@ -13,8 +13,9 @@ use fimbria_streamlines::{
     create,
 };
 use fimbria_tracking::{
-    Collect, EndReason, Field, Judgement, Lines, NetworkMatrix, Propagation, Region, Rules, Sample,
-    Seed, SingularTransform, Space, Tally, Targets, Tracking, Waypoints, seeds_of_region, track_on,
+    Collect, Deal, EndReason, Field, Judgement, Lines, NetworkMatrix, Propagation, Region, Rules,
+    Sample, Seed, SingularTransform, Space, Tally, Targets, Tracking, Waypoints, seeds_of_region,
+    track_on,
 };
 use serde_json::{Value, json};
 
@@ -232,12 +233,13 @@ impl Track {
             Counted { tally, lines: self.tracks.map(|_| Lines::new(tracking.space)) }
         };
         let on = log.session().on;
-        let counted = track_on(tracking, on, log, new, |lines: Option<Streamlines>| {
-            if let (Some(writer), Some(lines)) = (&mut writer, lines) {
-                writer.write(&lines)?;
-            }
-            Ok::<(), TrackError>(())
-        })?;
+        let counted =
+            track_on(tracking, on, Deal::default(), log, new, |lines: Option<Streamlines>| {
+                if let (Some(writer), Some(lines)) = (&mut writer, lines) {
+                    writer.write(&lines)?;
+                }
+                Ok::<(), TrackError>(())
+            })?;
         if let Some(writer) = writer {
             writer.finish()?;
         }

@@ -1,0 +1,250 @@
+//! `fimbria probtrackx2`
+//!
+//! * `options`: files, outputs, regions; `steps`: how streamlines are propagated; `absent`: what FSL
+//!   has and this program has not
+
+mod absent;
+mod options;
+mod steps;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fimbria_compute::Backend;
+use fimbria_pipeline::probtrackx2::{MatrixFiles, Probtrackx2, RegionFiles};
+use fimbria_pipeline::{Hashing, Logbook, OutputFolder};
+use fimbria_tracking::Sequence;
+
+use self::absent::AbsentFlags;
+use self::options::{Condition, FileArgs, OutputFlags, RegionArgs};
+use self::steps::{Sampling, StepArgs};
+use crate::args::{DeviceArgs, ThreadArgs};
+use crate::commands::{command_line, report, session};
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Track as FSL's probtrackx2 does: its options, its files, its numbers
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP, disable_version_flag = true)]
+pub(crate) struct Probtrackx2Command {
+    #[command(flatten)]
+    files: FileArgs,
+
+    #[command(flatten)]
+    outputs: OutputFlags,
+
+    #[command(flatten)]
+    regions: RegionArgs,
+
+    #[command(flatten)]
+    steps: StepArgs,
+
+    /// How much is said: 0, or 1 and 2 for what was read
+    #[arg(short = 'V', value_name = "LEVEL", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=2), help_heading = "Messages")]
+    told: u8,
+
+    #[command(flatten)]
+    absent: AbsentFlags,
+
+    /// Random numbers: philox; constant:U, always U; lcg:X, a linear congruence from X. The latter
+    /// two are drawn in FSL's order by one thread, to repeat a path exactly
+    #[arg(long, value_name = "RNG", default_value = "philox", value_parser = generator)]
+    rng: Generator,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    devices: DeviceArgs,
+}
+
+/// What `--rng` names.
+#[derive(Clone, Copy, Debug)]
+enum Generator {
+    Philox,
+    Fixed(Sequence),
+}
+
+fn generator(text: &str) -> Result<Generator, String> {
+    let wrong = "it must be philox, constant:U with U from 0 to 1, or lcg:X with X below 2^31";
+    match text.split_once(':') {
+        None if text == "philox" => Ok(Generator::Philox),
+        Some(("constant", u)) => match u.parse::<f32>() {
+            Ok(u) if (0.0..=1.0).contains(&u) => Ok(Generator::Fixed(Sequence::Constant(u))),
+            _ => Err(wrong.to_owned()),
+        },
+        Some(("lcg", x)) => match x.parse::<u32>() {
+            Ok(x) if x < 1 << 31 => Ok(Generator::Fixed(Sequence::Lcg(x))),
+            _ => Err(wrong.to_owned()),
+        },
+        _ => Err(wrong.to_owned()),
+    }
+}
+
+const HELP: &str = "\
+Outputs, in the folder of --dir (images are float32, on the grid of --seedref):
+  fdt_paths                   visits of each voxel, one per sample at most (--opd); with --simple one
+                              map per point, fdt_paths_X_Y_Z; with --pd sums of distances
+  fdt_paths_lengths           mean distance from the seed (--ompl)
+  fdt_paths_alt               visits in the regions of --fopd, 0 elsewhere; of several _alt_0, _alt_1 ...
+  fdt_paths_localdir          mean orientation of the steps that first enter a voxel (--opathdir)
+  waytotal                    samples kept; with --network a row for each seed region
+  seeds_to_TARGET             samples of each seed that reach the target (--os2t); .gii for a surface
+  matrix_seeds_to_all_targets the same as text (--s2tastext)
+  fdt_network_matrix          samples from region (row) to region (column) (--network); with --ompl
+                              mean lengths in fdt_network_matrix_lengths
+  fdt_matrix1.dot             samples from seed (row) to seed (column): row column value, 1-based;
+  coords_for_fdt_matrix1      x y z region number of each seed, stored voxel coordinates (--omatrix1)
+  fdt_matrix2.dot             samples from seed (row) to voxel of --target2 (column) (--omatrix2);
+  coords_for_fdt_matrix2, tract_space_coords_for_fdt_matrix2, lookup_tractspace_fdt_matrix2
+                              where rows and columns are, and the column of each voxel
+  fdt_matrix3.dot             samples through two voxels of --target3, row before column, or through
+                              one of it and one of --lrtarget3 (--omatrix3);
+  coords_for_fdt_matrix3, tract_space_coords_for_fdt_matrix3
+                              where rows are, and columns where they have voxels of their own
+  *_lengths.dot               mean lengths of the entries (--ompl)
+  saved_paths.txt             paths (--savepaths)
+  probtrackx.log, run.json    what was done, why halves ended
+
+Units:
+  Millimetres; angles as cosines.
+
+Order and frame:
+  Samples are angles in FSL's frame: voxel axes, x reversed where det(affine) > 0. Points of --simple
+  are stored voxel coordinates; saved_paths.txt has radiological ones, as FSL's does. A surface's
+  vertices count where their number is not 0, all where they have none; --meshspace says what their
+  coordinates count in. Warps are fields of displacements or positions in FSL's millimetres: --xfm in
+  the space of the samples, --invxfm in that of the seeds, as FNIRT and convertwarp write them.
+
+Streamlines are FSL's to the quirk, which is right for comparison and for studies under way: the
+first and the last sample have half weight, one point outside the mask is kept, each half is judged
+for itself. Differences: random numbers depend on seed voxel, sample and step alone, so that threads
+do not change the result; surfaces are read as seeds only; matrix 4 is not there. `fimbria track` has
+plainer rules and writes streamlines.
+
+References:
+  Behrens TEJ et al. NeuroImage 34, 144 (2007)            the algorithm
+  Hernandez-Fernandez M et al. NeuroImage 188, 598 (2019) its options and outputs";
+
+impl Probtrackx2Command {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self { files, outputs, regions, steps, told, absent, rng, threads, devices } = self;
+        absent.refuse()?;
+        let FileArgs {
+            samples,
+            mask,
+            seed,
+            out,
+            dir,
+            forcedir,
+            simple,
+            xfm,
+            invxfm,
+            seedref,
+            meshspace,
+        } = files;
+        let OutputFlags {
+            opd,
+            pd,
+            ompl,
+            os2t,
+            targetmasks,
+            s2tastext,
+            omatrix1,
+            distthresh1,
+            omatrix2,
+            target2,
+            omatrix3,
+            target3,
+            lrtarget3,
+            distthresh3,
+            fopd,
+            opathdir,
+            savepaths,
+        } = outputs;
+        let RegionArgs {
+            waypoints,
+            waycond,
+            wayorder,
+            onewaycondition,
+            avoid,
+            stop,
+            wtstop,
+            network,
+            forcefirststep,
+        } = regions;
+        let mut dir = dir;
+        while !forcedir && dir.exists() {
+            dir = PathBuf::from(format!("{}+", dir.display()));
+        }
+        let named = [&samples, &mask, &seed].map(Clone::clone);
+        let (propagation, sampling) = steps.split();
+        let Sampling { n_samples, sampvox_mm, least_length_mm, rng_seed } = sampling;
+        let job = Probtrackx2 {
+            samples,
+            mask,
+            seed,
+            out,
+            simple,
+            network,
+            opd,
+            pd,
+            ompl,
+            os2t,
+            target_masks: targetmasks,
+            s2t_as_text: s2tastext,
+            fopd,
+            opathdir,
+            matrices: MatrixFiles {
+                omatrix1,
+                distthresh1,
+                omatrix2,
+                target2,
+                omatrix3,
+                target3,
+                lrtarget3,
+                distthresh3,
+            },
+            xfm,
+            invxfm,
+            seedref,
+            mesh_space: meshspace.0,
+            told: told > 0,
+            n_samples,
+            sampvox_mm,
+            propagation,
+            regions: RegionFiles {
+                waypoints,
+                any: waycond == Condition::Or,
+                in_order: wayorder,
+                by_each_half: onewaycondition,
+                avoid,
+                stop,
+                wtstop,
+                least_length_mm,
+                force_first_step: forcefirststep,
+            },
+            save_paths: savepaths,
+            rng_seed,
+            sequence: match rng {
+                Generator::Philox => None,
+                Generator::Fixed(sequence) => Some(sequence),
+            },
+        };
+        let mut folder = OutputFolder::create(&dir, &[], true, console.unfinished())?;
+        let workers = threads.start()?;
+        let command_line = command_line();
+        let devices = devices.open(console)?;
+        let on = Backend { workers: &workers, devices: &devices };
+        let log = Logbook::new(session(on, console, &command_line));
+        let inputs = ["samples", "mask", "seed"].map(str::to_owned).into_iter().zip(named);
+        let hashing = Hashing::start(inputs.filter(|(_, path)| path.is_file()).collect());
+        job.run(&log, &mut folder)?;
+        folder.write("probtrackx.log", (command_line.join(" ") + "\n").as_bytes())?;
+        let record =
+            folder.commit(log.record("probtrackx2", hashing.finish()?, job.parameters()))?;
+        report(&record, &dir, console);
+        Ok(())
+    }
+}

@@ -1,0 +1,265 @@
+//! `fimbria probtrackx2`.
+
+use std::fs;
+
+use fimbria_image::gifti::Surface;
+use fimbria_image::{Grid, Image, WriteOptions, write_image};
+
+use crate::track::{voxels, with_samples};
+use crate::util::{Folder, grid};
+
+#[test]
+fn probtrackx2_writes_the_files_of_fsl() {
+    let folder = with_samples();
+    let line = "probtrackx2 -x seed -s bpx/merged -m bpx/nodif_brain_mask --opd -P 10";
+    folder.done(&format!("{line} --os2t --targetmasks=far --dir=log --forcedir --rseed=7"));
+    assert_eq!(fs::read_to_string(folder.join("log/waytotal")).unwrap().trim(), "10");
+    assert_eq!(folder.image("log/fdt_paths.nii.gz").data[grid().index([0, 2, 2])], 10.0);
+    assert_eq!(folder.image("log/seeds_to_far.nii.gz").data[grid().index([3, 2, 2])], 10.0);
+    assert!(folder.join("log/probtrackx.log").exists());
+    // A folder that exists gets a plus.
+    folder.done(&format!("{line} --dir=log"));
+    assert!(folder.join("log+/waytotal").exists());
+}
+
+#[test]
+fn probtrackx2_saves_paths_of_fixed_numbers() {
+    let folder = with_samples();
+    fs::write(folder.join("points.txt"), "3 2 2\n").unwrap();
+    folder.done(
+        "probtrackx2 -x points.txt --simple -s bpx/merged -m bpx/nodif_brain_mask --opd -P 1 \
+         --savepaths --rng constant:0.5 --dir=log",
+    );
+    let text = fs::read_to_string(folder.join("log/saved_paths.txt")).unwrap();
+    assert_eq!(text.lines().filter(|line| line.starts_with('#')).count(), 3);
+    // Radiological: x counts from the other end of 7 voxels; steps of 0.5 mm in voxels of 2 mm.
+    let points: Vec<_> = text.lines().skip(1).take(2).collect();
+    assert_eq!(points, ["3 2 2", "2.75 2 2"]);
+    assert!(folder.join("log/fdt_paths_3_2_2.nii.gz").exists());
+}
+
+#[test]
+fn all_points_share_one_sequence_of_numbers() {
+    let folder = with_samples();
+    let paths = |points: &str, dir: &str| {
+        fs::write(folder.join("points.txt"), points).unwrap();
+        folder.done(&format!(
+            "probtrackx2 -x points.txt --simple -s bpx/merged -m bpx/nodif_brain_mask --opd -P 1 \
+             -f --savepaths --rng lcg:12345 --dir={dir}"
+        ));
+        let text = fs::read_to_string(folder.join(dir).join("saved_paths.txt")).unwrap();
+        text.lines().filter(|line| line.starts_with('#')).map(str::to_owned).collect::<Vec<_>>()
+    };
+    // The same point again and again: were each to start the sequence anew, all paths were the same.
+    let same = paths(&"3 2 2\n".repeat(8), "same");
+    assert_eq!(same.len(), 24);
+    assert!(same[3..].iter().zip(&same).any(|(a, b)| a != b), "{same:?}");
+}
+
+/// What every run shares.
+const LINE: &str = "probtrackx2 -s bpx/merged -m bpx/nodif_brain_mask --opd -P 10";
+
+fn write(folder: &Folder, name: &str, image: &Image) {
+    write_image(folder.join(name), image, &WriteOptions::default()).unwrap();
+}
+
+fn text(folder: &Folder, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).unwrap()
+}
+
+#[test]
+fn sparse_matrices_have_fsls_layout() {
+    let folder = with_samples();
+    // Every second voxel along x; the first ones, counted as FSL does, share their centres.
+    let fine = grid();
+    let mut coarse = Grid { dims: [4, 6, 5], ..fine };
+    let rows = &mut coarse.ras_from_vox.0;
+    for row in rows.iter_mut() {
+        row[0] *= 2.0;
+    }
+    let mut all = Image::zeros(coarse, 1);
+    all.data.fill(1.0);
+    write(&folder, "coarse.nii.gz", &all);
+    write(&folder, "two.nii.gz", &voxels(&[[1, 2, 2], [5, 2, 2]]));
+    folder.done(&format!(
+        "{LINE} -x seed --omatrix1 --omatrix2 --target2=coarse --omatrix3 --target3=two --ompl \
+         --dir=log"
+    ));
+    assert_eq!(text(&folder, "log/fdt_matrix1.dot"), "1  1  0\n");
+    // The seed passes all seven voxels along x: four coarse ones, each once.
+    let dot = text(&folder, "log/fdt_matrix2.dot");
+    let values: Vec<Vec<f64>> = dot
+        .lines()
+        .map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect())
+        .collect();
+    assert_eq!(values.len(), 5, "{dot}");
+    assert!(values[..4].iter().all(|row| row[0] == 1.0 && row[2] == 10.0), "{dot}");
+    assert_eq!(values[4], [1.0, 120.0, 0.0]);
+    let columns: Vec<_> = values[..4].iter().map(|row| row[1] as usize).collect();
+    let places = text(&folder, "log/tract_space_coords_for_fdt_matrix2");
+    let lookup = folder.image("log/lookup_tractspace_fdt_matrix2.nii.gz");
+    for column in columns {
+        let place: Vec<usize> = places
+            .lines()
+            .nth(column - 1)
+            .unwrap()
+            .split_whitespace()
+            .map(|word| word.parse().unwrap())
+            .collect();
+        assert_eq!(place[1..], [2, 2], "{places}");
+        let place = [place[0], place[1], place[2]];
+        assert_eq!(lookup.data[coarse.index(place)], column as f32);
+    }
+    assert_eq!(text(&folder, "log/coords_for_fdt_matrix2"), "3  2  2  0  1  \n");
+    // Both voxels lie on every path: radiological order puts x = 5 first.
+    assert_eq!(text(&folder, "log/fdt_matrix3.dot"), "1  2  10\n2  2  0\n");
+    assert_eq!(text(&folder, "log/coords_for_fdt_matrix3"), "5  2  2  0  1  \n1  2  2  0  2  \n");
+    // From 1.5 voxels this side of the seed to 1.5 beyond, voxels of 2 mm, to one step of 0.5 mm.
+    let lengths = text(&folder, "log/fdt_matrix3_lengths.dot");
+    let length: f64 = lengths.split_whitespace().nth(2).unwrap().parse().unwrap();
+    assert!((length - 6.0).abs() <= 1.0, "{lengths}");
+}
+
+#[test]
+fn matrix_3_may_have_columns_of_its_own() {
+    let folder = with_samples();
+    write(&folder, "two.nii.gz", &voxels(&[[1, 2, 2], [5, 2, 2]]));
+    folder.done(&format!(
+        "{LINE} -x seed --omatrix3 --target3=two --lrtarget3=far --distthresh3=3 --dir=log"
+    ));
+    assert_eq!(text(&folder, "log/fdt_matrix3.dot"), "1  1  10\n2  1  10\n2  1  0\n");
+    assert_eq!(text(&folder, "log/tract_space_coords_for_fdt_matrix3"), "6  2  2  0  1  \n");
+    let long = "--distthresh3=500 --dir=long";
+    folder.done(&format!("{LINE} -x seed --omatrix3 --target3=two {long}"));
+    assert_eq!(text(&folder, "long/fdt_matrix3.dot"), "2  2  0\n");
+}
+
+#[test]
+fn a_surface_seeds_from_the_vertices_whose_value_is_not_zero() {
+    let folder = with_samples();
+    let ras = |voxel: [f64; 3]| grid().ras_from_vox.apply(voxel).map(|x| x as f32);
+    let mut surface = Surface {
+        vertices: vec![ras([3.0, 4.0, 2.0]), ras([3.0, 2.0, 2.0]), ras([2.0, 2.0, 2.0])],
+        triangles: vec![[0, 1, 2]],
+        values: Some(vec![0.0, 1.0, 0.0]),
+    };
+    surface.write(folder.join("white.gii")).unwrap();
+    let rest = "--os2t --targetmasks=far --omatrix2 --target2=bpx/nodif_brain_mask";
+    folder.done(&format!("{LINE} -x white.gii {rest} --dir=surface"));
+    folder.done(&format!("{LINE} -x seed {rest} --dir=volume"));
+    // The same point, but for rounding; random numbers are those of the vertex.
+    let visits = |name: &str| folder.image(&format!("{name}/fdt_paths.nii.gz")).data;
+    assert_eq!(visits("surface"), visits("volume"));
+    let reached = Surface::read(folder.join("surface/seeds_to_far.gii")).unwrap();
+    assert_eq!(reached.values, Some(vec![0.0, 10.0, 0.0]));
+    assert_eq!(reached.triangles, surface.triangles);
+    let coordinates = text(&folder, "surface/coords_for_fdt_matrix2");
+    assert!(coordinates.trim().ends_with("0  1"), "{coordinates}");
+
+    // Voxels as FSL counts them: x from the other end.
+    surface.vertices = vec![[3.0, 4.0, 2.0], [3.0, 2.0, 2.0], [4.0, 2.0, 2.0]];
+    surface.write(folder.join("vox.gii")).unwrap();
+    folder.done(&format!("{LINE} -x vox.gii --meshspace=vox --dir=vox"));
+    assert_eq!(visits("vox"), visits("volume"));
+
+    // A list of both kinds: volumes come first.
+    fs::write(folder.join("list.txt"), "white.gii\nseed\n").unwrap();
+    folder.done(&format!("{LINE} -x list.txt --os2t --targetmasks=far --dir=both"));
+    assert!(folder.join("both/seeds_0_to_far.nii.gz").exists());
+    assert!(folder.join("both/seeds_1_to_far.gii").exists());
+    let error = folder.failed(&format!("{LINE} -x seed --stop=white.gii --dir=stop"));
+    assert!(error.contains("white.gii") && error.contains("seeds only"), "{error}");
+    let error = folder.failed(&format!("{LINE} -x white.gii --omatrix1 --dir=one"));
+    assert!(error.contains("--omatrix1 needs seeds in voxels"), "{error}");
+}
+
+#[test]
+fn visits_of_regions_alone_and_orientations_are_written() {
+    let folder = with_samples();
+    folder.done(&format!("{LINE} -x seed --fopd=far --opathdir --dir=log"));
+    let (all, alone) =
+        (folder.image("log/fdt_paths.nii.gz"), folder.image("log/fdt_paths_alt.nii.gz"));
+    let far = grid().index([6, 2, 2]);
+    assert_eq!(alone.data[far], all.data[far]);
+    assert_eq!(alone.data.iter().sum::<f32>(), all.data[far]);
+    let axes = folder.image("log/fdt_paths_localdir.nii.gz");
+    assert_eq!(axes.n_volumes, 3);
+    for voxel in 0..grid().len() {
+        // No step has entered the seed.
+        let is_on_path = all.data[voxel] > 0.0 && grid().voxel(voxel) != [3, 2, 2];
+        let x = if is_on_path { 1.0 } else { 0.0 };
+        assert!((axes.volume(0)[voxel] - x).abs() < 1e-6, "{:?}", grid().voxel(voxel));
+    }
+}
+
+#[test]
+fn a_warp_that_shifts_is_a_matrix_that_shifts() {
+    let folder = with_samples();
+    // Seeds lie one voxel further along FSL's axes than where they are in the samples.
+    let shift = [2.0, -2.0, 3.0];
+    let field = |sign: f32| {
+        let mut image = Image::zeros(grid(), 3);
+        for (axis, mm) in shift.into_iter().enumerate() {
+            image.volume_mut(axis).fill(sign * mm);
+        }
+        image
+    };
+    write(&folder, "seed2diff.nii.gz", &field(1.0));
+    write(&folder, "diff2seed.nii.gz", &field(-1.0));
+    fs::write(folder.join("shift.mat"), "1 0 0 2\n0 1 0 -2\n0 0 1 3\n0 0 0 1\n").unwrap();
+    folder.done(&format!("{LINE} -x seed --xfm=shift.mat --dir=matrix"));
+    // FSL's names say where images go: the field that leads from seeds to samples is the inverse.
+    folder.done(&format!("{LINE} -x seed --xfm=diff2seed --invxfm=seed2diff --dir=warp"));
+    let visits = |name: &str| folder.image(&format!("{name}/fdt_paths.nii.gz")).data;
+    assert_eq!(visits("warp"), visits("matrix"));
+    folder.done(&format!("{LINE} -x seed --dir=plain"));
+    assert_ne!(visits("plain"), visits("warp"));
+
+    let error = folder.failed(&format!("{LINE} -x seed --xfm=diff2seed --dir=half"));
+    assert!(error.contains("a warp in --xfm needs --invxfm"), "{error}");
+    let mut options = WriteOptions::default();
+    options.intent.code = 2007;
+    write_image(folder.join("coefficients.nii.gz"), &field(0.0), &options).unwrap();
+    let error =
+        folder.failed(&format!("{LINE} -x seed --xfm=coefficients --invxfm=seed2diff --dir=c"));
+    assert!(error.contains("coefficients.nii.gz") && error.contains("fnirtfileutils"), "{error}");
+    let error = folder.failed(&format!("{LINE} -x seed --xfm=seed --invxfm=seed2diff --dir=v"));
+    assert!(error.contains("3 volumes"), "{error}");
+}
+
+#[test]
+fn options_that_are_not_there_are_one_error() {
+    let folder = with_samples();
+    for (options, said) in [
+        ("--omatrix4", "--omatrix4 of FSL's probtrackx2 is not there"),
+        ("--prefdir=x", "--prefdir of FSL's probtrackx2 is not there"),
+        ("--closestvertex", "surfaces are seeds only"),
+        ("--nosuchoption", "unexpected argument '--nosuchoption'"),
+        ("--omatrix2=3", "unexpected value"),
+        ("-V 3", "3 is not in 0..=2"),
+    ] {
+        let ran = folder.run(&format!("{LINE} -x seed {options} --dir=log"));
+        assert_eq!(ran.code, Some(2), "{options}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{options}: {}", ran.stderr);
+        assert!(!folder.join("log").exists(), "{options}");
+    }
+    for (options, said) in [
+        ("--omatrix2", "--omatrix2 needs --target2"),
+        ("--omatrix3", "--omatrix3 needs --target3"),
+        ("--network", "--network needs a list"),
+        ("--os2t", "--os2t needs --targetmasks"),
+    ] {
+        let error = folder.failed(&format!("{LINE} -x seed {options} --dir=log"));
+        assert!(error.contains(said), "{options}: {error}");
+    }
+    fs::write(folder.join("points.txt"), "3 2 2\n").unwrap();
+    let error = folder.failed(&format!("{LINE} -x points.txt --simple --omatrix1 --dir=log"));
+    assert!(error.contains("--simple writes a map for each point"), "{error}");
+}
+
+#[test]
+fn more_is_said_where_more_is_asked_for() {
+    let folder = with_samples();
+    let told = folder.done(&format!("{LINE} -x seed -V 1 --dir=log")).stderr;
+    assert!(told.contains("1 seeds in 1 regions; 3 samples of 210 voxels"), "{told}");
+}

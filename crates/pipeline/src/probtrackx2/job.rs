@@ -1,0 +1,294 @@
+//! One run: what is read, tracked and handed to the writers.
+
+use std::path::PathBuf;
+
+use fimbria_compute::Progress as _;
+use fimbria_image::bedpostx::read_bedpostx;
+use fimbria_image::{ImageHeader, OpenOptions, SpaceCodes};
+use fimbria_tracking::{
+    Collect, Deal, EndReason, Field, Judgement, NetworkMatrix, Region, Rules, Sample, Seed,
+    Sequence, Space, Tally, Targets, Tracking, Waypoints, track_on, track_slowly,
+};
+
+use super::matrices::Matrices;
+use super::starts::Starts;
+use super::{MatrixFiles, Probtrackx2, Probtrackx2Error, inputs, outputs};
+use crate::output::OutputFolder;
+use crate::session::Logbook;
+
+impl Probtrackx2 {
+    /// Tracks and stages every output.
+    ///
+    /// # Errors
+    /// [`Probtrackx2Error`] says which file or option is wrong.
+    pub fn run(&self, log: &Logbook<'_>, out: &mut OutputFolder) -> Result<(), Probtrackx2Error> {
+        let workers = log.session().on.workers;
+        let field = log.stage("read", || {
+            let (samples, mask) = (&self.samples, inputs::image(&self.mask)?);
+            let samples =
+                workers.install(|| read_bedpostx(samples, Some(&mask), &OpenOptions::default()))?;
+            Ok::<_, Probtrackx2Error>(Field::new(samples, workers))
+        })?;
+        let reference = inputs::image(self.seedref.as_ref().unwrap_or(&self.mask))?;
+        let reference = ImageHeader::read(&reference)?;
+        let space = inputs::space(
+            *reference.grid(),
+            field.grid(),
+            self.xfm.as_deref(),
+            self.invxfm.as_deref(),
+            log,
+        )?;
+        let starts = if self.simple {
+            Starts::points(&self.seed, &space)?
+        } else {
+            Starts::read(&self.seed, &space, self.mesh_space)?
+        };
+        self.check(&starts)?;
+        let rules = self.rules(&space, &starts)?;
+        let targets = match (&self.target_masks, self.os2t || self.s2t_as_text) {
+            (Some(path), true) => inputs::regions(path, &space)?,
+            (None, true) => {
+                return Err(Probtrackx2Error::Options("--os2t needs --targetmasks"));
+            }
+            _ => Vec::new(),
+        };
+        for region in targets.iter().chain(&rules.waypoints.regions) {
+            if region.is_empty() {
+                log.warn(&format!("{} has no voxel: nothing can reach it", region.name));
+            }
+        }
+        let alternatives = match &self.fopd {
+            Some(path) => inputs::regions(path, &space)?,
+            None => Vec::new(),
+        };
+        let matrices = Matrices::read(&self.matrices, &space, &starts)?;
+        if self.told {
+            log.note(&format!(
+                "{} seeds in {} regions; {} samples of {} voxels with {} fibres",
+                starts.seeds.len(),
+                starts.n_regions(),
+                field.n_samples(),
+                field.size().slots,
+                field.n_fibres()
+            ));
+        }
+        let job = Job {
+            options: self,
+            field: &field,
+            space: &space,
+            rules: &rules,
+            starts: &starts,
+            targets: &targets,
+            alternatives: &alternatives,
+            matrices: &matrices,
+            codes: reference.space_codes(),
+        };
+        job.run(log, out)
+    }
+
+    /// Options that need others, or bear no others.
+    fn check(&self, starts: &Starts) -> Result<(), Probtrackx2Error> {
+        let MatrixFiles { omatrix1, omatrix2, omatrix3, target2, target3, .. } = &self.matrices;
+        let counts_seeds = self.os2t || self.s2t_as_text || *omatrix1 || *omatrix2 || *omatrix3;
+        for (is_wrong, why) in [
+            (
+                self.network && starts.regions.len() < 2,
+                "--network needs a list of two seed regions or more",
+            ),
+            (
+                self.network && !starts.surfaces.is_empty(),
+                "--network needs regions of voxels: streamlines are not cut with surfaces",
+            ),
+            (
+                *omatrix1 && !starts.surfaces.is_empty(),
+                "--omatrix1 needs seeds in voxels: streamlines are not cut with surfaces",
+            ),
+            (
+                self.simple && (self.network || counts_seeds),
+                "--simple writes a map for each point: leave out --network, --os2t, --s2tastext \
+                 and --omatrix1 to 3, or give the seeds as an image",
+            ),
+            (*omatrix2 && target2.is_none(), "--omatrix2 needs --target2"),
+            (*omatrix3 && target3.is_none(), "--omatrix3 needs --target3"),
+        ] {
+            if is_wrong {
+                return Err(Probtrackx2Error::Options(why));
+            }
+        }
+        Ok(())
+    }
+
+    fn rules(&self, space: &Space, starts: &Starts) -> Result<Rules, Probtrackx2Error> {
+        let files = &self.regions;
+        let read = |path: &Option<PathBuf>| match path {
+            Some(path) => inputs::regions(path, space),
+            None => Ok(Vec::new()),
+        };
+        Ok(Rules {
+            avoid: read(&files.avoid)?,
+            stop: read(&files.stop)?,
+            stop_on_leaving: read(&files.wtstop)?,
+            waypoints: Waypoints {
+                regions: read(&files.waypoints)?,
+                any: files.any,
+                in_order: files.in_order,
+                by_each_half: files.by_each_half,
+            },
+            network: if self.network { starts.regions.clone() } else { Vec::new() },
+            least_length_mm: files.least_length_mm,
+            force_first_step: files.force_first_step,
+            judgement: Judgement::HalfByHalf,
+        })
+    }
+}
+
+/// Everything read, ready to be tracked.
+pub(super) struct Job<'a> {
+    pub(super) options: &'a Probtrackx2,
+    field: &'a Field,
+    pub(super) space: &'a Space,
+    rules: &'a Rules,
+    pub(super) starts: &'a Starts,
+    targets: &'a [Region],
+    pub(super) alternatives: &'a [Region],
+    pub(super) matrices: &'a Matrices,
+    pub(super) codes: Option<SpaceCodes>,
+}
+
+impl Job<'_> {
+    fn run(&self, log: &Logbook<'_>, out: &mut OutputFolder) -> Result<(), Probtrackx2Error> {
+        let seeds = &self.starts.seeds;
+        let mut saved = String::new();
+        // One stream of numbers for all points.
+        let mut sequence = self.options.sequence;
+        let mut total: Option<Tally<'_>> = None;
+        log.stage("track", || {
+            if self.options.simple {
+                // A map for each point.
+                for (index, typed) in self.starts.typed.iter().enumerate() {
+                    let tally =
+                        self.track(&seeds[index..=index], log, &mut sequence, &mut saved)?;
+                    let name =
+                        format!("{}_{}_{}_{}", self.options.out, typed[0], typed[1], typed[2]);
+                    // The map of a point that comes again is that of the last time, as FSL's.
+                    if !self.starts.typed[index + 1..].contains(typed) {
+                        self.write_visits(&tally, &name, out)?;
+                    }
+                    match &mut total {
+                        Some(total) => total.merge(tally),
+                        None => total = Some(tally),
+                    }
+                }
+            } else {
+                total = Some(self.track(seeds, log, &mut sequence, &mut saved)?);
+            }
+            let Some(total) = &total else { return Ok(()) };
+            log.count("samples", total.made);
+            log.count("kept", total.kept.iter().sum());
+            log.count("points", total.points);
+            for ((_, name), count) in EndReason::ALL.iter().zip(total.ends) {
+                log.count(&format!("ends: {name}"), count);
+            }
+            Ok::<(), Probtrackx2Error>(())
+        })?;
+        if self.options.save_paths {
+            out.write("saved_paths.txt", saved.as_bytes())?;
+        }
+        let Some(total) = total else { return Ok(()) };
+        if total.kept.iter().sum::<u64>() == 0 {
+            log.warn("no sample was kept: every one was rejected by the regions given");
+        }
+        log.stage("write", || {
+            if !self.options.simple {
+                self.write_visits(&total, &self.options.out, out)?;
+                self.write_waytotal(&total, out)?;
+            }
+            self.write_targets(&total, out)?;
+            self.write_network(&total, out)?;
+            self.write_matrices(&total, out)
+        })
+    }
+
+    fn tracking<'t>(&'t self, seeds: &'t [Seed]) -> Tracking<'t> {
+        Tracking {
+            field: self.field,
+            space: self.space,
+            propagation: &self.options.propagation,
+            rules: self.rules,
+            seeds,
+            n_samples: self.options.n_samples,
+            jitter_mm: self.options.sampvox_mm,
+            rng_seed: self.options.rng_seed,
+        }
+    }
+
+    fn track<'t>(
+        &'t self,
+        seeds: &'t [Seed],
+        log: &Logbook<'_>,
+        sequence: &mut Option<Sequence>,
+        saved: &mut String,
+    ) -> Result<Tally<'t>, Probtrackx2Error> {
+        let options = self.options;
+        let new = || {
+            let distances = options.pd || options.ompl;
+            let regions = self.starts.n_regions().max(1);
+            let mut tally = Tally::new(self.space, regions, distances);
+            if !self.targets.is_empty() {
+                tally.targets = Some(Targets::new(self.targets, seeds.len()));
+            }
+            tally.network = options.network.then(|| NetworkMatrix::new(regions));
+            if options.opathdir {
+                tally.visits.count_orientations();
+            }
+            self.matrices.count_in(&mut tally, self.space, &options.propagation);
+            Counted { tally, saves: options.save_paths, saved: String::new() }
+        };
+        let tracking = self.tracking(seeds);
+        let counted = match sequence {
+            Some(sequence) => {
+                let mut counted = new();
+                track_slowly(&tracking, Some(sequence), log, &mut counted)?;
+                saved.push_str(&counted.end_block());
+                vec![counted]
+            }
+            None => track_on(
+                &tracking,
+                log.session().on,
+                Deal::default(),
+                log,
+                new,
+                |block: String| {
+                    saved.push_str(&block);
+                    Ok::<(), Probtrackx2Error>(())
+                },
+            )?,
+        };
+        let mut tallies = counted.into_iter().map(|counted| counted.tally);
+        let mut sum = tallies.next().unwrap_or_else(|| new().tally);
+        tallies.for_each(|tally| sum.merge(tally));
+        Ok(sum)
+    }
+}
+
+/// A tally, and where wanted the paths as text.
+struct Counted<'a> {
+    tally: Tally<'a>,
+    saves: bool,
+    saved: String,
+}
+
+impl Collect for Counted<'_> {
+    type Block = String;
+
+    fn sample(&mut self, sample: &Sample<'_>) {
+        self.tally.add(sample);
+        if self.saves {
+            outputs::save_path(sample, &mut self.saved);
+        }
+    }
+
+    fn end_block(&mut self) -> String {
+        std::mem::take(&mut self.saved)
+    }
+}

@@ -1,0 +1,123 @@
+//! Where probtrackx2 starts: voxels, vertices, points.
+
+use std::path::Path;
+
+use fimbria_image::gifti::Surface;
+use fimbria_tracking::{Region, Seed, Space, is_reversed, seeds_of_region};
+
+use super::{Probtrackx2Error, inputs};
+use crate::choice::Choice;
+
+/// Seeds and the regions they are of: first those of voxels, then those of surfaces.
+pub(super) struct Starts {
+    pub(super) seeds: Vec<Seed>,
+    pub(super) regions: Vec<Region>,
+    pub(super) surfaces: Vec<Surface>,
+    /// Points as they were typed, with `--simple`.
+    pub(super) typed: Vec<[f32; 3]>,
+}
+
+/// Vertices to start from: those whose value is not zero, all where there are no values.
+fn seed_vertices(surface: &Surface) -> impl Iterator<Item = (u32, [f32; 3])> + '_ {
+    let values = surface.values.as_deref();
+    let is_seed = move |vertex: u32| values.is_none_or(|values| values[vertex as usize] != 0.0);
+    (0..).zip(surface.vertices.iter().copied()).filter(move |(vertex, _)| is_seed(*vertex))
+}
+
+/// What coordinates of surfaces count in, by FSL's names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MeshSpace {
+    /// Scanner millimetres of the reference of the seed space.
+    #[default]
+    Caret,
+    /// FreeSurfer's millimetres around the centre of the volume.
+    Freesurfer,
+    /// Millimetres from the first radiological voxel.
+    First,
+    /// Radiological voxels.
+    Vox,
+}
+
+impl Choice for MeshSpace {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Caret, "caret", "scanner millimetres, by the reference's affine"),
+        (Self::Freesurfer, "freesurfer", "FreeSurfer's millimetres around the volume's centre"),
+        (Self::First, "first", "voxels times their size, as FIRST writes them"),
+        (Self::Vox, "vox", "voxels"),
+    ];
+}
+
+impl MeshSpace {
+    /// Radiological voxel coordinates of the seed space of a vertex.
+    fn voxel(self, space: &Space, vertex: [f32; 3]) -> Option<[f32; 3]> {
+        let [x, y, z] = vertex.map(f64::from);
+        let grid = space.grid();
+        let mm = grid.ras_from_vox.spacing();
+        // Halves of dimensions are whole numbers to FSL.
+        let [cx, cy, cz] = grid.dims.map(|n| (n / 2) as f64);
+        let voxel = match self {
+            Self::Caret => space.ras_from_radiological().inverse()?.apply([x, y, z]),
+            Self::Freesurfer => [cx - x / mm[0], cz - z / mm[1], cy + y / mm[2]],
+            Self::First => [x / mm[0], y / mm[1], z / mm[2]],
+            Self::Vox => [x, y, z],
+        };
+        Some(voxel.map(|x| x as f32))
+    }
+}
+
+impl Starts {
+    /// Seeds in voxels and vertices: an image, a surface, or a list of both.
+    pub(super) fn read(
+        path: &Path,
+        space: &Space,
+        mesh_space: MeshSpace,
+    ) -> Result<Self, Probtrackx2Error> {
+        let (meshes, images): (Vec<_>, Vec<_>) =
+            inputs::files(path)?.into_iter().partition(|file| inputs::is_surface(file));
+        let regions =
+            images.iter().map(|file| inputs::region(file, space)).collect::<Result<Vec<_>, _>>()?;
+        let surfaces = meshes.iter().map(Surface::read).collect::<Result<Vec<_>, _>>()?;
+        let voxels = |(number, region)| seeds_of_region(space, region, number);
+        let mut seeds: Vec<_> = (0..).zip(&regions).flat_map(voxels).collect();
+        for (number, surface) in (regions.len() as u32..).zip(&surfaces) {
+            for (key, vertex) in seed_vertices(surface) {
+                // A grid whose voxels cannot be told apart has no place for it.
+                if let Some(pos) = mesh_space.voxel(space, vertex) {
+                    seeds.push(Seed { key, region: number, pos });
+                }
+            }
+        }
+        if seeds.is_empty() {
+            return Err(Probtrackx2Error::NoSeeds(path.to_owned()));
+        }
+        Ok(Self { seeds, regions, surfaces, typed: Vec::new() })
+    }
+
+    /// Seeds as points: N rows of three voxel coordinates, or three rows of N.
+    pub(super) fn points(path: &Path, space: &Space) -> Result<Self, Probtrackx2Error> {
+        let rows = inputs::numbers(path)?;
+        let typed: Vec<[f32; 3]> = if rows.iter().all(|row| row.len() == 3) && !rows.is_empty() {
+            rows.iter().map(|row| std::array::from_fn(|a| row[a] as f32)).collect()
+        } else if rows.len() == 3 && rows.iter().all(|row| row.len() == rows[0].len()) {
+            (0..rows[0].len()).map(|i| std::array::from_fn(|a| rows[a][i] as f32)).collect()
+        } else {
+            return Err(Probtrackx2Error::Text {
+                path: path.to_owned(),
+                reason: "points are N rows of three numbers, or three rows of N".into(),
+            });
+        };
+        let last = space.grid().dims[0] as f32 - 1.0;
+        let reversed = is_reversed(space.grid());
+        let seed = |(key, &[x, y, z]): (u32, &[f32; 3])| {
+            let x = if reversed { last - x } else { x };
+            Seed { key, region: 0, pos: [x, y, z] }
+        };
+        let seeds = (0..).zip(&typed).map(seed).collect();
+        Ok(Self { seeds, regions: Vec::new(), surfaces: Vec::new(), typed })
+    }
+
+    /// Regions of voxels and of surfaces together.
+    pub(super) fn n_regions(&self) -> usize {
+        self.regions.len() + self.surfaces.len()
+    }
+}

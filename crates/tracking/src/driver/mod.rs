@@ -1,0 +1,175 @@
+//! Seeds and samples dealt to threads.
+
+mod devices;
+mod single;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use fimbria_compute::{Backend, Interrupted, Progress, Workers};
+use rayon::prelude::*;
+
+use crate::draws::{Draws, Keyed, Sequence};
+use crate::fast::FastTracker;
+use crate::sample::Collect;
+use crate::{Field, Propagation, Rules, Seed, Space};
+
+pub(crate) use devices::track as track_planned;
+pub(crate) use single::Made;
+use single::Single;
+
+/// Everything that streamlines depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Tracking<'a> {
+    /// The directions.
+    pub field: &'a Field,
+    /// Where seeds and regions are.
+    pub space: &'a Space,
+    /// How streamlines are propagated.
+    pub propagation: &'a Propagation,
+    /// What decides over them.
+    pub rules: &'a Rules,
+    /// Where they start.
+    pub seeds: &'a [Seed],
+    /// Samples of each seed.
+    pub n_samples: u32,
+    /// Radius of the sphere around each seed to start in, mm.
+    pub jitter_mm: f32,
+    /// Seed of the random numbers.
+    pub rng_seed: u64,
+}
+
+/// How samples are dealt out. No result depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deal {
+    /// Samples that a thread takes at a time, at least 1.
+    pub block: u64,
+    /// Samples that one launch on a device makes at most, at least 1; fewer where its memory is.
+    pub launch: u64,
+}
+
+impl Default for Deal {
+    /// Blocks few enough to keep all threads busy, and large enough to fill lanes; launches that
+    /// fill a large device many times over.
+    fn default() -> Self {
+        Self { block: 4096, launch: 1 << 18 }
+    }
+}
+
+/// Tracks every sample of every seed on the threads of `workers`. Each thread has a collector made
+/// by `new`, and all are returned; what blocks leave behind comes to `each` in the order of seeds.
+///
+/// # Errors
+/// Those of `each`, and [`Interrupted`] where the user stops it.
+pub fn track<C: Collect, E: From<Interrupted> + Send>(
+    tracking: &Tracking<'_>,
+    workers: &Workers,
+    progress: &dyn Progress,
+    new: impl Fn() -> C + Sync,
+    each: impl FnMut(C::Block) -> Result<(), E>,
+) -> Result<Vec<C>, E> {
+    on_threads(tracking, workers, Deal::default(), progress, new, each)
+}
+
+/// As [`track`] on devices, with the threads for what devices fail at. Judgement and counting are
+/// the threads'.
+///
+/// # Errors
+/// As [`track`].
+pub fn track_on<C: Collect, E: From<Interrupted> + Send>(
+    tracking: &Tracking<'_>,
+    on: Backend<'_>,
+    deal: Deal,
+    progress: &dyn Progress,
+    new: impl Fn() -> C + Sync,
+    each: impl FnMut(C::Block) -> Result<(), E>,
+) -> Result<Vec<C>, E> {
+    let plans = devices::usable(tracking, on.devices, progress);
+    if plans.is_empty() {
+        return on_threads(tracking, on.workers, deal, progress, new, each);
+    }
+    devices::track(tracking, on.workers, &plans, deal, progress, new, each)
+}
+
+fn on_threads<C: Collect, E: From<Interrupted> + Send>(
+    tracking: &Tracking<'_>,
+    workers: &Workers,
+    deal: Deal,
+    progress: &dyn Progress,
+    new: impl Fn() -> C + Sync,
+    mut each: impl FnMut(C::Block) -> Result<(), E>,
+) -> Result<Vec<C>, E> {
+    let n_samples = u64::from(tracking.n_samples);
+    let total = tracking.seeds.len() as u64 * n_samples;
+    let idle: Mutex<Vec<C>> = Mutex::default();
+    progress.start("tracking", total);
+    let blocks: Vec<_> = (0..total).step_by(deal.block as usize).collect();
+    // Finished blocks wait for those before them: as many as keep the threads busy, no more.
+    for round in blocks.chunks(4 * workers.threads()) {
+        let block = |first: &u64| -> Result<C::Block, Interrupted> {
+            progress.check()?;
+            let mut collector = lock(&idle).pop().unwrap_or_else(&new);
+            let last = (first + deal.block).min(total);
+            FastTracker::new(tracking).run(*first..last, workers.simd(), &mut collector);
+            let done = collector.end_block();
+            lock(&idle).push(collector);
+            progress.advance(last - first);
+            Ok(done)
+        };
+        let done: Result<Vec<_>, Interrupted> =
+            workers.install(|| round.par_iter().map(block).collect());
+        for block in done? {
+            each(block)?;
+        }
+    }
+    Ok(idle.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tracks by the oracle, one particle at a time on this thread. With a [`Sequence`] random numbers
+/// are those of one stream, in probtrackx2's order; else those that [`track`] uses.
+///
+/// # Errors
+/// Where the user stops it.
+pub fn track_slowly<C: Collect>(
+    tracking: &Tracking<'_>,
+    mut sequence: Option<&mut Sequence>,
+    progress: &dyn Progress,
+    collector: &mut C,
+) -> Result<(), Interrupted> {
+    progress.start("tracking", tracking.seeds.len() as u64 * u64::from(tracking.n_samples));
+    let mut single = Single::new(tracking);
+    for (index, seed) in tracking.seeds.iter().enumerate() {
+        progress.check()?;
+        for number in 0..tracking.n_samples {
+            match &mut sequence {
+                Some(sequence) => single.sample(index, seed, number, *sequence, collector),
+                None => {
+                    let mut draws = Keyed::new(tracking.rng_seed, seed.region, seed.key, number);
+                    single.sample(index, seed, number, &mut draws, collector);
+                }
+            }
+        }
+        progress.advance(u64::from(tracking.n_samples));
+    }
+    Ok(())
+}
+
+/// A place in the sphere of radius `jitter_mm` around a seed, or the seed itself.
+pub(crate) fn jittered(tracking: &Tracking<'_>, seed: &Seed, draws: &mut dyn Draws) -> [f32; 3] {
+    let radius = tracking.jitter_mm;
+    if radius <= 0.0 {
+        return seed.pos;
+    }
+    let spacing = tracking.space.grid().ras_from_vox.spacing();
+    // The chance to miss the sphere a thousand times is nil, unless numbers are no random ones.
+    for attempt in 0..1000 {
+        let place = draws.jitter(attempt).map(|u| (2.0 * u - 1.0) * radius);
+        if place.iter().map(|x| x * x).sum::<f32>() <= radius * radius {
+            return std::array::from_fn(|a| seed.pos[a] + place[a] / spacing[a] as f32);
+        }
+    }
+    seed.pos
+}
