@@ -8,7 +8,7 @@ use fimbria_image::{BvecFrame, Image, Mask, WriteOptions, read_image, write_imag
 use fimbria_streamlines::{Format, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
 use fimbria_tensors::peaks::Peaks;
 use fimbria_tracking::{
-    EndReason, Field, FirstFibre, Lines, Propagation, Rules, Space, Tally, Tracking,
+    Deal, EndReason, Field, FirstFibre, Lines, Propagation, Rules, Space, Tally, Tracking,
     seeds_of_region, track_on,
 };
 use serde::{Deserialize, Serialize};
@@ -136,10 +136,11 @@ impl WholeBrain {
         let mut header = Header::on(grid);
         header.per_streamline = Lines::columns();
         let mut lines = Streamlines::for_header(&header);
-        let counted = track_on(&tracking, on, log, new, |block: Option<Streamlines>| {
-            block.iter().for_each(|block| lines.append(block));
-            Ok::<(), TrackError>(())
-        })?;
+        let counted =
+            track_on(&tracking, on, Deal::default(), log, new, |block: Option<Streamlines>| {
+                block.iter().for_each(|block| lines.append(block));
+                Ok::<(), TrackError>(())
+            })?;
         let mut tally = Tally::new(&space, 1, false);
         counted.into_iter().for_each(|part| tally.merge(part.tally));
         log.count("samples", tally.made);
