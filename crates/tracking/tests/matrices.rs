@@ -8,7 +8,7 @@ use fimbria_compute::{Interrupted, Silent, Workers};
 use fimbria_image::{Affine, Grid, Image};
 use fimbria_tracking::{
     Collect, Locations, Pairs, PlaceMatrix, Propagation, Region, Rules, Sample, Seed, SeedMatrix,
-    Space, Tally, Tracking, VoxelMatrix, seeds_of_region, track, track_slowly,
+    Space, Tally, Targets, Tracking, VoxelMatrix, seeds_of_region, track, track_slowly,
 };
 
 use bend::{field, slab};
@@ -138,6 +138,26 @@ fn places_at(places: &Locations, space: &Space, pos: [f32; 3]) -> Vec<u32> {
     let Some(voxel) = space.voxel(pos) else { return Vec::new() };
     let here = |(_, at): &(usize, &(u32, u32))| at.1 == voxel;
     places.places().iter().enumerate().filter(here).map(|(number, _)| number as u32).collect()
+}
+
+#[test]
+fn targets_count_whoever_is_in_them_after_the_seed_point() {
+    let (tally, samples) = counted(|tally, world| {
+        tally.targets = Some(Targets::new(&world.regions, world.seeds.len()));
+    });
+    let world = world(&Workers::new(1).unwrap());
+    let targets = tally.targets.unwrap();
+    for (target, region) in world.regions.iter().enumerate() {
+        let mut expected = vec![0; world.seeds.len()];
+        for (seed, halves) in &samples.0 {
+            let inside = |p: &[f32; 3]| region.holds(world.space.voxel(*p));
+            expected[*seed as usize] +=
+                u32::from(halves.iter().any(|half| half.iter().skip(1).any(inside)));
+        }
+        // Seeds of the first layer lie in the first region.
+        assert!(expected.contains(&20) && expected.iter().any(|n| (1..20).contains(n)));
+        assert_eq!(targets.counts(target), expected, "{}", region.name);
+    }
 }
 
 #[test]

@@ -195,8 +195,9 @@ fn visits_of_regions_alone_and_orientations_are_written() {
 #[test]
 fn a_warp_that_shifts_is_a_matrix_that_shifts() {
     let folder = with_samples();
-    // Seeds lie one voxel further along FSL's axes than where they are in the samples.
-    let shift = [2.0, -2.0, 3.0];
+    // Seeds lie two voxels further along FSL's x axis in the samples, and one along the others: the
+    // far end of the mask is then beyond the point outside it that FSL keeps.
+    let shift = [4.0, -2.0, 3.0];
     let field = |sign: f32| {
         let mut image = Image::zeros(grid(), 3);
         for (axis, mm) in shift.into_iter().enumerate() {
@@ -206,7 +207,7 @@ fn a_warp_that_shifts_is_a_matrix_that_shifts() {
     };
     write(&folder, "seed2diff.nii.gz", &field(1.0));
     write(&folder, "diff2seed.nii.gz", &field(-1.0));
-    fs::write(folder.join("shift.mat"), "1 0 0 2\n0 1 0 -2\n0 0 1 3\n0 0 0 1\n").unwrap();
+    fs::write(folder.join("shift.mat"), "1 0 0 4\n0 1 0 -2\n0 0 1 3\n0 0 0 1\n").unwrap();
     folder.done(&format!("{LINE} -x seed --xfm=shift.mat --dir=matrix"));
     // FSL's names say where images go: the field that leads from seeds to samples is the inverse.
     folder.done(&format!("{LINE} -x seed --xfm=diff2seed --invxfm=seed2diff --dir=warp"));

@@ -101,7 +101,7 @@ impl<'a> Tally<'a> {
         self.visits.add(self.space, sample);
         let visited = self.visits.visited();
         if let Some(targets) = &mut self.targets {
-            targets.add(sample, visited);
+            targets.add(self.space, sample, visited);
         }
         if let Some(network) = &mut self.network {
             network.add(sample);

@@ -1,5 +1,6 @@
 //! Samples of each seed that reach targets.
 
+use crate::Space;
 use crate::sample::Sample;
 use crate::space::Region;
 use crate::tally::Visited;
@@ -22,12 +23,23 @@ impl<'a> Targets<'a> {
         }
     }
 
-    pub(super) fn add(&mut self, sample: &Sample<'_>, visited: &[Visited]) {
+    pub(super) fn add(&mut self, space: &Space, sample: &Sample<'_>, visited: &[Visited]) {
+        // The seed point itself does not count, but whoever is in its voxel later, as most are after
+        // their first step, is in a target around it.
+        let start = visited.first().filter(|v| v.steps == 0).map(|v| v.voxel);
+        let again = |half: &[[f32; 3]]| half.iter().skip(1).position(|p| space.voxel(*p) == start);
+        let back = if start.is_some() && self.regions.iter().any(|region| region.holds(start)) {
+            sample.halves().into_iter().find_map(again).map(|points| points as u32 + 1)
+        } else {
+            None
+        };
         for (target, region) in self.regions.iter().enumerate() {
             let hit = visited.iter().find(|v| v.steps > 0 && region.holds(Some(v.voxel)));
-            if let Some(hit) = hit {
+            let back = back.filter(|_| region.holds(start));
+            let steps = hit.map(|hit| hit.steps).into_iter().chain(back).min();
+            if let Some(steps) = steps {
                 self.counts[target][sample.seed_index] += 1;
-                self.steps[target][sample.seed_index] += u64::from(hit.steps);
+                self.steps[target][sample.seed_index] += u64::from(steps);
             }
         }
     }

@@ -10,11 +10,9 @@ use super::{NAME, Place};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Particles of the figures.
-const PARTICLES: u32 = 100_000;
-
 pub(super) fn table(
     subject: &Subject,
+    particles: u32,
     n_threads: usize,
     places: &[Place],
     console: &Console,
@@ -34,7 +32,7 @@ pub(super) fn table(
     let row = |place: &Place, deal: Deal, at_a_time: u64, first: &mut Option<f64>| {
         let mut points = 0;
         let time = best(console, || -> Result<(), Failure> {
-            points = subject.counted(&basic, PARTICLES, place, deal, &quiet)?;
+            points = subject.counted(&basic, particles, place, deal, &quiet)?;
             Ok(())
         })?;
         let first = *first.get_or_insert(time.wall);
@@ -59,7 +57,7 @@ pub(super) fn table(
         let place = Place::Threads(Workers::new(n_threads)?);
         row(&place, Deal { block, ..Deal::default() }, block, &mut first)?;
     }
-    for place in places.iter().filter(|place| matches!(place, Place::Device(_))) {
+    for place in places.iter().filter(|place| matches!(place, Place::Device(..))) {
         for launch in [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18] {
             row(place, Deal { launch, ..Deal::default() }, launch, &mut first)?;
         }

@@ -64,8 +64,8 @@ Outputs, on standard output, three tables:
                    at a time, random numbers one by one, the same paths
   2  where the time of one thread goes (Table 4.2): steps alone, counting of visits, streamlines with
      their data, and a TRX file of them
-  3  threads, and how many samples are dealt at a time, for 100,000 particles. They stand for Figures
-     4.14 and 4.15, steps of a launch and host threads: here a launch makes whole streamlines, and
+  3  threads, and how many samples are dealt at a time, for 100,000 particles at most. They stand for
+     Figures 4.14 and 4.15, steps of a launch and host threads: here a launch makes whole streamlines, and
      a lane whose particle has ended takes the next at once, so that there are no steps to choose.
 
 Units:
@@ -74,30 +74,36 @@ Units:
 References:
   Afsharian D et al. oclptx: probabilistic tractography with OpenCL (2014)";
 
-/// Threads or a device.
+/// Threads, or a device and the threads that judge and count beside it.
 enum Place {
     Threads(Workers),
-    Device(Device),
+    Device(Device, Workers),
 }
 
 impl Place {
     /// One thread, all where they are more, and every device.
     fn all(all: Workers, devices: Vec<Device>) -> Result<Vec<Self>, Failure> {
+        let n_threads = all.threads();
         let mut places = vec![Self::Threads(Workers::new(1)?)];
-        if all.threads() > 1 {
+        if n_threads > 1 {
             places.push(Self::Threads(all));
         }
-        places.extend(devices.into_iter().map(Self::Device));
+        for device in devices {
+            places.push(Self::Device(device, Workers::new(n_threads)?));
+        }
         Ok(places)
     }
 
     fn name(&self) -> String {
         match self {
             Self::Threads(workers) => counted(workers.threads()),
-            Self::Device(device) => device.info().name.chars().take(NAME).collect(),
+            Self::Device(device, _) => device.info().name.chars().take(NAME).collect(),
         }
     }
 }
+
+/// Particles of the second and third table, as of the paper's.
+const MOST: u32 = 100_000;
 
 /// Width of the column of places.
 const NAME: usize = 20;
@@ -116,7 +122,8 @@ impl BenchTrack {
         let n_threads = workers.threads();
         let places = Place::all(workers, devices.open(console)?)?;
         speed::table(&subject, &particles, plain, &places, console)?;
-        stages::table(&subject, console)?;
-        deal::table(&subject, n_threads, &places, console)
+        let most = particles.iter().copied().max().unwrap_or(MOST).min(MOST);
+        stages::table(&subject, most, console)?;
+        deal::table(&subject, most, n_threads, &places, console)
     }
 }

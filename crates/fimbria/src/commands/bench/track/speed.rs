@@ -70,7 +70,7 @@ pub(super) fn table(
                 // Processor time of a device is not that of the threads beside it.
                 let processor = match place {
                     Place::Threads(_) => time.processor,
-                    Place::Device(_) => None,
+                    Place::Device(..) => None,
                 };
                 row(&place.name(), Time { processor, ..time }, points, plainly)?;
             }

@@ -11,9 +11,6 @@ use super::subject::{Subject, methods};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Particles of the table.
-const PARTICLES: u32 = 100_000;
-
 /// Takes samples and does nothing.
 struct Nothing;
 
@@ -46,7 +43,7 @@ enum WriteError {
     Interrupted(#[from] Interrupted),
 }
 
-pub(super) fn table(subject: &Subject, console: &Console) -> Result<(), Failure> {
+pub(super) fn table(subject: &Subject, particles: u32, console: &Console) -> Result<(), Failure> {
     let table = Table::begin(
         console,
         [words("stage", 22), number("s", 7), number("ns/particle", 11), number("share", 6)],
@@ -60,17 +57,17 @@ pub(super) fn table(subject: &Subject, console: &Console) -> Result<(), Failure>
     };
     let quietly = |()| Ok::<(), Interrupted>(());
     let steps = run(&|| {
-        subject.collected(&basic, PARTICLES, &place, deal, &quiet, || Nothing, quietly)?;
+        subject.collected(&basic, particles, &place, deal, &quiet, || Nothing, quietly)?;
         Ok(())
     })?;
     let visits = run(&|| {
-        subject.counted(&basic, PARTICLES, &place, deal, &quiet)?;
+        subject.counted(&basic, particles, &place, deal, &quiet)?;
         Ok(())
     })?;
     let both = || Both(Tally::new(&subject.space, 1, false), Lines::new(&subject.space));
     let lines = run(&|| {
         let each = |_: Streamlines| Ok::<(), Interrupted>(());
-        subject.collected(&basic, PARTICLES, &place, deal, &quiet, both, each)?;
+        subject.collected(&basic, particles, &place, deal, &quiet, both, each)?;
         Ok(())
     })?;
     let folder = tempfile::tempdir()?;
@@ -80,11 +77,11 @@ pub(super) fn table(subject: &Subject, console: &Console) -> Result<(), Failure>
         let path = folder.path().join("tracks.trx");
         let mut writer = create(&path, Format::Trx, &header, &WriteOptions::default())?;
         let each = |lines: Streamlines| Ok::<(), WriteError>(writer.write(&lines)?);
-        subject.collected(&basic, PARTICLES, &place, deal, &quiet, both, each)?;
+        subject.collected(&basic, particles, &place, deal, &quiet, both, each)?;
         writer.finish()?;
         Ok(())
     })?;
-    let made = f64::from(subject.samples_for(PARTICLES)) * subject.seeds.len() as f64;
+    let made = f64::from(subject.samples_for(particles)) * subject.seeds.len() as f64;
     let mut before = 0.0;
     for (stage, until) in [
         ("steps", steps),

@@ -206,11 +206,9 @@ impl Subject {
         each: impl FnMut(C::Block) -> Result<(), E>,
     ) -> Result<Vec<C>, Failure> {
         let tracking = self.tracking(propagation, particles);
-        // Beside a device all threads judge and count.
-        let alone = Workers::new(0)?;
         let (workers, devices): (&Workers, &[Device]) = match place {
             Place::Threads(workers) => (workers, &[]),
-            Place::Device(device) => (&alone, std::slice::from_ref(device)),
+            Place::Device(device, workers) => (workers, std::slice::from_ref(device)),
         };
         let on = Backend { workers, devices };
         track_on(&tracking, on, deal, progress, new, each).map_err(Into::into)
