@@ -45,7 +45,7 @@ pub(crate) enum Command {
     Life(life::Life),
     Phantom(phantom::PhantomCommand),
     Track(track::TrackCommand),
-    Probtrackx2(probtrackx2::Probtrackx2Command),
+    Probtrackx2(Box<probtrackx2::Probtrackx2Command>),
     Report(report::ReportCommand),
     Connectome(connectome::ConnectomeCommand),
     Compare(compare::Compare),
