@@ -6,7 +6,7 @@ use fimbria_models::Status;
 use crate::summary::Scalars;
 
 /// Voxels of a chunk: what a device takes at a time, and what is kept where work is resumed.
-pub const CHUNK: usize = 16_384;
+pub const CHUNK: usize = 4096;
 
 /// Finished chunks of an earlier run, and a place for those of this one.
 pub trait Keeper: Sync {

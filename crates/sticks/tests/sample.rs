@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Mutex;
 
-use common::Subject;
+use common::{Subject, angle, mean_direction};
 use fimbria_compute::{Backend, Interrupted, Progress, Silent, Workers};
 use fimbria_image::{Image, Mask};
 use fimbria_models::Status;
@@ -20,24 +20,6 @@ fn run(subject: &Subject, options: &SticksOptions, threads: usize) -> Result<Sam
 
 fn short() -> SticksOptions {
     SticksOptions { burn_in: 20, jumps: 50, n_fibres: 2, ..SticksOptions::default() }
-}
-
-/// Degrees between two axes.
-fn angle(a: [f64; 3], b: [f64; 3]) -> f64 {
-    let cos: f64 = (0..3).map(|k| a[k] * b[k]).sum();
-    cos.abs().min(1.0).acos().to_degrees()
-}
-
-/// The mean direction of a fibre, senses made to agree.
-fn mean_direction(sampled: &Sampled, slot: usize, fibre: usize) -> [f64; 3] {
-    let mut sum = [0.0f64; 3];
-    for stick in sampled.sticks.fibre(slot, fibre) {
-        let v = stick.dir_ras.map(f64::from);
-        let sign = (0..3).map(|k| sum[k] * v[k]).sum::<f64>();
-        (0..3).for_each(|k| sum[k] += if sign < 0.0 { -v[k] } else { v[k] });
-    }
-    let norm = sum.iter().map(|c| c * c).sum::<f64>().sqrt();
-    sum.map(|c| c / norm)
 }
 
 #[test]

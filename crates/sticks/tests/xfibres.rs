@@ -5,7 +5,7 @@
 mod reference;
 
 use fimbria_compute::{Backend, Silent, Workers};
-use fimbria_image::bedpostx::write_bedpostx;
+use fimbria_image::bedpostx::{Merged, write_bedpostx};
 use fimbria_image::{Image, read_image};
 use fimbria_sticks::{Diffusivity, SticksOptions, sample};
 use reference::{Series, angle, refdata};
@@ -41,7 +41,7 @@ fn compare(case: &str, input: &str, mask: &str) {
         sample(&series.dwi, &series.mask, &series.gradients, None, &options, None, &on, &Silent)
             .unwrap();
     let mut ours: Vec<(String, Image)> = Vec::new();
-    write_bedpostx(&sampled.sticks, |name, image, _| {
+    write_bedpostx(&sampled.sticks, Merged::Images, |name, image, _| {
         ours.push((name.to_owned(), image.clone()));
         Ok::<(), ()>(())
     })

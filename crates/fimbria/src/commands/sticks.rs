@@ -72,6 +72,11 @@ pub(crate) struct Sticks {
     #[arg(long, value_name = "SEED", default_value_t = 0)]
     rng_seed: u64,
 
+    /// Write the samples in half precision, in one file that only fimbria reads, in place of the
+    /// merged images
+    #[arg(long, help_heading = "Output")]
+    half: bool,
+
     /// Take up what an interrupted run left in OUT
     #[arg(long)]
     resume: bool,
@@ -101,6 +106,12 @@ Outputs, a bedpostX folder (float32; FSL, XTRACT and FSLeyes read it, and fimbri
   merged_th1samples merged_ph1samples merged_f1samples ...2... ...3...
                 a volume per sample: polar angle, azimuth (radians), fraction; fibres in the order
                 of their mean fractions
+  merged_samples.f16
+                with --half in their place: fimbria track and fimbria probtrackx2 read it. Little endian:
+                'fimstick', u32 1, fibres, samples, 0, u64 voxels, 3 u64 size of the grid, 12 f64 scanner
+                mm from voxel, u32 index of each voxel (x fastest), then [voxel][sample][fibre] f16 u v f:
+                direction in scanner axes on the octahedron |x|+|y|+|z| = 1 unfolded to a square (u = x,
+                v = y where z >= 0, else (1-|y|) sign x, (1-|x|) sign y), NaN = none; fraction
   mean_th1samples mean_ph1samples mean_f1samples ... mean_fsumsamples
                 their means over the samples; those of angles are taken near the dyad
   dyads1 ...    3 volumes: unit principal direction x y z of the samples, sign arbitrary
@@ -126,7 +137,7 @@ Order and frame:
   Angles and dyads are in the axes of FSL's bvecs: voxel axes, x reversed where det(affine) > 0.
 
 Resume:
-  Finished chunks of 16384 voxels are kept in OUT/.chunks until all is written; --resume takes them
+  Finished chunks of 4096 voxels are kept in OUT/.chunks until all is written; --resume takes them
   up where series, mask, gradients and parameters are the same.
 
 References:
@@ -159,6 +170,7 @@ impl Sticks {
             sample_every,
             adapt_every,
             rng_seed,
+            half,
             resume,
             subject,
             output,
@@ -178,6 +190,7 @@ impl Sticks {
             sample_every,
             adapt_every,
             rng_seed,
+            half,
             ..SticksParameters::default()
         };
         parameters.options().check().map_err(|error| Failure::usage(error.to_string()))?;

@@ -77,3 +77,15 @@ fn track_prints_the_papers_tables() {
     let dealt = shown.lines().skip_while(|line| !line.contains("samples at a time")).skip(1);
     assert_eq!(dealt.count(), 7, "{shown}");
 }
+
+#[test]
+fn sticks_prints_every_setting_beside_the_plain_loop_and_where_time_goes() {
+    let line = "bench sticks --voxels 32 --plain 1 --jumps 4 --threads 2 --device cpu";
+    let shown = Folder::new().done(line).stdout;
+    for setting in ["model 1, 2", "model 1, 3", "model 2, 3 f", "model 2, 3, R"] {
+        // Plain, one thread, two threads, and the shares.
+        let rows: Vec<_> = shown.lines().filter(|line| line.starts_with(setting)).collect();
+        assert_eq!(rows.len(), 4, "{setting}: {shown}");
+        assert!(rows[0].contains("plain loop") && rows[0].contains("1.00"), "{}", rows[0]);
+    }
+}

@@ -1,5 +1,8 @@
 //! `fimbria sticks`: what it writes and how it is taken up again.
 
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
 use fimbria_image::OpenOptions;
 use fimbria_image::bedpostx::read_bedpostx;
 
@@ -86,4 +89,55 @@ fn more_fibres_than_data_are_one_error() {
     let ran = folder.run(&SHORT.replace("--fibres 2", "--fibres 7 -o out"));
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("7 fibres"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_killed_sampling_goes_on_to_the_same_samples() {
+    let folder = Folder::new();
+    // Some 7500 voxels: two chunks.
+    folder.done("phantom crossing --voxel 6 --size 25,30,23 --shells 1000:20 --b0s 2 -o p");
+    let line = "sticks p/dwi.nii.gz --mask p/mask.nii.gz --fibres 1 --model 1 --burn-in 40 --jumps 60 \
+                --sample-every 10 --device cpu";
+    folder.done(&format!("{line} -o whole"));
+    let mut command = folder.command(&format!("{line} -o killed"));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let chunk = folder.join("killed/.chunks/chunk-0");
+    let begun = Instant::now();
+    while !chunk.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no chunk was kept");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!folder.join("killed/run.json").exists(), "it was to be killed before its end");
+    folder.done(&format!("{line} -o killed --resume --threads 1"));
+    for name in folder.names("whole").iter().filter(|name| name.ends_with(".nii.gz")) {
+        let image = |out: &str| folder.image(&format!("{out}/{name}"));
+        assert_eq!(image("killed"), image("whole"), "{name}");
+    }
+    assert!(!folder.join("killed/.chunks").exists());
+}
+
+#[test]
+fn samples_in_half_precision_are_tracked_and_take_the_place_of_images() {
+    let folder = Folder::with_subject();
+    folder.done(&format!("{SHORT} -o full"));
+    folder.done(&format!("{SHORT} --half -o half"));
+    let names = folder.names("half");
+    assert!(names.iter().any(|name| name == "merged_samples.f16"), "{names:?}");
+    assert!(!names.iter().any(|name| name.starts_with("merged_th")), "{names:?}");
+    let read = |out: &str| read_bedpostx(&folder.join(out), None, &OpenOptions::default()).unwrap();
+    let (full, half) = (read("full"), read("half"));
+    assert_eq!(full.mask, half.mask);
+    for (a, b) in full.sticks.iter().zip(&half.sticks) {
+        let (a, b) = (a.unpack(), b.unpack());
+        let cos: f32 = (0..3).map(|k| a.dir_ras[k] * b.dir_ras[k]).sum();
+        // A twentieth of a degree, of either sense: FSL's angles choose one.
+        assert!(cos.abs() > 1.0 - 1e-6 && (a.fraction - b.fraction).abs() < 1e-3, "{a:?} {b:?}");
+    }
+    folder.done("track half --seeds mask.nii -n 2 -o tracks");
+    assert!(folder.image("tracks/visits.nii.gz").data.iter().any(|n| *n > 0.0));
+    let line = "probtrackx2 -s half/merged -m mask.nii -x mask.nii --opd -P 2 --forcedir --dir=ptx";
+    folder.done(line);
+    assert!(folder.join("ptx/fdt_paths.nii.gz").exists());
 }

@@ -13,7 +13,8 @@ pub enum BedpostxError {
     /// No file of the name, whatever its extension.
     #[error(
         "there is no {} (.nii.gz, .nii, .img or .hdr); samples are \
-         merged_th1samples, merged_ph1samples and merged_f1samples in a bedpostX folder",
+         merged_th1samples, merged_ph1samples and merged_f1samples in a bedpostX folder, or \
+         merged_samples.f16",
         .0.display()
     )]
     Missing(PathBuf),
@@ -42,6 +43,14 @@ pub enum BedpostxError {
         sample: usize,
         /// What stands there.
         value: f32,
+    },
+    /// A file of half precision that is none, or not whole.
+    #[error("{} cannot be read: {why}", path.display())]
+    Half {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
     },
     /// The mask has no voxel.
     #[error("the mask {} is empty", .0.display())]

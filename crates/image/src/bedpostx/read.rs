@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::BedpostxError;
+use super::half::{half_file, read_half};
 use crate::frames::{Matrix3, turned};
 use crate::sticks::{PackedStick, StickSamples};
 use crate::{BvecFrame, ImageHeader, OpenOptions, SignalSource, StoredImage, read_mask};
@@ -16,7 +17,7 @@ const TASK: usize = 1024;
 ///
 /// `samples` is a bedpostX folder, or a base name as probtrackx2 takes it (`FOLDER/merged`, whose
 /// files are `FOLDER/merged_th1samples` and so on; those of a single fibre may lack the number).
-/// Fibres are counted until a file is missing. `mask` is by default `nodif_brain_mask` in the
+/// Fibres are counted until a file is missing; where there is none, a [`half_file`] is looked for. `mask` is by default `nodif_brain_mask` in the
 /// folder. One fibre's three files are open at a time, held as `options` say; memory beyond them
 /// is the eight bytes per stick of the result. Runs on the threads of the current rayon pool.
 ///
@@ -30,7 +31,11 @@ pub fn read_bedpostx(
 ) -> Result<StickSamples, BedpostxError> {
     let base = if samples.is_dir() { samples.join("merged") } else { samples.to_owned() };
     let folder = base.parent().unwrap_or(Path::new(""));
-    let fibres = fibre_files(&base)?;
+    let half = half_file(&base);
+    let fibres = match fibre_files(&base) {
+        Err(BedpostxError::Missing(_)) if half.is_file() => return read_half(&half, mask),
+        fibres => fibres?,
+    };
     let first = ImageHeader::read(&fibres[0][0])?;
     let (grid, n_samples) = (*first.grid(), first.n_volumes());
 

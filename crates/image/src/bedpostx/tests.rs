@@ -22,7 +22,7 @@ fn field() -> StickSamples {
 
 fn written(field: &StickSamples, folder: &Path) -> Vec<String> {
     let mut names = Vec::new();
-    write_bedpostx(field, |name, image: &Image, options: &WriteOptions| {
+    write_bedpostx(field, Merged::Images, |name, image: &Image, options: &WriteOptions| {
         names.push(name.to_owned());
         write_image(folder.join(format!("{name}.nii.gz")), image, options)
     })
@@ -48,7 +48,7 @@ fn samples_come_back_from_a_written_folder() {
     let folder = tempfile::tempdir().expect("folder");
     let field = field();
     let mut names = written(&field, folder.path());
-    let mut planned = bedpostx_files(2);
+    let mut planned = bedpostx_files(2, Merged::Images);
     names.sort();
     planned.sort();
     assert_eq!(names, planned);
@@ -184,4 +184,73 @@ fn dyads_in_scanner_axes_are_those_of_the_files() {
     }
     assert!(dyads.peaks_ras.volume(0)[0].is_nan());
     assert!(Dyads::of(&field, 1.0).peaks_ras.data.iter().all(|c| c.is_nan()));
+}
+
+fn write_halves(field: &StickSamples, folder: &Path) -> PathBuf {
+    let path = half_file(&folder.join("merged"));
+    let mut bytes = Vec::new();
+    write_half(field, &mut bytes).expect("written");
+    std::fs::write(&path, bytes).expect("written");
+    path
+}
+
+#[test]
+fn samples_in_half_precision_come_back_to_within_its_rounding() {
+    let folder = tempfile::tempdir().expect("folder");
+    let mut field = field();
+    field.sticks[3] = PackedStick::NONE;
+    let path = write_halves(&field, folder.path());
+    assert_eq!(std::fs::metadata(&path).expect("file").len(), 152 + 4 * 4 + 4 * 10 * 6);
+    let back = read(folder.path()).expect("read");
+    assert_eq!((&back.mask, back.n_fibres, back.n_samples), (&field.mask, 2, 5));
+    assert!(!back.sticks[3].has_direction());
+    for (a, b) in back.sticks.iter().zip(&field.sticks).filter(|(a, _)| a.has_direction()) {
+        // Coordinates up to 1 have steps of 2^-11; the octahedron stretches them by √3 at most.
+        assert!((a.fraction() - b.fraction()).abs() <= 2.5e-4);
+        let cos: f64 = (0..3).map(|k| f64::from(a.dir_ras()[k]) * f64::from(b.dir_ras()[k])).sum();
+        assert!(cos.min(1.0).acos().to_degrees() < 0.05, "{a:?} {b:?}");
+    }
+}
+
+#[test]
+fn a_mask_chooses_among_samples_of_half_precision() {
+    let folder = tempfile::tempdir().expect("folder");
+    let field = field();
+    write_halves(&field, folder.path());
+    let mut image = Image::zeros(field.mask.grid, 1);
+    (image.data[5], image.data[7]) = (1.0, 1.0);
+    let mask = folder.path().join("mask.nii");
+    write_image(&mask, &image, &WriteOptions::default()).expect("written");
+    let base = folder.path().join("merged");
+    let some = read_bedpostx(&base, Some(&mask), &OpenOptions::default()).expect("read");
+    assert_eq!(some.mask.voxels, [5, 7]);
+    let all = read(folder.path()).expect("read");
+    assert_eq!(some.voxel(0), all.voxel(1));
+    assert!(some.voxel(1).iter().all(|stick| !stick.has_direction()));
+}
+
+#[test]
+fn a_broken_file_of_half_precision_is_one_error() {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = write_halves(&field(), folder.path());
+    let whole = std::fs::read(&path).expect("file");
+    let with = |at: usize, bytes: &[u8]| {
+        let mut broken = whole.clone();
+        broken[at..at + bytes.len()].copy_from_slice(bytes);
+        broken
+    };
+    for (broken, part) in [
+        (whole[..whole.len() - 1].to_vec(), "bytes, and it has"),
+        (whole[..20].to_vec(), "no file of samples"),
+        (with(0, b"x"), "no file of samples"),
+        (with(8, &[2]), "version 2"),
+        (with(24, &[255; 8]), "bytes, and it has"),
+        (with(32, &[255; 8]), "a grid of"),
+        (with(152, &[9]), "ascending"),
+        (with(152 + 12, &[255; 4]), "ascending"),
+    ] {
+        std::fs::write(&path, broken).expect("written");
+        let error = read(folder.path()).expect_err("an error").to_string();
+        assert!(error.contains(part) && error.contains("merged_samples.f16"), "{error}");
+    }
 }

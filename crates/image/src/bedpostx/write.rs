@@ -9,12 +9,23 @@ use crate::{BvecFrame, Datatype, Grid, Image, WriteOptions};
 /// Mean fraction from which a further fibre counts as there, and its name in file names.
 const THRESHOLD: (f64, &str) = (0.05, "0.05");
 
+/// Where the samples themselves go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merged {
+    /// To three images per fibre, as FSL has them.
+    Images,
+    /// Elsewhere: a [`half_file`](super::half_file).
+    Elsewhere,
+}
+
 /// The names, without extension, of the images that [`write_bedpostx`] makes.
-pub fn bedpostx_files(n_fibres: usize) -> Vec<String> {
+pub fn bedpostx_files(n_fibres: usize, merged: Merged) -> Vec<String> {
     let mut names: Vec<String> = vec!["nodif_brain_mask".into(), "mean_fsumsamples".into()];
     for i in 1..=n_fibres {
         for what in ["th", "ph", "f"] {
-            names.push(format!("merged_{what}{i}samples"));
+            if merged == Merged::Images {
+                names.push(format!("merged_{what}{i}samples"));
+            }
             names.push(format!("mean_{what}{i}samples"));
         }
         names.push(format!("dyads{i}"));
@@ -35,6 +46,7 @@ pub fn bedpostx_files(n_fibres: usize) -> Vec<String> {
 /// Those of `write`.
 pub fn write_bedpostx<E>(
     field: &StickSamples,
+    merged: Merged,
     mut write: impl FnMut(&str, &Image, &WriteOptions) -> Result<(), E>,
 ) -> Result<(), E> {
     let maker = Maker { field, grid: field.mask.grid };
@@ -52,19 +64,21 @@ pub fn write_bedpostx<E>(
             .into_par_iter()
             .map(|slot| FibreMeans::of(field, slot, fibre, &fsl_from_ras))
             .collect();
-        let stick = |slot: usize, sample: usize| field.sample(slot, sample)[fibre];
-        let angle = |slot: usize, sample: usize| {
-            angles(stick(slot, sample), &fsl_from_ras, means[slot].dyad)
-        };
-        let theta = maker.series(field.n_samples, |slot, k| angle(slot, k)[0] as f32);
-        write(&format!("merged_th{i}samples"), &theta, &float)?;
-        drop(theta);
-        let phi = maker.series(field.n_samples, |slot, k| angle(slot, k)[1] as f32);
-        write(&format!("merged_ph{i}samples"), &phi, &float)?;
-        drop(phi);
-        let fraction = maker.series(field.n_samples, |slot, k| stick(slot, k).fraction());
-        write(&format!("merged_f{i}samples"), &fraction, &float)?;
-        drop(fraction);
+        if merged == Merged::Images {
+            let stick = |slot: usize, sample: usize| field.sample(slot, sample)[fibre];
+            let angle = |slot: usize, sample: usize| {
+                angles(stick(slot, sample), &fsl_from_ras, means[slot].dyad)
+            };
+            let theta = maker.series(field.n_samples, |slot, k| angle(slot, k)[0] as f32);
+            write(&format!("merged_th{i}samples"), &theta, &float)?;
+            drop(theta);
+            let phi = maker.series(field.n_samples, |slot, k| angle(slot, k)[1] as f32);
+            write(&format!("merged_ph{i}samples"), &phi, &float)?;
+            drop(phi);
+            let fraction = maker.series(field.n_samples, |slot, k| stick(slot, k).fraction());
+            write(&format!("merged_f{i}samples"), &fraction, &float)?;
+            drop(fraction);
+        }
 
         write(&format!("mean_th{i}samples"), &maker.map(|slot| means[slot].theta), &float)?;
         write(&format!("mean_ph{i}samples"), &maker.map(|slot| means[slot].phi), &float)?;

@@ -40,8 +40,25 @@ struct Timed<'a> {
     constants: &'a Constants,
 }
 
-/// Jumps that are timed, after as many that are not.
-const JUMPS: u32 = 400;
+/// Jumps, or passes over the measurements, that are timed in one go.
+const TIMES: u32 = 40;
+/// Goes of which the shortest counts: other work on the machine makes some longer.
+const GOES: u32 = 25;
+
+/// Seconds of each of [`TIMES`] executions; not a closure, which might not be inlined.
+macro_rules! least_seconds {
+    ($work:expr) => {{
+        let mut least = f64::INFINITY;
+        for _ in 0..GOES {
+            let start = Instant::now();
+            for _ in 0..TIMES {
+                $work;
+            }
+            least = least.min(start.elapsed().as_secs_f64());
+        }
+        least / f64::from(TIMES)
+    }};
+}
 
 impl WithSimd for Timed<'_> {
     type Output = JumpTime;
@@ -57,33 +74,18 @@ impl WithSimd for Timed<'_> {
 #[inline(always)]
 fn time_chain<R: Pack>(chain: &mut Chain<'_, R>) -> JumpTime {
     let constants = chain.constants;
-    for jump in 0..JUMPS {
+    let mut jump = 0;
+    let whole = least_seconds!({
         chain.jump(jump);
-    }
-    let start = Instant::now();
-    for jump in JUMPS..2 * JUMPS {
-        chain.jump(jump);
-    }
-    let per = 1.0 / (f64::from(JUMPS) * R::LANES as f64);
-    let whole = start.elapsed().as_secs_f64() * per;
-
+        jump += 1;
+    });
     let p: [R; MOST] = chain.p;
     let zero = chain.value(0.0);
-    let start = Instant::now();
-    for _ in 0..JUMPS {
-        black_box(chain.more_stick(0, zero, black_box(&p)));
-    }
-    let sum = start.elapsed().as_secs_f64() * per;
-    let start = Instant::now();
-    for _ in 0..JUMPS {
-        black_box(chain.one_column(0, black_box(&p)));
-    }
-    let one = start.elapsed().as_secs_f64() * per;
-    let start = Instant::now();
-    for _ in 0..JUMPS {
-        black_box(chain.all_columns(black_box(&p)));
-    }
-    let all = start.elapsed().as_secs_f64() * per;
+    let sum = least_seconds!(black_box(chain.more_stick(0, zero, black_box(&p))));
+    let one = least_seconds!(black_box(chain.one_column(0, black_box(&p))));
+    let all = least_seconds!(black_box(chain.all_columns(black_box(&p))));
+    let per_voxel = 1.0 / R::LANES as f64;
+    let [whole, sum, one, all] = [whole, sum, one, all].map(|seconds| seconds * per_voxel);
     let is = |slots: &[usize]| constants.sampled.iter().filter(|s| slots.contains(s)).count();
     let of_all = is(&[DIFFUSIVITY, SPREAD, RATIO]) as f64;
     let angles = (2 * constants.n_fibres) as f64;

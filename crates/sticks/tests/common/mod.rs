@@ -4,6 +4,7 @@
 
 use fimbria_compute::philox::{Philox, normals};
 use fimbria_image::{Affine, GradientTable, Grid, Image, Mask};
+use fimbria_sticks::Sampled;
 
 /// A series with what was put into it.
 pub(crate) struct Subject {
@@ -74,7 +75,25 @@ impl Subject {
     }
 }
 
-fn unit(v: [f64; 3]) -> [f64; 3] {
+pub(crate) fn unit(v: [f64; 3]) -> [f64; 3] {
     let norm = v.iter().map(|c| c * c).sum::<f64>().sqrt();
     v.map(|c| c / norm)
+}
+
+/// Degrees between two axes.
+pub(crate) fn angle(a: [f64; 3], b: [f64; 3]) -> f64 {
+    let cos: f64 = (0..3).map(|k| a[k] * b[k]).sum();
+    cos.abs().min(1.0).acos().to_degrees()
+}
+
+/// The mean direction of a fibre, senses made to agree.
+pub(crate) fn mean_direction(sampled: &Sampled, slot: usize, fibre: usize) -> [f64; 3] {
+    let mut sum = [0.0f64; 3];
+    for stick in sampled.sticks.fibre(slot, fibre) {
+        let v = stick.dir_ras.map(f64::from);
+        let sign = (0..3).map(|k| sum[k] * v[k]).sum::<f64>();
+        (0..3).for_each(|k| sum[k] += if sign < 0.0 { -v[k] } else { v[k] });
+    }
+    let norm = sum.iter().map(|c| c * c).sum::<f64>().sqrt();
+    sum.map(|c| c / norm)
 }

@@ -15,6 +15,7 @@ mod peer;
 mod qsm;
 mod sparse;
 mod sshopm;
+mod sticks;
 mod table;
 mod track;
 
@@ -43,6 +44,7 @@ enum Benchmark {
     Sshopm(sshopm::BenchSshopm),
     Qsm(qsm::BenchQsm),
     Track(track::BenchTrack),
+    Sticks(sticks::BenchSticks),
 }
 
 const HELP: &str = "\
@@ -64,6 +66,7 @@ impl Bench {
             Benchmark::Sshopm(bench) => bench.run(console),
             Benchmark::Qsm(bench) => bench.run(console),
             Benchmark::Track(bench) => bench.run(console),
+            Benchmark::Sticks(bench) => bench.run(console),
         }
     }
 }

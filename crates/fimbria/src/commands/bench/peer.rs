@@ -107,6 +107,18 @@ struct Used {
     wall: f64,
 }
 
+/// Runs a command once, and gives the user time it took.
+pub(crate) fn user_seconds_of(command: impl Fn() -> Command) -> Result<f64, Failure> {
+    let before = children_seconds();
+    let output = command().output()?;
+    if output.status.success() {
+        return Ok(children_seconds()[0] - before[0]);
+    }
+    let program = command().get_program().to_string_lossy().into_owned();
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(CommandFailed { program, said }.into())
+}
+
 /// Runs a command several times: the mean processor times, which the system may count in ticks of
 /// milliseconds, and the least wall time.
 fn least(command: impl Fn() -> Command, console: &Console) -> Result<Used, Failure> {

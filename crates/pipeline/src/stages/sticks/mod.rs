@@ -1,166 +1,29 @@
 //! The stage that samples ball and sticks, and writes the samples as a bedpostX folder.
 
+mod kept;
+mod parameters;
+
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use fimbria_compute::Progress as _;
-use fimbria_image::bedpostx::{bedpostx_files, read_bedpostx, write_bedpostx};
+use fimbria_image::bedpostx::{
+    Merged, bedpostx_files, half_file, read_bedpostx, write_bedpostx, write_half,
+};
 use fimbria_image::sticks::StickSamples;
 use fimbria_image::{BvecFrame, Datatype, Image, Mask, OpenOptions, WriteOptions, write_image};
 use fimbria_models::{FittedMap, MapKind, Status};
-use fimbria_sticks::{
-    Diffusivity, Keeper, Noise, Offset, Relevance, Sampled, SticksOptions, sample,
-};
+use fimbria_sticks::{Keeper, Sampled, sample};
 use fimbria_tensors::peaks::Peaks;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use self::kept::Kept;
+pub use self::parameters::{SticksParameters, Within};
 use super::dti::DtiParameters;
 use super::fit_maps::Maps;
 use super::load::Subject;
 use crate::hashing::hash_text;
-use crate::{
-    Choice, Logbook, Named, OutputFolder, Products, RunRecord, Stage, StageError, mean_unweighted,
-};
-
-impl Choice for Diffusivity {
-    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Single, "1", "one diffusivity, for one shell"),
-        (Self::Gamma, "2", "Gamma-distributed diffusivities, for any shells"),
-        (Self::Zeppelin, "3", "zeppelins of one width in a Gamma-distributed ball"),
-    ];
-}
-
-impl Choice for Relevance {
-    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Further, "further", "fractions of all fibres but the first tend to 0"),
-        (Self::All, "all", "fractions of all fibres tend to 0"),
-        (Self::Off, "off", "all fractions are equally likely"),
-    ];
-}
-
-impl Choice for Noise {
-    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Gaussian, "gaussian", "normal noise, its level integrated out"),
-        (Self::Rician, "rician", "noise of a magnitude, its level sampled"),
-    ];
-}
-
-impl Choice for Offset {
-    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::None, "none", "all signal is attenuated"),
-        (Self::Flat, "flat", "a part f0 is not, all values equally likely"),
-        (Self::Relevance, "ard", "a part f0 is not, and tends to 0"),
-    ];
-}
-
-/// Which voxels of the subject are sampled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Within {
-    /// All of the mask.
-    #[default]
-    Mask,
-    /// Those that have a fibre direction, or where there is no search for these, anisotropy.
-    Fibres,
-}
-
-impl Choice for Within {
-    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Mask, "mask", "every voxel of the mask"),
-        (Self::Fibres, "fibres", "voxels with a peak, or without peaks with an FA of 0.15 or more"),
-    ];
-}
-
-/// The parameters of a sampling; the defaults are bedpostx's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SticksParameters {
-    /// FSL's model number.
-    pub model: Named<Diffusivity>,
-    /// Fibres per voxel.
-    pub fibres: usize,
-    /// Which fractions tend to 0.
-    pub ard: Named<Relevance>,
-    /// How strongly.
-    pub fudge: f64,
-    /// The noise.
-    pub noise: Named<Noise>,
-    /// A signal without attenuation.
-    pub f0: Named<Offset>,
-    /// Mean and standard deviation of the prior of a zeppelin's ratio.
-    pub ratio: [f64; 2],
-    /// Jumps before the first sample.
-    pub burn_in: u32,
-    /// Jumps from then on.
-    pub jumps: u32,
-    /// Every so many are kept.
-    pub sample_every: u32,
-    /// Jumps between adaptations of the proposals.
-    pub adapt_every: u32,
-    /// The seed.
-    pub rng_seed: u64,
-    /// Which voxels are sampled.
-    pub within: Named<Within>,
-}
-
-impl Default for SticksParameters {
-    fn default() -> Self {
-        let options = SticksOptions::default();
-        Self {
-            model: Named(options.diffusivity),
-            fibres: options.n_fibres,
-            ard: Named(options.relevance),
-            fudge: options.fudge,
-            noise: Named(options.noise),
-            f0: Named(options.offset),
-            ratio: [options.ratio.0, options.ratio.1],
-            burn_in: options.burn_in,
-            jumps: options.jumps,
-            sample_every: options.sample_every,
-            adapt_every: options.adapt_every,
-            rng_seed: options.seed,
-            within: Named(Within::Mask),
-        }
-    }
-}
-
-impl SticksParameters {
-    /// The same as the sampler takes them.
-    pub fn options(&self) -> SticksOptions {
-        SticksOptions {
-            diffusivity: self.model.0,
-            n_fibres: self.fibres,
-            relevance: self.ard.0,
-            fudge: self.fudge,
-            noise: self.noise.0,
-            offset: self.f0.0,
-            ratio: (self.ratio[0], self.ratio[1]),
-            burn_in: self.burn_in,
-            jumps: self.jumps,
-            sample_every: self.sample_every,
-            adapt_every: self.adapt_every,
-            seed: self.rng_seed,
-        }
-    }
-
-    /// Names of the maps beside those of [`bedpostx_files`].
-    fn maps(&self) -> Vec<&'static str> {
-        let mut names = vec!["mean_dsamples", "std_dsamples", "mean_S0samples"];
-        if self.model.0 != Diffusivity::Single {
-            names.push("mean_d_stdsamples");
-        }
-        if self.model.0 == Diffusivity::Zeppelin {
-            names.push("mean_Rsamples");
-        }
-        if self.f0.0 != Offset::None {
-            names.push("mean_f0samples");
-        }
-        if self.noise.0 == Noise::Rician {
-            names.push("mean_tausamples");
-        }
-        names.extend(["acceptance", "effective_samples", "status"]);
-        names
-    }
-}
+use crate::{Logbook, OutputFolder, Products, RunRecord, Stage, StageError, mean_unweighted};
 
 /// The maps of a sampling beside its [`StickSamples`].
 pub struct SticksMaps(pub Vec<FittedMap>);
@@ -203,11 +66,12 @@ impl Stage for Sticks {
     }
 
     fn outputs(&self) -> Vec<String> {
-        let images = bedpostx_files(self.parameters.fibres);
+        let images = bedpostx_files(self.parameters.fibres, self.merged());
         let maps = self.parameters.maps().into_iter().map(str::to_owned);
         let images = images.into_iter().chain(maps).chain(["nodif_brain".to_owned()]);
         let images = images.map(|name| format!("{name}.{}", self.extension));
-        images.chain(TEXTS.map(str::to_owned)).collect()
+        let half = self.parameters.half.then(|| self.half());
+        images.chain(TEXTS.map(str::to_owned)).chain(half).collect()
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
@@ -252,7 +116,7 @@ impl Stage for Sticks {
             workers.install(|| write_image(&path, image, options))?;
             Ok::<(), StageError>(())
         };
-        write_bedpostx(sticks, &mut write)?;
+        write_bedpostx(sticks, self.merged(), &mut write)?;
         for FittedMap { spec, image } in &maps.0 {
             let datatype = match spec.kind {
                 MapKind::Code => Datatype::UInt8,
@@ -272,6 +136,11 @@ impl Stage for Sticks {
             let table = subject.gradients.to_fsl(BvecFrame::Fsl, affine);
             out.write("bvals", table.bvals.as_bytes())?;
             out.write("bvecs", table.bvecs.as_bytes())?;
+        }
+        if self.parameters.half {
+            let mut file = BufWriter::new(std::fs::File::create(out.stage(&self.half())?)?);
+            workers.install(|| write_half(sticks, &mut file))?;
+            file.flush()?;
         }
         let command = format!("{}\n", log.session().command_line.join(" "));
         out.write("commands.txt", command.as_bytes())?;
@@ -297,6 +166,15 @@ impl Stage for Sticks {
 }
 
 impl Sticks {
+    fn merged(&self) -> Merged {
+        if self.parameters.half { Merged::Elsewhere } else { Merged::Images }
+    }
+
+    /// Name of the file of half precision.
+    fn half(&self) -> String {
+        half_file(Path::new("merged")).display().to_string()
+    }
+
     /// What finished chunks depend on: the sampling, the voxels, the gradients, and the signals of
     /// some voxels.
     fn key(&self, subject: &Subject, mask: &Mask) -> String {
@@ -337,42 +215,6 @@ fn with_fibres(products: &Products, mask: &Mask) -> Result<Mask, StageError> {
         return Err("no voxel has a fibre direction: set sticks.within to mask".into());
     }
     Ok(Mask { grid: mask.grid, voxels })
-}
-
-/// Finished chunks in a folder, a file each.
-struct Kept {
-    folder: PathBuf,
-    resume: bool,
-}
-
-impl Kept {
-    /// Chunks of another sampling, or that are not to be taken up, are removed.
-    fn open(folder: &Path, key: &str, resume: bool) -> std::io::Result<Self> {
-        let key_file = folder.join("key");
-        let same = std::fs::read_to_string(&key_file).is_ok_and(|kept| kept == key);
-        if folder.exists() && !(resume && same) {
-            std::fs::remove_dir_all(folder)?;
-        }
-        std::fs::create_dir_all(folder)?;
-        std::fs::write(key_file, key)?;
-        Ok(Self { folder: folder.to_owned(), resume })
-    }
-
-    fn path(&self, chunk: usize) -> PathBuf {
-        self.folder.join(format!("chunk-{chunk}"))
-    }
-}
-
-impl Keeper for Kept {
-    fn kept(&self, chunk: usize) -> Option<Vec<u8>> {
-        self.resume.then(|| std::fs::read(self.path(chunk)).ok()).flatten()
-    }
-
-    fn keep(&self, chunk: usize, results: &[u8]) -> std::io::Result<()> {
-        let part = self.folder.join(format!("part-{chunk}"));
-        std::fs::write(&part, results)?;
-        std::fs::rename(part, self.path(chunk))
-    }
 }
 
 /// Notes what became of the voxels, how the chains mixed and how fast it went.
