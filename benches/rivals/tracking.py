@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Streamlines per second: fimbria track beside MRtrix3's tckgen (iFOD2) on the same densities.
 
-    python3 benches/rivals/tracking.py --fimbria target/release/fimbria DWI BVAL BVEC MASK SEEDS
+    python3 benches/rivals/tracking.py --fimbria target/release/fimbria MASK SEEDS \\
+        (--dwi DWI BVAL BVEC | --fod FOD)
 
-Fibre orientation densities are estimated once, by MRtrix3 (dwi2response tournier, dwi2fod csd, the
-largest shell). tckgen tracks them as they are, with its defaults; fimbria draws 50 samples of
+Fibre orientation densities are given, or estimated once, by MRtrix3 (dwi2response tournier, dwi2fod
+csd, the largest shell). tckgen tracks them as they are, with its defaults; fimbria draws 50 samples of
 directions in each voxel first, which is timed by itself, and tracks those with steps of 0.5 mm. The
 longest streamline allowed is lowered on the side whose mean is longer until the means agree to 3 %.
 Both work with one thread. A rate is what further streamlines take, in user CPU seconds: the whole command for
@@ -40,10 +41,13 @@ def lengths(tck):
 
 
 def densities(args, tmp):
-    grad = ["-fslgrad", args.bvec, args.bval]
-    shells = np.unique(np.round(np.loadtxt(args.bval), -2))
+    if args.fod:
+        return args.fod
+    image, bval, bvec = args.dwi
+    grad = ["-fslgrad", bvec, bval]
+    shells = np.unique(np.round(np.loadtxt(bval), -2))
     dwi, response, fod = tmp / "dwi.mif", tmp / "response.txt", tmp / "fod.nii"
-    user_seconds("dwiextract", "-quiet", *grad, "-shells", f"0,{shells[-1]:.0f}", args.dwi, dwi)
+    user_seconds("dwiextract", "-quiet", *grad, "-shells", f"0,{shells[-1]:.0f}", image, dwi)
     user_seconds("dwi2response", "tournier", "-quiet", dwi, response, "-mask", args.mask)
     user_seconds("dwi2fod", "csd", "-quiet", dwi, response, fod, "-mask", args.mask)
     return fod
@@ -117,8 +121,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--shortest", type=float, default=12.5,
                         help="shortest streamline, mm: tckgen's default is five voxels")
-    for name in ("dwi", "bval", "bvec", "mask", "seeds"):
-        parser.add_argument(name, type=Path)
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--dwi", nargs=3, type=Path, metavar=("DWI", "BVAL", "BVEC"))
+    source.add_argument("--fod", type=Path, help="spherical harmonics of MRtrix3")
+    parser.add_argument("mask", type=Path)
+    parser.add_argument("seeds", type=Path)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         tmp = Path(folder)

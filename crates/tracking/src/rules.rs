@@ -1,5 +1,6 @@
 //! Regions that decide over streamlines: where they may not go, must go, and end.
 
+use crate::field::floor;
 use crate::space::Region;
 use crate::{EndReason, Visit};
 
@@ -308,8 +309,8 @@ impl LoopCheck {
     /// [`EndReason::Loop`] where the block was last left in a direction more than 90 degrees off.
     #[inline]
     pub fn enter(&mut self, pos: [f32; 3], dir: [f32; 3]) -> Result<(), EndReason> {
-        // round(position / 5), halves away from zero.
-        let block = pos.map(|x| (x / 5.0).round() as i16);
+        // The standard library's rounding is a call where SSE4.1 is not taken for granted.
+        let block = pos.map(|x| floor(x / 5.0 + 0.5) as i16);
         // Usually it is the block of the point before.
         match self.blocks.iter_mut().rev().find(|(known, _)| *known == block) {
             Some((_, last)) => {

@@ -20,7 +20,8 @@ pub(super) struct Halves<'a, 'c, C: Collect> {
     next: Range<u64>,
     lanes: Vec<InLane<'a>>,
     loops: LoopCheck,
-    has_rules: bool,
+    /// No region decides over anything, and points need no transform.
+    is_free: bool,
 }
 
 /// What is known of the sample in a lane.
@@ -56,9 +57,7 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
             next,
             lanes: (0..IN_FLIGHT).map(|_| lane()).collect(),
             loops: LoopCheck::default(),
-            has_rules: !idle
-                || tracking.propagation.loop_check
-                || !tracking.space.is_that_of_samples(),
+            is_free: idle && tracking.space.is_that_of_samples(),
         }
     }
 
@@ -154,7 +153,7 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
             particles.paths[lane].places.pop();
             particles.paths[lane].dirs.pop();
         }
-        let reason = if self.has_rules {
+        let reason = if !self.is_free || propagation.loop_check {
             let (reason, is_at_first) = self.judged(lane, reason, particles);
             if is_at_first {
                 first_dir = None;
@@ -197,6 +196,9 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
             if loop_check && let Err(why) = self.loops.enter(path.points[at], path.dirs[at]) {
                 ended = Some((at, why));
                 break;
+            }
+            if self.is_free {
+                continue;
             }
             path.points[at] = space.from_samples(path.points[at]);
             let voxel = space.voxel(path.points[at]);
