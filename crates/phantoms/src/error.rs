@@ -31,12 +31,19 @@ pub enum PhantomError {
         /// Its size.
         bytes: u128,
     },
+    /// Its field cannot be made.
+    #[error("no field can be made: {0}")]
+    Field(String),
     /// The user stopped it.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
 }
 
 impl PhantomError {
+    pub(crate) fn field(error: fimbria_qsm::QsmError) -> Self {
+        Self::Field(error.to_string())
+    }
+
     /// `Ok` where `valid`, else the error that names the parameter.
     pub(crate) fn require(
         valid: bool,

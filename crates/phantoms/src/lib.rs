@@ -6,6 +6,8 @@
 //! * [`protocol`]: the same anatomy as a fixed brain under the protocol of a paper (10 b-values up
 //!   to 8000 s/mm² along the same 30 directions), with the kurtosis or the stretching exponent of
 //!   every direction known exactly.
+//! * [`gre`]: the same head in a gradient-echo scan: phase and magnitude of the field of its
+//!   susceptibility tensors and of air below it.
 //! * [`tensors`]: a sheet of higher-order tensors with one or two fibres per voxel, without a
 //!   series.
 //!
@@ -25,6 +27,7 @@ mod bundle;
 mod crossing;
 mod directions;
 mod error;
+mod gre;
 mod placement;
 mod protocol;
 mod render;
@@ -38,6 +41,7 @@ pub use acquisition::{Acquisition, ShellSpec};
 pub use crossing::{CrossingSpec, crossing};
 pub use directions::spread_directions;
 pub use error::PhantomError;
+pub use gre::{GreSpec, GreSubject, Susceptibilities, gre};
 pub use placement::Placement;
 pub use protocol::{B_VALUES_S_PER_MM2, DIRECTIONS, PerDirection, ProtocolSpec, protocol};
 pub use signal::Diffusivities;

@@ -18,8 +18,8 @@ pub(crate) const FLUID: usize = FIBRES + 1;
 
 /// Unweighted signal of pure tissue, in the units of the series.
 pub(crate) const S0_WHITE: f64 = 800.0;
-const S0_GREY: f64 = 1000.0;
-const S0_FLUID: f64 = 2000.0;
+pub(crate) const S0_GREY: f64 = 1000.0;
+pub(crate) const S0_FLUID: f64 = 2000.0;
 
 /// Voxels per block of parallel work.
 const BLOCK: usize = 4096;

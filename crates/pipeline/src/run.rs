@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fimbria_image::{GradientTable, ImageHeader};
-use fimbria_phantoms::CrossingSpec;
+use fimbria_phantoms::{CrossingSpec, GreSpec};
 use fimbria_sticks::BadOption;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -11,11 +11,15 @@ use toml::{Table, Value};
 use crate::stages::accuracy::Compare;
 use crate::stages::dki::{Dki, DkiParameters};
 use crate::stages::dti::{Dti, DtiParameters};
+use crate::stages::field::{FieldParameters, MakeField, PhaseFiles};
 use crate::stages::fod::{Fod, FodParameters};
 use crate::stages::fod_field::FodField;
+use crate::stages::gre::GrePhantom;
+use crate::stages::guide::Guide;
 use crate::stages::load::{Load, LoadError, SubjectFiles};
 use crate::stages::peaks::{FindPeaks, PeaksParameters};
 use crate::stages::phantom::{Phantom, PhantomSpec};
+use crate::stages::qsm::{MapSusceptibility, QsmParameters};
 use crate::stages::report::Report;
 use crate::stages::sticks::{Sticks, SticksParameters, Within};
 use crate::stages::stremi::{Stremi, StremiParameters};
@@ -44,6 +48,12 @@ pub struct RunConfig {
     pub dki: DkiParameters,
     /// The fit of stretched exponentials.
     pub stremi: StremiParameters,
+    /// A gradient-echo scan of the same head; none where there is no phase.
+    pub gre: PhaseFiles,
+    /// The field of its phase.
+    pub field: FieldParameters,
+    /// The susceptibility that explains it.
+    pub qsm: QsmParameters,
     /// How maps are written.
     pub maps: MapStyle,
     /// The page.
@@ -65,6 +75,9 @@ impl Default for RunConfig {
             track: WholeBrainParameters::default(),
             dki: DkiParameters::default(),
             stremi: StremiParameters::default(),
+            gre: PhaseFiles::default(),
+            field: FieldParameters::default(),
+            qsm: guided(),
             maps: MapStyle::default(),
             report: ReportConfig::default(),
         }
@@ -191,7 +204,7 @@ impl RunConfig {
         merge(&mut table, toml::from_str(&text).map_err(unusable)?);
         let mut config: Self = table.try_into().map_err(unusable)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        for path in config.input.paths_mut() {
+        for path in config.input.paths_mut().chain(config.gre.paths_mut()) {
             *path = folder.join(&*path);
         }
         Ok(config)
@@ -228,8 +241,8 @@ impl RunConfig {
             Some(named) => named.iter().map(|system| system.0).collect(),
             None => self.supported()?,
         };
-        let Self { input, run: _, dti, fod, peaks, sticks, track, dki, stremi, maps, report } =
-            self;
+        let Self { input, run: _, dti, fod, peaks, sticks, track, dki, stremi, .. } = self;
+        let Self { gre, field, qsm, maps, report, .. } = self;
         let entities = bids_entities(&input.dwi);
         let mut stages: Vec<Box<dyn Stage>> = vec![
             Box::new(Load(input)),
@@ -250,6 +263,9 @@ impl RunConfig {
         }
         if systems.contains(&System::Stretched) {
             stages.push(Box::new(Stremi { parameters: stremi, style: maps, entities }));
+        }
+        if !gre.phase.is_empty() {
+            stages.extend(susceptibility_stages(Some(gre), field, qsm, maps));
         }
         stages.push(Box::new(Report { title: report.title.unwrap_or(name) }));
         Ok(stages)
@@ -277,6 +293,32 @@ fn fibre_stages(
     ]
 }
 
+/// From phase to susceptibility; `files` of the scan, or `None` of a phantom's.
+fn susceptibility_stages(
+    files: Option<PhaseFiles>,
+    field: FieldParameters,
+    qsm: QsmParameters,
+    style: MapStyle,
+) -> [Box<dyn Stage>; 3] {
+    let compares = files.is_none();
+    [
+        Box::new(MakeField { files, parameters: field, style }),
+        Box::new(Guide),
+        Box::new(MapSusceptibility {
+            parameters: qsm,
+            style,
+            dqsm_files: false,
+            compares,
+            keep: None,
+        }),
+    ]
+}
+
+/// What noisy fields want: a smaller share of the data and an early end.
+fn guided() -> QsmParameters {
+    QsmParameters { kappa: Some(0.95), iterations: 20, zero_mean: true, ..QsmParameters::default() }
+}
+
 /// The sampling, with a place to keep what an interruption leaves.
 fn sampling(parameters: SticksParameters, root: &Path) -> Result<Box<dyn Stage>, ConfigError> {
     parameters.options().check()?;
@@ -287,6 +329,7 @@ fn sampling(parameters: SticksParameters, root: &Path) -> Result<Box<dyn Stage>,
 /// The stages of the demo: a phantom instead of a subject, and its truth to compare with.
 pub fn demo_stages(spec: CrossingSpec, root: &Path) -> Result<Vec<Box<dyn Stage>>, ConfigError> {
     let (style, entities) = (MapStyle::default(), String::new());
+    let gre = GreSpec { placement: spec.placement, seed: spec.seed, ..GreSpec::default() };
     let mut stages: Vec<Box<dyn Stage>> = vec![
         Box::new(Phantom { spec: PhantomSpec::Crossing(spec), format: MapFormat::NiiGz }),
         Box::new(Dti { parameters: DtiParameters::default(), style, entities: entities.clone() }),
@@ -295,10 +338,17 @@ pub fn demo_stages(spec: CrossingSpec, root: &Path) -> Result<Vec<Box<dyn Stage>
     stages.push(sampling(demo_sticks(), root)?);
     stages.push(Box::new(WholeBrain { parameters: WholeBrainParameters::default() }));
     stages.push(Box::new(Dki { parameters: DkiParameters::default(), style, entities }));
+    stages.push(Box::new(GrePhantom { spec: gre, format: MapFormat::NiiGz }));
+    stages.extend(susceptibility_stages(None, FieldParameters::default(), demo_qsm(), style));
     stages.push(Box::new(Compare));
     stages
         .push(Box::new(Report { title: "fimbria demo: a head with crossing bundles".to_owned() }));
     Ok(stages)
+}
+
+/// Half as many iterations as in a run.
+fn demo_qsm() -> QsmParameters {
+    QsmParameters { iterations: 10, ..guided() }
 }
 
 /// Half as many jumps as by default: the demo is to be short.

@@ -50,13 +50,16 @@ Outputs:
                 in the voxels with a peak
   track/        tracks.trx, visits: streamlines from those voxels, as `fimbria track` writes them
   dki/          the kurtosis maps, as `fimbria fit dki` writes them
+  gre/          a gradient-echo scan of the subject, as `fimbria phantom gre` writes it
+  field/, qsm/  its field and susceptibility, as `fimbria field` and `fimbria qsm` write them
   accuracy/     accuracy.tsv: quantity, unit, voxels (or streamlines), median, 95 % and worst error
   report/       report.html, one page with pictures
   run.json      what was done; each folder has one of its own
   On standard output the table of accuracy and the place of the page.
 
 Units:
-  Errors of FA and MK as numbers, of MD in percent of the truth, of directions as angles in degrees;
+  Errors of FA and MK as numbers, of MD in percent of the truth, of directions as angles in degrees,
+  of susceptibility in parts per billion less its mean;
   a streamline is astray where it is 20° or more off every fibre of its voxel, in percent of its
   length.
 

@@ -140,7 +140,7 @@ impl Field {
             mask,
         };
         let parameters = FieldParameters { unwrap, offset, background, radius_mm: radius };
-        let make = MakeField { files, parameters, style: style.style() };
+        let make = MakeField { files: Some(files), parameters, style: style.style() };
         let out = output.folder(&make.outputs(), console)?;
         let workers = threads.start()?;
         let command_line = command_line();

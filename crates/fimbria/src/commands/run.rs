@@ -60,6 +60,7 @@ Outputs:
                 data as `fimbria track` writes them; visits: how many pass each voxel
   dki/          the kurtosis maps, as `fimbria fit dki` writes them
   stremi/       the maps of stretched exponentials, as `fimbria fit stremi` writes them
+  field/, qsm/  with a table [gre]: as `fimbria field` and `fimbria qsm` write them
   report/       report.html, one page with pictures
   run.json      what was done, written last; each folder has one of its own
   What the gradient table does not support is left out, unless the configuration asks for it.
@@ -87,6 +88,9 @@ Configuration:
     [track]
     samples = 2                # from each voxel; also step_mm, min_length_mm, max_length_mm,
     format = \"trx\"             # angle_deg, fibre_threshold, rng_seed
+    [gre]                      # a gradient-echo scan, in the same scanner coordinates
+    phase = [\"phase.nii.gz\"]   # also magnitude, mask, echo_times_ms, b0_tesla, b0_ras, negative;
+                               # [field] and [qsm] have the options of those commands
     [maps]
     format = \"nii.gz\"          # also layout
     [report]

@@ -166,6 +166,10 @@ pub struct Echoes {
 }
 
 impl PhaseFiles {
+    pub(crate) fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        self.phase.iter_mut().chain(&mut self.magnitude).chain(&mut self.mask)
+    }
+
     /// Reads them.
     ///
     /// # Errors
@@ -277,10 +281,10 @@ fn sidecar(path: &Path) -> Option<Value> {
     serde_json::from_str(&text).ok()
 }
 
-/// Makes fields of the [`PhaseFiles`] and hands on the [`Fields`].
+/// Makes fields of [`Echoes`] and hands on the [`Fields`].
 pub struct MakeField {
-    /// The files.
-    pub files: PhaseFiles,
+    /// Where the echoes are; `None` where an earlier stage hands them on.
+    pub files: Option<PhaseFiles>,
     /// How.
     pub parameters: FieldParameters,
     /// How maps are written.
@@ -297,6 +301,10 @@ pub struct Fields {
     pub mask: Mask,
     /// 1/s; `None` without magnitudes of two echoes.
     pub r2star: Option<Image>,
+    /// Voxels and B0.
+    pub geometry: Geometry,
+    /// B0 in tesla.
+    pub b0_tesla: f64,
 }
 
 static TOTAL: MapSpec = MapSpec::of_kind(
@@ -334,7 +342,9 @@ impl MakeField {
 
     fn maps(&self) -> Vec<&'static MapSpec> {
         let mut maps = vec![&TOTAL, &LOCAL, &MASK];
-        if !self.files.magnitude.is_empty() && self.files.echo_times_ms.len() != 1 {
+        let has_decay =
+            |files: &PhaseFiles| !files.magnitude.is_empty() && files.echo_times_ms.len() != 1;
+        if self.files.as_ref().is_none_or(has_decay) {
             maps.push(&R2STAR);
         }
         maps
@@ -358,24 +368,28 @@ impl Stage for MakeField {
         "field"
     }
 
+    fn needs(&self) -> &'static [&'static str] {
+        &["gre"]
+    }
+
     fn inputs(&self) -> Vec<Input> {
         let role = |role: &'static str| move |path: &PathBuf| (role.to_owned(), path.clone());
-        let files = &self.files;
+        let Some(files) = &self.files else { return Vec::new() };
         let phase = files.phase.iter().map(role("phase"));
         let magnitude = files.magnitude.iter().map(role("magnitude"));
         phase.chain(magnitude).chain(files.mask.iter().map(role("mask"))).collect()
     }
 
     fn parameters(&self) -> Value {
-        json!({
-            "field": self.parameters,
-            "echo_times_ms": self.files.echo_times_ms,
-            "b0_tesla": self.files.b0_tesla,
-            "b0_dir": self.files.b0_ras.unwrap_or([0.0, 0.0, 1.0]),
-            "b0_dir_vox": self.files.b0_vox,
-            "phase_sign": if self.files.negative { -1 } else { 1 },
-            "maps": self.style,
-        })
+        let mut parameters = json!({ "field": self.parameters, "maps": self.style });
+        if let Some(files) = &self.files {
+            parameters["echo_times_ms"] = json!(files.echo_times_ms);
+            parameters["b0_tesla"] = json!(files.b0_tesla);
+            parameters["b0_dir"] = json!(files.b0_ras.unwrap_or([0.0, 0.0, 1.0]));
+            parameters["b0_dir_vox"] = json!(files.b0_vox);
+            parameters["phase_sign"] = json!(if files.negative { -1 } else { 1 });
+        }
+        parameters
     }
 
     fn outputs(&self) -> Vec<String> {
@@ -384,9 +398,16 @@ impl Stage for MakeField {
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        let echoes = self.files.read(log)?;
+        let read;
+        let echoes = match &self.files {
+            Some(files) => {
+                read = files.read(log)?;
+                &read
+            }
+            None => products.get::<Echoes>()?,
+        };
         let workers = log.session().on.workers;
-        let Echoes { grid, geometry, phases, magnitudes, times, b0_tesla, mask } = &echoes;
+        let Echoes { grid, geometry, phases, magnitudes, times, b0_tesla, mask } = echoes;
         let unwrapped = match self.parameters.unwrap.0 {
             Unwrapping::Region => {
                 let echo = |e: usize| EchoPhase {
@@ -415,7 +436,8 @@ impl Stage for MakeField {
         let r2star = (times.len() > 1 && !magnitudes.is_empty())
             .then(|| image(r2star(magnitudes, times, &mask.voxels)));
         let (total, field) = (image(total), image(local.field));
-        products.put(Fields { total, local: field, mask: local.mask, r2star });
+        let (geometry, b0_tesla) = (*geometry, *b0_tesla);
+        products.put(Fields { total, local: field, mask: local.mask, r2star, geometry, b0_tesla });
         Ok(())
     }
 
@@ -425,7 +447,7 @@ impl Stage for MakeField {
         out: &mut OutputFolder,
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        let Fields { total, local, mask, r2star } = products.get::<Fields>()?;
+        let Fields { total, local, mask, r2star, .. } = products.get::<Fields>()?;
         let mut inside = Image::zeros(mask.grid, 1);
         mask.voxels.iter().for_each(|&v| inside.data[v as usize] = 1.0);
         let images = [Some(total), Some(local), Some(&inside), r2star.as_ref()];
@@ -437,5 +459,15 @@ impl Stage for MakeField {
             }
         }
         Ok(())
+    }
+
+    /// Makes them again: no later stage reads the files of this one.
+    fn restore(
+        &self,
+        _folder: &Path,
+        products: &mut Products,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        self.compute(products, log)
     }
 }

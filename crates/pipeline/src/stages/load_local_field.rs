@@ -325,7 +325,7 @@ fn check_strength(
 }
 
 /// `image` at the voxels of `grid`: the nearest voxel in the scanner, 0 beyond its volume.
-fn nearest(image: &Image, grid: &Grid) -> Image {
+pub(super) fn nearest(image: &Image, grid: &Grid) -> Image {
     let mut taken = Image::zeros(*grid, image.n_volumes);
     // A grid whose affine is singular cannot be read.
     let vox_from_ras = image.grid.ras_from_vox.inverse().unwrap_or(Affine::IDENTITY);

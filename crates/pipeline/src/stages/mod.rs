@@ -11,6 +11,8 @@ pub mod field;
 pub mod fit_maps;
 pub mod fod;
 pub mod fod_field;
+pub mod gre;
+pub mod guide;
 pub mod hot;
 pub mod ivim;
 pub mod life;

@@ -185,14 +185,14 @@ pub fn truth_in(products: &Products) -> Option<&Truth> {
 }
 
 /// Images on their way to a folder.
-struct Files<'a> {
-    out: &'a mut OutputFolder,
-    format: MapFormat,
-    log: &'a Logbook<'a>,
+pub(crate) struct Files<'a> {
+    pub(crate) out: &'a mut OutputFolder,
+    pub(crate) format: MapFormat,
+    pub(crate) log: &'a Logbook<'a>,
 }
 
 impl Files<'_> {
-    fn options(&self, description: &str) -> WriteOptions {
+    pub(crate) fn options(&self, description: &str) -> WriteOptions {
         WriteOptions {
             description: description.to_owned(),
             keyvals: self.log.session().header_entries(),
@@ -200,7 +200,7 @@ impl Files<'_> {
         }
     }
 
-    fn image(
+    pub(crate) fn image(
         &mut self,
         name: &str,
         image: &Image,

@@ -19,7 +19,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::load_local_field::LocalField;
 use crate::{
-    Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, Stage, StageError,
+    Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, RunRecord, Stage,
+    StageError,
 };
 
 /// How a map is made.
@@ -264,6 +265,19 @@ const CHI: MapSpec = MapSpec::of_kind(
 );
 
 impl MapSusceptibility {
+    /// The stage that wrote a folder, by its record; `None` where it was another.
+    pub fn of_record(record: &RunRecord) -> Option<Self> {
+        let parameters = record.parameters_of("qsm")?;
+        let part = |name: &str| parameters.get(name).cloned();
+        Some(Self {
+            parameters: serde_json::from_value(part("qsm")?).ok()?,
+            style: serde_json::from_value(part("maps")?).ok()?,
+            dqsm_files: false,
+            compares: false,
+            keep: None,
+        })
+    }
+
     fn context(&self, log: Option<&Logbook<'_>>) -> MapContext {
         MapContext {
             stage: "qsm",
@@ -412,7 +426,7 @@ impl Stage for MapSusceptibility {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        &["load", "field", "dti"]
+        &["load", "guide"]
     }
 
     fn parameters(&self) -> Value {

@@ -1,13 +1,14 @@
 //! `fimbria phantom`
 
 mod crossing;
+mod gre;
 mod protocol;
 mod tensors;
 
 use clap::{Args, Subcommand};
 use fimbria_compute::Backend;
 use fimbria_pipeline::stages::phantom::{Phantom, PhantomSpec};
-use fimbria_pipeline::{MapFormat, Named, Stage as _, run_alone};
+use fimbria_pipeline::{MapFormat, Named, Stage, run_alone};
 
 use crate::args::{OutputArgs, ThreadArgs, choice};
 use crate::commands::{command_line, report, session};
@@ -25,6 +26,7 @@ pub(crate) struct PhantomCommand {
 #[derive(Debug, Subcommand)]
 enum Kind {
     Crossing(crossing::Crossing),
+    Gre(gre::Gre),
     Protocol(protocol::Protocol),
     Tensors(tensors::Tensors),
 }
@@ -33,6 +35,7 @@ impl PhantomCommand {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         match self.kind {
             Kind::Crossing(crossing) => crossing.run(console),
+            Kind::Gre(gre) => gre.run(console),
             Kind::Protocol(protocol) => protocol.run(console),
             Kind::Tensors(tensors) => tensors.run(console),
         }
@@ -56,13 +59,17 @@ struct Making {
 
 impl Making {
     fn make(self, spec: PhantomSpec, console: &Console) -> Result<(), Failure> {
-        let Self { output, format, threads } = self;
-        let phantom = Phantom { spec, format: format.0 };
+        let format = self.format.0;
+        self.run(&Phantom { spec, format }, console)
+    }
+
+    fn run(self, phantom: &dyn Stage, console: &Console) -> Result<(), Failure> {
+        let Self { output, format: _, threads } = self;
         let out = output.folder(&phantom.outputs(), console)?;
         let workers = threads.start()?;
         let command_line = command_line();
         let session = session(Backend::cpu(&workers), console, &command_line);
-        let record = run_alone("phantom", &[&phantom], out, session).map_err(Failure::Work)?;
+        let record = run_alone("phantom", &[phantom], out, session).map_err(Failure::Work)?;
         report(&record, output.path(), console);
         Ok(())
     }

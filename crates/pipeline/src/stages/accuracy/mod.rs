@@ -3,6 +3,7 @@
 mod dki;
 mod dti;
 mod peaks;
+mod qsm;
 mod sticks;
 mod tracks;
 
@@ -11,6 +12,7 @@ use std::path::Path;
 
 use fimbria_image::Image;
 use fimbria_image::sticks::StickSamples;
+use fimbria_phantoms::GreSubject;
 use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};
 
@@ -18,6 +20,7 @@ use crate::stages::dki::DkiParameters;
 use crate::stages::dti::DtiParameters;
 use crate::stages::fit_maps::Maps;
 use crate::stages::phantom::truth_in;
+use crate::stages::qsm::ChiMap;
 use crate::stages::track::Tracked;
 use crate::{Logbook, OutputFolder, Products, Stage, StageError};
 
@@ -135,7 +138,7 @@ impl Stage for Compare {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        &["phantom", "dti", "peaks", "dki", "sticks", "track"]
+        &["phantom", "dti", "peaks", "dki", "sticks", "track", "qsm"]
     }
 
     fn parameters(&self) -> Value {
@@ -165,6 +168,10 @@ impl Stage for Compare {
         }
         if let Some(fit) = products.find::<Maps<DkiParameters>>() {
             dki::compare(fit, truth, &mut accuracy);
+        }
+        if let (Some(map), Some(made)) = (products.find::<ChiMap>(), products.find::<GreSubject>())
+        {
+            qsm::compare(map, made, &mut accuracy);
         }
         products.put(accuracy);
         Ok(())

@@ -17,6 +17,7 @@ use crate::stages::fit_maps::Maps;
 use crate::stages::fod::Fod;
 use crate::stages::peaks::FindPeaks;
 use crate::stages::phantom::truth_in;
+use crate::stages::qsm::{ChiMap, MapSusceptibility};
 use crate::stages::sticks::Sticks;
 use crate::stages::stremi::{Stremi, StremiParameters};
 use crate::stages::track::{Tracked, WholeBrain};
@@ -37,7 +38,7 @@ impl Stage for Report {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        &["phantom", "dti", "fod", "peaks", "dki", "stremi", "sticks", "track", "accuracy"]
+        &["phantom", "dti", "fod", "peaks", "dki", "stremi", "sticks", "track", "qsm", "accuracy"]
     }
 
     fn parameters(&self) -> Value {
@@ -98,6 +99,9 @@ impl Report {
         if let Some(stretched) = products.find::<Maps<StremiParameters>>() {
             page = page.section(sections::stremi::maps(stretched, &mask)?);
         }
+        if let Some(map) = products.find::<ChiMap>() {
+            page = page.section(sections::qsm::susceptibility(map)?);
+        }
         if let Some(accuracy) = products.find::<Accuracy>() {
             page = page.section(sections::truth::truth(accuracy, fit, truth_in(products), &mask)?);
         }
@@ -121,6 +125,9 @@ impl Report {
         }
         if let Some(stremi) = records.iter().find_map(Stremi::of_record) {
             methods.push(sections::stremi::methods(&stremi.parameters));
+        }
+        if let Some(qsm) = records.iter().find_map(MapSusceptibility::of_record) {
+            methods.push(sections::qsm::methods(&qsm.parameters));
         }
         page = page.section(Methods::section(methods));
         if !records.is_empty() {

@@ -9,6 +9,7 @@ use crate::stages::accuracy::Compare;
 use crate::stages::dki::Dki;
 use crate::stages::dti::Dti;
 use crate::stages::peaks::FindPeaks;
+use crate::stages::qsm::MapSusceptibility;
 use crate::stages::sticks::Sticks;
 use crate::stages::stremi::Stremi;
 use crate::stages::track::WholeBrain;
@@ -71,6 +72,7 @@ impl Restored {
             ("track", Some(|record| Some(boxed(WholeBrain::of_record(record)?)))),
             ("dki", Some(|record| Some(boxed(Dki::of_record(record)?)))),
             ("stremi", Some(|record| Some(boxed(Stremi::of_record(record)?)))),
+            ("qsm", Some(|record| Some(boxed(MapSusceptibility::of_record(record)?)))),
             ("accuracy", Some(|_| Some(boxed(Compare)))),
         ] {
             let folder = folder.join(name);

@@ -3,6 +3,7 @@
 pub(super) mod dki;
 pub(super) mod dti;
 pub(super) mod peaks;
+pub(super) mod qsm;
 pub(super) mod record;
 pub(super) mod sticks;
 pub(super) mod stremi;

@@ -1,0 +1,60 @@
+//! The stage that brings a local field and fibre directions together.
+
+use fimbria_image::{Image, Mask};
+use fimbria_models::dti::DtiMap;
+use fimbria_phantoms::GreSubject;
+use fimbria_qsm::{FA_THRESHOLD, shapes_of};
+use serde_json::{Value, json};
+
+use super::dti::DtiParameters;
+use super::field::Fields;
+use super::fit_maps::Maps;
+use super::load_local_field::{LocalField, nearest};
+use crate::{Logbook, Products, Stage, StageError};
+
+/// Makes the [`LocalField`] of the [`Fields`] and the tensor fit, as `fimbria qsm --resample` does
+/// of their files: fibre directions are those of the nearest voxel in the scanner.
+pub struct Guide;
+
+impl Stage for Guide {
+    fn name(&self) -> &'static str {
+        "guide"
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        &["gre", "field", "dti"]
+    }
+
+    fn parameters(&self) -> Value {
+        json!({ "fa_threshold": FA_THRESHOLD })
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        let fields = products.get::<Fields>()?;
+        let fit = products.get::<Maps<DtiParameters>>()?;
+        let map = |map: DtiMap, name: &str| {
+            let image = fit.map(map).ok_or_else(|| format!("the tensor fit has no {name}"))?;
+            Ok::<Image, StageError>(nearest(image, &fields.local.grid))
+        };
+        let (v1, fa) = (map(DtiMap::V1, "V1")?, map(DtiMap::Fa, "FA")?);
+        let mask: &Mask = &fields.mask;
+        let shapes = shapes_of(&v1, Some(&fa), mask, FA_THRESHOLD)?;
+        let cylinders = shapes.iter().filter(|shape| **shape != fimbria_qsm::Shape::Sphere).count();
+        log.count("unknowns", mask.len() as u64);
+        log.count("cylinders", cylinders as u64);
+        let truth = products.find::<GreSubject>().and_then(|made| made.truth("chi"));
+        let field = LocalField {
+            grid: fields.local.grid,
+            geometry: fields.geometry,
+            field_ppm: fields.local.data.clone(),
+            mask: mask.clone(),
+            shapes,
+            weights: None,
+            truth_ppm: truth.map(|chi| chi.data.clone()),
+            reference: None,
+            b0_tesla: Some(fields.b0_tesla),
+        };
+        products.put(field);
+        Ok(())
+    }
+}

@@ -1,0 +1,48 @@
+//! Susceptibility.
+
+use fimbria_image::Mask;
+use fimbria_qsm::dqsm::DqsmOptions;
+use fimbria_report::figure::{Scalar, mosaic_scalar};
+use fimbria_report::{FigureError, Section, Window, colour};
+
+use super::Methods;
+use crate::stages::qsm::{ChiMap, QsmMethod, QsmParameters};
+
+pub(in crate::stages::report) fn susceptibility(map: &ChiMap) -> Result<Section, FigureError> {
+    let mapped = map.chi.data.iter().enumerate().filter(|(_, chi)| **chi != 0.0);
+    let mask = Mask { grid: map.chi.grid, voxels: mapped.map(|(v, _)| v as u32).collect() };
+    let style = Scalar {
+        scale: colour::Scale::Grey,
+        window: Window::Symmetric,
+        ..Scalar::new("Magnetic susceptibility", "ppm")
+    };
+    let iterations = match (map.log.len(), &map.stopped) {
+        (n, Some(stopped)) if n > 0 => format!(" {n} iterations, ended by {}.", stopped.as_str()),
+        _ => String::new(),
+    };
+    Ok(Section::new("Susceptibility").figure(
+        mosaic_scalar(&map.chi, &mask, &style)?,
+        format!("Where the local field is known; dark is diamagnetic.{iterations}"),
+    ))
+}
+
+/// What was done, in words for a paper.
+pub(in crate::stages::report) fn methods(qsm: &QsmParameters) -> Methods {
+    if qsm.method.0 != QsmMethod::Dqsm {
+        let text = "Susceptibility was mapped from the local field without guidance.".to_owned();
+        return Methods { text, references: Vec::new() };
+    }
+    let kappa = qsm.kappa.unwrap_or(DqsmOptions::KAPPA);
+    Methods {
+        text: format!(
+            "Susceptibility was mapped from the local field guided by diffusion: voxels of FA above \
+             0.2 as cylinders along the tensor's first eigenvector, others as spheres; \
+             κ‖Ax - b‖² + (1 - κ)‖Dx‖², D a Laplacian, was made smaller by conjugate gradients with \
+             κ = {kappa}."
+        ),
+        references: vec![
+            "Ng A et al. ISMRM (2013) 2394",
+            "Kaluza OL et al. \"Fast diffusion-guided QSM using Graphical Processing Units\"",
+        ],
+    }
+}
