@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fimbria_compute::comm::Solo;
 use fimbria_image::{GradientTable, ImageHeader};
 use fimbria_phantoms::{CrossingSpec, GreSpec};
 use fimbria_sticks::BadOption;
@@ -310,6 +311,7 @@ fn susceptibility_stages(
             dqsm_files: false,
             compares,
             keep: None,
+            comm: &Solo,
         }),
     ]
 }

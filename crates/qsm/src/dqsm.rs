@@ -1,5 +1,6 @@
 //! Diffusion-guided susceptibility mapping from a local field.
 
+use fimbria_compute::comm::Comm;
 use fimbria_compute::device::Device;
 use fimbria_compute::operator::{LinearOperator, Operator};
 use fimbria_compute::{Backend, Progress};
@@ -8,7 +9,7 @@ use crate::device::{DeviceLaplacian, DeviceOperator, DeviceOperatorError};
 use crate::solver::{
     Checkpoint, Iteration, Method, Objective, Solver, Stopped, StoppingRule, run, safe_step,
 };
-use crate::{Edges, FieldModel, HostOperator, Laplacian, Products, QsmError};
+use crate::{Distributed, Edges, FieldModel, HostOperator, Laplacian, Products, QsmError, Share};
 
 /// Which iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,7 +83,8 @@ pub struct Journey<'a> {
 
 /// The susceptibility of the unknowns of `model` whose field at its receivers is `field`, with a
 /// weight for each receiver; on the first device of `on`, or on its threads where there is none
-/// or it fails, which `progress` is told.
+/// or it fails, which `progress` is told. Several processes share the sources, on their threads,
+/// and each returns the whole.
 ///
 /// # Errors
 /// Where lengths differ, numbers are not finite, memory is short, the volume cannot be
@@ -93,6 +95,7 @@ pub fn reconstruct(
     weights: Option<&[f32]>,
     options: &DqsmOptions,
     on: &Backend<'_>,
+    comm: &dyn Comm,
     progress: &dyn Progress,
     journey: Journey<'_>,
 ) -> Result<Reconstruction, QsmError> {
@@ -100,7 +103,7 @@ pub fn reconstruct(
         None => field.to_vec(),
         Some(weights) => field.iter().zip(weights).map(|(b, w)| b * w).collect(),
     };
-    if let Some(device) = on.devices.first() {
+    if let Some(device) = on.devices.first().filter(|_| comm.size() == 1) {
         match on_device(model, weights, options, device, on) {
             Ok((operator, penalty)) => {
                 let part = Journey {
@@ -119,12 +122,14 @@ pub fn reconstruct(
             Err(error) => progress.warn(&format!("{error}; the threads do the work")),
         }
     }
-    let operator = HostOperator::new(model, options.products, on.workers)?;
+    let share = Share { rank: comm.rank(), size: comm.size() };
+    let operator = HostOperator::of_share(model, options.products, on.workers, share)?;
     let penalty = Laplacian::new(model, options.edges, on.workers);
     let operator = match weights {
         None => operator,
         Some(weights) => operator.weighted(weights.to_vec())?,
     };
+    let operator = Distributed::new(operator, comm);
     minimise(&operator, &penalty, &weighted, options, progress, journey)
 }
 

@@ -6,6 +6,7 @@ mod support;
 use std::path::Path;
 
 use fimbria_compute::check::Extent;
+use fimbria_compute::comm::Solo;
 use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_qsm::dqsm::{DqsmOptions, Journey, reconstruct};
 use fimbria_qsm::solver::StoppingRule;
@@ -66,7 +67,7 @@ fn a_map_is_the_same_on_a_device_and_on_threads() {
     let map = |devices: &[_]| {
         let journey = Journey { start: None, resume: None, after: &mut |_| Ok(()) };
         let on = Backend { workers: &workers, devices };
-        reconstruct(&model, &field, None, &options, &on, &Silent, journey).unwrap().chi
+        reconstruct(&model, &field, None, &options, &on, &Solo, &Silent, journey).unwrap().chi
     };
     let (there, here) = (map(std::slice::from_ref(&device)), map(&[]));
     let largest = here.iter().fold(0.0_f32, |m, x| m.max(x.abs()));

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use fimbria_cluster::World;
 use fimbria_compute::{Backend, Progress as _};
 use fimbria_image::BvecFrame;
 use fimbria_pipeline::stages::load_local_field::{FieldUnit, LoadLocalField, LocalFieldFiles};
@@ -15,6 +16,7 @@ use fimbria_qsm::dqsm::Iterate;
 use fimbria_qsm::{Edges, Products};
 
 use crate::args::{DeviceArgs, ExistingArgs, MapArgs, ThreadArgs, choice, sign};
+use crate::commands::processes::{end_together, work_along};
 use crate::commands::{command_line, report, session};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -200,6 +202,10 @@ The map minimises κ‖Ax - b‖² + (1 - κ)‖Dx‖²: A sums the fields of sp
 and of cylinders along V1, D is a Laplacian. κ does not depend on the strength of B0. A map of
 susceptibility is known up to a constant: see --reference.
 
+Several processes:
+  `mpirun -n 4 fimbria qsm ...` of a program built with --features mpi deals the cylinders (with
+  --products dense all voxels) out to the processes; the first one reads for itself and writes.
+
 References:
   Ng A et al. ISMRM (2013) 2394; Kaluza OL et al. \"Fast diffusion-guided QSM using GPUs\"    dqsm
   Shmueli K et al. Magn Reson Med 62, 1510 (2009)      tkd
@@ -298,30 +304,39 @@ impl Qsm {
             every: Duration::from_secs(checkpoint),
             resume: policy == Existing::Resume,
         };
+        let world = World::start();
         let map = MapSusceptibility {
             parameters,
             style: style.style(),
             dqsm_files,
             compares,
             keep: Some(keep),
+            comm: world.comm(),
         };
         if policy == Existing::Resume && output.join(OutputFolder::RECORD).exists() {
             console.note(&format!("{} is finished already", output.display()));
             return Ok(());
         }
-        let overwrite = policy != Existing::Refuse;
-        let out = OutputFolder::create(&output, &map.outputs(), overwrite, console.unfinished())?;
         let load = LoadLocalField(files);
-        let workers = threads.start()?;
-        let devices = devices.open(console)?;
-        let command_line = command_line();
-        let on = Backend { workers: &workers, devices: &devices };
-        let session = session(on, console, &command_line);
-        let record = run_alone("qsm", &[&load, &map], out, session).map_err(Failure::Work)?;
-        // It has served; that it is gone already is as well.
-        let _ = std::fs::remove_file(output.join(CHECKPOINT));
-        report(&record, &output, console);
-        Ok(())
+        let work = || {
+            let workers = threads.start()?;
+            let devices = devices.open(console)?;
+            let command_line = command_line();
+            let on = Backend { workers: &workers, devices: &devices };
+            let session = session(on, console, &command_line);
+            if world.comm().rank() > 0 {
+                return work_along(&[&load, &map], session).map_err(Failure::Work);
+            }
+            let names = map.outputs();
+            let overwrite = policy != Existing::Refuse;
+            let out = OutputFolder::create(&output, &names, overwrite, console.unfinished())?;
+            let record = run_alone("qsm", &[&load, &map], out, session).map_err(Failure::Work)?;
+            // It has served; that it is gone already is as well.
+            let _ = std::fs::remove_file(output.join(CHECKPOINT));
+            report(&record, &output, console);
+            Ok(())
+        };
+        end_together(work(), &world)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use fimbria_compute::comm::{Comm, Solo};
 use fimbria_compute::{Interrupted, Progress as _};
 use fimbria_image::{Image, Mask};
 use fimbria_models::MapSpec;
@@ -229,7 +230,7 @@ pub struct Keep {
 }
 
 /// Maps the susceptibility of the [`LocalField`] and hands on a [`ChiMap`].
-pub struct MapSusceptibility {
+pub struct MapSusceptibility<'c> {
     /// How.
     pub parameters: QsmParameters,
     /// How maps are written.
@@ -240,6 +241,8 @@ pub struct MapSusceptibility {
     pub compares: bool,
     /// Where to keep checkpoints; `None` for nowhere.
     pub keep: Option<Keep>,
+    /// The processes that share the sources; the first one keeps checkpoints.
+    pub comm: &'c dyn Comm,
 }
 
 /// A map of susceptibility.
@@ -264,7 +267,7 @@ const CHI: MapSpec = MapSpec::of_kind(
     "magnetic susceptibility (SI), ppm, relative to the reference",
 );
 
-impl MapSusceptibility {
+impl MapSusceptibility<'static> {
     /// The stage that wrote a folder, by its record; `None` where it was another.
     pub fn of_record(record: &RunRecord) -> Option<Self> {
         let parameters = record.parameters_of("qsm")?;
@@ -275,9 +278,12 @@ impl MapSusceptibility {
             dqsm_files: false,
             compares: false,
             keep: None,
+            comm: &Solo,
         })
     }
+}
 
+impl MapSusceptibility<'_> {
     fn context(&self, log: Option<&Logbook<'_>>) -> MapContext {
         MapContext {
             stage: "qsm",
@@ -331,6 +337,9 @@ impl MapSusceptibility {
             let Some((keep, path)) = self.keep.as_ref().zip(path.as_ref()) else {
                 return Ok(());
             };
+            if self.comm.rank() > 0 {
+                return Ok(());
+            }
             let cancelled = log.is_cancelled();
             if cancelled || last.elapsed() >= keep.every {
                 let written = checkpoint()?.write(path, fingerprint);
@@ -346,6 +355,7 @@ impl MapSusceptibility {
             weights.as_deref(),
             &options,
             &log.session().on,
+            self.comm,
             log,
             journey,
         );
@@ -420,7 +430,7 @@ fn refer(chi: &mut Image, mask: &Mask, reference: &Mask) {
     mask.voxels.iter().for_each(|&v| chi.data[v as usize] -= mean);
 }
 
-impl Stage for MapSusceptibility {
+impl Stage for MapSusceptibility<'_> {
     fn name(&self) -> &'static str {
         "qsm"
     }

@@ -1,18 +1,16 @@
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 use fimbria_cluster::World;
-use fimbria_compute::{Backend, Silent};
+use fimbria_compute::Backend;
 use fimbria_life::{Demean, Method, Normalise};
 use fimbria_pipeline::stages::life::{
     AtomsName, Compat, Life, LifeFiles, LifeParameters, LoadSeries, RankName,
 };
-use fimbria_pipeline::{
-    Logbook, Named, Products, Session, Stage as _, StageError, bids_entities, run_alone,
-};
+use fimbria_pipeline::{Named, Stage as _, bids_entities, run_alone};
 
 use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
+use crate::commands::processes::{end_together, work_along};
 use crate::commands::{command_line, report, session};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -210,41 +208,15 @@ impl Evaluate {
             let on = Backend { workers: &workers, devices: &devices };
             let session = session(on, console, &command_line);
             if world.comm().rank() > 0 {
-                let session = Session { progress: &Silent, ..session };
-                return work_along(&load, &life, session).map_err(Failure::Work);
+                return work_along(&[&load, &life], session).map_err(Failure::Work);
             }
             let out = output.folder(&life.outputs(), console)?;
             let record = run_alone("life", &[&load, &life], out, session).map_err(Failure::Work)?;
             report(&record, output.path(), console);
             Ok(())
         };
-        let done = work();
-        match done {
-            Err(failure) if world.comm().size() > 1 => {
-                stop_all(failure, &world);
-                Ok(())
-            }
-            done => done,
-        }
+        end_together(work(), &world)
     }
-}
-
-/// The part of a process that writes nothing.
-fn work_along(load: &LoadSeries, life: &Life<'_>, session: Session<'_>) -> Result<(), StageError> {
-    let (mut products, log) = (Products::default(), Logbook::new(session));
-    load.compute(&mut products, &log)?;
-    life.compute(&mut products, &log)
-}
-
-/// Says what failed, once, and ends all processes.
-fn stop_all(failure: Failure, world: &World) {
-    /// What fails in all processes is said by the first, which ends the others meanwhile.
-    const HEAD_START: Duration = Duration::from_secs(3);
-    if world.comm().rank() > 0 {
-        std::thread::sleep(HEAD_START);
-    }
-    let _ = failure.report();
-    world.abort(1);
 }
 
 /// Where weights are kept meanwhile: beside the folder, which goes away with interrupted work.
