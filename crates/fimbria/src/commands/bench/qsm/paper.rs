@@ -2,7 +2,7 @@ use fimbria_compute::Workers;
 use fimbria_compute::device::Device;
 use fimbria_qsm::Products;
 
-use super::super::table::{Table, digits, number, words};
+use super::super::table::{Table, digits, digits_or_dash, number, words};
 use super::products::time_products;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -35,28 +35,32 @@ pub(super) fn table(
             words("product", 8),
             words("on", 28),
             number("s/iteration", 11),
+            number("cpu s", 8),
             number("speed-up", 8),
             number("min to end", 10),
         ],
     )?;
-    let row = |product: &str, on: &str, seconds: f64, first: f64| {
+    let row = |product: &str, on: &str, seconds: f64, processor: Option<f64>, first: f64| {
         table.row([
             product.to_owned(),
             on.to_owned(),
             digits(seconds),
+            digits_or_dash(processor),
             digits(first / seconds),
             digits(ITERATIONS * seconds / 60.0),
         ])
     };
     for (on, seconds) in PAPER {
-        row("paper", on, seconds, PAPER[0].1)?;
+        row("paper", on, seconds, None, PAPER[0].1)?;
     }
     for products in [Products::Dense, Products::Fast] {
         let times = time_products(SIDE, cylinders, one, all, devices, &[products])?;
         let seconds = times.iter().map(|timed| timed.there.wall + timed.back.wall);
         let seconds: Vec<f64> = seconds.collect();
         for (timed, &each) in times.iter().zip(&seconds) {
-            row(timed.product, &timed.on, each, seconds[0])?;
+            let processor = timed.there.processor.zip(timed.back.processor);
+            let processor = processor.map(|(there, back)| there + back);
+            row(timed.product, &timed.on, each, processor, seconds[0])?;
         }
     }
     Ok(())

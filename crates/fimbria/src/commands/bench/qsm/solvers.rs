@@ -26,7 +26,7 @@ pub(super) fn table(console: &Console, cylinders: f64, workers: &Workers) -> Res
     let kappa = DqsmOptions::KAPPA;
     let objective = Objective::new(&data, &penalty, &field, kappa)?;
     let step = safe_step(&objective, None)?;
-    let mut goal = f64::INFINITY;
+    let mut goal = None;
     let table = Table::begin(
         console,
         [
@@ -48,13 +48,14 @@ pub(super) fn table(console: &Console, cylinders: f64, workers: &Workers) -> Res
         let mut reached = None;
         run(&mut solver, &rule, &Silent, |it, _| {
             let value = kappa * it.data + (1.0 - kappa) * it.penalty;
-            if reached.is_none() && (value <= goal || it.number == iterations) {
+            let is_there = goal.is_some_and(|goal| value <= goal) || it.number == iterations;
+            if reached.is_none() && is_there {
                 reached = Some((it.number, value));
             }
             Ok(())
         })?;
         if let Some((iterations, value)) = reached {
-            goal = goal.min(value);
+            goal = goal.or(Some(value));
             table.row([
                 name.to_owned(),
                 iterations.to_string(),
