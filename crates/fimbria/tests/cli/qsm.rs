@@ -202,10 +202,12 @@ fn a_simulated_scan_is_mapped_from_its_phase() {
     let error = rms(&total.data, &found.data, &mask);
     // At SNR 100 the phase of four echoes up to 28 ms errs by some 0.01 radians, 1e-3 ppm at 3 T.
     assert!(error < 2e-3, "{error}");
+    // What removing the background costs is another matter: from the true local field.
     folder.done(
-        "qsm field/local_field.nii.gz --mask field/mask.nii.gz --v1 gre/truth/fibre.nii.gz \
-         --truth gre/truth/chi.nii.gz --iterations 15 --kappa 0.95 -o guided",
+        "qsm gre/truth/local_field.nii.gz --mask gre/mask.nii.gz --v1 gre/truth/fibre.nii.gz \
+         --truth gre/truth/chi.nii.gz --iterations 30 --kappa 0.95 -o guided",
     );
     let metrics = folder.json("guided/metrics.json");
-    assert!(metrics["correlation"].as_f64().unwrap() > 0.3, "{metrics}");
+    // 0.82, of fibres that mostly bend or end.
+    assert!(metrics["correlation"].as_f64().unwrap() > 0.75, "{metrics}");
 }
