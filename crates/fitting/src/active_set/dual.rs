@@ -38,9 +38,14 @@ pub struct Outcome {
 /// Working memory of one thread, and what a solution leaves in it.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
-    /// Slacks of the unconstrained minimum, then of the current point.
+    /// Slacks of the unconstrained minimum.
     pub(super) slack0: Vec<f64>,
+    /// The same, infinite for active constraints, which are never priced.
+    start: Vec<f64>,
+    /// Slacks of the current point, of the blocks in `candidates`.
     slack: Vec<f64>,
+    /// The blocks that had a violated constraint when all were last priced.
+    candidates: Vec<usize>,
     pub(super) active: Vec<usize>,
     pub(super) lambda: Vec<f64>,
     inverse: Inverse,
@@ -48,14 +53,14 @@ pub struct Work {
     beside: Vec<f64>,
     direction: Vec<f64>,
     /// Where the next walk starts; taken by it.
-    start: Vec<usize>,
+    warm: Vec<usize>,
 }
 
 impl Work {
     /// Starts the next walk from these active constraints; wrong ones cost time only.
     pub fn warm_start(&mut self, active: &[usize]) {
-        self.start.clear();
-        self.start.extend_from_slice(active);
+        self.warm.clear();
+        self.warm.extend_from_slice(active);
     }
 
     /// The constraints that the last solution meets with equality, in no order.
@@ -77,39 +82,23 @@ pub(super) trait Gram {
     fn row(&self, j: usize) -> &[f64];
 }
 
-/// Minimises ½λᵀKλ + λᵀs₀ over λ ≥ 0 for the padded slacks s₀ in `work.slack0`; leaves `active`, `lambda`
-/// and the slacks s₀ + Kλ.
+/// Minimises ½λᵀKλ + λᵀs₀ over λ ≥ 0 for the padded slacks s₀ in `work.slack0`; leaves `active`
+/// and `lambda`.
 #[inline(always)]
 pub(super) fn minimise(gram: &mut impl Gram, tolerance: f64, work: &mut Work) -> Outcome {
-    let m = work.slack0.len();
-    work.active.clear();
-    work.lambda.clear();
-    work.inverse.clear();
-    work.slack.clear();
-    work.slack.extend_from_slice(&work.slack0);
     let scale = largest(&work.slack0);
     let least = -tolerance * scale;
-    let start = std::mem::take(&mut work.start);
-    for &j in start.iter().filter(|&&j| j < m) {
-        if !work.active.contains(&j) && work.slack_of(gram, j) < least {
-            work.take_in(gram, j);
-        }
-    }
-    work.start = start;
-    work.start.clear();
-    work.price(gram);
+    work.begin();
+    work.enter_warm(gram, least);
     let mut rounds = 0;
     let mut corrected = false;
-    let mut verdict = None;
-    while verdict.is_none() {
-        match work.worst(least) {
-            Some(j) => {
+    let walked_to_its_end = loop {
+        match work.most_violated(gram, least) {
+            _ if rounds >= MOST_ROUNDS => break false,
+            Some((j, slack)) => {
                 rounds += 1;
-                work.take_in(gram, j);
+                work.take_in(gram, j, slack);
                 corrected = false;
-                if rounds >= MOST_ROUNDS {
-                    verdict = Some(Verdict::NotConverged);
-                }
             }
             // Rounding of many updates may have left multipliers a little off, or, rarely, one
             // that has to go: then the walk goes on.
@@ -117,21 +106,19 @@ pub(super) fn minimise(gram: &mut impl Gram, tolerance: f64, work: &mut Work) ->
                 work.correct(gram);
                 corrected = true;
             }
-            None => break,
+            None => break true,
         }
-        work.price(gram);
-    }
-    work.price(gram);
-    let verdict = verdict.unwrap_or_else(|| {
-        if REGULARISATION * largest(&work.lambda) > INFEASIBLE * scale {
-            Verdict::Infeasible
-        } else if work.active.is_empty() {
-            Verdict::Free
-        } else {
-            Verdict::Bound
-        }
-    });
-    let violation = work.slack.iter().fold(0.0f64, |most, &s| most.max(-s));
+    };
+    let verdict = if !walked_to_its_end {
+        Verdict::NotConverged
+    } else if REGULARISATION * largest(&work.lambda) > INFEASIBLE * scale {
+        Verdict::Infeasible
+    } else if work.active.is_empty() {
+        Verdict::Free
+    } else {
+        Verdict::Bound
+    };
+    let violation = work.violation(gram);
     Outcome { verdict, rounds, violation: if scale > 0.0 { violation / scale } else { 0.0 } }
 }
 
@@ -141,48 +128,71 @@ fn largest(numbers: &[f64]) -> f64 {
 }
 
 impl Work {
-    /// The most violated constraint that is not active, below `least`.
+    /// At the unconstrained minimum, with no constraint active.
     #[inline(always)]
-    fn worst(&mut self, least: f64) -> Option<usize> {
-        // Rounding apart this is what active ones have.
-        for &j in &self.active {
-            self.slack[j] = 0.0;
-        }
-        let (mut place, mut most) = (None, least);
-        for (j, &s) in self.slack.iter().enumerate() {
-            if s < most {
-                (place, most) = (Some(j), s);
-            }
-        }
-        place
+    fn begin(&mut self) {
+        self.active.clear();
+        self.lambda.clear();
+        self.inverse.clear();
+        self.candidates.clear();
+        self.start.clear();
+        self.start.extend_from_slice(&self.slack0);
+        self.slack.clear();
+        self.slack.resize(self.slack0.len(), 0.0);
     }
 
-    /// s₀ + Kλ of constraint `j`.
+    /// Takes in the constraints of a warm start that are violated when their turn comes.
     #[inline(always)]
-    fn slack_of(&self, gram: &mut impl Gram, j: usize) -> f64 {
+    fn enter_warm(&mut self, gram: &mut impl Gram, least: f64) {
+        let mut warm = std::mem::take(&mut self.warm);
+        for j in warm.drain(..) {
+            if j >= self.slack0.len() || self.active.contains(&j) {
+                continue;
+            }
+            gram.prepare(j);
+            let row = gram.row(j);
+            let pull = self.active.iter().zip(&self.lambda).map(|(&i, l)| l * row[i]);
+            let slack = pull.fold(self.slack0[j], |sum, pull| sum + pull);
+            if slack < least {
+                self.take_in(gram, j, slack);
+            }
+        }
+        self.warm = warm;
+    }
+
+    /// The constraint to take in next, and its slack: the most violated one among the blocks that
+    /// had any when all were last priced (pricing all is half the work of a walk); where those have
+    /// none left, among all.
+    #[inline(always)]
+    fn most_violated(&mut self, gram: &impl Gram, least: f64) -> Option<(usize, f64)> {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        let mut found = self.price(gram, &candidates, least);
+        if found.is_none() {
+            candidates.clear();
+            candidates.extend(0..self.slack.len() / BLOCK);
+            found = self.price(gram, &candidates, least);
+            candidates.retain(|&block| {
+                self.slack[block * BLOCK..][..BLOCK].iter().any(|&slack| slack < least)
+            });
+        }
+        self.candidates = candidates;
+        found
+    }
+
+    /// Raises the multiplier of `j`, whose slack is given, until that is zero. The other multipliers
+    /// follow so that theirs stay zero; one that would become negative is dropped on the way.
+    #[inline(always)]
+    fn take_in(&mut self, gram: &mut impl Gram, j: usize, mut slack: f64) {
         gram.prepare(j);
         let row = gram.row(j);
-        let mut slack = self.slack0[j];
-        for (&i, l) in self.active.iter().zip(&self.lambda) {
-            slack += l * row[i];
+        self.beside.clear();
+        for &i in &self.active {
+            self.beside.push(row[i]);
         }
-        slack
-    }
-
-    /// Raises the multiplier of `j` until its slack is zero. The other multipliers follow so that
-    /// theirs stay zero; one that would become negative is dropped on the way.
-    #[inline(always)]
-    fn take_in(&mut self, gram: &mut impl Gram, j: usize) {
-        let mut slack = self.slack_of(gram, j);
-        let row = gram.row(j);
+        self.inverse.apply(&self.beside, &mut self.direction);
+        let mut pivot = Inverse::pivot(row[j], &self.beside, &self.direction);
         let mut own = 0.0;
         loop {
-            self.beside.clear();
-            for &i in &self.active {
-                self.beside.push(row[i]);
-            }
-            self.inverse.apply(&self.beside, &mut self.direction);
-            let pivot = Inverse::pivot(row[j], &self.beside, &self.direction);
             let mut step = -slack / pivot;
             let mut blocking = None;
             for (i, (l, u)) in self.lambda.iter().zip(&self.direction).enumerate() {
@@ -194,22 +204,24 @@ impl Work {
                 *l -= step * u;
             }
             own += step;
-            let Some(gone) = blocking else {
-                self.inverse.push(&self.direction, pivot);
-                self.active.push(j);
-                self.lambda.push(own);
-                return;
-            };
+            let Some(gone) = blocking else { break };
             slack += step * pivot;
+            pivot += self.inverse.project(gone, &mut self.direction);
+            self.direction.swap_remove(gone);
             self.remove(gone);
         }
+        self.inverse.push(&self.direction, pivot);
+        self.active.push(j);
+        self.lambda.push(own);
+        self.start[j] = f64::INFINITY;
     }
 
     #[inline(always)]
     fn remove(&mut self, gone: usize) {
         self.inverse.swap_remove(gone);
-        self.active.swap_remove(gone);
+        let j = self.active.swap_remove(gone);
         self.lambda.swap_remove(gone);
+        self.start[j] = self.slack0[j];
     }
 
     /// One step of iterative refinement: λ -= M (s₀ + (K + ρI)λ) over the active constraints. What
@@ -231,29 +243,65 @@ impl Work {
         }
         while let Some(gone) = self.lambda.iter().position(|l| *l < 0.0) {
             // The others take over what the dropped one held.
-            let l = self.lambda[gone];
-            self.inverse.unit_row(gone, &mut self.direction);
-            for (other, u) in self.lambda.iter_mut().zip(&self.direction) {
-                *other -= l * u;
-            }
+            self.inverse.project(gone, &mut self.lambda);
             self.remove(gone);
         }
     }
 
-    /// Slacks s₀ + Kλ of every constraint.
+    /// Slacks s₀ + Kλ of these blocks, and the most violated constraint in them that is not active,
+    /// if it is below `least`.
     #[inline(always)]
-    fn price(&mut self, gram: &impl Gram) {
-        for (block, slack) in self.slack.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
-            let at = block * BLOCK;
-            let mut sums = [0.0; BLOCK];
-            sums.copy_from_slice(&self.slack0[at..at + BLOCK]);
-            for (&j, &l) in self.active.iter().zip(&self.lambda) {
-                let row = &gram.row(j)[at..at + BLOCK];
-                for i in 0..BLOCK {
-                    sums[i] += l * row[i];
-                }
+    fn price(&mut self, gram: &impl Gram, blocks: &[usize], least: f64) -> Option<(usize, f64)> {
+        let (mut place, mut most) = (None, least);
+        for &block in blocks {
+            let slack = self.block_of_slacks(gram, block, &self.start);
+            let low = lowest(&slack);
+            if low < most {
+                (place, most) = (Some(block), low);
             }
-            *slack = sums;
+            self.slack[block * BLOCK..][..BLOCK].copy_from_slice(&slack);
         }
+        let block = place? * BLOCK;
+        let within = self.slack[block..][..BLOCK].iter().position(|&slack| slack == most)?;
+        Some((block + within, most))
     }
+
+    /// `start` + Kλ of one block.
+    #[inline(always)]
+    fn block_of_slacks(&self, gram: &impl Gram, block: usize, start: &[f64]) -> [f64; BLOCK] {
+        let at = block * BLOCK;
+        let mut sums = [0.0; BLOCK];
+        sums.copy_from_slice(&start[at..at + BLOCK]);
+        for (&j, &l) in self.active.iter().zip(&self.lambda) {
+            let row = &gram.row(j)[at..at + BLOCK];
+            for i in 0..BLOCK {
+                sums[i] += l * row[i];
+            }
+        }
+        sums
+    }
+
+    /// The largest violation of any constraint, active ones included, or 0.
+    #[inline(always)]
+    fn violation(&self, gram: &impl Gram) -> f64 {
+        let blocks = 0..self.slack0.len() / BLOCK;
+        blocks.fold(0.0, |most, block| {
+            let low = -lowest(&self.block_of_slacks(gram, block, &self.slack0));
+            if low > most { low } else { most }
+        })
+    }
+}
+
+/// The least of a block, by halves.
+#[inline(always)]
+fn lowest(block: &[f64; BLOCK]) -> f64 {
+    let mut low = *block;
+    let mut half = BLOCK / 2;
+    while half > 0 {
+        for i in 0..half {
+            low[i] = if low[i + half] < low[i] { low[i + half] } else { low[i] };
+        }
+        half /= 2;
+    }
+    low[0]
 }

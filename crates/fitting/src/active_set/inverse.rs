@@ -113,15 +113,17 @@ impl Inverse {
         }
     }
 
-    /// Row i over its diagonal entry: how the solution changes with its unknown i.
+    /// Makes entry `i` of u = M a zero, the other constraints following: what u is without the
+    /// constraint. Returns uᵢ²/Mᵢᵢ, by which aᵀu becomes less.
     #[inline(always)]
-    pub(super) fn unit_row(&self, i: usize, row: &mut Vec<f64>) {
-        row.clear();
-        row.extend_from_slice(&self.rows[i * self.stride..][..self.len]);
-        let reciprocal = 1.0 / row[i];
-        for m in row {
-            *m *= reciprocal;
+    pub(super) fn project(&self, i: usize, u: &mut [f64]) -> f64 {
+        let row = &self.rows[i * self.stride..][..self.len];
+        let factor = u[i] / row[i];
+        let less = factor * u[i];
+        for (u, m) in u.iter_mut().zip(row) {
+            *u -= factor * m;
         }
+        less
     }
 
     /// The diagonal entry less aᵀu, for [`push`](Self::push).
