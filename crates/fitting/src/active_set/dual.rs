@@ -1,14 +1,15 @@
 //! The walk over active sets that solves the dual.
 
+use super::Constraints;
+use super::constraints::BLOCK;
 use super::inverse::{Inverse, REGULARISATION};
+use super::metric::combine;
+use super::sums::{dot, least_of};
 
 /// Constraints taken in after which a programme is given up; a hard one takes two hundred.
 const MOST_ROUNDS: u32 = 5000;
 /// What regularisation may leave violated of the scale of a programme that has a solution.
 const INFEASIBLE: f64 = 1e-6;
-/// Constraints priced at a time: four or eight registers of sums. Slacks and rows of K are padded
-/// to a multiple with constraints that are never violated.
-pub(super) const BLOCK: usize = 32;
 
 /// How a programme ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,39 +31,34 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// Constraints taken in on the walk.
     pub rounds: u32,
-    /// The largest violation of a constraint, in the metric of H, relative to the largest slack
-    /// (of either sign) of the unconstrained minimum.
+    /// The largest violation of a constraint, relative to the largest slack (of either sign) of the
+    /// unconstrained minimum.
     pub violation: f64,
 }
 
 /// Working memory of one thread, and what a solution leaves in it.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
-    /// Slacks of the unconstrained minimum.
-    pub(super) slack0: Vec<f64>,
-    /// The same, infinite for active constraints, which are never priced.
-    start: Vec<f64>,
-    /// Slacks of the current point, of the blocks in `candidates`.
-    slack: Vec<f64>,
-    /// The blocks that had a violated constraint when all were last priced.
-    candidates: Vec<usize>,
+    /// The unconstrained minimum and the current point, padded.
+    pub(super) x0: Vec<f64>,
+    pub(super) x: Vec<f64>,
+    /// What Cx is added to for the slack of each place: -d, infinite for active constraints, which
+    /// are never priced.
+    offsets: Vec<f64>,
+    /// The least slack of each block when it was last priced, or a lower bound of it.
+    lowest: Vec<f64>,
+    /// x in single precision.
+    single: Vec<f32>,
+    /// Places of the active constraints, and the multipliers of their unit vectors.
     pub(super) active: Vec<usize>,
     pub(super) lambda: Vec<f64>,
     inverse: Inverse,
     /// Entries of K of a constraint beside the active ones, and the inverse times them.
     beside: Vec<f64>,
     direction: Vec<f64>,
-    /// Where the next walk starts; taken by it.
-    warm: Vec<usize>,
 }
 
 impl Work {
-    /// Starts the next walk from these active constraints; wrong ones cost time only.
-    pub fn warm_start(&mut self, active: &[usize]) {
-        self.warm.clear();
-        self.warm.extend_from_slice(active);
-    }
-
     /// The constraints that the last solution meets with equality, in no order.
     pub fn active(&self) -> &[usize] {
         &self.active
@@ -74,123 +70,155 @@ impl Work {
     }
 }
 
-/// Rows of K, padded to [`BLOCK`] with zeros.
-pub(super) trait Gram {
-    /// Makes row `j` available.
-    fn prepare(&mut self, j: usize);
-    /// A row that was prepared.
-    fn row(&self, j: usize) -> &[f64];
+/// The constraints as H sees them, each by its place j.
+pub(super) trait Whitened {
+    /// Makes j available to the others.
+    fn admit(&mut self, j: usize);
+    /// One over the length of L⁻¹cⱼ, with which it becomes a unit vector gⱼ.
+    fn scale(&self, j: usize) -> f64;
+    /// L⁻ᵀgⱼ, padded: how the solution moves with the multiplier of gⱼ.
+    fn step(&self, j: usize) -> &[f64];
+    /// K of i and j, gᵢᵀgⱼ.
+    fn gram(&self, i: usize, j: usize) -> f64;
 }
 
-/// Minimises ½λᵀKλ + λᵀs₀ over λ ≥ 0 for the padded slacks s₀ in `work.slack0`; leaves `active`
-/// and `lambda`.
+/// A constraint that is violated.
+#[derive(Clone, Copy)]
+struct Violated {
+    place: usize,
+    slack: f64,
+}
+
+/// From the unconstrained minimum `work.x0` to the constrained one, `work.x`; leaves `active` and
+/// `lambda`.
 #[inline(always)]
-pub(super) fn minimise(gram: &mut impl Gram, tolerance: f64, work: &mut Work) -> Outcome {
-    let scale = largest(&work.slack0);
+pub(super) fn minimise(
+    constraints: &Constraints,
+    whitened: &mut impl Whitened,
+    tolerance: f64,
+    work: &mut Work,
+) -> Outcome {
+    let scale = work.begin(constraints);
     let least = -tolerance * scale;
-    work.begin();
-    work.enter_warm(gram, least);
     let mut rounds = 0;
-    let mut corrected = false;
+    // All slacks are those of x, and of multipliers without rounding.
+    let mut settled = true;
     let walked_to_its_end = loop {
-        match work.most_violated(gram, least) {
-            _ if rounds >= MOST_ROUNDS => break false,
-            Some((j, slack)) => {
+        match work.most_violated(constraints, least) {
+            Some(violated) if rounds < MOST_ROUNDS => {
                 rounds += 1;
-                work.take_in(gram, j, slack);
-                corrected = false;
+                work.take_in(constraints, whitened, violated);
+                work.move_to(whitened);
+                settled = false;
             }
+            Some(_) => break false,
+            None if settled => break true,
             // Rounding of many updates may have left multipliers a little off, or, rarely, one
-            // that has to go: then the walk goes on.
-            None if !corrected => {
-                work.correct(gram);
-                corrected = true;
+            // that has to go; and blocks not looked at may have become violated.
+            None => {
+                work.correct(constraints, whitened);
+                work.move_to(whitened);
+                work.screen(constraints);
+                settled = true;
             }
-            None => break true,
         }
     };
+    let left = work.active.iter().zip(&work.lambda);
+    let left = left.map(|(&j, l)| REGULARISATION * l.abs() / whitened.scale(j));
     let verdict = if !walked_to_its_end {
         Verdict::NotConverged
-    } else if REGULARISATION * largest(&work.lambda) > INFEASIBLE * scale {
+    } else if left.fold(0.0, f64::max) > INFEASIBLE * scale {
         Verdict::Infeasible
     } else if work.active.is_empty() {
         Verdict::Free
     } else {
         Verdict::Bound
     };
-    let violation = work.violation(gram);
+    let violation = work.violation(constraints);
     Outcome { verdict, rounds, violation: if scale > 0.0 { violation / scale } else { 0.0 } }
 }
 
-#[inline(always)]
-fn largest(numbers: &[f64]) -> f64 {
-    numbers.iter().fold(0.0f64, |most, x| most.max(x.abs()))
-}
-
 impl Work {
-    /// At the unconstrained minimum, with no constraint active.
+    /// At the unconstrained minimum, with no constraint active; returns the largest slack there, of
+    /// either sign.
     #[inline(always)]
-    fn begin(&mut self) {
+    fn begin(&mut self, constraints: &Constraints) -> f64 {
         self.active.clear();
         self.lambda.clear();
         self.inverse.clear();
-        self.candidates.clear();
-        self.start.clear();
-        self.start.extend_from_slice(&self.slack0);
-        self.slack.clear();
-        self.slack.resize(self.slack0.len(), 0.0);
+        self.offsets.clear();
+        self.offsets.extend_from_slice(&constraints.offsets);
+        self.x.clear();
+        self.x.extend_from_slice(&self.x0);
+        self.screen(constraints)
     }
 
-    /// Takes in the constraints of a warm start that are violated when their turn comes.
+    /// Bounds the slacks of every block by a look in single precision, which takes half the memory's
+    /// bandwidth; returns the largest of them, of either sign.
     #[inline(always)]
-    fn enter_warm(&mut self, gram: &mut impl Gram, least: f64) {
-        let mut warm = std::mem::take(&mut self.warm);
-        for j in warm.drain(..) {
-            if j >= self.slack0.len() || self.active.contains(&j) {
-                continue;
+    fn screen(&mut self, constraints: &Constraints) -> f64 {
+        self.single.clear();
+        self.single.extend(self.x.iter().map(|&x| x as f32));
+        let doubt = constraints.doubt(dot(&self.x, &self.x).sqrt());
+        self.lowest.clear();
+        let mut largest = 0.0;
+        for block in 0..constraints.n_blocks() {
+            let screened = constraints.screen(block, &self.single, doubt);
+            self.lowest.push(screened.least);
+            largest = f64::max(largest, screened.largest);
+        }
+        largest
+    }
+
+    /// The largest violation of any constraint, active ones included, or 0.
+    #[inline(always)]
+    fn violation(&self, constraints: &Constraints) -> f64 {
+        let x = &self.x[..constraints.n_unknowns()];
+        let of_active = self.active.iter().map(|&j| constraints.slack(constraints.order[j], x));
+        let least = of_active.fold(0.0, f64::min);
+        -self.lowest.iter().fold(least, |least, &low| f64::min(least, low))
+    }
+
+    /// The constraint to take in next: the most violated one, as far as is known. Only blocks that
+    /// promise the worst, by what they were when last priced, are priced again: two of ten.
+    #[inline(always)]
+    fn most_violated(&mut self, constraints: &Constraints, least: f64) -> Option<Violated> {
+        loop {
+            let (mut block, mut known) = (None, least);
+            for (b, &low) in self.lowest.iter().enumerate() {
+                if low < known {
+                    (block, known) = (Some(b), low);
+                }
             }
-            gram.prepare(j);
-            let row = gram.row(j);
-            let pull = self.active.iter().zip(&self.lambda).map(|(&i, l)| l * row[i]);
-            let slack = pull.fold(self.slack0[j], |sum, pull| sum + pull);
-            if slack < least {
-                self.take_in(gram, j, slack);
+            let block = block?;
+            let slacks = constraints.block_of_slacks(block, &self.offsets, &self.x);
+            let low = least_of(&slacks);
+            self.lowest[block] = low;
+            if low < least && self.lowest.iter().all(|&other| low <= other) {
+                let within = slacks.iter().position(|&slack| slack == low)?;
+                return Some(Violated { place: block * BLOCK + within, slack: low });
             }
         }
-        self.warm = warm;
     }
 
-    /// The constraint to take in next, and its slack: the most violated one among the blocks that
-    /// had any when all were last priced (pricing all is half the work of a walk); where those have
-    /// none left, among all.
-    #[inline(always)]
-    fn most_violated(&mut self, gram: &impl Gram, least: f64) -> Option<(usize, f64)> {
-        let mut candidates = std::mem::take(&mut self.candidates);
-        let mut found = self.price(gram, &candidates, least);
-        if found.is_none() {
-            candidates.clear();
-            candidates.extend(0..self.slack.len() / BLOCK);
-            found = self.price(gram, &candidates, least);
-            candidates.retain(|&block| {
-                self.slack[block * BLOCK..][..BLOCK].iter().any(|&slack| slack < least)
-            });
-        }
-        self.candidates = candidates;
-        found
-    }
-
-    /// Raises the multiplier of `j`, whose slack is given, until that is zero. The other multipliers
+    /// Raises the multiplier of a violated constraint until its slack is zero. The other multipliers
     /// follow so that theirs stay zero; one that would become negative is dropped on the way.
     #[inline(always)]
-    fn take_in(&mut self, gram: &mut impl Gram, j: usize, mut slack: f64) {
-        gram.prepare(j);
-        let row = gram.row(j);
+    fn take_in(
+        &mut self,
+        constraints: &Constraints,
+        whitened: &mut impl Whitened,
+        violated: Violated,
+    ) {
+        let j = violated.place;
+        whitened.admit(j);
+        let mut slack = violated.slack * whitened.scale(j);
         self.beside.clear();
         for &i in &self.active {
-            self.beside.push(row[i]);
+            self.beside.push(whitened.gram(j, i));
         }
         self.inverse.apply(&self.beside, &mut self.direction);
-        let mut pivot = Inverse::pivot(row[j], &self.beside, &self.direction);
+        let mut pivot = Inverse::pivot(&self.beside, &self.direction);
         let mut own = 0.0;
         loop {
             let mut step = -slack / pivot;
@@ -208,34 +236,39 @@ impl Work {
             slack += step * pivot;
             pivot += self.inverse.project(gone, &mut self.direction);
             self.direction.swap_remove(gone);
-            self.remove(gone);
+            self.remove(constraints, gone);
         }
         self.inverse.push(&self.direction, pivot);
         self.active.push(j);
         self.lambda.push(own);
-        self.start[j] = f64::INFINITY;
+        self.offsets[j] = f64::INFINITY;
     }
 
     #[inline(always)]
-    fn remove(&mut self, gone: usize) {
+    fn remove(&mut self, constraints: &Constraints, gone: usize) {
         self.inverse.swap_remove(gone);
-        let j = self.active.swap_remove(gone);
         self.lambda.swap_remove(gone);
-        self.start[j] = self.slack0[j];
+        let j = self.active.swap_remove(gone);
+        self.offsets[j] = constraints.offsets[j];
     }
 
-    /// One step of iterative refinement: λ -= M (s₀ + (K + ρI)λ) over the active constraints. What
-    /// is negative then is dropped.
+    /// x = x₀ + L⁻ᵀGᵀλ.
     #[inline(always)]
-    fn correct(&mut self, gram: &impl Gram) {
+    fn move_to(&mut self, whitened: &impl Whitened) {
+        let steps = self.active.iter().map(|&j| whitened.step(j));
+        combine(steps.zip(&self.lambda), &mut self.x);
+        self.x.iter_mut().zip(&self.x0).for_each(|(x, x0)| *x += x0);
+    }
+
+    /// One step of iterative refinement: λ -= M (s + ρλ) with the slacks s of the active
+    /// constraints. What is negative then is dropped.
+    #[inline(always)]
+    fn correct(&mut self, constraints: &Constraints, whitened: &impl Whitened) {
         self.beside.clear();
+        let x = &self.x[..constraints.n_unknowns()];
         for (&j, l) in self.active.iter().zip(&self.lambda) {
-            let row = gram.row(j);
-            let mut slack = self.slack0[j] + REGULARISATION * l;
-            for (&i, l) in self.active.iter().zip(&self.lambda) {
-                slack += l * row[i];
-            }
-            self.beside.push(slack);
+            let slack = constraints.slack(constraints.order[j], x);
+            self.beside.push(slack * whitened.scale(j) + REGULARISATION * l);
         }
         self.inverse.apply(&self.beside, &mut self.direction);
         for (l, u) in self.lambda.iter_mut().zip(&self.direction) {
@@ -244,64 +277,7 @@ impl Work {
         while let Some(gone) = self.lambda.iter().position(|l| *l < 0.0) {
             // The others take over what the dropped one held.
             self.inverse.project(gone, &mut self.lambda);
-            self.remove(gone);
+            self.remove(constraints, gone);
         }
     }
-
-    /// Slacks s₀ + Kλ of these blocks, and the most violated constraint in them that is not active,
-    /// if it is below `least`.
-    #[inline(always)]
-    fn price(&mut self, gram: &impl Gram, blocks: &[usize], least: f64) -> Option<(usize, f64)> {
-        let (mut place, mut most) = (None, least);
-        for &block in blocks {
-            let slack = self.block_of_slacks(gram, block, &self.start);
-            let low = lowest(&slack);
-            if low < most {
-                (place, most) = (Some(block), low);
-            }
-            self.slack[block * BLOCK..][..BLOCK].copy_from_slice(&slack);
-        }
-        let block = place? * BLOCK;
-        let within = self.slack[block..][..BLOCK].iter().position(|&slack| slack == most)?;
-        Some((block + within, most))
-    }
-
-    /// `start` + Kλ of one block.
-    #[inline(always)]
-    fn block_of_slacks(&self, gram: &impl Gram, block: usize, start: &[f64]) -> [f64; BLOCK] {
-        let at = block * BLOCK;
-        let mut sums = [0.0; BLOCK];
-        sums.copy_from_slice(&start[at..at + BLOCK]);
-        for (&j, &l) in self.active.iter().zip(&self.lambda) {
-            let row = &gram.row(j)[at..at + BLOCK];
-            for i in 0..BLOCK {
-                sums[i] += l * row[i];
-            }
-        }
-        sums
-    }
-
-    /// The largest violation of any constraint, active ones included, or 0.
-    #[inline(always)]
-    fn violation(&self, gram: &impl Gram) -> f64 {
-        let blocks = 0..self.slack0.len() / BLOCK;
-        blocks.fold(0.0, |most, block| {
-            let low = -lowest(&self.block_of_slacks(gram, block, &self.slack0));
-            if low > most { low } else { most }
-        })
-    }
-}
-
-/// The least of a block, by halves.
-#[inline(always)]
-fn lowest(block: &[f64; BLOCK]) -> f64 {
-    let mut low = *block;
-    let mut half = BLOCK / 2;
-    while half > 0 {
-        for i in 0..half {
-            low[i] = if low[i + half] < low[i] { low[i + half] } else { low[i] };
-        }
-        half /= 2;
-    }
-    low[0]
 }

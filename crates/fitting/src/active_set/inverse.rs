@@ -101,14 +101,16 @@ impl Inverse {
     fn add_outer_product(&mut self, factor: f64) {
         let padded = self.len.next_multiple_of(BLOCK);
         self.update.resize(padded, 0.0);
-        for (block, v) in self.update.as_chunks::<BLOCK>().0.iter().enumerate() {
+        for (block, &v) in self.update.as_chunks::<BLOCK>().0.iter().enumerate() {
             let rows = self.rows.chunks_exact_mut(self.stride.max(1)).take(self.len);
             for (row, u) in rows.zip(&self.update) {
                 let factor = factor * u;
-                let entries = &mut row[block * BLOCK..][..BLOCK];
+                let entries = &mut row.as_chunks_mut::<BLOCK>().0[block];
+                let mut sums = *entries;
                 for i in 0..BLOCK {
-                    entries[i] += factor * v[i];
+                    sums[i] += factor * v[i];
                 }
+                *entries = sums;
             }
         }
     }
@@ -126,9 +128,9 @@ impl Inverse {
         less
     }
 
-    /// The diagonal entry less aᵀu, for [`push`](Self::push).
+    /// The diagonal entry, 1, less aᵀu, for [`push`](Self::push).
     #[inline(always)]
-    pub(super) fn pivot(diagonal: f64, a: &[f64], u: &[f64]) -> f64 {
-        (diagonal + REGULARISATION - dot(a, u)).max(REGULARISATION)
+    pub(super) fn pivot(a: &[f64], u: &[f64]) -> f64 {
+        (1.0 + REGULARISATION - dot(a, u)).max(REGULARISATION)
     }
 }

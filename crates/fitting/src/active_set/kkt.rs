@@ -28,8 +28,8 @@ pub fn kkt(
     let (n, m) = (constraints.n_unknowns(), constraints.len());
     let stationarity = (0..n).map(|k| {
         let hx: f64 = hessian[k * n..][..n].iter().zip(x).map(|(h, x)| h * x).sum();
-        let column = &constraints.columns[k * m..][..m];
-        let pull: f64 = active.iter().zip(multipliers).map(|(&j, l)| column[j] * l).sum();
+        let pulls = active.iter().zip(multipliers).map(|(&j, l)| constraints.row(j)[k] * l);
+        let pull: f64 = pulls.sum();
         (hx - linear[k] - pull).abs()
     });
     let products =

@@ -1,33 +1,93 @@
 //! Programmes with a shared H and with an H each.
 
-use super::dual::{BLOCK, Gram, minimise};
+use super::dual::{Whitened, minimise};
 use super::metric::Metric;
+use super::sums::dot;
 use super::{ActiveSetError, Constraints, Outcome, Work};
 
 /// Violations up to this fraction of the largest slack of the unconstrained minimum are rounding.
 const TOLERANCE: f64 = 1e-9;
+
+/// Constraints in the metric of an H, by their places.
+#[derive(Clone, Debug)]
+struct Units {
+    stride: usize,
+    /// gⱼ = L⁻¹cⱼ with length 1, padded.
+    vectors: Vec<f64>,
+    /// L⁻ᵀgⱼ, padded.
+    steps: Vec<f64>,
+    /// One over the lengths that L⁻¹cⱼ had.
+    scales: Vec<f64>,
+}
+
+impl Units {
+    fn new(n_constraints: usize, metric: &Metric) -> Self {
+        let stride = metric.stride;
+        let vectors = vec![0.0; n_constraints * stride];
+        Self { stride, steps: vectors.clone(), vectors, scales: vec![1.0; n_constraints] }
+    }
+
+    /// Computes what belongs to place `j`.
+    #[inline(always)]
+    fn set(&mut self, j: usize, constraints: &Constraints, metric: &Metric) {
+        let place = j * self.stride..(j + 1) * self.stride;
+        let vector = &mut self.vectors[place.clone()];
+        metric.whiten(constraints.row(constraints.order[j]), vector);
+        let scale = 1.0 / dot(vector, vector).sqrt();
+        vector.iter_mut().for_each(|g| *g *= scale);
+        self.scales[j] = scale;
+        metric.unwhiten(vector, &mut self.steps[place]);
+    }
+
+    #[inline(always)]
+    fn vector(&self, j: usize) -> &[f64] {
+        &self.vectors[j * self.stride..][..self.stride]
+    }
+
+    #[inline(always)]
+    fn step(&self, j: usize) -> &[f64] {
+        &self.steps[j * self.stride..][..self.stride]
+    }
+
+    #[inline(always)]
+    fn gram(&self, i: usize, j: usize) -> f64 {
+        dot(self.vector(i), self.vector(j))
+    }
+}
 
 /// Many programmes with the same H and C: K is formed once.
 #[derive(Clone, Debug)]
 pub struct SharedProgramme {
     constraints: Constraints,
     metric: Metric,
+    units: Units,
+    /// K by places.
     gram: Vec<f64>,
     tolerance: f64,
 }
 
 struct Formed<'a> {
+    units: &'a Units,
     gram: &'a [f64],
-    stride: usize,
 }
 
-impl Gram for Formed<'_> {
+impl Whitened for Formed<'_> {
     #[inline(always)]
-    fn prepare(&mut self, _j: usize) {}
+    fn admit(&mut self, _j: usize) {}
 
     #[inline(always)]
-    fn row(&self, j: usize) -> &[f64] {
-        &self.gram[j * self.stride..][..self.stride]
+    fn scale(&self, j: usize) -> f64 {
+        self.units.scales[j]
+    }
+
+    #[inline(always)]
+    fn step(&self, j: usize) -> &[f64] {
+        self.units.step(j)
+    }
+
+    #[inline(always)]
+    fn gram(&self, i: usize, j: usize) -> f64 {
+        self.gram[i * self.units.scales.len() + j]
     }
 }
 
@@ -37,15 +97,13 @@ impl SharedProgramme {
     /// # Errors
     /// Where H has another size or is not positive definite.
     pub fn new(hessian: &[f64], constraints: Constraints) -> Result<Self, ActiveSetError> {
-        let mut metric = Metric::new(&constraints);
-        metric.set(hessian, &constraints)?;
+        let mut metric = Metric::new(constraints.n_unknowns());
+        metric.set(hessian)?;
         let m = constraints.len();
-        let stride = m.next_multiple_of(BLOCK);
-        let mut gram = vec![0.0; m * stride];
-        for (j, row) in gram.chunks_exact_mut(stride.max(1)).enumerate() {
-            metric.gram_row(j, &mut row[..m]);
-        }
-        Ok(Self { constraints, metric, gram, tolerance: TOLERANCE })
+        let mut units = Units::new(m, &metric);
+        (0..m).for_each(|j| units.set(j, &constraints, &metric));
+        let gram = (0..m * m).map(|at| units.gram(at / m, at % m)).collect();
+        Ok(Self { constraints, metric, units, gram, tolerance: TOLERANCE })
     }
 
     /// Lets constraints be violated by this fraction of the largest slack of the unconstrained
@@ -60,23 +118,20 @@ impl SharedProgramme {
         &self.constraints
     }
 
-    /// z = L⁻¹f in place, for H = LLᵀ.
-    pub fn whiten(&self, f: &mut [f64]) {
-        self.metric.whiten(f);
+    /// L⁻¹f, for H = LLᵀ.
+    pub fn whiten(&self, f: &[f64]) -> Vec<f64> {
+        let mut z = vec![0.0; self.metric.stride];
+        self.metric.whiten(f, &mut z);
+        z.truncate(f.len());
+        z
     }
 
-    /// x = L⁻ᵀz in place.
-    pub fn unwhiten(&self, z: &mut [f64]) {
-        self.metric.unwhiten(z);
-    }
-
-    /// The rows of C L⁻ᵀ scaled to length 1, `[constraint][unknown]`: constraints on z = Lᵀx where
-    /// all bounds are zero.
-    pub fn whitened_constraints(&self) -> Vec<f64> {
-        let m = self.constraints.len();
-        let columns = &self.metric.columns;
-        let row = |i: usize| columns.iter().skip(i).step_by(m);
-        (0..m).flat_map(|i| row(i).copied().collect::<Vec<_>>()).collect()
+    /// L⁻ᵀz.
+    pub fn unwhiten(&self, z: &[f64]) -> Vec<f64> {
+        let mut x = vec![0.0; self.metric.stride];
+        self.metric.unwhiten(z, &mut x);
+        x.truncate(z.len());
+        x
     }
 
     /// Minimises ½ xᵀHx - fᵀx with f in `x`, which becomes the solution.
@@ -85,9 +140,8 @@ impl SharedProgramme {
     /// Where `x` has another length than there are unknowns.
     #[inline(always)]
     pub fn solve(&self, x: &mut [f64], work: &mut Work) -> Outcome {
-        let mut gram =
-            Formed { gram: &self.gram, stride: self.constraints.len().next_multiple_of(BLOCK) };
-        solve(&self.constraints, &self.metric, &mut gram, self.tolerance, x, work)
+        let mut formed = Formed { units: &self.units, gram: &self.gram };
+        solve(&self.constraints, &self.metric, &mut formed, self.tolerance, x, work)
     }
 }
 
@@ -96,44 +150,44 @@ impl SharedProgramme {
 pub struct Programme<'c> {
     constraints: &'c Constraints,
     metric: Metric,
-    gram: Vec<f64>,
-    formed: Vec<bool>,
+    units: Units,
     tolerance: f64,
 }
 
 struct AsNeeded<'a> {
+    constraints: &'a Constraints,
     metric: &'a Metric,
-    gram: &'a mut [f64],
-    formed: &'a mut [bool],
+    units: &'a mut Units,
 }
 
-impl Gram for AsNeeded<'_> {
+impl Whitened for AsNeeded<'_> {
     #[inline(always)]
-    fn prepare(&mut self, j: usize) {
-        let m = self.formed.len();
-        if !std::mem::replace(&mut self.formed[j], true) {
-            self.metric.gram_row(j, &mut self.gram[j * m.next_multiple_of(BLOCK)..][..m]);
-        }
+    fn admit(&mut self, j: usize) {
+        self.units.set(j, self.constraints, self.metric);
     }
 
     #[inline(always)]
-    fn row(&self, j: usize) -> &[f64] {
-        let stride = self.formed.len().next_multiple_of(BLOCK);
-        &self.gram[j * stride..][..stride]
+    fn scale(&self, j: usize) -> f64 {
+        self.units.scales[j]
+    }
+
+    #[inline(always)]
+    fn step(&self, j: usize) -> &[f64] {
+        self.units.step(j)
+    }
+
+    #[inline(always)]
+    fn gram(&self, i: usize, j: usize) -> f64 {
+        self.units.gram(i, j)
     }
 }
 
 impl<'c> Programme<'c> {
     /// Memory for programmes with these constraints.
     pub fn new(constraints: &'c Constraints) -> Self {
-        let m = constraints.len();
-        Self {
-            constraints,
-            metric: Metric::new(constraints),
-            gram: vec![0.0; m * m.next_multiple_of(BLOCK)],
-            formed: vec![false; m],
-            tolerance: TOLERANCE,
-        }
+        let metric = Metric::new(constraints.n_unknowns());
+        let units = Units::new(constraints.len(), &metric);
+        Self { constraints, metric, units, tolerance: TOLERANCE }
     }
 
     /// As [`SharedProgramme::with_tolerance`].
@@ -157,11 +211,10 @@ impl<'c> Programme<'c> {
         x: &mut [f64],
         work: &mut Work,
     ) -> Result<Outcome, ActiveSetError> {
-        let Self { constraints, metric, gram, formed, tolerance } = self;
-        metric.set(hessian, constraints)?;
-        formed.fill(false);
-        let mut gram = AsNeeded { metric, gram, formed };
-        Ok(solve(constraints, metric, &mut gram, *tolerance, x, work))
+        let Self { constraints, metric, units, tolerance } = self;
+        metric.set(hessian)?;
+        let mut as_needed = AsNeeded { constraints, metric, units };
+        Ok(solve(constraints, metric, &mut as_needed, *tolerance, x, work))
     }
 }
 
@@ -169,33 +222,21 @@ impl<'c> Programme<'c> {
 fn solve(
     constraints: &Constraints,
     metric: &Metric,
-    gram: &mut impl Gram,
+    whitened: &mut impl Whitened,
     tolerance: f64,
     x: &mut [f64],
     work: &mut Work,
 ) -> Outcome {
     assert_eq!(x.len(), constraints.n_unknowns(), "one number for each unknown");
-    metric.whiten(x);
-    let m = constraints.len();
-    let mut slack0 = std::mem::take(&mut work.slack0);
-    slack0.clear();
-    slack0.extend(constraints.bounds.iter().zip(&metric.scales).map(|(d, s)| -d * s));
-    for (column, &z) in metric.columns.chunks_exact(m.max(1)).zip(&*x) {
-        for (s, g) in slack0.iter_mut().zip(column) {
-            *s += z * g;
-        }
-    }
-    slack0.resize(m.next_multiple_of(BLOCK), 0.0);
-    work.slack0 = slack0;
-    let outcome = minimise(gram, tolerance, work);
-    for (column, z) in metric.columns.chunks_exact(m.max(1)).zip(&mut *x) {
-        for (&j, &l) in work.active.iter().zip(&work.lambda) {
-            *z += l * column[j];
-        }
-    }
-    metric.unwhiten(x);
-    for (&j, l) in work.active.iter().zip(&mut work.lambda) {
-        *l *= metric.scales[j];
+    work.x.resize(metric.stride, 0.0);
+    work.x0.resize(metric.stride, 0.0);
+    metric.whiten(x, &mut work.x);
+    metric.unwhiten(&work.x, &mut work.x0);
+    let outcome = minimise(constraints, whitened, tolerance, work);
+    x.copy_from_slice(&work.x[..x.len()]);
+    for (j, l) in work.active.iter_mut().zip(&mut work.lambda) {
+        *l *= whitened.scale(*j);
+        *j = constraints.order[*j];
     }
     outcome
 }

@@ -125,26 +125,6 @@ fn the_conditions_of_optimality_hold() {
 }
 
 #[test]
-fn a_warm_start_gives_the_same_minimum_in_fewer_rounds() {
-    let (h, f, constraints) = cone();
-    let (cold, outcome, mut work) = solve(&h, &f, &constraints);
-    let shared = SharedProgramme::new(&h, constraints).unwrap();
-    let active = work.active().to_vec();
-    for start in [&active[..], &active[..active.len() / 2], &[0, 1, 2, 5, 5, 1000]] {
-        work.warm_start(start);
-        let mut warm = f.clone();
-        let again = shared.solve(&mut warm, &mut work);
-        for (a, b) in cold.iter().zip(&warm) {
-            // Both are within the tolerance of the one minimum.
-            assert!((a - b).abs() < 1e-7, "{a} {b}");
-        }
-        if start == active {
-            assert_eq!((again.rounds, again.verdict), (0, outcome.verdict));
-        }
-    }
-}
-
-#[test]
 fn without_violations_the_solution_is_the_unconstrained_one() {
     let h = [4.0, 0.0, 0.0, 2.0];
     let constraints = Constraints::non_negative(2, &[1.0, 0.0, 0.0, 1.0]).unwrap();

@@ -23,7 +23,7 @@ impl<'a> Plain<'a> {
         let steps = (0..constraints.len())
             .map(|i| {
                 let mut step = vec![0.0; n];
-                for (k, c) in constraints.row(i).enumerate() {
+                for (k, c) in constraints.row(i).iter().enumerate() {
                     (0..n).for_each(|j| step[j] += c * inverse[j * n + k]);
                 }
                 let curvature = constraints.slack(i, &step);

@@ -66,17 +66,21 @@ impl<'a> OnDevice<'a> {
         let n = deconvolution.n_unknowns();
         let programme = &deconvolution.programme;
         let convolution = &deconvolution.convolution;
-        let mut whitened = convolution.matrix.clone();
-        whitened.chunks_exact_mut(n).for_each(|row| programme.whiten(row));
-        let mut back = vec![0.0; n * n];
-        for (k, row) in back.chunks_exact_mut(n).enumerate() {
-            row[k] = 1.0;
-            programme.unwhiten(row);
-        }
+        let rows = convolution.matrix.chunks_exact(n);
+        let whitened: Vec<f64> = rows.flat_map(|row| programme.whiten(row)).collect();
+        let constraints = programme.constraints();
+        let unit = |i| {
+            let vector = programme.whiten(constraints.row(i));
+            let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
+            vector.into_iter().map(move |x| x / length)
+        };
+        let units: Vec<f64> = (0..constraints.len()).flat_map(unit).collect();
+        let axis = |k| (0..n).map(|i| f64::from(u8::from(i == k))).collect::<Vec<_>>();
+        let back: Vec<f64> = (0..n).flat_map(|k| programme.unwhiten(&axis(k))).collect();
         Self {
             deconvolution,
             whitened: single(&whitened),
-            units: single(&programme.whitened_constraints()),
+            units: single(&units),
             back: single(&back),
             matrix: single(&convolution.matrix),
             form: single(&deconvolution.form_from_sh),
