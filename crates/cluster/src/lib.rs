@@ -4,15 +4,36 @@
 //! that `mpirun` started together, as a [`Comm`]. Built without the feature `mpi`, which links the
 //! system's MPI, or started by itself, a program is its whole world.
 //!
-//! This is the only crate that knows MPI. A [`Comm`]'s sums are the same to the bit on every
-//! process: each process adds, in the order of ranks, its part of the vector, and hands it to all
-//! (a reduce-scatter, then an all-gather: twice the vector's bytes over each link, whatever the
-//! number of processes).
+//! This is the only crate that knows MPI. How sums are made is an [`Exchange`]; unless another one
+//! is set they are the same to the bit on every process and in every run.
 
 #[cfg(feature = "mpi")]
 mod mpi_world;
 
 use fimbria_compute::comm::{Comm, Solo};
+
+/// How vectors are summed over processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Exchange {
+    /// Each process adds, in the order of ranks, its part of the vector, and hands it to all (a
+    /// reduce-scatter, then an all-gather: twice the vector's bytes over each link, whatever the
+    /// number of processes).
+    #[default]
+    Scatter,
+    /// One MPI_Allreduce, in an order that MPI chooses.
+    Blocking,
+    /// One MPI_Iallreduce for each chunk of the vector, all under way at once.
+    Pipelined,
+}
+
+impl Exchange {
+    /// All of them, with what they are called.
+    pub const ALL: [(Self, &'static str); 3] = [
+        (Self::Scatter, "reduce-scatter, all-gather"),
+        (Self::Blocking, "MPI_Allreduce"),
+        (Self::Pipelined, "MPI_Iallreduce by chunks"),
+    ];
+}
 
 /// The processes that work together. MPI ends when it is dropped.
 pub struct World {
@@ -38,6 +59,16 @@ impl World {
             return mpi;
         }
         &self.solo
+    }
+
+    /// Sums over processes are made this way from now on; all processes must say the same.
+    pub fn set_exchange(&mut self, exchange: Exchange) {
+        #[cfg(feature = "mpi")]
+        if let Some(mpi) = &mut self.mpi {
+            mpi.exchange = exchange;
+        }
+        // Alone there is nothing to exchange.
+        let _ = exchange;
     }
 
     /// Ends all processes at once, after one of them has failed and said why. Returns where this

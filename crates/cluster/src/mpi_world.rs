@@ -1,15 +1,21 @@
 use std::sync::Mutex;
 
 use fimbria_compute::comm::Comm;
-use mpi::collective::CommunicatorCollectives as _;
+use mpi::collective::{CommunicatorCollectives as _, SystemOperation};
 use mpi::datatype::Equivalence;
 use mpi::environment::{Threading, Universe};
 use mpi::topology::{Communicator as _, SimpleCommunicator};
+
+use crate::Exchange;
+
+/// Numbers of a part of a sum in [`Exchange::Pipelined`].
+const CHUNK: usize = 1 << 14;
 
 /// MPI_COMM_WORLD.
 pub(crate) struct MpiWorld {
     rank: usize,
     size: usize,
+    pub(crate) exchange: Exchange,
     /// One call at a time.
     world: Mutex<Handle>,
     // Finalises MPI, last.
@@ -36,7 +42,8 @@ impl MpiWorld {
         }
         let world = universe.world();
         let (rank, size) = (world.rank() as usize, world.size() as usize);
-        Some(Self { rank, size, world: Mutex::new(Handle(world)), _universe: Alive(universe) })
+        let (exchange, world) = (Exchange::default(), Mutex::new(Handle(world)));
+        Some(Self { rank, size, exchange, world, _universe: Alive(universe) })
     }
 
     pub(crate) fn abort(&self, code: i32) {
@@ -48,11 +55,37 @@ impl MpiWorld {
         call(&world.0)
     }
 
-    /// Sums over ranks in their order: rank k adds part k and hands it to all.
     fn sum<T: Equivalence + Copy + Default>(&self, values: &mut [T], add: impl Fn(T, T) -> T) {
-        if self.size == 1 {
-            return;
+        match self.exchange {
+            _ if self.size == 1 => {}
+            Exchange::Scatter => self.scatter(values, add),
+            Exchange::Blocking => {
+                let sent = values.to_vec();
+                let sum = SystemOperation::sum();
+                self.with(|world| world.all_reduce_into(&sent[..], values, sum));
+            }
+            Exchange::Pipelined => self.pipelined(values),
         }
+    }
+
+    /// Sums of chunks, all under way at once.
+    fn pipelined<T: Equivalence + Copy>(&self, values: &mut [T]) {
+        let sent = values.to_vec();
+        self.with(|world| {
+            mpi::request::scope(|scope| {
+                let chunks = sent.chunks(CHUNK).zip(values.chunks_mut(CHUNK));
+                let begin = |(from, to)| {
+                    let sum = SystemOperation::sum();
+                    world.immediate_all_reduce_into(scope, from, to, sum)
+                };
+                let requests: Vec<_> = chunks.map(begin).collect();
+                requests.into_iter().for_each(mpi::request::Request::wait_without_status);
+            });
+        });
+    }
+
+    /// Sums over ranks in their order: rank k adds part k and hands it to all.
+    fn scatter<T: Equivalence + Copy + Default>(&self, values: &mut [T], add: impl Fn(T, T) -> T) {
         let part = values.len().div_ceil(self.size);
         let mut sent = values.to_vec();
         sent.resize(part * self.size, T::default());

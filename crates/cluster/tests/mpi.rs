@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use fimbria_cluster::World;
+use fimbria_cluster::{Exchange, World};
 
 /// Set in the processes of a world.
 const CHILD: &str = "FIMBRIA_TEST_RANKS";
@@ -61,4 +61,22 @@ fn sums_are_those_of_all_in_the_order_of_ranks() {
     comm.broadcast(&mut bytes, 0);
     assert_eq!(bytes, [1; 3]);
     comm.barrier();
+}
+
+#[test]
+fn every_exchange_makes_the_same_sums() {
+    if !in_worlds() {
+        return;
+    }
+    let mut world = World::start();
+    for (exchange, name) in Exchange::ALL {
+        world.set_exchange(exchange);
+        let comm = world.comm();
+        // Several chunks, and some more; whole numbers, whose sums do not depend on their order.
+        let mut sums: Vec<f64> = (0..40_000).map(|i| (i * (comm.rank() + 1)) as f64).collect();
+        comm.sum_f64(&mut sums);
+        let ranks: usize = (1..=comm.size()).sum();
+        let expected: Vec<f64> = (0..40_000).map(|i| (i * ranks) as f64).collect();
+        assert!(sums == expected, "{name}, {} processes", comm.size());
+    }
 }

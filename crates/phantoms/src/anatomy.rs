@@ -34,6 +34,11 @@ pub(crate) struct Fan {
 }
 
 impl Fan {
+    /// The point they spread from.
+    pub(crate) fn root(&self) -> Vec3 {
+        self.root
+    }
+
     /// The unit direction of its fibres at a point.
     pub(crate) fn direction(&self, p: Vec3) -> Vec3 {
         unit(sub(p, self.root))

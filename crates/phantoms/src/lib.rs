@@ -35,6 +35,7 @@ mod signal;
 mod single;
 mod tensors;
 mod tissue;
+mod tracts;
 mod truth;
 
 pub use acquisition::{Acquisition, ShellSpec};
@@ -46,4 +47,5 @@ pub use placement::Placement;
 pub use protocol::{B_VALUES_S_PER_MM2, DIRECTIONS, PerDirection, ProtocolSpec, protocol};
 pub use signal::Diffusivities;
 pub use tensors::{TensorSheet, TensorsSpec, tensors};
+pub use tracts::{Tract, tracts};
 pub use truth::{Subject, Truth, TruthMap};

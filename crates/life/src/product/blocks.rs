@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use fimbria_compute::Workers;
-use fimbria_compute::philox::Philox;
 use rayon::prelude::*;
 
-use crate::{Dictionary, Encoding, LifeError, Signal};
+use super::curve::along_curve;
+use crate::{Encoding, LifeError, Signal};
 
 /// Entries of a block, about.
-const BLOCK: u64 = 1 << 15;
+const BLOCK: u64 = 1 << 13;
 
 /// The entries of M's factors, voxel by voxel.
 ///
@@ -18,7 +18,7 @@ const BLOCK: u64 = 1 << 15;
 #[derive(Clone, Debug)]
 pub struct Blocks {
     pub(super) streamlines: usize,
-    isotropic: usize,
+    pub(super) isotropic: usize,
     /// Of each place along the curve the position in the encoding's voxels.
     pub(super) voxel: Vec<u32>,
     /// Where each voxel's entries start, and where the last one's end.
@@ -111,7 +111,7 @@ impl Blocks {
     }
 
     /// Blocks of entries whose `slot` still is the streamline.
-    fn from_voxels(
+    pub(super) fn from_voxels(
         streamlines: usize,
         voxel: Vec<u32>,
         start: Vec<u64>,
@@ -223,233 +223,7 @@ impl Blocks {
             + size_of_val(&*self.streamline_slots) as u64
     }
 
-    /// The norm of every column of M.
-    pub fn column_norms(&self, dictionary: &Dictionary, workers: &Workers) -> Vec<f32> {
-        let of_block = |block: &Block| {
-            let mut squares = vec![0.0_f64; block.slots.len()];
-            let mut column = vec![0.0_f64; dictionary.rank()];
-            for at in block.voxels.clone() {
-                let entries = &self.entries[self.start[at] as usize..self.start[at + 1] as usize];
-                for of_streamline in entries.chunk_by(|a, b| a.slot == b.slot) {
-                    column.fill(0.0);
-                    for entry in of_streamline {
-                        let atom = dictionary.column(entry.atom as usize);
-                        for (c, d) in column.iter_mut().zip(atom) {
-                            *c += f64::from(entry.value) * f64::from(*d);
-                        }
-                    }
-                    let square: f64 = column.iter().map(|c| c * c).sum();
-                    squares[of_streamline[0].slot as usize] += square;
-                }
-            }
-            squares
-        };
-        let squares: Vec<f64> =
-            workers.install(|| self.blocks.par_iter().flat_map_iter(of_block).collect());
-        let norm = |f: usize| {
-            let slots = &self.streamline_slots[self.slots_of(f)];
-            slots.iter().map(|&slot| squares[slot as usize]).sum::<f64>().sqrt() as f32
-        };
-        workers.install(|| (0..self.streamlines).into_par_iter().map(norm).collect())
-    }
-
-    /// Multiplies the column of every streamline by its factor.
-    pub fn scale_columns(&mut self, factors: &[f32], workers: &Workers) {
-        let Self { entries, blocks, slot_streamline, start, .. } = self;
-        let mut rest = &mut entries[..];
-        let mut parts = Vec::new();
-        for block in &*blocks {
-            let len = start[block.voxels.end] - start[block.voxels.start];
-            let (part, after) = rest.split_at_mut(len as usize);
-            parts.push((block, part));
-            rest = after;
-        }
-        workers.install(|| {
-            parts.into_par_iter().for_each(|(block, entries)| {
-                let members = &slot_streamline[block.slots.clone()];
-                for entry in entries {
-                    entry.value *= factors[members[entry.slot as usize] as usize];
-                }
-            });
-        });
-    }
-
-    /// The entries of some streamlines, which are numbered anew in their order.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn restricted(&self, kept: &[bool], workers: &Workers) -> Result<Self, LifeError> {
-        let mut number = vec![u32::MAX; self.streamlines];
-        let mut streamlines = 0;
-        for (f, _) in kept.iter().enumerate().filter(|(_, kept)| **kept) {
-            number[f] = streamlines;
-            streamlines += 1;
-        }
-        let of_block = |block: &Block| {
-            let members = &self.slot_streamline[block.slots.clone()];
-            let (mut entries, mut lens) = (Vec::new(), Vec::new());
-            for at in block.voxels.clone() {
-                let before = entries.len();
-                let all = &self.entries[self.start[at] as usize..self.start[at + 1] as usize];
-                entries.extend(all.iter().filter_map(|entry| {
-                    let slot = number[members[entry.slot as usize] as usize];
-                    (slot != u32::MAX).then_some(BlockEntry { slot, ..*entry })
-                }));
-                lens.push((entries.len() - before) as u64);
-            }
-            (entries, lens)
-        };
-        let parts: Vec<(Vec<BlockEntry>, Vec<u64>)> =
-            workers.install(|| self.blocks.par_iter().map(of_block).collect());
-        let mut entries = Vec::with_capacity(parts.iter().map(|part| part.0.len()).sum());
-        let mut start = vec![0];
-        for (part, lens) in parts {
-            entries.extend(part);
-            for len in lens {
-                start.push(start.last().copied().unwrap_or(0) + len);
-            }
-        }
-        Self::from_voxels(streamlines as usize, self.voxel.clone(), start, entries, workers)
-    }
-
-    /// The entries of some blocks, all streamlines kept: one process's part.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn part(&self, part: usize, parts: usize, workers: &Workers) -> Result<Self, LifeError> {
-        let bound = |part: usize| part * self.blocks.len() / parts;
-        let blocks = &self.blocks[bound(part)..bound(part + 1)];
-        let voxels = match (blocks.first(), blocks.last()) {
-            (Some(first), Some(last)) => first.voxels.start..last.voxels.end,
-            _ => 0..0,
-        };
-        let first = self.start[voxels.start];
-        let mut entries = Vec::new();
-        for block in blocks {
-            let members = &self.slot_streamline[block.slots.clone()];
-            let range =
-                self.start[block.voxels.start] as usize..self.start[block.voxels.end] as usize;
-            entries.extend(self.entries[range].iter().map(|entry| {
-                let slot = members[entry.slot as usize];
-                BlockEntry { slot, ..*entry }
-            }));
-        }
-        let start = self.start[voxels.start..=voxels.end].iter().map(|s| s - first).collect();
-        let voxel = self.voxel[voxels].to_vec();
-        let part = Self::from_voxels(self.streamlines, voxel, start, entries, workers)?;
-        Ok(Self { isotropic: self.isotropic, ..part })
-    }
-
     pub(super) fn slots_of(&self, streamline: usize) -> Range<usize> {
         self.slots_start[streamline] as usize..self.slots_start[streamline + 1] as usize
-    }
-}
-
-/// What checks of devices are made from.
-impl Blocks {
-    /// Entries of streamlines and atoms at random, as many for each voxel but the first, which
-    /// has none.
-    pub(crate) fn random(voxels: usize, streamlines: usize, atoms: usize, entries: usize) -> Self {
-        let philox = Philox::new(17);
-        let start: Vec<u64> =
-            (0..=voxels as u64).map(|v| v.saturating_sub(1) * entries as u64).collect();
-        let all = (0..start[voxels]).map(|k| {
-            let [atom, streamline, value, _] = philox.at(k, 0);
-            BlockEntry {
-                atom: atom % atoms as u32,
-                slot: streamline % streamlines as u32,
-                value: 0.5 + value as f32 / u32::MAX as f32,
-            }
-        });
-        let voxel: Vec<u32> = (0..voxels as u32).collect();
-        // In one block slots may be the streamlines themselves.
-        let members: Vec<u32> = (0..streamlines as u32).collect();
-        Self {
-            streamlines,
-            isotropic: 0,
-            voxel,
-            entries: all.collect(),
-            start,
-            blocks: vec![Block { voxels: 0..voxels, slots: 0..streamlines }],
-            slot_streamline: members.clone(),
-            slots_start: (0..=streamlines as u64).collect(),
-            streamline_slots: members,
-        }
-    }
-
-    /// `data`, of each voxel as many numbers as the dictionary's rank, at the dictionary's stride.
-    pub(crate) fn padded(&self, dictionary: &Dictionary, data: &[f32]) -> Vec<f32> {
-        let mut padded = vec![0.0; self.voxels() * dictionary.stride()];
-        for (to, from) in padded.chunks_mut(dictionary.stride()).zip(data.chunks(dictionary.rank()))
-        {
-            to[..from.len()].copy_from_slice(from);
-        }
-        padded
-    }
-
-    /// M'(M x - b), the sums of the magnitudes of its terms, and ‖M x - b‖², in f64.
-    pub(crate) fn gradient_f64(
-        &self,
-        dictionary: &Dictionary,
-        x: &[f32],
-        b: &[f32],
-    ) -> (Vec<f64>, Vec<f64>, f64) {
-        let (mut g, mut magnitude) = (vec![0.0; self.streamlines], vec![0.0; self.streamlines]);
-        let mut squares = 0.0;
-        for block in &self.blocks {
-            let members = &self.slot_streamline[block.slots.clone()];
-            for at in block.voxels.clone() {
-                let entries = &self.entries[self.start[at] as usize..self.start[at + 1] as usize];
-                let data = &b[at * dictionary.stride()..][..dictionary.stride()];
-                let mut residual: Vec<f64> = data.iter().map(|&b| -f64::from(b)).collect();
-                let mut terms: Vec<f64> = residual.iter().map(|r| r.abs()).collect();
-                for entry in entries {
-                    let weight = f64::from(x[members[entry.slot as usize] as usize]);
-                    let column = dictionary.column(entry.atom as usize);
-                    for ((r, t), d) in residual.iter_mut().zip(&mut terms).zip(column) {
-                        let term = weight * f64::from(entry.value) * f64::from(*d);
-                        *r += term;
-                        *t += term.abs();
-                    }
-                }
-                squares += residual.iter().map(|r| r * r).sum::<f64>();
-                for entry in entries {
-                    let f = members[entry.slot as usize] as usize;
-                    let column = dictionary.column(entry.atom as usize);
-                    for ((d, r), t) in column.iter().zip(&residual).zip(&terms) {
-                        g[f] += f64::from(entry.value) * f64::from(*d) * r;
-                        magnitude[f] += (f64::from(entry.value) * f64::from(*d) * t).abs();
-                    }
-                }
-            }
-        }
-        (g, magnitude, squares)
-    }
-}
-
-/// Positions in the encoding's voxels along a Morton curve.
-fn along_curve(encoding: &Encoding) -> Vec<u32> {
-    let key = |position: u32| {
-        let [i, j, k] = encoding.grid.voxel(encoding.voxels[position as usize] as usize);
-        spread(i) | spread(j) << 1 | spread(k) << 2
-    };
-    let mut order: Vec<u32> = (0..encoding.voxels.len() as u32).collect();
-    order.sort_by_cached_key(|&position| key(position));
-    order
-}
-
-/// The lowest 21 bits of a number, two zeros between each.
-fn spread(n: usize) -> u64 {
-    let n = n as u64 & 0x1f_ffff;
-    (0..21).fold(0, |spread, bit| spread | (n >> bit & 1) << (3 * bit))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_are_spread_by_three() {
-        assert_eq!(spread(0b1011), 0b001_000_001_001);
     }
 }

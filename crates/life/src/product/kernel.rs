@@ -47,8 +47,7 @@ impl WithSimd for BlockPass<'_> {
             Work::Apply { w, y } => {
                 for voxel in 0..voxels {
                     let y = &mut y[voxel * stride..][..stride];
-                    y.fill(0.0);
-                    add_columns(simd, of(voxel), w, columns, stride, y);
+                    add_columns(simd, of(voxel), w, columns, stride, None, y);
                 }
                 0.0
             }
@@ -60,17 +59,18 @@ impl WithSimd for BlockPass<'_> {
                 0.0
             }
             Work::Gradient { w, b, g, residual } => {
+                let residual = &mut residual[..stride];
                 let mut squares = [0.0_f64; SUMS];
                 for voxel in 0..voxels {
                     let b = &b[voxel * stride..][..stride];
-                    for (r, b) in residual.iter_mut().zip(b) {
-                        *r = -b;
-                    }
-                    add_columns(simd, of(voxel), w, columns, stride, residual);
-                    for part in residual.chunks_exact(SUMS) {
+                    add_columns(simd, of(voxel), w, columns, stride, Some(b), residual);
+                    let mut at = 0;
+                    while at < stride {
+                        let part = &residual[at..][..SUMS];
                         for i in 0..SUMS {
                             squares[i] += f64::from(part[i]) * f64::from(part[i]);
                         }
+                        at += SUMS;
                     }
                     multiply_columns(simd, of(voxel), residual, columns, stride, g);
                 }
@@ -80,14 +80,16 @@ impl WithSimd for BlockPass<'_> {
     }
 }
 
-/// `y += Σ value w[slot] column`, in pieces of y that stay in registers.
+/// `y = Σ value w[slot] column`, less `b` where there is one, in pieces of y that stay in registers.
 #[inline(always)]
+#[allow(clippy::manual_map, reason = "a closure may become a function of its own here")]
 fn add_columns<S: Simd>(
     simd: S,
     entries: &[BlockEntry],
     w: &[f32],
     columns: &[f32],
     stride: usize,
+    b: Option<&[f32]>,
     y: &mut [f32],
 ) {
     let mut at = 0;
@@ -95,15 +97,19 @@ fn add_columns<S: Simd>(
         // Four registers of AVX-512; sixteen of four lanes.
         let width = (stride - at).min(if Lanes::<S>::LANES >= 4 { 64 } else { 16 });
         let y = &mut y[at..at + width];
+        let b = match b {
+            Some(b) => Some(&b[at..at + width]),
+            None => None,
+        };
         match width / Lanes::<S>::LANES {
-            1 => add_piece::<S, 1>(simd, entries, w, columns, stride, at, y),
-            2 => add_piece::<S, 2>(simd, entries, w, columns, stride, at, y),
-            3 => add_piece::<S, 3>(simd, entries, w, columns, stride, at, y),
-            4 => add_piece::<S, 4>(simd, entries, w, columns, stride, at, y),
-            6 => add_piece::<S, 6>(simd, entries, w, columns, stride, at, y),
-            8 => add_piece::<S, 8>(simd, entries, w, columns, stride, at, y),
-            12 => add_piece::<S, 12>(simd, entries, w, columns, stride, at, y),
-            _ => add_piece::<S, 16>(simd, entries, w, columns, stride, at, y),
+            1 => add_piece::<S, 1>(simd, entries, w, columns, stride, at, b, y),
+            2 => add_piece::<S, 2>(simd, entries, w, columns, stride, at, b, y),
+            3 => add_piece::<S, 3>(simd, entries, w, columns, stride, at, b, y),
+            4 => add_piece::<S, 4>(simd, entries, w, columns, stride, at, b, y),
+            6 => add_piece::<S, 6>(simd, entries, w, columns, stride, at, b, y),
+            8 => add_piece::<S, 8>(simd, entries, w, columns, stride, at, b, y),
+            12 => add_piece::<S, 12>(simd, entries, w, columns, stride, at, b, y),
+            _ => add_piece::<S, 16>(simd, entries, w, columns, stride, at, b, y),
         }
         at += width;
     }
@@ -117,12 +123,15 @@ fn add_piece<S: Simd, const REGISTERS: usize>(
     columns: &[f32],
     stride: usize,
     at: usize,
+    b: Option<&[f32]>,
     y: &mut [f32],
 ) {
     let lanes = Lanes::<S>::LANES;
     let mut sums = [Lanes::new(simd, 0.0); REGISTERS];
-    for (k, sum) in sums.iter_mut().enumerate() {
-        *sum = Lanes::load(simd, &y[k * lanes..]);
+    if let Some(b) = b {
+        for (k, sum) in sums.iter_mut().enumerate() {
+            *sum = *sum - Lanes::load(simd, &b[k * lanes..]);
+        }
     }
     for entry in entries {
         let weight = w[entry.slot as usize];
@@ -151,16 +160,41 @@ fn multiply_columns<S: Simd>(
     stride: usize,
     g: &mut [f32],
 ) {
+    // As many entries at once as have their sums in registers: they do not wait for each other.
     match SUMS / Lanes::<S>::LANES {
-        1 => multiply::<S, 1>(simd, entries, y, columns, stride, g),
-        2 => multiply::<S, 2>(simd, entries, y, columns, stride, g),
-        4 => multiply::<S, 4>(simd, entries, y, columns, stride, g),
-        _ => multiply::<S, 16>(simd, entries, y, columns, stride, g),
+        1 => multiply::<S, 1, 8>(simd, entries, y, columns, stride, g),
+        2 => multiply::<S, 2, 4>(simd, entries, y, columns, stride, g),
+        4 => multiply::<S, 4, 2>(simd, entries, y, columns, stride, g),
+        _ => multiply::<S, 16, 1>(simd, entries, y, columns, stride, g),
     }
 }
 
 #[inline(always)]
-fn multiply<S: Simd, const REGISTERS: usize>(
+fn multiply<S: Simd, const REGISTERS: usize, const ENTRIES: usize>(
+    simd: S,
+    entries: &[BlockEntry],
+    y: &[f32],
+    columns: &[f32],
+    stride: usize,
+    g: &mut [f32],
+) {
+    let mut first = 0;
+    while first + ENTRIES <= entries.len() {
+        let entries = &entries[first..][..ENTRIES];
+        inner_products::<S, REGISTERS, ENTRIES>(simd, entries, y, columns, stride, g);
+        first += ENTRIES;
+    }
+    while first < entries.len() {
+        let entries = &entries[first..][..1];
+        inner_products::<S, REGISTERS, 1>(simd, entries, y, columns, stride, g);
+        first += 1;
+    }
+}
+
+/// The same for a few entries at once. (Loops by index throughout: iterators that are zipped or go
+/// by chunks are functions of their own here, which costs ten times as much.)
+#[inline(always)]
+fn inner_products<S: Simd, const REGISTERS: usize, const ENTRIES: usize>(
     simd: S,
     entries: &[BlockEntry],
     y: &[f32],
@@ -169,23 +203,31 @@ fn multiply<S: Simd, const REGISTERS: usize>(
     g: &mut [f32],
 ) {
     let lanes = Lanes::<S>::LANES;
-    for entry in entries {
-        let column = &columns[entry.atom as usize * stride..][..stride];
-        let mut sums = [Lanes::new(simd, 0.0); REGISTERS];
-        for (column, y) in column.chunks_exact(SUMS).zip(y.chunks_exact(SUMS)) {
-            for (k, sum) in sums.iter_mut().enumerate() {
-                let d = Lanes::load(simd, &column[k * lanes..]);
-                *sum = d.mul_add(Lanes::load(simd, &y[k * lanes..]), *sum);
+    let mut column = [columns; ENTRIES];
+    for e in 0..ENTRIES {
+        column[e] = &columns[entries[e].atom as usize * stride..][..stride];
+    }
+    let mut sums = [[Lanes::new(simd, 0.0); REGISTERS]; ENTRIES];
+    let mut at = 0;
+    while at < stride {
+        for k in 0..REGISTERS {
+            let part = Lanes::load(simd, &y[at + k * lanes..]);
+            for e in 0..ENTRIES {
+                let d = Lanes::load(simd, &column[e][at + k * lanes..]);
+                sums[e][k] = d.mul_add(part, sums[e][k]);
             }
         }
+        at += SUMS;
+    }
+    for e in 0..ENTRIES {
         // Halves added to halves, whatever they are held in.
         let mut half = REGISTERS / 2;
         while half > 0 {
             for k in 0..half {
-                sums[k] = sums[k] + sums[k + half];
+                sums[e][k] = sums[e][k] + sums[e][k + half];
             }
             half /= 2;
         }
-        g[entry.slot as usize] += entry.value * sums[0].sum();
+        g[entries[e].slot as usize] += entries[e].value * sums[e][0].sum();
     }
 }

@@ -15,15 +15,19 @@
 //!
 //! # Order
 //! Entries are stored once, voxel by voxel, along a curve that keeps neighbours together, and cut
-//! into [`Blocks`] of about 32,000 entries. Within a block streamlines have short numbers of their
+//! into [`Blocks`] of about 8,000 entries. Within a block streamlines have short numbers of their
 //! own: its weights are gathered once, its sums are its own, and the sums of all blocks are added
 //! in f64 in the order of blocks, by streamline. So there is no second, streamline-major copy of
 //! the entries, no two threads write the same number, nothing is atomic, and results have the same
 //! bits for any number of threads and any fusing SIMD level.
 
 mod blocks;
+mod columns;
+mod curve;
 mod device;
 mod kernel;
+mod parts;
+mod sample;
 mod threaded;
 
 pub use blocks::Blocks;

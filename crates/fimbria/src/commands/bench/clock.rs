@@ -70,6 +70,24 @@ fn processor_seconds() -> Option<f64> {
     None
 }
 
+/// The most memory that this process has had, in bytes.
+#[cfg(target_os = "linux")]
+pub(crate) fn peak_memory() -> Option<u64> {
+    // SAFETY: all fields are numbers; the call fills them.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage
+    };
+    // Linux counts in KiB; others in other units.
+    u64::try_from(usage.ru_maxrss).ok().map(|kilobytes| kilobytes << 10)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn peak_memory() -> Option<u64> {
+    None
+}
+
 /// Lets a library warn and be interrupted; its progress would stand among the rows.
 pub(crate) struct Interruptible<'a>(pub(crate) &'a Console);
 

@@ -1,0 +1,297 @@
+//! A model of the time that connectome evaluation takes on threads and processes, beside the time.
+//!
+//! A product takes the longest of its floors (memory, columns from caches, multiply-adds), times
+//! one factor, which is taken from a small problem: what the floors do not know. Of it each process
+//! has its part of the entries, and none waits for another but in sums, which take a latency and a
+//! time for each byte. The solver's own vectors pass memory some times in each iteration.
+
+use std::time::Instant;
+
+use fimbria_cluster::{Exchange, World};
+use fimbria_compute::comm::Comm;
+use fimbria_compute::operator::{Operator as _, VectorSpace as _};
+use fimbria_compute::{Backend, Workers};
+use fimbria_life::solve::{Problem, Stop, sbb};
+use fimbria_life::synthetic::Size;
+use fimbria_life::{Rank, Shared, System, ThreadedProduct};
+
+use super::super::clock::Interruptible;
+use super::super::table::{Table, counted, digits, number, percent};
+use super::products::{Attained, Product, Work, longest};
+use super::solvers::Timed;
+use super::{RANKS, made, system};
+use crate::console::{Console, PrintError};
+use crate::failure::Failure;
+
+/// Iterations of SBB that are predicted: as many of its short steps as of its long ones.
+const ITERATIONS: usize = 20;
+/// Products of so many iterations, with those before the first: y = M w, and M'(M w - y).
+const PRODUCTS: [f64; 2] = [0.5 * ITERATIONS as f64, 1.5 * ITERATIONS as f64 + 2.0];
+/// How often the solver's steps pass a vector of weights in an iteration.
+const PASSES: f64 = 24.0;
+/// Parts of the size asked for: the problem that the factor is taken from, and those predicted.
+const CALIBRATION: usize = 8;
+const PARTS: [usize; 3] = [4, 2, 1];
+
+/// What a sum over processes costs.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    /// Seconds of a sum of nothing.
+    latency: f64,
+    /// Seconds for each byte of the vector, on each process.
+    per_byte: f64,
+    /// Number of processes it was measured with.
+    processes: usize,
+}
+
+/// What predictions are made from.
+struct Model {
+    attained: Attained,
+    link: Link,
+    /// The time of products over their longest floor.
+    factor: f64,
+}
+
+/// Predicts and measures.
+pub(super) fn report(
+    size: Size,
+    workers: &Workers,
+    world: &mut World,
+    console: &Console,
+) -> Result<(), Failure> {
+    let is_first = world.comm().rank() == 0;
+    let say = |text: &str| if is_first { console.print(text) } else { Ok(()) };
+    let threads = counted(workers.threads());
+    say(&format!("{} processes of {threads}\n", world.comm().size()))?;
+    let (link, exchange) = fastest_link(world, size.streamlines, &say)?;
+    world.set_exchange(exchange);
+    let comm = world.comm();
+    comm.barrier();
+    let mut model = Model { attained: Attained::by(workers), link, factor: 1.0 };
+    let small = Trial::of(size, CALIBRATION, workers, comm, console)?;
+    model.factor = small.products / model.products(&small.work, 1.0);
+    let Link { latency, per_byte, .. } = model.link;
+    say(&format!(
+        "memory {} GB/s a process; a sum over processes {} µs and {} GB/s; products take {} times \
+         their longest floor\n",
+        digits(1e-9 * model.attained.memory()),
+        digits(1e6 * latency),
+        digits(1e-9 / per_byte),
+        digits(model.factor),
+    ))?;
+    let columns = [
+        number("streamlines", 11),
+        number("entries", 10),
+        number("predicted s", 11),
+        number("measured s", 10),
+        number("difference", 10),
+    ];
+    let table = if comm.rank() == 0 { Some(Table::begin(console, columns)?) } else { None };
+    let mut largest = None;
+    for part in PARTS {
+        let trial = Trial::of(size, part, workers, comm, console)?;
+        let predicted = model.seconds(&trial.work, trial.unknowns);
+        if let Some(table) = &table {
+            table.row([
+                (size.streamlines / part).to_string(),
+                format!("{:.3e}", trial.work.entries * comm.size() as f64),
+                digits(predicted),
+                digits(trial.seconds),
+                percent(predicted / trial.seconds - 1.0),
+            ])?;
+        }
+        largest = Some(trial);
+    }
+    comm.barrier();
+    match largest {
+        Some(trial) if is_first => recommend(&trial, &model, comm.size(), console),
+        _ => Ok(()),
+    }
+}
+
+/// A problem, and how long it took.
+struct Trial {
+    /// Of this process.
+    work: Work,
+    unknowns: f64,
+    /// Seconds of all iterations.
+    seconds: f64,
+    /// Seconds in this process's products.
+    products: f64,
+}
+
+impl Trial {
+    /// Solves a part of a problem.
+    fn of(
+        size: Size,
+        part: usize,
+        workers: &Workers,
+        comm: &dyn Comm,
+        console: &Console,
+    ) -> Result<Self, Failure> {
+        let size = Size {
+            streamlines: (size.streamlines / part).max(10),
+            voxels: (size.voxels / part).max(100),
+            ..size
+        };
+        let (problem, _) = made(size, workers, console)?;
+        let [_, short]: [Rank; 2] = RANKS;
+        let system = system(&problem, short, &Backend::cpu(workers), comm)?;
+        let run = || run(&system, workers, comm, console);
+        // The first meets memory that nobody has touched yet.
+        run()?;
+        let (a, b) = (run()?, run()?);
+        let [seconds, products] = if a[0] < b[0] { a } else { b };
+        Ok(Self { work: Work::of(&system), unknowns: system.unknowns() as f64, seconds, products })
+    }
+}
+
+/// Seconds of all iterations, and of this process's products in them.
+fn run(
+    system: &System,
+    workers: &Workers,
+    comm: &dyn Comm,
+    console: &Console,
+) -> Result<[f64; 2], Failure> {
+    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, workers);
+    let timed = Timed::new(&product);
+    let shared = Shared::new(&timed, comm);
+    let problem = Problem { operator: &shared, data: &system.data, linear: None };
+    let zero = shared.domain().zeros()?;
+    let stop = Stop { max_iterations: ITERATIONS, gradient: 0.0, objective: 0.0 };
+    comm.barrier();
+    let begun = Instant::now();
+    sbb(&problem, zero, &stop, &Interruptible(console), &mut |_, _| ())?;
+    Ok([begun.elapsed().as_secs_f64(), timed.apply.get() + timed.gradient.get()])
+}
+
+/// The exchange that sums vectors of a number for each streamline fastest, and what it costs.
+fn fastest_link(
+    world: &mut World,
+    streamlines: usize,
+    say: &impl Fn(&str) -> Result<(), PrintError>,
+) -> Result<(Link, Exchange), Failure> {
+    if world.comm().size() == 1 {
+        return Ok((link(world.comm()), Exchange::default()));
+    }
+    let mut best: Option<(f64, Link, Exchange)> = None;
+    for (exchange, name) in Exchange::ALL {
+        world.set_exchange(exchange);
+        let link = link(world.comm());
+        let seconds = link.seconds(streamlines);
+        say(&format!("sums by {name}: {} µs\n", digits(1e6 * seconds)))?;
+        if best.is_none_or(|(least, ..)| seconds < least) {
+            best = Some((seconds, link, exchange));
+        }
+    }
+    let (_, link, exchange) = best.ok_or(fimbria_compute::Interrupted)?;
+    Ok((link, exchange))
+}
+
+/// Times sums of vectors without and with length.
+fn link(comm: &dyn Comm) -> Link {
+    const LONG: usize = 1 << 18;
+    let least = |len: usize, times: usize| {
+        let mut values = vec![1.0; len];
+        let mut least = f64::INFINITY;
+        for _ in 0..times {
+            comm.barrier();
+            let begun = Instant::now();
+            comm.sum_f64(&mut values);
+            least = least.min(begun.elapsed().as_secs_f64());
+        }
+        // All predict the same from the mean of what they found.
+        let mut mean = [least / comm.size() as f64];
+        comm.sum_f64(&mut mean);
+        mean[0]
+    };
+    let latency = least(1, 100);
+    let per_byte = (least(LONG, 10) - latency).max(0.0) / (8 * LONG) as f64;
+    Link { latency, per_byte, processes: comm.size() }
+}
+
+impl Link {
+    /// Of a sum of so many numbers.
+    fn seconds(self, numbers: usize) -> f64 {
+        self.latency + 8.0 * numbers as f64 * self.per_byte
+    }
+
+    /// That of another number of processes: bytes pass it twice, less the part that stays.
+    fn of_processes(self, processes: usize, attained: &Attained) -> Self {
+        /// A message within a machine, where none was measured.
+        const LATENCY: f64 = 2e-6;
+        let passes = |n: usize| 2.0 * (n - 1) as f64 / n as f64;
+        let n = processes;
+        match (n, self.processes) {
+            (1, _) => Self { latency: 0.0, per_byte: 0.0, processes },
+            // Through memory: written and read, on the way there and back.
+            (_, 1) => {
+                Self { latency: LATENCY, per_byte: 2.0 * passes(n) / attained.memory(), processes }
+            }
+            (_, measured) => {
+                let per_byte = self.per_byte * passes(n) / passes(measured);
+                Self { per_byte, processes, ..self }
+            }
+        }
+    }
+}
+
+impl Model {
+    /// Seconds of all products: `share` of the work of one process.
+    fn products(&self, work: &Work, share: f64) -> f64 {
+        let of = |product| longest(self.attained.floors(work, product));
+        let [applies, gradients] = PRODUCTS;
+        share * self.factor * (applies * of(Product::Apply) + gradients * of(Product::Gradient))
+    }
+
+    /// Seconds of sums and of the solver's own steps.
+    fn rest(&self, unknowns: f64, link: &Link) -> f64 {
+        let [applies, gradients] = PRODUCTS;
+        let sums = (applies + gradients) * link.latency;
+        let vectors = gradients * 8.0 * unknowns * link.per_byte;
+        let passes = ITERATIONS as f64 * PASSES * 4.0 * unknowns / self.attained.memory();
+        sums + vectors + passes
+    }
+
+    /// Seconds of all iterations.
+    fn seconds(&self, work: &Work, unknowns: f64) -> f64 {
+        self.products(work, 1.0) + self.rest(unknowns, &self.link)
+    }
+}
+
+/// The time of a problem for every number of processes and threads that the machine has cores for.
+fn recommend(
+    trial: &Trial,
+    model: &Model,
+    processes_here: usize,
+    console: &Console,
+) -> Result<(), Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let attained = Attained::by(&Workers::new(cores)?);
+    let (link, factor) = (model.link, model.factor);
+    let model = Model { attained, link, factor };
+    let table = Table::begin(
+        console,
+        [number("processes", 9), number("threads", 7), number("predicted s", 11)],
+    )?;
+    let mut best: Option<(f64, usize)> = None;
+    for processes in (1..=cores).filter(|n| cores.is_multiple_of(*n)) {
+        // All entries, by all cores, with as many dictionaries as there are processes.
+        let work = trial.work.of_processes(processes as f64);
+        let link = model.link.of_processes(processes, &model.attained);
+        let seconds =
+            model.products(&work, processes_here as f64) + model.rest(trial.unknowns, &link);
+        table.row([processes.to_string(), (cores / processes).to_string(), digits(seconds)])?;
+        if best.is_none_or(|(least, _)| seconds < least) {
+            best = Some((seconds, processes));
+        }
+    }
+    let Some((_, processes)) = best else { return Ok(()) };
+    let threads = cores / processes;
+    let advice = if processes == 1 {
+        format!("use one process with --threads {threads}\n")
+    } else {
+        format!("use mpirun --bind-to none -n {processes} with --threads {threads}\n")
+    };
+    Ok(console.print(&advice)?)
+}

@@ -1,0 +1,216 @@
+//! A solver on a system: on all of it, or in rounds on ever fewer streamlines.
+
+use fimbria_compute::comm::Comm;
+use fimbria_compute::operator::{LinearOperator, VectorSpace};
+use fimbria_compute::{Backend, Progress};
+
+use crate::solve::{Problem, Reason, Solution, SolveError, Step, Stop, conjugate, sbb};
+use crate::weigh::{Method, System, Watch, WeighOptions, Weights};
+use crate::{Blocks, DeviceProduct, LifeError, OrthantSpace, Shared, ThreadedProduct};
+
+/// What the parts of a run share.
+pub(crate) struct Run<'a> {
+    pub(crate) system: &'a System,
+    pub(crate) options: &'a WeighOptions,
+    pub(crate) on: &'a Backend<'a>,
+    pub(crate) comm: &'a dyn Comm,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+impl Run<'_> {
+    /// c of the L1 penalty, by column.
+    pub(crate) fn penalty(&self) -> Result<Option<Vec<f32>>, LifeError> {
+        if self.options.l1 == 0.0 {
+            return Ok(None);
+        }
+        let System { blocks, factors, .. } = self.system;
+        let zero = vec![0.0; factors.len()];
+        let (g, _) = self.gradient(blocks, &zero)?;
+        // With penalty λ on weights, weights stay zero where -g <= λ factor.
+        let all = g.iter().zip(factors).filter(|(_, factor)| **factor > 0.0);
+        let least = all.map(|(g, factor)| -g / factor).fold(0.0_f32, f32::max);
+        let share = self.options.l1 as f32;
+        Ok(Some(factors.iter().map(|factor| share * least * factor).collect()))
+    }
+
+    /// Conjugate gradients on the columns that matter: those with weight, and those whose weight
+    /// would rise. Then a look at all of them, which says how far the whole is and who comes in,
+    /// and so on.
+    pub(crate) fn in_rounds(
+        &self,
+        start: Vec<f32>,
+        linear: Option<&[f32]>,
+        watch: Watch<'_>,
+    ) -> Result<Weights, LifeError> {
+        /// Each round comes this much closer, so that little is spent on columns that leave later.
+        const CLOSER: f64 = 0.05;
+        /// Columns below this share of their number are worth a system of their own.
+        const WORTH: f64 = 0.7;
+        const MOST_ROUNDS: usize = 30;
+        let System { blocks, .. } = self.system;
+        let (n, stop) = (self.system.unknowns(), self.options.stop);
+        let scale = {
+            let (g, _) = self.gradient_with(linear, &vec![0.0; n])?;
+            norm(g.iter().map(|g| g.min(0.0)))
+        };
+        let (mut x, mut iterations, mut products, mut rounds) = (start, 0, [1, 1], 0);
+        let mut reason = Reason::Optimal;
+        loop {
+            let (g, objective) = self.gradient_with(linear, &x)?;
+            products = products.map(|p| p + 1);
+            let kept: Vec<bool> = x.iter().zip(&g).map(|(x, g)| *x > 0.0 || *g < 0.0).collect();
+            let projected = norm(g.iter().zip(&kept).map(|(g, k)| if *k { *g } else { 0.0 }));
+            let gradient = if scale > 0.0 { projected / scale } else { 0.0 };
+            let is_optimal = gradient <= stop.gradient;
+            let rest = stop.max_iterations.saturating_sub(iterations);
+            if is_optimal || rest == 0 || rounds == MOST_ROUNDS || reason == Reason::Stalled {
+                let reason = match (is_optimal, rest) {
+                    (true, _) => Reason::Optimal,
+                    (false, 0) => Reason::Iterations,
+                    _ => Reason::Stalled,
+                };
+                let found = Solution { x, objective, gradient, iterations, products, reason };
+                return Ok(self.system.weights(found, rounds, linear));
+            }
+            let aim = (CLOSER * gradient).max(0.3 * stop.gradient);
+            let stop = Stop { max_iterations: rest, gradient: aim, ..stop };
+            let columns: Vec<usize> = (0..n).filter(|&f| kept[f]).collect();
+            let some = if (columns.len() as f64) < WORTH * n as f64 {
+                Some(blocks.restricted(&kept, self.on.workers)?)
+            } else {
+                None
+            };
+            let columns = if some.is_some() { columns } else { (0..n).collect() };
+            let pick = |v: &[f32]| -> Vec<f32> { columns.iter().map(|&f| v[f]).collect() };
+            let mut heard = |step: &Step, at: &dyn Fn() -> Vec<f32>| {
+                let step = Step { iteration: iterations + step.iteration, ..*step };
+                watch(&step, &|| self.system.weights_of(&columns, &at()));
+            };
+            let (system, linear_here) = (some.as_ref().unwrap_or(blocks), linear.map(pick));
+            let found = self.solve(system, pick(&x), linear_here.as_deref(), &stop, &mut heard)?;
+            x.fill(0.0);
+            columns.iter().zip(&found.x).for_each(|(&f, v)| x[f] = *v);
+            iterations += found.iterations;
+            products = std::array::from_fn(|i| products[i] + found.products[i]);
+            reason = found.reason;
+            rounds += 1;
+        }
+    }
+
+    /// The gradient of ½‖M x - y‖² + ⟨c, x⟩, and that objective.
+    fn gradient_with(
+        &self,
+        linear: Option<&[f32]>,
+        x: &[f32],
+    ) -> Result<(Vec<f32>, f64), LifeError> {
+        let (mut g, squares) = self.gradient(&self.system.blocks, x)?;
+        let mut objective = 0.5 * squares;
+        if let Some(c) = linear {
+            g.iter_mut().zip(c).for_each(|(g, c)| *g += c);
+            objective += c.iter().zip(x).map(|(c, x)| f64::from(*c) * f64::from(*x)).sum::<f64>();
+        }
+        Ok((g, objective))
+    }
+
+    /// M'(M x - y) and ‖M x - y‖².
+    fn gradient(&self, blocks: &Blocks, x: &[f32]) -> Result<(Vec<f32>, f64), LifeError> {
+        let System { dictionary, data, .. } = self.system;
+        match self.on.devices.first() {
+            None => {
+                let product = ThreadedProduct::new(blocks, dictionary, self.on.workers);
+                self.gradient_of(&product, x, data)
+            }
+            Some(device) => {
+                let product = DeviceProduct::new(device, blocks, dictionary)?;
+                self.gradient_of(&product, x, data)
+            }
+        }
+    }
+
+    fn gradient_of<A>(
+        &self,
+        product: &A,
+        x: &[f32],
+        data: &[f32],
+    ) -> Result<(Vec<f32>, f64), LifeError>
+    where
+        A: LinearOperator,
+        A::Domain: OrthantSpace,
+        LifeError: From<<A::Domain as VectorSpace>::Error>,
+    {
+        let shared = Shared::new(product, self.comm);
+        let space = product.domain();
+        let mut g = space.zeros()?;
+        let squares = shared.gradient(&space.upload(x)?, &product.range().upload(data)?, &mut g)?;
+        let mut host = vec![0.0; space.len()];
+        space.download(&g, &mut host)?;
+        Ok((host, squares))
+    }
+
+    pub(crate) fn solve(
+        &self,
+        blocks: &Blocks,
+        start: Vec<f32>,
+        linear: Option<&[f32]>,
+        stop: &Stop,
+        heard: Watch<'_>,
+    ) -> Result<Solution<Vec<f32>>, LifeError> {
+        let dictionary = &self.system.dictionary;
+        match self.on.devices.first() {
+            None => {
+                let product = ThreadedProduct::new(blocks, dictionary, self.on.workers);
+                self.solve_on(&product, start, linear, stop, heard)
+            }
+            Some(device) => {
+                let product = DeviceProduct::new(device, blocks, dictionary)?;
+                self.solve_on(&product, start, linear, stop, heard)
+            }
+        }
+    }
+
+    fn solve_on<A>(
+        &self,
+        product: &A,
+        start: Vec<f32>,
+        linear: Option<&[f32]>,
+        stop: &Stop,
+        heard: Watch<'_>,
+    ) -> Result<Solution<Vec<f32>>, LifeError>
+    where
+        A: LinearOperator,
+        A::Domain: OrthantSpace,
+        LifeError: From<<A::Domain as VectorSpace>::Error>,
+    {
+        let shared = Shared::new(product, self.comm);
+        let space = product.domain();
+        let data = product.range().upload(&self.system.data)?;
+        let linear = linear.map(|c| space.upload(c)).transpose()?;
+        let problem = Problem { operator: &shared, data: &data, linear: linear.as_ref() };
+        let start = space.upload(&start)?;
+        let down = |x: &<A::Domain as VectorSpace>::Vector| {
+            let mut host = vec![0.0; space.len()];
+            space.download(x, &mut host).map(|()| host)
+        };
+        let mut watch = |step: &Step, x: &<A::Domain as VectorSpace>::Vector| {
+            // A device that fails here fails again, and loudly, in the next product.
+            heard(step, &|| down(x).unwrap_or_default());
+        };
+        let solved = match self.options.method {
+            Method::Conjugate => conjugate(&problem, start, stop, self.progress, &mut watch),
+            Method::Sbb => sbb(&problem, start, stop, self.progress, &mut watch),
+        };
+        let solved = solved.map_err(|error| match error {
+            SolveError::Operator(error) => LifeError::from(error),
+            SolveError::NotFinite(objective) => LifeError::NotFinite(objective),
+            SolveError::Interrupted(interrupted) => LifeError::Interrupted(interrupted),
+        })?;
+        let x = down(&solved.x)?;
+        let Solution { objective, gradient, iterations, products, reason, .. } = solved;
+        Ok(Solution { x, objective, gradient, iterations, products, reason })
+    }
+}
+
+/// The root of the sum of squares.
+fn norm(values: impl Iterator<Item = f32>) -> f64 {
+    values.map(|v| f64::from(v).powi(2)).sum::<f64>().sqrt()
+}
