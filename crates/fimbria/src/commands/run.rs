@@ -97,7 +97,7 @@ Configuration:
     title = \"subject 1\"
 
 Time:
-  Sampling sticks takes longest: a core does some 200 voxels of 100 volumes a second; of a brain of
+  Sampling sticks takes longest: a core does some 280 voxels of 65 volumes a second; of a brain of
   2 mm about 100,000 voxels have a peak. Without \"sticks\" among the fits streamlines follow peaks.
 
 Resuming:

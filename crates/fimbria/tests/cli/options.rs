@@ -54,10 +54,12 @@ fn every_option_is_consumed() {
                 .lines()
                 .map(str::trim)
                 .filter(|line| !line.starts_with("//") && !line.starts_with('#'))
-                .filter_map(|line| line.trim_start_matches("pub(crate) ").split_once(": "))
-                .map(|(field, _)| field)
+                .filter_map(|line| line.split_once(": "))
+                .map(|(field, _)| field.rsplit(' ').next().unwrap())
                 .collect();
-            let taken_apart = patterns(source, name).iter().any(|pattern| {
+            let elsewhere =
+                sources.iter().flat_map(|other| patterns(other, &format!("let {name} {{")));
+            let taken_apart = patterns(source, "let Self {").chain(elsewhere).any(|pattern| {
                 let ignores = pattern.contains(&"..") || pattern.contains(&"_");
                 !ignores && fields.iter().all(|field| pattern.contains(field))
             });
@@ -73,19 +75,14 @@ fn every_option_is_consumed() {
     assert!(structs >= 10, "only {structs} structs of options were found");
 }
 
-/// The words of every `let Self { ... } =` and `let NAME { ... } =` of a source.
-fn patterns<'s>(source: &'s str, name: &str) -> Vec<Vec<&'s str>> {
-    let starts = |pattern: &str| -> Vec<usize> {
-        source.match_indices(pattern).map(|(i, start)| i + start.len()).collect()
-    };
-    [starts("let Self {"), starts(&format!("let {name} {{"))]
-        .into_iter()
-        .flatten()
-        .map(|start| {
-            let pattern = &source[start..start + source[start..].find('}').unwrap()];
-            pattern.split([',', ':', ' ', '\n']).filter(|word| !word.is_empty()).collect()
-        })
-        .collect()
+/// The words of every `let NAME { ... } =` of a source, given how it begins.
+fn patterns<'s>(source: &'s str, beginning: &str) -> impl Iterator<Item = Vec<&'s str>> {
+    let starts: Vec<usize> =
+        source.match_indices(beginning).map(|(i, begin)| i + begin.len()).collect();
+    starts.into_iter().map(|start| {
+        let pattern = &source[start..start + source[start..].find('}').unwrap()];
+        pattern.split([',', ':', ' ', '\n']).filter(|word| !word.is_empty()).collect()
+    })
 }
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
