@@ -76,7 +76,7 @@ fn every_option_is_consumed() {
 }
 
 /// The words of every `let NAME { ... } =` of a source, given how it begins.
-fn patterns<'s>(source: &'s str, beginning: &str) -> impl Iterator<Item = Vec<&'s str>> {
+fn patterns<'s>(source: &'s str, beginning: &str) -> impl Iterator<Item = Vec<&'s str>> + use<'s> {
     let starts: Vec<usize> =
         source.match_indices(beginning).map(|(i, begin)| i + begin.len()).collect();
     starts.into_iter().map(|start| {
