@@ -22,13 +22,16 @@ import numpy as np
 
 # Agreement asked of every peer, relative to the value or to its usual size, whichever is larger:
 # diffusivity 1e-3 mm²/s, kurtosis 1. D: far below what noise leaves (1e-2), above f32 rounding
-# times the condition of the design. W divides by the square of MD. AK divides by D², and DIPY's MK
-# and RK take eigenvalues within 2.5 % as equal, which costs it up to 1.3e-3.
+# times the condition of the design. W divides by the square of MD. AK divides by D².
 D_TOLERANCE, W_TOLERANCE, AK_TOLERANCE, MK_TOLERANCE = 1e-4, 1e-3, 2e-3, 5e-3
 
 # Voxels with an eigenvalue below this, mm²/s, or a kurtosis above that, are ratios of noises,
 # which programs clip in different ways.
 LEAST_EIGENVALUE, LARGEST_KURTOSIS = 5e-5, 9.0
+
+# DIPY takes eigenvalues that are close as equal in MK and RK: up to 1.1e-2 off a quadrature over the
+# sphere where two lie 3 % apart, where ours is within 1e-5. Compared where they are further apart.
+LEAST_DISTANCE = 0.1
 
 # Where a program's volume stands in lexicographic order.
 D_MRTRIX = [0, 3, 5, 1, 2, 4]
@@ -73,12 +76,13 @@ def report(peer, ours, theirs, mask, limits):
     """Prints the largest differences inside the mask; true where all are within tolerance."""
     d = ours["tensor"]
     full = d[..., [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(d.shape[:-1] + (3, 3))
-    good = mask & (np.linalg.eigvalsh(full)[..., 0] > LEAST_EIGENVALUE)
-    good &= np.abs(ours["RK"]) < LARGEST_KURTOSIS
+    small, middle, large = np.moveaxis(np.linalg.eigvalsh(full), -1, 0)
+    good = mask & (small > LEAST_EIGENVALUE) & (np.abs(ours["RK"]) < LARGEST_KURTOSIS)
+    apart = (middle > (1 + LEAST_DISTANCE) * small) & (large > (1 + LEAST_DISTANCE) * middle)
     agree, text = True, []
     for name, (scale, limit) in limits.items():
         error = np.abs(ours[name] - theirs[name]) / np.maximum(np.abs(theirs[name]), scale)
-        worst = error[good].max()
+        worst = error[good & apart if name in ("MK", "RK") else good].max()
         agree &= bool(worst <= limit)
         text.append(f"{name} {worst:.1e}")
     print(f"{peer:24s} voxels {good.sum():7d} of {mask.sum()}  {'  '.join(text)}  "
@@ -157,13 +161,16 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tmp = Path(folder)
         chosen(args, tmp)
+        positive = (load(args.dwi) > 0).all(axis=-1)
         if shutil.which("dwi2tensor"):
             for iterations, method in ((0, "wls"), (2, "iwls")):
                 extra = ["--compat", "mrtrix", "--method", method]
                 a, _ = ours(args, tmp / "m", "tensor,kurtosis,RK", *extra)
                 _, fast = ours(args, tmp / "f", "tensor,kurtosis", *extra)
                 b, slow = mrtrix(args, tmp, iterations)
-                agree &= report(f"MRtrix3 -iter {iterations}", a, b, mask, tensors)
+                # A sample of zero is raised to a floor, where predictions as weights decide nothing.
+                some = mask if iterations == 0 else mask & positive
+                agree &= report(f"MRtrix3 -iter {iterations}", a, b, some, tensors)
                 print(f"{'':24s} user CPU {fast:.3f} s against {slow:.3f} s: {slow / fast:.1f} times")
         try:
             b, slow = dipy(args, mask)

@@ -101,30 +101,39 @@ With --plan, for each of three sizes, the time of 20 iterations of SBB as predic
 
 impl BenchLife {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let size = Size {
-            streamlines: self.streamlines as usize,
-            directions: self.directions as usize,
-            voxels: self.voxels as usize,
-        };
+        let Self {
+            streamlines,
+            directions,
+            voxels,
+            iterations,
+            solver,
+            short,
+            plan,
+            threads,
+            devices,
+        } = self;
+        let [streamlines, directions, voxels] =
+            [streamlines, directions, voxels].map(|n| n as usize);
+        let size = Size { streamlines, directions, voxels };
         let mut world = World::start();
-        let workers = self.threads.start()?;
-        if self.plan {
+        let workers = threads.start()?;
+        if plan {
             let planned = plan::report(size, &workers, &mut world, console);
             return end_together(planned, &world);
         }
-        let devices = self.devices.open(console)?;
+        let devices = devices.open(console)?;
         let (problem, line) = made(size, &workers, console)?;
         console.print(&line)?;
         let on = Backend { workers: &workers, devices: &devices };
-        let ranks = if self.short { &RANKS[1..] } else { &RANKS[..] };
+        let ranks = if short { &RANKS[1..] } else { &RANKS[..] };
         let systems = ranks.iter().map(|rank| system(&problem, *rank, &on, &Solo));
         let systems = systems.collect::<Result<Vec<System>, Failure>>()?;
         products::report(&problem, &systems, &on, console)?;
-        let methods = match self.solver {
+        let methods = match solver {
             Some(Named(method)) => vec![method],
             None => vec![Method::Conjugate, Method::Sbb],
         };
-        solvers::report(&systems, &methods, self.iterations, &workers, console)?;
+        solvers::report(&systems, &methods, iterations, &workers, console)?;
         if let Some(bytes) = peak_memory() {
             console.print(&format!("\nmost memory at any time: {} MB\n", bytes >> 20))?;
         }
