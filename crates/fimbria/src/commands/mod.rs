@@ -27,8 +27,9 @@ use std::path::Path;
 
 use clap::Subcommand;
 use fimbria_compute::{Backend, Progress as _};
-use fimbria_pipeline::{RunRecord, Session};
+use fimbria_pipeline::{RunRecord, Session, Stage, run_alone};
 
+use crate::args::{DeviceArgs, OutputArgs, ThreadArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -91,6 +92,27 @@ fn command_line() -> Vec<String> {
 /// What the pipeline gets from this program.
 fn session<'a>(on: Backend<'a>, console: &'a Console, command_line: &'a [String]) -> Session<'a> {
     Session { on, progress: console, unfinished: console.unfinished(), command_line }
+}
+
+/// What a command on one input does once its options are understood: makes the folder, runs the
+/// stages in it, and says what was written.
+fn run_stages(
+    name: &str,
+    stages: &[&dyn Stage],
+    output: &OutputArgs,
+    threads: ThreadArgs,
+    devices: DeviceArgs,
+    console: &Console,
+) -> Result<(), Failure> {
+    let planned: Vec<String> = stages.iter().flat_map(|stage| stage.outputs()).collect();
+    let out = output.folder(&planned, console)?;
+    let workers = threads.start()?;
+    let devices = devices.open(console)?;
+    let command_line = command_line();
+    let session = session(Backend { workers: &workers, devices: &devices }, console, &command_line);
+    let record = run_alone(name, stages, out, session).map_err(Failure::Work)?;
+    report(&record, output.path(), console);
+    Ok(())
 }
 
 /// Says what was written, and with -v what each stage took and counted.

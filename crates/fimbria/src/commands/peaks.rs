@@ -3,16 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_compute::Backend;
 use fimbria_image::BvecFrame;
 use fimbria_pipeline::stages::load_field::{FieldFiles, LoadField};
 use fimbria_pipeline::stages::peaks::{FindPeaks, PeakMethod, PeaksParameters};
-use fimbria_pipeline::{Named, Stage as _, bids_entities, run_alone};
+use fimbria_pipeline::{Named, bids_entities};
 use fimbria_tensors::peaks::low_rank::Fibre;
 use fimbria_tensors::sh::ShBasis;
 
 use crate::args::{DeviceArgs, MapArgs, MemoryArgs, OutputArgs, ThreadArgs, choice};
-use crate::commands::{command_line, report, session};
+use crate::commands::run_stages;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -152,17 +151,9 @@ impl Peaks {
             style: style.style(),
             entities: bids_entities(&image),
         };
-        let out = output.folder(&peaks.outputs(), console)?;
         let (memory, scratch) = memory.limits();
         let files = FieldFiles { image, sh_basis, order, frame, mask, memory, scratch };
         let load = LoadField(files);
-        let workers = threads.start()?;
-        let devices = devices.open(console)?;
-        let command_line = command_line();
-        let session =
-            session(Backend { workers: &workers, devices: &devices }, console, &command_line);
-        let record = run_alone("peaks", &[&load, &peaks], out, session).map_err(Failure::Work)?;
-        report(&record, output.path(), console);
-        Ok(())
+        run_stages("peaks", &[&load, &peaks], &output, threads, devices, console)
     }
 }

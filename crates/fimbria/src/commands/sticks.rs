@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_compute::Backend;
+use fimbria_pipeline::Named;
 use fimbria_pipeline::stages::load::Load;
 use fimbria_pipeline::stages::sticks::{Sticks as SticksStage, SticksParameters};
-use fimbria_pipeline::{Named, Stage as _, run_alone};
 use fimbria_sticks::{Diffusivity, Noise, Offset, Relevance};
 
 use crate::args::{DeviceArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
-use crate::commands::{command_line, report, session};
+use crate::commands::run_stages;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -196,15 +195,7 @@ impl Sticks {
         parameters.options().check().map_err(|error| Failure::usage(error.to_string()))?;
         let keep = Some(output.path().join(".chunks"));
         let sticks = SticksStage { parameters, extension: "nii.gz", keep, resume };
-        let out = output.folder(&sticks.outputs(), console)?;
-        let workers = threads.start()?;
-        let devices = devices.open(console)?;
         let load = Load(subject.files(dwi));
-        let command_line = command_line();
-        let session =
-            session(Backend { workers: &workers, devices: &devices }, console, &command_line);
-        let record = run_alone("sticks", &[&load, &sticks], out, session).map_err(Failure::Work)?;
-        report(&record, output.path(), console);
-        Ok(())
+        run_stages("sticks", &[&load, &sticks], &output, threads, devices, console)
     }
 }

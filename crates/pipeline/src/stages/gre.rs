@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fimbria_image::{Datatype, Image};
+use fimbria_image::Image;
 use fimbria_phantoms::{GreSpec, GreSubject, gre};
 use fimbria_qsm::Geometry;
 use serde_json::{Value, json};
@@ -92,16 +92,8 @@ impl Stage for GrePhantom {
         files.image("phase", &made.phase, &phase)?;
         let magnitude = files.options("simulated magnitude");
         files.image("magnitude", &made.magnitude, &magnitude)?;
-        let mut inside = Image::zeros(made.mask.grid, 1);
-        made.mask.voxels.iter().for_each(|&v| inside.data[v as usize] = 1.0);
-        let mut mask = files.options("brain mask");
-        mask.datatype = Datatype::UInt8;
-        files.image("mask", &inside, &mask)?;
-        for map in &made.truth {
-            let options = files.options(map.description);
-            files.image(&format!("truth/{}", map.name), &map.image, &options)?;
-        }
-        Ok(())
+        files.mask(&made.mask)?;
+        files.truth(&made.truth)
     }
 
     /// Makes it again, as the other phantoms.

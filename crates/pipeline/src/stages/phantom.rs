@@ -4,9 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fimbria_compute::Workers;
-use fimbria_image::{BvecFrame, Datatype, Grid, Image, SignalSource, WriteOptions, write_image};
+use fimbria_image::{
+    BvecFrame, Datatype, Grid, Image, Mask, SignalSource, WriteOptions, write_image,
+};
 use fimbria_phantoms::{
-    CrossingSpec, PerDirection, PhantomError, ProtocolSpec, Truth, crossing, protocol,
+    CrossingSpec, PerDirection, PhantomError, ProtocolSpec, Truth, TruthMap, crossing, protocol,
 };
 use serde_json::{Value, json};
 
@@ -155,17 +157,8 @@ impl Stage for Phantom {
             files.out.write("dwi.bvec", fsl.bvecs.as_bytes())?;
         }
         files.image("dwi", &made.dwi, &series)?;
-        let mut inside = Image::zeros(made.mask.grid, 1);
-        for &voxel in &made.mask.voxels {
-            inside.data[voxel as usize] = 1.0;
-        }
-        let mask = WriteOptions { datatype: Datatype::UInt8, ..files.options("brain mask") };
-        files.image("mask", &inside, &mask)?;
-        for map in &made.truth.maps {
-            let options = files.options(map.description);
-            files.image(&format!("truth/{}", map.name), &map.image, &options)?;
-        }
-        Ok(())
+        files.mask(&made.mask)?;
+        files.truth(&made.truth.maps)
     }
 
     /// Makes it again: that is a function of the parameters, and takes no longer than reading.
@@ -211,6 +204,23 @@ impl Files<'_> {
         let path = self.out.stage(&format!("{name}.{}", self.format.name()))?;
         let workers: &Workers = self.log.session().on.workers;
         workers.install(|| write_image(&path, image, options))?;
+        Ok(())
+    }
+
+    /// `mask`: 1 in its voxels.
+    pub(crate) fn mask(&mut self, mask: &Mask) -> Result<(), StageError> {
+        let mut inside = Image::zeros(mask.grid, 1);
+        mask.voxels.iter().for_each(|&voxel| inside.data[voxel as usize] = 1.0);
+        let options = WriteOptions { datatype: Datatype::UInt8, ..self.options("brain mask") };
+        self.image("mask", &inside, &options)
+    }
+
+    /// What is known, in a folder of its own.
+    pub(crate) fn truth(&mut self, maps: &[TruthMap]) -> Result<(), StageError> {
+        for map in maps {
+            let options = self.options(map.description);
+            self.image(&format!("truth/{}", map.name), &map.image, &options)?;
+        }
         Ok(())
     }
 }

@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_compute::Backend;
 use fimbria_models::expr::{Likelihood, Robust};
 use fimbria_pipeline::stages::expr::{Expr, ExprParameter, ExprParameters, NoiseLevel};
 use fimbria_pipeline::stages::load::Load;
-use fimbria_pipeline::{Named, Stage as _, bids_entities, run_alone};
+use fimbria_pipeline::{Named, bids_entities};
 
 use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
-use crate::commands::{command_line, report, session};
+use crate::commands::run_stages;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -133,16 +132,8 @@ impl FitExpr {
             return Err(Failure::usage("a --constant was given twice"));
         }
         let expr = Expr { parameters, style: style.style(), entities: bids_entities(&dwi) };
-        let out = output.folder(&expr.outputs(), console)?;
-        let workers = threads.start()?;
-        let devices = devices.open(console)?;
         let load = Load(subject.files(dwi));
-        let command_line = command_line();
-        let session =
-            session(Backend { workers: &workers, devices: &devices }, console, &command_line);
-        let record = run_alone("fit expr", &[&load, &expr], out, session).map_err(Failure::Work)?;
-        report(&record, output.path(), console);
-        Ok(())
+        run_stages("fit expr", &[&load, &expr], &output, threads, devices, console)
     }
 }
 

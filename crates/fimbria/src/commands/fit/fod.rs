@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fimbria_compute::Backend;
 use fimbria_models::fod::{REGULARISATION, Response, Tissues};
 use fimbria_pipeline::stages::fod::{Fod, FodParameters, ResponseText};
 use fimbria_pipeline::stages::load::Load;
-use fimbria_pipeline::{Named, Stage as _, bids_entities, run_alone};
+use fimbria_pipeline::{Named, bids_entities};
 
 use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
-use crate::commands::{command_line, report, session};
+use crate::commands::run_stages;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -148,15 +147,7 @@ impl FitFod {
             style: style.style(),
             entities: bids_entities(&dwi),
         };
-        let out = output.folder(&fod.outputs(), console)?;
-        let workers = threads.start()?;
-        let devices = devices.open(console)?;
         let load = Load(subject.files(dwi));
-        let command_line = command_line();
-        let session =
-            session(Backend { workers: &workers, devices: &devices }, console, &command_line);
-        let record = run_alone("fit fod", &[&load, &fod], out, session).map_err(Failure::Work)?;
-        report(&record, output.path(), console);
-        Ok(())
+        run_stages("fit fod", &[&load, &fod], &output, threads, devices, console)
     }
 }

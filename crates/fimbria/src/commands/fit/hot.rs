@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_compute::Backend;
 use fimbria_models::hot::{HotMethod, HotOrder};
 use fimbria_pipeline::stages::hot::{Hot, HotParameters};
 use fimbria_pipeline::stages::load::Load;
-use fimbria_pipeline::{Named, Stage as _, bids_entities, run_alone};
+use fimbria_pipeline::{Named, bids_entities};
 
 use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
-use crate::commands::{command_line, report, session};
+use crate::commands::run_stages;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -101,15 +100,7 @@ impl FitHot {
             style: style.style(),
             entities: bids_entities(&dwi),
         };
-        let out = output.folder(&hot.outputs(), console)?;
-        let workers = threads.start()?;
-        let devices = devices.open(console)?;
         let load = Load(subject.files(dwi));
-        let command_line = command_line();
-        let session =
-            session(Backend { workers: &workers, devices: &devices }, console, &command_line);
-        let record = run_alone("fit hot", &[&load, &hot], out, session).map_err(Failure::Work)?;
-        report(&record, output.path(), console);
-        Ok(())
+        run_stages("fit hot", &[&load, &hot], &output, threads, devices, console)
     }
 }

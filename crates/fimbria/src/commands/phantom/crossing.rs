@@ -1,10 +1,10 @@
 //! `fimbria phantom crossing`
 
 use clap::Args;
-use fimbria_phantoms::{Acquisition, CrossingSpec, Placement, ShellSpec};
+use fimbria_phantoms::{Acquisition, CrossingSpec, ShellSpec};
 use fimbria_pipeline::stages::phantom::PhantomSpec;
 
-use super::{Making, snr, three};
+use super::{HeadGrid, Making, snr};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -12,22 +12,8 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Crossing {
-    /// Number of voxels along x, y, z
-    #[arg(long, value_name = "NX,NY,NZ", default_value = "60,72,56", value_parser = three::<usize>)]
-    size: [usize; 3],
-
-    /// Voxel size in mm
-    #[arg(long, value_name = "MM", default_value = "2.5", value_parser = three::<f64>)]
-    voxel: [f64; 3],
-
-    /// Turns of the grid about scanner x, y, z in degrees
-    #[arg(long, value_name = "DEG", default_value = "6,-4,10", value_parser = three::<f64>)]
-    #[arg(allow_hyphen_values = true)]
-    tilt: [f64; 3],
-
-    /// Store x from left to right (det(affine) > 0) instead of right to left
-    #[arg(long)]
-    x_left_to_right: bool,
+    #[command(flatten)]
+    grid: HeadGrid,
 
     /// Number of unweighted volumes
     #[arg(long, value_name = "N", default_value_t = 6)]
@@ -76,14 +62,9 @@ threads.";
 
 impl Crossing {
     pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { size, voxel, tilt, x_left_to_right, b0s, shells, snr, rng_seed, making } = self;
+        let Self { grid, b0s, shells, snr, rng_seed, making } = self;
         let spec = CrossingSpec {
-            placement: Placement {
-                dims: size,
-                voxel_mm: voxel,
-                tilt_deg: tilt,
-                x_right_to_left: !x_left_to_right,
-            },
+            placement: grid.placement(),
             acquisition: Acquisition { b0s, shells },
             snr,
             seed: rng_seed,

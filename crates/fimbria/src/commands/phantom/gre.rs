@@ -1,10 +1,10 @@
 //! `fimbria phantom gre`
 
 use clap::Args;
-use fimbria_phantoms::{GreSpec, Placement, Susceptibilities};
+use fimbria_phantoms::{GreSpec, Susceptibilities};
 use fimbria_pipeline::stages::gre::GrePhantom;
 
-use super::{Making, snr, three};
+use super::{HeadGrid, Making, snr};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -12,22 +12,8 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Gre {
-    /// Number of voxels along x, y, z
-    #[arg(long, value_name = "NX,NY,NZ", default_value = "60,72,56", value_parser = three::<usize>)]
-    size: [usize; 3],
-
-    /// Voxel size in mm
-    #[arg(long, value_name = "MM", default_value = "2.5", value_parser = three::<f64>)]
-    voxel: [f64; 3],
-
-    /// Turns of the grid about scanner x, y, z in degrees
-    #[arg(long, value_name = "DEG", default_value = "6,-4,10", value_parser = three::<f64>)]
-    #[arg(allow_hyphen_values = true)]
-    tilt: [f64; 3],
-
-    /// Store x from left to right (det(affine) > 0) instead of right to left
-    #[arg(long)]
-    x_left_to_right: bool,
+    #[command(flatten)]
+    grid: HeadGrid,
 
     /// Echo times in milliseconds
     #[arg(long, value_name = "MS", num_args = 1.., default_values_t = [4.0, 12.0, 20.0, 28.0])]
@@ -98,29 +84,10 @@ that `fimbria qsm` explains a field by.";
 
 impl Gre {
     pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self {
-            size,
-            voxel,
-            tilt,
-            x_left_to_right,
-            te,
-            b0,
-            fibre,
-            anisotropy,
-            grey,
-            air,
-            finer,
-            snr,
-            rng_seed,
-            making,
-        } = self;
+        let Self { grid, te, b0, fibre, anisotropy, grey, air, finer, snr, rng_seed, making } =
+            self;
         let spec = GreSpec {
-            placement: Placement {
-                dims: size,
-                voxel_mm: voxel,
-                tilt_deg: tilt,
-                x_right_to_left: !x_left_to_right,
-            },
+            placement: grid.placement(),
             susceptibilities: Susceptibilities { fibre, fibre_anisotropy: anisotropy, grey, air },
             b0_tesla: b0,
             echo_times: te.iter().map(|ms| 1e-3 * ms).collect(),
