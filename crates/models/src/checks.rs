@@ -6,6 +6,7 @@ use fimbria_compute::device::{Device, DeviceError, KernelSource};
 use fimbria_compute::operator::{Operator, VectorSpace};
 use fimbria_compute::philox::{Philox, normals};
 use fimbria_image::GradientTable;
+use fimbria_tensors::starts::half_sphere;
 
 use crate::dti::device::{DeviceFit, DeviceMaps, fit_source, maps_source};
 use crate::dti::operators::{ScalarFit, ScalarMaps};
@@ -40,13 +41,6 @@ fn problem(options: &DtiOptions) -> Option<Problem> {
 }
 
 fn acquisition() -> GradientTable {
-    let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
-    let direction = |i: usize| {
-        let z = (i as f64 + 0.5) / 30.0;
-        let (s, c) = (golden * i as f64).sin_cos();
-        let r = (1.0 - z * z).sqrt();
-        [r * c, r * s, z]
-    };
     let mut table = GradientTable {
         b_s_per_mm2: vec![0.0; 6],
         dirs_ras: vec![[0.0; 3]; 6],
@@ -54,7 +48,7 @@ fn acquisition() -> GradientTable {
     };
     for b in [1000.0, 2000.0] {
         table.b_s_per_mm2.extend([b; 30]);
-        table.dirs_ras.extend((0..30).map(direction));
+        table.dirs_ras.extend(half_sphere(30));
     }
     table
 }

@@ -10,6 +10,7 @@ use fimbria_models::dki1d::{self, Dki1dOptions, Eta};
 use fimbria_models::dti::Precision;
 use fimbria_models::stremi::{self, Projection, StremiOptions, StretchedTensor};
 use fimbria_models::{Fitted, Status, ivim, mono, nlls, stremi1d};
+use fimbria_tensors::starts::half_sphere;
 
 /// A uniform number of [0, 1).
 fn uniform(item: usize, purpose: usize) -> f64 {
@@ -22,19 +23,6 @@ fn noise(item: usize, purpose: usize) -> f64 {
     (sum - 2.0) * 3f64.sqrt()
 }
 
-/// `n` directions spread over the half sphere.
-fn directions(n: usize) -> Vec<[f64; 3]> {
-    let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
-    (0..n)
-        .map(|i| {
-            let z = (i as f64 + 0.5) / n as f64;
-            let (s, c) = (golden * i as f64).sin_cos();
-            let r = (1.0 - z * z).sqrt();
-            [r * c, r * s, z]
-        })
-        .collect()
-}
-
 /// Unweighted volumes, then all directions at every b (s/mm²).
 fn table(n_b0: usize, b: &[f64], n_directions: usize) -> GradientTable {
     let mut table = GradientTable {
@@ -44,7 +32,7 @@ fn table(n_b0: usize, b: &[f64], n_directions: usize) -> GradientTable {
     };
     for &b in b {
         table.b_s_per_mm2.extend(vec![b; n_directions]);
-        table.dirs_ras.extend(directions(n_directions));
+        table.dirs_ras.extend(half_sphere(n_directions));
     }
     table
 }
@@ -105,7 +93,7 @@ fn dki1d_recovers_every_direction_and_its_mean() {
         assert_eq!(fit.status.of(Status::Fitted), n as u64);
         for voxel in 0..n {
             let mut mean = 0.0;
-            for (d, g) in directions(12).into_iter().enumerate() {
+            for (d, g) in half_sphere(12).into_iter().enumerate() {
                 let [diffusivity, kurtosis] = kurtosis_truth(voxel, g);
                 let found = value(&fit, "D", d, voxel) * 1e3;
                 // What the issue asks of D; K = 6A/D² adds the errors of A and twice that of D.
@@ -129,7 +117,7 @@ fn the_fitted_floor_is_found_too() {
     let options = Dki1dOptions { eta: Eta::Fit, ..Dki1dOptions::default() };
     let fit = on_cpu(|on| dki1d::fit(&image, &mask, &table, &options, on, &Silent)).unwrap();
     for voxel in 0..n {
-        for (d, g) in directions(6).into_iter().enumerate() {
+        for (d, g) in half_sphere(6).into_iter().enumerate() {
             // The floor cannot be told from kurtosis where the signal stays well above it.
             let diffusivity = kurtosis_truth(voxel, g)[0];
             if diffusivity < 1.2 {
@@ -398,7 +386,7 @@ fn written_derivatives_are_those_of_dual_numbers() {
         let constants: Vec<f64> = axes.concat().into_iter().chain([0.0; 3]).collect();
         for projection in [Projection::Dti, Projection::Paper] {
             let model = StretchedTensor { projection };
-            let g = directions(30)[i % 30];
+            let g = half_sphere(30)[i % 30];
             let known = [b, g[0], g[1], g[2]];
             assert!(derivative_error(&model, &p, &known, &constants) < ROUNDING);
         }

@@ -10,22 +10,11 @@ use fimbria_models::dki1d::Kurtosis;
 use fimbria_models::mono::MonoExponential;
 use fimbria_models::nlls::ExpLinear;
 use fimbria_models::stremi::{Projection, StretchedTensor};
+use fimbria_tensors::starts::half_sphere;
 
 /// A uniform number of [0, 1).
 fn uniform(item: usize, purpose: usize) -> f64 {
     f64::from(Philox::new(23).at(item as u64, purpose as u32)[0]) / 4_294_967_296.0
-}
-
-/// `n` directions spread over the half sphere.
-fn directions(n: usize) -> Vec<[f64; 3]> {
-    let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
-    let direction = |i: usize| {
-        let z = (i as f64 + 0.5) / n as f64;
-        let (s, c) = (golden * i as f64).sin_cos();
-        let r = (1.0 - z * z).sqrt();
-        [r * c, r * s, z]
-    };
-    (0..n).map(direction).collect()
 }
 
 /// Problems of known truth.
@@ -189,7 +178,7 @@ fn tensors_of_all_shapes_and_directions() {
     };
     let mut covariates = Vec::new();
     for b in [0.0, 0.7, 1.0] {
-        for [x, y, z] in directions(20) {
+        for [x, y, z] in half_sphere(20) {
             let of_d = [x * x, 2.0 * x * y, 2.0 * x * z, y * y, 2.0 * y * z, z * z];
             covariates.push(1.0);
             covariates.extend(of_d.map(|c| -b * c));
@@ -229,7 +218,7 @@ fn seven_parameters_of_stretched_decays_within_the_rounding_of_single_precision(
     // The paper's protocol: 5 unweighted volumes and 30 directions at 10 b.
     let mut covariates = vec![0.0; 4 * 5];
     for b in [0.1, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0] {
-        for dir in directions(30) {
+        for dir in half_sphere(30) {
             covariates.push(f64::from(b as f32));
             covariates.extend(dir.map(|c| f64::from(c as f32)));
         }

@@ -3,50 +3,20 @@
 #[path = "../../compute/tests/support/mod.rs"]
 mod support;
 
-use std::path::Path;
-
-use fimbria_compute::check::Extent;
 use fimbria_compute::comm::Solo;
 use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_qsm::dqsm::{DqsmOptions, Journey, reconstruct};
 use fimbria_qsm::solver::StoppingRule;
 use fimbria_qsm::{FieldModel, Geometry, Shape};
 
-const OCLGRIND: &str = "/usr/lib/oclgrind/liboclgrind-rt-icd.so";
-
 #[test]
 fn every_kernel_agrees_with_its_oracle() {
-    let Some(device) = support::opencl_device() else { return };
-    for check in fimbria_qsm::checks() {
-        let report = check.run(&device, Extent::Full).unwrap();
-        assert!(report.comparison.passed(), "{}: {report:?}", check.name());
-    }
+    support::kernels_agree(fimbria_qsm::checks);
 }
 
 #[test]
 fn no_kernel_races_or_leaves_its_buffers() {
-    if !Path::new(OCLGRIND).exists() {
-        return support::skipped("oclgrind not found");
-    }
-    let log = std::env::temp_dir().join(format!("fimbria-qsm-{}", std::process::id()));
-    let variables = [
-        ("OCL_ICD_VENDORS", OCLGRIND),
-        ("OCLGRIND_DATA_RACES", "1"),
-        ("OCLGRIND_CHECK_API", "1"),
-        ("OCLGRIND_LOG", log.to_str().unwrap()),
-    ];
-    if !support::in_child(&variables) {
-        return;
-    }
-    let log = std::env::var("OCLGRIND_LOG").unwrap();
-    let device = support::opencl_device().unwrap();
-    for check in fimbria_qsm::checks() {
-        let report = check.run(&device, Extent::Toy);
-        let passed = report.as_ref().is_ok_and(|report| report.comparison.passed());
-        assert!(passed, "{}: {report:?}", check.name());
-    }
-    assert_eq!(std::fs::read_to_string(&log).unwrap(), "");
-    std::fs::remove_file(&log).unwrap();
+    support::kernels_are_clean(fimbria_qsm::checks);
 }
 
 #[test]

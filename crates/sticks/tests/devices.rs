@@ -5,20 +5,13 @@ mod support;
 
 mod common;
 
-use std::path::Path;
-
-use fimbria_compute::check::Extent;
 use fimbria_compute::device::Device;
 use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_sticks::{SticksOptions, sample};
 
 #[test]
 fn every_kernel_agrees_with_its_twin() {
-    let Some(device) = support::opencl_device() else { return };
-    for check in fimbria_sticks::checks() {
-        let report = check.run(&device, Extent::Full).unwrap();
-        assert!(report.comparison.passed(), "{}: {report:?}", check.name());
-    }
+    support::kernels_agree(fimbria_sticks::checks);
 }
 
 #[test]
@@ -32,29 +25,7 @@ fn every_kernel_compiles_for_cuda() {
 
 #[test]
 fn no_kernel_races_or_leaves_its_buffers() {
-    const OCLGRIND: &str = "/usr/lib/oclgrind/liboclgrind-rt-icd.so";
-    if !Path::new(OCLGRIND).exists() {
-        return support::skipped("oclgrind not found");
-    }
-    let log = std::env::temp_dir().join(format!("fimbria-sticks-{}", std::process::id()));
-    let variables = [
-        ("OCL_ICD_VENDORS", OCLGRIND),
-        ("OCLGRIND_DATA_RACES", "1"),
-        ("OCLGRIND_CHECK_API", "1"),
-        ("OCLGRIND_LOG", log.to_str().unwrap()),
-    ];
-    if !support::in_child(&variables) {
-        return;
-    }
-    let log = std::env::var("OCLGRIND_LOG").unwrap();
-    let device = support::opencl_device().unwrap();
-    for check in fimbria_sticks::checks() {
-        let report = check.run(&device, Extent::Toy).unwrap();
-        assert!(report.comparison.passed(), "{}: {report:?}", check.name());
-    }
-    let report = std::fs::read_to_string(&log).unwrap();
-    std::fs::remove_file(&log).unwrap();
-    assert_eq!(report, "");
+    support::kernels_are_clean(fimbria_sticks::checks);
 }
 
 #[test]

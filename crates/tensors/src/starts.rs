@@ -35,12 +35,7 @@ pub fn on_half_sphere(count: usize, dimension: usize) -> Vec<f64> {
         match x {
             [x] => *x = 1.0,
             [x, y] => (*y, *x) = (std::f64::consts::PI * part).sin_cos(),
-            [x, y, z] => {
-                let golden_angle = std::f64::consts::PI * (3.0 - 5.0_f64.sqrt());
-                let (sin, cos) = (golden_angle * i as f64).sin_cos();
-                let radius = (1.0 - part * part).sqrt();
-                (*x, *y, *z) = (radius * cos, radius * sin, part);
-            }
+            [x, y, z] => [*x, *y, *z] = on_spiral(i, part),
             x => {
                 for (block, components) in x.chunks_mut(4).enumerate() {
                     let drawn = normals::<f32>(Philox::new(0).at(i as u64, block as u32));
@@ -56,6 +51,19 @@ pub fn on_half_sphere(count: usize, dimension: usize) -> Vec<f64> {
         }
     }
     starts
+}
+
+/// The starts of [`on_half_sphere`] in 3 dimensions.
+pub fn half_sphere(count: usize) -> Vec<[f64; 3]> {
+    (0..count).map(|i| on_spiral(i, (i as f64 + 0.5) / count as f64)).collect()
+}
+
+/// The point at height `z` that is turned `i` times by the golden angle.
+fn on_spiral(i: usize, z: f64) -> [f64; 3] {
+    let golden_angle = std::f64::consts::PI * (3.0 - 5.0_f64.sqrt());
+    let (sin, cos) = (golden_angle * i as f64).sin_cos();
+    let radius = (1.0 - z * z).sqrt();
+    [radius * cos, radius * sin, z]
 }
 
 #[cfg(test)]

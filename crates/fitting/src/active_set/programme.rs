@@ -151,7 +151,6 @@ pub struct Programme<'c> {
     constraints: &'c Constraints,
     metric: Metric,
     units: Units,
-    tolerance: f64,
 }
 
 struct AsNeeded<'a> {
@@ -187,13 +186,7 @@ impl<'c> Programme<'c> {
     pub fn new(constraints: &'c Constraints) -> Self {
         let metric = Metric::new(constraints.n_unknowns());
         let units = Units::new(constraints.len(), &metric);
-        Self { constraints, metric, units, tolerance: TOLERANCE }
-    }
-
-    /// As [`SharedProgramme::with_tolerance`].
-    #[must_use]
-    pub fn with_tolerance(self, tolerance: f64) -> Self {
-        Self { tolerance, ..self }
+        Self { constraints, metric, units }
     }
 
     /// Minimises ½ xᵀHx - fᵀx with f in `x`, which becomes the solution; `hessian` is row-major,
@@ -211,10 +204,10 @@ impl<'c> Programme<'c> {
         x: &mut [f64],
         work: &mut Work,
     ) -> Result<Outcome, ActiveSetError> {
-        let Self { constraints, metric, units, tolerance } = self;
+        let Self { constraints, metric, units } = self;
         metric.set(hessian)?;
         let mut as_needed = AsNeeded { constraints, metric, units };
-        Ok(solve(constraints, metric, &mut as_needed, *tolerance, x, work))
+        Ok(solve(constraints, metric, &mut as_needed, TOLERANCE, x, work))
     }
 }
 

@@ -8,11 +8,11 @@ use fimbria_compute::philox::{Philox, normals};
 use fimbria_image::GradientTable;
 
 use super::device::{DeviceMaps, maps_source};
-use super::form::half_sphere;
 use super::layout::parameter_row;
 use super::oracle::KurtosisMaps;
 use super::{DkiMap, DkiOptions, Problem};
 use crate::Status;
+use fimbria_tensors::starts::half_sphere;
 
 /// The check of the maps.
 pub(crate) fn check() -> Check {

@@ -6,8 +6,9 @@
 //! [`CONSTRAINED_DIFFUSIVITY`], which keeps K defined.
 
 use fimbria_fitting::active_set::{ActiveSetError, Constraints};
+use fimbria_tensors::starts::half_sphere;
 
-use super::form::{N_D, N_W, half_sphere, quadratic_terms, quartic_terms};
+use super::form::{N_D, N_W, quadratic_terms, quartic_terms};
 use super::recipe::CONSTRAINED_DIFFUSIVITY;
 
 /// Directions of the set.

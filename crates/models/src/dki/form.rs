@@ -63,24 +63,12 @@ fn monomial(g: [f64; 3], powers: [u8; 3]) -> f64 {
     (0..3).map(|i| g[i].powi(i32::from(powers[i]))).product()
 }
 
-/// `n` directions spread evenly over the half sphere z > 0 (a Fibonacci spiral).
-pub(crate) fn half_sphere(n: usize) -> Vec<[f64; 3]> {
-    let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
-    (0..n)
-        .map(|i| {
-            let z = (i as f64 + 0.5) / n as f64;
-            let (s, c) = (golden * i as f64).sin_cos();
-            let r = (1.0 - z * z).sqrt();
-            [r * c, r * s, z]
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use fimbria_tensors::layout::Layout;
 
     use super::*;
+    use fimbria_tensors::starts::half_sphere;
 
     #[test]
     fn entries_are_those_of_the_lexicographic_layout() {

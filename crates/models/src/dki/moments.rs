@@ -70,7 +70,7 @@ impl Moments {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dki::form::half_sphere;
+    use fimbria_tensors::starts::half_sphere;
 
     #[test]
     fn ninety_five_sums_make_the_whole_matrix() {

@@ -2,8 +2,9 @@
 
 use fimbria_compute::{Backend, Silent, SimdLevel, Workers};
 use fimbria_image::{Affine, GradientTable, Grid, Image, Mask};
+use fimbria_tensors::starts::half_sphere;
 
-use super::form::{half_sphere, quadratic_terms, quartic_terms};
+use super::form::{quadratic_terms, quartic_terms};
 use super::oracle::KurtosisMaps;
 use super::oracle::tests::{dot, mixture};
 use super::*;

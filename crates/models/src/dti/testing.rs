@@ -1,19 +1,7 @@
 //! Acquisitions and signals with known truth, for the tests.
 
 use fimbria_image::GradientTable;
-
-/// `n` directions spread evenly over the half sphere (a Fibonacci spiral).
-pub(crate) fn spread_directions(n: usize) -> Vec<[f64; 3]> {
-    let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
-    (0..n)
-        .map(|i| {
-            let z = (i as f64 + 0.5) / n as f64;
-            let (s, c) = (golden * i as f64).sin_cos();
-            let r = (1.0 - z * z).sqrt();
-            [r * c, r * s, z]
-        })
-        .collect()
-}
+use fimbria_tensors::starts::half_sphere;
 
 /// `n_b0` unweighted volumes, then shells of (b in s/mm², directions).
 pub(crate) fn acquisition(n_b0: usize, shells: &[(f64, usize)]) -> GradientTable {
@@ -24,7 +12,7 @@ pub(crate) fn acquisition(n_b0: usize, shells: &[(f64, usize)]) -> GradientTable
     };
     for &(b, n) in shells {
         table.b_s_per_mm2.extend(std::iter::repeat_n(b, n));
-        table.dirs_ras.extend(spread_directions(n));
+        table.dirs_ras.extend(half_sphere(n));
     }
     table
 }

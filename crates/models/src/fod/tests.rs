@@ -5,6 +5,7 @@ use std::f64::consts::PI;
 use fimbria_compute::SimdLevel;
 use fimbria_image::GradientTable;
 use fimbria_tensors::sh::{ShBasis, ShToForm, evaluate, sh_count};
+use fimbria_tensors::starts::half_sphere;
 use pulp::{Simd, WithSimd};
 
 use super::deconvolution::{VoxelOutcome, VoxelWork};
@@ -12,7 +13,7 @@ use super::estimate::zonal_harmonics;
 use super::oracle::Plain;
 use super::*;
 use crate::Status;
-use crate::dti::testing::{Noise, acquisition, spread_directions};
+use crate::dti::testing::{Noise, acquisition};
 
 /// S0 of white matter, grey matter and fluid, and their diffusivities in mm²/s (along and across
 /// for white matter).
@@ -114,7 +115,7 @@ fn amplitude(x: &[f64], order: usize, dir: [f64; 3]) -> f64 {
 /// The maxima above a fifth of the largest: uphill from many directions in ever smaller steps.
 fn peaks(x: &[f64], order: usize) -> Vec<[f64; 3]> {
     let mut maxima: Vec<(f64, [f64; 3])> = Vec::new();
-    for start in spread_directions(100) {
+    for start in half_sphere(100) {
         let (mut dir, mut best, mut step) = (start, amplitude(x, order, start), 0.1);
         while step > 1e-4 {
             let moved = (0..6).map(|k| {
@@ -238,8 +239,7 @@ fn grey_matter_and_fluid_alone_leave_no_fibres() {
     let (x, _) = solve(&deconvolution, &signal(&deconvolution, &[], 0.6, 0.4));
     // The regularisation takes some grey matter for fibres of no direction.
     assert!((x[45] - 0.6).abs() < 0.006 && (x[46] - 0.4).abs() < 0.003, "{:?}", &x[45..]);
-    let height =
-        spread_directions(200).into_iter().map(|d| amplitude(&x, 8, d)).fold(0.0, f64::max);
+    let height = half_sphere(200).into_iter().map(|d| amplitude(&x, 8, d)).fold(0.0, f64::max);
     // A fibre of that amount would have 0.7.
     assert!(height < 0.005, "{height}");
 }
@@ -300,7 +300,7 @@ fn a_turned_acquisition_turns_the_density() {
     let (a, b) = (problem(&table, 8, true), problem(&turned, 8, true));
     let samples = signal(&a, &[(at(15.0), 0.5), (at(95.0), 0.4)], 0.1, 0.0);
     let (x, y) = (solve(&a, &samples).0, solve(&b, &samples).0);
-    for dir in spread_directions(50) {
+    for dir in half_sphere(50) {
         let (before, after) = (amplitude(&x, 8, dir), amplitude(&y, 8, turn(dir)));
         // The directions of the constraint do not turn: side lobes may reach below zero between
         // them by a per cent of the peaks (of height 3).

@@ -82,22 +82,10 @@ fn sphere_mean(powers: [u32; 3]) -> f64 {
     above / double_factorial(powers.iter().sum::<u32>() + 1)
 }
 
-/// `n` directions spread evenly over the half sphere z > 0 (a Fibonacci spiral).
-pub(super) fn half_sphere(n: usize) -> Vec<[f64; 3]> {
-    let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
-    (0..n)
-        .map(|i| {
-            let z = (i as f64 + 0.5) / n as f64;
-            let (s, c) = (golden * i as f64).sin_cos();
-            let r = (1.0 - z * z).sqrt();
-            [r * c, r * s, z]
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fimbria_tensors::starts::half_sphere;
 
     fn dot(a: &[f64], b: &[f64]) -> f64 {
         a.iter().zip(b).map(|(a, b)| a * b).sum()

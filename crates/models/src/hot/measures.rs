@@ -85,7 +85,7 @@ mod tests {
     /// The entries of l g∥² + r (1 - g∥²), a tensor about x, as a form of any order.
     fn stick(form: &Form, axial: f64, radial: f64) -> Vec<f64> {
         // Multiplied by (x² + y² + z²) to the order: fitted, since the form is linear in entries.
-        let directions = super::super::form::half_sphere(200);
+        let directions = fimbria_tensors::starts::half_sphere(200);
         let rows: Vec<Vec<f64>> = directions.iter().map(|&g| form.row(g)).collect();
         let values: Vec<f64> =
             directions.iter().map(|g| radial + (axial - radial) * g[0] * g[0]).collect();

@@ -1,9 +1,10 @@
 use fimbria_compute::{Backend, Silent, SimdLevel, Workers};
 use fimbria_fitting::linear::{LogLinearFit, Problems, Recipe, Rows};
 use fimbria_image::{Affine, GradientTable, Grid, Image, Mask};
+use fimbria_tensors::starts::half_sphere;
 
 use super::design::design;
-use super::form::{Form, half_sphere};
+use super::form::Form;
 use super::measures::measures;
 use super::positivity::DIRECTIONS;
 use super::{HotError, HotMethod, HotOptions, HotOrder, fit, maps};

@@ -1,6 +1,6 @@
 //! Evenly spread directions of the half sphere, and which are neighbours.
 
-use crate::starts::on_half_sphere;
+use crate::starts::half_sphere;
 
 /// Directions, and for each the others that surround it (±x being the same direction).
 #[derive(Clone, Debug)]
@@ -19,8 +19,7 @@ const NEAR: f64 = 1.3;
 impl Directions {
     /// `n` directions on a spiral that is even for any `n`.
     pub(crate) fn new(n: usize) -> Self {
-        let unit: Vec<[f64; 3]> =
-            on_half_sphere(n, 3).chunks_exact(3).map(|x| [x[0], x[1], x[2]]).collect();
+        let unit: Vec<[f64; 3]> = half_sphere(n);
         let spacing = (std::f64::consts::TAU / n as f64).sqrt();
         let near = (NEAR * spacing).cos();
         let neighbours = unit

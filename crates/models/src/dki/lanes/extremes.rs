@@ -9,9 +9,10 @@
 
 use fimbria_compute::math::rsqrt_finite;
 use fimbria_compute::{Lanes, Real};
+use fimbria_tensors::starts::half_sphere;
 use pulp::Simd;
 
-use crate::dki::form::{N_W, half_sphere, quartic_terms};
+use crate::dki::form::{N_W, quartic_terms};
 use crate::dti::lanes::arrays::{axpy, scale, select};
 use crate::dti::lanes::eigen::{across, dot};
 

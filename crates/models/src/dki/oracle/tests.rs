@@ -1,6 +1,7 @@
 use super::*;
-use crate::dki::form::{half_sphere, quadratic_terms, quartic_terms};
+use crate::dki::form::{quadratic_terms, quartic_terms};
 use crate::dti::testing::{Noise, tensor};
+use fimbria_tensors::starts::half_sphere;
 
 pub(in crate::dki) fn dot<const N: usize>(a: [f64; N], b: &[f64; N]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()

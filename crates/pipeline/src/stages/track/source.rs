@@ -8,7 +8,7 @@ use fimbria_image::bedpostx::{BedpostxError, read_bedpostx};
 use fimbria_image::sticks::{PackedStick, StickSamples};
 use fimbria_image::{BvecFrame, Image, ImageError, Mask, OpenOptions, read_image, read_mask};
 use fimbria_tensors::sh::{ShToForm, evaluate};
-use fimbria_tensors::starts::on_half_sphere;
+use fimbria_tensors::starts::half_sphere;
 use rayon::prelude::*;
 
 use crate::Logbook;
@@ -284,8 +284,7 @@ impl Lobe {
 impl Sphere {
     fn new(field: &OrientationField) -> Result<Self, SourceError> {
         let (basis, order) = (field.basis, field.order);
-        let dirs: Vec<[f64; 3]> =
-            on_half_sphere(N_DIRECTIONS, 3).chunks_exact(3).map(|v| [v[0], v[1], v[2]]).collect();
+        let dirs: Vec<[f64; 3]> = half_sphere(N_DIRECTIONS);
         let in_basis = basis.unwrap_or(fimbria_tensors::sh::ShBasis::Mrtrix);
         let form = ShToForm::new(in_basis, order).map_err(|_| SourceError::Order(order))?;
         let n = form.count();

@@ -1,6 +1,7 @@
 //! One form in `f64`, as the papers have it.
 
 use crate::layout::Layout;
+use crate::starts::half_sphere;
 use crate::tables::Tables;
 
 /// `value · direction^m`.
@@ -95,14 +96,8 @@ impl Rest {
 
     /// The largest of many points; `None` where none is positive.
     fn largest(&self) -> Option<Term> {
-        let golden = std::f64::consts::PI * (3.0 - 5.0_f64.sqrt());
-        let points = (0..STARTS).map(|i| {
-            let z = (i as f64 + 0.5) / STARTS as f64;
-            let (sine, cosine) = (golden * i as f64).sin_cos();
-            let r = (1.0 - z * z).sqrt();
-            let direction = [r * cosine, r * sine, z];
-            Term { value: self.value(direction), direction }
-        });
+        let points = half_sphere(STARTS).into_iter();
+        let points = points.map(|direction| Term { value: self.value(direction), direction });
         points.max_by(|a, b| a.value.total_cmp(&b.value)).filter(|term| term.value > 0.0)
     }
 
