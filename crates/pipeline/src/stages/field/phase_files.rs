@@ -1,0 +1,224 @@
+//! The scanner's files: phase and magnitude of every echo, with what is to be known of them.
+
+use std::path::{Path, PathBuf};
+
+use fimbria_compute::Progress as _;
+use fimbria_image::{Grid, GridMismatch, Image, ImageError, Mask, read_image, read_mask};
+use fimbria_qsm::phase::{PhaseError, to_radians};
+use fimbria_qsm::{Geometry, QsmError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Logbook, head_mask};
+
+/// The scanner's files and what is to be known of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PhaseFiles {
+    /// Phase: an image of all echoes, or one for each.
+    pub phase: Vec<PathBuf>,
+    /// Magnitude, likewise; none where there is none.
+    pub magnitude: Vec<PathBuf>,
+    /// Echo times in milliseconds; none for those of the sidecars.
+    pub echo_times_ms: Vec<f64>,
+    /// B0 in tesla; `None` for the sidecar's.
+    pub b0_tesla: Option<f64>,
+    /// Its direction in scanner axes; `None` for z.
+    pub b0_ras: Option<[f64; 3]>,
+    /// Its direction in voxel axes, in place of the other.
+    pub b0_vox: Option<[f64; 3]>,
+    /// True where a paramagnetic source lowers the phase along B0.
+    pub negative: bool,
+    /// The voxels to work on; `None` for what is bright in the first magnitude.
+    pub mask: Option<PathBuf>,
+}
+
+/// Why there is no field.
+#[derive(Debug, thiserror::Error)]
+pub enum PhaseFilesError {
+    /// An image cannot be read.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// Images lie on different grids.
+    #[error(transparent)]
+    Grid(#[from] GridMismatch),
+    /// The phase is none.
+    #[error("{}", path.display())]
+    Phase {
+        /// The image.
+        path: PathBuf,
+        /// Why it is none.
+        source: PhaseError,
+    },
+    /// B0 or the voxels are unusable.
+    #[error(transparent)]
+    Qsm(#[from] QsmError),
+    /// Not one time for each echo.
+    #[error("{times} echo times for {echoes} echoes of phase")]
+    Times {
+        /// Times given or found.
+        times: usize,
+        /// Volumes of phase.
+        echoes: usize,
+    },
+    /// Times that are none.
+    #[error("an echo time of {0} ms: it is above 0, and times ascend")]
+    Time(f64),
+    /// Not one magnitude for each echo.
+    #[error("{magnitudes} echoes of magnitude for {echoes} of phase")]
+    Magnitudes {
+        /// Volumes of magnitude.
+        magnitudes: usize,
+        /// Volumes of phase.
+        echoes: usize,
+    },
+    /// No strength of B0.
+    #[error("the strength of B0 is neither given nor in a sidecar beside the phase")]
+    NeedsB0,
+    /// No echo times.
+    #[error("echo times are neither given nor in sidecars beside the phase")]
+    NeedsTimes,
+    /// A strength that is none.
+    #[error("B0 of {0} tesla: it is above 0 and finite")]
+    B0(f64),
+    /// No mask and nothing to make one of.
+    #[error("a mask is needed where there is no magnitude to make one of")]
+    NeedsMask,
+    /// Nothing inside.
+    #[error("the mask has no voxel above zero")]
+    EmptyMask,
+}
+
+/// Phase and magnitude of all echoes.
+pub struct Echoes {
+    /// The grid.
+    pub grid: Grid,
+    /// Voxels and B0.
+    pub geometry: Geometry,
+    /// Phase, radians, wrapped, paramagnetic sources raise it along B0.
+    pub phases: Vec<Vec<f32>>,
+    /// Magnitude, or none.
+    pub magnitudes: Vec<Vec<f32>>,
+    /// Echo times in seconds.
+    pub times: Vec<f64>,
+    /// B0 in tesla.
+    pub b0_tesla: f64,
+    /// The voxels to work on.
+    pub mask: Mask,
+}
+
+impl PhaseFiles {
+    pub(crate) fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        self.phase.iter_mut().chain(&mut self.magnitude).chain(&mut self.mask)
+    }
+
+    /// Reads them.
+    ///
+    /// # Errors
+    /// [`PhaseFilesError`].
+    pub fn read(&self, log: &Logbook<'_>) -> Result<Echoes, PhaseFilesError> {
+        let workers = log.session().on.workers;
+        let (grid, mut phases) = workers.install(|| volumes(&self.phase, None))?;
+        let (_, magnitudes) = workers.install(|| volumes(&self.magnitude, Some(grid)))?;
+        let echoes = phases.len();
+        if !magnitudes.is_empty() && magnitudes.len() != echoes {
+            return Err(PhaseFilesError::Magnitudes { magnitudes: magnitudes.len(), echoes });
+        }
+        let times = self.times(echoes)?;
+        let b0_tesla = self.b0_tesla.or_else(|| {
+            self.phase.iter().find_map(|path| sidecar(path)?["MagneticFieldStrength"].as_f64())
+        });
+        let b0_tesla = b0_tesla.ok_or(PhaseFilesError::NeedsB0)?;
+        if !(b0_tesla > 0.0 && b0_tesla.is_finite()) {
+            return Err(PhaseFilesError::B0(b0_tesla));
+        }
+        let geometry = match (self.b0_vox, self.b0_ras) {
+            (Some(vox), _) => Geometry::in_voxel_axes(&grid, vox)?,
+            (None, ras) => Geometry::new(&grid, ras.unwrap_or([0.0, 0.0, 1.0]))?,
+        };
+        let mut mask = match (&self.mask, magnitudes.first()) {
+            (Some(path), _) => workers.install(|| read_mask(path, &grid))?,
+            (None, Some(first)) => {
+                log.warn("no mask given: what is bright in the first magnitude is taken");
+                head_mask(Image { grid, n_volumes: 1, data: first.clone() }, workers)
+            }
+            (None, None) => return Err(PhaseFilesError::NeedsMask),
+        };
+        let finite = |v: &u32| phases.iter().all(|phase| phase[*v as usize].is_finite());
+        let given = mask.len();
+        mask.voxels.retain(finite);
+        if mask.len() < given {
+            let lost = given - mask.len();
+            log.warn(&format!("{lost} voxels of the mask have a phase that is not finite"));
+        }
+        if mask.is_empty() {
+            return Err(PhaseFilesError::EmptyMask);
+        }
+        let (factor, offset) = to_radians(&phases, &mask.voxels).map_err(|source| {
+            let path = self.phase.first().cloned().unwrap_or_default();
+            PhaseFilesError::Phase { path, source }
+        })?;
+        let sign = if self.negative { -1.0 } else { 1.0 };
+        for phase in &mut phases {
+            phase.iter_mut().for_each(|p| *p = sign * (factor * *p + offset));
+        }
+        log.count("echoes", echoes as u64);
+        log.count("voxels", mask.len() as u64);
+        Ok(Echoes { grid, geometry, phases, magnitudes, times, b0_tesla, mask })
+    }
+
+    /// Seconds.
+    fn times(&self, echoes: usize) -> Result<Vec<f64>, PhaseFilesError> {
+        let mut times: Vec<f64> = self.echo_times_ms.clone();
+        if times.is_empty() {
+            for path in &self.phase {
+                let Some(sidecar) = sidecar(path) else { continue };
+                let seconds = match &sidecar["EchoTime"] {
+                    Value::Array(list) => list.iter().filter_map(Value::as_f64).collect(),
+                    one => one.as_f64().into_iter().collect::<Vec<_>>(),
+                };
+                times.extend(seconds.into_iter().map(|t| 1e3 * t));
+            }
+            if times.is_empty() {
+                return Err(PhaseFilesError::NeedsTimes);
+            }
+        }
+        if times.len() != echoes {
+            return Err(PhaseFilesError::Times { times: times.len(), echoes });
+        }
+        let mut before = 0.0;
+        for &time in &times {
+            if !(time > before && time.is_finite()) {
+                return Err(PhaseFilesError::Time(time));
+            }
+            before = time;
+        }
+        Ok(times.into_iter().map(|t| 1e-3 * t).collect())
+    }
+}
+
+/// Every volume of the images at `paths`, all on one grid.
+fn volumes(
+    paths: &[PathBuf],
+    grid: Option<Grid>,
+) -> Result<(Grid, Vec<Vec<f32>>), PhaseFilesError> {
+    let (mut grid, mut volumes) = (grid, Vec::new());
+    for path in paths {
+        let image = read_image(path)?;
+        let first = *grid.get_or_insert(image.grid);
+        first.check_same(&image.grid, &path.display().to_string())?;
+        volumes.extend((0..image.n_volumes).map(|v| image.volume(v).to_vec()));
+    }
+    // Without images there is no volume either that would ask for the grid.
+    let none = Grid { dims: [0; 3], ras_from_vox: fimbria_image::Affine::IDENTITY };
+    Ok((grid.unwrap_or(none), volumes))
+}
+
+/// The BIDS sidecar beside an image, if there is one.
+fn sidecar(path: &Path) -> Option<Value> {
+    let name = path.file_name()?.to_str()?;
+    let stem = name.strip_suffix(".gz").unwrap_or(name);
+    let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+    let text = std::fs::read_to_string(path.with_file_name(format!("{stem}.json"))).ok()?;
+    serde_json::from_str(&text).ok()
+}
