@@ -107,6 +107,23 @@ fn lengths_that_must_mean_something_are_refused_until_told_what() {
 }
 
 #[test]
+fn scaling_asked_for_takes_rounded_lengths_at_their_word() {
+    let read = |b_scaling| {
+        let options = TableOptions { b_scaling, ..TableOptions::default() };
+        let (bvals, bvecs) = ("0 2000", "0 0.3347\n0 0.933\n0 0.1322");
+        GradientTable::from_fsl(bvals, bvecs, BvecFrame::Scanner, &OBLIQUE, &options).unwrap()
+    };
+    let scaled = read(BScaling::Yes);
+    // What `mrinfo -bvalue_scaling yes -dwgrad` prints (MRtrix3 3.0.3): b times the squared length.
+    let expected = 2000.0 * (0.3347_f64.powi(2) + 0.933_f64.powi(2) + 0.1322_f64.powi(2));
+    assert!((scaled.table.b_s_per_mm2[1] - expected).abs() < 1e-9);
+    assert!((expected - 1999.97986).abs() < 1e-5);
+    assert_eq!(scaled.repairs, []);
+    assert_eq!(read(BScaling::Auto).table.b_s_per_mm2, [0.0, 2000.0]);
+    assert_eq!(read(BScaling::No).table.b_s_per_mm2, [0.0, 2000.0]);
+}
+
+#[test]
 fn mrtrix_tables_scale_b_once_that_exceeds_one_percent() {
     let read = mrtrix("# scheme\n0 0 0 0\n0.7071067811865476 0 0 2000\n0 0 1 2000\n").unwrap();
     assert!((read.table.b_s_per_mm2[1] - 1000.0).abs() < 1e-9);

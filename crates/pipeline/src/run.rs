@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fimbria_compute::comm::Solo;
 use fimbria_image::{GradientTable, ImageHeader};
-use fimbria_phantoms::{CrossingSpec, GreSpec};
+use fimbria_phantoms::{CrossingSpec, Diffusivities, GreSpec};
 use fimbria_sticks::BadOption;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -17,6 +17,7 @@ use crate::stages::fod::{Fod, FodParameters};
 use crate::stages::fod_field::FodField;
 use crate::stages::gre::GrePhantom;
 use crate::stages::guide::Guide;
+use crate::stages::life::{LifeInRun, LifeParameters};
 use crate::stages::load::{Load, LoadError, SubjectFiles};
 use crate::stages::peaks::{FindPeaks, PeaksParameters};
 use crate::stages::phantom::{Phantom, PhantomSpec};
@@ -45,6 +46,8 @@ pub struct RunConfig {
     pub sticks: SticksParameters,
     /// Tracking.
     pub track: WholeBrainParameters,
+    /// The evaluation of the streamlines.
+    pub life: LifeParameters,
     /// The kurtosis fit.
     pub dki: DkiParameters,
     /// The fit of stretched exponentials.
@@ -74,6 +77,7 @@ impl Default for RunConfig {
                 ..SticksParameters::default()
             },
             track: WholeBrainParameters::default(),
+            life: LifeParameters::default(),
             dki: DkiParameters::default(),
             stremi: StremiParameters::default(),
             gre: PhaseFiles::default(),
@@ -109,6 +113,8 @@ pub enum System {
     Sticks,
     /// Streamlines.
     Tracks,
+    /// What each streamline explains, with the streamlines.
+    Life,
     /// Kurtosis.
     Kurtosis,
     /// Stretched exponentials.
@@ -120,6 +126,7 @@ impl Choice for System {
         (Self::Fibres, "fibres", "fibre orientation densities and their peaks"),
         (Self::Sticks, "sticks", "samples of ball and sticks"),
         (Self::Tracks, "tracks", "streamlines through the sticks, or without them the peaks"),
+        (Self::Life, "life", "weights of the streamlines: what each explains of the signal"),
         (Self::Kurtosis, "kurtosis", "diffusion kurtosis"),
         (Self::Stretched, "stretched", "stretched exponentials along the axes of the tensor"),
     ];
@@ -132,7 +139,7 @@ impl System {
         match self {
             Self::Fibres => config.fod.supports(gradients),
             // With fewer directions crossings cannot be told from noise.
-            Self::Sticks | Self::Tracks => config.fod.supports(gradients),
+            Self::Sticks | Self::Tracks | Self::Life => config.fod.supports(gradients),
             Self::Kurtosis => config.dki.supports(gradients),
             // Each volume has one b and direction there.
             Self::Stretched => config.input.grad_dev.is_none() && config.stremi.supports(gradients),
@@ -242,7 +249,7 @@ impl RunConfig {
             Some(named) => named.iter().map(|system| system.0).collect(),
             None => self.supported()?,
         };
-        let Self { input, run: _, dti, fod, peaks, sticks, track, dki, stremi, .. } = self;
+        let Self { input, run: _, dti, fod, peaks, sticks, track, life, dki, stremi, .. } = self;
         let Self { gre, field, qsm, maps, report, .. } = self;
         let entities = bids_entities(&input.dwi);
         let mut stages: Vec<Box<dyn Stage>> = vec![
@@ -255,8 +262,15 @@ impl RunConfig {
         if systems.contains(&System::Sticks) {
             stages.push(sampling(sticks, root)?);
         }
-        if systems.contains(&System::Tracks) {
-            stages.push(Box::new(WholeBrain { parameters: track }));
+        let is_evaluated = systems.contains(&System::Life);
+        if is_evaluated || systems.contains(&System::Tracks) {
+            stages.extend(streamline_stages(
+                track,
+                is_evaluated.then_some(life),
+                maps,
+                &entities,
+                root,
+            ));
         }
         if systems.contains(&System::Kurtosis) {
             let entities = entities.clone();
@@ -328,9 +342,28 @@ fn sampling(parameters: SticksParameters, root: &Path) -> Result<Box<dyn Stage>,
     Ok(Box::new(Sticks { parameters, extension: "nii.gz", keep, resume: true }))
 }
 
+/// Streamlines, and where it is wanted what each of them explains.
+fn streamline_stages(
+    track: WholeBrainParameters,
+    life: Option<LifeParameters>,
+    style: MapStyle,
+    entities: &str,
+    root: &Path,
+) -> Vec<Box<dyn Stage>> {
+    let track = WholeBrain { parameters: track };
+    let tractogram = root.join("track").join(track.tracks());
+    let mut stages: Vec<Box<dyn Stage>> = vec![Box::new(track)];
+    if let Some(parameters) = life {
+        let entities = entities.to_owned();
+        stages.push(Box::new(LifeInRun { parameters, style, entities, tractogram }));
+    }
+    stages
+}
+
 /// The stages of the demo: a phantom instead of a subject, and its truth to compare with.
 pub fn demo_stages(spec: CrossingSpec, root: &Path) -> Result<Vec<Box<dyn Stage>>, ConfigError> {
     let (style, entities) = (MapStyle::default(), String::new());
+    let diffusivities = spec.diffusivities;
     let gre = GreSpec { placement: spec.placement, seed: spec.seed, ..GreSpec::default() };
     let mut stages: Vec<Box<dyn Stage>> = vec![
         Box::new(Phantom { spec: PhantomSpec::Crossing(spec), format: MapFormat::NiiGz }),
@@ -338,7 +371,9 @@ pub fn demo_stages(spec: CrossingSpec, root: &Path) -> Result<Vec<Box<dyn Stage>
     ];
     stages.extend(fibre_stages(FodParameters::default(), peaks_of_densities(), style, &entities));
     stages.push(sampling(demo_sticks(), root)?);
-    stages.push(Box::new(WholeBrain { parameters: WholeBrainParameters::default() }));
+    let life = demo_life(&diffusivities);
+    let track = WholeBrainParameters::default();
+    stages.extend(streamline_stages(track, Some(life), style, &entities, root));
     stages.push(Box::new(Dki { parameters: DkiParameters::default(), style, entities }));
     stages.push(Box::new(GrePhantom { spec: gre, format: MapFormat::NiiGz }));
     stages.extend(susceptibility_stages(None, FieldParameters::default(), demo_qsm(), style));
@@ -357,6 +392,16 @@ fn demo_qsm() -> QsmParameters {
 fn demo_sticks() -> SticksParameters {
     let within = Named(Within::Fibres);
     SticksParameters { burn_in: 500, jumps: 625, within, ..SticksParameters::default() }
+}
+
+/// Tissue as the phantom has it, and as near the optimum as pictures show.
+fn demo_life(phantom: &Diffusivities) -> LifeParameters {
+    LifeParameters {
+        axial: phantom.axial,
+        radial: phantom.radial,
+        tolerance: 1e-2,
+        ..LifeParameters::default()
+    }
 }
 
 /// A setting as a table; a value that is no TOML is taken as a word.

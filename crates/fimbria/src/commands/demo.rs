@@ -50,6 +50,7 @@ Outputs:
                 in the voxels with a peak
   track/        tracks.trx, visits: streamlines from those voxels, as `fimbria track` writes them
   dki/          the kurtosis maps, as `fimbria fit dki` writes them
+  life/         what each streamline explains, as `fimbria life` writes it
   gre/          a gradient-echo scan of the subject, as `fimbria phantom gre` writes it
   field/, qsm/  its field and susceptibility, as `fimbria field` and `fimbria qsm` write them
   accuracy/     accuracy.tsv: quantity, unit, voxels (or streamlines), median, 95 % and worst error
@@ -61,7 +62,7 @@ Units:
   Errors of FA and MK as numbers, of MD in percent of the truth, of directions as angles in degrees,
   of susceptibility in parts per billion less its mean;
   a streamline is astray where it is 20° or more off every fibre of its voxel, in percent of its
-  length.
+  length: all of them, and those that keep a weight.
 
 Order and frame:
   Those of the commands above: scanner RAS axes, dwi.bvec in FSL's frame.";

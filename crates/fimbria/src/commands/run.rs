@@ -58,6 +58,7 @@ Outputs:
   sticks/       a bedpostX folder, as `fimbria sticks` writes it, of the voxels with a peak
   track/        tracks.trx (or .tck, .trk): streamlines from every voxel with a direction, with their
                 data as `fimbria track` writes them; visits: how many pass each voxel
+  life/         what each of them explains, as `fimbria life` writes it
   dki/          the kurtosis maps, as `fimbria fit dki` writes them
   stremi/       the maps of stretched exponentials, as `fimbria fit stremi` writes them
   field/, qsm/  with a table [gre]: as `fimbria field` and `fimbria qsm` write them
@@ -77,7 +78,7 @@ Configuration:
     dwi = \"dwi.nii.gz\"         # also mask, bval, bvec, grad, bmatrix, bvec_frame, b0_threshold,
     mask = \"mask.nii.gz\"       # bvalue_scaling, grad_dev, memory, scratch
     [run]
-    fits = [\"fibres\"]         # fibres (fod and peaks), sticks, tracks, kurtosis, stretched; by
+    fits = [\"fibres\"]         # fibres (fod and peaks), sticks, tracks, life, kurtosis, stretched; by
                                # default all
     [dti]
     method = \"wls\"             # also compat, precision, sigma, maps = [\"FA\", \"MD\"]

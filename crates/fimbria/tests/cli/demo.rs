@@ -31,6 +31,7 @@ fn the_demo_prints_how_close_it_came_and_writes_a_page() {
         "How close to the truth",
         "Principal direction",
         "Streamlines over FA",
+        "Weights of streamlines",
     ] {
         assert!(page.contains(part), "no {part}");
     }
@@ -41,6 +42,7 @@ fn the_demo_prints_how_close_it_came_and_writes_a_page() {
     let again = fs::read_to_string(folder.join("again.html")).unwrap();
     assert!(again.contains("<title>again") && again.contains("How close to the truth"));
     assert!(again.contains("Ball and sticks") && again.contains("Tract density"));
+    assert!(again.contains("Streamlines with weight"));
     assert!(folder.join("again.html.run.json").exists());
 }
 

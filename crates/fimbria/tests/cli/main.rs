@@ -16,6 +16,8 @@ mod help;
 mod info;
 mod interrupt;
 mod life;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod options;
 mod outputs;
 mod peaks;

@@ -150,7 +150,8 @@ fn resolve_lengths(
 ) -> Result<(), GradientError> {
     let off = |norm: &f64| (norm - 1.0).abs() > SILENT_LENGTH_ERROR;
     let volumes = norms.iter().filter(|n| off(n)).count();
-    if volumes == 0 {
+    // Asked for in words, even rounding scales b, as it does in MRtrix3.
+    if volumes == 0 && options.b_scaling != BScaling::Yes {
         return Ok(());
     }
     let shortest = norms.iter().copied().fold(f64::INFINITY, f64::min);
@@ -173,7 +174,9 @@ fn resolve_lengths(
             *b *= norm * norm;
         }
         let (smallest, largest) = (shortest * shortest, longest * longest);
-        repairs.push(Repair::BScaled { volumes, smallest, largest });
+        if volumes > 0 {
+            repairs.push(Repair::BScaled { volumes, smallest, largest });
+        }
     } else {
         repairs.push(Repair::Normalised { volumes, shortest, longest });
     }

@@ -8,8 +8,10 @@ use fimbria_image::{
     BvecFrame, Datatype, Grid, Image, Mask, SignalSource, WriteOptions, write_image,
 };
 use fimbria_phantoms::{
-    CrossingSpec, PerDirection, PhantomError, ProtocolSpec, Truth, TruthMap, crossing, protocol,
+    CrossingSpec, PerDirection, PhantomError, ProtocolSpec, Tract, Truth, TruthMap, crossing,
+    protocol, tracts,
 };
+use fimbria_streamlines::{Group, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
 use serde_json::{Value, json};
 
 use crate::stages::load::Subject;
@@ -158,7 +160,12 @@ impl Stage for Phantom {
         }
         files.image("dwi", &made.dwi, &series)?;
         files.mask(&made.mask)?;
-        files.truth(&made.truth.maps)
+        files.truth(&made.truth.maps)?;
+        if let PhantomSpec::Crossing(CrossingSpec { placement, .. }) = &self.spec {
+            let lines = grouped(&tracts(placement, SPACING_MM)?, made.dwi.grid);
+            lines.write(files.out.stage("truth/tracts.trx")?, &LineOptions::default())?;
+        }
+        Ok(())
     }
 
     /// Makes it again: that is a function of the parameters, and takes no longer than reading.
@@ -170,6 +177,22 @@ impl Stage for Phantom {
     ) -> Result<(), StageError> {
         self.compute(products, log)
     }
+}
+
+/// Streamlines of the truth are so far apart.
+const SPACING_MM: f64 = 3.0;
+
+/// All streamlines, each tract a group.
+fn grouped(tracts: &[Tract], grid: Grid) -> Tractogram {
+    let mut header = Header::on(grid);
+    let mut lines = Streamlines::default();
+    for tract in tracts {
+        let first = lines.len() as u32;
+        tract.streamlines.iter().for_each(|line| lines.push(line));
+        let members = (first..lines.len() as u32).collect();
+        header.groups.push(Group { name: tract.name.clone(), members, data: Vec::new() });
+    }
+    Tractogram::new(header, lines)
 }
 
 /// The truth of the phantom among the products, if there is one.

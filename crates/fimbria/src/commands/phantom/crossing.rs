@@ -48,6 +48,8 @@ Outputs:
   truth/FA, MD      of voxels of a single compartment; NaN elsewhere
   truth/V1          3 volumes: direction in voxels of a single fibre; NaN elsewhere
   truth/MK          mean kurtosis of the mixture at b = 0, a pure number; 0 outside the mask
+  truth/tracts.trx  streamlines 3 mm apart, a group for each bundle, and as groups false01, false02
+                    and so on connections that are not there, for `fimbria life` to find
   run.json          parameters, machine, times
 
 Units:

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use crate::stages::dki::DkiParameters;
 use crate::stages::dti::DtiParameters;
 use crate::stages::fit_maps::Maps;
+use crate::stages::life::Weighed;
 use crate::stages::phantom::truth_in;
 use crate::stages::qsm::ChiMap;
 use crate::stages::track::Tracked;
@@ -138,7 +139,7 @@ impl Stage for Compare {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        &["phantom", "dti", "peaks", "dki", "sticks", "track", "qsm"]
+        &["phantom", "dti", "peaks", "dki", "sticks", "track", "life", "qsm"]
     }
 
     fn parameters(&self) -> Value {
@@ -164,7 +165,8 @@ impl Stage for Compare {
         }
         if let Some(tracked) = products.find::<Tracked>() {
             let workers = log.session().on.workers;
-            workers.install(|| tracks::compare(&tracked.lines, truth, &mut accuracy));
+            let weights = products.find::<Weighed>().map(|weighed| &weighed.weights[..]);
+            workers.install(|| tracks::compare(&tracked.lines, weights, truth, &mut accuracy));
         }
         if let Some(fit) = products.find::<Maps<DkiParameters>>() {
             dki::compare(fit, truth, &mut accuracy);

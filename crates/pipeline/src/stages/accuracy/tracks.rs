@@ -18,8 +18,14 @@ struct Course {
     astray: f64,
 }
 
-/// Compares each streamline, segment by segment, with the fibres of the voxel the segment is in.
-pub(super) fn compare(lines: &Tractogram, truth: &Truth, accuracy: &mut Accuracy) {
+/// Compares each streamline, segment by segment, with the fibres of the voxel the segment is in;
+/// once more those that keep a weight, where there are `weights`.
+pub(super) fn compare(
+    lines: &Tractogram,
+    weights: Option<&[f32]>,
+    truth: &Truth,
+    accuracy: &mut Accuracy,
+) {
     let Some(dirs) = truth.map("dirs") else { return };
     let Some(vox_from_ras) = dirs.grid.ras_from_vox.inverse() else { return };
     let voxel = |p: [f64; 3]| -> Option<usize> {
@@ -36,6 +42,11 @@ pub(super) fn compare(lines: &Tractogram, truth: &Truth, accuracy: &mut Accuracy
     accuracy.rows.extend(Closeness::new("streamlines, mean angle", "°", angles));
     let astray = courses.iter().map(|course| course.astray).collect();
     accuracy.rows.extend(Closeness::new("streamlines, astray", "%", astray));
+    if let Some(weights) = weights {
+        let kept = courses.iter().zip(weights).filter(|(_, weight)| **weight > 0.0);
+        let astray = kept.map(|(course, _)| course.astray).collect();
+        accuracy.rows.extend(Closeness::new("with weight, astray", "%", astray));
+    }
 }
 
 fn course(points: &[[f32; 3]], dirs: &Image, voxel: impl Fn([f64; 3]) -> Option<usize>) -> Course {

@@ -2,11 +2,13 @@
 //!
 //! * [`LifeParameters`]: what can be chosen; [`LifeFiles`]: what is read;
 //! * [`LoadSeries`]: the series, on all its voxels where there is no mask;
-//! * [`Life`]: encodes, weighs, collects evidence ([`Evaluation`]) and writes it.
+//! * [`Life`]: encodes, weighs, collects evidence ([`Evaluation`]) and writes it;
+//! * [`LifeInRun`]: the same on the streamlines of a run.
 
 mod checkpoint;
 mod encode;
 mod evidence;
+mod in_run;
 mod parameters;
 mod stage;
 mod write;
@@ -20,6 +22,7 @@ use serde_json::{Value, json};
 
 pub use encode::encode_file;
 pub use evidence::{Evaluation, NamedSet};
+pub use in_run::{LifeInRun, Weighed};
 pub use parameters::{AtomsName, Compat, LifeParameters, ParseChoiceError, RankName};
 
 use super::load::SubjectFiles;
@@ -53,6 +56,12 @@ pub enum LifeInputError {
         /// Streamlines there are.
         streamlines: usize,
     },
+    /// A penalty on sets without any.
+    #[error(
+        "a penalty on groups of streamlines needs groups: name a file of --sets, or use a TRX that \
+         holds groups"
+    )]
+    NoGroups,
     /// A file cannot be read.
     #[error("cannot read {}", .path.display())]
     Read {
@@ -129,6 +138,12 @@ fn pruned_name(tractogram: &Path) -> &'static str {
         Ok(Format::Tck) => "pruned.tck",
         Ok(Format::Trk) => "pruned.trk",
         // What cannot be read says so when it is.
-        Ok(Format::Trx | Format::TrxFolder) | Err(_) => "pruned.trx",
+        Ok(Format::Trx | Format::TrxFolder) => "pruned.trx",
+        // What is not there yet has a name; what cannot be read says so when it is.
+        Err(_) => match Format::of_name(tractogram) {
+            Ok(Format::Tck) => "pruned.tck",
+            Ok(Format::Trk) => "pruned.trk",
+            Ok(Format::Trx | Format::TrxFolder) | Err(_) => "pruned.trx",
+        },
     }
 }

@@ -15,6 +15,7 @@ use crate::stages::dki::{Dki, DkiParameters};
 use crate::stages::dti::{Dti, DtiParameters};
 use crate::stages::fit_maps::Maps;
 use crate::stages::fod::Fod;
+use crate::stages::life::{LifeInRun, Weighed};
 use crate::stages::peaks::FindPeaks;
 use crate::stages::phantom::truth_in;
 use crate::stages::qsm::{ChiMap, MapSusceptibility};
@@ -38,7 +39,10 @@ impl Stage for Report {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        &["phantom", "dti", "fod", "peaks", "dki", "stremi", "sticks", "track", "qsm", "accuracy"]
+        &[
+            "phantom", "dti", "fod", "peaks", "dki", "stremi", "sticks", "track", "life", "qsm",
+            "accuracy",
+        ]
     }
 
     fn parameters(&self) -> Value {
@@ -93,6 +97,9 @@ impl Report {
         if let (Some(tracked), Some(fa)) = (products.find::<Tracked>(), fa) {
             page = page.section(sections::tracks::tracks(tracked, fa, &mask)?);
         }
+        if let (Some(weighed), Some(fa)) = (products.find::<Weighed>(), fa) {
+            page = page.section(sections::life::weights(weighed, fa, &mask)?);
+        }
         if let Some(kurtosis) = products.find::<Maps<DkiParameters>>() {
             page = page.section(sections::dki::maps(kurtosis, &mask)?);
         }
@@ -119,6 +126,9 @@ impl Report {
         }
         if let Some(track) = records.iter().find_map(WholeBrain::of_record) {
             methods.push(sections::tracks::methods(&track.parameters, sticks.is_some()));
+        }
+        if let Some(life) = records.iter().find_map(LifeInRun::of_record) {
+            methods.push(sections::life::methods(&life.parameters));
         }
         if let Some(dki) = records.iter().find_map(Dki::of_record) {
             methods.push(sections::dki::methods(&dki.parameters));

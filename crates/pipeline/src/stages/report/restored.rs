@@ -8,6 +8,7 @@ use super::{Report, ReportPage};
 use crate::stages::accuracy::Compare;
 use crate::stages::dki::Dki;
 use crate::stages::dti::Dti;
+use crate::stages::life::LifeInRun;
 use crate::stages::peaks::FindPeaks;
 use crate::stages::qsm::MapSusceptibility;
 use crate::stages::sticks::Sticks;
@@ -70,6 +71,7 @@ impl Restored {
             ("peaks", Some((|record| Some(boxed(FindPeaks::of_record(record)?))) as OfRecord)),
             ("sticks", Some(|record| Some(boxed(Sticks::of_record(record)?)))),
             ("track", Some(|record| Some(boxed(WholeBrain::of_record(record)?)))),
+            ("life", Some(|record| Some(boxed(LifeInRun::of_record(record)?)))),
             ("dki", Some(|record| Some(boxed(Dki::of_record(record)?)))),
             ("stremi", Some(|record| Some(boxed(Stremi::of_record(record)?)))),
             ("qsm", Some(|record| Some(boxed(MapSusceptibility::of_record(record)?)))),

@@ -106,7 +106,8 @@ impl WholeBrain {
         Some(Self { parameters: serde_json::from_value(parameters).ok()? })
     }
 
-    fn tracks(&self) -> String {
+    /// The name of the file of streamlines.
+    pub(crate) fn tracks(&self) -> String {
         tracks_name(self.parameters.format.0)
     }
 

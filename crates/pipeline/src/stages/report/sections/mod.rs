@@ -2,6 +2,7 @@
 
 pub(super) mod dki;
 pub(super) mod dti;
+pub(super) mod life;
 pub(super) mod peaks;
 pub(super) mod qsm;
 pub(super) mod record;

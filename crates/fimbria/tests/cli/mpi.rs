@@ -1,0 +1,94 @@
+//! Commands on several processes, where there is an `mpirun` to start them.
+
+use std::fs;
+use std::process::Command;
+
+use fimbria_streamlines::{Header, Streamlines, Tractogram, WriteOptions};
+
+use crate::util::{AXIS, Folder, Ran, grid};
+
+/// `mpirun` of the program once for each of `parts`: a number of processes, and their words.
+/// `None`, said aloud, where there is no `mpirun`.
+#[allow(clippy::print_stderr)]
+fn mpirun(folder: &Folder, parts: &[(usize, String)]) -> Option<Ran> {
+    let mut command = Command::new("mpirun");
+    // A container's root, and more processes than cores, are refused otherwise (OpenMPI).
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("NO_COLOR", "1");
+    command.current_dir(folder.path());
+    for (number, (processes, line)) in parts.iter().enumerate() {
+        if number > 0 {
+            command.arg(":");
+        }
+        command.args(["-n", &processes.to_string()]);
+        command.arg(assert_cmd::cargo::cargo_bin!("fimbria")).args(line.split_whitespace());
+    }
+    match command.output() {
+        Ok(output) => Some(Ran::of(&output)),
+        Err(_) => {
+            eprintln!("skipped: mpirun not found");
+            None
+        }
+    }
+}
+
+/// A subject and enough short streamlines for several blocks of entries.
+fn subject() -> Folder {
+    let folder = Folder::with_subject();
+    let mut lines = Streamlines::default();
+    for f in 0..15_000_u32 {
+        let at = |i: u32| f64::from(f.wrapping_mul(2_654_435_761 + 2 * i) >> 20) / 2048.0 - 1.0;
+        let centre = grid().ras_from_vox.apply([3.0 + 2.0 * at(0), 2.5 + at(1), 2.0 + at(2)]);
+        let dir = [AXIS[0] + 0.5 * at(3), AXIS[1] + 0.5 * at(4), AXIS[2] + 0.5 * at(5)];
+        let point = |step: i32| -> [f32; 3] {
+            std::array::from_fn(|i| (centre[i] + f64::from(step) * dir[i]) as f32)
+        };
+        lines.push(&(-4..=4).map(point).collect::<Vec<_>>());
+    }
+    let tractogram = Tractogram::new(Header::default(), lines);
+    tractogram.write(folder.join("lines.tck"), &WriteOptions::default()).unwrap();
+    folder
+}
+
+const LIFE: &str = "life lines.tck --dwi dwi.nii --bvec-frame scanner --threads 1 --solver sbb \
+                    --max-iterations 8 --force";
+
+fn weights(folder: &Folder, name: &str) -> Vec<f64> {
+    let text = fs::read_to_string(folder.join(name)).unwrap();
+    text.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+#[test]
+fn life_finds_the_same_on_any_number_of_processes() {
+    let folder = subject();
+    folder.done(&format!("{LIFE} -o single"));
+    let expected = weights(&folder, "single/weights.txt");
+    let largest = expected.iter().fold(0.0_f64, |m, w| m.max(*w));
+    let objective = |name: &str| folder.json(name)["objective"].as_f64().unwrap();
+    for processes in [1, 2, 4] {
+        let Some(ran) = mpirun(&folder, &[(processes, format!("{LIFE} -o several"))]) else {
+            return;
+        };
+        assert_eq!(ran.code, Some(0), "{processes} processes: {}", ran.stderr);
+        let found = weights(&folder, "several/weights.txt");
+        let apart = found.iter().zip(&expected).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
+        // Each process rounds its sums to f32, some eight times.
+        assert!(apart < 1e-6 * largest, "{processes} processes: {apart} of {largest}");
+        let ratio = objective("several/run.json") / objective("single/run.json");
+        assert!((ratio - 1.0).abs() < 1e-6, "{processes} processes: {ratio}");
+    }
+}
+
+#[test]
+fn a_process_that_fails_ends_all_with_one_message() {
+    let folder = subject();
+    let good = format!("{LIFE} -o out");
+    let bad = good.replace("lines.tck", "missing.tck");
+    for parts in [vec![(2, bad.clone())], vec![(1, good), (1, bad)]] {
+        let Some(ran) = mpirun(&folder, &parts) else { return };
+        assert_ne!(ran.code, Some(0));
+        assert_eq!(ran.stderr.matches('×').count(), 1, "not one error: {}", ran.stderr);
+        assert!(ran.stderr.contains("missing.tck"), "{}", ran.stderr);
+    }
+    assert!(!folder.join("out").exists());
+}

@@ -1,0 +1,139 @@
+//! The evaluation of what a run has tracked itself.
+
+use std::path::{Path, PathBuf};
+
+use fimbria_compute::comm::Solo;
+use fimbria_image::{Image, read_image};
+use fimbria_streamlines::{CHUNK_POINTS, Streamlines, open};
+use serde_json::Value;
+
+use super::evidence::read_weights;
+use super::{Evaluation, Life, LifeFiles, LifeParameters};
+use crate::{Logbook, MapStyle, OutputFolder, Products, RunRecord, Stage, StageError};
+
+/// [`Life`] on the streamlines that the stage before it wrote.
+pub struct LifeInRun {
+    /// How.
+    pub parameters: LifeParameters,
+    /// How images are written.
+    pub style: MapStyle,
+    /// Entities for names of BIDS.
+    pub entities: String,
+    /// Where the streamlines are going to be.
+    pub tractogram: PathBuf,
+}
+
+/// What a page shows of an evaluation.
+pub struct Weighed {
+    /// Of every streamline.
+    pub weights: Vec<f32>,
+    /// Root mean squared error over the unweighted signal.
+    pub rmse_s0: Image,
+    /// Streamlines of positive weight, of many the first.
+    pub kept: Streamlines,
+}
+
+/// Points of streamlines that are kept for a page.
+const POINTS_SHOWN: usize = 2_000_000;
+
+impl LifeInRun {
+    /// The stage that wrote a folder, by its record; `None` where it was another.
+    pub fn of_record(record: &RunRecord) -> Option<Self> {
+        let parameters = record.parameters_of("life")?;
+        let part = |name: &str| parameters.get(name).cloned();
+        Some(Self {
+            parameters: serde_json::from_value(part("life")?).ok()?,
+            style: serde_json::from_value(part("maps")?).ok()?,
+            entities: serde_json::from_value(part("entities")?).ok()?,
+            tractogram: PathBuf::new(),
+        })
+    }
+
+    fn life(&self) -> Life<'static> {
+        Life {
+            files: LifeFiles { tractogram: self.tractogram.clone(), ..LifeFiles::default() },
+            parameters: self.parameters.clone(),
+            style: self.style,
+            entities: self.entities.clone(),
+            checkpoint: None,
+            comm: &Solo,
+        }
+    }
+}
+
+impl Stage for LifeInRun {
+    fn name(&self) -> &'static str {
+        "life"
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        &["load", "phantom", "track"]
+    }
+
+    fn parameters(&self) -> Value {
+        self.life().parameters()
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        self.life().outputs()
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        self.life().compute(products, log)?;
+        let evaluation = products.get::<Evaluation>()?;
+        let Evaluation { encoding, signal, rmse, weights, .. } = evaluation;
+        let mut rmse_s0 = Image::zeros(encoding.grid, 1);
+        for ((&voxel, error), s0) in encoding.voxels.iter().zip(rmse).zip(&signal.s0) {
+            rmse_s0.data[voxel as usize] = if *s0 > 0.0 { error / s0 } else { f32::NAN };
+        }
+        let weights = weights.streamlines.clone();
+        let kept = kept(&self.tractogram, Some(&weights))?;
+        products.put(Weighed { weights, rmse_s0, kept });
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        self.life().write(products, out, log)
+    }
+
+    fn restore(
+        &self,
+        folder: &Path,
+        products: &mut Products,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let weights = read_weights(&folder.join("weights.txt"))?;
+        let images = self.outputs().into_iter().filter(|name| name.contains("rmse_s0"));
+        let image = images
+            .map(|name| folder.join(name))
+            .find(|path| path.extension().is_some_and(|e| e != "json"));
+        let image = image.ok_or("the folder has no map of errors")?;
+        let rmse_s0 = log.session().on.workers.install(|| read_image(&image))?;
+        let pruned = ["pruned.trx", "pruned.tck", "pruned.trk"].map(|name| folder.join(name));
+        let pruned = pruned.iter().find(|path| path.exists());
+        let kept = kept(pruned.ok_or("the folder has no pruned streamlines")?, None)?;
+        products.put(Weighed { weights, rmse_s0, kept });
+        Ok(())
+    }
+}
+
+/// Streamlines of positive weight (all without weights), as many as a page shows.
+fn kept(path: &Path, weights: Option<&[f32]>) -> Result<Streamlines, StageError> {
+    let mut reader = open(path)?;
+    let (mut kept, mut chunk) = (Streamlines::default(), Streamlines::default());
+    let mut first = 0;
+    while kept.n_points() < POINTS_SHOWN && reader.next_chunk(&mut chunk, CHUNK_POINTS)? {
+        for f in 0..chunk.len() {
+            if weights.is_none_or(|weights| weights[first + f] > 0.0) {
+                kept.push(chunk.points(f));
+            }
+        }
+        first += chunk.len();
+    }
+    Ok(kept)
+}
