@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::Grid;
-use crate::pages::prefer_large_pages;
+use crate::pages;
 
 /// One or more `f32` volumes on one grid, x fastest, then y, z, volume.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,9 +19,7 @@ pub struct Image {
 impl Image {
     /// An image full of zeros.
     pub fn zeros(grid: Grid, n_volumes: usize) -> Self {
-        let mut data = vec![0.0; grid.len() * n_volumes];
-        prefer_large_pages(&mut data);
-        Self { grid, n_volumes, data }
+        Self { grid, n_volumes, data: pages::zeros(grid.len() * n_volumes) }
     }
 
     /// The samples of one volume.

@@ -44,7 +44,7 @@ mod mask;
 mod mask_block;
 mod mif;
 mod nifti;
-mod pages;
+pub mod pages;
 mod read;
 mod signals;
 pub mod sticks;

@@ -1,6 +1,18 @@
 //! Large blocks of zeroed memory.
 
-/// `n` zeros, in large pages where the system has them; `None` where there is not enough memory.
+use bytemuck::Pod;
+
+/// `n` zeros, in large pages where the system has them.
+///
+/// Large pages cost fewer faults when they are first written, and fewer misses of address
+/// translation where they are read in no order.
+pub fn zeros<T: Pod>(n: usize) -> Vec<T> {
+    let mut data = bytemuck::zeroed_vec(n);
+    prefer_large_pages(&mut data);
+    data
+}
+
+/// The same; `None` where there is not enough memory.
 pub(crate) fn zeroed(n: usize) -> Option<Vec<f32>> {
     let mut data = bytemuck::try_zeroed_vec(n).ok()?;
     prefer_large_pages(&mut data);
@@ -10,7 +22,7 @@ pub(crate) fn zeroed(n: usize) -> Option<Vec<f32>> {
 /// Asks for large pages where `data` are not yet touched: a gigabyte then costs a few hundred
 /// page faults instead of a quarter of a million.
 #[cfg(target_os = "linux")]
-pub(crate) fn prefer_large_pages(data: &mut [f32]) {
+fn prefer_large_pages<T: Pod>(data: &mut [T]) {
     const PAGE: usize = 4096;
     /// What is smaller has no large page of its own.
     const LARGE_PAGE: usize = 2 << 20;
@@ -25,4 +37,4 @@ pub(crate) fn prefer_large_pages(data: &mut [f32]) {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn prefer_large_pages(_: &mut [f32]) {}
+fn prefer_large_pages<T: Pod>(_: &mut [T]) {}

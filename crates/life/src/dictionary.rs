@@ -1,7 +1,9 @@
 //! The columns that streamlines share: D in ENCODE's M = Φ ×₁ D ×₂ S0, in the coordinates of a
 //! [`Basis`].
 
+use bytemuck::{Pod, Zeroable};
 use fimbria_compute::Workers;
+use fimbria_image::pages;
 use rayon::prelude::*;
 
 use crate::{Basis, Protocol, Response};
@@ -11,8 +13,14 @@ use crate::{Basis, Protocol, Response};
 pub struct Dictionary {
     rank: usize,
     stride: usize,
-    columns: Vec<f32>,
+    /// Columns one after the other, in large pages: they are read in no order.
+    columns: Vec<Line>,
 }
+
+/// Numbers at a line of the caches, so that a register of 512 bits never straddles two.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Line([f32; Dictionary::ALIGN]);
 
 impl Dictionary {
     /// Columns begin at multiples of so many numbers; what lies behind the coordinates is zero.
@@ -30,21 +38,22 @@ impl Dictionary {
     ) -> Self {
         let rank = basis.rank();
         let stride = rank.next_multiple_of(Self::ALIGN);
-        let mut columns = vec![0.0_f32; stride * (atoms.len() + isotropic.len())];
+        let lines = stride / Self::ALIGN;
+        let mut columns: Vec<Line> = pages::zeros(lines * (atoms.len() + isotropic.len()));
         let scratch = || (vec![0.0; protocol.rows()], vec![0.0; rank]);
         let fill =
-            |(column, coordinates): &mut (Vec<f64>, Vec<f64>), atom: usize, to: &mut [f32]| {
+            |(column, coordinates): &mut (Vec<f64>, Vec<f64>), atom: usize, to: &mut [Line]| {
                 match atoms.get(atom) {
                     Some(dir) => protocol.column(response, unit(*dir), column),
                     None => protocol.isotropic_column(isotropic[atom - atoms.len()], column),
                 }
                 basis.project(column, coordinates);
-                for (to, from) in to.iter_mut().zip(coordinates) {
+                for (to, from) in bytemuck::cast_slice_mut(to).iter_mut().zip(coordinates) {
                     *to = *from as f32;
                 }
             };
         workers.install(|| {
-            let each = columns.par_chunks_mut(stride).enumerate();
+            let each = columns.par_chunks_mut(lines).enumerate();
             each.for_each_init(scratch, |scratch, (atom, to)| fill(scratch, atom, to));
         });
         Self { rank, stride, columns }
@@ -53,9 +62,10 @@ impl Dictionary {
     /// Columns of `rank` numbers, one after the other.
     pub(crate) fn from_columns(rank: usize, numbers: &[f32]) -> Self {
         let stride = rank.next_multiple_of(Self::ALIGN);
-        let mut columns = vec![0.0; stride * (numbers.len() / rank)];
-        for (to, from) in columns.chunks_mut(stride).zip(numbers.chunks(rank)) {
-            to[..rank].copy_from_slice(from);
+        let lines = stride / Self::ALIGN;
+        let mut columns: Vec<Line> = pages::zeros(lines * (numbers.len() / rank));
+        for (to, from) in columns.chunks_mut(lines).zip(numbers.chunks(rank)) {
+            bytemuck::cast_slice_mut(to)[..rank].copy_from_slice(from);
         }
         Self { rank, stride, columns }
     }
@@ -72,7 +82,7 @@ impl Dictionary {
 
     /// Number of columns.
     pub fn len(&self) -> usize {
-        self.columns.len() / self.stride
+        self.columns().len() / self.stride
     }
 
     /// True where there are none.
@@ -82,12 +92,12 @@ impl Dictionary {
 
     /// All columns, one after the other.
     pub fn columns(&self) -> &[f32] {
-        &self.columns
+        bytemuck::cast_slice(&self.columns)
     }
 
     /// One column.
     pub fn column(&self, atom: usize) -> &[f32] {
-        &self.columns[atom * self.stride..][..self.stride]
+        &self.columns()[atom * self.stride..][..self.stride]
     }
 }
 

@@ -125,6 +125,17 @@ pub enum LifeError {
     /// A penalty that is none.
     #[error("the penalty {0} must be a finite number from 0 on")]
     Penalty(f64),
+    /// A group of streamlines that are not there.
+    #[error("streamline {streamline} of a group is none of {streamlines} (numbers from 0)")]
+    GroupMember {
+        /// Which.
+        streamline: u32,
+        /// Streamlines there are.
+        streamlines: usize,
+    },
+    /// Groups that share a streamline.
+    #[error("streamline {0} (from 0) is in two groups: groups of a penalty have none in common")]
+    GroupOverlap(u32),
     /// The signal, the weights or the dictionary hold no finite number.
     #[error("the objective is {0}: the signal or the weights hold a number that is not finite")]
     NotFinite(f64),

@@ -17,7 +17,7 @@
 //!   [`Dictionary`], [`Signal`] is y;
 //! * [`Blocks`] is Φ in the order of products, which [`ThreadedProduct`] and [`DeviceProduct`]
 //!   make as operators ([`product`]);
-//! * [`solve`] has the solvers, over any operator; [`Shared`] is one on several processes;
+//! * [`solve`] has the solvers, over any operator, and [`Groups`] that are penalised together; [`Shared`] is one on several processes;
 //! * [`System`] is all of it together, and finds [`Weights`];
 //! * [`evidence`] is what weights say: predictions, errors, cross-validation, virtual lesions;
 //!   [`Query`] finds streamlines by where they run;
@@ -31,6 +31,7 @@ mod dictionary;
 mod encoding;
 mod error;
 pub mod evidence;
+mod groups;
 pub mod oracle;
 mod orientations;
 mod orthant;
@@ -54,6 +55,7 @@ pub use check::checks;
 pub use dictionary::Dictionary;
 pub use encoding::{EncodeCounts, Encoder, Encoding, Entry};
 pub use error::LifeError;
+pub use groups::{GroupPenalty, Grouped, Groups};
 pub use orientations::OrientationGrid;
 pub use orthant::OrthantSpace;
 pub use product::{Blocks, DeviceProduct, ThreadedProduct};

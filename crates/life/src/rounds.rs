@@ -4,7 +4,8 @@ use fimbria_compute::comm::Comm;
 use fimbria_compute::operator::{LinearOperator, VectorSpace};
 use fimbria_compute::{Backend, Progress};
 
-use crate::solve::{Problem, Reason, Solution, SolveError, Step, Stop, conjugate, sbb};
+use crate::groups::GroupPenalty;
+use crate::solve::{Problem, Reason, Solution, SolveError, Step, Stop, conjugate, proximal, sbb};
 use crate::weigh::{Method, System, Watch, WeighOptions, Weights};
 use crate::{Blocks, DeviceProduct, LifeError, OrthantSpace, Shared, ThreadedProduct};
 
@@ -15,6 +16,25 @@ pub(crate) struct Run<'a> {
     pub(crate) on: &'a Backend<'a>,
     pub(crate) comm: &'a dyn Comm,
     pub(crate) progress: &'a dyn Progress,
+}
+
+/// What is added to ½‖M x - y‖².
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Penalties<'a> {
+    /// c of ⟨c, x⟩: L1.
+    pub(crate) linear: Option<&'a [f32]>,
+    /// On groups.
+    pub(crate) groups: Option<&'a GroupPenalty<'a>>,
+}
+
+impl Penalties<'_> {
+    /// All of them at `x`.
+    pub(crate) fn value(&self, x: &[f32]) -> f64 {
+        let terms = |c: &[f32]| -> f64 {
+            c.iter().zip(x).map(|(c, x)| f64::from(*c) * f64::from(*x)).sum()
+        };
+        self.linear.map_or(0.0, terms) + self.groups.map_or(0.0, |groups| groups.value(x))
+    }
 }
 
 impl Run<'_> {
@@ -33,13 +53,28 @@ impl Run<'_> {
         Ok(Some(factors.iter().map(|factor| share * least * factor).collect()))
     }
 
+    /// The penalty on groups, where there is one.
+    pub(crate) fn group_penalty(
+        &self,
+        linear: Option<&[f32]>,
+    ) -> Result<Option<GroupPenalty<'_>>, LifeError> {
+        let Some(grouped) = &self.options.groups else { return Ok(None) };
+        if !(grouped.share >= 0.0 && grouped.share.is_finite()) {
+            return Err(LifeError::Penalty(grouped.share));
+        }
+        let factors = &self.system.factors;
+        let penalties = Penalties { linear, groups: None };
+        let (g, _) = self.gradient_with(penalties, &vec![0.0; factors.len()])?;
+        Ok(Some(GroupPenalty::new(grouped, factors, &g)))
+    }
+
     /// Conjugate gradients on the columns that matter: those with weight, and those whose weight
     /// would rise. Then a look at all of them, which says how far the whole is and who comes in,
     /// and so on.
     pub(crate) fn in_rounds(
         &self,
         start: Vec<f32>,
-        linear: Option<&[f32]>,
+        penalties: Penalties<'_>,
         watch: Watch<'_>,
     ) -> Result<Weights, LifeError> {
         /// Each round comes this much closer, so that little is spent on columns that leave later.
@@ -50,13 +85,13 @@ impl Run<'_> {
         let System { blocks, .. } = self.system;
         let (n, stop) = (self.system.unknowns(), self.options.stop);
         let scale = {
-            let (g, _) = self.gradient_with(linear, &vec![0.0; n])?;
+            let (g, _) = self.gradient_with(penalties, &vec![0.0; n])?;
             norm(g.iter().map(|g| g.min(0.0)))
         };
         let (mut x, mut iterations, mut products, mut rounds) = (start, 0, [1, 1], 0);
         let mut reason = Reason::Optimal;
         loop {
-            let (g, objective) = self.gradient_with(linear, &x)?;
+            let (g, objective) = self.gradient_with(penalties, &x)?;
             products = products.map(|p| p + 1);
             let kept: Vec<bool> = x.iter().zip(&g).map(|(x, g)| *x > 0.0 || *g < 0.0).collect();
             let projected = norm(g.iter().zip(&kept).map(|(g, k)| if *k { *g } else { 0.0 }));
@@ -70,7 +105,7 @@ impl Run<'_> {
                     _ => Reason::Stalled,
                 };
                 let found = Solution { x, objective, gradient, iterations, products, reason };
-                return Ok(self.system.weights(found, rounds, linear));
+                return Ok(self.system.weights(found, rounds, penalties));
             }
             let aim = (CLOSER * gradient).max(0.3 * stop.gradient);
             let stop = Stop { max_iterations: rest, gradient: aim, ..stop };
@@ -86,8 +121,9 @@ impl Run<'_> {
                 let step = Step { iteration: iterations + step.iteration, ..*step };
                 watch(&step, &|| self.system.weights_of(&columns, &at()));
             };
-            let (system, linear_here) = (some.as_ref().unwrap_or(blocks), linear.map(pick));
-            let found = self.solve(system, pick(&x), linear_here.as_deref(), &stop, &mut heard)?;
+            let (system, linear) = (some.as_ref().unwrap_or(blocks), penalties.linear.map(pick));
+            let of_some = Penalties { linear: linear.as_deref(), groups: None };
+            let found = self.solve(system, pick(&x), of_some, &stop, &mut heard)?;
             x.fill(0.0);
             columns.iter().zip(&found.x).for_each(|(&f, v)| x[f] = *v);
             iterations += found.iterations;
@@ -100,16 +136,14 @@ impl Run<'_> {
     /// The gradient of ½‖M x - y‖² + ⟨c, x⟩, and that objective.
     fn gradient_with(
         &self,
-        linear: Option<&[f32]>,
+        penalties: Penalties<'_>,
         x: &[f32],
     ) -> Result<(Vec<f32>, f64), LifeError> {
         let (mut g, squares) = self.gradient(&self.system.blocks, x)?;
-        let mut objective = 0.5 * squares;
-        if let Some(c) = linear {
-            g.iter_mut().zip(c).for_each(|(g, c)| *g += c);
-            objective += c.iter().zip(x).map(|(c, x)| f64::from(*c) * f64::from(*x)).sum::<f64>();
+        for (g, c) in g.iter_mut().zip(penalties.linear.unwrap_or_default()) {
+            *g += c;
         }
-        Ok((g, objective))
+        Ok((g, 0.5 * squares + penalties.value(x)))
     }
 
     /// M'(M x - y) and ‖M x - y‖².
@@ -151,7 +185,7 @@ impl Run<'_> {
         &self,
         blocks: &Blocks,
         start: Vec<f32>,
-        linear: Option<&[f32]>,
+        penalties: Penalties<'_>,
         stop: &Stop,
         heard: Watch<'_>,
     ) -> Result<Solution<Vec<f32>>, LifeError> {
@@ -159,11 +193,11 @@ impl Run<'_> {
         match self.on.devices.first() {
             None => {
                 let product = ThreadedProduct::new(blocks, dictionary, self.on.workers);
-                self.solve_on(&product, start, linear, stop, heard)
+                self.solve_on(&product, start, penalties, stop, heard)
             }
             Some(device) => {
                 let product = DeviceProduct::new(device, blocks, dictionary)?;
-                self.solve_on(&product, start, linear, stop, heard)
+                self.solve_on(&product, start, penalties, stop, heard)
             }
         }
     }
@@ -172,7 +206,7 @@ impl Run<'_> {
         &self,
         product: &A,
         start: Vec<f32>,
-        linear: Option<&[f32]>,
+        penalties: Penalties<'_>,
         stop: &Stop,
         heard: Watch<'_>,
     ) -> Result<Solution<Vec<f32>>, LifeError>
@@ -184,7 +218,7 @@ impl Run<'_> {
         let shared = Shared::new(product, self.comm);
         let space = product.domain();
         let data = product.range().upload(&self.system.data)?;
-        let linear = linear.map(|c| space.upload(c)).transpose()?;
+        let linear = penalties.linear.map(|c| space.upload(c)).transpose()?;
         let problem = Problem { operator: &shared, data: &data, linear: linear.as_ref() };
         let start = space.upload(&start)?;
         let down = |x: &<A::Domain as VectorSpace>::Vector| {
@@ -195,9 +229,11 @@ impl Run<'_> {
             // A device that fails here fails again, and loudly, in the next product.
             heard(step, &|| down(x).unwrap_or_default());
         };
-        let solved = match self.options.method {
-            Method::Conjugate => conjugate(&problem, start, stop, self.progress, &mut watch),
-            Method::Sbb => sbb(&problem, start, stop, self.progress, &mut watch),
+        let progress = self.progress;
+        let solved = match (self.options.method, penalties.groups) {
+            (_, Some(groups)) => proximal(&problem, groups, start, stop, progress, &mut watch),
+            (Method::Conjugate, None) => conjugate(&problem, start, stop, progress, &mut watch),
+            (Method::Sbb, None) => sbb(&problem, start, stop, progress, &mut watch),
         };
         let solved = solved.map_err(|error| match error {
             SolveError::Operator(error) => LifeError::from(error),

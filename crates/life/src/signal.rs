@@ -86,29 +86,44 @@ impl Signal {
 
     /// The signal in the coordinates of `basis`, `stride` numbers of each voxel, in the order of
     /// `voxels`: the data of products.
-    pub fn coordinates(&self, basis: &Basis, stride: usize, voxels: &[u32]) -> Vec<f32> {
+    pub fn coordinates(
+        &self,
+        basis: &Basis,
+        stride: usize,
+        voxels: &[u32],
+        workers: &Workers,
+    ) -> Vec<f32> {
         let mut data = vec![0.0; stride * voxels.len()];
-        let (mut y, mut of_basis) = (vec![0.0; self.rows], vec![0.0; basis.rank()]);
-        for (data, &voxel) in data.chunks_mut(stride).zip(voxels) {
-            y.iter_mut().zip(self.of(voxel as usize)).for_each(|(to, from)| *to = f64::from(*from));
-            basis.project(&y, &mut of_basis);
-            data.iter_mut().zip(&of_basis).for_each(|(to, from)| *to = *from as f32);
-        }
+        let scratch = || (vec![0.0; self.rows], vec![0.0; basis.rank()]);
+        workers.install(|| {
+            let each = data.par_chunks_mut(stride).zip(voxels);
+            each.for_each_init(scratch, |(y, of_basis), (data, &voxel)| {
+                self.widen(voxel as usize, y);
+                basis.project(y, of_basis);
+                data.iter_mut().zip(of_basis).for_each(|(to, from)| *to = *from as f32);
+            });
+        });
         data
     }
 
+    /// The demeaned samples of one voxel in f64.
+    fn widen(&self, voxel: usize, y: &mut [f64]) {
+        y.iter_mut().zip(self.of(voxel)).for_each(|(to, from)| *to = f64::from(*from));
+    }
+
     /// ½ of what of ‖y‖² lies outside `basis`: what no weight changes.
-    pub fn outside(&self, basis: &Basis) -> f64 {
-        let (mut y, mut of_basis) = (vec![0.0; self.rows], vec![0.0; basis.rank()]);
-        let mut back = vec![0.0; self.rows];
-        let mut sum = 0.0;
-        for voxel in 0..self.voxels() {
-            y.iter_mut().zip(self.of(voxel)).for_each(|(to, from)| *to = f64::from(*from));
-            basis.project(&y, &mut of_basis);
-            basis.expand(&of_basis, &mut back);
-            sum += y.iter().zip(&back).map(|(y, back)| (y - back).powi(2)).sum::<f64>();
-        }
-        0.5 * sum
+    pub fn outside(&self, basis: &Basis, workers: &Workers) -> f64 {
+        let scratch = || (vec![0.0; self.rows], vec![0.0; basis.rank()], vec![0.0; self.rows]);
+        let of_voxel = |(y, of_basis, back): &mut (Vec<f64>, Vec<f64>, Vec<f64>), voxel: usize| {
+            self.widen(voxel, y);
+            basis.project(y, of_basis);
+            basis.expand(of_basis, back);
+            y.iter().zip(back).map(|(y, back)| (y - *back).powi(2)).sum::<f64>()
+        };
+        let each = (0..self.voxels()).into_par_iter();
+        // Collected first, so that the sum has one order.
+        let squares: Vec<f64> = workers.install(|| each.map_init(scratch, of_voxel).collect());
+        0.5 * squares.iter().sum::<f64>()
     }
 
     /// The same signal relative to the unweighted one, as DIPY models it: y / S0, and S0 = 1.

@@ -119,7 +119,7 @@ impl Planted {
             Dictionary::new(&self.protocol, &self.response, &basis, atoms, &[], workers);
         let signal = self.signal(workers);
         let blocks = Blocks::new(&self.encoding, &signal, 0, workers).expect("blocks");
-        let data = signal.coordinates(&basis, dictionary.stride(), blocks.voxel_order());
+        let data = signal.coordinates(&basis, dictionary.stride(), blocks.voxel_order(), workers);
         System { basis, dictionary, signal, blocks, data }
     }
 }

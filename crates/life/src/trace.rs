@@ -124,7 +124,11 @@ impl Tracer {
             if dir == [0.0; 3] {
                 continue;
             }
-            let nearest = self.voxel_coordinates(at).map(f64::round);
+            // Between two voxels ENCODE takes the further one (MATLAB's round), DIPY the even one
+            // (numpy's).
+            let nearest = self
+                .voxel_coordinates(at)
+                .map(|c| if self.in_voxel_axes { c.round() } else { c.round_ties_even() });
             let dims = self.grid.dims;
             let clipped: [usize; 3] =
                 std::array::from_fn(|i| nearest[i].clamp(0.0, (dims[i] - 1) as f64) as usize);

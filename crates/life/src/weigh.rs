@@ -3,7 +3,8 @@
 use fimbria_compute::comm::Comm;
 use fimbria_compute::{Backend, Progress};
 
-use crate::rounds::Run;
+use crate::groups::Grouped;
+use crate::rounds::{Penalties, Run};
 use crate::solve::{Reason, Solution, Step, Stop};
 use crate::{
     Basis, Blocks, Dictionary, Encoding, LifeError, Protocol, Rank, Response, Signal,
@@ -38,14 +39,17 @@ pub enum Method {
 }
 
 /// How weights are found, and when it is enough.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WeighOptions {
-    /// The solver.
+    /// The solver, where there are no groups.
     pub method: Method,
     /// When it stops.
     pub stop: Stop,
     /// An L1 penalty on weights as a share of the least that leaves none; 0 for none.
     pub l1: f64,
+    /// A penalty on groups of streamlines, minimised by
+    /// [`proximal`](crate::solve::proximal).
+    pub groups: Option<Grouped>,
 }
 
 /// Who hears of every iteration: the step, and a way to the weights (of streamlines) then.
@@ -147,8 +151,8 @@ impl System {
         let inverse = |square: &f64| if *square > 0.0 { square.sqrt().recip() as f32 } else { 0.0 };
         let factors: Vec<f32> = squares.iter().map(inverse).collect();
         blocks.scale_columns(&factors, workers);
-        let data = signal.coordinates(&basis, dictionary.stride(), blocks.voxel_order());
-        let outside = signal.outside(&basis);
+        let data = signal.coordinates(&basis, dictionary.stride(), blocks.voxel_order(), workers);
+        let outside = signal.outside(&basis, workers);
         let streamlines = encoding.streamlines();
         Ok(Self { basis, dictionary, blocks, data, factors, outside, streamlines })
     }
@@ -178,17 +182,19 @@ impl System {
         }
         let run = Run { system: self, options, on, comm, progress };
         let linear = run.penalty()?;
+        let groups = run.group_penalty(linear.as_deref())?;
+        let penalties = Penalties { linear: linear.as_deref(), groups: groups.as_ref() };
         match options.method {
-            Method::Sbb => {
+            Method::Conjugate if groups.is_none() => run.in_rounds(start, penalties, watch),
+            Method::Conjugate | Method::Sbb => {
                 let all: Vec<usize> = (0..self.unknowns()).collect();
                 let mut heard = |step: &Step, x: &dyn Fn() -> Vec<f32>| {
                     watch(step, &|| self.weights_of(&all, &x()));
                 };
                 let stop = &options.stop;
-                let found = run.solve(&self.blocks, start, linear.as_deref(), stop, &mut heard)?;
-                Ok(self.weights(found, 1, linear.as_deref()))
+                let found = run.solve(&self.blocks, start, penalties, stop, &mut heard)?;
+                Ok(self.weights(found, 1, penalties))
             }
-            Method::Conjugate => run.in_rounds(start, linear.as_deref(), watch),
         }
     }
 
@@ -224,18 +230,15 @@ impl System {
         &self,
         found: Solution<Vec<f32>>,
         rounds: usize,
-        linear: Option<&[f32]>,
+        penalties: Penalties<'_>,
     ) -> Weights {
         let all: Vec<f32> = found.x.iter().zip(&self.factors).map(|(x, f)| x * f).collect();
         let (streamlines, rest) = all.split_at(self.streamlines);
         let voxels = rest.len() / self.blocks.isotropic().max(1);
-        let penalty: f64 = linear.map_or(0.0, |c| {
-            c.iter().zip(&found.x).map(|(c, x)| f64::from(*c) * f64::from(*x)).sum()
-        });
         Weights {
             streamlines: streamlines.to_vec(),
             isotropic: rest.chunks(voxels.max(1)).map(<[f32]>::to_vec).collect(),
-            objective: found.objective - penalty + self.outside,
+            objective: found.objective - penalties.value(&found.x) + self.outside,
             optimality: found.gradient,
             iterations: found.iterations,
             products: found.products,

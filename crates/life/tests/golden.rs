@@ -75,7 +75,7 @@ impl Model {
         let atoms = &encoding.atoms;
         let dictionary = Dictionary::new(protocol, &response, &basis, atoms, &[], workers);
         let blocks = Blocks::new(&encoding, &signal, 0, workers).unwrap();
-        let data = signal.coordinates(&basis, dictionary.stride(), blocks.voxel_order());
+        let data = signal.coordinates(&basis, dictionary.stride(), blocks.voxel_order(), workers);
         Self { encoding, signal, dictionary, blocks, data }
     }
 

@@ -9,10 +9,11 @@ use fimbria_compute::comm::{Comm, Solo};
 use fimbria_compute::philox::{Philox, normals};
 use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_image::{Affine, GradientTable, Grid, Image};
+use fimbria_life::oracle::Oracle;
 use fimbria_life::solve::{Reason, Stop};
 use fimbria_life::{
-    Demean, EncodeOptions, Encoder, Encoding, LifeError, Method, Protocol, Rank, Signal, System,
-    TissueOptions, WeighOptions, Weights,
+    Demean, EncodeOptions, Encoder, Encoding, Grouped, Groups, LifeError, Method, Protocol, Rank,
+    Signal, System, TissueOptions, WeighOptions, Weights,
 };
 
 const GRID: Grid = Grid { dims: [16, 16, 10], ras_from_vox: Affine::IDENTITY };
@@ -103,6 +104,7 @@ const OPTIONS: WeighOptions = WeighOptions {
     method: Method::Conjugate,
     stop: Stop { max_iterations: 3000, gradient: 1e-5, objective: 0.0 },
     l1: 0.0,
+    groups: None,
 };
 
 fn weigh(
@@ -193,6 +195,78 @@ fn a_penalty_leaves_fewer_streamlines() {
     assert!(none > some && some > 0 && all == 0, "{none} {some} {all}");
 }
 
+/// Ten groups of thirty streamlines, every second of which has weights.
+fn planted_groups() -> (Vec<f64>, Vec<Vec<u32>>) {
+    let weight = |f: usize| match f / 30 % 2 {
+        0 => 0.05 + 0.01 * (f % 9) as f64,
+        _ => 0.0,
+    };
+    let groups = (0..10).map(|group| (30 * group..30 * (group + 1)).collect()).collect();
+    ((0..300).map(weight).collect(), groups)
+}
+
+#[test]
+fn a_penalty_on_groups_ends_where_the_kkt_conditions_hold() {
+    let workers = Workers::new(2).unwrap();
+    let on = Backend::cpu(&workers);
+    let (planted, members) = planted_groups();
+    let subject = subject(&[2000.0], &planted, 0.0, 10.0, &workers);
+    let (share, root) = (0.2, 30.0_f64.sqrt());
+    let weigh = |share: f64| {
+        let groups = Groups::new(members.clone(), 300).unwrap();
+        let options = WeighOptions { groups: Some(Grouped { groups, share }), ..OPTIONS };
+        weigh(&subject, &TissueOptions::default(), &options, &on, &Solo).unwrap()
+    };
+    let found = weigh(share);
+    assert_eq!(found.reason, Reason::Optimal);
+    // The definition's slopes, in f64: of the weights found, and of none.
+    let Subject { protocol, encoding, signal } = &subject;
+    let response = TissueOptions::default().response;
+    let oracle = Oracle::of_encoding(encoding, signal, protocol, &response);
+    let slopes = |w: &[f64]| -> Vec<f64> {
+        let pairs = oracle.apply(w).into_iter().zip(&signal.y);
+        oracle.adjoint(&pairs.map(|(mw, y)| mw - f64::from(*y)).collect::<Vec<_>>())
+    };
+    let norm = |v: &mut dyn Iterator<Item = f64>| v.map(|v| v * v).sum::<f64>().sqrt();
+    let inward = |slopes: &[f64], group: &[u32]| {
+        norm(&mut group.iter().map(|&f| (-slopes[f as usize]).max(0.0)))
+    };
+    let at_zero = slopes(&[0.0; 300]);
+    let least = members.iter().map(|group| inward(&at_zero, group) / root).fold(0.0, f64::max);
+    let strength = share * least * root;
+    let w: Vec<f64> = found.streamlines.iter().map(|w| f64::from(*w)).collect();
+    let slopes = slopes(&w);
+    // Optimal to 1e-5 of the slopes at zero, of which the strength is a fifth.
+    let close = 1e-3 * strength;
+    for (number, group) in members.iter().enumerate() {
+        let size = norm(&mut group.iter().map(|&f| w[f as usize]));
+        assert_eq!(size > 0.0, number % 2 == 0, "group {number}: {size}");
+        if size == 0.0 {
+            assert!(inward(&slopes, group) <= strength + close);
+        }
+        for &f in group.iter().filter(|_| size > 0.0) {
+            let (w, slope) = (w[f as usize], slopes[f as usize]);
+            let rest = slope + strength * w / size;
+            assert!(if w > 0.0 { rest.abs() < close } else { rest > -close }, "{f}: {w} {rest}");
+        }
+    }
+    assert_eq!(weigh(1.01).nonzero(), 0);
+}
+
+#[test]
+fn without_strength_a_penalty_on_groups_changes_nothing() {
+    let workers = Workers::new(2).unwrap();
+    let on = Backend::cpu(&workers);
+    let (planted, members) = planted_groups();
+    let subject = subject(&[2000.0], &planted, 0.0, 10.0, &workers);
+    let groups = Groups::new(members, 300).unwrap();
+    let options = WeighOptions { groups: Some(Grouped { groups, share: 0.0 }), ..OPTIONS };
+    let none = weigh(&subject, &TissueOptions::default(), &options, &on, &Solo).unwrap();
+    let plain = weigh(&subject, &TissueOptions::default(), &OPTIONS, &on, &Solo).unwrap();
+    // Both end at a gradient of 1e-5: objectives agree to its square and rounding.
+    assert!((none.objective / plain.objective - 1.0).abs() < 1e-6, "{none:?} {plain:?}");
+}
+
 #[test]
 fn a_warm_start_takes_fewer_iterations() {
     let workers = Workers::new(2).unwrap();
@@ -263,16 +337,19 @@ fn any_number_of_processes_comes_to_the_same_weights() {
     let workers = Workers::new(1).unwrap();
     let subject = subject(&[2000.0], &planted(900), 0.0, 10.0, &workers);
     let tissue = TissueOptions::default();
-    let alone = weigh(&subject, &tissue, &OPTIONS, &Backend::cpu(&workers), &Solo).unwrap();
+    // The same steps to rounding, so that some of them are enough.
+    let options = WeighOptions { stop: Stop { max_iterations: 50, ..OPTIONS.stop }, ..OPTIONS };
+    let alone = weigh(&subject, &tissue, &options, &Backend::cpu(&workers), &Solo).unwrap();
     for size in [2, 3] {
         let meeting = Arc::new((Barrier::new(size), Mutex::new(vec![Vec::new(); size])));
         let found: Vec<Weights> = std::thread::scope(|scope| {
             let process = |rank: usize| {
                 let (meeting, subject, tissue) = (Arc::clone(&meeting), &subject, &tissue);
+                let options = &options;
                 scope.spawn(move || {
                     let workers = Workers::new(1).unwrap();
                     let comm = Thread { rank, size, meeting };
-                    weigh(subject, tissue, &OPTIONS, &Backend::cpu(&workers), &comm).unwrap()
+                    weigh(subject, tissue, options, &Backend::cpu(&workers), &comm).unwrap()
                 })
             };
             let processes: Vec<_> = (0..size).map(process).collect();

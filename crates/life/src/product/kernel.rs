@@ -4,10 +4,15 @@ use fimbria_compute::{Lanes, Real};
 use pulp::{Simd, WithSimd};
 
 use super::blocks::BlockEntry;
+use crate::Dictionary;
 
 /// Partial sums of an inner product, the same number at every SIMD level, so that their bits are
 /// the same.
 const SUMS: usize = 16;
+
+/// Columns are called into the first cache so many entries before they are read: about as long as
+/// the last cache takes to answer.
+const AHEAD: usize = 12;
 
 /// What is asked of a block.
 pub(super) struct BlockPass<'a> {
@@ -40,8 +45,10 @@ impl WithSimd for BlockPass<'_> {
         let Self { start, entries, columns, stride, work } = self;
         let first = start[0];
         let voxels = start.len() - 1;
-        let of = |voxel: usize| {
-            &entries[(start[voxel] - first) as usize..(start[voxel + 1] - first) as usize]
+        let of = |voxel: usize| Part {
+            // With what follows, which is called for ahead of time.
+            entries: &entries[(start[voxel] - first) as usize..],
+            len: (start[voxel + 1] - start[voxel]) as usize,
         };
         match work {
             Work::Apply { w, y } => {
@@ -80,12 +87,39 @@ impl WithSimd for BlockPass<'_> {
     }
 }
 
+/// Entries of a voxel, and those behind them.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    entries: &'a [BlockEntry],
+    /// How many are the voxel's.
+    len: usize,
+}
+
+/// Calls `n` numbers of a column from `first` on into the first cache.
+#[inline(always)]
+fn fetch(columns: &[f32], first: usize, n: usize) {
+    /// Numbers of a line.
+    const LINE: usize = Dictionary::ALIGN;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a hint that never faults, whatever the address; every x86-64 has it.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let mut at = 0;
+        while at < n {
+            _mm_prefetch::<_MM_HINT_T0>(columns.as_ptr().wrapping_add(first + at).cast());
+            at += LINE;
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (columns, first, n, LINE);
+}
+
 /// `y = Σ value w[slot] column`, less `b` where there is one, in pieces of y that stay in registers.
 #[inline(always)]
 #[allow(clippy::manual_map, reason = "a closure may become a function of its own here")]
 fn add_columns<S: Simd>(
     simd: S,
-    entries: &[BlockEntry],
+    of: Part<'_>,
     w: &[f32],
     columns: &[f32],
     stride: usize,
@@ -102,14 +136,14 @@ fn add_columns<S: Simd>(
             None => None,
         };
         match width / Lanes::<S>::LANES {
-            1 => add_piece::<S, 1>(simd, entries, w, columns, stride, at, b, y),
-            2 => add_piece::<S, 2>(simd, entries, w, columns, stride, at, b, y),
-            3 => add_piece::<S, 3>(simd, entries, w, columns, stride, at, b, y),
-            4 => add_piece::<S, 4>(simd, entries, w, columns, stride, at, b, y),
-            6 => add_piece::<S, 6>(simd, entries, w, columns, stride, at, b, y),
-            8 => add_piece::<S, 8>(simd, entries, w, columns, stride, at, b, y),
-            12 => add_piece::<S, 12>(simd, entries, w, columns, stride, at, b, y),
-            _ => add_piece::<S, 16>(simd, entries, w, columns, stride, at, b, y),
+            1 => add_piece::<S, 1>(simd, of, w, columns, stride, at, b, y),
+            2 => add_piece::<S, 2>(simd, of, w, columns, stride, at, b, y),
+            3 => add_piece::<S, 3>(simd, of, w, columns, stride, at, b, y),
+            4 => add_piece::<S, 4>(simd, of, w, columns, stride, at, b, y),
+            6 => add_piece::<S, 6>(simd, of, w, columns, stride, at, b, y),
+            8 => add_piece::<S, 8>(simd, of, w, columns, stride, at, b, y),
+            12 => add_piece::<S, 12>(simd, of, w, columns, stride, at, b, y),
+            _ => add_piece::<S, 16>(simd, of, w, columns, stride, at, b, y),
         }
         at += width;
     }
@@ -118,7 +152,7 @@ fn add_columns<S: Simd>(
 #[inline(always)]
 fn add_piece<S: Simd, const REGISTERS: usize>(
     simd: S,
-    entries: &[BlockEntry],
+    of: Part<'_>,
     w: &[f32],
     columns: &[f32],
     stride: usize,
@@ -133,7 +167,14 @@ fn add_piece<S: Simd, const REGISTERS: usize>(
             *sum = *sum - Lanes::load(simd, &b[k * lanes..]);
         }
     }
-    for entry in entries {
+    for i in 0..of.len {
+        if i + AHEAD < of.entries.len() {
+            let later = &of.entries[i + AHEAD];
+            if w[later.slot as usize] != 0.0 {
+                fetch(columns, later.atom as usize * stride + at, REGISTERS * lanes);
+            }
+        }
+        let entry = &of.entries[i];
         let weight = w[entry.slot as usize];
         // Most weights are zero: their columns need not be read.
         if weight == 0.0 {
@@ -154,7 +195,7 @@ fn add_piece<S: Simd, const REGISTERS: usize>(
 #[inline(always)]
 fn multiply_columns<S: Simd>(
     simd: S,
-    entries: &[BlockEntry],
+    of: Part<'_>,
     y: &[f32],
     columns: &[f32],
     stride: usize,
@@ -162,30 +203,36 @@ fn multiply_columns<S: Simd>(
 ) {
     // As many entries at once as have their sums in registers: they do not wait for each other.
     match SUMS / Lanes::<S>::LANES {
-        1 => multiply::<S, 1, 8>(simd, entries, y, columns, stride, g),
-        2 => multiply::<S, 2, 4>(simd, entries, y, columns, stride, g),
-        4 => multiply::<S, 4, 2>(simd, entries, y, columns, stride, g),
-        _ => multiply::<S, 16, 1>(simd, entries, y, columns, stride, g),
+        1 => multiply::<S, 1, 8>(simd, of, y, columns, stride, g),
+        2 => multiply::<S, 2, 4>(simd, of, y, columns, stride, g),
+        4 => multiply::<S, 4, 2>(simd, of, y, columns, stride, g),
+        _ => multiply::<S, 16, 1>(simd, of, y, columns, stride, g),
     }
 }
 
 #[inline(always)]
 fn multiply<S: Simd, const REGISTERS: usize, const ENTRIES: usize>(
     simd: S,
-    entries: &[BlockEntry],
+    of: Part<'_>,
     y: &[f32],
     columns: &[f32],
     stride: usize,
     g: &mut [f32],
 ) {
     let mut first = 0;
-    while first + ENTRIES <= entries.len() {
-        let entries = &entries[first..][..ENTRIES];
+    while first + ENTRIES <= of.len {
+        for e in 0..ENTRIES {
+            if first + e + AHEAD < of.entries.len() {
+                let later = of.entries[first + e + AHEAD].atom as usize;
+                fetch(columns, later * stride, stride);
+            }
+        }
+        let entries = &of.entries[first..][..ENTRIES];
         inner_products::<S, REGISTERS, ENTRIES>(simd, entries, y, columns, stride, g);
         first += ENTRIES;
     }
-    while first < entries.len() {
-        let entries = &entries[first..][..1];
+    while first < of.len {
+        let entries = &of.entries[first..][..1];
         inner_products::<S, REGISTERS, 1>(simd, entries, y, columns, stride, g);
         first += 1;
     }

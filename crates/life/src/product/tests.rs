@@ -183,6 +183,7 @@ fn parts_add_up_to_the_whole() {
             &system.basis,
             system.dictionary.stride(),
             blocks.voxel_order(),
+            &workers,
         );
         let product = ThreadedProduct::new(&blocks, &system.dictionary, &workers);
         let mut g = product.domain().zeros().unwrap();

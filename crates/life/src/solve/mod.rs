@@ -1,20 +1,23 @@
 //! min ½‖M x - b‖² + ⟨c, x⟩ over x ≥ 0, for any operator.
 //!
 //! * [`sbb`]: SBB-NNLS as published and used by LiFE, with relative stopping rules;
-//! * [`conjugate`]: conjugate gradients on faces of the orthant, to the optimum.
+//! * [`conjugate`]: conjugate gradients on faces of the orthant, to the optimum;
+//! * [`proximal`]: steps for a penalty on groups besides.
 //!
-//! Both take a [`LinearOperator`] over an [`OrthantSpace`] and nothing else: threads, a device or
-//! several processes are the operator's business. Both know how far they are by the projected
-//! gradient (the gradient, less its positive elements where x is zero), which vanishes at the
-//! optimum and nowhere else.
+//! They take a [`LinearOperator`] over an [`OrthantSpace`] and nothing else: threads, a device or
+//! several processes are the operator's business. They know how far they are by the projected
+//! gradient (the gradient, less its positive elements where x is zero), or by a step of length 1,
+//! which vanish at the optimum and nowhere else.
 
 mod conjugate;
+mod proximal;
 mod sbb;
 
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 use fimbria_compute::{Interrupted, Progress};
 
 pub use conjugate::conjugate;
+pub use proximal::proximal;
 pub use sbb::sbb;
 
 use crate::OrthantSpace;

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_cluster::World;
 use fimbria_compute::Backend;
+use fimbria_image::gradients::BScaling;
 use fimbria_life::{Demean, Method, Normalise};
 use fimbria_pipeline::stages::life::{
     AtomsName, Compat, Life, LifeFiles, LifeParameters, LoadSeries, RankName,
@@ -97,6 +98,11 @@ pub(crate) struct Evaluate {
     #[arg(long, value_name = "SHARE")]
     l1: Option<f64>,
 
+    /// Penalty on each set of streamlines (--sets, or the groups of a TRX): Σ √n ‖w‖, as a share of
+    /// the least that leaves no set any weight [default: 0]
+    #[arg(long, value_name = "SHARE", conflicts_with = "solver")]
+    group: Option<f64>,
+
     /// Begin with the weights that an interrupted run of the same command left
     #[arg(long, help_heading = "Output")]
     resume: bool,
@@ -146,7 +152,8 @@ References:
   Pestilli F et al. Nat Methods 11, 1058 (2014)                    LiFE
   Caiafa C, Pestilli F. Sci Rep 7, 11491 (2017)                    ENCODE, --compat encode
   Gugnani S et al. HiPC (2017)                                     MPI-LiFE
-  Kim D, Sra S, Dhillon I. Optim Methods Softw 28, 1012 (2013)     --solver sbb";
+  Kim D, Sra S, Dhillon I. Optim Methods Softw 28, 1012 (2013)     --solver sbb
+  Schiavi S et al. Sci Adv 6, eaba8245 (2020)                      --group";
 
 impl Evaluate {
     pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
@@ -170,6 +177,7 @@ impl Evaluate {
             max_iterations,
             tolerance,
             l1,
+            group,
             resume,
             output,
             style,
@@ -191,6 +199,7 @@ impl Evaluate {
             max_iterations: max_iterations.unwrap_or(usual.max_iterations),
             tolerance: tolerance.unwrap_or(usual.tolerance),
             l1: l1.unwrap_or(usual.l1),
+            group: group.unwrap_or(usual.group),
         };
         let life = Life {
             files: LifeFiles { tractogram, second, labels, sets, start },
@@ -200,7 +209,13 @@ impl Evaluate {
             checkpoint: Some((checkpoint(output.path()), resume)),
             comm: world.comm(),
         };
-        let load = LoadSeries(subject.files(dwi));
+        let mut series = subject.files(dwi);
+        if usual.compat == Some(Named(Compat::Encode)) && series.bvalue_scaling.0 == BScaling::Auto
+        {
+            // Its exponents are -b g'Qg with g as it stands in the file.
+            series.bvalue_scaling = Named(BScaling::Yes);
+        }
+        let load = LoadSeries(series);
         let work = || {
             let workers = threads.start()?;
             let devices = devices.open(console)?;

@@ -50,11 +50,16 @@ fn memory_note(entries: usize, share: f64) -> String {
     /// Of an entry: as it is encoded, and as products have it.
     const BYTES: f64 = 12.0 + 12.0;
     let entries = entries as f64 * share;
-    format!(
-        "about {:.1} million entries, {:.1} GB of memory at most",
-        1e-6 * entries,
-        1e-9 * BYTES * entries,
-    )
+    let bytes = BYTES * entries;
+    let entries = match 1e-6 * entries {
+        millions if millions >= 1.0 => format!("{millions:.1} million"),
+        _ => format!("{entries:.0}"),
+    };
+    let memory = match 1e-9 * bytes {
+        gigabytes if gigabytes >= 1.0 => format!("{gigabytes:.1} GB"),
+        _ => format!("{:.0} MB", (1e-6 * bytes).ceil()),
+    };
+    format!("about {entries} entries, {memory} of memory at most")
 }
 
 /// Counts what became of the streamlines, and warns of those that left nothing.

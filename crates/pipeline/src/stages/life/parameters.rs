@@ -180,6 +180,9 @@ pub struct LifeParameters {
     pub tolerance: f64,
     /// L1 penalty, as a share of the least that leaves no weight.
     pub l1: f64,
+    /// Penalty on sets of streamlines, as a share of the least that leaves none of them a weight;
+    /// its steps are of their own, whatever the solver.
+    pub group: f64,
 }
 
 impl Default for LifeParameters {
@@ -198,6 +201,7 @@ impl Default for LifeParameters {
             max_iterations: 1000,
             tolerance: 1e-5,
             l1: 0.0,
+            group: 0.0,
         }
     }
 }
@@ -248,11 +252,11 @@ impl LifeParameters {
         }
     }
 
-    /// How weights are found.
+    /// How weights are found, without the penalty on sets.
     pub fn weigh(&self) -> WeighOptions {
         let Self { max_iterations, tolerance, .. } = *self;
         let stop = Stop { max_iterations, gradient: tolerance, objective: 0.0 };
-        WeighOptions { method: self.solver.0, stop, l1: self.l1 }
+        WeighOptions { method: self.solver.0, stop, l1: self.l1, groups: None }
     }
 }
 

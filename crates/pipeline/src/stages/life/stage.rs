@@ -5,12 +5,12 @@ use fimbria_compute::Progress as _;
 use fimbria_image::{Affine, BvecFrame, StoredImage};
 use fimbria_life::evidence::{CrossValidation, mean, median, predict, rmse, virtual_lesion};
 use fimbria_life::solve::Reason;
-use fimbria_life::{Protocol, Signal, System, Weights};
+use fimbria_life::{Grouped, Groups, Protocol, Signal, System, WeighOptions, Weights};
 use serde_json::{Value, json};
 
 use super::checkpoint::Checkpoint;
 use super::evidence::{named_sets, read_weights};
-use super::{Evaluation, Life, encode_file, write};
+use super::{Evaluation, Life, LifeInputError, NamedSet, encode_file, write};
 use crate::stages::load::Subject;
 use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
 
@@ -111,7 +111,8 @@ impl Life<'_> {
             system.basis.rank(),
             system.basis.rows(),
         ));
-        let weights = self.weigh(&system, log)?;
+        let sets = named_sets(&header, self.files.sets.as_deref(), encoding.streamlines())?;
+        let weights = self.weigh(&system, &sets, log)?;
         report(&weights, log);
 
         let Weights { streamlines, isotropic, .. } = &weights;
@@ -130,7 +131,6 @@ impl Life<'_> {
                 Some(cross)
             }
         };
-        let sets = named_sets(&header, self.files.sets.as_deref(), encoding.streamlines())?;
         log.start("virtual lesions", sets.len() as u64);
         let mut lesions = Vec::new();
         for set in sets {
@@ -161,7 +161,30 @@ impl Life<'_> {
         Backend { workers, devices }
     }
 
-    fn weigh(&self, system: &System, log: &Logbook<'_>) -> Result<Weights, StageError> {
+    /// The penalty on sets; all streamlines together are none of them.
+    fn grouped(
+        &self,
+        sets: &[NamedSet],
+        streamlines: usize,
+    ) -> Result<Option<Grouped>, StageError> {
+        let share = self.parameters.group;
+        if share == 0.0 {
+            return Ok(None);
+        }
+        let members: Vec<_> = sets[1..].iter().map(|set| set.members.clone()).collect();
+        let groups = Groups::new(members, streamlines)?;
+        if groups.is_empty() {
+            return Err(LifeInputError::NoGroups.into());
+        }
+        Ok(Some(Grouped { groups, share }))
+    }
+
+    fn weigh(
+        &self,
+        system: &System,
+        sets: &[NamedSet],
+        log: &Logbook<'_>,
+    ) -> Result<Weights, StageError> {
         let key = format!("fimbria life: {} {}", system.streamlines, self.parameters());
         let mut checkpoint = self.checkpoint.as_ref().map(|(path, _)| Checkpoint::new(path, &key));
         let mut start = match &self.files.start {
@@ -182,7 +205,8 @@ impl Life<'_> {
             }
         };
         let on = self.backend(log);
-        let options = self.parameters.weigh();
+        let groups = self.grouped(sets, system.streamlines)?;
+        let options = WeighOptions { groups, ..self.parameters.weigh() };
         let weights = system.weigh(&options, start.as_deref(), &on, self.comm, log, &mut watch)?;
         if let Some(error) = cannot_keep {
             log.warn(&format!("the work could not have been resumed: {error}"));

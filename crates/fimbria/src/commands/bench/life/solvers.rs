@@ -150,7 +150,7 @@ fn solved(
     let mut path = Vec::new();
     match method {
         Method::Conjugate => {
-            let options = WeighOptions { method, stop, l1: 0.0 };
+            let options = WeighOptions { method, stop, ..WeighOptions::default() };
             let mut watch = |step: &Step, _: &dyn Fn() -> Vec<f32>| {
                 path.push((seconds(), step.objective + system.outside));
             };
