@@ -1,7 +1,7 @@
 //! Convolution with the spherical kernel, exact: by Fourier transform of a zero-padded volume.
 
 use fimbria_compute::Workers;
-use fimbria_compute::fft::{Complex, FftNum, RealFft3, good_size};
+use fimbria_compute::fft::{Complex, FftError, FftNum, RealFft3, good_size};
 use rayon::prelude::*;
 
 use crate::kernel::sphere_field;
@@ -36,9 +36,19 @@ impl Precision for f64 {
     }
 }
 
-/// The padded shape in which no displacement within the volume wraps around.
-pub(crate) fn padded(dims: [usize; 3]) -> [usize; 3] {
-    dims.map(|n| good_size(2 * n - 1))
+/// The padded shape in which no displacement within the volume wraps around, its places u32.
+pub(crate) fn padded(dims: [usize; 3]) -> Result<[usize; 3], QsmError> {
+    let shape = dims.map(|n| good_size(2 * n - 1));
+    match u32::try_from(shape.iter().product::<usize>()) {
+        Ok(_) => Ok(shape),
+        Err(_) => Err(FftError::TooLarge { shape }.into()),
+    }
+}
+
+/// Where a voxel of a volume lies in the padded one.
+pub(crate) fn place(geometry: &Geometry, shape: [usize; 3], voxel: u32) -> u32 {
+    let [x, y, z] = geometry.voxel(voxel as usize);
+    (x + shape[0] * (y + shape[1] * z)) as u32
 }
 
 /// The spherical kernel's spectrum on `shape`, half of it, real.
@@ -48,8 +58,20 @@ pub(crate) fn sphere_spectrum(
     shape: [usize; 3],
     workers: &Workers,
 ) -> Result<(RealFft3<f64>, Vec<f64>), QsmError> {
+    let kernel = |steps| sphere_field(geometry, steps);
+    even_spectrum(geometry.dims, support, shape, workers, kernel)
+}
+
+/// The spectrum of an even `kernel` of steps between voxels of a volume of `dims`, zero beyond
+/// `support`, on the padded `shape`: half of it, real.
+pub(crate) fn even_spectrum(
+    dims: [usize; 3],
+    support: Option<u32>,
+    shape: [usize; 3],
+    workers: &Workers,
+    kernel: impl Fn([i64; 3]) -> f64 + Sync,
+) -> Result<(RealFft3<f64>, Vec<f64>), QsmError> {
     let fft = RealFft3::<f64>::new(shape)?;
-    let dims = geometry.dims;
     let reach: [i64; 3] = std::array::from_fn(|a| {
         let edge = dims[a] as i64 - 1;
         support.map_or(edge, |s| edge.min(s.into()))
@@ -60,22 +82,22 @@ pub(crate) fn sphere_spectrum(
         let step = if 2 * i > n { i - n } else { i };
         (step.abs() <= reach[a]).then_some(step)
     };
-    let mut kernel = vec![0.0; shape.iter().product()];
-    let rows = kernel.par_chunks_mut(shape[0]).enumerate();
+    let mut values = vec![0.0; shape.iter().product()];
+    let rows = values.par_chunks_mut(shape[0]).enumerate();
     workers.install(|| {
-        rows.for_each(|(row, kernel)| {
+        rows.for_each(|(row, values)| {
             let (Some(y), Some(z)) = (step(row % shape[1], 1), step(row / shape[1], 2)) else {
                 return;
             };
-            for (i, kernel) in kernel.iter_mut().enumerate() {
+            for (i, value) in values.iter_mut().enumerate() {
                 if let Some(x) = step(i, 0) {
-                    *kernel = sphere_field(geometry, [x, y, z]);
+                    *value = kernel([x, y, z]);
                 }
             }
         });
     });
     let mut spectrum = vec![Complex::default(); fft.spectrum_shape().iter().product()];
-    fft.forward(workers, &kernel, &mut spectrum);
+    fft.forward(workers, &values, &mut spectrum);
     Ok((fft, spectrum.into_iter().map(|value| value.re).collect()))
 }
 
@@ -87,15 +109,9 @@ impl<T: Precision> Convolution<T> {
         workers: &Workers,
     ) -> Result<Self, QsmError> {
         let geometry = &model.geometry;
-        let shape = padded(geometry.dims);
-        if u32::try_from(shape.iter().product::<usize>()).is_err() {
-            return Err(fimbria_compute::fft::FftError::TooLarge { shape }.into());
-        }
+        let shape = padded(geometry.dims)?;
         let (_, spectrum) = sphere_spectrum(geometry, model.support, shape, workers)?;
-        let place = |&voxel: &u32| {
-            let [x, y, z] = geometry.voxel(voxel as usize);
-            (x + shape[0] * (y + shape[1] * z)) as u32
-        };
+        let place = |&voxel: &u32| place(geometry, shape, voxel);
         Ok(Self {
             fft: RealFft3::new(shape)?,
             spectrum: spectrum.into_iter().map(T::of).collect(),

@@ -5,7 +5,7 @@ use fimbria_compute::device::Device;
 use fimbria_compute::operator::{LinearOperator, Operator};
 use fimbria_compute::{Backend, Progress};
 
-use crate::device::{DeviceLaplacian, DeviceOperator, DeviceOperatorError};
+use crate::device::{DeviceLaplacian, DeviceOperator, DeviceOperatorError, SeveralDevices};
 use crate::solver::{
     Checkpoint, Iteration, Method, Objective, Solver, Stopped, StoppingRule, run, safe_step,
 };
@@ -82,9 +82,9 @@ pub struct Journey<'a> {
 }
 
 /// The susceptibility of the unknowns of `model` whose field at its receivers is `field`, with a
-/// weight for each receiver; on the first device of `on`, or on its threads where there is none
-/// or it fails, which `progress` is told. Several processes share the sources, on their threads,
-/// and each returns the whole.
+/// weight for each receiver; on the devices of `on`, or on its threads where there is none or one
+/// fails, which `progress` is told. Several processes share the sources, each on one device or on
+/// its threads, and each returns the whole.
 ///
 /// # Errors
 /// Where lengths differ, numbers are not finite, memory is short, the volume cannot be
@@ -99,30 +99,46 @@ pub fn reconstruct(
     progress: &dyn Progress,
     journey: Journey<'_>,
 ) -> Result<Reconstruction, QsmError> {
-    let weighted: Vec<f32> = match weights {
+    let field: Vec<f32> = match weights {
         None => field.to_vec(),
         Some(weights) => field.iter().zip(weights).map(|(b, w)| b * w).collect(),
     };
-    if let Some(device) = on.devices.first().filter(|_| comm.size() == 1) {
-        match on_device(model, weights, options, device, on) {
-            Ok((operator, penalty)) => {
-                let part = Journey {
-                    after: &mut *journey.after,
-                    resume: journey.resume.clone(),
-                    ..journey
-                };
-                match minimise(&operator, &penalty, &weighted, options, progress, part) {
-                    Err(QsmError::Space(error)) => {
-                        progress.warn(&format!("{error}; the threads begin again"));
-                    }
-                    done => return done,
-                }
-            }
-            Err(DeviceOperatorError::Qsm(error)) => return Err(error),
-            Err(error) => progress.warn(&format!("{error}; the threads do the work")),
-        }
+    if comm.size() == 1 && on.devices.len() > 1 {
+        let operator = SeveralDevices::new(model, options.products, on, progress)?;
+        let operator = match weights {
+            None => operator,
+            Some(weights) => operator.weighted(weights.to_vec())?,
+        };
+        let penalty = Laplacian::new(model, options.edges, on.workers);
+        return minimise(&operator, &penalty, &field, options, progress, journey);
     }
     let share = Share { rank: comm.rank(), size: comm.size() };
+    let prepared = match on.devices.len() {
+        0 => None,
+        // Processes of one machine take turns at its devices.
+        n => match on_device(model, weights, options, &on.devices[share.rank % n], on, share) {
+            Ok(prepared) => Some(prepared),
+            Err(DeviceOperatorError::Qsm(error)) => return Err(error),
+            Err(error) => {
+                progress.warn(&format!("{error}; the threads do the work"));
+                None
+            }
+        },
+    };
+    // The processes' vectors are the same to the bit where all make them alike.
+    let mut ready = [i64::from(prepared.is_some())];
+    comm.sum_i64(&mut ready);
+    if let Some((operator, penalty)) = prepared.filter(|_| ready == [share.size as i64]) {
+        let operator = Distributed::new(operator, comm);
+        let resume = journey.resume.clone();
+        let part = Journey { after: &mut *journey.after, resume, ..journey };
+        match minimise(&operator, &penalty, &field, options, progress, part) {
+            Err(QsmError::Space(error)) if share.size == 1 => {
+                progress.warn(&format!("{error}; the threads begin again"));
+            }
+            done => return done,
+        }
+    }
     let operator = HostOperator::of_share(model, options.products, on.workers, share)?;
     let penalty = Laplacian::new(model, options.edges, on.workers);
     let operator = match weights {
@@ -130,7 +146,7 @@ pub fn reconstruct(
         Some(weights) => operator.weighted(weights.to_vec())?,
     };
     let operator = Distributed::new(operator, comm);
-    minimise(&operator, &penalty, &weighted, options, progress, journey)
+    minimise(&operator, &penalty, &field, options, progress, journey)
 }
 
 fn on_device(
@@ -139,8 +155,9 @@ fn on_device(
     options: &DqsmOptions,
     device: &Device,
     on: &Backend<'_>,
+    share: Share,
 ) -> Result<(DeviceOperator, DeviceLaplacian), DeviceOperatorError> {
-    let operator = DeviceOperator::new(model, options.products, device, on.workers)?;
+    let operator = DeviceOperator::of_share(model, options.products, device, on.workers, share)?;
     let penalty = DeviceLaplacian::new(model, options.edges, device, on.workers)?;
     let operator = match weights {
         None => operator,

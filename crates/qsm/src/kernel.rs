@@ -43,6 +43,21 @@ pub fn sphere_field(geometry: &Geometry, steps: [i64; 3]) -> f64 {
     (3.0 * along * along / squared - 1.0) / (4.0 * PI * squared * squared.sqrt())
 }
 
+/// The field at `steps` voxels from a voxel magnetised by 1 along each of the voxel axes: that of a
+/// dipole, Lorentz-corrected. Along B0 it is [`sphere_field`].
+///
+/// F_a(d) = (3 d̂_a (b·d̂) - b_a) / (4π |d|³), F_a(0) = 0
+pub fn dipole_fields(geometry: &Geometry, steps: [i64; 3]) -> [f64; 3] {
+    if steps == [0; 3] {
+        return [0.0; 3];
+    }
+    let d = geometry.displacement(steps);
+    let squared = dot(d, d);
+    let along = dot(d, geometry.b0);
+    let scale = 1.0 / (4.0 * PI * squared * squared.sqrt());
+    std::array::from_fn(|a| scale * (3.0 * d[a] * along / squared - geometry.b0[a]))
+}
+
 /// A cylindrical voxel's axis and what follows from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cylinder {

@@ -9,7 +9,7 @@
 //!   several processes;
 //! * [`Laplacian`]: the penalty;
 //! * [`solver`]: Landweber as published and conjugate gradients, over any such operators;
-//! * [`tensor`]: the field of susceptibility tensors;
+//! * [`tensor`]: the field of susceptibility tensors, and tensors from the field;
 //! * [`dqsm`]: all of these as one function; [`fourier`]: methods without guidance; [`metrics`]:
 //!   how far a map is from the truth;
 //! * [`phase`] and [`background`]: from the scanner's phase to the local field;
@@ -45,7 +45,7 @@ pub mod tensor;
 pub use checks::checks;
 pub use error::QsmError;
 pub use geometry::{Geometry, dir_vox};
-pub use kernel::{Cylinder, RECEIVER_RADIUS, sphere_field};
+pub use kernel::{Cylinder, RECEIVER_RADIUS, dipole_fields, sphere_field};
 pub use laplacian::{Edges, Laplacian};
 pub use model::{FA_THRESHOLD, FieldModel, Shape, shapes_of};
 pub use operator::{Distributed, DoubleOperator, HostOperator, Products, Share};

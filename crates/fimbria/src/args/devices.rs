@@ -1,9 +1,9 @@
 //! Which devices work.
 
 use clap::Args;
+use fimbria_compute::Progress;
 use fimbria_compute::device::{Device, DeviceOptions, Selection, list, may_have_gpu};
 
-use crate::console::Console;
 use crate::failure::Failure;
 
 /// Which devices work beside the threads.
@@ -22,8 +22,7 @@ pub(crate) struct DeviceArgs {
 impl DeviceArgs {
     /// Opens the devices chosen; none for the CPU alone. With `auto`, a device that does not open
     /// costs a warning.
-    pub(crate) fn open(&self, console: &Console) -> Result<Vec<Device>, Failure> {
-        use fimbria_compute::Progress as _;
+    pub(crate) fn open(&self, progress: &dyn Progress) -> Result<Vec<Device>, Failure> {
         let Self { device: selection, device_memory } = self;
         let is_cpu = match selection {
             Selection::Cpu => true,
@@ -39,13 +38,13 @@ impl DeviceArgs {
             match Device::open(&info, &options) {
                 Ok(device) => devices.push(device),
                 Err(error) if *selection == Selection::Auto => {
-                    console.warn(&format!("{} is not used: {error}", info.name));
+                    progress.warn(&format!("{} is not used: {error}", info.name));
                 }
                 Err(error) => return Err(error.into()),
             }
         }
         for device in &devices {
-            console.note(&format!("using {} ({})", device.info().name, device.info().runtime));
+            progress.note(&format!("using {} ({})", device.info().name, device.info().runtime));
         }
         Ok(devices)
     }

@@ -27,7 +27,7 @@ use std::path::Path;
 
 use clap::Subcommand;
 use fimbria_compute::{Backend, Progress as _};
-use fimbria_pipeline::{RunRecord, Session, Stage, run_alone};
+use fimbria_pipeline::{OutputError, OutputFolder, RunRecord, Session, Stage, run_alone};
 
 use crate::args::{DeviceArgs, OutputArgs, ThreadArgs};
 use crate::console::Console;
@@ -104,14 +104,28 @@ fn run_stages(
     devices: DeviceArgs,
     console: &Console,
 ) -> Result<(), Failure> {
+    let folder = |planned: &[String]| output.folder(planned, console);
+    run_stages_in(name, stages, &folder, threads, devices, console)
+}
+
+/// [`run_stages`] in the folder that `folder` makes for the files it is told of.
+fn run_stages_in(
+    name: &str,
+    stages: &[&dyn Stage],
+    folder: &dyn Fn(&[String]) -> Result<OutputFolder, OutputError>,
+    threads: ThreadArgs,
+    devices: DeviceArgs,
+    console: &Console,
+) -> Result<(), Failure> {
     let planned: Vec<String> = stages.iter().flat_map(|stage| stage.outputs()).collect();
-    let out = output.folder(&planned, console)?;
+    let out = folder(&planned)?;
+    let path = out.root().to_owned();
     let workers = threads.start()?;
     let devices = devices.open(console)?;
     let command_line = command_line();
     let session = session(Backend { workers: &workers, devices: &devices }, console, &command_line);
     let record = run_alone(name, stages, out, session).map_err(Failure::Work)?;
-    report(&record, output.path(), console);
+    report(&record, &path, console);
     Ok(())
 }
 

@@ -1,18 +1,50 @@
-//! What a command does that `mpirun` started several times.
+//! What a command does that `mpirun` may have started several times.
 
 use std::time::Duration;
 
 use fimbria_cluster::World;
-use fimbria_compute::Silent;
-use fimbria_pipeline::{Logbook, Products, Session, Stage, StageError};
+use fimbria_compute::{Backend, Silent};
+use fimbria_pipeline::{Logbook, OutputError, OutputFolder, Products, Session, Stage};
 
+use super::{command_line, run_stages_in, session};
+use crate::args::{DeviceArgs, ThreadArgs};
+use crate::console::Console;
 use crate::failure::Failure;
 
-/// The part of a process that writes nothing.
-pub(crate) fn work_along(stages: &[&dyn Stage], session: Session<'_>) -> Result<(), StageError> {
-    let log = Logbook::new(Session { progress: &Silent, ..session });
-    let mut products = Products::default();
-    stages.iter().try_for_each(|stage| stage.compute(&mut products, &log))
+/// Runs `stages` in every process of `world`: the first makes the folder, writes and reports, the
+/// others only compute along. Where one fails, its message is said once, and all end.
+pub(crate) fn run_together(
+    name: &str,
+    stages: &[&dyn Stage],
+    world: &World,
+    folder: &dyn Fn(&[String]) -> Result<OutputFolder, OutputError>,
+    threads: ThreadArgs,
+    devices: DeviceArgs,
+    console: &Console,
+) -> Result<(), Failure> {
+    let done = if world.comm().rank() == 0 {
+        run_stages_in(name, stages, folder, threads, devices, console)
+    } else {
+        work_along(stages, threads, devices, console)
+    };
+    end_together(done, world)
+}
+
+/// The part of a process that neither writes nor speaks.
+fn work_along(
+    stages: &[&dyn Stage],
+    threads: ThreadArgs,
+    devices: DeviceArgs,
+    console: &Console,
+) -> Result<(), Failure> {
+    let workers = threads.start()?;
+    let devices = devices.open(&Silent)?;
+    let command_line = command_line();
+    let on = Backend { workers: &workers, devices: &devices };
+    let session = Session { progress: &Silent, ..session(on, console, &command_line) };
+    let (log, mut products) = (Logbook::new(session), Products::default());
+    let mut stages = stages.iter();
+    stages.try_for_each(|stage| stage.compute(&mut products, &log)).map_err(Failure::Work)
 }
 
 /// `done`, or where it failed as one of several processes, its message, said once, and the end of

@@ -5,19 +5,18 @@ use std::time::Duration;
 
 use clap::Args;
 use fimbria_cluster::World;
-use fimbria_compute::{Backend, Progress as _};
+use fimbria_compute::Progress as _;
 use fimbria_image::BvecFrame;
 use fimbria_pipeline::stages::load_local_field::{FieldUnit, LoadLocalField, LocalFieldFiles};
 use fimbria_pipeline::stages::qsm::{
     CHECKPOINT, Keep, MapSusceptibility, QsmCompat, QsmMethod, QsmParameters, Start,
 };
-use fimbria_pipeline::{Existing, Named, OutputFolder, Stage as _, run_alone};
+use fimbria_pipeline::{Existing, Named, OutputFolder, Stage};
 use fimbria_qsm::dqsm::Iterate;
 use fimbria_qsm::{Edges, Products};
 
 use crate::args::{DeviceArgs, ExistingArgs, MapArgs, ThreadArgs, choice, sign};
-use crate::commands::processes::{end_together, work_along};
-use crate::commands::{command_line, report, session};
+use crate::commands::processes::run_together;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -184,8 +183,10 @@ pub(crate) struct Qsm {
 const HELP: &str = "\
 Outputs (float32):
   chi             magnetic susceptibility, 0 outside the mask
+  msa             with --method tensor: anisotropy of the susceptibility tensor (along the fibre
+                  less across it), 0 where FA is not above --fa-threshold; chi is then its mean
   iterations.tsv  iteration, rms of the map (ppm), relative change, data term ‖Ax - b‖² and penalty
-                  ‖Dx‖² after it, relative gradient; of --method dqsm
+                  ‖Dx‖² after it, relative gradient; of --method dqsm and tensor
   metrics.json    with --truth: NRMSE, detrended NRMSE, HFEN (%), XSIM, correlation, slope
   chi.bin         with --dqsm-files: the map (not ppm), bare float32 in that program's order
   run.json        inputs with hashes, parameters, machine, times, counts, warnings
@@ -199,7 +200,8 @@ Order and frame:
   scanner's z. Oblique volumes and voxels that are not cubic are not resampled: kernels are turned.
 
 The map minimises κ‖Ax - b‖² + (1 - κ)‖Dx‖²: A sums the fields of spheres (FA up to --fa-threshold)
-and of cylinders along V1, D is a Laplacian. κ does not depend on the strength of B0. A map of
+and of cylinders (or, with --method tensor, of dipoles magnetised as tensors are) along V1, D is a
+Laplacian. κ does not depend on the strength of B0. A map of
 susceptibility is known up to a constant: see --reference.
 
 Several processes:
@@ -208,6 +210,7 @@ Several processes:
 
 References:
   Ng A et al. ISMRM (2013) 2394; Kaluza OL et al. \"Fast diffusion-guided QSM using GPUs\"    dqsm
+  Liu C. Magn Reson Med 63, 1471 (2010)                tensor
   Shmueli K et al. Magn Reson Med 62, 1510 (2009)      tkd
   Bilgic B et al. Magn Reson Med 72, 1444 (2014)       tv
   Kames C et al. NeuroImage 167, 276 (2018)            rts";
@@ -253,8 +256,12 @@ impl Qsm {
             threads,
             devices,
         } = self;
-        if strength.is_some() && method.0 == QsmMethod::Dqsm {
+        let guided = matches!(method.0, QsmMethod::Dqsm | QsmMethod::Tensor);
+        if strength.is_some() && guided {
             return Err(Failure::usage("--strength is used by methods without guidance only"));
+        }
+        if method.0 == QsmMethod::Tensor && compat.is_some() {
+            return Err(Failure::usage("--method tensor is not the published program's"));
         }
         let zero_mean = reference.as_deref() == Some(Path::new("mean"));
         let (v1, fa) = match dti {
@@ -314,29 +321,22 @@ impl Qsm {
             comm: world.comm(),
         };
         if policy == Existing::Resume && output.join(OutputFolder::RECORD).exists() {
-            console.note(&format!("{} is finished already", output.display()));
+            if world.comm().rank() == 0 {
+                console.note(&format!("{} is finished already", output.display()));
+            }
             return Ok(());
         }
-        let load = LoadLocalField(files);
-        let work = || {
-            let workers = threads.start()?;
-            let devices = devices.open(console)?;
-            let command_line = command_line();
-            let on = Backend { workers: &workers, devices: &devices };
-            let session = session(on, console, &command_line);
-            if world.comm().rank() > 0 {
-                return work_along(&[&load, &map], session).map_err(Failure::Work);
-            }
-            let names = map.outputs();
+        let folder = |planned: &[String]| {
             let overwrite = policy != Existing::Refuse;
-            let out = OutputFolder::create(&output, &names, overwrite, console.unfinished())?;
-            let record = run_alone("qsm", &[&load, &map], out, session).map_err(Failure::Work)?;
+            OutputFolder::create(&output, planned, overwrite, console.unfinished())
+        };
+        let stages: [&dyn Stage; 2] = [&LoadLocalField(files), &map];
+        run_together("qsm", &stages, &world, &folder, threads, devices, console)?;
+        if world.comm().rank() == 0 {
             // It has served; that it is gone already is as well.
             let _ = std::fs::remove_file(output.join(CHECKPOINT));
-            report(&record, &output, console);
-            Ok(())
-        };
-        end_together(work(), &world)
+        }
+        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod laplacian;
 mod pairs;
+mod several;
 mod tiles;
 
 use fimbria_compute::Workers;
@@ -15,9 +16,10 @@ pub use self::laplacian::DeviceLaplacian;
 pub(crate) use self::laplacian::laplacian_source;
 use self::pairs::DevicePairs;
 pub(crate) use self::pairs::pairs_source;
-use crate::convolution::{padded, sphere_spectrum};
-use crate::operator::{Inside, check_weights, inside, sources_of};
-use crate::{FieldModel, Products, QsmError};
+pub use self::several::SeveralDevices;
+use crate::convolution::{padded, place, sphere_spectrum};
+use crate::operator::{Inside, Sources, check_weights};
+use crate::{FieldModel, Products, QsmError, Share};
 
 /// Why an operator cannot be had on a device.
 #[derive(Debug, thiserror::Error)]
@@ -81,25 +83,39 @@ impl DeviceOperator {
         device: &Device,
         workers: &Workers,
     ) -> Result<Self, DeviceOperatorError> {
+        Self::of_share(model, products, device, workers, Share::WHOLE)
+    }
+
+    /// The part of A that belongs to the sources of one of several: their sum is A.
+    ///
+    /// # Errors
+    /// [`DeviceOperatorError`].
+    pub fn of_share(
+        model: &FieldModel,
+        products: Products,
+        device: &Device,
+        workers: &Workers,
+        share: Share,
+    ) -> Result<Self, DeviceOperatorError> {
         let cull = products == Products::Fast;
-        let sphere_index = sources_of(model).spheres;
-        let spheres = if sphere_index.is_empty() {
+        let sources = Sources::of_share(model, products, share);
+        let spheres = if sources.spheres.is_empty() {
             SphereSum::None
         } else if cull {
-            let convolution = DeviceConvolution::new(model, &sphere_index, device, workers)?;
+            let convolution = DeviceConvolution::new(model, &sources.spheres, device, workers)?;
             SphereSum::Convolution(Box::new(convolution))
         } else {
-            SphereSum::Pairs(Box::new(DevicePairs::spheres(model, device)?))
+            SphereSum::Pairs(Box::new(DevicePairs::spheres(model, &sources.spheres, device)?))
         };
         let source = vectors_source();
-        let inside: Vec<Inside> = inside(model);
+        let inside = sources.inside(model);
         let of = |part: fn(&Inside) -> u32| inside.iter().map(part).collect::<Vec<u32>>();
         let field: Vec<f32> = inside.iter().map(|inside| inside.field as f32).collect();
         Ok(Self {
             domain: DeviceSpace::new(device, model.unknowns.len())?,
             range: DeviceSpace::new(device, model.receivers.len())?,
             spheres,
-            cylinders: DevicePairs::cylinders(model, device, cull)?,
+            cylinders: DevicePairs::cylinders(model, &sources, device, cull)?,
             inside: InsideArrays {
                 unknown: device.upload(&of(|inside| inside.unknown))?,
                 receiver: device.upload(&of(|inside| inside.receiver))?,
@@ -238,7 +254,7 @@ impl DeviceConvolution {
         workers: &Workers,
     ) -> Result<Self, DeviceOperatorError> {
         let geometry = &model.geometry;
-        let shape = padded(geometry.dims);
+        let shape = padded(geometry.dims)?;
         let (fft, half) = sphere_spectrum(geometry, model.support, shape, workers)?;
         let [hx, ny, nz] = fft.spectrum_shape();
         // The other half is the same, mirrored.
@@ -255,10 +271,7 @@ impl DeviceConvolution {
                 }));
             }
         }
-        let place = |voxel: u32| {
-            let [x, y, z] = geometry.voxel(voxel as usize);
-            (x + shape[0] * (y + shape[1] * z)) as u32
-        };
+        let place = |voxel: u32| place(geometry, shape, voxel);
         let sources: Vec<u32> =
             spheres.iter().map(|&i| place(model.unknowns[i as usize])).collect();
         let receivers: Vec<u32> = model.receivers.iter().map(|&v| place(v)).collect();

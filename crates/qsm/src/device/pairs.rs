@@ -4,7 +4,7 @@ use fimbria_compute::device::{Buffer, Device, DeviceError, Kernel, KernelSource,
 use fimbria_compute::math;
 
 use super::tiles::{TILE, Tiles};
-use crate::operator::sources_of;
+use crate::operator::Sources;
 use crate::pairs::Source;
 use crate::{Cylinder, FieldModel, Geometry};
 
@@ -50,10 +50,10 @@ pub(super) struct DevicePairs {
 impl DevicePairs {
     pub(super) fn cylinders(
         model: &FieldModel,
+        sources: &Sources,
         device: &Device,
         cull: bool,
     ) -> Result<Self, DeviceError> {
-        let sources = sources_of(model);
         let numbers = |(at, cylinder): &([usize; 3], Cylinder)| {
             let source = Source::<f32>::new(&model.geometry, *at, cylinder, [0, 1, 2]);
             let mut numbers = Vec::with_capacity(FIELDS);
@@ -66,8 +66,11 @@ impl DevicePairs {
         Self::new(model, device, &sources.cylinder_index, &numbers, &source)
     }
 
-    pub(super) fn spheres(model: &FieldModel, device: &Device) -> Result<Self, DeviceError> {
-        let spheres = sources_of(model).spheres;
+    pub(super) fn spheres(
+        model: &FieldModel,
+        spheres: &[u32],
+        device: &Device,
+    ) -> Result<Self, DeviceError> {
         let Geometry { spacing, b0, .. } = model.geometry;
         let b = [0, 1, 2].map(|a| b0[a] * spacing[a]);
         let numbers = |&unknown: &u32| {
@@ -83,7 +86,7 @@ impl DevicePairs {
         };
         let numbers: Vec<f32> = spheres.iter().flat_map(numbers).collect();
         let source = pairs_source(true, false, model.support);
-        Self::new(model, device, &spheres, &numbers, &source)
+        Self::new(model, device, spheres, &numbers, &source)
     }
 
     fn new(

@@ -1,6 +1,5 @@
 use fimbria_compute::comm::Comm;
-use fimbria_compute::operator::{LinearOperator, Operator};
-use fimbria_compute::{HostError, HostSpace};
+use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 
 /// A whose sources are spread over processes; unknowns and field are whole in each of them.
 pub struct Distributed<'c, A> {
@@ -8,51 +7,56 @@ pub struct Distributed<'c, A> {
     comm: &'c dyn Comm,
 }
 
-impl<'c, A> Distributed<'c, A> {
+impl<'c, A: Operator> Distributed<'c, A> {
     /// Sums the products of each process's `part` over `comm`.
     pub fn new(part: A, comm: &'c dyn Comm) -> Self {
         Self { part, comm }
     }
 
     /// In f64, in the order of ranks.
-    fn sum(&self, values: &mut [f32]) {
-        if self.comm.size() > 1 {
-            let mut wide: Vec<f64> = values.iter().map(|&v| f64::from(v)).collect();
-            self.comm.sum_f64(&mut wide);
-            values.iter_mut().zip(wide).for_each(|(v, sum)| *v = sum as f32);
+    fn sum<S: VectorSpace>(&self, space: &S, x: &mut S::Vector) -> Result<(), S::Error> {
+        if self.comm.size() == 1 {
+            return Ok(());
         }
+        let mut host = vec![0.0_f32; space.len()];
+        space.download(x, &mut host)?;
+        let mut wide: Vec<f64> = host.iter().map(|&x| f64::from(x)).collect();
+        self.comm.sum_f64(&mut wide);
+        host.iter_mut().zip(wide).for_each(|(x, sum)| *x = sum as f32);
+        *x = space.upload(&host)?;
+        Ok(())
     }
 }
 
-impl<'w, A> Operator for Distributed<'_, A>
-where
-    A: Operator<Domain = HostSpace<'w>, Range = HostSpace<'w>>,
-{
-    type Domain = HostSpace<'w>;
-    type Range = HostSpace<'w>;
+impl<A: Operator> Operator for Distributed<'_, A> {
+    type Domain = A::Domain;
+    type Range = A::Range;
 
-    fn domain(&self) -> &HostSpace<'w> {
+    fn domain(&self) -> &A::Domain {
         self.part.domain()
     }
 
-    fn range(&self) -> &HostSpace<'w> {
+    fn range(&self) -> &A::Range {
         self.part.range()
     }
 
-    fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
+    fn apply(
+        &self,
+        x: &<A::Domain as VectorSpace>::Vector,
+        y: &mut <A::Range as VectorSpace>::Vector,
+    ) -> Result<(), <A::Domain as VectorSpace>::Error> {
         self.part.apply(x, y)?;
-        self.sum(y);
-        Ok(())
+        self.sum(self.range(), y)
     }
 }
 
-impl<'w, A> LinearOperator for Distributed<'_, A>
-where
-    A: LinearOperator + Operator<Domain = HostSpace<'w>, Range = HostSpace<'w>>,
-{
-    fn adjoint(&self, y: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
+impl<A: LinearOperator> LinearOperator for Distributed<'_, A> {
+    fn adjoint(
+        &self,
+        y: &<A::Range as VectorSpace>::Vector,
+        x: &mut <A::Domain as VectorSpace>::Vector,
+    ) -> Result<(), <A::Domain as VectorSpace>::Error> {
         self.part.adjoint(y, x)?;
-        self.sum(x);
-        Ok(())
+        self.sum(self.domain(), x)
     }
 }

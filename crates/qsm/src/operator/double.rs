@@ -1,6 +1,6 @@
 use fimbria_compute::Workers;
 
-use super::{Inside, Products, inside, pick, sources_of};
+use super::{Inside, Products, Sources, pick};
 use crate::convolution::Convolution;
 use crate::direct::Direct;
 use crate::pairs::Pairs;
@@ -35,7 +35,8 @@ impl<'w> DoubleOperator<'w> {
         products: Products,
         workers: &'w Workers,
     ) -> Result<Self, QsmError> {
-        let sources = sources_of(model);
+        let sources = Sources::of(model);
+        let inside = sources.inside(model);
         let voxels = pick(&model.unknowns, &sources.spheres);
         let spheres = match products {
             Products::Fast => SphereSum::Convolution(Convolution::new(model, &voxels, workers)?),
@@ -50,7 +51,7 @@ impl<'w> DoubleOperator<'w> {
             cylinder_index: sources.cylinder_index,
             cylinders: sources.cylinders,
             pairs,
-            inside: inside(model),
+            inside,
         })
     }
 

@@ -23,17 +23,17 @@ pub enum Products {
     Dense,
 }
 
-/// Which of the sources a process is responsible for.
+/// Which of the sources a process, or a device beside others, is responsible for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// This process, from 0.
+    /// Which of them, from 0.
     pub rank: usize,
-    /// Number of processes.
+    /// How many there are.
     pub size: usize,
 }
 
 impl Share {
-    /// One process that has them all.
+    /// One that has them all.
     pub const WHOLE: Self = Self { rank: 0, size: 1 };
 
     fn has(self, index: usize) -> bool {
@@ -85,8 +85,6 @@ impl<'w> HostOperator<'w> {
     }
 
     /// The part of A that belongs to the sources of one process: the sum over processes is A.
-    /// Cylinders are dealt out in turn, and so are spheres where each is summed; the transform is
-    /// made by the first process.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -96,16 +94,8 @@ impl<'w> HostOperator<'w> {
         workers: &'w Workers,
         share: Share,
     ) -> Result<Self, QsmError> {
-        let mut sources = sources_of(model);
-        keep(&mut sources.cylinder_index, |i| share.has(i));
-        keep(&mut sources.cylinders, |i| share.has(i));
-        let mut inside = inside(model);
-        inside.retain(|inside| sources.cylinder_index.binary_search(&inside.unknown).is_ok());
-        match products {
-            Products::Dense => keep(&mut sources.spheres, |i| share.has(i)),
-            Products::Fast if share.rank > 0 => sources.spheres.clear(),
-            Products::Fast => {}
-        }
+        let sources = Sources::of_share(model, products, share);
+        let inside = sources.inside(model);
         let voxels = pick(&model.unknowns, &sources.spheres);
         let spheres = match products {
             _ if voxels.is_empty() => SphereSum::None,
@@ -152,16 +142,6 @@ pub(crate) fn check_weights(weights: &[f32], receivers: usize) -> Result<(), Qsm
     Ok(())
 }
 
-/// What cylinders do in their own voxels, where these are receivers.
-pub(crate) fn inside(model: &FieldModel) -> Vec<Inside> {
-    let inside = |(unknown, cylinder): (usize, Cylinder)| {
-        let voxel = model.unknowns[unknown];
-        let receiver = model.receivers.binary_search(&voxel).ok()? as u32;
-        Some(Inside { unknown: unknown as u32, receiver, field: cylinder.inside() })
-    };
-    model.cylinder_sources().filter_map(inside).collect()
-}
-
 /// The sources of a model by their shapes.
 pub(crate) struct Sources {
     /// The spheres among the unknowns.
@@ -171,13 +151,39 @@ pub(crate) struct Sources {
     pub(crate) cylinders: Vec<([usize; 3], Cylinder)>,
 }
 
-pub(crate) fn sources_of(model: &FieldModel) -> Sources {
-    let voxel = |unknown: usize| model.geometry.voxel(model.unknowns[unknown] as usize);
-    let cylinder = |(i, cylinder): (usize, Cylinder)| (i as u32, (voxel(i), cylinder));
-    let (cylinder_index, cylinders) = model.cylinder_sources().map(cylinder).unzip();
-    let shapes = model.shapes.iter().enumerate();
-    let spheres = shapes.filter(|(_, s)| **s == Shape::Sphere).map(|(i, _)| i as u32).collect();
-    Sources { spheres, cylinder_index, cylinders }
+impl Sources {
+    pub(crate) fn of(model: &FieldModel) -> Self {
+        let voxel = |unknown: usize| model.geometry.voxel(model.unknowns[unknown] as usize);
+        let cylinder = |(i, cylinder): (usize, Cylinder)| (i as u32, (voxel(i), cylinder));
+        let (cylinder_index, cylinders) = model.cylinder_sources().map(cylinder).unzip();
+        let shapes = model.shapes.iter().enumerate();
+        let spheres = shapes.filter(|(_, s)| **s == Shape::Sphere).map(|(i, _)| i as u32);
+        Self { spheres: spheres.collect(), cylinder_index, cylinders }
+    }
+
+    /// Those of one of several: cylinders are dealt out in turn, and so are spheres where each is
+    /// summed; the transform is made by the first.
+    pub(crate) fn of_share(model: &FieldModel, products: Products, share: Share) -> Self {
+        let mut sources = Self::of(model);
+        keep(&mut sources.cylinder_index, |i| share.has(i));
+        keep(&mut sources.cylinders, |i| share.has(i));
+        match products {
+            Products::Dense => keep(&mut sources.spheres, |i| share.has(i)),
+            Products::Fast if share.rank > 0 => sources.spheres.clear(),
+            Products::Fast => {}
+        }
+        sources
+    }
+
+    /// What the cylinders do in their own voxels, where these are receivers.
+    pub(crate) fn inside(&self, model: &FieldModel) -> Vec<Inside> {
+        let inside = |(&unknown, (_, cylinder)): (&u32, &([usize; 3], Cylinder))| {
+            let voxel = model.unknowns[unknown as usize];
+            let receiver = model.receivers.binary_search(&voxel).ok()? as u32;
+            Some(Inside { unknown, receiver, field: cylinder.inside() })
+        };
+        self.cylinder_index.iter().zip(&self.cylinders).filter_map(inside).collect()
+    }
 }
 
 fn keep<T>(items: &mut Vec<T>, mut index: impl FnMut(usize) -> bool) {

@@ -2,17 +2,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_cluster::World;
-use fimbria_compute::Backend;
 use fimbria_image::gradients::BScaling;
 use fimbria_life::{Demean, Method, Normalise};
 use fimbria_pipeline::stages::life::{
     AtomsName, Compat, Life, LifeFiles, LifeParameters, LoadSeries, RankName,
 };
-use fimbria_pipeline::{Named, Stage as _, bids_entities, run_alone};
+use fimbria_pipeline::{Named, Stage, bids_entities};
 
 use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
-use crate::commands::processes::{end_together, work_along};
-use crate::commands::{command_line, report, session};
+use crate::commands::processes::run_together;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -215,22 +213,9 @@ impl Evaluate {
             // Its exponents are -b g'Qg with g as it stands in the file.
             series.bvalue_scaling = Named(BScaling::Yes);
         }
-        let load = LoadSeries(series);
-        let work = || {
-            let workers = threads.start()?;
-            let devices = devices.open(console)?;
-            let command_line = command_line();
-            let on = Backend { workers: &workers, devices: &devices };
-            let session = session(on, console, &command_line);
-            if world.comm().rank() > 0 {
-                return work_along(&[&load, &life], session).map_err(Failure::Work);
-            }
-            let out = output.folder(&life.outputs(), console)?;
-            let record = run_alone("life", &[&load, &life], out, session).map_err(Failure::Work)?;
-            report(&record, output.path(), console);
-            Ok(())
-        };
-        end_together(work(), &world)
+        let stages: [&dyn Stage; 2] = [&LoadSeries(series), &life];
+        let folder = |planned: &[String]| output.folder(planned, console);
+        run_together("life", &stages, &world, &folder, threads, devices, console)
     }
 }
 

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use fimbria_compute::comm::{Comm, Solo};
 use fimbria_compute::{Interrupted, Progress as _};
 use fimbria_image::{Image, Mask};
-use fimbria_models::MapSpec;
+use fimbria_models::{MapKind, MapSpec};
 use fimbria_qsm::dqsm::{Journey, reconstruct};
 use fimbria_qsm::fourier::{FourierMethod, invert};
 use fimbria_qsm::metrics::{Metrics, compare};
 use fimbria_qsm::solver::{Checkpoint, Iteration, Stopped};
-use fimbria_qsm::{FieldModel, PUBLISHED_SUPPORT, QsmError, dqsm_files};
+use fimbria_qsm::tensor::reconstruct_tensors;
+use fimbria_qsm::{FieldModel, PUBLISHED_SUPPORT, QsmError, Shape, dqsm_files};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -57,6 +58,8 @@ pub struct MapSusceptibility<'c> {
 pub struct ChiMap {
     /// In ppm, 0 outside the mask.
     pub chi: Image,
+    /// Of the method of tensors, along a fibre less across it, ppm; 0 where there is none.
+    pub anisotropy: Option<Image>,
     /// Every iteration of a guided map.
     pub log: Vec<Iteration>,
     /// Why it ended.
@@ -67,13 +70,31 @@ pub struct ChiMap {
     pub b0_tesla: Option<f64>,
 }
 
-const CHI: MapSpec = MapSpec::of_kind(
+static CHI: MapSpec = MapSpec::of_kind(
     "chi",
-    fimbria_models::MapKind::Scalar,
+    MapKind::Scalar,
     1,
     "ppm",
     "magnetic susceptibility (SI), ppm, relative to the reference",
 );
+
+static MSA: MapSpec = MapSpec::of_kind(
+    "msa",
+    MapKind::Scalar,
+    1,
+    "ppm",
+    "anisotropy of the susceptibility tensor, along the fibre less across it, ppm",
+);
+
+/// Processes that should do the same work do not.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "process {rank} found other inputs or another checkpoint than the first: all need the same \
+     files, on a file system that they share"
+)]
+struct DifferentWork {
+    rank: usize,
+}
 
 impl MapSusceptibility<'static> {
     /// The stage that wrote a folder, by its record; `None` where it was another.
@@ -92,6 +113,11 @@ impl MapSusceptibility<'static> {
 }
 
 impl MapSusceptibility<'_> {
+    fn maps(&self) -> impl Iterator<Item = &'static MapSpec> {
+        let tensors = self.parameters.method.0 == QsmMethod::Tensor;
+        [&CHI].into_iter().chain(tensors.then_some(&MSA))
+    }
+
     fn context(&self, log: Option<&Logbook<'_>>) -> MapContext {
         MapContext {
             stage: "qsm",
@@ -121,7 +147,7 @@ impl MapSusceptibility<'_> {
         let data = pick(&field.field_ppm);
         let weights = field.weights.as_deref().map(pick);
         let workers = log.session().on.workers;
-        let start = match self.parameters.start.0 {
+        let mut start = match self.parameters.start.0 {
             Start::Zero => None,
             Start::Tikhonov => {
                 let masked = masked(&field.field_ppm, &field.mask);
@@ -130,12 +156,17 @@ impl MapSusceptibility<'_> {
                 Some(field.mask.voxels.iter().map(|&v| chi[v as usize]).collect::<Vec<f32>>())
             }
         };
+        let tensors = self.parameters.method.0 == QsmMethod::Tensor;
+        if let (true, Some(start)) = (tensors, &mut start) {
+            start.resize(start.len() + model.cylinders(), 0.0);
+        }
         let fingerprint = self.fingerprint(field);
         let path = self.keep.as_ref().map(|keep| keep.folder.join(CHECKPOINT));
         let resume = match (&self.keep, &path) {
             (Some(keep), Some(path)) if keep.resume => Checkpoint::read(path, fingerprint)?,
             _ => None,
         };
+        self.agree(fingerprint, resume.as_ref().map_or(0, |resume| resume.saved.number))?;
         if let Some(resume) = &resume {
             log.note(&format!("going on after iteration {}", resume.saved.number));
         }
@@ -157,28 +188,43 @@ impl MapSusceptibility<'_> {
             if cancelled { Err(Interrupted.into()) } else { Ok(()) }
         };
         let journey = Journey { start: start.as_deref(), resume, after: &mut after };
-        let found = reconstruct(
-            &model,
-            &data,
-            weights.as_deref(),
-            &options,
-            &log.session().on,
-            self.comm,
-            log,
-            journey,
-        );
+        let (on, weights) = (&log.session().on, weights.as_deref());
+        let found = if tensors {
+            reconstruct_tensors(&model, &data, weights, &options, workers, log, journey)
+        } else {
+            reconstruct(&model, &data, weights, &options, on, self.comm, log, journey)
+        };
         let found = found.map_err(|error| match error {
             QsmError::Interrupted(interrupted) => StageError::from(interrupted),
             other => other.into(),
         })?;
+        let (means, anisotropies) = found.chi.split_at(field.mask.len());
         let mut chi = Image::zeros(field.grid, 1);
-        for (&voxel, x) in field.mask.voxels.iter().zip(&found.chi) {
+        for (&voxel, x) in field.mask.voxels.iter().zip(means) {
             chi.data[voxel as usize] = *x;
         }
+        let anisotropy = tensors.then(|| {
+            let mut msa = Image::zeros(field.grid, 1);
+            let shapes = field.mask.voxels.iter().zip(&field.shapes);
+            let fibres = shapes.filter(|(_, shape)| **shape != Shape::Sphere);
+            fibres.zip(anisotropies).for_each(|((&v, _), x)| msa.data[v as usize] = *x);
+            msa
+        });
         log.count("iterations", found.log.len() as u64);
         log.note(&format!("{} iterations, ended by {}", found.log.len(), found.stopped.as_str()));
         let (log, stopped) = (found.log, Some(found.stopped));
-        Ok(ChiMap { chi, log, stopped, metrics: None, b0_tesla: field.b0_tesla })
+        let b0_tesla = field.b0_tesla;
+        Ok(ChiMap { chi, anisotropy, log, stopped, metrics: None, b0_tesla })
+    }
+
+    /// Makes sure that all processes do what the first one does.
+    fn agree(&self, fingerprint: u128, iterations: usize) -> Result<(), DifferentWork> {
+        let mut first = [0; 24];
+        first[..16].copy_from_slice(&fingerprint.to_le_bytes());
+        first[16..].copy_from_slice(&(iterations as u64).to_le_bytes());
+        let mine = first;
+        self.comm.broadcast(&mut first, 0);
+        if mine == first { Ok(()) } else { Err(DifferentWork { rank: self.comm.rank() }) }
     }
 
     /// The map of a method without guidance.
@@ -193,7 +239,8 @@ impl MapSusceptibility<'_> {
         let chi = invert(&field.geometry, &data, method, workers, log)?;
         let chi = Image { grid: field.grid, n_volumes: 1, data: masked(&chi, &field.mask) };
         let b0_tesla = field.b0_tesla;
-        Ok(ChiMap { chi, log: Vec::new(), stopped: None, metrics: None, b0_tesla })
+        let anisotropy = None;
+        Ok(ChiMap { chi, anisotropy, log: Vec::new(), stopped: None, metrics: None, b0_tesla })
     }
 
     /// Tells one problem from another.
@@ -211,7 +258,7 @@ impl MapSusceptibility<'_> {
         hash.update(json!(same).to_string().as_bytes());
         hash.update(format!("{:?} {:?}", field.geometry, field.shapes.len()).as_bytes());
         for shape in &field.shapes {
-            if let fimbria_qsm::Shape::Cylinder(axis) = shape {
+            if let Shape::Cylinder(axis) = shape {
                 axis.iter().for_each(|x| hash.update(&x.to_le_bytes()));
             } else {
                 hash.update(b"s");
@@ -252,7 +299,8 @@ impl Stage for MapSusceptibility<'_> {
     }
 
     fn outputs(&self) -> Vec<String> {
-        let mut names = self.style.file_names(&CHI, &self.context(None));
+        let mut names: Vec<String> =
+            self.maps().flat_map(|map| self.style.file_names(map, &self.context(None))).collect();
         if self.parameters.fourier().is_none() {
             names.push("iterations.tsv".to_owned());
         }
@@ -295,13 +343,11 @@ impl Stage for MapSusceptibility<'_> {
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
         let map = products.get::<ChiMap>()?;
-        self.style.write(
-            &CHI,
-            &map.chi,
-            &self.context(Some(log)),
-            out,
-            log.session().on.workers,
-        )?;
+        let context = self.context(Some(log));
+        let images = [Some(&map.chi), map.anisotropy.as_ref()].into_iter().flatten();
+        for (spec, image) in self.maps().zip(images) {
+            self.style.write(spec, image, &context, out, log.session().on.workers)?;
+        }
         if self.parameters.fourier().is_none() {
             out.write("iterations.tsv", table(&map.log).as_bytes())?;
         }
@@ -322,9 +368,13 @@ impl Stage for MapSusceptibility<'_> {
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
         let workers = log.session().on.workers;
-        let chi = self.style.read(&CHI, &self.context(None), folder, workers)?;
+        let context = self.context(None);
+        let read = |map| self.style.read(map, &context, folder, workers);
+        let chi = read(&CHI)?;
+        let tensors = self.parameters.method.0 == QsmMethod::Tensor;
+        let anisotropy = tensors.then(|| read(&MSA)).transpose()?;
         let (log, stopped, metrics, b0_tesla) = (Vec::new(), None, None, None);
-        products.put(ChiMap { chi, log, stopped, metrics, b0_tesla });
+        products.put(ChiMap { chi, anisotropy, log, stopped, metrics, b0_tesla });
         Ok(())
     }
 }

@@ -14,6 +14,8 @@ pub enum QsmMethod {
     /// Guided by diffusion.
     #[default]
     Dqsm,
+    /// Susceptibility tensors symmetric about the fibres.
+    Tensor,
     /// Truncated k-space division.
     Tkd,
     /// Tikhonov's regularisation.
@@ -27,6 +29,7 @@ pub enum QsmMethod {
 impl Choice for QsmMethod {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
         (Self::Dqsm, "dqsm", "guided by diffusion: fibres are cylinders"),
+        (Self::Tensor, "tensor", "guided by diffusion: tensors about fibres, mean and anisotropy"),
         (Self::Tkd, "tkd", "truncated k-space division"),
         (Self::Tikhonov, "tikhonov", "division by D² + λ"),
         (Self::Tv, "tv", "total variation, by alternating directions"),
@@ -183,7 +186,7 @@ impl QsmParameters {
     pub(super) fn fourier(&self) -> Option<FourierMethod> {
         let strength = self.strength;
         let default = match self.method.0 {
-            QsmMethod::Dqsm => return None,
+            QsmMethod::Dqsm | QsmMethod::Tensor => return None,
             QsmMethod::Tkd => FourierMethod::TKD,
             QsmMethod::Tikhonov => FourierMethod::TIKHONOV,
             QsmMethod::Tv => FourierMethod::TV,

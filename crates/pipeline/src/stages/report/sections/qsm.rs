@@ -28,21 +28,28 @@ pub(in crate::stages::report) fn susceptibility(map: &ChiMap) -> Result<Section,
 
 /// What was done, in words for a paper.
 pub(in crate::stages::report) fn methods(qsm: &QsmParameters) -> Methods {
-    if qsm.method.0 != QsmMethod::Dqsm {
-        let text = "Susceptibility was mapped from the local field without guidance.".to_owned();
-        return Methods { text, references: Vec::new() };
-    }
-    let kappa = qsm.kappa.unwrap_or(DqsmOptions::KAPPA);
-    Methods {
-        text: format!(
-            "Susceptibility was mapped from the local field guided by diffusion: voxels of FA above \
-             0.2 as cylinders along the tensor's first eigenvector, others as spheres; \
-             κ‖Ax - b‖² + (1 - κ)‖Dx‖², D a Laplacian, was made smaller by conjugate gradients with \
-             κ = {kappa}."
+    let (shape, references) = match qsm.method.0 {
+        QsmMethod::Dqsm => (
+            "cylinders along",
+            vec![
+                "Ng A et al. ISMRM (2013) 2394",
+                "Kaluza OL et al. \"Fast diffusion-guided QSM using Graphical Processing Units\"",
+            ],
         ),
-        references: vec![
-            "Ng A et al. ISMRM (2013) 2394",
-            "Kaluza OL et al. \"Fast diffusion-guided QSM using Graphical Processing Units\"",
-        ],
-    }
+        QsmMethod::Tensor => {
+            ("tensors symmetric about", vec!["Liu C. Magn Reson Med 63, 1471 (2010)"])
+        }
+        QsmMethod::Tkd | QsmMethod::Tikhonov | QsmMethod::Tv | QsmMethod::Rts => {
+            let text = "Susceptibility was mapped from the local field without guidance.";
+            return Methods { text: text.to_owned(), references: Vec::new() };
+        }
+    };
+    let kappa = qsm.kappa.unwrap_or(DqsmOptions::KAPPA);
+    let text = format!(
+        "Susceptibility was mapped from the local field guided by diffusion: voxels of FA above 0.2 \
+         as {shape} the tensor's first eigenvector, others as spheres; \
+         κ‖Ax - b‖² + (1 - κ)‖Dx‖², D a Laplacian, was made smaller by conjugate gradients with \
+         κ = {kappa}."
+    );
+    Methods { text, references }
 }

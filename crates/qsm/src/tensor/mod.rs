@@ -8,17 +8,58 @@
 //! (Liu C, MRM 63, 2010). Of the six tensor maps only the three sums M enter: three transforms and
 //! one back. With χ = χ⊥ + Δχ n n', symmetric about the fibre axis n, M = χ⊥ b + Δχ (n·b) n.
 
-use fimbria_compute::Workers;
-use fimbria_compute::fft::Complex32;
+mod operator;
 
+use fimbria_compute::fft::Complex32;
+use fimbria_compute::{Progress, Workers};
+
+pub use self::operator::{TensorOperator, TensorPenalty};
+use crate::dqsm::{DqsmOptions, Journey, Reconstruction, minimise};
 use crate::fourier::Periodic;
-use crate::{Geometry, QsmError};
+use crate::{FieldModel, Geometry, QsmError};
 
 /// M of a voxel of mean susceptibility `chi` = χ⊥ + Δχ/3 and anisotropy `delta` = Δχ about `axis`
 /// (unit length), in a field along `b0`; all directions in the same axes.
 pub fn magnetisation(chi: f64, delta: f64, axis: [f64; 3], b0: [f64; 3]) -> [f64; 3] {
+    let of_delta = of_anisotropy(axis, b0);
+    std::array::from_fn(|a| chi * b0[a] + delta * of_delta[a])
+}
+
+/// The part of M that anisotropy 1 makes: (n·b) n - b/3.
+fn of_anisotropy(axis: [f64; 3], b0: [f64; 3]) -> [f64; 3] {
     let along = crate::geometry::dot(axis, b0);
-    std::array::from_fn(|a| (chi - delta / 3.0) * b0[a] + delta * along * axis[a])
+    std::array::from_fn(|a| along * axis[a] - b0[a] / 3.0)
+}
+
+/// Tensors symmetric about the axes of `model` whose field at its receivers is `field`, with a
+/// weight for each receiver: the mean of each unknown, then the anisotropy of each that has an
+/// axis, as [`TensorOperator`] orders them. Both maps' second derivatives are penalised alike;
+/// products are made in one way only.
+///
+/// One orientation of the head tells both apart only as far as directions differ from voxel to
+/// voxel.
+///
+/// # Errors
+/// As [`reconstruct`](crate::dqsm::reconstruct).
+pub fn reconstruct_tensors(
+    model: &FieldModel,
+    field: &[f32],
+    weights: Option<&[f32]>,
+    options: &DqsmOptions,
+    workers: &Workers,
+    progress: &dyn Progress,
+    journey: Journey<'_>,
+) -> Result<Reconstruction, QsmError> {
+    let operator = TensorOperator::new(model, workers)?;
+    let penalty = TensorPenalty::new(model, options.edges, workers)?;
+    match weights {
+        None => minimise(&operator, &penalty, field, options, progress, journey),
+        Some(weights) => {
+            let weighted: Vec<f32> = field.iter().zip(weights).map(|(b, w)| b * w).collect();
+            let operator = operator.weighted(weights.to_vec())?;
+            minimise(&operator, &penalty, &weighted, options, progress, journey)
+        }
+    }
 }
 
 /// The field of `magnetisation` (three volumes of the geometry, voxel axes), in its unit. The

@@ -1,0 +1,247 @@
+use fimbria_compute::fft::{Complex32, RealFft3};
+use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
+use fimbria_compute::{HostError, HostSpace, Workers};
+use rayon::prelude::*;
+
+use super::of_anisotropy;
+use crate::convolution::{even_spectrum, padded, place};
+use crate::kernel::dipole_fields;
+use crate::operator::check_weights;
+use crate::{Edges, FieldModel, Laplacian, QsmError, Shape};
+
+/// The field of susceptibility tensors that are symmetric about known axes, exact: from the mean
+/// of every unknown's tensor, then the anisotropy of every one with an axis
+/// ([`Shape::Cylinder`]), to the receivers.
+///
+/// Every voxel is a dipole along its magnetisation M ([`magnetisation`](super::magnetisation));
+/// where nothing is anisotropic the field is that of spheres. Three transforms of a zero-padded
+/// volume and one back.
+pub struct TensorOperator<'w> {
+    domain: HostSpace<'w>,
+    range: HostSpace<'w>,
+    b0: [f32; 3],
+    /// Which unknowns have an axis, and M of anisotropy 1 there.
+    fibres: Vec<(u32, [f32; 3])>,
+    fft: RealFft3<f32>,
+    /// Of the field of a magnetisation along each voxel axis.
+    spectra: [Vec<f32>; 3],
+    /// Padded places of the unknowns and of the receivers.
+    sources: Vec<u32>,
+    receivers: Vec<u32>,
+    weights: Option<Vec<f32>>,
+}
+
+/// The unknowns of `model` that have an axis, and the axis.
+pub(super) fn fibres_of(model: &FieldModel) -> impl Iterator<Item = (u32, [f64; 3])> {
+    let axis = |(unknown, shape): (u32, &Shape)| match shape {
+        Shape::Sphere => None,
+        Shape::Cylinder(axis) => Some((unknown, *axis)),
+    };
+    (0..).zip(&model.shapes).filter_map(axis)
+}
+
+impl<'w> TensorOperator<'w> {
+    /// Of the unknowns of `model`.
+    ///
+    /// # Errors
+    /// Where the volume is too large to transform.
+    pub fn new(model: &FieldModel, workers: &'w Workers) -> Result<Self, QsmError> {
+        let geometry = &model.geometry;
+        let shape = padded(geometry.dims)?;
+        let spectrum = |a: usize| {
+            let kernel = |steps| dipole_fields(geometry, steps)[a];
+            let (_, half) = even_spectrum(geometry.dims, model.support, shape, workers, kernel)?;
+            Ok::<_, QsmError>(half.into_iter().map(|value| value as f32).collect::<Vec<f32>>())
+        };
+        let m = |(unknown, axis)| (unknown, of_anisotropy(axis, geometry.b0).map(|m| m as f32));
+        let fibres: Vec<_> = fibres_of(model).map(m).collect();
+        let places = |voxels: &[u32]| voxels.iter().map(|&v| place(geometry, shape, v)).collect();
+        Ok(Self {
+            domain: HostSpace::new(workers, model.unknowns.len() + fibres.len()),
+            range: HostSpace::new(workers, model.receivers.len()),
+            b0: geometry.b0.map(|b| b as f32),
+            fibres,
+            fft: RealFft3::new(shape)?,
+            spectra: [spectrum(0)?, spectrum(1)?, spectrum(2)?],
+            sources: places(&model.unknowns),
+            receivers: places(&model.receivers),
+            weights: None,
+        })
+    }
+
+    /// Each receiver's field times its weight.
+    ///
+    /// # Errors
+    /// Where there is not one finite weight for each receiver.
+    pub fn weighted(mut self, weights: Vec<f32>) -> Result<Self, QsmError> {
+        check_weights(&weights, self.range.len())?;
+        self.weights = Some(weights);
+        Ok(self)
+    }
+
+    fn forward(&self, volume: &[f32]) -> Vec<Complex32> {
+        let mut spectrum = vec![Complex32::default(); self.spectra[0].len()];
+        self.fft.forward(self.domain.workers(), volume, &mut spectrum);
+        spectrum
+    }
+
+    fn volume(&self) -> Vec<f32> {
+        vec![0.0; self.fft.shape().iter().product()]
+    }
+
+    /// `with(&mut to, from, kernel)` of every element, `kernel` that of axis `a`.
+    fn times(
+        &self,
+        a: usize,
+        from: &[Complex32],
+        to: &mut [Complex32],
+        with: impl Fn(&mut Complex32, Complex32, f32) + Sync,
+    ) {
+        self.domain.workers().install(|| {
+            let kernel = self.spectra[a].par_iter();
+            to.par_iter_mut().zip(from).zip(kernel).for_each(|((to, x), k)| with(to, *x, *k));
+        });
+    }
+}
+
+impl<'w> Operator for TensorOperator<'w> {
+    type Domain = HostSpace<'w>;
+    type Range = HostSpace<'w>;
+
+    fn domain(&self) -> &HostSpace<'w> {
+        &self.domain
+    }
+
+    fn range(&self) -> &HostSpace<'w> {
+        &self.range
+    }
+
+    fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
+        let (means, anisotropies) = x.split_at(self.sources.len());
+        let mut field = vec![Complex32::default(); self.spectra[0].len()];
+        let mut volume = self.volume();
+        for a in 0..3 {
+            for (&place, x) in self.sources.iter().zip(means) {
+                volume[place as usize] = self.b0[a] * x;
+            }
+            for ((unknown, m), x) in self.fibres.iter().zip(anisotropies) {
+                volume[self.sources[*unknown as usize] as usize] += m[a] * x;
+            }
+            let spectrum = self.forward(&volume);
+            self.times(a, &spectrum, &mut field, |field, m, kernel| *field += m * kernel);
+        }
+        self.fft.inverse(self.domain.workers(), &mut field, &mut volume);
+        for (y, &place) in y.iter_mut().zip(&self.receivers) {
+            *y = volume[place as usize];
+        }
+        if let Some(weights) = &self.weights {
+            y.iter_mut().zip(weights).for_each(|(y, w)| *y *= w);
+        }
+        Ok(())
+    }
+}
+
+impl LinearOperator for TensorOperator<'_> {
+    /// The kernels are even: the same convolutions the other way.
+    fn adjoint(&self, y: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
+        let mut volume = self.volume();
+        for (i, (&place, y)) in self.receivers.iter().zip(y).enumerate() {
+            let weight = self.weights.as_ref().map_or(1.0, |weights| weights[i]);
+            volume[place as usize] = weight * y;
+        }
+        let spectrum = self.forward(&volume);
+        x.fill(0.0);
+        let (means, anisotropies) = x.split_at_mut(self.sources.len());
+        for a in 0..3 {
+            let mut seen = vec![Complex32::default(); spectrum.len()];
+            self.times(a, &spectrum, &mut seen, |seen, y, kernel| *seen = y * kernel);
+            self.fft.inverse(self.domain.workers(), &mut seen, &mut volume);
+            for (x, &place) in means.iter_mut().zip(&self.sources) {
+                *x += self.b0[a] * volume[place as usize];
+            }
+            for (x, (unknown, m)) in anisotropies.iter_mut().zip(&self.fibres) {
+                *x += m[a] * volume[self.sources[*unknown as usize] as usize];
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The penalty of both maps: a Laplacian of the means, and one of the anisotropies, which are 0
+/// where there is no axis.
+pub struct TensorPenalty<'w> {
+    domain: HostSpace<'w>,
+    range: HostSpace<'w>,
+    means: Laplacian<'w>,
+    anisotropies: Option<Laplacian<'w>>,
+}
+
+impl<'w> TensorPenalty<'w> {
+    /// Of the unknowns of `model`; `edges` lie beyond the means.
+    ///
+    /// # Errors
+    /// None of a sound model.
+    pub fn new(model: &FieldModel, edges: Edges, workers: &'w Workers) -> Result<Self, QsmError> {
+        let voxels: Vec<u32> =
+            fibres_of(model).map(|(unknown, _)| model.unknowns[unknown as usize]).collect();
+        let means = Laplacian::new(model, edges, workers);
+        let fibres = voxels.len();
+        let anisotropies = if fibres == 0 {
+            None
+        } else {
+            let (geometry, shapes) = (&model.geometry, vec![Shape::Sphere; fibres]);
+            let alone = FieldModel::new(geometry, &voxels, shapes, &voxels)?;
+            Some(Laplacian::new(&alone, Edges::Zero, workers))
+        };
+        let rows = means.range().len() + anisotropies.as_ref().map_or(0, |d| d.range().len());
+        Ok(Self {
+            domain: HostSpace::new(workers, model.unknowns.len() + fibres),
+            range: HostSpace::new(workers, rows),
+            means,
+            anisotropies,
+        })
+    }
+
+    /// Applies `product` to the parts of both maps.
+    fn each(
+        &self,
+        from: (&[f32], usize),
+        to: (&mut [f32], usize),
+        product: impl Fn(&Laplacian<'w>, &Vec<f32>, &mut Vec<f32>) -> Result<(), HostError>,
+    ) -> Result<(), HostError> {
+        let (from, to) = (from.0.split_at(from.1), to.0.split_at_mut(to.1));
+        let part = |laplacian: &Laplacian<'w>, from: &[f32], to: &mut [f32]| {
+            let (from, mut product_of) = (from.to_vec(), to.to_vec());
+            product(laplacian, &from, &mut product_of)?;
+            to.copy_from_slice(&product_of);
+            Ok(())
+        };
+        part(&self.means, from.0, to.0)?;
+        self.anisotropies.as_ref().map_or(Ok(()), |d| part(d, from.1, to.1))
+    }
+}
+
+impl<'w> Operator for TensorPenalty<'w> {
+    type Domain = HostSpace<'w>;
+    type Range = HostSpace<'w>;
+
+    fn domain(&self) -> &HostSpace<'w> {
+        &self.domain
+    }
+
+    fn range(&self) -> &HostSpace<'w> {
+        &self.range
+    }
+
+    fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
+        let (columns, rows) = (self.means.domain().len(), self.means.range().len());
+        self.each((x, columns), (y, rows), |d, x, y| d.apply(x, y))
+    }
+}
+
+impl LinearOperator for TensorPenalty<'_> {
+    fn adjoint(&self, y: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
+        let (columns, rows) = (self.means.domain().len(), self.means.range().len());
+        self.each((y, rows), (x, columns), |d, y, x| d.adjoint(y, x))
+    }
+}
