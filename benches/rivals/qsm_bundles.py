@@ -13,7 +13,8 @@ their field by routes that share nothing with fimbria's kernels, and maps them b
     none       no bundle: two nuclei only
 
 Fibre axes are known exactly, or are turned by an angle at random (wrong V1). Prints NRMSE, XSIM and
-correlation over the mask; also of conjugate gradients without guidance (all voxels spheres).
+correlation over the mask; also of conjugate gradients without guidance (all voxels spheres). Nothing
+is anisotropic here: what tensors do shows in qsm_head.py.
 """
 
 import argparse
@@ -27,7 +28,7 @@ import numpy as np
 
 SIDE, FINE = 40, 3
 CHI_BUNDLE, CHI_NUCLEUS, RADIUS = -0.06, 0.12, 4.0
-METHODS = ["dqsm", "spheres", "tkd", "tikhonov", "tv", "rts"]
+METHODS = ["dqsm", "spheres", "tensor", "tkd", "tikhonov", "tv", "rts"]
 
 
 def coordinates(fine):
@@ -171,15 +172,16 @@ def main():
             save("fa.nii", fa)
             save("v1.nii", v1)
             save("truth.nii", blocks(chi_of(scene, FINE), FINE))
-            methods = METHODS if off == 0 else ["dqsm"]
+            methods = METHODS if off == 0 else ["dqsm", "tensor"]
             for method in methods:
-                guided = method in ("dqsm", "spheres")
+                guided = method in ("dqsm", "spheres", "tensor")
                 for kappa in args.kappa if guided else [None]:
                     words = [args.fimbria, "qsm", "field.nii", "--mask", "mask.nii", "--truth", "truth.nii",
                              "-o", "out", "--force", "-q"]
-                    if method == "dqsm":
+                    if method in ("dqsm", "tensor"):
                         words += ["--v1", "v1.nii", "--fa", "fa.nii"]
-                    words += ["--iterations", "40"] if guided else ["--method", method]
+                    words += ["--iterations", "40"] if guided else []
+                    words += ["--method", method] if method not in ("dqsm", "spheres") else []
                     words += ["--kappa", str(kappa)] if kappa else []
                     subprocess.run(words, cwd=folder, check=True)
                     found = json.loads((folder / "out/metrics.json").read_text())

@@ -4,6 +4,7 @@ use std::f64::consts::{PI, TAU};
 
 use fimbria_image::{Affine, Grid, Image, WriteOptions, write_image};
 
+use crate::qsm::without_orientation;
 use crate::util::Folder;
 
 const SIDE: usize = 32;
@@ -96,6 +97,8 @@ fn echo_times_and_b0_come_from_sidecars() {
 fn what_is_no_phase_is_one_clear_error() {
     let folder = with_echoes();
     write(&folder, "flat.nii", 1, |_, _| 3.0);
+    write(&folder, "unwrapped.nii", 1, |_, p| 0.31 * p[0] + 0.27 * p[1]);
+    without_orientation(&folder, "phase.nii", "unplaced.nii");
     for (line, words) in [
         ("field phase.nii --mask mask.nii --te 5 12 20", "strength of B0"),
         ("field phase.nii --mask mask.nii --b0 3", "echo times"),
@@ -106,6 +109,10 @@ fn what_is_no_phase_is_one_clear_error() {
         ("field mag.nii --mask mask.nii --te 5 12 20 --b0 3", "looks like a magnitude"),
         ("field phase.nii --magnitude mask.nii --te 5 12 20 --b0 3", "1 echoes of magnitude"),
         ("field phase.nii --mask mask.nii --te 5 12 20 --b0 0", "B0 of 0"),
+        ("field phase.nii --mask mask.nii --te 5 12 20 --b0 123.2", "B0 of 123.2"),
+        ("field phase.nii --mask mask.nii --te 0.005 0.012 0.020 --b0 3", "in milliseconds"),
+        ("field unwrapped.nii --mask mask.nii --te 5 --b0 3", "its ends are no turn apart"),
+        ("field unplaced.nii --mask mask.nii --te 5 12 20 --b0 3", "B0 in voxel axes"),
     ] {
         let said = folder.failed(&format!("{line} -o out")).replace("\n  │", "");
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,6 +1,5 @@
 //! `fimbria qsm`: what it maps, what it writes, and what it refuses.
 
-use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -38,7 +37,7 @@ const CHI: f64 = 0.2;
 
 /// The closed form of a sphere's field in ppm: `field.nii`, `mask.nii`, `truth.nii`; fibre axes
 /// along x in its lower half: `v1.nii`, `fa.nii`.
-fn with_sphere() -> Folder {
+pub(crate) fn with_sphere() -> Folder {
     let folder = Folder::new();
     let field = |_: usize, p: [f64; 3]| {
         let r = length(p);
@@ -67,6 +66,14 @@ fn inside(folder: &Folder, name: &str) -> f64 {
         }
     }
     sum / n
+}
+
+/// Copies an image without what it says of its orientation.
+pub(crate) fn without_orientation(folder: &Folder, from: &str, to: &str) {
+    let mut bytes = std::fs::read(folder.join(from)).unwrap();
+    // NIfTI-1's qform_code and sform_code.
+    bytes[252..256].fill(0);
+    std::fs::write(folder.join(to), bytes).unwrap();
 }
 
 #[test]
@@ -130,11 +137,16 @@ fn bad_input_is_one_clear_error() {
     write(&folder, "wrong.nii", 1, |_, p| 40.0 * p[0]);
     write(&folder, "nan.nii", 1, |_, _| f64::NAN);
     write(&folder, "empty.nii", 1, |_, _| 0.0);
+    write(&folder, "tesla.nii", 1, |_, p| 1e-8 * p[0]);
+    without_orientation(&folder, "field.nii", "unplaced.nii");
     let other = Image::zeros(Grid { dims: [5; 3], ..grid() }, 1);
     write_image(folder.join("other.nii"), &other, &WriteOptions::default()).unwrap();
     for (line, words) in [
         ("qsm wrong.nii --mask mask.nii", "is the unit right"),
         ("qsm nan.nii --mask mask.nii", "not finite"),
+        ("qsm tesla.nii --mask mask.nii", "is the unit right"),
+        ("qsm unplaced.nii", "give the direction of B0 in voxel axes"),
+        ("qsm field.nii --mask mask.nii --b0 300", "B0 of 300 tesla"),
         ("qsm field.nii --mask empty.nii", "no voxel to solve for"),
         ("qsm field.nii --mask other.nii", "[5, 5, 5]"),
         ("qsm field.nii --mask mask.nii --v1 fa.nii", "1 volumes where 3"),
@@ -154,15 +166,11 @@ fn bad_input_is_one_clear_error() {
     }
 }
 
-#[test]
-fn a_killed_run_goes_on_to_the_same_result() {
-    let folder = with_sphere();
-    let line = "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii --checkpoint 0 \
-                --iterations 60 --tolerance 0 --gradient-tolerance 0 --threads 1";
-    folder.done(&format!("{line} -o whole"));
-    let mut command = folder.command(&format!("{line} -o killed"));
+/// Kills the command of `line` that writes to `out` once it has left a checkpoint.
+pub(crate) fn kill_at_checkpoint(folder: &Folder, line: &str, out: &str) {
+    let mut command = folder.command(&format!("{line} --checkpoint 0 -o {out}"));
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let checkpoint: PathBuf = folder.join("killed/checkpoint.qsm");
+    let checkpoint = folder.join(&format!("{out}/checkpoint.qsm"));
     let begun = Instant::now();
     while !checkpoint.exists() {
         assert!(begun.elapsed() < Duration::from_secs(20), "no checkpoint came");
@@ -170,13 +178,22 @@ fn a_killed_run_goes_on_to_the_same_result() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(!folder.join("killed/run.json").exists(), "it was to be killed before its end");
+    assert!(!folder.join(&format!("{out}/run.json")).exists(), "killed after its end");
+}
+
+#[test]
+fn a_killed_run_goes_on_to_the_same_result() {
+    let folder = with_sphere();
+    let line = "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii --iterations 60 \
+                --tolerance 0 --gradient-tolerance 0 --threads 1";
+    folder.done(&format!("{line} -o whole"));
+    kill_at_checkpoint(&folder, line, "killed");
     let ran = folder.done(&format!("{line} -o killed --resume"));
     assert!(ran.stderr.contains("going on after iteration"), "{}", ran.stderr);
     assert_eq!(folder.image("killed/chi.nii.gz").data, folder.image("whole/chi.nii.gz").data);
     let read = |name| std::fs::read_to_string(folder.join(name)).unwrap();
     assert_eq!(read("killed/iterations.tsv"), read("whole/iterations.tsv"));
-    assert!(!checkpoint.exists());
+    assert!(!folder.join("killed/checkpoint.qsm").exists());
     // With other parameters it is another problem.
     std::fs::remove_file(folder.join("killed/run.json")).unwrap();
     folder.done(&format!("{line} -o killed --resume --kappa 0.5"));
@@ -210,4 +227,34 @@ fn a_simulated_scan_is_mapped_from_its_phase() {
     let metrics = folder.json("guided/metrics.json");
     // 0.82, of fibres that mostly bend or end.
     assert!(metrics["correlation"].as_f64().unwrap() > 0.75, "{metrics}");
+}
+
+#[test]
+fn tensors_have_a_map_of_their_anisotropy() {
+    let folder = with_sphere();
+    let line =
+        "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii --method tensor --iterations 9";
+    folder.done(&format!("{line} -o out"));
+    let msa = folder.image("out/msa.nii.gz");
+    let fa = folder.image("fa.nii");
+    let chi = folder.image("out/chi.nii.gz");
+    let fibres = fa.data.iter().zip(&chi.data).map(|(fa, chi)| *fa > 0.2 && *chi != 0.0);
+    assert!(msa.data.iter().zip(fibres).all(|(msa, fibre)| (*msa != 0.0) == fibre));
+    assert_eq!(folder.json("out/run.json")["stages"][1]["counts"]["iterations"], 9);
+    for (options, words) in [
+        ("--method tensor --compat dqsm --b0 3", "not the published program's"),
+        ("--method tensor --strength 1", "without guidance only"),
+    ] {
+        let ran = folder.run(&format!("qsm field.nii --mask mask.nii {options} -o no"));
+        assert_eq!(ran.code, Some(2));
+        assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn numbers_unlike_a_local_field_are_warned_of() {
+    let folder = with_sphere();
+    write(&folder, "hertz.nii", 1, |_, p| 0.1 * p[0]);
+    let ran = folder.done("qsm hertz.nii --mask mask.nii --method tkd -o out");
+    assert!(ran.stderr.contains("is it in another unit"), "{}", ran.stderr);
 }

@@ -12,6 +12,7 @@ use fimbria_qsm::{FA_THRESHOLD, Geometry, QsmError, Shape, shapes_of};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::stages::b0::{self, B0Error};
 use crate::{Choice, Input, Logbook, Named, Products, Stage, StageError};
 
 /// What the numbers of a field map are.
@@ -102,7 +103,10 @@ pub enum LocalFieldError {
     /// An image is on another grid.
     #[error(transparent)]
     Grid(#[from] GridMismatch),
-    /// B0 or the voxels are unusable.
+    /// B0 is unusable.
+    #[error(transparent)]
+    B0(#[from] B0Error),
+    /// The field or the directions are unusable.
     #[error(transparent)]
     Qsm(#[from] QsmError),
     /// An image has too many volumes.
@@ -121,9 +125,6 @@ pub enum LocalFieldError {
         /// The unit's name.
         unit: &'static str,
     },
-    /// A field strength that no scanner has.
-    #[error("B0 of {0} tesla: it is above 0 and finite")]
-    B0(f64),
     /// Numbers that cannot be a local field in ppm.
     #[error(
         "half of the field's voxels are beyond ±{median:.3} {unit}, which is {ppm:.3} ppm; a local \
@@ -132,6 +133,19 @@ pub enum LocalFieldError {
     TooStrong {
         /// Median magnitude as stored.
         median: f64,
+        /// The unit's name.
+        unit: &'static str,
+        /// The same in ppm.
+        ppm: f64,
+    },
+    /// Numbers far below any noise.
+    #[error(
+        "the field is {rms:.1e} {unit} (root mean square), which is {ppm:.1e} ppm; noise alone is \
+         above 1e-5 ppm: is the unit right (--field-unit)?"
+    )]
+    TooWeak {
+        /// Root mean square as stored.
+        rms: f64,
         /// The unit's name.
         unit: &'static str,
         /// The same in ppm.
@@ -177,22 +191,16 @@ impl LocalFieldFiles {
     fn load(&self, log: &Logbook<'_>) -> Result<LocalField, LocalFieldError> {
         let (field, b0_tesla, b0_vox) = self.field()?;
         let grid = field.grid;
-        let geometry = match (b0_vox, self.b0_ras) {
-            (Some(vox), _) => Geometry::in_voxel_axes(&grid, vox)?,
-            (None, ras) => Geometry::new(&grid, ras.unwrap_or([0.0, 0.0, 1.0]))?,
-        };
+        let geometry = b0::geometry(&self.field, &grid, b0_vox, self.b0_ras)?;
         let unit = if self.dqsm_files { FieldUnit::Tesla } else { self.unit.0 };
         let strength = match (unit, b0_tesla) {
-            (FieldUnit::Ppm, b0) => b0.unwrap_or(1.0),
-            (_, Some(b0)) => b0,
+            (FieldUnit::Ppm, b0) => b0::strength(b0.unwrap_or(1.0))?,
+            (_, Some(b0)) => b0::strength(b0)?,
             (unit, None) => return Err(LocalFieldError::NeedsB0 { unit: unit.name() }),
         };
-        if !(strength > 0.0 && strength.is_finite()) {
-            return Err(LocalFieldError::B0(strength));
-        }
         let mask = self.mask(&field)?;
         let factor = unit.ppm(strength) * if self.negative { -1.0 } else { 1.0 };
-        check_strength(&field, &mask, unit, factor)?;
+        check_numbers(&field, &mask, unit, factor, log)?;
         let field_ppm = field.data.iter().map(|b| (f64::from(*b) * factor) as f32).collect();
         let shapes = self.shapes(&mask, log)?;
         let weights = self.on_grid(self.weights.as_deref(), &grid, "the weights")?;
@@ -303,23 +311,42 @@ impl LocalFieldFiles {
 
 /// Beyond this, in ppm, the median magnitude of a local field is no local field.
 const LARGEST_MEDIAN_PPM: f64 = 2.0;
+/// Beyond this it is unlike one: a brain's is some 0.01.
+const USUAL_MEDIAN_PPM: f64 = 0.2;
+/// Below this, in ppm, the root mean square is below the noise of any scan.
+const LEAST_RMS_PPM: f64 = 1e-5;
 
-fn check_strength(
+/// Makes sure that numbers of `unit`, `factor` ppm each, can be those of a local field.
+fn check_numbers(
     field: &Image,
     mask: &Mask,
     unit: FieldUnit,
     factor: f64,
+    log: &Logbook<'_>,
 ) -> Result<(), LocalFieldError> {
     let mut values: Vec<f32> = mask.voxels.iter().map(|&v| field.data[v as usize].abs()).collect();
     let count = values.iter().filter(|v| !v.is_finite()).count();
     if count > 0 {
         return Err(QsmError::NotFinite { what: "the field", count }.into());
     }
+    let squares: f64 = values.iter().map(|&v| f64::from(v).powi(2)).sum();
+    let rms = (squares / values.len() as f64).sqrt();
     let middle = values.len() / 2;
     let median = f64::from(*values.select_nth_unstable_by(middle, f32::total_cmp).1);
-    let ppm = median * factor.abs();
-    if ppm > LARGEST_MEDIAN_PPM {
-        return Err(LocalFieldError::TooStrong { median, unit: unit.name(), ppm });
+    let (unit, factor) = (unit.name(), factor.abs());
+    if median * factor > LARGEST_MEDIAN_PPM {
+        return Err(LocalFieldError::TooStrong { median, unit, ppm: median * factor });
+    }
+    // A field of zeros has a map of zeros.
+    if rms > 0.0 && rms * factor < LEAST_RMS_PPM {
+        return Err(LocalFieldError::TooWeak { rms, unit, ppm: rms * factor });
+    }
+    if median * factor > USUAL_MEDIAN_PPM {
+        log.warn(&format!(
+            "half of the field's voxels are beyond ±{:.2} ppm; a brain's local field is some 0.01 \
+             ppm: is it in another unit (--field-unit), or with its background?",
+            median * factor
+        ));
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The stages there are, one file each.
 
 pub mod accuracy;
+pub mod b0;
 pub mod coefficients;
 pub mod curve;
 pub mod dki;

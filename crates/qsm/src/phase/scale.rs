@@ -25,7 +25,21 @@ pub enum PhaseError {
         /// Percentage of the range that holds the middle half.
         share: f32,
     },
+    /// Numbers of unknown scaling that never wrap around.
+    #[error(
+        "the phase spans {low} to {high} and never jumps by most of that between neighbours: its \
+         ends are no turn apart. Scale it to radians, within ±π, before"
+    )]
+    NeverWraps {
+        /// Least number.
+        low: f32,
+        /// Largest number.
+        high: f32,
+    },
 }
+
+/// Neighbours that a wrap lies between differ by more than this part of a turn.
+const WRAP: f32 = 0.7;
 
 /// Of the range of a wrapped phase the middle half of the numbers fills more than this; a
 /// magnitude with its long tail does not.
@@ -38,12 +52,20 @@ const LEAST_RADIANS: f32 = 0.5;
 /// same for all `volumes` (echoes):
 ///
 /// * numbers within ±π are radians;
-/// * integers of 0 to 4095 or of ±4096 are steps of a turn, whether or not they fill that range;
-/// * any other range (±0.003 …) stands for one turn: its ends become ±π.
+/// * integers that reach ±3141 or ±3142, but not more, are thousandths of a radian;
+/// * other integers of 0 to 4095 or of ±4096 are steps of a turn, whether or not they fill that
+///   range;
+/// * any other range (±0.003 …) stands for one turn: its ends become ±π. Somewhere neighbours are
+///   most of a turn apart then: where none are, nothing tells how long a turn is.
 ///
 /// # Errors
-/// [`PhaseError`] where the numbers of the voxels `mask` are no phase.
-pub fn to_radians(volumes: &[Vec<f32>], mask: &[u32]) -> Result<(f32, f32), PhaseError> {
+/// [`PhaseError`] where the numbers of the voxels `mask` (ascending, in a volume of `dims`) are no
+/// phase.
+pub fn to_radians(
+    dims: [usize; 3],
+    volumes: &[Vec<f32>],
+    mask: &[u32],
+) -> Result<(f32, f32), PhaseError> {
     let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
     let mut whole = true;
     for volume in volumes {
@@ -56,6 +78,9 @@ pub fn to_radians(volumes: &[Vec<f32>], mask: &[u32]) -> Result<(f32, f32), Phas
     if !whole && (LEAST_RADIANS..=PI * 1.001).contains(&largest) {
         return Ok((1.0, 0.0));
     }
+    if whole && [-low, high].iter().all(|end| (3141.0..=3142.0).contains(end)) {
+        return Ok((1e-3, 0.0));
+    }
     const STEPS: f32 = 4096.0;
     if whole && low >= 0.0 && (STEPS / 2.0..STEPS).contains(&high) {
         return Ok((2.0 * PI / STEPS, -PI));
@@ -63,8 +88,25 @@ pub fn to_radians(volumes: &[Vec<f32>], mask: &[u32]) -> Result<(f32, f32), Phas
     if whole && low < 0.0 && (STEPS / 2.0..=STEPS).contains(&largest) {
         return Ok((PI / STEPS, 0.0));
     }
+    if !volumes.iter().any(|volume| wraps(dims, volume, mask, WRAP * (high - low))) {
+        return Err(PhaseError::NeverWraps { low, high });
+    }
     let factor = 2.0 * PI / (high - low);
     Ok((factor, -PI - factor * low))
+}
+
+/// True where two neighbours within the mask are more than `jump` apart.
+fn wraps([nx, ny, nz]: [usize; 3], volume: &[f32], mask: &[u32], jump: f32) -> bool {
+    let mut inside = vec![false; volume.len()];
+    mask.iter().for_each(|&v| inside[v as usize] = true);
+    mask.iter().any(|&v| {
+        let v = v as usize;
+        let next = [v % nx + 1 < nx, v / nx % ny + 1 < ny, v / (nx * ny) + 1 < nz];
+        let step = [1, nx, nx * ny];
+        (0..3).any(|a| {
+            next[a] && inside[v + step[a]] && (volume[v + step[a]] - volume[v]).abs() > jump
+        })
+    })
 }
 
 /// The range of a volume whose voxels `mask` may be a phase.
@@ -93,21 +135,28 @@ fn check(volume: &[f32], mask: &[u32]) -> Result<(f32, f32), PhaseError> {
 mod tests {
     use super::*;
 
-    fn turn(factor: f32, offset: f32) -> Vec<f32> {
-        (0..=1000).map(|i| factor * (i as f32 / 500.0 - 1.0) * PI + offset).collect()
+    /// A line of voxels, all in the mask.
+    fn radians(volume: &[f32]) -> Result<(f32, f32), PhaseError> {
+        let mask: Vec<u32> = (0..volume.len() as u32).collect();
+        to_radians([volume.len(), 1, 1], &[volume.to_vec()], &mask)
+    }
+
+    /// Twice around.
+    fn turns(factor: f32, offset: f32) -> Vec<f32> {
+        let turn = |i: u32| factor * ((i % 1001) as f32 / 500.0 - 1.0) * PI + offset;
+        (0..2002).map(turn).collect()
     }
 
     fn scaled(volume: &[f32]) -> Vec<f32> {
-        let mask: Vec<u32> = (0..volume.len() as u32).collect();
-        let (factor, offset) = to_radians(&[volume.to_vec()], &mask).unwrap();
+        let (factor, offset) = radians(volume).unwrap();
         volume.iter().map(|v| factor * v + offset).collect()
     }
 
     #[test]
     fn any_scaling_of_a_turn_becomes_radians() {
-        let expected = turn(1.0, 0.0);
+        let expected = turns(1.0, 0.0);
         for (factor, offset) in [(1.0, 0.0), (1303.8, 0.0), (651.7, 2047.5), (0.001_168, 0.0)] {
-            for (got, expected) in scaled(&turn(factor, offset)).iter().zip(&expected) {
+            for (got, expected) in scaled(&turns(factor, offset)).iter().zip(&expected) {
                 // f32 numbers of thousands, scaled by π.
                 assert!((got - expected).abs() < 1e-5, "{got} {expected}");
             }
@@ -116,9 +165,8 @@ mod tests {
 
     #[test]
     fn steps_of_a_turn_need_not_fill_their_range() {
-        let mask: Vec<u32> = (0..1000).collect();
         let steps: Vec<f32> = (0..1000).map(|i| (1548 + i) as f32).collect();
-        let (factor, offset) = to_radians(&[steps], &mask).unwrap();
+        let (factor, offset) = radians(&steps).unwrap();
         assert!((factor * 2048.0 + offset).abs() < 1e-5);
         assert!((factor * 1024.0 - PI / 2.0).abs() < 1e-5);
     }
@@ -128,9 +176,26 @@ mod tests {
         let mut volume: Vec<f32> = (0..1000).map(|i| 100.0 + (i % 7) as f32).collect();
         volume.push(5000.0);
         let mask: Vec<u32> = (0..1000).collect();
-        assert!(matches!(to_radians(&[volume], &mask), Err(PhaseError::NotPhase { .. })));
-        let flat = vec![3.0; 10];
-        let mask: Vec<u32> = (0..10).collect();
-        assert_eq!(to_radians(&[flat], &mask), Err(PhaseError::Constant { value: 3.0 }));
+        let found = to_radians([1001, 1, 1], &[volume], &mask);
+        assert!(matches!(found, Err(PhaseError::NotPhase { .. })));
+        assert_eq!(radians(&[3.0; 10]), Err(PhaseError::Constant { value: 3.0 }));
+    }
+
+    #[test]
+    fn thousandths_of_a_radian_are_told_from_steps_of_a_turn() {
+        let phase: Vec<f32> = (-3142..=3141).map(|i| i as f32).collect();
+        assert_eq!(radians(&phase), Ok((1e-3, 0.0)));
+        let steps: Vec<f32> = (-3142..=3500).map(|i| i as f32).collect();
+        assert_eq!(radians(&steps), Ok((PI / 4096.0, 0.0)));
+    }
+
+    #[test]
+    fn what_never_wraps_has_no_scale() {
+        // Unwrapped already, and a magnitude that fills its range.
+        let unwrapped: Vec<f32> = (0..1000).map(|i| 0.03 * i as f32 - 7.0).collect();
+        assert!(matches!(radians(&unwrapped), Err(PhaseError::NeverWraps { .. })));
+        let magnitude: Vec<f32> = (0..1000).map(|i| (0.01 * i as f32).sin() + 1.5).collect();
+        let scaled: Vec<f32> = magnitude.iter().map(|v| 300.0 * v).collect();
+        assert!(matches!(radians(&scaled), Err(PhaseError::NeverWraps { .. })));
     }
 }

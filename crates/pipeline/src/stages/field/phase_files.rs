@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use fimbria_compute::Progress as _;
 use fimbria_image::{Grid, GridMismatch, Image, ImageError, Mask, read_image, read_mask};
+use fimbria_qsm::Geometry;
 use fimbria_qsm::phase::{PhaseError, to_radians};
-use fimbria_qsm::{Geometry, QsmError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::stages::b0::{self, B0Error};
 use crate::{Logbook, head_mask};
 
 /// The scanner's files and what is to be known of them.
@@ -50,9 +51,9 @@ pub enum PhaseFilesError {
         /// Why it is none.
         source: PhaseError,
     },
-    /// B0 or the voxels are unusable.
+    /// B0 is unusable.
     #[error(transparent)]
-    Qsm(#[from] QsmError),
+    B0(#[from] B0Error),
     /// Not one time for each echo.
     #[error("{times} echo times for {echoes} echoes of phase")]
     Times {
@@ -64,6 +65,9 @@ pub enum PhaseFilesError {
     /// Times that are none.
     #[error("an echo time of {0} ms: it is above 0, and times ascend")]
     Time(f64),
+    /// Times in another unit.
+    #[error("the last echo at {0} ms: echo times are in milliseconds, in sidecars in seconds")]
+    TimeUnit(f64),
     /// Not one magnitude for each echo.
     #[error("{magnitudes} echoes of magnitude for {echoes} of phase")]
     Magnitudes {
@@ -78,9 +82,6 @@ pub enum PhaseFilesError {
     /// No echo times.
     #[error("echo times are neither given nor in sidecars beside the phase")]
     NeedsTimes,
-    /// A strength that is none.
-    #[error("B0 of {0} tesla: it is above 0 and finite")]
-    B0(f64),
     /// No mask and nothing to make one of.
     #[error("a mask is needed where there is no magnitude to make one of")]
     NeedsMask,
@@ -88,6 +89,9 @@ pub enum PhaseFilesError {
     #[error("the mask has no voxel above zero")]
     EmptyMask,
 }
+
+/// The last echo lies within these, in milliseconds.
+const LAST_ECHO_MS: [f64; 2] = [0.1, 1000.0];
 
 /// Phase and magnitude of all echoes.
 pub struct Echoes {
@@ -128,14 +132,9 @@ impl PhaseFiles {
         let b0_tesla = self.b0_tesla.or_else(|| {
             self.phase.iter().find_map(|path| sidecar(path)?["MagneticFieldStrength"].as_f64())
         });
-        let b0_tesla = b0_tesla.ok_or(PhaseFilesError::NeedsB0)?;
-        if !(b0_tesla > 0.0 && b0_tesla.is_finite()) {
-            return Err(PhaseFilesError::B0(b0_tesla));
-        }
-        let geometry = match (self.b0_vox, self.b0_ras) {
-            (Some(vox), _) => Geometry::in_voxel_axes(&grid, vox)?,
-            (None, ras) => Geometry::new(&grid, ras.unwrap_or([0.0, 0.0, 1.0]))?,
-        };
+        let b0_tesla = b0::strength(b0_tesla.ok_or(PhaseFilesError::NeedsB0)?)?;
+        let first = self.phase.first().map_or(Path::new(""), PathBuf::as_path);
+        let geometry = b0::geometry(first, &grid, self.b0_vox, self.b0_ras)?;
         let mut mask = match (&self.mask, magnitudes.first()) {
             (Some(path), _) => workers.install(|| read_mask(path, &grid))?,
             (None, Some(first)) => {
@@ -154,10 +153,8 @@ impl PhaseFiles {
         if mask.is_empty() {
             return Err(PhaseFilesError::EmptyMask);
         }
-        let (factor, offset) = to_radians(&phases, &mask.voxels).map_err(|source| {
-            let path = self.phase.first().cloned().unwrap_or_default();
-            PhaseFilesError::Phase { path, source }
-        })?;
+        let (factor, offset) = to_radians(grid.dims, &phases, &mask.voxels)
+            .map_err(|source| PhaseFilesError::Phase { path: first.to_owned(), source })?;
         let sign = if self.negative { -1.0 } else { 1.0 };
         for phase in &mut phases {
             phase.iter_mut().for_each(|p| *p = sign * (factor * *p + offset));
@@ -192,6 +189,9 @@ impl PhaseFiles {
                 return Err(PhaseFilesError::Time(time));
             }
             before = time;
+        }
+        if !(LAST_ECHO_MS[0]..=LAST_ECHO_MS[1]).contains(&before) {
+            return Err(PhaseFilesError::TimeUnit(before));
         }
         Ok(times.into_iter().map(|t| 1e-3 * t).collect())
     }

@@ -1,7 +1,7 @@
-use fimbria_compute::Workers;
 use fimbria_compute::device::Device;
 use fimbria_compute::operator::{LinearOperator, VectorSpace};
-use fimbria_qsm::device::DeviceOperator;
+use fimbria_compute::{Backend, Silent, Workers};
+use fimbria_qsm::device::{DeviceOperator, SeveralDevices};
 use fimbria_qsm::{FieldModel, HostOperator, Products, oracle};
 
 use super::super::clock::{Time, once};
@@ -52,6 +52,13 @@ pub(super) fn time_products(
             let operator = DeviceOperator::new(&model, products, device, all)?;
             let (there, back) = time_both(&operator, scale, || device.synchronize())?;
             times.push(Timed { product, on: device.info().name.clone(), there, back });
+        }
+        if devices.len() > 1 {
+            let on = Backend { workers: all, devices };
+            let operator = SeveralDevices::new(&model, products, &on, &Silent)?;
+            let (there, back) = time_both(&operator, scale, || Ok(()))?;
+            let on = format!("{} devices together", devices.len());
+            times.push(Timed { product, on, there, back });
         }
     }
     Ok(times)
