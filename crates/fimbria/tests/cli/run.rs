@@ -85,3 +85,38 @@ fn stretched_exponentials_are_fitted_where_the_protocol_has_them() {
     folder.done(&format!("{line}=[] -o none"));
     assert!(!folder.join("none/stremi").exists());
 }
+
+#[test]
+fn a_gradient_echo_scan_is_mapped_beside_the_series() {
+    let folder = Folder::new();
+    for kind in ["crossing", "gre"] {
+        folder.done(&format!("phantom {kind} --size 24,28,22 --voxel 6.5 -o {kind}"));
+    }
+    let config = r#"
+        input = { dwi = "crossing/dwi.nii.gz", mask = "crossing/mask.nii.gz" }
+        run.fits = []
+        gre = { phase = ["gre/phase.nii.gz"], magnitude = ["gre/magnitude.nii.gz"] }
+        field.background = "pdf"
+        qsm.iterations = 5
+    "#;
+    fs::write(folder.join("subject.toml"), config).unwrap();
+    folder.done("run --config subject.toml -o out");
+    let record = folder.json("out/qsm/run.json");
+    assert_eq!(record["stages"][0]["counts"]["iterations"], 5);
+    // Echo times and B0 are those of the sidecar.
+    let field = folder.json("out/field/run.json");
+    assert_eq!(field["b0_tesla"], 3.0);
+    assert!((field["last_echo_ms"].as_f64().unwrap() - 28.0).abs() < 1e-6);
+    let chi = folder.image("out/qsm/chi.nii.gz");
+    assert!(chi.data.iter().filter(|chi| **chi != 0.0).count() > 3000);
+    let page = fs::read_to_string(folder.join("out/report/report.html")).unwrap();
+    assert!(page.contains("Magnetic susceptibility") && page.contains("by conjugate gradients"));
+    let before = folder.json("out/run.json");
+    folder.done("run --config subject.toml -o out --resume");
+    assert_eq!(folder.image("out/qsm/chi.nii.gz").data, chi.data);
+    let resumed = |record: &serde_json::Value| {
+        let stages = record["stages"].as_array().unwrap();
+        stages.iter().filter(|stage| stage["resumed"] == true).count()
+    };
+    assert!(resumed(&before) == 0 && resumed(&folder.json("out/run.json")) > 2);
+}

@@ -160,6 +160,9 @@ impl PhaseFiles {
             phase.iter_mut().for_each(|p| *p = sign * (factor * *p + offset));
         }
         log.count("echoes", echoes as u64);
+        // What the sidecars say is a parameter in effect as well.
+        log.result("b0_tesla", b0_tesla);
+        log.result("last_echo_ms", times.last().map_or(0.0, |last| 1e3 * last));
         log.count("voxels", mask.len() as u64);
         Ok(Echoes { grid, geometry, phases, magnitudes, times, b0_tesla, mask })
     }

@@ -60,7 +60,7 @@ Outputs, on standard output:
   Then the paper's own table, on a volume with as many pairs as its mouse brain: seconds for each
   Landweber iteration, the speed-up over one thread (its Figure 1), and the time to the end (its
   Figure 2; 1100 iterations, as its 16 h at 52 s each).
-  Then iterations and products with A that solvers need to reach the objective of 100 Landweber
+  Then iterations, products with A and time that solvers need to reach the objective of 100 Landweber
   iterations, on 24^3 voxels.";
 
 impl BenchQsm {

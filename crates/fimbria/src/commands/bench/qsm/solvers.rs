@@ -1,10 +1,11 @@
+use fimbria_compute::Workers;
 use fimbria_compute::operator::{Operator as _, VectorSpace as _};
-use fimbria_compute::{Silent, Workers};
 use fimbria_qsm::dqsm::DqsmOptions;
-use fimbria_qsm::solver::{Method, Objective, Solver, StoppingRule, run, safe_step};
+use fimbria_qsm::solver::{Method, Objective, Solver, safe_step};
 use fimbria_qsm::{Edges, HostOperator, Laplacian, Products};
 
-use super::super::table::{Table, number, words};
+use super::super::clock::once;
+use super::super::table::{Table, digits, digits_or_dash, number, words};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -26,7 +27,6 @@ pub(super) fn table(console: &Console, cylinders: f64, workers: &Workers) -> Res
     let kappa = DqsmOptions::KAPPA;
     let objective = Objective::new(&data, &penalty, &field, kappa)?;
     let step = safe_step(&objective, None)?;
-    let mut goal = None;
     let table = Table::begin(
         console,
         [
@@ -34,35 +34,30 @@ pub(super) fn table(console: &Console, cylinders: f64, workers: &Workers) -> Res
             number("iterations", 10),
             number("products", 9),
             number("objective", 12),
+            number("s", 8),
+            number("cpu s", 8),
         ],
     )?;
+    let mut goal = None;
     for (name, method) in [("landweber", Method::Landweber { step }), ("cgls", Method::Cgls)] {
         let mut solver = Solver::new(&objective, method, None)?;
-        let iterations = ITERATIONS;
-        let rule = StoppingRule {
-            iterations,
-            relative_change: 0.0,
-            relative_gradient: 0.0,
-            discrepancy: None,
-        };
-        let mut reached = None;
-        run(&mut solver, &rule, &Silent, |it, _| {
-            let value = kappa * it.data + (1.0 - kappa) * it.penalty;
-            let is_there = goal.is_some_and(|goal| value <= goal) || it.number == iterations;
-            if reached.is_none() && is_there {
-                reached = Some((it.number, value));
+        let mut value = f64::INFINITY;
+        let time = once(|| {
+            while solver.number() < ITERATIONS && goal.is_none_or(|goal| value > goal) {
+                let done = solver.step()?;
+                value = kappa * done.data + (1.0 - kappa) * done.penalty;
             }
-            Ok(())
+            Ok::<(), Failure>(())
         })?;
-        if let Some((iterations, value)) = reached {
-            goal = goal.or(Some(value));
-            table.row([
-                name.to_owned(),
-                iterations.to_string(),
-                (2 * iterations + 1).to_string(),
-                format!("{value:.5e}"),
-            ])?;
-        }
+        goal = goal.or(Some(value));
+        table.row([
+            name.to_owned(),
+            solver.number().to_string(),
+            (2 * solver.number() + 1).to_string(),
+            format!("{value:.5e}"),
+            digits(time.wall),
+            digits_or_dash(time.processor),
+        ])?;
     }
     Ok(())
 }

@@ -20,9 +20,19 @@ pub(in crate::stages::report) fn susceptibility(map: &ChiMap) -> Result<Section,
         (n, Some(stopped)) if n > 0 => format!(" {n} iterations, ended by {}.", stopped.as_str()),
         _ => String::new(),
     };
-    Ok(Section::new("Susceptibility").figure(
+    let section = Section::new("Susceptibility").figure(
         mosaic_scalar(&map.chi, &mask, &style)?,
         format!("Where the local field is known; dark is diamagnetic.{iterations}"),
+    );
+    let Some(msa) = &map.anisotropy else { return Ok(section) };
+    let style = Scalar {
+        scale: colour::Scale::Grey,
+        window: Window::Symmetric,
+        ..Scalar::new("Susceptibility anisotropy", "ppm")
+    };
+    Ok(section.figure(
+        mosaic_scalar(msa, &mask, &style)?,
+        "Along the fibre less across it; 0 where there is none.",
     ))
 }
 
