@@ -1,36 +1,9 @@
-//! Commands on several processes, where there is an `mpirun` to start them.
-
 use std::fs;
-use std::process::Command;
 
 use fimbria_streamlines::{Header, Streamlines, Tractogram, WriteOptions};
 
-use crate::util::{AXIS, Folder, Ran, grid};
-
-/// `mpirun` of the program once for each of `parts`: a number of processes, and their words.
-/// `None`, said aloud, where there is no `mpirun`.
-#[allow(clippy::print_stderr)]
-fn mpirun(folder: &Folder, parts: &[(usize, String)]) -> Option<Ran> {
-    let mut command = Command::new("mpirun");
-    // A container's root, and more processes than cores, are refused otherwise (OpenMPI).
-    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("NO_COLOR", "1");
-    command.current_dir(folder.path());
-    for (number, (processes, line)) in parts.iter().enumerate() {
-        if number > 0 {
-            command.arg(":");
-        }
-        command.args(["-n", &processes.to_string()]);
-        command.arg(assert_cmd::cargo::cargo_bin!("fimbria")).args(line.split_whitespace());
-    }
-    match command.output() {
-        Ok(output) => Some(Ran::of(&output)),
-        Err(_) => {
-            eprintln!("skipped: mpirun not found");
-            None
-        }
-    }
-}
+use super::mpirun;
+use crate::util::{AXIS, Folder, grid};
 
 /// A subject and enough short streamlines for several blocks of entries.
 fn subject() -> Folder {
