@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::{Backend, HostError, Progress, SimdLevel};
+use fimbria_compute::{Backend, HostError, Progress, SimdLevel, Workers};
 use fimbria_fitting::expr::{Names, Precision};
 use fimbria_fitting::lm::device::{self, DeviceFitError};
 use fimbria_fitting::lm::{
@@ -301,7 +301,7 @@ impl DeviceVoxelFit for ExprFit<'_> {
         [self.n_volumes, self.n_constants, rows].map(|rows| rows * size_of::<f32>()).to_vec()
     }
 
-    fn fit(&self, tile: Tile<'_>, device: &Device) -> Result<(), DeviceError> {
+    fn fit(&self, tile: Tile<'_>, device: &Device, _: &Workers) -> Result<(), DeviceError> {
         let problems = self.problems(tile.voxels.len(), tile.stride, tile.inputs);
         let (formulas, parameters) = (self.expression.formulas(), &self.options.parameters);
         let fit = |problems: &Problems<'_>, rows: &mut [f32]| {

@@ -30,6 +30,10 @@
 //! | `GROUP_SUM_F32(scratch, v)` | the sum of `v` over the group, in every item |
 //! | `UNROLL` | before a loop of constant length: unroll it |
 //!
+//! In a kernel with barriers every item of a group takes the same path through its loops: count to
+//! the same number in all and predicate the body. (PoCL 3.1 gives wrong sums where counts differ,
+//! and where a loop with barriers stands under an `if` that all take.)
+//!
 //! `a * b + c` is rounded twice: contraction is off. `/`, `sqrt` and the library's functions
 //! differ by ulps between vendors, so kernels whose results matter use those of
 //! `math::KERNEL_TEXT`.

@@ -1,6 +1,7 @@
 //! The constraints Cx ≥ d.
 
 use super::ActiveSetError;
+use super::metric::PADDING;
 use super::sums::{dot, least_of};
 
 /// Constraints priced at a time: four or eight registers of sums.
@@ -13,8 +14,9 @@ pub(super) const BLOCK: usize = 32;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constraints {
     n_unknowns: usize,
-    /// C, `[constraint][unknown]`.
+    /// C, `[constraint][unknown]`, its rows padded with zeros.
     rows: Vec<f64>,
+    stride: usize,
     bounds: Vec<f64>,
     /// The constraint in each place of the blocks.
     pub(super) order: Vec<usize>,
@@ -59,9 +61,16 @@ impl Constraints {
             offsets[place] = -bounds[i];
         }
         let lengths = rows.chunks_exact(n_unknowns).map(|row| dot(row, row).sqrt());
+        let stride = n_unknowns.next_multiple_of(PADDING);
+        let mut padded_rows = vec![0.0; m * stride];
+        for (padded, row) in padded_rows.chunks_exact_mut(stride).zip(rows.chunks_exact(n_unknowns))
+        {
+            padded[..n_unknowns].copy_from_slice(row);
+        }
         Ok(Self {
             n_unknowns,
-            rows: rows.to_vec(),
+            rows: padded_rows,
+            stride,
             order,
             single_blocks: blocks.iter().map(|&c| c as f32).collect(),
             single_offsets: offsets.iter().map(|&d| d as f32).collect(),
@@ -98,7 +107,11 @@ impl Constraints {
 
     /// cᵢ.
     pub fn row(&self, i: usize) -> &[f64] {
-        &self.rows[i * self.n_unknowns..][..self.n_unknowns]
+        &self.padded_row(i)[..self.n_unknowns]
+    }
+
+    pub(super) fn padded_row(&self, i: usize) -> &[f64] {
+        &self.rows[i * self.stride..][..self.stride]
     }
 
     /// cᵢᵀx - dᵢ.
@@ -128,7 +141,7 @@ impl Constraints {
         sums.copy_from_slice(&self.single_offsets[block * BLOCK..][..BLOCK]);
         for (column, &x) in columns.iter().zip(x) {
             for i in 0..BLOCK {
-                sums[i] += x * column[i];
+                sums[i] = x.mul_add(column[i], sums[i]);
             }
         }
         let least = least_of(&sums);
@@ -147,7 +160,7 @@ impl Constraints {
         sums.copy_from_slice(&offsets[block * BLOCK..][..BLOCK]);
         for (column, &x) in columns.as_chunks::<BLOCK>().0.iter().zip(x) {
             for i in 0..BLOCK {
-                sums[i] += x * column[i];
+                sums[i] = x.mul_add(column[i], sums[i]);
             }
         }
         sums

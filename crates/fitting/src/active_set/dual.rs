@@ -49,7 +49,7 @@ pub struct Work {
     lowest: Vec<f64>,
     /// x in single precision.
     single: Vec<f32>,
-    /// Places of the active constraints, and the multipliers of their unit vectors.
+    /// Places of the active constraints, and the multipliers of these scaled to length 1.
     pub(super) active: Vec<usize>,
     pub(super) lambda: Vec<f64>,
     inverse: Inverse,
@@ -71,14 +71,14 @@ impl Work {
 }
 
 /// The constraints as H sees them, each by its place j.
-pub(super) trait Whitened {
+pub(super) trait Scaled {
     /// Makes j available to the others.
     fn admit(&mut self, j: usize);
-    /// One over the length of L⁻¹cⱼ, with which it becomes a unit vector gⱼ.
+    /// One over the length √(cⱼᵀH⁻¹cⱼ) of the constraint.
     fn scale(&self, j: usize) -> f64;
-    /// L⁻ᵀgⱼ, padded: how the solution moves with the multiplier of gⱼ.
+    /// How the minimum moves with the multiplier of ĉⱼ, cⱼ scaled to length 1: H⁻¹ĉⱼ, padded.
     fn step(&self, j: usize) -> &[f64];
-    /// K of i and j, gᵢᵀgⱼ.
+    /// K of i and j, ĉᵢᵀH⁻¹ĉⱼ.
     fn gram(&self, i: usize, j: usize) -> f64;
 }
 
@@ -94,7 +94,7 @@ struct Violated {
 #[inline(always)]
 pub(super) fn minimise(
     constraints: &Constraints,
-    whitened: &mut impl Whitened,
+    scaled: &mut impl Scaled,
     tolerance: f64,
     work: &mut Work,
 ) -> Outcome {
@@ -107,8 +107,8 @@ pub(super) fn minimise(
         match work.most_violated(constraints, least) {
             Some(violated) if rounds < MOST_ROUNDS => {
                 rounds += 1;
-                work.take_in(constraints, whitened, violated);
-                work.move_to(whitened);
+                work.take_in(constraints, scaled, violated);
+                work.move_to(scaled);
                 settled = false;
             }
             Some(_) => break false,
@@ -116,15 +116,15 @@ pub(super) fn minimise(
             // Rounding of many updates may have left multipliers a little off, or, rarely, one
             // that has to go; and blocks not looked at may have become violated.
             None => {
-                work.correct(constraints, whitened);
-                work.move_to(whitened);
+                work.correct(constraints, scaled);
+                work.move_to(scaled);
                 work.screen(constraints);
                 settled = true;
             }
         }
     };
     let left = work.active.iter().zip(&work.lambda);
-    let left = left.map(|(&j, l)| REGULARISATION * l.abs() / whitened.scale(j));
+    let left = left.map(|(&j, l)| REGULARISATION * l.abs() / scaled.scale(j));
     let verdict = if !walked_to_its_end {
         Verdict::NotConverged
     } else if left.fold(0.0, f64::max) > INFEASIBLE * scale {
@@ -204,18 +204,13 @@ impl Work {
     /// Raises the multiplier of a violated constraint until its slack is zero. The other multipliers
     /// follow so that theirs stay zero; one that would become negative is dropped on the way.
     #[inline(always)]
-    fn take_in(
-        &mut self,
-        constraints: &Constraints,
-        whitened: &mut impl Whitened,
-        violated: Violated,
-    ) {
+    fn take_in(&mut self, constraints: &Constraints, scaled: &mut impl Scaled, violated: Violated) {
         let j = violated.place;
-        whitened.admit(j);
-        let mut slack = violated.slack * whitened.scale(j);
+        scaled.admit(j);
+        let mut slack = violated.slack * scaled.scale(j);
         self.beside.clear();
         for &i in &self.active {
-            self.beside.push(whitened.gram(j, i));
+            self.beside.push(scaled.gram(j, i));
         }
         self.inverse.apply(&self.beside, &mut self.direction);
         let mut pivot = Inverse::pivot(&self.beside, &self.direction);
@@ -252,10 +247,10 @@ impl Work {
         self.offsets[j] = constraints.offsets[j];
     }
 
-    /// x = x₀ + L⁻ᵀGᵀλ.
+    /// x = x₀ + H⁻¹Ĉᵀλ.
     #[inline(always)]
-    fn move_to(&mut self, whitened: &impl Whitened) {
-        let steps = self.active.iter().map(|&j| whitened.step(j));
+    fn move_to(&mut self, scaled: &impl Scaled) {
+        let steps = self.active.iter().map(|&j| scaled.step(j));
         combine(steps.zip(&self.lambda), &mut self.x);
         self.x.iter_mut().zip(&self.x0).for_each(|(x, x0)| *x += x0);
     }
@@ -263,12 +258,12 @@ impl Work {
     /// One step of iterative refinement: λ -= M (s + ρλ) with the slacks s of the active
     /// constraints. What is negative then is dropped.
     #[inline(always)]
-    fn correct(&mut self, constraints: &Constraints, whitened: &impl Whitened) {
+    fn correct(&mut self, constraints: &Constraints, scaled: &impl Scaled) {
         self.beside.clear();
         let x = &self.x[..constraints.n_unknowns()];
         for (&j, l) in self.active.iter().zip(&self.lambda) {
             let slack = constraints.slack(constraints.order[j], x);
-            self.beside.push(slack * whitened.scale(j) + REGULARISATION * l);
+            self.beside.push(slack * scaled.scale(j) + REGULARISATION * l);
         }
         self.inverse.apply(&self.beside, &mut self.direction);
         for (l, u) in self.lambda.iter_mut().zip(&self.direction) {

@@ -4,7 +4,7 @@ use super::sums::dot;
 
 /// Added to every diagonal entry of K: keeps the inverse finite where constraints depend on each
 /// other. A multiplier λ then leaves its constraint violated by this times λ.
-pub(super) const REGULARISATION: f64 = 1e-12;
+pub const REGULARISATION: f64 = 1e-12;
 
 /// Entries of a row that are worked on together: rows are padded to a multiple, so that no inner
 /// loop has an end of its own. What stands behind the last constraint is never read.

@@ -1,89 +1,109 @@
-//! The metric that H defines: the space z = Lᵀx in which H is the identity.
+//! The inverse of H: how minima move with f.
+
+use pulp::{Scalar, Simd};
 
 use super::ActiveSetError;
 
 /// A pivot below this fraction of its diagonal is rounding.
 const LEAST_PIVOT: f64 = 1e-14;
 /// Rows are padded to a multiple, so that no inner loop has an end of its own.
-const PADDING: usize = 8;
-/// Entries of a row of H and L⁻¹ that are eliminated together.
-const BLOCK: usize = 2 * PADDING;
+pub(super) const PADDING: usize = 8;
 
-/// L⁻¹ of H = LLᵀ.
+/// Inverts symmetric matrices of `n` rows, as many at a time as vectors have lanes, in place: of
+/// each matrix the lower triangle by rows. The result is 1 for those that are positive definite to
+/// rounding and 0 for the others, whose entries then mean nothing.
+///
+/// # Panics
+/// Where there are not n (n + 1) / 2 entries.
+#[inline(always)]
+pub fn invert<S: Simd>(simd: S, n: usize, matrices: &mut [S::f64s]) -> S::f64s {
+    assert_eq!(matrices.len(), n * (n + 1) / 2, "the lower triangle");
+    let at = |i: usize, j: usize| if j <= i { i * (i + 1) / 2 + j } else { j * (j + 1) / 2 + i };
+    let [zero, one, infinite] = [0.0, 1.0, f64::INFINITY].map(|x| simd.splat_f64s(x));
+    let least: Vec<S::f64s> =
+        (0..n).map(|i| simd.mul_f64s(matrices[at(i, i)], simd.splat_f64s(LEAST_PIVOT))).collect();
+    let mut definite = one;
+    let mut of_pivot = vec![zero; n];
+    // Unknown after unknown is swept from the right to the left side of y = Hx. All rows change at
+    // a time, none waits for another, and a positive definite matrix needs no pivoting. What is
+    // left in the end is -H⁻¹.
+    for k in 0..n {
+        for (i, entry) in of_pivot.iter_mut().enumerate() {
+            *entry = matrices[at(i, k)];
+        }
+        let pivot = of_pivot[k];
+        for good in [simd.greater_than_f64s(pivot, least[k]), simd.less_than_f64s(pivot, infinite)]
+        {
+            definite = simd.select_f64s(good, definite, zero);
+        }
+        let scale = simd.div_f64s(one, pivot);
+        for i in 0..n {
+            let factor = simd.neg_f64s(simd.mul_f64s(of_pivot[i], scale));
+            let row = &mut matrices[at(i, 0)..=at(i, i)];
+            for (entry, &other) in row.iter_mut().zip(&of_pivot) {
+                *entry = simd.add_f64s(*entry, simd.mul_f64s(factor, other));
+            }
+        }
+        for (i, &entry) in of_pivot.iter().enumerate() {
+            matrices[at(i, k)] = simd.mul_f64s(entry, scale);
+        }
+        matrices[at(k, k)] = simd.neg_f64s(scale);
+    }
+    for entry in matrices {
+        *entry = simd.neg_f64s(*entry);
+    }
+    definite
+}
+
+/// H⁻¹ as its products need it.
 #[derive(Clone, Debug)]
 pub(super) struct Metric {
     n: usize,
     /// Length of a padded row.
     pub(super) stride: usize,
-    /// H while it is eliminated, then unused; L⁻¹ behind it: `[row][2 × stride]`.
+    /// `[row][stride]`.
     rows: Vec<f64>,
-    /// L⁻¹ by columns, `[column][stride]`.
-    columns: Vec<f64>,
 }
 
 impl Metric {
     pub(super) fn new(n: usize) -> Self {
         let stride = n.next_multiple_of(PADDING);
-        Self { n, stride, rows: vec![0.0; 2 * n * stride], columns: vec![0.0; n * stride] }
+        Self { n, stride, rows: vec![0.0; n * stride] }
     }
 
-    /// Takes the metric of `hessian` (row-major, only its lower triangle is read).
+    /// Inverts `hessian` (row-major, only its lower triangle is read).
     #[inline(always)]
     pub(super) fn set(&mut self, hessian: &[f64]) -> Result<(), ActiveSetError> {
-        let (n, stride, width) = (self.n, self.stride, 2 * self.stride);
+        let n = self.n;
         if hessian.len() != n * n {
             let found = hessian.len();
             return Err(ActiveSetError::Shape { what: "H", found, expected: n * n });
         }
-        self.rows.fill(0.0);
-        for i in 0..n {
-            for j in 0..=i {
-                self.rows[j * width + i] = hessian[i * n + j];
-            }
-            self.rows[i * width + stride + i] = 1.0;
+        let rows = hessian.chunks_exact(n).enumerate();
+        let mut matrix: Vec<f64> = rows.flat_map(|(i, row)| &row[..=i]).copied().collect();
+        if invert(Scalar::new(), n, &mut matrix) != 1.0 {
+            return Err(ActiveSetError::NotPositiveDefinite);
         }
-        // Gauss's elimination on H and, beside it, on the identity: scaled by the roots of their
-        // pivots the rows become those of Lᵀ and L⁻¹.
-        for i in 0..n {
-            let (above, row) = self.rows.split_at_mut(i * width);
-            let row = &mut row[..width];
-            for (block, sums) in row.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
-                let mut running = *sums;
-                for eliminated in above.chunks_exact(width) {
-                    let factor = eliminated[i];
-                    let eliminated = &eliminated.as_chunks::<BLOCK>().0[block];
-                    for k in 0..BLOCK {
-                        running[k] -= factor * eliminated[k];
-                    }
-                }
-                *sums = running;
-            }
-            let pivot = row[i];
-            if !(pivot > LEAST_PIVOT * hessian[i * n + i] && pivot.is_finite()) {
-                return Err(ActiveSetError::NotPositiveDefinite { pivot: i, value: pivot });
-            }
-            let scale = 1.0 / pivot.sqrt();
-            row.iter_mut().for_each(|x| *x *= scale);
-        }
-        for i in 0..n {
-            for j in 0..=i {
-                self.columns[j * stride + i] = self.rows[i * width + stride + j];
-            }
-        }
+        self.take(&matrix, 1, 0);
         Ok(())
     }
 
-    /// z = L⁻¹f, padded with zeros.
+    /// Takes one of `lanes` inverses as [`invert`] leaves them; what follows its entries is ignored.
     #[inline(always)]
-    pub(super) fn whiten(&self, f: &[f64], z: &mut [f64]) {
-        combine(self.columns.chunks_exact(self.stride).zip(f), z);
+    pub(super) fn take(&mut self, inverses: &[f64], lanes: usize, one: usize) {
+        let mut entries = inverses.iter().skip(one).step_by(lanes);
+        for i in 0..self.n {
+            for (j, &entry) in entries.by_ref().take(i + 1).enumerate() {
+                self.rows[i * self.stride + j] = entry;
+                self.rows[j * self.stride + i] = entry;
+            }
+        }
     }
 
-    /// x = L⁻ᵀz, padded with zeros.
+    /// H⁻¹f, padded with zeros.
     #[inline(always)]
-    pub(super) fn unwhiten(&self, z: &[f64], x: &mut [f64]) {
-        let inverse = self.rows.chunks_exact(2 * self.stride).map(|row| &row[self.stride..]);
-        combine(inverse.zip(z), x);
+    pub(super) fn minimum(&self, f: &[f64], x: &mut [f64]) {
+        combine(self.rows.chunks_exact(self.stride).zip(f), x);
     }
 }
 

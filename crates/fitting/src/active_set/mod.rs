@@ -4,18 +4,18 @@
 //! Inequality-constrained least squares min ‖Ax - b‖² is the case H = AᵀA, f = Aᵀb.
 //!
 //! # The method
-//! With H = LLᵀ and the vectors L⁻¹cᵢ scaled to length 1 as the rows of G, a programme is the
-//! projection of z₀ = L⁻¹f onto the polyhedron {z = Lᵀx : Gz ≥ d̂}. Its dual has one non-negative
-//! multiplier for each constraint: minimise ½λᵀKλ + λᵀ(Gz₀ - d̂) over λ ≥ 0 with K = GGᵀ, and
-//! x = L⁻ᵀ(z₀ + Gᵀλ). It is solved by the dual active set method of Goldfarb and Idnani (Math. Program.
-//! 27, 1 (1983)): the most violated constraint is taken in, constraints whose multipliers reach zero
-//! on the way are dropped, and every point on the walk is the minimum over its active constraints,
-//! so that none comes twice and the walk ends. (30 to 45 of 47 unknowns are bound at the solution of
-//! a typical deconvolution: taking in several constraints at once was tried and undone nine times in
-//! ten; neither does a start from a neighbour's active set shorten the walk.) The inverse of K over
-//! the active constraints is kept up to date, which makes a step cost k² for k of them, and once
-//! more at the end the multipliers are corrected by their residual. Slacks are priced as Cx - d, so
-//! that of G and K only rows of constraints that come in are ever needed.
+//! A programme is the projection of x₀ = H⁻¹f onto the polyhedron {x : Cx ≥ d} in the metric of H.
+//! With Ĉ the constraints scaled to length 1 there, cᵢᵀH⁻¹cᵢ = 1, its dual has one non-negative
+//! multiplier for each constraint: minimise ½λᵀKλ + λᵀ(Ĉx₀ - d̂) over λ ≥ 0 with K = ĈH⁻¹Ĉᵀ, and
+//! x = x₀ + H⁻¹Ĉᵀλ. It is solved by the dual active set method of Goldfarb and Idnani (Math.
+//! Program. 27, 1 (1983)): the most violated constraint is taken in, constraints whose multipliers
+//! reach zero on the way are dropped, and every point on the walk is the minimum over its active
+//! constraints, so that none comes twice and the walk ends. (30 to 45 of 47 unknowns are bound at
+//! the solution of a typical deconvolution: taking in several constraints at once was tried and
+//! undone nine times in ten; neither does a start from a neighbour's active set shorten the walk.)
+//! The inverse of K over the active constraints is kept up to date, which makes a step cost k² for k
+//! of them, and once more at the end the multipliers are corrected by their residual. Slacks are
+//! priced as Cx - d, so that of H⁻¹Ĉᵀ and K only rows of constraints that come in are ever needed.
 //!
 //! Everything is in f64, and vectors run along the constraints: the inner loops are unit-stride and
 //! the same bits come out at every SIMD level (products and sums are rounded separately; sums have
@@ -23,8 +23,8 @@
 //! [`SimdLevel::run`](fimbria_compute::SimdLevel::run) to have them compiled for its instructions.
 //!
 //! * [`Constraints`]: C and d, which all programmes share;
-//! * [`SharedProgramme`]: one H for many f; G and K are formed once;
-//! * [`Programme`]: an H of its own for each problem;
+//! * [`SharedProgramme`]: one H for many f; H⁻¹ and K are formed once;
+//! * [`Programme`]: an H of its own for each problem; [`invert`] prepares several at a time;
 //! * [`Work`]: working memory of a thread, which also carries the multipliers;
 //! * [`kkt`]: how far a point is from satisfying the optimality conditions, from their definition.
 
@@ -40,7 +40,9 @@ mod tests;
 
 pub use constraints::Constraints;
 pub use dual::{Outcome, Verdict, Work};
+pub use inverse::REGULARISATION;
 pub use kkt::{KktResidual, kkt};
+pub use metric::invert;
 pub use programme::{Programme, SharedProgramme};
 
 /// What can be wrong with a programme.
@@ -60,11 +62,6 @@ pub enum ActiveSetError {
     #[error("constraint {0} is zero or not finite")]
     EmptyConstraint(usize),
     /// H is not positive definite to rounding.
-    #[error("the quadratic form is not positive definite: pivot {pivot} is {value:e}")]
-    NotPositiveDefinite {
-        /// The row at which the factorisation failed.
-        pivot: usize,
-        /// What stood there.
-        value: f64,
-    },
+    #[error("the quadratic form is not positive definite")]
+    NotPositiveDefinite,
 }

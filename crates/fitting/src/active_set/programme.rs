@@ -1,6 +1,8 @@
 //! Programmes with a shared H and with an H each.
 
-use super::dual::{Whitened, minimise};
+use pulp::Simd;
+
+use super::dual::{Scaled, minimise};
 use super::metric::Metric;
 use super::sums::dot;
 use super::{ActiveSetError, Constraints, Outcome, Work};
@@ -12,36 +14,27 @@ const TOLERANCE: f64 = 1e-9;
 #[derive(Clone, Debug)]
 struct Units {
     stride: usize,
-    /// gⱼ = L⁻¹cⱼ with length 1, padded.
-    vectors: Vec<f64>,
-    /// L⁻ᵀgⱼ, padded.
+    /// H⁻¹cⱼ times the scale, padded.
     steps: Vec<f64>,
-    /// One over the lengths that L⁻¹cⱼ had.
+    /// One over the lengths of the constraints, √(cⱼᵀH⁻¹cⱼ).
     scales: Vec<f64>,
 }
 
 impl Units {
     fn new(n_constraints: usize, metric: &Metric) -> Self {
         let stride = metric.stride;
-        let vectors = vec![0.0; n_constraints * stride];
-        Self { stride, steps: vectors.clone(), vectors, scales: vec![1.0; n_constraints] }
+        Self { stride, steps: vec![0.0; n_constraints * stride], scales: vec![1.0; n_constraints] }
     }
 
     /// Computes what belongs to place `j`.
     #[inline(always)]
     fn set(&mut self, j: usize, constraints: &Constraints, metric: &Metric) {
-        let place = j * self.stride..(j + 1) * self.stride;
-        let vector = &mut self.vectors[place.clone()];
-        metric.whiten(constraints.row(constraints.order[j]), vector);
-        let scale = 1.0 / dot(vector, vector).sqrt();
-        vector.iter_mut().for_each(|g| *g *= scale);
+        let row = constraints.padded_row(constraints.order[j]);
+        let step = &mut self.steps[j * self.stride..][..self.stride];
+        metric.minimum(&row[..constraints.n_unknowns()], step);
+        let scale = 1.0 / dot(row, step).sqrt();
+        step.iter_mut().for_each(|s| *s *= scale);
         self.scales[j] = scale;
-        metric.unwhiten(vector, &mut self.steps[place]);
-    }
-
-    #[inline(always)]
-    fn vector(&self, j: usize) -> &[f64] {
-        &self.vectors[j * self.stride..][..self.stride]
     }
 
     #[inline(always)]
@@ -49,9 +42,10 @@ impl Units {
         &self.steps[j * self.stride..][..self.stride]
     }
 
+    /// The product of the constraints of `i` and `j` with length 1.
     #[inline(always)]
-    fn gram(&self, i: usize, j: usize) -> f64 {
-        dot(self.vector(i), self.vector(j))
+    fn gram(&self, i: usize, j: usize, constraints: &Constraints) -> f64 {
+        self.scales[i] * dot(constraints.padded_row(constraints.order[i]), self.step(j))
     }
 }
 
@@ -71,7 +65,7 @@ struct Formed<'a> {
     gram: &'a [f64],
 }
 
-impl Whitened for Formed<'_> {
+impl Scaled for Formed<'_> {
     #[inline(always)]
     fn admit(&mut self, _j: usize) {}
 
@@ -102,7 +96,7 @@ impl SharedProgramme {
         let m = constraints.len();
         let mut units = Units::new(m, &metric);
         (0..m).for_each(|j| units.set(j, &constraints, &metric));
-        let gram = (0..m * m).map(|at| units.gram(at / m, at % m)).collect();
+        let gram = (0..m * m).map(|at| units.gram(at / m, at % m, &constraints)).collect();
         Ok(Self { constraints, metric, units, gram, tolerance: TOLERANCE })
     }
 
@@ -113,24 +107,22 @@ impl SharedProgramme {
         Self { tolerance, ..self }
     }
 
+    /// By how much constraints may be violated, relative to the largest slack of the unconstrained
+    /// minimum.
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
     /// The constraints.
     pub fn constraints(&self) -> &Constraints {
         &self.constraints
     }
 
-    /// L⁻¹f, for H = LLᵀ.
-    pub fn whiten(&self, f: &[f64]) -> Vec<f64> {
-        let mut z = vec![0.0; self.metric.stride];
-        self.metric.whiten(f, &mut z);
-        z.truncate(f.len());
-        z
-    }
-
-    /// L⁻ᵀz.
-    pub fn unwhiten(&self, z: &[f64]) -> Vec<f64> {
+    /// H⁻¹f, the unconstrained minimum.
+    pub fn minimum(&self, f: &[f64]) -> Vec<f64> {
         let mut x = vec![0.0; self.metric.stride];
-        self.metric.unwhiten(z, &mut x);
-        x.truncate(z.len());
+        self.metric.minimum(f, &mut x);
+        x.truncate(f.len());
         x
     }
 
@@ -141,7 +133,8 @@ impl SharedProgramme {
     #[inline(always)]
     pub fn solve(&self, x: &mut [f64], work: &mut Work) -> Outcome {
         let mut formed = Formed { units: &self.units, gram: &self.gram };
-        solve(&self.constraints, &self.metric, &mut formed, self.tolerance, x, work)
+        work.start_at_minimum(x, &self.metric);
+        solve(&self.constraints, &mut formed, self.tolerance, x, work)
     }
 }
 
@@ -159,7 +152,7 @@ struct AsNeeded<'a> {
     units: &'a mut Units,
 }
 
-impl Whitened for AsNeeded<'_> {
+impl Scaled for AsNeeded<'_> {
     #[inline(always)]
     fn admit(&mut self, j: usize) {
         self.units.set(j, self.constraints, self.metric);
@@ -177,7 +170,7 @@ impl Whitened for AsNeeded<'_> {
 
     #[inline(always)]
     fn gram(&self, i: usize, j: usize) -> f64 {
-        self.units.gram(i, j)
+        self.units.gram(i, j, self.constraints)
     }
 }
 
@@ -204,31 +197,68 @@ impl<'c> Programme<'c> {
         x: &mut [f64],
         work: &mut Work,
     ) -> Result<Outcome, ActiveSetError> {
+        self.metric.set(hessian)?;
+        work.start_at_minimum(x, &self.metric);
+        Ok(self.solve_from_start(x, work))
+    }
+
+    /// Minimises (x - x₀)ᵀH(x - x₀) with x₀, the unconstrained minimum, in `x`, which becomes the
+    /// solution: the closest point to it in the metric of H, given by H⁻¹ as lane `one` of what
+    /// [`invert`](super::invert) leaves.
+    ///
+    /// # Panics
+    /// Where `x` has another length than there are unknowns.
+    #[inline(always)]
+    pub fn project<S: Simd>(
+        &mut self,
+        inverses: &[S::f64s],
+        one: usize,
+        x: &mut [f64],
+        work: &mut Work,
+    ) -> Outcome {
+        self.metric.take(bytemuck::cast_slice(inverses), S::F64_LANES, one);
+        work.start_at(x, self.metric.stride);
+        self.solve_from_start(x, work)
+    }
+
+    #[inline(always)]
+    fn solve_from_start(&mut self, x: &mut [f64], work: &mut Work) -> Outcome {
         let Self { constraints, metric, units } = self;
-        metric.set(hessian)?;
         let mut as_needed = AsNeeded { constraints, metric, units };
-        Ok(solve(constraints, metric, &mut as_needed, TOLERANCE, x, work))
+        solve(constraints, &mut as_needed, TOLERANCE, x, work)
     }
 }
 
+impl Work {
+    /// The unconstrained minimum H⁻¹f.
+    #[inline(always)]
+    fn start_at_minimum(&mut self, f: &[f64], metric: &Metric) {
+        self.x0.resize(metric.stride, 0.0);
+        metric.minimum(f, &mut self.x0);
+    }
+
+    #[inline(always)]
+    fn start_at(&mut self, x0: &[f64], stride: usize) {
+        self.x0.clear();
+        self.x0.extend_from_slice(x0);
+        self.x0.resize(stride, 0.0);
+    }
+}
+
+/// From the unconstrained minimum `work.x0` to the constrained one, `x`.
 #[inline(always)]
 fn solve(
     constraints: &Constraints,
-    metric: &Metric,
-    whitened: &mut impl Whitened,
+    scaled: &mut impl Scaled,
     tolerance: f64,
     x: &mut [f64],
     work: &mut Work,
 ) -> Outcome {
     assert_eq!(x.len(), constraints.n_unknowns(), "one number for each unknown");
-    work.x.resize(metric.stride, 0.0);
-    work.x0.resize(metric.stride, 0.0);
-    metric.whiten(x, &mut work.x);
-    metric.unwhiten(&work.x, &mut work.x0);
-    let outcome = minimise(constraints, whitened, tolerance, work);
+    let outcome = minimise(constraints, scaled, tolerance, work);
     x.copy_from_slice(&work.x[..x.len()]);
     for (j, l) in work.active.iter_mut().zip(&mut work.lambda) {
-        *l *= whitened.scale(*j);
+        *l *= scaled.scale(*j);
         *j = constraints.order[*j];
     }
     outcome

@@ -1,7 +1,7 @@
 //! Fits of one model over all volumes of each voxel.
 
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::{Backend, HostError, SimdLevel};
+use fimbria_compute::{Backend, HostError, SimdLevel, Workers};
 use fimbria_fitting::lm::{Model, Parameter, Weights};
 
 use super::earlier;
@@ -77,7 +77,7 @@ impl<M: VoxelModel<P>, const P: usize> DeviceVoxelFit for Whole<M, P> {
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
     }
 
-    fn fit(&self, tile: Tile<'_>, device: &Device) -> Result<(), DeviceError> {
+    fn fit(&self, tile: Tile<'_>, device: &Device, _: &Workers) -> Result<(), DeviceError> {
         self.fit_on(tile, device)
     }
 }

@@ -2,7 +2,7 @@
 
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::operator::{Operator, VectorSpace};
-use fimbria_compute::{Backend, HostError, Progress, SimdLevel};
+use fimbria_compute::{Backend, HostError, Progress, SimdLevel, Workers};
 use fimbria_fitting::linear::{DeviceFit, Passes, Problems};
 use fimbria_fitting::lm;
 use fimbria_image::{GradientTable, Mask, SignalSource};
@@ -14,7 +14,7 @@ use super::moments::N_UNKNOWNS;
 use super::{DkiError, DkiOptions, Problem};
 use crate::Status;
 use crate::nlls::ExpLinear;
-use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, MapSpec, Tile, VoxelFit};
+use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, MapSpec, Tile, VoxelFit, on_threads};
 
 /// Fits diffusion and kurtosis tensors in every voxel of `mask`.
 ///
@@ -69,7 +69,7 @@ impl DeviceVoxelFit for Problem {
     }
 
     /// The linear fit and the maps are the device's, the constraints in between the processor's.
-    fn fit(&self, tile: Tile<'_>, device: &Device) -> Result<(), DeviceError> {
+    fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
         let Tile { stride, inputs, rows, raised, .. } = tile;
         let samples = self.chosen(inputs, stride);
         let fit = DeviceFit::new(device, &self.linear, stride)?;
@@ -80,7 +80,9 @@ impl DeviceVoxelFit for Problem {
         fit.range().download(&fitted, &mut parameters)?;
         let problems = Problems { samples: &samples, weights: None, stride, n: stride };
         self.linear.refit_singular(problems, &mut parameters);
-        self.finish_parameters(&samples, stride, stride, SimdLevel::best(), &mut parameters);
+        on_threads(workers, stride, &samples, &mut parameters, |n, samples, parameters| {
+            self.finish_parameters(samples, n, n, workers.simd(), parameters);
+        });
         fitted.write(0, &parameters)?;
         raised.copy_from_slice(&parameters[parameter_row::RAISED * stride..][..stride]);
         let mut on_device = maps.range().zeros()?;

@@ -2,7 +2,7 @@
 
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::operator::{Operator, VectorSpace};
-use fimbria_compute::{Backend, HostError, HostSpace, Progress, SimdLevel};
+use fimbria_compute::{Backend, HostError, HostSpace, Progress, SimdLevel, Workers};
 use fimbria_image::{GradientTable, Image, Mask, SignalSource};
 
 use super::deviation::Deviation;
@@ -109,7 +109,7 @@ where
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
     }
 
-    fn fit(&self, tile: Tile<'_>, device: &Device) -> Result<(), DeviceError> {
+    fn fit(&self, tile: Tile<'_>, device: &Device, _: &Workers) -> Result<(), DeviceError> {
         let n = tile.voxels.len();
         let fit = DeviceFit::new(device, self.problem, n)?;
         let maps = DeviceMaps::new(device, self.problem, n)?;

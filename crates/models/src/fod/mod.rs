@@ -29,7 +29,8 @@ mod error;
 pub mod estimate;
 mod fit;
 mod options;
-pub(crate) mod oracle;
+#[cfg(test)]
+mod oracle;
 mod response;
 mod shells;
 mod sphere;

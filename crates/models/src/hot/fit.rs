@@ -2,7 +2,7 @@
 
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::operator::{Operator, VectorSpace};
-use fimbria_compute::{Backend, HostError, Progress, SimdLevel};
+use fimbria_compute::{Backend, HostError, Progress, SimdLevel, Workers};
 use fimbria_fitting::linear::{DeviceFit, LogLinearFit, Problems, Recipe};
 use fimbria_image::{GradientTable, Mask, SignalSource};
 
@@ -12,7 +12,7 @@ use super::maps::{MapVoxels, specs};
 use super::measures::MeasureTables;
 use super::positivity::Positivity;
 use super::{HotError, HotOptions};
-use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, MapSpec, Tile, VoxelFit};
+use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, MapSpec, Tile, VoxelFit, on_threads};
 
 /// Fits a form in every voxel of `mask`.
 ///
@@ -99,7 +99,7 @@ impl DeviceVoxelFit for HotFit {
         DeviceFit::bytes_of_problem(&self.linear)
     }
 
-    fn fit(&self, tile: Tile<'_>, device: &Device) -> Result<(), DeviceError> {
+    fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
         let Tile { stride, inputs, rows: maps, raised, .. } = tile;
         let rows = self.linear.rows();
         let fit = DeviceFit::new(device, &self.linear, stride)?;
@@ -110,8 +110,10 @@ impl DeviceVoxelFit for HotFit {
         let problems = Problems { samples: inputs, weights: None, stride, n: stride };
         self.linear.refit_singular(problems, &mut results);
         raised.copy_from_slice(&results[rows.raised() * stride..][..stride]);
-        let (tables, results) = (&self.measures, &results);
-        SimdLevel::best().run(MapVoxels { tables, rows, stride, n: stride, results, maps });
+        on_threads(workers, stride, &results, maps, |n, results, maps| {
+            let tables = &self.measures;
+            workers.simd().run(MapVoxels { tables, rows, stride: n, n, results, maps });
+        });
         Ok(())
     }
 }

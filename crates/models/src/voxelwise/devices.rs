@@ -1,8 +1,8 @@
 //! The part of the driver that shares blocks out to devices.
 
-use fimbria_compute::Backend;
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::queue::{Shares, run_chunks};
+use fimbria_compute::{Backend, Workers};
 use fimbria_image::MaskBlock;
 use rayon::prelude::*;
 
@@ -11,6 +11,37 @@ use super::{BLOCK, DeviceVoxelFit, JobError, Tally, Tile, Work};
 /// Bytes of inputs that a chunk has at most: enough to fill a large card, little enough to be
 /// held twice in memory.
 const CHUNK_BYTES: usize = 64 << 20;
+
+/// Shares voxels out to threads: `work` gets some of them, their number, their inputs and the rows
+/// it is to change, both without the others' (`[row][voxels it got]`).
+pub(crate) fn on_threads(
+    workers: &Workers,
+    stride: usize,
+    inputs: &[f32],
+    rows: &mut [f32],
+    work: impl Fn(usize, &[f32], &mut [f32]) + Sync,
+) {
+    let columns = |rows: &[f32], first: usize, n: usize| -> Vec<f32> {
+        rows.chunks_exact(stride).flat_map(|row| &row[first..first + n]).copied().collect()
+    };
+    workers.install(|| {
+        let firsts: Vec<usize> = (0..stride).step_by(BLOCK).collect();
+        let parts: Vec<Vec<f32>> = firsts
+            .par_iter()
+            .map(|&first| {
+                let n = BLOCK.min(stride - first);
+                let mut part = columns(rows, first, n);
+                work(n, &columns(inputs, first, n), &mut part);
+                part
+            })
+            .collect();
+        rows.par_chunks_exact_mut(stride).enumerate().for_each(|(r, row)| {
+            for (place, part) in row.chunks_mut(BLOCK).zip(&parts) {
+                place.copy_from_slice(&part[r * place.len()..][..place.len()]);
+            }
+        });
+    });
+}
 
 /// What a device takes at a time.
 struct Chunk<'a> {
@@ -75,7 +106,7 @@ impl Work<'_> {
         let mut raised = vec![0.0; stride];
         let tile =
             Tile { voxels: &voxels, stride, inputs: &inputs, rows: &mut rows, raised: &mut raised };
-        kernels.fit(tile, device)?;
+        kernels.fit(tile, device, on.workers)?;
 
         let mut offset = 0;
         let mut starts = Vec::new();

@@ -17,6 +17,7 @@ use fimbria_compute::{Backend, HostError, Interrupted, Progress, SimdLevel, Work
 use fimbria_image::{GridMismatch, Image, Mask, MaskBlock, SignalSource};
 use rayon::prelude::*;
 
+pub(crate) use self::devices::on_threads;
 pub use self::inputs::{SelectedVolumes, Stacked};
 pub use self::map::{Fitted, FittedMap, MapKind, MapSpec, RaisedSamples};
 use crate::{Status, StatusCounts};
@@ -67,11 +68,12 @@ pub trait DeviceVoxelFit: Sync {
     /// Bytes on the device that each voxel takes, by buffer.
     fn bytes_of_voxel(&self) -> Vec<usize>;
 
-    /// Fits a chunk on `device`.
+    /// Fits a chunk on `device`; what the device cannot do is for the threads of `workers`
+    /// ([`on_threads`]).
     ///
     /// # Errors
     /// Where the device refuses; the chunk is then done elsewhere.
-    fn fit(&self, tile: Tile<'_>, device: &Device) -> Result<(), DeviceError>;
+    fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError>;
 }
 
 /// Why no voxel was fitted.

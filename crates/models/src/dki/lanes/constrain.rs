@@ -6,7 +6,7 @@
 
 use fimbria_compute::math::exp_finite;
 use fimbria_compute::{Lanes, Real};
-use fimbria_fitting::active_set::{Programme, Verdict, Work};
+use fimbria_fitting::active_set::{Programme, Verdict, Work, invert};
 use pulp::{Simd, WithSimd};
 
 use crate::Status;
@@ -45,6 +45,7 @@ impl WithSimd for Constrain<'_> {
         let mut forms = [[0.0; MAX_LANES]; N_FORMS];
         let mut weights = vec![0.0; self.moments.rows.len() * lanes];
         let mut sums = vec![0.0; N_MOMENTS.next_multiple_of(BLOCK) * lanes];
+        let mut normal = Normal::new(simd);
         for voxels in self.voxels.chunks(lanes) {
             for (k, row) in forms.iter_mut().enumerate() {
                 let from = &self.parameters[(parameter_row::TENSOR + k) * self.stride..];
@@ -54,21 +55,66 @@ impl WithSimd for Constrain<'_> {
             }
             self.weigh(simd, &forms, &mut weights);
             self.sum(simd, &weights, &mut sums);
-            for (lane, &voxel) in voxels.iter().enumerate() {
-                let estimate = std::array::from_fn(|k| f64::from(forms[k][lane]));
-                let normal = self.normal(&sums, lanes, lane);
-                self.settle(voxel, &estimate, &normal, &mut programme, &mut work);
+            for first in (0..voxels.len()).step_by(S::F64_LANES) {
+                normal.invert(simd, self.moments, &sums[first..], lanes);
+                for (one, &voxel) in voxels[first..].iter().take(S::F64_LANES).enumerate() {
+                    let estimate = std::array::from_fn(|k| f64::from(forms[k][first + one]));
+                    self.settle(voxel, &estimate, &normal, one, &mut programme, &mut work);
+                }
             }
         }
     }
 }
 
-/// XᵀWX without the unknown ln S0, which is eliminated, and how ln S0 follows the others.
-struct Normal {
-    /// Row-major; the lower triangle.
-    hessian: [f64; N_FORMS * N_FORMS],
+/// Of as many voxels as f64 vectors have lanes: the inverse of XᵀWX, and how ln S0 follows the
+/// other unknowns.
+struct Normal<S: Simd> {
+    /// The lower triangle by rows, ln S0 the last unknown: what stands before its row is the
+    /// inverse for the others, as if ln S0 had been eliminated.
+    inverse: Vec<S::f64s>,
     /// d ln S0 / d unknown.
-    slope: [f64; N_FORMS],
+    slope: [S::f64s; N_FORMS],
+    is_definite: S::f64s,
+}
+
+impl<S: Simd> Normal<S> {
+    fn new(simd: S) -> Self {
+        let zero = simd.splat_f64s(0.0);
+        let entries = N_UNKNOWNS * (N_UNKNOWNS + 1) / 2;
+        Self { inverse: vec![zero; entries], slope: [zero; N_FORMS], is_definite: zero }
+    }
+
+    /// From moments `[moment][stride]`, the first lanes of each row.
+    #[inline(always)]
+    fn invert(&mut self, simd: S, moments: &Moments, sums: &[f32], stride: usize) {
+        let zero = simd.splat_f64s(0.0);
+        let element = |i: usize, j: usize| {
+            let (moment, factor) = moments.of_pair[i * (i + 1) / 2 + j];
+            let mut sum = zero;
+            let lanes: &mut [f64] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut sum));
+            for (lane, &sum) in lanes.iter_mut().zip(&sums[moment * stride..]) {
+                *lane = f64::from(sum);
+            }
+            simd.mul_f64s(sum, simd.splat_f64s(factor))
+        };
+        let pairs = (1..N_UNKNOWNS).flat_map(|i| (1..=i).map(move |j| (i, j)));
+        let with_s0 = (1..N_UNKNOWNS).chain([0]).map(|i| (i, 0));
+        for (entry, (i, j)) in self.inverse.iter_mut().zip(pairs.chain(with_s0)) {
+            *entry = element(i, j);
+        }
+        let (_, of_s0) = self.inverse.split_at(self.inverse.len() - N_UNKNOWNS);
+        let scale = simd.div_f64s(simd.splat_f64s(-1.0), of_s0[N_FORMS]);
+        for (slope, &entry) in self.slope.iter_mut().zip(of_s0) {
+            *slope = simd.mul_f64s(entry, scale);
+        }
+        self.is_definite = invert(simd, N_UNKNOWNS, &mut self.inverse);
+    }
+}
+
+/// One lane of a vector.
+#[inline(always)]
+fn lane<S: Simd>(vector: &S::f64s, one: usize) -> f64 {
+    bytemuck::cast_slice::<S::f64s, f64>(std::slice::from_ref(vector))[one]
 }
 
 impl Constrain<'_> {
@@ -118,58 +164,29 @@ impl Constrain<'_> {
         }
     }
 
-    #[inline(always)]
-    fn normal(&self, sums: &[f32], lanes: usize, lane: usize) -> Normal {
-        let element = |i: usize, j: usize| {
-            let (moment, factor) = self.moments.of_pair[i * (i + 1) / 2 + j];
-            factor * f64::from(sums[moment * lanes + lane])
-        };
-        let pivot = element(0, 0);
-        let mut normal = Normal { hessian: [0.0; N_FORMS * N_FORMS], slope: [0.0; N_FORMS] };
-        for i in 1..N_UNKNOWNS {
-            let of_s0 = element(i, 0);
-            normal.slope[i - 1] = -of_s0 / pivot;
-            for j in 1..=i {
-                normal.hessian[(i - 1) * N_FORMS + j - 1] =
-                    element(i, j) - of_s0 * element(j, 0) / pivot;
-            }
-        }
-        normal
-    }
-
     /// Solves for one voxel and writes its forms, S0 and status.
     #[inline(always)]
-    fn settle(
+    fn settle<S: Simd>(
         &mut self,
         voxel: usize,
         estimate: &[f64; N_FORMS],
-        normal: &Normal,
+        normal: &Normal<S>,
+        one: usize,
         programme: &mut Programme<'_>,
         work: &mut Work,
     ) {
-        let mut x = [0.0; N_FORMS];
-        for i in 0..N_FORMS {
-            for j in 0..=i {
-                let h = normal.hessian[i * N_FORMS + j];
-                x[i] += h * estimate[j];
-                if j < i {
-                    x[j] += h * estimate[i];
-                }
+        let mut x = *estimate;
+        let mut status = Status::NotConverged;
+        // Else the estimate stays as it is.
+        if lane::<S>(&normal.is_definite, one) == 1.0 {
+            let outcome = programme.project::<S>(&normal.inverse, one, &mut x, work);
+            if matches!(outcome.verdict, Verdict::Free | Verdict::Bound) {
+                status = Status::Constrained;
             }
         }
-        let outcome = programme.solve(&normal.hessian, &mut x, work);
-        let status = match outcome.map(|outcome| outcome.verdict) {
-            Ok(Verdict::Free | Verdict::Bound) => Status::Constrained,
-            Ok(_) => Status::NotConverged,
-            // The estimate stays as it is.
-            Err(_) => {
-                x = *estimate;
-                Status::NotConverged
-            }
-        };
         let mut moved = 0.0;
         for k in 0..N_FORMS {
-            moved += normal.slope[k] * (x[k] - estimate[k]);
+            moved += lane::<S>(&normal.slope[k], one) * (x[k] - estimate[k]);
             self.parameters[(parameter_row::TENSOR + k) * self.stride + voxel] = x[k] as f32;
         }
         let s0 = &mut self.parameters[parameter_row::S0 * self.stride + voxel];

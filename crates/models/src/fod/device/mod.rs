@@ -1,11 +1,13 @@
-//! The deconvolution on a device: Hildreth's method in single precision, one voxel per item.
+//! The deconvolution on a device: the active-set walk of the CPU in double precision, a group of
+//! items per voxel.
 //!
-//! The items of a group read the same table rows at the same time, so that every load serves all
-//! of them. Voxels that have not come to rest after [`MOST_SWEEPS`] sweeps are solved again on the
-//! CPU.
+//! A voxel whose walk runs into [`MOST_ROUNDS`] or binds more constraints than there are unknowns
+//! is solved again on the CPU, which has room for any number.
 
+use fimbria_compute::Workers;
 use fimbria_compute::device::{Argument, Device, DeviceError, Kernel, KernelSource, Launch};
 use fimbria_compute::math;
+use fimbria_fitting::active_set::REGULARISATION;
 
 use super::Deconvolution;
 use super::deconvolution::VoxelWork;
@@ -13,43 +15,54 @@ use super::fit::write_voxel;
 use crate::Status;
 use crate::voxelwise::{DeviceVoxelFit, Tile};
 
-/// Sweeps over the constraints after which a voxel is left to the CPU.
-pub const MOST_SWEEPS: usize = 400;
-/// A sweep that moves no slack by more than this part of the largest is the last.
-const STILL: f32 = 2e-6;
+/// Items of a group: one for each unknown of the largest problem, 47.
+const GROUP: usize = 64;
+/// Constraints taken in after which a voxel is left to the CPU; a hard one takes two hundred.
+const MOST_ROUNDS: usize = 1000;
 
-/// The tables of a deconvolution as a kernel reads them.
+/// The tables of a deconvolution as a kernel reads them: neighbouring items read neighbours.
 pub(crate) struct OnDevice<'a> {
     deconvolution: &'a Deconvolution,
-    /// L⁻¹Aᵀ, `[volume that enters][unknown]`: samples to the whitened minimum.
-    whitened: Vec<f32>,
-    /// The constraints as unit vectors, `[constraint][unknown]`.
-    units: Vec<f32>,
-    /// L⁻ᵀ, `[whitened unknown][unknown]`.
-    back: Vec<f32>,
-    /// A, `[volume that enters][unknown]`.
-    matrix: Vec<f32>,
-    /// `[coefficient][entry]`.
-    form: Vec<f32>,
+    /// H⁻¹Aᵀ, `[volume that enters][unknown]`: samples to the unconstrained minimum.
+    minima: Vec<f64>,
+    /// C, `[unknown][constraint]`.
+    constraints: Vec<f64>,
+    /// What gives the constraints length 1 in the metric of H.
+    scales: Vec<f64>,
+    /// Products of constraints of length 1, `[constraint][constraint]`.
+    gram: Vec<f64>,
+    /// How the minimum moves with their multipliers, `[constraint][unknown]`.
+    steps: Vec<f64>,
+    /// A, `[unknown][volume that enters]`.
+    matrix: Vec<f64>,
     volumes: Vec<u32>,
 }
 
-fn single(numbers: &[f64]) -> Vec<f32> {
-    numbers.iter().map(|&x| x as f32).collect()
+/// `rows` of length `n` as columns.
+fn transposed(rows: &[f64], n: usize) -> Vec<f64> {
+    let m = rows.len() / n;
+    (0..rows.len()).map(|at| rows[at % m * n + at / m]).collect()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// The kernel's text for a problem.
 pub(crate) fn source(deconvolution: &Deconvolution) -> KernelSource {
-    let constraints = deconvolution.programme.constraints().len();
+    let n_unknowns = deconvolution.n_unknowns();
     let mut source = KernelSource::new("fod", include_str!("deconvolve.cl"))
         .after(math::KERNEL_TEXT)
+        .with("GROUP", format_args!("{GROUP}u"))
         .with("N_USED", format_args!("{}u", deconvolution.convolution.volumes.len()))
-        .with("N_UNKNOWNS", format_args!("{}u", deconvolution.n_unknowns()))
+        .with("N_UNKNOWNS", format_args!("{n_unknowns}u"))
         .with("N_HARMONICS", format_args!("{}u", deconvolution.n_harmonics()))
-        .with("N_CONSTRAINTS", format_args!("{constraints}u"))
-        .with("MOST_SWEEPS", format_args!("{MOST_SWEEPS}u"))
-        .with_f32("STILL", STILL)
-        .with_f32("SQRT_4PI", (4.0 * std::f64::consts::PI).sqrt() as f32);
+        .with("N_CONSTRAINTS", format_args!("{}u", deconvolution.programme.constraints().len()))
+        .with("MOST_ACTIVE", format_args!("{}u", n_unknowns + 1))
+        .with("MOST_ROUNDS", format_args!("{MOST_ROUNDS}u"))
+        .with("TOLERANCE", format_args!("{:e}", deconvolution.programme.tolerance()))
+        .with("REGULARISATION", format_args!("{REGULARISATION:e}"))
+        .with("SQRT_4PI", format_args!("{:e}", (4.0 * std::f64::consts::PI).sqrt()));
     for (name, status) in [
         ("STATUS_FITTED", Status::Fitted),
         ("STATUS_CONSTRAINED", Status::Constrained),
@@ -64,32 +77,31 @@ pub(crate) fn source(deconvolution: &Deconvolution) -> KernelSource {
 impl<'a> OnDevice<'a> {
     pub(crate) fn new(deconvolution: &'a Deconvolution) -> Self {
         let n = deconvolution.n_unknowns();
-        let programme = &deconvolution.programme;
-        let convolution = &deconvolution.convolution;
-        let rows = convolution.matrix.chunks_exact(n);
-        let whitened: Vec<f64> = rows.flat_map(|row| programme.whiten(row)).collect();
+        let Deconvolution { programme, convolution, .. } = deconvolution;
         let constraints = programme.constraints();
-        let unit = |i| {
-            let vector = programme.whiten(constraints.row(i));
-            let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
-            vector.into_iter().map(move |x| x / length)
-        };
-        let units: Vec<f64> = (0..constraints.len()).flat_map(unit).collect();
-        let axis = |k| (0..n).map(|i| f64::from(u8::from(i == k))).collect::<Vec<_>>();
-        let back: Vec<f64> = (0..n).flat_map(|k| programme.unwhiten(&axis(k))).collect();
+        let rows: Vec<&[f64]> = (0..constraints.len()).map(|i| constraints.row(i)).collect();
+        let mut steps: Vec<Vec<f64>> = rows.iter().map(|row| programme.minimum(row)).collect();
+        let lengths = rows.iter().zip(&steps).map(|(row, step)| dot(row, step).sqrt());
+        let scales: Vec<f64> = lengths.map(|length| 1.0 / length).collect();
+        for (step, scale) in steps.iter_mut().zip(&scales) {
+            step.iter_mut().for_each(|s| *s *= scale);
+        }
+        let gram = |i: usize| steps.iter().map(move |step| (i, step));
+        let product = |(i, step): (usize, &Vec<f64>)| scales[i] * dot(rows[i], step);
         Self {
             deconvolution,
-            whitened: single(&whitened),
-            units: single(&units),
-            back: single(&back),
-            matrix: single(&convolution.matrix),
-            form: single(&deconvolution.form_from_sh),
+            minima: convolution
+                .matrix
+                .chunks_exact(n)
+                .flat_map(|row| programme.minimum(row))
+                .collect(),
+            constraints: transposed(&rows.concat(), n),
+            gram: (0..rows.len()).flat_map(gram).map(product).collect(),
+            scales,
+            steps: steps.concat(),
+            matrix: transposed(&convolution.matrix, n),
             volumes: convolution.volumes.iter().map(|&v| v as u32).collect(),
         }
-    }
-
-    fn n_constraints(&self) -> usize {
-        self.deconvolution.programme.constraints().len()
     }
 
     /// Rows of results as the kernel leaves them.
@@ -100,25 +112,31 @@ impl<'a> OnDevice<'a> {
         device: &Device,
     ) -> Result<Vec<f32>, DeviceError> {
         let kernel: Kernel = device.kernel(&source(self.deconvolution), "fod_deconvolve")?;
-        let tables = [&self.whitened, &self.units, &self.back, &self.matrix, &self.form];
+        let tables = [
+            &self.minima,
+            &self.constraints,
+            &self.scales,
+            &self.gram,
+            &self.steps,
+            &self.matrix,
+            &self.deconvolution.form_from_sh,
+        ];
         let mut uploaded = Vec::new();
         for table in tables {
-            uploaded.push(device.upload::<f32>(table)?);
+            uploaded.push(device.upload::<f64>(table)?);
         }
         let volumes = device.upload::<u32>(&self.volumes)?;
         let signals = device.upload::<f32>(inputs)?;
-        let multipliers = device.zeros::<f32>(self.n_constraints() * n)?;
         let rows = device.zeros::<f32>(self.n_rows() * n)?;
         let mut arguments: Vec<Argument> = vec![(n as u64).into(), (&volumes).into()];
         for table in &uploaded {
             arguments.push(table.into());
         }
         arguments.push((&signals).into());
-        arguments.push((&multipliers).into());
         arguments.push((&rows).into());
-        // SAFETY: the kernel's ten parameters; the tables have the sizes its constants say, the
-        // others `n` elements for each volume, constraint and row.
-        unsafe { kernel.launch(Launch::items(n), &arguments)? };
+        // SAFETY: the kernel's eleven parameters; the tables have the sizes its constants say, the
+        // others `n` elements for each volume and row, and every voxel has a group of its own.
+        unsafe { kernel.launch(Launch::groups_of(GROUP, n), &arguments)? };
         rows.to_vec()
     }
 
@@ -130,11 +148,11 @@ impl<'a> OnDevice<'a> {
 
 impl DeviceVoxelFit for OnDevice<'_> {
     fn bytes_of_voxel(&self) -> Vec<usize> {
-        let rows = [self.deconvolution.n_volumes(), self.n_constraints(), self.n_rows()];
+        let rows = [self.deconvolution.n_volumes(), self.n_rows()];
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
     }
 
-    fn fit(&self, tile: Tile<'_>, device: &Device) -> Result<(), DeviceError> {
+    fn fit(&self, tile: Tile<'_>, device: &Device, _: &Workers) -> Result<(), DeviceError> {
         let n = tile.stride;
         let rows = self.rows(tile.inputs, n, device)?;
         tile.rows[..rows.len()].copy_from_slice(&rows);
