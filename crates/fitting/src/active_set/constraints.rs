@@ -18,8 +18,9 @@ pub struct Constraints {
     rows: Vec<f64>,
     stride: usize,
     bounds: Vec<f64>,
-    /// The constraint in each place of the blocks.
+    /// The constraint in each place of the blocks, and the place of each constraint.
     pub(super) order: Vec<usize>,
+    pub(super) places: Vec<usize>,
     /// C by blocks, `[block][unknown][place]`, padded with zeros.
     blocks: Vec<f64>,
     /// -d by place; behind the last constraint infinite, which is never violated.
@@ -53,7 +54,9 @@ impl Constraints {
         let padded = m.next_multiple_of(BLOCK);
         let mut blocks = vec![0.0; n_unknowns * padded];
         let mut offsets = vec![f64::INFINITY; padded];
+        let mut places = vec![0; m];
         for (place, &i) in order.iter().enumerate() {
+            places[i] = place;
             let block = &mut blocks[place / BLOCK * BLOCK * n_unknowns..][..BLOCK * n_unknowns];
             for (k, &c) in rows[i * n_unknowns..][..n_unknowns].iter().enumerate() {
                 block[k * BLOCK + place % BLOCK] = c;
@@ -72,6 +75,7 @@ impl Constraints {
             rows: padded_rows,
             stride,
             order,
+            places,
             single_blocks: blocks.iter().map(|&c| c as f32).collect(),
             single_offsets: offsets.iter().map(|&d| d as f32).collect(),
             blocks,
@@ -106,15 +110,24 @@ impl Constraints {
     }
 
     /// cᵢ.
+    #[inline(always)]
     pub fn row(&self, i: usize) -> &[f64] {
         &self.padded_row(i)[..self.n_unknowns]
     }
 
+    #[inline(always)]
     pub(super) fn padded_row(&self, i: usize) -> &[f64] {
         &self.rows[i * self.stride..][..self.stride]
     }
 
+    /// dᵢ.
+    #[inline(always)]
+    pub fn bound(&self, i: usize) -> f64 {
+        self.bounds[i]
+    }
+
     /// cᵢᵀx - dᵢ.
+    #[inline(always)]
     pub fn slack(&self, i: usize, x: &[f64]) -> f64 {
         dot(self.row(i), x) - self.bounds[i]
     }

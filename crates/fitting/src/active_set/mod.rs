@@ -25,6 +25,8 @@
 //! * [`Constraints`]: C and d, which all programmes share;
 //! * [`SharedProgramme`]: one H for many f; H⁻¹ and K are formed once;
 //! * [`Programme`]: an H of its own for each problem; [`invert`] prepares several at a time;
+//! * [`Pricing`]: how violated constraints are found, for those that know a faster way than to
+//!   multiply by all of C;
 //! * [`Work`]: working memory of a thread, which also carries the multipliers;
 //! * [`kkt`]: how far a point is from satisfying the optimality conditions, from their definition.
 
@@ -33,17 +35,19 @@ mod dual;
 mod inverse;
 mod kkt;
 mod metric;
+mod pricing;
 mod programme;
 mod sums;
 #[cfg(test)]
 mod tests;
 
 pub use constraints::Constraints;
-pub use dual::{Outcome, Verdict, Work};
+pub use dual::{Outcome, Verdict};
 pub use inverse::REGULARISATION;
 pub use kkt::{KktResidual, kkt};
 pub use metric::invert;
-pub use programme::{Programme, SharedProgramme};
+pub use pricing::{Pricing, Violated};
+pub use programme::{Programme, SharedProgramme, Work};
 
 /// What can be wrong with a programme.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]

@@ -2,15 +2,16 @@
 
 use pulp::Simd;
 
-use super::dual::{Scaled, minimise};
+use super::dual::{Scaled, Walk, minimise};
 use super::metric::Metric;
+use super::pricing::{BlockPrices, Blocks, Pricing};
 use super::sums::dot;
-use super::{ActiveSetError, Constraints, Outcome, Work};
+use super::{ActiveSetError, Constraints, Outcome};
 
 /// Violations up to this fraction of the largest slack of the unconstrained minimum are rounding.
 const TOLERANCE: f64 = 1e-9;
 
-/// Constraints in the metric of an H, by their places.
+/// Constraints in the metric of an H.
 #[derive(Clone, Debug)]
 struct Units {
     stride: usize,
@@ -26,10 +27,10 @@ impl Units {
         Self { stride, steps: vec![0.0; n_constraints * stride], scales: vec![1.0; n_constraints] }
     }
 
-    /// Computes what belongs to place `j`.
+    /// Computes what belongs to constraint `j`.
     #[inline(always)]
     fn set(&mut self, j: usize, constraints: &Constraints, metric: &Metric) {
-        let row = constraints.padded_row(constraints.order[j]);
+        let row = constraints.padded_row(j);
         let step = &mut self.steps[j * self.stride..][..self.stride];
         metric.minimum(&row[..constraints.n_unknowns()], step);
         let scale = 1.0 / dot(row, step).sqrt();
@@ -45,7 +46,26 @@ impl Units {
     /// The product of the constraints of `i` and `j` with length 1.
     #[inline(always)]
     fn gram(&self, i: usize, j: usize, constraints: &Constraints) -> f64 {
-        self.scales[i] * dot(constraints.padded_row(constraints.order[i]), self.step(j))
+        self.scales[i] * dot(constraints.padded_row(i), self.step(j))
+    }
+}
+
+/// Working memory of one thread, and what a solution leaves in it.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    walk: Walk,
+    prices: BlockPrices,
+}
+
+impl Work {
+    /// The constraints that the last solution meets with equality, in no order.
+    pub fn active(&self) -> &[usize] {
+        &self.walk.active
+    }
+
+    /// Their multipliers, of the constraints as they were given: Hx - f = Cᵀλ.
+    pub fn multipliers(&self) -> &[f64] {
+        &self.walk.lambda
     }
 }
 
@@ -55,7 +75,7 @@ pub struct SharedProgramme {
     constraints: Constraints,
     metric: Metric,
     units: Units,
-    /// K by places.
+    /// K.
     gram: Vec<f64>,
     tolerance: f64,
 }
@@ -133,8 +153,10 @@ impl SharedProgramme {
     #[inline(always)]
     pub fn solve(&self, x: &mut [f64], work: &mut Work) -> Outcome {
         let mut formed = Formed { units: &self.units, gram: &self.gram };
-        work.start_at_minimum(x, &self.metric);
-        solve(&self.constraints, &mut formed, self.tolerance, x, work)
+        let Work { walk, prices } = work;
+        walk.start_at_minimum(x, &self.metric);
+        let mut blocks = Blocks { constraints: &self.constraints, prices };
+        solve(&self.constraints, &mut formed, &mut blocks, self.tolerance, x, walk)
     }
 }
 
@@ -198,13 +220,15 @@ impl<'c> Programme<'c> {
         work: &mut Work,
     ) -> Result<Outcome, ActiveSetError> {
         self.metric.set(hessian)?;
-        work.start_at_minimum(x, &self.metric);
-        Ok(self.solve_from_start(x, work))
+        let Work { walk, prices } = work;
+        walk.start_at_minimum(x, &self.metric);
+        let mut blocks = Blocks { constraints: self.constraints, prices };
+        Ok(self.solve_from_start(&mut blocks, x, walk))
     }
 
     /// Minimises (x - x₀)ᵀH(x - x₀) with x₀, the unconstrained minimum, in `x`, which becomes the
     /// solution: the closest point to it in the metric of H, given by H⁻¹ as lane `one` of what
-    /// [`invert`](super::invert) leaves.
+    /// [`invert`](super::invert) leaves. Slacks are those that `pricing` finds.
     ///
     /// # Panics
     /// Where `x` has another length than there are unknowns.
@@ -213,23 +237,29 @@ impl<'c> Programme<'c> {
         &mut self,
         inverses: &[S::f64s],
         one: usize,
+        pricing: &mut impl Pricing,
         x: &mut [f64],
         work: &mut Work,
     ) -> Outcome {
         self.metric.take(bytemuck::cast_slice(inverses), S::F64_LANES, one);
-        work.start_at(x, self.metric.stride);
-        self.solve_from_start(x, work)
+        work.walk.start_at(x, self.metric.stride);
+        self.solve_from_start(pricing, x, &mut work.walk)
     }
 
     #[inline(always)]
-    fn solve_from_start(&mut self, x: &mut [f64], work: &mut Work) -> Outcome {
+    fn solve_from_start(
+        &mut self,
+        pricing: &mut impl Pricing,
+        x: &mut [f64],
+        walk: &mut Walk,
+    ) -> Outcome {
         let Self { constraints, metric, units } = self;
         let mut as_needed = AsNeeded { constraints, metric, units };
-        solve(constraints, &mut as_needed, TOLERANCE, x, work)
+        solve(constraints, &mut as_needed, pricing, TOLERANCE, x, walk)
     }
 }
 
-impl Work {
+impl Walk {
     /// The unconstrained minimum H⁻¹f.
     #[inline(always)]
     fn start_at_minimum(&mut self, f: &[f64], metric: &Metric) {
@@ -245,21 +275,21 @@ impl Work {
     }
 }
 
-/// From the unconstrained minimum `work.x0` to the constrained one, `x`.
+/// From the unconstrained minimum `walk.x0` to the constrained one, `x`.
 #[inline(always)]
 fn solve(
     constraints: &Constraints,
     scaled: &mut impl Scaled,
+    pricing: &mut impl Pricing,
     tolerance: f64,
     x: &mut [f64],
-    work: &mut Work,
+    walk: &mut Walk,
 ) -> Outcome {
     assert_eq!(x.len(), constraints.n_unknowns(), "one number for each unknown");
-    let outcome = minimise(constraints, scaled, tolerance, work);
-    x.copy_from_slice(&work.x[..x.len()]);
-    for (j, l) in work.active.iter_mut().zip(&mut work.lambda) {
-        *l *= scaled.scale(*j);
-        *j = constraints.order[*j];
+    let outcome = minimise(constraints, scaled, pricing, tolerance, walk);
+    x.copy_from_slice(&walk.x[..x.len()]);
+    for (&j, l) in walk.active.iter().zip(&mut walk.lambda) {
+        *l *= scaled.scale(j);
     }
     outcome
 }

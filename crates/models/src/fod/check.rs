@@ -16,8 +16,9 @@ use super::{Deconvolution, FodOptions, Response, Responses};
 use crate::voxelwise::{Tile, VoxelFit as _};
 
 /// Of the density's height (about 3). Both walk in double precision to the same end, where no
-/// constraint is violated by more than 1e-9 of the largest slack; what they write is single.
-const TOLERANCE: f64 = 1e-6;
+/// constraint is violated by more than 1e-9 of the largest slack: ten thousand times as much is
+/// what that may leave of the least determined coefficients.
+const TOLERANCE: f64 = 3e-5;
 
 /// Checks of densities of order 4 with fibres alone and 8 with three tissues.
 pub(crate) fn checks(table: fn() -> GradientTable) -> Vec<Check> {

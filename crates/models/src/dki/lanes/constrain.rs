@@ -11,6 +11,7 @@ use pulp::{Simd, WithSimd};
 
 use crate::Status;
 use crate::dki::constraints::{KurtosisConstraints, N_FORMS};
+use crate::dki::lanes::pricing::DirectionPrices;
 use crate::dki::layout::parameter_row;
 use crate::dki::moments::{Moments, N_MOMENTS, N_UNKNOWNS};
 
@@ -42,6 +43,7 @@ impl WithSimd for Constrain<'_> {
         let lanes = Lanes::<S>::LANES;
         let mut programme = Programme::new(&self.constraints.rows);
         let mut work = Work::default();
+        let mut prices = DirectionPrices::new(simd, self.constraints);
         let mut forms = [[0.0; MAX_LANES]; N_FORMS];
         let mut weights = vec![0.0; self.moments.rows.len() * lanes];
         let mut sums = vec![0.0; N_MOMENTS.next_multiple_of(BLOCK) * lanes];
@@ -58,8 +60,21 @@ impl WithSimd for Constrain<'_> {
             for first in (0..voxels.len()).step_by(S::F64_LANES) {
                 normal.invert(simd, self.moments, &sums[first..], lanes);
                 for (one, &voxel) in voxels[first..].iter().take(S::F64_LANES).enumerate() {
-                    let estimate = std::array::from_fn(|k| f64::from(forms[k][first + one]));
-                    self.settle(voxel, &estimate, &normal, one, &mut programme, &mut work);
+                    let estimate: [f64; N_FORMS] =
+                        std::array::from_fn(|k| f64::from(forms[k][first + one]));
+                    let mut x = estimate;
+                    let mut status = Status::NotConverged;
+                    // Else the estimate stays as it is.
+                    if lane::<S>(&normal.is_definite, one) == 1.0 {
+                        let inverse = &normal.inverse;
+                        let outcome =
+                            programme.project::<S>(inverse, one, &mut prices, &mut x, &mut work);
+                        if matches!(outcome.verdict, Verdict::Free | Verdict::Bound) {
+                            status = Status::Constrained;
+                        }
+                    }
+                    let slope = normal.slope.each_ref().map(|slope| lane::<S>(slope, one));
+                    self.put(voxel, &estimate, &slope, &x, status);
                 }
             }
         }
@@ -164,29 +179,19 @@ impl Constrain<'_> {
         }
     }
 
-    /// Solves for one voxel and writes its forms, S0 and status.
+    /// Writes the forms x of a voxel, the S0 that follows and the status.
     #[inline(always)]
-    fn settle<S: Simd>(
+    fn put(
         &mut self,
         voxel: usize,
         estimate: &[f64; N_FORMS],
-        normal: &Normal<S>,
-        one: usize,
-        programme: &mut Programme<'_>,
-        work: &mut Work,
+        slope: &[f64; N_FORMS],
+        x: &[f64; N_FORMS],
+        status: Status,
     ) {
-        let mut x = *estimate;
-        let mut status = Status::NotConverged;
-        // Else the estimate stays as it is.
-        if lane::<S>(&normal.is_definite, one) == 1.0 {
-            let outcome = programme.project::<S>(&normal.inverse, one, &mut x, work);
-            if matches!(outcome.verdict, Verdict::Free | Verdict::Bound) {
-                status = Status::Constrained;
-            }
-        }
         let mut moved = 0.0;
         for k in 0..N_FORMS {
-            moved += lane::<S>(&normal.slope[k], one) * (x[k] - estimate[k]);
+            moved += slope[k] * (x[k] - estimate[k]);
             self.parameters[(parameter_row::TENSOR + k) * self.stride + voxel] = x[k] as f32;
         }
         let s0 = &mut self.parameters[parameter_row::S0 * self.stride + voxel];

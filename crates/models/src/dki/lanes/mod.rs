@@ -6,6 +6,7 @@ pub(crate) mod extremes;
 mod frame;
 pub(crate) mod maps;
 pub(crate) mod means;
+mod pricing;
 pub(crate) mod violations;
 
 pub(crate) use constrain::Constrain;
