@@ -27,9 +27,8 @@ import numpy as np
 
 THRESHOLD = 0.2
 HEADS = {"tensors": [], "isotropic": ["--anisotropy", "0"], "one grid": ["--anisotropy", "0", "--finer", "1"]}
-METHODS = [("guided", k, it) for k in (0.95, 0.985, 0.999) for it in (30, 200)]
-METHODS += [("spheres", k, it) for k in (0.95, 0.985, 0.999) for it in (30, 200)]
-METHODS += [(m, None, None) for m in ("tensor", "tkd", "tv")]
+METHODS = [(m, k, it) for m in ("guided", "spheres", "tensor") for k in (0.95, 0.985, 0.999) for it in (30, 200)]
+METHODS += [("tkd", None, None), ("tv", None, None)]
 
 
 def load(path):

@@ -213,6 +213,17 @@ fn a_dipole_loses_just_its_harmonic_part() {
 }
 
 #[test]
+fn spherical_means_lose_a_rim_of_a_voxel_whatever_the_largest_radius() {
+    let (mask, total) = (ball(12.0), volume(background));
+    let left = |radius_mm| {
+        local_of(&total, &mask, Background::VSharp { radius_mm, threshold: 0.05 }).1.voxels
+    };
+    let expected = left(6.0);
+    assert!(expected.len() > mask.len() / 2);
+    assert!(left(6.6) == expected && left(1.0) == expected);
+}
+
+#[test]
 fn spherical_means_keep_a_dipole() {
     let total = volume(|p| sphere(p, [0.0; 3], 4.0, 0.3));
     let (field, deep) = local_of(&total, &ball(19.0), Background::VSHARP);

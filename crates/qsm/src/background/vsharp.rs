@@ -37,9 +37,9 @@ pub(super) fn remove(
     let mut local = vec![0.0; field.len()];
     let mut known = vec![false; field.len()];
     let mut largest: Option<Vec<f32>> = None;
-    let radii: Vec<f64> = std::iter::successors(Some(radius_mm), |r| Some(r - step))
-        .take_while(|r| *r >= smallest)
-        .collect();
+    // The last ball is the smallest there is, whatever the first: only a rim of a voxel is lost.
+    let steps = ((radius_mm - smallest) / step).ceil() as u32;
+    let radii = (0..steps + 1).map(|i| (radius_mm - f64::from(i) * step).max(smallest));
     progress.start("removing the background", radii.len() as u64);
     for radius in radii {
         progress.check()?;
