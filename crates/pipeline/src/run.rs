@@ -12,7 +12,7 @@ use toml::{Table, Value};
 use crate::stages::accuracy::Compare;
 use crate::stages::dki::{Dki, DkiParameters};
 use crate::stages::dti::{Dti, DtiParameters};
-use crate::stages::field::{FieldParameters, MakeField, PhaseFiles};
+use crate::stages::field::{BackgroundMethod, FieldParameters, MakeField, PhaseFiles};
 use crate::stages::fod::{Fod, FodParameters};
 use crate::stages::fod_field::FodField;
 use crate::stages::gre::GrePhantom;
@@ -376,11 +376,17 @@ pub fn demo_stages(spec: CrossingSpec, root: &Path) -> Result<Vec<Box<dyn Stage>
     stages.extend(streamline_stages(track, Some(life), style, &entities, root));
     stages.push(Box::new(Dki { parameters: DkiParameters::default(), style, entities }));
     stages.push(Box::new(GrePhantom { spec: gre, format: MapFormat::NiiGz }));
-    stages.extend(susceptibility_stages(None, FieldParameters::default(), demo_qsm(), style));
+    stages.extend(susceptibility_stages(None, demo_field(), demo_qsm(), style));
     stages.push(Box::new(Compare));
     stages
         .push(Box::new(Report { title: "fimbria demo: a head with crossing bundles".to_owned() }));
     Ok(stages)
+}
+
+/// The phantom's mask is its head to the voxel, so that the field on its border is background: what
+/// spherical means would take off with it, the slow part of the brain's own field, is kept.
+fn demo_field() -> FieldParameters {
+    FieldParameters { background: Named(BackgroundMethod::Lbv), ..FieldParameters::default() }
 }
 
 /// Half as many iterations as in a run.
