@@ -1,5 +1,7 @@
 //! The kurtosis fit of a series.
 
+use std::borrow::Cow;
+
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::operator::{Operator, VectorSpace};
 use fimbria_compute::{Backend, HostError, Progress, SimdLevel, Workers};
@@ -93,9 +95,15 @@ impl DeviceVoxelFit for Problem {
 
 impl Problem {
     /// The samples `[volume][stride]` of the volumes that are used.
-    pub(crate) fn chosen(&self, inputs: &[f32], stride: usize) -> Vec<f32> {
-        let volumes = self.volumes.iter();
-        volumes.flat_map(|&v| &inputs[v * stride..][..stride]).copied().collect()
+    pub(crate) fn chosen<'a>(&self, inputs: &'a [f32], stride: usize) -> Cow<'a, [f32]> {
+        if self.volumes.iter().enumerate().all(|(at, &v)| at == v) {
+            return Cow::Borrowed(&inputs[..self.volumes.len() * stride]);
+        }
+        let mut samples = Vec::with_capacity(self.volumes.len() * stride);
+        for &v in &self.volumes {
+            samples.extend_from_slice(&inputs[v * stride..][..stride]);
+        }
+        Cow::Owned(samples)
     }
 
     /// The parameter rows of the first `n` voxels of `samples`.
