@@ -1,4 +1,4 @@
-//! What the commands of curves have in common: all but the parameters of the model.
+//! What the fits have in common: all but the parameters of the model.
 
 use std::path::PathBuf;
 
@@ -6,10 +6,10 @@ use clap::Args;
 use fimbria_compute::Backend;
 use fimbria_pipeline::stages::fit_maps::{FitMaps, FitModel};
 use fimbria_pipeline::stages::load::Load;
-use fimbria_pipeline::{Stage as _, bids_entities, follow, run_alone};
+use fimbria_pipeline::{Stage, bids_entities, follow};
 
 use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs};
-use crate::commands::{command_line, report, session};
+use crate::commands::{command_line, report, run_stages, session};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -47,23 +47,19 @@ impl FitArgs {
     pub(super) fn run<P: FitModel>(self, parameters: P, console: &Console) -> Result<(), Failure> {
         let Self { dwi, subject, output, style, threads, devices, follow: follows } = self;
         let fit = FitMaps { parameters, style: style.style(), entities: bids_entities(&dwi) };
-        let out = match follows {
-            true => None,
-            false => Some(output.folder(&fit.outputs(), console)?),
-        };
+        let files = subject.files(dwi);
+        if !follows {
+            let name = format!("fit {}", P::STAGE);
+            let stages: [&dyn Stage; 2] = [&Load(files), &fit];
+            return run_stages(&name, &stages, &output, threads, devices, console);
+        }
         let workers = threads.start()?;
         let devices = devices.open(console)?;
-        let files = subject.files(dwi);
         let command_line = command_line();
         let session =
             session(Backend { workers: &workers, devices: &devices }, console, &command_line);
-        let record = match out {
-            None => follow(&files, &fit, output.path(), output.overwrites(), session),
-            Some(out) => {
-                run_alone(&format!("fit {}", P::STAGE), &[&Load(files), &fit], out, session)
-            }
-        };
-        let record = record.map_err(Failure::Work)?;
+        let record = follow(&files, &fit, output.path(), output.overwrites(), session)
+            .map_err(Failure::Work)?;
         report(&record, output.path(), console);
         Ok(())
     }

@@ -1,15 +1,12 @@
 //! `fimbria fit dki`
 
-use std::path::PathBuf;
-
 use clap::Args;
 use fimbria_models::dki::{Compat, DkiMap, Method};
-use fimbria_pipeline::stages::dki::{Dki, DkiParameters};
-use fimbria_pipeline::stages::load::Load;
-use fimbria_pipeline::{Named, bids_entities};
+use fimbria_pipeline::Named;
+use fimbria_pipeline::stages::dki::DkiParameters;
 
-use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
-use crate::commands::run_stages;
+use super::alone::FitArgs;
+use crate::args::choice;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -17,10 +14,6 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct FitDki {
-    /// Diffusion-weighted series, 4-D, with two shells beside b = 0 or more
-    #[arg(value_name = "DWI")]
-    dwi: PathBuf,
-
     /// How the tensors are estimated
     #[arg(long, value_name = "METHOD", default_value = "wls")]
     #[arg(value_parser = choice::<Method>())]
@@ -42,25 +35,13 @@ pub(crate) struct FitDki {
     #[arg(long, value_name = "LOW,HIGH", value_parser = range, allow_hyphen_values = true)]
     clip: Option<[f32; 2]>,
 
-    #[command(flatten)]
-    subject: SubjectArgs,
-
-    #[command(flatten)]
-    output: OutputArgs,
-
     /// Maps to write, separated by commas; status always is [default: all]
     #[arg(long, value_name = "MAPS", value_delimiter = ',', help_heading = "Output")]
     #[arg(value_parser = choice::<DkiMap>())]
     maps: Option<Vec<Named<DkiMap>>>,
 
     #[command(flatten)]
-    style: MapArgs,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
-
-    #[command(flatten)]
-    devices: DeviceArgs,
+    fit: FitArgs,
 }
 
 const HELP: &str = "\
@@ -131,30 +112,11 @@ fn range(text: &str) -> Result<[f32; 2], String> {
 
 impl FitDki {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self {
-            dwi,
-            method,
-            compat,
-            unconstrained,
-            bmax,
-            clip,
-            subject,
-            output,
-            maps,
-            style,
-            threads,
-            devices,
-        } = self;
+        let Self { method, compat, unconstrained, bmax, clip, maps, fit } = self;
         let defaults = DkiParameters::default();
         let clip = clip.unwrap_or(defaults.clip);
         let constrained = !unconstrained && compat.is_none();
         let maps = maps.unwrap_or(defaults.maps);
-        let dki = Dki {
-            parameters: DkiParameters { method, compat, constrained, bmax, clip, maps },
-            style: style.style(),
-            entities: bids_entities(&dwi),
-        };
-        let load = Load(subject.files(dwi));
-        run_stages("fit dki", &[&load, &dki], &output, threads, devices, console)
+        fit.run(DkiParameters { method, compat, constrained, bmax, clip, maps }, console)
     }
 }

@@ -1,15 +1,12 @@
 //! `fimbria fit dti`
 
-use std::path::PathBuf;
-
 use clap::Args;
 use fimbria_models::dti::{Compat, DtiMap, Method, Precision};
-use fimbria_pipeline::stages::dti::{Dti, DtiParameters};
-use fimbria_pipeline::stages::load::Load;
-use fimbria_pipeline::{Named, bids_entities};
+use fimbria_pipeline::Named;
+use fimbria_pipeline::stages::dti::DtiParameters;
 
-use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
-use crate::commands::run_stages;
+use super::alone::FitArgs;
+use crate::args::choice;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -17,10 +14,6 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct FitDti {
-    /// Diffusion-weighted series, 4-D
-    #[arg(value_name = "DWI")]
-    dwi: PathBuf,
-
     /// How the tensor is estimated
     #[arg(long, value_name = "METHOD", default_value = "wls")]
     #[arg(value_parser = choice::<Method>())]
@@ -40,25 +33,13 @@ pub(crate) struct FitDti {
     #[arg(long, value_name = "SIGMA")]
     sigma: Option<f64>,
 
-    #[command(flatten)]
-    subject: SubjectArgs,
-
-    #[command(flatten)]
-    output: OutputArgs,
-
     /// Maps to write, separated by commas; status always is [default: all]
     #[arg(long, value_name = "MAPS", value_delimiter = ',', help_heading = "Output")]
     #[arg(value_parser = choice::<DtiMap>())]
     maps: Option<Vec<Named<DtiMap>>>,
 
     #[command(flatten)]
-    style: MapArgs,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
-
-    #[command(flatten)]
-    devices: DeviceArgs,
+    fit: FitArgs,
 }
 
 const HELP: &str = "\
@@ -96,29 +77,11 @@ References:
 
 impl FitDti {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self {
-            dwi,
-            method,
-            compat,
-            precision,
-            sigma,
-            subject,
-            output,
-            maps,
-            style,
-            threads,
-            devices,
-        } = self;
+        let Self { method, compat, precision, sigma, maps, fit } = self;
         if sigma.is_some() && method.0 != Method::Restore {
             return Err(Failure::usage("--sigma is used by --method restore only"));
         }
         let maps = maps.unwrap_or_else(|| DtiParameters::default().maps);
-        let dti = Dti {
-            parameters: DtiParameters { method, compat, precision, sigma, maps },
-            style: style.style(),
-            entities: bids_entities(&dwi),
-        };
-        let load = Load(subject.files(dwi));
-        run_stages("fit dti", &[&load, &dti], &output, threads, devices, console)
+        fit.run(DtiParameters { method, compat, precision, sigma, maps }, console)
     }
 }

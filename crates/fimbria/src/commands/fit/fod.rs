@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_models::fod::{REGULARISATION, Response, Tissues};
-use fimbria_pipeline::stages::fod::{Fod, FodParameters, ResponseText};
-use fimbria_pipeline::stages::load::Load;
-use fimbria_pipeline::{Named, bids_entities};
+use fimbria_pipeline::Named;
+use fimbria_pipeline::stages::fod::{FodParameters, ResponseText};
 
-use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
-use crate::commands::run_stages;
+use super::alone::FitArgs;
+use crate::args::choice;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -17,10 +16,6 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct FitFod {
-    /// Diffusion-weighted series, 4-D
-    #[arg(value_name = "DWI")]
-    dwi: PathBuf,
-
     /// Degree of the density: 4, 6 or 8
     #[arg(long, visible_alias = "lmax", value_name = "L", default_value_t = 8)]
     #[arg(value_parser = order)]
@@ -48,19 +43,7 @@ pub(crate) struct FitFod {
     regularisation: f64,
 
     #[command(flatten)]
-    subject: SubjectArgs,
-
-    #[command(flatten)]
-    output: OutputArgs,
-
-    #[command(flatten)]
-    style: MapArgs,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
-
-    #[command(flatten)]
-    devices: DeviceArgs,
+    fit: FitArgs,
 }
 
 const HELP: &str = "\
@@ -121,33 +104,16 @@ fn read(path: Option<&Path>) -> Result<Option<ResponseText>, Failure> {
 
 impl FitFod {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self {
-            dwi,
+        let Self { order, tissues, response, response_gm, response_csf, regularisation, fit } =
+            self;
+        let parameters = FodParameters {
             order,
             tissues,
-            response,
-            response_gm,
-            response_csf,
+            response: read(response.as_deref())?,
+            response_gm: read(response_gm.as_deref())?,
+            response_csf: read(response_csf.as_deref())?,
             regularisation,
-            subject,
-            output,
-            style,
-            threads,
-            devices,
-        } = self;
-        let fod = Fod {
-            parameters: FodParameters {
-                order,
-                tissues,
-                response: read(response.as_deref())?,
-                response_gm: read(response_gm.as_deref())?,
-                response_csf: read(response_csf.as_deref())?,
-                regularisation,
-            },
-            style: style.style(),
-            entities: bids_entities(&dwi),
         };
-        let load = Load(subject.files(dwi));
-        run_stages("fit fod", &[&load, &fod], &output, threads, devices, console)
+        fit.run(parameters, console)
     }
 }

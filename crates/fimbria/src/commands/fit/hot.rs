@@ -1,15 +1,12 @@
 //! `fimbria fit hot`
 
-use std::path::PathBuf;
-
 use clap::Args;
 use fimbria_models::hot::{HotMethod, HotOrder};
-use fimbria_pipeline::stages::hot::{Hot, HotParameters};
-use fimbria_pipeline::stages::load::Load;
-use fimbria_pipeline::{Named, bids_entities};
+use fimbria_pipeline::Named;
+use fimbria_pipeline::stages::hot::HotParameters;
 
-use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
-use crate::commands::run_stages;
+use super::alone::FitArgs;
+use crate::args::choice;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -17,10 +14,6 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct FitHot {
-    /// Diffusion-weighted series, 4-D
-    #[arg(value_name = "DWI")]
-    dwi: PathBuf,
-
     /// Order of the form
     #[arg(long, value_name = "ORDER", default_value = "4")]
     #[arg(value_parser = choice::<HotOrder>())]
@@ -37,19 +30,7 @@ pub(crate) struct FitHot {
     positive: bool,
 
     #[command(flatten)]
-    subject: SubjectArgs,
-
-    #[command(flatten)]
-    output: OutputArgs,
-
-    #[command(flatten)]
-    style: MapArgs,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
-
-    #[command(flatten)]
-    devices: DeviceArgs,
+    fit: FitArgs,
 }
 
 const HELP: &str = "\
@@ -94,13 +75,7 @@ References:
 
 impl FitHot {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { dwi, order, method, positive, subject, output, style, threads, devices } = self;
-        let hot = Hot {
-            parameters: HotParameters { order, method, positive },
-            style: style.style(),
-            entities: bids_entities(&dwi),
-        };
-        let load = Load(subject.files(dwi));
-        run_stages("fit hot", &[&load, &hot], &output, threads, devices, console)
+        let Self { order, method, positive, fit } = self;
+        fit.run(HotParameters { order, method, positive }, console)
     }
 }
