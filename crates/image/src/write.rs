@@ -30,6 +30,8 @@ pub struct WriteOptions {
     pub intent: Intent,
     /// The spaces that NIfTI's affines lead to; code 0 leaves an affine out [default: scanner].
     pub space_codes: Option<SpaceCodes>,
+    /// Least and largest value that viewers of NIfTI show at first [default: their own choice].
+    pub shown: Option<[f32; 2]>,
     /// NIfTI's `descrip` (79 bytes at most are kept); comments of a .mif file, one per line.
     pub description: String,
     /// Order of the samples in a .mif file.
@@ -55,6 +57,7 @@ impl Default for WriteOptions {
             nifti_version: NiftiVersion::Auto,
             intent: Intent::default(),
             space_codes: None,
+            shown: None,
             description: String::new(),
             mif_layout: MifLayout::default(),
             dw_scheme: None,

@@ -14,7 +14,8 @@ use crate::stages::curve::GradDevUnused;
 use crate::stages::fit_maps::{FitMaps, FitModel};
 use crate::stages::load::{LoadError, Subject, SubjectFiles};
 use crate::{
-    Hashing, Input, Logbook, OutputFolder, Products, RunRecord, Session, Stage as _, StageError,
+    Carried, Hashing, Input, Logbook, OutputFolder, Products, RunRecord, Session, Stage as _,
+    StageError,
 };
 
 /// How often the series is looked at.
@@ -190,7 +191,7 @@ impl<'a, P: FitModel> Follower<'a, P> {
             gradients,
             mask,
             grad_dev: None,
-            keyvals: Vec::new(),
+            carried: Carried::default(),
         });
         log.stage(P::STAGE, || {
             log.count("volumes", n as u64);

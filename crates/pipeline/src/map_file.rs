@@ -5,8 +5,8 @@ use std::path::Path;
 use fimbria_compute::Workers;
 use fimbria_image::frames::{turn_quartics, turn_vectors};
 use fimbria_image::{
-    BvecFrame, Datatype, Image, ImageError, Intent, KurtosisOrder, TensorOrder, WriteOptions,
-    read_image, write_image,
+    BvecFrame, Datatype, Image, ImageError, ImageHeader, Intent, KurtosisOrder, SpaceCodes,
+    TensorOrder, WriteOptions, read_image, write_image,
 };
 use fimbria_models::{MapKind, MapSpec};
 use serde::{Deserialize, Serialize};
@@ -35,8 +35,30 @@ pub struct MapContext {
     pub model_entry: Value,
     /// What file names of BIDS begin with: the entities of the series ("sub-01_ses-2_").
     pub entities: String,
+    /// What their headers take over.
+    pub carried: Carried,
+}
+
+/// What of the header of a series goes on into the maps made of it.
+#[derive(Clone, Debug, Default)]
+pub struct Carried {
     /// Entries of .mif headers.
     pub keyvals: Vec<(String, String)>,
+    /// The spaces that NIfTI's affines lead to; scanner where unknown.
+    pub space_codes: Option<SpaceCodes>,
+}
+
+impl Carried {
+    /// That of this header.
+    pub fn of(header: &ImageHeader) -> Self {
+        Self { keyvals: header.keyvals().to_vec(), space_codes: header.space_codes() }
+    }
+
+    /// With further entries.
+    pub fn with(mut self, keyvals: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.keyvals.extend(keyvals);
+        self
+    }
 }
 
 /// Why a map was not written.
@@ -174,7 +196,8 @@ impl MapStyle {
             datatype,
             intent: Intent { code, ..Intent::default() },
             description: self.description(map),
-            keyvals: context.keyvals.clone(),
+            keyvals: context.carried.keyvals.clone(),
+            space_codes: context.carried.space_codes,
             ..WriteOptions::default()
         }
     }

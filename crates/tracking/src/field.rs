@@ -6,6 +6,7 @@ use fimbria_image::{BvecFrame, Grid};
 use rayon::prelude::*;
 
 use crate::device::FieldSize;
+use crate::step::voxel;
 
 /// Samples of directions in the frame of tracking.
 ///
@@ -103,6 +104,11 @@ impl Field {
     /// Every stick, `[slot][sample][fibre]`.
     pub(crate) fn sticks(&self) -> &[PackedStick] {
         &self.sticks
+    }
+
+    /// True in a voxel that has samples, for radiological coordinates of their grid.
+    pub fn is_inside(&self, pos: [f32; 3]) -> bool {
+        self.slot(self.lattice().place(voxel(pos))).is_some()
     }
 
     /// The slot of a voxel, by its place among padded ones; `None` outside the mask.

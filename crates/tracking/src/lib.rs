@@ -25,8 +25,10 @@ mod driver;
 mod fast;
 mod field;
 mod lines;
+mod mesh;
 mod options;
 mod oracle;
+mod region;
 mod rules;
 mod sample;
 mod seeds;
@@ -41,12 +43,14 @@ pub use draws::{Draws, Keyed, Lookup, Sequence};
 pub use driver::{Deal, Tracking, track, track_on, track_slowly};
 pub use field::{Field, is_reversed, radiological};
 pub use lines::Lines;
+pub use mesh::{Mesh, MeshTooLarge};
 pub use options::{EndReason, FirstFibre, Propagation, SampleChoice};
 pub use oracle::{HalfEnd, Visit, propagate};
+pub use region::{Region, Step};
 pub use rules::{Judgement, LoopCheck, Rules, Waypoints};
 pub use sample::{Collect, Sample};
 pub use seeds::{Seed, seeds_of_region};
-pub use space::{Region, SingularTransform, Space};
+pub use space::{SingularTransform, Space};
 pub use tally::{
     Locations, NetworkMatrix, Pair, Pairs, PlaceMatrix, SeedMatrix, Tally, Targets, Visited,
     Visits, VoxelMatrix,

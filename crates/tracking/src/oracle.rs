@@ -6,7 +6,7 @@
 
 use crate::draws::{Draws, Lookup};
 use crate::field::{Field, Stick, unpacked};
-use crate::step::{Nearest, along, corner, dot, halfway, moved, sample_index, voxel};
+use crate::step::{Nearest, along, corner, dot, halfway, moved, sample_index};
 use crate::{EndReason, FirstFibre, Propagation};
 
 /// What happens at the points of a half besides propagation.
@@ -94,7 +94,7 @@ impl Particle<'_> {
     }
 
     fn is_in_mask(&self) -> bool {
-        self.field.slot(self.field.lattice().place(voxel(self.pos))).is_some()
+        self.field.is_inside(self.pos)
     }
 
     /// One step, in voxels along each axis.

@@ -1,7 +1,7 @@
 //! Regions that decide over streamlines: where they may not go, must go, and end.
 
 use crate::field::floor;
-use crate::space::Region;
+use crate::region::{Region, Step, off_the_seed};
 use crate::{EndReason, Visit};
 
 /// Regions that decide over streamlines.
@@ -9,9 +9,10 @@ use crate::{EndReason, Visit};
 pub struct Rules {
     /// Whoever enters is rejected.
     pub avoid: Vec<Region>,
-    /// Whoever enters ends there; the point inside is kept.
+    /// Whoever enters ends there; the point inside is kept. The seed itself stops nobody.
     pub stop: Vec<Region>,
-    /// Whoever enters ends on leaving; the last point inside is the end.
+    /// Whoever enters ends on leaving, or where it is a surface on crossing it again; the point
+    /// before is the end.
     pub stop_on_leaving: Vec<Region>,
     /// Where streamlines must go.
     pub waypoints: Waypoints,
@@ -19,7 +20,8 @@ pub struct Rules {
     pub network: Vec<Region>,
     /// Halves shorter than this are rejected, mm.
     pub least_length_mm: f32,
-    /// Do not ask `avoid` and `stop` at the first point.
+    /// Ask `avoid` and `stop` one point later: `avoid` not at the seed, `stop` not at the point
+    /// after it.
     pub force_first_step: bool,
     /// How the two halves of a sample share a verdict.
     pub judgement: Judgement,
@@ -73,6 +75,7 @@ pub(crate) struct Judge<'a> {
 #[derive(Default)]
 struct HalfState {
     points: usize,
+    step: Step,
     avoided: bool,
     reached_before: Vec<bool>,
     network_before: Vec<Option<u32>>,
@@ -88,6 +91,22 @@ enum Leaving {
     StartedInside,
     Outside,
     Inside,
+}
+
+impl Leaving {
+    /// The state after a step that is inside the region or not, or crosses the surface or not.
+    fn after(self, met: bool, is_surface: bool) -> Result<Self, EndReason> {
+        match (self, met) {
+            (Self::Inside, true) if is_surface => Err(EndReason::StopOnLeaving),
+            (Self::Outside | Self::Unknown, true) if is_surface => Ok(Self::Inside),
+            (state, false) if is_surface => Ok(state),
+            (Self::Unknown, true) => Ok(Self::StartedInside),
+            (Self::Unknown | Self::StartedInside, false) => Ok(Self::Outside),
+            (Self::Outside, true) => Ok(Self::Inside),
+            (Self::Inside, false) => Err(EndReason::StopOnLeaving),
+            (state, _) => Ok(state),
+        }
+    }
 }
 
 impl<'a> Judge<'a> {
@@ -127,6 +146,7 @@ impl<'a> Judge<'a> {
         }
         let half = &mut self.half;
         half.points = 0;
+        half.step = Step::default();
         half.avoided = false;
         half.network_any = false;
         half.verdict = None;
@@ -138,48 +158,61 @@ impl<'a> Judge<'a> {
 
     /// The next point, in this voxel. An error ends the half: for
     /// [`EndReason::StopOnLeaving`] without this point, else with it.
-    pub(crate) fn enter(&mut self, voxel: Option<u32>) -> Result<(), EndReason> {
+    pub(crate) fn enter(&mut self, pos: [f32; 3], voxel: Option<u32>) -> Result<(), EndReason> {
         let (rules, half) = (self.rules, &mut self.half);
         let is_first = half.points == 0;
+        let from = match half.points {
+            0 => None,
+            1 => Some(off_the_seed(half.step.to, pos)),
+            _ => Some(half.step.to),
+        };
+        half.step = Step { from, to: pos, voxel };
         half.points += 1;
-        if !(is_first && rules.force_first_step) && rules.avoid.iter().any(|r| r.holds(voxel)) {
+        let step = half.step;
+        if !(is_first && rules.force_first_step) && rules.avoid.iter().any(|r| r.is_met(&step)) {
             half.avoided = true;
             self.reached.clone_from(&half.reached_before);
             self.network.clone_from(&half.network_before);
             return Err(EndReason::Avoid);
         }
-        for (region, state) in rules.stop_on_leaving.iter().zip(&mut half.leaving) {
-            let inside = region.holds(voxel);
-            *state = match (*state, inside) {
-                (Leaving::Unknown, true) => Leaving::StartedInside,
-                (Leaving::Unknown | Leaving::StartedInside, false) => Leaving::Outside,
-                (Leaving::Outside, true) => Leaving::Inside,
-                (Leaving::Inside, false) => return Err(EndReason::StopOnLeaving),
-                (state, _) => state,
-            };
+        // probtrackx2 lets the point count that it then takes off.
+        let counts_ahead = rules.judgement == Judgement::HalfByHalf;
+        if counts_ahead && !is_first {
+            self.reach(&step);
+        }
+        for (region, state) in rules.stop_on_leaving.iter().zip(&mut self.half.leaving) {
+            *state = state.after(region.is_met(&step), region.mesh().is_some())?;
         }
         if is_first {
             return Ok(());
         }
-        for (i, region) in rules.waypoints.regions.iter().enumerate() {
-            if !self.reached[i] && region.holds(voxel) {
-                self.ordered &= self.reached[..i].iter().all(|reached| *reached);
-                self.reached[i] = true;
-            }
+        if !counts_ahead {
+            self.reach(&step);
         }
         for (i, region) in rules.network.iter().enumerate() {
-            if i != self.own && region.holds(voxel) {
-                half.network_any = true;
-                self.network[i].get_or_insert(half.points as u32 - 1);
+            if i != self.own && region.is_met(&step) {
+                self.half.network_any = true;
+                self.network[i].get_or_insert(self.half.points as u32 - 1);
             }
         }
         Ok(())
     }
 
-    /// Whether the half ends in the voxel just entered.
-    pub(crate) fn leave(&self, voxel: Option<u32>) -> Result<(), EndReason> {
-        let skip = self.rules.force_first_step && self.half.points == 1;
-        if !skip && self.rules.stop.iter().any(|region| region.holds(voxel)) {
+    /// Notes the waypoints that a step reaches.
+    fn reach(&mut self, step: &Step) {
+        for (i, region) in self.rules.waypoints.regions.iter().enumerate() {
+            if !self.reached[i] && region.is_met(step) {
+                self.ordered &= self.reached[..i].iter().all(|reached| *reached);
+                self.reached[i] = true;
+            }
+        }
+    }
+
+    /// Whether the half ends at the point just entered.
+    pub(crate) fn leave(&self) -> Result<(), EndReason> {
+        let first = if self.rules.force_first_step { 3 } else { 2 };
+        let asked = self.half.points >= first;
+        if asked && self.rules.stop.iter().any(|region| region.is_met(&self.half.step)) {
             return Err(EndReason::Stop);
         }
         Ok(())
@@ -268,7 +301,6 @@ pub(crate) struct Watcher<'a, 'b> {
     pub(crate) space: &'b crate::Space,
     pub(crate) path: &'b mut Vec<[f32; 3]>,
     pub(crate) loops: Option<&'b mut LoopCheck>,
-    pub(crate) voxel: Option<u32>,
 }
 
 impl Visit for Watcher<'_, '_> {
@@ -278,8 +310,7 @@ impl Visit for Watcher<'_, '_> {
         }
         let pos = self.space.from_samples(pos);
         self.path.push(pos);
-        self.voxel = self.space.voxel(pos);
-        let verdict = self.judge.enter(self.voxel);
+        let verdict = self.judge.enter(pos, self.space.voxel(pos));
         if verdict == Err(EndReason::StopOnLeaving) {
             self.path.pop();
         }
@@ -287,7 +318,7 @@ impl Visit for Watcher<'_, '_> {
     }
 
     fn leave(&mut self) -> Result<(), EndReason> {
-        self.judge.leave(self.voxel)
+        self.judge.leave()
     }
 }
 
@@ -323,5 +354,59 @@ impl LoopCheck {
             None => self.blocks.push((block, dir)),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One voxel of four.
+    fn voxel(at: usize) -> Region {
+        Region::of_voxels("voxel", (0..4).map(|voxel| voxel == at).collect())
+    }
+
+    /// A half through these voxels: how many points it takes to end, and why.
+    fn went(judge: &mut Judge<'_>, voxels: &[u32]) -> (usize, Option<EndReason>) {
+        judge.begin_sample(0);
+        judge.begin_half();
+        for (before, voxel) in voxels.iter().enumerate() {
+            let entered = judge.enter([*voxel as f32, 0.0, 0.0], Some(*voxel));
+            if let Err(why) = entered.and_then(|()| judge.leave()) {
+                return (before + 1, Some(why));
+            }
+        }
+        (voxels.len(), None)
+    }
+
+    #[test]
+    fn nobody_stops_at_the_seed_and_with_a_forced_first_step_nobody_at_the_next_point() {
+        let mut rules = Rules { stop: vec![voxel(1)], ..Rules::default() };
+        assert_eq!(went(&mut Judge::new(&rules), &[1, 1, 1]), (2, Some(EndReason::Stop)));
+        assert_eq!(went(&mut Judge::new(&rules), &[1, 2, 2]), (3, None));
+        rules.force_first_step = true;
+        assert_eq!(went(&mut Judge::new(&rules), &[1, 1, 1]), (3, Some(EndReason::Stop)));
+    }
+
+    #[test]
+    fn who_starts_inside_what_is_avoided_is_rejected_unless_the_first_step_is_forced() {
+        let mut rules = Rules { avoid: vec![voxel(1)], ..Rules::default() };
+        assert_eq!(went(&mut Judge::new(&rules), &[1, 2]), (1, Some(EndReason::Avoid)));
+        rules.force_first_step = true;
+        assert_eq!(went(&mut Judge::new(&rules), &[1, 2]), (2, None));
+    }
+
+    #[test]
+    fn a_point_taken_off_counts_for_waypoints_only_where_probtrackx2_lets_it() {
+        let waypoints = Waypoints { regions: vec![voxel(3)], ..Waypoints::default() };
+        for (judgement, reached) in [(Judgement::Whole, false), (Judgement::HalfByHalf, true)] {
+            let stop_on_leaving = vec![voxel(2)];
+            let waypoints = waypoints.clone();
+            let rules = Rules { waypoints, stop_on_leaving, judgement, ..Rules::default() };
+            let mut judge = Judge::new(&rules);
+            let ended = (4, Some(EndReason::StopOnLeaving));
+            assert_eq!(went(&mut judge, &[1, 2, 2, 3, 3]), ended);
+            assert_eq!(judge.reached, [reached], "{judgement:?}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Where samples start.
 
-use crate::space::{Region, Space};
+use crate::region::Region;
+use crate::space::Space;
 
 /// A place to start from.
 #[derive(Clone, Copy, Debug, PartialEq)]

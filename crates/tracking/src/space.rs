@@ -3,6 +3,7 @@
 use fimbria_image::{Affine, Grid, GridMismatch, Image};
 
 use crate::field::{floor, is_reversed, radiological};
+use crate::region::Region;
 use crate::warp::Warp;
 
 /// From the voxels of the seed space to those of the samples and back, both radiological.
@@ -130,14 +131,12 @@ impl Space {
     pub fn region(&self, image: &Image, what: &str) -> Result<Region, GridMismatch> {
         self.grid.check_same(&image.grid, what)?;
         let mut inside = vec![false; self.grid.len()];
-        let mut n_voxels = 0;
         for (index, value) in image.volume(0).iter().enumerate() {
             if *value != 0.0 && !value.is_nan() {
                 inside[radiological(&self.grid, index)] = true;
-                n_voxels += 1;
             }
         }
-        Ok(Region { name: what.to_owned(), inside, n_voxels })
+        Ok(Region::of_voxels(what, inside))
     }
 
     /// An image on this grid from values by radiological index.
@@ -173,38 +172,6 @@ fn ras_from_radiological(grid: &Grid) -> Affine {
     let mut reverse = Affine::IDENTITY;
     (reverse.0[0][0], reverse.0[0][3]) = (-1.0, grid.dims[0] as f64 - 1.0);
     grid.ras_from_vox.after(&reverse)
-}
-
-/// A region of the seed space.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Region {
-    /// What it is called.
-    pub name: String,
-    inside: Vec<bool>,
-    n_voxels: usize,
-}
-
-impl Region {
-    /// True where the voxel with this radiological index is inside; `None` is outside.
-    #[inline]
-    pub fn holds(&self, voxel: Option<u32>) -> bool {
-        voxel.is_some_and(|voxel| self.inside[voxel as usize])
-    }
-
-    /// Number of voxels.
-    pub fn len(&self) -> usize {
-        self.n_voxels
-    }
-
-    /// True without any voxel.
-    pub fn is_empty(&self) -> bool {
-        self.n_voxels == 0
-    }
-
-    /// Its voxels by radiological index: z slowest, x fastest, as probtrackx2 visits seeds.
-    pub fn voxels(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..).zip(&self.inside).filter(|(_, inside)| **inside).map(|(index, _)| index)
-    }
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ fn world(workers: &Workers) -> &'static World {
     inside.data.iter_mut().step_by(2).for_each(|v| *v = 1.0);
     let coarse_region = coarse.region(&inside, "coarse").unwrap();
     Box::leak(Box::new(World {
-        seed_places: Locations::of_seeds(&space, &seeds),
+        seed_places: Locations::of_seeds(&space, &seeds, &[]),
         places: Locations::of_regions(&space, &regions),
         columns: Locations::of_regions(&space, &[slab(&space, "columns", 9, 12)]),
         coarse_places: Locations::of_regions(&coarse, &[coarse_region]),

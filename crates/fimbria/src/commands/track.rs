@@ -76,14 +76,15 @@ struct InputArgs {
 
 /// Regions.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Regions (images on the grid of the seeds; above zero is inside)")]
+#[command(next_help_heading = "Regions (images on the grid of the seeds: above zero is inside; \
+                               or GIFTI surfaces, which are met where they are crossed)")]
 struct RegionArgs {
     /// Voxels to start in; given several times, several regions
     #[arg(long, value_name = "IMAGE", required = true)]
     seeds: Vec<PathBuf>,
 
     /// Where streamlines must pass; given several times, all of them
-    #[arg(long, value_name = "IMAGE")]
+    #[arg(long, value_name = "REGION")]
     include: Vec<PathBuf>,
 
     /// In the order given
@@ -91,15 +92,15 @@ struct RegionArgs {
     in_order: bool,
 
     /// Where streamlines must not pass
-    #[arg(long, value_name = "IMAGE")]
+    #[arg(long, value_name = "REGION")]
     exclude: Vec<PathBuf>,
 
     /// Where streamlines end
-    #[arg(long, value_name = "IMAGE")]
+    #[arg(long, value_name = "REGION")]
     stop: Vec<PathBuf>,
 
     /// Count for each seed voxel the samples that reach this
-    #[arg(long, value_name = "IMAGE")]
+    #[arg(long, value_name = "REGION")]
     target: Vec<PathBuf>,
 
     /// Keep only what joins two of the seed regions, and count pairs
@@ -203,7 +204,7 @@ Units:
   Millimetres, degrees.
 
 Order and frame:
-  Streamlines are in scanner RAS millimetres, in the order of seed regions, then of voxels (x
+  Surfaces and streamlines are in scanner RAS millimetres; streamlines in the order of seed regions, then of voxels (x
   fastest), then of samples, whatever the number of threads. Maps lie on the grid of the seeds.
 
 Random numbers depend on seed voxel, sample and step alone: further seeds change no streamline, nor do

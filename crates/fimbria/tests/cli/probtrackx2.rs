@@ -167,10 +167,54 @@ fn a_surface_seeds_from_the_vertices_whose_value_is_not_zero() {
     folder.done(&format!("{LINE} -x list.txt --os2t --targetmasks=far --dir=both"));
     assert!(folder.join("both/seeds_0_to_far.nii.gz").exists());
     assert!(folder.join("both/seeds_1_to_far.gii").exists());
-    let error = folder.failed(&format!("{LINE} -x seed --stop=white.gii --dir=stop"));
-    assert!(error.contains("white.gii") && error.contains("seeds only"), "{error}");
-    let error = folder.failed(&format!("{LINE} -x white.gii --omatrix1 --dir=one"));
-    assert!(error.contains("--omatrix1 needs seeds in voxels"), "{error}");
+}
+
+#[test]
+fn surfaces_end_reject_keep_and_count_streamlines_where_they_are_crossed() {
+    let folder = with_samples();
+    // A wall between the seed and `far`, of two triangles; the fibre passes the first.
+    let ras = |voxel: [f64; 3]| grid().ras_from_vox.apply(voxel).map(|x| x as f32);
+    let corners = [[-1.0, -1.0], [9.0, -1.0], [9.0, 9.0], [-1.0, 9.0]];
+    let wall = Surface {
+        vertices: corners.map(|[y, z]| ras([4.7, y, z])).to_vec(),
+        triangles: vec![[0, 1, 2], [0, 2, 3]],
+        values: Some(vec![0.0, 1.0, 1.0, 0.0]),
+    };
+    wall.write(folder.join("wall.gii")).unwrap();
+    let visits = |dir: &str, voxel: [usize; 3]| {
+        folder.image(&format!("{dir}/fdt_paths.nii.gz")).data[grid().index(voxel)]
+    };
+    folder.done(&format!("{LINE} -x seed --stop=wall.gii --dir=stop"));
+    assert_eq!([visits("stop", [6, 2, 2]), visits("stop", [5, 2, 2])], [0.0, 10.0]);
+    assert_eq!(visits("stop", [0, 2, 2]), 10.0);
+    // FSL rejects the half alone.
+    folder.done(&format!("{LINE} -x seed --avoid=wall.gii --dir=avoid"));
+    assert_eq!([visits("avoid", [4, 2, 2]), visits("avoid", [2, 2, 2])], [0.0, 10.0]);
+    folder.done(&format!("{LINE} -x seed --waypoints=wall.gii --dir=way"));
+    assert!(visits("way", [6, 2, 2]) == 10.0 && visits("way", [0, 2, 2]) > 0.0);
+    folder.done("track bpx --seeds seed.nii.gz -n 4 --exclude wall.gii -o none --tracks none");
+    assert_eq!(text(&folder, "none/waytotal"), "0\n");
+
+    let rest = "--os2t --targetmasks=wall.gii --omatrix3 --target3=wall.gii";
+    folder.done(&format!("{LINE} -x seed {rest} --dir=all"));
+    let reached = folder.image("all/seeds_to_wall.nii.gz");
+    assert_eq!(reached.data[grid().index([3, 2, 2])], 10.0);
+    assert_eq!(text(&folder, "all/fdt_matrix3.dot"), "1  2  10\n2  2  0\n");
+    assert_eq!(text(&folder, "all/coords_for_fdt_matrix3").lines().count(), 2);
+    folder.done(&format!("{LINE} -x seed {rest} --closestvertex --dir=closest"));
+    assert_eq!(text(&folder, "closest/fdt_matrix3.dot"), "2  2  0\n");
+
+    // As seeds, its vertices are rows and columns of matrix 1, and a region of a network.
+    fs::write(folder.join("both.txt"), "seed\nwall.gii\n").unwrap();
+    folder.done(&format!("{LINE} -x both.txt --omatrix1 --network --dir=both"));
+    assert_eq!(text(&folder, "both/fdt_matrix1.dot"), "1  2  10\n1  3  10\n3  3  0\n");
+    assert_eq!(text(&folder, "both/fdt_network_matrix"), "0  10  \n0  0  \n");
+
+    Surface { triangles: Vec::new(), ..wall }.write(folder.join("points.gii")).unwrap();
+    let error = folder.failed(&format!("{LINE} -x seed --stop=points.gii --dir=none"));
+    assert!(error.contains("points.gii has no triangle"), "{error}");
+    let error = folder.failed(&format!("{LINE} -x seed --fopd=wall.gii --dir=none"));
+    assert!(error.contains("--fopd counts visits of voxels"), "{error}");
 }
 
 #[test]
@@ -234,7 +278,6 @@ fn options_that_are_not_there_are_one_error() {
     for (options, said) in [
         ("--omatrix4", "--omatrix4 of FSL's probtrackx2 is not there"),
         ("--prefdir=x", "--prefdir of FSL's probtrackx2 is not there"),
-        ("--closestvertex", "surfaces are seeds only"),
         ("--nosuchoption", "unexpected argument '--nosuchoption'"),
         ("--omatrix2=3", "unexpected value"),
         ("-V 3", "3 is not in 0..=2"),

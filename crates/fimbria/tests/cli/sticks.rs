@@ -3,8 +3,8 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use fimbria_image::OpenOptions;
 use fimbria_image::bedpostx::read_bedpostx;
+use fimbria_image::{ImageHeader, OpenOptions, SpaceCodes, WriteOptions, write_image};
 
 use crate::util::{AXIS, Folder};
 
@@ -55,6 +55,28 @@ fn the_folder_has_what_fsl_looks_for() {
     }
     assert!(!names.iter().any(|name| name.starts_with('.')), "{names:?}");
     assert_eq!(folder.json("out/run.json")["parameters"]["sticks"]["sticks"]["fibres"], 2);
+}
+
+#[test]
+fn images_keep_the_space_of_the_series_and_dyads_are_vectors_to_viewers() {
+    let folder = Folder::with_subject();
+    let codes = SpaceCodes { qform: 2, sform: 4 };
+    let options = WriteOptions { space_codes: Some(codes), ..WriteOptions::default() };
+    write_image(folder.join("dwi.nii"), &folder.image("dwi.nii"), &options).unwrap();
+    folder.done(&format!("{SHORT} -o out"));
+    let header =
+        |name: &str| ImageHeader::read(folder.join(&format!("out/{name}.nii.gz"))).unwrap();
+    for name in ["merged_ph1samples", "dyads2_thr0.05_modf2", "status", "nodif_brain_mask"] {
+        assert_eq!(header(name).space_codes(), Some(codes), "{name}");
+    }
+    // NIfTI's code for vectors shown as colours.
+    let vectors = ["dyads1", "dyads2", "dyads2_thr0.05", "dyads2_thr0.05_modf2"];
+    assert_eq!(vectors.map(|name| header(name).intent().code), [2003; 4]);
+    assert_eq!(header("merged_th1samples").intent().code, 0);
+    let fit = "fit dti dwi.nii --mask mask.nii --bvec-frame scanner -o fit";
+    folder.done(fit);
+    let fa = ImageHeader::read(folder.join("fit/FA.nii.gz")).unwrap();
+    assert_eq!(fa.space_codes(), Some(codes));
 }
 
 #[test]

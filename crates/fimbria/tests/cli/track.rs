@@ -128,6 +128,18 @@ fn a_region_that_nobody_reaches_is_told_and_recorded() {
 }
 
 #[test]
+fn seeds_outside_the_mask_are_told() {
+    let folder = with_samples();
+    let two = voxels(&[[3, 2, 2], [3, 4, 2]]);
+    write_image(folder.join("two.nii.gz"), &two, &WriteOptions::default()).unwrap();
+    let line = "track bpx -n 3 --mask beside.nii.gz";
+    let ran = folder.done(&format!("{line} --seeds two.nii.gz -o some"));
+    assert!(ran.stderr.contains("1 of 2 seeds lie outside the mask"), "{}", ran.stderr);
+    let ran = folder.done(&format!("{line} --seeds seed.nii.gz -o none"));
+    assert!(ran.stderr.contains("every seed lies outside the mask"), "{}", ran.stderr);
+}
+
+#[test]
 fn functions_of_both_kinds_and_frames_are_followed_along_their_maxima() {
     let folder = with_samples();
     // Along the image's x axis, in scanner and in FSL's axes: det(affine) > 0, so that FSL counts

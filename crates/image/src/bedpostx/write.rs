@@ -4,10 +4,13 @@ use rayon::prelude::*;
 
 use super::maps::{FibreMeans, angles};
 use crate::sticks::StickSamples;
-use crate::{BvecFrame, Datatype, Grid, Image, WriteOptions};
+use crate::{BvecFrame, Datatype, Grid, Image, Intent, WriteOptions};
 
 /// Mean fraction from which a further fibre counts as there, and its name in file names.
 const THRESHOLD: (f64, &str) = (0.05, "0.05");
+
+/// NIfTI's code for a vector shown as a colour, by which FSLeyes knows what to draw as lines.
+const RGB_VECTOR: i32 = 2003;
 
 /// Where the samples themselves go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +55,8 @@ pub fn write_bedpostx<E>(
     let maker = Maker { field, grid: field.mask.grid };
     let float = WriteOptions::default();
     let byte = WriteOptions { datatype: Datatype::UInt8, ..float.clone() };
+    let intent = Intent { code: RGB_VECTOR, ..Intent::default() };
+    let vector = WriteOptions { intent, ..float.clone() };
     write("nodif_brain_mask", &maker.map(|_| 1.0), &byte)?;
 
     let fsl_from_ras = BvecFrame::Fsl.frame_from_ras(&maker.grid.ras_from_vox);
@@ -85,20 +90,20 @@ pub fn write_bedpostx<E>(
         write(&format!("mean_f{i}samples"), &maker.map(|slot| means[slot].fraction), &float)?;
         let dispersion = maker.map(|slot| means[slot].dispersion);
         write(&format!("dyads{i}_dispersion"), &dispersion, &float)?;
-        write(&format!("dyads{i}"), &maker.vectors(|slot| means[slot].dyad), &float)?;
+        write(&format!("dyads{i}"), &maker.vectors(|slot| means[slot].dyad), &vector)?;
         if fibre > 0 {
             let scaled = |slot: usize, scale: f64| {
                 let there = means[slot].fraction >= THRESHOLD.0;
                 means[slot].dyad.map(|c| if there { c * scale } else { 0.0 })
             };
             let name = format!("dyads{i}_thr{}", THRESHOLD.1);
-            write(&name, &maker.vectors(|slot| scaled(slot, 1.0)), &float)?;
+            write(&name, &maker.vectors(|slot| scaled(slot, 1.0)), &vector)?;
             let share = |slot: usize| match first[slot] {
                 f1 if f1 > 0.0 => means[slot].fraction / f1,
                 _ => 0.0,
             };
             let modulated = maker.vectors(|slot| scaled(slot, share(slot)));
-            write(&format!("{name}_modf{i}"), &modulated, &float)?;
+            write(&format!("{name}_modf{i}"), &modulated, &vector)?;
         } else {
             first = means.iter().map(|m| m.fraction).collect();
         }

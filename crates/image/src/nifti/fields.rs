@@ -54,6 +54,8 @@ pub(crate) struct Fields {
     pub(crate) data_offset: f64,
     pub(crate) slope: f64,
     pub(crate) intercept: f64,
+    /// Largest and least value that viewers show at first; both 0 for their own choice.
+    pub(crate) shown: [f64; 2],
     pub(crate) units: i32,
     pub(crate) description: String,
     pub(crate) qform_code: i32,
@@ -90,6 +92,7 @@ struct Places {
     data_offset: Place,
     slope: Place,
     intercept: Place,
+    shown: Place,
     units: Place,
     description: usize,
     qform_code: Place,
@@ -110,6 +113,7 @@ const ONE: Places = Places {
     data_offset: (108, F32),
     slope: (112, F32),
     intercept: (116, F32),
+    shown: (124, F32),
     units: (123, U8),
     description: 148,
     qform_code: (252, I16),
@@ -130,6 +134,7 @@ const TWO: Places = Places {
     data_offset: (168, I64),
     slope: (176, F64),
     intercept: (184, F64),
+    shown: (192, F64),
     units: (500, I32),
     description: 240,
     qform_code: (344, I32),
@@ -161,6 +166,7 @@ impl Fields {
             data_offset: number(p.data_offset, 0),
             slope: number(p.slope, 0),
             intercept: number(p.intercept, 0),
+            shown: std::array::from_fn(|i| number(p.shown, i)),
             units: number(p.units, 0) as i32,
             description: text(&header[p.description..][..DESCRIPTION_BYTES]),
             qform_code: number(p.qform_code, 0) as i32,
@@ -185,6 +191,7 @@ impl Fields {
         put(&mut header, p.data_offset, order, &[self.data_offset]);
         put(&mut header, p.slope, order, &[self.slope]);
         put(&mut header, p.intercept, order, &[self.intercept]);
+        put(&mut header, p.shown, order, &self.shown);
         put(&mut header, p.units, order, &[self.units.into()]);
         put(&mut header, p.qform_code, order, &[self.qform_code.into()]);
         put(&mut header, p.sform_code, order, &[self.sform_code.into()]);
@@ -266,6 +273,7 @@ mod tests {
             data_offset: 352.0,
             slope: 0.25,
             intercept: -8.0,
+            shown: [3.5, -1.0],
             units: 10,
             description: "fimbria".into(),
             qform_code: 1,

@@ -52,6 +52,7 @@ pub(crate) fn encode_header(
         pixdim: [1.0; 8],
         data_offset: if single { version.data_offset() as f64 } else { 0.0 },
         slope: 1.0,
+        shown: options.shown.map_or([0.0; 2], |[least, largest]| [largest, least].map(f64::from)),
         units: MM_AND_SECONDS,
         description: options.description.clone(),
         ..Fields::default()

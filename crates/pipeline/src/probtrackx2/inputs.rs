@@ -4,11 +4,34 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fimbria_compute::Progress as _;
+use fimbria_image::gifti::Surface;
 use fimbria_image::{Affine, Grid, ImageHeader, read_image};
 use fimbria_tracking::{Region, Space, Warp, covers};
 
 use super::Probtrackx2Error;
 use crate::session::Logbook;
+use crate::surfaces::{MeshSpace, crossed_region, is_surface};
+
+/// Where seeds and regions are.
+#[derive(Clone, Copy)]
+pub(super) struct SeedSpace<'a> {
+    pub(super) space: &'a Space,
+    /// What coordinates of surfaces count in.
+    pub(super) mesh_space: MeshSpace,
+    /// Of a triangle that is crossed only the nearest vertex is met.
+    pub(super) closest: bool,
+}
+
+impl SeedSpace<'_> {
+    /// A surface as a region.
+    pub(super) fn crossed(
+        &self,
+        file: &Path,
+        surface: &Surface,
+    ) -> Result<Region, Probtrackx2Error> {
+        Ok(crossed_region(file, surface, self.mesh_space, self.space, self.closest)?)
+    }
+}
 
 /// Extensions that FSL's image names may lack.
 const EXTENSIONS: [&str; 4] = ["nii.gz", "nii", "hdr", "hdr.gz"];
@@ -134,27 +157,18 @@ pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>, Probtrackx2Error> {
     text(path)?.split_whitespace().map(file).collect()
 }
 
-/// True for names of surfaces.
-pub(super) fn is_surface(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "gii")
+/// Regions: an image, a surface, or a text file that lists them.
+pub(super) fn regions(path: &Path, here: &SeedSpace<'_>) -> Result<Vec<Region>, Probtrackx2Error> {
+    files(path)?.iter().map(|file| region(file, here)).collect()
 }
 
-/// Regions: an image, or a text file that lists images.
-pub(super) fn regions(path: &Path, space: &Space) -> Result<Vec<Region>, Probtrackx2Error> {
-    files(path)?.iter().map(|file| region(file, space)).collect()
-}
-
-/// The voxels above zero of an image.
-pub(super) fn region(file: &Path, space: &Space) -> Result<Region, Probtrackx2Error> {
+/// The voxels above zero of an image, or a surface.
+pub(super) fn region(file: &Path, here: &SeedSpace<'_>) -> Result<Region, Probtrackx2Error> {
     if is_surface(file) {
-        return Err(Probtrackx2Error::Text {
-            path: file.to_owned(),
-            reason: "surfaces are read as seeds only; FSL's surf2volume makes a volume of this one"
-                .into(),
-        });
+        return here.crossed(file, &Surface::read(file)?);
     }
     let image = read_image(file)?;
-    let mut region = space.region(&image, &file.display().to_string())?;
+    let mut region = here.space.region(&image, &file.display().to_string())?;
     region.name = base_name(file);
     Ok(region)
 }

@@ -10,11 +10,13 @@ use fimbria_tracking::{
     Sequence, Space, Tally, Targets, Tracking, Waypoints, track_on, track_slowly,
 };
 
+use super::inputs::SeedSpace;
 use super::matrices::Matrices;
 use super::starts::Starts;
 use super::{MatrixFiles, Probtrackx2, Probtrackx2Error, inputs, outputs};
 use crate::output::OutputFolder;
 use crate::session::Logbook;
+use crate::stages::track::tell_outside;
 
 impl Probtrackx2 {
     /// Tracks and stages every output.
@@ -38,15 +40,17 @@ impl Probtrackx2 {
             self.invxfm.as_deref(),
             log,
         )?;
+        let here =
+            SeedSpace { space: &space, mesh_space: self.mesh_space, closest: self.closest_vertex };
         let starts = if self.simple {
             Starts::points(&self.seed, &space)?
         } else {
-            Starts::read(&self.seed, &space, self.mesh_space)?
+            Starts::read(&self.seed, &here)?
         };
         self.check(&starts)?;
-        let rules = self.rules(&space, &starts)?;
+        let rules = self.rules(&here, &starts)?;
         let targets = match (&self.target_masks, self.os2t || self.s2t_as_text) {
-            (Some(path), true) => inputs::regions(path, &space)?,
+            (Some(path), true) => inputs::regions(path, &here)?,
             (None, true) => {
                 return Err(Probtrackx2Error::Options("--os2t needs --targetmasks"));
             }
@@ -58,10 +62,15 @@ impl Probtrackx2 {
             }
         }
         let alternatives = match &self.fopd {
-            Some(path) => inputs::regions(path, &space)?,
+            Some(path) => inputs::regions(path, &here)?,
             None => Vec::new(),
         };
-        let matrices = Matrices::read(&self.matrices, &space, &starts)?;
+        if alternatives.iter().any(|region| region.mesh().is_some()) {
+            return Err(Probtrackx2Error::Options(
+                "--fopd counts visits of voxels: it takes images",
+            ));
+        }
+        let matrices = Matrices::read(&self.matrices, &here, &starts)?;
         if self.told {
             log.note(&format!(
                 "{} seeds in {} regions; {} samples of {} voxels with {} fibres",
@@ -83,6 +92,7 @@ impl Probtrackx2 {
             matrices: &matrices,
             codes: reference.space_codes(),
         };
+        tell_outside(&job.tracking(&starts.seeds), log);
         job.run(log, out)
     }
 
@@ -92,16 +102,8 @@ impl Probtrackx2 {
         let counts_seeds = self.os2t || self.s2t_as_text || *omatrix1 || *omatrix2 || *omatrix3;
         for (is_wrong, why) in [
             (
-                self.network && starts.regions.len() < 2,
+                self.network && starts.n_regions() < 2,
                 "--network needs a list of two seed regions or more",
-            ),
-            (
-                self.network && !starts.surfaces.is_empty(),
-                "--network needs regions of voxels: streamlines are not cut with surfaces",
-            ),
-            (
-                *omatrix1 && !starts.surfaces.is_empty(),
-                "--omatrix1 needs seeds in voxels: streamlines are not cut with surfaces",
             ),
             (
                 self.simple && (self.network || counts_seeds),
@@ -118,10 +120,10 @@ impl Probtrackx2 {
         Ok(())
     }
 
-    fn rules(&self, space: &Space, starts: &Starts) -> Result<Rules, Probtrackx2Error> {
+    fn rules(&self, here: &SeedSpace<'_>, starts: &Starts) -> Result<Rules, Probtrackx2Error> {
         let files = &self.regions;
         let read = |path: &Option<PathBuf>| match path {
-            Some(path) => inputs::regions(path, space),
+            Some(path) => inputs::regions(path, here),
             None => Ok(Vec::new()),
         };
         Ok(Rules {
@@ -134,7 +136,7 @@ impl Probtrackx2 {
                 in_order: files.in_order,
                 by_each_half: files.by_each_half,
             },
-            network: if self.network { starts.regions.clone() } else { Vec::new() },
+            network: if self.network { starts.all_regions(here)? } else { Vec::new() },
             least_length_mm: files.least_length_mm,
             force_first_step: files.force_first_step,
             judgement: Judgement::HalfByHalf,
@@ -196,7 +198,7 @@ impl Job<'_> {
         }
         let Some(total) = total else { return Ok(()) };
         if total.kept.iter().sum::<u64>() == 0 {
-            log.warn("no sample was kept: every one was rejected by the regions given");
+            log.warn("no sample was kept: see in run.json why they ended");
         }
         log.stage("write", || {
             if !self.options.simple {

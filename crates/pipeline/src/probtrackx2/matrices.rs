@@ -1,16 +1,20 @@
 //! The sparse matrices and the files that name their rows and columns.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
+use fimbria_image::gifti::Surface;
 use fimbria_image::{Affine, Image, ImageHeader, WriteOptions, read_image, write_image};
 use fimbria_tracking::{
     Locations, Pairs, PlaceMatrix, Propagation, SeedMatrix, Space, Tally, VoxelMatrix, is_reversed,
 };
 
+use super::inputs::SeedSpace;
 use super::job::Job;
 use super::starts::Starts;
 use super::{MatrixFiles, Probtrackx2Error, inputs};
 use crate::output::OutputFolder;
+use crate::surfaces::is_surface;
 
 /// What rows and columns stand for, of the matrices that are wanted.
 #[derive(Default)]
@@ -18,20 +22,42 @@ pub(super) struct Matrices {
     seeds: Option<(Locations, f32)>,
     /// The grid of `--target2`, which takes seed voxels to its own, and its voxels.
     target2: Option<(Space, Locations)>,
-    target3: Option<(Locations, f32)>,
-    lrtarget3: Option<Locations>,
+    target3: Option<(Places, f32)>,
+    lrtarget3: Option<Places>,
+}
+
+/// Places with the surfaces that their vertices are of, by region.
+struct Places {
+    locations: Locations,
+    surfaces: Vec<Option<Surface>>,
+}
+
+impl Places {
+    fn read(path: &Path, here: &SeedSpace<'_>) -> Result<Self, Probtrackx2Error> {
+        let (mut regions, mut surfaces) = (Vec::new(), Vec::new());
+        for file in inputs::files(path)? {
+            let surface = if is_surface(&file) { Some(Surface::read(&file)?) } else { None };
+            regions.push(match &surface {
+                Some(surface) => here.crossed(&file, surface)?,
+                None => inputs::region(&file, here)?,
+            });
+            surfaces.push(surface);
+        }
+        Ok(Self { locations: Locations::of_regions(here.space, &regions), surfaces })
+    }
 }
 
 impl Matrices {
     /// Reads the targets.
     pub(super) fn read(
         files: &MatrixFiles,
-        space: &Space,
+        here: &SeedSpace<'_>,
         starts: &Starts,
     ) -> Result<Self, Probtrackx2Error> {
-        let mut matrices = Self::default();
+        let (mut matrices, space) = (Self::default(), here.space);
         if files.omatrix1 {
-            matrices.seeds = Some((Locations::of_seeds(space, &starts.seeds), files.distthresh1));
+            let seeds = Locations::of_seeds(space, &starts.seeds, &starts.all_regions(here)?);
+            matrices.seeds = Some((seeds, files.distthresh1));
         }
         if let (true, Some(path)) = (files.omatrix2, &files.target2) {
             let path = inputs::image(path)?;
@@ -42,12 +68,10 @@ impl Matrices {
             let places = Locations::of_regions(&other, &[region]);
             matrices.target2 = Some((other, places));
         }
-        let places = |path| -> Result<_, Probtrackx2Error> {
-            Ok(Locations::of_regions(space, &inputs::regions(path, space)?))
-        };
         if let (true, Some(path)) = (files.omatrix3, &files.target3) {
-            matrices.target3 = Some((places(path)?, files.distthresh3));
-            matrices.lrtarget3 = files.lrtarget3.as_deref().map(places).transpose()?;
+            matrices.target3 = Some((Places::read(path, here)?, files.distthresh3));
+            let columns = files.lrtarget3.as_deref();
+            matrices.lrtarget3 = columns.map(|path| Places::read(path, here)).transpose()?;
         }
         Ok(matrices)
     }
@@ -67,8 +91,9 @@ impl Matrices {
             tally.matrix2 = Some(VoxelMatrix::new(grid, places));
         }
         if let Some((rows, least_mm)) = &self.target3 {
-            let columns = self.lrtarget3.as_ref();
-            tally.matrix3 = Some(PlaceMatrix::new(space, rows, columns, points(*least_mm)));
+            let columns = self.lrtarget3.as_ref().map(|columns| &columns.locations);
+            let least = points(*least_mm);
+            tally.matrix3 = Some(PlaceMatrix::new(space, &rows.locations, columns, least));
         }
     }
 }
@@ -88,7 +113,14 @@ impl Job<'_> {
         if let (Some(matrix), Some((grid, places))) = (&tally.matrix2, &self.matrices.target2) {
             self.write_dot("fdt_matrix2", matrix.pairs(), [n_seeds, places.len()], out)?;
             out.write("coords_for_fdt_matrix2", self.seed_coordinates().as_bytes())?;
-            let coordinates = rows(grid, places, false);
+            let coordinates: String = places
+                .places()
+                .iter()
+                .map(|(_, voxel)| {
+                    let [i, j, k] = stored(grid, *voxel);
+                    format!("{i}  {j}  {k}  \n")
+                })
+                .collect();
             out.write("tract_space_coords_for_fdt_matrix2", coordinates.as_bytes())?;
             let mut column = vec![0.0; grid.grid().len()];
             for (number, (_, voxel)) in (1..).zip(places.places()) {
@@ -100,12 +132,12 @@ impl Job<'_> {
         }
         if let (Some(matrix), Some((places, _))) = (&tally.matrix3, &self.matrices.target3) {
             let columns = self.matrices.lrtarget3.as_ref();
-            let n_columns = columns.unwrap_or(places).len();
-            self.write_dot("fdt_matrix3", matrix.pairs(), [places.len(), n_columns], out)?;
-            let coordinates = rows(self.space, places, true);
+            let dims = [places, columns.unwrap_or(places)].map(|places| places.locations.len());
+            self.write_dot("fdt_matrix3", matrix.pairs(), dims, out)?;
+            let coordinates = rows(self.space, places);
             out.write("coords_for_fdt_matrix3", coordinates.as_bytes())?;
             if let Some(columns) = columns {
-                let coordinates = rows(self.space, columns, true);
+                let coordinates = rows(self.space, columns);
                 out.write("tract_space_coords_for_fdt_matrix3", coordinates.as_bytes())?;
             }
         }
@@ -149,7 +181,7 @@ impl Job<'_> {
             let before = index.checked_sub(1).map(|i| starts.seeds[i].region);
             within = if before == Some(seed.region) { within + 1 } else { 1 };
             let surface = (seed.region as usize).checked_sub(starts.regions.len());
-            if let Some(surface) = surface.and_then(|number| starts.surfaces.get(number)) {
+            if let Some((_, surface)) = surface.and_then(|number| starts.surfaces.get(number)) {
                 let [x, y, z] = surface.vertices[seed.key as usize];
                 let _ = writeln!(text, "{x}  {y}  {z}  {}  {}  ", seed.region, seed.key);
             } else {
@@ -161,19 +193,20 @@ impl Job<'_> {
     }
 }
 
-/// A row for each place: stored voxel coordinates, and where wanted its region and its number there
-/// from 1.
-fn rows(space: &Space, places: &Locations, with_regions: bool) -> String {
+/// A row for each place: stored voxel coordinates, its region and its number there from 1; of a
+/// vertex the coordinates and the number of its file.
+fn rows(space: &Space, places: &Places) -> String {
     let (mut text, mut within, mut before) = (String::new(), 0, None);
-    for (region, voxel) in places.places() {
-        within = if before == Some(*region) { within + 1 } else { 1 };
-        before = Some(*region);
-        let [i, j, k] = stored(space, *voxel);
-        let _ = write!(text, "{i}  {j}  {k}  ");
-        if with_regions {
-            let _ = write!(text, "{region}  {within}  ");
+    for &(region, key) in places.locations.places() {
+        within = if before == Some(region) { within + 1 } else { 1 };
+        before = Some(region);
+        if let Some(surface) = &places.surfaces[region as usize] {
+            let [x, y, z] = surface.vertices[key as usize];
+            let _ = writeln!(text, "{x}  {y}  {z}  {region}  {key}  ");
+        } else {
+            let [i, j, k] = stored(space, key);
+            let _ = writeln!(text, "{i}  {j}  {k}  {region}  {within}  ");
         }
-        text.push('\n');
     }
     text
 }

@@ -20,9 +20,8 @@ use fimbria_image::{GridMismatch, ImageError};
 use fimbria_tracking::{Propagation, Sequence, SingularTransform, WarpError};
 use serde_json::json;
 
-pub use starts::MeshSpace;
-
 use crate::output::OutputError;
+use crate::surfaces::{MeshSpace, SurfaceError};
 
 /// What probtrackx2 is asked for; names as FSL's options.
 #[derive(Clone, Debug)]
@@ -65,6 +64,8 @@ pub struct Probtrackx2 {
     pub seedref: Option<PathBuf>,
     /// What coordinates of surfaces count in.
     pub mesh_space: MeshSpace,
+    /// Of a triangle that is crossed only the nearest vertex is met.
+    pub closest_vertex: bool,
     /// Samples per seed.
     pub n_samples: u32,
     /// Radius of the sphere to start in, mm.
@@ -139,9 +140,12 @@ pub enum Probtrackx2Error {
     /// An image on another grid.
     #[error(transparent)]
     Grid(#[from] GridMismatch),
-    /// A surface.
+    /// A surface to write.
     #[error(transparent)]
-    Surface(#[from] GiftiError),
+    Gifti(#[from] GiftiError),
+    /// A surface to start from or to cross.
+    #[error(transparent)]
+    Surface(#[from] SurfaceError),
     /// A warp.
     #[error("{}: {source}", path.display())]
     Warp {

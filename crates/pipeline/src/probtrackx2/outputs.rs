@@ -56,7 +56,8 @@ impl Job<'_> {
         out: &mut OutputFolder,
     ) -> Result<(), Probtrackx2Error> {
         let path = out.stage(&format!("{name}.nii.gz"))?;
-        let options = WriteOptions { space_codes: self.codes, ..WriteOptions::default() };
+        let shown = Some([0.0, image.data.iter().copied().fold(0.0, f32::max)]);
+        let options = WriteOptions { space_codes: self.codes, shown, ..WriteOptions::default() };
         write_image(&path, image, &options)?;
         Ok(())
     }
@@ -146,7 +147,7 @@ impl Job<'_> {
                 self.write_map(name, &self.space.image(|voxel| values[voxel]), out)
             }
             Some(number) => {
-                let surface = &self.starts.surfaces[number];
+                let (_, surface) = &self.starts.surfaces[number];
                 let values = Some(fill(surface.vertices.len()));
                 let path = out.stage(&format!("{name}.gii"))?;
                 Ok(Surface { values, ..surface.clone() }.write(path)?)

@@ -1,18 +1,20 @@
 //! Where probtrackx2 starts: voxels, vertices, points.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fimbria_image::gifti::Surface;
 use fimbria_tracking::{Region, Seed, Space, is_reversed, seeds_of_region};
 
+use super::inputs::SeedSpace;
 use super::{Probtrackx2Error, inputs};
-use crate::choice::Choice;
+use crate::surfaces::is_surface;
 
 /// Seeds and the regions they are of: first those of voxels, then those of surfaces.
 pub(super) struct Starts {
     pub(super) seeds: Vec<Seed>,
     pub(super) regions: Vec<Region>,
-    pub(super) surfaces: Vec<Surface>,
+    /// With the file of each.
+    pub(super) surfaces: Vec<(PathBuf, Surface)>,
     /// Points as they were typed, with `--simple`.
     pub(super) typed: Vec<[f32; 3]>,
 }
@@ -24,62 +26,20 @@ fn seed_vertices(surface: &Surface) -> impl Iterator<Item = (u32, [f32; 3])> + '
     (0..).zip(surface.vertices.iter().copied()).filter(move |(vertex, _)| is_seed(*vertex))
 }
 
-/// What coordinates of surfaces count in, by FSL's names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MeshSpace {
-    /// Scanner millimetres of the reference of the seed space.
-    #[default]
-    Caret,
-    /// FreeSurfer's millimetres around the centre of the volume.
-    Freesurfer,
-    /// Millimetres from the first radiological voxel.
-    First,
-    /// Radiological voxels.
-    Vox,
-}
-
-impl Choice for MeshSpace {
-    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Caret, "caret", "scanner millimetres, by the reference's affine"),
-        (Self::Freesurfer, "freesurfer", "FreeSurfer's millimetres around the volume's centre"),
-        (Self::First, "first", "voxels times their size, as FIRST writes them"),
-        (Self::Vox, "vox", "voxels"),
-    ];
-}
-
-impl MeshSpace {
-    /// Radiological voxel coordinates of the seed space of a vertex.
-    fn voxel(self, space: &Space, vertex: [f32; 3]) -> Option<[f32; 3]> {
-        let [x, y, z] = vertex.map(f64::from);
-        let grid = space.grid();
-        let mm = grid.ras_from_vox.spacing();
-        // Halves of dimensions are whole numbers to FSL.
-        let [cx, cy, cz] = grid.dims.map(|n| (n / 2) as f64);
-        let voxel = match self {
-            Self::Caret => space.ras_from_radiological().inverse()?.apply([x, y, z]),
-            Self::Freesurfer => [cx - x / mm[0], cz - z / mm[1], cy + y / mm[2]],
-            Self::First => [x / mm[0], y / mm[1], z / mm[2]],
-            Self::Vox => [x, y, z],
-        };
-        Some(voxel.map(|x| x as f32))
-    }
-}
-
 impl Starts {
     /// Seeds in voxels and vertices: an image, a surface, or a list of both.
-    pub(super) fn read(
-        path: &Path,
-        space: &Space,
-        mesh_space: MeshSpace,
-    ) -> Result<Self, Probtrackx2Error> {
+    pub(super) fn read(path: &Path, here: &SeedSpace<'_>) -> Result<Self, Probtrackx2Error> {
+        let SeedSpace { space, mesh_space, .. } = *here;
         let (meshes, images): (Vec<_>, Vec<_>) =
-            inputs::files(path)?.into_iter().partition(|file| inputs::is_surface(file));
+            inputs::files(path)?.into_iter().partition(|file| is_surface(file));
         let regions =
-            images.iter().map(|file| inputs::region(file, space)).collect::<Result<Vec<_>, _>>()?;
-        let surfaces = meshes.iter().map(Surface::read).collect::<Result<Vec<_>, _>>()?;
+            images.iter().map(|file| inputs::region(file, here)).collect::<Result<Vec<_>, _>>()?;
+        let surface =
+            |file: &PathBuf| Ok::<_, Probtrackx2Error>((file.clone(), Surface::read(file)?));
+        let surfaces = meshes.iter().map(surface).collect::<Result<Vec<_>, _>>()?;
         let voxels = |(number, region)| seeds_of_region(space, region, number);
         let mut seeds: Vec<_> = (0..).zip(&regions).flat_map(voxels).collect();
-        for (number, surface) in (regions.len() as u32..).zip(&surfaces) {
+        for (number, (_, surface)) in (regions.len() as u32..).zip(&surfaces) {
             for (key, vertex) in seed_vertices(surface) {
                 // A grid whose voxels cannot be told apart has no place for it.
                 if let Some(pos) = mesh_space.voxel(space, vertex) {
@@ -114,6 +74,15 @@ impl Starts {
         };
         let seeds = (0..).zip(&typed).map(seed).collect();
         Ok(Self { seeds, regions: Vec::new(), surfaces: Vec::new(), typed })
+    }
+
+    /// Every region, in the order of their numbers.
+    pub(super) fn all_regions(
+        &self,
+        here: &SeedSpace<'_>,
+    ) -> Result<Vec<Region>, Probtrackx2Error> {
+        let surfaces = self.surfaces.iter().map(|(file, surface)| here.crossed(file, surface));
+        self.regions.iter().cloned().map(Ok).chain(surfaces).collect()
     }
 
     /// Regions of voxels and of surfaces together.

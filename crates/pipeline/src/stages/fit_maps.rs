@@ -122,8 +122,7 @@ impl<P: FitModel> FitMaps<P> {
     }
 
     fn context(&self, subject: Option<&Subject>, log_keyvals: Vec<(String, String)>) -> MapContext {
-        let mut keyvals = subject.map(|subject| subject.keyvals.clone()).unwrap_or_default();
-        keyvals.extend(log_keyvals);
+        let carried = subject.map(|subject| subject.carried.clone()).unwrap_or_default();
         MapContext {
             stage: P::STAGE,
             model: P::BIDS_MODEL,
@@ -132,7 +131,7 @@ impl<P: FitModel> FitMaps<P> {
                 "Parameters": bids_parameters(json!(self.parameters)),
             }),
             entities: self.entities.clone(),
-            keyvals,
+            carried: carried.with(log_keyvals),
         }
     }
 }

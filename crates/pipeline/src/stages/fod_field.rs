@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::fit_maps::Maps;
 use super::fod::FodParameters;
 use super::load_field::OrientationField;
-use crate::{Logbook, Products, Stage, StageError};
+use crate::{Carried, Logbook, Products, Stage, StageError};
 
 /// Makes the [`OrientationField`] of the densities that were just fitted.
 pub struct FodField;
@@ -35,7 +35,7 @@ impl Stage for FodField {
             basis: Some(ShBasis::Mrtrix),
             frame: BvecFrame::Scanner,
             mask: Mask::from_image(status),
-            keyvals: Vec::new(),
+            carried: Carried::default(),
         };
         products.put(field);
         Ok(())

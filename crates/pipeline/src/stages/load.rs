@@ -13,7 +13,7 @@ use fimbria_image::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{ByteSize, Input, Logbook, Named, Products, Stage, StageError, brain_mask};
+use crate::{ByteSize, Carried, Input, Logbook, Named, Products, Stage, StageError, brain_mask};
 
 /// Where a subject's data are and how to read them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -84,8 +84,8 @@ pub struct Subject {
     pub mask: Mask,
     /// FSL's gradient non-linearity.
     pub grad_dev: Option<Image>,
-    /// Free entries of the header of a .mif series, to be carried on.
-    pub keyvals: Vec<(String, String)>,
+    /// What of the header of the series goes on into maps.
+    pub carried: Carried,
 }
 
 impl SubjectFiles {
@@ -246,8 +246,8 @@ impl SubjectFiles {
         };
         log.count("volumes", stored.n_volumes() as u64);
         log.count("voxels", mask.len() as u64);
-        let keyvals = stored.keyvals().to_vec();
-        Ok(Subject { dwi: Box::new(stored), gradients, mask, grad_dev, keyvals })
+        let carried = Carried::of(&stored);
+        Ok(Subject { dwi: Box::new(stored), gradients, mask, grad_dev, carried })
     }
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::coefficients::{Claim, Coefficients};
-use crate::{ByteSize, Choice, Input, Logbook, Named, Products, Stage, StageError};
+use crate::{ByteSize, Carried, Choice, Input, Logbook, Named, Products, Stage, StageError};
 
 impl Choice for ShBasis {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
@@ -104,8 +104,8 @@ pub struct OrientationField {
     pub frame: BvecFrame,
     /// The voxels to work on.
     pub mask: Mask,
-    /// Free entries of the header of a .mif image, to be carried on.
-    pub keyvals: Vec<(String, String)>,
+    /// What of the header of the image goes on into maps.
+    pub carried: Carried,
 }
 
 impl FieldFiles {
@@ -161,9 +161,9 @@ impl FieldFiles {
             return Err(FieldError::EmptyMask(path.clone()));
         }
         log.count("voxels", mask.len() as u64);
-        let keyvals = stored.keyvals().to_vec();
+        let carried = Carried::of(&stored);
         let (frame, coefficients) = (self.frame(), Box::new(stored));
-        Ok(OrientationField { coefficients, order, basis, frame, mask, keyvals })
+        Ok(OrientationField { coefficients, order, basis, frame, mask, carried })
     }
 }
 

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 use super::load_field::OrientationField;
 use crate::{
-    Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, RunRecord, Stage,
-    StageError,
+    Carried, Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, RunRecord,
+    Stage, StageError,
 };
 
 /// What counts as a fibre direction.
@@ -161,9 +161,9 @@ impl FindPeaks {
         })
     }
 
-    fn context(&self, mut keyvals: Vec<(String, String)>, log: &Logbook<'_>) -> MapContext {
-        keyvals.extend(log.session().header_entries());
-        MapContext { keyvals, ..self.plain_context() }
+    fn context(&self, carried: Carried, log: &Logbook<'_>) -> MapContext {
+        let carried = carried.with(log.session().header_entries());
+        MapContext { carried, ..self.plain_context() }
     }
 
     /// All that names of files depend on.
@@ -176,7 +176,7 @@ impl FindPeaks {
                 "Parameters": self.parameters,
             }),
             entities: self.entities.clone(),
-            keyvals: Vec::new(),
+            carried: Carried::default(),
         }
     }
 }
@@ -218,8 +218,8 @@ impl Stage for FindPeaks {
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
         let field = products.find::<OrientationField>();
-        let keyvals = field.map(|field| field.keyvals.clone()).unwrap_or_default();
-        let context = self.context(keyvals, log);
+        let carried = field.map(|field| field.carried.clone()).unwrap_or_default();
+        let context = self.context(carried, log);
         let Peaks { peaks, values, count, status, .. } = products.get::<Peaks>()?;
         for (map, image) in self.parameters.maps().iter().zip([peaks, values, count, status]) {
             log.check()?;

@@ -15,7 +15,7 @@ use fimbria_streamlines::{Group, Header, Streamlines, Tractogram, WriteOptions a
 use serde_json::{Value, json};
 
 use crate::stages::load::Subject;
-use crate::{Choice, Logbook, MapFormat, OutputFolder, Products, Stage, StageError};
+use crate::{Carried, Choice, Logbook, MapFormat, OutputFolder, Products, Stage, StageError};
 
 /// What to make.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,7 +135,7 @@ impl Stage for Phantom {
             gradients: made.gradients.clone(),
             mask: made.mask.clone(),
             grad_dev: None,
-            keyvals: Vec::new(),
+            carried: Carried::default(),
         });
         products.put(made);
         Ok(())

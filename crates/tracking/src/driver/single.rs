@@ -69,7 +69,6 @@ impl<'a> Single<'a> {
                 space,
                 path: &mut self.all,
                 loops: propagation.loop_check.then_some(&mut self.loops),
-                voxel: None,
             };
             let end = make(half as u32, dir, &mut watcher);
             if half == 0 {
@@ -118,10 +117,11 @@ impl<'a> Single<'a> {
         if self.judge.is_idle() {
             return false;
         }
-        let voxel = self.tracking.space.voxel(self.tracking.space.from_samples(start));
+        let pos = self.tracking.space.from_samples(start);
         self.judge.begin_sample(seed.region as usize);
         self.judge.begin_half();
-        self.judge.enter(voxel).and_then(|()| self.judge.leave(voxel)).is_err()
+        let voxel = self.tracking.space.voxel(pos);
+        self.judge.enter(pos, voxel).and_then(|()| self.judge.leave()).is_err()
     }
 }
 

@@ -5,17 +5,14 @@ use std::ops::Range;
 use super::state::{IN_FLIGHT, Particles};
 use crate::draws::{Draws, Keyed, Lookup, item_key, step_key};
 use crate::driver::{Made, Tracking, jittered};
-use crate::field::Lattice;
 use crate::rules::{Judge, LoopCheck, Verdicts};
 use crate::sample::Collect;
-use crate::step::voxel;
 use crate::{EndReason, Seed};
 
 /// The samples to be made, and those in the lanes.
 pub(super) struct Halves<'a, 'c, C: Collect> {
     tracking: &'a Tracking<'a>,
     collector: &'c mut C,
-    lattice: Lattice,
     /// The samples that come next, counted through all seeds.
     next: Range<u64>,
     lanes: Vec<InLane<'a>>,
@@ -53,7 +50,6 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
         Self {
             tracking,
             collector,
-            lattice: tracking.field.lattice(),
             next,
             lanes: (0..IN_FLIGHT).map(|_| lane()).collect(),
             loops: LoopCheck::default(),
@@ -81,7 +77,7 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
             path.dirs.clear();
             path.wants_dirs = self.tracking.propagation.loop_check;
             particles.is_live[lane] = true;
-            if self.is_in_mask(start) && self.tracking.propagation.half_points() > 0 {
+            if self.tracking.field.is_inside(start) && self.tracking.propagation.half_points() > 0 {
                 self.begin_half(lane, None, particles);
                 return true;
             }
@@ -101,10 +97,6 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
 
     fn draws(&self, seed: &Seed, number: u32) -> Keyed {
         Keyed::new(self.tracking.rng_seed, seed.region, seed.key, number)
-    }
-
-    fn is_in_mask(&self, pos: [f32; 3]) -> bool {
-        self.tracking.field.slot(self.lattice.place(voxel(pos))).is_some()
     }
 
     /// Starts the half that the lane's sample is at, along `dir` where there is one.
@@ -202,12 +194,12 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
             }
             path.points[at] = space.from_samples(path.points[at]);
             let voxel = space.voxel(path.points[at]);
-            if let Err(why) = judge.enter(voxel) {
+            if let Err(why) = judge.enter(path.points[at], voxel) {
                 let left_out = why == EndReason::StopOnLeaving;
                 ended = Some((at + usize::from(!left_out), why));
                 break;
             }
-            if let Err(why) = judge.leave(voxel) {
+            if let Err(why) = judge.leave() {
                 ended = Some((at + 1, why));
                 break;
             }

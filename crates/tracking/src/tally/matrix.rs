@@ -6,9 +6,10 @@ use crate::tally::locations::Locations;
 use crate::tally::pairs::Pairs;
 use crate::tally::visits::Visited;
 
-/// How many samples of each seed pass through each other seed's voxel: matrix 1.
+/// How many samples of each seed pass through each other seed's voxel, or cross the surface beside
+/// its vertex: matrix 1.
 pub struct SeedMatrix<'a> {
-    seeds: &'a Locations,
+    seeds: Passed<'a>,
     least_points: usize,
     pairs: Pairs,
 }
@@ -16,7 +17,7 @@ pub struct SeedMatrix<'a> {
 impl<'a> SeedMatrix<'a> {
     /// Of these seeds, from samples of `least_points` points or more.
     pub fn new(seeds: &'a Locations, least_points: usize) -> Self {
-        Self { seeds, least_points, pairs: Pairs::default() }
+        Self { seeds: Passed::new(seeds), least_points, pairs: Pairs::default() }
     }
 
     pub(super) fn add(&mut self, sample: &Sample<'_>, visited: &[Visited]) {
@@ -25,9 +26,14 @@ impl<'a> SeedMatrix<'a> {
         }
         let from = sample.seed_index as u32;
         for v in visited {
-            for to in self.seeds.at(v.voxel).filter(|to| *to != from) {
+            for to in self.seeds.locations.at(v.voxel).filter(|to| *to != from) {
                 self.pairs.add(from, to, u64::from(v.steps));
             }
+        }
+        self.seeds.begin();
+        self.seeds.cross(sample);
+        for (to, steps) in self.seeds.met.iter().filter(|(to, _)| *to != from) {
+            self.pairs.add(from, *to, steps.unsigned_abs());
         }
     }
 
@@ -113,9 +119,14 @@ impl<'a> Passed<'a> {
         Self { locations, last: vec![0; locations.len()], current: 0, met: Vec::new() }
     }
 
-    fn meet(&mut self, space: &Space, sample: &Sample<'_>) {
+    fn begin(&mut self) {
         self.current += 1;
         self.met.clear();
+    }
+
+    fn meet(&mut self, space: &Space, sample: &Sample<'_>) {
+        self.begin();
+        self.cross(sample);
         for (half, sign) in sample.halves().into_iter().zip([1, -1]) {
             // The seed point itself does not count.
             for (steps, pos) in (0..).zip(half).skip(1) {
@@ -128,6 +139,16 @@ impl<'a> Passed<'a> {
                 }
             }
         }
+    }
+
+    /// Adds the vertices whose surfaces a sample crosses.
+    fn cross(&mut self, sample: &Sample<'_>) {
+        let Self { locations, last, current, met } = self;
+        locations.crossed(sample, |place, steps| {
+            if std::mem::replace(&mut last[place as usize], *current) != *current {
+                met.push((place, steps));
+            }
+        });
     }
 }
 

@@ -1,8 +1,8 @@
 //! Samples of each seed that reach targets.
 
 use crate::Space;
+use crate::region::{Region, Step, steps_of};
 use crate::sample::Sample;
-use crate::space::Region;
 use crate::tally::Visited;
 
 /// How many samples of each seed reach each target, and after how many steps.
@@ -36,7 +36,8 @@ impl<'a> Targets<'a> {
         for (target, region) in self.regions.iter().enumerate() {
             let hit = visited.iter().find(|v| v.steps > 0 && region.holds(Some(v.voxel)));
             let back = back.filter(|_| region.holds(start));
-            let steps = hit.map(|hit| hit.steps).into_iter().chain(back).min();
+            let crossed = first_crossing(region, sample);
+            let steps = [hit.map(|hit| hit.steps), back, crossed].into_iter().flatten().min();
             if let Some(steps) = steps {
                 self.counts[target][sample.seed_index] += 1;
                 self.steps[target][sample.seed_index] += u64::from(steps);
@@ -67,4 +68,15 @@ impl<'a> Targets<'a> {
     pub fn steps(&self, target: usize) -> &[u64] {
         &self.steps[target]
     }
+}
+
+/// Steps from the seed to where a sample first meets a surface.
+fn first_crossing(region: &Region, sample: &Sample<'_>) -> Option<u32> {
+    region.mesh()?;
+    let meets = |step: &Step| region.is_met(step);
+    let halves = sample.halves().into_iter();
+    halves
+        .filter_map(|half| steps_of(half).position(|step| meets(&step)))
+        .min()
+        .map(|at| at as u32 + 1)
 }

@@ -15,8 +15,6 @@ pub(super) struct AbsentFlags {
     colmask4: Option<PathBuf>,
     #[arg(long, hide = true, value_name = "FILE")]
     target4: Option<PathBuf>,
-    #[arg(long, hide = true)]
-    closestvertex: bool,
     #[arg(long, hide = true, value_name = "FILE")]
     prefdir: Option<PathBuf>,
     #[arg(long = "no_integrity", hide = true, value_name = "FILE")]
@@ -44,7 +42,6 @@ impl AbsentFlags {
             omatrix4,
             colmask4,
             target4,
-            closestvertex,
             prefdir,
             no_integrity,
             skipmask,
@@ -55,15 +52,13 @@ impl AbsentFlags {
             otargetpaths,
             noprobinterpol,
         } = self;
-        let matrix = "`fimbria track` writes the streamlines themselves, with their seeds";
-        let surface = "surfaces are seeds only, streamlines are not cut with them";
+        let matrix = "its file is documented nowhere; `fimbria track` writes the streamlines, with their seeds";
         let nothing = "no other option stands for it";
         for (given, name, instead) in [
             (omatrix4, "--omatrix4", matrix),
             (colmask4.is_some(), "--colmask4", matrix),
             (target4.is_some(), "--target4", matrix),
-            (closestvertex, "--closestvertex", surface),
-            (onewayonly, "--onewayonly", surface),
+            (onewayonly, "--onewayonly", nothing),
             (prefdir.is_some(), "--prefdir", nothing),
             (no_integrity.is_some(), "--no_integrity", nothing),
             (skipmask.is_some(), "--skipmask", nothing),

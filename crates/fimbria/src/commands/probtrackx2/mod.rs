@@ -110,6 +110,11 @@ Outputs, in the folder of --dir (images are float32, on the grid of --seedref):
 Units:
   Millimetres; angles as cosines.
 
+Surfaces:
+  A streamline meets a surface where it crosses a triangle with a vertex whose number is not 0 (of any
+  where the file has no numbers), and by that all these vertices of the triangle, or with
+  --closestvertex the nearest. --wtstop ends it where it crosses the surface again.
+
 Order and frame:
   Samples are angles in FSL's frame: voxel axes, x reversed where det(affine) > 0. Points of --simple
   are stored voxel coordinates; saved_paths.txt has radiological ones, as FSL's does. A surface's
@@ -120,8 +125,8 @@ Order and frame:
 Streamlines are FSL's to the quirk, which is right for comparison and for studies under way: the
 first and the last sample have half weight, one point outside the mask is kept, each half is judged
 for itself. Differences: random numbers depend on seed voxel, sample and step alone, so that threads
-do not change the result; surfaces are read as seeds only; matrix 4 is not there. `fimbria track` has
-plainer rules and writes streamlines.
+do not change the result; a step that starts on a surface does not cross it; matrix 4 is not there.
+`fimbria track` has plainer rules and writes streamlines.
 
 References:
   Behrens TEJ et al. NeuroImage 34, 144 (2007)            the algorithm
@@ -143,6 +148,7 @@ impl Probtrackx2Command {
             invxfm,
             seedref,
             meshspace,
+            closestvertex,
         } = files;
         let OutputFlags {
             opd,
@@ -210,6 +216,7 @@ impl Probtrackx2Command {
             invxfm,
             seedref,
             mesh_space: meshspace.0,
+            closest_vertex: closestvertex,
             told: told > 0,
             n_samples,
             sampvox_mm,

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use fimbria_pipeline::Named;
-use fimbria_pipeline::probtrackx2::MeshSpace;
+use fimbria_pipeline::{MeshSpace, Named};
 
 use crate::args::choice;
 
@@ -57,6 +56,10 @@ pub(super) struct FileArgs {
     /// What coordinates of surfaces count in
     #[arg(long, value_name = "SPACE", default_value = "caret", value_parser = choice::<MeshSpace>())]
     pub(super) meshspace: Named<MeshSpace>,
+
+    /// Of a triangle that is crossed, count the nearest vertex instead of all three
+    #[arg(long)]
+    pub(super) closestvertex: bool,
 }
 
 /// What is written.
@@ -79,7 +82,7 @@ pub(super) struct OutputFlags {
     #[arg(long)]
     pub(super) os2t: bool,
 
-    /// The targets: an image, or a text file that lists images
+    /// The targets: an image, a surface, or a text file that lists them
     #[arg(long, value_name = "FILE")]
     pub(super) targetmasks: Option<PathBuf>,
 
@@ -104,11 +107,12 @@ pub(super) struct OutputFlags {
     #[arg(long, value_name = "IMAGE")]
     pub(super) target2: Option<PathBuf>,
 
-    /// The sparse matrix between voxels of --target3, wherever streamlines start
+    /// The sparse matrix between places of --target3, wherever streamlines start
     #[arg(long)]
     pub(super) omatrix3: bool,
 
-    /// Its rows, and its columns unless --lrtarget3 gives them: an image, or a list of images
+    /// Its rows, and its columns unless --lrtarget3 gives them: an image, a surface, or a list of
+    /// them
     #[arg(long, value_name = "FILE")]
     pub(super) target3: Option<PathBuf>,
 
@@ -135,7 +139,9 @@ pub(super) struct OutputFlags {
 
 /// Regions that decide over streamlines.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Regions (an image, or a text file that lists images)")]
+#[command(
+    next_help_heading = "Regions (an image, a GIFTI surface, or a text file that lists them)"
+)]
 pub(super) struct RegionArgs {
     /// Where streamlines must go
     #[arg(long, value_name = "FILE")]

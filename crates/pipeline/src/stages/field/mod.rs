@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 
 pub use self::phase_files::{Echoes, PhaseFiles, PhaseFilesError};
 use crate::{
-    Choice, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, Stage, StageError,
+    Carried, Choice, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, Stage,
+    StageError,
 };
 
 /// How wraps are undone.
@@ -124,7 +125,8 @@ impl MakeField {
                 "Parameters": self.parameters,
             }),
             entities: String::new(),
-            keyvals: log.map(|log| log.session().header_entries()).unwrap_or_default(),
+            carried: Carried::default()
+                .with(log.into_iter().flat_map(|log| log.session().header_entries())),
         }
     }
 

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::evidence::table;
 use super::{Evaluation, Life, pruned_name};
 use crate::stages::load::Subject;
-use crate::{Logbook, MapContext, OutputFolder, StageError};
+use crate::{Carried, Logbook, MapContext, OutputFolder, StageError};
 
 const RMSE: MapSpec = MapSpec::scalar(
     "rmse",
@@ -63,7 +63,7 @@ const MATRICES: [&str; 4] =
 /// The labels of rows and columns.
 const LABELS: &str = "matrix_labels.txt";
 
-fn context(life: &Life<'_>, keyvals: Vec<(String, String)>) -> MapContext {
+fn context(life: &Life<'_>, carried: Carried) -> MapContext {
     MapContext {
         stage: "life",
         model: "life",
@@ -72,7 +72,7 @@ fn context(life: &Life<'_>, keyvals: Vec<(String, String)>) -> MapContext {
             "Parameters": life.parameters,
         }),
         entities: life.entities.clone(),
-        keyvals,
+        carried,
     }
 }
 
@@ -90,7 +90,7 @@ pub(super) fn file_names(life: &Life<'_>) -> Vec<String> {
     if !life.parameters.isotropic.is_empty() {
         maps.push(isotropic(1));
     }
-    let context = context(life, Vec::new());
+    let context = context(life, Carried::default());
     files.extend(maps.iter().flat_map(|map| life.style.file_names(map, &context)));
     if life.files.labels.is_some() {
         files.extend(MATRICES.map(str::to_owned));
@@ -139,9 +139,8 @@ fn write_maps(
     log: &Logbook<'_>,
 ) -> Result<(), StageError> {
     let Evaluation { encoding, signal, rmse, cross, predicted, weights, .. } = evaluation;
-    let mut keyvals = subject.keyvals.clone();
-    keyvals.extend(log.session().header_entries());
-    let context = context(life, keyvals);
+    let carried = subject.carried.clone().with(log.session().header_entries());
+    let context = context(life, carried);
     let workers = log.session().on.workers;
     let grid = encoding.grid;
     let image_of = |values: &mut dyn Iterator<Item = f32>| {

@@ -21,7 +21,8 @@ use xxhash_rust::xxh3::Xxh3;
 pub use self::parameters::{NeedsB0, QsmCompat, QsmMethod, QsmParameters, Start};
 use super::load_local_field::LocalField;
 use crate::{
-    Logbook, MapContext, MapStyle, Named, OutputFolder, Products, RunRecord, Stage, StageError,
+    Carried, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, RunRecord, Stage,
+    StageError,
 };
 
 /// Name of the file that an interrupted iteration goes on from.
@@ -127,7 +128,8 @@ impl MapSusceptibility<'_> {
                 "Parameters": self.parameters,
             }),
             entities: String::new(),
-            keyvals: log.map(|log| log.session().header_entries()).unwrap_or_default(),
+            carried: Carried::default()
+                .with(log.into_iter().flat_map(|log| log.session().header_entries())),
         }
     }
 

@@ -110,10 +110,13 @@ impl Stage for Sticks {
     ) -> Result<(), StageError> {
         let (sticks, maps) = (products.get::<StickSamples>()?, products.get::<SticksMaps>()?);
         let workers = log.session().on.workers;
+        let subject = products.find::<Subject>();
+        let space_codes = subject.and_then(|subject| subject.carried.space_codes);
         let mut write = |name: &str, image: &Image, options: &WriteOptions| {
             log.check()?;
             let path = out.stage(&format!("{name}.{}", self.extension))?;
-            workers.install(|| write_image(&path, image, options))?;
+            let options = WriteOptions { space_codes, ..options.clone() };
+            workers.install(|| write_image(&path, image, &options))?;
             Ok::<(), StageError>(())
         };
         write_bedpostx(sticks, self.merged(), &mut write)?;
@@ -124,7 +127,6 @@ impl Stage for Sticks {
             };
             write(&spec.name, image, &WriteOptions { datatype, ..WriteOptions::default() })?;
         }
-        let subject = products.find::<Subject>();
         if let Some(subject) = subject {
             let mean = mean_unweighted(&*subject.dwi, &subject.gradients, workers);
             let mut brain = Image::zeros(mean.grid, 1);

@@ -7,7 +7,11 @@ mod whole_brain;
 use std::path::{Path, PathBuf};
 
 use fimbria_compute::Progress as _;
-use fimbria_image::{Grid, GridMismatch, Image, ImageError, WriteOptions, read_image, write_image};
+use fimbria_image::gifti::Surface;
+use fimbria_image::{
+    Grid, GridMismatch, Image, ImageError, ImageHeader, SpaceCodes, WriteOptions, read_image,
+    write_image,
+};
 use fimbria_streamlines::{
     Format, Header, Streamlines, TractogramError, WriteOptions as LineOptions, WriteStreamlines,
     create,
@@ -24,6 +28,7 @@ pub use whole_brain::{Tracked, WholeBrain, WholeBrainParameters};
 
 use crate::output::{OutputError, OutputFolder};
 use crate::session::Logbook;
+use crate::surfaces::{MeshSpace, SurfaceError, crossed_region, is_surface};
 
 /// What to track.
 #[derive(Clone, Debug)]
@@ -72,6 +77,9 @@ pub enum TrackError {
     /// A region on another grid than the seeds.
     #[error(transparent)]
     Grid(#[from] GridMismatch),
+    /// A surface.
+    #[error(transparent)]
+    Surface(#[from] SurfaceError),
     /// The streamlines.
     #[error(transparent)]
     Lines(#[from] TractogramError),
@@ -145,7 +153,7 @@ impl Track {
             log.count("voxels", samples.mask.len() as u64);
             Ok::<_, TrackError>(Field::new(samples, workers))
         })?;
-        let (space, regions) = self.seed_space(field.grid())?;
+        let (space, regions, codes) = self.seed_space(field.grid())?;
         let numbered = (0..).zip(&regions);
         let seeds: Vec<Seed> =
             numbered.flat_map(|(number, region)| seeds_of_region(&space, region, number)).collect();
@@ -181,12 +189,16 @@ impl Track {
             jitter_mm: self.jitter_mm,
             rng_seed: self.rng_seed,
         };
+        tell_outside(&tracking, log);
         let tally = log.stage("track", || self.tracked(&tracking, &targets, &regions, log, out))?;
-        log.stage("write", || self.write(&tally, &space, &seeds, &regions, out))
+        log.stage("write", || self.write(&tally, &space, &seeds, &regions, codes, out))
     }
 
-    /// The grid of the seeds, and where they are.
-    fn seed_space(&self, samples: &Grid) -> Result<(Space, Vec<Region>), TrackError> {
+    /// The grid of the seeds, where they are, and the codes of their space.
+    fn seed_space(
+        &self,
+        samples: &Grid,
+    ) -> Result<(Space, Vec<Region>, Option<SpaceCodes>), TrackError> {
         let images = self.seeds.iter().map(read_image).collect::<Result<Vec<_>, _>>()?;
         let grid = images.first().map_or(*samples, |image| image.grid);
         let space = Space::scanner(grid, samples)?;
@@ -201,7 +213,11 @@ impl Track {
         if self.network && regions.len() < 2 {
             return Err(TrackError::NoNetwork);
         }
-        Ok((space, regions))
+        let codes = match self.seeds.first() {
+            Some(path) => ImageHeader::read(path)?.space_codes(),
+            None => None,
+        };
+        Ok((space, regions, codes))
     }
 
     fn tracked<'t>(
@@ -254,7 +270,7 @@ impl Track {
             log.count(&format!("ends: {name}"), count);
         }
         if tally.kept.iter().sum::<u64>() == 0 {
-            log.warn("no streamline was kept: the regions given reject every one");
+            log.warn("no streamline was kept: see in run.json why they ended");
         }
         Ok(tally)
     }
@@ -265,11 +281,13 @@ impl Track {
         space: &Space,
         seeds: &[Seed],
         regions: &[Region],
+        space_codes: Option<SpaceCodes>,
         out: &mut OutputFolder,
     ) -> Result<(), TrackError> {
+        let options = WriteOptions { space_codes, ..WriteOptions::default() };
         let mut map = |name: &str, image: &Image| -> Result<(), TrackError> {
             let path = out.stage(&format!("{name}.nii.gz"))?;
-            Ok(write_image(&path, image, &WriteOptions::default())?)
+            Ok(write_image(&path, image, &options)?)
         };
         map("visits", &space.image(|voxel| tally.visits.count(voxel) as f32))?;
         if let Some(targets) = &tally.targets {
@@ -296,6 +314,17 @@ impl Track {
     }
 }
 
+/// Warns of seeds from which nothing can be followed.
+pub(crate) fn tell_outside(tracking: &Tracking<'_>, log: &Logbook<'_>) {
+    let is_outside = |seed: &&Seed| !tracking.field.is_inside(tracking.space.to_samples(seed.pos));
+    let n_seeds = tracking.seeds.len();
+    match tracking.seeds.iter().filter(is_outside).count() {
+        0 => {}
+        n if n == n_seeds => log.warn("every seed lies outside the mask of the directions"),
+        n => log.warn(&format!("{n} of {n_seeds} seeds lie outside the mask of the directions")),
+    }
+}
+
 fn tracks_name(format: Format) -> String {
     let extension = match format {
         Format::Tck => "tck",
@@ -311,7 +340,12 @@ fn stem(path: &Path) -> String {
     name.split('.').next().unwrap_or(&name).to_owned()
 }
 
+/// The voxels above zero of an image, or a surface in scanner millimetres.
 fn region(space: &Space, path: &Path) -> Result<Region, TrackError> {
+    if is_surface(path) {
+        let surface = Surface::read(path).map_err(SurfaceError::from)?;
+        return Ok(crossed_region(path, &surface, MeshSpace::Caret, space, false)?);
+    }
     named(space, &read_image(path)?, path)
 }
 

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::source::{Scatter, from_peaks};
 use super::{Counted, TrackError, tracks_name};
+use crate::stages::load::Subject;
 use crate::{Choice, Logbook, Named, OutputFolder, Products, RunRecord, Stage, StageError};
 
 impl Choice for Format {
@@ -199,10 +200,10 @@ impl Stage for WholeBrain {
     ) -> Result<(), StageError> {
         let Tracked { visits, lines } = products.get::<Tracked>()?;
         let path = out.stage("visits.nii.gz")?;
-        log.session()
-            .on
-            .workers
-            .install(|| write_image(&path, visits, &WriteOptions::default()))?;
+        let subject = products.find::<Subject>();
+        let space_codes = subject.and_then(|subject| subject.carried.space_codes);
+        let options = WriteOptions { space_codes, ..WriteOptions::default() };
+        log.session().on.workers.install(|| write_image(&path, visits, &options))?;
         lines.write(out.stage(&self.tracks())?, &LineOptions::default())?;
         Ok(())
     }
