@@ -83,10 +83,7 @@ pub(crate) fn crossed_region(
 ) -> Result<Region, SurfaceError> {
     // A grid whose voxels cannot be told apart has no place for it.
     let voxel = |vertex: &[f32; 3]| mesh_space.voxel(space, *vertex).unwrap_or([f32::NAN; 3]);
-    let is_active = match &surface.values {
-        Some(values) => values.iter().map(|value| *value != 0.0 && !value.is_nan()).collect(),
-        None => vec![true; surface.vertices.len()],
-    };
+    let is_active = (0..surface.vertices.len() as u32).map(|v| surface.counts(v)).collect();
     let vertices = surface.vertices.iter().map(voxel).collect();
     let mesh = Mesh::new(space.grid(), vertices, &surface.triangles, is_active)
         .map_err(|source| SurfaceError::TooLarge { path: path.to_owned(), source })?;

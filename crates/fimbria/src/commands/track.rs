@@ -79,8 +79,9 @@ struct InputArgs {
 #[command(next_help_heading = "Regions (images on the grid of the seeds: above zero is inside; \
                                or GIFTI surfaces, which are met where they are crossed)")]
 struct RegionArgs {
-    /// Voxels to start in; given several times, several regions
-    #[arg(long, value_name = "IMAGE", required = true)]
+    /// Where to start: voxels of an image, vertices of a surface (.gii), or points of a list (.txt),
+    /// rows of x y z; given several times, several regions
+    #[arg(long, value_name = "FILE", required = true)]
     seeds: Vec<PathBuf>,
 
     /// Where streamlines must pass; given several times, all of them
@@ -99,7 +100,7 @@ struct RegionArgs {
     #[arg(long, value_name = "REGION")]
     stop: Vec<PathBuf>,
 
-    /// Count for each seed voxel the samples that reach this
+    /// Count for each seed the streamlines that reach this
     #[arg(long, value_name = "REGION")]
     target: Vec<PathBuf>,
 
@@ -112,7 +113,7 @@ struct RegionArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Streamlines")]
 struct StepArgs {
-    /// Streamlines from each seed voxel
+    /// Streamlines from each seed
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
     samples: u32,
@@ -190,11 +191,12 @@ fn above_zero(text: &str) -> Result<f32, String> {
 const HELP: &str = "\
 Outputs:
   tracks.trx          streamlines (or .tck, .trk), with seed (index of the seed voxel, x fastest, x
-                      counted as FSL does), region, sample, seed_point (which point is the seed),
+                      counted as FSL does; number of a vertex or point), region, sample, seed_point (which point is the seed),
                       end_first and end_last (why it ends there); not in .tck
   visits              streamlines through each voxel, each counted once (float32)
   waytotal            streamlines kept, a line for each seed region
-  seeds_to_TARGET     streamlines of each seed voxel that reach the target (float32)
+  seeds_to_TARGET     streamlines of each seed voxel that reach the target (float32); of vertices and
+                      points in seeds_SURFACE_to_TARGET.gii and seeds_LIST_to_TARGET.txt
   matrix_network.tsv  streamlines from region (row) to region (column) (--network)
   run.json            inputs with hashes, parameters, machine, times, how many halves ended and why
   Reasons to end: 1 no samples there, 2 small fraction, 3 sharp turn, 4 no direction, 5 left the mask,
@@ -204,8 +206,9 @@ Units:
   Millimetres, degrees.
 
 Order and frame:
-  Surfaces and streamlines are in scanner RAS millimetres; streamlines in the order of seed regions, then of voxels (x
-  fastest), then of samples, whatever the number of threads. Maps lie on the grid of the seeds.
+  Surfaces, points and streamlines are in scanner RAS millimetres; streamlines in the order of seed
+  regions, then of voxels (x fastest), vertices or points, then of samples, whatever the number of
+  threads. Regions and maps lie on the grid of the first image of seeds, or of the directions.
 
 Random numbers depend on seed voxel, sample and step alone: further seeds change no streamline, nor do
 threads and devices. --loop-check and a random first fibre are worked on by the threads.

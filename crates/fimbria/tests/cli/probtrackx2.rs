@@ -174,7 +174,7 @@ fn surfaces_end_reject_keep_and_count_streamlines_where_they_are_crossed() {
     let folder = with_samples();
     // A wall between the seed and `far`, of two triangles; the fibre passes the first.
     let ras = |voxel: [f64; 3]| grid().ras_from_vox.apply(voxel).map(|x| x as f32);
-    let corners = [[-1.0, -1.0], [9.0, -1.0], [9.0, 9.0], [-1.0, 9.0]];
+    let corners = [[-1.0, -1.0], [9.0, -1.0], [9.0, 12.0], [-1.0, 12.0]];
     let wall = Surface {
         vertices: corners.map(|[y, z]| ras([4.7, y, z])).to_vec(),
         triangles: vec![[0, 1, 2], [0, 2, 3]],

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use fimbria_image::gifti::Surface;
 use fimbria_image::{Image, WriteOptions, write_image};
 use fimbria_streamlines::Tractogram;
 use fimbria_tensors::sh::{ShBasis, ShToForm};
@@ -125,6 +126,38 @@ fn a_region_that_nobody_reaches_is_told_and_recorded() {
     assert_eq!(Tractogram::read(folder.join("out/tracks.trx")).unwrap().streamlines.len(), 0);
     let ran = folder.done(&format!("{line} --include none.nii.gz -o none"));
     assert!(ran.stderr.contains("nothing can reach it"), "{}", ran.stderr);
+}
+
+#[test]
+fn surfaces_and_points_are_seeds_too() {
+    let folder = with_samples();
+    let ras = |voxel: [f64; 3]| grid().ras_from_vox.apply(voxel).map(|x| x as f32);
+    let surface = Surface {
+        vertices: vec![ras([3.0, 4.0, 2.0]), ras([3.0, 2.0, 2.0]), ras([2.0, 2.0, 2.0])],
+        triangles: vec![[0, 1, 2]],
+        values: Some(vec![0.0, 1.0, 0.0]),
+    };
+    surface.write(folder.join("white.gii")).unwrap();
+    let [x, y, z] = ras([3.0, 2.0, 2.0]);
+    fs::write(folder.join("points.txt"), format!("{x} {y} {z}\n")).unwrap();
+    let rest = "--target far.nii.gz -n 4";
+    folder.done(&format!("track bpx --seeds seed.nii.gz {rest} -o voxels"));
+    folder.done(&format!("track bpx --seeds white.gii --seeds points.txt {rest} -o others"));
+    let visits = |name: &str| folder.image(&format!("{name}/visits.nii.gz")).data;
+    // The same point twice: as a vertex and as a point of a list.
+    let twice: Vec<_> = visits("voxels").iter().map(|n| 2.0 * n).collect();
+    assert_eq!(visits("others"), twice);
+    let reached = Surface::read(folder.join("others/seeds_white_to_far.gii")).unwrap();
+    assert_eq!(reached.values, Some(vec![0.0, 4.0, 0.0]));
+    let reached = fs::read_to_string(folder.join("others/seeds_points_to_far.txt")).unwrap();
+    assert_eq!(reached, "4\n");
+    assert_eq!(fs::read_to_string(folder.join("others/waytotal")).unwrap(), "4\n4\n");
+
+    fs::write(folder.join("points.txt"), "1 2\n").unwrap();
+    let error = folder.failed("track bpx --seeds points.txt -o none");
+    assert!(error.contains("points.txt: `1 2` is no row of three numbers"), "{error}");
+    let error = folder.failed("track bpx --seeds white.gii --seeds points.txt --network -o none");
+    assert!(error.contains("voxels or surfaces"), "{error}");
 }
 
 #[test]

@@ -26,6 +26,18 @@ pub struct Surface {
 }
 
 impl Surface {
+    /// The vertices that count: those whose number is not zero, all where there are no numbers.
+    pub fn counted_vertices(&self) -> impl Iterator<Item = (u32, [f32; 3])> + '_ {
+        let counts = |(vertex, _): &(u32, [f32; 3])| self.counts(*vertex);
+        (0..).zip(self.vertices.iter().copied()).filter(counts)
+    }
+
+    /// True where the number of a vertex is not zero, or where there are no numbers.
+    pub fn counts(&self, vertex: u32) -> bool {
+        let number = self.values.as_ref().map(|values| values[vertex as usize]);
+        number.is_none_or(|number| number != 0.0 && !number.is_nan())
+    }
+
     /// Reads a file.
     ///
     /// # Errors

@@ -19,13 +19,6 @@ pub(super) struct Starts {
     pub(super) typed: Vec<[f32; 3]>,
 }
 
-/// Vertices to start from: those whose value is not zero, all where there are no values.
-fn seed_vertices(surface: &Surface) -> impl Iterator<Item = (u32, [f32; 3])> + '_ {
-    let values = surface.values.as_deref();
-    let is_seed = move |vertex: u32| values.is_none_or(|values| values[vertex as usize] != 0.0);
-    (0..).zip(surface.vertices.iter().copied()).filter(move |(vertex, _)| is_seed(*vertex))
-}
-
 impl Starts {
     /// Seeds in voxels and vertices: an image, a surface, or a list of both.
     pub(super) fn read(path: &Path, here: &SeedSpace<'_>) -> Result<Self, Probtrackx2Error> {
@@ -40,7 +33,7 @@ impl Starts {
         let voxels = |(number, region)| seeds_of_region(space, region, number);
         let mut seeds: Vec<_> = (0..).zip(&regions).flat_map(voxels).collect();
         for (number, (_, surface)) in (regions.len() as u32..).zip(&surfaces) {
-            for (key, vertex) in seed_vertices(surface) {
+            for (key, vertex) in surface.counted_vertices() {
                 // A grid whose voxels cannot be told apart has no place for it.
                 if let Some(pos) = mesh_space.voxel(space, vertex) {
                     seeds.push(Seed { key, region: number, pos });

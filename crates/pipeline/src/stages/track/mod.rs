@@ -2,28 +2,26 @@
 //! inside the mask; visits, streamlines and matrices.
 
 mod source;
+mod starts;
 mod whole_brain;
 
 use std::path::{Path, PathBuf};
 
 use fimbria_compute::Progress as _;
 use fimbria_image::gifti::Surface;
-use fimbria_image::{
-    Grid, GridMismatch, Image, ImageError, ImageHeader, SpaceCodes, WriteOptions, read_image,
-    write_image,
-};
+use fimbria_image::{GridMismatch, Image, ImageError, WriteOptions, read_image, write_image};
 use fimbria_streamlines::{
     Format, Header, Streamlines, TractogramError, WriteOptions as LineOptions, WriteStreamlines,
     create,
 };
 use fimbria_tracking::{
     Collect, Deal, EndReason, Field, Judgement, Lines, NetworkMatrix, Propagation, Region, Rules,
-    Sample, Seed, SingularTransform, Space, Tally, Targets, Tracking, Waypoints, seeds_of_region,
-    track_on,
+    Sample, Seed, SingularTransform, Space, Tally, Targets, Tracking, Waypoints, track_on,
 };
 use serde_json::{Value, json};
 
 pub use source::{Source, SourceError};
+use starts::Starts;
 pub use whole_brain::{Tracked, WholeBrain, WholeBrainParameters};
 
 use crate::output::{OutputError, OutputFolder};
@@ -37,7 +35,8 @@ pub struct Track {
     pub source: Source,
     /// Voxels of the directions to use; `None` for those there are.
     pub mask: Option<PathBuf>,
-    /// Seed voxels; their grid is that of all regions and maps.
+    /// Images, surfaces (.gii) and lists of points (.txt) to start from; the grid of the first image
+    /// is that of all regions and maps.
     pub seeds: Vec<PathBuf>,
     /// Where streamlines must go.
     pub include: Vec<PathBuf>,
@@ -47,11 +46,11 @@ pub struct Track {
     pub exclude: Vec<PathBuf>,
     /// Where they end.
     pub stop: Vec<PathBuf>,
-    /// Count for every seed voxel the samples that reach these.
+    /// Count for every seed the samples that reach these.
     pub targets: Vec<PathBuf>,
     /// Keep only what joins two seed regions, and count pairs.
     pub network: bool,
-    /// Samples per seed voxel.
+    /// Samples per seed.
     pub n_samples: u32,
     /// Radius of the sphere around a voxel's centre to start in, mm.
     pub jitter_mm: f32,
@@ -87,13 +86,21 @@ pub enum TrackError {
     #[error(transparent)]
     Output(#[from] OutputError),
     /// No seeds.
-    #[error("{} has no voxel above zero: nowhere to start from", .0.display())]
+    #[error("{} has no voxel, vertex or point to start from: none is above zero", .0.display())]
     NoSeeds(PathBuf),
+    /// A list of points.
+    #[error("{}: {why}", path.display())]
+    Points {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A grid without inverse.
     #[error(transparent)]
     Transform(#[from] SingularTransform),
     /// A network of one.
-    #[error("a network takes two seed regions or more")]
+    #[error("a network takes two seed regions or more, of voxels or surfaces")]
     NoNetwork,
     /// Stopped.
     #[error(transparent)]
@@ -105,7 +112,9 @@ impl Track {
     pub fn outputs(&self) -> Vec<String> {
         let mut names = vec!["visits.nii.gz".to_owned(), "waytotal".to_owned()];
         names.extend(self.tracks.map(tracks_name));
-        names.extend(self.targets.iter().map(|path| format!("seeds_to_{}.nii.gz", stem(path))));
+        for target in &self.targets {
+            names.extend(Starts::target_names(&self.seeds, &stem(target)));
+        }
         if self.network {
             names.push("matrix_network.tsv".to_owned());
         }
@@ -153,12 +162,10 @@ impl Track {
             log.count("voxels", samples.mask.len() as u64);
             Ok::<_, TrackError>(Field::new(samples, workers))
         })?;
-        let (space, regions, codes) = self.seed_space(field.grid())?;
-        let numbered = (0..).zip(&regions);
-        let seeds: Vec<Seed> =
-            numbered.flat_map(|(number, region)| seeds_of_region(&space, region, number)).collect();
+        let starts = Starts::read(&self.seeds, field.grid())?;
+        let space = &starts.space;
         let read = |paths: &[PathBuf]| -> Result<Vec<Region>, TrackError> {
-            paths.iter().map(|path| region(&space, path)).collect()
+            paths.iter().map(|path| region(space, path)).collect()
         };
         let targets = read(&self.targets)?;
         let rules = Rules {
@@ -169,7 +176,7 @@ impl Track {
                 in_order: self.in_order,
                 ..Waypoints::default()
             },
-            network: if self.network { regions.clone() } else { Vec::new() },
+            network: if self.network { starts.regions()? } else { Vec::new() },
             least_length_mm: self.least_length_mm,
             judgement: Judgement::Whole,
             ..Rules::default()
@@ -181,50 +188,24 @@ impl Track {
         }
         let tracking = Tracking {
             field: &field,
-            space: &space,
+            space,
             propagation: &self.propagation,
             rules: &rules,
-            seeds: &seeds,
+            seeds: &starts.seeds,
             n_samples: self.n_samples,
             jitter_mm: self.jitter_mm,
             rng_seed: self.rng_seed,
         };
         tell_outside(&tracking, log);
-        let tally = log.stage("track", || self.tracked(&tracking, &targets, &regions, log, out))?;
-        log.stage("write", || self.write(&tally, &space, &seeds, &regions, codes, out))
-    }
-
-    /// The grid of the seeds, where they are, and the codes of their space.
-    fn seed_space(
-        &self,
-        samples: &Grid,
-    ) -> Result<(Space, Vec<Region>, Option<SpaceCodes>), TrackError> {
-        let images = self.seeds.iter().map(read_image).collect::<Result<Vec<_>, _>>()?;
-        let grid = images.first().map_or(*samples, |image| image.grid);
-        let space = Space::scanner(grid, samples)?;
-        let mut regions = Vec::new();
-        for (path, image) in self.seeds.iter().zip(&images) {
-            let region = named(&space, image, path)?;
-            if region.is_empty() {
-                return Err(TrackError::NoSeeds(path.clone()));
-            }
-            regions.push(region);
-        }
-        if self.network && regions.len() < 2 {
-            return Err(TrackError::NoNetwork);
-        }
-        let codes = match self.seeds.first() {
-            Some(path) => ImageHeader::read(path)?.space_codes(),
-            None => None,
-        };
-        Ok((space, regions, codes))
+        let tally = log.stage("track", || self.tracked(&tracking, &targets, &starts, log, out))?;
+        log.stage("write", || self.write(&tally, &starts, out))
     }
 
     fn tracked<'t>(
         &self,
         tracking: &Tracking<'t>,
         targets: &'t [Region],
-        regions: &[Region],
+        starts: &Starts,
         log: &Logbook<'_>,
         out: &mut OutputFolder,
     ) -> Result<Tally<'t>, TrackError> {
@@ -240,12 +221,13 @@ impl Track {
             }
             None => None,
         };
+        let n_regions = starts.origins.len();
         let new = || {
-            let mut tally = Tally::new(tracking.space, regions.len(), false);
+            let mut tally = Tally::new(tracking.space, n_regions, false);
             if !targets.is_empty() {
                 tally.targets = Some(Targets::new(targets, tracking.seeds.len()));
             }
-            tally.network = self.network.then(|| NetworkMatrix::new(regions.len()));
+            tally.network = self.network.then(|| NetworkMatrix::new(n_regions));
             Counted { tally, lines: self.tracks.map(|_| Lines::new(tracking.space)) }
         };
         let on = log.session().on;
@@ -261,7 +243,7 @@ impl Track {
         }
         let mut tallies = counted.into_iter().map(|counted| counted.tally);
         let mut tally =
-            tallies.next().unwrap_or_else(|| Tally::new(tracking.space, regions.len(), false));
+            tallies.next().unwrap_or_else(|| Tally::new(tracking.space, n_regions, false));
         tallies.for_each(|part| tally.merge(part));
         log.count("samples", tally.made);
         log.count("kept", tally.kept.iter().sum());
@@ -278,31 +260,19 @@ impl Track {
     fn write(
         &self,
         tally: &Tally<'_>,
-        space: &Space,
-        seeds: &[Seed],
-        regions: &[Region],
-        space_codes: Option<SpaceCodes>,
+        starts: &Starts,
         out: &mut OutputFolder,
     ) -> Result<(), TrackError> {
-        let options = WriteOptions { space_codes, ..WriteOptions::default() };
-        let mut map = |name: &str, image: &Image| -> Result<(), TrackError> {
-            let path = out.stage(&format!("{name}.nii.gz"))?;
-            Ok(write_image(&path, image, &options)?)
-        };
-        map("visits", &space.image(|voxel| tally.visits.count(voxel) as f32))?;
+        let options = WriteOptions { space_codes: starts.codes, ..WriteOptions::default() };
+        let visits = starts.space.image(|voxel| tally.visits.count(voxel) as f32);
+        write_image(out.stage("visits.nii.gz")?, &visits, &options)?;
         if let Some(targets) = &tally.targets {
-            for (target, region) in targets.regions().iter().enumerate() {
-                let mut counts = vec![0.0; space.grid().len()];
-                for (seed, count) in seeds.iter().zip(targets.counts(target)) {
-                    counts[seed.key as usize] += *count as f32;
-                }
-                map(&format!("seeds_to_{}", region.name), &space.image(|voxel| counts[voxel]))?;
-            }
+            starts.write_targets(targets, &options, out)?;
         }
         let kept: String = tally.kept.iter().map(|kept| format!("{kept}\n")).collect();
         out.write("waytotal", kept.as_bytes())?;
         if let Some(network) = &tally.network {
-            let names: Vec<_> = regions.iter().map(|region| region.name.clone()).collect();
+            let names: Vec<_> = self.seeds.iter().map(|path| stem(path)).collect();
             let mut text = format!("from\\to\t{}\n", names.join("\t"));
             for (from, name) in names.iter().enumerate() {
                 let row = (0..network.len()).map(|to| network.count(from, to).to_string());

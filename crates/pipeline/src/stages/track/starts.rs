@@ -1,0 +1,169 @@
+//! Where `fimbria track` starts: voxels of images, vertices of surfaces, points of lists.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use fimbria_image::gifti::Surface;
+use fimbria_image::{Grid, ImageHeader, SpaceCodes, WriteOptions, read_image, write_image};
+use fimbria_tracking::{Region, Seed, Space, Targets, seeds_of_region};
+
+use super::{TrackError, named, stem};
+use crate::output::OutputFolder;
+use crate::surfaces::{MeshSpace, SurfaceError, crossed_region, is_surface};
+
+/// Seeds of several files, each of which is a region by its number.
+pub(super) struct Starts {
+    /// On the grid of the first image among them, or of the samples; where regions and maps lie.
+    pub(super) space: Space,
+    /// The codes of that image.
+    pub(super) codes: Option<SpaceCodes>,
+    pub(super) seeds: Vec<Seed>,
+    pub(super) origins: Vec<Origin>,
+}
+
+/// What the seeds of a file are.
+pub(super) enum Origin {
+    Voxels(Region),
+    Vertices(PathBuf, Surface),
+    Points(PathBuf),
+}
+
+/// True for lists of points.
+fn is_list(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "txt")
+}
+
+impl Starts {
+    /// Reads them; coordinates of surfaces and lists are scanner millimetres.
+    pub(super) fn read(paths: &[PathBuf], samples: &Grid) -> Result<Self, TrackError> {
+        let image = paths.iter().find(|path| !is_surface(path) && !is_list(path));
+        let (grid, codes) = match image {
+            Some(path) => {
+                let header = ImageHeader::read(path)?;
+                (*header.grid(), header.space_codes())
+            }
+            None => (*samples, None),
+        };
+        let space = Space::scanner(grid, samples)?;
+        let mut starts = Self { space, codes, seeds: Vec::new(), origins: Vec::new() };
+        for (number, path) in (0..).zip(paths) {
+            let before = starts.seeds.len();
+            starts.add(number, path)?;
+            if starts.seeds.len() == before {
+                return Err(TrackError::NoSeeds(path.clone()));
+            }
+        }
+        Ok(starts)
+    }
+
+    fn add(&mut self, region: u32, path: &Path) -> Result<(), TrackError> {
+        let space = &self.space;
+        let place = |point: [f32; 3]| MeshSpace::Caret.voxel(space, point);
+        let seed = |(key, point)| Some(Seed { key, region, pos: place(point)? });
+        self.origins.push(if is_surface(path) {
+            let surface = Surface::read(path).map_err(SurfaceError::from)?;
+            self.seeds.extend(surface.counted_vertices().filter_map(seed));
+            Origin::Vertices(path.to_owned(), surface)
+        } else if is_list(path) {
+            self.seeds.extend((0..).zip(points(path)?).filter_map(seed));
+            Origin::Points(path.to_owned())
+        } else {
+            let voxels = named(space, &read_image(path)?, path)?;
+            self.seeds.extend(seeds_of_region(space, &voxels, region));
+            Origin::Voxels(voxels)
+        });
+        Ok(())
+    }
+
+    /// The regions of a network.
+    pub(super) fn regions(&self) -> Result<Vec<Region>, TrackError> {
+        if self.origins.len() < 2 {
+            return Err(TrackError::NoNetwork);
+        }
+        let region = |origin: &Origin| match origin {
+            Origin::Voxels(region) => Ok(region.clone()),
+            Origin::Vertices(path, surface) => {
+                Ok(crossed_region(path, surface, MeshSpace::Caret, &self.space, false)?)
+            }
+            Origin::Points(_) => Err(TrackError::NoNetwork),
+        };
+        self.origins.iter().map(region).collect()
+    }
+
+    /// The files that say how many samples of each seed reach a target.
+    pub(super) fn target_names(paths: &[PathBuf], target: &str) -> Vec<String> {
+        let is_image = |path: &PathBuf| !is_surface(path) && !is_list(path);
+        let map = paths.iter().any(is_image).then(|| format!("seeds_to_{target}.nii.gz"));
+        let others = paths.iter().filter(|path| !is_image(path));
+        map.into_iter().chain(others.map(|path| target_name(path, target))).collect()
+    }
+
+    /// Writes them.
+    pub(super) fn write_targets(
+        &self,
+        targets: &Targets<'_>,
+        options: &WriteOptions,
+        out: &mut OutputFolder,
+    ) -> Result<(), TrackError> {
+        for (target, region) in targets.regions().iter().enumerate() {
+            let of = |number: usize| {
+                let counted = self.seeds.iter().zip(targets.counts(target));
+                counted.filter(move |(seed, _)| seed.region as usize == number)
+            };
+            let mut map = None;
+            for (number, origin) in self.origins.iter().enumerate() {
+                match origin {
+                    Origin::Voxels(_) => {
+                        let counts = map.get_or_insert_with(|| vec![0.0; self.space.grid().len()]);
+                        of(number).for_each(|(seed, n)| counts[seed.key as usize] += *n as f32);
+                    }
+                    Origin::Vertices(path, surface) => {
+                        let mut values = vec![0.0; surface.vertices.len()];
+                        of(number).for_each(|(seed, n)| values[seed.key as usize] = *n as f32);
+                        let counted = Surface { values: Some(values), ..surface.clone() };
+                        let path = out.stage(&target_name(path, &region.name))?;
+                        counted.write(path).map_err(SurfaceError::from)?;
+                    }
+                    Origin::Points(path) => {
+                        let mut text = String::new();
+                        of(number).for_each(|(_, n)| {
+                            let _ = writeln!(text, "{n}");
+                        });
+                        out.write(&target_name(path, &region.name), text.as_bytes())?;
+                    }
+                }
+            }
+            if let Some(counts) = map {
+                let path = out.stage(&format!("seeds_to_{}.nii.gz", region.name))?;
+                write_image(&path, &self.space.image(|voxel| counts[voxel]), options)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Of seeds that are no voxels.
+fn target_name(seeds: &Path, target: &str) -> String {
+    let extension = if is_surface(seeds) { "gii" } else { "txt" };
+    format!("seeds_{}_to_{target}.{extension}", stem(seeds))
+}
+
+/// Rows of three numbers.
+fn points(path: &Path) -> Result<Vec<[f32; 3]>, TrackError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| TrackError::Points { path: path.to_owned(), why: source.to_string() })?;
+    let row = |line: &str| -> Option<[f32; 3]> {
+        let numbers: Vec<f32> = line
+            .split(|c: char| c == ',' || c.is_whitespace())
+            .filter(|word| !word.is_empty())
+            .map(|word| word.parse().ok().filter(|x: &f32| x.is_finite()))
+            .collect::<Option<_>>()?;
+        numbers.try_into().ok()
+    };
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let wrong = |line: &str| TrackError::Points {
+        path: path.to_owned(),
+        why: format!("`{line}` is no row of three numbers"),
+    };
+    lines.map(|line| row(line).ok_or_else(|| wrong(line))).collect()
+}
