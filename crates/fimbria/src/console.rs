@@ -78,9 +78,14 @@ impl Console {
         }
     }
 
+    /// True where more is to be said than usual.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.level > 0
+    }
+
     /// Says something that only who asks for it (`-v`) wants to know.
     pub(crate) fn detail(&self, message: &str) {
-        if self.level > 0 {
+        if self.is_verbose() {
             self.say(message);
         }
     }

@@ -217,7 +217,7 @@ impl Probtrackx2Command {
             seedref,
             mesh_space: meshspace.0,
             closest_vertex: closestvertex,
-            told: told > 0,
+            told: told > 0 || console.is_verbose(),
             n_samples,
             sampvox_mm,
             propagation,
