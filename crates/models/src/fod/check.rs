@@ -60,8 +60,7 @@ fn problem(table: &GradientTable, order: usize, three: bool) -> Option<Deconvolu
     let isotropic = three.then(|| [isotropic(700.0, 0.8e-3), isotropic(1000.0, 3e-3)]);
     let tissues = if three { super::Tissues::Three } else { super::Tissues::White };
     let options = FodOptions { order, tissues, ..FodOptions::default() };
-    let problem = Deconvolution::new(table, &Responses { white, isotropic }, &options).ok()?;
-    Some(problem.with_tolerance(1e-9))
+    Deconvolution::new(table, &Responses { white, isotropic }, &options).ok()
 }
 
 /// Samples `[volume][voxel]`: none to two fibres, grey matter and fluid, noise of SNR 20; every

@@ -10,9 +10,6 @@ use super::sphere::Sphere;
 use super::{FodError, FodOptions, Responses};
 use crate::Status;
 
-/// A density may be this fraction of its unconstrained minimum's largest amplitude below zero.
-const TOLERANCE: f64 = 1e-6;
-
 /// min ‖A x - s‖² over densities and tissue weights x that are not negative, for any number of
 /// signals s.
 #[derive(Clone, Debug)]
@@ -90,7 +87,7 @@ impl Deconvolution {
             rows.extend((0..n).map(|k| f64::from(u8::from(k == tissue))));
         }
         let constraints = Constraints::non_negative(n, &rows)?;
-        let programme = SharedProgramme::new(&hessian, constraints)?.with_tolerance(TOLERANCE);
+        let programme = SharedProgramme::new(&hessian, constraints)?;
         Ok(Self {
             order: options.order,
             n_volumes: gradients.len(),

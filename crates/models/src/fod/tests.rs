@@ -260,13 +260,12 @@ fn nothing_is_negative_and_the_fast_solution_is_the_oracles() {
             let unknowns = x.iter().fold(0.0f64, |m, x| m.max(x.abs()));
             let constraints = deconvolution.programme.constraints();
             for i in 0..constraints.len() {
-                // A tolerance of 1e-6 of the unconstrained density, which noise makes some ten
+                // A tolerance of 1e-9 of the unconstrained density, which noise makes some ten
                 // times larger than the constrained one.
-                assert!(constraints.slack(i, &x) > -1e-4 * unknowns, "direction {i}");
+                assert!(constraints.slack(i, &x) > -1e-7 * unknowns, "direction {i}");
             }
             for (k, (fast, slow)) in x.iter().zip(oracle.solve(samples)).enumerate() {
-                // The fast solver leaves violations of 1e-6 of the unconstrained density, the
-                // oracle changes of 1e-10 a sweep.
+                // The oracle ends with changes of 1e-10 a sweep, of which there would be many.
                 assert!((fast - slow).abs() < 1e-4 * unknowns, "{order} {k}: {fast} {slow}");
             }
         }
