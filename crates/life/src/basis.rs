@@ -12,8 +12,10 @@ use crate::{Protocol, Response};
 #[derive(Clone, Debug)]
 pub struct Basis {
     rows: usize,
-    /// Orthonormal vectors, largest part of the columns first; `None` for the volumes themselves.
-    vectors: Option<Vec<Vec<f64>>>,
+    rank: usize,
+    /// Orthonormal vectors, largest part of the columns first: of each row its number in every
+    /// vector; `None` for the volumes themselves.
+    vectors: Option<Vec<f64>>,
     error: f64,
 }
 
@@ -35,7 +37,7 @@ impl Basis {
     /// The basis for columns of `response`, and of isotropic tissue of the given diffusivities.
     pub fn new(protocol: &Protocol, response: &Response, isotropic: &[f64], rank: Rank) -> Self {
         let rows = protocol.rows();
-        let volumes = Self { rows, vectors: None, error: 0.0 };
+        let volumes = Self { rows, rank: rows, vectors: None, error: 0.0 };
         if rank == Rank::Full {
             return volumes;
         }
@@ -63,7 +65,7 @@ impl Basis {
                 gram[j][i] = gram[i][j];
             }
         }
-        let (values, mut vectors) = eigen(gram);
+        let (values, vectors) = eigen(gram);
         let total: f64 = values.iter().map(|v| v.max(0.0)).sum();
         let missed = |kept: usize| {
             let rest: f64 = values[kept..].iter().map(|v| v.max(0.0)).sum();
@@ -77,13 +79,14 @@ impl Basis {
         if kept == rows {
             return volumes;
         }
-        vectors.truncate(kept);
-        Self { rows, vectors: Some(vectors), error: missed(kept) }
+        let of_row = |row: usize| vectors[..kept].iter().map(move |vector| vector[row]);
+        let by_row = (0..rows).flat_map(of_row).collect();
+        Self { rows, rank: kept, vectors: Some(by_row), error: missed(kept) }
     }
 
     /// Number of vectors.
     pub fn rank(&self) -> usize {
-        self.vectors.as_ref().map_or(self.rows, Vec::len)
+        self.rank
     }
 
     /// Number of volumes.
@@ -101,8 +104,12 @@ impl Basis {
         match &self.vectors {
             None => coordinates.copy_from_slice(column),
             Some(vectors) => {
-                for (coordinate, vector) in coordinates.iter_mut().zip(vectors) {
-                    *coordinate = vector.iter().zip(column).map(|(u, c)| u * c).sum();
+                // Row by row: the sums of all coordinates grow side by side in registers.
+                coordinates.fill(0.0);
+                for (of_row, c) in vectors.chunks_exact(self.rank).zip(column) {
+                    for (coordinate, u) in coordinates.iter_mut().zip(of_row) {
+                        *coordinate += u * c;
+                    }
                 }
             }
         }
@@ -113,11 +120,8 @@ impl Basis {
         match &self.vectors {
             None => column.copy_from_slice(coordinates),
             Some(vectors) => {
-                column.fill(0.0);
-                for (coordinate, vector) in coordinates.iter().zip(vectors) {
-                    for (c, u) in column.iter_mut().zip(vector) {
-                        *c += coordinate * u;
-                    }
+                for (of_row, c) in vectors.chunks_exact(self.rank).zip(column) {
+                    *c = of_row.iter().zip(coordinates).map(|(u, coordinate)| u * coordinate).sum();
                 }
             }
         }
