@@ -4,12 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_models::expr::{Likelihood, Robust};
-use fimbria_pipeline::stages::expr::{Expr, ExprParameter, ExprParameters, NoiseLevel};
-use fimbria_pipeline::stages::load::Load;
-use fimbria_pipeline::{Named, bids_entities};
+use fimbria_pipeline::Named;
+use fimbria_pipeline::stages::expr::{ExprParameter, ExprParameters, NoiseLevel};
 
-use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
-use crate::commands::run_stages;
+use super::alone::FitArgs;
+use crate::args::choice;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -17,10 +16,6 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct FitExpr {
-    /// Diffusion-weighted series, 4-D
-    #[arg(value_name = "DWI")]
-    dwi: PathBuf,
-
     /// The signal: b, gx, gy, gz, parameters, constants, + - * / ^ and functions
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     model: String,
@@ -49,19 +44,7 @@ pub(crate) struct FitExpr {
     robust: Option<Named<Robust>>,
 
     #[command(flatten)]
-    subject: SubjectArgs,
-
-    #[command(flatten)]
-    output: OutputArgs,
-
-    #[command(flatten)]
-    style: MapArgs,
-
-    #[command(flatten)]
-    threads: ThreadArgs,
-
-    #[command(flatten)]
-    devices: DeviceArgs,
+    fit: FitArgs,
 }
 
 const HELP: &str = "\
@@ -100,20 +83,7 @@ References:
 
 impl FitExpr {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self {
-            dwi,
-            model,
-            parameters,
-            constants,
-            likelihood,
-            sigma,
-            robust,
-            subject,
-            output,
-            style,
-            threads,
-            devices,
-        } = self;
+        let Self { model, parameters, constants, likelihood, sigma, robust, fit } = self;
         if (likelihood.0 == Likelihood::Gaussian) != sigma.is_none() {
             return Err(Failure::usage(
                 "--sigma goes with --likelihood offset-gaussian or rician, and they need it",
@@ -131,9 +101,7 @@ impl FitExpr {
         if parameters.constants.len() < n_constants {
             return Err(Failure::usage("a --constant was given twice"));
         }
-        let expr = Expr { parameters, style: style.style(), entities: bids_entities(&dwi) };
-        let load = Load(subject.files(dwi));
-        run_stages("fit expr", &[&load, &expr], &output, threads, devices, console)
+        fit.run(parameters, console)
     }
 }
 
