@@ -153,11 +153,11 @@ fn surfaces_and_points_are_seeds_too() {
     assert_eq!(reached, "4\n");
     assert_eq!(fs::read_to_string(folder.join("others/waytotal")).unwrap(), "4\n4\n");
 
+    let error = folder.failed("track bpx --seeds white.gii --seeds points.txt --network -o none");
+    assert!(error.contains("voxels or surfaces"), "{error}");
     fs::write(folder.join("points.txt"), "1 2\n").unwrap();
     let error = folder.failed("track bpx --seeds points.txt -o none");
     assert!(error.contains("points.txt: `1 2` is no row of three numbers"), "{error}");
-    let error = folder.failed("track bpx --seeds white.gii --seeds points.txt --network -o none");
-    assert!(error.contains("voxels or surfaces"), "{error}");
 }
 
 #[test]
