@@ -68,8 +68,7 @@ pub trait DeviceVoxelFit: Sync {
     /// Bytes on the device that each voxel takes, by buffer.
     fn bytes_of_voxel(&self) -> Vec<usize>;
 
-    /// Fits a chunk on `device`; what the device cannot do is for the threads of `workers`
-    /// ([`on_threads`]).
+    /// Fits a chunk on `device`; what the device cannot do is for the threads of `workers`.
     ///
     /// # Errors
     /// Where the device refuses; the chunk is then done elsewhere.

@@ -1,7 +1,7 @@
 //! The deconvolution on a device: the active-set walk of the CPU in double precision, a group of
 //! items per voxel.
 //!
-//! A voxel whose walk runs into [`MOST_ROUNDS`] or binds more constraints than there are unknowns
+//! A voxel whose walk takes in a thousand constraints or binds more constraints than there are unknowns
 //! is solved again on the CPU, which has room for any number.
 
 use fimbria_compute::Workers;
