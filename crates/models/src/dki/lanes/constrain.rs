@@ -20,7 +20,7 @@ const BLOCK: usize = 12;
 /// Predicted logarithms relative to S0 are kept within this, so that weights stay finite.
 const LARGEST_LOG: f32 = 40.0;
 /// The most lanes of any level.
-const MAX_LANES: usize = 16;
+pub(super) const MAX_LANES: usize = 16;
 
 /// Moves voxels into the constraints.
 pub(crate) struct Constrain<'a> {

@@ -11,9 +11,8 @@ use pulp::Simd;
 
 use crate::dki::constraints::{KurtosisConstraints, N_DIRECTIONS, N_FORMS};
 use crate::dki::form::N_D;
+use crate::dki::lanes::constrain::MAX_LANES;
 
-/// The most lanes of any level.
-const MAX_LANES: usize = 16;
 /// Directions in whole registers of any level.
 const PADDED: usize = N_DIRECTIONS.next_multiple_of(MAX_LANES);
 
