@@ -58,7 +58,7 @@ pub use error::LifeError;
 pub use groups::{GroupPenalty, Grouped, Groups};
 pub use orientations::OrientationGrid;
 pub use orthant::OrthantSpace;
-pub use product::{Blocks, DeviceProduct, ThreadedProduct};
+pub use product::{Blocks, DeviceProduct, PartialProduct, ThreadedProduct};
 pub use query::Query;
 pub use response::{Demean, Protocol, Response, check_diffusivity};
 pub use shared::{Parted, Shared};

@@ -1,13 +1,15 @@
 //! A solver on a system: on all of it, or in rounds on ever fewer streamlines.
 
 use fimbria_compute::comm::Comm;
-use fimbria_compute::operator::{LinearOperator, VectorSpace};
+use fimbria_compute::operator::{LinearOperator as _, VectorSpace};
 use fimbria_compute::{Backend, Progress};
 
 use crate::groups::GroupPenalty;
 use crate::solve::{Problem, Reason, Solution, SolveError, Step, Stop, conjugate, proximal, sbb};
 use crate::weigh::{Method, System, Watch, WeighOptions, Weights};
-use crate::{Blocks, DeviceProduct, LifeError, OrthantSpace, Shared, ThreadedProduct};
+use crate::{
+    Blocks, DeviceProduct, LifeError, OrthantSpace, PartialProduct, Shared, ThreadedProduct,
+};
 
 /// What the parts of a run share.
 pub(crate) struct Run<'a> {
@@ -168,7 +170,7 @@ impl Run<'_> {
         data: &[f32],
     ) -> Result<(Vec<f32>, f64), LifeError>
     where
-        A: LinearOperator,
+        A: PartialProduct,
         A::Domain: OrthantSpace,
         LifeError: From<<A::Domain as VectorSpace>::Error>,
     {
@@ -211,7 +213,7 @@ impl Run<'_> {
         heard: Watch<'_>,
     ) -> Result<Solution<Vec<f32>>, LifeError>
     where
-        A: LinearOperator,
+        A: PartialProduct,
         A::Domain: OrthantSpace,
         LifeError: From<<A::Domain as VectorSpace>::Error>,
     {

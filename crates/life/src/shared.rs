@@ -3,7 +3,7 @@
 use fimbria_compute::comm::Comm;
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 
-use crate::OrthantSpace;
+use crate::{OrthantSpace, PartialProduct};
 
 /// Vectors over voxels, of which this process has a part.
 pub struct Parted<'a, S> {
@@ -70,24 +70,22 @@ impl<'a, A: Operator> Shared<'a, A> {
         Self { operator, range: Parted { space: operator.range(), comm } }
     }
 
-    /// Replaces `x`, and `also`, by their sums over processes.
-    fn sum(
+    /// Adds `sums` of all processes, whose last is no streamline's, and rounds the others into `x`;
+    /// gives the last.
+    fn add_up(
         &self,
+        mut sums: Vec<f64>,
         x: &mut <A::Domain as VectorSpace>::Vector,
-        also: f64,
     ) -> Result<f64, <A::Domain as VectorSpace>::Error> {
-        let comm = self.range.comm;
-        if comm.size() == 1 {
-            return Ok(also);
-        }
-        let space = self.operator.domain();
-        let mut host = vec![0.0_f32; space.len()];
-        space.download(x, &mut host)?;
-        let mut sums: Vec<f64> = host.iter().map(|x| f64::from(*x)).chain([also]).collect();
-        comm.sum_f64(&mut sums);
-        host.iter_mut().zip(&sums).for_each(|(to, sum)| *to = *sum as f32);
-        *x = space.upload(&host)?;
-        Ok(sums[host.len()])
+        self.range.comm.sum_f64(&mut sums);
+        let last = sums.pop().unwrap_or_default();
+        let rounded: Vec<f32> = sums.iter().map(|sum| *sum as f32).collect();
+        *x = self.operator.domain().upload(&rounded)?;
+        Ok(last)
+    }
+
+    fn is_alone(&self) -> bool {
+        self.range.comm.size() == 1
     }
 }
 
@@ -115,7 +113,7 @@ where
     }
 }
 
-impl<A: LinearOperator> LinearOperator for Shared<'_, A>
+impl<A: PartialProduct> LinearOperator for Shared<'_, A>
 where
     A::Domain: OrthantSpace,
 {
@@ -124,8 +122,13 @@ where
         y: &<A::Range as VectorSpace>::Vector,
         x: &mut <A::Domain as VectorSpace>::Vector,
     ) -> Result<(), <A::Domain as VectorSpace>::Error> {
-        self.operator.adjoint(y, x)?;
-        self.sum(x, 0.0)?;
+        if self.is_alone() {
+            return self.operator.adjoint(y, x);
+        }
+        let n = self.operator.domain().len();
+        let mut sums = vec![0.0; n + 1];
+        self.operator.adjoint_sums(y, &mut sums[..n])?;
+        self.add_up(sums, x)?;
         Ok(())
     }
 
@@ -135,7 +138,12 @@ where
         b: &<A::Range as VectorSpace>::Vector,
         g: &mut <A::Domain as VectorSpace>::Vector,
     ) -> Result<f64, <A::Domain as VectorSpace>::Error> {
-        let squares = self.operator.gradient(x, b, g)?;
-        self.sum(g, squares)
+        if self.is_alone() {
+            return self.operator.gradient(x, b, g);
+        }
+        let n = self.operator.domain().len();
+        let mut sums = vec![0.0; n + 1];
+        sums[n] = self.operator.gradient_sums(x, b, &mut sums[..n])?;
+        self.add_up(sums, g)
     }
 }

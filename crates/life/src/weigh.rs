@@ -144,8 +144,7 @@ impl System {
         if comm.size() > 1 {
             blocks = blocks.part(comm.rank(), comm.size(), workers)?;
         }
-        let norms = blocks.column_norms(&dictionary, workers);
-        let mut squares: Vec<f64> = norms.iter().map(|n| f64::from(*n).powi(2)).collect();
+        let mut squares = blocks.column_squares(&dictionary, workers);
         comm.sum_f64(&mut squares);
         // A column without length explains nothing, whatever its weight: it keeps none.
         let inverse = |square: &f64| if *square > 0.0 { square.sqrt().recip() as f32 } else { 0.0 };

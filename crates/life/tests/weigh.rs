@@ -125,11 +125,13 @@ fn planted_streamlines_are_found_and_false_ones_get_nothing() {
     let on = Backend::cpu(&workers);
     let planted = planted(150);
     let subject = subject(&[2000.0], &planted, 0.0, 0.0, &workers);
-    let found = weigh(&subject, &TissueOptions::default(), &OPTIONS, &on, &Solo).unwrap();
+    // Columns overlap a lot: a gradient of 1e-5 still leaves some weights open.
+    let options = WeighOptions { stop: Stop { gradient: 1e-6, ..OPTIONS.stop }, ..OPTIONS };
+    let found = weigh(&subject, &TissueOptions::default(), &options, &on, &Solo).unwrap();
     assert_eq!(found.reason, Reason::Optimal);
     let is_seen = |f: usize| subject.encoding.of(f).len() > 20;
     for f in (0..150).filter(|&f| is_seen(f)) {
-        // Samples are rounded to f32 (3e-5 of signals of 25), and columns overlap a lot.
+        // Samples are rounded to f32 (3e-5 of signals of 25).
         let error = (f64::from(found.streamlines[f]) - planted[f]).abs();
         assert!(error < 5e-3, "{f}: {} {}", found.streamlines[f], planted[f]);
     }

@@ -40,7 +40,7 @@ pub use hashing::{HashError, Hashing};
 pub use map_file::{Carried, MapContext, MapError, MapStyle, bids_entities};
 pub use map_layout::{MapFormat, MapLayout};
 pub use output::{OutputError, OutputFolder};
-pub use record::{InputEntry, Machine, OutputEntry, RunRecord, StageEntry};
+pub use record::{InputEntry, Machine, OutputEntry, RunRecord, StageEntry, StepEntry};
 pub use run::{ConfigError, ReportConfig, RunConfig, demo_stages};
 pub use session::{Input, Logbook, Session};
 pub use stage::{MissingProduct, Products, Stage, StageError, StageRecords};

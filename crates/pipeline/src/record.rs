@@ -31,6 +31,15 @@ pub struct OutputEntry {
     pub bytes: u64,
 }
 
+/// What one step of a stage took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepEntry {
+    /// What progress called it ("encoding streamlines").
+    pub name: String,
+    /// Seconds of wall-clock time, each time until another step or the end of the stage.
+    pub seconds: f64,
+}
+
 /// What one stage took and did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageEntry {
@@ -38,6 +47,9 @@ pub struct StageEntry {
     pub name: String,
     /// Seconds of wall-clock time.
     pub seconds: f64,
+    /// Its steps in order, as progress showed them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepEntry>,
     /// What it counted ("voxels", "not_converged").
     pub counts: BTreeMap<String, u64>,
     /// True where an earlier run had done it.

@@ -9,7 +9,7 @@ use fimbria_compute::{Backend, Progress};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::{InputEntry, Machine, RunRecord, StageEntry, Unfinished};
+use crate::{InputEntry, Machine, RunRecord, StageEntry, StepEntry, Unfinished};
 
 /// A file that is read, with what it is read as ("dwi", "mask").
 pub type Input = (String, PathBuf);
@@ -37,7 +37,7 @@ impl Session<'_> {
 }
 
 /// Collects what a run record says while the work goes on: warnings on their way to the caller's
-/// [`Progress`], and time and counts of each stage.
+/// [`Progress`], and time, steps and counts of each stage.
 pub struct Logbook<'a> {
     session: Session<'a>,
     started: Timestamp,
@@ -48,8 +48,23 @@ pub struct Logbook<'a> {
 struct Entries {
     warnings: Vec<String>,
     stages: Vec<StageEntry>,
+    steps: Vec<StepEntry>,
     counts: BTreeMap<String, u64>,
     results: BTreeMap<String, Value>,
+    /// The step under way, and when it began.
+    step: Option<(String, Instant)>,
+}
+
+impl Entries {
+    /// Notes what the step under way took, beside what it took before under the same name.
+    fn end_step(&mut self) {
+        let Some((name, began)) = self.step.take() else { return };
+        let seconds = began.elapsed().as_secs_f64();
+        match self.steps.iter_mut().find(|step| step.name == name) {
+            Some(step) => step.seconds += seconds,
+            None => self.steps.push(StepEntry { name, seconds }),
+        }
+    }
 }
 
 impl<'a> Logbook<'a> {
@@ -72,8 +87,11 @@ impl<'a> Logbook<'a> {
         let result = work()?;
         let seconds = start.elapsed().as_secs_f64();
         let mut entries = self.entries();
+        entries.end_step();
+        let steps = std::mem::take(&mut entries.steps);
         let counts = std::mem::take(&mut entries.counts);
-        entries.stages.push(StageEntry { name: name.to_owned(), seconds, counts, resumed: false });
+        let name = name.to_owned();
+        entries.stages.push(StageEntry { name, seconds, steps, counts, resumed: false });
         Ok(result)
     }
 
@@ -127,6 +145,10 @@ impl<'a> Logbook<'a> {
 
 impl Progress for Logbook<'_> {
     fn start(&self, what: &str, total: u64) {
+        let mut entries = self.entries();
+        entries.end_step();
+        entries.step = Some((what.to_owned(), Instant::now()));
+        drop(entries);
         self.session.progress.start(what, total);
     }
 

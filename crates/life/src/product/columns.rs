@@ -1,4 +1,4 @@
-//! The norms of M's columns, and their scaling.
+//! The squared norms of M's columns, and their scaling.
 
 use fimbria_compute::Workers;
 use rayon::prelude::*;
@@ -8,8 +8,8 @@ use super::blocks::Block;
 use crate::Dictionary;
 
 impl Blocks {
-    /// The norm of every column of M.
-    pub fn column_norms(&self, dictionary: &Dictionary, workers: &Workers) -> Vec<f32> {
+    /// The squared norm of every column of M.
+    pub fn column_squares(&self, dictionary: &Dictionary, workers: &Workers) -> Vec<f64> {
         let of_block = |block: &Block| {
             let mut squares = vec![0.0_f64; block.slots.len()];
             let mut column = vec![0.0_f64; dictionary.rank()];
@@ -31,11 +31,11 @@ impl Blocks {
         };
         let squares: Vec<f64> =
             workers.install(|| self.blocks.par_iter().flat_map_iter(of_block).collect());
-        let norm = |f: usize| {
+        let of_streamline = |f: usize| {
             let slots = &self.streamline_slots[self.slots_of(f)];
-            slots.iter().map(|&slot| squares[slot as usize]).sum::<f64>().sqrt() as f32
+            slots.iter().map(|&slot| squares[slot as usize]).sum()
         };
-        workers.install(|| (0..self.streamlines).into_par_iter().map(norm).collect())
+        workers.install(|| (0..self.streamlines).into_par_iter().map(of_streamline).collect())
     }
 
     /// Multiplies the column of every streamline by its factor.

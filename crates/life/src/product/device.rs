@@ -7,7 +7,7 @@ use fimbria_compute::device::{
 };
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
 
-use super::Blocks;
+use super::{Blocks, PartialProduct};
 use crate::{Dictionary, LifeError};
 
 /// Items of a group.
@@ -188,4 +188,30 @@ impl LinearOperator for DeviceProduct {
         self.adjoint(&residual, g)?;
         self.range.dot(&residual, &residual)
     }
+}
+
+/// A device adds up in f32 and knows no better.
+impl PartialProduct for DeviceProduct {
+    fn adjoint_sums(&self, y: &Buffer<f32>, sums: &mut [f64]) -> Result<(), DeviceError> {
+        let mut x = self.domain.zeros()?;
+        self.adjoint(y, &mut x)?;
+        widen(&x.to_vec()?, sums);
+        Ok(())
+    }
+
+    fn gradient_sums(
+        &self,
+        x: &Buffer<f32>,
+        b: &Buffer<f32>,
+        sums: &mut [f64],
+    ) -> Result<f64, DeviceError> {
+        let mut g = self.domain.zeros()?;
+        let squares = self.gradient(x, b, &mut g)?;
+        widen(&g.to_vec()?, sums);
+        Ok(squares)
+    }
+}
+
+fn widen(from: &[f32], to: &mut [f64]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to = f64::from(*from));
 }

@@ -34,8 +34,32 @@ pub use blocks::Blocks;
 pub use device::DeviceProduct;
 pub use threaded::ThreadedProduct;
 
+use fimbria_compute::operator::{LinearOperator, VectorSpace};
+
 #[cfg(test)]
 mod tests;
 
-#[cfg(doc)]
-use fimbria_compute::operator::LinearOperator;
+/// M of some voxels, whose products with M' can be added to those of other voxels before anything
+/// is rounded to f32: however voxels are shared out, sums then differ by rounding of f64 only.
+pub trait PartialProduct: LinearOperator {
+    /// M'y.
+    ///
+    /// # Errors
+    /// Where the device fails.
+    fn adjoint_sums(
+        &self,
+        y: &<Self::Range as VectorSpace>::Vector,
+        sums: &mut [f64],
+    ) -> Result<(), <Self::Domain as VectorSpace>::Error>;
+
+    /// M'(M x - b), returning ‖M x - b‖².
+    ///
+    /// # Errors
+    /// Where the device fails.
+    fn gradient_sums(
+        &self,
+        x: &<Self::Domain as VectorSpace>::Vector,
+        b: &<Self::Range as VectorSpace>::Vector,
+        sums: &mut [f64],
+    ) -> Result<f64, <Self::Domain as VectorSpace>::Error>;
+}

@@ -6,9 +6,9 @@ use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 use fimbria_compute::{HostError, HostSpace, Workers};
 use rayon::prelude::*;
 
-use super::Blocks;
 use super::blocks::Block;
 use super::kernel::{BlockPass, Work};
+use super::{Blocks, PartialProduct};
 use crate::Dictionary;
 
 /// Streamlines whose sums one task adds up.
@@ -69,11 +69,12 @@ impl<'a> ThreadedProduct<'a> {
         &y[block.voxels.start * stride..block.voxels.end * stride]
     }
 
-    /// Runs `of_block` with each block and its slots' sums, set to zero, then adds the sums of
-    /// each streamline into `x`; gives what the blocks gave, added in order.
-    fn gather(
+    /// Runs `of_block` with each block and its slots' sums, set to zero, then writes the sum of
+    /// each streamline's, as `rounded`, to `x`; gives what the blocks gave, added in order.
+    fn gather<T: Send>(
         &self,
-        x: &mut [f32],
+        x: &mut [T],
+        rounded: impl Fn(f64) -> T + Sync,
         of_block: impl Fn(&mut Scratch, &Block, &mut [f32]) -> f64 + Sync,
     ) -> f64 {
         assert_eq!(x.len(), self.blocks.streamlines, "a vector of another space");
@@ -98,7 +99,7 @@ impl<'a> ThreadedProduct<'a> {
             x.par_chunks_mut(TASK).enumerate().for_each(|(task, x)| {
                 for (f, x) in (task * TASK..).zip(x) {
                     let slots = &self.blocks.streamline_slots[self.blocks.slots_of(f)];
-                    *x = slots.iter().map(|&s| f64::from(sums[s as usize])).sum::<f64>() as f32;
+                    *x = rounded(slots.iter().map(|&s| f64::from(sums[s as usize])).sum());
                 }
             });
         });
@@ -145,29 +146,60 @@ impl<'a> Operator for ThreadedProduct<'a> {
     }
 }
 
-impl LinearOperator for ThreadedProduct<'_> {
-    fn adjoint(&self, y: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
+impl ThreadedProduct<'_> {
+    fn adjoint_into<T: Send>(&self, y: &[f32], x: &mut [T], rounded: impl Fn(f64) -> T + Sync) {
         assert_eq!(y.len(), self.range.len(), "a vector of another space");
         let simd = self.workers().simd();
-        self.gather(x, |_, block, g| {
+        self.gather(x, rounded, |_, block, g| {
             let y = self.voxels_of(block, y);
             simd.run(self.pass(block, Work::Adjoint { y, g }))
         });
-        Ok(())
     }
 
     /// Both products in one pass over entries and columns; residuals are never stored.
-    fn gradient(&self, x: &Vec<f32>, b: &Vec<f32>, g: &mut Vec<f32>) -> Result<f64, HostError> {
+    fn gradient_into<T: Send>(
+        &self,
+        x: &[f32],
+        b: &[f32],
+        g: &mut [T],
+        rounded: impl Fn(f64) -> T + Sync,
+    ) -> f64 {
         let spaces = (self.domain.len(), self.range.len());
         assert_eq!((x.len(), b.len()), spaces, "vectors of other spaces");
         let simd = self.workers().simd();
-        let squares = self.gather(g, |scratch, block, g| {
+        self.gather(g, rounded, |scratch, block, g| {
             self.weights(block, x, &mut scratch.w);
             scratch.residual.resize(self.dictionary.stride(), 0.0);
             let Scratch { w, residual } = scratch;
             let b = self.voxels_of(block, b);
             simd.run(self.pass(block, Work::Gradient { w, b, g, residual }))
-        });
-        Ok(squares)
+        })
+    }
+}
+
+impl LinearOperator for ThreadedProduct<'_> {
+    fn adjoint(&self, y: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
+        self.adjoint_into(y, x, |sum| sum as f32);
+        Ok(())
+    }
+
+    fn gradient(&self, x: &Vec<f32>, b: &Vec<f32>, g: &mut Vec<f32>) -> Result<f64, HostError> {
+        Ok(self.gradient_into(x, b, g, |sum| sum as f32))
+    }
+}
+
+impl PartialProduct for ThreadedProduct<'_> {
+    fn adjoint_sums(&self, y: &Vec<f32>, sums: &mut [f64]) -> Result<(), HostError> {
+        self.adjoint_into(y, sums, |sum| sum);
+        Ok(())
+    }
+
+    fn gradient_sums(
+        &self,
+        x: &Vec<f32>,
+        b: &Vec<f32>,
+        sums: &mut [f64],
+    ) -> Result<f64, HostError> {
+        Ok(self.gradient_into(x, b, sums, |sum| sum))
     }
 }

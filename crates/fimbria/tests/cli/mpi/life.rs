@@ -24,7 +24,7 @@ fn subject() -> Folder {
 }
 
 const LIFE: &str = "life lines.tck --dwi dwi.nii --bvec-frame scanner --threads 1 --solver sbb \
-                    --max-iterations 3 --force";
+                    --max-iterations 8 --force";
 
 fn weights(folder: &Folder, name: &str) -> Vec<f64> {
     let text = fs::read_to_string(folder.join(name)).unwrap();
@@ -45,12 +45,10 @@ fn life_finds_the_same_on_any_number_of_processes() {
         assert_eq!(ran.code, Some(0), "{processes} processes: {}", ran.stderr);
         let found = weights(&folder, "several/weights.txt");
         let apart = found.iter().zip(&expected).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
-        // Each process rounds its sums to f32, to 1e-7 of the largest; so many random streamlines
-        // leave weights ill determined, for which each step magnifies that several times.
-        assert!(apart < 1e-5 * largest, "{processes} processes: {apart} of {largest}");
+        // Sums over processes are rounded to f32 when they are complete.
+        assert!(apart < 1e-6 * largest, "{processes} processes: {apart} of {largest}");
         let ratio = objective("several/run.json") / objective("single/run.json");
-        // Far from the least, the objective follows the weights.
-        assert!((ratio - 1.0).abs() < 1e-5, "{processes} processes: {ratio}");
+        assert!((ratio - 1.0).abs() < 1e-6, "{processes} processes: {ratio}");
     }
 }
 

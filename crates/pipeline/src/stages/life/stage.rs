@@ -80,6 +80,7 @@ impl Life<'_> {
             encode_file(&self.files.tractogram, grid, mask, &parameters.encode(), log)?;
         log.check()?;
 
+        log.start("gathering signal and columns", 0);
         let voxels = &encoding.voxels;
         let measured = |series: &dyn fimbria_image::SignalSource| {
             let signal = Signal::gather(series, &grid, voxels, &protocol, on.workers, log)?;
@@ -115,6 +116,7 @@ impl Life<'_> {
         let weights = self.weigh(&system, &sets, log)?;
         report(&weights, log);
 
+        log.start("predicting the signal", 0);
         let Weights { streamlines, isotropic, .. } = &weights;
         let System { dictionary, basis, .. } = &system;
         let predicted = predict(&encoding, &signal, dictionary, basis, streamlines, isotropic);

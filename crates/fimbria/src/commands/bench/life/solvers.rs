@@ -7,7 +7,7 @@ use fimbria_compute::comm::Solo;
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 use fimbria_compute::{Backend, Workers};
 use fimbria_life::solve::{Problem, Step, Stop, sbb};
-use fimbria_life::{Method, System, ThreadedProduct, WeighOptions};
+use fimbria_life::{Method, PartialProduct, System, ThreadedProduct, WeighOptions};
 
 use super::super::clock::Interruptible;
 use super::super::table::{Table, digits, number, percent, words};
@@ -46,10 +46,7 @@ impl<A: Operator> Operator for Timed<'_, A> {
     }
 
     fn apply(&self, x: &Vector<A>, y: &mut Samples<A>) -> Result<(), Error<A>> {
-        let begun = Instant::now();
-        self.operator.apply(x, y)?;
-        self.apply.set(self.apply.get() + begun.elapsed().as_secs_f64());
-        Ok(())
+        timed(&self.apply, || self.operator.apply(x, y))
     }
 }
 
@@ -59,11 +56,31 @@ impl<A: LinearOperator> LinearOperator for Timed<'_, A> {
     }
 
     fn gradient(&self, x: &Vector<A>, b: &Samples<A>, g: &mut Vector<A>) -> Result<f64, Error<A>> {
-        let begun = Instant::now();
-        let squares = self.operator.gradient(x, b, g)?;
-        self.gradient.set(self.gradient.get() + begun.elapsed().as_secs_f64());
-        Ok(squares)
+        timed(&self.gradient, || self.operator.gradient(x, b, g))
     }
+}
+
+impl<A: PartialProduct> PartialProduct for Timed<'_, A> {
+    fn adjoint_sums(&self, y: &Samples<A>, sums: &mut [f64]) -> Result<(), Error<A>> {
+        self.operator.adjoint_sums(y, sums)
+    }
+
+    fn gradient_sums(
+        &self,
+        x: &Vector<A>,
+        b: &Samples<A>,
+        sums: &mut [f64],
+    ) -> Result<f64, Error<A>> {
+        timed(&self.gradient, || self.operator.gradient_sums(x, b, sums))
+    }
+}
+
+/// Adds the seconds that `work` takes to `seconds`.
+fn timed<T>(seconds: &Cell<f64>, work: impl FnOnce() -> T) -> T {
+    let begun = Instant::now();
+    let done = work();
+    seconds.set(seconds.get() + begun.elapsed().as_secs_f64());
+    done
 }
 
 /// What a solver came to, and when.
