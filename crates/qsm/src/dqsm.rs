@@ -17,6 +17,8 @@ pub enum Iterate {
     /// Conjugate gradients.
     #[default]
     Cgls,
+    /// Bidiagonalisation.
+    Lsmr,
     /// Landweber's, as published.
     Landweber,
 }
@@ -185,7 +187,7 @@ where
     let objective = Objective::new(operator, penalty, field, options.kappa)?;
     let Journey { start, resume, after } = journey;
     let step = match (options.iterate, &resume) {
-        (Iterate::Cgls, _) => None,
+        (Iterate::Cgls | Iterate::Lsmr, _) => None,
         (Iterate::Landweber, Some(checkpoint)) => Some(checkpoint.step),
         (Iterate::Landweber, None) => Some(safe_step(&objective, options.step)?),
     };
@@ -194,7 +196,11 @@ where
     {
         progress.warn(&format!("a step of {wanted} would diverge: {step:.4} is used"));
     }
-    let method = step.map_or(Method::Cgls, |step| Method::Landweber { step });
+    let method = match (step, options.iterate) {
+        (Some(step), _) => Method::Landweber { step },
+        (None, Iterate::Lsmr) => Method::Lsmr,
+        (None, _) => Method::Cgls,
+    };
     let (mut solver, mut log) = match resume {
         Some(Checkpoint { saved, log, .. }) => (Solver::restore(&objective, method, &saved)?, log),
         None => (Solver::new(&objective, method, start)?, Vec::new()),

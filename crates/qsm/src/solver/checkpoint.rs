@@ -37,7 +37,7 @@ pub struct Checkpoint {
     pub step: f64,
 }
 
-const MAGIC: &[u8; 8] = b"fbqsm\0\0\x01";
+const MAGIC: &[u8; 8] = b"fbqsm\0\0\x02";
 
 impl Checkpoint {
     /// Writes it to `path`, in one step: a file there is whole, whenever the process ends.
@@ -48,9 +48,11 @@ impl Checkpoint {
     pub fn write(&self, path: &Path, fingerprint: u128) -> Result<(), CheckpointError> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(fingerprint.to_le_bytes());
-        let Saved { number, squares, vectors } = &self.saved;
-        bytes.extend((*number as u64).to_le_bytes());
-        let numbers = squares.iter().chain([&self.step]);
+        let Saved { number, numbers, vectors } = &self.saved;
+        for count in [*number, numbers.len(), vectors.len()] {
+            bytes.extend((count as u64).to_le_bytes());
+        }
+        let numbers = numbers.iter().chain([&self.step]);
         numbers.for_each(|number| bytes.extend(number.to_le_bytes()));
         bytes.extend((self.log.len() as u64).to_le_bytes());
         for i in &self.log {
@@ -142,16 +144,16 @@ impl Rest<'_> {
     }
 
     fn checkpoint(&mut self) -> Option<Checkpoint> {
-        let number = self.count()?;
-        let squares = [self.number()?, self.number()?];
+        let [number, numbers, vectors] = [self.count()?, self.count()?, self.count()?];
+        let numbers = (0..numbers).map(|_| self.number()).collect::<Option<_>>()?;
         let step = self.number()?;
         let iterations = self.count()?;
         let mut log = Vec::new();
         for _ in 0..iterations {
             log.push(self.iteration()?);
         }
-        let vectors = [self.vector()?, self.vector()?, self.vector()?, self.vector()?];
-        let saved = Saved { number, squares, vectors };
+        let vectors = (0..vectors).map(|_| self.vector()).collect::<Option<_>>()?;
+        let saved = Saved { number, numbers, vectors };
         self.0.is_empty().then_some(Checkpoint { saved, log, step })
     }
 }
@@ -169,8 +171,8 @@ mod tests {
             penalty: 0.5,
             relative_gradient: 0.25,
         };
-        let vectors = [vec![1.0, 2.0], vec![-3.0; 3], vec![], vec![0.5, 0.25]];
-        let saved = Saved { number: 1, squares: [2.0, 4.0], vectors };
+        let vectors = vec![vec![1.0, 2.0], vec![-3.0; 3], vec![], vec![0.5, 0.25]];
+        let saved = Saved { number: 1, numbers: vec![2.0, 4.0], vectors };
         Checkpoint { saved, log: vec![iteration], step: 0.7 }
     }
 

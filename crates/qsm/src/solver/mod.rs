@@ -1,20 +1,27 @@
 //! The susceptibility that explains the field, by iteration.
 //!
 //! All solvers minimise κ‖A x - b‖² + (1 - κ)‖D x‖² over operators of any kind (threads, a device,
-//! several processes): [`Method::Landweber`] is the published one, [`Method::Cgls`] comes to the
-//! same minimum in several times fewer products. [`Solver::step`] does one iteration,
-//! [`run`] as many as a [`StoppingRule`] wants; [`Solver::save`] and [`Solver::restore`] let it go
-//! on elsewhere with the same bits.
+//! several processes): [`Method::Landweber`] is the published one, [`Method::Cgls`] and
+//! [`Method::Lsmr`] come to the same minimum in several times fewer products. [`Solver::step`] does
+//! one iteration, [`run`] as many as a [`StoppingRule`] wants; [`Solver::save`] and
+//! [`Solver::restore`] let it go on elsewhere with the same bits.
 
 mod checkpoint;
+mod descent;
+mod lsmr;
 mod objective;
+mod saved;
 mod stop;
 
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 
 pub use self::checkpoint::{Checkpoint, CheckpointError};
-use self::objective::{DataVector, DomainVector, PenaltyVector, SpaceError};
+use self::descent::{Conjugate, Landweber};
+use self::lsmr::Lsmr;
+use self::objective::{DomainVector, Rows, SpaceError};
 pub use self::objective::{Objective, safe_step};
+pub use self::saved::Saved;
+use self::saved::SavedVectors;
 pub use self::stop::{Stopped, StoppingRule, run};
 use crate::QsmError;
 
@@ -28,8 +35,12 @@ pub enum Method {
         step: f64,
     },
     /// Conjugate gradients on the least-squares problem (Hestenes and Stiefel 1952; Björck,
-    /// "Numerical Methods for Least Squares Problems", algorithm 7.4.1).
+    /// "Numerical Methods for Least Squares Problems", algorithm 7.4.1): the objective is as low as
+    /// it can be after so many products.
     Cgls,
+    /// Bidiagonalisation of the same problem (Fong and Saunders 2011): the gradient's norm falls
+    /// with every iteration, so that a stop by it comes a little earlier. Eight vectors more.
+    Lsmr,
 }
 
 /// What one iteration did.
@@ -49,33 +60,36 @@ pub struct Iteration {
     pub relative_gradient: f64,
 }
 
-/// A solver between two iterations, in host memory.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Saved {
-    /// Iterations done.
-    pub number: usize,
-    /// ‖gradient‖² now and before the first iteration.
-    pub squares: [f64; 2],
-    /// x, the two residuals, the direction.
-    pub vectors: [Vec<f32>; 4],
+/// Where an iteration has come to.
+struct Place<A: LinearOperator, D: LinearOperator + Operator<Domain = A::Domain>> {
+    x: DomainVector<A>,
+    /// b - A x and -D x.
+    residual: Rows<A, D>,
+}
+
+/// What is particular to a method, between two iterations.
+trait Descend<A: LinearOperator, D: LinearOperator + Operator<Domain = A::Domain>> {
+    /// One iteration; returns ‖Δx‖.
+    fn step(
+        &mut self,
+        objective: &Objective<'_, A, D>,
+        at: &mut Place<A, D>,
+    ) -> Result<f64, SpaceError<A>>;
+
+    /// ‖κ A'(A x - b) + (1 - κ) D'D x‖².
+    fn square(&self) -> f64;
+
+    /// Adds what it needs to go on.
+    fn save(&self, objective: &Objective<'_, A, D>, saved: &mut Saved) -> Result<(), QsmError>;
 }
 
 /// A minimisation under way.
 pub struct Solver<'a, A: LinearOperator, D: LinearOperator + Operator<Domain = A::Domain>> {
     objective: &'a Objective<'a, A, D>,
-    method: Method,
     number: usize,
-    x: DomainVector<A>,
-    /// b - A x.
-    residual: DataVector<A>,
-    /// -D x.
-    bend: PenaltyVector<D>,
-    /// κ A' residual + (1 - κ) D' bend: downhill.
-    descent: DomainVector<A>,
-    /// Where CGLS goes next; unused by Landweber.
-    direction: DomainVector<A>,
-    square: f64,
+    at: Place<A, D>,
     first_square: f64,
+    way: Box<dyn Descend<A, D> + 'a>,
 }
 
 impl<'a, A, D> Solver<'a, A, D>
@@ -100,34 +114,21 @@ where
         method: Method,
         start: Option<&[f32]>,
     ) -> Result<Self, SpaceError<A>> {
-        let (domain, range) = (objective.data.domain(), objective.data.range());
+        let domain = objective.data.domain();
         let x = start.map_or_else(|| domain.zeros(), |x| domain.upload(x))?;
-        let mut residual = range.zeros()?;
-        let mut bend = objective.penalty.range().zeros()?;
+        let mut residual = objective.rows()?;
         if start.is_some() {
-            objective.residuals(&x, &mut residual, &mut bend)?;
+            objective.residual(&x, &mut residual)?;
         } else {
-            range.copy(&objective.field, &mut residual)?;
+            objective.data.range().copy(&objective.field, &mut residual.data)?;
         }
-        let mut descent = domain.zeros()?;
-        objective.descent(&residual, &bend, &mut descent)?;
-        let mut direction = domain.zeros()?;
-        domain.copy(&descent, &mut direction)?;
-        let square = domain.dot(&descent, &descent)?;
-        let number = 0;
-        let first_square = square;
-        Ok(Self {
-            objective,
-            method,
-            number,
-            x,
-            residual,
-            bend,
-            descent,
-            direction,
-            square,
-            first_square,
-        })
+        let way: Box<dyn Descend<A, D> + 'a> = match method {
+            Method::Landweber { step } => Box::new(Landweber::new(objective, step, &residual)?),
+            Method::Cgls => Box::new(Conjugate::new(objective, &residual)?),
+            Method::Lsmr => Box::new(Lsmr::new(objective, &residual)?),
+        };
+        let at = Place { x, residual };
+        Ok(Self { objective, number: 0, at, first_square: way.square(), way })
     }
 
     /// One iteration.
@@ -135,62 +136,23 @@ where
     /// # Errors
     /// Where a vector space refuses.
     pub fn step(&mut self) -> Result<Iteration, QsmError> {
-        let change = match self.method {
-            Method::Landweber { step } => self.landweber(step),
-            Method::Cgls => self.cgls(),
-        };
+        let change = self.way.step(self.objective, &mut self.at);
         self.number += 1;
         change.and_then(|change| self.report(change)).map_err(QsmError::space)
     }
 
-    /// Returns ‖Δx‖.
-    fn landweber(&mut self, step: f64) -> Result<f64, SpaceError<A>> {
-        let domain = self.objective.data.domain();
-        domain.axpy(step as f32, &self.descent, &mut self.x)?;
-        let change = step * self.square.sqrt();
-        self.objective.residuals(&self.x, &mut self.residual, &mut self.bend)?;
-        self.objective.descent(&self.residual, &self.bend, &mut self.descent)?;
-        self.square = domain.dot(&self.descent, &self.descent)?;
-        Ok(change)
-    }
-
-    /// Returns ‖Δx‖.
-    fn cgls(&mut self) -> Result<f64, SpaceError<A>> {
-        let Objective { data, penalty, kappa, .. } = *self.objective;
-        let (domain, range, bends) = (data.domain(), data.range(), penalty.range());
-        let (mut along, mut bent) = (range.zeros()?, bends.zeros()?);
-        data.apply(&self.direction, &mut along)?;
-        penalty.apply(&self.direction, &mut bent)?;
-        let curvature =
-            kappa * range.dot(&along, &along)? + (1.0 - kappa) * bends.dot(&bent, &bent)?;
-        if curvature <= 0.0 || !curvature.is_finite() {
-            // Nowhere left to go.
-            return Ok(0.0);
-        }
-        let step = self.square / curvature;
-        domain.axpy(step as f32, &self.direction, &mut self.x)?;
-        range.axpy(-step as f32, &along, &mut self.residual)?;
-        bends.axpy(-step as f32, &bent, &mut self.bend)?;
-        let change = step * domain.dot(&self.direction, &self.direction)?.sqrt();
-        self.objective.descent(&self.residual, &self.bend, &mut self.descent)?;
-        let square = domain.dot(&self.descent, &self.descent)?;
-        domain.scale((square / self.square) as f32, &mut self.direction)?;
-        domain.axpy(1.0, &self.descent, &mut self.direction)?;
-        self.square = square;
-        Ok(change)
-    }
-
     fn report(&self, change: f64) -> Result<Iteration, SpaceError<A>> {
         let Objective { data, penalty, .. } = self.objective;
-        let square = data.domain().dot(&self.x, &self.x)?;
+        let Place { x, residual } = &self.at;
+        let square = data.domain().dot(x, x)?;
         let ratio = |a: f64, b: f64| if a == 0.0 { 0.0 } else { a / b };
         Ok(Iteration {
             number: self.number,
             rms: (square / data.domain().len() as f64).sqrt(),
             relative_change: ratio(change, square.sqrt()),
-            data: data.range().dot(&self.residual, &self.residual)?,
-            penalty: penalty.range().dot(&self.bend, &self.bend)?,
-            relative_gradient: ratio(self.square, self.first_square).sqrt(),
+            data: data.range().dot(&residual.data, &residual.data)?,
+            penalty: penalty.range().dot(&residual.bend, &residual.bend)?,
+            relative_gradient: ratio(self.way.square(), self.first_square).sqrt(),
         })
     }
 
@@ -204,7 +166,7 @@ where
     /// # Errors
     /// Where they cannot be copied to the host.
     pub fn x(&self) -> Result<Vec<f32>, QsmError> {
-        download(self.objective.data.domain(), &self.x)
+        saved::download(self.objective.data.domain(), &self.at.x)
     }
 
     /// Everything that [`restore`](Self::restore) needs.
@@ -212,17 +174,12 @@ where
     /// # Errors
     /// Where it cannot be copied to the host.
     pub fn save(&self) -> Result<Saved, QsmError> {
-        let Objective { data, penalty, .. } = self.objective;
-        Ok(Saved {
-            number: self.number,
-            squares: [self.square, self.first_square],
-            vectors: [
-                download(data.domain(), &self.x)?,
-                download(data.range(), &self.residual)?,
-                download(penalty.range(), &self.bend)?,
-                download(data.domain(), &self.direction)?,
-            ],
-        })
+        let numbers = vec![self.first_square];
+        let mut saved = Saved { number: self.number, numbers, vectors: Vec::new() };
+        saved.put_unknowns(self.objective, &self.at.x)?;
+        saved.put_rows(self.objective, &self.at.residual)?;
+        self.way.save(self.objective, &mut saved)?;
+        Ok(saved)
     }
 
     /// Goes on from `saved`, made by a solver of the same method and objective.
@@ -234,41 +191,17 @@ where
         method: Method,
         saved: &Saved,
     ) -> Result<Self, QsmError> {
-        let Objective { data, penalty, .. } = objective;
-        let lengths =
-            [data.domain().len(), data.range().len(), penalty.range().len(), data.domain().len()];
-        for (vector, expected) in saved.vectors.iter().zip(lengths) {
-            if vector.len() != expected {
-                let what = "a vector of the checkpoint";
-                return Err(QsmError::Length { what, found: vector.len(), expected });
+        let mut rest = SavedVectors::new(saved);
+        let [first_square] = rest.numbers()?;
+        let at = Place { x: rest.unknowns(objective)?, residual: rest.rows(objective)? };
+        let way: Box<dyn Descend<A, D> + 'a> = match method {
+            Method::Landweber { step } => {
+                let way = Landweber::new(objective, step, &at.residual);
+                Box::new(way.map_err(QsmError::space)?)
             }
-        }
-        let [x, residual, bend, direction] = &saved.vectors;
-        let restore = || {
-            let mut descent = data.domain().zeros()?;
-            let (residual, bend) = (data.range().upload(residual)?, penalty.range().upload(bend)?);
-            if let Method::Landweber { .. } = method {
-                objective.descent(&residual, &bend, &mut descent)?;
-            }
-            Ok(Self {
-                objective,
-                method,
-                number: saved.number,
-                x: data.domain().upload(x)?,
-                residual,
-                bend,
-                descent,
-                direction: data.domain().upload(direction)?,
-                square: saved.squares[0],
-                first_square: saved.squares[1],
-            })
+            Method::Cgls => Box::new(Conjugate::restore(objective, &mut rest)?),
+            Method::Lsmr => Box::new(Lsmr::restore(objective, &mut rest)?),
         };
-        restore().map_err(|error: SpaceError<A>| QsmError::space(error))
+        Ok(Self { objective, number: saved.number, at, first_square, way })
     }
-}
-
-fn download<V: VectorSpace>(space: &V, x: &V::Vector) -> Result<Vec<f32>, QsmError> {
-    let mut host = vec![0.0; space.len()];
-    space.download(x, &mut host).map_err(QsmError::space)?;
-    Ok(host)
 }

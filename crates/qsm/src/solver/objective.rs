@@ -8,6 +8,12 @@ pub(super) type DataVector<A> = <<A as Operator>::Range as VectorSpace>::Vector;
 pub(super) type PenaltyVector<D> = <<D as Operator>::Range as VectorSpace>::Vector;
 pub(super) type SpaceError<A> = <<A as Operator>::Domain as VectorSpace>::Error;
 
+/// A number for each row of A and each row of D.
+pub(super) struct Rows<A: LinearOperator, D: LinearOperator + Operator<Domain = A::Domain>> {
+    pub(super) data: DataVector<A>,
+    pub(super) bend: PenaltyVector<D>,
+}
+
 /// κ‖A x - b‖² + (1 - κ)‖D x‖².
 pub struct Objective<'a, A: LinearOperator, D: LinearOperator + Operator<Domain = A::Domain>> {
     /// A, weighted where the data are.
@@ -47,33 +53,69 @@ where
         Ok(Self { data, penalty, field, kappa })
     }
 
-    /// b - A x and -D x.
-    pub(super) fn residuals(
-        &self,
-        x: &DomainVector<A>,
-        residual: &mut DataVector<A>,
-        bend: &mut PenaltyVector<D>,
-    ) -> Result<(), SpaceError<A>> {
-        self.data.apply(x, residual)?;
-        self.data.range().scale(-1.0, residual)?;
-        self.data.range().axpy(1.0, &self.field, residual)?;
-        self.penalty.apply(x, bend)?;
-        self.penalty.range().scale(-1.0, bend)
+    /// Rows of zero.
+    pub(super) fn rows(&self) -> Result<Rows<A, D>, SpaceError<A>> {
+        Ok(Rows { data: self.data.range().zeros()?, bend: self.penalty.range().zeros()? })
     }
 
-    /// κ A' residual + (1 - κ) D' bend.
-    pub(super) fn descent(
+    /// A x and D x.
+    pub(super) fn apply(
         &self,
-        residual: &DataVector<A>,
-        bend: &PenaltyVector<D>,
-        descent: &mut DomainVector<A>,
+        x: &DomainVector<A>,
+        rows: &mut Rows<A, D>,
+    ) -> Result<(), SpaceError<A>> {
+        self.data.apply(x, &mut rows.data)?;
+        self.penalty.apply(x, &mut rows.bend)
+    }
+
+    /// b - A x and -D x.
+    pub(super) fn residual(
+        &self,
+        x: &DomainVector<A>,
+        residual: &mut Rows<A, D>,
+    ) -> Result<(), SpaceError<A>> {
+        self.apply(x, residual)?;
+        self.scale(-1.0, residual)?;
+        self.data.range().axpy(1.0, &self.field, &mut residual.data)
+    }
+
+    /// κ A' data + (1 - κ) D' bend: the adjoint in the inner product of [`square`](Self::square),
+    /// and of a residual the way down.
+    pub(super) fn adjoint(
+        &self,
+        rows: &Rows<A, D>,
+        x: &mut DomainVector<A>,
     ) -> Result<(), SpaceError<A>> {
         let domain = self.data.domain();
-        self.data.adjoint(residual, descent)?;
-        domain.scale(self.kappa as f32, descent)?;
+        self.data.adjoint(&rows.data, x)?;
+        domain.scale(self.kappa as f32, x)?;
         let mut bends = domain.zeros()?;
-        self.penalty.adjoint(bend, &mut bends)?;
-        domain.axpy((1.0 - self.kappa) as f32, &bends, descent)
+        self.penalty.adjoint(&rows.bend, &mut bends)?;
+        domain.axpy((1.0 - self.kappa) as f32, &bends, x)
+    }
+
+    /// κ ‖data‖² + (1 - κ) ‖bend‖².
+    pub(super) fn square(&self, rows: &Rows<A, D>) -> Result<f64, SpaceError<A>> {
+        let data = self.data.range().dot(&rows.data, &rows.data)?;
+        let bend = self.penalty.range().dot(&rows.bend, &rows.bend)?;
+        Ok(self.kappa * data + (1.0 - self.kappa) * bend)
+    }
+
+    /// `y += factor x`.
+    pub(super) fn add(
+        &self,
+        factor: f64,
+        x: &Rows<A, D>,
+        y: &mut Rows<A, D>,
+    ) -> Result<(), SpaceError<A>> {
+        self.data.range().axpy(factor as f32, &x.data, &mut y.data)?;
+        self.penalty.range().axpy(factor as f32, &x.bend, &mut y.bend)
+    }
+
+    /// `x = factor x`.
+    pub(super) fn scale(&self, factor: f64, x: &mut Rows<A, D>) -> Result<(), SpaceError<A>> {
+        self.data.range().scale(factor as f32, &mut x.data)?;
+        self.penalty.range().scale(factor as f32, &mut x.bend)
     }
 
     /// The largest eigenvalue of κ A'A + (1 - κ) D'D, from below, by `iterations` of the power
@@ -92,14 +134,13 @@ where
             (0..domain.len() as u64).map(|i| normals::<f32>(philox.at(i, 0))[0]).collect();
         let mut x = domain.upload(&start)?;
         let mut image = domain.zeros()?;
-        let (mut along, mut bent) = (self.data.range().zeros()?, self.penalty.range().zeros()?);
+        let mut along = self.rows()?;
         let mut eigenvalue = 0.0;
         for _ in 0..iterations {
             let length = domain.dot(&x, &x)?.sqrt();
             domain.scale((1.0 / length) as f32, &mut x)?;
-            self.data.apply(&x, &mut along)?;
-            self.penalty.apply(&x, &mut bent)?;
-            self.descent(&along, &bent, &mut image)?;
+            self.apply(&x, &mut along)?;
+            self.adjoint(&along, &mut image)?;
             eigenvalue = domain.dot(&image, &image)?.sqrt();
             if eigenvalue == 0.0 {
                 break;

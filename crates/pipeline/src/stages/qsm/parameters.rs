@@ -46,7 +46,8 @@ impl Choice for Product {
 
 impl Choice for Iterate {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Cgls, "cgls", "conjugate gradients"),
+        (Self::Cgls, "cgls", "conjugate gradients: the least objective after so many products"),
+        (Self::Lsmr, "lsmr", "bidiagonalisation: the least gradient after so many products"),
         (Self::Landweber, "landweber", "as published"),
     ];
 }

@@ -39,7 +39,9 @@ pub(super) fn table(console: &Console, cylinders: f64, workers: &Workers) -> Res
         ],
     )?;
     let mut goal = None;
-    for (name, method) in [("landweber", Method::Landweber { step }), ("cgls", Method::Cgls)] {
+    let methods =
+        [("landweber", Method::Landweber { step }), ("cgls", Method::Cgls), ("lsmr", Method::Lsmr)];
+    for (name, method) in methods {
         let mut solver = Solver::new(&objective, method, None)?;
         let mut value = f64::INFINITY;
         let time = once(|| {
