@@ -102,7 +102,8 @@ def life(fimbria, folder, *options):
     stages = {stage["name"]: stage for stage in record["stages"]}
     each = cpu / sum(stage["seconds"] for stage in stages.values())
     steps = {step["name"]: each * step["seconds"] for step in stages["life"]["steps"]}
-    weighing = steps["weighing streamlines"]
+    # Where no streamline can have a weight nothing is weighed.
+    weighing = steps.get("weighing streamlines", 0.0)
     whole = steps["encoding streamlines"] + steps["gathering signal and columns"] + weighing
     return (whole, weighing), record, np.loadtxt(out / "weights.txt")
 

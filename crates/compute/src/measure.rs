@@ -6,6 +6,8 @@
 //! threads of the [`Workers`] run at once, each on memory of its own that it has touched first;
 //! for a table by thread count measure with pools of 1, 2, ... threads.
 
+mod rows;
+
 use std::hint::black_box;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use pulp::{Simd, WithSimd};
 
+pub use self::rows::rows;
 use crate::{Lanes, Real, SimdLevel, Workers};
 
 /// How long one measurement repeats its work.

@@ -27,10 +27,7 @@ fn with_objective(check: impl for<'a> Fn(&'a Problem<'a>)) {
 }
 
 /// ‖κ A'(A x - b) + (1 - κ) D'D x‖ over that of x = 0, from products with nothing of a solver's.
-fn relative_gradient(
-    objective: &Problem<'_>,
-    x: &[f32],
-) -> f64 {
+fn relative_gradient(objective: &Problem<'_>, x: &[f32]) -> f64 {
     let Objective { data, penalty, field, .. } = objective;
     let at = |x: &[f32]| {
         let x = x.to_vec();

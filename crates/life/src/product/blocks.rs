@@ -211,6 +211,11 @@ impl Blocks {
         self.entries.len()
     }
 
+    /// Of each entry the column of the dictionary, in the order in which products read them.
+    pub fn atoms(&self) -> impl Iterator<Item = u32> {
+        self.entries.iter().map(|entry| entry.atom)
+    }
+
     /// Number of blocks, and of the streamlines in each, added up.
     pub fn blocks_and_slots(&self) -> (usize, usize) {
         (self.blocks.len(), self.slot_streamline.len())

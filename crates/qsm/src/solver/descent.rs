@@ -70,7 +70,8 @@ impl<A: LinearOperator> Conjugate<A> {
         residual: &Rows<A, D>,
     ) -> Result<Self, SpaceError<A>> {
         // The first direction is that of Landweber's iteration.
-        let Landweber { descent: direction, square, .. } = Landweber::new(objective, 0.0, residual)?;
+        let Landweber { descent: direction, square, .. } =
+            Landweber::new(objective, 0.0, residual)?;
         Ok(Self { direction, square })
     }
 

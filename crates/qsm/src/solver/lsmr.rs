@@ -133,7 +133,8 @@ where
         let alpha = domain.dot(v, v)?.sqrt();
         domain.scale(reciprocal(alpha) as f32, v)?;
 
-        let Rotated { alpha_bar, zeta_bar, rho: rho_before, rho_bar: rho_bar_before, .. } = *rotated;
+        let Rotated { alpha_bar, zeta_bar, rho: rho_before, rho_bar: rho_bar_before, .. } =
+            *rotated;
         let rho = alpha_bar.hypot(beta);
         let (c, s) = (alpha_bar / rho, beta / rho);
         let theta = s * alpha;

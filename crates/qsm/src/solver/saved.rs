@@ -72,11 +72,8 @@ impl<'s> SavedVectors<'s> {
 
     fn next<V: VectorSpace>(&mut self, space: &V) -> Result<V::Vector, QsmError> {
         let (what, expected) = ("a vector of the checkpoint", space.len());
-        let (first, rest) = self.vectors.split_first().ok_or(QsmError::Length {
-            what,
-            found: 0,
-            expected,
-        })?;
+        let (first, rest) =
+            self.vectors.split_first().ok_or(QsmError::Length { what, found: 0, expected })?;
         if first.len() != expected {
             return Err(QsmError::Length { what, found: first.len(), expected });
         }

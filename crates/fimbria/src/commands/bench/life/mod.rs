@@ -81,8 +81,9 @@ Outputs, on standard output:
     ratio      how many times faster than the plain loop: f64, one thread, entries as listed in the
                order of streamlines, columns in full width; for the gradient, than both products
     memory     ms that entries and vectors take at the bandwidth of memory
-    columns    ms that a column for each entry takes at the bandwidth of a cache of the dictionary's
-               size (once for the gradient, whose second reading comes from the first caches)
+    columns    ms that the columns of all entries take to be read, in the order of the product, by a
+               loop that does nothing else: the caches' rate at random (once for the gradient, whose
+               second reading comes from the first caches)
     adds       ms that the multiply-adds take at the attained rate
     x longest  the time over the longest of these three
   Then the solvers:
@@ -92,8 +93,8 @@ Outputs, on standard output:
     loss       how far the weights' objective lies above the least, both with full columns
 
 With --plan, for each of three sizes, the time of 20 iterations of SBB as predicted, and measured:
-  a product takes the longest of memory, columns and multiply-adds as above, times one factor,
-  which is taken from a problem of an eighth of the size; the solver's own vectors pass memory; sums
+  a product takes its multiply-adds as above times one factor, which is taken from a problem of an
+  eighth of the size, and at least its memory; the solver's own vectors pass memory; sums
   over processes take their bytes at a bandwidth, and a latency, both measured. Then the time of the
   largest for every number of ranks and threads that this machine has cores for.
   `mpirun --bind-to none -n 2 fimbria bench life --plan --threads 1` (a build with MPI) measures two

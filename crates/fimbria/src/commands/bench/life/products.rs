@@ -1,6 +1,6 @@
 //! Products beside a plain loop and beside the floors.
 
-use fimbria_compute::measure::{CpuMeasurement, cpu};
+use fimbria_compute::measure::{cpu, rows};
 use fimbria_compute::operator::{LinearOperator, VectorSpace};
 use fimbria_compute::{Backend, Workers};
 use fimbria_life::oracle::Oracle;
@@ -26,7 +26,6 @@ pub(super) struct Work {
     voxels: f64,
     /// Streamlines of all blocks, added up.
     slots: f64,
-    dictionary_bytes: f64,
 }
 
 impl Work {
@@ -39,20 +38,14 @@ impl Work {
             stride: dictionary.stride() as f64,
             voxels: blocks.voxels() as f64,
             slots: slots as f64,
-            dictionary_bytes: size_of_val(dictionary.columns()) as f64,
         }
-    }
-
-    /// Parts of so many processes of one machine, which together take its caches.
-    pub(super) fn of_processes(self, processes: f64) -> Self {
-        Self { dictionary_bytes: processes * self.dictionary_bytes, ..self }
     }
 }
 
 /// What some threads attain on products.
 pub(super) struct Attained {
     floor: Floor,
-    measured: CpuMeasurement,
+    threads: usize,
 }
 
 /// Which product.
@@ -67,7 +60,7 @@ impl Attained {
     /// By the threads of `workers`.
     pub(super) fn by(workers: &Workers) -> Self {
         let measured = cpu(workers);
-        Self { floor: Floor::of_measured(&measured, workers.simd()), measured }
+        Self { floor: Floor::of_measured(&measured, workers.simd()), threads: workers.threads() }
     }
 
     /// Bytes of memory in a second.
@@ -75,31 +68,29 @@ impl Attained {
         self.floor.bytes_per_second
     }
 
-    /// Bytes in a second where all threads read `bytes` again and again.
-    fn cache(&self, bytes: f64) -> f64 {
-        // What threads read together takes the place of one copy in the cache they share.
-        let of_thread = bytes / self.measured.threads as f64;
-        let mut sets = self.measured.cache_read.iter();
-        let holds = sets.find(|set| set.working_set as f64 >= of_thread);
-        holds.unwrap_or(&self.measured.memory_read).bytes_per_second()
+    /// Seconds that bytes of memory take: entries, y or b, and of every streamline in every block
+    /// its number, its weight or sum.
+    pub(super) fn memory_seconds(&self, work: &Work) -> f64 {
+        let Work { entries, stride, voxels, slots } = *work;
+        (12.0 * entries + 4.0 * stride * voxels + 8.0 * slots) / self.memory()
     }
 
-    /// The floors of a product.
-    pub(super) fn floors(&self, work: &Work, product: Product) -> Floors {
-        let Work { entries, stride, voxels, slots, dictionary_bytes } = *work;
-        // Entries, y or b, and of every streamline in every block its number, its weight or sum.
-        let bytes = 12.0 * entries + 4.0 * stride * voxels + 8.0 * slots;
+    /// Seconds that the multiply-adds take.
+    pub(super) fn adds_seconds(&self, work: &Work, product: Product) -> f64 {
         let passes = if product == Product::Gradient { 2.0 } else { 1.0 };
-        [
-            bytes / self.floor.bytes_per_second,
-            4.0 * entries * stride / self.cache(dictionary_bytes),
-            passes * entries * stride / self.floor.instructions_per_second,
-        ]
+        passes * work.entries * work.stride / self.floor.instructions_per_second
     }
 
     fn described(&self) -> String {
-        self.floor.described(&counted(self.measured.threads))
+        self.floor.described(&counted(self.threads))
     }
+}
+
+/// Seconds in which all threads read a column for each entry, in the order of products.
+fn columns_seconds(system: &System, workers: &Workers) -> f64 {
+    let System { blocks, dictionary, .. } = system;
+    let atoms: Vec<u32> = blocks.atoms().collect();
+    rows(workers, dictionary.columns(), dictionary.stride(), &atoms).seconds
 }
 
 /// A table of all products.
@@ -142,7 +133,11 @@ pub(super) fn report(
         for (workers, attained) in &pools {
             let product = ThreadedProduct::new(&system.blocks, &system.dictionary, workers);
             let place = format!("{}, {:?}", counted(workers.threads()), workers.simd());
-            report.products(&product, system, &place, Some(attained), || Ok(()))?;
+            let (work, columns) = (Work::of(system), columns_seconds(system, workers));
+            let floors = |product| {
+                [attained.memory_seconds(&work), columns, attained.adds_seconds(&work, product)]
+            };
+            report.products(&product, system, &place, Some(&floors), || Ok(()))?;
         }
         for device in on.devices {
             let product = DeviceProduct::new(device, &system.blocks, &system.dictionary)?;
@@ -194,7 +189,7 @@ impl Report<'_> {
         product: &A,
         system: &System,
         on: &str,
-        attained: Option<&Attained>,
+        floors: Option<&dyn Fn(Product) -> Floors>,
         wait: impl Fn() -> Result<(), <A::Domain as VectorSpace>::Error>,
     ) -> Result<(), Failure> {
         let (domain, range) = (product.domain(), product.range());
@@ -221,7 +216,7 @@ impl Report<'_> {
             (Product::Adjoint, "adjoint", adjoint, back),
             (Product::Gradient, "gradient", gradient, forward + back),
         ] {
-            let floors = attained.map(|attained| attained.floors(&Work::of(system), product));
+            let floors = floors.map(|floors| floors(product));
             self.row(name, on, rank, time.wall, plain, floors)?;
         }
         Ok(())
@@ -256,6 +251,6 @@ impl Report<'_> {
 }
 
 /// The longest of some floors.
-pub(super) fn longest(floors: Floors) -> f64 {
+fn longest(floors: Floors) -> f64 {
     floors.into_iter().fold(0.0, f64::max)
 }
