@@ -231,6 +231,16 @@ fn multiply<S: Simd, const REGISTERS: usize, const ENTRIES: usize>(
         inner_products::<S, REGISTERS, ENTRIES>(simd, entries, y, columns, stride, g);
         first += ENTRIES;
     }
+    if ENTRIES > 4 && first + 4 <= of.len {
+        let entries = &of.entries[first..][..4];
+        inner_products::<S, REGISTERS, 4>(simd, entries, y, columns, stride, g);
+        first += 4;
+    }
+    if ENTRIES > 2 && first + 2 <= of.len {
+        let entries = &of.entries[first..][..2];
+        inner_products::<S, REGISTERS, 2>(simd, entries, y, columns, stride, g);
+        first += 2;
+    }
     while first < of.len {
         let entries = &of.entries[first..][..1];
         inner_products::<S, REGISTERS, 1>(simd, entries, y, columns, stride, g);
