@@ -102,6 +102,12 @@ impl<S: Simd> Lanes<S> {
         (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
     }
 
+    /// The least of all lanes, which are numbers.
+    #[inline(always)]
+    pub fn least(self) -> f32 {
+        self.simd.reduce_min_f32s(self.value)
+    }
+
     /// Writes as many lanes as `to` has room for.
     #[inline(always)]
     pub fn store_partial(self, to: &mut [f32]) {

@@ -8,7 +8,7 @@
 use fimbria_fitting::active_set::{ActiveSetError, Constraints};
 use fimbria_tensors::starts::half_sphere;
 
-use super::form::{N_D, N_W, quadratic_terms, quartic_terms};
+use super::form::{N_D, N_W, PAIRS, quadratic_terms, quartic_terms};
 use super::recipe::CONSTRAINED_DIFFUSIVITY;
 
 /// Directions of the set.
@@ -22,8 +22,8 @@ pub(crate) const MARGIN: f64 = 1e-5;
 /// The constraints of an acquisition.
 #[derive(Clone, Debug)]
 pub(crate) struct KurtosisConstraints {
-    /// What each direction multiplies the entries of D and of V by.
-    pub(crate) terms: Vec<[f32; N_FORMS]>,
+    /// xx xy xz yy yz zz of each direction.
+    pub(crate) products: Vec<[f32; N_D]>,
     /// b_max / 3 in ms/µm².
     pub(crate) slope: f32,
     /// The rows for the solver, in the order of D, V.
@@ -38,18 +38,18 @@ impl KurtosisConstraints {
     pub(crate) fn new(b_max: f64) -> Result<Self, ActiveSetError> {
         let slope = b_max / 3.0;
         let directions = half_sphere(N_DIRECTIONS);
-        let (mut rows, mut bounds, mut terms) = (Vec::new(), Vec::new(), Vec::new());
+        let products = |g: &[f64; 3]| PAIRS.map(|[i, j]| (g[i] * g[j]) as f32);
+        let products = directions.iter().map(products).collect();
+        let (mut rows, mut bounds) = (Vec::new(), Vec::new());
         for &g in &directions {
-            let (d, w) = (quadratic_terms(g), quartic_terms(g));
-            rows.extend([0.0; N_D].into_iter().chain(w));
+            rows.extend([0.0; N_D].into_iter().chain(quartic_terms(g)));
             bounds.push(MARGIN);
-            terms.push(std::array::from_fn(|k| if k < N_D { d[k] } else { w[k - N_D] } as f32));
         }
         for &g in &directions {
             rows.extend(quadratic_terms(g).into_iter().chain(quartic_terms(g).map(|w| -slope * w)));
             bounds.push(CONSTRAINED_DIFFUSIVITY + MARGIN);
         }
         let rows = Constraints::new(N_FORMS, &rows, bounds)?;
-        Ok(Self { terms, slope: slope as f32, rows })
+        Ok(Self { products, slope: slope as f32, rows })
     }
 }

@@ -1,6 +1,7 @@
 //! The kurtosis fit in `f32`, one voxel per SIMD lane: everything between the linear fit and the
 //! maps. Every operation acts on each lane alone.
 
+mod along;
 pub(crate) mod constrain;
 pub(crate) mod extremes;
 mod frame;

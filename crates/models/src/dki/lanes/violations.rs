@@ -6,6 +6,7 @@ use pulp::{Simd, WithSimd};
 use crate::Status;
 use crate::dki::constraints::{KurtosisConstraints, N_FORMS};
 use crate::dki::form::N_D;
+use crate::dki::lanes::along::{along, multiply_by_times};
 use crate::dki::layout::parameter_row;
 use crate::dki::recipe::CONSTRAINED_DIFFUSIVITY;
 use crate::dti::lanes::place::Place;
@@ -50,20 +51,13 @@ impl FindViolations<'_> {
         let slope = Lanes::new(simd, self.constraints.slope);
         let floor = Lanes::new(simd, CONSTRAINED_DIFFUSIVITY as f32);
         let mut least = Lanes::new(simd, f32::MAX);
-        for terms in &self.constraints.terms {
-            let mut d = forms[0] * terms[0];
-            for k in 1..N_D {
-                d = forms[k].mul_add(Lanes::new(simd, terms[k]), d);
+        multiply_by_times(&mut forms);
+        for of_direction in &self.constraints.products {
+            let mut products = [slope; N_D];
+            for k in 0..N_D {
+                products[k] = Lanes::new(simd, of_direction[k]);
             }
-            // Two sums, which do not wait for each other.
-            let mut even = forms[N_D] * terms[N_D];
-            let mut odd = forms[N_D + 1] * terms[N_D + 1];
-            for k in (N_D + 2..N_FORMS - 1).step_by(2) {
-                even = forms[k].mul_add(Lanes::new(simd, terms[k]), even);
-                odd = forms[k + 1].mul_add(Lanes::new(simd, terms[k + 1]), odd);
-            }
-            even = forms[N_FORMS - 1].mul_add(Lanes::new(simd, terms[N_FORMS - 1]), even);
-            let v = even + odd;
+            let (d, v) = along(&forms, &products);
             let decay = v.neg_mul_add(slope, d - floor);
             least = v.min(decay).min(least);
         }
