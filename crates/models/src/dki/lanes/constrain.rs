@@ -84,6 +84,7 @@ impl WithSimd for Constrain<'_> {
 /// Of as many voxels as f64 vectors have lanes: the inverse of XᵀWX, and how ln S0 follows the
 /// other unknowns.
 struct Normal<S: Simd> {
+    moments: [S::f64s; N_MOMENTS],
     /// The lower triangle by rows, ln S0 the last unknown: what stands before its row is the
     /// inverse for the others, as if ln S0 had been eliminated.
     inverse: Vec<S::f64s>,
@@ -96,21 +97,27 @@ impl<S: Simd> Normal<S> {
     fn new(simd: S) -> Self {
         let zero = simd.splat_f64s(0.0);
         let entries = N_UNKNOWNS * (N_UNKNOWNS + 1) / 2;
-        Self { inverse: vec![zero; entries], slope: [zero; N_FORMS], is_definite: zero }
+        Self {
+            moments: [zero; N_MOMENTS],
+            inverse: vec![zero; entries],
+            slope: [zero; N_FORMS],
+            is_definite: zero,
+        }
     }
 
     /// From moments `[moment][stride]`, the first lanes of each row.
     #[inline(always)]
     fn invert(&mut self, simd: S, moments: &Moments, sums: &[f32], stride: usize) {
-        let zero = simd.splat_f64s(0.0);
+        // Every moment is in several entries.
+        let of_moment: &mut [f64] = bytemuck::cast_slice_mut(&mut self.moments);
+        for moment in 0..N_MOMENTS {
+            for lane in 0..S::F64_LANES {
+                of_moment[moment * S::F64_LANES + lane] = f64::from(sums[moment * stride + lane]);
+            }
+        }
         let element = |i: usize, j: usize| {
             let (moment, factor) = moments.of_pair[i * (i + 1) / 2 + j];
-            let mut sum = zero;
-            let lanes: &mut [f64] = bytemuck::cast_slice_mut(std::slice::from_mut(&mut sum));
-            for (lane, &sum) in lanes.iter_mut().zip(&sums[moment * stride..]) {
-                *lane = f64::from(sum);
-            }
-            simd.mul_f64s(sum, simd.splat_f64s(factor))
+            simd.mul_f64s(self.moments[moment], simd.splat_f64s(factor))
         };
         let pairs = (1..N_UNKNOWNS).flat_map(|i| (1..=i).map(move |j| (i, j)));
         let with_s0 = (1..N_UNKNOWNS).chain([0]).map(|i| (i, 0));
