@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use fimbria_compute::{Backend, Silent, Workers};
+use fimbria_compute::{Backend, Progress as _, Silent, Workers};
 use fimbria_pipeline::{Logbook, OutputError, OutputFolder, RunRecord, Session, Unfinished};
 use serde_json::json;
 
@@ -154,4 +154,35 @@ fn a_file_where_the_folder_should_be_is_refused() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let error = OutputFolder::create(file.path(), &[], true, &Unfinished::new()).unwrap_err();
     assert!(matches!(error, OutputError::NotAFolder(_)));
+}
+
+#[test]
+fn steps_of_a_stage_are_timed_under_their_names() {
+    let workers = Workers::new(1).unwrap();
+    let unfinished = Unfinished::new();
+    let session = Session {
+        on: Backend::cpu(&workers),
+        progress: &Silent,
+        unfinished: &unfinished,
+        command_line: &[],
+    };
+    let log = Logbook::new(session);
+    log.stage("weigh", || {
+        for step in ["read", "solve", "look", "solve"] {
+            log.start(step, 0);
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        Ok::<_, std::convert::Infallible>(())
+    })
+    .unwrap();
+    log.stage("write", || Ok::<_, std::convert::Infallible>(())).unwrap();
+    let record = log.record("test", Vec::new(), json!({}));
+    let [weigh, write] = &record.stages[..] else { panic!("{:?}", record.stages) };
+    let names: Vec<&str> = weigh.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(names, ["read", "solve", "look"]);
+    // What comes again is added to what came before.
+    assert!(weigh.steps[1].seconds >= 0.004);
+    let all: f64 = weigh.steps.iter().map(|step| step.seconds).sum();
+    assert!(all >= 0.008 && all <= weigh.seconds, "{all} of {}", weigh.seconds);
+    assert!(write.steps.is_empty());
 }
