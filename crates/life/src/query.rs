@@ -21,8 +21,9 @@ impl Query {
         let inside = self.inside(encoding);
         let is_along: Option<Vec<bool>> = self.direction.map(|(dir, within_deg)| {
             let norm = dir.iter().map(|c| c * c).sum::<f64>().sqrt();
-            // Directions are f32: a thousandth of a degree is nothing.
-            let least = (within_deg + 1e-3).min(90.0).to_radians().cos();
+            // Directions are f32: a thousandth of a degree is nothing. Within 90 are all.
+            let within_deg = within_deg + 1e-3;
+            let least = if within_deg < 90.0 { within_deg.to_radians().cos() } else { 0.0 };
             let cos = |atom: &[f32; 3]| {
                 (0..3).map(|i| f64::from(atom[i]) * dir[i]).sum::<f64>().abs() / norm
             };

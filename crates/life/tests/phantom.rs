@@ -99,7 +99,7 @@ fn weights_planted_on_a_head_come_back() {
         .map(|(f, is_true)| if *is_true { 0.2 + 0.025 * (f % 9) as f32 } else { 0.0 })
         .collect();
     let System { dictionary, basis, .. } = &system;
-    signal.y = predict(&head.encoding, &signal, dictionary, basis, &planted, &[]);
+    signal.y = predict(&head.encoding, &signal, dictionary, basis, &planted, &[], &workers);
     let (_, found) = head.weigh(&signal, 1e-7, &workers);
     let (mut error, mut size) = (0.0_f64, 0.0_f64);
     for (w, planted) in found.streamlines.iter().zip(&planted) {

@@ -13,7 +13,7 @@ use crate::voxelwise::Job;
 use crate::{Fitted, MapSpec, curve};
 
 /// b (ms/µm²) from which perfusion is taken to have decayed, for the start of the fit.
-const TISSUE_ONLY: f32 = 0.2;
+const TISSUE_ONLY: f64 = 0.2;
 /// Largest D and least D*, µm²/ms.
 const BETWEEN_POOLS: f64 = 3.0;
 
@@ -71,7 +71,7 @@ impl VoxelModel<4> for BiExponential {
     /// Segmented: a line through the logarithms where perfusion has decayed gives D, what it
     /// leaves of the signal without weighting gives f.
     fn start(&self, b: &[f32], samples: &[f32], _: &[f32]) -> [f32; 4] {
-        let (intercept, d) = curve::log_line(b, samples, TISSUE_ONLY);
+        let (intercept, d) = curve::log_line(b, samples, TISSUE_ONLY as f32);
         let (mut sum, mut count) = (0.0, 0.0);
         let least = b.iter().copied().fold(f32::INFINITY, f32::min);
         for (_, s) in b.iter().zip(samples).filter(|(b, _)| **b <= least + 0.005) {
@@ -123,7 +123,7 @@ pub fn fit(
     curve::check_count(signals.n_volumes(), gradients)?;
     let protocol = Protocol::new(gradients, options.b_max_s_per_mm2)?;
     let (low, high): (Vec<usize>, Vec<usize>) =
-        protocol.volumes().iter().partition(|&&v| protocol.b[v] < f64::from(TISSUE_ONLY));
+        protocol.volumes().iter().partition(|&&v| protocol.b[v] < TISSUE_ONLY);
     let zero = usize::from(!protocol.unweighted.is_empty());
     let (n_low, n_high) = (protocol.count_b(&low), protocol.count_b(&high) - zero);
     if n_low < 2 || n_high < 2 {

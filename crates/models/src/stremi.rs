@@ -206,7 +206,7 @@ pub fn maps(errors: bool) -> Vec<MapSpec> {
 /// The volumes of a fit, where they determine the exponents.
 fn protocol(gradients: &GradientTable, options: &StremiOptions) -> Result<Protocol, CurveError> {
     let protocol = Protocol::new(gradients, options.curve.b_max_s_per_mm2)?;
-    let n_b = protocol.count_b(&protocol.volumes());
+    let n_b = protocol.count_shells(&protocol.volumes());
     if n_b < 4 || protocol.volumes().len() < 8 {
         return Err(CurveError::Unsupported {
             model: "the stretched-exponential model",

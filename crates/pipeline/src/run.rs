@@ -140,8 +140,8 @@ impl System {
             Self::Fibres => config.fod.supports(gradients),
             // With fewer directions crossings cannot be told from noise.
             Self::Sticks | Self::Tracks | Self::Life => config.fod.supports(gradients),
-            Self::Kurtosis => config.dki.supports(gradients),
-            // Each volume has one b and direction there.
+            // Each volume has one b and direction in these.
+            Self::Kurtosis => config.input.grad_dev.is_none() && config.dki.supports(gradients),
             Self::Stretched => config.input.grad_dev.is_none() && config.stremi.supports(gradients),
         }
     }

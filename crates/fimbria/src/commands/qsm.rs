@@ -11,11 +11,13 @@ use fimbria_pipeline::stages::load_local_field::{FieldUnit, LoadLocalField, Loca
 use fimbria_pipeline::stages::qsm::{
     CHECKPOINT, Keep, MapSusceptibility, QsmCompat, QsmMethod, QsmParameters, Start,
 };
-use fimbria_pipeline::{Existing, Named, OutputFolder, Stage};
+use fimbria_pipeline::{Existing, Named, OutputFolder, RunRecord, Stage};
 use fimbria_qsm::dqsm::Iterate;
+use fimbria_qsm::solver::Checkpoint;
 use fimbria_qsm::{Edges, Products};
 
 use crate::args::{DeviceArgs, ExistingArgs, MapArgs, ThreadArgs, choice, sign};
+use crate::commands::command_line;
 use crate::commands::processes::run_together;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -320,7 +322,20 @@ impl Qsm {
             keep: Some(keep),
             comm: world.comm(),
         };
-        if policy == Existing::Resume && output.join(OutputFolder::RECORD).exists() {
+        if policy == Existing::Resume
+            && let Ok(record) = RunRecord::read(&output.join(OutputFolder::RECORD))
+        {
+            // What was asked for, but for how to go on.
+            let asked = |words: &[String]| -> Vec<String> {
+                words.iter().skip(1).filter(|word| *word != "--resume").cloned().collect()
+            };
+            if asked(&record.command_line) != asked(&command_line()) {
+                return Err(Failure::usage(format!(
+                    "{} is finished, by another command ({}): --force makes it anew",
+                    output.display(),
+                    record.command_line.join(" ")
+                )));
+            }
             if world.comm().rank() == 0 {
                 console.note(&format!("{} is finished already", output.display()));
             }
@@ -333,8 +348,7 @@ impl Qsm {
         let stages: [&dyn Stage; 2] = [&LoadLocalField(files), &map];
         run_together("qsm", &stages, &world, &folder, threads, devices, console)?;
         if world.comm().rank() == 0 {
-            // It has served; that it is gone already is as well.
-            let _ = std::fs::remove_file(output.join(CHECKPOINT));
+            Checkpoint::remove(&output.join(CHECKPOINT));
         }
         Ok(())
     }

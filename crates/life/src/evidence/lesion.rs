@@ -109,12 +109,12 @@ mod tests {
         let weights: Vec<f32> = planted.weights.iter().map(|w| *w as f32).collect();
         let (encoding, signal) = (&planted.encoding, &system.signal);
         let (dictionary, basis) = (&system.dictionary, &system.basis);
-        let with = predict(encoding, signal, dictionary, basis, &weights, &[]);
+        let with = predict(encoding, signal, dictionary, basis, &weights, &[], &workers);
         let members = [0, 3, 4, 9];
         let lesion = virtual_lesion(encoding, signal, dictionary, basis, &weights, &with, &members);
         let mut zeroed = weights.clone();
         members.iter().for_each(|&f| zeroed[f as usize] = 0.0);
-        let without = predict(encoding, signal, dictionary, basis, &zeroed, &[]);
+        let without = predict(encoding, signal, dictionary, basis, &zeroed, &[], &workers);
         let errors = rmse(&signal.y, &without, signal.rows());
         let mut touched: Vec<usize> = members
             .iter()
@@ -139,7 +139,7 @@ mod tests {
         let weights: Vec<f32> = planted.weights.iter().map(|w| *w as f32).collect();
         let (encoding, signal) = (&planted.encoding, &system.signal);
         let (dictionary, basis) = (&system.dictionary, &system.basis);
-        let with = predict(encoding, signal, dictionary, basis, &weights, &[]);
+        let with = predict(encoding, signal, dictionary, basis, &weights, &[], &workers);
         let lesion = virtual_lesion(encoding, signal, dictionary, basis, &weights, &with, &[1, 2]);
         assert_eq!((lesion.kept, lesion.comparison.earth_mover), (0, 0.0));
         assert_eq!(lesion.rmse, lesion.rmse_lesioned);

@@ -8,6 +8,7 @@
 mod compare;
 mod lesion;
 
+use fimbria_compute::Workers;
 use rayon::prelude::*;
 
 pub use compare::{Comparison, compare};
@@ -24,6 +25,7 @@ pub fn predict(
     basis: &Basis,
     weights: &[f32],
     isotropic: &[Vec<f32>],
+    workers: &Workers,
 ) -> Vec<f32> {
     let rank = dictionary.rank();
     let mut coordinates = vec![0.0_f64; rank * signal.voxels()];
@@ -47,14 +49,16 @@ pub fn predict(
         }
     }
     let mut predicted = vec![0.0_f32; signal.rows() * signal.voxels()];
-    let voxels = predicted.par_chunks_mut(signal.rows()).zip(coordinates.par_chunks(rank));
-    voxels.for_each_init(
-        || vec![0.0; signal.rows()],
-        |rows, (to, coordinates)| {
-            basis.expand(coordinates, rows);
-            to.iter_mut().zip(rows).for_each(|(to, from)| *to = *from as f32);
-        },
-    );
+    workers.install(|| {
+        let voxels = predicted.par_chunks_mut(signal.rows()).zip(coordinates.par_chunks(rank));
+        voxels.for_each_init(
+            || vec![0.0; signal.rows()],
+            |rows, (to, coordinates)| {
+                basis.expand(coordinates, rows);
+                to.iter_mut().zip(rows).for_each(|(to, from)| *to = *from as f32);
+            },
+        );
+    });
     predicted
 }
 
@@ -74,6 +78,8 @@ pub struct CrossValidation {
     pub rmse: Vec<f32>,
     /// That over the difference of the two measurements (Rrmse): below 1 the model, fitted to the
     /// first, predicts the second better than the first itself does. NaN where both are the same.
+    ///
+    /// Both are NaN where one of the measurements has no usable signal.
     pub ratio: Vec<f32>,
 }
 
@@ -81,8 +87,13 @@ impl CrossValidation {
     /// Of `predicted` from the signal `first`, and `second`, on the same voxels.
     pub fn new(predicted: &[f32], first: &Signal, second: &Signal) -> Self {
         let rows = first.rows();
-        let of_model = rmse(predicted, &second.y, rows);
+        let mut of_model = rmse(predicted, &second.y, rows);
         let of_data = rmse(&first.y, &second.y, rows);
+        for (voxel, rmse) in of_model.iter_mut().enumerate() {
+            if first.s0[voxel] <= 0.0 || second.s0[voxel] <= 0.0 {
+                *rmse = f32::NAN;
+            }
+        }
         let ratio = of_model.iter().zip(&of_data).map(|(model, data)| match data {
             0.0 => f32::NAN,
             data => model / data,

@@ -11,6 +11,8 @@ pub const SAME_DIRECTION_DEG: f64 = 2.0;
 const B_MAX_SLACK: f64 = 1.05;
 /// Values of b (ms/µm²) that differ by less are one.
 const SAME_B: f64 = 0.02;
+/// Sorted b (ms/µm²) without a larger gap are one shell: scanners spread one nominal b so far.
+const SHELL_GAP: f64 = GradientTable::SHELL_GAP / 1000.0;
 
 /// One axis of diffusion weighting.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +89,16 @@ impl Protocol {
         b.len()
     }
 
+    /// The number of shells among `volumes`, with 0 where there are unweighted ones: b far enough
+    /// apart to show how the signal bends.
+    pub(crate) fn count_shells(&self, volumes: &[usize]) -> usize {
+        let mut b: Vec<f64> = volumes.iter().map(|&v| self.b[v]).collect();
+        b.extend((!self.unweighted.is_empty()).then_some(0.0));
+        b.sort_by(f64::total_cmp);
+        let gaps = b.windows(2).filter(|pair| pair[1] - pair[0] > SHELL_GAP);
+        usize::from(!b.is_empty()) + gaps.count()
+    }
+
     /// The weighted volumes by axis, in order of first appearance.
     pub(crate) fn directions(&self) -> Vec<Direction> {
         let same = SAME_DIRECTION_DEG.to_radians().cos();
@@ -109,16 +121,17 @@ impl Protocol {
         found
     }
 
-    /// The directions with at least `needed` different b (0 counts for all of them).
+    /// The directions with at least `needed` shells (0 counts for all of them).
     pub(crate) fn directions_with(
         &self,
         needed: usize,
         b_max_s_per_mm2: Option<f64>,
     ) -> Result<Vec<Direction>, CurveError> {
         let all = self.directions();
-        let most = all.iter().map(|d| self.count_b(&d.volumes)).max().unwrap_or(0);
+        let most = all.iter().map(|d| self.count_shells(&d.volumes)).max().unwrap_or(0);
         let directions = all.len();
-        let good: Vec<_> = all.into_iter().filter(|d| self.count_b(&d.volumes) >= needed).collect();
+        let has_enough = |d: &Direction| self.count_shells(&d.volumes) >= needed;
+        let good: Vec<_> = all.into_iter().filter(has_enough).collect();
         if good.is_empty() {
             return Err(CurveError::TooFewB { needed, directions, most, b_max_s_per_mm2 });
         }
@@ -176,5 +189,19 @@ mod tests {
         let table = acquisition(1, &[(1000.0, 30)]);
         let error = directions(&table, Some(3000.0), 3).unwrap_err().to_string();
         assert!(error.contains("needs 3") && error.contains("has 2"), "{error}");
+    }
+
+    #[test]
+    fn one_nominal_b_is_one_shell_however_it_scatters() {
+        let axis = [1.0, 0.0, 0.0];
+        let b = [0.0, 960.0, 985.0, 1000.0, 1020.0, 1040.0];
+        let table = GradientTable {
+            b_s_per_mm2: b.to_vec(),
+            dirs_ras: b.iter().map(|b| if *b > 0.0 { axis } else { [0.0; 3] }).collect(),
+            b0_threshold: 50.0,
+        };
+        let refused = directions(&table, None, 3);
+        assert!(matches!(refused, Err(CurveError::TooFewB { most: 2, .. })), "{refused:?}");
+        assert_eq!(directions(&table, None, 2).unwrap().len(), 1);
     }
 }

@@ -102,9 +102,7 @@ impl CurveParameters {
         takes_noise: bool,
         log: &Logbook<'_>,
     ) -> Result<CurveOptions, StageError> {
-        if subject.grad_dev.is_some() {
-            return Err(GradDevUnused.into());
-        }
+        subject.has_one_table()?;
         let sigma = match &self.noise {
             _ if !takes_noise => None,
             NoiseSource::Sigma(sigma) => Some(*sigma),

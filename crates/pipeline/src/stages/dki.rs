@@ -85,6 +85,7 @@ impl FitModel for DkiParameters {
     ) -> Result<Outcome, StageError> {
         let options = self.options();
         let on = &log.session().on;
+        subject.has_one_table()?;
         let fitted = dki::fit(&*subject.dwi, &subject.mask, &subject.gradients, &options, on, log)?;
         Ok(fitted.into())
     }

@@ -128,6 +128,7 @@ impl FitModel for ExprParameters {
             sigma,
             robust: self.robust.map(|robust| robust.0),
         };
+        subject.has_one_table()?;
         let fitted = expr::fit(
             &*subject.dwi,
             &subject.mask,

@@ -13,6 +13,7 @@ use fimbria_image::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::stages::curve::GradDevUnused;
 use crate::{ByteSize, Carried, Input, Logbook, Named, Products, Stage, StageError, brain_mask};
 
 /// Where a subject's data are and how to read them.
@@ -86,6 +87,16 @@ pub struct Subject {
     pub grad_dev: Option<Image>,
     /// What of the header of the series goes on into maps.
     pub carried: Carried,
+}
+
+impl Subject {
+    /// What works with one b and direction of a volume for all voxels asks this before.
+    ///
+    /// # Errors
+    /// Where every voxel has its own.
+    pub(crate) fn has_one_table(&self) -> Result<(), GradDevUnused> {
+        if self.grad_dev.is_some() { Err(GradDevUnused) } else { Ok(()) }
+    }
 }
 
 impl SubjectFiles {

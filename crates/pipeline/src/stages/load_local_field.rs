@@ -94,6 +94,9 @@ pub struct LocalFieldFiles {
 /// Why there is nothing to invert.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalFieldError {
+    /// A reference region that touches nothing.
+    #[error("no voxel of the reference region (--reference) lies inside the mask")]
+    Reference,
     /// An image cannot be read.
     #[error(transparent)]
     Image(#[from] ImageError),
@@ -205,7 +208,15 @@ impl LocalFieldFiles {
         let shapes = self.shapes(&mask, log)?;
         let weights = self.on_grid(self.weights.as_deref(), &grid, "the weights")?;
         let truth_ppm = self.on_grid(self.truth.as_deref(), &grid, "the truth")?;
-        let reference = self.reference.as_ref().map(|path| read_mask(path, &grid)).transpose()?;
+        let mut reference =
+            self.reference.as_ref().map(|path| read_mask(path, &grid)).transpose()?;
+        if let Some(reference) = &mut reference {
+            // Elsewhere the map is 0, which is no susceptibility.
+            reference.voxels.retain(|voxel| mask.voxels.binary_search(voxel).is_ok());
+            if reference.voxels.is_empty() {
+                return Err(LocalFieldError::Reference.into());
+            }
+        }
         let cylinders = shapes.iter().filter(|shape| **shape != Shape::Sphere).count();
         log.count("unknowns", mask.len() as u64);
         log.count("cylinders", cylinders as u64);

@@ -26,23 +26,60 @@ const STEPS: usize = 256;
 /// The first echo is unwrapped in space: the most reliable steps between neighbours first, where
 /// a step is the more reliable the smaller the phase difference, the more the next echo's
 /// difference agrees with it, and the more alike and the stronger the magnitudes are. Later echoes
-/// follow from it in time. Parts of the mask that do not touch each other are brought within half
-/// a turn of zero each.
-pub fn unwrap_region(grid: &Grid, echoes: &[EchoPhase<'_>], mask: &[u32]) -> Vec<Vec<f32>> {
+/// follow in time: from a phase of zero at time 0, or, with `offset`, from whatever smooth phase is
+/// there, which the second echo tells. Parts of the mask that do not touch each other are brought
+/// within half a turn of zero each.
+pub fn unwrap_region(
+    grid: &Grid,
+    echoes: &[EchoPhase<'_>],
+    mask: &[u32],
+    offset: bool,
+) -> Vec<Vec<f32>> {
     let Some(first) = echoes.first() else { return Vec::new() };
-    let unwrapped = grow(grid, first, echoes.get(1), mask);
-    let follow = |echo: &EchoPhase<'_>| {
+    let mut unwrapped = vec![grow(grid, first, echoes.get(1), mask)];
+    if offset && echoes.len() > 1 {
+        unwrapped.push(second_of(grid, echoes, &unwrapped[0], mask));
+    }
+    for echo in &echoes[unwrapped.len()..] {
+        // Where the line through what is unwrapped already, first and last, leads to.
+        let last = unwrapped.len() - 1;
+        let ahead = if last == 0 || !offset {
+            echo.time / first.time - 1.0
+        } else {
+            (echo.time - first.time) / (echoes[last].time - first.time)
+        };
         let mut phase = vec![0.0; echo.phase.len()];
-        let ratio = (echo.time / first.time) as f32;
         for &v in mask {
             let v = v as usize;
-            let expected = unwrapped[v] * ratio;
-            phase[v] = echo.phase[v] - TAU * ((echo.phase[v] - expected) / TAU).round();
+            let begin = unwrapped[0][v];
+            let gained = if offset { unwrapped[last][v] - begin } else { begin };
+            phase[v] = nearest(echo.phase[v], begin + ahead as f32 * gained);
         }
-        phase
-    };
-    let later: Vec<Vec<f32>> = echoes[1..].iter().map(follow).collect();
-    std::iter::once(unwrapped).chain(later).collect()
+        unwrapped.push(phase);
+    }
+    unwrapped
+}
+
+/// The second echo: the first, what it would gain from a phase of zero at time 0, and what that
+/// misses, which is unwrapped in space: the phase at time 0 is smooth.
+fn second_of(grid: &Grid, echoes: &[EchoPhase<'_>], first: &[f32], mask: &[u32]) -> Vec<f32> {
+    let [early, late] = [&echoes[0], &echoes[1]];
+    let ratio = (late.time / early.time) as f32;
+    let pairs = late.phase.iter().zip(first);
+    let missed: Vec<f32> = pairs.map(|(late, first)| wrapped(late - ratio * first)).collect();
+    let echo = EchoPhase { phase: &missed, ..*late };
+    let grown = grow(grid, &echo, None, mask);
+    let mut second = vec![0.0; first.len()];
+    for &v in mask {
+        let v = v as usize;
+        second[v] = nearest(late.phase[v], ratio * first[v] + grown[v]);
+    }
+    second
+}
+
+/// The phase that differs from `phase` by whole turns and is nearest to `expected`.
+fn nearest(phase: f32, expected: f32) -> f32 {
+    phase - TAU * ((phase - expected) / TAU).round()
 }
 
 /// A step between neighbours.

@@ -54,7 +54,7 @@ const LEAST_RADIANS: f32 = 0.5;
 /// * numbers within ±π are radians;
 /// * integers that reach ±3141 or ±3142, but not more, are thousandths of a radian;
 /// * other integers of 0 to 4095 or of ±4096 are steps of a turn, whether or not they fill that
-///   range;
+///   range, and those within ±2048 where neighbours are most of 4096 apart;
 /// * any other range (±0.003 …) stands for one turn: its ends become ±π. Somewhere neighbours are
 ///   most of a turn apart then: where none are, nothing tells how long a turn is.
 ///
@@ -67,11 +67,18 @@ pub fn to_radians(
     mask: &[u32],
 ) -> Result<(f32, f32), PhaseError> {
     let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
-    let mut whole = true;
+    let (mut whole, mut least_share, mut most_inside) = (true, f32::INFINITY, 0.0_f32);
     for volume in volumes {
-        let range = check(volume, mask)?;
-        (low, high) = (low.min(range.0), high.max(range.1));
+        let Spread { range, inside, share } = check(volume, mask)?;
+        (low, high) = (low.min(range[0]), high.max(range[1]));
+        least_share = least_share.min(share);
+        most_inside = most_inside.max(inside);
         whole &= volume.iter().all(|v| !v.is_finite() || v.fract() == 0.0);
+    }
+    let jumps = |by: f32| volumes.iter().any(|volume| wraps(dims, volume, mask, by));
+    // An echo that was shimmed well fills little of a turn; where some echo wraps, all are phases.
+    if low >= 0.0 && least_share < LEAST_SHARE && !jumps(WRAP * (high - low)) {
+        return Err(PhaseError::NotPhase { low, high, share: 100.0 * least_share });
     }
     let largest = low.abs().max(high.abs());
     // Storage as float rounds π up.
@@ -83,12 +90,20 @@ pub fn to_radians(
     }
     const STEPS: f32 = 4096.0;
     if whole && low >= 0.0 && (STEPS / 2.0..STEPS).contains(&high) {
+        // Over half a turn within the mask and never a wrap: rather a magnitude of twelve bits.
+        if most_inside > STEPS / 2.0 && !jumps(WRAP * STEPS) {
+            return Err(PhaseError::NeverWraps { low, high });
+        }
         return Ok((2.0 * PI / STEPS, -PI));
     }
-    if whole && low < 0.0 && (STEPS / 2.0..=STEPS).contains(&largest) {
+    // Numbers within ±2048 may be all of a turn, or a part of one of ±4096: wraps tell.
+    if whole && low < 0.0 && largest <= STEPS / 2.0 && jumps(WRAP * STEPS) {
+        return Ok((2.0 * PI / STEPS, 0.0));
+    }
+    if whole && low < 0.0 && largest > STEPS / 2.0 && largest <= STEPS {
         return Ok((PI / STEPS, 0.0));
     }
-    if !volumes.iter().any(|volume| wraps(dims, volume, mask, WRAP * (high - low))) {
+    if !jumps(WRAP * (high - low)) {
         return Err(PhaseError::NeverWraps { low, high });
     }
     let factor = 2.0 * PI / (high - low);
@@ -109,8 +124,18 @@ fn wraps([nx, ny, nz]: [usize; 3], volume: &[f32], mask: &[u32], jump: f32) -> b
     })
 }
 
-/// The range of a volume whose voxels `mask` may be a phase.
-fn check(volume: &[f32], mask: &[u32]) -> Result<(f32, f32), PhaseError> {
+/// How the numbers of a volume lie.
+struct Spread {
+    /// The least and the largest.
+    range: [f32; 2],
+    /// From the least to the largest inside the mask.
+    inside: f32,
+    /// The part of the range that holds the middle half of those inside the mask.
+    share: f32,
+}
+
+/// How a volume's numbers lie, that may be a phase.
+fn check(volume: &[f32], mask: &[u32]) -> Result<Spread, PhaseError> {
     let mut inside: Vec<f32> =
         mask.iter().map(|&v| volume[v as usize]).filter(|v| v.is_finite()).collect();
     if inside.is_empty() {
@@ -125,10 +150,7 @@ fn check(volume: &[f32], mask: &[u32]) -> Result<(f32, f32), PhaseError> {
     }
     let (first, third) = (inside[inside.len() / 4], inside[inside.len() * 3 / 4]);
     let share = (third - first) / (high - low);
-    if share < LEAST_SHARE && low >= 0.0 {
-        return Err(PhaseError::NotPhase { low, high, share: 100.0 * share });
-    }
-    Ok((low, high))
+    Ok(Spread { range: [low, high], inside: inside[inside.len() - 1] - inside[0], share })
 }
 
 #[cfg(test)]
@@ -187,6 +209,30 @@ mod tests {
         assert_eq!(radians(&phase), Ok((1e-3, 0.0)));
         let steps: Vec<f32> = (-3142..=3500).map(|i| i as f32).collect();
         assert_eq!(radians(&steps), Ok((PI / 4096.0, 0.0)));
+    }
+
+    #[test]
+    fn steps_of_half_the_range_are_told_by_their_wraps() {
+        let steps: Vec<f32> = (0..9000).map(|i| (i % 4096 - 2048) as f32).collect();
+        assert_eq!(radians(&steps), Ok((PI / 2048.0, 0.0)));
+        let still: Vec<f32> = (-2048..2048).map(|i| i as f32).collect();
+        assert!(matches!(radians(&still), Err(PhaseError::NeverWraps { .. })));
+    }
+
+    #[test]
+    fn an_echo_that_fills_little_of_a_turn_is_no_magnitude_beside_one_that_wraps() {
+        let mut early: Vec<f32> = (0..2000).map(|i| (2048 + i % 20) as f32).collect();
+        (early[0], early[1]) = (0.0, 4095.0);
+        let late: Vec<f32> = (0..2000).map(|i| ((i * 7) % 4096) as f32).collect();
+        let mask: Vec<u32> = (2..2000).collect();
+        let found = to_radians([2000, 1, 1], &[early, late], &mask);
+        assert_eq!(found, Ok((2.0 * PI / 4096.0, -PI)));
+    }
+
+    #[test]
+    fn a_magnitude_of_twelve_bits_is_no_phase() {
+        let magnitude: Vec<f32> = (0..4000).map(|i| (300 + (i * 3700) / 4000) as f32).collect();
+        assert!(matches!(radians(&magnitude), Err(PhaseError::NeverWraps { .. })));
     }
 
     #[test]

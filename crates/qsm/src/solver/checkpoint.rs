@@ -37,6 +37,9 @@ pub struct Checkpoint {
     pub step: f64,
 }
 
+/// What a checkpoint is called while it is written, beside its place.
+const UNFINISHED: &str = ".unfinished-checkpoint";
+
 const MAGIC: &[u8; 8] = b"fbqsm\0\0\x02";
 
 impl Checkpoint {
@@ -70,7 +73,8 @@ impl Checkpoint {
             move |source| CheckpointError::Io { action, path, source }
         };
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let temporary = folder.join(format!(".unfinished-{}-checkpoint", std::process::id()));
+        // One name, so that what a killed process left is written over by the next.
+        let temporary = folder.join(UNFINISHED);
         let write = || {
             let mut file = std::fs::File::create(&temporary)?;
             file.write_all(&bytes)?;
@@ -82,6 +86,13 @@ impl Checkpoint {
             let _ = std::fs::remove_file(&temporary);
             io("write")(error)
         })
+    }
+
+    /// Removes it, and what a killed process may have left of one.
+    pub fn remove(path: &Path) {
+        // What is gone already need not be removed.
+        let _ = std::fs::remove_file(path);
+        let _ = std::fs::remove_file(path.with_file_name(UNFINISHED));
     }
 
     /// Reads the checkpoint of the problem of this `fingerprint`; `None` where there is no file.

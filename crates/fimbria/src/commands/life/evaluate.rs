@@ -89,7 +89,7 @@ pub(crate) struct Evaluate {
     max_iterations: Option<usize>,
 
     /// End once the projected gradient is this share of that without weights [default: 1e-5]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = below_one, allow_hyphen_values = true)]
     tolerance: Option<f64>,
 
     /// L1 penalty on weights, as a share of the least that leaves none [default: 0]
@@ -224,4 +224,12 @@ fn checkpoint(out: &std::path::Path) -> PathBuf {
     let mut name = out.file_name().unwrap_or_default().to_owned();
     name.push(".life-checkpoint");
     out.with_file_name(name)
+}
+
+/// A share of 0 to 1, 1 not included: with it nothing would be done.
+fn below_one(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..1.0).contains(&share) => Ok(share),
+        _ => Err("it must be a share of 0 or more and below 1".into()),
+    }
 }

@@ -50,7 +50,10 @@ impl FromArgMatches for Life {
 impl Args for Life {
     fn augment_args(command: Command) -> Command {
         let command = evaluate::Evaluate::augment_args(command);
+        // What it is about is the evaluation, not what else there is to do.
+        let about = command.get_about().cloned().unwrap_or_default();
         Task::augment_subcommands(command)
+            .about(about)
             .subcommand_required(false)
             .arg_required_else_help(false)
             .args_conflicts_with_subcommands(true)

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_compute::Backend;
 use fimbria_image::{ImageHeader, read_mask};
-use fimbria_life::{EncodeOptions, Query};
+use fimbria_life::{Atoms, EncodeOptions, Query};
 use fimbria_pipeline::Logbook;
 use fimbria_pipeline::stages::life::encode_file;
 
@@ -39,6 +39,7 @@ pub(crate) struct QueryCommand {
 
     /// Up to so many degrees from it
     #[arg(long, value_name = "DEG", default_value_t = 10.0, requires = "direction")]
+    #[arg(value_parser = degrees, allow_hyphen_values = true)]
     within: f64,
 
     #[command(flatten)]
@@ -72,7 +73,8 @@ impl QueryCommand {
         let mask = mask.map(|path| workers.install(|| read_mask(path, &grid))).transpose()?;
         let command_line = command_line();
         let log = Logbook::new(session(Backend::cpu(&workers), console, &command_line));
-        let options = EncodeOptions::default();
+        // Angles are those of the streamlines, not of a grid's directions.
+        let options = EncodeOptions { atoms: Atoms::Exact, ..EncodeOptions::default() };
         let (encoding, _) =
             encode_file(&tractogram, grid, None, &options, &log).map_err(Failure::Work)?;
         let query = Query {
@@ -104,6 +106,11 @@ fn ball(text: &str) -> Result<Ball, String> {
     } else {
         Err("its radius is not positive".into())
     }
+}
+
+fn degrees(text: &str) -> Result<f64, String> {
+    let [angle] = numbers(text)?;
+    if (0.0..=90.0).contains(&angle) { Ok(angle) } else { Err("it must be 0 to 90".into()) }
 }
 
 fn direction(text: &str) -> Result<Direction, String> {

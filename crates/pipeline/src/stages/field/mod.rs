@@ -197,6 +197,10 @@ impl Stage for MakeField {
             None => products.get::<Echoes>()?,
         };
         let workers = log.session().on.workers;
+        if self.parameters.offset == Some(true) && echoes.times.len() < 2 {
+            return Err(PhaseFilesError::OffsetOfOneEcho.into());
+        }
+        let offset = self.parameters.offset.unwrap_or(echoes.times.len() > 2);
         let Echoes { grid, geometry, phases, magnitudes, times, b0_tesla, mask } = echoes;
         let unwrapped = match self.parameters.unwrap.0 {
             Unwrapping::Region => {
@@ -206,7 +210,7 @@ impl Stage for MakeField {
                     time: times[e],
                 };
                 let echoes: Vec<EchoPhase<'_>> = (0..phases.len()).map(echo).collect();
-                unwrap_region(grid, &echoes, &mask.voxels)
+                unwrap_region(grid, &echoes, &mask.voxels, offset)
             }
             Unwrapping::Laplacian => {
                 let unwrap =
@@ -215,7 +219,6 @@ impl Stage for MakeField {
             }
         };
         log.check()?;
-        let offset = self.parameters.offset.unwrap_or(times.len() > 2);
         let weights = (!magnitudes.is_empty()).then_some(&magnitudes[..]);
         let combined = combine_echoes(&unwrapped, weights, times, &mask.voxels, *b0_tesla, offset);
         let total = combined.field_ppm;

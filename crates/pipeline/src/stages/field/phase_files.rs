@@ -43,6 +43,9 @@ pub enum PhaseFilesError {
     /// Images lie on different grids.
     #[error(transparent)]
     Grid(#[from] GridMismatch),
+    /// A line through one point.
+    #[error("the phase at echo time 0 (--offset true) needs two echoes or more; there is one")]
+    OffsetOfOneEcho,
     /// The phase is none.
     #[error("{}", path.display())]
     Phase {

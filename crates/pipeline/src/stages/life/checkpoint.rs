@@ -42,7 +42,9 @@ impl Checkpoint {
     }
 
     fn write(&self, weights: &[f32]) -> std::io::Result<()> {
-        let temporary = self.path.with_extension("new");
+        // Beside it, under a name that nothing of the user's has.
+        let mut temporary = self.path.clone().into_os_string();
+        temporary.push(format!(".unfinished-{}", std::process::id()));
         let mut file = fs::File::create(&temporary)?;
         file.write_all(self.key.as_bytes())?;
         file.write_all(b"\n")?;

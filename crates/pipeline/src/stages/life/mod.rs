@@ -127,6 +127,7 @@ impl Stage for LoadSeries {
             Some(_) => self.0.mask_for(series, gradients, workers),
             None => Ok(Mask::full(*series.grid())),
         })?;
+        subject.has_one_table()?;
         products.put(subject);
         Ok(())
     }

@@ -119,7 +119,8 @@ impl Life<'_> {
         log.start("predicting the signal", 0);
         let Weights { streamlines, isotropic, .. } = &weights;
         let System { dictionary, basis, .. } = &system;
-        let predicted = predict(&encoding, &signal, dictionary, basis, streamlines, isotropic);
+        let predicted =
+            predict(&encoding, &signal, dictionary, basis, streamlines, isotropic, on.workers);
         let errors = rmse(&signal.y, &predicted, signal.rows());
         let relative: Vec<f32> = errors.iter().zip(&signal.s0).map(|(e, s0)| e / s0).collect();
         log.result("rmse_median", f64::from(median(&usable(&errors, &signal))));

@@ -1,7 +1,7 @@
 //! Susceptibility.
 
 use fimbria_image::Mask;
-use fimbria_qsm::dqsm::DqsmOptions;
+use fimbria_qsm::dqsm::{DqsmOptions, Iterate};
 use fimbria_report::figure::{Scalar, mosaic_scalar};
 use fimbria_report::{FigureError, Section, Window, colour};
 
@@ -55,11 +55,17 @@ pub(in crate::stages::report) fn methods(qsm: &QsmParameters) -> Methods {
         }
     };
     let kappa = qsm.kappa.unwrap_or(DqsmOptions::KAPPA);
+    let is_published = qsm.compat.is_some();
+    let solver = match qsm.solver.map(|solver| solver.0) {
+        Some(Iterate::Landweber) => "Landweber's iteration",
+        None if is_published => "Landweber's iteration",
+        Some(Iterate::Lsmr) => "LSMR",
+        Some(Iterate::Cgls) | None => "conjugate gradients",
+    };
     let text = format!(
         "Susceptibility was mapped from the local field guided by diffusion: voxels of FA above 0.2 \
          as {shape} the tensor's first eigenvector, others as spheres; \
-         κ‖Ax - b‖² + (1 - κ)‖Dx‖², D a Laplacian, was made smaller by conjugate gradients with \
-         κ = {kappa}."
+         κ‖Ax - b‖² + (1 - κ)‖Dx‖², D a Laplacian, was made smaller by {solver} with κ = {kappa}."
     );
     Methods { text, references }
 }
