@@ -214,7 +214,7 @@ impl LocalFieldFiles {
             // Elsewhere the map is 0, which is no susceptibility.
             reference.voxels.retain(|voxel| mask.voxels.binary_search(voxel).is_ok());
             if reference.voxels.is_empty() {
-                return Err(LocalFieldError::Reference.into());
+                return Err(LocalFieldError::Reference);
             }
         }
         let cylinders = shapes.iter().filter(|shape| **shape != Shape::Sphere).count();
