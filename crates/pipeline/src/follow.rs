@@ -10,9 +10,8 @@ use fimbria_image::{GradientTable, SignalSource as _};
 use serde_json::{Value, json};
 
 use self::arrivals::{Arrivals, Arrived};
-use crate::stages::curve::GradDevUnused;
 use crate::stages::fit_maps::{FitMaps, FitModel};
-use crate::stages::load::{LoadError, Subject, SubjectFiles};
+use crate::stages::load::{GradDevUnused, LoadError, Subject, SubjectFiles};
 use crate::{
     Carried, Hashing, Input, Logbook, OutputFolder, Products, RunRecord, Session, Stage as _,
     StageError,

@@ -56,6 +56,12 @@ fn wrap(phase: f32) -> f32 {
     (phase - turn * (phase / turn).round()) as f32
 }
 
+/// Echoes without magnitudes.
+fn echoes<'a>(phases: &'a [Vec<f32>], times: &[f64]) -> Vec<EchoPhase<'a>> {
+    let pairs = phases.iter().zip(times);
+    pairs.map(|(phase, &time)| EchoPhase { phase, magnitude: None, time }).collect()
+}
+
 #[test]
 fn growing_regions_undo_wraps_exactly_even_in_noise() {
     let mask = ball(20.0);
@@ -89,12 +95,7 @@ fn later_echoes_follow_in_time() {
         times.iter().map(|t| rate.iter().map(|r| r * *t as f32).collect()).collect();
     let phases: Vec<Vec<f32>> =
         truth.iter().map(|echo| echo.iter().map(|p| wrap(*p)).collect()).collect();
-    let echoes: Vec<EchoPhase<'_>> = phases
-        .iter()
-        .zip(times)
-        .map(|(phase, time)| EchoPhase { phase, magnitude: None, time })
-        .collect();
-    let got = unwrap_region(&grid(), &echoes, &mask.voxels, false);
+    let got = unwrap_region(&grid(), &echoes(&phases, &times), &mask.voxels, false);
     for (got, truth) in got.iter().zip(&truth) {
         let worst = mask.voxels.iter().map(|&v| (got[v as usize] - truth[v as usize]).abs());
         assert!(worst.fold(0.0, f32::max) < 1e-4);
@@ -113,12 +114,7 @@ fn a_phase_at_time_zero_does_not_lead_later_echoes_astray() {
             .iter()
             .map(|t| rate.iter().zip(&start).map(|(r, s)| wrap(s + r * *t as f32)).collect())
             .collect();
-        let echoes: Vec<EchoPhase<'_>> = phases
-            .iter()
-            .zip(times)
-            .map(|(phase, time)| EchoPhase { phase, magnitude: None, time })
-            .collect();
-        let got = unwrap_region(&grid(), &echoes, &mask.voxels, true);
+        let got = unwrap_region(&grid(), &echoes(&phases, &times), &mask.voxels, true);
         for e in 1..4 {
             // Of a large constant a whole turn in the second echo may be left: a constant field.
             let wrong = |v: usize| got[e][v] - got[0][v] - rate[v] * (times[e] - times[0]) as f32;
@@ -161,12 +157,7 @@ fn a_paramagnetic_sphere_is_found_with_its_sign_and_strength() {
             })
         })
         .collect();
-    let echoes: Vec<EchoPhase<'_>> = phases
-        .iter()
-        .zip(times)
-        .map(|(phase, time)| EchoPhase { phase, magnitude: None, time })
-        .collect();
-    let unwrapped = unwrap_region(&grid(), &echoes, &mask.voxels, true);
+    let unwrapped = unwrap_region(&grid(), &echoes(&phases, &times), &mask.voxels, true);
     let got = combine_echoes(&unwrapped, None, &times, &mask.voxels, b0, true);
     for &v in &mask.voxels {
         let (got, expected) = (f64::from(got.field_ppm[v as usize]), delta(at(v)));

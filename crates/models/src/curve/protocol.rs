@@ -82,9 +82,7 @@ impl Protocol {
 
     /// The number of different b among `volumes`, with 0 where there are unweighted ones.
     pub(crate) fn count_b(&self, volumes: &[usize]) -> usize {
-        let mut b: Vec<f64> = volumes.iter().map(|&v| self.b[v]).collect();
-        b.extend((!self.unweighted.is_empty()).then_some(0.0));
-        b.sort_by(f64::total_cmp);
+        let mut b = self.ascending_b(volumes);
         b.dedup_by(|next, first| *next - *first < SAME_B);
         b.len()
     }
@@ -92,11 +90,17 @@ impl Protocol {
     /// The number of shells among `volumes`, with 0 where there are unweighted ones: b far enough
     /// apart to show how the signal bends.
     pub(crate) fn count_shells(&self, volumes: &[usize]) -> usize {
+        let b = self.ascending_b(volumes);
+        let gaps = b.windows(2).filter(|pair| pair[1] - pair[0] > SHELL_GAP);
+        usize::from(!b.is_empty()) + gaps.count()
+    }
+
+    /// b of `volumes`, with 0 where there are unweighted ones.
+    fn ascending_b(&self, volumes: &[usize]) -> Vec<f64> {
         let mut b: Vec<f64> = volumes.iter().map(|&v| self.b[v]).collect();
         b.extend((!self.unweighted.is_empty()).then_some(0.0));
         b.sort_by(f64::total_cmp);
-        let gaps = b.windows(2).filter(|pair| pair[1] - pair[0] > SHELL_GAP);
-        usize::from(!b.is_empty()) + gaps.count()
+        b
     }
 
     /// The weighted volumes by axis, in order of first appearance.

@@ -50,14 +50,6 @@ pub enum NoiseSource {
     Background(PathBuf),
 }
 
-/// The fit cannot follow the gradients' non-linearity.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "this fit takes one b and direction of a volume for all voxels: leave the gradient deviation \
-     (--grad-dev) out"
-)]
-pub(crate) struct GradDevUnused;
-
 impl Default for CurveParameters {
     /// Least squares in single precision, all b.
     fn default() -> Self {

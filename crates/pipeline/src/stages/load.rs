@@ -13,7 +13,6 @@ use fimbria_image::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::stages::curve::GradDevUnused;
 use crate::{ByteSize, Carried, Input, Logbook, Named, Products, Stage, StageError, brain_mask};
 
 /// Where a subject's data are and how to read them.
@@ -88,6 +87,14 @@ pub struct Subject {
     /// What of the header of the series goes on into maps.
     pub carried: Carried,
 }
+
+/// The fit cannot follow the gradients' non-linearity.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "this fit takes one b and direction of a volume for all voxels: leave the gradient deviation \
+     (--grad-dev) out"
+)]
+pub(crate) struct GradDevUnused;
 
 impl Subject {
     /// What works with one b and direction of a volume for all voxels asks this before.

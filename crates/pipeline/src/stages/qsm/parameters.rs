@@ -156,6 +156,15 @@ impl Default for QsmParameters {
 pub struct NeedsB0;
 
 impl QsmParameters {
+    /// The iteration: the one asked for, else that of the program to be compatible with.
+    pub(crate) fn iterate(&self) -> Iterate {
+        let usual = match self.compat {
+            None => Iterate::default(),
+            Some(Named(QsmCompat::Dqsm)) => Iterate::Landweber,
+        };
+        self.solver.map_or(usual, |solver| solver.0)
+    }
+
     pub(super) fn options(&self, b0_tesla: Option<f64>) -> Result<DqsmOptions, NeedsB0> {
         let stop = StoppingRule {
             iterations: self.iterations,
@@ -172,14 +181,13 @@ impl QsmParameters {
                     tau: self.step.unwrap_or(Published::default().tau),
                 };
                 let (kappa, step) = published.in_units_of_b0(b0_tesla.ok_or(NeedsB0)?);
-                let iterate = Iterate::Landweber;
-                DqsmOptions { kappa, step: Some(step), edges: Edges::Zero, iterate, ..plain }
+                DqsmOptions { kappa, step: Some(step), edges: Edges::Zero, ..plain }
             }
         };
         if let (None, Some(kappa)) = (self.compat, self.kappa) {
             options.kappa = kappa;
         }
-        options.iterate = self.solver.map_or(options.iterate, |solver| solver.0);
+        options.iterate = self.iterate();
         options.edges = self.edges.map_or(options.edges, |edges| edges.0);
         Ok(options)
     }

@@ -55,12 +55,10 @@ pub(in crate::stages::report) fn methods(qsm: &QsmParameters) -> Methods {
         }
     };
     let kappa = qsm.kappa.unwrap_or(DqsmOptions::KAPPA);
-    let is_published = qsm.compat.is_some();
-    let solver = match qsm.solver.map(|solver| solver.0) {
-        Some(Iterate::Landweber) => "Landweber's iteration",
-        None if is_published => "Landweber's iteration",
-        Some(Iterate::Lsmr) => "LSMR",
-        Some(Iterate::Cgls) | None => "conjugate gradients",
+    let solver = match qsm.iterate() {
+        Iterate::Landweber => "Landweber's iteration",
+        Iterate::Lsmr => "LSMR",
+        Iterate::Cgls => "conjugate gradients",
     };
     let text = format!(
         "Susceptibility was mapped from the local field guided by diffusion: voxels of FA above 0.2 \
