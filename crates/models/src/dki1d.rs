@@ -137,7 +137,8 @@ fn start(b: f32, log_loss: f32, b_most: f32) -> [f32; 3] {
 
 /// D in mm²/s and K.
 fn quantities(d: f32, a: f32) -> [f32; 2] {
-    [d * MM2_PER_S, 6.0 * a / (d * d).max(f32::MIN_POSITIVE)]
+    // Directions with D near 0 are not asked for K.
+    [d * MM2_PER_S, 6.0 * a / (d * d)]
 }
 
 /// Within [`CREDIBLE_KURTOSIS`].
@@ -170,7 +171,8 @@ fn specs(n: usize) -> [MapSpec; 4] {
             MapKind::Scalar,
             n,
             "",
-            "apparent kurtosis, one volume per direction of directions.txt",
+            "apparent kurtosis, one volume per direction of directions.txt; 0 where the signal \
+             loses less than 1 %",
         ),
         MapSpec::scalar("MD", "mm^2/s", "mean of D over the directions that converged, mm²/s"),
         MapSpec::scalar(
@@ -193,6 +195,9 @@ impl DirectionModel<3> for Kurtosis {
     }
     fn quantities(&self, p: &[f32; 3]) -> [f32; 2] {
         quantities(p[1], p[2])
+    }
+    fn log_loss(&self, p: &[f32; 3], b: f32) -> f32 {
+        p[1] * b
     }
     fn parameters_of(&self, quantities: [f32; 2], s0: f32) -> Option<[f32; 3]> {
         parameters_of(quantities, s0)
@@ -219,6 +224,9 @@ impl DirectionModel<4> for KurtosisWithFloor {
     }
     fn quantities(&self, p: &[f32; 4]) -> [f32; 2] {
         quantities(p[1], p[2])
+    }
+    fn log_loss(&self, p: &[f32; 4], b: f32) -> f32 {
+        p[1] * b
     }
     fn parameters_of(&self, quantities: [f32; 2], s0: f32) -> Option<[f32; 4]> {
         let [s0, d, a] = parameters_of(quantities, s0)?;
@@ -260,7 +268,8 @@ pub fn limited_share(fitted: &Fitted) -> f64 {
 /// Fits D and K in each gradient direction of each voxel: maps `D` and `K` (a volume for each of
 /// [`directions`](crate::curve::directions)), `MD`, `MK`, `S0`, `residual` (root mean square over
 /// directions), `status` (the worst of the directions; 3 also where only some are determined, the
-/// means are then those of the others).
+/// means are then those of the others). A direction along which the signal loses less than 1 % up to
+/// its largest b is not determined.
 ///
 /// σ that is not given is estimated from the unweighted volumes; where there are fewer than two,
 /// from the residuals of a first fit without floor, if directions have six samples or more.

@@ -106,6 +106,35 @@ pub fn maps(errors: bool) -> Vec<MapSpec> {
     curve::whole_maps(&BiExponential, errors)
 }
 
+/// The volumes of a fit, where they determine both pools.
+fn protocol(
+    gradients: &GradientTable,
+    b_max_s_per_mm2: Option<f64>,
+) -> Result<Protocol, CurveError> {
+    let protocol = Protocol::new(gradients, b_max_s_per_mm2)?;
+    let (low, high): (Vec<usize>, Vec<usize>) =
+        protocol.volumes().iter().partition(|&&v| protocol.b[v] < TISSUE_ONLY);
+    let zero = usize::from(!protocol.unweighted.is_empty());
+    let (n_low, n_high) = (protocol.count_b(&low), protocol.count_b(&high) - zero);
+    if n_low < 2 || n_high < 2 {
+        return Err(CurveError::Unsupported {
+            model: "intravoxel incoherent motion",
+            needs: "2 different b-values below 200 s/mm² (0 is one) and 2 from there on",
+            has: format!("{n_low} and {n_high}"),
+            b_max_s_per_mm2,
+        });
+    }
+    Ok(protocol)
+}
+
+/// Whether a gradient table determines both pools.
+///
+/// # Errors
+/// [`CurveError`] says why not.
+pub fn check(gradients: &GradientTable, b_max_s_per_mm2: Option<f64>) -> Result<(), CurveError> {
+    protocol(gradients, b_max_s_per_mm2).map(drop)
+}
+
 /// Fits the bi-exponential decay to all volumes of each voxel: maps `f`, `D`, `Dstar`, `S0`,
 /// `residual`, `status`.
 ///
@@ -121,19 +150,7 @@ pub fn fit(
     progress: &dyn Progress,
 ) -> Result<Fitted, CurveError> {
     curve::check_count(signals.n_volumes(), gradients)?;
-    let protocol = Protocol::new(gradients, options.b_max_s_per_mm2)?;
-    let (low, high): (Vec<usize>, Vec<usize>) =
-        protocol.volumes().iter().partition(|&&v| protocol.b[v] < TISSUE_ONLY);
-    let zero = usize::from(!protocol.unweighted.is_empty());
-    let (n_low, n_high) = (protocol.count_b(&low), protocol.count_b(&high) - zero);
-    if n_low < 2 || n_high < 2 {
-        return Err(CurveError::Unsupported {
-            model: "intravoxel incoherent motion",
-            needs: "2 different b-values below 200 s/mm² (0 is one) and 2 from there on",
-            has: format!("{n_low} and {n_high}"),
-            b_max_s_per_mm2: options.b_max_s_per_mm2,
-        });
-    }
+    let protocol = protocol(gradients, options.b_max_s_per_mm2)?;
     let sigma = noise_level(signals, mask, gradients, options, progress)?;
     let fit = Whole { model: BiExponential, protocol, sigma, options: options.clone() };
     let job = Job { name: "fitting two exponentials", inputs: signals, mask, progress };

@@ -74,6 +74,32 @@ pub fn maps(errors: bool) -> Vec<MapSpec> {
     curve::whole_maps(&MonoExponential, errors)
 }
 
+/// The volumes of a fit, where they determine the decay.
+fn protocol(
+    gradients: &GradientTable,
+    b_max_s_per_mm2: Option<f64>,
+) -> Result<Protocol, CurveError> {
+    let protocol = Protocol::new(gradients, b_max_s_per_mm2)?;
+    let n_b = protocol.count_b(&protocol.volumes());
+    if n_b < 2 {
+        return Err(CurveError::Unsupported {
+            model: "a mono-exponential decay",
+            needs: "2 different b-values",
+            has: n_b.to_string(),
+            b_max_s_per_mm2,
+        });
+    }
+    Ok(protocol)
+}
+
+/// Whether a gradient table determines the decay.
+///
+/// # Errors
+/// [`CurveError`] says why not.
+pub fn check(gradients: &GradientTable, b_max_s_per_mm2: Option<f64>) -> Result<(), CurveError> {
+    protocol(gradients, b_max_s_per_mm2).map(drop)
+}
+
 /// Fits S0 exp(-b D) to all volumes of each voxel: maps `D`, `S0`, `residual`, `status`.
 ///
 /// # Errors
@@ -87,16 +113,7 @@ pub fn fit(
     progress: &dyn Progress,
 ) -> Result<Fitted, CurveError> {
     curve::check_count(signals.n_volumes(), gradients)?;
-    let protocol = Protocol::new(gradients, options.b_max_s_per_mm2)?;
-    let n_b = protocol.count_b(&protocol.volumes());
-    if n_b < 2 {
-        return Err(CurveError::Unsupported {
-            model: "a mono-exponential decay",
-            needs: "2 different b-values",
-            has: n_b.to_string(),
-            b_max_s_per_mm2: options.b_max_s_per_mm2,
-        });
-    }
+    let protocol = protocol(gradients, options.b_max_s_per_mm2)?;
     let sigma = noise_level(signals, mask, gradients, options, progress)?;
     let fit = Whole { model: MonoExponential, protocol, sigma, options: options.clone() };
     let job = Job { name: "fitting exponentials", inputs: signals, mask, progress };

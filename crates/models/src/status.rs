@@ -14,20 +14,36 @@ pub enum Status {
     NotConverged = 3,
     /// A sample is not finite, or none is positive; all maps are zero here.
     BadSignal = 4,
-    /// The weighted equations of this voxel have no unique solution; all maps are zero here.
+    /// The samples of this voxel do not determine the model; all maps are zero here.
     Singular = 5,
+    /// Fitted, but samples that were not positive were raised before their logarithm was taken.
+    Raised = 6,
+    /// Fitted, but a diffusivity that some maps divide by is not positive: these are NaN.
+    Undefined = 7,
 }
 
 impl Status {
     /// Every status, in the order of its number.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Outside,
         Self::Fitted,
         Self::Constrained,
         Self::NotConverged,
         Self::BadSignal,
         Self::Singular,
+        Self::Raised,
+        Self::Undefined,
     ];
+
+    /// All numbers with their meanings, as files explain them.
+    pub const LEGEND: &str = "0 outside mask, 1 fitted, 2 constraint active, 3 not converged, \
+                              4 bad signal, 5 not determined, 6 fitted with samples raised, \
+                              7 fitted, some maps undefined";
+
+    /// True where maps hold results.
+    pub fn is_fitted(self) -> bool {
+        !matches!(self, Self::Outside | Self::BadSignal | Self::Singular)
+    }
 
     /// The number as it stands in an `f32` row of results.
     pub const fn code(self) -> f32 {

@@ -206,12 +206,13 @@ pub fn maps(errors: bool) -> Vec<MapSpec> {
 /// The volumes of a fit, where they determine the exponents.
 fn protocol(gradients: &GradientTable, options: &StremiOptions) -> Result<Protocol, CurveError> {
     let protocol = Protocol::new(gradients, options.curve.b_max_s_per_mm2)?;
-    let n_b = protocol.count_shells(&protocol.volumes());
+    let n_b = protocol.count_full_shells();
     if n_b < 4 || protocol.volumes().len() < 8 {
         return Err(CurveError::Unsupported {
             model: "the stretched-exponential model",
-            needs: "4 different b-values and 8 volumes",
-            has: format!("{n_b} in {} volumes", protocol.volumes().len()),
+            needs: "4 different b-values, 0 or each along directions that do not lie in a plane, and \
+                    8 volumes",
+            has: format!("{n_b} such b-values in {} volumes", protocol.volumes().len()),
             b_max_s_per_mm2: options.curve.b_max_s_per_mm2,
         });
     }

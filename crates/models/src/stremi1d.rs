@@ -70,6 +70,10 @@ impl DirectionModel<3> for Stretched {
         [p[1], p[2]]
     }
 
+    fn log_loss(&self, p: &[f32; 3], b: f32) -> f32 {
+        p[1] * b.powf(p[2])
+    }
+
     fn parameters_of(&self, [a, gamma]: [f32; 2], s0: f32) -> Option<[f32; 3]> {
         (a > 0.0 && s0 > 0.0).then_some([s0, a, gamma])
     }
@@ -89,7 +93,8 @@ impl DirectionModel<3> for Stretched {
                 MapKind::Scalar,
                 n,
                 "",
-                "stretching exponent, one volume per direction of directions.txt",
+                "stretching exponent, one volume per direction of directions.txt; 0 where the \
+                 signal loses less than 1 %",
             ),
             MapSpec::scalar("MA", "", "mean of A over the directions that converged"),
             MapSpec::scalar("Mgamma", "", "mean of gamma over the directions that converged"),

@@ -395,3 +395,53 @@ fn written_derivatives_are_those_of_dual_numbers() {
         assert!(derivative_error(&nlls::ExpLinear, &p, &x, &[]) < ROUNDING);
     }
 }
+
+#[test]
+fn a_signal_that_does_not_decay_or_begin_is_flagged() {
+    let table = table(3, &[500.0, 1000.0, 1500.0, 2000.0, 3000.0], 6);
+    let (image, mask) = series(4, &table, |voxel, b, g| match voxel {
+        // Constant; nothing without weighting; nearly constant along z only; as it should be.
+        0 => S0,
+        1 => {
+            if b > 0.0 {
+                S0
+            } else {
+                0.0
+            }
+        }
+        2 => S0 * (-b * 0.8 * (1.0 - g[2] * g[2])).exp(),
+        _ => S0 * (-b * 0.8).exp(),
+    });
+    let mut options = Dki1dOptions { eta: Eta::Fixed(0.0), ..Dki1dOptions::default() };
+    options.curve.errors = true;
+    let kurtosis = on_cpu(|on| dki1d::fit(&image, &mask, &table, &options, on, &Silent).unwrap());
+    let stretched = {
+        let options = CurveOptions { errors: true, ..CurveOptions::default() };
+        on_cpu(|on| stremi1d::fit(&image, &mask, &table, &options, on, &Silent).unwrap())
+    };
+    for fit in [&kurtosis, &stretched] {
+        let status = |voxel| Status::from_code(value(fit, "status", 0, voxel) as f32);
+        assert_eq!([0, 1].map(status), [Status::Singular, Status::BadSignal]);
+        for map in &fit.maps {
+            assert!(map.image.data.iter().all(|x| x.is_finite()), "{}", map.spec.name);
+            for volume in (0..map.image.n_volumes).filter(|_| map.spec.name != "status") {
+                assert_eq!(map.image.volume(volume)[..2], [0.0; 2], "{}", map.spec.name);
+            }
+        }
+        assert!(matches!(status(3), Status::Fitted | Status::Constrained));
+    }
+    // Directions across z tell; where z is nearly along one of the six, that one does not.
+    assert!(value(&kurtosis, "MK", 0, 2).abs() < 1e-2);
+    assert!((value(&stretched, "Mgamma", 0, 3) - 1.0).abs() < 1e-3);
+}
+
+#[test]
+fn one_direction_at_large_b_does_not_carry_a_stretched_tensor() {
+    let mut table = table(3, &[1000.0], 30);
+    for b in [2000.0, 3000.0] {
+        table.b_s_per_mm2.push(b);
+        table.dirs_ras.push([1.0, 0.0, 0.0]);
+    }
+    let error = stremi::check(&table, &StremiOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("do not lie in a plane") && error.contains("has 2 such"), "{error}");
+}

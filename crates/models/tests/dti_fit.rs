@@ -132,7 +132,7 @@ fn voxels_that_cannot_be_fitted_are_counted_and_marked() {
     image.volume_mut(11)[3] = -4.0;
     let found = run(&image, &table, &DtiOptions::default()).unwrap();
     let status = &found.map(DtiMap::Status).unwrap().data;
-    assert_eq!((status[0], status[2], status[3]), (4.0, 4.0, 1.0));
+    assert_eq!((status[0], status[2], status[3]), (4.0, 4.0, 6.0));
     assert_eq!(found.status.of(Status::BadSignal), 2);
     assert_eq!((found.raised.samples, found.raised.voxels), (2, 1));
     assert_eq!(found.map(DtiMap::Md).unwrap().data[0], 0.0);

@@ -6,7 +6,9 @@ mod support;
 use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_image::{Affine, GradientTable, Grid, Image, Mask};
 use fimbria_models::Fitted;
-use fimbria_models::expr::{ExprFitError, ExprOptions, Likelihood, Parameter, VoxelConstants, fit};
+use fimbria_models::curve::{CurveOptions, Likelihood};
+use fimbria_models::dti::Precision;
+use fimbria_models::expr::{ExprFitError, ExprOptions, Parameter, VoxelConstants, fit};
 
 const GRID: Grid = Grid { dims: [10, 9, 4], ras_from_vox: Affine::IDENTITY };
 
@@ -40,9 +42,7 @@ fn options(formula: &str) -> ExprOptions {
     ExprOptions {
         formula: formula.into(),
         parameters: vec![Parameter::new("S0", 500.0, 0.0, 1e5), Parameter::new("D", 1.0, 0.0, 5.0)],
-        likelihood: Likelihood::Gaussian,
-        sigma: None,
-        robust: None,
+        curve: CurveOptions::default(),
     }
 }
 
@@ -104,7 +104,7 @@ fn fixed_parameters_stay_and_a_noise_map_is_used() {
     let constants = VoxelConstants { named: &[], sigma: Some(&sigma) };
     let mut options = options("S0*exp(-b*D) + C");
     options.parameters.push(Parameter::new("C", 0.0, -1.0, 1.0).fixed_at(0.0));
-    options.likelihood = Likelihood::OffsetGaussian;
+    options.curve.likelihood = Likelihood::OffsetGaussian;
     let fitted = run(&image, constants, &options).unwrap();
     assert!(fitted.map("C").unwrap().data.iter().all(|c| *c == 0.0));
     for voxel in 0..GRID.len() {
@@ -153,10 +153,74 @@ fn what_cannot_be_fitted_is_said() {
         (with(&|o| o.parameters[0].name = "d".into()), "'D' cannot be a name"),
         (with(&|o| o.parameters[1].lower = 2.0), "parameter D: start 1 and bounds 2 to 5"),
         (with(&|o| o.parameters[1].start = f64::NAN), "parameter D: start NaN"),
-        (with(&|o| o.likelihood = Likelihood::Rician), "need one noise level"),
-        (with(&|o| o.sigma = Some(1.0)), "need one noise level"),
+        (with(&|o| o.curve.b_max_s_per_mm2 = Some(f64::NAN)), "the largest b to use is NaN"),
+        (options("S0*exp(-b*D)/(D-1)"), "is inf at its start for volume 0"),
+        (options("S0*log(D-b)"), "for volume 5, b = 1.2 ms/µm²: choose another start"),
     ] {
         let found = error(&options);
         assert!(found.contains(expected), "{found}");
+    }
+    let sigma = Image { data: vec![-25.0; GRID.len()], ..Image::zeros(GRID, 1) };
+    let constants = VoxelConstants { named: &[], sigma: Some(&sigma) };
+    let rician = with(&|o| o.curve.likelihood = Likelihood::Rician);
+    for (options, expected) in
+        [(&rician, "no finite value above zero"), (&with(&|_| {}), "takes no")]
+    {
+        let found = run(&image, constants, options).map(|_| ()).unwrap_err().to_string();
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
+fn a_voxel_that_cannot_be_fitted_is_zero_and_says_why() {
+    let mut image = series(0.0);
+    for volume in 0..image.n_volumes {
+        let samples = image.volume_mut(volume);
+        samples[1] = f32::NAN;
+        samples[2] = -samples[2];
+        samples[3] = 0.0;
+    }
+    let mut sigma = Image { data: vec![2.0; GRID.len()], ..Image::zeros(GRID, 1) };
+    sigma.data[4] = -1.0;
+    sigma.data[5] = f32::NAN;
+    let mut options = options("S0*exp(-b*D)");
+    options.curve.likelihood = Likelihood::Rician;
+    options.curve.errors = true;
+    let constants = VoxelConstants { named: &[], sigma: Some(&sigma) };
+    let fitted = run(&image, constants, &options).unwrap();
+    for voxel in 1..6 {
+        for map in &fitted.maps {
+            let expected = if map.spec.name == "status" { 4.0 } else { 0.0 };
+            assert_eq!(map.image.data[voxel], expected, "{} of {voxel}", map.spec.name);
+        }
+    }
+    assert_eq!(fitted.map("status").unwrap().data[6], 1.0);
+}
+
+#[test]
+fn errors_precision_and_the_largest_b_are_those_of_every_fit() {
+    let mut image = series(0.0);
+    // Volumes beyond the largest b hold something else.
+    (8..10).for_each(|volume| image.volume_mut(volume).fill(1e4));
+    let mut options = options("S0*exp(-b*D)");
+    options.curve.b_max_s_per_mm2 = Some(1500.0);
+    for precision in [Precision::Single, Precision::Double] {
+        options.curve.precision = precision;
+        options.curve.errors = true;
+        let noisy = {
+            let mut noisy = image.clone();
+            // Residuals of 1: σ² is their sum of squares over 7 - 2 samples.
+            (0..7).for_each(|v| {
+                let sign = if v % 2 == 0 { 1.0 } else { -1.0 };
+                noisy.volume_mut(v).iter_mut().for_each(|s| *s += sign);
+            });
+            noisy
+        };
+        let fitted = run(&noisy, VoxelConstants::default(), &options).unwrap();
+        for voxel in 0..GRID.len() {
+            let at = |name: &str| f64::from(fitted.map(name).unwrap().data[voxel]);
+            let error = at("D_error");
+            assert!(error > 0.0 && (at("D") - truth(voxel).1).abs() < 3.0 * error);
+        }
     }
 }

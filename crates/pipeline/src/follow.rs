@@ -34,7 +34,8 @@ pub struct TooManyVolumes {
 /// whole at all times, the record last.
 ///
 /// Ends with the record of the last fit once all volumes of the table are there, or once the caller
-/// stops it. A model that the volumes so far do not support is waited for.
+/// stops it. A model that the volumes so far do not support is waited for, if those of the whole
+/// table do.
 ///
 /// # Errors
 /// Where the inputs cannot be used, the fit of all volumes fails, or outputs cannot be written; and
@@ -59,6 +60,7 @@ pub fn follow<P: FitModel>(
         session,
         hushed: Session { progress: &hushed, ..session },
         table: None,
+        is_hopeless: false,
         products: Products::default(),
     };
     let mut arrivals = Arrivals::of(&files.dwi);
@@ -87,6 +89,7 @@ pub fn follow<P: FitModel>(
             }
             Err(error) if session.progress.is_cancelled() && latest.is_none() => return Err(error),
             Err(_) if session.progress.is_cancelled() => break,
+            Err(error) if follower.is_hopeless => return Err(error),
             Err(error) if arrived.n_volumes() >= follower.planned() => return Err(error),
             Err(error) => {
                 let error = error.to_string();
@@ -139,6 +142,8 @@ struct Follower<'a, P> {
     hushed: Session<'a>,
     /// That of all volumes to come.
     table: Option<GradientTable>,
+    /// Not even all volumes of the table support the model.
+    is_hopeless: bool,
     /// The maps of the last round.
     products: Products,
 }
@@ -166,6 +171,9 @@ impl<'a, P: FitModel> Follower<'a, P> {
             for repair in read.repairs {
                 self.session.progress.warn(&repair.to_string());
             }
+            let supported = self.fit.parameters.check(&read.table);
+            self.is_hopeless = supported.is_err();
+            supported?;
             self.table = Some(read.table);
         }
         let planned = self.planned();

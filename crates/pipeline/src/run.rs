@@ -11,20 +11,26 @@ use toml::{Table, Value};
 
 use crate::stages::accuracy::Compare;
 use crate::stages::dki::{Dki, DkiParameters};
+use crate::stages::dki1d::Dki1dParameters;
 use crate::stages::dti::{Dti, DtiParameters};
+use crate::stages::expr::ExprParameters;
 use crate::stages::field::{BackgroundMethod, FieldParameters, MakeField, PhaseFiles};
+use crate::stages::fit_maps::{FitMaps, FitModel};
 use crate::stages::fod::{Fod, FodParameters};
 use crate::stages::fod_field::FodField;
 use crate::stages::gre::GrePhantom;
 use crate::stages::guide::Guide;
+use crate::stages::ivim::IvimParameters;
 use crate::stages::life::{LifeInRun, LifeParameters};
 use crate::stages::load::{Load, LoadError, SubjectFiles};
+use crate::stages::mono::MonoParameters;
 use crate::stages::peaks::{FindPeaks, PeaksParameters};
 use crate::stages::phantom::{Phantom, PhantomSpec};
 use crate::stages::qsm::{MapSusceptibility, QsmParameters};
 use crate::stages::report::Report;
 use crate::stages::sticks::{Sticks, SticksParameters, Within};
-use crate::stages::stremi::{Stremi, StremiParameters};
+use crate::stages::stremi::StremiParameters;
+use crate::stages::stremi1d::Stremi1dParameters;
 use crate::stages::track::{WholeBrain, WholeBrainParameters};
 use crate::{Choice, MapFormat, MapStyle, Named, Stage, bids_entities};
 
@@ -52,6 +58,16 @@ pub struct RunConfig {
     pub dki: DkiParameters,
     /// The fit of stretched exponentials.
     pub stremi: StremiParameters,
+    /// The fit of kurtosis along each direction.
+    pub dki1d: Dki1dParameters,
+    /// The fit of a stretched exponential along each direction.
+    pub stremi1d: Stremi1dParameters,
+    /// The fit of intravoxel incoherent motion.
+    pub ivim: IvimParameters,
+    /// The fit of one exponential.
+    pub mono: MonoParameters,
+    /// The fit of a formula; none where there is no such table.
+    pub expr: Option<ExprParameters>,
     /// A gradient-echo scan of the same head; none where there is no phase.
     pub gre: PhaseFiles,
     /// The field of its phase.
@@ -80,6 +96,11 @@ impl Default for RunConfig {
             life: LifeParameters::default(),
             dki: DkiParameters::default(),
             stremi: StremiParameters::default(),
+            dki1d: Dki1dParameters::default(),
+            stremi1d: Stremi1dParameters::default(),
+            ivim: IvimParameters::default(),
+            mono: MonoParameters::default(),
+            expr: None,
             gre: PhaseFiles::default(),
             field: FieldParameters::default(),
             qsm: guided(),
@@ -100,7 +121,7 @@ fn peaks_of_densities() -> PeaksParameters {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Systems {
-    /// `None`: all that the gradient table supports.
+    /// `None`: all that the gradient table supports, of those that are usual.
     pub fits: Option<Vec<Named<System>>>,
 }
 
@@ -119,6 +140,14 @@ pub enum System {
     Kurtosis,
     /// Stretched exponentials.
     Stretched,
+    /// Kurtosis along each direction.
+    Kurtosis1d,
+    /// A stretched exponential along each direction.
+    Stretched1d,
+    /// Intravoxel incoherent motion.
+    Perfusion,
+    /// One exponential.
+    Mono,
 }
 
 impl Choice for System {
@@ -129,20 +158,29 @@ impl Choice for System {
         (Self::Life, "life", "weights of the streamlines: what each explains of the signal"),
         (Self::Kurtosis, "kurtosis", "diffusion kurtosis"),
         (Self::Stretched, "stretched", "stretched exponentials along the axes of the tensor"),
+        (Self::Kurtosis1d, "kurtosis-1d", "kurtosis along each direction by itself"),
+        (Self::Stretched1d, "stretched-1d", "a stretched exponential along each direction"),
+        (Self::Perfusion, "ivim", "intravoxel incoherent motion"),
+        (Self::Mono, "mono", "one exponential over all volumes"),
     ];
 }
 
 impl System {
-    /// True where a protocol determines the model. Those that do not are left out of a run that
-    /// was not asked for them by name.
-    fn is_supported_by(self, gradients: &GradientTable, config: &RunConfig) -> bool {
+    /// True for what a run does that was not asked for anything by name: what is usual, where the
+    /// protocol determines it.
+    fn is_default_of(self, gradients: &GradientTable, config: &RunConfig) -> bool {
         match self {
             Self::Fibres => config.fod.supports(gradients),
             // With fewer directions crossings cannot be told from noise.
             Self::Sticks | Self::Tracks | Self::Life => config.fod.supports(gradients),
             // Each volume has one b and direction in these.
-            Self::Kurtosis => config.input.grad_dev.is_none() && config.dki.supports(gradients),
-            Self::Stretched => config.input.grad_dev.is_none() && config.stremi.supports(gradients),
+            Self::Kurtosis => {
+                config.input.grad_dev.is_none() && config.dki.check(gradients).is_ok()
+            }
+            Self::Stretched => {
+                config.input.grad_dev.is_none() && config.stremi.check(gradients).is_ok()
+            }
+            Self::Kurtosis1d | Self::Stretched1d | Self::Perfusion | Self::Mono => false,
         }
     }
 }
@@ -250,7 +288,7 @@ impl RunConfig {
             None => self.supported()?,
         };
         let Self { input, run: _, dti, fod, peaks, sticks, track, life, dki, stremi, .. } = self;
-        let Self { gre, field, qsm, maps, report, .. } = self;
+        let Self { dki1d, stremi1d, ivim, mono, expr, gre, field, qsm, maps, report, .. } = self;
         let entities = bids_entities(&input.dwi);
         let mut stages: Vec<Box<dyn Stage>> = vec![
             Box::new(Load(input)),
@@ -272,13 +310,17 @@ impl RunConfig {
                 root,
             ));
         }
-        if systems.contains(&System::Kurtosis) {
-            let entities = entities.clone();
-            stages.push(Box::new(Dki { parameters: dki, style: maps, entities }));
+        for (system, stage) in [
+            (System::Kurtosis, fit_stage(dki, maps, &entities)),
+            (System::Stretched, fit_stage(stremi, maps, &entities)),
+            (System::Kurtosis1d, fit_stage(dki1d, maps, &entities)),
+            (System::Stretched1d, fit_stage(stremi1d, maps, &entities)),
+            (System::Perfusion, fit_stage(ivim, maps, &entities)),
+            (System::Mono, fit_stage(mono, maps, &entities)),
+        ] {
+            stages.extend(systems.contains(&system).then_some(stage));
         }
-        if systems.contains(&System::Stretched) {
-            stages.push(Box::new(Stremi { parameters: stremi, style: maps, entities }));
-        }
+        stages.extend(expr.map(|expr| fit_stage(expr, maps, &entities)));
         if !gre.phase.is_empty() {
             stages.extend(susceptibility_stages(Some(gre), field, qsm, maps));
         }
@@ -290,8 +332,12 @@ impl RunConfig {
         let header = ImageHeader::read(&self.input.dwi).map_err(LoadError::from)?;
         let gradients = self.input.read_gradients(&header)?.table;
         let systems = System::CHOICES.iter().map(|(system, ..)| *system);
-        Ok(systems.filter(|system| system.is_supported_by(&gradients, self)).collect())
+        Ok(systems.filter(|system| system.is_default_of(&gradients, self)).collect())
     }
+}
+
+fn fit_stage<P: FitModel>(parameters: P, style: MapStyle, entities: &str) -> Box<dyn Stage> {
+    Box::new(FitMaps { parameters, style, entities: entities.to_owned() })
 }
 
 /// From series to fibre directions.

@@ -105,3 +105,11 @@ fn level(text: &str) -> Result<f64, String> {
         _ => Err("it must be a number from 0 on".to_owned()),
     }
 }
+
+/// A largest b, s/mm².
+pub(crate) fn b_limit(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(b) if b.is_finite() && b > 0.0 => Ok(b),
+        _ => Err("it must be a number above 0, in s/mm²".to_owned()),
+    }
+}

@@ -16,7 +16,7 @@ mod threads;
 mod verbosity;
 
 pub(crate) use choice::choice;
-pub(crate) use curve::{LikelihoodArgs, NoiseArgs, SolverArgs};
+pub(crate) use curve::{LikelihoodArgs, NoiseArgs, SolverArgs, b_limit};
 pub(crate) use devices::DeviceArgs;
 pub(crate) use existing::ExistingArgs;
 pub(crate) use maps::MapArgs;

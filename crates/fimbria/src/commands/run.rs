@@ -61,6 +61,7 @@ Outputs:
   life/         what each of them explains, as `fimbria life` writes it
   dki/          the kurtosis maps, as `fimbria fit dki` writes them
   stremi/       the maps of stretched exponentials, as `fimbria fit stremi` writes them
+  dki1d/, stremi1d/, ivim/, mono/, expr/  where they are asked for, as `fimbria fit` writes them
   field/, qsm/  with a table [gre]: as `fimbria field` and `fimbria qsm` write them
   report/       report.html, one page with pictures
   run.json      what was done, written last; each folder has one of its own
@@ -78,12 +79,16 @@ Configuration:
     dwi = \"dwi.nii.gz\"         # also mask, bval, bvec, grad, bmatrix, bvec_frame, b0_threshold,
     mask = \"mask.nii.gz\"       # bvalue_scaling, grad_dev, memory, scratch
     [run]
-    fits = [\"fibres\"]         # fibres (fod and peaks), sticks, tracks, life, kurtosis, stretched; by
-                               # default all
+    fits = [\"fibres\"]         # fibres (fod and peaks), sticks, tracks, life, kurtosis, stretched:
+                               # by default these; also kurtosis-1d, stretched-1d, ivim, mono
     [dti]
     method = \"wls\"             # also compat, precision, sigma, maps = [\"FA\", \"MD\"]
     [fod]
-    order = 8                  # and so on: the options of the command, for [peaks] and [dki] too
+    order = 8                  # and so on: the options of the command, for [peaks], [dki],
+                               # [stremi], [dki1d], [stremi1d], [ivim], [mono] too
+    [expr]                     # with such a table, a fit of this formula
+    formula = \"S0*exp(-b*D)\"
+    parameters = [{ name = \"S0\", start = 1000, lower = 0 }, { name = \"D\", start = 1 }]
     [sticks]
     within = \"fibres\"          # or mask: all voxels; and the options of the command
     [track]

@@ -36,7 +36,9 @@ fn mistakes_are_named_with_their_column() {
         format!("{FIT} --model S0 --param S0"),
         format!("{FIT} --model S0 --param S0=one"),
         format!("{FIT} --model S0 --param S0=1,2"),
-        format!("{FIT} --model S0 --param S0=1 --likelihood rician"),
+        format!("{FIT} --model S0 --param S0=1 --likelihood rician --sigma=-1"),
+        format!("{FIT} --model S0 --param S0=1 --bmax nan"),
+        format!("{FIT} --model S0 --param S0=1 --background mask.nii"),
         format!("{FIT} --model S0 --param S0=1 --sigma 3"),
         format!("{FIT} --model S0*k --param S0=1 --constant k=a --constant k=b"),
     ] {

@@ -87,6 +87,38 @@ fn stretched_exponentials_are_fitted_where_the_protocol_has_them() {
 }
 
 #[test]
+fn curves_are_fitted_where_they_are_asked_for() {
+    let folder = Folder::new();
+    folder.done("phantom protocol --size 12,12,4 --voxel 5,5,4 --snr 100 -o p");
+    let config = "[input]\ndwi = \"p/dwi.nii.gz\"\nmask = \"p/mask.nii.gz\"\n\
+                  [run]\nfits = [\"kurtosis-1d\", \"stretched-1d\", \"mono\"]\n\
+                  [expr]\nformula = \"S0*exp(-b*D)\"\nparameters = [\
+                  { name = \"S0\", start = 500, lower = 0 }, { name = \"D\", start = 0.5 }]\n";
+    fs::write(folder.join("run.toml"), config).unwrap();
+    folder.done("run --config run.toml --device cpu -o out");
+    let record = folder.json("out/run.json");
+    let stages: Vec<&str> =
+        record["stages"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+    assert_eq!(stages, ["load", "dti", "dki1d", "stremi1d", "mono", "expr", "report"]);
+    let page = fs::read_to_string(folder.join("out/report/report.html")).unwrap();
+    for part in [
+        "Kurtosis by direction",
+        "Stretched exponentials by direction",
+        "One exponential",
+        "S0*exp(-b*D) was fitted",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    // Drawn again from the files.
+    folder.done("report out --out page.html");
+    let mono = folder.image("out/mono/D.nii.gz");
+    let expr = folder.image("out/expr/D.nii.gz");
+    for (mono, expr) in mono.data.iter().zip(&expr.data) {
+        assert!((1e3 * mono - expr).abs() < 1e-3, "{mono} mm²/s, {expr} µm²/ms");
+    }
+}
+
+#[test]
 fn a_gradient_echo_scan_is_mapped_beside_the_series() {
     let folder = Folder::new();
     for kind in ["crossing", "gre"] {

@@ -127,14 +127,18 @@ impl Expression {
         fit: impl FnMut(&Problems<'_>, &mut [f32]) -> Result<(), E>,
         results: &mut [f32],
     ) -> Result<(), E> {
-        let SignalFormulas { staged, n_covariates, n_constants, .. } = &self.formulas;
-        let signal = |p: &[f64], covariates: &[f64], constants: &[f64]| {
-            let columns = staged.table(covariates, *n_covariates);
-            let padded = std::array::from_fn(|k| p.get(k).copied().unwrap_or(0.0));
-            let model = Interpreted { expression: self };
-            Model::<MOST_PARAMETERS>::signal(&model, &padded, &columns, &constants[..*n_constants])
-        };
+        let signal =
+            |p: &[f64], covariates: &[f64], constants: &[f64]| self.value(p, covariates, constants);
         robust::refit(robust, parameters, problems, options, signal, fit, results)
+    }
+
+    /// The signal of one sample, whose constants may be followed by others.
+    pub fn value(&self, p: &[f64], covariates: &[f64], constants: &[f64]) -> f64 {
+        let SignalFormulas { staged, n_covariates, n_constants, .. } = &self.formulas;
+        let columns = staged.table(covariates, *n_covariates);
+        let padded = std::array::from_fn(|k| p.get(k).copied().unwrap_or(0.0));
+        let model = Interpreted { expression: self };
+        Model::<MOST_PARAMETERS>::signal(&model, &padded, &columns, &constants[..*n_constants])
     }
 
     /// With the engine for P parameters, no fewer than there are.

@@ -27,6 +27,9 @@ pub(crate) trait DirectionModel<const P: usize>: Model<P> {
     /// The two quantities of a direction, as maps have them.
     fn quantities(&self, p: &[f32; P]) -> [f32; 2];
 
+    /// The logarithm that the signal loses up to b (ms/µm²).
+    fn log_loss(&self, p: &[f32; P], b: f32) -> f32;
+
     /// Parameters with these quantities and this S0 (in units of the samples), where they make a
     /// fair start.
     fn parameters_of(&self, quantities: [f32; 2], s0: f32) -> Option<[f32; P]>;
@@ -53,6 +56,9 @@ pub(crate) struct Directional<M, const P: usize> {
 /// Starts take the measured loss between these.
 const LEAST_LOSS: f32 = 0.02;
 const MOST_LOSS: f32 = 4.0;
+/// A signal that loses less up to the largest b does not tell how it bends: of kurtosis 1 that
+/// changes it by less than 2e-5.
+const LEAST_TELLING_LOSS: f32 = 0.01;
 
 impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
     /// Fits the voxels of `job`, from the earlier maps where there are any.
@@ -198,6 +204,7 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
             };
             let (layout, results) =
                 solve(&self.model, &parameters, &scaled, &batch, &self.options, on)?;
+            let b_most = direction.volumes.last().map_or(0.0, |&volume| b[volume] as f32);
             for voxel in 0..n {
                 let at = |row: usize| results[row * stride + voxel];
                 let status = match scaled.has_signal[voxel] {
@@ -211,6 +218,10 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
                 let p = std::array::from_fn(at);
                 let quantities = self.model.quantities(&p);
                 rows[d * stride + voxel] = quantities[0];
+                if self.model.log_loss(&p, b_most) < LEAST_TELLING_LOSS {
+                    worst[voxel] = Status::Singular.code();
+                    continue;
+                }
                 rows[(n_directions + d) * stride + voxel] = quantities[1];
                 if self.options.errors {
                     let quantities = |p: &[f32; P], out: &mut [f32]| {
@@ -241,7 +252,12 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
             *residual = residual.sqrt();
             // A direction that is not determined makes the voxel's means those of the others.
             rows[status_row * stride + voxel] = match count {
-                0.0 => worst[voxel],
+                0.0 => {
+                    if worst[voxel] > Status::NotConverged.code() {
+                        (0..n_directions).for_each(|d| rows[d * stride + voxel] = 0.0);
+                    }
+                    worst[voxel]
+                }
                 _ => worst[voxel].min(Status::NotConverged.code()),
             };
         }

@@ -30,6 +30,9 @@ pub enum CurveError {
         /// Its direction.
         dir_ras: [f64; 3],
     },
+    /// A limit on b that is none.
+    #[error("the largest b to use is {0} s/mm², but must be finite and above 0")]
+    LargestB(f64),
     /// No direction was measured at enough values of b.
     #[error(
         "a fit for each gradient direction needs {needed} different b-values in each, but of the \

@@ -20,6 +20,7 @@ use fimbria_image::{GradientTable, Mask, SignalSource};
 pub(crate) use self::directional::{DirectionModel, Directional, directional_maps};
 pub use self::earlier::Earlier;
 pub use self::error::CurveError;
+pub(crate) use self::errors::error_spec;
 pub use self::protocol::{Direction, SAME_DIRECTION_DEG, directions};
 pub(crate) use self::protocol::{Protocol, check_count};
 pub(crate) use self::tile::Floor;

@@ -49,6 +49,9 @@ impl Protocol {
         gradients: &GradientTable,
         b_max_s_per_mm2: Option<f64>,
     ) -> Result<Self, CurveError> {
+        if let Some(b) = b_max_s_per_mm2.filter(|b| !(b.is_finite() && *b > 0.0)) {
+            return Err(CurveError::LargestB(b));
+        }
         let mut protocol = Self {
             unweighted: Vec::new(),
             weighted: Vec::new(),
@@ -93,6 +96,31 @@ impl Protocol {
         let b = self.ascending_b(volumes);
         let gaps = b.windows(2).filter(|pair| pair[1] - pair[0] > SHELL_GAP);
         usize::from(!b.is_empty()) + gaps.count()
+    }
+
+    /// The number of shells of all volumes that show how the signal bends along any axis: 0, and
+    /// those whose directions do not lie near a plane.
+    pub(crate) fn count_full_shells(&self) -> usize {
+        let mut weighted = self.weighted.clone();
+        weighted.sort_by(|&v, &w| self.b[v].total_cmp(&self.b[w]));
+        let shells = weighted.chunk_by(|&v, &w| self.b[w] - self.b[v] <= SHELL_GAP);
+        let full = shells.filter(|shell| self.spans_space(shell));
+        usize::from(!self.unweighted.is_empty()) + full.count()
+    }
+
+    /// True where the directions of `volumes` do not lie near a plane.
+    fn spans_space(&self, volumes: &[usize]) -> bool {
+        /// Of the mean of g gᵀ: 1/27 for three orthogonal axes and all over the sphere, 0 in a plane.
+        const LEAST_DETERMINANT: f64 = 0.005;
+        let mean = |i: usize, j: usize| {
+            let products = volumes.iter().map(|&v| self.dirs_ras[v][i] * self.dirs_ras[v][j]);
+            products.sum::<f64>() / volumes.len() as f64
+        };
+        let [xx, xy, xz] = [mean(0, 0), mean(0, 1), mean(0, 2)];
+        let [yy, yz, zz] = [mean(1, 1), mean(1, 2), mean(2, 2)];
+        let determinant =
+            xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz);
+        determinant >= LEAST_DETERMINANT
     }
 
     /// b of `volumes`, with 0 where there are unweighted ones.
@@ -193,6 +221,24 @@ mod tests {
         let table = acquisition(1, &[(1000.0, 30)]);
         let error = directions(&table, Some(3000.0), 3).unwrap_err().to_string();
         assert!(error.contains("needs 3") && error.contains("has 2"), "{error}");
+    }
+
+    #[test]
+    fn a_shell_that_leaves_an_axis_out_does_not_count() {
+        let plane = |b: f64| {
+            let turn = |k: u32| f64::from(k) * std::f64::consts::PI / 8.0;
+            (0..8).map(move |k| (b, [turn(k).cos(), turn(k).sin(), 0.0]))
+        };
+        let mut entries = vec![(0.0, [0.0; 3])];
+        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        entries.extend(axes.map(|g| (1000.0, g)));
+        entries.extend(plane(2000.0));
+        entries.push((3000.0, axes[0]));
+        let protocol = Protocol::new(&table(&entries), None).unwrap();
+        assert_eq!(
+            (protocol.count_shells(&protocol.volumes()), protocol.count_full_shells()),
+            (4, 2)
+        );
     }
 
     #[test]

@@ -30,9 +30,9 @@ pub(super) struct Scaled<'a> {
     pub(super) stride: usize,
     /// All volumes of the series, `[volume][stride]`, as they came.
     inputs: &'a [f32],
-    /// What each voxel is divided by; 1 where nothing positive was measured.
+    /// What each voxel is divided by; 1 where there is no such signal.
     pub(super) scale: Vec<f32>,
-    /// True where any sample is positive.
+    /// True where that is positive: without weighting if there are such volumes, else anywhere.
     pub(super) has_signal: Vec<bool>,
 }
 
@@ -40,12 +40,6 @@ impl<'a> Scaled<'a> {
     /// Of a tile whose first inputs are the volumes of the series.
     pub(super) fn new(tile: &Tile<'a>, unweighted: &[usize], weighted: &[usize]) -> Self {
         let (n, stride, inputs) = (tile.voxels.len(), tile.stride, &tile.inputs[..]);
-        let mut has_signal = vec![false; stride];
-        for &volume in unweighted.iter().chain(weighted) {
-            for (any, &s) in has_signal.iter_mut().zip(&inputs[volume * stride..]) {
-                *any |= s > 0.0;
-            }
-        }
         let mut scale = vec![0.0; stride];
         for &volume in unweighted {
             for (scale, s) in scale.iter_mut().zip(&inputs[volume * stride..]) {
@@ -59,10 +53,9 @@ impl<'a> Scaled<'a> {
                 }
             }
         }
-        for scale in &mut scale {
-            if !scale.is_normal() || *scale < 0.0 {
-                *scale = 1.0;
-            }
+        let has_signal: Vec<bool> = scale.iter().map(|s| s.is_normal() && *s > 0.0).collect();
+        for (scale, _) in scale.iter_mut().zip(&has_signal).filter(|(_, has)| !**has) {
+            *scale = 1.0;
         }
         Self { n, stride, inputs, scale, has_signal }
     }

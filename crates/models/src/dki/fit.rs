@@ -48,6 +48,10 @@ impl VoxelFit for Problem {
         self.layout.maps().iter().map(|map| map.spec()).collect()
     }
 
+    fn most_raised(&self) -> usize {
+        self.volumes.len() - N_UNKNOWNS
+    }
+
     fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
         let Tile { voxels, stride, inputs, rows, raised } = tile;
         let samples = self.chosen(inputs, stride);

@@ -5,6 +5,7 @@ use fimbria_image::{Affine, GradientTable, Grid, Image, Mask};
 use fimbria_tensors::starts::half_sphere;
 
 use super::form::{quadratic_terms, quartic_terms};
+use super::lanes::constrain::LEAST_PREDICTION;
 use super::oracle::KurtosisMaps;
 use super::oracle::tests::{dot, mixture};
 use super::*;
@@ -197,16 +198,63 @@ fn constrained_estimates_violate_nothing_and_leave_no_voxel_black() {
     }
 }
 
-/// ½ (x - p)ᵀXᵀWX(x - p) with the weights that p predicts, ln S0 eliminated by its own minimum.
+#[test]
+fn a_signal_that_is_lost_in_noise_is_constrained_too() {
+    // Free water at b = 6000: most volumes are noise, and predictions explode.
+    let table = acquisition(6, &[(750.0, 3), (1500.0, 6), (2250.0, 9), (3000.0, 12)]);
+    let mut noise = Noise(11);
+    let water = ([3.5, 0.0, 0.0, 3.5, 0.0, 3.5], [0.0; 15]);
+    let image = series(&table, &[water; 3000], 25.0, &mut noise);
+    let fitted = run(&image, &table, &DkiOptions::default());
+    assert_eq!(fitted.status.of(Status::NotConverged), 0, "{:?}", fitted.status);
+    for voxel in 0..3000 {
+        let d: [f64; 6] = std::array::from_fn(|k| 1e3 * value(&fitted, DkiMap::Tensor, k, voxel));
+        let md = (d[0] + d[3] + d[5]) / 3.0;
+        let v: [f64; 15] =
+            std::array::from_fn(|k| md * md * value(&fitted, DkiMap::Kurtosis, k, voxel));
+        let size: f64 = d.iter().chain(&v).map(|x| x.abs()).sum();
+        for g in half_sphere(constraints::N_DIRECTIONS) {
+            let (along, kurtosis) = (dot(quadratic_terms(g), &d), dot(quartic_terms(g), &v));
+            // Rounding of D, V and W to f32.
+            assert!(kurtosis > -1e-6 * size, "V = {kurtosis} of {size}");
+            assert!(along - kurtosis > -1e-6 * size, "{along} {kurtosis} of {size}");
+        }
+    }
+}
+
+#[test]
+fn samples_that_are_not_positive_leave_a_mark() {
+    let table = protocol();
+    let mut noise = Noise(12);
+    let forms = [crossing(&mut noise); 3];
+    let mut image = series(&table, &forms, 0.0, &mut noise);
+    image.volume_mut(40)[0] = 0.0;
+    // 76 of 96: 20 samples cannot determine 22 unknowns.
+    (6..82).for_each(|volume| image.volume_mut(volume)[1] = -1.0);
+    let fitted = run(&image, &table, &DkiOptions::default());
+    let status = |voxel: usize| Status::from_code(value(&fitted, DkiMap::Status, 0, voxel) as f32);
+    assert_eq!([0, 1, 2].map(status), [Status::Raised, Status::Singular, Status::Fitted]);
+    assert_eq!(value(&fitted, DkiMap::Mk, 0, 1), 0.0);
+    assert!(value(&fitted, DkiMap::Mk, 0, 0) > 0.0);
+}
+
+/// Largest b of [`protocol`], ms/µm².
+const B_MAX: f64 = 2.8;
+
+/// ½ (x - p)ᵀXᵀWX(x - p) with the weights that p predicts as far as its kurtosis is admissible,
+/// ln S0 eliminated by its own minimum.
 fn distance(table: &GradientTable, p: &[f64; 21], x: &[f64; 21]) -> f64 {
     let (d, v): ([f64; 6], [f64; 15]) =
         (std::array::from_fn(|k| p[k]), std::array::from_fn(|k| p[6 + k]));
     let rows: Vec<(f64, f64)> = (0..table.len())
         .map(|volume| {
-            let w = signal(table, volume, 1.0, d, &v).powi(2);
             let b = table.b_s_per_mm2[volume] / 1000.0;
             let g = table.dirs_ras[volume];
             let (q, t) = (quadratic_terms(g), quartic_terms(g));
+            let along = dot(q, &d);
+            let kurtosis = dot(t, &v).clamp(0.0, (3.0 * along / B_MAX).max(0.0));
+            let predicted = (-b * along + b * b * kurtosis / 6.0).exp();
+            let w = predicted.clamp(f64::from(LEAST_PREDICTION), 1.0).powi(2);
             let row: [f64; 21] =
                 std::array::from_fn(|k| if k < 6 { -b * q[k] } else { b * b / 6.0 * t[k - 6] });
             (w, (0..21).map(|k| row[k] * (x[k] - p[k])).sum())
@@ -288,6 +336,7 @@ fn undefined_kurtosis_is_not_a_number() {
     for map in [DkiMap::Mk, DkiMap::Ak, DkiMap::Rk, DkiMap::Kmax, DkiMap::Kmin] {
         assert!(value(&fitted, map, 0, 0).is_nan(), "{map:?}");
     }
+    assert_eq!(fitted.status.of(Status::Undefined), 1);
     // The mean diffusivity is positive.
     assert!(value(&fitted, DkiMap::Mkt, 0, 0).abs() < 1e-3);
     // Constrained, everything is defined.

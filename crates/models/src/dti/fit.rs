@@ -85,6 +85,11 @@ where
         TILE
     }
 
+    fn most_raised(&self) -> usize {
+        // Six of the tensor, and S0.
+        self.problem.n_volumes() - 7
+    }
+
     fn fit(&self, tile: Tile<'_>, _: SimdLevel) -> Result<(), HostError> {
         let mut parameters = self.fit.range().zeros()?;
         self.fit.apply(tile.inputs, &mut parameters)?;

@@ -1,6 +1,6 @@
 //! The maps of a tensor fit: names, shapes, units.
 
-use crate::{MapKind, MapSpec};
+use crate::{MapKind, MapSpec, Status};
 
 /// One output of a tensor fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,10 +104,7 @@ impl DtiMap {
             Self::S0 => "signal without diffusion weighting, input units",
             Self::Tensor => "diffusion tensor, xx xy xz yy yz zz in scanner RAS axes, mm²/s",
             Self::Residual => "root mean square of measured minus predicted signal, input units",
-            Self::Status => {
-                "0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, \
-                 5 singular"
-            }
+            Self::Status => Status::LEGEND,
         }
     }
 

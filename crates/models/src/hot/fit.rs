@@ -73,6 +73,11 @@ impl VoxelFit for HotFit {
         specs(self.order, self.measures.mean.len())
     }
 
+    fn most_raised(&self) -> usize {
+        let design = self.linear.design();
+        design.n_samples() - design.n_unknowns()
+    }
+
     fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
         let Tile { voxels, stride, inputs, rows: maps, raised } = tile;
         let (n, rows) = (voxels.len(), self.linear.rows());

@@ -6,7 +6,7 @@ use fimbria_compute::{Backend, Workers};
 use fimbria_image::MaskBlock;
 use rayon::prelude::*;
 
-use super::{BLOCK, DeviceVoxelFit, JobError, Tally, Tile, Work};
+use super::{BLOCK, DeviceVoxelFit, JobError, Tally, Tile, Work, mark_raised};
 
 /// Bytes of inputs that a chunk has at most: enough to fill a large card, little enough to be
 /// held twice in memory.
@@ -107,6 +107,7 @@ impl Work<'_> {
         let tile =
             Tile { voxels: &voxels, stride, inputs: &inputs, rows: &mut rows, raised: &mut raised };
         kernels.fit(tile, device, on.workers)?;
+        mark_raised(&mut rows, &raised, self.fit.most_raised());
 
         let mut offset = 0;
         let mut starts = Vec::new();

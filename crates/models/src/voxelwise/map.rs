@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use fimbria_compute::queue::Shares;
 use fimbria_image::Image;
 
-use crate::StatusCounts;
+use crate::{Status, StatusCounts};
 
 /// What the volumes of a map are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,14 +70,7 @@ impl MapSpec {
 
     /// The map that every fit writes last: the [`Status`](crate::Status) of each voxel.
     pub const fn status() -> Self {
-        Self::of_kind(
-            "status",
-            MapKind::Code,
-            1,
-            "",
-            "0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, \
-             5 singular",
-        )
+        Self::of_kind("status", MapKind::Code, 1, "", Status::LEGEND)
     }
 
     /// The map of residuals that every fit offers.

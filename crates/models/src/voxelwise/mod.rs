@@ -51,6 +51,12 @@ pub trait VoxelFit: Sync {
         272
     }
 
+    /// The most samples of a voxel that may be raised; where more were, the others do not determine
+    /// the model.
+    fn most_raised(&self) -> usize {
+        usize::MAX
+    }
+
     /// Fits a tile in the calling thread. A voxel's result must depend on its own inputs only.
     ///
     /// # Errors
@@ -189,10 +195,27 @@ impl Work<'_> {
             let tile =
                 Tile { voxels, stride, inputs: &inputs, rows: &mut rows, raised: &mut raised };
             self.fit.fit(tile, simd)?;
+            mark_raised(&mut rows, &raised, self.fit.most_raised());
             tally = tally.merged(Tally::of(&rows, &raised, voxels.len()));
             block.store(offset, voxels.len(), stride, &rows);
         }
         Ok(tally)
+    }
+}
+
+/// Says in the status, the last of `rows`, where samples were raised; voxels with more of them than
+/// `most` become zero.
+fn mark_raised(rows: &mut [f32], raised: &[f32], most: usize) {
+    let stride = raised.len();
+    let last = rows.len() - stride;
+    for (voxel, &raised) in raised.iter().enumerate().filter(|(_, raised)| **raised > 0.0) {
+        let status = Status::from_code(rows[last + voxel]);
+        if raised as usize > most && status.is_fitted() {
+            rows[..last].iter_mut().skip(voxel).step_by(stride).for_each(|value| *value = 0.0);
+            rows[last + voxel] = Status::Singular.code();
+        } else if matches!(status, Status::Fitted | Status::Constrained) {
+            rows[last + voxel] = Status::Raised.code();
+        }
     }
 }
 

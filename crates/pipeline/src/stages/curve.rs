@@ -87,14 +87,13 @@ impl CurveParameters {
     /// background; else the model estimates it.
     ///
     /// # Errors
-    /// Where that cannot be, or the subject asks for what these fits cannot do.
+    /// Where that cannot be.
     pub fn options(
         &self,
         subject: &Subject,
         takes_noise: bool,
         log: &Logbook<'_>,
     ) -> Result<CurveOptions, StageError> {
-        subject.has_one_table()?;
         let sigma = match &self.noise {
             _ if !takes_noise => None,
             NoiseSource::Sigma(sigma) => Some(*sigma),

@@ -48,11 +48,6 @@ impl Default for DkiParameters {
 }
 
 impl DkiParameters {
-    /// True where a protocol determines the two tensors.
-    pub fn supports(&self, gradients: &GradientTable) -> bool {
-        dki::Problem::new(gradients, &self.options(), &Silent).is_ok()
-    }
-
     fn options(&self) -> DkiOptions {
         let [low, high] = self.clip;
         DkiOptions {
@@ -71,6 +66,11 @@ impl FitModel for DkiParameters {
     const BIDS_MODEL: &'static str = "dki";
     const DESCRIPTION: &'static str = "Diffusion kurtosis";
 
+    fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
+        dki::Problem::new(gradients, &self.options(), &Silent)?;
+        Ok(())
+    }
+
     fn maps(&self) -> Vec<MapSpec> {
         let status = Named(DkiMap::Status);
         let others = self.maps.iter().filter(|map| **map != status);
@@ -85,7 +85,6 @@ impl FitModel for DkiParameters {
     ) -> Result<Outcome, StageError> {
         let options = self.options();
         let on = &log.session().on;
-        subject.has_one_table()?;
         let fitted = dki::fit(&*subject.dwi, &subject.mask, &subject.gradients, &options, on, log)?;
         Ok(fitted.into())
     }

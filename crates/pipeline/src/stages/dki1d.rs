@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use fimbria_compute::Progress as _;
+use fimbria_image::GradientTable;
 use fimbria_models::dki1d::{self, Dki1dOptions, Eta};
 use fimbria_models::{MapSpec, curve};
 use serde::{Deserialize, Serialize};
@@ -103,6 +104,11 @@ impl FitModel for Dki1dParameters {
     const STAGE: &'static str = "dki1d";
     const BIDS_MODEL: &'static str = "dki1d";
     const DESCRIPTION: &'static str = "Diffusion kurtosis along each gradient direction";
+
+    fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
+        curve::directions(gradients, self.curve.bmax, dki1d::least_b(self.eta.0))?;
+        Ok(())
+    }
 
     fn maps(&self) -> Vec<MapSpec> {
         // How many directions there are stands in the data.

@@ -1,10 +1,11 @@
 //! The stage that fits diffusion tensors.
 
+use fimbria_image::GradientTable;
 use fimbria_models::MapSpec;
 use fimbria_models::dti::{self, Compat, DtiMap, DtiOptions, Method, Precision};
 use serde::{Deserialize, Serialize};
 
-use super::fit_maps::{FitMaps, FitModel, Outcome};
+use super::fit_maps::{Deviation, FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
 use crate::{Logbook, Named, Products, StageError};
 
@@ -41,10 +42,28 @@ impl Default for DtiParameters {
     }
 }
 
+impl DtiParameters {
+    fn options(&self) -> DtiOptions {
+        DtiOptions {
+            method: self.method.0,
+            compat: self.compat.map(|compat| compat.0),
+            precision: self.precision.0,
+            sigma: self.sigma,
+            maps: self.maps.iter().map(|map| map.0).collect(),
+        }
+    }
+}
+
 impl FitModel for DtiParameters {
     const STAGE: &'static str = "dti";
     const BIDS_MODEL: &'static str = "tensor";
     const DESCRIPTION: &'static str = "Diffusion tensor";
+    const DEVIATION: Deviation = Deviation::Followed;
+
+    fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
+        dti::Problem::new(gradients, &self.options())?;
+        Ok(())
+    }
 
     fn maps(&self) -> Vec<MapSpec> {
         let status = Named(DtiMap::Status);
@@ -58,19 +77,12 @@ impl FitModel for DtiParameters {
         _: &Products,
         log: &Logbook<'_>,
     ) -> Result<Outcome, StageError> {
-        let options = DtiOptions {
-            method: self.method.0,
-            compat: self.compat.map(|compat| compat.0),
-            precision: self.precision.0,
-            sigma: self.sigma,
-            maps: self.maps.iter().map(|map| map.0).collect(),
-        };
         let fitted = dti::fit(
             &*subject.dwi,
             &subject.mask,
             &subject.gradients,
             subject.grad_dev.as_ref(),
-            &options,
+            &self.options(),
             &log.session().on,
             log,
         )?;

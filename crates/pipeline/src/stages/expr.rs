@@ -5,12 +5,14 @@ use std::path::PathBuf;
 
 use fimbria_image::{Image, read_image};
 use fimbria_models::MapSpec;
-use fimbria_models::expr::{self, ExprOptions, Likelihood, Parameter, Robust, VoxelConstants};
+use fimbria_models::curve::Likelihood;
+use fimbria_models::expr::{self, ExprOptions, Parameter, VoxelConstants};
 use serde::{Deserialize, Serialize};
 
+use super::curve::CurveParameters;
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
-use crate::{Choice, Input, Logbook, Named, Products, StageError};
+use crate::{Choice, Input, Logbook, Products, StageError};
 
 /// The stage.
 pub type Expr = FitMaps<ExprParameters>;
@@ -26,14 +28,12 @@ pub struct ExprParameters {
     /// Maps by the names that the formula has for them.
     #[serde(default)]
     pub constants: BTreeMap<String, PathBuf>,
-    /// How noise enters.
-    pub likelihood: Named<Likelihood>,
-    /// Its level, for the likelihoods that need it.
+    /// What all fits of curves may be told.
     #[serde(default)]
-    pub sigma: Option<NoiseLevel>,
-    /// How outliers are kept from pulling; `None` for plain fits.
+    pub curve: CurveParameters,
+    /// A map of the noise level in input units, instead of the level of `curve`.
     #[serde(default)]
-    pub robust: Option<Named<Robust>>,
+    pub sigma_map: Option<PathBuf>,
 }
 
 /// One parameter of a formula.
@@ -51,16 +51,6 @@ pub struct ExprParameter {
     /// It stays at its start.
     #[serde(default)]
     pub fixed: bool,
-}
-
-/// A noise level in input units.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum NoiseLevel {
-    /// The same in all voxels.
-    Value(f64),
-    /// A map.
-    Map(PathBuf),
 }
 
 impl Choice for Likelihood {
@@ -92,15 +82,14 @@ impl FitModel for ExprParameters {
     const DESCRIPTION: &'static str = "Signal model given as an expression";
 
     fn maps(&self) -> Vec<MapSpec> {
-        expr::maps(&self.formula, &self.parameters())
+        expr::maps(&self.formula, &self.parameters(), self.curve.errors)
     }
 
     fn inputs(&self) -> Vec<Input> {
         let mut inputs: Vec<Input> =
             self.constants.iter().map(|(name, path)| (name.clone(), path.clone())).collect();
-        if let Some(NoiseLevel::Map(path)) = &self.sigma {
-            inputs.push(("sigma".to_owned(), path.clone()));
-        }
+        inputs.extend(self.sigma_map.iter().map(|path| ("sigma".to_owned(), path.clone())));
+        inputs.extend(self.curve.inputs());
         inputs
     }
 
@@ -116,19 +105,13 @@ impl FitModel for ExprParameters {
         for (name, path) in &self.constants {
             named.push((name.clone(), read(path)?));
         }
-        let (sigma, sigma_map) = match &self.sigma {
-            None => (None, None),
-            Some(NoiseLevel::Value(sigma)) => (Some(*sigma), None),
-            Some(NoiseLevel::Map(path)) => (None, Some(read(path)?)),
-        };
+        let sigma_map = self.sigma_map.as_ref().map(read).transpose()?;
+        let takes_level = self.curve.likelihood_takes_noise() && sigma_map.is_none();
         let options = ExprOptions {
             formula: self.formula.clone(),
             parameters: self.parameters(),
-            likelihood: self.likelihood.0,
-            sigma,
-            robust: self.robust.map(|robust| robust.0),
+            curve: self.curve.options(subject, takes_level, log)?,
         };
-        subject.has_one_table()?;
         let fitted = expr::fit(
             &*subject.dwi,
             &subject.mask,

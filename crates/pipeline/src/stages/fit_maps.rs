@@ -7,6 +7,7 @@ use std::path::Path;
 
 use fimbria_compute::Progress as _;
 use fimbria_compute::queue::Shares;
+use fimbria_image::GradientTable;
 use fimbria_models::{Fitted, FittedMap, MapSpec, RaisedSamples, Status, StatusCounts};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,6 +27,17 @@ pub trait FitModel: Serialize + DeserializeOwned + Send + Sync + 'static {
     const BIDS_MODEL: &'static str;
     /// The model in words, for sidecars ("Diffusion tensor").
     const DESCRIPTION: &'static str;
+
+    /// What the fit makes of the gradients' non-linearity.
+    const DEVIATION: Deviation = Deviation::Refused;
+
+    /// Whether a gradient table supports the model.
+    ///
+    /// # Errors
+    /// Why not.
+    fn check(&self, _gradients: &GradientTable) -> Result<(), StageError> {
+        Ok(())
+    }
 
     /// The maps that are written, the status last.
     fn maps(&self) -> Vec<MapSpec>;
@@ -56,6 +68,17 @@ pub trait FitModel: Serialize + DeserializeOwned + Send + Sync + 'static {
     fn needs(&self) -> &'static [&'static str] {
         &["load", "phantom"]
     }
+}
+
+/// What a fit makes of gradients that deviate from voxel to voxel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deviation {
+    /// It follows them.
+    Followed,
+    /// It takes those of the table, and says so.
+    Ignored,
+    /// It refuses them.
+    Refused,
 }
 
 /// What a fit makes.
@@ -161,7 +184,16 @@ impl<P: FitModel> Stage for FitMaps<P> {
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        let outcome = self.parameters.fit(products.get::<Subject>()?, products, log)?;
+        let subject = products.get::<Subject>()?;
+        match (P::DEVIATION, subject.has_one_table()) {
+            (Deviation::Followed, _) | (_, Ok(())) => {}
+            (Deviation::Refused, Err(unused)) => return Err(unused.into()),
+            (Deviation::Ignored, Err(_)) => log.warn(
+                "the gradient deviation is not followed here: every voxel has the b and directions \
+                 of the table",
+            ),
+        }
+        let outcome = self.parameters.fit(subject, products, log)?;
         report_counts(&outcome.fitted, log);
         report_shares(&outcome.fitted.shares, log);
         products.put(Maps::<P>::from(outcome));
@@ -244,6 +276,12 @@ fn report_counts(fit: &Fitted, log: &Logbook<'_>) {
         (Status::NotConverged, "not_converged", "did not converge"),
         (Status::BadSignal, "bad_signal", "have no usable signal and are zero in all maps"),
         (Status::Singular, "singular", "do not determine the model and are zero in all maps"),
+        (Status::Raised, "raised", ""),
+        (
+            Status::Undefined,
+            "undefined",
+            "diffuse backwards in a direction and have NaN in some maps",
+        ),
     ] {
         let voxels = fit.status.of(status);
         log.count(name, voxels);
@@ -256,7 +294,7 @@ fn report_counts(fit: &Fitted, log: &Logbook<'_>) {
     if samples > 0 {
         log.warn(&format!(
             "{samples} samples in {voxels} voxels were zero or negative and were raised to have a \
-             logarithm"
+             logarithm (status 6)"
         ));
     }
 }

@@ -6,7 +6,7 @@ use fimbria_models::fod::{self, FodFit, FodOptions, Response, Responses, Tissues
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::fit_maps::{FitMaps, FitModel, Outcome};
+use super::fit_maps::{Deviation, FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
 use crate::{Logbook, Named, Products, StageError};
 
@@ -79,6 +79,7 @@ impl FitModel for FodParameters {
     const STAGE: &'static str = "fod";
     const BIDS_MODEL: &'static str = "csd";
     const DESCRIPTION: &'static str = "Constrained spherical deconvolution";
+    const DEVIATION: Deviation = Deviation::Ignored;
 
     fn maps(&self) -> Vec<MapSpec> {
         fod::maps(self.order, 3)

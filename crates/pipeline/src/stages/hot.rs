@@ -44,7 +44,6 @@ impl FitModel for HotParameters {
         _: &Products,
         log: &Logbook<'_>,
     ) -> Result<Outcome, StageError> {
-        subject.has_one_table()?;
         let fitted = hot::fit(
             &*subject.dwi,
             &subject.mask,

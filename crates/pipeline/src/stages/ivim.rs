@@ -1,5 +1,6 @@
 //! The stage that fits intravoxel incoherent motion.
 
+use fimbria_image::GradientTable;
 use fimbria_models::{MapSpec, ivim};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,10 @@ impl FitModel for IvimParameters {
     const STAGE: &'static str = "ivim";
     const BIDS_MODEL: &'static str = "ivim";
     const DESCRIPTION: &'static str = "Intravoxel incoherent motion";
+
+    fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
+        Ok(ivim::check(gradients, self.curve.bmax)?)
+    }
 
     fn maps(&self) -> Vec<MapSpec> {
         ivim::maps(self.curve.errors)

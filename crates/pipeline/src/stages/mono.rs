@@ -1,5 +1,6 @@
 //! The stage that fits mono-exponential decays.
 
+use fimbria_image::GradientTable;
 use fimbria_models::{MapSpec, mono};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,10 @@ impl FitModel for MonoParameters {
     const STAGE: &'static str = "mono";
     const BIDS_MODEL: &'static str = "mono";
     const DESCRIPTION: &'static str = "Mono-exponential decay";
+
+    fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
+        Ok(mono::check(gradients, self.curve.bmax)?)
+    }
 
     fn maps(&self) -> Vec<MapSpec> {
         mono::maps(self.curve.errors)

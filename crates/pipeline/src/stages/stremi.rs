@@ -45,12 +45,6 @@ impl Choice for Projection {
 }
 
 impl StremiParameters {
-    /// True where a protocol determines the model and its axes.
-    pub fn supports(&self, gradients: &GradientTable) -> bool {
-        let curve = CurveOptions { b_max_s_per_mm2: self.curve.bmax, ..CurveOptions::default() };
-        stremi::check(gradients, &self.options(curve)).is_ok()
-    }
-
     fn options(&self, curve: CurveOptions) -> StremiOptions {
         StremiOptions { curve, projection: self.projection.0, axes_b_max_s_per_mm2: self.axes_bmax }
     }
@@ -60,6 +54,11 @@ impl FitModel for StremiParameters {
     const STAGE: &'static str = "stremi";
     const BIDS_MODEL: &'static str = "stremi";
     const DESCRIPTION: &'static str = "Stretched-exponential model along the axes of the tensor";
+
+    fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
+        let curve = CurveOptions { b_max_s_per_mm2: self.curve.bmax, ..CurveOptions::default() };
+        Ok(stremi::check(gradients, &self.options(curve))?)
+    }
 
     fn maps(&self) -> Vec<MapSpec> {
         stremi::maps(self.curve.errors)

@@ -1,5 +1,6 @@
 //! The stage that fits a stretched exponential along each gradient direction.
 
+use fimbria_image::GradientTable;
 use fimbria_models::{MapSpec, curve, stremi1d};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,11 @@ impl FitModel for Stremi1dParameters {
     const STAGE: &'static str = "stremi1d";
     const BIDS_MODEL: &'static str = "stremi1d";
     const DESCRIPTION: &'static str = "Stretched exponential along each gradient direction";
+
+    fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
+        curve::directions(gradients, self.curve.bmax, stremi1d::LEAST_B)?;
+        Ok(())
+    }
 
     fn maps(&self) -> Vec<MapSpec> {
         // How many directions there are stands in the data.

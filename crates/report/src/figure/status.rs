@@ -19,7 +19,7 @@ pub struct Status<'a> {
     /// Heading of the figure.
     pub heading: &'a str,
     /// Value and name of each category. The first is what should be (quiet grey), the others
-    /// stand out; six have colours of their own.
+    /// stand out; seven have colours of their own.
     pub categories: &'a [(u8, &'a str)],
     /// Number of slices.
     pub layout: Layout,

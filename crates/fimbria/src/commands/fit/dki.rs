@@ -6,7 +6,7 @@ use fimbria_pipeline::Named;
 use fimbria_pipeline::stages::dki::DkiParameters;
 
 use super::alone::FitArgs;
-use crate::args::choice;
+use crate::args::{b_limit, choice};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -28,7 +28,7 @@ pub(crate) struct FitDki {
     unconstrained: bool,
 
     /// Leave out volumes with b above this, s/mm² (by more than 5 %)
-    #[arg(long, value_name = "B", default_value_t = 3000.0)]
+    #[arg(long, value_name = "B", default_value_t = 3000.0, value_parser = b_limit)]
     bmax: f64,
 
     /// Clip MK, AK, RK, Kmax and Kmin to this range [default: -3/7,10]
@@ -71,7 +71,8 @@ Outputs (3-D unless said otherwise, float32):
                 2333 3333, pure numbers
   residual      root mean square of measured minus predicted signal, units of the input
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
-                5 singular (uint8)
+                5 not determined, 6 fitted with samples raised that were not positive, 7 fitted but maps
+                that divide by a diffusivity are NaN because that is not positive (uint8)
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
 Units:

@@ -6,7 +6,7 @@ use fimbria_pipeline::stages::curve::CurveParameters;
 use fimbria_pipeline::stages::dki1d::{Dki1dParameters, NoiseFloor};
 
 use super::alone::FitArgs;
-use crate::args::{NoiseArgs, SolverArgs};
+use crate::args::{NoiseArgs, SolverArgs, b_limit};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -20,7 +20,7 @@ pub(crate) struct FitDki1d {
     eta: NoiseFloor,
 
     /// Leave out volumes with b above this, s/mm² (by more than 5 %)
-    #[arg(long, value_name = "B", default_value_t = B_MAX_S_PER_MM2)]
+    #[arg(long, value_name = "B", default_value_t = B_MAX_S_PER_MM2, value_parser = b_limit)]
     bmax: f64,
 
     #[command(flatten)]
@@ -59,7 +59,7 @@ Outputs (float32, 3-D unless said otherwise):
   residual      root mean square of measured minus predicted signal, units of the input
   D_error, K_error   with --errors: standard errors of D and K, a volume for each direction
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
-                5 singular (uint8)
+                5 not determined (uint8)
   directions.txt   x y z of each direction, a line each, unit, in the order of the volumes
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 

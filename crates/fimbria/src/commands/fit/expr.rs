@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_models::expr::{Likelihood, Robust};
+use fimbria_models::curve::Likelihood;
 use fimbria_pipeline::Named;
-use fimbria_pipeline::stages::expr::{ExprParameter, ExprParameters, NoiseLevel};
+use fimbria_pipeline::stages::curve::{CurveParameters, NoiseSource};
+use fimbria_pipeline::stages::expr::{ExprParameter, ExprParameters};
 
 use super::alone::FitArgs;
-use crate::args::choice;
+use crate::args::{SolverArgs, b_limit, choice};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -29,19 +30,26 @@ pub(crate) struct FitExpr {
     #[arg(long = "constant", value_name = "NAME=FILE", value_parser = constant)]
     constants: Vec<(String, PathBuf)>,
 
+    /// Leave out volumes with b above this, s/mm² (by more than 5 %) [default: all are used]
+    #[arg(long, value_name = "B", value_parser = b_limit)]
+    bmax: Option<f64>,
+
     /// How noise enters
-    #[arg(long, value_name = "NAME", default_value = "gaussian")]
+    #[arg(long, value_name = "NAME", default_value = "gaussian", help_heading = "Noise")]
     #[arg(value_parser = choice::<Likelihood>())]
     likelihood: Named<Likelihood>,
 
     /// Standard deviation of the noise in input units, a number or a map, for the offset-Gaussian
-    /// and Rician likelihoods
-    #[arg(long, value_name = "V|FILE", value_parser = noise_level)]
+    /// and Rician likelihoods [default: estimated from the spread of repeated unweighted volumes]
+    #[arg(long, value_name = "SIGMA|FILE", value_parser = noise_level, help_heading = "Noise")]
     sigma: Option<NoiseLevel>,
 
-    /// Keep outliers from pulling: fit again with weights made of the residuals, until these settle
-    #[arg(long, value_name = "HOW", value_parser = choice::<Robust>())]
-    robust: Option<Named<Robust>>,
+    /// Estimate it from the magnitude in the voxels of this mask, which must hold air, not zeros
+    #[arg(long, value_name = "MASK", conflicts_with = "sigma", help_heading = "Noise")]
+    background: Option<PathBuf>,
+
+    #[command(flatten)]
+    solver: SolverArgs,
 
     #[command(flatten)]
     fit: FitArgs,
@@ -50,10 +58,11 @@ pub(crate) struct FitExpr {
 const HELP: &str = "\
 Outputs (3-D, float32 unless said otherwise):
   NAME          each parameter, in the unit the expression gives it
+  NAME_error    its standard error, with --errors
   residual      root mean square of measured minus predicted signal, units of the input
   iterations    iterations of the fit
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
-                5 singular (uint8)
+                5 not determined (uint8)
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
 Expression:
@@ -83,20 +92,30 @@ References:
 
 impl FitExpr {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { model, parameters, constants, likelihood, sigma, robust, fit } = self;
-        if (likelihood.0 == Likelihood::Gaussian) != sigma.is_none() {
+        let Self { model, parameters, constants, bmax, likelihood, sigma, background, solver, fit } =
+            self;
+        let is_gaussian = likelihood.0 == Likelihood::Gaussian;
+        if is_gaussian && (sigma.is_some() || background.is_some()) {
             return Err(Failure::usage(
-                "--sigma goes with --likelihood offset-gaussian or rician, and they need it",
+                "--sigma and --background are used with --likelihood offset-gaussian and rician only",
             ));
+        }
+        let mut curve = CurveParameters { bmax, likelihood, ..CurveParameters::default() };
+        solver.add_to(&mut curve);
+        let mut sigma_map = None;
+        match (sigma, background) {
+            (Some(NoiseLevel::Value(sigma)), _) => curve.noise = NoiseSource::Sigma(sigma),
+            (Some(NoiseLevel::Map(path)), _) => sigma_map = Some(path),
+            (None, Some(mask)) => curve.noise = NoiseSource::Background(mask),
+            (None, None) => {}
         }
         let n_constants = constants.len();
         let parameters = ExprParameters {
             formula: model,
             parameters,
             constants: constants.into_iter().collect(),
-            likelihood,
-            sigma,
-            robust,
+            curve,
+            sigma_map,
         };
         if parameters.constants.len() < n_constants {
             return Err(Failure::usage("a --constant was given twice"));
@@ -130,6 +149,19 @@ fn constant(text: &str) -> Result<(String, PathBuf), String> {
     Ok((name.trim().to_owned(), PathBuf::from(file)))
 }
 
+/// A noise level in input units.
+#[derive(Clone, Debug)]
+enum NoiseLevel {
+    /// The same in all voxels.
+    Value(f64),
+    /// A map.
+    Map(PathBuf),
+}
+
 fn noise_level(text: &str) -> Result<NoiseLevel, String> {
-    Ok(text.parse().map_or_else(|_| NoiseLevel::Map(text.into()), NoiseLevel::Value))
+    match text.parse::<f64>() {
+        Ok(sigma) if sigma.is_finite() && sigma > 0.0 => Ok(NoiseLevel::Value(sigma)),
+        Ok(_) => Err("it must be a number above 0, or a map".to_owned()),
+        Err(_) => Ok(NoiseLevel::Map(text.into())),
+    }
 }

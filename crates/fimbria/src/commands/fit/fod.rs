@@ -55,7 +55,7 @@ Outputs (4-D unless said otherwise, float32):
                 1 volume where only fibres are fitted
   residual      root mean square of measured minus predicted signal, units of the input, 3-D
   status        0 outside the mask, 1 fitted, 2 constraint active (the usual case: the density is
-                zero somewhere), 3 not converged, 4 bad signal, 5 singular (uint8, 3-D)
+                zero somewhere), 3 not converged, 4 bad signal, 5 not determined (uint8, 3-D)
   response.txt  the response of single fibres, a row of zonal harmonics for each shell, as MRtrix3
                 writes it; response_gm.txt and response_csf.txt where there are three tissues
   run.json      inputs with hashes, parameters, machine, times, counts, warnings

@@ -5,7 +5,7 @@ use fimbria_pipeline::stages::curve::CurveParameters;
 use fimbria_pipeline::stages::mono::MonoParameters;
 
 use super::alone::FitArgs;
-use crate::args::{LikelihoodArgs, SolverArgs};
+use crate::args::{LikelihoodArgs, SolverArgs, b_limit};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 #[command(after_long_help = HELP)]
 pub(crate) struct FitMono {
     /// Leave out volumes with b above this, s/mm² (by more than 5 %) [default: all are used]
-    #[arg(long, value_name = "B")]
+    #[arg(long, value_name = "B", value_parser = b_limit)]
     bmax: Option<f64>,
 
     #[command(flatten)]
@@ -44,7 +44,7 @@ Outputs (3-D, float32 unless said otherwise):
   S0            signal without diffusion weighting, units of the input
   residual      root mean square of measured minus predicted signal, units of the input
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
-                5 singular (uint8)
+                5 not determined (uint8)
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
 Units:

@@ -7,7 +7,7 @@ use fimbria_pipeline::stages::curve::CurveParameters;
 use fimbria_pipeline::stages::stremi::StremiParameters;
 
 use super::alone::FitArgs;
-use crate::args::{LikelihoodArgs, SolverArgs, choice};
+use crate::args::{LikelihoodArgs, SolverArgs, b_limit, choice};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -21,11 +21,12 @@ pub(crate) struct FitStremi {
     projection: Named<Projection>,
 
     /// Largest b of the tensor fit that gives the axes, s/mm² (volumes up to 5 % above count)
-    #[arg(long, value_name = "B", default_value_t = StremiParameters::default().axes_bmax)]
+    #[arg(long, value_name = "B", value_parser = b_limit)]
+    #[arg(default_value_t = StremiParameters::default().axes_bmax)]
     axes_bmax: f64,
 
     /// Leave out volumes with b above this, s/mm² (by more than 5 %) [default: all are used]
-    #[arg(long, value_name = "B")]
+    #[arg(long, value_name = "B", value_parser = b_limit)]
     bmax: Option<f64>,
 
     #[command(flatten)]
@@ -44,7 +45,8 @@ Model:
   the projection of b on e_i and 0 < gamma_i <= 1: seven parameters, fitted to all volumes of all
   b. gamma is 1 where diffusion is Gaussian and falls with the disorder that water meets. The axes
   are those of a tensor fitted by weighted least squares to volumes up to --axes-bmax. Needed are
-  directions enough for that tensor, 4 different b-values, 0 among them, and 8 volumes.
+  directions enough for that tensor, 4 different b-values, each 0 or along directions that do not
+  lie in a plane, and 8 volumes.
 
 Projection:
   dti takes b_i = b (g·e_i)², with which the model is the diffusion tensor where all gamma are 1.
@@ -68,7 +70,7 @@ Outputs (float32, 3-D unless said otherwise):
   S0            signal without diffusion weighting, units of the input
   residual      root mean square of measured minus predicted signal, units of the input
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
-                5 singular (uint8)
+                5 not determined (uint8)
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
   Status 2 says that a parameter rests at a bound, most often an exponent at 1: free water, or an

@@ -256,7 +256,8 @@ KERNEL(dki_maps)(u64 n, GLOBAL const f32 *RESTRICT nodes, GLOBAL const f32 *REST
     }
     put(maps, n, voxel, MAP_S0, parameters[ROW_S0 * n + voxel]);
     put(maps, n, voxel, MAP_RESIDUAL, parameters[ROW_RESIDUAL * n + voxel]);
-    put(maps, n, voxel, MAP_STATUS, status);
+    i32 positive = LEAST_DIFFUSIVITY < l[2];
+    put(maps, n, voxel, MAP_STATUS, fitted && !positive ? STATUS_UNDEFINED : status);
 
     i32 diffuses = LEAST_DIFFUSIVITY < deviator.mean;
     f32 inverse = fb_div(1.0f, diffuses ? deviator.mean : 1.0f);
@@ -271,7 +272,6 @@ KERNEL(dki_maps)(u64 n, GLOBAL const f32 *RESTRICT nodes, GLOBAL const f32 *REST
     put(maps, n, voxel, MAP_MKT, where_defined(fitted, diffuses, mean));
     put(maps, n, voxel, MAP_KFA, where_defined(fitted, diffuses, anisotropy));
 
-    i32 positive = LEAST_DIFFUSIVITY < l[2];
     UNROLL for (u32 k = 0; k < 3; k++) l[k] = positive ? l[k] : 1.0f;
     in_frame(form, e, v);
     put(maps, n, voxel, MAP_MK,

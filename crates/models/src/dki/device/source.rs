@@ -46,6 +46,7 @@ pub(crate) fn maps_source(problem: &Problem) -> KernelSource {
     for (name, status) in [
         ("STATUS_CONSTRAINED", Status::Constrained),
         ("STATUS_NOT_CONVERGED", Status::NotConverged),
+        ("STATUS_UNDEFINED", Status::Undefined),
     ] {
         source = source.with_f32(name, status.code());
     }

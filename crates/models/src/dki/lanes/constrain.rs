@@ -2,7 +2,9 @@
 //!
 //! The estimate p becomes the closest point to it that satisfies the constraints, in the metric
 //! XᵀWX with W the squared signal that p itself predicts: the minimum of the weighted sum of
-//! squares, or of the non-linear one to second order, under the constraints.
+//! squares, or of the non-linear one to second order, under the constraints. Where the kurtosis of p
+//! is not admissible along the direction of a volume its prediction may explode; it is then that of
+//! the nearest admissible one, and nowhere smaller than [`LEAST_PREDICTION`] of S0.
 
 use fimbria_compute::math::exp_finite;
 use fimbria_compute::{Lanes, Real};
@@ -11,14 +13,15 @@ use pulp::{Simd, WithSimd};
 
 use crate::Status;
 use crate::dki::constraints::{KurtosisConstraints, N_FORMS};
+use crate::dki::form::N_D;
 use crate::dki::lanes::pricing::DirectionPrices;
 use crate::dki::layout::parameter_row;
 use crate::dki::moments::{Moments, N_MOMENTS, N_UNKNOWNS};
 
 /// Sums that stay in registers over all volumes.
 const BLOCK: usize = 12;
-/// Predicted logarithms relative to S0 are kept within this, so that weights stay finite.
-const LARGEST_LOG: f32 = 40.0;
+/// Of S0; a signal below this is lost in the noise of any scan.
+pub(in crate::dki) const LEAST_PREDICTION: f32 = 0.02;
 /// The most lanes of any level.
 pub(super) const MAX_LANES: usize = 16;
 
@@ -147,17 +150,25 @@ impl Constrain<'_> {
         for k in 0..N_FORMS {
             p[k] = Lanes::load(simd, &forms[k]);
         }
-        let limit = Lanes::new(simd, LARGEST_LOG);
+        let [least, zero] = [LEAST_PREDICTION.ln(), 0.0].map(|log| Lanes::new(simd, log));
         let used = weights.chunks_exact_mut(Lanes::<S>::LANES);
         for (row, weight) in self.moments.rows.iter().zip(used) {
-            let mut log = p[0] * row[0];
-            for k in 1..N_FORMS {
-                log = p[k].mul_add(Lanes::new(simd, row[k]), log);
+            let mut gaussian = p[0] * row[0];
+            for k in 1..N_D {
+                gaussian = p[k].mul_add(Lanes::new(simd, row[k]), gaussian);
             }
+            let mut rest = p[N_D] * row[N_D];
+            for k in N_D + 1..N_FORMS {
+                rest = p[k].mul_add(Lanes::new(simd, row[k]), rest);
+            }
+            // b²V/6 where 0 <= V <= 3D/b_max; b stands in the row as minus the trace's.
+            let b = -(row[0] + row[3] + row[5]);
+            let most = gaussian * (-b / (6.0 * self.constraints.slope));
+            let mut log = gaussian + rest.max(zero).min(most.max(zero));
             if self.unweighted {
-                log = limit.splat(0.0);
+                log = zero;
             }
-            let predicted = exp_finite(log.max(-limit).min(limit));
+            let predicted = exp_finite(log.max(least).min(zero));
             (predicted * predicted).store(weight);
         }
     }

@@ -81,11 +81,14 @@ impl MapVoxels<'_> {
         self.put(place, DkiMap::S0, [place.load(simd, self.parameters, parameter_row::S0)]);
         let residual = place.load(simd, self.parameters, parameter_row::RESIDUAL);
         self.put(place, DkiMap::Residual, [residual]);
-        self.put(place, DkiMap::Status, [status]);
-
-        // W and what is made of it, where there is a mean diffusivity to divide by.
         let one = status.splat(1.0);
         let least = status.splat(LEAST_DIFFUSIVITY);
+        let positive = least.less(l[2]);
+        let undefined = status.splat(Status::Undefined.code());
+        let of_fitted = Lanes::select(positive, status, undefined);
+        self.put(place, DkiMap::Status, [Lanes::select(fitted, of_fitted, status)]);
+
+        // W and what is made of it, where there is a mean diffusivity to divide by.
         let diffuses = least.less(deviator.mean);
         let inverse = one / Lanes::select(diffuses, deviator.mean, one);
         let w = scale(v, inverse * inverse);
@@ -95,7 +98,6 @@ impl MapVoxels<'_> {
         self.put(place, DkiMap::Kfa, defined(fitted, diffuses, [kfa]));
 
         // What divides by the diffusivity along single directions.
-        let positive = least.less(l[2]);
         let l = select(positive, l, [one; 3]);
         let v = in_frame(&v, &e);
         let kurtoses = means(l, &v);

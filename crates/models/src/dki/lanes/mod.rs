@@ -2,7 +2,7 @@
 //! maps. Every operation acts on each lane alone.
 
 mod along;
-pub(crate) mod constrain;
+pub(in crate::dki) mod constrain;
 pub(crate) mod extremes;
 mod frame;
 pub(crate) mod maps;

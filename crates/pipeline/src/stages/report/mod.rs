@@ -13,6 +13,7 @@ use self::sections::Methods;
 use crate::stages::accuracy::Accuracy;
 use crate::stages::dki::{Dki, DkiParameters};
 use crate::stages::dti::{Dti, DtiParameters};
+use crate::stages::expr::Expr;
 use crate::stages::fit_maps::Maps;
 use crate::stages::fod::Fod;
 use crate::stages::life::{LifeInRun, Weighed};
@@ -40,8 +41,8 @@ impl Stage for Report {
 
     fn needs(&self) -> &'static [&'static str] {
         &[
-            "phantom", "dti", "fod", "peaks", "dki", "stremi", "sticks", "track", "life", "qsm",
-            "accuracy",
+            "phantom", "dti", "fod", "peaks", "dki", "stremi", "dki1d", "stremi1d", "ivim", "mono",
+            "expr", "sticks", "track", "life", "qsm", "accuracy",
         ]
     }
 
@@ -106,6 +107,10 @@ impl Report {
         if let Some(stretched) = products.find::<Maps<StremiParameters>>() {
             page = page.section(sections::stremi::maps(stretched, &mask)?);
         }
+        let expr = records.iter().find_map(Expr::of_record).map(|expr| expr.parameters);
+        for section in sections::curves::sections(products, expr.as_ref(), &mask)? {
+            page = page.section(section);
+        }
         if let Some(map) = products.find::<ChiMap>() {
             page = page.section(sections::qsm::susceptibility(map)?);
         }
@@ -136,6 +141,7 @@ impl Report {
         if let Some(stremi) = records.iter().find_map(Stremi::of_record) {
             methods.push(sections::stremi::methods(&stremi.parameters));
         }
+        methods.extend(sections::curves::methods(records));
         if let Some(qsm) = records.iter().find_map(MapSusceptibility::of_record) {
             methods.push(sections::qsm::methods(&qsm.parameters));
         }

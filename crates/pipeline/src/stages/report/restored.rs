@@ -7,12 +7,17 @@ use serde_json::{Value, json};
 use super::{Report, ReportPage};
 use crate::stages::accuracy::Compare;
 use crate::stages::dki::Dki;
+use crate::stages::dki1d::Dki1d;
 use crate::stages::dti::Dti;
+use crate::stages::expr::Expr;
+use crate::stages::ivim::Ivim;
 use crate::stages::life::LifeInRun;
+use crate::stages::mono::Mono;
 use crate::stages::peaks::FindPeaks;
 use crate::stages::qsm::MapSusceptibility;
 use crate::stages::sticks::Sticks;
 use crate::stages::stremi::Stremi;
+use crate::stages::stremi1d::Stremi1d;
 use crate::stages::track::WholeBrain;
 use crate::{Input, Logbook, OutputFolder, Products, RunRecord, Stage, StageError, StageRecords};
 
@@ -74,6 +79,11 @@ impl Restored {
             ("life", Some(|record| Some(boxed(LifeInRun::of_record(record)?)))),
             ("dki", Some(|record| Some(boxed(Dki::of_record(record)?)))),
             ("stremi", Some(|record| Some(boxed(Stremi::of_record(record)?)))),
+            ("dki1d", Some(|record| Some(boxed(Dki1d::of_record(record)?)))),
+            ("stremi1d", Some(|record| Some(boxed(Stremi1d::of_record(record)?)))),
+            ("ivim", Some(|record| Some(boxed(Ivim::of_record(record)?)))),
+            ("mono", Some(|record| Some(boxed(Mono::of_record(record)?)))),
+            ("expr", Some(|record| Some(boxed(Expr::of_record(record)?)))),
             ("qsm", Some(|record| Some(boxed(MapSusceptibility::of_record(record)?)))),
             ("accuracy", Some(|_| Some(boxed(Compare)))),
         ] {

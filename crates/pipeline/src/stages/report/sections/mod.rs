@@ -1,5 +1,6 @@
 //! The sections of the page.
 
+pub(super) mod curves;
 pub(super) mod dki;
 pub(super) mod dti;
 pub(super) mod life;
@@ -12,8 +13,8 @@ pub(super) mod tracks;
 pub(super) mod truth;
 
 use fimbria_image::{Image, Mask};
-use fimbria_models::Fitted;
 use fimbria_models::dti::DtiMap;
+use fimbria_models::{Fitted, Status as Fate};
 use fimbria_report::figure::{Scalar, Status, mosaic_scalar, mosaic_status};
 use fimbria_report::{FigureError, Layout, Page, Section, Window, colour};
 
@@ -72,8 +73,8 @@ pub(super) fn headlines(
     if let Some(row) = accuracy.and_then(Accuracy::direction) {
         page = page.headline(format!("{:.1}°", row.median), "median angle to the truth");
     }
-    let good = fit.status.of(fimbria_models::Status::Fitted)
-        + fit.status.of(fimbria_models::Status::Constrained);
+    let good = [Fate::Fitted, Fate::Constrained, Fate::Raised].map(|fate| fit.status.of(fate));
+    let good: u64 = good.iter().sum();
     let share = 100.0 * good as f64 / mask.len().max(1) as f64;
     page.headline(format!("{share:.1} %"), "voxels fitted")
 }
@@ -122,12 +123,14 @@ pub(super) fn quality(fit: &Fitted, mask: &Mask) -> Result<Section, FigureError>
         );
     }
     if let Some(status) = fit.map(DtiMap::Status) {
-        const CATEGORIES: [(u8, &str); 5] = [
+        const CATEGORIES: [(u8, &str); 7] = [
             (1, "fitted"),
             (2, "constraint active"),
             (3, "not converged"),
             (4, "bad signal"),
-            (5, "singular"),
+            (5, "not determined"),
+            (6, "samples raised"),
+            (7, "maps undefined"),
         ];
         let style =
             Status { heading: "Status", categories: &CATEGORIES, layout: Layout::default() };

@@ -1,0 +1,238 @@
+//! The fit of a formula, a tile of voxels at a time.
+
+use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::{HostError, SimdLevel, Workers};
+use fimbria_fitting::expr::{Names, Precision};
+use fimbria_fitting::lm::device::{self, DeviceFitError};
+use fimbria_fitting::lm::{
+    Arithmetic, Expression, LmError, LmOptions, Problems, Rows, Sigma, Starts, Weights,
+};
+
+use super::{COVARIATES, ExprFitError, ExprOptions, Parameter, VoxelConstants, check_names, maps};
+use crate::Status;
+use crate::curve::{Floor, Likelihood, Protocol};
+use crate::dti;
+use crate::voxelwise::{DeviceVoxelFit, MapSpec, Tile, VoxelFit};
+
+/// The formula with the acquisition.
+pub(super) struct ExprFit<'a> {
+    options: &'a ExprOptions,
+    expression: Expression,
+    lm: LmOptions,
+    /// b gx gy gz of each volume.
+    covariates: Vec<f32>,
+    n_volumes: usize,
+    /// Rows of constants after the samples, the noise map among them.
+    n_constants: usize,
+}
+
+impl<'a> ExprFit<'a> {
+    /// Of these volumes; `sigma` is the noise level where there is no map of it and one is needed.
+    pub(super) fn new(
+        protocol: &Protocol,
+        volumes: &[usize],
+        constants: &VoxelConstants<'_>,
+        sigma: Option<Floor>,
+        options: &'a ExprOptions,
+    ) -> Result<Self, ExprFitError> {
+        let parameters: Vec<&str> = options.parameters.iter().map(|p| p.name.as_str()).collect();
+        let named: Vec<&str> = constants.named.iter().map(|(name, _)| name.as_str()).collect();
+        check_names(&parameters, &named, options.curve.errors)?;
+        for Parameter { name, start, lower, upper, .. } in &options.parameters {
+            // A bound may be infinite; a start may not, nor any of them be NaN.
+            if !(start.is_finite() && lower <= start && start <= upper) {
+                let (start, lower, upper) = (*start, *lower, *upper);
+                return Err(ExprFitError::Bounds { name: name.clone(), start, lower, upper });
+            }
+        }
+        let sigma = match (constants.sigma, sigma) {
+            (Some(_), _) => Sigma::Constant(named.len()),
+            (None, Some(Floor::Absolute(sigma) | Floor::Relative(sigma))) => {
+                Sigma::Shared(sigma as f32)
+            }
+            (None, None) => Sigma::Shared(0.0),
+        };
+        let names = Names { parameters: &parameters, samples: &COVARIATES, problems: &named };
+        let expression = Expression::new(&options.formula, &names)
+            .map_err(|reason| ExprFitError::Formula { formula: options.formula.clone(), reason })?;
+        let covariates = volumes.iter().flat_map(|&volume| {
+            let [x, y, z] = protocol.dirs_ras[volume];
+            [protocol.b[volume], x, y, z].map(|value| value as f32)
+        });
+        let fit = Self {
+            options,
+            expression,
+            lm: LmOptions {
+                likelihood: options.curve.likelihood,
+                sigma,
+                max_iterations: options.curve.max_iterations,
+                covariance: options.curve.errors,
+            },
+            covariates: covariates.collect(),
+            n_volumes: volumes.len(),
+            n_constants: named.len() + usize::from(constants.sigma.is_some()),
+        };
+        fit.try_shape()?;
+        if named.is_empty() {
+            fit.try_start()?;
+        }
+        Ok(fit)
+    }
+
+    /// Fits one voxel of ones: what is wrong with the arrays of this call is wrong with all.
+    fn try_shape(&self) -> Result<(), LmError> {
+        let inputs = vec![1.0; self.n_volumes + self.n_constants];
+        let mut results = vec![0.0; self.rows().count()];
+        self.on_lanes(&self.problems(1, 1, &inputs), SimdLevel::Scalar, &mut results)
+    }
+
+    /// Where no map comes in, a formula without a value at its start has none in any voxel.
+    fn try_start(&self) -> Result<(), ExprFitError> {
+        let start: Vec<f64> = self.options.parameters.iter().map(|p| p.start).collect();
+        let covariates = self.covariates.chunks_exact(COVARIATES.len()).enumerate();
+        for (volume, covariates) in covariates {
+            let known: Vec<f64> = covariates.iter().map(|&value| f64::from(value)).collect();
+            let value = self.expression.value(&start, &known, &[]);
+            if !value.is_finite() {
+                let formula = self.options.formula.clone();
+                return Err(ExprFitError::Start { formula, value, volume, b: covariates[0] });
+            }
+        }
+        Ok(())
+    }
+
+    fn rows(&self) -> Rows {
+        Rows::new(self.options.parameters.len(), &self.lm)
+    }
+
+    fn problems<'b>(&'b self, n: usize, stride: usize, inputs: &'b [f32]) -> Problems<'b> {
+        let (samples, constants) = inputs.split_at(self.n_volumes * stride);
+        Problems {
+            n,
+            stride,
+            samples,
+            covariates: &self.covariates,
+            constants,
+            weights: Weights::Equal,
+            starts: Starts::Shared,
+        }
+    }
+
+    fn on_lanes(
+        &self,
+        problems: &Problems<'_>,
+        simd: SimdLevel,
+        results: &mut [f32],
+    ) -> Result<(), LmError> {
+        let on = match self.options.curve.precision {
+            dti::Precision::Single => Arithmetic::Single(simd),
+            dti::Precision::Double => Arithmetic::Double,
+        };
+        let parameters = &self.options.parameters;
+        let fit = |problems: &Problems<'_>, results: &mut [f32]| {
+            self.expression.fit(parameters, problems, &self.lm, on, results)
+        };
+        fit(problems, results)?;
+        match self.options.curve.robust {
+            Some(robust) => {
+                self.expression.refit(robust, parameters, problems, &self.lm, fit, results)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Map rows from the rows of results, nothing but a status where a voxel has no result.
+    fn write(&self, tile: Tile<'_>, results: &[f32]) {
+        let Tile { voxels, stride, inputs, rows, .. } = tile;
+        let of_fit = self.rows();
+        let n = self.options.parameters.len();
+        rows.fill(0.0);
+        let last = rows.len() / stride - 1;
+        for voxel in 0..voxels.len() {
+            let at = |row: usize| results[row * stride + voxel];
+            let mut put = |row: usize, value: f32| rows[row * stride + voxel] = value;
+            let status = match self.is_usable(inputs, stride, voxel) {
+                true => Status::from_code(at(of_fit.status())),
+                false => Status::BadSignal,
+            };
+            put(last, status.code());
+            if !status.is_fitted() {
+                continue;
+            }
+            for k in 0..n {
+                put(k, at(k));
+                if let Some(variance) = of_fit.covariance(k, k) {
+                    put(n + k, at(variance).max(0.0).sqrt());
+                }
+            }
+            put(last - 2, at(of_fit.residual()));
+            put(last - 1, at(of_fit.iterations()));
+        }
+    }
+
+    /// True where something was measured and a noise level that is needed is one.
+    fn is_usable(&self, inputs: &[f32], stride: usize, voxel: usize) -> bool {
+        let (samples, constants) = inputs.split_at(self.n_volumes * stride);
+        let has_signal = samples.iter().skip(voxel).step_by(stride).any(|&sample| sample > 0.0);
+        let has_level = match self.lm.sigma {
+            Sigma::Constant(row) if self.lm.likelihood != Likelihood::Gaussian => {
+                let sigma = constants[row * stride + voxel];
+                sigma.is_finite() && sigma > 0.0
+            }
+            _ => true,
+        };
+        has_signal && has_level
+    }
+}
+
+/// Why the arrays of a tile always go together.
+const TRIED: &str = "the shape of the arrays was tried beforehand";
+
+impl VoxelFit for ExprFit<'_> {
+    fn maps(&self) -> Vec<MapSpec> {
+        maps(&self.options.formula, &self.options.parameters, self.options.curve.errors)
+    }
+
+    fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
+        let problems = self.problems(tile.voxels.len(), tile.stride, tile.inputs);
+        let mut results = vec![0.0; self.rows().count() * tile.stride];
+        self.on_lanes(&problems, simd, &mut results).expect(TRIED);
+        self.write(tile, &results);
+        Ok(())
+    }
+
+    fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
+        (self.options.curve.precision == dti::Precision::Single).then_some(self)
+    }
+}
+
+impl DeviceVoxelFit for ExprFit<'_> {
+    fn bytes_of_voxel(&self) -> Vec<usize> {
+        let rows = [self.n_volumes, self.n_constants, self.rows().count()];
+        rows.map(|rows| rows * size_of::<f32>()).to_vec()
+    }
+
+    fn fit(&self, tile: Tile<'_>, device: &Device, _: &Workers) -> Result<(), DeviceError> {
+        let problems = self.problems(tile.voxels.len(), tile.stride, tile.inputs);
+        let (formulas, parameters) = (self.expression.formulas(), &self.options.parameters);
+        let fit = |problems: &Problems<'_>, results: &mut [f32]| {
+            let precision = Precision::Single;
+            device::fit(device, formulas, parameters, problems, &self.lm, precision, results)
+        };
+        let mut results = vec![0.0; self.rows().count() * tile.stride];
+        let fitted = fit(&problems, &mut results).and_then(|()| match self.options.curve.robust {
+            Some(robust) => {
+                self.expression.refit(robust, parameters, &problems, &self.lm, fit, &mut results)
+            }
+            None => Ok(()),
+        });
+        match fitted {
+            Ok(()) => {
+                self.write(tile, &results);
+                Ok(())
+            }
+            Err(DeviceFitError::Device(error)) => Err(error),
+            Err(DeviceFitError::Problems(error)) => panic!("{TRIED}: {error}"),
+        }
+    }
+}
