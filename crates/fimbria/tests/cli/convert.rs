@@ -56,3 +56,42 @@ fn a_name_without_a_format_is_refused() {
     assert!(error.contains(".nii.gz"), "{error}");
     assert!(!folder.names(".").iter().any(|name| name.contains("out.png")));
 }
+
+#[test]
+fn tensors_go_from_any_order_and_frame_to_any_other() {
+    use fimbria_image::{
+        Affine, Grid, Image, KurtosisOrder, TensorOrder, WriteOptions, write_image,
+    };
+    let folder = Folder::new();
+    // Oblique, so that frames matter: voxel axes along y, z, x, with x of the voxels reversed.
+    let axes = [[0.0, 0.0, 2.0, 1.0], [-2.0, 0.0, 0.0, 2.0], [0.0, 3.0, 0.0, 3.0]];
+    let grid = Grid { dims: [3, 2, 2], ras_from_vox: Affine(axes) };
+    let random = |n: usize| Image {
+        data: (0..n * grid.len()).map(|i| (i * 7919 % 101) as f32 / 101.0).collect(),
+        ..Image::zeros(grid, n)
+    };
+    let (d, w) = (random(6), random(15));
+    for (name, image) in [("d.nii", &d), ("w.nii", &w)] {
+        write_image(folder.join(name), image, &WriteOptions::default()).unwrap();
+    }
+    folder.done("convert d.nii --tensors dipy:mrtrix -o d2.nii");
+    folder.done("convert w.nii --tensors dipy:mrtrix -o w2.nii");
+    folder.done("convert w2.nii --tensors mrtrix:dipy -o w3.nii");
+    let expected =
+        TensorOrder::Mrtrix.from_fimbria(&TensorOrder::DipyLowerTriangular.to_fimbria(&d));
+    assert_eq!(folder.image("d2.nii").data, expected.data);
+    let expected = KurtosisOrder::Mrtrix.from_fimbria(&KurtosisOrder::Dipy.to_fimbria(&w));
+    assert_eq!(folder.image("w2.nii").data, expected.data);
+    for (a, b) in folder.image("w3.nii").data.iter().zip(&w.data) {
+        assert!((a - b).abs() < 1e-5, "{a} {b}");
+    }
+    for (line, part) in [
+        ("convert w.nii --tensors fsl:mrtrix -o x.nii", "FSL has no order"),
+        ("convert d.nii --tensors dipy -o x.nii", "FROM:TO"),
+        ("convert d.nii --tensors dipy:spm -o x.nii", "'spm' is none of"),
+    ] {
+        let ran = folder.run(line);
+        assert_eq!(ran.code, Some(2), "`{line}`: {}", ran.stderr);
+        assert!(ran.stderr.contains(part), "{}", ran.stderr);
+    }
+}

@@ -171,7 +171,7 @@ fn too_few_directions_for_the_axes_are_refused() {
     let few = |b: &[f64]| {
         let mut few = shells(b, |b, decay| decay.powf(b));
         let lines: Vec<&str> = few.bvecs.lines().collect();
-        let of_four = |v: usize| if v < 2 { v } else { 2 + (v - 2) % 4 };
+        let of_four = |v: usize| if v < 2 { v } else { 2 + 5 * ((v - 2) % 4) };
         few.bvecs = (0..lines.len()).map(|v| format!("{}\n", lines[of_four(v)])).collect();
         few
     };

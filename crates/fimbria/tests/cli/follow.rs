@@ -160,7 +160,7 @@ fn a_table_that_never_supports_the_model_is_refused_at_the_first_volumes() {
     let some = 352 + (whole.len() - 352) / 305 * 20;
     fs::write(folder.join("some.nii"), &whole[..some]).unwrap();
     let files = "--mask p/mask.nii --bval p/dwi.bval --bvec p/dwi.bvec --device cpu";
-    for model in ["dki --bmax 300", "dki1d --bmax 300", "stremi --bmax 1000", "mono --bmax 20"] {
+    for model in ["dki --bmax 120", "dki1d --bmax 120", "stremi --bmax 120", "mono --bmax 20"] {
         let error = folder.failed(&format!("fit {model} some.nii --follow {files} -o out"));
         assert!(error.contains("needs"), "{error}");
         assert!(!folder.join("out").exists());

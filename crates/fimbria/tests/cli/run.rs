@@ -110,7 +110,7 @@ fn curves_are_fitted_where_they_are_asked_for() {
         assert!(page.contains(part), "{part}");
     }
     // Drawn again from the files.
-    folder.done("report out --out page.html");
+    folder.done("report out -o page.html");
     let mono = folder.image("out/mono/D.nii.gz");
     let expr = folder.image("out/expr/D.nii.gz");
     for (mono, expr) in mono.data.iter().zip(&expr.data) {

@@ -11,6 +11,7 @@ use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
 use fimbria_pipeline::{Hashing, Logbook, OutputFolder};
 use serde_json::json;
 
+use super::tensors::TensorConventions;
 use crate::args::{OutputArgs, TableArgs, ThreadArgs};
 use crate::commands::{command_line, session};
 use crate::console::Console;
@@ -20,6 +21,7 @@ use crate::failure::Failure;
 pub(super) struct Job {
     pub(super) input: PathBuf,
     pub(super) datatype: Option<Datatype>,
+    pub(super) tensors: Option<TensorConventions>,
     pub(super) table: TableArgs,
     pub(super) output: OutputArgs,
     pub(super) threads: ThreadArgs,
@@ -27,7 +29,7 @@ pub(super) struct Job {
 
 impl Job {
     pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { input: path, datatype, table, output, threads } = self;
+        let Self { input: path, datatype, tensors, table, output, threads } = self;
         let names = Names::of(output.path());
         let mut out = output.file(&names.image, console)?;
         let workers = threads.start()?;
@@ -40,7 +42,10 @@ impl Job {
         let stored = workers.install(|| StoredImage::open(&path, &OpenOptions::default()))?;
         let gradients = find_gradients(&files, &stored, &log)?;
         let datatype = datatype.unwrap_or(natural_datatype(&stored));
-        let image = log.stage("read", || workers.install(|| stored.to_image()))?;
+        let mut image = log.stage("read", || workers.install(|| stored.to_image()))?;
+        if let Some(conventions) = tensors {
+            image = conventions.apply(&image).map_err(Failure::usage)?;
+        }
         let mut options = WriteOptions {
             datatype,
             intent: stored.intent().clone(),
@@ -62,7 +67,8 @@ impl Job {
             workers.install(|| write_image(&paths[0], &image, &options))?;
             Ok::<_, Failure>(())
         })?;
-        let parameters = json!({ "datatype": datatype.name() });
+        let tensors = tensors.map(|conventions| conventions.to_string());
+        let parameters = json!({ "datatype": datatype.name(), "tensors": tensors });
         out.commit(log.record("convert", hashing.finish()?, parameters))?;
         Ok(())
     }

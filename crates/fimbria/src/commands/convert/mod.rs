@@ -1,6 +1,7 @@
 //! `fimbria convert`
 
 mod image;
+mod tensors;
 mod tractogram;
 
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use clap::Args;
 use fimbria_image::Datatype;
 use fimbria_streamlines::Format;
 
+use self::tensors::TensorConventions;
 use crate::args::{OutputArgs, TableArgs, ThreadArgs};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -26,6 +28,11 @@ pub(crate) struct Convert {
     /// [default: as stored, or float32 where stored numbers are scaled or cannot be kept]
     #[arg(long, value_name = "TYPE", help_heading = "Output")]
     datatype: Option<Datatype>,
+
+    /// Bring tensors from one program's order and frame to another's, such as dipy:mrtrix; of
+    /// fimbria, fsl, mrtrix, dipy. A map of 6 volumes is of diffusion tensors, one of 15 of kurtosis
+    #[arg(long, value_name = "FROM:TO", help_heading = "Output")]
+    tensors: Option<TensorConventions>,
 
     #[command(flatten)]
     tractogram: TractogramArgs,
@@ -67,19 +74,26 @@ Units:
   Numbers keep theirs. b-values are in s/mm². Streamlines are in millimetres.
 
 Order and frame:
-  Voxels keep their place in the scanner and volumes their order. Samples pass through float32:
+  Voxels keep their place in the scanner and volumes their order (but with --tensors). Samples pass through float32:
   integers above 2^24 lose their last digits. bvecs are written in FSL's frame (voxel axes, x
   reversed where det(affine) > 0), tables in .mif headers in scanner axes. Streamlines keep their
-  order and their place in the scanner (RAS); .trk rounds it to its own frame.";
+  order and their place in the scanner (RAS); .trk rounds it to its own frame.
+  --tensors knows, of D: fimbria xx xy xz yy yz zz (scanner axes), fsl the same (FSL's voxel axes),
+  mrtrix xx yy zz xy xz yz (scanner), dipy xx xy yy xz yz zz (voxel). Of W: fimbria lexicographic
+  1111 1112 1113 1122 ... 3333 (scanner), mrtrix as dwi2tensor -dkt writes it (scanner), dipy as
+  DiffusionKurtosisFit.kt holds it (voxel).";
 
 impl Convert {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { input, datatype, tractogram, table, output, threads } = self;
+        let Self { input, datatype, tensors, tractogram, table, output, threads } = self;
         if Format::of_content(&input).is_ok() {
+            if tensors.is_some() {
+                return Err(Failure::usage("--tensors is for images, not for a tractogram"));
+            }
             let TractogramArgs { reference, trx_folder } = tractogram;
             let job = tractogram::Job { input, datatype, reference, trx_folder, output, threads };
             return job.run(console);
         }
-        image::Job { input, datatype, table, output, threads }.run(console)
+        image::Job { input, datatype, tensors, table, output, threads }.run(console)
     }
 }
