@@ -171,8 +171,9 @@ fn too_few_directions_for_the_axes_are_refused() {
     let few = |b: &[f64]| {
         let mut few = shells(b, |b, decay| decay.powf(b));
         let lines: Vec<&str> = few.bvecs.lines().collect();
-        let of_four = |v: usize| if v < 2 { v } else { 2 + 5 * ((v - 2) % 4) };
-        few.bvecs = (0..lines.len()).map(|v| format!("{}\n", lines[of_four(v)])).collect();
+        let four = ["1 0 0", "0 1 0", "0 0 1", "0.577 0.577 0.577"];
+        let of_four = |v: usize| if v < 2 { lines[v] } else { four[v % 4] };
+        few.bvecs = (0..lines.len()).map(|v| format!("{}\n", of_four(v))).collect();
         few
     };
     few(&[500.0, 1000.0, 2000.0]).write(folder.path());

@@ -22,7 +22,7 @@ use super::frame::{hessian, times};
 /// form.
 pub(crate) const N_GRID: usize = 96;
 /// Climbs for each extreme.
-pub(crate) const N_CLIMBS: usize = 4;
+pub(crate) const N_CLIMBS: usize = 6;
 /// Steps of a climb.
 pub(crate) const N_STEPS: usize = 6;
 /// The longest step, as the tangent of its angle.
