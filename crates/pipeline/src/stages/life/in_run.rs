@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::evidence::read_weights;
 use super::{Evaluation, Life, LifeFiles, LifeParameters};
-use crate::{Logbook, MapStyle, OutputFolder, Products, RunRecord, Stage, StageError};
+use crate::{ByteSize, Logbook, MapStyle, OutputFolder, Products, RunRecord, Stage, StageError};
 
 /// [`Life`] on the streamlines that the stage before it wrote.
 pub struct LifeInRun {
@@ -21,6 +21,8 @@ pub struct LifeInRun {
     pub entities: String,
     /// Where the streamlines are going to be.
     pub tractogram: PathBuf,
+    /// Memory that may be held.
+    pub memory: Option<ByteSize>,
 }
 
 /// What a page shows of an evaluation.
@@ -46,6 +48,7 @@ impl LifeInRun {
             style: serde_json::from_value(part("maps")?).ok()?,
             entities: serde_json::from_value(part("entities")?).ok()?,
             tractogram: PathBuf::new(),
+            memory: None,
         })
     }
 
@@ -56,6 +59,7 @@ impl LifeInRun {
             style: self.style,
             entities: self.entities.clone(),
             checkpoint: None,
+            memory: self.memory,
             comm: &Solo,
         }
     }

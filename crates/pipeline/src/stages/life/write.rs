@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use fimbria_compute::Progress as _;
-use fimbria_image::{Image, read_image};
+use fimbria_image::Image;
 use fimbria_models::{MapKind, MapSpec};
-use fimbria_streamlines::connectome::{Assignment, Connectome, Nodes};
+use fimbria_streamlines::connectome::{Connectome, Nodes};
 use fimbria_streamlines::{
     CHUNK_POINTS, Column, Format, Group, Header, Streamlines, WriteOptions, create, open,
 };
@@ -111,14 +111,7 @@ pub(super) fn write(
     out.write("weights.txt", lines(weights.iter()).as_bytes())?;
     out.write("evidence.tsv", table(&evaluation.lesions).as_bytes())?;
     write_maps(life, subject, evaluation, out, log)?;
-    let nodes = match &life.files.labels {
-        None => None,
-        Some(path) => {
-            let labels = log.session().on.workers.install(|| read_image(path))?;
-            Some(Nodes::new(&labels, Assignment::default())?)
-        }
-    };
-    write_streamlines(life, weights, nodes.as_ref(), out, log)
+    write_streamlines(life, weights, evaluation.nodes.as_ref(), out, log)
 }
 
 /// One number a line.

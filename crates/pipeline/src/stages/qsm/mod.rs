@@ -20,6 +20,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 pub use self::parameters::{NeedsB0, QsmCompat, QsmMethod, QsmParameters, Start};
 use super::load_local_field::LocalField;
+use crate::agreement::agree;
 use crate::{
     Carried, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, RunRecord, Stage,
     StageError,
@@ -86,16 +87,6 @@ static MSA: MapSpec = MapSpec::of_kind(
     "ppm",
     "anisotropy of the susceptibility tensor, along the fibre less across it, ppm",
 );
-
-/// Processes that should do the same work do not.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "process {rank} found other inputs or another checkpoint than the first: all need the same \
-     files, on a file system that they share"
-)]
-struct DifferentWork {
-    rank: usize,
-}
 
 impl MapSusceptibility<'static> {
     /// The stage that wrote a folder, by its record; `None` where it was another.
@@ -168,7 +159,8 @@ impl MapSusceptibility<'_> {
             (Some(keep), Some(path)) if keep.resume => Checkpoint::read(path, fingerprint)?,
             _ => None,
         };
-        self.agree(fingerprint, resume.as_ref().map_or(0, |resume| resume.saved.number))?;
+        let begins_at = resume.as_ref().map_or(0, |resume| resume.saved.number as u64);
+        agree(self.comm, fingerprint, begins_at)?;
         if let Some(resume) = &resume {
             log.note(&format!("going on after iteration {}", resume.saved.number));
         }
@@ -217,16 +209,6 @@ impl MapSusceptibility<'_> {
         let (log, stopped) = (found.log, Some(found.stopped));
         let b0_tesla = field.b0_tesla;
         Ok(ChiMap { chi, anisotropy, log, stopped, metrics: None, b0_tesla })
-    }
-
-    /// Makes sure that all processes do what the first one does.
-    fn agree(&self, fingerprint: u128, iterations: usize) -> Result<(), DifferentWork> {
-        let mut first = [0; 24];
-        first[..16].copy_from_slice(&fingerprint.to_le_bytes());
-        first[16..].copy_from_slice(&(iterations as u64).to_le_bytes());
-        let mine = first;
-        self.comm.broadcast(&mut first, 0);
-        if mine == first { Ok(()) } else { Err(DifferentWork { rank: self.comm.rank() }) }
     }
 
     /// The map of a method without guidance.
