@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use fimbria_compute::comm::Solo;
 use fimbria_image::{GradientTable, ImageHeader};
 use fimbria_phantoms::{CrossingSpec, Diffusivities, GreSpec};
 use fimbria_sticks::BadOption;
@@ -321,7 +320,6 @@ fn susceptibility_stages(
             dqsm_files: false,
             compares,
             keep: None,
-            comm: &Solo,
         }),
     ]
 }

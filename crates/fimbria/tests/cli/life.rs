@@ -457,6 +457,37 @@ fn memory_is_said_before_the_work_and_limited() {
     assert!(!folder.join("small").exists());
 }
 
+/// The most memory that a command has had, in bytes. MPI would have some of its own.
+#[cfg(all(target_os = "linux", not(feature = "mpi")))]
+fn most_memory(mut command: std::process::Command) -> u64 {
+    use std::process::Stdio;
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let (mut status, id) = (0, i32::try_from(child.id()).unwrap());
+    // SAFETY: the call fills both; all fields of the second are numbers.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::wait4(id, &raw mut status, 0, &raw mut usage), id);
+        usage
+    };
+    assert_eq!(status, 0, "it failed");
+    // Linux counts in KiB.
+    u64::try_from(usage.ru_maxrss).unwrap() << 10
+}
+
+#[cfg(all(target_os = "linux", not(feature = "mpi")))]
+#[test]
+fn as_much_memory_is_taken_as_was_said() {
+    let folder = Folder::new();
+    folder.done("phantom crossing --voxel 3.5 --size 43,52,40 -o head");
+    let head = "life head/truth/tracts.trx --dwi head/dwi.nii.gz --max-iterations 5 --threads 1";
+    for options in ["--mask head/mask.nii.gz", "--compat dipy"] {
+        let taken = most_memory(folder.command(&format!("{head} {options} --force -o out")));
+        let foreseen = &folder.json("out/run.json")["stages"][1]["counts"]["bytes_foreseen"];
+        let ratio = foreseen.as_u64().unwrap() as f64 / taken as f64;
+        assert!((0.8..1.5).contains(&ratio), "`{options}`: {foreseen} for {taken}");
+    }
+}
+
 /// Enough streamlines and steps that there is time to stop it.
 const LONG: &str = "life many.tck --dwi dwi.nii --bvec-frame scanner --solver sbb --tolerance 0 \
                     --threads 1";
@@ -514,8 +545,9 @@ fn work_that_was_interrupted_goes_on_from_its_weights() {
     assert!(objective("out/run.json") < objective("begun/run.json"));
 }
 
-/// A limit on the size of files stands in for the full disk: writes fail in the same way.
-#[cfg(target_os = "linux")]
+/// A limit on the size of files stands in for the full disk: writes fail in the same way. (MPI does
+/// not start under it.)
+#[cfg(all(target_os = "linux", not(feature = "mpi")))]
 #[test]
 fn weights_outlive_results_that_cannot_be_written() {
     let folder = with_tractogram("lines.tck", Header::default());

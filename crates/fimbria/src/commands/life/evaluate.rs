@@ -244,7 +244,6 @@ impl Evaluate {
             entities,
             checkpoint: Some((checkpoint.clone(), resume)),
             memory: series.memory,
-            comm: world.comm(),
         };
         let stages: [&dyn Stage; 2] = [&LoadSeries(series), &life];
         let folder = |planned: &[String]| output.folder(planned, console);

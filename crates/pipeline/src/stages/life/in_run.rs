@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use fimbria_compute::comm::Solo;
 use fimbria_image::{Image, read_image};
 use fimbria_streamlines::{CHUNK_POINTS, Streamlines, open};
 use serde_json::Value;
@@ -52,7 +51,7 @@ impl LifeInRun {
         })
     }
 
-    fn life(&self) -> Life<'static> {
+    fn life(&self) -> Life {
         Life {
             files: LifeFiles { tractogram: self.tractogram.clone(), ..LifeFiles::default() },
             parameters: self.parameters.clone(),
@@ -60,7 +59,6 @@ impl LifeInRun {
             entities: self.entities.clone(),
             checkpoint: None,
             memory: self.memory,
-            comm: &Solo,
         }
     }
 }

@@ -19,7 +19,7 @@ const VECTORS: [u64; 2] = [8, 4];
 /// The program itself with its threads, a chunk of streamlines, what is being compressed.
 const BESIDE: u64 = 48 << 20;
 
-impl Life<'_> {
+impl Life {
     /// Says how much memory the evaluation takes, about.
     ///
     /// # Errors

@@ -18,7 +18,6 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-use fimbria_compute::comm::Comm;
 use fimbria_image::{GradientTable, Mask, SignalSource as _};
 use fimbria_streamlines::Format;
 use fimbria_streamlines::connectome::LabelError;
@@ -188,8 +187,9 @@ pub struct LifeFiles {
     pub start: Option<PathBuf>,
 }
 
-/// Evaluates the tractogram on the [`Subject`](super::load::Subject).
-pub struct Life<'a> {
+/// Evaluates the tractogram on the [`Subject`](super::load::Subject). Of several processes each
+/// reads the inputs, weighs with its part of the voxels and has all results; one of them writes.
+pub struct Life {
     /// What is read.
     pub files: LifeFiles,
     /// How.
@@ -202,9 +202,6 @@ pub struct Life<'a> {
     pub checkpoint: Option<(PathBuf, bool)>,
     /// Memory that may be held.
     pub memory: Option<ByteSize>,
-    /// The processes that work on it. Each reads the inputs, weighs with its part of the voxels
-    /// and has all results; one of them writes.
-    pub comm: &'a dyn Comm,
 }
 
 /// Reads the series of an evaluation: like [`Load`](super::load::Load), but without a mask every

@@ -1,6 +1,5 @@
 //! The work of the stage.
 
-use fimbria_compute::Backend;
 use fimbria_compute::Progress as _;
 use fimbria_image::{Affine, BvecFrame, SignalSource};
 use fimbria_life::evidence::{CrossValidation, mean, median, predict, rmse, virtual_lesion};
@@ -15,7 +14,7 @@ use super::{Evaluation, Life, NamedSet, encode_file, write};
 use crate::stages::load::{Subject, SubjectFiles};
 use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
 
-impl Stage for Life<'_> {
+impl Stage for Life {
     fn name(&self) -> &'static str {
         "life"
     }
@@ -67,9 +66,9 @@ impl Stage for Life<'_> {
     }
 }
 
-impl Life<'_> {
+impl Life {
     fn evaluate(&self, subject: &Subject, log: &Logbook<'_>) -> Result<Evaluation, StageError> {
-        let (grid, on) = (*subject.dwi.grid(), self.backend(log));
+        let (grid, on) = (*subject.dwi.grid(), log.session().on);
         let (parameters, tissue) = (&self.parameters, self.parameters.tissue());
         parameters.check()?;
         let frame_from_ras = if parameters.in_voxel_axes() {
@@ -102,9 +101,9 @@ impl Life<'_> {
         let begin = self.begin(&encoding, &signal, &protocol, groups.as_ref(), start, log)?;
         let system = if parameters.is_relative() {
             let relative = signal.clone().relative();
-            System::new(&encoding, &relative, &protocol, &tissue, &on, self.comm)?
+            System::new(&encoding, &relative, &protocol, &tissue, &on, on.comm)?
         } else {
-            System::new(&encoding, &signal, &protocol, &tissue, &on, self.comm)?
+            System::new(&encoding, &signal, &protocol, &tissue, &on, on.comm)?
         };
         log.count("rank", system.basis.rank() as u64);
         log.note(&format!(
@@ -115,7 +114,7 @@ impl Life<'_> {
             system.basis.rank(),
             system.basis.rows(),
         ));
-        let weights = self.weigh(&system, groups, begin, &on, log)?;
+        let weights = self.weigh(&system, groups, begin, log)?;
         report(&weights, log);
 
         let judge = || {
@@ -156,16 +155,6 @@ impl Life<'_> {
         let (predicted, rmse, cross, lesions) =
             judge().inspect_err(|_| self.say_how_to_go_on(log))?;
         Ok(Evaluation { encoding, signal, weights, predicted, rmse, cross, nodes, lesions })
-    }
-
-    /// Threads, and one device: processes of one machine take turns at them.
-    fn backend<'l>(&self, log: &Logbook<'l>) -> Backend<'l> {
-        let Backend { workers, devices } = log.session().on;
-        let devices = match devices.len() {
-            0 => devices,
-            n => std::slice::from_ref(&devices[self.comm.rank() % n]),
-        };
-        Backend { workers, devices }
     }
 }
 

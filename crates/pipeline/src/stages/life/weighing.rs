@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fimbria_compute::{Backend, Progress};
+use fimbria_compute::Progress;
 use fimbria_life::solve::Step;
 use fimbria_life::{
     Encoding, Grouped, Groups, LifeError, Protocol, Signal, System, WeighOptions, Weights,
@@ -23,7 +23,7 @@ pub(super) struct Beginning {
     start: Option<Vec<f32>>,
 }
 
-impl Life<'_> {
+impl Life {
     /// The penalty on sets; all streamlines together are none of them.
     pub(super) fn grouped(
         &self,
@@ -53,7 +53,7 @@ impl Life<'_> {
         start: Option<Vec<f32>>,
         log: &Logbook<'_>,
     ) -> Result<Beginning, StageError> {
-        let streamlines = encoding.streamlines();
+        let (comm, streamlines) = (log.session().on.comm, encoding.streamlines());
         if let Some(found) = start.as_ref().map(Vec::len).filter(|found| *found != streamlines) {
             return Err(LifeError::WarmStart { found, streamlines }.into());
         }
@@ -71,10 +71,10 @@ impl Life<'_> {
                     None => log.warn("nothing to resume from: beginning anew"),
                 }
             }
-            begin.checkpoint = Some(checkpoint).filter(|_| self.comm.rank() == 0);
+            begin.checkpoint = Some(checkpoint).filter(|_| comm.rank() == 0);
         }
         let begins_at = begin.start.as_deref().map_or(0, |w| xxh3_64(bytemuck::cast_slice(w)));
-        agree(self.comm, fingerprint, begins_at)?;
+        agree(comm, fingerprint, begins_at)?;
         Ok(begin)
     }
 
@@ -85,9 +85,9 @@ impl Life<'_> {
         system: &System,
         groups: Option<Grouped>,
         begin: Beginning,
-        on: &Backend<'_>,
         log: &Logbook<'_>,
     ) -> Result<Weights, StageError> {
+        let on = log.session().on;
         let Beginning { mut checkpoint, start } = begin;
         let until_kept = UntilKept { log, is_kept: AtomicBool::new(false) };
         let mut watch = |_: &Step, weights: &dyn Fn() -> Vec<f32>| {
@@ -104,7 +104,7 @@ impl Life<'_> {
         };
         let options = WeighOptions { groups, ..self.parameters.weigh() };
         let start = start.as_deref();
-        let weights = system.weigh(&options, start, on, self.comm, &until_kept, &mut watch)?;
+        let weights = system.weigh(&options, start, &on, on.comm, &until_kept, &mut watch)?;
         if let Some(checkpoint) = &mut checkpoint {
             let isotropic = weights.isotropic.iter().flatten();
             let all: Vec<f32> = weights.streamlines.iter().chain(isotropic).copied().collect();
