@@ -459,6 +459,7 @@ fn memory_is_said_before_the_work_and_limited() {
 
 /// The most memory that a command has had, in bytes. MPI would have some of its own.
 #[cfg(all(target_os = "linux", not(feature = "mpi")))]
+#[expect(clippy::zombie_processes, reason = "wait4 waits for it, and says what it used")]
 fn most_memory(mut command: std::process::Command) -> u64 {
     use std::process::Stdio;
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
