@@ -300,6 +300,9 @@ fn with_companions() -> Folder {
         fs::write(folder.join(&format!("{name}.bval")), b).unwrap();
         fs::write(folder.join(&format!("{name}.bvec")), dirs).unwrap();
     }
+    let mut nowhere = second.clone();
+    nowhere.data.fill(f32::NAN);
+    write_image(folder.join("nowhere.nii"), &nowhere, &options).unwrap();
     let short = Image { n_volumes: 5, data: second.data[..5 * grid().len()].to_vec(), ..second };
     write_image(folder.join("short.nii"), &short, &options).unwrap();
     folder
@@ -323,6 +326,10 @@ fn files_beside_the_series_are_checked_before_any_work() {
         let error = folder.failed(&line(options));
         assert!(error.contains(said), "`{options}`: {error}");
     }
+    // What only the streamlines' own voxels tell is found before the weights are.
+    let ran = folder.run(&format!("life lines.tck {SUBJECT} --second nowhere.nii -o out"));
+    assert!(ran.stderr.contains("nowhere.nii does not repeat the series"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("keep a weight"), "{}", ran.stderr);
     folder.done(&format!("life lines.tck {SUBJECT} --second same.nii --labels labels.nii -o out"));
     // Two repetitions of a series without noise differ nowhere.
     assert!(folder.json("out/run.json")["rrmse_median"].is_null());

@@ -53,12 +53,14 @@ impl Life {
             (COPIED * blocks as f64) as u64 + of_columns * 4 * unknowns + of_rows * stride * voxels;
         let again = second_held.map_or(0, |_| signal);
         let predicted = voxels * numbers(rows);
-        let judging = voxels * 2 * numbers(rank) + predicted + again;
+        let judging = voxels * 2 * numbers(rank) + predicted;
         let image = subject.dwi.grid().len() as u64 * numbers(subject.dwi.n_volumes());
-        let writing = predicted + again + image;
-        let series = subject.dwi.held_bytes() + second_held.unwrap_or(0);
-        let most = (system + solving.max(judging)).max(writing);
-        let needed = ByteSize(BESIDE + series + encoding + signal + most);
+        let writing = predicted + image;
+        let most = signal + again + (system + solving.max(judging)).max(writing);
+        // The second series is let go once it is gathered.
+        let series = subject.dwi.held_bytes();
+        let second = second_held.unwrap_or(0) + signal + again;
+        let needed = ByteSize(BESIDE + series + encoding + most.max(second));
         let entries = match 1e-6 * entries as f64 {
             millions if millions >= 1.0 => format!("{millions:.1} million"),
             _ => entries.to_string(),

@@ -1,16 +1,18 @@
 //! The work of the stage.
 
+use std::path::Path;
+
 use fimbria_compute::Progress as _;
 use fimbria_image::{Affine, BvecFrame, SignalSource};
 use fimbria_life::evidence::{CrossValidation, mean, median, predict, rmse, virtual_lesion};
 use fimbria_life::solve::Reason;
-use fimbria_life::{Protocol, Signal, System, Weights};
+use fimbria_life::{LifeError, Protocol, Signal, System, Weights};
 use serde_json::{Value, json};
 
 use super::companions::Companions;
 use super::encode::survey_file;
 use super::evidence::named_sets;
-use super::{Evaluation, Life, NamedSet, encode_file, write};
+use super::{Evaluation, Life, LifeInputError, NamedSet, encode_file, write};
 use crate::stages::load::{Subject, SubjectFiles};
 use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
 
@@ -98,6 +100,13 @@ impl Life {
         };
         let signal = measured(&*subject.dwi)?;
         report_signal(&signal, log);
+        // Before the weights, so that a series which cannot be compared costs no fit.
+        let repeated = match (second, &self.files.second) {
+            (Some(second), Some(files)) => {
+                Some(repeated(measured(&second), voxels.len(), &files.dwi, log)?)
+            }
+            _ => None,
+        };
         let begin = self.begin(&encoding, &signal, &protocol, groups.as_ref(), start, log)?;
         let system = if parameters.is_relative() {
             let relative = signal.clone().relative();
@@ -118,7 +127,6 @@ impl Life {
         report(&weights, log);
 
         let judge = || {
-            let second = second.as_ref().map(|second| measured(second)).transpose()?;
             let System { dictionary, basis, .. } = &system;
             let Weights { streamlines, isotropic, .. } = &weights;
             log.start("predicting the signal", 0);
@@ -130,7 +138,8 @@ impl Life {
             let relative: Vec<f32> = errors.iter().zip(&signal.s0).map(|(e, s0)| e / s0).collect();
             log.result("rmse_median", f64::from(median(&usable(&errors, &signal))));
             log.result("rmse_s0_mean", mean(&relative));
-            let cross = second.map(|second| CrossValidation::new(&predicted, &signal, &second));
+            let second = repeated.as_ref();
+            let cross = second.map(|second| CrossValidation::new(&predicted, &signal, second));
             if let Some(cross) = &cross {
                 log.result("rrmse_median", f64::from(median(&usable(&cross.ratio, &signal))));
             }
@@ -156,6 +165,31 @@ impl Life {
             judge().inspect_err(|_| self.say_how_to_go_on(log))?;
         Ok(Evaluation { encoding, signal, weights, predicted, rmse, cross, nodes, lesions })
     }
+}
+
+/// The second series, with a warning of what cannot be compared.
+fn repeated(
+    measured: Result<Signal, LifeError>,
+    voxels: usize,
+    path: &Path,
+    log: &Logbook<'_>,
+) -> Result<Signal, StageError> {
+    let signal = measured.map_err(|error| match error {
+        LifeError::NoSignal { .. } => {
+            let (path, what) = (path.to_owned(), error.to_string());
+            StageError::from(LifeInputError::NoRepetition { path, what })
+        }
+        other => other.into(),
+    })?;
+    match signal.dark + signal.not_finite {
+        0 => {}
+        unusable => log.warn(&format!(
+            "{unusable} of {voxels} voxels that streamlines pass have no usable signal in {} and are \
+             not compared",
+            path.display()
+        )),
+    }
+    Ok(signal)
 }
 
 /// Counts the voxels without a usable signal, and warns of them.
