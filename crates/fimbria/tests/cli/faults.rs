@@ -4,7 +4,7 @@ use std::fs;
 
 use fimbria_image::WriteOptions;
 
-use crate::util::{FIT, Folder, Ran, subject};
+use crate::util::{Folder, subject};
 
 /// Runs the fit with `bytes` as the series and returns the error.
 fn error_of_series(name: &str, bytes: &[u8]) -> String {
@@ -73,6 +73,8 @@ fn a_mask_without_voxels_is_an_error() {
 #[test]
 fn a_full_disk_is_one_error_and_leaves_nothing() {
     use std::process::Command;
+
+    use crate::util::{FIT, Ran};
     let folder = Folder::with_subject();
     let program = assert_cmd::cargo::cargo_bin!("fimbria");
     // Blocks of 512 bytes: the maps fit, the tensor does not.
