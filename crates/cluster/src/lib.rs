@@ -27,12 +27,17 @@ pub enum Exchange {
 }
 
 impl Exchange {
-    /// All of them, with what they are called.
-    pub const ALL: [(Self, &'static str); 3] = [
-        (Self::Scatter, "reduce-scatter, all-gather"),
-        (Self::Blocking, "MPI_Allreduce"),
-        (Self::Pipelined, "MPI_Iallreduce by chunks"),
+    /// All of them, what they are called, and what they are.
+    pub const ALL: [(Self, &'static str, &'static str); 3] = [
+        (Self::Scatter, "scatter", "reduce-scatter and all-gather, in the order of processes"),
+        (Self::Blocking, "blocking", "one MPI_Allreduce, in an order that MPI chooses"),
+        (Self::Pipelined, "pipelined", "MPI_Iallreduce by chunks, in an order that MPI chooses"),
     ];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(exchange, ..)| *exchange == self).map_or("", |(_, name, _)| name)
+    }
 }
 
 /// The processes that work together. MPI ends when it is dropped.

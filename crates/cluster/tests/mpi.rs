@@ -69,7 +69,7 @@ fn every_exchange_makes_the_same_sums() {
         return;
     }
     let mut world = World::start();
-    for (exchange, name) in Exchange::ALL {
+    for (exchange, name, _) in Exchange::ALL {
         world.set_exchange(exchange);
         let comm = world.comm();
         // Several chunks, and some more; whole numbers, whose sums do not depend on their order.

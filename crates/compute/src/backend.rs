@@ -1,21 +1,40 @@
-//! Where a computation runs: the caller's threads, and the caller's devices if there are any.
+//! Where a computation runs: the caller's threads, the caller's devices if there are any, and the
+//! processes that share the work.
 
 use crate::Workers;
+use crate::comm::{Comm, Solo};
 use crate::device::Device;
 
 /// Threads, and devices that come before them. With no devices everything runs on the threads;
 /// with some, [`run_chunks`](crate::queue::run_chunks) shares the work out and falls back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Backend<'a> {
     /// The threads, always there.
     pub workers: &'a Workers,
     /// The devices to use, none for the CPU alone.
     pub devices: &'a [Device],
+    /// The processes that do the same work, each a part of it.
+    pub comm: &'a dyn Comm,
 }
 
 impl<'a> Backend<'a> {
     /// The CPU alone.
     pub fn cpu(workers: &'a Workers) -> Self {
-        Self { workers, devices: &[] }
+        Self::new(workers, &[])
+    }
+
+    /// Threads and devices of one process.
+    pub fn new(workers: &'a Workers, devices: &'a [Device]) -> Self {
+        Self { workers, devices, comm: &Solo }
+    }
+
+    /// The same as one of several processes, which take turns at the devices: each has one.
+    #[must_use]
+    pub fn among(self, comm: &'a dyn Comm) -> Self {
+        let devices = match self.devices.len() {
+            n if n > 0 && comm.size() > 1 => std::slice::from_ref(&self.devices[comm.rank() % n]),
+            _ => self.devices,
+        };
+        Self { devices, comm, ..self }
     }
 }

@@ -15,6 +15,10 @@ const TILE: usize = 16;
 const TASK: usize = 1 << 16;
 
 impl SignalSource for StoredImage {
+    fn held_bytes(&self) -> u64 {
+        self.owned_bytes()
+    }
+
     fn grid(&self) -> &Grid {
         &self.header.grid
     }

@@ -21,9 +21,18 @@ pub trait SignalSource: Sync {
     /// Where a voxel lies outside the grid, `stride < voxels.len()`, or `out` is shorter than
     /// `n_volumes() * stride`.
     fn gather(&self, voxels: &[u32], stride: usize, out: &mut [f32]);
+
+    /// Bytes of memory that the samples take; 0 where they are read from a file.
+    fn held_bytes(&self) -> u64 {
+        0
+    }
 }
 
 impl SignalSource for Image {
+    fn held_bytes(&self) -> u64 {
+        size_of_val(&*self.data) as u64
+    }
+
     fn grid(&self) -> &Grid {
         &self.grid
     }

@@ -94,6 +94,14 @@ impl StoredImage {
         }
     }
 
+    /// Bytes of memory that it takes: those of an inflated file; what is mapped takes none.
+    pub(crate) fn owned_bytes(&self) -> u64 {
+        match &self.bytes {
+            Bytes::Pages(_) | Bytes::Owned(_) => self.bytes.len() as u64,
+            Bytes::Mapped(_) => 0,
+        }
+    }
+
     /// The samples as the file stores them, in its order, type and byte order.
     pub fn stored_bytes(&self) -> &[u8] {
         let Header { data_offset, data_bytes, .. } = self.header;

@@ -52,7 +52,9 @@ pub struct EncodeCounts {
     pub not_finite: u64,
     /// Those that lie outside the image altogether.
     pub outside: u64,
-    /// Those that leave the image and are in it elsewhere.
+    /// Those in the image that lie outside its mask altogether.
+    pub outside_mask: u64,
+    /// Those that leave the image and are in its mask elsewhere.
     pub partly_outside: u64,
     /// Points at the place of the one before.
     pub repeated_points: u64,
@@ -179,7 +181,8 @@ impl<'a> Encoder<'a> {
                 encoded: u64::from(left_trace),
                 short: u64::from(!has_length && !notes.not_finite),
                 not_finite: u64::from(notes.not_finite),
-                outside: u64::from(!left_trace && has_length && notes.outside > 0),
+                outside: u64::from(has_length && !notes.not_finite && notes.inside == 0),
+                outside_mask: u64::from(!left_trace && notes.inside > 0),
                 partly_outside: u64::from(left_trace && notes.outside > 0),
                 repeated_points: u64::from(notes.repeated),
             });
@@ -192,7 +195,8 @@ impl<'a> Encoder<'a> {
     /// # Errors
     /// Where there is nothing in the image.
     pub fn finish(mut self) -> Result<Encoding, LifeError> {
-        let EncodeCounts { streamlines, outside, short, not_finite, .. } = self.counts;
+        let EncodeCounts { streamlines, outside, outside_mask, short, not_finite, .. } =
+            self.counts;
         if streamlines == 0 {
             return Err(LifeError::NoStreamlines);
         }
@@ -202,6 +206,7 @@ impl<'a> Encoder<'a> {
             return Err(LifeError::NothingEncoded {
                 streamlines,
                 outside,
+                outside_mask,
                 short,
                 not_finite,
                 first_vox,
@@ -229,6 +234,7 @@ impl EncodeCounts {
         self.short += other.short;
         self.not_finite += other.not_finite;
         self.outside += other.outside;
+        self.outside_mask += other.outside_mask;
         self.partly_outside += other.partly_outside;
         self.repeated_points += other.repeated_points;
     }
@@ -259,8 +265,8 @@ fn count_u32(what: &'static str, count: u64) -> Result<(), LifeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Atoms;
     use crate::testing::{GRID, streamlines};
+    use crate::{Atoms, Normalise};
     use fimbria_compute::Silent;
 
     fn encode(offsets: &[u64], points: &[[f32; 3]]) -> Result<Encoding, LifeError> {
@@ -320,6 +326,24 @@ mod tests {
         // One point, none, and twice the same, inside or not.
         assert_eq!(counts.short, 4);
         assert!(encoding.of(0).is_empty() && !encoding.of(5).is_empty());
+    }
+
+    #[test]
+    fn streamlines_outside_the_mask_are_not_outside_the_image() {
+        let at = |vox: [f64; 3]| GRID.ras_from_vox.apply(vox).map(|c| c as f32);
+        let workers = Workers::new(1).unwrap();
+        let mask = Mask { grid: GRID, voxels: vec![GRID.index([5, 5, 3]) as u32] };
+        for normalise in [Normalise::Length, Normalise::Nodes] {
+            let options = EncodeOptions { normalise, ..EncodeOptions::default() };
+            let mut encoder = Encoder::new(GRID, Some(&mask), &options, &workers, &Silent).unwrap();
+            let [inside, near] = [at([5.0, 5.0, 3.0]), at([5.2, 5.0, 3.0])];
+            let [beside, also, far] = [at([2.0, 5.0, 3.0]), at([2.2, 5.0, 3.0]), at([900.0; 3])];
+            // In the mask, in the image, partly in the image, outside both.
+            let points = [inside, near, beside, also, beside, far, far, far.map(|c| c + 1.0)];
+            encoder.add(&[0, 2, 4, 6, 8], &points).unwrap();
+            let counts = encoder.finish().unwrap().counts;
+            assert_eq!((counts.encoded, counts.outside_mask, counts.outside), (1, 2, 1));
+        }
     }
 
     #[test]

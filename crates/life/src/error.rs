@@ -57,13 +57,15 @@ pub enum LifeError {
         "none of the {streamlines} streamlines leaves a trace in the image: {outside} lie outside \
          it (first point {first_vox:?} in voxel coordinates of an image of {dims:?}), {short} \
          have fewer than two distinct points, {not_finite} have a coordinate that is no number, \
-         the others lie outside the mask; is the tractogram of another space?"
+         {outside_mask} lie outside the mask; is the tractogram of another space?"
     )]
     NothingEncoded {
         /// How many there are.
         streamlines: usize,
-        /// Those without a point in the image.
+        /// Those without a part in the image.
         outside: u64,
+        /// Those in the image without a part in the mask.
+        outside_mask: u64,
         /// Those too short to have a direction.
         short: u64,
         /// Those with a NaN or infinite coordinate.
@@ -93,16 +95,6 @@ pub enum LifeError {
         what: &'static str,
         /// How many.
         count: u64,
-    },
-    /// The problem does not fit.
-    #[error("the encoding may need {needed} bytes of memory, {allowed} are allowed: {advice}")]
-    Memory {
-        /// At most so much.
-        needed: u64,
-        /// The limit.
-        allowed: u64,
-        /// What would fit.
-        advice: &'static str,
     },
     /// Starting weights of another tractogram.
     #[error("{found} starting weights for {streamlines} streamlines")]

@@ -12,7 +12,8 @@
 //! and a streamline that the others make superfluous has weight zero. M itself is never formed:
 //!
 //! * [`Encoder`] turns streamlines into Φ ([`Encoding`]): which voxels, along which directions
-//!   (exact ones or an [`OrientationGrid`]), how much ([`Normalise`]);
+//!   (exact ones or an [`OrientationGrid`]), how much ([`Normalise`]); a [`Surveyor`] says before how
+//!   large it becomes;
 //! * [`Protocol`] and [`Response`] make the columns of D, [`Basis`] shortens them to a
 //!   [`Dictionary`], [`Signal`] is y;
 //! * [`Blocks`] is Φ in the order of products, which [`ThreadedProduct`] and [`DeviceProduct`]
@@ -44,6 +45,7 @@ mod shared;
 mod shares;
 mod signal;
 pub mod solve;
+mod survey;
 pub mod synthetic;
 #[cfg(test)]
 mod testing;
@@ -64,5 +66,6 @@ pub use response::{Demean, Protocol, Response, check_diffusivity};
 pub use shared::{Parted, Shared};
 pub use shares::{Atoms, CountBy, EncodeOptions, Normalise, Share, Sharer, SharerScratch};
 pub use signal::Signal;
+pub use survey::{Survey, Surveyor};
 pub use trace::{Piece, TraceNotes, Tracer};
 pub use weigh::{Method, System, TissueOptions, Watch, WeighOptions, Weights};

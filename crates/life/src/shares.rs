@@ -142,6 +142,13 @@ impl Sharer {
         self.grid
     }
 
+    /// The voxel around a point, where it is one of the image and the mask.
+    pub fn voxel_at(&self, point_ras_mm: [f32; 3]) -> Option<u32> {
+        let voxel = self.tracer.voxel_at(point_ras_mm)?;
+        let is_inside = self.inside.as_ref().is_none_or(|inside| inside[voxel as usize]);
+        is_inside.then_some(voxel)
+    }
+
     /// The shares of the streamline through `points_ras_mm`, by voxel and atom, one for each pair
     /// of them that occurs.
     pub fn share(

@@ -34,6 +34,8 @@ pub struct TraceNotes {
     pub repeated: u32,
     /// Segments, or nodes, with a part outside the image.
     pub outside: u32,
+    /// Parts inside the image, in its mask or not.
+    pub inside: u32,
 }
 
 impl Tracer {
@@ -46,6 +48,14 @@ impl Tracer {
     /// Where a point of a streamline lies, in voxel coordinates.
     pub fn voxel_coordinates(&self, point_ras_mm: [f32; 3]) -> [f64; 3] {
         self.vox_from_ras.apply(point_ras_mm.map(f64::from))
+    }
+
+    /// The voxel around a point, where there is one.
+    pub fn voxel_at(&self, point_ras_mm: [f32; 3]) -> Option<u32> {
+        let nearest = self.voxel_coordinates(point_ras_mm).map(f64::round);
+        let dims = self.grid.dims;
+        let is_inside = (0..3).all(|i| (0.0..dims[i] as f64).contains(&nearest[i]));
+        is_inside.then(|| self.grid.index(nearest.map(|c| c as usize)) as u32)
     }
 
     /// The parts of the streamline through `points_ras_mm`, in order, and the unit direction at
@@ -70,6 +80,7 @@ impl Tracer {
             CountBy::Length => self.trace_segments(points_ras_mm, pieces, dirs, &mut notes),
             CountBy::Nodes => self.trace_nodes(points_ras_mm, pieces, dirs, &mut notes),
         }
+        notes.inside = pieces.len() as u32;
         notes
     }
 

@@ -52,7 +52,8 @@ pub struct WeighOptions {
     pub groups: Option<Grouped>,
 }
 
-/// Who hears of every iteration: the step, and a way to the weights (of streamlines) then.
+/// Who hears of every iteration: the step, and a way to the weights then, of streamlines and of
+/// isotropic compartments.
 pub type Watch<'w> = &'w mut dyn FnMut(&Step, &dyn Fn() -> Vec<f32>);
 
 /// A system of equations: everything that products need.
@@ -161,8 +162,9 @@ impl System {
         self.factors.len()
     }
 
-    /// Finds weights from `start` on (those of streamlines; `None` for zero). `watch` hears of
-    /// every iteration, with the objective of the columns' space, and can ask for the weights then.
+    /// Finds weights from `start` on (of streamlines, or of isotropic compartments too; `None` for
+    /// zero). `watch` hears of every iteration, with the objective of the columns' space, and can ask
+    /// for the weights then.
     ///
     /// # Errors
     /// Where the start is no vector of weights, a device fails, or the caller asked to stop.
@@ -201,25 +203,24 @@ impl System {
     fn start(&self, weights: Option<&[f32]>) -> Result<Vec<f32>, LifeError> {
         let mut start = vec![0.0; self.unknowns()];
         let Some(weights) = weights else { return Ok(start) };
-        if weights.len() != self.streamlines {
+        if ![self.streamlines, self.unknowns()].contains(&weights.len()) {
             let (found, streamlines) = (weights.len(), self.streamlines);
             return Err(LifeError::WarmStart { found, streamlines });
         }
-        for (streamline, &value) in weights.iter().enumerate() {
+        for (unknown, &value) in weights.iter().enumerate() {
             if !(value.is_finite() && value >= 0.0) {
-                return Err(LifeError::BadWeight { streamline, value });
+                return Err(LifeError::BadWeight { streamline: unknown, value });
             }
-            let factor = self.factors[streamline];
-            start[streamline] = if factor > 0.0 { value / factor } else { 0.0 };
+            let factor = self.factors[unknown];
+            start[unknown] = if factor > 0.0 { value / factor } else { 0.0 };
         }
         Ok(start)
     }
 
-    /// Weights of all streamlines from unknowns of some columns.
+    /// Weights of all columns from unknowns of some.
     pub(crate) fn weights_of(&self, columns: &[usize], x: &[f32]) -> Vec<f32> {
-        let mut weights = vec![0.0; self.streamlines];
-        for (&column, x) in columns.iter().zip(x).filter(|(column, _)| **column < self.streamlines)
-        {
+        let mut weights = vec![0.0; self.unknowns()];
+        for (&column, x) in columns.iter().zip(x) {
             weights[column] = x * self.factors[column];
         }
         weights

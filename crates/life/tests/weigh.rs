@@ -288,6 +288,35 @@ fn a_warm_start_takes_fewer_iterations() {
 }
 
 #[test]
+fn weights_on_the_way_begin_where_they_were_with_isotropic_ones() {
+    let workers = Workers::new(2).unwrap();
+    let subject = subject(&[1000.0, 2500.0], &planted(60), 0.3, 5.0, &workers);
+    let tissue = TissueOptions { isotropic_mm2_per_s: vec![3e-3], ..TissueOptions::default() };
+    let on = Backend::cpu(&workers);
+    let Subject { protocol, encoding, signal } = &subject;
+    let system = System::new(encoding, signal, protocol, &tissue, &on, &Solo).unwrap();
+    for method in [Method::Conjugate, Method::Sbb] {
+        let mut kept = None;
+        let mut keep = |step: &fimbria_life::solve::Step, weights: &dyn Fn() -> Vec<f32>| {
+            if step.iteration == 4 {
+                kept = Some((step.objective, weights()));
+            }
+        };
+        let options = WeighOptions { method, ..OPTIONS };
+        system.weigh(&options, None, &on, &Solo, &Silent, &mut keep).unwrap();
+        let (objective, weights) = kept.unwrap();
+        assert_eq!(weights.len(), 60 + encoding.voxels.len());
+        let none = Stop { max_iterations: 0, ..OPTIONS.stop };
+        let there = WeighOptions { stop: none, ..options };
+        let again =
+            system.weigh(&there, Some(&weights), &on, &Solo, &Silent, &mut |_, _| ()).unwrap();
+        // Weights are rounded to f32; the watched objective is that of the columns' space.
+        let ratio = (again.objective - system.outside) / objective;
+        assert!((ratio - 1.0).abs() < 1e-5, "{method:?}: {ratio}");
+    }
+}
+
+#[test]
 fn a_device_comes_to_the_same_weights() {
     let Some(device) = support::opencl_device() else { return };
     let workers = Workers::new(2).unwrap();
@@ -296,7 +325,7 @@ fn a_device_comes_to_the_same_weights() {
     let run =
         |on: &Backend<'_>| weigh(&subject, &TissueOptions::default(), &OPTIONS, on, &Solo).unwrap();
     let here = run(&Backend::cpu(&workers));
-    let there = run(&Backend { workers: &workers, devices: &devices });
+    let there = run(&Backend::new(&workers, &devices));
     // Both end at a gradient of 1e-5: objectives agree to its square and rounding.
     assert!((there.objective / here.objective - 1.0).abs() < 1e-6, "{here:?} {there:?}");
 }

@@ -66,6 +66,11 @@ impl StatusCounts {
         self.0[status as usize] += 1;
     }
 
+    /// Counts so many more voxels.
+    pub(crate) fn add_many(&mut self, status: Status, voxels: u64) {
+        self.0[status as usize] += voxels;
+    }
+
     /// Voxels with this status.
     pub fn of(&self, status: Status) -> u64 {
         self.0[status as usize]

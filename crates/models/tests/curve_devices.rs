@@ -54,7 +54,7 @@ fn same_maps(fit: impl Fn(&Image, &GradientTable, &Backend<'_>) -> Fitted) {
     let devices: [Device; 1] = [device];
     let (image, table) = (series(), table());
     let expected = fit(&image, &table, &Backend::cpu(&workers));
-    let found = fit(&image, &table, &Backend { workers: &workers, devices: &devices });
+    let found = fit(&image, &table, &Backend::new(&workers, &devices));
     assert_eq!(found.shares.cpu, 0, "the device did not do it");
     assert_eq!(found.status, expected.status);
     if !workers.simd().fuses() {

@@ -59,7 +59,7 @@ fn series(
 
 fn on_cpu<T>(run: impl FnOnce(&Backend<'_>) -> T) -> T {
     let workers = Workers::new(2).unwrap();
-    run(&Backend { workers: &workers, devices: &[] })
+    run(&Backend::new(&workers, &[]))
 }
 
 fn value(fit: &Fitted, map: &str, volume: usize, voxel: usize) -> f64 {
@@ -361,7 +361,7 @@ fn results_do_not_depend_on_threads() {
     options.curve.sigma = Some(5.0);
     let run = |threads: usize| {
         let workers = Workers::new(threads).unwrap();
-        let on = Backend { workers: &workers, devices: &[] };
+        let on = Backend::new(&workers, &[]);
         let fit = dki1d::fit(&image, &mask, &table, &options, &on, &Silent).unwrap();
         fit.maps.into_iter().flat_map(|map| map.image.data).map(f32::to_bits).collect::<Vec<_>>()
     };

@@ -37,7 +37,7 @@ fn devices_and_threads_give_the_same_maps() {
     };
     let on_cpu = run(&Backend::cpu(&workers));
     let devices = [device];
-    let on_device = run(&Backend { workers: &workers, devices: &devices });
+    let on_device = run(&Backend::new(&workers, &devices));
     assert_eq!(on_device.shares.cpu, 0);
     assert_eq!((on_device.status, on_device.raised), (on_cpu.status, on_cpu.raised));
     if !workers.simd().fuses() {

@@ -81,7 +81,7 @@ fn devices_and_threads_give_the_same_maps() {
     let on_cpu = run(&Backend::cpu(&workers), &options, &Listener::default());
     let listener = Listener::default();
     let devices = [device];
-    let on_device = run(&Backend { workers: &workers, devices: &devices }, &options, &listener);
+    let on_device = run(&Backend::new(&workers, &devices), &options, &listener);
     assert_eq!(on_device.shares.cpu, 0, "{:?}", listener.warnings);
     assert_eq!(*listener.done.lock().unwrap(), mask().len() as u64);
     assert_eq!((on_device.status, on_device.raised), (on_cpu.status, on_cpu.raised));
@@ -99,7 +99,7 @@ fn a_device_without_memory_costs_a_message_not_the_job() {
     let workers = Workers::new(2).unwrap();
     let expected = run(&Backend::cpu(&workers), &DtiOptions::default(), &Listener::default());
     let (listener, devices) = (Listener::default(), [device]);
-    let on = Backend { workers: &workers, devices: &devices };
+    let on = Backend::new(&workers, &devices);
     let found = run(&on, &DtiOptions::default(), &listener);
     assert!(bits(&found) == bits(&expected));
     assert_eq!(found.shares.devices, [0]);
@@ -112,7 +112,7 @@ fn a_non_linear_fit_says_that_it_runs_on_the_cpu() {
     let Some(device) = support::opencl_device() else { return };
     let workers = Workers::new(2).unwrap();
     let (listener, devices) = (Listener::default(), [device]);
-    let on = Backend { workers: &workers, devices: &devices };
+    let on = Backend::new(&workers, &devices);
     let options =
         DtiOptions { method: Method::Nlls, maps: vec![DtiMap::Fa], ..DtiOptions::default() };
     run(&on, &options, &listener);

@@ -124,7 +124,7 @@ fn devices_give_the_maps_of_the_threads() {
         fit(&image, &Mask::full(GRID), &table(), constants, &options, on, &Silent).unwrap()
     };
     let expected = run(&Backend::cpu(&workers));
-    let found = run(&Backend { workers: &workers, devices: &devices });
+    let found = run(&Backend::new(&workers, &devices));
     assert_eq!(found.shares.cpu, 0);
     if !workers.simd().fuses() {
         return support::skipped("the bits: this processor does not fuse a * b + c");

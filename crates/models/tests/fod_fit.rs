@@ -206,7 +206,7 @@ fn devices_and_threads_agree() {
     let workers = Workers::new(2).unwrap();
     let on_cpu = run(&table, &given(&table), &Backend::cpu(&workers)).unwrap();
     let devices = [device];
-    let on = Backend { workers: &workers, devices: &devices };
+    let on = Backend::new(&workers, &devices);
     let on_device = run(&table, &given(&table), &on).unwrap();
     assert_eq!(on_device.fitted.shares.cpu, 0);
     for (a, b) in on_cpu.fitted.maps.iter().zip(&on_device.fitted.maps) {

@@ -31,7 +31,7 @@ fn devices_and_threads_give_the_same_maps() {
     let run =
         |on: &Backend<'_>| fit(&image, &mask, &table, &HotOptions::default(), on, &Silent).unwrap();
     let on_cpu = run(&Backend::cpu(&workers));
-    let on_device = run(&Backend { workers: &workers, devices: &devices });
+    let on_device = run(&Backend::new(&workers, &devices));
     assert_eq!(on_device.shares.cpu, 0);
     assert_eq!(on_device.status, on_cpu.status);
     if !workers.simd().fuses() {

@@ -13,6 +13,7 @@
 //!
 //! Nothing here computes a model, and nothing prints: callers pass a [`Session`].
 
+mod agreement;
 mod brain_mask;
 mod byte_size;
 mod choice;

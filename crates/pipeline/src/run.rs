@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use fimbria_compute::comm::Solo;
 use fimbria_image::{GradientTable, ImageHeader};
 use fimbria_phantoms::{CrossingSpec, Diffusivities, GreSpec};
 use fimbria_sticks::BadOption;
@@ -32,7 +31,7 @@ use crate::stages::sticks::{Sticks, SticksParameters, Within};
 use crate::stages::stremi::StremiParameters;
 use crate::stages::stremi1d::Stremi1dParameters;
 use crate::stages::track::{WholeBrain, WholeBrainParameters};
-use crate::{Choice, MapFormat, MapStyle, Named, Stage, bids_entities};
+use crate::{ByteSize, Choice, MapFormat, MapStyle, Named, Stage, bids_entities};
 
 /// Everything `fimbria run` can be told; the form of its TOML file, one table per stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -290,6 +289,7 @@ impl RunConfig {
         let Self { input, run: _, dti, fod, peaks, sticks, track, life, dki, stremi, .. } = self;
         let Self { dki1d, stremi1d, ivim, mono, expr, gre, field, qsm, maps, report, .. } = self;
         let entities = bids_entities(&input.dwi);
+        let memory = input.memory;
         let mut stages: Vec<Box<dyn Stage>> = vec![
             Box::new(Load(input)),
             Box::new(Dti { parameters: dti, style: maps, entities: entities.clone() }),
@@ -302,13 +302,8 @@ impl RunConfig {
         }
         let is_evaluated = systems.contains(&System::Life);
         if is_evaluated || systems.contains(&System::Tracks) {
-            stages.extend(streamline_stages(
-                track,
-                is_evaluated.then_some(life),
-                maps,
-                &entities,
-                root,
-            ));
+            let life = is_evaluated.then_some((life, memory));
+            stages.extend(streamline_stages(track, life, maps, &entities, root));
         }
         for (system, stage) in [
             (System::Kurtosis, fit_stage(dki, maps, &entities)),
@@ -371,7 +366,6 @@ fn susceptibility_stages(
             dqsm_files: false,
             compares,
             keep: None,
-            comm: &Solo,
         }),
     ]
 }
@@ -388,10 +382,10 @@ fn sampling(parameters: SticksParameters, root: &Path) -> Result<Box<dyn Stage>,
     Ok(Box::new(Sticks { parameters, extension: "nii.gz", keep, resume: true }))
 }
 
-/// Streamlines, and where it is wanted what each of them explains.
+/// Streamlines, and where it is wanted what each of them explains, within so much memory.
 fn streamline_stages(
     track: WholeBrainParameters,
-    life: Option<LifeParameters>,
+    life: Option<(LifeParameters, Option<ByteSize>)>,
     style: MapStyle,
     entities: &str,
     root: &Path,
@@ -399,9 +393,9 @@ fn streamline_stages(
     let track = WholeBrain { parameters: track };
     let tractogram = root.join("track").join(track.tracks());
     let mut stages: Vec<Box<dyn Stage>> = vec![Box::new(track)];
-    if let Some(parameters) = life {
+    if let Some((parameters, memory)) = life {
         let entities = entities.to_owned();
-        stages.push(Box::new(LifeInRun { parameters, style, entities, tractogram }));
+        stages.push(Box::new(LifeInRun { parameters, style, entities, tractogram, memory }));
     }
     stages
 }
@@ -419,7 +413,7 @@ pub fn demo_stages(spec: CrossingSpec, root: &Path) -> Result<Vec<Box<dyn Stage>
     stages.push(sampling(demo_sticks(), root)?);
     let life = demo_life(&diffusivities);
     let track = WholeBrainParameters::default();
-    stages.extend(streamline_stages(track, Some(life), style, &entities, root));
+    stages.extend(streamline_stages(track, Some((life, None)), style, &entities, root));
     stages.push(Box::new(Dki { parameters: DkiParameters::default(), style, entities }));
     stages.push(Box::new(GrePhantom { spec: gre, format: MapFormat::NiiGz }));
     stages.extend(susceptibility_stages(None, demo_field(), demo_qsm(), style));

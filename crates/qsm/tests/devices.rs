@@ -35,7 +35,7 @@ fn map(devices: &[Device]) -> Vec<f32> {
     let options = DqsmOptions { stop, ..DqsmOptions::default() };
     let workers = Workers::new(2).unwrap();
     let journey = Journey { start: None, resume: None, after: &mut |_| Ok(()) };
-    let on = Backend { workers: &workers, devices };
+    let on = Backend::new(&workers, devices);
     reconstruct(&model, &field, None, &options, &on, &Solo, &Silent, journey).unwrap().chi
 }
 

@@ -35,7 +35,7 @@ fn devices_and_threads_draw_the_same_samples() {
     let options = SticksOptions { burn_in: 40, jumps: 50, n_fibres: 2, ..SticksOptions::default() };
     let workers = Workers::new(2).unwrap();
     let run = |devices: &[Device]| {
-        let on = Backend { workers: &workers, devices };
+        let on = Backend::new(&workers, devices);
         let common::Subject { series, mask, gradients, .. } = &subject;
         sample(series, mask, gradients, None, &options, None, &on, &Silent).unwrap()
     };

@@ -37,7 +37,7 @@ fn devices_and_threads_find_the_same_peaks() {
         let workers = Workers::new(2).unwrap();
         let options = PeakOptions::default();
         let run = |devices: &[Device]| {
-            let on = Backend { workers: &workers, devices };
+            let on = Backend::new(&workers, devices);
             find_peaks(&image, &mask, order, &options, &on, &Silent).unwrap()
         };
         let (on_cpu, on_device) = (run(&[]), run(std::slice::from_ref(&device)));

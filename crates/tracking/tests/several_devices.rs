@@ -90,7 +90,7 @@ impl Case {
         progress: &dyn Progress,
         mut between: impl FnMut(usize),
     ) -> Vec<Seen> {
-        let on = Backend { workers: &self.workers, devices };
+        let on = Backend::new(&self.workers, devices);
         let (mut all, mut blocks) = (Vec::new(), 0);
         track_on(&self.tracking(), on, deal, progress, Everything::default, |block| {
             all.extend::<Vec<Seen>>(block);

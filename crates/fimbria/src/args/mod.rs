@@ -7,6 +7,8 @@
 mod choice;
 mod curve;
 mod devices;
+#[cfg(feature = "mpi")]
+mod exchange;
 mod existing;
 mod maps;
 mod output;
@@ -18,6 +20,8 @@ mod verbosity;
 pub(crate) use choice::choice;
 pub(crate) use curve::{LikelihoodArgs, NoiseArgs, SolverArgs, b_limit};
 pub(crate) use devices::DeviceArgs;
+#[cfg(feature = "mpi")]
+pub(crate) use exchange::exchange;
 pub(crate) use existing::ExistingArgs;
 pub(crate) use maps::MapArgs;
 pub(crate) use output::OutputArgs;

@@ -74,7 +74,7 @@ impl Demo {
         let workers = threads.start()?;
         let devices = devices.open(console)?;
         let command_line = command_line();
-        let on = Backend { workers: &workers, devices: &devices };
+        let on = Backend::new(&workers, &devices);
         let session = session(on, console, &command_line);
         let finished = run_stages("demo", &stages, &output, existing.policy(), session)?;
         report(&finished.record, &output, console);

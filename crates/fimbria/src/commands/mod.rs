@@ -26,6 +26,7 @@ mod track;
 use std::path::Path;
 
 use clap::Subcommand;
+use fimbria_compute::comm::{Comm, Solo};
 use fimbria_compute::{Backend, Progress as _};
 use fimbria_pipeline::{OutputError, OutputFolder, RunRecord, Session, Stage, run_alone};
 
@@ -105,14 +106,16 @@ fn run_stages(
     console: &Console,
 ) -> Result<(), Failure> {
     let folder = |planned: &[String]| output.folder(planned, console);
-    run_stages_in(name, stages, &folder, threads, devices, console)
+    run_stages_in(name, stages, &folder, &Solo, threads, devices, console)
 }
 
-/// [`run_stages`] in the folder that `folder` makes for the files it is told of.
+/// [`run_stages`] in the folder that `folder` makes for the files it is told of, as the first of
+/// `comm`'s processes.
 fn run_stages_in(
     name: &str,
     stages: &[&dyn Stage],
     folder: &dyn Fn(&[String]) -> Result<OutputFolder, OutputError>,
+    comm: &dyn Comm,
     threads: ThreadArgs,
     devices: DeviceArgs,
     console: &Console,
@@ -123,7 +126,8 @@ fn run_stages_in(
     let workers = threads.start()?;
     let devices = devices.open(console)?;
     let command_line = command_line();
-    let session = session(Backend { workers: &workers, devices: &devices }, console, &command_line);
+    let on = Backend::new(&workers, &devices).among(comm);
+    let session = session(on, console, &command_line);
     let record = run_alone(name, stages, out, session).map_err(Failure::Work)?;
     report(&record, &path, console);
     Ok(())

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fimbria_cluster::World;
+use fimbria_compute::comm::Comm;
 use fimbria_compute::{Backend, Silent};
 use fimbria_pipeline::{Logbook, OutputError, OutputFolder, Products, Session, Stage};
 
@@ -23,9 +24,9 @@ pub(crate) fn run_together(
     console: &Console,
 ) -> Result<(), Failure> {
     let done = if world.comm().rank() == 0 {
-        run_stages_in(name, stages, folder, threads, devices, console)
+        run_stages_in(name, stages, folder, world.comm(), threads, devices, console)
     } else {
-        work_along(stages, threads, devices, console)
+        work_along(stages, world.comm(), threads, devices, console)
     };
     end_together(done, world)
 }
@@ -33,6 +34,7 @@ pub(crate) fn run_together(
 /// The part of a process that neither writes nor speaks.
 fn work_along(
     stages: &[&dyn Stage],
+    comm: &dyn Comm,
     threads: ThreadArgs,
     devices: DeviceArgs,
     console: &Console,
@@ -40,7 +42,7 @@ fn work_along(
     let workers = threads.start()?;
     let devices = devices.open(&Silent)?;
     let command_line = command_line();
-    let on = Backend { workers: &workers, devices: &devices };
+    let on = Backend::new(&workers, &devices).among(comm);
     let session = Session { progress: &Silent, ..session(on, console, &command_line) };
     let (log, mut products) = (Logbook::new(session), Products::default());
     let mut stages = stages.iter();

@@ -320,7 +320,6 @@ impl Qsm {
             dqsm_files,
             compares,
             keep: Some(keep),
-            comm: world.comm(),
         };
         if policy == Existing::Resume
             && let Ok(record) = RunRecord::read(&output.join(OutputFolder::RECORD))

@@ -126,7 +126,7 @@ impl Run {
         let workers = threads.start()?;
         let devices = devices.open(console)?;
         let command_line = command_line();
-        let on = Backend { workers: &workers, devices: &devices };
+        let on = Backend::new(&workers, &devices);
         let session = session(on, console, &command_line);
         let finished = run_stages("run", &stages, &output, existing.policy(), session)?;
         report(&finished.record, &output, console);

@@ -251,7 +251,7 @@ impl TrackCommand {
         let workers = threads.start()?;
         let command_line = command_line();
         let devices = devices.open(console)?;
-        let on = Backend { workers: &workers, devices: &devices };
+        let on = Backend::new(&workers, &devices);
         let log = Logbook::new(session(on, console, &command_line));
         let hashing = Hashing::start(job.inputs());
         job.run(&log, &mut out)?;

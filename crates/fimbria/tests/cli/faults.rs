@@ -4,7 +4,7 @@ use std::fs;
 
 use fimbria_image::WriteOptions;
 
-use crate::util::{FIT, Folder, Ran, subject};
+use crate::util::{Folder, subject};
 
 /// Runs the fit with `bytes` as the series and returns the error.
 fn error_of_series(name: &str, bytes: &[u8]) -> String {
@@ -67,11 +67,14 @@ fn a_mask_without_voxels_is_an_error() {
     assert!(error.contains("no voxel above zero"), "{error}");
 }
 
-/// A limit on the size of files stands in for the full disk: writes fail in the same way.
-#[cfg(target_os = "linux")]
+/// A limit on the size of files stands in for the full disk: writes fail in the same way. (MPI does
+/// not start under it.)
+#[cfg(all(target_os = "linux", not(feature = "mpi")))]
 #[test]
 fn a_full_disk_is_one_error_and_leaves_nothing() {
     use std::process::Command;
+
+    use crate::util::{FIT, Ran};
     let folder = Folder::with_subject();
     let program = assert_cmd::cargo::cargo_bin!("fimbria");
     // Blocks of 512 bytes: the maps fit, the tensor does not.

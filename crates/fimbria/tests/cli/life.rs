@@ -273,6 +273,306 @@ fn what_cannot_be_evaluated_is_one_error() {
     }
 }
 
+/// The subject with labels and a second series, the tables of both, and a tractogram.
+fn with_companions() -> Folder {
+    let folder = with_tractogram("lines.tck", Header::default());
+    let options = WriteOptions::default();
+    let mut labels = Image::zeros(grid(), 1);
+    labels.data.iter_mut().enumerate().for_each(|(voxel, label)| *label = (voxel % 3) as f32);
+    write_image(folder.join("labels.nii"), &labels, &options).unwrap();
+    let halves = Image { data: labels.data.iter().map(|l| 0.5 * l).collect(), ..labels.clone() };
+    write_image(folder.join("halves.nii"), &halves, &options).unwrap();
+    let twice = [labels.data.clone(), labels.data.clone()].concat();
+    let twice = Image { n_volumes: 2, data: twice, ..labels.clone() };
+    write_image(folder.join("twice.nii"), &twice, &options).unwrap();
+    let mut far = labels;
+    far.grid.ras_from_vox.0[1][3] += 300.0;
+    write_image(folder.join("far.nii"), &far, &options).unwrap();
+    let second = folder.image("dwi.nii");
+    let [b, dirs] = ["dwi.bval", "dwi.bvec"].map(|n| fs::read_to_string(folder.join(n)).unwrap());
+    let reversed: Vec<&str> = dirs.lines().rev().collect();
+    for (name, b, dirs) in [
+        ("same", b.clone(), dirs.clone()),
+        ("stronger", b.replace("1000", "2000"), dirs.clone()),
+        ("turned", b.clone(), format!("0 0 0\n0 0 0\n{}", reversed[..20].join("\n"))),
+    ] {
+        write_image(folder.join(&format!("{name}.nii")), &second, &options).unwrap();
+        fs::write(folder.join(&format!("{name}.bval")), b).unwrap();
+        fs::write(folder.join(&format!("{name}.bvec")), dirs).unwrap();
+    }
+    let mut nowhere = second.clone();
+    nowhere.data.fill(f32::NAN);
+    write_image(folder.join("nowhere.nii"), &nowhere, &options).unwrap();
+    let short = Image { n_volumes: 5, data: second.data[..5 * grid().len()].to_vec(), ..second };
+    write_image(folder.join("short.nii"), &short, &options).unwrap();
+    folder
+}
+
+#[test]
+fn files_beside_the_series_are_checked_before_any_work() {
+    let folder = with_companions();
+    fs::write(folder.join("weights.txt"), "0.1\n-0.5\n").unwrap();
+    // The tractogram is not there: what is said of another file was found before it was opened.
+    let line = |options: &str| format!("life missing.tck {SUBJECT} {options} -o out");
+    for (options, said) in [
+        ("--labels halves.nii", "holds no labels"),
+        ("--labels twice.nii", "2 volumes"),
+        ("--labels far.nii", "another space"),
+        ("--second stronger.nii", "b 2000"),
+        ("--second turned.nii", "does not repeat the series"),
+        ("--second short.nii", "5 volumes of 22"),
+        ("--start weights.txt", "line 2: `-0.5` is no weight"),
+    ] {
+        let error = folder.failed(&line(options));
+        assert!(error.contains(said), "`{options}`: {error}");
+    }
+    // What only the streamlines' own voxels tell is found before the weights are.
+    let ran = folder.run(&format!("life lines.tck {SUBJECT} --second nowhere.nii -o out"));
+    assert!(ran.stderr.contains("nowhere.nii does not repeat the series"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("keep a weight"), "{}", ran.stderr);
+    folder.done(&format!("life lines.tck {SUBJECT} --second same.nii --labels labels.nii -o out"));
+    // Two repetitions of a series without noise differ nowhere.
+    assert!(folder.json("out/run.json")["rrmse_median"].is_null());
+    let inputs = folder.json("out/run.json")["inputs"].to_string();
+    assert!(inputs.contains("same.nii") && inputs.contains("same.bval"), "{inputs}");
+}
+
+#[test]
+fn sets_that_are_none_are_refused_with_their_line() {
+    let folder = with_tractogram("lines.tck", Header::default());
+    for (text, said) in [
+        ("one 1 2\na,1,2\n", "line 2: `a,1,2` is a name without streamlines"),
+        ("one 1 x\n", "line 1: `x` is not the number"),
+        ("one 1 20\n", "line 1: `20` is not the number of a streamline (0 to 19)"),
+        ("all 1 2\n", "line 1: there is a set `all` already"),
+        ("one 1 2\none 3\n", "line 2: there is a set `one` already"),
+        ("# nothing\n", "names no set"),
+    ] {
+        fs::write(folder.join("sets.txt"), text).unwrap();
+        let error = folder.failed(&format!("life lines.tck {SUBJECT} --sets sets.txt -o out"));
+        assert!(error.contains(said), "`{text}`: {error}");
+    }
+    // A streamline counts once however often it is listed.
+    fs::write(folder.join("sets.txt"), "one 1 2 1\n").unwrap();
+    folder.done(&format!("life lines.tck {SUBJECT} --sets sets.txt --group 0.1 -o out"));
+    let evidence = fs::read_to_string(folder.join("out/evidence.tsv")).unwrap();
+    assert!(evidence.contains("one\t2\t"), "{evidence}");
+}
+
+#[test]
+fn penalties_that_are_none_are_wrong_usage() {
+    let folder = with_tractogram("lines.tck", Header::default());
+    for penalty in ["--l1 nan", "--l1 -0.1", "--l1 inf", "--group -1", "--group nan"] {
+        let ran = folder.run(&format!("life lines.tck {SUBJECT} {penalty} -o out"));
+        assert_eq!(ran.code, Some(2), "`{penalty}`: {}", ran.stderr);
+        assert!(ran.stderr.contains("finite number from 0 on"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn streamlines_outside_the_mask_are_counted_apart() {
+    let folder = with_tractogram("lines.tck", Header::default());
+    let mut mask = folder.image("mask.nii");
+    mask.data.fill(0.0);
+    mask.data[grid().index([3, 2, 2])] = 1.0;
+    write_image(folder.join("one.nii"), &mask, &WriteOptions::default()).unwrap();
+    let ran = folder.done(&format!("life lines.tck {SUBJECT} --mask one.nii -o out"));
+    let counts = &folder.json("out/run.json")["stages"][1]["counts"];
+    let count = |name: &str| counts[name].as_u64().unwrap();
+    assert_eq!(count("streamlines_outside"), 0);
+    assert!(count("streamlines_outside_mask") > 0, "{counts}");
+    assert_eq!(count("streamlines_outside_mask") + count("streamlines_encoded"), ALL as u64);
+    assert!(ran.stderr.contains("outside its mask"), "{}", ran.stderr);
+}
+
+#[test]
+fn maps_are_in_units_of_the_series_whatever_the_model_is_in() {
+    let folder = with_tractogram("lines.tck", Header::default());
+    folder.done(&format!("life lines.tck {SUBJECT} -o out --compat dipy"));
+    let (dwi, predicted) = (folder.image("dwi.nii"), folder.image("out/prediction.nii.gz"));
+    let (rmse, relative) = (folder.image("out/rmse.nii.gz"), folder.image("out/rmse_s0.nii.gz"));
+    let mut seen = 0;
+    for voxel in (0..dwi.grid.len()).filter(|&v| rmse.data[v] > 0.0) {
+        let error = |v: usize| f64::from(dwi.volume(v)[voxel] - predicted.volume(v)[voxel]);
+        let n = dwi.n_volumes - 2;
+        let mean = (2..dwi.n_volumes).map(|v| error(v).powi(2)).sum::<f64>() / n as f64;
+        // Samples are f32 of about a thousand.
+        assert!((mean.sqrt() - f64::from(rmse.data[voxel])).abs() < 1e-3);
+        assert!((rmse.data[voxel] / dwi.volume(0)[voxel] - relative.data[voxel]).abs() < 1e-6);
+        assert_eq!(predicted.volume(0)[voxel], dwi.volume(0)[voxel]);
+        seen += 1;
+    }
+    assert!(seen > 20, "{seen} voxels");
+}
+
+#[test]
+fn weights_of_an_earlier_run_are_a_beginning() {
+    let folder = with_tractogram("lines.tck", Header::default());
+    folder.done(&format!("life lines.tck {SUBJECT} -o cold"));
+    folder.done(&format!("life lines.tck {SUBJECT} -o warm --start cold/weights.txt"));
+    let of = |name: &str, what: &str| folder.json(name)[what].as_f64().unwrap();
+    assert!(of("cold/run.json", "iterations") > 1.0);
+    // The optimum is where it ends at once.
+    assert_eq!(of("warm/run.json", "iterations"), 0.0);
+    let ratio = of("warm/run.json", "objective") / of("cold/run.json", "objective");
+    assert!((ratio - 1.0).abs() < 1e-6, "{ratio}");
+    fs::write(folder.join("few.txt"), "0.1 0.2\n").unwrap();
+    let error = folder.failed(&format!("life lines.tck {SUBJECT} -o few --start few.txt"));
+    assert!(error.contains("2 starting weights for 20 streamlines"), "{error}");
+}
+
+#[test]
+fn parts_and_means_are_counted_as_asked_for() {
+    let folder = with_tractogram("lines.tck", Header::default());
+    let found = |option: &str, name: &str| {
+        folder.done(&format!("life lines.tck {SUBJECT} --{option} {name} --force -o out"));
+        let record = folder.json("out/run.json");
+        assert_eq!(record["parameters"]["life"]["life"][option], name);
+        let weights = weights(&folder, "out/weights.txt").iter().sum::<f64>();
+        (record["objective"].as_f64().unwrap(), weights)
+    };
+    let [length, nodes, none, volume] =
+        ["length", "nodes", "none", "volume"].map(|name| found("normalise", name).1);
+    // Steps of 1 mm through voxels of 2 to 3: more than one node in each, and a part of an edge.
+    assert!(none < 0.8 * nodes && volume > length && volume != none, "{none} {nodes} {volume}");
+    let [mean, shell_mean, median, all] =
+        ["mean", "shell-mean", "shell-median", "none"].map(|name| found("demean", name).0);
+    // One shell: its mean is that of all volumes, its median another, and without either the mean of
+    // the signal, which is far more than its differences, is to be explained too.
+    assert_eq!(mean, shell_mean);
+    assert!(median != mean && all > 2.0 * mean, "{mean} {median} {all}");
+}
+
+#[test]
+fn how_b_was_scaled_is_in_the_record() {
+    let folder = with_tractogram("lines.tck", Header::default());
+    folder.done(&format!("life lines.tck {SUBJECT} --bvalue-scaling no -o out"));
+    let load = &folder.json("out/run.json")["parameters"]["load"];
+    assert_eq!((&load["bvalue_scaling"], &load["mask"]), (&"no".into(), &"none".into()), "{load}");
+}
+
+#[test]
+fn memory_is_said_before_the_work_and_limited() {
+    let folder = with_tractogram("lines.tck", Header::default());
+    let ran = folder.done(&format!("life lines.tck {SUBJECT} -o out"));
+    let said = ran.stderr.find("of memory at most").unwrap();
+    assert!(said < ran.stderr.find("keep a weight").unwrap(), "{}", ran.stderr);
+    let foreseen = &folder.json("out/run.json")["stages"][1]["counts"]["bytes_foreseen"];
+    assert!(foreseen.as_u64().unwrap() > 1 << 20);
+    let error = folder.failed(&format!("life lines.tck {SUBJECT} --memory 1M -o small"));
+    assert!(error.contains("1.0 MiB are allowed"), "{error}");
+    assert!(!folder.join("small").exists());
+}
+
+/// The most memory that a command has had, in bytes. MPI would have some of its own.
+#[cfg(all(target_os = "linux", not(feature = "mpi")))]
+#[expect(clippy::zombie_processes, reason = "wait4 waits for it, and says what it used")]
+fn most_memory(mut command: std::process::Command) -> u64 {
+    use std::process::Stdio;
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let (mut status, id) = (0, i32::try_from(child.id()).unwrap());
+    // SAFETY: the call fills both; all fields of the second are numbers.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::wait4(id, &raw mut status, 0, &raw mut usage), id);
+        usage
+    };
+    assert_eq!(status, 0, "it failed");
+    // Linux counts in KiB.
+    u64::try_from(usage.ru_maxrss).unwrap() << 10
+}
+
+#[cfg(all(target_os = "linux", not(feature = "mpi")))]
+#[test]
+fn as_much_memory_is_taken_as_was_said() {
+    let folder = Folder::new();
+    folder.done("phantom crossing --voxel 3.5 --size 43,52,40 -o head");
+    let head = "life head/truth/tracts.trx --dwi head/dwi.nii.gz --max-iterations 5 --threads 1";
+    for options in ["--mask head/mask.nii.gz", "--compat dipy"] {
+        let taken = most_memory(folder.command(&format!("{head} {options} --force -o out")));
+        let foreseen = &folder.json("out/run.json")["stages"][1]["counts"]["bytes_foreseen"];
+        let ratio = foreseen.as_u64().unwrap() as f64 / taken as f64;
+        assert!((0.8..1.5).contains(&ratio), "`{options}`: {foreseen} for {taken}");
+    }
+}
+
+/// Enough streamlines and steps that there is time to stop it.
+const LONG: &str = "life many.tck --dwi dwi.nii --bvec-frame scanner --solver sbb --tolerance 0 \
+                    --threads 1";
+
+fn with_many_streamlines() -> Folder {
+    let folder = Folder::with_subject();
+    let (some, mut lines) = (streamlines(), Streamlines::default());
+    for f in 0..4000 {
+        let by = (f / ALL) as f32 * 1e-3;
+        let moved: Vec<[f32; 3]> = some.points(f % ALL).iter().map(|p| p.map(|c| c + by)).collect();
+        lines.push(&moved);
+    }
+    let tractogram = Tractogram::new(Header::default(), lines);
+    tractogram.write(folder.join("many.tck"), &TractOptions::default()).unwrap();
+    folder
+}
+
+#[cfg(unix)]
+#[test]
+fn work_that_was_interrupted_goes_on_from_its_weights() {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::Stdio;
+    let folder = with_many_streamlines();
+    let line = format!("{LONG} --max-iterations 1000000 -o out");
+    let mut command = folder.command(&line);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    // The last that is said before weights are sought.
+    assert!(said.any(|line| line.contains(" atoms of ")), "it never began");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let id = i32::try_from(child.id()).unwrap();
+    // SAFETY: a signal to a child that has not been waited for yet.
+    unsafe { libc::kill(id, libc::SIGINT) };
+    let rest = said.collect::<Vec<_>>().join("\n");
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
+    assert!(rest.contains("the same command with --resume goes on"), "{rest}");
+    assert!(!folder.join("out").exists() && folder.join("out.life-checkpoint").exists());
+
+    // Another problem is refused in one sentence: another tissue, other data.
+    let few = line.replace("--max-iterations 1000000", "--max-iterations 3");
+    let error = folder.failed(&format!("{few} --resume --axial 0.0015"));
+    assert!(error.contains("other inputs or with other parameters"), "{error}");
+    let [was, mut other] = [folder.image("dwi.nii"), folder.image("dwi.nii")];
+    other.data.iter_mut().for_each(|s| *s *= 1.01);
+    write_image(folder.join("dwi.nii"), &other, &WriteOptions::default()).unwrap();
+    let error = folder.failed(&format!("{few} --resume"));
+    assert!(error.contains("other inputs or with other parameters"), "{error}");
+    write_image(folder.join("dwi.nii"), &was, &WriteOptions::default()).unwrap();
+
+    let ran = folder.done(&format!("{few} --resume"));
+    assert!(ran.stderr.contains("going on from the weights"), "{}", ran.stderr);
+    assert!(!folder.join("out.life-checkpoint").exists());
+    folder.done(&few.replace("-o out", "-o begun"));
+    let objective = |name: &str| folder.json(name)["objective"].as_f64().unwrap();
+    assert!(objective("out/run.json") < objective("begun/run.json"));
+}
+
+/// A limit on the size of files stands in for the full disk: writes fail in the same way. (MPI does
+/// not start under it.)
+#[cfg(all(target_os = "linux", not(feature = "mpi")))]
+#[test]
+fn weights_outlive_results_that_cannot_be_written() {
+    let folder = with_tractogram("lines.tck", Header::default());
+    let program = assert_cmd::cargo::cargo_bin!("fimbria");
+    let line = format!("life lines.tck {SUBJECT} --format nii -o out");
+    // Blocks of 512 bytes: the weights fit, the prediction does not.
+    let limited = format!("ulimit -f 2; exec {} {line}", program.display());
+    let mut command = std::process::Command::new("sh");
+    let output = command.args(["-c", &limited]).current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("the same command with --resume goes on"), "{said}");
+    folder.done(&format!("{line} --resume"));
+    // They were the optimum.
+    assert_eq!(folder.json("out/run.json")["iterations"], 0);
+}
+
 #[test]
 fn a_query_finds_streamlines_by_place_and_direction() {
     let folder = with_tractogram("lines.tck", Header::default());

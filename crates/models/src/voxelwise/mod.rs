@@ -3,11 +3,12 @@
 //! A [`VoxelFit`] turns rows of inputs into rows of results, a tile of voxels at a time, and may
 //! offer the same by kernels ([`DeviceVoxelFit`]). [`Job::run`] reads the tiles, shares blocks of
 //! them out to threads and devices, writes the rows into images and counts what became of each
-//! voxel. Results do not depend on how the work was cut.
+//! voxel. Results do not depend on how the work was cut, nor on how many processes shared the voxels.
 
 mod devices;
 mod inputs;
 mod map;
+mod processes;
 
 use std::time::Instant;
 
@@ -110,8 +111,9 @@ pub struct Job<'a> {
 
 impl Job<'_> {
     /// Fits every voxel of the mask: on the devices of `on` where it has any and the fit can, else
-    /// on its threads, which also do what a device fails at. Results have the same bits for any
-    /// number of threads.
+    /// on its threads, which also do what a device fails at. Where `on` is one of several
+    /// processes, each fits a part of the voxels and all have all maps in the end. Results have the
+    /// same bits for any number of threads and processes.
     ///
     /// # Errors
     /// [`JobError`].
@@ -128,11 +130,11 @@ impl Job<'_> {
             .into_iter()
             .map(|spec| FittedMap { image: Image::zeros(*grid, spec.n_volumes), spec })
             .collect();
-        self.progress.start(self.name, self.mask.len() as u64);
-        let mut blocks =
-            MaskBlock::cut(maps.iter_mut().map(|map| &mut map.image), self.mask, BLOCK);
+        let part = processes::part_of(self.mask, on.comm);
+        self.progress.start(self.name, part.len() as u64);
+        let mut blocks = MaskBlock::cut(maps.iter_mut().map(|map| &mut map.image), &part, BLOCK);
         let work = Work { job: *self, fit, plan };
-        let (tally, shares) = match fit.on_device() {
+        let (mut tally, shares) = match fit.on_device() {
             Some(kernels) if !on.devices.is_empty() => work.on_devices(kernels, on, blocks)?,
             kernels => {
                 if kernels.is_none() && !on.devices.is_empty() {
@@ -143,6 +145,9 @@ impl Job<'_> {
                 (tally, Shares { devices: vec![0; on.devices.len()], cpu: 1 })
             }
         };
+        if on.comm.size() > 1 {
+            tally = processes::exchange(&mut maps, self.mask, tally, on.comm);
+        }
         let Tally { status, raised } = tally;
         Ok(Fitted { maps, status, raised, shares, seconds: start.elapsed().as_secs_f64() })
     }

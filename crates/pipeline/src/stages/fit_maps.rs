@@ -12,10 +12,13 @@ use fimbria_models::{Fitted, FittedMap, MapSpec, RaisedSamples, Status, StatusCo
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use xxhash_rust::xxh3::Xxh3;
 
+use crate::agreement::agree;
 use crate::stages::load::Subject;
 use crate::{
-    Input, Logbook, MapContext, MapStyle, OutputFolder, Products, RunRecord, Stage, StageError,
+    Hashing, Input, Logbook, MapContext, MapStyle, OutputFolder, Products, RunRecord, Stage,
+    StageError,
 };
 
 /// The parameters of a model's fit, which know how to fit it.
@@ -144,6 +147,27 @@ impl<P: FitModel> FitMaps<P> {
         })
     }
 
+    /// Tells one fit from another: by all that it takes.
+    fn fingerprint(&self, subject: &Subject) -> Result<u128, StageError> {
+        /// Voxels read at a time.
+        const TILE: usize = 4096;
+        let Subject { dwi, gradients, mask, grad_dev, carried: _ } = subject;
+        let mut hash = Xxh3::new();
+        hash.update(json!(self.parameters).to_string().as_bytes());
+        for input in Hashing::start(self.parameters.inputs()).finish()? {
+            hash.update(input.xxh3_128.as_bytes());
+        }
+        hash.update(format!("{gradients:?} {:?}", mask.grid).as_bytes());
+        hash.update(bytemuck::cast_slice(&mask.voxels));
+        hash.update(bytemuck::cast_slice(grad_dev.as_ref().map_or(&[][..], |image| &image.data)));
+        let mut samples = vec![0.0_f32; TILE * dwi.n_volumes()];
+        for voxels in mask.voxels.chunks(TILE) {
+            dwi.gather(voxels, TILE, &mut samples);
+            hash.update(bytemuck::cast_slice(&samples));
+        }
+        Ok(hash.digest128())
+    }
+
     fn context(&self, subject: Option<&Subject>, log_keyvals: Vec<(String, String)>) -> MapContext {
         let carried = subject.map(|subject| subject.carried.clone()).unwrap_or_default();
         MapContext {
@@ -192,6 +216,10 @@ impl<P: FitModel> Stage for FitMaps<P> {
                 "the gradient deviation is not followed here: every voxel has the b and directions \
                  of the table",
             ),
+        }
+        let comm = log.session().on.comm;
+        if comm.size() > 1 {
+            agree(comm, self.fingerprint(subject)?, 0)?;
         }
         let outcome = self.parameters.fit(subject, products, log)?;
         report_counts(&outcome.fitted, log);

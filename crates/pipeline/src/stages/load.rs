@@ -112,6 +112,13 @@ impl SubjectFiles {
         Self { dwi: dwi.into(), ..Self::default() }
     }
 
+    /// Another series, which repeats this one: read in the same way, with what is found beside it.
+    #[must_use]
+    pub fn repeated_by(&self, dwi: PathBuf) -> Self {
+        let Self { bvec_frame, b0_threshold, bvalue_scaling, memory, scratch, .. } = self.clone();
+        Self { bvec_frame, b0_threshold, bvalue_scaling, memory, scratch, ..Self::new(dwi) }
+    }
+
     /// Every path among them.
     pub(crate) fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         let Self { dwi, mask, bval, bvec, grad, bmatrix, grad_dev, scratch, .. } = self;

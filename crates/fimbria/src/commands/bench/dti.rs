@@ -198,7 +198,7 @@ impl Job<'_> {
             if device.is_some() && least.is_none() {
                 continue; // devices do linear fits
             }
-            let on = Backend { workers, devices: device.as_slice() };
+            let on = Backend::new(workers, device.as_slice());
             /// Longest run; beyond it fewer voxels are timed.
             const SECONDS: f64 = 1.0;
             let pilot = self.time(options, &sample, &on)?.wall / sample.len() as f64;

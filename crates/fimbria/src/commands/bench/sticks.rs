@@ -163,7 +163,7 @@ impl BenchSticks {
                 bench.row(setting, &place(&workers), Backend::cpu(&workers), unit, &table)?;
             }
             for device in &devices {
-                let on = Backend { workers: &workers, devices: std::slice::from_ref(device) };
+                let on = Backend::new(&workers, std::slice::from_ref(device));
                 bench.row(setting, &device.info().name, on, unit, &table)?;
             }
         }

@@ -3,13 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use fimbria_cluster::World;
 use fimbria_compute::Backend;
 use fimbria_pipeline::stages::fit_maps::{FitMaps, FitModel};
 use fimbria_pipeline::stages::load::Load;
 use fimbria_pipeline::{Stage, bids_entities, follow};
 
 use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs};
-use crate::commands::{command_line, report, run_stages, session};
+use crate::commands::processes::run_together;
+use crate::commands::{command_line, report, session};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -48,16 +50,20 @@ impl FitArgs {
         let Self { dwi, subject, output, style, threads, devices, follow: follows } = self;
         let fit = FitMaps { parameters, style: style.style(), entities: bids_entities(&dwi) };
         let files = subject.files(dwi);
+        let world = World::start();
         if !follows {
             let name = format!("fit {}", P::STAGE);
             let stages: [&dyn Stage; 2] = [&Load(files), &fit];
-            return run_stages(&name, &stages, &output, threads, devices, console);
+            let folder = |planned: &[String]| output.folder(planned, console);
+            return run_together(&name, &stages, &world, &folder, threads, devices, console);
+        }
+        if world.comm().size() > 1 {
+            return Err(Failure::usage("--follow is the work of one process"));
         }
         let workers = threads.start()?;
         let devices = devices.open(console)?;
         let command_line = command_line();
-        let session =
-            session(Backend { workers: &workers, devices: &devices }, console, &command_line);
+        let session = session(Backend::new(&workers, &devices), console, &command_line);
         let record = follow(&files, &fit, output.path(), output.overwrites(), session)
             .map_err(Failure::Work)?;
         report(&record, output.path(), console);

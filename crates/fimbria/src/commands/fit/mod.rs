@@ -18,6 +18,9 @@ use crate::console::Console;
 use crate::failure::Failure;
 
 /// Fit a signal model in every voxel and write its maps
+///
+/// Built with --features mpi, `mpirun -n 4 fimbria fit ...` deals the voxels out to processes; the first
+/// one writes, and maps have the bits of one process.
 #[derive(Debug, Args)]
 pub(crate) struct Fit {
     #[command(subcommand)]

@@ -1,14 +1,18 @@
 use std::path::PathBuf;
 
 use clap::Args;
+#[cfg(feature = "mpi")]
+use fimbria_cluster::Exchange;
 use fimbria_cluster::World;
 use fimbria_image::gradients::BScaling;
 use fimbria_life::{Demean, Method, Normalise};
 use fimbria_pipeline::stages::life::{
-    AtomsName, Compat, Life, LifeFiles, LifeParameters, LoadSeries, RankName,
+    AtomsName, Compat, Life, LifeFiles, LifeParameters, LoadSeries, RankName, remove_checkpoint,
 };
 use fimbria_pipeline::{Named, Stage, bids_entities};
 
+#[cfg(feature = "mpi")]
+use crate::args::exchange;
 use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
 use crate::commands::processes::run_together;
 use crate::console::Console;
@@ -29,16 +33,17 @@ pub(crate) struct Evaluate {
     #[command(flatten)]
     subject: SubjectArgs,
 
-    /// A second series with the same gradient table, to predict (cross-validation)
+    /// A second series that repeats the first volume by volume, to predict (cross-validation); its
+    /// gradient table, where it has one, must say so
     #[arg(long, value_name = "DWI", help_heading = "Input")]
     second: Option<PathBuf>,
 
-    /// Label image: nodes of connectome matrices of the weights (ends count up to 4 mm away)
+    /// Label image, 3-D: nodes of connectome matrices of the weights (ends count up to 4 mm away)
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     labels: Option<PathBuf>,
 
-    /// Sets of streamlines for virtual lesions: lines of a name and numbers from 0 [default: the
-    /// groups of a TRX]
+    /// Sets of streamlines for virtual lesions, beside the groups of a TRX: lines of a name and the
+    /// numbers of streamlines from 0, separated by blanks
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     sets: Option<PathBuf>,
 
@@ -93,15 +98,23 @@ pub(crate) struct Evaluate {
     tolerance: Option<f64>,
 
     /// L1 penalty on weights, as a share of the least that leaves none [default: 0]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     l1: Option<f64>,
 
     /// Penalty on each set of streamlines (--sets, or the groups of a TRX): Σ √n ‖w‖, as a share of
     /// the least that leaves no set any weight [default: 0]
     #[arg(long, value_name = "SHARE", conflicts_with = "solver")]
+    #[arg(value_parser = share, allow_hyphen_values = true)]
     group: Option<f64>,
 
-    /// Begin with the weights that an interrupted run of the same command left
+    /// How processes of mpirun add up
+    #[cfg(feature = "mpi")]
+    #[arg(long, value_name = "EXCHANGE", default_value = "scatter", value_parser = exchange())]
+    #[arg(help_heading = "Machine")]
+    exchange: Exchange,
+
+    /// Begin with the weights that the same command left beside OUT (OUT.life-checkpoint) when it
+    /// was interrupted or could not write its results
     #[arg(long, help_heading = "Output")]
     resume: bool,
 
@@ -138,13 +151,24 @@ Outputs (images float32):
 Units:
   Errors and predictions are in units of the series, diffusivities in mm²/s, b in s/mm². A weight
   is the share of the unweighted signal that a streamline carries through its voxels. objective is
-  half the sum of squares of the demeaned signal's residual. evidence.tsv: strength (d') without
+  half the sum of squares of the demeaned signal's residual; with --compat dipy of the signal over
+  the unweighted one. evidence.tsv: strength (d') without
   unit, earth_mover in units of the series, kullback_leibler and jeffreys in bits.
 
 Order and frame:
   Streamlines are in scanner RAS mm, directions are taken in scanner axes, so that voxels need not
   be cubes; --compat encode takes them in voxel axes, as ENCODE does. Streamlines outside the image
-  or mask, with fewer than two distinct points or with NaN get weight 0 and are counted.
+  or mask, with fewer than two distinct points or with NaN get weight 0 and are counted. Labels
+  may be on a grid of their own in the same space.
+
+Solvers:
+  All work on columns of norm 1, whatever a streamline's length. Weights at the optimum are the same
+  as without; the path of --solver sbb, and where it is after few iterations, is not that of a
+  program that steps in the weights themselves.
+
+Memory:
+  What is going to be held is said before the streamlines are encoded. --memory limits all of it,
+  and the series is read from disk where it alone takes more; what does not fit is an error.
 
 References:
   Pestilli F et al. Nat Methods 11, 1058 (2014)                    LiFE
@@ -176,13 +200,18 @@ impl Evaluate {
             tolerance,
             l1,
             group,
+            #[cfg(feature = "mpi")]
+            exchange,
             resume,
             output,
             style,
             threads,
             devices,
         } = self;
-        let world = World::start();
+        #[cfg_attr(not(feature = "mpi"), expect(unused_mut, reason = "there is one process"))]
+        let mut world = World::start();
+        #[cfg(feature = "mpi")]
+        world.set_exchange(exchange);
         let usual = compat.map_or_else(LifeParameters::default, |c| LifeParameters::of(c.0));
         let parameters = LifeParameters {
             compat: usual.compat,
@@ -199,23 +228,30 @@ impl Evaluate {
             l1: l1.unwrap_or(usual.l1),
             group: group.unwrap_or(usual.group),
         };
-        let life = Life {
-            files: LifeFiles { tractogram, second, labels, sets, start },
-            parameters,
-            style: style.style(),
-            entities: bids_entities(&dwi),
-            checkpoint: Some((checkpoint(output.path()), resume)),
-            comm: world.comm(),
-        };
+        let entities = bids_entities(&dwi);
         let mut series = subject.files(dwi);
         if usual.compat == Some(Named(Compat::Encode)) && series.bvalue_scaling.0 == BScaling::Auto
         {
             // Its exponents are -b g'Qg with g as it stands in the file.
             series.bvalue_scaling = Named(BScaling::Yes);
         }
+        let second = second.map(|second| series.repeated_by(second));
+        let checkpoint = checkpoint(output.path());
+        let life = Life {
+            files: LifeFiles { tractogram, second, labels, sets, start },
+            parameters,
+            style: style.style(),
+            entities,
+            checkpoint: Some((checkpoint.clone(), resume)),
+            memory: series.memory,
+        };
         let stages: [&dyn Stage; 2] = [&LoadSeries(series), &life];
         let folder = |planned: &[String]| output.folder(planned, console);
-        run_together("life", &stages, &world, &folder, threads, devices, console)
+        run_together("life", &stages, &world, &folder, threads, devices, console)?;
+        if world.comm().rank() == 0 {
+            remove_checkpoint(&checkpoint);
+        }
+        Ok(())
     }
 }
 
@@ -231,5 +267,13 @@ fn below_one(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if (0.0..1.0).contains(&share) => Ok(share),
         _ => Err("it must be a share of 0 or more and below 1".into()),
+    }
+}
+
+/// A share from 0 on: with 1 or more nothing is left.
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if share.is_finite() && share >= 0.0 => Ok(share),
+        _ => Err("it must be a finite number from 0 on".into()),
     }
 }

@@ -50,6 +50,13 @@ impl FromArgMatches for Life {
 impl Args for Life {
     fn augment_args(command: Command) -> Command {
         let command = evaluate::Evaluate::augment_args(command);
+        // Streamlines say where to look: no brain mask is made.
+        let command = command.mut_arg("mask", |mask| {
+            mask.help(
+                "Voxels to work on: a 3-D image on the grid of the series, inside where above zero \
+                 [default: all]",
+            )
+        });
         // What it is about is the evaluation, not what else there is to do.
         let about = command.get_about().cloned().unwrap_or_default();
         Task::augment_subcommands(command)

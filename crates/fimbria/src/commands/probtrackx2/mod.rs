@@ -243,7 +243,7 @@ impl Probtrackx2Command {
         let workers = threads.start()?;
         let command_line = command_line();
         let devices = devices.open(console)?;
-        let on = Backend { workers: &workers, devices: &devices };
+        let on = Backend::new(&workers, &devices);
         let log = Logbook::new(session(on, console, &command_line));
         let inputs = ["samples", "mask", "seed"].map(str::to_owned).into_iter().zip(named);
         let hashing = Hashing::start(inputs.filter(|(_, path)| path.is_file()).collect());

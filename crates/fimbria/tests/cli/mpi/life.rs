@@ -38,15 +38,16 @@ fn life_finds_the_same_on_any_number_of_processes() {
     let expected = weights(&folder, "single/weights.txt");
     let largest = expected.iter().fold(0.0_f64, |m, w| m.max(*w));
     let objective = |name: &str| folder.json(name)["objective"].as_f64().unwrap();
-    for processes in [1, 2, 4] {
-        let Some(ran) = mpirun(&folder, &[(processes, format!("{LIFE} -o several"))]) else {
-            return;
-        };
+    let exchanges = ["scatter", "blocking", "pipelined"];
+    let ways = [1, 2, 4].into_iter().flat_map(|n| exchanges.map(|exchange| (n, exchange)));
+    for (processes, exchange) in ways {
+        let line = format!("{LIFE} --exchange {exchange} -o several");
+        let Some(ran) = mpirun(&folder, &[(processes, line)]) else { return };
         assert_eq!(ran.code, Some(0), "{processes} processes: {}", ran.stderr);
         let found = weights(&folder, "several/weights.txt");
         let apart = found.iter().zip(&expected).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
         // Sums over processes are rounded to f32 when they are complete.
-        assert!(apart < 1e-6 * largest, "{processes} processes: {apart} of {largest}");
+        assert!(apart < 1e-6 * largest, "{processes} processes, {exchange}: {apart} of {largest}");
         let ratio = objective("several/run.json") / objective("single/run.json");
         assert!((ratio - 1.0).abs() < 1e-6, "{processes} processes: {ratio}");
     }
@@ -56,12 +57,21 @@ fn life_finds_the_same_on_any_number_of_processes() {
 fn a_process_that_fails_ends_all_with_one_message() {
     let folder = subject();
     let good = format!("{LIFE} -o out");
-    let bad = good.replace("lines.tck", "missing.tck");
-    for parts in [vec![(2, bad.clone())], vec![(1, good), (1, bad)]] {
+    let missing = good.replace("lines.tck", "missing.tck");
+    let mut lines = Tractogram::read(folder.join("lines.tck")).unwrap();
+    lines.streamlines.push(&[[0.0, 5.0, 9.0], [1.0, 6.0, 10.0]]);
+    lines.write(folder.join("other.tck"), &WriteOptions::default()).unwrap();
+    let other = good.replace("lines.tck", "other.tck");
+    for (parts, words) in [
+        (vec![(2, missing.clone())], "missing.tck"),
+        (vec![(1, good.clone()), (1, missing)], "missing.tck"),
+        // Files that are not the first process's.
+        (vec![(1, good), (1, other)], "process 1 found other inputs"),
+    ] {
         let Some(ran) = mpirun(&folder, &parts) else { return };
         assert_ne!(ran.code, Some(0));
         assert_eq!(ran.stderr.matches('×').count(), 1, "not one error: {}", ran.stderr);
-        assert!(ran.stderr.contains("missing.tck"), "{}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{}", ran.stderr);
     }
     // MPI may kill the process that made the folder; nothing in it looks finished.
     assert!(!folder.join("out/run.json").exists());

@@ -1,5 +1,6 @@
 //! Commands on several processes, where there is an `mpirun` to start them.
 
+mod fit;
 mod life;
 mod qsm;
 

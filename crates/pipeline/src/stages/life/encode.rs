@@ -4,13 +4,33 @@ use std::path::Path;
 
 use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::{Grid, Mask};
-use fimbria_life::{EncodeCounts, EncodeOptions, Encoder, Encoding};
+use fimbria_life::{EncodeCounts, EncodeOptions, Encoder, Encoding, Survey, Surveyor};
 use fimbria_streamlines::{CHUNK_POINTS, Header, Streamlines, open};
 
 use crate::{Logbook, StageError};
 
-/// Bytes of a point in a file of TCK or TRK, for what a file without counts may hold.
-const POINT_BYTES: u64 = 12;
+/// Looks at the streamlines of `path`, and says how large their encoding becomes.
+///
+/// # Errors
+/// Where the file cannot be read.
+pub(super) fn survey_file(
+    path: &Path,
+    grid: Grid,
+    mask: Option<&Mask>,
+    options: &EncodeOptions,
+    log: &Logbook<'_>,
+) -> Result<Survey, StageError> {
+    let mut reader = open(path)?;
+    let mut surveyor = Surveyor::new(grid, mask, options, log.session().on.workers)?;
+    log.start("looking at streamlines", reader.header().n_streamlines.unwrap_or(0));
+    let mut chunk = Streamlines::default();
+    while reader.next_chunk(&mut chunk, CHUNK_POINTS)? {
+        log.check()?;
+        surveyor.add(chunk.offsets(), chunk.positions());
+        log.advance(chunk.len() as u64);
+    }
+    Ok(surveyor.finish())
+}
 
 /// Encodes the streamlines of `path`, and gives what the file says of all of them.
 ///
@@ -28,38 +48,13 @@ pub fn encode_file(
     let header = reader.header().clone();
     let mut encoder = Encoder::new(grid, mask, options, workers, log)?;
     log.start("encoding streamlines", header.n_streamlines.unwrap_or(0));
-    let size = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let all_points = header.n_points.unwrap_or(size / POINT_BYTES);
     let mut chunk = Streamlines::default();
-    let mut has_said = false;
     while reader.next_chunk(&mut chunk, CHUNK_POINTS)? {
         encoder.add(chunk.offsets(), chunk.positions())?;
-        if !has_said && chunk.n_points() > 0 {
-            let share = all_points as f64 / chunk.n_points() as f64;
-            log.note(&memory_note(encoder.entries(), share.max(1.0)));
-            has_said = true;
-        }
     }
     let encoding = encoder.finish()?;
     report(&encoding, log);
     Ok((encoding, header))
-}
-
-/// What the whole will take, from a part of it.
-fn memory_note(entries: usize, share: f64) -> String {
-    /// Of an entry: as it is encoded, and as products have it.
-    const BYTES: f64 = 12.0 + 12.0;
-    let entries = entries as f64 * share;
-    let bytes = BYTES * entries;
-    let entries = match 1e-6 * entries {
-        millions if millions >= 1.0 => format!("{millions:.1} million"),
-        _ => format!("{entries:.0}"),
-    };
-    let memory = match 1e-9 * bytes {
-        gigabytes if gigabytes >= 1.0 => format!("{gigabytes:.1} GB"),
-        _ => format!("{:.0} MB", (1e-6 * bytes).ceil()),
-    };
-    format!("about {entries} entries, {memory} of memory at most")
 }
 
 /// Counts what became of the streamlines, and warns of those that left nothing.
@@ -70,6 +65,7 @@ fn report(encoding: &Encoding, log: &Logbook<'_>) {
         short,
         not_finite,
         outside,
+        outside_mask,
         partly_outside,
         repeated_points,
     } = encoding.counts;
@@ -83,6 +79,11 @@ fn report(encoding: &Encoding, log: &Logbook<'_>) {
         (short, "streamlines_short", "have fewer than two distinct points and get no weight"),
         (not_finite, "streamlines_not_finite", "have a coordinate that is no number: no weight"),
         (outside, "streamlines_outside", "lie outside the image and get no weight"),
+        (
+            outside_mask,
+            "streamlines_outside_mask",
+            "lie in the image, outside its mask, and get no weight",
+        ),
         (partly_outside, "streamlines_partly_outside", "leave the image: the part inside counts"),
     ] {
         log.count(name, number);

@@ -1,10 +1,11 @@
 //! What an evaluation hands on, and sets of streamlines with names.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fimbria_life::evidence::{CrossValidation, Lesion};
 use fimbria_life::{Encoding, Signal, Weights};
 use fimbria_streamlines::Header;
+use fimbria_streamlines::connectome::Nodes;
 
 use super::LifeInputError;
 
@@ -15,6 +16,15 @@ pub struct NamedSet {
     pub name: String,
     /// Its streamlines, from 0.
     pub members: Vec<u32>,
+}
+
+/// A set of a file, and where it stands there.
+#[derive(Clone, Debug)]
+pub(super) struct NumberedSet {
+    path: PathBuf,
+    /// From 1.
+    line: usize,
+    set: NamedSet,
 }
 
 /// A connectome with its weights and what they say.
@@ -31,41 +41,65 @@ pub struct Evaluation {
     pub rmse: Vec<f32>,
     /// Against a second measurement.
     pub cross: Option<CrossValidation>,
+    /// Nodes of matrices.
+    pub nodes: Option<Nodes>,
     /// What each set is worth.
     pub lesions: Vec<(String, Lesion)>,
 }
 
-/// The whole tractogram, its groups, and the sets of a file.
+/// The name of the set of all streamlines.
+const ALL: &str = "all";
+
+/// The whole tractogram, its groups, and the sets `of_file`.
 pub(super) fn named_sets(
     header: &Header,
-    file: Option<&Path>,
+    of_file: Vec<NumberedSet>,
     streamlines: usize,
 ) -> Result<Vec<NamedSet>, LifeInputError> {
-    let all = NamedSet { name: "all".to_owned(), members: (0..streamlines as u32).collect() };
+    let all = NamedSet { name: ALL.to_owned(), members: (0..streamlines as u32).collect() };
     let mut sets = vec![all];
     for group in &header.groups {
         let members = group.members.iter().copied().filter(|f| (*f as usize) < streamlines);
         sets.push(NamedSet { name: group.name.clone(), members: members.collect() });
     }
-    let Some(path) = file else { return Ok(sets) };
-    let read = |source| LifeInputError::Read { path: path.to_owned(), source };
-    let text = std::fs::read_to_string(path).map_err(read)?;
-    for (line, words) in text.lines().enumerate() {
-        let mut words = words.split_whitespace();
-        let Some(name) = words.next().filter(|name| !name.starts_with('#')) else { continue };
-        let member = |word: &str| match word.parse::<u32>() {
-            Ok(f) if (f as usize) < streamlines => Ok(f),
-            _ => Err(LifeInputError::Member {
-                path: path.to_owned(),
-                line: line + 1,
-                text: word.to_owned(),
-                streamlines,
-            }),
-        };
-        let members = words.map(member).collect::<Result<_, _>>()?;
-        sets.push(NamedSet { name: name.to_owned(), members });
+    for NumberedSet { path, line, set } in of_file {
+        let beyond = set.members.iter().find(|f| **f as usize >= streamlines);
+        if let Some(f) = beyond {
+            return Err(LifeInputError::Member { path, line, text: f.to_string(), streamlines });
+        }
+        if sets.iter().any(|other| other.name == set.name) {
+            return Err(LifeInputError::SameName { path, line, name: set.name });
+        }
+        sets.push(set);
     }
     Ok(sets)
+}
+
+/// The sets of a file: lines of a name and numbers of streamlines from 0, each streamline once.
+pub(super) fn read_sets(path: &Path) -> Result<Vec<NumberedSet>, LifeInputError> {
+    let read = |source| LifeInputError::Read { path: path.to_owned(), source };
+    let text = std::fs::read_to_string(path).map_err(read)?;
+    let mut sets = Vec::new();
+    for (line, words) in (1..).zip(text.lines()) {
+        let mut words = words.split_whitespace();
+        let Some(name) = words.next().filter(|name| !name.starts_with('#')) else { continue };
+        let at = || (path.to_owned(), line);
+        let member = |word: &str| {
+            let (path, line) = at();
+            let text = word.to_owned();
+            word.parse().map_err(|_| LifeInputError::NoMember { path, line, text })
+        };
+        let mut members = words.map(member).collect::<Result<Vec<u32>, _>>()?;
+        let (path, line) = at();
+        if members.is_empty() {
+            return Err(LifeInputError::NoMembers { path, line, text: name.to_owned() });
+        }
+        members.sort_unstable();
+        members.dedup();
+        let set = NamedSet { name: name.to_owned(), members };
+        sets.push(NumberedSet { path, line, set });
+    }
+    if sets.is_empty() { Err(LifeInputError::NoSets { path: path.to_owned() }) } else { Ok(sets) }
 }
 
 /// Weights, one a line.
@@ -75,7 +109,8 @@ pub(super) fn read_weights(path: &Path) -> Result<Vec<f32>, LifeInputError> {
     let mut weights = Vec::new();
     for (line, text) in text.lines().enumerate() {
         for word in text.split('#').next().unwrap_or("").split_whitespace() {
-            weights.push(word.parse().map_err(|_| LifeInputError::Weight {
+            let weight = word.parse().ok().filter(|w: &f32| w.is_finite() && *w >= 0.0);
+            weights.push(weight.ok_or_else(|| LifeInputError::Weight {
                 path: path.to_owned(),
                 line: line + 1,
                 text: word.to_owned(),

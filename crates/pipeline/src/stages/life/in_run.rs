@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use fimbria_compute::comm::Solo;
 use fimbria_image::{Image, read_image};
 use fimbria_streamlines::{CHUNK_POINTS, Streamlines, open};
 use serde_json::Value;
 
 use super::evidence::read_weights;
 use super::{Evaluation, Life, LifeFiles, LifeParameters};
-use crate::{Logbook, MapStyle, OutputFolder, Products, RunRecord, Stage, StageError};
+use crate::{ByteSize, Logbook, MapStyle, OutputFolder, Products, RunRecord, Stage, StageError};
 
 /// [`Life`] on the streamlines that the stage before it wrote.
 pub struct LifeInRun {
@@ -21,6 +20,8 @@ pub struct LifeInRun {
     pub entities: String,
     /// Where the streamlines are going to be.
     pub tractogram: PathBuf,
+    /// Memory that may be held.
+    pub memory: Option<ByteSize>,
 }
 
 /// What a page shows of an evaluation.
@@ -46,17 +47,18 @@ impl LifeInRun {
             style: serde_json::from_value(part("maps")?).ok()?,
             entities: serde_json::from_value(part("entities")?).ok()?,
             tractogram: PathBuf::new(),
+            memory: None,
         })
     }
 
-    fn life(&self) -> Life<'static> {
+    fn life(&self) -> Life {
         Life {
             files: LifeFiles { tractogram: self.tractogram.clone(), ..LifeFiles::default() },
             parameters: self.parameters.clone(),
             style: self.style,
             entities: self.entities.clone(),
             checkpoint: None,
-            comm: &Solo,
+            memory: self.memory,
         }
     }
 }

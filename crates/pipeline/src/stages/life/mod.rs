@@ -6,33 +6,37 @@
 //! * [`LifeInRun`]: the same on the streamlines of a run.
 
 mod checkpoint;
+mod companions;
 mod encode;
 mod evidence;
 mod in_run;
+mod memory;
 mod parameters;
 mod stage;
+mod weighing;
 mod write;
 
 use std::path::{Path, PathBuf};
 
-use fimbria_compute::comm::Comm;
-use fimbria_image::{Mask, SignalSource as _};
+use fimbria_image::{GradientTable, Mask, SignalSource as _};
 use fimbria_streamlines::Format;
+use fimbria_streamlines::connectome::LabelError;
 use serde_json::{Value, json};
 
+pub use checkpoint::remove_checkpoint;
 pub use encode::encode_file;
 pub use evidence::{Evaluation, NamedSet};
 pub use in_run::{LifeInRun, Weighed};
 pub use parameters::{AtomsName, Compat, LifeParameters, ParseChoiceError, RankName};
 
 use super::load::SubjectFiles;
-use crate::{Input, Logbook, MapStyle, Products, Stage, StageError};
+use crate::{ByteSize, Input, Logbook, MapStyle, Products, Stage, StageError};
 
 /// Why an evaluation fails before it begins to compute.
 #[derive(Debug, thiserror::Error)]
 pub enum LifeInputError {
     /// A list of weights that is none.
-    #[error("{}, line {line}: `{text}` is not a weight", .path.display())]
+    #[error("{}, line {line}: `{text}` is no weight, a finite number from 0 on", .path.display())]
     Weight {
         /// The file.
         path: PathBuf,
@@ -41,7 +45,7 @@ pub enum LifeInputError {
         /// What stands there.
         text: String,
     },
-    /// A list of streamlines that is none.
+    /// A streamline that is not there.
     #[error(
         "{}, line {line}: `{text}` is not the number of a streamline (0 to {})",
         .path.display(), .streamlines.saturating_sub(1)
@@ -51,10 +55,101 @@ pub enum LifeInputError {
         path: PathBuf,
         /// From 1.
         line: usize,
-        /// What stands there.
+        /// Its number.
         text: String,
         /// Streamlines there are.
         streamlines: usize,
+    },
+    /// A word that is no number.
+    #[error("{}, line {line}: `{text}` is not the number of a streamline", .path.display())]
+    NoMember {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
+    /// A line of sets that holds no set.
+    #[error(
+        "{}, line {line}: `{text}` is a name without streamlines: a line is a name and the numbers \
+         of its streamlines (from 0), separated by blanks", .path.display()
+    )]
+    NoMembers {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// The name.
+        text: String,
+    },
+    /// A name that another set has.
+    #[error("{}, line {line}: there is a set `{name}` already{}", .path.display(), built_in(.name))]
+    SameName {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// The name.
+        name: String,
+    },
+    /// A file of sets without any.
+    #[error("{} names no set of streamlines", .path.display())]
+    NoSets {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A second series that is none of the first.
+    #[error(
+        "{} does not repeat the series, volume by volume: {what}", .path.display()
+    )]
+    NoRepetition {
+        /// The series.
+        path: PathBuf,
+        /// What differs.
+        what: String,
+    },
+    /// Labels by the volume.
+    #[error("{} has {volumes} volumes: an image of labels has one", .path.display())]
+    LabelVolumes {
+        /// The image.
+        path: PathBuf,
+        /// Its volumes.
+        volumes: usize,
+    },
+    /// Labels that are none.
+    #[error("{} holds no labels", .path.display())]
+    Labels {
+        /// The image.
+        path: PathBuf,
+        /// What is wrong.
+        source: LabelError,
+    },
+    /// Labels of another space.
+    #[error("no labelled voxel of {} lies in the series: is it of another space?", .path.display())]
+    LabelsElsewhere {
+        /// The image.
+        path: PathBuf,
+    },
+    /// Weights of another problem.
+    #[error(
+        "{} was left by work on other inputs or with other parameters: without --resume it is begun \
+         anew", .path.display()
+    )]
+    OtherWork {
+        /// The file of weights.
+        path: PathBuf,
+    },
+    /// More than may be held.
+    #[error(
+        "the evaluation takes about {needed} of memory, and {allowed} are allowed: allow more, or \
+         take fewer streamlines, a mask or --atoms grid:360"
+    )]
+    Memory {
+        /// About so much.
+        needed: ByteSize,
+        /// The limit.
+        allowed: ByteSize,
     },
     /// A penalty on sets without any.
     #[error(
@@ -72,13 +167,18 @@ pub enum LifeInputError {
     },
 }
 
+/// What is said of a name that is taken by no line of the file.
+fn built_in(name: &str) -> &'static str {
+    if name == "all" { " (that of all streamlines)" } else { "" }
+}
+
 /// What is read beside the series.
 #[derive(Clone, Debug, Default)]
 pub struct LifeFiles {
     /// The streamlines.
     pub tractogram: PathBuf,
-    /// A second measurement with the same gradient table.
-    pub second: Option<PathBuf>,
+    /// A second measurement, which repeats the first volume by volume.
+    pub second: Option<SubjectFiles>,
     /// A label image: the nodes of matrices.
     pub labels: Option<PathBuf>,
     /// Lines of a name and numbers of streamlines.
@@ -87,8 +187,9 @@ pub struct LifeFiles {
     pub start: Option<PathBuf>,
 }
 
-/// Evaluates the tractogram on the [`Subject`](super::load::Subject).
-pub struct Life<'a> {
+/// Evaluates the tractogram on the [`Subject`](super::load::Subject). Of several processes each
+/// reads the inputs, weighs with its part of the voxels and has all results; one of them writes.
+pub struct Life {
     /// What is read.
     pub files: LifeFiles,
     /// How.
@@ -99,9 +200,8 @@ pub struct Life<'a> {
     pub entities: String,
     /// Where weights are kept while they are being found, and whether to begin with those there.
     pub checkpoint: Option<(PathBuf, bool)>,
-    /// The processes that work on it. Each reads the inputs, weighs with its part of the voxels
-    /// and has all results; one of them writes.
-    pub comm: &'a dyn Comm,
+    /// Memory that may be held.
+    pub memory: Option<ByteSize>,
 }
 
 /// Reads the series of an evaluation: like [`Load`](super::load::Load), but without a mask every
@@ -119,7 +219,12 @@ impl Stage for LoadSeries {
 
     fn parameters(&self) -> Value {
         let mask = if self.0.mask.is_some() { "given" } else { "none" };
-        json!({ "bvec_frame": self.0.bvec_frame, "b0_threshold": self.0.b0_threshold, "mask": mask })
+        json!({
+            "bvec_frame": self.0.bvec_frame,
+            "b0_threshold": self.0.b0_threshold.unwrap_or(GradientTable::DEFAULT_B0_THRESHOLD),
+            "bvalue_scaling": self.0.bvalue_scaling,
+            "mask": mask,
+        })
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use fimbria_life::solve::Stop;
 use fimbria_life::{
-    Atoms, Demean, EncodeOptions, Method, Normalise, Rank, Response, TissueOptions, WeighOptions,
+    Atoms, Demean, EncodeOptions, LifeError, Method, Normalise, Rank, Response, TissueOptions,
+    WeighOptions,
 };
 use serde::{Deserialize, Serialize};
 
@@ -221,6 +222,18 @@ impl LifeParameters {
             Compat::Dipy => {
                 Self { atoms: AtomsName(Atoms::Exact), normalise: Named(Normalise::None), ..common }
             }
+        }
+    }
+
+    /// Refuses what no solver can be given.
+    ///
+    /// # Errors
+    /// [`LifeError::Penalty`].
+    pub fn check(&self) -> Result<(), LifeError> {
+        let is_share = |share: &f64| *share >= 0.0 && share.is_finite();
+        match [self.l1, self.group].into_iter().find(|share| !is_share(share)) {
+            Some(share) => Err(LifeError::Penalty(share)),
+            None => Ok(()),
         }
     }
 

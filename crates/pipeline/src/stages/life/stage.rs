@@ -1,20 +1,22 @@
 //! The work of the stage.
 
-use fimbria_compute::Backend;
+use std::path::Path;
+
 use fimbria_compute::Progress as _;
-use fimbria_image::{Affine, BvecFrame, StoredImage};
+use fimbria_image::{Affine, BvecFrame, SignalSource};
 use fimbria_life::evidence::{CrossValidation, mean, median, predict, rmse, virtual_lesion};
 use fimbria_life::solve::Reason;
-use fimbria_life::{Grouped, Groups, Protocol, Signal, System, WeighOptions, Weights};
+use fimbria_life::{LifeError, Protocol, Signal, System, Weights};
 use serde_json::{Value, json};
 
-use super::checkpoint::Checkpoint;
-use super::evidence::{named_sets, read_weights};
+use super::companions::Companions;
+use super::encode::survey_file;
+use super::evidence::named_sets;
 use super::{Evaluation, Life, LifeInputError, NamedSet, encode_file, write};
-use crate::stages::load::Subject;
+use crate::stages::load::{Subject, SubjectFiles};
 use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
 
-impl Stage for Life<'_> {
+impl Stage for Life {
     fn name(&self) -> &'static str {
         "life"
     }
@@ -26,7 +28,6 @@ impl Stage for Life<'_> {
     fn inputs(&self) -> Vec<Input> {
         let mut inputs = vec![("tractogram".to_owned(), self.files.tractogram.clone())];
         let others = [
-            ("second dwi", &self.files.second),
             ("labels", &self.files.labels),
             ("sets", &self.files.sets),
             ("start", &self.files.start),
@@ -34,6 +35,8 @@ impl Stage for Life<'_> {
         for (role, path) in others {
             inputs.extend(path.iter().map(|path| (role.to_owned(), path.clone())));
         }
+        let second = self.files.second.iter().flat_map(SubjectFiles::inputs);
+        inputs.extend(second.map(|(role, path)| (format!("second {role}"), path)));
         // A TRX folder has no hash of its own.
         inputs.retain(|(_, path)| !path.is_dir());
         inputs
@@ -61,163 +64,145 @@ impl Stage for Life<'_> {
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
         write::write(self, products.get::<Subject>()?, products.get::<Evaluation>()?, out, log)
+            .inspect_err(|_| self.say_how_to_go_on(log))
     }
 }
 
-impl Life<'_> {
+impl Life {
     fn evaluate(&self, subject: &Subject, log: &Logbook<'_>) -> Result<Evaluation, StageError> {
-        let (grid, on) = (*subject.dwi.grid(), self.backend(log));
-        let parameters = &self.parameters;
+        let (grid, on) = (*subject.dwi.grid(), log.session().on);
+        let (parameters, tissue) = (&self.parameters, self.parameters.tissue());
+        parameters.check()?;
         let frame_from_ras = if parameters.in_voxel_axes() {
             BvecFrame::Voxel.frame_from_ras(&grid.ras_from_vox)
         } else {
             Affine::IDENTITY.linear()
         };
         let protocol = Protocol::new(&subject.gradients, &frame_from_ras, parameters.demean.0)?;
-        parameters.tissue().check(&protocol)?;
+        tissue.check(&protocol)?;
+        let Companions { second, nodes, sets, start } =
+            Companions::open(&self.files, subject, log)?;
         let mask = (subject.mask.len() < grid.len()).then_some(&subject.mask);
-        let (encoding, header) =
-            encode_file(&self.files.tractogram, grid, mask, &parameters.encode(), log)?;
+        let (tractogram, options) = (&self.files.tractogram, parameters.encode());
+        let survey = survey_file(tractogram, grid, mask, &options, log)?;
+        let second_held = second.as_ref().map(SignalSource::held_bytes);
+        self.state_memory(&survey, subject, second_held, &protocol, log)?;
+        let (encoding, header) = encode_file(tractogram, grid, mask, &options, log)?;
+        let streamlines = encoding.streamlines();
+        let sets = named_sets(&header, sets, streamlines)?;
+        let groups = self.grouped(&sets, streamlines)?;
         log.check()?;
 
         log.start("gathering signal and columns", 0);
         let voxels = &encoding.voxels;
-        let measured = |series: &dyn fimbria_image::SignalSource| {
-            let signal = Signal::gather(series, &grid, voxels, &protocol, on.workers, log)?;
-            let is_relative = parameters.is_relative();
-            Ok::<_, StageError>(if is_relative { signal.relative() } else { signal })
+        let measured = |series: &dyn SignalSource| {
+            Signal::gather(series, &grid, voxels, &protocol, on.workers, log)
         };
         let signal = measured(&*subject.dwi)?;
-        let unusable = signal.dark + signal.not_finite;
-        log.count("voxels_dark", signal.dark);
-        log.count("voxels_not_finite", signal.not_finite);
-        if unusable > 0 {
-            log.warn(&format!(
-                "{unusable} of {} voxels that streamlines pass have no usable signal and are left \
-                 out",
-                voxels.len()
-            ));
-        }
-
-        let tissue = parameters.tissue();
-        let system = System::new(&encoding, &signal, &protocol, &tissue, &on, self.comm)?;
+        report_signal(&signal, log);
+        // Before the weights, so that a series which cannot be compared costs no fit.
+        let repeated = match (second, &self.files.second) {
+            (Some(second), Some(files)) => {
+                Some(repeated(measured(&second), voxels.len(), &files.dwi, log)?)
+            }
+            _ => None,
+        };
+        let begin = self.begin(&encoding, &signal, &protocol, groups.as_ref(), start, log)?;
+        let system = if parameters.is_relative() {
+            let relative = signal.clone().relative();
+            System::new(&encoding, &relative, &protocol, &tissue, &on, on.comm)?
+        } else {
+            System::new(&encoding, &signal, &protocol, &tissue, &on, on.comm)?
+        };
         log.count("rank", system.basis.rank() as u64);
-        let megabytes = (encoding.bytes() + system.blocks.bytes()) >> 20;
         log.note(&format!(
-            "{} streamlines, {} voxels, {} entries, {} atoms of {} of {} numbers; {megabytes} MB",
-            encoding.streamlines(),
+            "{streamlines} streamlines, {} voxels, {} entries, {} atoms of {} of {} numbers",
             voxels.len(),
             encoding.entries.len(),
             encoding.atoms.len(),
             system.basis.rank(),
             system.basis.rows(),
         ));
-        let sets = named_sets(&header, self.files.sets.as_deref(), encoding.streamlines())?;
-        let weights = self.weigh(&system, &sets, log)?;
+        let weights = self.weigh(&system, groups, begin, log)?;
         report(&weights, log);
 
-        log.start("predicting the signal", 0);
-        let Weights { streamlines, isotropic, .. } = &weights;
-        let System { dictionary, basis, .. } = &system;
-        let predicted =
-            predict(&encoding, &signal, dictionary, basis, streamlines, isotropic, on.workers);
-        let errors = rmse(&signal.y, &predicted, signal.rows());
-        let relative: Vec<f32> = errors.iter().zip(&signal.s0).map(|(e, s0)| e / s0).collect();
-        log.result("rmse_median", f64::from(median(&usable(&errors, &signal))));
-        log.result("rmse_s0_mean", mean(&relative));
-        let cross = match &self.files.second {
-            None => None,
-            Some(path) => {
-                let second = on.workers.install(|| StoredImage::open(path, &Default::default()))?;
-                let cross = CrossValidation::new(&predicted, &signal, &measured(&second)?);
+        let judge = || {
+            let System { dictionary, basis, .. } = &system;
+            let Weights { streamlines, isotropic, .. } = &weights;
+            log.start("predicting the signal", 0);
+            // Where the model is relative to S0, so are its weights: times S0 they predict the
+            // series itself.
+            let predicted =
+                predict(&encoding, &signal, dictionary, basis, streamlines, isotropic, on.workers);
+            let errors = rmse(&signal.y, &predicted, signal.rows());
+            let relative: Vec<f32> = errors.iter().zip(&signal.s0).map(|(e, s0)| e / s0).collect();
+            log.result("rmse_median", f64::from(median(&usable(&errors, &signal))));
+            log.result("rmse_s0_mean", mean(&relative));
+            let second = repeated.as_ref();
+            let cross = second.map(|second| CrossValidation::new(&predicted, &signal, second));
+            if let Some(cross) = &cross {
                 log.result("rrmse_median", f64::from(median(&usable(&cross.ratio, &signal))));
-                Some(cross)
             }
+            log.start("virtual lesions", sets.len() as u64);
+            let lesion = |NamedSet { name, members }: NamedSet| {
+                log.check()?;
+                let found = virtual_lesion(
+                    &encoding,
+                    &signal,
+                    dictionary,
+                    basis,
+                    streamlines,
+                    &predicted,
+                    &members,
+                );
+                log.advance(1);
+                Ok((name, found))
+            };
+            let lesions = sets.into_iter().map(lesion).collect::<Result<_, StageError>>()?;
+            Ok::<_, StageError>((predicted, errors, cross, lesions))
         };
-        log.start("virtual lesions", sets.len() as u64);
-        let mut lesions = Vec::new();
-        for set in sets {
-            log.check()?;
-            let members = &set.members;
-            let lesion = virtual_lesion(
-                &encoding,
-                &signal,
-                dictionary,
-                basis,
-                streamlines,
-                &predicted,
-                members,
-            );
-            lesions.push((set.name, lesion));
-            log.advance(1);
-        }
-        Ok(Evaluation { encoding, signal, weights, predicted, rmse: errors, cross, lesions })
+        let (predicted, rmse, cross, lesions) =
+            judge().inspect_err(|_| self.say_how_to_go_on(log))?;
+        Ok(Evaluation { encoding, signal, weights, predicted, rmse, cross, nodes, lesions })
     }
+}
 
-    /// Threads, and one device: processes of one machine take turns at them.
-    fn backend<'l>(&self, log: &Logbook<'l>) -> Backend<'l> {
-        let Backend { workers, devices } = log.session().on;
-        let devices = match devices.len() {
-            0 => devices,
-            n => std::slice::from_ref(&devices[self.comm.rank() % n]),
-        };
-        Backend { workers, devices }
+/// The second series, with a warning of what cannot be compared.
+fn repeated(
+    measured: Result<Signal, LifeError>,
+    voxels: usize,
+    path: &Path,
+    log: &Logbook<'_>,
+) -> Result<Signal, StageError> {
+    let signal = measured.map_err(|error| match error {
+        LifeError::NoSignal { .. } => {
+            let (path, what) = (path.to_owned(), error.to_string());
+            StageError::from(LifeInputError::NoRepetition { path, what })
+        }
+        other => other.into(),
+    })?;
+    match signal.dark + signal.not_finite {
+        0 => {}
+        unusable => log.warn(&format!(
+            "{unusable} of {voxels} voxels that streamlines pass have no usable signal in {} and are \
+             not compared",
+            path.display()
+        )),
     }
+    Ok(signal)
+}
 
-    /// The penalty on sets; all streamlines together are none of them.
-    fn grouped(
-        &self,
-        sets: &[NamedSet],
-        streamlines: usize,
-    ) -> Result<Option<Grouped>, StageError> {
-        let share = self.parameters.group;
-        if share == 0.0 {
-            return Ok(None);
-        }
-        let members: Vec<_> = sets[1..].iter().map(|set| set.members.clone()).collect();
-        let groups = Groups::new(members, streamlines)?;
-        if groups.is_empty() {
-            return Err(LifeInputError::NoGroups.into());
-        }
-        Ok(Some(Grouped { groups, share }))
-    }
-
-    fn weigh(
-        &self,
-        system: &System,
-        sets: &[NamedSet],
-        log: &Logbook<'_>,
-    ) -> Result<Weights, StageError> {
-        let key = format!("fimbria life: {} {}", system.streamlines, self.parameters());
-        let mut checkpoint = self.checkpoint.as_ref().map(|(path, _)| Checkpoint::new(path, &key));
-        let mut start = match &self.files.start {
-            Some(path) => Some(read_weights(path)?),
-            None => None,
-        };
-        if let (Some(checkpoint), Some((_, true))) = (&checkpoint, &self.checkpoint) {
-            match checkpoint.read(system.streamlines) {
-                Some(weights) => start = Some(weights),
-                None => log.warn("nothing to resume from: beginning anew"),
-            }
-        }
-        let mut cannot_keep = None;
-        let mut watch = |_: &fimbria_life::solve::Step, weights: &dyn Fn() -> Vec<f32>| {
-            let mine = checkpoint.as_mut().filter(|_| self.comm.rank() == 0);
-            if let Some(Err(error)) = mine.map(|c| c.keep(weights)) {
-                cannot_keep.get_or_insert(error);
-            }
-        };
-        let on = self.backend(log);
-        let groups = self.grouped(sets, system.streamlines)?;
-        let options = WeighOptions { groups, ..self.parameters.weigh() };
-        let weights = system.weigh(&options, start.as_deref(), &on, self.comm, log, &mut watch)?;
-        if let Some(error) = cannot_keep {
-            log.warn(&format!("the work could not have been resumed: {error}"));
-        }
-        if let Some(checkpoint) = checkpoint.filter(|_| self.comm.rank() == 0) {
-            checkpoint.remove();
-        }
-        Ok(weights)
+/// Counts the voxels without a usable signal, and warns of them.
+fn report_signal(signal: &Signal, log: &Logbook<'_>) {
+    let Signal { dark, not_finite, .. } = *signal;
+    log.count("voxels_dark", dark);
+    log.count("voxels_not_finite", not_finite);
+    if dark + not_finite > 0 {
+        log.warn(&format!(
+            "{} of {} voxels that streamlines pass have no usable signal and are left out",
+            dark + not_finite,
+            signal.voxels()
+        ));
     }
 }
 

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use fimbria_compute::Progress as _;
-use fimbria_image::{Image, read_image};
+use fimbria_image::Image;
 use fimbria_models::{MapKind, MapSpec};
-use fimbria_streamlines::connectome::{Assignment, Connectome, Nodes};
+use fimbria_streamlines::connectome::{Connectome, Nodes};
 use fimbria_streamlines::{
     CHUNK_POINTS, Column, Format, Group, Header, Streamlines, WriteOptions, create, open,
 };
@@ -63,7 +63,7 @@ const MATRICES: [&str; 4] =
 /// The labels of rows and columns.
 const LABELS: &str = "matrix_labels.txt";
 
-fn context(life: &Life<'_>, carried: Carried) -> MapContext {
+fn context(life: &Life, carried: Carried) -> MapContext {
     MapContext {
         stage: "life",
         model: "life",
@@ -77,7 +77,7 @@ fn context(life: &Life<'_>, carried: Carried) -> MapContext {
 }
 
 /// The names of all files.
-pub(super) fn file_names(life: &Life<'_>) -> Vec<String> {
+pub(super) fn file_names(life: &Life) -> Vec<String> {
     let pruned = pruned_name(&life.files.tractogram);
     let mut files = vec!["weights.txt".to_owned(), pruned.to_owned(), "evidence.tsv".to_owned()];
     if pruned == "pruned.tck" {
@@ -101,7 +101,7 @@ pub(super) fn file_names(life: &Life<'_>) -> Vec<String> {
 
 /// Writes everything.
 pub(super) fn write(
-    life: &Life<'_>,
+    life: &Life,
     subject: &Subject,
     evaluation: &Evaluation,
     out: &mut OutputFolder,
@@ -111,14 +111,7 @@ pub(super) fn write(
     out.write("weights.txt", lines(weights.iter()).as_bytes())?;
     out.write("evidence.tsv", table(&evaluation.lesions).as_bytes())?;
     write_maps(life, subject, evaluation, out, log)?;
-    let nodes = match &life.files.labels {
-        None => None,
-        Some(path) => {
-            let labels = log.session().on.workers.install(|| read_image(path))?;
-            Some(Nodes::new(&labels, Assignment::default())?)
-        }
-    };
-    write_streamlines(life, weights, nodes.as_ref(), out, log)
+    write_streamlines(life, weights, evaluation.nodes.as_ref(), out, log)
 }
 
 /// One number a line.
@@ -132,7 +125,7 @@ fn lines<'w>(weights: impl Iterator<Item = &'w f32>) -> String {
 }
 
 fn write_maps(
-    life: &Life<'_>,
+    life: &Life,
     subject: &Subject,
     evaluation: &Evaluation,
     out: &mut OutputFolder,
@@ -197,7 +190,7 @@ fn write_maps(
 
 /// Reads the tractogram again: what has weight goes into the pruned one and into matrices.
 fn write_streamlines(
-    life: &Life<'_>,
+    life: &Life,
     weights: &[f32],
     nodes: Option<&Nodes>,
     out: &mut OutputFolder,

@@ -5,7 +5,6 @@ mod parameters;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fimbria_compute::comm::{Comm, Solo};
 use fimbria_compute::{Interrupted, Progress as _};
 use fimbria_image::{Image, Mask};
 use fimbria_models::{MapKind, MapSpec};
@@ -20,6 +19,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 pub use self::parameters::{NeedsB0, QsmCompat, QsmMethod, QsmParameters, Start};
 use super::load_local_field::LocalField;
+use crate::agreement::agree;
 use crate::{
     Carried, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, RunRecord, Stage,
     StageError,
@@ -39,8 +39,9 @@ pub struct Keep {
     pub resume: bool,
 }
 
-/// Maps the susceptibility of the [`LocalField`] and hands on a [`ChiMap`].
-pub struct MapSusceptibility<'c> {
+/// Maps the susceptibility of the [`LocalField`] and hands on a [`ChiMap`]. Processes share the
+/// sources; the first one keeps checkpoints.
+pub struct MapSusceptibility {
     /// How.
     pub parameters: QsmParameters,
     /// How maps are written.
@@ -51,8 +52,6 @@ pub struct MapSusceptibility<'c> {
     pub compares: bool,
     /// Where to keep checkpoints; `None` for nowhere.
     pub keep: Option<Keep>,
-    /// The processes that share the sources; the first one keeps checkpoints.
-    pub comm: &'c dyn Comm,
 }
 
 /// A map of susceptibility.
@@ -87,17 +86,7 @@ static MSA: MapSpec = MapSpec::of_kind(
     "anisotropy of the susceptibility tensor, along the fibre less across it, ppm",
 );
 
-/// Processes that should do the same work do not.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "process {rank} found other inputs or another checkpoint than the first: all need the same \
-     files, on a file system that they share"
-)]
-struct DifferentWork {
-    rank: usize,
-}
-
-impl MapSusceptibility<'static> {
+impl MapSusceptibility {
     /// The stage that wrote a folder, by its record; `None` where it was another.
     pub fn of_record(record: &RunRecord) -> Option<Self> {
         let parameters = record.parameters_of("qsm")?;
@@ -108,12 +97,11 @@ impl MapSusceptibility<'static> {
             dqsm_files: false,
             compares: false,
             keep: None,
-            comm: &Solo,
         })
     }
 }
 
-impl MapSusceptibility<'_> {
+impl MapSusceptibility {
     fn maps(&self) -> impl Iterator<Item = &'static MapSpec> {
         let tensors = self.parameters.method.0 == QsmMethod::Tensor;
         [&CHI].into_iter().chain(tensors.then_some(&MSA))
@@ -168,7 +156,9 @@ impl MapSusceptibility<'_> {
             (Some(keep), Some(path)) if keep.resume => Checkpoint::read(path, fingerprint)?,
             _ => None,
         };
-        self.agree(fingerprint, resume.as_ref().map_or(0, |resume| resume.saved.number))?;
+        let begins_at = resume.as_ref().map_or(0, |resume| resume.saved.number as u64);
+        let on = &log.session().on;
+        agree(on.comm, fingerprint, begins_at)?;
         if let Some(resume) = &resume {
             log.note(&format!("going on after iteration {}", resume.saved.number));
         }
@@ -178,7 +168,7 @@ impl MapSusceptibility<'_> {
             let Some((keep, path)) = self.keep.as_ref().zip(path.as_ref()) else {
                 return Ok(());
             };
-            if self.comm.rank() > 0 {
+            if on.comm.rank() > 0 {
                 return Ok(());
             }
             let cancelled = log.is_cancelled();
@@ -190,11 +180,11 @@ impl MapSusceptibility<'_> {
             if cancelled { Err(Interrupted.into()) } else { Ok(()) }
         };
         let journey = Journey { start: start.as_deref(), resume, after: &mut after };
-        let (on, weights) = (&log.session().on, weights.as_deref());
+        let weights = weights.as_deref();
         let found = if tensors {
             reconstruct_tensors(&model, &data, weights, &options, workers, log, journey)
         } else {
-            reconstruct(&model, &data, weights, &options, on, self.comm, log, journey)
+            reconstruct(&model, &data, weights, &options, on, on.comm, log, journey)
         };
         let found = found.map_err(|error| match error {
             QsmError::Interrupted(interrupted) => StageError::from(interrupted),
@@ -217,16 +207,6 @@ impl MapSusceptibility<'_> {
         let (log, stopped) = (found.log, Some(found.stopped));
         let b0_tesla = field.b0_tesla;
         Ok(ChiMap { chi, anisotropy, log, stopped, metrics: None, b0_tesla })
-    }
-
-    /// Makes sure that all processes do what the first one does.
-    fn agree(&self, fingerprint: u128, iterations: usize) -> Result<(), DifferentWork> {
-        let mut first = [0; 24];
-        first[..16].copy_from_slice(&fingerprint.to_le_bytes());
-        first[16..].copy_from_slice(&(iterations as u64).to_le_bytes());
-        let mine = first;
-        self.comm.broadcast(&mut first, 0);
-        if mine == first { Ok(()) } else { Err(DifferentWork { rank: self.comm.rank() }) }
     }
 
     /// The map of a method without guidance.
@@ -287,7 +267,7 @@ fn refer(chi: &mut Image, mask: &Mask, reference: &Mask) {
     mask.voxels.iter().for_each(|&v| chi.data[v as usize] -= mean);
 }
 
-impl Stage for MapSusceptibility<'_> {
+impl Stage for MapSusceptibility {
     fn name(&self) -> &'static str {
         "qsm"
     }

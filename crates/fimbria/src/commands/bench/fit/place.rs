@@ -47,6 +47,6 @@ impl Place {
     }
 
     pub(super) fn backend(&self) -> Backend<'_> {
-        Backend { workers: &self.workers, devices: self.device.as_slice() }
+        Backend::new(&self.workers, self.device.as_slice())
     }
 }

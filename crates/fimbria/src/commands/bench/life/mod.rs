@@ -125,7 +125,7 @@ impl BenchLife {
         let devices = devices.open(console)?;
         let (problem, line) = made(size, &workers, console)?;
         console.print(&line)?;
-        let on = Backend { workers: &workers, devices: &devices };
+        let on = Backend::new(&workers, &devices);
         let ranks = if short { &RANKS[1..] } else { &RANKS[..] };
         let systems = ranks.iter().map(|rank| system(&problem, *rank, &on, &Solo));
         let systems = systems.collect::<Result<Vec<System>, Failure>>()?;

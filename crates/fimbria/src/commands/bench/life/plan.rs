@@ -108,7 +108,7 @@ pub(super) fn report(
     }
     comm.barrier();
     match largest {
-        Some(trial) if is_first => recommend(&trial, &model, comm.size(), console),
+        Some(trial) if is_first => recommend(&trial, &model, comm.size(), exchange, console),
         _ => Ok(()),
     }
 }
@@ -184,11 +184,11 @@ fn fastest_link(
         return Ok((link(world.comm()), Exchange::default()));
     }
     let mut best: Option<(f64, Link, Exchange)> = None;
-    for (exchange, name) in Exchange::ALL {
+    for (exchange, name, what) in Exchange::ALL {
         world.set_exchange(exchange);
         let link = link(world.comm());
         let seconds = link.seconds(streamlines);
-        say(&format!("sums by {name}: {} µs\n", digits(1e6 * seconds)))?;
+        say(&format!("sums, {name} ({what}): {} µs\n", digits(1e6 * seconds)))?;
         if best.is_none_or(|(least, ..)| seconds < least) {
             best = Some((seconds, link, exchange));
         }
@@ -281,6 +281,7 @@ fn recommend(
     trial: &Trial,
     model: &Model,
     processes_here: usize,
+    exchange: Exchange,
     console: &Console,
 ) -> Result<(), Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -307,7 +308,11 @@ fn recommend(
     let advice = if processes == 1 {
         format!("use one process with --threads {threads}\n")
     } else {
-        format!("use mpirun --bind-to none -n {processes} with --threads {threads}\n")
+        let exchange = exchange.name();
+        format!(
+            "use mpirun --bind-to none -n {processes} with --threads {threads} --exchange \
+             {exchange}\n"
+        )
     };
     Ok(console.print(&advice)?)
 }

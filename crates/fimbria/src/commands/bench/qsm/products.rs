@@ -54,7 +54,7 @@ pub(super) fn time_products(
             times.push(Timed { product, on: device.info().name.clone(), there, back });
         }
         if devices.len() > 1 {
-            let on = Backend { workers: all, devices };
+            let on = Backend::new(all, devices);
             let operator = SeveralDevices::new(&model, products, &on, &Silent)?;
             let (there, back) = time_both(&operator, scale, || Ok(()))?;
             let on = format!("{} devices together", devices.len());

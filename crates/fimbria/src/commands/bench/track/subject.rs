@@ -210,7 +210,7 @@ impl Subject {
             Place::Threads(workers) => (workers, &[]),
             Place::Device(device, workers) => (workers, std::slice::from_ref(device)),
         };
-        let on = Backend { workers, devices };
+        let on = Backend::new(workers, devices);
         track_on(&tracking, on, deal, progress, new, each).map_err(Into::into)
     }
 }

@@ -1,0 +1,79 @@
+//! What an evaluation holds, said before it begins.
+
+use fimbria_compute::Progress as _;
+use fimbria_life::{Dictionary, Protocol, Rank, Survey};
+
+use super::{Life, LifeInputError};
+use crate::stages::load::Subject;
+use crate::{ByteSize, Logbook};
+
+/// Bytes of an entry as it is encoded, and again as products have it.
+const ENTRY: u64 = 12;
+/// Vectors of columns where as few are taken as miss 0.1 % of them: 43 for 96 directions at
+/// b = 2000 s/mm², more with several shells.
+const SHORT: usize = 64;
+/// The part of the entries that rounds on some of the streamlines copy.
+const COPIED: f64 = 0.7;
+/// Vectors of a solver over streamlines, and over voxels.
+const VECTORS: [u64; 2] = [8, 4];
+/// The program itself with its threads, a chunk of streamlines, what is being compressed.
+const BESIDE: u64 = 48 << 20;
+
+impl Life {
+    /// Says how much memory the evaluation takes, about.
+    ///
+    /// # Errors
+    /// Where that is more than may be held.
+    pub(super) fn state_memory(
+        &self,
+        survey: &Survey,
+        subject: &Subject,
+        second_held: Option<u64>,
+        protocol: &Protocol,
+        log: &Logbook<'_>,
+    ) -> Result<(), LifeInputError> {
+        let rows = protocol.rows();
+        let rank = match self.parameters.rank.0 {
+            Rank::Full => rows,
+            Rank::Vectors(n) => n.min(rows),
+            Rank::Error(_) => SHORT.min(rows),
+        };
+        let Survey { streamlines, points: _, entries, voxels, atoms } = *survey;
+        let compartments = self.parameters.isotropic.len() as u64;
+        let numbers = |count: usize| 4 * count as u64;
+        let stride = numbers(rank.next_multiple_of(Dictionary::ALIGN));
+        let unknowns = streamlines + compartments * voxels;
+        let encoding = ENTRY * entries + 8 * streamlines + 12 * atoms + 4 * voxels;
+        // What was measured, and what was taken from it.
+        let signal = voxels * (2 * numbers(rows) + 4);
+        let blocks = ENTRY * (entries + compartments * voxels);
+        let system = blocks + stride * (atoms + compartments + voxels) + 4 * unknowns;
+        let [of_columns, of_rows] = VECTORS;
+        let solving =
+            (COPIED * blocks as f64) as u64 + of_columns * 4 * unknowns + of_rows * stride * voxels;
+        let again = second_held.map_or(0, |_| signal);
+        let predicted = voxels * numbers(rows);
+        let judging = voxels * 2 * numbers(rank) + predicted;
+        let image = subject.dwi.grid().len() as u64 * numbers(subject.dwi.n_volumes());
+        let writing = predicted + image;
+        let most = signal + again + (system + solving.max(judging)).max(writing);
+        // The second series is let go once it is gathered.
+        let series = subject.dwi.held_bytes();
+        let second = second_held.unwrap_or(0) + signal + again;
+        let needed = ByteSize(BESIDE + series + encoding + most.max(second));
+        let entries = match 1e-6 * entries as f64 {
+            millions if millions >= 1.0 => format!("{millions:.1} million"),
+            _ => entries.to_string(),
+        };
+        log.note(&format!(
+            "about {entries} entries in {voxels} voxels: about {needed} of memory at most"
+        ));
+        log.count("bytes_foreseen", needed.0);
+        match self.memory {
+            Some(allowed) if needed.0 > allowed.0 => {
+                Err(LifeInputError::Memory { needed, allowed })
+            }
+            _ => Ok(()),
+        }
+    }
+}

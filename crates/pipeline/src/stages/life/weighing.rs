@@ -1,0 +1,178 @@
+//! From where weights are found, how they are kept meanwhile, and which problem they belong to.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fimbria_compute::Progress;
+use fimbria_life::solve::Step;
+use fimbria_life::{
+    Encoding, Grouped, Groups, LifeError, Protocol, Signal, System, WeighOptions, Weights,
+};
+use serde_json::json;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use super::checkpoint::Checkpoint;
+use super::{Life, LifeInputError, LifeParameters, NamedSet};
+use crate::agreement::agree;
+use crate::{Logbook, StageError};
+
+/// What weights are found from.
+pub(super) struct Beginning {
+    /// Where they are kept.
+    checkpoint: Option<Checkpoint>,
+    /// The first ones; `None` for zero.
+    start: Option<Vec<f32>>,
+}
+
+impl Life {
+    /// The penalty on sets; all streamlines together are none of them.
+    pub(super) fn grouped(
+        &self,
+        sets: &[NamedSet],
+        streamlines: usize,
+    ) -> Result<Option<Grouped>, StageError> {
+        let share = self.parameters.group;
+        if share == 0.0 {
+            return Ok(None);
+        }
+        let members: Vec<_> = sets[1..].iter().map(|set| set.members.clone()).collect();
+        let groups = Groups::new(members, streamlines)?;
+        if groups.is_empty() {
+            return Err(LifeInputError::NoGroups.into());
+        }
+        Ok(Some(Grouped { groups, share }))
+    }
+
+    /// Where to begin: with the weights that interrupted work on the same problem left, where that
+    /// is wanted, else with those of a file, else with none. All processes begin with the same.
+    pub(super) fn begin(
+        &self,
+        encoding: &Encoding,
+        signal: &Signal,
+        protocol: &Protocol,
+        groups: Option<&Grouped>,
+        start: Option<Vec<f32>>,
+        log: &Logbook<'_>,
+    ) -> Result<Beginning, StageError> {
+        let (comm, streamlines) = (log.session().on.comm, encoding.streamlines());
+        if let Some(found) = start.as_ref().map(Vec::len).filter(|found| *found != streamlines) {
+            return Err(LifeError::WarmStart { found, streamlines }.into());
+        }
+        let fingerprint = self.fingerprint(encoding, signal, protocol, groups);
+        let mut begin = Beginning { checkpoint: None, start };
+        if let Some((path, resumes)) = &self.checkpoint {
+            let checkpoint = Checkpoint::new(path, fingerprint);
+            if *resumes {
+                let unknowns = streamlines + self.parameters.isotropic.len() * signal.voxels();
+                match checkpoint.read(unknowns)? {
+                    Some(weights) => {
+                        log.note(&format!("going on from the weights in {}", path.display()));
+                        begin.start = Some(weights);
+                    }
+                    None => log.warn("nothing to resume from: beginning anew"),
+                }
+            }
+            begin.checkpoint = Some(checkpoint).filter(|_| comm.rank() == 0);
+        }
+        let begins_at = begin.start.as_deref().map_or(0, |w| xxh3_64(bytemuck::cast_slice(w)));
+        agree(comm, fingerprint, begins_at)?;
+        Ok(begin)
+    }
+
+    /// Finds the weights. They are kept every half minute, where Ctrl-C stops the work, and at the
+    /// end, until they are written with all else.
+    pub(super) fn weigh(
+        &self,
+        system: &System,
+        groups: Option<Grouped>,
+        begin: Beginning,
+        log: &Logbook<'_>,
+    ) -> Result<Weights, StageError> {
+        let on = log.session().on;
+        let Beginning { mut checkpoint, start } = begin;
+        let until_kept = UntilKept { log, is_kept: AtomicBool::new(false) };
+        let mut watch = |_: &Step, weights: &dyn Fn() -> Vec<f32>| {
+            let is_last = log.is_cancelled();
+            if let Some(checkpoint) = checkpoint.as_mut().filter(|c| is_last || c.is_due()) {
+                let written = checkpoint.write(&weights());
+                match written {
+                    Ok(()) if is_last => self.say_how_to_go_on(log),
+                    Ok(()) => {}
+                    Err(error) => log.warn(&format!("the weights cannot be kept: {error}")),
+                }
+            }
+            until_kept.is_kept.store(is_last, Ordering::Relaxed);
+        };
+        let options = WeighOptions { groups, ..self.parameters.weigh() };
+        let start = start.as_deref();
+        let weights = system.weigh(&options, start, &on, on.comm, &until_kept, &mut watch)?;
+        if let Some(checkpoint) = &mut checkpoint {
+            let isotropic = weights.isotropic.iter().flatten();
+            let all: Vec<f32> = weights.streamlines.iter().chain(isotropic).copied().collect();
+            if let Err(error) = checkpoint.write(&all) {
+                log.warn(&format!("the weights cannot be kept: {error}"));
+            }
+        }
+        Ok(weights)
+    }
+
+    /// Says where the weights are that work which is about to end has found.
+    pub(super) fn say_how_to_go_on(&self, log: &Logbook<'_>) {
+        if let Some((path, _)) = self.checkpoint.as_ref().filter(|(path, _)| path.exists()) {
+            log.warn(&format!(
+                "the weights so far are in {}: the same command with --resume goes on from them",
+                path.display()
+            ));
+        }
+    }
+
+    /// Tells one problem from another: by everything that its optimum depends on.
+    fn fingerprint(
+        &self,
+        encoding: &Encoding,
+        signal: &Signal,
+        protocol: &Protocol,
+        groups: Option<&Grouped>,
+    ) -> u128 {
+        let mut hash = Xxh3::new();
+        hash.update(env!("CARGO_PKG_VERSION").as_bytes());
+        // The rule for stopping may change on the way.
+        let same = LifeParameters { max_iterations: 0, tolerance: 0.0, ..self.parameters.clone() };
+        hash.update(json!(same).to_string().as_bytes());
+        hash.update(format!("{protocol:?} {groups:?} {:?}", encoding.grid).as_bytes());
+        hash.update(bytemuck::cast_slice(&encoding.start));
+        hash.update(bytemuck::cast_slice(&encoding.entries));
+        hash.update(bytemuck::cast_slice(&encoding.voxels));
+        hash.update(bytemuck::cast_slice(&encoding.atoms));
+        hash.update(bytemuck::cast_slice(&signal.y));
+        hash.update(bytemuck::cast_slice(&signal.s0));
+        hash.digest128()
+    }
+}
+
+/// The progress of a fit that is stopped once its weights are kept, so that nothing done is lost.
+struct UntilKept<'l> {
+    log: &'l Logbook<'l>,
+    is_kept: AtomicBool,
+}
+
+impl Progress for UntilKept<'_> {
+    fn start(&self, what: &str, total: u64) {
+        self.log.start(what, total);
+    }
+
+    fn advance(&self, items: u64) {
+        self.log.advance(items);
+    }
+
+    fn warn(&self, message: &str) {
+        self.log.warn(message);
+    }
+
+    fn note(&self, message: &str) {
+        self.log.note(message);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.is_kept.load(Ordering::Relaxed)
+    }
+}
