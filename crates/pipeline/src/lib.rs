@@ -35,7 +35,7 @@ pub use brain_mask::{brain_mask, head_mask, mean_unweighted};
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use choice::{Choice, Named};
 pub use follow::{TooManyVolumes, follow};
-pub use graph::{Existing, Finished, PipelineError, run_alone, run_stages};
+pub use graph::{Earlier, Existing, Finished, PipelineError, earlier_alone, run_alone, run_stages};
 pub use hashing::{HashError, Hashing};
 pub use map_file::{Carried, MapContext, MapError, MapStyle, bids_entities};
 pub use map_layout::{MapFormat, MapLayout};

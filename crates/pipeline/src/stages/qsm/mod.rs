@@ -1,5 +1,6 @@
 //! The stage that maps susceptibility.
 
+mod options;
 mod parameters;
 
 use std::path::{Path, PathBuf};
@@ -14,15 +15,15 @@ use fimbria_qsm::fourier::{FourierMethod, invert};
 use fimbria_qsm::metrics::{Metrics, compare};
 use fimbria_qsm::solver::{Checkpoint, Iteration, Stopped};
 use fimbria_qsm::tensor::reconstruct_tensors;
-use fimbria_qsm::{FieldModel, PUBLISHED_SUPPORT, QsmError, Shape, dqsm_files};
+use fimbria_qsm::{FieldModel, QsmError, Shape, dqsm_files};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
+pub use self::options::{QsmOptionError, options_by_method};
 pub use self::parameters::{NeedsB0, QsmCompat, QsmMethod, QsmParameters, Start};
 use super::load_local_field::LocalField;
 use crate::{
-    Carried, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, RunRecord, Stage,
-    StageError,
+    Carried, Logbook, MapContext, MapStyle, OutputFolder, Products, RunRecord, Stage, StageError,
 };
 
 /// Name of the file that an interrupted iteration goes on from.
@@ -125,7 +126,7 @@ impl MapSusceptibility<'_> {
             model: "qsm",
             model_entry: json!({
                 "Description": "Quantitative susceptibility mapping",
-                "Parameters": self.parameters,
+                "Parameters": self.parameters.in_effect(),
             }),
             entities: String::new(),
             carried: Carried::default()
@@ -136,20 +137,22 @@ impl MapSusceptibility<'_> {
     /// The guided map of the unknowns.
     fn guided(&self, field: &LocalField, log: &Logbook<'_>) -> Result<ChiMap, StageError> {
         let options = self.parameters.options(field.b0_tesla)?;
-        let published = self.parameters.compat == Some(Named(QsmCompat::Dqsm));
-        let receivers =
-            if published { Mask::full(field.grid).voxels } else { field.mask.voxels.clone() };
-        let support = self.parameters.support.or(published.then_some(PUBLISHED_SUPPORT));
+        let parameters = self.parameters.in_effect();
+        let receivers = if parameters.is_published() {
+            Mask::full(field.grid).voxels
+        } else {
+            field.mask.voxels.clone()
+        };
         let shapes = field.shapes.clone();
         let model = FieldModel::new(&field.geometry, &field.mask.voxels, shapes, &receivers)?
-            .with_support(support);
+            .with_support(parameters.support);
         let pick = |volume: &[f32]| -> Vec<f32> {
             receivers.iter().map(|&v| volume[v as usize]).collect()
         };
         let data = pick(&field.field_ppm);
         let weights = field.weights.as_deref().map(pick);
         let workers = log.session().on.workers;
-        let mut start = match self.parameters.start.0 {
+        let mut start = match parameters.start.unwrap_or_default().0 {
             Start::Zero => None,
             Start::Tikhonov => {
                 let masked = masked(&field.field_ppm, &field.mask);
@@ -213,6 +216,11 @@ impl MapSusceptibility<'_> {
             msa
         });
         log.count("iterations", found.log.len() as u64);
+        log.result("kappa", options.kappa);
+        if let Some(step) = found.step {
+            log.result("step", step);
+        }
+        log.result("stopped", found.stopped.as_str());
         log.note(&format!("{} iterations, ended by {}", found.log.len(), found.stopped.as_str()));
         let (log, stopped) = (found.log, Some(found.stopped));
         let b0_tesla = field.b0_tesla;
@@ -251,11 +259,11 @@ impl MapSusceptibility<'_> {
         hash.update(env!("CARGO_PKG_VERSION").as_bytes());
         // The rule for stopping may change on the way.
         let same = QsmParameters {
-            iterations: 0,
-            tolerance: 0.0,
-            gradient_tolerance: 0.0,
+            iterations: None,
+            tolerance: None,
+            gradient_tolerance: None,
             noise_ppm: None,
-            ..self.parameters.clone()
+            ..self.parameters.in_effect()
         };
         hash.update(json!(same).to_string().as_bytes());
         hash.update(format!("{:?} {:?}", field.geometry, field.shapes.len()).as_bytes());
@@ -297,7 +305,7 @@ impl Stage for MapSusceptibility<'_> {
     }
 
     fn parameters(&self) -> Value {
-        json!({ "qsm": self.parameters, "maps": self.style })
+        json!({ "qsm": self.parameters.in_effect(), "maps": self.style })
     }
 
     fn outputs(&self) -> Vec<String> {
