@@ -9,12 +9,14 @@
 //! * [`MapStyle`]: maps under the names and in the orders and frames of fimbria, FSL, MRtrix3 and
 //!   BIDS;
 //! * [`probtrackx2`]: FSL's program of that name;
+//! * [`CheckpointFile`]: work under way, to go on from;
 //! * [`brain_mask`]: a simple mask where the user has none.
 //!
 //! Nothing here computes a model, and nothing prints: callers pass a [`Session`].
 
 mod brain_mask;
 mod byte_size;
+mod checkpoint_file;
 mod choice;
 mod follow;
 mod graph;
@@ -33,6 +35,7 @@ mod unfinished;
 
 pub use brain_mask::{brain_mask, head_mask, mean_unweighted};
 pub use byte_size::{ByteSize, ByteSizeError};
+pub use checkpoint_file::{CheckpointError, CheckpointFile};
 pub use choice::{Choice, Named};
 pub use follow::{TooManyVolumes, follow};
 pub use graph::{Earlier, Existing, Finished, PipelineError, earlier_alone, run_alone, run_stages};

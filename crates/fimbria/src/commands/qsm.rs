@@ -12,9 +12,10 @@ use fimbria_pipeline::stages::qsm::{
     CHECKPOINT, Keep, MapSusceptibility, QsmCompat, QsmMethod, QsmParameters, Start,
     options_by_method,
 };
-use fimbria_pipeline::{Choice as _, Existing, Named, OutputFolder, Stage, earlier_alone};
+use fimbria_pipeline::{
+    CheckpointFile, Choice as _, Existing, Named, OutputFolder, Stage, earlier_alone,
+};
 use fimbria_qsm::dqsm::Iterate;
-use fimbria_qsm::solver::Checkpoint;
 use fimbria_qsm::{Edges, FA_THRESHOLD, Products};
 
 use crate::args::{DeviceArgs, ExistingArgs, MapArgs, ThreadArgs, choice, sign};
@@ -368,7 +369,7 @@ impl Qsm {
         }
         done?;
         if world.comm().rank() == 0 {
-            Checkpoint::remove(&checkpoint);
+            CheckpointFile::remove(&checkpoint);
         }
         Ok(())
     }

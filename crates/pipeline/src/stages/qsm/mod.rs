@@ -4,7 +4,7 @@ mod options;
 mod parameters;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fimbria_compute::comm::{Comm, Solo};
 use fimbria_compute::{Interrupted, Progress as _};
@@ -23,7 +23,8 @@ pub use self::options::{QsmOptionError, options_by_method};
 pub use self::parameters::{NeedsB0, QsmCompat, QsmMethod, QsmParameters, Start};
 use super::load_local_field::LocalField;
 use crate::{
-    Carried, Logbook, MapContext, MapStyle, OutputFolder, Products, RunRecord, Stage, StageError,
+    Carried, CheckpointFile, Logbook, MapContext, MapStyle, OutputFolder, Products, RunRecord,
+    Stage, StageError,
 };
 
 /// Name of the file that an interrupted iteration goes on from.
@@ -166,29 +167,27 @@ impl MapSusceptibility<'_> {
             start.resize(start.len() + model.cylinders(), 0.0);
         }
         let fingerprint = self.fingerprint(field);
-        let path = self.keep.as_ref().map(|keep| keep.folder.join(CHECKPOINT));
-        let resume = match (&self.keep, &path) {
-            (Some(keep), Some(path)) if keep.resume => Checkpoint::read(path, fingerprint)?,
+        let mut kept = self.keep.as_ref().map(|keep| {
+            CheckpointFile::new(&keep.folder.join(CHECKPOINT), fingerprint, keep.every)
+        });
+        let goes_on = self.keep.as_ref().is_some_and(|keep| keep.resume);
+        let resume = match &kept {
+            Some(kept) if goes_on => kept.read(Checkpoint::from_bytes)?,
             _ => None,
         };
         self.agree(fingerprint, resume.as_ref().map_or(0, |resume| resume.saved.number))?;
         if let Some(resume) = &resume {
             log.note(&format!("going on after iteration {}", resume.saved.number));
         }
-        let mut last = Instant::now();
         // Ctrl-C is noticed here, after an iteration, so that nothing done is lost.
         let mut after = |checkpoint: &dyn Fn() -> Result<Checkpoint, QsmError>| {
-            let Some((keep, path)) = self.keep.as_ref().zip(path.as_ref()) else {
+            let Some(kept) = kept.as_mut().filter(|_| self.comm.rank() == 0) else {
                 return Ok(());
             };
-            if self.comm.rank() > 0 {
-                return Ok(());
-            }
             let cancelled = log.is_cancelled();
-            if cancelled || last.elapsed() >= keep.every {
-                let written = checkpoint()?.write(path, fingerprint);
+            if cancelled || kept.is_due() {
+                let written = kept.write(&checkpoint()?.to_bytes());
                 written.map_err(|error| QsmError::Space(error.to_string()))?;
-                last = Instant::now();
             }
             if cancelled { Err(Interrupted.into()) } else { Ok(()) }
         };
