@@ -75,8 +75,8 @@ const STEPS: f32 = 4096.0;
 ///   range;
 /// * any other range (±0.003 …) stands for one turn: its ends become ±π.
 ///
-/// Of the last two something has to show that a turn is so long: wraps inside the mask, or noise
-/// around it. Magnitudes, fields and maps show neither.
+/// Of the last two something has to show that a turn is so long, unless they reach both ends of
+/// ±4096: wraps inside the mask, or noise around it. Magnitudes, fields and maps show neither.
 ///
 /// # Errors
 /// [`PhaseError`] where the numbers of the voxels `mask` (ascending, in a volume of `dims`) are no
