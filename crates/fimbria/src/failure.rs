@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use fimbria_compute::device::SelectionError;
@@ -12,6 +13,7 @@ use fimbria_pipeline::stages::coefficients::Coefficients;
 use fimbria_pipeline::stages::load::LoadError;
 use fimbria_pipeline::stages::load_field::FieldError;
 use fimbria_pipeline::{MapError, OutputError, PipelineError};
+use fimbria_qsm::phase::PhaseError;
 use fimbria_tensors::sh::ShBasis;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 
@@ -28,7 +30,10 @@ pub(crate) enum Failure {
     /// The work failed.
     Work(Box<dyn Error + Send + Sync>),
     /// The user stopped it.
-    Interrupted,
+    Interrupted {
+        /// The file that --resume goes on from.
+        kept: Option<PathBuf>,
+    },
 }
 
 impl<E: Error + Send + Sync + 'static> From<E> for Failure {
@@ -44,6 +49,14 @@ impl Failure {
             clap::error::ErrorKind::ArgumentConflict,
             format!("{message}\n"),
         ))
+    }
+
+    /// What the user is told who stopped the work: not how the work noticed.
+    pub(crate) fn interrupted(self) -> Self {
+        match self {
+            Self::Interrupted { .. } => self,
+            Self::Usage(_) | Self::Work(_) => Self::Interrupted { kept: None },
+        }
     }
 
     /// Says what happened on standard error (help goes to standard output), and gives the exit
@@ -63,8 +76,12 @@ impl Failure {
                 }
                 ExitCode::from(FAILED)
             }
-            Self::Interrupted => {
-                eprint_all("interrupted: nothing unfinished was left\n");
+            Self::Interrupted { kept } => {
+                let left = match kept {
+                    None => "nothing unfinished was left".to_owned(),
+                    Some(path) => format!("--resume goes on from {}", path.display()),
+                };
+                eprint_all(&format!("interrupted: {left}\n"));
                 ExitCode::from(INTERRUPTED)
             }
         }
@@ -178,6 +195,8 @@ fn help_for(error: &(dyn Error + 'static)) -> Option<String> {
             )
         } else if let Some(error) = error.downcast_ref::<FieldError>() {
             help_for_field(error)
+        } else if let Some(PhaseError::NoTurn { .. }) = error.downcast_ref() {
+            Some("a phase: --phase-range LOW HIGH says which numbers are a turn apart".to_owned())
         } else if let Some(LoadError::NoBrain(_)) = error.downcast_ref() {
             Some("give the voxels to work on with --mask".to_owned())
         } else {

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     }
     match commands::run(cli.command, &console) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(_) if console.was_interrupted() => Failure::Interrupted.report(),
+        Err(failure) if console.was_interrupted() => failure.interrupted().report(),
         Err(failure) => failure.report(),
     }
 }

@@ -162,9 +162,66 @@ pub fn run_alone(
     if let Some(last) = stages.last() {
         log.stage("write", || last.write(&products, &mut out, &log))?;
     }
+    let inputs = hashing.finish()?;
+    let fingerprint = fingerprint_alone(stages, &inputs);
     let parameters = stages.iter().map(|s| (s.name().to_owned(), s.parameters())).collect();
-    let record = log.record(task, hashing.finish()?, Value::Object(parameters));
+    let mut record = log.record(task, inputs, Value::Object(parameters));
+    record.fingerprint = Some(fingerprint);
     Ok(out.commit(record)?)
+}
+
+/// What [`run_alone`] left in a folder before.
+pub struct Earlier {
+    /// Its record.
+    pub record: RunRecord,
+    /// True where it was of the same version, inputs and parameters.
+    pub is_same: bool,
+}
+
+/// The earlier run in `folder`, compared with one of `stages`; `None` where none is whole.
+///
+/// # Errors
+/// [`HashError`] where an input cannot be read.
+pub fn earlier_alone(stages: &[&dyn Stage], folder: &Path) -> Result<Option<Earlier>, HashError> {
+    let record = RunRecord::read(&folder.join(OutputFolder::RECORD));
+    let Some(record) = record.ok().filter(|record| record.is_complete_in(folder)) else {
+        return Ok(None);
+    };
+    let inputs = Hashing::start(stages.iter().flat_map(|stage| stage.inputs()).collect());
+    let fingerprint = fingerprint_alone(stages, &inputs.finish()?);
+    let is_same = record.fingerprint == Some(fingerprint);
+    Ok(Some(Earlier { record, is_same }))
+}
+
+/// The fingerprint of stages that run one after the other, each upon all before it.
+fn fingerprint_alone(stages: &[&dyn Stage], inputs: &[InputEntry]) -> String {
+    let mut inputs = inputs.iter();
+    let mut upstream = Vec::new();
+    for stage in stages {
+        let own: Vec<_> = inputs.by_ref().take(stage.inputs().len()).collect();
+        let fingerprint = fingerprint_of(*stage, own, &upstream.iter().collect::<Vec<_>>());
+        upstream.push(fingerprint);
+    }
+    upstream.pop().unwrap_or_default()
+}
+
+/// Identifies the version, a stage, its inputs by their hashes, and what it builds upon.
+fn fingerprint_of<'e>(
+    stage: &dyn Stage,
+    inputs: impl IntoIterator<Item = &'e InputEntry>,
+    upstream: &[&String],
+) -> String {
+    let hashes: Vec<_> = inputs.into_iter().map(|e| (&e.role, &e.xxh3_128)).collect();
+    hash_text(
+        &json!({
+            "stage": stage.name(),
+            "version": env!("CARGO_PKG_VERSION"),
+            "inputs": hashes,
+            "parameters": stage.parameters(),
+            "upstream": upstream,
+        })
+        .to_string(),
+    )
 }
 
 fn refuse_existing(stages: &[Box<dyn Stage>], root: &Path) -> Result<(), OutputError> {
@@ -205,20 +262,10 @@ impl Plan {
         let mut steps: Vec<Step> = Vec::with_capacity(stages.len());
         for (i, stage) in stages.iter().enumerate() {
             let inputs = Hashing::start(stage.inputs()).finish()?;
-            let hashes: Vec<_> = inputs.iter().map(|e| (&e.role, &e.xxh3_128)).collect();
             let needed = stages[..i].iter().zip(&steps);
             let needed = needed.filter(|(s, _)| stage.needs().contains(&s.name()));
             let upstream: Vec<_> = needed.map(|(_, step)| &step.fingerprint).collect();
-            let fingerprint = hash_text(
-                &json!({
-                    "stage": stage.name(),
-                    "version": env!("CARGO_PKG_VERSION"),
-                    "inputs": hashes,
-                    "parameters": stage.parameters(),
-                    "upstream": upstream,
-                })
-                .to_string(),
-            );
+            let fingerprint = fingerprint_of(&**stage, &inputs, &upstream);
             let folder = root.join(stage.name());
             let earlier = (existing == Existing::Resume && !stage.outputs().is_empty())
                 .then(|| earlier_run(&folder, &fingerprint))

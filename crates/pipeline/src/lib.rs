@@ -9,6 +9,7 @@
 //! * [`MapStyle`]: maps under the names and in the orders and frames of fimbria, FSL, MRtrix3 and
 //!   BIDS;
 //! * [`probtrackx2`]: FSL's program of that name;
+//! * [`CheckpointFile`]: work under way, to go on from;
 //! * [`brain_mask`]: a simple mask where the user has none.
 //!
 //! Nothing here computes a model, and nothing prints: callers pass a [`Session`].
@@ -16,6 +17,7 @@
 mod agreement;
 mod brain_mask;
 mod byte_size;
+mod checkpoint_file;
 mod choice;
 mod follow;
 mod graph;
@@ -34,9 +36,10 @@ mod unfinished;
 
 pub use brain_mask::{brain_mask, head_mask, mean_unweighted};
 pub use byte_size::{ByteSize, ByteSizeError};
+pub use checkpoint_file::{CheckpointError, CheckpointFile};
 pub use choice::{Choice, Named};
 pub use follow::{TooManyVolumes, follow};
-pub use graph::{Existing, Finished, PipelineError, run_alone, run_stages};
+pub use graph::{Earlier, Existing, Finished, PipelineError, earlier_alone, run_alone, run_stages};
 pub use hashing::{HashError, Hashing};
 pub use map_file::{Carried, MapContext, MapError, MapStyle, bids_entities};
 pub use map_layout::{MapFormat, MapLayout};

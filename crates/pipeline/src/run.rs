@@ -4,6 +4,7 @@ use std::path::Path;
 
 use fimbria_image::{GradientTable, ImageHeader};
 use fimbria_phantoms::{CrossingSpec, Diffusivities, GreSpec};
+use fimbria_qsm::FA_THRESHOLD;
 use fimbria_sticks::BadOption;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -25,7 +26,7 @@ use crate::stages::load::{Load, LoadError, SubjectFiles};
 use crate::stages::mono::MonoParameters;
 use crate::stages::peaks::{FindPeaks, PeaksParameters};
 use crate::stages::phantom::{Phantom, PhantomSpec};
-use crate::stages::qsm::{MapSusceptibility, QsmParameters};
+use crate::stages::qsm::{MapSusceptibility, QsmOptionError, QsmParameters};
 use crate::stages::report::Report;
 use crate::stages::sticks::{Sticks, SticksParameters, Within};
 use crate::stages::stremi::StremiParameters;
@@ -102,7 +103,7 @@ impl Default for RunConfig {
             expr: None,
             gre: PhaseFiles::default(),
             field: FieldParameters::default(),
-            qsm: guided(),
+            qsm: QsmParameters { zero_mean: true, ..QsmParameters::default() },
             maps: MapStyle::default(),
             report: ReportConfig::default(),
         }
@@ -228,6 +229,9 @@ pub enum ConfigError {
     /// The sampling cannot be done.
     #[error(transparent)]
     Sticks(#[from] BadOption),
+    /// The options of the map of susceptibility contradict each other or make no sense.
+    #[error(transparent)]
+    Qsm(#[from] QsmOptionError),
     /// Something that TOML cannot express, such as a path that is not UTF-8.
     #[error("the parameters cannot be written as TOML")]
     Unwritable(#[from] toml::ser::Error),
@@ -317,7 +321,7 @@ impl RunConfig {
         }
         stages.extend(expr.map(|expr| fit_stage(expr, maps, &entities)));
         if !gre.phase.is_empty() {
-            stages.extend(susceptibility_stages(Some(gre), field, qsm, maps));
+            stages.extend(susceptibility_stages(Some(gre), field, qsm, maps)?);
         }
         stages.push(Box::new(Report { title: report.title.unwrap_or(name) }));
         Ok(stages)
@@ -355,24 +359,32 @@ fn susceptibility_stages(
     field: FieldParameters,
     qsm: QsmParameters,
     style: MapStyle,
-) -> [Box<dyn Stage>; 3] {
+) -> Result<[Box<dyn Stage>; 3], QsmOptionError> {
     let compares = files.is_none();
-    [
+    let parameters = of_noisy_field(qsm);
+    parameters.check(&[])?;
+    let fa_threshold = parameters.fa_threshold.unwrap_or(FA_THRESHOLD);
+    Ok([
         Box::new(MakeField { files, parameters: field, style }),
-        Box::new(Guide),
+        Box::new(Guide { fa_threshold }),
         Box::new(MapSusceptibility {
-            parameters: qsm,
+            parameters,
             style,
             dqsm_files: false,
             compares,
             keep: None,
         }),
-    ]
+    ])
 }
 
-/// What noisy fields want: a smaller share of the data and an early end.
-fn guided() -> QsmParameters {
-    QsmParameters { kappa: Some(0.95), iterations: 20, zero_mean: true, ..QsmParameters::default() }
+/// What noisy fields want where it is not said: a smaller share of the data and an early end. The
+/// published program has its own numbers, and methods without guidance need none.
+fn of_noisy_field(given: QsmParameters) -> QsmParameters {
+    if given.is_published() || !given.is_guided() {
+        return given;
+    }
+    let (kappa, iterations) = (given.kappa.or(Some(0.95)), given.iterations.or(Some(20)));
+    QsmParameters { kappa, iterations, ..given }
 }
 
 /// The sampling, with a place to keep what an interruption leaves.
@@ -416,7 +428,7 @@ pub fn demo_stages(spec: CrossingSpec, root: &Path) -> Result<Vec<Box<dyn Stage>
     stages.extend(streamline_stages(track, Some((life, None)), style, &entities, root));
     stages.push(Box::new(Dki { parameters: DkiParameters::default(), style, entities }));
     stages.push(Box::new(GrePhantom { spec: gre, format: MapFormat::NiiGz }));
-    stages.extend(susceptibility_stages(None, demo_field(), demo_qsm(), style));
+    stages.extend(susceptibility_stages(None, demo_field(), demo_qsm(), style)?);
     stages.push(Box::new(Compare));
     stages
         .push(Box::new(Report { title: "fimbria demo: a head with crossing bundles".to_owned() }));
@@ -431,7 +443,7 @@ fn demo_field() -> FieldParameters {
 
 /// Half as many iterations as in a run.
 fn demo_qsm() -> QsmParameters {
-    QsmParameters { iterations: 10, ..guided() }
+    QsmParameters { iterations: Some(10), zero_mean: true, ..QsmParameters::default() }
 }
 
 /// Half as many jumps as by default: the demo is to be short.
@@ -502,6 +514,29 @@ mod tests {
             let text = format!("{error} {:?}", std::error::Error::source(&error));
             assert!(text.contains(part), "{text}");
         }
+    }
+
+    /// The parameters of the map of a run with these settings, in effect.
+    fn qsm(settings: &[&str]) -> serde_json::Value {
+        let settings: Vec<String> = settings.iter().map(|s| (*s).to_owned()).collect();
+        let config = RunConfig::default().with_settings(&settings).unwrap();
+        let stages =
+            susceptibility_stages(None, config.field, config.qsm, MapStyle::default()).unwrap();
+        stages[2].parameters()["qsm"].clone()
+    }
+
+    #[test]
+    fn the_share_of_a_noisy_field_is_not_that_of_the_published_program() {
+        let plain = qsm(&[]);
+        assert_eq!((plain["kappa"].as_f64(), plain["iterations"].as_u64()), (Some(0.95), Some(20)));
+        assert_eq!(qsm(&["qsm.kappa=0.9"])["kappa"], 0.9);
+        let published = qsm(&["qsm.compat=dqsm"]);
+        assert_eq!(
+            (published["kappa"].as_f64(), published["step"].as_f64()),
+            (Some(0.75), Some(0.15))
+        );
+        assert_eq!(published["iterations"], 1000);
+        assert_eq!(qsm(&["qsm.method=tkd"])["strength"], 0.15);
     }
 
     #[test]

@@ -36,6 +36,15 @@ pub enum QsmError {
         /// How many.
         count: usize,
     },
+    /// Weights that are none.
+    #[error("{count} of the weights are below 0 or not finite")]
+    Weights {
+        /// How many.
+        count: usize,
+    },
+    /// Weights that leave nothing.
+    #[error("every weight is 0: no voxel of the field would count")]
+    NoWeight,
     /// A vector of another length.
     #[error("{what} has {found} values where {expected} are needed")]
     Length {

@@ -63,7 +63,8 @@ fn products_and_penalties_of_tensors_have_their_adjoints() {
     let workers = Workers::new(2).unwrap();
     let model = model([30, 33, 28]);
     let x = unknowns(&model);
-    let weights = normal_numbers(3, model.receivers.len()).iter().map(|w| *w as f32).collect();
+    let weights = normal_numbers(3, model.receivers.len());
+    let weights = weights.iter().map(|w| w.abs() as f32).collect();
     let operator = TensorOperator::new(&model, &workers).unwrap().weighted(weights).unwrap();
     let penalty = TensorPenalty::new(&model, Edges::Free, &workers).unwrap();
     fn check<'w, A>(operator: &A, x: &[f64])

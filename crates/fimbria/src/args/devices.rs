@@ -20,6 +20,16 @@ pub(crate) struct DeviceArgs {
 }
 
 impl DeviceArgs {
+    /// True where a device is asked for by name.
+    pub(crate) fn names_a_device(&self) -> bool {
+        !matches!(self.device, Selection::Auto | Selection::Cpu)
+    }
+
+    /// The same without any device, for work that only threads do.
+    pub(crate) fn without(self) -> Self {
+        Self { device: Selection::Cpu, ..self }
+    }
+
     /// Opens the devices chosen; none for the CPU alone. With `auto`, a device that does not open
     /// costs a warning.
     pub(crate) fn open(&self, progress: &dyn Progress) -> Result<Vec<Device>, Failure> {

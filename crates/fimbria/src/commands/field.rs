@@ -22,6 +22,12 @@ pub(crate) struct Field {
     #[arg(value_name = "PHASE", required = true)]
     phase: Vec<PathBuf>,
 
+    /// Two numbers of the phase that are a turn apart, its ends: 0 4096, -180 180 [default: told by
+    /// the numbers, see below]
+    #[arg(long, value_names = ["LOW", "HIGH"], num_args = 2, allow_negative_numbers = true)]
+    #[arg(help_heading = "Input")]
+    phase_range: Option<Vec<f32>>,
+
     /// Magnitude, likewise: weighs voxels and echoes, gives R2* and, without --mask, the mask
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Input")]
     magnitude: Vec<PathBuf>,
@@ -91,9 +97,14 @@ Outputs (float32 unless said otherwise):
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
 Units:
-  Fields are in ppm of B0, R2* in 1/s. Phase within ±pi is taken as radians, integers of 0 to 4095
-  or ±4096 as steps of a turn; anything else is scaled so that its extremes, over all echoes, are a
-  turn apart.
+  Fields are in ppm of B0, R2* in 1/s. Phase within ±pi is taken as radians, integers of 0 to 4095,
+  ±2048 or ±4096 as steps of a turn; anything else is scaled so that its extremes, over all echoes,
+  are a turn apart. That a turn is so long has to show, by wraps inside the mask or by noise around
+  it: magnitudes, fields and maps are refused. Where a phase is, --phase-range says its scaling.
+
+Voxels:
+  Those of the mask without a finite phase or without a magnitude above zero (of three echoes or
+  with --offset true: in two of them) are left out of the mask that is written, and counted.
 
 Order and frame:
   All maps are on the grid of the phase. B0 is along the scanner's z. A paramagnetic source raises
@@ -110,6 +121,7 @@ impl Field {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self {
             phase,
+            phase_range,
             magnitude,
             te,
             b0,
@@ -131,6 +143,7 @@ impl Field {
         let three = |v: Option<Vec<f64>>| v.and_then(|v| v.try_into().ok());
         let files = PhaseFiles {
             phase,
+            phase_range: phase_range.and_then(|range| range.try_into().ok()),
             magnitude,
             echo_times_ms: te,
             b0_tesla: b0,

@@ -10,28 +10,29 @@ use fimbria_image::BvecFrame;
 use fimbria_pipeline::stages::load_local_field::{FieldUnit, LoadLocalField, LocalFieldFiles};
 use fimbria_pipeline::stages::qsm::{
     CHECKPOINT, Keep, MapSusceptibility, QsmCompat, QsmMethod, QsmParameters, Start,
+    options_by_method,
 };
-use fimbria_pipeline::{Existing, Named, OutputFolder, RunRecord, Stage};
+use fimbria_pipeline::{
+    CheckpointFile, Choice as _, Existing, Named, OutputFolder, Stage, earlier_alone,
+};
 use fimbria_qsm::dqsm::Iterate;
-use fimbria_qsm::solver::Checkpoint;
-use fimbria_qsm::{Edges, Products};
+use fimbria_qsm::{Edges, FA_THRESHOLD, Products};
 
 use crate::args::{DeviceArgs, ExistingArgs, MapArgs, ThreadArgs, choice, sign};
-use crate::commands::command_line;
-use crate::commands::processes::run_together;
+use crate::commands::processes::{end_together, run_together};
 use crate::console::Console;
 use crate::failure::Failure;
 
 /// Map magnetic susceptibility from a local field, guided by diffusion
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(after_long_help = help())]
 pub(crate) struct Qsm {
     /// The local field (background removed), one volume; with --dqsm-files a deltab.bin
     #[arg(value_name = "FIELD")]
     field: PathBuf,
 
-    /// Voxels to solve for: a 3-D image on the same grid, inside where above zero [default: where
-    /// the field is not 0]
+    /// Voxels to solve for: a 3-D image on the same grid, inside where above zero [default: all but
+    /// those where the field is 0 from there to the edge of the volume]
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     mask: Option<PathBuf>,
 
@@ -55,18 +56,18 @@ pub(crate) struct Qsm {
     #[arg(long, help_heading = "Input")]
     resample: bool,
 
-    /// FA above which a voxel is a cylinder [default: 0.2]
+    /// FA above which a voxel has a fibre, 0 to 1 [default: 0.2]
     #[arg(long, value_name = "FA", help_heading = "Input")]
     fa_threshold: Option<f64>,
 
-    /// A weight for each voxel's field (its magnitude, say), on the same grid
+    /// A weight for each voxel's field (its magnitude, say), 0 or more, on the same grid
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     weights: Option<PathBuf>,
 
-    /// Unit of the field
-    #[arg(long, value_name = "UNIT", default_value = "ppm", value_parser = choice::<FieldUnit>())]
+    /// Unit of the field [default: ppm, refused where the numbers are unlike it]
+    #[arg(long, value_name = "UNIT", value_parser = choice::<FieldUnit>())]
     #[arg(help_heading = "Input")]
-    field_unit: Named<FieldUnit>,
+    field_unit: Option<Named<FieldUnit>>,
 
     /// Sign of the field along B0 beside a paramagnetic source: 1 or -1
     #[arg(long, value_name = "SIGN", default_value_t = 1, value_parser = sign)]
@@ -88,8 +89,9 @@ pub(crate) struct Qsm {
     b0_dir_vox: Option<Vec<f64>>,
 
     /// FIELD, --mask and --v1 are files of the original dQSM program (deltab.bin, mask.bin,
-    /// models.bin); also writes chi.bin
-    #[arg(long, conflicts_with_all = ["fa", "dti"], help_heading = "Input")]
+    /// models.bin), in tesla and with B0; also writes chi.bin
+    #[arg(long, conflicts_with_all = ["fa", "dti", "field_unit", "b0_dir", "resample"])]
+    #[arg(help_heading = "Input")]
     dqsm_files: bool,
 
     /// How the map is made
@@ -114,10 +116,9 @@ pub(crate) struct Qsm {
     #[arg(long, value_name = "STEP")]
     step: Option<f64>,
 
-    /// How products are made; both are exact
-    #[arg(long, value_name = "PRODUCTS", default_value = "fast")]
-    #[arg(value_parser = choice::<Products>())]
-    products: Named<Products>,
+    /// How products are made; both are exact [default: fast]
+    #[arg(long, value_name = "PRODUCTS", value_parser = choice::<Products>())]
+    products: Option<Named<Products>>,
 
     /// What lies beyond the mask, for the penalty [default: free; zero with --compat dqsm]
     #[arg(long, value_name = "EDGES", value_parser = choice::<Edges>())]
@@ -127,22 +128,21 @@ pub(crate) struct Qsm {
     #[arg(long, value_name = "VOXELS")]
     support: Option<u32>,
 
-    /// Where the iteration starts
-    #[arg(long, value_name = "START", default_value = "zero", value_parser = choice::<Start>())]
-    start: Named<Start>,
+    /// Where the iteration starts [default: zero]
+    #[arg(long, value_name = "START", value_parser = choice::<Start>())]
+    start: Option<Named<Start>>,
 
-    /// Iterations at most
-    #[arg(long, value_name = "N", default_value_t = QsmParameters::default().iterations)]
-    iterations: usize,
+    /// Iterations at most [default: 1000]
+    #[arg(long, value_name = "N")]
+    iterations: Option<usize>,
 
-    /// Stop where the map changes by no more than this part of itself
-    #[arg(long, value_name = "SHARE", default_value_t = QsmParameters::default().tolerance)]
-    tolerance: f64,
-
-    /// Stop where the gradient is no more than this part of its first
+    /// Stop where the map changes by no more than this part of itself [default: 1e-6]
     #[arg(long, value_name = "SHARE")]
-    #[arg(default_value_t = QsmParameters::default().gradient_tolerance)]
-    gradient_tolerance: f64,
+    tolerance: Option<f64>,
+
+    /// Stop where the gradient is no more than this part of its first [default: 1e-6]
+    #[arg(long, value_name = "SHARE")]
+    gradient_tolerance: Option<f64>,
 
     /// Stop where the field is explained to this noise, ppm (after weights)
     #[arg(long, value_name = "PPM")]
@@ -165,9 +165,9 @@ pub(crate) struct Qsm {
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
     output: PathBuf,
 
-    /// Seconds between checkpoints, which --resume goes on from
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, help_heading = "Output")]
-    checkpoint: u64,
+    /// Seconds between checkpoints, which --resume goes on from [default: 60]
+    #[arg(long, value_name = "SECONDS", help_heading = "Output")]
+    checkpoint: Option<u64>,
 
     #[command(flatten)]
     existing: ExistingArgs,
@@ -190,12 +190,15 @@ Outputs (float32):
   iterations.tsv  iteration, rms of the map (ppm), relative change, data term ‖Ax - b‖² and penalty
                   ‖Dx‖² after it, relative gradient; of --method dqsm and tensor
   metrics.json    with --truth: NRMSE, detrended NRMSE, HFEN (%), XSIM, correlation, slope
-  chi.bin         with --dqsm-files: the map (not ppm), bare float32 in that program's order
-  run.json        inputs with hashes, parameters, machine, times, counts, warnings
+  chi.bin         with --dqsm-files: the map (not ppm), bare float32 in that program's order; its
+                  x_iter files are neither written nor read
+  run.json        inputs with hashes, parameters in effect, machine, times, counts, warnings; of the
+                  iteration kappa and step (in units of B0), iterations, and why it stopped
   checkpoint.qsm  until the run is done: where --resume goes on, with the same result
 
 Units:
-  The field is in ppm of B0 unless --field-unit says otherwise, susceptibility is in ppm (SI).
+  The field is in ppm of B0 unless --field-unit says otherwise, susceptibility is in ppm (SI). A
+  field that is unlike a local one in ppm is refused until --field-unit says what it is.
 
 Order and frame:
   Fibre directions are in scanner RAS axes (--v1-frame for FSL's or voxel axes), B0 along the
@@ -205,6 +208,9 @@ The map minimises κ‖Ax - b‖² + (1 - κ)‖Dx‖²: A sums the fields of sp
 and of cylinders (or, with --method tensor, of dipoles magnetised as tensors are) along V1, D is a
 Laplacian. κ does not depend on the strength of B0. A map of
 susceptibility is known up to a constant: see --reference.
+
+Options that only some methods use, and that others refuse:
+{options}
 
 Several processes:
   `mpirun -n 4 fimbria qsm ...` of a program built with --features mpi deals the cylinders (with
@@ -217,8 +223,13 @@ References:
   Bilgic B et al. Magn Reson Med 72, 1444 (2014)       tv
   Kames C et al. NeuroImage 167, 276 (2018)            rts";
 
+fn help() -> String {
+    HELP.replace("{options}", &options_by_method())
+}
+
 impl Qsm {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        let given = self.given();
         let Self {
             field,
             mask,
@@ -258,41 +269,11 @@ impl Qsm {
             threads,
             devices,
         } = self;
-        let guided = matches!(method.0, QsmMethod::Dqsm | QsmMethod::Tensor);
-        if strength.is_some() && guided {
-            return Err(Failure::usage("--strength is used by methods without guidance only"));
-        }
-        if method.0 == QsmMethod::Tensor && compat.is_some() {
-            return Err(Failure::usage("--method tensor is not the published program's"));
-        }
         let zero_mean = reference.as_deref() == Some(Path::new("mean"));
-        let (v1, fa) = match dti {
-            None => (v1, fa),
-            Some(folder) => (Some(map_in(&folder, "V1")), Some(map_in(&folder, "FA"))),
-        };
-        let three = |v: Option<Vec<f64>>| v.and_then(|v| v.try_into().ok());
-        let compares = truth.is_some();
-        let files = LocalFieldFiles {
-            field,
-            mask,
-            v1,
-            fa,
-            v1_frame,
-            resample,
-            fa_threshold,
-            weights,
-            truth,
-            reference: reference.filter(|_| !zero_mean),
-            unit: field_unit,
-            negative: phase_sign < 0,
-            b0_tesla: b0,
-            b0_ras: three(b0_dir),
-            b0_vox: three(b0_dir_vox),
-            dqsm_files,
-        };
         let parameters = QsmParameters {
             method,
             compat,
+            fa_threshold,
             products,
             solver,
             kappa,
@@ -307,13 +288,51 @@ impl Qsm {
             strength,
             zero_mean,
         };
+        parameters.check(&given).map_err(Failure::usage)?;
+        let (v1, fa) = match dti {
+            None => (v1, fa),
+            Some(folder) => (Some(map_in(&folder, "V1")), Some(map_in(&folder, "FA"))),
+        };
+        if v1.is_none() && (v1_frame.is_some() || resample || fa_threshold.is_some()) {
+            return Err(Failure::usage(
+                "--v1-frame, --resample and --fa-threshold are about fibre directions: give --v1 or \
+                 --dti",
+            ));
+        }
+        let three = |v: Option<Vec<f64>>| v.and_then(|v| v.try_into().ok());
+        let compares = truth.is_some();
+        let files = LocalFieldFiles {
+            field,
+            mask,
+            v1,
+            fa,
+            v1_frame,
+            resample,
+            fa_threshold: fa_threshold.unwrap_or(FA_THRESHOLD),
+            weights,
+            truth,
+            reference: reference.filter(|_| !zero_mean),
+            unit: field_unit,
+            negative: phase_sign < 0,
+            b0_tesla: b0,
+            b0_ras: three(b0_dir),
+            b0_vox: three(b0_dir_vox),
+            dqsm_files,
+        };
         let policy = existing.policy();
         let keep = Keep {
             folder: output.clone(),
-            every: Duration::from_secs(checkpoint),
+            every: Duration::from_secs(checkpoint.unwrap_or(60)),
             resume: policy == Existing::Resume,
         };
         let world = World::start();
+        let is_shared = method.0 == QsmMethod::Dqsm;
+        if world.comm().size() > 1 && !is_shared {
+            let message =
+                format!("one process does --method {}: only dqsm is shared", method.0.name());
+            return end_together(Err(Failure::usage(message)), &world);
+        }
+        let devices = if is_shared { devices } else { devices.without() };
         let map = MapSusceptibility {
             parameters,
             style: style.style(),
@@ -321,18 +340,16 @@ impl Qsm {
             compares,
             keep: Some(keep),
         };
+        let load = LoadLocalField(files);
+        let stages: [&dyn Stage; 2] = [&load, &map];
         if policy == Existing::Resume
-            && let Ok(record) = RunRecord::read(&output.join(OutputFolder::RECORD))
+            && let Some(earlier) = earlier_alone(&stages, &output)?
         {
-            // What was asked for, but for how to go on.
-            let asked = |words: &[String]| -> Vec<String> {
-                words.iter().skip(1).filter(|word| *word != "--resume").cloned().collect()
-            };
-            if asked(&record.command_line) != asked(&command_line()) {
+            if !earlier.is_same {
                 return Err(Failure::usage(format!(
-                    "{} is finished, by another command ({}): --force makes it anew",
+                    "{} is finished, with other inputs or parameters ({}): --force makes it anew",
                     output.display(),
-                    record.command_line.join(" ")
+                    earlier.record.command_line.join(" ")
                 )));
             }
             if world.comm().rank() == 0 {
@@ -344,12 +361,29 @@ impl Qsm {
             let overwrite = policy != Existing::Refuse;
             OutputFolder::create(&output, planned, overwrite, console.unfinished())
         };
-        let stages: [&dyn Stage; 2] = [&LoadLocalField(files), &map];
-        run_together("qsm", &stages, &world, &folder, threads, devices, console)?;
+        let done = run_together("qsm", &stages, &world, &folder, threads, devices, console);
+        let checkpoint = output.join(CHECKPOINT);
+        if done.is_err() && console.was_interrupted() && checkpoint.exists() {
+            return Err(Failure::Interrupted { kept: Some(checkpoint) });
+        }
+        done?;
         if world.comm().rank() == 0 {
-            Checkpoint::remove(&output.join(CHECKPOINT));
+            CheckpointFile::remove(&checkpoint);
         }
         Ok(())
+    }
+
+    /// The names of the options given that are no [`QsmParameters`].
+    fn given(&self) -> Vec<&'static str> {
+        let options = [
+            ("dti", self.dti.is_some()),
+            ("v1", self.v1.is_some()),
+            ("fa", self.fa.is_some()),
+            ("weights", self.weights.is_some()),
+            ("checkpoint", self.checkpoint.is_some()),
+            ("device", self.devices.names_a_device()),
+        ];
+        options.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option).collect()
     }
 }
 

@@ -95,8 +95,15 @@ Configuration:
     samples = 2                # from each voxel; also step_mm, min_length_mm, max_length_mm,
     format = \"trx\"             # angle_deg, fibre_threshold, rng_seed
     [gre]                      # a gradient-echo scan, in the same scanner coordinates
-    phase = [\"phase.nii.gz\"]   # also magnitude, mask, echo_times_ms, b0_tesla, b0_ras, negative;
-                               # [field] and [qsm] have the options of those commands
+    phase = [\"phase.nii.gz\"]   # also phase_range, magnitude, mask, echo_times_ms, b0_tesla, b0_ras,
+                               # b0_vox, negative
+    [field]
+    background = \"vsharp\"      # also radius_mm, unwrap, offset
+    [qsm]
+    method = \"dqsm\"           # also compat, fa_threshold, products, solver, kappa, step, edges,
+                               # support, start, iterations, tolerance, gradient_tolerance,
+                               # noise_ppm, strength, zero_mean; without compat kappa is 0.95 and
+                               # iterations 20, of the guided methods
     [maps]
     format = \"nii.gz\"          # also layout
     [report]

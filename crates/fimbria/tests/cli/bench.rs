@@ -90,3 +90,18 @@ fn sticks_prints_every_setting_beside_the_plain_loop_and_where_time_goes() {
         assert!(rows[0].contains("plain loop") && rows[0].contains("1.00"), "{}", rows[0]);
     }
 }
+
+#[test]
+fn qsm_prints_products_beside_the_plain_loop_at_a_level_that_is_asked_for() {
+    let line = "bench qsm --sides 8 --paper-side 12 --no-solvers --threads 2 --device cpu";
+    let shown = Folder::new().done(&format!("{line} --simd scalar")).stdout;
+    let rows = |part: &str| shown.lines().filter(|line| line.contains(part)).count();
+    // Dense and fast, on one thread and on two, of the volume and of the paper's problem.
+    assert_eq!((rows("1 thread, Scalar"), rows("2 threads, Scalar")), (4, 4), "{shown}");
+    // The plain loop stands beside both.
+    assert_eq!((rows("1 % of the rows"), rows("Westmere")), (2, 1), "{shown}");
+    let fast = Folder::new().done(&format!("{line} --fast-only")).stdout;
+    assert!(!fast.contains("dense") && !fast.contains("of the rows"), "{fast}");
+    let ran = Folder::new().run(&format!("{line} --simd mmx"));
+    assert!(ran.code == Some(2) && ran.stderr.contains("this processor has scalar"));
+}

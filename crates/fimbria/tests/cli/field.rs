@@ -106,12 +106,12 @@ fn what_is_no_phase_is_one_clear_error() {
         ("field phase.nii --mask mask.nii --b0 3 --te 5 12 12", "an echo time of 12"),
         ("field phase.nii --te 5 12 20 --b0 3", "a mask is needed"),
         ("field flat.nii --mask mask.nii --te 5 --b0 3", "is no phase"),
-        ("field mag.nii --mask mask.nii --te 5 12 20 --b0 3", "looks like a magnitude"),
+        ("field mag.nii --mask mask.nii --te 5 12 20 --b0 3", "it is no phase"),
         ("field phase.nii --magnitude mask.nii --te 5 12 20 --b0 3", "1 echoes of magnitude"),
         ("field phase.nii --mask mask.nii --te 5 12 20 --b0 0", "B0 of 0"),
         ("field phase.nii --mask mask.nii --te 5 12 20 --b0 123.2", "B0 of 123.2"),
         ("field phase.nii --mask mask.nii --te 0.005 0.012 0.020 --b0 3", "in milliseconds"),
-        ("field unwrapped.nii --mask mask.nii --te 5 --b0 3", "its ends are no turn apart"),
+        ("field unwrapped.nii --mask mask.nii --te 5 --b0 3", "may be a magnitude, a field"),
         ("field unplaced.nii --mask mask.nii --te 5 12 20 --b0 3", "B0 in voxel axes"),
     ] {
         let said = folder.failed(&format!("{line} -o out")).replace("\n  │", "");
@@ -119,4 +119,107 @@ fn what_is_no_phase_is_one_clear_error() {
         assert!(said.contains(words), "`{line}`: {said}");
         assert!(!folder.join("out").exists(), "`{line}` left an output");
     }
+}
+
+/// Tissue in a ball, darker to one side.
+fn tissue(p: [f64; 3]) -> f64 {
+    if length(p) < 14.0 { 0.6 + 0.02 * p[0] } else { 0.01 + 0.001 * (p[1] * 7.3).sin() }
+}
+
+#[test]
+fn magnitudes_and_maps_are_no_phase_in_any_scaling() {
+    let folder = with_echoes();
+    for (name, high) in [("unit", 1.0), ("thousand", 1000.0), ("3000", 3000.0), ("bits", 4095.0)] {
+        let scaled = |p| if high > 1.0 { (high * tissue(p)).round() } else { tissue(p) };
+        write(&folder, &format!("{name}.nii"), 1, |_, p| scaled(p));
+    }
+    // Nuclei and veins in a map of susceptibility, and its field.
+    let map = |p: [f64; 3]| {
+        let nucleus = if length([p[0] - 5.0, p[1], p[2]]) < 3.0 { 0.15 } else { 0.0 };
+        let vein = if p[1] == 2.0 && p[2] == 1.0 { 0.6 } else { 0.0 };
+        nucleus + vein + 0.01 * (p[0] * 0.7).sin() - 0.02
+    };
+    write(&folder, "chi.nii", 1, |_, p| map(p));
+    write(&folder, "local.nii", 1, |_, p| 0.03 * (p[0] * 0.3).sin() * (p[2] * 0.2).cos());
+    for name in ["unit", "thousand", "3000", "bits", "chi", "local"] {
+        let said = folder.failed(&format!("field {name}.nii --mask mask.nii --te 5 --b0 3 -o out"));
+        assert!(said.contains("may be a magnitude"), "{name}: {said}");
+        assert!(said.contains("--phase-range LOW HIGH"), "{name}: {said}");
+        assert!(!folder.join("out").exists());
+    }
+}
+
+#[test]
+fn a_phase_that_does_not_show_its_turn_is_taken_by_its_range() {
+    let folder = with_echoes();
+    // Shimmed well, and stripped of what lies around: once in radians, once as 0 to 1.
+    let phase = |p: [f64; 3]| if length(p) < 14.0 { 0.03 * p[0] } else { 0.0 };
+    write(&folder, "radians.nii", 1, |_, p| phase(p));
+    write(&folder, "unit.nii", 1, |_, p| phase(p) / TAU + 0.5);
+    let line = "--mask mask.nii --te 5 --b0 3 --background lbv";
+    folder
+        .done(&format!("field radians.nii {line} -o radians --phase-range -3.14159265 3.14159265"));
+    folder.failed(&format!("field unit.nii {line} -o unit"));
+    folder.done(&format!("field unit.nii {line} --phase-range 0 1 -o unit"));
+    let total = |out: &str| folder.image(&format!("{out}/total_field.nii.gz")).data;
+    let pairs = total("radians").into_iter().zip(total("unit"));
+    // f32 phases near 0.5.
+    assert!(pairs.fold(0.0_f32, |m, (a, b)| m.max((a - b).abs())) < 1e-5);
+    let said = folder.failed(&format!("field radians.nii {line} --phase-range 0 1 -o no"));
+    assert!(said.contains("not the ends of its range"), "{said}");
+}
+
+#[test]
+fn voxels_without_magnitude_leave_the_mask_and_are_counted() {
+    let folder = with_echoes();
+    let hole = |p: [f64; 3]| length([p[0] - 6.0, p[1], p[2]]) < 1.5;
+    let whole = folder.image("mag.nii");
+    let outside = |name: &str| {
+        let line = "--mask mask.nii --te 5 12 20 --b0 3 --background pdf";
+        let ran = folder.done(&format!("field phase.nii --magnitude {name}.nii {line} -o {name}"));
+        let mask = folder.image(&format!("{name}/mask.nii.gz")).data;
+        let record = folder.json(&format!("{name}/run.json"));
+        let counted = record["stages"][0]["counts"]["voxels_without_signal"].as_u64().unwrap();
+        (ran.stderr, mask, counted)
+    };
+    for (name, value) in [("zero", 0.0), ("nan", f32::NAN), ("negative", -5.0)] {
+        let mut image = whole.clone();
+        let mut holes = Vec::new();
+        for voxel in 0..grid().len() {
+            if hole(grid().voxel(voxel).map(|i| i as f64 - (SIDE / 2) as f64)) {
+                holes.push(voxel);
+                (0..3).for_each(|echo| image.volume_mut(echo)[voxel] = value);
+            }
+        }
+        write_image(folder.join(&format!("{name}.nii")), &image, &WriteOptions::default()).unwrap();
+        let (said, mask, counted) = outside(name);
+        assert_eq!(counted, holes.len() as u64, "{name}");
+        assert!(said.contains("left out of the mask"), "{name}: {said}");
+        assert!(holes.iter().all(|&v| mask[v] == 0.0), "{name}");
+    }
+    let (said, _, counted) = outside("mag");
+    assert!(counted == 0 && !said.contains("left out"), "{said}");
+    write(&folder, "dark.nii", 3, |_, _| 0.0);
+    let said = folder
+        .failed("field phase.nii --magnitude dark.nii --mask mask.nii --te 5 12 20 --b0 3 -o dark");
+    assert!(said.contains("no voxel of the mask has a magnitude"), "{said}");
+}
+
+#[test]
+fn the_laplacian_comes_near_to_growing_regions() {
+    let folder = with_echoes();
+    let line = "field phase.nii --magnitude mag.nii --mask mask.nii --te 5 12 20 --b0 3 \
+                --background lbv";
+    for unwrap in ["region", "laplacian"] {
+        folder.done(&format!("{line} --unwrap {unwrap} -o {unwrap}"));
+        let record = folder.json(&format!("{unwrap}/run.json"));
+        assert_eq!(record["parameters"]["field"]["field"]["unwrap"], unwrap);
+    }
+    let local = |out: &str| folder.image(&format!("{out}/local_field.nii.gz")).data;
+    let (region, laplacian) = (local("region"), local("laplacian"));
+    let square = |x: f32| f64::from(x).powi(2);
+    let size: f64 = region.iter().map(|x| square(*x)).sum();
+    let error: f64 = region.iter().zip(&laplacian).map(|(a, b)| square(a - b)).sum();
+    let share = (error / size).sqrt();
+    assert!(share > 0.01 && share < 0.6, "{share}");
 }

@@ -130,10 +130,17 @@ fn a_gradient_echo_scan_is_mapped_beside_the_series() {
         gre = { phase = ["gre/phase.nii.gz"], magnitude = ["gre/magnitude.nii.gz"] }
         field.background = "pdf"
         qsm.iterations = 5
+        qsm.fa_threshold = 0.3
     "#;
     fs::write(folder.join("subject.toml"), config).unwrap();
+    let said = folder.failed("run --config subject.toml -o no --set qsm.method=tkd");
+    assert!(said.contains("`fa-threshold` is not used by the method tkd"), "{said}");
     folder.done("run --config subject.toml -o out");
+    let all = folder.json("out/run.json");
+    assert_eq!(all["parameters"]["guide"]["fa_threshold"], 0.3);
     let record = folder.json("out/qsm/run.json");
+    assert_eq!(record["parameters"]["qsm"]["kappa"], 0.95);
+    assert_eq!(record["stopped"], "iterations");
     assert_eq!(record["stages"][0]["counts"]["iterations"], 5);
     // Echo times and B0 are those of the sidecar.
     let field = folder.json("out/field/run.json");

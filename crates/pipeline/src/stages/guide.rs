@@ -3,7 +3,7 @@
 use fimbria_image::{Image, Mask};
 use fimbria_models::dti::DtiMap;
 use fimbria_phantoms::GreSubject;
-use fimbria_qsm::{FA_THRESHOLD, shapes_of};
+use fimbria_qsm::shapes_of;
 use serde_json::{Value, json};
 
 use super::dti::DtiParameters;
@@ -14,7 +14,10 @@ use crate::{Logbook, Products, Stage, StageError};
 
 /// Makes the [`LocalField`] of the [`Fields`] and the tensor fit, as `fimbria qsm --resample` does
 /// of their files: fibre directions are those of the nearest voxel in the scanner.
-pub struct Guide;
+pub struct Guide {
+    /// FA above which a voxel has a fibre.
+    pub fa_threshold: f64,
+}
 
 impl Stage for Guide {
     fn name(&self) -> &'static str {
@@ -26,7 +29,7 @@ impl Stage for Guide {
     }
 
     fn parameters(&self) -> Value {
-        json!({ "fa_threshold": FA_THRESHOLD })
+        json!({ "fa_threshold": self.fa_threshold })
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
@@ -38,7 +41,7 @@ impl Stage for Guide {
         };
         let (v1, fa) = (map(DtiMap::V1, "V1")?, map(DtiMap::Fa, "FA")?);
         let mask: &Mask = &fields.mask;
-        let shapes = shapes_of(&v1, Some(&fa), mask, FA_THRESHOLD)?;
+        let shapes = shapes_of(&v1, Some(&fa), mask, self.fa_threshold)?;
         let cylinders = shapes.iter().filter(|shape| **shape != fimbria_qsm::Shape::Sphere).count();
         log.count("unknowns", mask.len() as u64);
         log.count("cylinders", cylinders as u64);

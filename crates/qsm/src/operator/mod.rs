@@ -129,15 +129,18 @@ impl<'w> HostOperator<'w> {
     }
 }
 
-/// One finite weight for each of `receivers`.
+/// One weight for each of `receivers`, none below zero, some above.
 pub(crate) fn check_weights(weights: &[f32], receivers: usize) -> Result<(), QsmError> {
     if weights.len() != receivers {
         let (found, expected) = (weights.len(), receivers);
         return Err(QsmError::Length { what: "the list of weights", found, expected });
     }
-    let count = weights.iter().filter(|w| !w.is_finite()).count();
+    let count = weights.iter().filter(|w| !(w.is_finite() && **w >= 0.0)).count();
     if count > 0 {
-        return Err(QsmError::NotFinite { what: "the weights", count });
+        return Err(QsmError::Weights { count });
+    }
+    if weights.iter().all(|w| *w == 0.0) {
+        return Err(QsmError::NoWeight);
     }
     Ok(())
 }

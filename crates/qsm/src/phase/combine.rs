@@ -1,6 +1,6 @@
 use std::f64::consts::TAU;
 
-use super::HZ_PER_TESLA;
+use super::{HZ_PER_TESLA, strength};
 
 /// The field of several echoes.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,9 +13,18 @@ pub struct Combined {
     pub residual: Vec<f32>,
 }
 
+/// The voxels of `mask` whose field the echoes tell: those with a magnitude above zero in one of
+/// them, or, with `offset`, in two.
+pub fn with_signal(magnitudes: &[Vec<f32>], mask: &[u32], offset: bool) -> Vec<u32> {
+    let needed = if offset { 2 } else { 1 };
+    let echoes = |v: usize| magnitudes.iter().filter(|m| strength(m[v]) > 0.0).count();
+    mask.iter().copied().filter(|&v| echoes(v as usize) >= needed).collect()
+}
+
 /// Fits the phases of each voxel of `mask` by φ = φ₀ + 2π γ B0 δ TE, each echo weighted by the
 /// inverse variance of its phase, which is its squared magnitude. With `offset` false φ₀ = 0: the
-/// phase is then known at time 0, as it is after coils were combined so.
+/// phase is then known at time 0, as it is after coils were combined so. The field is 0 where
+/// [`with_signal`] leaves a voxel out.
 ///
 /// `phases` are unwrapped, radians; `times` in seconds; `magnitudes` may be missing.
 ///
@@ -39,13 +48,14 @@ pub fn combine_echoes(
     let ppm = 1e6 / (TAU * HZ_PER_TESLA * b0_tesla);
     for &v in mask {
         let v = v as usize;
-        let weight = |echo: usize| magnitudes.map_or(1.0, |m| f64::from(m[echo][v]).powi(2));
+        let weight =
+            |echo: usize| magnitudes.map_or(1.0, |m| f64::from(strength(m[echo][v])).powi(2));
         let sums = |term: &dyn Fn(usize) -> f64| -> f64 {
             (0..times.len()).map(|e| weight(e) * term(e)).sum()
         };
         let phase = |echo: usize| f64::from(phases[echo][v]);
         let whole = sums(&|_| 1.0);
-        if whole.is_nan() || whole <= 0.0 {
+        if whole == 0.0 {
             continue;
         }
         let (mean_time, mean_phase) =
@@ -114,6 +124,22 @@ mod tests {
         assert!((f64::from(got.field_ppm[0]) - delta_ppm).abs() < 1e-6, "{got:?}");
         assert!((f64::from(got.offset[0]) - start).abs() < 1e-5 && got.residual[0] < 1e-5);
         assert_eq!(got.field_ppm[1], 0.0, "outside the mask");
+    }
+
+    #[test]
+    fn voxels_without_signal_are_told_and_count_for_nothing() {
+        let (nan, inf) = (f32::NAN, f32::INFINITY);
+        let magnitudes = [vec![1.0, 0.0, 0.0, nan, -1.0, 2.0], vec![2.0, 0.0, 3.0, inf, nan, nan]];
+        let mask = [0, 1, 2, 3, 4, 5];
+        assert_eq!(with_signal(&magnitudes, &mask, false), [0, 2, 5]);
+        assert_eq!(with_signal(&magnitudes, &mask, true), [0]);
+        // The echo without one does not spoil the others.
+        let phases = [vec![0.1; 6], vec![0.25; 6]];
+        let got = combine_echoes(&phases, Some(&magnitudes), &TIMES[..2], &mask, 3.0, false);
+        let alone = |echo: usize| 0.1 * [1.0, 2.5][echo] / TIMES[echo];
+        let ppm = 1e6 / (TAU * HZ_PER_TESLA * 3.0);
+        assert!((f64::from(got.field_ppm[2]) - alone(1) * ppm).abs() < 1e-6);
+        assert!((f64::from(got.field_ppm[5]) - alone(0) * ppm).abs() < 1e-6);
     }
 
     #[test]

@@ -8,15 +8,21 @@ mod combine;
 mod laplacian;
 mod region;
 mod scale;
+mod turn;
 
-pub use combine::{Combined, combine_echoes, r2star};
+pub use combine::{Combined, combine_echoes, r2star, with_signal};
 pub use laplacian::unwrap_laplacian;
 pub(crate) use region::neighbours;
 pub use region::{EchoPhase, unwrap_region};
-pub use scale::{PhaseError, to_radians};
+pub use scale::{PhaseError, radians_of_range, to_radians};
 
 /// The proton's gyromagnetic ratio over 2π, Hz per tesla (CODATA 2018).
 pub const HZ_PER_TESLA: f64 = 42.577_478_518e6;
+
+/// A magnitude as it counts: one that is no number, or below zero, is none.
+fn strength(magnitude: f32) -> f32 {
+    if magnitude.is_finite() { magnitude.max(0.0) } else { 0.0 }
+}
 
 /// The angle nearest to zero that `phase` differs from by whole turns.
 fn wrapped(phase: f32) -> f32 {

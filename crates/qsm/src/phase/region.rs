@@ -5,7 +5,7 @@ use std::f32::consts::{PI, TAU};
 
 use fimbria_image::Grid;
 
-use super::wrapped;
+use super::{strength, wrapped};
 
 /// One echo.
 #[derive(Clone, Copy, Debug)]
@@ -92,9 +92,9 @@ struct Step {
 fn grow(grid: &Grid, echo: &EchoPhase<'_>, next: Option<&EchoPhase<'_>>, mask: &[u32]) -> Vec<f32> {
     let mut inside = vec![false; grid.len()];
     mask.iter().for_each(|&v| inside[v as usize] = echo.phase[v as usize].is_finite());
-    let largest = echo
-        .magnitude
-        .map_or(1.0, |magnitude| mask.iter().map(|&v| magnitude[v as usize]).fold(0.0, f32::max));
+    let largest = echo.magnitude.map_or(1.0, |magnitude| {
+        mask.iter().map(|&v| strength(magnitude[v as usize])).fold(0.0, f32::max)
+    });
     let cost = |from: usize, to: usize| {
         let step = wrapped(echo.phase[to] - echo.phase[from]);
         let mut quality = 1.0 - step.abs() / PI;
@@ -104,13 +104,15 @@ fn grow(grid: &Grid, echo: &EchoPhase<'_>, next: Option<&EchoPhase<'_>>, mask: &
             quality *= (1.0 - wrapped(later - step * ratio).abs() / PI).max(0.0);
         }
         if let Some(magnitude) = echo.magnitude {
-            let (a, b) = (magnitude[from].max(0.0), magnitude[to].max(0.0));
+            let (a, b) = (strength(magnitude[from]), strength(magnitude[to]));
             let (small, large) = (a.min(b), a.max(b));
             let alike = if large > 0.0 { small / large } else { 0.0 };
             // Full weight from half of the largest magnitude on.
-            let strong = (2.0 * small / largest).min(1.0);
+            let strong = if largest > 0.0 { (2.0 * small / largest).min(1.0) } else { 0.0 };
             quality *= alike * alike * (0.5 + 0.5 * strong);
         }
+        // The next echo's phase may be no number: nothing is known of such a step.
+        let quality = if quality.is_nan() { 0.0 } else { quality };
         ((1.0 - quality) * (STEPS - 1) as f32) as usize
     };
     let mut unwrapped = vec![0.0; grid.len()];

@@ -1,4 +1,8 @@
+//! From the numbers that scanners store to radians.
+
 use std::f32::consts::PI;
+
+use super::turn::{Volume, Voxels};
 
 /// Why numbers are no phase.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
@@ -12,145 +16,150 @@ pub enum PhaseError {
         /// The number.
         value: f32,
     },
-    /// Numbers of a magnitude.
+    /// Nothing tells how long a turn is.
     #[error(
-        "the phase spans {low} to {high} and half of it lies in {share:.0} % of that range: it \
-         looks like a magnitude; phase fills its range"
+        "the phase spans {low} to {high}, and neither wraps inside the mask nor noise around it \
+         shows which numbers are a turn apart: it may be a magnitude, a field, a map, or unwrapped"
     )]
-    NotPhase {
+    NoTurn {
         /// Least number.
         low: f32,
         /// Largest number.
         high: f32,
-        /// Percentage of the range that holds the middle half.
-        share: f32,
     },
-    /// Numbers of unknown scaling that never wrap around.
-    #[error(
-        "the phase spans {low} to {high} and never jumps by most of that between neighbours: its \
-         ends are no turn apart. Scale it to radians, within ±π, before"
-    )]
-    NeverWraps {
-        /// Least number.
+    /// A turn that has no length.
+    #[error("a phase from {low} to {high}: two finite numbers, the smaller one first")]
+    Range {
+        /// Said to be the least number.
         low: f32,
-        /// Largest number.
+        /// Said to be the largest.
         high: f32,
+    },
+    /// Numbers outside the range they are said to have.
+    #[error(
+        "{count} voxels of the mask have a phase beyond {low} to {high}, by {worst} at most: these \
+         are not the ends of its range"
+    )]
+    Beyond {
+        /// How many.
+        count: usize,
+        /// Said to be the least number.
+        low: f32,
+        /// Said to be the largest.
+        high: f32,
+        /// The number farthest out.
+        worst: f32,
     },
 }
 
-/// Neighbours that a wrap lies between differ by more than this part of a turn.
-const WRAP: f32 = 0.7;
+/// Of a range that ends at both sides of zero a wrapped phase reaches this part at both.
+const REACHED: f32 = 0.95;
 
-/// Of the range of a wrapped phase the middle half of the numbers fills more than this; a
-/// magnitude with its long tail does not.
-const LEAST_SHARE: f32 = 0.02;
-
-/// A phase in radians reaches this at least; smaller numbers are scaled in some other way.
+/// Phases in radians that do not reach ±π reach this at least, and the middle half of one echo
+/// spreads over [`LEAST_SPREAD`]: maps in ppm are smaller and spread less.
 const LEAST_RADIANS: f32 = 0.5;
+const LEAST_SPREAD: f32 = 0.1;
+
+/// Voxels close to either end of a turn.
+const LEAST_AT_ENDS: usize = 10;
+
+/// Steps of a turn of twelve bits.
+const STEPS: f32 = 4096.0;
 
 /// The factor and offset, radians = factor · number + offset, of numbers as scanners store them, the
 /// same for all `volumes` (echoes):
 ///
-/// * numbers within ±π are radians;
+/// * numbers within ±π are radians, where they reach both ends or spread as a phase does;
 /// * integers that reach ±3141 or ±3142, but not more, are thousandths of a radian;
-/// * other integers of 0 to 4095 or of ±4096 are steps of a turn, whether or not they fill that
-///   range, and those within ±2048 where neighbours are most of 4096 apart;
-/// * any other range (±0.003 …) stands for one turn: its ends become ±π. Somewhere neighbours are
-///   most of a turn apart then: where none are, nothing tells how long a turn is.
+/// * other integers of 0 to 4095, ±2048 or ±4096 are steps of a turn, whether or not they fill that
+///   range;
+/// * any other range (±0.003 …) stands for one turn: its ends become ±π.
+///
+/// Of the last two something has to show that a turn is so long, unless they reach both ends of
+/// ±4096: wraps inside the mask, or noise around it. Magnitudes, fields and maps show neither.
 ///
 /// # Errors
 /// [`PhaseError`] where the numbers of the voxels `mask` (ascending, in a volume of `dims`) are no
-/// phase.
+/// phase, or do not show how long a turn is.
 pub fn to_radians(
     dims: [usize; 3],
     volumes: &[Vec<f32>],
     mask: &[u32],
 ) -> Result<(f32, f32), PhaseError> {
-    let (mut low, mut high) = (f32::INFINITY, f32::NEG_INFINITY);
-    let (mut whole, mut least_share, mut most_inside) = (true, f32::INFINITY, 0.0_f32);
-    for volume in volumes {
-        let Spread { range, inside, share } = check(volume, mask)?;
-        (low, high) = (low.min(range[0]), high.max(range[1]));
-        least_share = least_share.min(share);
-        most_inside = most_inside.max(inside);
-        whole &= volume.iter().all(|v| !v.is_finite() || v.fract() == 0.0);
-    }
-    let jumps = |by: f32| volumes.iter().any(|volume| wraps(dims, volume, mask, by));
-    // An echo that was shimmed well fills little of a turn; where some echo wraps, all are phases.
-    if low >= 0.0 && least_share < LEAST_SHARE && !jumps(WRAP * (high - low)) {
-        return Err(PhaseError::NotPhase { low, high, share: 100.0 * least_share });
-    }
+    let voxels = Voxels::new(dims, mask);
+    let volumes: Vec<Volume<'_>> =
+        volumes.iter().map(|volume| Volume::new(&voxels, volume)).collect::<Result<_, _>>()?;
+    let low = volumes.iter().fold(f32::INFINITY, |low, v| low.min(v.range[0]));
+    let high = volumes.iter().fold(f32::NEG_INFINITY, |high, v| high.max(v.range[1]));
+    let whole = volumes.iter().all(Volume::is_whole);
     let largest = low.abs().max(high.abs());
+    let reaches = |end: f32| low <= -REACHED * end && high >= REACHED * end;
+    let shows = |from: f32, turn: f32| volumes.iter().any(|v| v.shows(from, turn));
     // Storage as float rounds π up.
-    if !whole && (LEAST_RADIANS..=PI * 1.001).contains(&largest) {
-        return Ok((1.0, 0.0));
+    if !whole && largest <= PI * 1.001 {
+        let spreads = volumes.iter().any(|v| v.spread >= LEAST_SPREAD);
+        if reaches(PI) || low < 0.0 && largest >= LEAST_RADIANS && spreads {
+            return Ok((1.0, 0.0));
+        }
     }
     if whole && [-low, high].iter().all(|end| (3141.0..=3142.0).contains(end)) {
         return Ok((1e-3, 0.0));
     }
-    const STEPS: f32 = 4096.0;
-    if whole && low >= 0.0 && (STEPS / 2.0..STEPS).contains(&high) {
-        // Over half a turn within the mask and never a wrap: rather a magnitude of twelve bits.
-        if most_inside > STEPS / 2.0 && !jumps(WRAP * STEPS) {
-            return Err(PhaseError::NeverWraps { low, high });
-        }
+    if whole && low >= 0.0 && (STEPS / 2.0..STEPS).contains(&high) && shows(0.0, STEPS) {
         return Ok((2.0 * PI / STEPS, -PI));
     }
-    // Numbers within ±2048 may be all of a turn, or a part of one of ±4096: wraps tell.
-    if whole && low < 0.0 && largest <= STEPS / 2.0 && jumps(WRAP * STEPS) {
+    // Numbers within ±2048 may be all of a turn, or a part of one of ±4096.
+    if whole && low < 0.0 && largest <= STEPS / 2.0 && shows(-STEPS / 2.0, STEPS) {
         return Ok((2.0 * PI / STEPS, 0.0));
     }
-    if whole && low < 0.0 && largest > STEPS / 2.0 && largest <= STEPS {
+    let is_double = whole && low < 0.0 && largest > STEPS / 2.0 && largest <= STEPS;
+    if is_double && (reaches(STEPS) || shows(-STEPS, 2.0 * STEPS)) {
         return Ok((PI / STEPS, 0.0));
     }
-    if !jumps(WRAP * (high - low)) {
-        return Err(PhaseError::NeverWraps { low, high });
+    // Here the extremes are the turn: those of a phase are met often, those of a map by few voxels.
+    let near = 0.05 * (high - low);
+    let count = |from, to| volumes.iter().map(|v| v.count_between(from, to)).sum::<usize>();
+    let are_ends = count(low, low + near).min(count(high - near, high)) >= LEAST_AT_ENDS;
+    if are_ends && shows(low, high - low) {
+        return Ok(of_turn(low, high));
     }
+    Err(PhaseError::NoTurn { low, high })
+}
+
+/// The factor and offset, radians = factor · number + offset, of numbers of which `low` and `high`
+/// are known to be a turn apart: -π and π.
+///
+/// # Errors
+/// [`PhaseError`] where these are no ends of a range, or voxels of `mask` lie beyond them by more
+/// than a hundredth of it.
+pub fn radians_of_range(
+    [low, high]: [f32; 2],
+    volumes: &[Vec<f32>],
+    mask: &[u32],
+) -> Result<(f32, f32), PhaseError> {
+    let turn = high - low;
+    if !(turn.is_finite() && turn > 0.0) {
+        return Err(PhaseError::Range { low, high });
+    }
+    let inside = volumes.iter().flat_map(|volume| mask.iter().map(|&v| volume[v as usize]));
+    let how_far = |value: f32| (low - value).max(value - high);
+    let beyond = inside.filter(|&value| how_far(value) > 0.01 * turn);
+    let (mut count, mut worst) = (0, low);
+    for value in beyond {
+        count += 1;
+        if how_far(value) > how_far(worst) {
+            worst = value;
+        }
+    }
+    if count > 0 {
+        return Err(PhaseError::Beyond { count, low, high, worst });
+    }
+    Ok(of_turn(low, high))
+}
+
+fn of_turn(low: f32, high: f32) -> (f32, f32) {
     let factor = 2.0 * PI / (high - low);
-    Ok((factor, -PI - factor * low))
-}
-
-/// True where two neighbours within the mask are more than `jump` apart.
-fn wraps([nx, ny, nz]: [usize; 3], volume: &[f32], mask: &[u32], jump: f32) -> bool {
-    let mut inside = vec![false; volume.len()];
-    mask.iter().for_each(|&v| inside[v as usize] = true);
-    mask.iter().any(|&v| {
-        let v = v as usize;
-        let next = [v % nx + 1 < nx, v / nx % ny + 1 < ny, v / (nx * ny) + 1 < nz];
-        let step = [1, nx, nx * ny];
-        (0..3).any(|a| {
-            next[a] && inside[v + step[a]] && (volume[v + step[a]] - volume[v]).abs() > jump
-        })
-    })
-}
-
-/// How the numbers of a volume lie.
-struct Spread {
-    /// The least and the largest.
-    range: [f32; 2],
-    /// From the least to the largest inside the mask.
-    inside: f32,
-    /// The part of the range that holds the middle half of those inside the mask.
-    share: f32,
-}
-
-/// How a volume's numbers lie, that may be a phase.
-fn check(volume: &[f32], mask: &[u32]) -> Result<Spread, PhaseError> {
-    let mut inside: Vec<f32> =
-        mask.iter().map(|&v| volume[v as usize]).filter(|v| v.is_finite()).collect();
-    if inside.is_empty() {
-        return Err(PhaseError::Empty);
-    }
-    inside.sort_unstable_by(f32::total_cmp);
-    let finite = volume.iter().copied().filter(|v| v.is_finite());
-    let (low, high) =
-        finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-    if low == high {
-        return Err(PhaseError::Constant { value: low });
-    }
-    let (first, third) = (inside[inside.len() / 4], inside[inside.len() * 3 / 4]);
-    let share = (third - first) / (high - low);
-    Ok(Spread { range: [low, high], inside: inside[inside.len() - 1] - inside[0], share })
+    (factor, -PI - factor * low)
 }
 
 #[cfg(test)]
@@ -161,6 +170,10 @@ mod tests {
     fn radians(volume: &[f32]) -> Result<(f32, f32), PhaseError> {
         let mask: Vec<u32> = (0..volume.len() as u32).collect();
         to_radians([volume.len(), 1, 1], &[volume.to_vec()], &mask)
+    }
+
+    fn is_refused(volume: &[f32]) -> bool {
+        matches!(radians(volume), Err(PhaseError::NoTurn { .. }))
     }
 
     /// Twice around.
@@ -185,42 +198,78 @@ mod tests {
         }
     }
 
+    /// A smooth phase of `range` in the middle of a line, with noise over `noise` around it.
+    fn in_noise(range: [f32; 2], noise: [f32; 2]) -> (Vec<f32>, Vec<u32>) {
+        let part = |[low, high]: [f32; 2], share: f32| (low + (high - low) * share).round();
+        let value = |i: u32| match i {
+            500..1500 => part(range, (i - 500) as f32 / 999.0),
+            _ => part(noise, (i * 577 % 1000) as f32 / 999.0),
+        };
+        ((0..2000).map(value).collect(), (500..1500).collect())
+    }
+
     #[test]
     fn steps_of_a_turn_need_not_fill_their_range() {
-        let steps: Vec<f32> = (0..1000).map(|i| (1548 + i) as f32).collect();
-        let (factor, offset) = radians(&steps).unwrap();
+        let (steps, mask) = in_noise([1548.0, 2547.0], [0.0, 4095.0]);
+        let (factor, offset) = to_radians([2000, 1, 1], &[steps], &mask).unwrap();
         assert!((factor * 2048.0 + offset).abs() < 1e-5);
         assert!((factor * 1024.0 - PI / 2.0).abs() < 1e-5);
     }
 
     #[test]
-    fn a_magnitude_is_refused() {
-        let mut volume: Vec<f32> = (0..1000).map(|i| 100.0 + (i % 7) as f32).collect();
-        volume.push(5000.0);
-        let mask: Vec<u32> = (0..1000).collect();
-        let found = to_radians([1001, 1, 1], &[volume], &mask);
-        assert!(matches!(found, Err(PhaseError::NotPhase { .. })));
+    fn radians_need_neither_wraps_nor_noise() {
+        let shimmed: Vec<f32> = (0..1000).map(|i| 0.9 * (0.01 * i as f32).sin()).collect();
+        assert_eq!(radians(&shimmed), Ok((1.0, 0.0)));
+    }
+
+    #[test]
+    fn a_magnitude_is_refused_in_any_scaling() {
+        // Smooth tissue, dark around.
+        for high in [1.0, 1000.0, 3000.0, 4095.0, 5000.0] {
+            let whole = high > 1.0;
+            let value = |i: u32| {
+                let tissue = 0.3 + 0.7 * (0.004 * (i - 500) as f32).sin().abs();
+                let level = if (500..1500).contains(&i) { tissue } else { 0.01 };
+                if whole { (high * level).round() } else { high * level }
+            };
+            let volume: Vec<f32> =
+                (0..2000).map(|i| if i < 500 { 0.0 } else { value(i) }).collect();
+            let mask: Vec<u32> = (500..1500).collect();
+            let found = to_radians([2000, 1, 1], &[volume], &mask);
+            assert!(matches!(found, Err(PhaseError::NoTurn { .. })), "{high} {found:?}");
+        }
         assert_eq!(radians(&[3.0; 10]), Err(PhaseError::Constant { value: 3.0 }));
+    }
+
+    #[test]
+    fn maps_in_ppm_and_masks_are_refused() {
+        // Steps of all heights between regions, and of one height only.
+        let level = |i: u32| ((i / 20 * 7 % 11) as f32 - 5.0) * 0.04 + (i % 20) as f32 * 1e-4;
+        assert!(is_refused(&(0..1000).map(level).collect::<Vec<_>>()));
+        assert!(is_refused(&(0..1000).map(|i| (i / 50 % 2) as f32).collect::<Vec<_>>()));
+        // A vein far from the rest.
+        let map = |i: u32| if i == 500 { 2.0 } else { 0.02 * (0.1 * i as f32).sin() };
+        assert!(is_refused(&(0..1000).map(map).collect::<Vec<_>>()));
     }
 
     #[test]
     fn thousandths_of_a_radian_are_told_from_steps_of_a_turn() {
         let phase: Vec<f32> = (-3142..=3141).map(|i| i as f32).collect();
         assert_eq!(radians(&phase), Ok((1e-3, 0.0)));
-        let steps: Vec<f32> = (-3142..=3500).map(|i| i as f32).collect();
-        assert_eq!(radians(&steps), Ok((PI / 4096.0, 0.0)));
+        let (steps, mask) = in_noise([-300.0, 300.0], [-4096.0, 4095.0]);
+        let found = to_radians([2000, 1, 1], &[steps], &mask);
+        assert_eq!(found, Ok((PI / 4096.0, 0.0)));
     }
 
     #[test]
     fn steps_of_half_the_range_are_told_by_their_wraps() {
         let steps: Vec<f32> = (0..9000).map(|i| (i % 4096 - 2048) as f32).collect();
         assert_eq!(radians(&steps), Ok((PI / 2048.0, 0.0)));
-        let still: Vec<f32> = (-2048..2048).map(|i| i as f32).collect();
-        assert!(matches!(radians(&still), Err(PhaseError::NeverWraps { .. })));
+        assert!(is_refused(&(-2048..2048).map(|i| i as f32).collect::<Vec<_>>()));
     }
 
     #[test]
-    fn an_echo_that_fills_little_of_a_turn_is_no_magnitude_beside_one_that_wraps() {
+    fn one_echo_that_wraps_shows_the_turn_of_all() {
         let mut early: Vec<f32> = (0..2000).map(|i| (2048 + i % 20) as f32).collect();
         (early[0], early[1]) = (0.0, 4095.0);
         let late: Vec<f32> = (0..2000).map(|i| ((i * 7) % 4096) as f32).collect();
@@ -230,18 +279,26 @@ mod tests {
     }
 
     #[test]
-    fn a_magnitude_of_twelve_bits_is_no_phase() {
-        let magnitude: Vec<f32> = (0..4000).map(|i| (300 + (i * 3700) / 4000) as f32).collect();
-        assert!(matches!(radians(&magnitude), Err(PhaseError::NeverWraps { .. })));
+    fn what_is_unwrapped_has_no_scale() {
+        let ramp: Vec<f32> = (0..1000).map(|i| 0.03 * i as f32 - 7.0).collect();
+        assert!(is_refused(&ramp));
+        // Nor where it goes on outside of the mask, smoothly.
+        let inside: Vec<u32> = (300..600).collect();
+        let found = to_radians([1000, 1, 1], &[ramp], &inside);
+        assert!(matches!(found, Err(PhaseError::NoTurn { .. })), "{found:?}");
     }
 
     #[test]
-    fn what_never_wraps_has_no_scale() {
-        // Unwrapped already, and a magnitude that fills its range.
-        let unwrapped: Vec<f32> = (0..1000).map(|i| 0.03 * i as f32 - 7.0).collect();
-        assert!(matches!(radians(&unwrapped), Err(PhaseError::NeverWraps { .. })));
-        let magnitude: Vec<f32> = (0..1000).map(|i| (0.01 * i as f32).sin() + 1.5).collect();
-        let scaled: Vec<f32> = magnitude.iter().map(|v| 300.0 * v).collect();
-        assert!(matches!(radians(&scaled), Err(PhaseError::NeverWraps { .. })));
+    fn a_range_that_is_given_is_believed_where_it_holds_the_numbers() {
+        let unit = [(0..1000).map(|i| i as f32 * 1e-3).collect::<Vec<f32>>()];
+        let mask: Vec<u32> = (0..1000).collect();
+        let (factor, offset) = radians_of_range([0.0, 1.0], &unit, &mask).unwrap();
+        assert!((factor - 2.0 * PI).abs() < 1e-6 && (offset + PI).abs() < 1e-6);
+        let found = radians_of_range([0.0, 0.5], &unit, &mask);
+        let is_beyond =
+            matches!(found, Err(PhaseError::Beyond { count: 490.., worst: 0.99.., .. }));
+        assert!(is_beyond, "{found:?}");
+        let found = radians_of_range([1.0, 0.0], &unit, &mask);
+        assert!(matches!(found, Err(PhaseError::Range { .. })), "{found:?}");
     }
 }

@@ -1,30 +1,6 @@
-//! A solver on disk, to go on from after the process was killed.
-
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+//! A solver as bytes, to go on from after the process was killed.
 
 use super::{Iteration, Saved};
-
-/// Why a checkpoint cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckpointError {
-    /// The system refused.
-    #[error("could not {action} the checkpoint {}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On which file.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// It is no checkpoint, or not a whole one.
-    #[error("{} is no checkpoint of this version", .0.display())]
-    Damaged(PathBuf),
-    /// It was made from other data or with other parameters.
-    #[error("{} was made from other inputs or with other parameters", .0.display())]
-    Other(PathBuf),
-}
 
 /// A solver between two iterations, and the iterations that led there.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,20 +13,10 @@ pub struct Checkpoint {
     pub step: f64,
 }
 
-/// What a checkpoint is called while it is written, beside its place.
-const UNFINISHED: &str = ".unfinished-checkpoint";
-
-const MAGIC: &[u8; 8] = b"fbqsm\0\0\x02";
-
 impl Checkpoint {
-    /// Writes it to `path`, in one step: a file there is whole, whenever the process ends.
-    /// `fingerprint` tells the problem.
-    ///
-    /// # Errors
-    /// Where the file cannot be written.
-    pub fn write(&self, path: &Path, fingerprint: u128) -> Result<(), CheckpointError> {
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend(fingerprint.to_le_bytes());
+    /// Everything, little-endian.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
         let Saved { number, numbers, vectors } = &self.saved;
         for count in [*number, numbers.len(), vectors.len()] {
             bytes.extend((count as u64).to_le_bytes());
@@ -68,53 +34,12 @@ impl Checkpoint {
             bytes.extend((vector.len() as u64).to_le_bytes());
             vector.iter().for_each(|value| bytes.extend(value.to_le_bytes()));
         }
-        let io = |action| {
-            let path = path.to_owned();
-            move |source| CheckpointError::Io { action, path, source }
-        };
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // One name, so that what a killed process left is written over by the next.
-        let temporary = folder.join(UNFINISHED);
-        let write = || {
-            let mut file = std::fs::File::create(&temporary)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            std::fs::rename(&temporary, path)
-        };
-        write().map_err(|error| {
-            // What is left of it is of no use; the error that counts is the first.
-            let _ = std::fs::remove_file(&temporary);
-            io("write")(error)
-        })
+        bytes
     }
 
-    /// Removes it, and what a killed process may have left of one.
-    pub fn remove(path: &Path) {
-        // What is gone already need not be removed.
-        let _ = std::fs::remove_file(path);
-        let _ = std::fs::remove_file(path.with_file_name(UNFINISHED));
-    }
-
-    /// Reads the checkpoint of the problem of this `fingerprint`; `None` where there is no file.
-    ///
-    /// # Errors
-    /// [`CheckpointError`].
-    pub fn read(path: &Path, fingerprint: u128) -> Result<Option<Self>, CheckpointError> {
-        let bytes = match std::fs::read(path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => {
-                return Err(CheckpointError::Io { action: "read", path: path.to_owned(), source });
-            }
-        };
-        let mut rest = Rest(&bytes);
-        if rest.take::<8>() != Some(*MAGIC) {
-            return Err(CheckpointError::Damaged(path.to_owned()));
-        }
-        if rest.take::<16>().map(u128::from_le_bytes) != Some(fingerprint) {
-            return Err(CheckpointError::Other(path.to_owned()));
-        }
-        rest.checkpoint().map(Some).ok_or_else(|| CheckpointError::Damaged(path.to_owned()))
+    /// The checkpoint of these bytes; `None` where they are none, or not a whole one.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        Rest(bytes).checkpoint()
     }
 }
 
@@ -188,24 +113,11 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_comes_back_whole() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("checkpoint");
-        assert_eq!(Checkpoint::read(&path, 7).unwrap(), None);
-        checkpoint().write(&path, 7).unwrap();
-        assert_eq!(Checkpoint::read(&path, 7).unwrap(), Some(checkpoint()));
-    }
-
-    #[test]
-    fn damaged_and_foreign_checkpoints_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("checkpoint");
-        checkpoint().write(&path, 7).unwrap();
-        assert!(matches!(Checkpoint::read(&path, 8), Err(CheckpointError::Other(_))));
-        let bytes = std::fs::read(&path).unwrap();
-        for length in [3, 20, 60, bytes.len() - 1] {
-            std::fs::write(&path, &bytes[..length]).unwrap();
-            assert!(Checkpoint::read(&path, 7).is_err(), "{length}");
+    fn a_checkpoint_comes_back_whole_or_not_at_all() {
+        let bytes = checkpoint().to_bytes();
+        assert_eq!(Checkpoint::from_bytes(&bytes), Some(checkpoint()));
+        for length in [0, 3, 20, 60, bytes.len() - 1] {
+            assert_eq!(Checkpoint::from_bytes(&bytes[..length]), None, "{length}");
         }
     }
 }

@@ -15,7 +15,7 @@ mod stop;
 
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 
-pub use self::checkpoint::{Checkpoint, CheckpointError};
+pub use self::checkpoint::Checkpoint;
 use self::descent::{Conjugate, Landweber};
 use self::lsmr::Lsmr;
 use self::objective::{DomainVector, Rows, SpaceError};

@@ -61,6 +61,18 @@ fn a_process_that_fails_ends_all_with_one_message() {
 }
 
 #[test]
+fn a_method_that_is_not_shared_is_refused_in_one_sentence() {
+    let folder = with_sphere();
+    for method in ["tensor", "tkd"] {
+        let line = format!("qsm field.nii --mask mask.nii --method {method} -o out");
+        let Some(ran) = mpirun(&folder, &[(2, line)]) else { return };
+        assert_ne!(ran.code, Some(0));
+        assert_eq!(ran.stderr.matches("only dqsm is shared").count(), 1, "{}", ran.stderr);
+        assert!(!folder.join("out").exists());
+    }
+}
+
+#[test]
 fn processes_go_on_from_what_one_that_was_killed_left() {
     let folder = with_sphere();
     let line =

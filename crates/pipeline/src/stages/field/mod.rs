@@ -9,7 +9,9 @@ use fimbria_image::{Image, Mask};
 use fimbria_models::{MapKind, MapSpec};
 use fimbria_qsm::Geometry;
 use fimbria_qsm::background::{Background, remove_background};
-use fimbria_qsm::phase::{EchoPhase, combine_echoes, r2star, unwrap_laplacian, unwrap_region};
+use fimbria_qsm::phase::{
+    EchoPhase, combine_echoes, r2star, unwrap_laplacian, unwrap_region, with_signal,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -141,6 +143,31 @@ impl MakeField {
     }
 }
 
+/// The voxels of `mask` that a field can be told in: without a magnitude there is no phase.
+fn measured(
+    mask: &Mask,
+    magnitudes: &[Vec<f32>],
+    offset: bool,
+    log: &Logbook<'_>,
+) -> Result<Mask, PhaseFilesError> {
+    if magnitudes.is_empty() {
+        return Ok(mask.clone());
+    }
+    let voxels = with_signal(magnitudes, &mask.voxels, offset);
+    let (lost, echoes) = (mask.len() - voxels.len(), if offset { 2 } else { 1 });
+    log.count("voxels_without_signal", lost as u64);
+    if voxels.is_empty() {
+        return Err(PhaseFilesError::NoSignal(echoes));
+    }
+    if lost > 0 {
+        log.warn(&format!(
+            "{lost} voxels are left out of the mask: their magnitude is not above zero in {echoes} \
+             of the echoes"
+        ));
+    }
+    Ok(Mask { voxels, ..*mask })
+}
+
 fn background_of(parameters: &FieldParameters) -> Background {
     match (parameters.background.0, Background::VSHARP) {
         (BackgroundMethod::VSharp, Background::VSharp { radius_mm, threshold }) => {
@@ -177,6 +204,7 @@ impl Stage for MakeField {
             parameters["b0_tesla"] = json!(files.b0_tesla);
             parameters["b0_dir"] = json!(files.b0_ras.unwrap_or([0.0, 0.0, 1.0]));
             parameters["b0_dir_vox"] = json!(files.b0_vox);
+            parameters["phase_range"] = json!(files.phase_range);
             parameters["phase_sign"] = json!(if files.negative { -1 } else { 1 });
         }
         parameters
@@ -202,6 +230,7 @@ impl Stage for MakeField {
         }
         let offset = self.parameters.offset.unwrap_or(echoes.times.len() > 2);
         let Echoes { grid, geometry, phases, magnitudes, times, b0_tesla, mask } = echoes;
+        let mask = &measured(mask, magnitudes, offset, log)?;
         let unwrapped = match self.parameters.unwrap.0 {
             Unwrapping::Region => {
                 let echo = |e: usize| EchoPhase {

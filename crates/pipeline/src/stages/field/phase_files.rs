@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use fimbria_compute::Progress as _;
 use fimbria_image::{Grid, GridMismatch, Image, ImageError, Mask, read_image, read_mask};
 use fimbria_qsm::Geometry;
-use fimbria_qsm::phase::{PhaseError, to_radians};
+use fimbria_qsm::phase::{PhaseError, radians_of_range, to_radians};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -18,6 +18,8 @@ use crate::{Logbook, head_mask};
 pub struct PhaseFiles {
     /// Phase: an image of all echoes, or one for each.
     pub phase: Vec<PathBuf>,
+    /// The numbers of the phase that are a turn apart; `None` for what the numbers show.
+    pub phase_range: Option<[f32; 2]>,
     /// Magnitude, likewise; none where there is none.
     pub magnitude: Vec<PathBuf>,
     /// Echo times in milliseconds; none for those of the sidecars.
@@ -91,6 +93,9 @@ pub enum PhaseFilesError {
     /// Nothing inside.
     #[error("the mask has no voxel above zero")]
     EmptyMask,
+    /// No magnitude inside.
+    #[error("no voxel of the mask has a magnitude above zero in {0} of the echoes")]
+    NoSignal(usize),
 }
 
 /// The last echo lies within these, in milliseconds.
@@ -156,13 +161,18 @@ impl PhaseFiles {
         if mask.is_empty() {
             return Err(PhaseFilesError::EmptyMask);
         }
-        let (factor, offset) = to_radians(grid.dims, &phases, &mask.voxels)
-            .map_err(|source| PhaseFilesError::Phase { path: first.to_owned(), source })?;
+        let scaling = match self.phase_range {
+            Some(range) => radians_of_range(range, &phases, &mask.voxels),
+            None => to_radians(grid.dims, &phases, &mask.voxels),
+        };
+        let (factor, offset) =
+            scaling.map_err(|source| PhaseFilesError::Phase { path: first.to_owned(), source })?;
         let sign = if self.negative { -1.0 } else { 1.0 };
         for phase in &mut phases {
             phase.iter_mut().for_each(|p| *p = sign * (factor * *p + offset));
         }
         log.count("echoes", echoes as u64);
+        log.result("phase_to_radians", vec![factor, offset]);
         // What the sidecars say is a parameter in effect as well.
         log.result("b0_tesla", b0_tesla);
         log.result("last_echo_ms", times.last().map_or(0.0, |last| 1e3 * last));

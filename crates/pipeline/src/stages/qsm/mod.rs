@@ -1,9 +1,10 @@
 //! The stage that maps susceptibility.
 
+mod options;
 mod parameters;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fimbria_compute::{Interrupted, Progress as _};
 use fimbria_image::{Image, Mask};
@@ -13,16 +14,17 @@ use fimbria_qsm::fourier::{FourierMethod, invert};
 use fimbria_qsm::metrics::{Metrics, compare};
 use fimbria_qsm::solver::{Checkpoint, Iteration, Stopped};
 use fimbria_qsm::tensor::reconstruct_tensors;
-use fimbria_qsm::{FieldModel, PUBLISHED_SUPPORT, QsmError, Shape, dqsm_files};
+use fimbria_qsm::{FieldModel, QsmError, Shape, dqsm_files};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
+pub use self::options::{QsmOptionError, options_by_method};
 pub use self::parameters::{NeedsB0, QsmCompat, QsmMethod, QsmParameters, Start};
 use super::load_local_field::LocalField;
 use crate::agreement::agree;
 use crate::{
-    Carried, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, RunRecord, Stage,
-    StageError,
+    Carried, CheckpointFile, Logbook, MapContext, MapStyle, OutputFolder, Products, RunRecord,
+    Stage, StageError,
 };
 
 /// Name of the file that an interrupted iteration goes on from.
@@ -113,7 +115,7 @@ impl MapSusceptibility {
             model: "qsm",
             model_entry: json!({
                 "Description": "Quantitative susceptibility mapping",
-                "Parameters": self.parameters,
+                "Parameters": self.parameters.in_effect(),
             }),
             entities: String::new(),
             carried: Carried::default()
@@ -124,20 +126,22 @@ impl MapSusceptibility {
     /// The guided map of the unknowns.
     fn guided(&self, field: &LocalField, log: &Logbook<'_>) -> Result<ChiMap, StageError> {
         let options = self.parameters.options(field.b0_tesla)?;
-        let published = self.parameters.compat == Some(Named(QsmCompat::Dqsm));
-        let receivers =
-            if published { Mask::full(field.grid).voxels } else { field.mask.voxels.clone() };
-        let support = self.parameters.support.or(published.then_some(PUBLISHED_SUPPORT));
+        let parameters = self.parameters.in_effect();
+        let receivers = if parameters.is_published() {
+            Mask::full(field.grid).voxels
+        } else {
+            field.mask.voxels.clone()
+        };
         let shapes = field.shapes.clone();
         let model = FieldModel::new(&field.geometry, &field.mask.voxels, shapes, &receivers)?
-            .with_support(support);
+            .with_support(parameters.support);
         let pick = |volume: &[f32]| -> Vec<f32> {
             receivers.iter().map(|&v| volume[v as usize]).collect()
         };
         let data = pick(&field.field_ppm);
         let weights = field.weights.as_deref().map(pick);
         let workers = log.session().on.workers;
-        let mut start = match self.parameters.start.0 {
+        let mut start = match parameters.start.unwrap_or_default().0 {
             Start::Zero => None,
             Start::Tikhonov => {
                 let masked = masked(&field.field_ppm, &field.mask);
@@ -151,9 +155,12 @@ impl MapSusceptibility {
             start.resize(start.len() + model.cylinders(), 0.0);
         }
         let fingerprint = self.fingerprint(field);
-        let path = self.keep.as_ref().map(|keep| keep.folder.join(CHECKPOINT));
-        let resume = match (&self.keep, &path) {
-            (Some(keep), Some(path)) if keep.resume => Checkpoint::read(path, fingerprint)?,
+        let mut kept = self.keep.as_ref().map(|keep| {
+            CheckpointFile::new(&keep.folder.join(CHECKPOINT), fingerprint, keep.every)
+        });
+        let goes_on = self.keep.as_ref().is_some_and(|keep| keep.resume);
+        let resume = match &kept {
+            Some(kept) if goes_on => kept.read(Checkpoint::from_bytes)?,
             _ => None,
         };
         let begins_at = resume.as_ref().map_or(0, |resume| resume.saved.number as u64);
@@ -162,20 +169,15 @@ impl MapSusceptibility {
         if let Some(resume) = &resume {
             log.note(&format!("going on after iteration {}", resume.saved.number));
         }
-        let mut last = Instant::now();
         // Ctrl-C is noticed here, after an iteration, so that nothing done is lost.
         let mut after = |checkpoint: &dyn Fn() -> Result<Checkpoint, QsmError>| {
-            let Some((keep, path)) = self.keep.as_ref().zip(path.as_ref()) else {
+            let Some(kept) = kept.as_mut().filter(|_| on.comm.rank() == 0) else {
                 return Ok(());
             };
-            if on.comm.rank() > 0 {
-                return Ok(());
-            }
             let cancelled = log.is_cancelled();
-            if cancelled || last.elapsed() >= keep.every {
-                let written = checkpoint()?.write(path, fingerprint);
+            if cancelled || kept.is_due() {
+                let written = kept.write(&checkpoint()?.to_bytes());
                 written.map_err(|error| QsmError::Space(error.to_string()))?;
-                last = Instant::now();
             }
             if cancelled { Err(Interrupted.into()) } else { Ok(()) }
         };
@@ -203,6 +205,11 @@ impl MapSusceptibility {
             msa
         });
         log.count("iterations", found.log.len() as u64);
+        log.result("kappa", options.kappa);
+        if let Some(step) = found.step {
+            log.result("step", step);
+        }
+        log.result("stopped", found.stopped.as_str());
         log.note(&format!("{} iterations, ended by {}", found.log.len(), found.stopped.as_str()));
         let (log, stopped) = (found.log, Some(found.stopped));
         let b0_tesla = field.b0_tesla;
@@ -231,11 +238,11 @@ impl MapSusceptibility {
         hash.update(env!("CARGO_PKG_VERSION").as_bytes());
         // The rule for stopping may change on the way.
         let same = QsmParameters {
-            iterations: 0,
-            tolerance: 0.0,
-            gradient_tolerance: 0.0,
+            iterations: None,
+            tolerance: None,
+            gradient_tolerance: None,
             noise_ppm: None,
-            ..self.parameters.clone()
+            ..self.parameters.in_effect()
         };
         hash.update(json!(same).to_string().as_bytes());
         hash.update(format!("{:?} {:?}", field.geometry, field.shapes.len()).as_bytes());
@@ -277,7 +284,7 @@ impl Stage for MapSusceptibility {
     }
 
     fn parameters(&self) -> Value {
-        json!({ "qsm": self.parameters, "maps": self.style })
+        json!({ "qsm": self.parameters.in_effect(), "maps": self.style })
     }
 
     fn outputs(&self) -> Vec<String> {

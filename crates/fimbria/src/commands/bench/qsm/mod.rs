@@ -5,12 +5,12 @@ mod products;
 mod solvers;
 
 use clap::Args;
-use fimbria_compute::Workers;
+use fimbria_compute::{SimdLevel, Workers};
 use fimbria_qsm::{FieldModel, Geometry, Shape};
 
 use self::products::Rows;
 use super::table::{Table, number, words};
-use crate::args::{DeviceArgs, ThreadArgs};
+use crate::args::{DeviceArgs, ThreadArgs, simd_level};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -27,7 +27,7 @@ pub(crate) struct BenchQsm {
     #[arg(long, value_name = "SHARE", default_value_t = 1.0 / 3.0)]
     cylinders: f64,
 
-    /// Leave out the dense product and the plain loop
+    /// Leave out the dense product and the plain loop, which take longest
     #[arg(long)]
     fast_only: bool,
 
@@ -35,9 +35,18 @@ pub(crate) struct BenchQsm {
     #[arg(long)]
     no_paper: bool,
 
+    /// Voxels along each side of the paper's problem; 80 has as many pairs as its mouse brain
+    #[arg(long, value_name = "N", default_value_t = 80, conflicts_with = "no_paper")]
+    #[arg(value_parser = clap::value_parser!(u32).range(8..=512))]
+    paper_side: u32,
+
     /// Leave out the comparison of solvers
     #[arg(long)]
     no_solvers: bool,
+
+    /// SIMD level of the threads: scalar, sse, avx2, avx512 or neon [default: the widest]
+    #[arg(long, value_name = "LEVEL", value_parser = simd_level)]
+    simd: Option<SimdLevel>,
 
     #[command(flatten)]
     threads: ThreadArgs,
@@ -59,18 +68,33 @@ Outputs, on standard output:
   where it would take long, on as many planes of receivers as hold 4·10^9 pairs, and scaled.
   Then the paper's own table, on a volume with as many pairs as its mouse brain: seconds for each
   Landweber iteration, the speed-up over one thread (its Figure 1), and the time to the end (its
-  Figure 2; 1100 iterations, as its 16 h at 52 s each).
+  Figure 2; 1100 iterations, as its 16 h at 52 s each). The plain loop's row there is twice its A x,
+  timed and scaled as above.
   Then iterations, products with A and time that solvers need to reach the objective of 100 Landweber
   iterations, on 24^3 voxels.";
 
 impl BenchQsm {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { sides, cylinders, fast_only, no_paper, no_solvers, threads, devices } = self;
+        let Self {
+            sides,
+            cylinders,
+            fast_only,
+            no_paper,
+            paper_side,
+            no_solvers,
+            simd,
+            threads,
+            devices,
+        } = self;
         if !(0.0..=1.0).contains(&cylinders) {
             return Err(Failure::usage("--cylinders is a share, 0 to 1"));
         }
-        let all = threads.start()?;
-        let one = Workers::new(1)?;
+        let at_level = |workers: Workers| match simd {
+            Some(level) => workers.with_simd(level),
+            None => workers,
+        };
+        let all = at_level(threads.start()?);
+        let one = at_level(Workers::new(1)?);
         let devices = devices.open(console)?;
         let table = Table::begin(
             console,
@@ -89,7 +113,8 @@ impl BenchQsm {
             Rows::new(&table, side as usize, cylinders).all(&one, &all, &devices, fast_only)?;
         }
         if !no_paper {
-            paper::table(console, cylinders, &one, &all, &devices)?;
+            let problem = paper::Problem { side: paper_side as usize, cylinders, fast_only };
+            problem.table(console, &one, &all, &devices)?;
         }
         if !no_solvers {
             solvers::table(console, cylinders, &all)?;

@@ -89,6 +89,21 @@ where
     Ok((scaled(there, scale), scaled(back, scale)))
 }
 
+/// How [`time_plain`] times.
+pub(super) const PLAIN_PLACE: &str = "1 thread, 1 % of the rows";
+
+/// The plain loop's product, scaled to all rows.
+pub(super) fn time_plain(model: &FieldModel) -> Result<Time, Failure> {
+    const STRIDE: usize = 100;
+    let x = numbers(model.unknowns.len());
+    let mut rows = 0;
+    let time = once(|| {
+        rows = std::hint::black_box(oracle::plain_loop(model, &x, STRIDE)).len();
+        Ok::<(), Failure>(())
+    })?;
+    Ok(scaled(time, model.receivers.len() as f64 / rows as f64))
+}
+
 fn scaled(time: Time, scale: f64) -> Time {
     Time { wall: scale * time.wall, processor: time.processor.map(|seconds| scale * seconds) }
 }
@@ -127,16 +142,9 @@ impl<'a> Rows<'a> {
     }
 
     fn plain_loop(&mut self, model: &FieldModel) -> Result<(), Failure> {
-        const STRIDE: usize = 100;
-        let x = numbers(model.unknowns.len());
-        let mut rows = 0;
-        let time = once(|| {
-            rows = std::hint::black_box(oracle::plain_loop(model, &x, STRIDE)).len();
-            Ok::<(), Failure>(())
-        })?;
-        let time = scaled(time, model.receivers.len() as f64 / rows as f64);
+        let time = time_plain(model)?;
         self.plain = Some(time.processor.unwrap_or(time.wall));
-        self.row("plain", "1 thread, 1 % of the rows", time, None)
+        self.row("plain", PLAIN_PLACE, time, None)
     }
 
     fn row(&self, name: &str, on: &str, there: Time, back: Option<Time>) -> Result<(), Failure> {

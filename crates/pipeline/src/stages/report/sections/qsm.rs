@@ -1,7 +1,7 @@
 //! Susceptibility.
 
 use fimbria_image::Mask;
-use fimbria_qsm::dqsm::{DqsmOptions, Iterate};
+use fimbria_qsm::dqsm::Iterate;
 use fimbria_report::figure::{Scalar, mosaic_scalar};
 use fimbria_report::{FigureError, Section, Window, colour};
 
@@ -54,16 +54,19 @@ pub(in crate::stages::report) fn methods(qsm: &QsmParameters) -> Methods {
             return Methods { text: text.to_owned(), references: Vec::new() };
         }
     };
-    let kappa = qsm.kappa.unwrap_or(DqsmOptions::KAPPA);
-    let solver = match qsm.iterate() {
+    let qsm = qsm.in_effect();
+    let (kappa, fa) = (qsm.kappa.unwrap_or_default(), qsm.fa_threshold.unwrap_or_default());
+    let solver = match qsm.solver.unwrap_or_default().0 {
         Iterate::Landweber => "Landweber's iteration",
         Iterate::Lsmr => "LSMR",
         Iterate::Cgls => "conjugate gradients",
     };
+    // What κ weighs depends on the units of the data.
+    let unit = if qsm.is_published() { " (fields in tesla)" } else { "" };
     let text = format!(
-        "Susceptibility was mapped from the local field guided by diffusion: voxels of FA above 0.2 \
-         as {shape} the tensor's first eigenvector, others as spheres; \
-         κ‖Ax - b‖² + (1 - κ)‖Dx‖², D a Laplacian, was made smaller by {solver} with κ = {kappa}."
+        "Susceptibility was mapped from the local field guided by diffusion: voxels of FA above \
+         {fa} as {shape} the tensor's first eigenvector, others as spheres; \
+         κ‖Ax - b‖² + (1 - κ)‖Dx‖², D a Laplacian, was made smaller by {solver} with κ = {kappa}{unit}."
     );
     Methods { text, references }
 }

@@ -1,5 +1,8 @@
 //! The stage that reads what a susceptibility map is made from.
 
+mod outside;
+mod unit;
+
 use std::path::{Path, PathBuf};
 
 use fimbria_compute::Progress as _;
@@ -8,58 +11,20 @@ use fimbria_image::{
     Affine, BvecFrame, Grid, GridMismatch, Image, ImageError, Mask, read_image, read_mask,
 };
 use fimbria_qsm::dqsm_files::{self, DqsmFileError};
-use fimbria_qsm::{FA_THRESHOLD, Geometry, QsmError, Shape, shapes_of};
-use serde::{Deserialize, Serialize};
+use fimbria_qsm::{Geometry, QsmError, Shape, shapes_of};
 use serde_json::{Value, json};
 
+pub use self::unit::FieldUnit;
+use self::unit::{Said, check_numbers};
 use crate::stages::b0::{self, B0Error};
-use crate::{Choice, Input, Logbook, Named, Products, Stage, StageError};
-
-/// What the numbers of a field map are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FieldUnit {
-    /// Parts per million of B0.
-    #[default]
-    Ppm,
-    /// Hertz of the proton's resonance.
-    Hz,
-    /// Radians per second of it.
-    RadPerS,
-    /// Tesla.
-    Tesla,
-}
-
-impl Choice for FieldUnit {
-    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Ppm, "ppm", "parts per million of B0"),
-        (Self::Hz, "hz", "hertz; needs --b0"),
-        (Self::RadPerS, "rad/s", "radians per second; needs --b0"),
-        (Self::Tesla, "tesla", "tesla; needs --b0"),
-    ];
-}
-
-impl FieldUnit {
-    /// What a number of this unit is multiplied by to be in ppm at `b0_tesla`.
-    pub fn ppm(self, b0_tesla: f64) -> f64 {
-        /// The proton's gyromagnetic ratio over 2π, Hz per tesla (CODATA 2018).
-        const HZ_PER_TESLA: f64 = 42.577_478_518e6;
-        let of_tesla = 1e6 / b0_tesla;
-        match self {
-            Self::Ppm => 1.0,
-            Self::Hz => of_tesla / HZ_PER_TESLA,
-            Self::RadPerS => of_tesla / HZ_PER_TESLA / std::f64::consts::TAU,
-            Self::Tesla => of_tesla,
-        }
-    }
-}
+use crate::{Choice as _, Input, Logbook, Named, Products, Stage, StageError};
 
 /// The field maps' files and what is to be known of them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LocalFieldFiles {
     /// The local field, one volume.
     pub field: PathBuf,
-    /// The voxels to solve for; `None` for those whose field is not 0.
+    /// The voxels to solve for; `None` for all but those whose field is 0 up to the volume's edge.
     pub mask: Option<PathBuf>,
     /// Fibre directions: V1, or FA·V1 where `fa` is not given.
     pub v1: Option<PathBuf>,
@@ -69,16 +34,16 @@ pub struct LocalFieldFiles {
     pub v1_frame: Option<Named<BvecFrame>>,
     /// Takes fibre directions on another grid at the nearest voxel in the scanner.
     pub resample: bool,
-    /// FA above which a voxel is a cylinder; `None` for 0.2.
-    pub fa_threshold: Option<f64>,
+    /// FA above which a voxel has a fibre.
+    pub fa_threshold: f64,
     /// A weight for each voxel's field.
     pub weights: Option<PathBuf>,
     /// A map to compare with, ppm.
     pub truth: Option<PathBuf>,
     /// A mask whose mean is to be zero.
     pub reference: Option<PathBuf>,
-    /// What the field's numbers are.
-    pub unit: Named<FieldUnit>,
+    /// What the field's numbers are; `None` for ppm, where they can be that.
+    pub unit: Option<Named<FieldUnit>>,
     /// True where a paramagnetic source lowers the numbers along B0.
     pub negative: bool,
     /// B0 in tesla.
@@ -141,6 +106,29 @@ pub enum LocalFieldError {
         /// The same in ppm.
         ppm: f64,
     },
+    /// Numbers that are ppm only if the user says so.
+    #[error(
+        "half of the field's voxels are beyond ±{median:.2}; a brain's local field in ppm is some \
+         0.01: say what it is with --field-unit (ppm, where it is a strong one, or hz, rad/s, tesla \
+         with --b0), or remove the background first"
+    )]
+    Unsaid {
+        /// Median magnitude as stored.
+        median: f64,
+    },
+    /// Numbers of another unit that were ppm already.
+    #[error(
+        "19 of 20 of the field's voxels are within ±{strong:.1e} {unit}, which is {ppm:.1e} ppm, \
+         less than noise: is the field in ppm already (--field-unit ppm)?"
+    )]
+    RatherPpm {
+        /// Magnitude of the strong ones as stored.
+        strong: f64,
+        /// The unit's name.
+        unit: &'static str,
+        /// The same in ppm.
+        ppm: f64,
+    },
     /// Numbers far below any noise.
     #[error(
         "the field is {rms:.1e} {unit} (root mean square), which is {ppm:.1e} ppm; noise alone is \
@@ -195,15 +183,15 @@ impl LocalFieldFiles {
         let (field, b0_tesla, b0_vox) = self.field()?;
         let grid = field.grid;
         let geometry = b0::geometry(&self.field, &grid, b0_vox, self.b0_ras)?;
-        let unit = if self.dqsm_files { FieldUnit::Tesla } else { self.unit.0 };
+        let (unit, said) = self.unit();
         let strength = match (unit, b0_tesla) {
             (FieldUnit::Ppm, b0) => b0::strength(b0.unwrap_or(1.0))?,
             (_, Some(b0)) => b0::strength(b0)?,
             (unit, None) => return Err(LocalFieldError::NeedsB0 { unit: unit.name() }),
         };
-        let mask = self.mask(&field)?;
+        let mask = self.mask(&field, log)?;
         let factor = unit.ppm(strength) * if self.negative { -1.0 } else { 1.0 };
-        check_numbers(&field, &mask, unit, factor, log)?;
+        check_numbers(&field, &mask, (unit, said), factor, log)?;
         let field_ppm = field.data.iter().map(|b| (f64::from(*b) * factor) as f32).collect();
         let shapes = self.shapes(&mask, log)?;
         let weights = self.on_grid(self.weights.as_deref(), &grid, "the weights")?;
@@ -220,6 +208,11 @@ impl LocalFieldFiles {
         let cylinders = shapes.iter().filter(|shape| **shape != Shape::Sphere).count();
         log.count("unknowns", mask.len() as u64);
         log.count("cylinders", cylinders as u64);
+        // What files say is in effect as well.
+        if let Some(b0_tesla) = b0_tesla {
+            log.result("b0_tesla", b0_tesla);
+        }
+        log.result("b0_dir_vox", geometry.b0.to_vec());
         Ok(LocalField {
             grid,
             geometry,
@@ -246,6 +239,21 @@ impl LocalFieldFiles {
         Ok((field, self.b0_tesla, self.b0_vox))
     }
 
+    /// The unit of the field's numbers, and who says so.
+    fn unit(&self) -> (FieldUnit, Said) {
+        match self.unit {
+            _ if self.dqsm_files => (FieldUnit::Tesla, Said::ByFormat),
+            Some(unit) => (unit.0, Said::ByUser),
+            None => (FieldUnit::default(), Said::Nowhere),
+        }
+    }
+
+    /// The axes of the fibre directions.
+    fn v1_frame(&self) -> BvecFrame {
+        let usual = if self.dqsm_files { BvecFrame::Voxel } else { BvecFrame::Scanner };
+        self.v1_frame.map_or(usual, |frame| frame.0)
+    }
+
     fn expect_volumes(
         &self,
         path: &Path,
@@ -258,11 +266,17 @@ impl LocalFieldFiles {
         Err(LocalFieldError::Volumes { path: path.to_owned(), found: image.n_volumes, expected })
     }
 
-    fn mask(&self, field: &Image) -> Result<Mask, LocalFieldError> {
+    fn mask(&self, field: &Image, log: &Logbook<'_>) -> Result<Mask, LocalFieldError> {
         let mask = match &self.mask {
             None => {
-                let inside = field.data.iter().enumerate().filter(|(_, b)| **b != 0.0);
-                Mask { grid: field.grid, voxels: inside.map(|(i, _)| i as u32).collect() }
+                let mask = outside::with_field(field);
+                let (inside, left_out) = (mask.len(), field.grid.len() - mask.len());
+                log.count("voxels_left_out", left_out as u64);
+                log.note(&format!(
+                    "no mask: {inside} voxels are solved for; {left_out} are left out, where the \
+                     field is 0 up to the edge of the volume"
+                ));
+                mask
             }
             Some(path) if self.dqsm_files => dqsm_files::read_mask(path, &field.grid)?,
             Some(path) => read_mask(path, &field.grid)?,
@@ -285,11 +299,7 @@ impl LocalFieldFiles {
             read_image(v1)?
         };
         self.expect_volumes(v1, &vectors, 3)?;
-        let frame = match self.v1_frame {
-            Some(frame) => frame.0,
-            None if self.dqsm_files => BvecFrame::Voxel,
-            None => BvecFrame::Scanner,
-        };
+        let frame = self.v1_frame();
         if frame != BvecFrame::Scanner {
             let turn = frame.ras_from_frame(&vectors.grid.ras_from_vox);
             turn_vectors(&mut vectors, &turn);
@@ -302,8 +312,7 @@ impl LocalFieldFiles {
             vectors = nearest(&vectors, &mask.grid);
             fa = fa.map(|fa| nearest(&fa, &mask.grid));
         }
-        let threshold = self.fa_threshold.unwrap_or(FA_THRESHOLD);
-        Ok(shapes_of(&vectors, fa.as_ref(), mask, threshold)?)
+        Ok(shapes_of(&vectors, fa.as_ref(), mask, self.fa_threshold)?)
     }
 
     fn on_grid(
@@ -318,48 +327,6 @@ impl LocalFieldFiles {
         grid.check_same(&image.grid, what)?;
         Ok(Some(image.data))
     }
-}
-
-/// Beyond this, in ppm, the median magnitude of a local field is no local field.
-const LARGEST_MEDIAN_PPM: f64 = 2.0;
-/// Beyond this it is unlike one: a brain's is some 0.01.
-const USUAL_MEDIAN_PPM: f64 = 0.2;
-/// Below this, in ppm, the root mean square is below the noise of any scan.
-const LEAST_RMS_PPM: f64 = 1e-5;
-
-/// Makes sure that numbers of `unit`, `factor` ppm each, can be those of a local field.
-fn check_numbers(
-    field: &Image,
-    mask: &Mask,
-    unit: FieldUnit,
-    factor: f64,
-    log: &Logbook<'_>,
-) -> Result<(), LocalFieldError> {
-    let mut values: Vec<f32> = mask.voxels.iter().map(|&v| field.data[v as usize].abs()).collect();
-    let count = values.iter().filter(|v| !v.is_finite()).count();
-    if count > 0 {
-        return Err(QsmError::NotFinite { what: "the field", count }.into());
-    }
-    let squares: f64 = values.iter().map(|&v| f64::from(v).powi(2)).sum();
-    let rms = (squares / values.len() as f64).sqrt();
-    let middle = values.len() / 2;
-    let median = f64::from(*values.select_nth_unstable_by(middle, f32::total_cmp).1);
-    let (unit, factor) = (unit.name(), factor.abs());
-    if median * factor > LARGEST_MEDIAN_PPM {
-        return Err(LocalFieldError::TooStrong { median, unit, ppm: median * factor });
-    }
-    // A field of zeros has a map of zeros.
-    if rms > 0.0 && rms * factor < LEAST_RMS_PPM {
-        return Err(LocalFieldError::TooWeak { rms, unit, ppm: rms * factor });
-    }
-    if median * factor > USUAL_MEDIAN_PPM {
-        log.warn(&format!(
-            "half of the field's voxels are beyond ±{:.2} ppm; a brain's local field is some 0.01 \
-             ppm: is it in another unit (--field-unit), or with its background?",
-            median * factor
-        ));
-    }
-    Ok(())
 }
 
 /// `image` at the voxels of `grid`: the nearest voxel in the scanner, 0 beyond its volume.
@@ -408,14 +375,17 @@ impl Stage for LoadLocalField {
 
     fn parameters(&self) -> Value {
         let files = &self.0;
+        // With directions there are axes that they refer to; where B0 is of the scanner's axes, too.
+        let guides = files.v1.is_some();
+        let in_scanner = files.b0_vox.is_none() && !files.dqsm_files;
         json!({
-            "field_unit": files.unit,
+            "field_unit": files.unit().0.name(),
             "phase_sign": if files.negative { -1 } else { 1 },
             "b0_tesla": files.b0_tesla,
-            "b0_dir": files.b0_ras.unwrap_or([0.0, 0.0, 1.0]),
+            "b0_dir": in_scanner.then(|| files.b0_ras.unwrap_or([0.0, 0.0, 1.0])),
             "b0_dir_vox": files.b0_vox,
-            "v1_frame": files.v1_frame,
-            "fa_threshold": files.fa_threshold.unwrap_or(FA_THRESHOLD),
+            "v1_frame": guides.then(|| files.v1_frame().name()),
+            "fa_threshold": guides.then_some(files.fa_threshold),
             "resample": files.resample,
             "dqsm_files": files.dqsm_files,
         })

@@ -1,0 +1,270 @@
+//! Options of `fimbria qsm`: what each does, and that none is taken without effect.
+
+use fimbria_image::{Affine, Grid, Image, WriteOptions, write_image};
+use serde_json::Value;
+
+use crate::qsm::{SIDE, grid, length, with_sphere, write};
+use crate::util::Folder;
+
+const QSM: &str = "qsm field.nii --mask mask.nii";
+const GUIDED: &str = "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii";
+
+fn chi(folder: &Folder, out: &str) -> Vec<f32> {
+    folder.image(&format!("{out}/chi.nii.gz")).data
+}
+
+/// The largest difference of two maps, as a part of the largest number.
+fn apart(a: &[f32], b: &[f32]) -> f32 {
+    let largest = a.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
+    a.iter().zip(b).fold(0.0_f32, |m, (a, b)| m.max((a - b).abs())) / largest
+}
+
+/// A column of iterations.tsv.
+fn column(folder: &Folder, out: &str, name: &str) -> Vec<f64> {
+    let text = std::fs::read_to_string(folder.join(&format!("{out}/iterations.tsv"))).unwrap();
+    let mut lines = text.lines().map(|line| line.split('\t'));
+    let place = lines.next().unwrap().position(|n| n == name).unwrap();
+    lines.map(|mut line| line.nth(place).unwrap().parse().unwrap()).collect()
+}
+
+fn parameters(folder: &Folder, out: &str) -> Value {
+    folder.json(&format!("{out}/run.json"))["parameters"]["qsm"]["qsm"].clone()
+}
+
+#[test]
+fn an_option_that_the_method_would_ignore_is_refused() {
+    let folder = with_sphere();
+    write(&folder, "ones.nii", 1, |_, _| 1.0);
+    let guided = [
+        "--kappa 0.9",
+        "--solver cgls",
+        "--start zero",
+        "--iterations 5",
+        "--tolerance 1e-3",
+        "--gradient-tolerance 1e-3",
+        "--noise 0.01",
+        "--support 9",
+        "--edges free",
+        "--weights ones.nii",
+        "--v1 v1.nii",
+        "--checkpoint 9",
+        "--products fast",
+        "--compat dqsm",
+        "--device gpu",
+    ];
+    for method in ["tkd", "tikhonov", "tv", "rts"] {
+        for options in guided {
+            refused(&folder, &format!("{QSM} --method {method} {options}"), options);
+        }
+    }
+    for (method, options) in [
+        ("dqsm", "--strength 0.1"),
+        ("tensor", "--strength 0.1"),
+        ("tensor", "--compat dqsm"),
+        ("tensor", "--products dense"),
+        ("tensor", "--device opencl:0"),
+    ] {
+        refused(&folder, &format!("{GUIDED} --method {method} {options}"), options);
+    }
+    for (line, words) in [
+        (format!("{QSM} --step 0.1"), "cgls chooses its own"),
+        (format!("{QSM} --step 0.1 --solver lsmr"), "lsmr chooses its own"),
+        (format!("{QSM} --fa-threshold 0.3"), "about fibre directions"),
+        (format!("{QSM} --resample"), "about fibre directions"),
+        (format!("{QSM} --v1-frame voxel"), "about fibre directions"),
+    ] {
+        refused(&folder, &line, words);
+    }
+    assert!(folder.done("qsm --help").stdout.contains("tkd, tikhonov, tv, rts: --strength"));
+}
+
+/// Holds that `line` is wrong usage, and that what is said has the option of `words`.
+fn refused(folder: &Folder, line: &str, words: &str) {
+    let ran = folder.run(&format!("{line} -o out"));
+    assert_eq!(ran.code, Some(2), "`{line}`: {}", ran.stderr);
+    let option = words.strip_prefix("--").map_or(words, |rest| rest.split(' ').next().unwrap());
+    assert!(ran.stderr.contains(option), "`{line}`: {}", ran.stderr);
+    assert!(!folder.join("out").exists(), "`{line}` left an output");
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_refused_before_any_work() {
+    let folder = with_sphere();
+    for options in [
+        "--fa-threshold nan",
+        "--fa-threshold=-1",
+        "--noise nan",
+        "--noise 0",
+        "--tolerance nan",
+        "--tolerance=-1e-3",
+        "--gradient-tolerance nan",
+        "--kappa 2",
+        "--kappa nan",
+        "--step 0 --solver landweber",
+        "--step nan --solver landweber",
+        "--support 0",
+        "--iterations 0",
+    ] {
+        refused(&folder, &format!("{GUIDED} {options}"), options.split([' ', '=']).next().unwrap());
+    }
+    refused(&folder, &format!("{QSM} --method tkd --strength=-1"), "strength = -1");
+}
+
+#[test]
+fn weights_that_are_none_are_refused() {
+    let folder = with_sphere();
+    write(&folder, "zero.nii", 1, |_, _| 0.0);
+    write(&folder, "negative.nii", 1, |_, p| if p[0] > 3.0 { -1.0 } else { 1.0 });
+    write(&folder, "nan.nii", 1, |_, p| if p[0] > 3.0 { f64::NAN } else { 1.0 });
+    for (file, words) in
+        [("zero", "every weight is 0"), ("negative", "below 0 or not"), ("nan", "or not finite")]
+    {
+        for method in ["dqsm", "tensor"] {
+            let line = format!("{QSM} --method {method} --weights {file}.nii -o out");
+            let said = folder.failed(&line);
+            assert!(said.contains(words), "{file}: {said}");
+        }
+    }
+}
+
+#[test]
+fn weights_take_voxels_out_of_the_data() {
+    let folder = with_sphere();
+    let field = folder.image("field.nii");
+    let mut spoilt = field.clone();
+    let is_spoilt = |voxel: usize| grid().voxel(voxel)[0] > SIDE - 7;
+    (0..grid().len()).filter(|&v| is_spoilt(v)).for_each(|v| spoilt.data[v] += 0.05);
+    write_image(folder.join("spoilt.nii"), &spoilt, &WriteOptions::default()).unwrap();
+    write(&folder, "w.nii", 1, |_, p| f64::from(u8::from(p[0] + (SIDE / 2) as f64 <= 19.0)));
+    let line = "qsm spoilt.nii --mask mask.nii --truth truth.nii --iterations 30";
+    folder.done(&format!("{line} -o without"));
+    folder.done(&format!("{line} --weights w.nii -o with"));
+    let nrmse = |out: &str| folder.json(&format!("{out}/metrics.json"))["nrmse_percent"].as_f64();
+    assert!(nrmse("with") < nrmse("without"), "{:?} {:?}", nrmse("with"), nrmse("without"));
+}
+
+#[test]
+fn the_iteration_stops_where_the_noise_is_reached() {
+    let folder = with_sphere();
+    folder.done(&format!("{QSM} --noise 0.003 --iterations 60 -o out"));
+    let record = folder.json("out/run.json");
+    assert_eq!(record["stopped"], "discrepancy");
+    let voxels = record["stages"][0]["counts"]["unknowns"].as_f64().unwrap();
+    let rms: Vec<f64> =
+        column(&folder, "out", "data").iter().map(|data| (data / voxels).sqrt()).collect();
+    let (last, before) = rms.split_last().unwrap();
+    assert!(*last <= 0.003 && before.iter().all(|rms| *rms > 0.003), "{rms:?}");
+    assert!(before.len() > 1 && before.len() < 30, "{rms:?}");
+}
+
+#[test]
+fn a_start_at_tikhonovs_map_is_ahead() {
+    let folder = with_sphere();
+    folder.done(&format!("{QSM} --iterations 1 -o zero"));
+    folder.done(&format!("{QSM} --iterations 1 --start tikhonov -o tikhonov"));
+    let data = |out: &str| column(&folder, out, "data")[0];
+    assert!(data("tikhonov") < 0.5 * data("zero"), "{} {}", data("tikhonov"), data("zero"));
+}
+
+#[test]
+fn every_solver_is_recorded_with_what_it_used() {
+    let folder = with_sphere();
+    let objective = |out: &str| {
+        let (data, penalty) = (column(&folder, out, "data"), column(&folder, out, "penalty"));
+        0.985 * data.last().unwrap() + 0.015 * penalty.last().unwrap()
+    };
+    for solver in ["cgls", "lsmr", "landweber"] {
+        folder.done(&format!("{QSM} --solver {solver} --iterations 12 -o {solver}"));
+        assert_eq!(parameters(&folder, solver)["solver"], solver);
+        let record = folder.json(&format!("{solver}/run.json"));
+        assert_eq!((&record["stopped"], &record["kappa"]), (&"iterations".into(), &0.985.into()));
+        assert_eq!(record["step"].is_number(), solver == "landweber", "{record}");
+    }
+    assert!(objective("cgls") <= objective("lsmr") && objective("lsmr") < objective("landweber"));
+    let line = format!("{QSM} --solver landweber --iterations 3");
+    let ran = folder.done(&format!("{line} --step 100 -o safe"));
+    assert!(ran.stderr.contains("a step of 100 would diverge"), "{}", ran.stderr);
+    assert!(folder.json("safe/run.json")["step"].as_f64().unwrap() < 10.0);
+    // The published program's numbers, in tesla, and those they are in units of B0.
+    let compat = "--v1 v1.nii --fa fa.nii --compat dqsm --b0 4.7 --iterations 2";
+    folder.done(&format!("{QSM} {compat} -o published"));
+    let given = parameters(&folder, "published");
+    assert_eq!((&given["kappa"], &given["step"]), (&0.75.into(), &0.15.into()));
+    assert_eq!((&given["support"], &given["edges"]), (&50.into(), &"zero".into()));
+    assert_eq!((&given["solver"], &given["products"]), (&"landweber".into(), &"fast".into()));
+    let record = folder.json("published/run.json");
+    let data = 0.75 * 4.7 * 4.7;
+    assert!((record["kappa"].as_f64().unwrap() - data / (data + 0.25)).abs() < 1e-12, "{record}");
+}
+
+#[test]
+fn directions_come_from_a_fit_or_from_another_grid() {
+    let folder = with_sphere();
+    let line = format!("{QSM} --iterations 5");
+    // Twice the voxels' size, the same place in the scanner: fine voxel i lies in coarse i / 2.
+    let rows = grid()
+        .ras_from_vox
+        .0
+        .map(|[x, y, z, shift]| [2.0 * x, 2.0 * y, 2.0 * z, shift + 0.5 * (x + y + z)]);
+    let coarse = Grid { dims: [SIDE / 2; 3], ras_from_vox: Affine(rows) };
+    let fa = |[x, y, z]: [usize; 3]| if (x + 2 * y + 3 * z) % 5 == 0 { 0.7 } else { 0.1 };
+    let images = [(coarse, 1), (grid(), 2)].map(|(grid, size)| {
+        let (mut all, mut v1) = (Image::zeros(grid, 1), Image::zeros(grid, 3));
+        for voxel in 0..grid.len() {
+            all.data[voxel] = fa(grid.voxel(voxel).map(|i| i / size));
+            v1.volume_mut(1)[voxel] = 1.0;
+        }
+        (all, v1)
+    });
+    std::fs::create_dir(folder.join("dti")).unwrap();
+    let [(coarse_fa, coarse_v1), (fine_fa, fine_v1)] = images;
+    for (name, image) in [
+        ("coarse_fa.nii", coarse_fa),
+        ("coarse_v1.nii", coarse_v1),
+        ("dti/FA.nii", fine_fa),
+        ("dti/V1.nii", fine_v1),
+    ] {
+        write_image(folder.join(name), &image, &WriteOptions::default()).unwrap();
+    }
+    folder.done(&format!("{line} --v1 dti/V1.nii --fa dti/FA.nii -o named"));
+    folder.done(&format!("{line} --dti dti -o folder"));
+    assert_eq!(chi(&folder, "folder"), chi(&folder, "named"));
+    let other = format!("{line} --v1 coarse_v1.nii --fa coarse_fa.nii");
+    assert!(folder.failed(&format!("{other} -o no")).contains("the fibre directions"));
+    folder.done(&format!("{other} --resample -o resampled"));
+    assert_eq!(chi(&folder, "resampled"), chi(&folder, "named"));
+}
+
+#[test]
+fn the_mean_over_the_reference_is_zero() {
+    let folder = with_sphere();
+    write(&folder, "rim.nii", 1, |_, p| f64::from(u8::from(length(p) > 7.0)));
+    let (mask, rim) = (folder.image("mask.nii").data, folder.image("rim.nii").data);
+    let mean = |chi: &[f32], region: &[f32]| {
+        let inside = chi.iter().zip(&mask).zip(region).filter(|((_, m), r)| **m > 0.0 && **r > 0.0);
+        let values: Vec<f64> = inside.map(|((chi, _), _)| f64::from(*chi)).collect();
+        values.iter().sum::<f64>() / values.len() as f64
+    };
+    for (reference, region) in [("mean", &mask), ("rim.nii", &rim)] {
+        folder.done(&format!("{QSM} --method tkd --reference {reference} -o {reference}-out"));
+        let chi = chi(&folder, &format!("{reference}-out"));
+        // The mean of some thousand f32 numbers of 0.1.
+        assert!(mean(&chi, region).abs() < 1e-7, "{reference}");
+    }
+    folder.done(&format!("{QSM} --method tkd -o plain"));
+    assert!(mean(&chi(&folder, "plain"), &rim).abs() > 1e-4);
+}
+
+#[test]
+fn b0_may_be_given_in_either_axes() {
+    let folder = with_sphere();
+    let line = format!("{GUIDED} --iterations 5");
+    folder.done(&format!("{line} --b0-dir 0 0 2 -o scanner"));
+    // The grid is turned by 30° about x.
+    folder.done(&format!("{line} --b0-dir-vox 0 0.5 0.8660254 -o voxels"));
+    // Five iterations of products whose kernels differ by 1e-7.
+    let apart = apart(&chi(&folder, "scanner"), &chi(&folder, "voxels"));
+    assert!(apart < 1e-5, "{apart}");
+    let b0 = folder.json("scanner/run.json")["b0_dir_vox"].clone();
+    assert!((b0[1].as_f64().unwrap() - 0.5).abs() < 1e-6, "{b0}");
+}

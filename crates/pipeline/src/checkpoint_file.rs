@@ -1,0 +1,148 @@
+//! Work under way on disk, so that what was interrupted goes on where it was.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Why a checkpoint cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    /// The system refused.
+    #[error("could not {action} the checkpoint {}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// It is no checkpoint, or not a whole one.
+    #[error("{} is no checkpoint of this version", .0.display())]
+    Damaged(PathBuf),
+    /// It was made from other data or with other parameters.
+    #[error("{} was made from other inputs or with other parameters", .0.display())]
+    Other(PathBuf),
+}
+
+/// What a checkpoint is called while it is written, beside its place.
+const UNFINISHED: &str = ".unfinished-checkpoint";
+
+const MAGIC: &[u8; 8] = b"fbkept\0\x01";
+
+/// The place where one piece of work, told by its fingerprint, keeps what it came to.
+#[derive(Debug)]
+pub struct CheckpointFile {
+    path: PathBuf,
+    fingerprint: u128,
+    every: Duration,
+    last: Instant,
+}
+
+impl CheckpointFile {
+    /// At `path`, of the work of this `fingerprint`, to be written each time `every` has passed.
+    pub fn new(path: &Path, fingerprint: u128, every: Duration) -> Self {
+        Self { path: path.to_owned(), fingerprint, every, last: Instant::now() }
+    }
+
+    /// True where it is time to write it again.
+    pub fn is_due(&self) -> bool {
+        self.last.elapsed() >= self.every
+    }
+
+    /// Writes `work` in one step: a file there is whole, whenever the process ends.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn write(&mut self, work: &[u8]) -> Result<(), CheckpointError> {
+        let folder = self.path.parent().filter(|p| !p.as_os_str().is_empty());
+        // One name, so that what a killed process left is written over by the next.
+        let temporary = folder.unwrap_or(Path::new(".")).join(UNFINISHED);
+        let write = || {
+            let mut file = std::fs::File::create(&temporary)?;
+            file.write_all(MAGIC)?;
+            file.write_all(&self.fingerprint.to_le_bytes())?;
+            file.write_all(work)?;
+            file.sync_all()?;
+            std::fs::rename(&temporary, &self.path)
+        };
+        write().map_err(|source| {
+            // What is left of it is of no use; the error that counts is the first.
+            let _ = std::fs::remove_file(&temporary);
+            CheckpointError::Io { action: "write", path: self.path.clone(), source }
+        })?;
+        self.last = Instant::now();
+        Ok(())
+    }
+
+    /// The work there, as `decode` understands it; `None` where there is no file.
+    ///
+    /// # Errors
+    /// [`CheckpointError`], also where `decode` does not understand it.
+    pub fn read<T>(
+        &self,
+        decode: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Result<Option<T>, CheckpointError> {
+        let path = || self.path.clone();
+        let bytes = match std::fs::read(&self.path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => {
+                return Err(CheckpointError::Io { action: "read", path: path(), source });
+            }
+        };
+        let rest = bytes.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk());
+        let (fingerprint, work) = rest.ok_or_else(|| CheckpointError::Damaged(path()))?;
+        if u128::from_le_bytes(*fingerprint) != self.fingerprint {
+            return Err(CheckpointError::Other(path()));
+        }
+        decode(work).map(Some).ok_or_else(|| CheckpointError::Damaged(path()))
+    }
+
+    /// Removes the one at `path`, and what a killed process may have left of one.
+    pub fn remove(path: &Path) {
+        // What is gone already need not be removed.
+        let _ = std::fs::remove_file(path);
+        let _ = std::fs::remove_file(path.with_file_name(UNFINISHED));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(folder: &Path, fingerprint: u128) -> CheckpointFile {
+        CheckpointFile::new(&folder.join("checkpoint"), fingerprint, Duration::from_secs(60))
+    }
+
+    fn text(bytes: &[u8]) -> Option<String> {
+        String::from_utf8(bytes.to_vec()).ok().filter(|text| text.ends_with('.'))
+    }
+
+    #[test]
+    fn work_comes_back_to_whom_it_belongs() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut own = place(folder.path(), 7);
+        assert_eq!(own.read(text).unwrap(), None);
+        own.write(b"half done.").unwrap();
+        assert_eq!(own.read(text).unwrap().as_deref(), Some("half done."));
+        assert!(!own.is_due());
+        let foreign = place(folder.path(), 8).read(text);
+        assert!(matches!(foreign, Err(CheckpointError::Other(_))));
+        CheckpointFile::remove(&folder.path().join("checkpoint"));
+        assert_eq!(own.read(text).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_damaged_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut own = place(folder.path(), 7);
+        own.write(b"half done.").unwrap();
+        let path = folder.path().join("checkpoint");
+        let bytes = std::fs::read(&path).unwrap();
+        for length in [0, 5, 20, bytes.len() - 1] {
+            std::fs::write(&path, &bytes[..length]).unwrap();
+            assert!(matches!(own.read(text), Err(CheckpointError::Damaged(_))), "{length}");
+        }
+    }
+}
