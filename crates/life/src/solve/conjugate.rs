@@ -1,7 +1,7 @@
 use fimbria_compute::Progress;
 use fimbria_compute::operator::{LinearOperator, VectorSpace as _};
 
-use super::{Failure, Problem, Solution, SolveError, Step, Stop, Vector, Watch};
+use super::{Failure, Problem, Solution, SolveError, Step, Stop, Vector};
 use crate::OrthantSpace;
 
 /// Iterations after which the gradient is computed anew: updates of it in f32 drift.
@@ -36,13 +36,10 @@ where
     let (operator, space) = (problem.operator, problem.operator.domain());
     let none = operator.range().zeros().map_err(failed)?;
     let zeros = || space.zeros().map_err(failed);
-    let (mut x, mut g, mut p, mut ap) = (start, zeros()?, zeros()?, zeros()?);
+    let (mut x, mut p, mut ap) = (start, zeros()?, zeros()?);
     let (mut free, mut chopped, mut tried) = (zeros()?, zeros()?, zeros()?);
-    let scale = problem.scale().map_err(failed)?;
-    let mut objective = problem.gradient(&x, &mut g).map_err(failed)?;
+    let (mut g, mut objective, mut watched) = problem.begin(&x, stop, progress)?;
     let mut products = [2, 2];
-    let mut watched = Watch::new(stop, scale, objective, progress);
-    watched.after(objective)?;
     let (mut iteration, mut since_refresh, mut begin) = (0, 0, true);
     loop {
         iteration += 1;

@@ -24,6 +24,8 @@ use crate::OrthantSpace;
 
 /// A vector of the solver.
 type Vector<A> = <<A as Operator>::Domain as VectorSpace>::Vector;
+/// The gradient and the objective at the start, and who watches from there.
+type Beginning<'w, A> = (Vector<A>, f64, Watch<'w>);
 /// What operators can fail at.
 type Failure<A> = <<A as Operator>::Domain as VectorSpace>::Error;
 
@@ -140,6 +142,23 @@ where
         space.copy(g, scratch)?;
         space.hold(x, g, scratch)?;
         Ok(space.dot(scratch, scratch)?.sqrt())
+    }
+
+    /// What a solver begins with at `x`: the gradient and the objective there, and who watches. It
+    /// takes two products with M and two with M'.
+    fn begin<'w>(
+        &self,
+        x: &Vector<A>,
+        stop: &'w Stop,
+        progress: &'w dyn Progress,
+    ) -> Result<Beginning<'w, A>, SolveError<Failure<A>>> {
+        let failed = SolveError::Operator;
+        let mut g = self.operator.domain().zeros().map_err(failed)?;
+        let scale = self.scale().map_err(failed)?;
+        let objective = self.gradient(x, &mut g).map_err(failed)?;
+        let mut watched = Watch::new(stop, scale, objective, progress);
+        watched.after(objective)?;
+        Ok((g, objective, watched))
     }
 
     /// The norm of the projected gradient at zero: what later ones are measured by.

@@ -1,7 +1,7 @@
 use fimbria_compute::Progress;
 use fimbria_compute::operator::{LinearOperator, VectorSpace as _};
 
-use super::{Failure, Problem, Solution, SolveError, Step, Stop, Vector, Watch};
+use super::{Failure, Problem, Solution, SolveError, Step, Stop, Vector};
 use crate::OrthantSpace;
 
 /// The subspace Barzilai-Borwein method for non-negative least squares (Kim, Sra and Dhillon,
@@ -31,13 +31,10 @@ where
     let none = operator.range().zeros().map_err(failed)?;
     let mut forward = operator.range().zeros().map_err(failed)?;
     let zeros = || space.zeros().map_err(failed);
-    let (mut x, mut g, mut old, mut back) = (start, zeros()?, zeros()?, zeros()?);
-    let scale = problem.scale().map_err(failed)?;
-    let mut objective = problem.gradient(&x, &mut g).map_err(failed)?;
+    let (mut x, mut old, mut back) = (start, zeros()?, zeros()?);
+    let (mut g, mut objective, mut watched) = problem.begin(&x, stop, progress)?;
     space.copy(&g, &mut old).map_err(failed)?;
     let mut products = [2, 2];
-    let mut watched = Watch::new(stop, scale, objective, progress);
-    watched.after(objective)?;
     let mut iteration = 0;
     loop {
         iteration += 1;
