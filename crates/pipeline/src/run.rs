@@ -367,13 +367,7 @@ fn susceptibility_stages(
     Ok([
         Box::new(MakeField { files, parameters: field, style }),
         Box::new(Guide { fa_threshold }),
-        Box::new(MapSusceptibility {
-            parameters,
-            style,
-            dqsm_files: false,
-            compares,
-            keep: None,
-        }),
+        Box::new(MapSusceptibility { parameters, style, dqsm_files: false, compares, keep: None }),
     ])
 }
 
