@@ -16,8 +16,9 @@ pub enum Status {
     BadSignal = 4,
     /// The samples of this voxel do not determine the model; all maps are zero here.
     Singular = 5,
-    /// Fitted, but samples that were not positive were raised before their logarithm was taken.
-    Raised = 6,
+    /// Fitted, but some samples are not positive: what takes logarithms has raised them, what fits the
+    /// signal itself took them as they are.
+    NotPositive = 6,
     /// Fitted, but a diffusivity that some maps divide by is not positive: these are NaN.
     Undefined = 7,
 }
@@ -31,13 +32,13 @@ impl Status {
         Self::NotConverged,
         Self::BadSignal,
         Self::Singular,
-        Self::Raised,
+        Self::NotPositive,
         Self::Undefined,
     ];
 
     /// All numbers with their meanings, as files explain them.
     pub const LEGEND: &str = "0 outside mask, 1 fitted, 2 constraint active, 3 not converged, \
-                              4 bad signal, 5 not determined, 6 fitted with samples raised, \
+                              4 bad signal, 5 not determined, 6 fitted, some samples not positive, \
                               7 fitted, some maps undefined";
 
     /// True where maps hold results.

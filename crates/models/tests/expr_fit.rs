@@ -154,6 +154,7 @@ fn what_cannot_be_fitted_is_said() {
         (with(&|o| o.parameters[1].lower = 2.0), "parameter D: start 1 and bounds 2 to 5"),
         (with(&|o| o.parameters[1].start = f64::NAN), "parameter D: start NaN"),
         (with(&|o| o.curve.b_max_s_per_mm2 = Some(f64::NAN)), "the largest b to use is NaN"),
+        (options("S0*D*exp(-b)"), "tell 1 of the 2 parameters"),
         (options("S0*exp(-b*D)/(D-1)"), "is inf at its start for volume 0"),
         (options("S0*log(D-b)"), "for volume 5, b = 1.2 ms/µm²: choose another start"),
     ] {

@@ -21,12 +21,12 @@ pub enum CheckpointError {
     #[error("{} is no checkpoint of this version", .0.display())]
     Damaged(PathBuf),
     /// It was made from other data or with other parameters.
-    #[error("{} was made from other inputs or with other parameters", .0.display())]
+    #[error(
+        "{} was left by work on other inputs or with other parameters: without --resume it is begun \
+         anew", .0.display()
+    )]
     Other(PathBuf),
 }
-
-/// What a checkpoint is called while it is written, beside its place.
-const UNFINISHED: &str = ".unfinished-checkpoint";
 
 const MAGIC: &[u8; 8] = b"fbkept\0\x01";
 
@@ -55,9 +55,7 @@ impl CheckpointFile {
     /// # Errors
     /// Where the file cannot be written.
     pub fn write(&mut self, work: &[u8]) -> Result<(), CheckpointError> {
-        let folder = self.path.parent().filter(|p| !p.as_os_str().is_empty());
-        // One name, so that what a killed process left is written over by the next.
-        let temporary = folder.unwrap_or(Path::new(".")).join(UNFINISHED);
+        let temporary = unfinished(&self.path);
         let write = || {
             let mut file = std::fs::File::create(&temporary)?;
             file.write_all(MAGIC)?;
@@ -103,8 +101,16 @@ impl CheckpointFile {
     pub fn remove(path: &Path) {
         // What is gone already need not be removed.
         let _ = std::fs::remove_file(path);
-        let _ = std::fs::remove_file(path.with_file_name(UNFINISHED));
+        let _ = std::fs::remove_file(unfinished(path));
     }
+}
+
+/// What a checkpoint is called while it is written: one name, so that what a killed process left is
+/// written over by the next.
+fn unfinished(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".unfinished");
+    name.into()
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ use crate::stages::sticks::{Sticks, SticksParameters, Within};
 use crate::stages::stremi::StremiParameters;
 use crate::stages::stremi1d::Stremi1dParameters;
 use crate::stages::track::{WholeBrain, WholeBrainParameters};
-use crate::{ByteSize, Choice, MapFormat, MapStyle, Named, Stage, bids_entities};
+use crate::{ByteSize, Choice, MapFormat, MapStyle, Named, Stage, StageError, bids_entities};
 
 /// Everything `fimbria run` can be told; the form of its TOML file, one table per stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -232,6 +232,9 @@ pub enum ConfigError {
     /// The options of the map of susceptibility contradict each other or make no sense.
     #[error(transparent)]
     Qsm(#[from] QsmOptionError),
+    /// A fit that the gradient table does not support, or a formula that is none.
+    #[error(transparent)]
+    Fit(StageError),
     /// Something that TOML cannot express, such as a path that is not UTF-8.
     #[error("the parameters cannot be written as TOML")]
     Unwritable(#[from] toml::ser::Error),
@@ -286,10 +289,16 @@ impl RunConfig {
     pub fn stages(self, root: &Path) -> Result<Vec<Box<dyn Stage>>, ConfigError> {
         let name = self.input.dwi.file_name().ok_or(ConfigError::NoSeries)?;
         let name = name.to_string_lossy().into_owned();
-        let systems = match &self.run.fits {
+        let header = ImageHeader::read(&self.input.dwi).map_err(LoadError::from)?;
+        let gradients = self.input.read_gradients(&header)?.table;
+        let systems: Vec<System> = match &self.run.fits {
             Some(named) => named.iter().map(|system| system.0).collect(),
-            None => self.supported()?,
+            None => {
+                let all = System::CHOICES.iter().map(|(system, ..)| *system);
+                all.filter(|system| system.is_default_of(&gradients, &self)).collect()
+            }
         };
+        self.check(&systems, &gradients)?;
         let Self { input, run: _, dti, fod, peaks, sticks, track, life, dki, stremi, .. } = self;
         let Self { dki1d, stremi1d, ivim, mono, expr, gre, field, qsm, maps, report, .. } = self;
         let entities = bids_entities(&input.dwi);
@@ -327,11 +336,20 @@ impl RunConfig {
         Ok(stages)
     }
 
-    fn supported(&self) -> Result<Vec<System>, ConfigError> {
-        let header = ImageHeader::read(&self.input.dwi).map_err(LoadError::from)?;
-        let gradients = self.input.read_gradients(&header)?.table;
-        let systems = System::CHOICES.iter().map(|(system, ..)| *system);
-        Ok(systems.filter(|system| system.is_default_of(&gradients, self)).collect())
+    /// Whether the gradient table supports every fit, before the first one begins.
+    fn check(&self, systems: &[System], gradients: &GradientTable) -> Result<(), ConfigError> {
+        let named = systems.iter().map(|system| match system {
+            System::Kurtosis => self.dki.check(gradients),
+            System::Stretched => self.stremi.check(gradients),
+            System::Kurtosis1d => self.dki1d.check(gradients),
+            System::Stretched1d => self.stremi1d.check(gradients),
+            System::Perfusion => self.ivim.check(gradients),
+            System::Mono => self.mono.check(gradients),
+            System::Fibres | System::Sticks | System::Tracks | System::Life => Ok(()),
+        });
+        let formula = self.expr.iter().map(|expr| expr.check(gradients));
+        let tensor = std::iter::once(self.dti.check(gradients));
+        tensor.chain(named).chain(formula).collect::<Result<(), _>>().map_err(ConfigError::Fit)
     }
 }
 

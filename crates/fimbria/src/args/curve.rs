@@ -56,7 +56,7 @@ pub(crate) struct SolverArgs {
 
     /// Also write the standard error of each map of the model, NAME_error, in its unit: from the
     /// residuals (sigma with the Rician likelihood) and the curvature at the solution; 0 where
-    /// unknown, as at a bound
+    /// unknown, as at a bound; with --robust some 10 % too small
     #[arg(long)]
     errors: bool,
 }

@@ -251,7 +251,7 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
             let residual = &mut rows[residual_row * stride + voxel];
             *residual = residual.sqrt();
             // A direction that is not determined makes the voxel's means those of the others.
-            rows[status_row * stride + voxel] = match count {
+            let status = match count {
                 0.0 => {
                     if worst[voxel] > Status::NotConverged.code() {
                         (0..n_directions).for_each(|d| rows[d * stride + voxel] = 0.0);
@@ -260,6 +260,7 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
                 }
                 _ => worst[voxel].min(Status::NotConverged.code()),
             };
+            rows[status_row * stride + voxel] = scaled.status(voxel, status).code();
         }
         Ok(())
     }

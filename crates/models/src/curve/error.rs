@@ -71,6 +71,9 @@ pub enum CurveError {
         /// Its value.
         value: f64,
     },
+    /// A noise level of zero for a likelihood that divides by it.
+    #[error("sigma is 0, but this likelihood needs a noise level above 0")]
+    NoNoise,
     /// The noise level could not be estimated.
     #[error(transparent)]
     Noise(#[from] NoiseError),

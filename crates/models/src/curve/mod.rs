@@ -77,6 +77,7 @@ pub(crate) fn noise_level(
 ) -> Result<Option<Floor>, CurveError> {
     let sigma = match (options.likelihood, options.sigma) {
         (Likelihood::Gaussian, _) => return Ok(None),
+        (_, Some(0.0)) => return Err(CurveError::NoNoise),
         (_, Some(sigma)) => level("sigma", sigma)?,
         (_, None) => noise::from_unweighted(signals, mask, gradients)?,
     };

@@ -12,6 +12,7 @@ use fimbria_fitting::lm::{
 };
 
 use super::CurveOptions;
+use crate::Status;
 use crate::dti::Precision;
 use crate::voxelwise::Tile;
 
@@ -34,6 +35,8 @@ pub(super) struct Scaled<'a> {
     pub(super) scale: Vec<f32>,
     /// True where that is positive: without weighting if there are such volumes, else anywhere.
     pub(super) has_signal: Vec<bool>,
+    /// True where a sample is not positive.
+    has_holes: Vec<bool>,
 }
 
 impl<'a> Scaled<'a> {
@@ -57,7 +60,23 @@ impl<'a> Scaled<'a> {
         for (scale, _) in scale.iter_mut().zip(&has_signal).filter(|(_, has)| !**has) {
             *scale = 1.0;
         }
-        Self { n, stride, inputs, scale, has_signal }
+        let mut has_holes = vec![false; stride];
+        for &volume in unweighted.iter().chain(weighted) {
+            for (any, &s) in has_holes.iter_mut().zip(&inputs[volume * stride..]) {
+                *any |= s <= 0.0;
+            }
+        }
+        Self { n, stride, inputs, scale, has_signal, has_holes }
+    }
+
+    /// What became of a voxel whose fit ended with this code.
+    pub(super) fn status(&self, voxel: usize, of_fit: f32) -> Status {
+        let status = Status::from_code(of_fit);
+        match status {
+            _ if !self.has_signal[voxel] => Status::BadSignal,
+            Status::Fitted | Status::Constrained if self.has_holes[voxel] => Status::NotPositive,
+            _ => status,
+        }
     }
 
     /// One volume, divided.

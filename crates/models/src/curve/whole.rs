@@ -10,7 +10,7 @@ use super::tile::{Batch, Scaled, Solver, arithmetic, results_of, solve};
 use super::{CurveOptions, Floor, Protocol};
 use crate::dti::Precision;
 use crate::voxelwise::{DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit};
-use crate::{Fitted, MapSpec, Status};
+use crate::{Fitted, MapSpec};
 
 /// A model of all samples of a voxel.
 pub(crate) trait VoxelModel<const P: usize>: Model<P> {
@@ -161,12 +161,9 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
         let mut errors = vec![0.0; n_values];
         for voxel in 0..n {
             let at = |row: usize| results[row * stride + voxel];
-            let status = match scaled.has_signal[voxel] {
-                true => at(layout.status()),
-                false => Status::BadSignal.code(),
-            };
-            rows[status_row * stride + voxel] = status;
-            if status > Status::NotConverged.code() {
+            let status = scaled.status(voxel, at(layout.status()));
+            rows[status_row * stride + voxel] = status.code();
+            if !status.is_fitted() {
                 continue;
             }
             let scale = scaled.scale[voxel];

@@ -235,6 +235,7 @@ impl Problem {
             grid: &self.grid,
             clip: self.clip,
             min_diffusivity: self.recipe.min_diffusivity,
+            least_mean: self.recipe.least_mean,
             stride,
             n,
             parameters,

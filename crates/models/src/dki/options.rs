@@ -64,7 +64,7 @@ pub struct DkiOptions {
     /// Volumes with b more than 5 % above this, in s/mm², are left out: the model is an expansion
     /// in b that stops at b².
     pub b_max_s_per_mm2: f64,
-    /// The range that kurtosis maps are clipped to.
+    /// The range that kurtosis maps are clipped to; from 0 at least where `constrained`.
     pub clip: KurtosisRange,
     /// The maps to compute; what is not asked for costs nothing.
     pub maps: Vec<DkiMap>,

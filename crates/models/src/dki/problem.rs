@@ -93,7 +93,11 @@ impl Problem {
             moments: Moments::new(&covariates),
             constraints,
             grid: Grid::new(),
-            clip: options.clip,
+            // Between directions of the set K may come out below what it is in them.
+            clip: match recipe.constrained {
+                true => KurtosisRange { low: low.max(0.0), high: high.max(0.0) },
+                false => options.clip,
+            },
             layout: MapLayout::new(&options.maps),
         })
     }

@@ -6,6 +6,9 @@ use super::{Compat, DkiMap, DkiOptions, Method};
 
 /// Diffusivities below this, µm²/ms, count as none: kurtosis divides by their square.
 pub(crate) const LEAST_DIFFUSIVITY: f32 = 1e-7;
+/// A signal that loses less than this part of its logarithm up to the largest b, the mean over all
+/// directions, does not tell how it bends: in tissue it loses ten times as much.
+const LEAST_TELLING_LOSS: f64 = 0.03;
 /// What constrained diffusivities are at least, µm²/ms: 1e-6 mm²/s, a thousandth of water's.
 pub(crate) const CONSTRAINED_DIFFUSIVITY: f64 = 1e-3;
 
@@ -19,6 +22,8 @@ pub(crate) struct Recipe {
     pub(crate) constrained: bool,
     /// Eigenvalues below this, µm²/ms, are raised to it.
     pub(crate) min_diffusivity: Option<f32>,
+    /// With mean diffusivities below this, µm²/ms, kurtosis is undefined.
+    pub(crate) least_mean: f32,
 }
 
 impl Recipe {
@@ -46,6 +51,10 @@ impl Recipe {
             nonlinear: options.method == Method::Nlls,
             constrained,
             min_diffusivity,
+            least_mean: match options.compat {
+                None => (LEAST_TELLING_LOSS / b_max) as f32,
+                Some(_) => LEAST_DIFFUSIVITY,
+            },
         }
     }
 }

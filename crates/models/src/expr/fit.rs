@@ -8,11 +8,22 @@ use fimbria_fitting::lm::{
     Arithmetic, Expression, LmError, LmOptions, Problems, Rows, Sigma, Starts, Weights,
 };
 
-use super::{COVARIATES, ExprFitError, ExprOptions, Parameter, VoxelConstants, check_names, maps};
+use super::{COVARIATES, ExprFitError, ExprOptions, Parameter, check_names, maps};
 use crate::Status;
-use crate::curve::{Floor, Likelihood, Protocol};
+use crate::curve::{Likelihood, Protocol};
 use crate::dti;
 use crate::voxelwise::{DeviceVoxelFit, MapSpec, Tile, VoxelFit};
+
+/// Where the noise level comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Noise {
+    /// The row of constants behind the named ones.
+    Map,
+    /// The same everywhere.
+    Level(f64),
+    /// Nothing takes it, or it is not known yet.
+    Unknown,
+}
 
 /// The formula with the acquisition.
 pub(super) struct ExprFit<'a> {
@@ -27,17 +38,16 @@ pub(super) struct ExprFit<'a> {
 }
 
 impl<'a> ExprFit<'a> {
-    /// Of these volumes; `sigma` is the noise level where there is no map of it and one is needed.
+    /// Of these volumes, with constants of these names.
     pub(super) fn new(
         protocol: &Protocol,
         volumes: &[usize],
-        constants: &VoxelConstants<'_>,
-        sigma: Option<Floor>,
+        named: &[&str],
+        noise: Noise,
         options: &'a ExprOptions,
     ) -> Result<Self, ExprFitError> {
         let parameters: Vec<&str> = options.parameters.iter().map(|p| p.name.as_str()).collect();
-        let named: Vec<&str> = constants.named.iter().map(|(name, _)| name.as_str()).collect();
-        check_names(&parameters, &named, options.curve.errors)?;
+        check_names(&parameters, named, options.curve.errors)?;
         for Parameter { name, start, lower, upper, .. } in &options.parameters {
             // A bound may be infinite; a start may not, nor any of them be NaN.
             if !(start.is_finite() && lower <= start && start <= upper) {
@@ -45,14 +55,12 @@ impl<'a> ExprFit<'a> {
                 return Err(ExprFitError::Bounds { name: name.clone(), start, lower, upper });
             }
         }
-        let sigma = match (constants.sigma, sigma) {
-            (Some(_), _) => Sigma::Constant(named.len()),
-            (None, Some(Floor::Absolute(sigma) | Floor::Relative(sigma))) => {
-                Sigma::Shared(sigma as f32)
-            }
-            (None, None) => Sigma::Shared(0.0),
+        let sigma = match noise {
+            Noise::Map => Sigma::Constant(named.len()),
+            Noise::Level(sigma) => Sigma::Shared(sigma as f32),
+            Noise::Unknown => Sigma::Shared(0.0),
         };
-        let names = Names { parameters: &parameters, samples: &COVARIATES, problems: &named };
+        let names = Names { parameters: &parameters, samples: &COVARIATES, problems: named };
         let expression = Expression::new(&options.formula, &names)
             .map_err(|reason| ExprFitError::Formula { formula: options.formula.clone(), reason })?;
         let covariates = volumes.iter().flat_map(|&volume| {
@@ -70,11 +78,12 @@ impl<'a> ExprFit<'a> {
             },
             covariates: covariates.collect(),
             n_volumes: volumes.len(),
-            n_constants: named.len() + usize::from(constants.sigma.is_some()),
+            n_constants: named.len() + usize::from(noise == Noise::Map),
         };
         fit.try_shape()?;
         if named.is_empty() {
             fit.try_start()?;
+            fit.try_rank()?;
         }
         Ok(fit)
     }
@@ -97,6 +106,61 @@ impl<'a> ExprFit<'a> {
                 let formula = self.options.formula.clone();
                 return Err(ExprFitError::Start { formula, value, volume, b: covariates[0] });
             }
+        }
+        Ok(())
+    }
+
+    /// Where no map comes in, parameters that cannot be told apart near the start, by the
+    /// derivatives of the signal in all volumes, cannot be in any voxel.
+    fn try_rank(&self) -> Result<(), ExprFitError> {
+        /// Of the length of a column; far above the rounding of differences, far below what makes
+        /// fits ill-conditioned.
+        const DEPENDENT: f64 = 1e-7;
+        let parameters = &self.options.parameters;
+        // Off the start, where some parameters may have no influence yet.
+        let inside = |p: &Parameter| {
+            (p.start * 1.1 + 0.01).clamp(p.lower.max(-1e30), p.upper.min(1e30).max(p.start))
+        };
+        let at: Vec<f64> =
+            parameters.iter().map(|p| if p.fixed { p.start } else { inside(p) }).collect();
+        let known: Vec<f64> = self.covariates.iter().map(|&value| f64::from(value)).collect();
+        let signals = |p: &[f64]| -> Vec<f64> {
+            let of_volumes = known.chunks_exact(COVARIATES.len());
+            of_volumes.map(|covariates| self.expression.value(p, covariates, &[])).collect()
+        };
+        let mut basis: Vec<Vec<f64>> = Vec::new();
+        let free: Vec<usize> = (0..at.len()).filter(|&k| !parameters[k].fixed).collect();
+        for &k in &free {
+            let step = 1e-5 * at[k].abs().max(1e-3);
+            let moved = |by: f64| {
+                let mut p = at.clone();
+                p[k] += by;
+                signals(&p)
+            };
+            let (up, down) = (moved(step), moved(-step));
+            let mut column: Vec<f64> = up.iter().zip(&down).map(|(u, d)| u - d).collect();
+            let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let whole = length(&column);
+            if !whole.is_finite() {
+                return Ok(()); // the formula ends beside its start: the voxels will say
+            }
+            // Twice, so that rounding of the first time does not count.
+            for _ in 0..2 {
+                for unit in &basis {
+                    let along: f64 = unit.iter().zip(&column).map(|(u, c)| u * c).sum();
+                    column.iter_mut().zip(unit).for_each(|(c, u)| *c -= along * u);
+                }
+            }
+            let left = length(&column);
+            if left > DEPENDENT * whole {
+                column.iter_mut().for_each(|c| *c /= left);
+                basis.push(column);
+            }
+        }
+        if basis.len() < free.len() {
+            let (formula, free) = (self.options.formula.clone(), free.len());
+            let (volumes, told_apart) = (self.n_volumes, basis.len());
+            return Err(ExprFitError::Undetermined { formula, volumes, free, told_apart });
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ use fimbria_image::{GradientTable, GridMismatch, Image, Mask, SignalSource};
 
 pub use fimbria_fitting::lm::Parameter;
 
-use self::fit::ExprFit;
+use self::fit::{ExprFit, Noise};
 use crate::curve::{self, CurveError, CurveOptions, Floor, Likelihood, Protocol, error_spec};
 use crate::voxelwise::{Fitted, Job, JobError, MapSpec, SelectedVolumes, Stacked};
 
@@ -89,6 +89,21 @@ pub enum ExprFitError {
         /// Its b, ms/µm².
         b: f32,
     },
+    /// Parameters that the volumes cannot tell apart.
+    #[error(
+        "{volumes} volumes tell {told_apart} of the {free} parameters of '{formula}' apart: fix one \
+         or write fewer"
+    )]
+    Undetermined {
+        /// The text.
+        formula: String,
+        /// Volumes that are used.
+        volumes: usize,
+        /// Parameters that are fitted.
+        free: usize,
+        /// How many the signal tells apart near the start.
+        told_apart: usize,
+    },
     /// A constant of more than one volume.
     #[error("the map of '{name}' has {volumes} volumes; a constant has one")]
     ConstantVolumes {
@@ -137,9 +152,15 @@ pub fn fit(
     let protocol = Protocol::new(gradients, options.curve.b_max_s_per_mm2)?;
     let mut volumes = protocol.volumes();
     volumes.sort_unstable();
-    let sigma = match constants.sigma {
-        Some(map) => sigma_of_map(map, mask, options)?,
-        None => curve::noise_level(signals, mask, gradients, &options.curve, progress)?,
+    let noise = match constants.sigma {
+        Some(map) => {
+            check_sigma(map, mask, options)?;
+            Noise::Map
+        }
+        None => match curve::noise_level(signals, mask, gradients, &options.curve, progress)? {
+            Some(Floor::Absolute(sigma) | Floor::Relative(sigma)) => Noise::Level(sigma),
+            None => Noise::Unknown,
+        },
     };
     let chosen = SelectedVolumes { source: signals, volumes: volumes.clone() };
     let all_chosen = volumes.len() == signals.n_volumes();
@@ -154,18 +175,29 @@ pub fn fit(
         }
         inputs.push(image);
     }
-    let fit = ExprFit::new(&protocol, &volumes, &constants, sigma, options)?;
+    let named: Vec<&str> = constants.named.iter().map(|(name, _)| name.as_str()).collect();
+    let fit = ExprFit::new(&protocol, &volumes, &named, noise, options)?;
     let inputs = Stacked(inputs);
     let job = Job { name: "fitting the expression", inputs: &inputs, mask, progress };
     Ok(job.run(&fit, on)?)
 }
 
-/// A noise level of each voxel, where the likelihood takes one and there is a level in the mask.
-fn sigma_of_map(
-    map: &Image,
-    mask: &Mask,
+/// Whether a gradient table determines the formula, whose constants have the names `constants`.
+///
+/// # Errors
+/// [`ExprFitError`] says why not.
+pub fn check(
+    gradients: &GradientTable,
+    constants: &[&str],
     options: &ExprOptions,
-) -> Result<Option<Floor>, ExprFitError> {
+) -> Result<(), ExprFitError> {
+    let protocol = Protocol::new(gradients, options.curve.b_max_s_per_mm2)?;
+    let volumes = protocol.volumes();
+    ExprFit::new(&protocol, &volumes, constants, Noise::Unknown, options).map(drop)
+}
+
+/// Whether the likelihood takes a noise level of each voxel, and there is one in the mask.
+fn check_sigma(map: &Image, mask: &Mask, options: &ExprOptions) -> Result<(), ExprFitError> {
     if options.curve.likelihood == Likelihood::Gaussian {
         return Err(ExprFitError::SigmaMap("the Gaussian likelihood takes no noise level"));
     }
@@ -175,7 +207,7 @@ fn sigma_of_map(
             "the map of sigma has no finite value above zero in the mask",
         ));
     }
-    Ok(None)
+    Ok(())
 }
 
 /// The maps of a fit of these parameters, where asked for with their standard errors, the status

@@ -199,7 +199,7 @@ fn voxels_without_a_usable_signal_are_marked_and_zero() {
             assert!(values(&fitted, map, voxel).iter().all(|&x| x == 0.0), "{map}");
         }
     }
-    assert_eq!(values(&fitted, "status", 9)[0] as f32, Status::Raised.code());
+    assert_eq!(values(&fitted, "status", 9)[0] as f32, Status::NotPositive.code());
     assert_eq!((fitted.raised.samples, fitted.raised.voxels), (1, 1));
 }
 

@@ -208,7 +208,7 @@ impl Work<'_> {
     }
 }
 
-/// Says in the status, the last of `rows`, where samples were raised; voxels with more of them than
+/// Says in the status, the last of `rows`, where samples had to be raised; voxels with more of them than
 /// `most` become zero.
 fn mark_raised(rows: &mut [f32], raised: &[f32], most: usize) {
     let stride = raised.len();
@@ -219,7 +219,7 @@ fn mark_raised(rows: &mut [f32], raised: &[f32], most: usize) {
             rows[..last].iter_mut().skip(voxel).step_by(stride).for_each(|value| *value = 0.0);
             rows[last + voxel] = Status::Singular.code();
         } else if matches!(status, Status::Fitted | Status::Constrained) {
-            rows[last + voxel] = Status::Raised.code();
+            rows[last + voxel] = Status::NotPositive.code();
         }
     }
 }

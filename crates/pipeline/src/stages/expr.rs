@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use fimbria_image::{Image, read_image};
+use fimbria_image::{GradientTable, Image, read_image};
 use fimbria_models::MapSpec;
-use fimbria_models::curve::Likelihood;
+use fimbria_models::curve::{CurveOptions, Likelihood};
 use fimbria_models::expr::{self, ExprOptions, Parameter, VoxelConstants};
 use serde::{Deserialize, Serialize};
 
@@ -76,10 +76,23 @@ impl ExprParameters {
     }
 }
 
+impl ExprParameters {
+    fn options(&self, curve: CurveOptions) -> ExprOptions {
+        let (formula, parameters) = (self.formula.clone(), self.parameters());
+        ExprOptions { formula, parameters, curve }
+    }
+}
+
 impl FitModel for ExprParameters {
     const STAGE: &'static str = "expr";
     const BIDS_MODEL: &'static str = "expression";
     const DESCRIPTION: &'static str = "Signal model given as an expression";
+
+    fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
+        let curve = CurveOptions { b_max_s_per_mm2: self.curve.bmax, ..CurveOptions::default() };
+        let constants: Vec<&str> = self.constants.keys().map(String::as_str).collect();
+        Ok(expr::check(gradients, &constants, &self.options(curve))?)
+    }
 
     fn maps(&self) -> Vec<MapSpec> {
         expr::maps(&self.formula, &self.parameters(), self.curve.errors)
@@ -107,11 +120,7 @@ impl FitModel for ExprParameters {
         }
         let sigma_map = self.sigma_map.as_ref().map(read).transpose()?;
         let takes_level = self.curve.likelihood_takes_noise() && sigma_map.is_none();
-        let options = ExprOptions {
-            formula: self.formula.clone(),
-            parameters: self.parameters(),
-            curve: self.curve.options(subject, takes_level, log)?,
-        };
+        let options = self.options(self.curve.options(subject, takes_level, log)?);
         let fitted = expr::fit(
             &*subject.dwi,
             &subject.mask,

@@ -304,7 +304,7 @@ fn report_counts(fit: &Fitted, log: &Logbook<'_>) {
         (Status::NotConverged, "not_converged", "did not converge"),
         (Status::BadSignal, "bad_signal", "have no usable signal and are zero in all maps"),
         (Status::Singular, "singular", "do not determine the model and are zero in all maps"),
-        (Status::Raised, "raised", ""),
+        (Status::NotPositive, "not_positive", "have samples that are zero or negative"),
         (
             Status::Undefined,
             "undefined",
@@ -322,7 +322,7 @@ fn report_counts(fit: &Fitted, log: &Logbook<'_>) {
     if samples > 0 {
         log.warn(&format!(
             "{samples} samples in {voxels} voxels were zero or negative and were raised to have a \
-             logarithm (status 6)"
+             logarithm"
         ));
     }
 }

@@ -71,7 +71,7 @@ Outputs (3-D unless said otherwise, float32):
                 2333 3333, pure numbers
   residual      root mean square of measured minus predicted signal, units of the input
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
-                5 not determined, 6 fitted with samples raised that were not positive, 7 fitted but maps
+                5 not determined, 6 fitted, some samples not positive (raised), 7 fitted but maps
                 that divide by a diffusivity are NaN because that is not positive (uint8)
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 

@@ -53,7 +53,7 @@ Outputs (3-D unless said otherwise, float32):
   tensor        the tensor, 6 volumes: xx xy xz yy yz zz, mm²/s
   residual      root mean square of measured minus predicted signal, units of the input
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
-                5 not determined, 6 fitted with samples raised that were not positive (uint8)
+                5 not determined, 6 fitted, some samples not positive (raised) (uint8)
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
 Units:

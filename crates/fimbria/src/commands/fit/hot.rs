@@ -47,7 +47,7 @@ Outputs (3-D unless said otherwise, float32):
   S0            signal without diffusion weighting, units of the input
   residual      root mean square of measured minus predicted signal, units of the input
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
-                5 not determined, 6 fitted with samples raised that were not positive (uint8)
+                5 not determined, 6 fitted, some samples not positive (raised) (uint8)
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
 Units:

@@ -48,7 +48,7 @@ Outputs (3-D, float32 unless said otherwise):
   S0            signal without diffusion weighting, units of the input
   residual      root mean square of measured minus predicted signal, units of the input
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
-                5 not determined (uint8)
+                5 not determined, 6 fitted, some samples not positive (uint8)
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
   Status 2 says that a parameter rests at a bound: f at 0 (no perfusion seen) or D at 3e-3 mm²/s.

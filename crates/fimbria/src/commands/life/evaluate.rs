@@ -7,9 +7,9 @@ use fimbria_cluster::World;
 use fimbria_image::gradients::BScaling;
 use fimbria_life::{Demean, Method, Normalise};
 use fimbria_pipeline::stages::life::{
-    AtomsName, Compat, Life, LifeFiles, LifeParameters, LoadSeries, RankName, remove_checkpoint,
+    AtomsName, Compat, Life, LifeFiles, LifeParameters, LoadSeries, RankName,
 };
-use fimbria_pipeline::{Named, Stage, bids_entities};
+use fimbria_pipeline::{CheckpointFile, Named, Stage, bids_entities};
 
 #[cfg(feature = "mpi")]
 use crate::args::exchange;
@@ -249,7 +249,7 @@ impl Evaluate {
         let folder = |planned: &[String]| output.folder(planned, console);
         run_together("life", &stages, &world, &folder, threads, devices, console)?;
         if world.comm().rank() == 0 {
-            remove_checkpoint(&checkpoint);
+            CheckpointFile::remove(&checkpoint);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
    order, so that both give the same bits. The explanations are there. Follows eigen.cl.
 
    Constants: N_NODES, N_GRID, N_CLIMBS, N_STEPS, LONGEST, NEAR, LEAST_CURVATURE,
-   LEAST_DIFFUSIVITY, CLIP_LOW and CLIP_HIGH; RAISES and MIN_DIFFUSIVITY; HAS_EXTREMES; rows of the
+   LEAST_DIFFUSIVITY, LEAST_MEAN, CLIP_LOW and CLIP_HIGH; RAISES and MIN_DIFFUSIVITY; HAS_EXTREMES; rows of the
    parameters and codes of the status by their names; MAP_MK and so on, the first row of each map,
    -1 where it is not wanted. */
 
@@ -256,10 +256,10 @@ KERNEL(dki_maps)(u64 n, GLOBAL const f32 *RESTRICT nodes, GLOBAL const f32 *REST
     }
     put(maps, n, voxel, MAP_S0, parameters[ROW_S0 * n + voxel]);
     put(maps, n, voxel, MAP_RESIDUAL, parameters[ROW_RESIDUAL * n + voxel]);
-    i32 positive = LEAST_DIFFUSIVITY < l[2];
+    i32 diffuses = LEAST_MEAN < deviator.mean;
+    i32 positive = LEAST_DIFFUSIVITY < l[2] && diffuses;
     put(maps, n, voxel, MAP_STATUS, fitted && !positive ? STATUS_UNDEFINED : status);
 
-    i32 diffuses = LEAST_DIFFUSIVITY < deviator.mean;
     f32 inverse = fb_div(1.0f, diffuses ? deviator.mean : 1.0f);
     f32 scale = inverse * inverse;
     UNROLL for (u32 k = 0; k < N_W; k++) w[k] = form[k] * scale;

@@ -24,6 +24,7 @@ pub(crate) fn maps_source(problem: &Problem) -> KernelSource {
         .with_f32("NEAR", extremes::NEAR)
         .with_f32("LEAST_CURVATURE", extremes::LEAST_CURVATURE)
         .with_f32("LEAST_DIFFUSIVITY", LEAST_DIFFUSIVITY)
+        .with_f32("LEAST_MEAN", problem.recipe.least_mean)
         .with_f32("CLIP_LOW", problem.clip.low)
         .with_f32("CLIP_HIGH", problem.clip.high)
         .with("RAISES", u8::from(least.is_some()))

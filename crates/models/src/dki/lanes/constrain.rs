@@ -66,18 +66,19 @@ impl WithSimd for Constrain<'_> {
                     let estimate: [f64; N_FORMS] =
                         std::array::from_fn(|k| f64::from(forms[k][first + one]));
                     let mut x = estimate;
-                    let mut status = Status::NotConverged;
-                    // Else the estimate stays as it is.
-                    if lane::<S>(&normal.is_definite, one) == 1.0 {
+                    let is_inside = lane::<S>(&normal.is_definite, one) == 1.0 && {
                         let inverse = &normal.inverse;
                         let outcome =
                             programme.project::<S>(inverse, one, &mut prices, &mut x, &mut work);
-                        if matches!(outcome.verdict, Verdict::Free | Verdict::Bound) {
-                            status = Status::Constrained;
-                        }
+                        matches!(outcome.verdict, Verdict::Free | Verdict::Bound)
+                    };
+                    if is_inside {
+                        let slope = normal.slope.each_ref().map(|slope| lane::<S>(slope, one));
+                        self.put(voxel, &estimate, &slope, &x);
+                    } else {
+                        // Nearly singular equations; the estimate itself is known to be wrong.
+                        self.give_up(voxel);
                     }
-                    let slope = normal.slope.each_ref().map(|slope| lane::<S>(slope, one));
-                    self.put(voxel, &estimate, &slope, &x, status);
                 }
             }
         }
@@ -197,7 +198,19 @@ impl Constrain<'_> {
         }
     }
 
-    /// Writes the forms x of a voxel, the S0 that follows and the status.
+    /// Writes that the samples of a voxel do not determine its tensors.
+    fn give_up(&mut self, voxel: usize) {
+        let of_voxel = self.parameters.iter_mut().skip(voxel).step_by(self.stride);
+        for (row, value) in of_voxel.take(parameter_row::COUNT).enumerate() {
+            *value = match row {
+                parameter_row::RAISED => *value,
+                parameter_row::STATUS => Status::Singular.code(),
+                _ => 0.0,
+            };
+        }
+    }
+
+    /// Writes the constrained forms x of a voxel and the S0 that follows.
     #[inline(always)]
     fn put(
         &mut self,
@@ -205,7 +218,6 @@ impl Constrain<'_> {
         estimate: &[f64; N_FORMS],
         slope: &[f64; N_FORMS],
         x: &[f64; N_FORMS],
-        status: Status,
     ) {
         let mut moved = 0.0;
         for k in 0..N_FORMS {
@@ -214,6 +226,6 @@ impl Constrain<'_> {
         }
         let s0 = &mut self.parameters[parameter_row::S0 * self.stride + voxel];
         *s0 = (f64::from(*s0) * moved.exp()) as f32;
-        self.parameters[parameter_row::STATUS * self.stride + voxel] = status.code();
+        self.parameters[parameter_row::STATUS * self.stride + voxel] = Status::Constrained.code();
     }
 }

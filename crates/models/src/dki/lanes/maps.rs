@@ -23,6 +23,8 @@ pub(crate) struct MapVoxels<'a> {
     pub(crate) clip: KurtosisRange,
     /// Eigenvalues below this, µm²/ms, are raised to it.
     pub(crate) min_diffusivity: Option<f32>,
+    /// With mean diffusivities below this, µm²/ms, kurtosis is undefined.
+    pub(crate) least_mean: f32,
     pub(crate) stride: usize,
     pub(crate) n: usize,
     pub(crate) parameters: &'a [f32],
@@ -82,14 +84,13 @@ impl MapVoxels<'_> {
         let residual = place.load(simd, self.parameters, parameter_row::RESIDUAL);
         self.put(place, DkiMap::Residual, [residual]);
         let one = status.splat(1.0);
-        let least = status.splat(LEAST_DIFFUSIVITY);
-        let positive = least.less(l[2]);
+        let diffuses = status.splat(self.least_mean).less(deviator.mean);
+        let positive = status.splat(LEAST_DIFFUSIVITY).less(l[2]) & diffuses;
         let undefined = status.splat(Status::Undefined.code());
         let of_fitted = Lanes::select(positive, status, undefined);
         self.put(place, DkiMap::Status, [Lanes::select(fitted, of_fitted, status)]);
 
         // W and what is made of it, where there is a mean diffusivity to divide by.
-        let diffuses = least.less(deviator.mean);
         let inverse = one / Lanes::select(diffuses, deviator.mean, one);
         let w = scale(v, inverse * inverse);
         let [mkt, kfa] = invariants(&w);

@@ -5,7 +5,6 @@
 //! * [`Life`]: encodes, weighs, collects evidence ([`Evaluation`]) and writes it;
 //! * [`LifeInRun`]: the same on the streamlines of a run.
 
-mod checkpoint;
 mod companions;
 mod encode;
 mod evidence;
@@ -23,7 +22,6 @@ use fimbria_streamlines::Format;
 use fimbria_streamlines::connectome::LabelError;
 use serde_json::{Value, json};
 
-pub use checkpoint::remove_checkpoint;
 pub use encode::encode_file;
 pub use evidence::{Evaluation, NamedSet};
 pub use in_run::{LifeInRun, Weighed};
@@ -132,14 +130,6 @@ pub enum LifeInputError {
         path: PathBuf,
     },
     /// Weights of another problem.
-    #[error(
-        "{} was left by work on other inputs or with other parameters: without --resume it is begun \
-         anew", .path.display()
-    )]
-    OtherWork {
-        /// The file of weights.
-        path: PathBuf,
-    },
     /// More than may be held.
     #[error(
         "the evaluation takes about {needed} of memory, and {allowed} are allowed: allow more, or \

@@ -1,6 +1,7 @@
 //! From where weights are found, how they are kept meanwhile, and which problem they belong to.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use fimbria_compute::Progress;
 use fimbria_life::solve::Step;
@@ -10,17 +11,30 @@ use fimbria_life::{
 use serde_json::json;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::checkpoint::Checkpoint;
 use super::{Life, LifeInputError, LifeParameters, NamedSet};
 use crate::agreement::agree;
-use crate::{Logbook, StageError};
+use crate::{CheckpointFile, Logbook, StageError};
+
+/// How long apart weights are written.
+const EVERY: Duration = Duration::from_secs(30);
 
 /// What weights are found from.
 pub(super) struct Beginning {
     /// Where they are kept.
-    checkpoint: Option<Checkpoint>,
+    checkpoint: Option<CheckpointFile>,
     /// The first ones; `None` for zero.
     start: Option<Vec<f32>>,
+}
+
+fn to_bytes(weights: &[f32]) -> Vec<u8> {
+    weights.iter().flat_map(|weight| weight.to_le_bytes()).collect()
+}
+
+/// So many weights.
+fn from_bytes(bytes: &[u8], unknowns: usize) -> Option<Vec<f32>> {
+    let (weights, left) = bytes.as_chunks();
+    (weights.len() == unknowns && left.is_empty())
+        .then(|| weights.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect())
 }
 
 impl Life {
@@ -60,10 +74,10 @@ impl Life {
         let fingerprint = self.fingerprint(encoding, signal, protocol, groups);
         let mut begin = Beginning { checkpoint: None, start };
         if let Some((path, resumes)) = &self.checkpoint {
-            let checkpoint = Checkpoint::new(path, fingerprint);
+            let checkpoint = CheckpointFile::new(path, fingerprint, EVERY);
             if *resumes {
                 let unknowns = streamlines + self.parameters.isotropic.len() * signal.voxels();
-                match checkpoint.read(unknowns)? {
+                match checkpoint.read(|bytes| from_bytes(bytes, unknowns))? {
                     Some(weights) => {
                         log.note(&format!("going on from the weights in {}", path.display()));
                         begin.start = Some(weights);
@@ -93,7 +107,7 @@ impl Life {
         let mut watch = |_: &Step, weights: &dyn Fn() -> Vec<f32>| {
             let is_last = log.is_cancelled();
             if let Some(checkpoint) = checkpoint.as_mut().filter(|c| is_last || c.is_due()) {
-                let written = checkpoint.write(&weights());
+                let written = checkpoint.write(&to_bytes(&weights()));
                 match written {
                     Ok(()) if is_last => self.say_how_to_go_on(log),
                     Ok(()) => {}
@@ -108,7 +122,7 @@ impl Life {
         if let Some(checkpoint) = &mut checkpoint {
             let isotropic = weights.isotropic.iter().flatten();
             let all: Vec<f32> = weights.streamlines.iter().chain(isotropic).copied().collect();
-            if let Err(error) = checkpoint.write(&all) {
+            if let Err(error) = checkpoint.write(&to_bytes(&all)) {
                 log.warn(&format!("the weights cannot be kept: {error}"));
             }
         }

@@ -73,7 +73,7 @@ pub(super) fn headlines(
     if let Some(row) = accuracy.and_then(Accuracy::direction) {
         page = page.headline(format!("{:.1}°", row.median), "median angle to the truth");
     }
-    let good = [Fate::Fitted, Fate::Constrained, Fate::Raised].map(|fate| fit.status.of(fate));
+    let good = [Fate::Fitted, Fate::Constrained, Fate::NotPositive].map(|fate| fit.status.of(fate));
     let good: u64 = good.iter().sum();
     let share = 100.0 * good as f64 / mask.len().max(1) as f64;
     page.headline(format!("{share:.1} %"), "voxels fitted")
@@ -129,7 +129,7 @@ pub(super) fn quality(fit: &Fitted, mask: &Mask) -> Result<Section, FigureError>
             (3, "not converged"),
             (4, "bad signal"),
             (5, "not determined"),
-            (6, "samples raised"),
+            (6, "some samples not positive"),
             (7, "maps undefined"),
         ];
         let style =
