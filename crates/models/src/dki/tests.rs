@@ -147,6 +147,8 @@ fn maps_are_those_of_the_oracle_for_the_written_tensors() {
             (DkiMap::Kmin, truth.kmin),
         ] {
             let found = value(&fitted, map, 0, voxel);
+            // Kurtoses of constrained fits begin at 0.
+            let truth = if map == DkiMap::Kfa { truth } else { truth.max(0.0) };
             // Rounding of D to f32, squared by the ratio of its eigenvalues. Where constraints hold
             // in many directions K has as many minima of almost the same value, of which the
             // climbs may miss the least.
@@ -232,10 +234,16 @@ fn a_signal_that_does_not_decay_has_no_kurtosis() {
     for (forms, sigma) in [(still, 0.0), (still, 5.0), (rising, 0.0), (rising, 5.0)] {
         let image = series(&table, &[forms; 20], sigma, &mut noise);
         let fitted = run(&image, &table, &DkiOptions::default());
-        assert_eq!(fitted.status.of(Status::Undefined), 20, "{:?}", fitted.status);
         for voxel in 0..20 {
+            let status = Status::from_code(value(&fitted, DkiMap::Status, 0, voxel) as f32);
+            let is_nothing = |x: f64| match status {
+                Status::Undefined => x.is_nan(),
+                Status::Singular => x == 0.0,
+                _ => false,
+            };
             for map in [DkiMap::Mk, DkiMap::Rk, DkiMap::Mkt, DkiMap::Kmax] {
-                assert!(value(&fitted, map, 0, voxel).is_nan(), "{map:?}");
+                let found = value(&fitted, map, 0, voxel);
+                assert!(is_nothing(found), "{map:?} {found}, {status:?}");
             }
         }
     }
