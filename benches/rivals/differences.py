@@ -8,7 +8,7 @@ them for MK and Mgamma by CPU and by GPU.
     python3 benches/rivals/differences.py MASK differences.svg MK cpu gpu MK double cpu ...
 
 Triples MAP A B: the map MAP of folder A minus that of folder B, in the voxels of the mask that both
-fits settled in (status 1 or 2). Prints shares and percentiles, draws one panel each. Needs nibabel
+fits settled in (status 1, 2 or 6). Prints shares and percentiles, draws one panel each. Needs nibabel
 and numpy.
 """
 
@@ -28,7 +28,7 @@ def differences(mask, name, a, b):
     settled = mask.copy()
     for folder in (a, b):
         status = load(f"{folder}/status.nii.gz")
-        settled &= (status == 1) | (status == 2)
+        settled &= np.isin(status, [1, 2, 6])
     return (load(f"{a}/{name}.nii.gz") - load(f"{b}/{name}.nii.gz"))[settled]
 
 

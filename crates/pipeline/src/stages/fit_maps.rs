@@ -298,17 +298,21 @@ fn bids_parameters(mut parameters: Value) -> Value {
 
 /// Notes what became of the voxels, and warns where something did.
 fn report_counts(fit: &Fitted, log: &Logbook<'_>) {
+    let RaisedSamples { samples, voxels: with_raised } = fit.raised;
+    // Where they were raised that is said with their number.
+    let not_positive =
+        if samples > 0 { "" } else { "have samples that are zero or negative, taken as they are" };
     for (status, name, trouble) in [
         (Status::Fitted, "fitted", ""),
         (Status::Constrained, "constraint_active", ""),
         (Status::NotConverged, "not_converged", "did not converge"),
         (Status::BadSignal, "bad_signal", "have no usable signal and are zero in all maps"),
         (Status::Singular, "singular", "do not determine the model and are zero in all maps"),
-        (Status::NotPositive, "not_positive", "have samples that are zero or negative"),
+        (Status::NotPositive, "not_positive", not_positive),
         (
             Status::Undefined,
             "undefined",
-            "diffuse backwards in a direction and have NaN in some maps",
+            "diffuse backwards in a direction, or hardly at all, and have NaN in some maps",
         ),
     ] {
         let voxels = fit.status.of(status);
@@ -317,12 +321,11 @@ fn report_counts(fit: &Fitted, log: &Logbook<'_>) {
             log.warn(&format!("{voxels} voxels {trouble} (see the status map)"));
         }
     }
-    let RaisedSamples { samples, voxels } = fit.raised;
     log.count("raised_samples", samples);
     if samples > 0 {
         log.warn(&format!(
-            "{samples} samples in {voxels} voxels were zero or negative and were raised to have a \
-             logarithm"
+            "{samples} samples in {with_raised} voxels were zero or negative and were raised to have \
+             a logarithm (see the status map)"
         ));
     }
 }
