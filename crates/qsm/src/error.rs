@@ -42,6 +42,14 @@ pub enum QsmError {
         /// How many.
         count: usize,
     },
+    /// An anisotropy that is none.
+    #[error("{what} is far above 1 in {count} voxels of the mask: it is a number of 0 to 1")]
+    Anisotropy {
+        /// What was looked at.
+        what: &'static str,
+        /// How many voxels.
+        count: usize,
+    },
     /// Weights that leave nothing.
     #[error("every weight is 0: no voxel of the field would count")]
     NoWeight,

@@ -110,7 +110,8 @@ impl FieldModel {
 /// axes. NaN is a sphere.
 ///
 /// # Errors
-/// Where grids differ or the vectors are not three volumes.
+/// Where grids differ, the vectors are not three volumes, or more than one voxel of 200 has an
+/// anisotropy far above 1.
 pub fn shapes_of(
     vectors: &Image,
     fa: Option<&Image>,
@@ -125,16 +126,29 @@ pub fn shapes_of(
     if let Some(fa) = fa {
         mask.grid.check_same(&fa.grid, "FA")?;
     }
+    let anisotropy = |voxel: usize| match fa {
+        Some(fa) => f64::from(fa.volume(0)[voxel]),
+        None => length(vectors, voxel),
+    };
+    // Rounding of stored numbers, and estimates of negative eigenvalues, exceed 1 a little.
+    let beyond = mask.voxels.iter().filter(|&&voxel| anisotropy(voxel as usize) > 1.25);
+    let count = beyond.count();
+    if 200 * count > mask.len() {
+        let what = if fa.is_some() { "FA" } else { "the length of FA·V1" };
+        return Err(QsmError::Anisotropy { what, count });
+    }
     let affine = vectors.grid.ras_from_vox;
     let shape = |&voxel: &u32| {
         let voxel = voxel as usize;
         let ras: [f64; 3] = std::array::from_fn(|a| f64::from(vectors.volume(a)[voxel]));
-        let length = crate::geometry::dot(ras, ras).sqrt();
-        let anisotropy = fa.map_or(length, |fa| f64::from(fa.volume(0)[voxel]));
         match crate::geometry::unit(ras) {
-            Some(axis) if anisotropy > threshold => Shape::Cylinder(dir_vox(&affine, axis)),
+            Some(axis) if anisotropy(voxel) > threshold => Shape::Cylinder(dir_vox(&affine, axis)),
             _ => Shape::Sphere,
         }
     };
     Ok(mask.voxels.iter().map(shape).collect())
+}
+
+fn length(vectors: &Image, voxel: usize) -> f64 {
+    (0..3).map(|axis| f64::from(vectors.volume(axis)[voxel]).powi(2)).sum::<f64>().sqrt()
 }

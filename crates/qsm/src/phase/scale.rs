@@ -69,7 +69,8 @@ const STEPS: f32 = 4096.0;
 /// The factor and offset, radians = factor · number + offset, of numbers as scanners store them, the
 /// same for all `volumes` (echoes):
 ///
-/// * numbers within ±π are radians, where they reach both ends or spread as a phase does;
+/// * numbers within ±π are radians, where they reach both ends, or spread as a phase does and show
+///   no wraps at a shorter turn;
 /// * integers that reach ±3141 or ±3142, but not more, are thousandths of a radian;
 /// * other integers of 0 to 4095, ±2048 or ±4096 are steps of a turn, whether or not they fill that
 ///   range;
@@ -95,10 +96,21 @@ pub fn to_radians(
     let largest = low.abs().max(high.abs());
     let reaches = |end: f32| low <= -REACHED * end && high >= REACHED * end;
     let shows = |from: f32, turn: f32| volumes.iter().any(|v| v.shows(from, turn));
+    // The extremes may be the turn: those of a phase are met often, those of a map by few voxels.
+    let near = 0.05 * (high - low);
+    let count = |from, to| volumes.iter().map(|v| v.count_between(from, to)).sum::<usize>();
+    let are_ends = count(low, low + near).min(count(high - near, high)) >= LEAST_AT_ENDS;
     // Storage as float rounds π up.
     if !whole && largest <= PI * 1.001 {
+        if reaches(PI) {
+            return Ok((1.0, 0.0));
+        }
+        // Half turns, or turns of π, wrap between ends of their own.
+        if are_ends && volumes.iter().any(|v| v.wraps_often_by(high - low)) {
+            return Ok(of_turn(low, high));
+        }
         let spreads = volumes.iter().any(|v| v.spread >= LEAST_SPREAD);
-        if reaches(PI) || low < 0.0 && largest >= LEAST_RADIANS && spreads {
+        if low < 0.0 && largest >= LEAST_RADIANS && spreads {
             return Ok((1.0, 0.0));
         }
     }
@@ -116,10 +128,6 @@ pub fn to_radians(
     if is_double && (reaches(STEPS) || shows(-STEPS, 2.0 * STEPS)) {
         return Ok((PI / STEPS, 0.0));
     }
-    // Here the extremes are the turn: those of a phase are met often, those of a map by few voxels.
-    let near = 0.05 * (high - low);
-    let count = |from, to| volumes.iter().map(|v| v.count_between(from, to)).sum::<usize>();
-    let are_ends = count(low, low + near).min(count(high - near, high)) >= LEAST_AT_ENDS;
     if are_ends && shows(low, high - low) {
         return Ok(of_turn(low, high));
     }
@@ -220,6 +228,16 @@ mod tests {
     fn radians_need_neither_wraps_nor_noise() {
         let shimmed: Vec<f32> = (0..1000).map(|i| 0.9 * (0.01 * i as f32).sin()).collect();
         assert_eq!(radians(&shimmed), Ok((1.0, 0.0)));
+    }
+
+    #[test]
+    fn parts_of_a_turn_that_wrap_are_a_turn() {
+        // In units of π, half turns, and two that nobody would choose.
+        for end in [1.0, PI / 2.0, 2.0, 3.0] {
+            let phase: Vec<f32> = (0..9000).map(|i| end * ((i % 41) as f32 / 20.0 - 1.0)).collect();
+            let (factor, offset) = radians(&phase).unwrap();
+            assert!((factor * end - PI).abs() < 1e-5 && offset.abs() < 1e-5, "{end}: {factor}");
+        }
     }
 
     #[test]

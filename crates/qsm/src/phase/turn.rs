@@ -83,13 +83,27 @@ impl<'a> Volume<'a> {
 
     /// Neighbours inside are more often a turn apart than half a turn.
     fn wraps_by(&self, turn: f32) -> bool {
+        let [wholes, halves] = self.apart(turn);
+        self.distinct >= LEAST_DISTINCT && wholes > 2 * halves
+    }
+
+    /// The same, in so many places that noise in radians does not do it.
+    pub(super) fn wraps_often_by(&self, turn: f32) -> bool {
+        /// Neighbours a turn apart.
+        const OFTEN: usize = 30;
+        let [wholes, halves] = self.apart(turn);
+        wholes >= OFTEN && wholes > 2 * halves
+    }
+
+    /// How many neighbours inside are about a turn apart, and how many half a turn.
+    fn apart(&self, turn: f32) -> [usize; 2] {
         let (mut wholes, mut halves) = (0_usize, 0_usize);
         for (a, b) in self.voxels.neighbours(true) {
             let apart = (self.values[b] - self.values[a]).abs() / turn;
             wholes += usize::from(apart > 0.7);
             halves += usize::from(apart > 0.4 && apart < 0.6);
         }
-        self.distinct >= LEAST_DISTINCT && wholes > 2 * halves
+        [wholes, halves]
     }
 
     /// Around the mask neighbours have nothing to do with each other, and all parts of the turn are

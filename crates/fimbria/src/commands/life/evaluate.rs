@@ -48,7 +48,7 @@ pub(crate) struct Evaluate {
     sets: Option<PathBuf>,
 
     /// Weights to begin with, one a line
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    #[arg(long, value_name = "FILE", conflicts_with = "resume", help_heading = "Input")]
     start: Option<PathBuf>,
 
     /// Take over the conventions of another program; other options still change them
@@ -222,7 +222,11 @@ impl Evaluate {
             normalise: normalise.unwrap_or(usual.normalise),
             demean: demean.unwrap_or(usual.demean),
             rank: rank.unwrap_or(usual.rank),
-            solver: solver.unwrap_or(usual.solver),
+            solver: match solver {
+                // The published iteration knows no sets.
+                None if group.is_some() => LifeParameters::default().solver,
+                given => given.unwrap_or(usual.solver),
+            },
             max_iterations: max_iterations.unwrap_or(usual.max_iterations),
             tolerance: tolerance.unwrap_or(usual.tolerance),
             l1: l1.unwrap_or(usual.l1),

@@ -129,11 +129,10 @@ pub enum LifeInputError {
         /// The image.
         path: PathBuf,
     },
-    /// Weights of another problem.
     /// More than may be held.
     #[error(
         "the evaluation takes about {needed} of memory, and {allowed} are allowed: allow more, or \
-         take fewer streamlines, a mask or --atoms grid:360"
+         take fewer streamlines, a mask, or --atoms grid:360 instead of exact ones"
     )]
     Memory {
         /// About so much.

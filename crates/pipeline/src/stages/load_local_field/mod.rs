@@ -208,6 +208,12 @@ impl LocalFieldFiles {
         let cylinders = shapes.iter().filter(|shape| **shape != Shape::Sphere).count();
         log.count("unknowns", mask.len() as u64);
         log.count("cylinders", cylinders as u64);
+        if cylinders == 0 && self.v1.is_some() {
+            log.warn(
+                "the directions make no cylinder: they are zero, below --fa-threshold or elsewhere \
+                 than the mask, and guide nothing",
+            );
+        }
         // What files say is in effect as well.
         if let Some(b0_tesla) = b0_tesla {
             log.result("b0_tesla", b0_tesla);

@@ -120,6 +120,11 @@ impl QsmParameters {
         within("step", self.step, "a step is above 0", above_zero)?;
         within("noise", self.noise_ppm, "noise is above 0", above_zero)?;
         within("strength", self.strength, "it is above 0", above_zero)?;
+        if matches!(self.method.0, QsmMethod::Tkd | QsmMethod::Rts) {
+            // The kernel of a dipole is -2/3 to 1/3.
+            let rule = "no part of the kernel is beyond 2/3";
+            within("strength", self.strength, rule, |strength| strength < 2.0 / 3.0)?;
+        }
         within("tolerance", self.tolerance, "a share is 0 or more", not_below_zero)?;
         let gradient = self.gradient_tolerance;
         within("gradient-tolerance", gradient, "a share is 0 or more", not_below_zero)?;
