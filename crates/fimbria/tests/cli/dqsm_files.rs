@@ -127,6 +127,7 @@ fn files_that_do_not_fit_are_one_clear_error() {
         ("qsm mask.bin --dqsm-files", "bytes"),
         ("qsm field.nii --dqsm-files", "starts with"),
         ("qsm deltab.bin --mask mask.nii", "deltab.bin"),
+        ("qsm deltab.bin --dqsm-files --mask mask.bin --b0 1.2345", "leave it out"),
     ] {
         let said = folder.failed(&format!("{line} -o out"));
         assert!(said.contains(words), "`{line}`: {said}");

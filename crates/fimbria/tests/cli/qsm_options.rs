@@ -268,3 +268,24 @@ fn b0_may_be_given_in_either_axes() {
     let b0 = folder.json("scanner/run.json")["b0_dir_vox"].clone();
     assert!((b0[1].as_f64().unwrap() - 0.5).abs() < 1e-6, "{b0}");
 }
+
+#[test]
+fn guides_and_truths_that_are_none_are_refused_or_said() {
+    let folder = with_sphere();
+    write(&folder, "along.nii", 3, |_, volume| f32::from(volume == 2));
+    write(&folder, "percent.nii", 1, |_, _| 70.0);
+    write(&folder, "nothing.nii", 3, |_, _| 0.0);
+    write(&folder, "flat.nii", 1, |_, _| 0.5);
+    for (options, words) in [
+        ("--v1 along.nii --fa percent.nii", "a number of 0 to 1"),
+        ("--truth flat.nii", "the truth has no number"),
+    ] {
+        let said = folder.failed(&format!("{QSM} {options} --iterations 2 -o out"));
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ").replace("│ ", "");
+        assert!(said.contains(words), "{options}: {said}");
+    }
+    let ran = folder.run(&format!("{QSM} --method tkd --strength 0.7 -o out"));
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    let ran = folder.done(&format!("{QSM} --v1 nothing.nii --iterations 2 -o out"));
+    assert!(ran.stderr.contains("guide nothing"), "{}", ran.stderr);
+}

@@ -142,6 +142,17 @@ pub enum LocalFieldError {
         /// The same in ppm.
         ppm: f64,
     },
+    /// A field strength that the file contradicts.
+    #[error("--b0 is {given} tesla, but the file of the field says {stored}: leave it out")]
+    OtherB0 {
+        /// As told.
+        given: f64,
+        /// As stored.
+        stored: f64,
+    },
+    /// A truth that is none.
+    #[error("the truth has no number, or the same one, in every voxel of the mask")]
+    Truth,
     /// Nothing is inside.
     #[error("no voxel to solve for: the mask (or the field) is zero everywhere")]
     Empty,
@@ -196,6 +207,18 @@ impl LocalFieldFiles {
         let shapes = self.shapes(&mask, log)?;
         let weights = self.on_grid(self.weights.as_deref(), &grid, "the weights")?;
         let truth_ppm = self.on_grid(self.truth.as_deref(), &grid, "the truth")?;
+        if let Some(truth) = &truth_ppm {
+            let inside: Vec<f32> = mask.voxels.iter().map(|&v| truth[v as usize]).collect();
+            if inside.iter().all(|value| !value.is_finite() || *value == inside[0]) {
+                return Err(LocalFieldError::Truth);
+            }
+            let count = inside.iter().filter(|value| !value.is_finite()).count();
+            if count > 0 {
+                log.warn(&format!(
+                    "the truth is not finite in {count} voxels of the mask: nothing can be compared"
+                ));
+            }
+        }
         let mut reference =
             self.reference.as_ref().map(|path| read_mask(path, &grid)).transpose()?;
         if let Some(reference) = &mut reference {
@@ -238,6 +261,9 @@ impl LocalFieldFiles {
         if self.dqsm_files {
             let file = dqsm_files::read_delta_b(&self.field)?;
             let b0 = self.b0_tesla.unwrap_or(file.b0_tesla);
+            if (b0 - file.b0_tesla).abs() > 0.05 * file.b0_tesla {
+                return Err(LocalFieldError::OtherB0 { given: b0, stored: file.b0_tesla });
+            }
             return Ok((file.field, Some(b0), Some(self.b0_vox.unwrap_or(file.b0_vox))));
         }
         let field = read_image(&self.field)?;
