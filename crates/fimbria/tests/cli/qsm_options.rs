@@ -272,7 +272,7 @@ fn b0_may_be_given_in_either_axes() {
 #[test]
 fn guides_and_truths_that_are_none_are_refused_or_said() {
     let folder = with_sphere();
-    write(&folder, "along.nii", 3, |_, volume| f32::from(volume == 2));
+    write(&folder, "along.nii", 3, |volume, _| f64::from(volume == 2));
     write(&folder, "percent.nii", 1, |_, _| 70.0);
     write(&folder, "nothing.nii", 3, |_, _| 0.0);
     write(&folder, "flat.nii", 1, |_, _| 0.5);
