@@ -338,6 +338,23 @@ fn files_beside_the_series_are_checked_before_any_work() {
 }
 
 #[test]
+fn a_series_that_lies_elsewhere_than_the_tractograms_image_is_warned_of() {
+    let folder = with_tractogram("lines.trk", Header::on(grid()));
+    let ran = folder.done(&format!("life lines.trk {SUBJECT} -o out"));
+    assert!(!ran.stderr.contains("wrong affine"), "{}", ran.stderr);
+    let mut series = folder.image("dwi.nii");
+    series.grid.ras_from_vox.0[0][3] += 3.0;
+    write_image(folder.join("moved.nii"), &series, &WriteOptions::default()).unwrap();
+    for table in ["bval", "bvec"] {
+        let from = folder.join(&format!("dwi.{table}"));
+        fs::copy(from, folder.join(&format!("moved.{table}"))).unwrap();
+    }
+    let ran = folder.done("life lines.trk --dwi moved.nii --bvec-frame scanner -o moved");
+    let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("one of the two has a wrong affine"), "{said}");
+}
+
+#[test]
 fn sets_that_are_none_are_refused_with_their_line() {
     let folder = with_tractogram("lines.tck", Header::default());
     for (text, said) in [

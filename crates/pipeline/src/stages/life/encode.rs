@@ -21,6 +21,13 @@ pub(super) fn survey_file(
     log: &Logbook<'_>,
 ) -> Result<Survey, StageError> {
     let mut reader = open(path)?;
+    let named = reader.header().grid.filter(|named| named.dims == grid.dims);
+    if let Some(Err(elsewhere)) = named.map(|named| grid.check_same(&named, "that image")) {
+        log.warn(&format!(
+            "the tractogram names an image of as many voxels in another place ({elsewhere}): one of \
+             the two has a wrong affine, and weights mean nothing if it is this series"
+        ));
+    }
     let mut surveyor = Surveyor::new(grid, mask, options, log.session().on.workers)?;
     log.start("looking at streamlines", reader.header().n_streamlines.unwrap_or(0));
     let mut chunk = Streamlines::default();
