@@ -174,11 +174,8 @@ impl System {
             // With fewer directions crossings cannot be told from noise.
             Self::Sticks | Self::Tracks | Self::Life => config.fod.supports(gradients),
             // Each volume has one b and direction in these.
-            Self::Kurtosis => {
-                config.input.grad_dev.is_none() && config.dki.check(gradients).is_ok()
-            }
-            Self::Stretched => {
-                config.input.grad_dev.is_none() && config.stremi.check(gradients).is_ok()
+            Self::Kurtosis | Self::Stretched => {
+                config.input.grad_dev.is_none() && config.check_fit(self, gradients).is_ok()
             }
             Self::Kurtosis1d | Self::Stretched1d | Self::Perfusion | Self::Mono => false,
         }
@@ -338,7 +335,15 @@ impl RunConfig {
 
     /// Whether the gradient table supports every fit, before the first one begins.
     fn check(&self, systems: &[System], gradients: &GradientTable) -> Result<(), ConfigError> {
-        let named = systems.iter().map(|system| match system {
+        let named = systems.iter().map(|&system| self.check_fit(system, gradients));
+        let formula = self.expr.iter().map(|expr| expr.check(gradients));
+        let tensor = std::iter::once(self.dti.check(gradients));
+        tensor.chain(named).chain(formula).collect::<Result<(), _>>().map_err(ConfigError::Fit)
+    }
+
+    /// Whether the gradient table supports the fit of a system, where it is one.
+    fn check_fit(&self, system: System, gradients: &GradientTable) -> Result<(), StageError> {
+        match system {
             System::Kurtosis => self.dki.check(gradients),
             System::Stretched => self.stremi.check(gradients),
             System::Kurtosis1d => self.dki1d.check(gradients),
@@ -346,10 +351,7 @@ impl RunConfig {
             System::Perfusion => self.ivim.check(gradients),
             System::Mono => self.mono.check(gradients),
             System::Fibres | System::Sticks | System::Tracks | System::Life => Ok(()),
-        });
-        let formula = self.expr.iter().map(|expr| expr.check(gradients));
-        let tensor = std::iter::once(self.dti.check(gradients));
-        tensor.chain(named).chain(formula).collect::<Result<(), _>>().map_err(ConfigError::Fit)
+        }
     }
 }
 

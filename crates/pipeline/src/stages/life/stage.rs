@@ -108,11 +108,10 @@ impl Life {
             _ => None,
         };
         let begin = self.begin(&encoding, &signal, &protocol, groups.as_ref(), start, log)?;
-        let system = if parameters.is_relative() {
-            let relative = signal.clone().relative();
-            System::new(&encoding, &relative, &protocol, &tissue, &on, on.comm)?
-        } else {
-            System::new(&encoding, &signal, &protocol, &tissue, &on, on.comm)?
+        let system = {
+            let relative = parameters.is_relative().then(|| signal.clone().relative());
+            let weighed = relative.as_ref().unwrap_or(&signal);
+            System::new(&encoding, weighed, &protocol, &tissue, &on, on.comm)?
         };
         log.count("rank", system.basis.rank() as u64);
         log.note(&format!(

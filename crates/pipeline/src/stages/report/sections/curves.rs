@@ -1,11 +1,9 @@
 //! Maps of the fits of curves: each direction by itself, perfusion, one exponential, a formula.
 
 use fimbria_image::Mask;
-use fimbria_models::Fitted;
-use fimbria_report::figure::{Scalar, mosaic_scalar};
-use fimbria_report::{FigureError, Section, Window, colour};
+use fimbria_report::{FigureError, Section, Window};
 
-use super::Methods;
+use super::{Methods, Shown, scalars};
 use crate::stages::dki1d::{Dki1d, Dki1dParameters};
 use crate::stages::expr::{Expr, ExprParameters};
 use crate::stages::fit_maps::Maps;
@@ -13,9 +11,6 @@ use crate::stages::ivim::{Ivim, IvimParameters};
 use crate::stages::mono::{Mono, MonoParameters};
 use crate::stages::stremi1d::{Stremi1d, Stremi1dParameters};
 use crate::{Products, RunRecord};
-
-/// A map on the page: its name, heading, caption and range.
-type Shown<'a> = (&'a str, &'a str, &'a str, Window);
 
 /// A section for each such fit among the products.
 pub(in crate::stages::report) fn sections(
@@ -27,49 +22,32 @@ pub(in crate::stages::report) fn sections(
     if let Some(fit) = products.find::<Maps<Dki1dParameters>>() {
         let caption = "The mean of the kurtosis of each direction, fitted without the others.";
         let shown = [("MK", "Mean kurtosis by direction", caption, Window::Fixed([0.0, 2.0]))];
-        all.push(section("Kurtosis by direction", fit, mask, &shown)?);
+        all.push(scalars("Kurtosis by direction", fit, mask, &shown)?);
     }
     if let Some(fit) = products.find::<Maps<Stremi1dParameters>>() {
         let caption = "The mean over directions; 1 where diffusion is Gaussian.";
         let shown = [("Mgamma", "Mean exponent by direction", caption, Window::Fixed([0.4, 1.0]))];
-        all.push(section("Stretched exponentials by direction", fit, mask, &shown)?);
+        all.push(scalars("Stretched exponentials by direction", fit, mask, &shown)?);
     }
     if let Some(fit) = products.find::<Maps<IvimParameters>>() {
         let shown = [
             ("f", "Perfusion fraction", "Of the signal without weighting.", Window::FromZero),
             ("D", "Tissue diffusivity", "In mm²/s, without perfusion.", Window::FromZero),
         ];
-        all.push(section("Intravoxel incoherent motion", fit, mask, &shown)?);
+        all.push(scalars("Intravoxel incoherent motion", fit, mask, &shown)?);
     }
     if let Some(fit) = products.find::<Maps<MonoParameters>>() {
         let shown =
             [("D", "Diffusivity", "In mm²/s, of all directions together.", Window::FromZero)];
-        all.push(section("One exponential", fit, mask, &shown)?);
+        all.push(scalars("One exponential", fit, mask, &shown)?);
     }
     if let (Some(fit), Some(expr)) = (products.find::<Maps<ExprParameters>>(), expr) {
         let free = expr.parameters.iter().filter(|parameter| !parameter.fixed);
         let shown: Vec<Shown<'_>> =
             free.map(|p| (p.name.as_str(), p.name.as_str(), "", Window::Robust)).collect();
-        all.push(section(&expr.formula, fit, mask, &shown)?);
+        all.push(scalars(&expr.formula, fit, mask, &shown)?);
     }
     Ok(all)
-}
-
-fn section(
-    heading: &str,
-    fit: &Fitted,
-    mask: &Mask,
-    shown: &[Shown<'_>],
-) -> Result<Section, FigureError> {
-    let mut section = Section::new(heading);
-    for &(name, heading, caption, window) in shown {
-        if let Some(map) = fit.map(name) {
-            let scale = colour::Scale::Ember;
-            let style = Scalar { scale, window, ..Scalar::new(heading, "") };
-            section = section.figure(mosaic_scalar(map, mask, &style)?, caption);
-        }
-    }
-    Ok(section)
 }
 
 /// What was done, in words for a paper.

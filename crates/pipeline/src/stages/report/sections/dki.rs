@@ -2,30 +2,21 @@
 
 use fimbria_image::Mask;
 use fimbria_models::Fitted;
-use fimbria_report::figure::{Scalar, mosaic_scalar};
-use fimbria_report::{FigureError, Section, Window, colour};
+use fimbria_report::{FigureError, Section, Window};
 
-use super::Methods;
+use super::{Methods, scalars};
 use crate::Choice as _;
 use crate::stages::dki::DkiParameters;
 
 pub(in crate::stages::report) fn maps(fit: &Fitted, mask: &Mask) -> Result<Section, FigureError> {
-    let mut section = Section::new("Kurtosis");
-    for (name, heading, caption) in [
+    let shown = [
         ("MK", "Mean kurtosis", "How far diffusion is from Gaussian, averaged over directions."),
         ("AK", "Axial kurtosis", "Along the main direction of the tensor."),
         ("RK", "Radial kurtosis", "Averaged over the plane across it."),
-    ] {
-        if let Some(map) = fit.map(name) {
-            let style = Scalar {
-                scale: colour::Scale::Ember,
-                window: Window::Fixed([0.0, 2.0]),
-                ..Scalar::new(heading, "")
-            };
-            section = section.figure(mosaic_scalar(map, mask, &style)?, caption);
-        }
-    }
-    Ok(section)
+    ];
+    let shown =
+        shown.map(|(name, heading, caption)| (name, heading, caption, Window::Fixed([0.0, 2.0])));
+    scalars("Kurtosis", fit, mask, &shown)
 }
 
 /// What was done, in words for a paper.

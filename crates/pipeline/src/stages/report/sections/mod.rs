@@ -44,6 +44,27 @@ impl Methods {
     }
 }
 
+/// A map on the page: its name, heading, caption and range.
+type Shown<'a> = (&'a str, &'a str, &'a str, Window);
+
+/// The maps of a fit that there are, in warm colours.
+fn scalars(
+    heading: &str,
+    fit: &Fitted,
+    mask: &Mask,
+    shown: &[Shown<'_>],
+) -> Result<Section, FigureError> {
+    let mut section = Section::new(heading);
+    for &(name, heading, caption, window) in shown {
+        if let Some(map) = fit.map(name) {
+            let scale = colour::Scale::Ember;
+            let style = Scalar { scale, window, ..Scalar::new(heading, "") };
+            section = section.figure(mosaic_scalar(map, mask, &style)?, caption);
+        }
+    }
+    Ok(section)
+}
+
 /// The voxels that were given to the fit.
 pub(super) fn fitted_mask(fit: &Fitted) -> Result<Mask, StageError> {
     let status = fit.map(DtiMap::Status).ok_or("the fit has no status map")?;

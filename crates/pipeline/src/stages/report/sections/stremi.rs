@@ -3,38 +3,27 @@
 use fimbria_image::Mask;
 use fimbria_models::Fitted;
 use fimbria_models::stremi::Projection;
-use fimbria_report::figure::{Scalar, mosaic_scalar};
-use fimbria_report::{FigureError, Section, Window, colour};
+use fimbria_report::{FigureError, Section, Window};
 
-use super::Methods;
+use super::{Methods, scalars};
 use crate::stages::stremi::StremiParameters;
 
 pub(in crate::stages::report) fn maps(fit: &Fitted, mask: &Mask) -> Result<Section, FigureError> {
-    let mut section = Section::new("Stretched exponentials");
-    for (name, heading, caption, window) in [
+    let shown = [
         (
             "Mgamma",
             "Mean exponent",
             "1 where diffusion is Gaussian; falls with the disorder that water meets.",
-            [0.4, 1.0],
+            Window::Fixed([0.4, 1.0]),
         ),
         (
             "Agamma",
             "Anisotropy of the exponents",
             "How far they differ along the axes of the tensor.",
-            [0.0, 0.6],
+            Window::Fixed([0.0, 0.6]),
         ),
-    ] {
-        if let Some(map) = fit.map(name) {
-            let style = Scalar {
-                scale: colour::Scale::Ember,
-                window: Window::Fixed(window),
-                ..Scalar::new(heading, "")
-            };
-            section = section.figure(mosaic_scalar(map, mask, &style)?, caption);
-        }
-    }
-    Ok(section)
+    ];
+    scalars("Stretched exponentials", fit, mask, &shown)
 }
 
 /// What was done, in words for a paper.
