@@ -11,9 +11,11 @@ ratios are of one run of this script.
   FiberModel.fit on arrays in memory, with its usual sphere of 724 directions and with exact ones. Ours is
   that of encoding and weighing, reading the tractogram included (the stage `life` of run.json), with as
   few iterations as make our weights better than its own: both are judged by DIPY's matrix and signal.
-  With exact directions as DIPY has them, and with the program's usual columns (grid:360, short).
+  With the columns that DIPY has (its sphere's directions by --directions, or exact ones), full and
+  short, and with the program's usual ones (grid:360, short).
 * COMMIT: seconds of one product A x and one A'y for each nonzero of its own dictionary, against
-  those of `fimbria bench life` for each entry; and the time until the objective lacks 0.1 % of its way
+  those of `fimbria bench life` for each entry, with the program's usual directions and with as many as
+  COMMIT has; and the time until the objective lacks 0.1 % of its way
   from that without weights to the least (that of a long run), each with its own model of the same data:
   from the tractogram on (COMMIT: trk2dictionary, loading what it wrote, building the operator, the fit),
   and of the fit alone.
@@ -111,6 +113,7 @@ def life(fimbria, folder, *options):
 def against_dipy(fimbria, folder, data):
     import dipy.tracking.life as life_of_dipy
     from dipy.core.gradients import gradient_table
+    from dipy.data import default_sphere
 
     signal, lines, affine, bvals, bvecs = data
     table = gradient_table(bvals, bvecs=bvecs, b0_threshold=50)
@@ -126,14 +129,19 @@ def against_dipy(fimbria, folder, data):
         reached = objective(fit.beta)
         print(f"DIPY, {name:18s} {theirs:9.2f} s   objective {reached:.6g} of {objective(0 * fit.beta):.6g}"
               f"   {np.sum(fit.beta > 0)} of {len(lines)} streamlines")
-        for options in [[], ["--atoms", "grid:360", "--rank", "auto"]]:
+        own = []
+        if sphere is None:
+            np.savetxt(folder / "sphere.txt", default_sphere.vertices, fmt="%.17g")
+            own = ["--directions", folder / "sphere.txt"]
+        for options in [own, [*own, "--rank", "auto"], ["--atoms", "grid:360", "--rank", "auto"]]:
             for iterations in ITERATIONS:
                 (ours, _), record, weights = life(fimbria, folder, "--compat", "dipy", *options,
                                                   "--max-iterations", iterations)
                 if objective(weights) < reached:
                     break
-            name = " ".join(options) or "exact, full"
-            print(f"fimbria, {name:28s} {ours:9.3f} s   {iterations} iterations, by DIPY's matrix "
+            shown = [option for option in options if option not in own] or ["--rank full"]
+            name = " ".join(shown if "--atoms" in shown else ["its directions,", *shown])
+            print(f"fimbria, {name:29s} {ours:9.3f} s   {iterations} iterations, by DIPY's matrix "
                   f"{objective(weights):.6g}, own {record['objective']:.6g}   {np.sum(weights > 0)} "
                   f"streamlines: {theirs / ours:.1f} times faster")
 
@@ -182,14 +190,16 @@ def against_commit(fimbria, folder, streamlines):
         mit.A.T.dot(y)
         times.append(time.process_time() - begin)
     theirs = min(times) / nonzeros
-    _, shown = run(fimbria, "bench", "life", "--streamlines", streamlines, "--threads", 1,
-                   "--device", "cpu", "--iterations", 1, "--solver", "sbb")
-    rows = [re.split(r"\s{2,}", line) for line in shown.splitlines() if line.startswith("gradient")]
-    ours = {row[2]: float(row[4]) for row in rows}
     print(f"COMMIT, A x and A'y: {1e9 * theirs:.1f} ns for each of {nonzeros} nonzeros")
-    for rank, nanoseconds in ours.items():
-        print(f"fimbria, rank {rank}: {nanoseconds} ns an entry: "
-              f"{1e9 * theirs / nanoseconds:.1f} times faster")
+    # The usual grid, and one of 507 directions.
+    for atoms in ["grid:360", "grid:23"]:
+        _, shown = run(fimbria, "bench", "life", "--streamlines", streamlines, "--threads", 1, "--atoms", atoms,
+                       "--device", "cpu", "--iterations", 1, "--solver", "sbb")
+        rows = [re.split(r"\s{2,}", line) for line in shown.splitlines() if line.startswith("gradient")]
+        for row in rows:
+            rank, nanoseconds = row[2], float(row[4])
+            print(f"fimbria, --atoms {atoms}, rank {rank}: {nanoseconds} ns an entry: "
+                  f"{1e9 * theirs / nanoseconds:.1f} times faster")
 
     data = mit.get_y()
 

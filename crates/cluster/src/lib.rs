@@ -7,10 +7,13 @@
 //! This is the only crate that knows MPI. How sums are made is an [`Exchange`]; unless another one
 //! is set they are the same to the bit on every process and in every run.
 
+mod link;
 #[cfg(feature = "mpi")]
 mod mpi_world;
 
 use fimbria_compute::comm::{Comm, Solo};
+
+pub use link::Link;
 
 /// How vectors are summed over processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +30,7 @@ pub enum Exchange {
 }
 
 impl Exchange {
-    /// All of them, what they are called, and what they are.
+    /// All of them in their order, what they are called, and what they are.
     pub const ALL: [(Self, &'static str, &'static str); 3] = [
         (Self::Scatter, "scatter", "reduce-scatter and all-gather, in the order of processes"),
         (Self::Blocking, "blocking", "one MPI_Allreduce, in an order that MPI chooses"),
@@ -36,7 +39,12 @@ impl Exchange {
 
     /// What it is called.
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(exchange, ..)| *exchange == self).map_or("", |(_, name, _)| name)
+        Self::ALL[self as usize].1
+    }
+
+    /// What it is.
+    pub fn what(self) -> &'static str {
+        Self::ALL[self as usize].2
     }
 }
 
@@ -100,5 +108,15 @@ mod tests {
         let mut sums = [1.5, -2.0];
         comm.sum_f64(&mut sums);
         assert_eq!(sums, [1.5, -2.0]);
+    }
+
+    #[test]
+    fn a_link_takes_its_latency_and_a_time_for_each_byte() {
+        let mut world = World::start();
+        let links = world.set_fastest_exchange(1000);
+        assert!(links.is_sorted_by_key(|(_, link)| link.seconds(1000)));
+        assert!(links.iter().all(|(_, link)| link.processes == 1 && link.latency >= 0.0));
+        let link = Link { latency: 1e-6, per_byte: 1e-9, processes: 2 };
+        assert!((link.seconds(500) - 5e-6).abs() < 1e-15);
     }
 }

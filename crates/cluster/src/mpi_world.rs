@@ -4,12 +4,16 @@ use fimbria_compute::comm::Comm;
 use mpi::collective::{CommunicatorCollectives as _, SystemOperation};
 use mpi::datatype::Equivalence;
 use mpi::environment::{Threading, Universe};
+use mpi::point_to_point::{Destination, Source};
 use mpi::topology::{Communicator as _, SimpleCommunicator};
 
 use crate::Exchange;
 
 /// Numbers of a part of a sum in [`Exchange::Pipelined`].
 const CHUNK: usize = 1 << 14;
+
+/// Bytes of a message at most. MPI counts them in 31 bits.
+const MESSAGE: usize = 1 << 30;
 
 /// MPI_COMM_WORLD.
 pub(crate) struct MpiWorld {
@@ -102,6 +106,21 @@ impl MpiWorld {
     }
 }
 
+/// How many bytes there are, then the bytes, in messages whose lengths MPI can count.
+fn send(to: &impl Destination, bytes: &[u8]) {
+    to.send(&(bytes.len() as u64));
+    bytes.chunks(MESSAGE).for_each(|part| to.send(part));
+}
+
+fn receive(from: &impl Source) -> Vec<u8> {
+    let (len, _) = from.receive::<u64>();
+    let mut bytes = vec![0; len as usize];
+    bytes.chunks_mut(MESSAGE).for_each(|part| {
+        from.receive_into(part);
+    });
+    bytes
+}
+
 impl Comm for MpiWorld {
     fn rank(&self) -> usize {
         self.rank
@@ -122,6 +141,17 @@ impl Comm for MpiWorld {
     fn broadcast(&self, bytes: &mut [u8], root: usize) {
         use mpi::collective::Root as _;
         self.with(|world| world.process_at_rank(root as i32).broadcast_into(bytes));
+    }
+
+    fn to_first(&self, bytes: Vec<u8>, from: usize) -> Vec<u8> {
+        match (self.rank, from) {
+            (0, 0) => bytes,
+            (0, _) => self.with(|world| receive(&world.process_at_rank(from as i32))),
+            _ => {
+                self.with(|world| send(&world.process_at_rank(0), &bytes));
+                Vec::new()
+            }
+        }
     }
 
     fn barrier(&self) {

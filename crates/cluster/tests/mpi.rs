@@ -64,6 +64,27 @@ fn sums_are_those_of_all_in_the_order_of_ranks() {
 }
 
 #[test]
+fn the_first_gets_what_others_hand_it_in_their_order() {
+    if !in_worlds() {
+        return;
+    }
+    let world = World::start();
+    let comm = world.comm();
+    for from in 0..comm.size() {
+        // None, few, and more than what is sent without waiting for the receiver.
+        for len in [0, 3, 1 << 20] {
+            let bytes = |rank: usize| vec![rank as u8 + 1; len + rank];
+            if comm.rank() == from {
+                let back = comm.to_first(bytes(from), from);
+                assert_eq!(back, if from == 0 { bytes(0) } else { Vec::new() });
+            } else if comm.rank() == 0 {
+                assert!(comm.to_first(Vec::new(), from) == bytes(from), "{len} bytes of {from}");
+            }
+        }
+    }
+}
+
+#[test]
 fn every_exchange_makes_the_same_sums() {
     if !in_worlds() {
         return;

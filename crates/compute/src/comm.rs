@@ -1,8 +1,8 @@
 //! Several processes that work as one. The default is one process; MPI implements the same trait
 //! in a crate of its own.
 
-/// What ranks need of each other. All calls are collective: every rank makes the same ones in the
-/// same order.
+/// What ranks need of each other. All calls but [`to_first`](Self::to_first) are collective: every
+/// rank makes the same ones in the same order.
 pub trait Comm: Send + Sync {
     /// This process, from 0.
     fn rank(&self) -> usize;
@@ -19,6 +19,11 @@ pub trait Comm: Send + Sync {
 
     /// Replaces every rank's `bytes` by those of `root`; lengths must agree.
     fn broadcast(&self, bytes: &mut [u8], root: usize);
+
+    /// Hands the `bytes` of rank `from` to rank 0, which gets them; `from` gets none. These two alone
+    /// make the call, and wait for each other; what rank 0 gives of its own counts only where it is
+    /// `from`. Calls of one rank arrive in their order.
+    fn to_first(&self, bytes: Vec<u8>, from: usize) -> Vec<u8>;
 
     /// Waits until every rank is here.
     fn barrier(&self);
@@ -38,5 +43,18 @@ impl Comm for Solo {
     fn sum_i64(&self, _values: &mut [i64]) {}
     fn sum_f64(&self, _values: &mut [f64]) {}
     fn broadcast(&self, _bytes: &mut [u8], _root: usize) {}
+    fn to_first(&self, bytes: Vec<u8>, _from: usize) -> Vec<u8> {
+        bytes
+    }
     fn barrier(&self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_process_hands_its_bytes_to_itself() {
+        assert_eq!(Solo.to_first(vec![1, 2, 3], 0), [1, 2, 3]);
+    }
 }

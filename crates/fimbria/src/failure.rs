@@ -17,6 +17,8 @@ use fimbria_qsm::phase::PhaseError;
 use fimbria_tensors::sh::ShBasis;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 
+use crate::console::Console;
+
 /// Exit code of a command that was interrupted: 128 and the number of SIGINT.
 pub(crate) const INTERRUPTED: u8 = 130;
 const FAILED: u8 = 1;
@@ -49,6 +51,21 @@ impl Failure {
             clap::error::ErrorKind::ArgumentConflict,
             format!("{message}\n"),
         ))
+    }
+
+    /// `done`, or where the user stopped it and left something at `kept`, that --resume goes on from
+    /// there.
+    pub(crate) fn unless_kept(
+        done: Result<(), Self>,
+        kept: PathBuf,
+        console: &Console,
+    ) -> Result<(), Self> {
+        match done {
+            Err(_) if console.was_interrupted() && kept.exists() => {
+                Err(Self::Interrupted { kept: Some(kept) })
+            }
+            done => done,
+        }
     }
 
     /// What the user is told who stopped the work: not how the work noticed.

@@ -216,9 +216,9 @@ impl<'a> Encoder<'a> {
         let voxels = renumber_voxels(self.grid, &mut self.entries);
         let atoms = match self.sharer.orientations() {
             None => std::mem::take(&mut self.dirs),
-            Some(grid) => {
-                let used = renumber_atoms(grid.len(), &mut self.entries);
-                used.into_iter().map(|a| grid.direction(a as usize).map(|c| c as f32)).collect()
+            Some(all) => {
+                let used = renumber_atoms(all.len(), &mut self.entries);
+                used.into_iter().map(|a| all.direction(a as usize).map(|c| c as f32)).collect()
             }
         };
         let Self { grid, start, mut entries, counts, .. } = self;

@@ -40,6 +40,9 @@ pub enum LifeError {
     /// An orientation grid too coarse or too fine.
     #[error("an orientation grid of {0} steps; it must have 4 to 2048")]
     OrientationSteps(usize),
+    /// A list of directions for columns that is none.
+    #[error("a list of directions needs one at least, and none that is zero or not finite")]
+    Directions,
     /// A compartment that the demeaned signal cannot show.
     #[error(
         "an isotropic compartment is constant within a shell and vanishes once the mean is \

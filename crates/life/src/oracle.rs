@@ -38,7 +38,7 @@ impl Oracle {
         let (mut scratch, mut shares) = (SharerScratch::default(), Vec::new());
         let mut all: Vec<(usize, Share)> = Vec::new();
         let mut atoms: Vec<[f64; 3]> = match sharer.orientations() {
-            Some(grid) => (0..grid.len()).map(|atom| grid.direction(atom)).collect(),
+            Some(all) => (0..all.len()).map(|atom| all.direction(atom)).collect(),
             None => Vec::new(),
         };
         for (f, points) in streamlines.iter().enumerate() {

@@ -1,10 +1,58 @@
-//! ENCODE's grid of orientations (Caiafa and Pestilli 2017): the half sphere y ≥ 0 in equal steps
-//! of both angles, so that streamlines of about the same direction share a column of the
-//! dictionary.
+//! Orientations that streamlines of about the same direction share a column of the dictionary at:
+//! those of a list, or of ENCODE's grid (Caiafa and Pestilli 2017), the half sphere y ≥ 0 in equal
+//! steps of both angles.
 
 use std::f64::consts::PI;
 
-use crate::LifeError;
+use crate::{Atoms, LifeError, ListedDirections};
+
+/// The orientations of all columns.
+#[derive(Clone, Debug)]
+pub enum Orientations {
+    /// ENCODE's.
+    Grid(OrientationGrid),
+    /// Somebody's.
+    Listed(ListedDirections),
+}
+
+impl Orientations {
+    /// Those of `atoms`; `None` where every direction that occurs has a column of its own.
+    ///
+    /// # Errors
+    /// As [`OrientationGrid::new`] and [`ListedDirections::new`].
+    pub fn of(atoms: &Atoms) -> Result<Option<Self>, LifeError> {
+        Ok(match atoms {
+            Atoms::Exact => None,
+            Atoms::Grid(steps) => Some(Self::Grid(OrientationGrid::new(*steps)?)),
+            Atoms::Listed(dirs) => Some(Self::Listed(ListedDirections::new(dirs)?)),
+        })
+    }
+
+    /// Number of orientations.
+    #[allow(clippy::len_without_is_empty, reason = "there is one at least")]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Grid(grid) => grid.len(),
+            Self::Listed(listed) => listed.len(),
+        }
+    }
+
+    /// The unit direction of an orientation.
+    pub fn direction(&self, orientation: usize) -> [f64; 3] {
+        match self {
+            Self::Grid(grid) => grid.direction(orientation),
+            Self::Listed(listed) => listed.direction(orientation),
+        }
+    }
+
+    /// The orientation for a unit direction or its opposite.
+    pub fn orientation(&self, dir: [f64; 3]) -> usize {
+        match self {
+            Self::Grid(grid) => grid.orientation(dir),
+            Self::Listed(listed) => listed.nearest(dir),
+        }
+    }
+}
 
 /// A grid of L steps of the polar and L of the azimuthal angle: (L - 1) L + 1 orientations, of
 /// which the first is the z axis.
@@ -27,13 +75,9 @@ impl OrientationGrid {
     }
 
     /// Number of orientations.
+    #[allow(clippy::len_without_is_empty, reason = "there is the z axis at least")]
     pub fn len(self) -> usize {
         (self.steps - 1) * self.steps + 1
-    }
-
-    /// Never: a grid has the z axis at least.
-    pub fn is_empty(self) -> bool {
-        false
     }
 
     /// The unit direction of an orientation.

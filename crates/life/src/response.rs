@@ -30,6 +30,9 @@ impl Response {
         let Self { axial_mm2_per_s: axial, radial_mm2_per_s: radial } = *self;
         check_diffusivity("axial", axial)?;
         check_diffusivity("radial", radial)?;
+        if axial == 0.0 {
+            return Err(LifeError::Diffusivity { name: "axial", value_mm2_per_s: axial });
+        }
         if radial >= axial {
             return Err(LifeError::Diffusivity { name: "radial", value_mm2_per_s: radial });
         }

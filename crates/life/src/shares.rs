@@ -1,17 +1,21 @@
 //! How the parts of a streamline become entries of Φ.
 
+use std::sync::Arc;
+
 use fimbria_image::{Grid, Mask};
 
 use crate::trace::{Piece, TraceNotes, Tracer};
-use crate::{LifeError, OrientationGrid};
+use crate::{LifeError, Orientations};
 
 /// Which columns of the dictionary streamlines use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Atoms {
     /// One for each direction that occurs.
     Exact,
-    /// Those of ENCODE's [`OrientationGrid`] of so many steps.
+    /// Those of ENCODE's [`OrientationGrid`](crate::OrientationGrid) of so many steps.
     Grid(usize),
+    /// Those of a list, in the axes that streamlines' directions are taken in.
+    Listed(Arc<[[f64; 3]]>),
 }
 
 /// What the parts of a streamline in one voxel add up to.
@@ -50,7 +54,7 @@ impl Normalise {
 }
 
 /// How a tractogram is encoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EncodeOptions {
     /// Which columns are used.
     pub atoms: Atoms,
@@ -73,7 +77,7 @@ impl Default for EncodeOptions {
 pub struct Share {
     /// Linear index of the voxel.
     pub voxel: u32,
-    /// The atom: of the grid, or the number of the streamline's point whose direction it is.
+    /// The atom: its orientation, or the number of the streamline's point whose direction it is.
     pub atom: u32,
     /// How much, before the voxel's signal without weighting.
     pub value: f64,
@@ -83,7 +87,7 @@ pub struct Share {
 #[derive(Clone, Debug)]
 pub struct Sharer {
     tracer: Tracer,
-    grid: Option<OrientationGrid>,
+    orientations: Option<Orientations>,
     normalise: Normalise,
     edge_mm: f64,
     inside: Option<Vec<bool>>,
@@ -102,16 +106,14 @@ impl Sharer {
     /// Shares by `options` on `grid`, in the voxels of `mask` where there is one.
     ///
     /// # Errors
-    /// Where the orientation grid has a wrong size, or mask and grid differ.
+    /// Where the orientation grid has a wrong size, a list has no directions, or mask and grid
+    /// differ.
     pub fn new(
         grid: Grid,
         mask: Option<&Mask>,
         options: &EncodeOptions,
     ) -> Result<Self, LifeError> {
-        let orientations = match options.atoms {
-            Atoms::Exact => None,
-            Atoms::Grid(steps) => Some(OrientationGrid::new(steps)?),
-        };
+        let orientations = Orientations::of(&options.atoms)?;
         let inside = match mask {
             None => None,
             Some(mask) => {
@@ -125,7 +127,7 @@ impl Sharer {
         let tracer = Tracer::new(grid, count_by, options.in_voxel_axes);
         Ok(Self {
             tracer: tracer.ok_or(LifeError::SingularAffine)?,
-            grid: orientations,
+            orientations,
             normalise: options.normalise,
             edge_mm: grid.ras_from_vox.determinant().abs().cbrt(),
             inside,
@@ -137,9 +139,9 @@ impl Sharer {
         &self.tracer
     }
 
-    /// The orientation grid, where atoms are its.
-    pub fn orientations(&self) -> Option<OrientationGrid> {
-        self.grid
+    /// The orientations that atoms have; `None` where each direction has its own.
+    pub fn orientations(&self) -> Option<&Orientations> {
+        self.orientations.as_ref()
     }
 
     /// The voxel around a point, where it is one of the image and the mask.
@@ -164,8 +166,8 @@ impl Sharer {
             pieces.retain(|piece| inside[piece.voxel as usize]);
         }
         shares.extend(pieces.iter().map(|piece| {
-            let point = piece.point;
-            let atom = self.grid.map_or(point, |g| g.orientation(dirs[point as usize]) as u32);
+            let nearest = |o: &Orientations| o.orientation(dirs[piece.point as usize]) as u32;
+            let atom = self.orientations.as_ref().map_or(piece.point, nearest);
             Share { voxel: piece.voxel, atom, value: piece.amount }
         }));
         // Stable, so that sums over one atom run along the streamline.

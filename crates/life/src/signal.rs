@@ -113,12 +113,16 @@ impl Signal {
 
     /// ½ of what of ‖y‖² lies outside `basis`: what no weight changes.
     pub fn outside(&self, basis: &Basis, workers: &Workers) -> f64 {
-        let scratch = || (vec![0.0; self.rows], vec![0.0; basis.rank()], vec![0.0; self.rows]);
-        let of_voxel = |(y, of_basis, back): &mut (Vec<f64>, Vec<f64>, Vec<f64>), voxel: usize| {
+        if basis.rank() == basis.rows() {
+            return 0.0;
+        }
+        let scratch = || (vec![0.0; self.rows], vec![0.0; basis.rank()]);
+        let square = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
+        // The basis is orthonormal: Pythagoras.
+        let of_voxel = |(y, of_basis): &mut (Vec<f64>, Vec<f64>), voxel: usize| {
             self.widen(voxel, y);
             basis.project(y, of_basis);
-            basis.expand(of_basis, back);
-            y.iter().zip(back).map(|(y, back)| (y - *back).powi(2)).sum::<f64>()
+            (square(y) - square(of_basis)).max(0.0)
         };
         let each = (0..self.voxels()).into_par_iter();
         // Collected first, so that the sum has one order.

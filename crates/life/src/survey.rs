@@ -99,8 +99,8 @@ impl<'a> Surveyor<'a> {
         let share = points as f64 / self.sampled_points.max(1) as f64;
         let entries = (self.sampled_entries as f64 * share) as u64;
         let voxels = is_passed.iter().filter(|passed| **passed).count() as u64;
-        // Without a grid of directions every point has its own.
-        let atoms = sharer.orientations().map_or(points, |grid| entries.min(grid.len() as u64));
+        // Without orientations every point has its own.
+        let atoms = sharer.orientations().map_or(points, |all| entries.min(all.len() as u64));
         Survey { streamlines, points, entries, voxels, atoms }
     }
 }

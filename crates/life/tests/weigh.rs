@@ -3,7 +3,8 @@
 #[path = "../../compute/tests/support/mod.rs"]
 mod support;
 
-use std::sync::{Arc, Barrier, Mutex};
+#[path = "../../compute/tests/support/ranks.rs"]
+mod ranks;
 
 use fimbria_compute::comm::{Comm, Solo};
 use fimbria_compute::philox::{Philox, normals};
@@ -15,6 +16,7 @@ use fimbria_life::{
     Demean, EncodeOptions, Encoder, Encoding, Grouped, Groups, LifeError, Method, Protocol, Rank,
     Signal, System, TissueOptions, WeighOptions, Weights,
 };
+use ranks::as_processes;
 
 const GRID: Grid = Grid { dims: [16, 16, 10], ras_from_vox: Affine::IDENTITY };
 
@@ -330,39 +332,6 @@ fn a_device_comes_to_the_same_weights() {
     assert!((there.objective / here.objective - 1.0).abs() < 1e-6, "{here:?} {there:?}");
 }
 
-/// A process among several that are threads of one.
-struct Thread {
-    rank: usize,
-    size: usize,
-    meeting: Arc<(Barrier, Mutex<Vec<Vec<f64>>>)>,
-}
-
-impl Comm for Thread {
-    fn rank(&self) -> usize {
-        self.rank
-    }
-    fn size(&self) -> usize {
-        self.size
-    }
-    fn sum_i64(&self, _values: &mut [i64]) {
-        unreachable!("not used here");
-    }
-    fn sum_f64(&self, values: &mut [f64]) {
-        let (barrier, all) = &*self.meeting;
-        all.lock().unwrap()[self.rank] = values.to_vec();
-        barrier.wait();
-        values.fill(0.0);
-        for part in &*all.lock().unwrap() {
-            values.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
-        }
-        barrier.wait();
-    }
-    fn broadcast(&self, _bytes: &mut [u8], _root: usize) {}
-    fn barrier(&self) {
-        self.meeting.0.wait();
-    }
-}
-
 #[test]
 fn any_number_of_processes_comes_to_the_same_weights() {
     let workers = Workers::new(1).unwrap();
@@ -372,19 +341,9 @@ fn any_number_of_processes_comes_to_the_same_weights() {
     let options = WeighOptions { stop: Stop { max_iterations: 50, ..OPTIONS.stop }, ..OPTIONS };
     let alone = weigh(&subject, &tissue, &options, &Backend::cpu(&workers), &Solo).unwrap();
     for size in [2, 3] {
-        let meeting = Arc::new((Barrier::new(size), Mutex::new(vec![Vec::new(); size])));
-        let found: Vec<Weights> = std::thread::scope(|scope| {
-            let process = |rank: usize| {
-                let (meeting, subject, tissue) = (Arc::clone(&meeting), &subject, &tissue);
-                let options = &options;
-                scope.spawn(move || {
-                    let workers = Workers::new(1).unwrap();
-                    let comm = Thread { rank, size, meeting };
-                    weigh(subject, tissue, options, &Backend::cpu(&workers), &comm).unwrap()
-                })
-            };
-            let processes: Vec<_> = (0..size).map(process).collect();
-            processes.into_iter().map(|process| process.join().unwrap()).collect()
+        let found: Vec<Weights> = as_processes(size, |comm| {
+            let workers = Workers::new(1).unwrap();
+            weigh(&subject, &tissue, &options, &Backend::cpu(&workers), comm).unwrap()
         });
         assert!(found.iter().all(|weights| weights == &found[0]), "processes part");
         let error = (found[0].objective / alone.objective - 1.0).abs();

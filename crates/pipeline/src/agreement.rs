@@ -8,7 +8,7 @@ use fimbria_compute::comm::Comm;
     "process {rank} found other inputs or another checkpoint than the first: all need the same \
      files, on a file system that they share"
 )]
-pub(crate) struct DifferentWork {
+pub struct DifferentWork {
     rank: usize,
 }
 

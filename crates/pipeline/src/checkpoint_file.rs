@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use xxhash_rust::xxh3::xxh3_64;
+
 /// Why a checkpoint cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
@@ -18,7 +20,7 @@ pub enum CheckpointError {
         source: std::io::Error,
     },
     /// It is no checkpoint, or not a whole one.
-    #[error("{} is no checkpoint of this version", .0.display())]
+    #[error("{} is damaged, or no checkpoint of this version", .0.display())]
     Damaged(PathBuf),
     /// It was made from other data or with other parameters.
     #[error(
@@ -28,7 +30,8 @@ pub enum CheckpointError {
     Other(PathBuf),
 }
 
-const MAGIC: &[u8; 8] = b"fbkept\0\x01";
+/// Then the fingerprint, a hash of the work and the work.
+const MAGIC: &[u8; 8] = b"fbkept\0\x02";
 
 /// The place where one piece of work, told by its fingerprint, keeps what it came to.
 #[derive(Debug)]
@@ -60,6 +63,7 @@ impl CheckpointFile {
             let mut file = std::fs::File::create(&temporary)?;
             file.write_all(MAGIC)?;
             file.write_all(&self.fingerprint.to_le_bytes())?;
+            file.write_all(&xxh3_64(work).to_le_bytes())?;
             file.write_all(work)?;
             file.sync_all()?;
             std::fs::rename(&temporary, &self.path)
@@ -89,12 +93,15 @@ impl CheckpointFile {
                 return Err(CheckpointError::Io { action: "read", path: path(), source });
             }
         };
-        let rest = bytes.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk());
-        let (fingerprint, work) = rest.ok_or_else(|| CheckpointError::Damaged(path()))?;
+        let rest = bytes.strip_prefix(MAGIC).and_then(|rest| rest.split_first_chunk::<16>());
+        let (fingerprint, rest) = rest.ok_or_else(|| CheckpointError::Damaged(path()))?;
         if u128::from_le_bytes(*fingerprint) != self.fingerprint {
             return Err(CheckpointError::Other(path()));
         }
-        decode(work).map(Some).ok_or_else(|| CheckpointError::Damaged(path()))
+        let whole =
+            rest.split_first_chunk().filter(|(hash, work)| **hash == xxh3_64(work).to_le_bytes());
+        let decoded = whole.and_then(|(_, work)| decode(work));
+        decoded.map(Some).ok_or_else(|| CheckpointError::Damaged(path()))
     }
 
     /// Removes the one at `path`, and what a killed process may have left of one.
@@ -150,5 +157,9 @@ mod tests {
             std::fs::write(&path, &bytes[..length]).unwrap();
             assert!(matches!(own.read(text), Err(CheckpointError::Damaged(_))), "{length}");
         }
+        let mut turned = bytes.clone();
+        *turned.iter_mut().nth_back(3).unwrap() ^= 1;
+        std::fs::write(&path, &turned).unwrap();
+        assert!(matches!(own.read(text), Err(CheckpointError::Damaged(_))), "a bit turned");
     }
 }

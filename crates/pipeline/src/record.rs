@@ -62,12 +62,20 @@ pub struct StageEntry {
 pub struct Machine {
     /// Operating system and processor family ("linux x86_64").
     pub system: String,
-    /// Worker threads.
+    /// Processes that shared it.
+    #[serde(default = "alone")]
+    pub processes: usize,
+    /// Worker threads of each.
     pub threads: usize,
     /// SIMD level of the CPU kernels.
     pub simd: String,
     /// Devices used, by name; empty for the CPU alone.
     pub devices: Vec<String>,
+}
+
+/// Of records that do not say.
+fn alone() -> usize {
+    1
 }
 
 /// The record of one run, written last as `run.json`: a folder without it is unfinished.

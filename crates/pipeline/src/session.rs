@@ -112,7 +112,7 @@ impl<'a> Logbook<'a> {
 
     /// The record of everything so far.
     pub fn record(&self, task: &str, inputs: Vec<InputEntry>, parameters: Value) -> RunRecord {
-        let Session { on: Backend { workers, devices, .. }, command_line, .. } = self.session;
+        let Session { on: Backend { workers, devices, comm }, command_line, .. } = self.session;
         let entries = self.entries();
         RunRecord {
             program: "fimbria".to_owned(),
@@ -124,6 +124,7 @@ impl<'a> Logbook<'a> {
             fingerprint: None,
             machine: Machine {
                 system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+                processes: comm.size(),
                 threads: workers.threads(),
                 simd: format!("{:?}", workers.simd()),
                 devices: devices.iter().map(|d| d.info().name.clone()).collect(),

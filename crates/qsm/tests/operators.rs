@@ -2,13 +2,16 @@
 
 mod support;
 
-use fimbria_compute::comm::Comm;
+#[path = "../../compute/tests/support/ranks.rs"]
+mod ranks;
+
 use fimbria_compute::operator::{LinearOperator, Operator};
 use fimbria_compute::{HostSpace, SimdLevel, Workers};
 use fimbria_qsm::{
     Distributed, DoubleOperator, Edges, FieldModel, HostOperator, Laplacian, Products, Share,
     oracle,
 };
+use ranks::as_processes;
 use support::{inner, model, narrow, norm, normal_numbers, relative_error, wide};
 
 const BOTH: [Products; 2] = [Products::Fast, Products::Dense];
@@ -182,41 +185,6 @@ fn levels_that_do_not_fuse_agree_to_rounding() {
     }
 }
 
-/// Processes that are threads: each collective waits for all.
-struct Threads {
-    rank: usize,
-    size: usize,
-    barrier: std::sync::Arc<std::sync::Barrier>,
-    board: std::sync::Arc<std::sync::Mutex<Vec<Vec<f64>>>>,
-}
-
-impl Comm for Threads {
-    fn rank(&self) -> usize {
-        self.rank
-    }
-    fn size(&self) -> usize {
-        self.size
-    }
-    fn sum_i64(&self, _: &mut [i64]) {
-        unreachable!("not used here");
-    }
-    fn sum_f64(&self, values: &mut [f64]) {
-        self.board.lock().unwrap()[self.rank] = values.to_vec();
-        self.barrier.wait();
-        let board = self.board.lock().unwrap().clone();
-        for (i, value) in values.iter_mut().enumerate() {
-            *value = board.iter().map(|row| row[i]).sum();
-        }
-        self.barrier.wait();
-    }
-    fn broadcast(&self, _: &mut [u8], _: usize) {
-        unreachable!("not used here");
-    }
-    fn barrier(&self) {
-        self.barrier.wait();
-    }
-}
-
 #[test]
 fn processes_that_share_the_sources_agree_with_one() {
     let model = model([22, 19, 25]);
@@ -226,26 +194,16 @@ fn processes_that_share_the_sources_agree_with_one() {
         let whole = HostOperator::new(&model, products, &workers).unwrap();
         let (ax, aty) = (apply(&whole, &x, y.len()), adjoint(&whole, &y, x.len()));
         for size in [2, 4] {
-            let barrier = std::sync::Arc::new(std::sync::Barrier::new(size));
-            let board = std::sync::Arc::new(std::sync::Mutex::new(vec![Vec::new(); size]));
-            std::thread::scope(|scope| {
-                for rank in 0..size {
-                    let comm =
-                        Threads { rank, size, barrier: barrier.clone(), board: board.clone() };
-                    let (model, x, y, ax, aty) = (&model, &x, &y, &ax, &aty);
-                    scope.spawn(move || {
-                        let workers = Workers::new(1).unwrap();
-                        let share = Share { rank, size };
-                        let part =
-                            HostOperator::of_share(model, products, &workers, share).unwrap();
-                        let operator = Distributed::new(part, &comm);
-                        let error = relative_error(&apply(&operator, x, y.len()), ax);
-                        // Sums of other groups of the same f32 terms.
-                        assert!(error < 1e-6, "{products:?} {error:e}");
-                        let error = relative_error(&adjoint(&operator, y, x.len()), aty);
-                        assert!(error < 1e-6, "{products:?} {error:e}");
-                    });
-                }
+            as_processes(size, |comm| {
+                let workers = Workers::new(1).unwrap();
+                let share = Share { rank: comm.rank(), size };
+                let part = HostOperator::of_share(&model, products, &workers, share).unwrap();
+                let operator = Distributed::new(part, comm);
+                let error = relative_error(&apply(&operator, &x, y.len()), &ax);
+                // Sums of other groups of the same f32 terms.
+                assert!(error < 1e-6, "{products:?} {error:e}");
+                let error = relative_error(&adjoint(&operator, &y, x.len()), &aty);
+                assert!(error < 1e-6, "{products:?} {error:e}");
             });
         }
     }

@@ -58,6 +58,15 @@ impl Column {
         Self { kind: ColumnKind::new(name, Datatype::UInt8), bytes: values.to_vec() }
     }
 
+    /// Of rows as [`bytes`](Self::bytes) gives them.
+    ///
+    /// # Panics
+    /// Where a row is incomplete.
+    pub fn from_bytes(kind: ColumnKind, bytes: Vec<u8>) -> Self {
+        assert!(bytes.len().is_multiple_of(kind.row_bytes().max(1)), "whole rows of {}", kind.name);
+        Self { kind, bytes }
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.bytes.len() / self.kind.row_bytes().max(1)

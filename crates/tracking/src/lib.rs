@@ -8,7 +8,7 @@
 //!   stop in.
 //! * [`propagate`]: one half of one streamline, as plain scalar code that reads like the
 //!   description: the oracle. [`track`] makes the same streamlines many at a time, in SIMD lanes on
-//!   all threads, [`track_on`] on devices.
+//!   all threads, [`track_on`] on devices, [`track_among`] on several processes.
 //! * [`Collect`] is what takes the finished samples: a [`Tally`] counts visits, targets and
 //!   connections, a [`Lines`] makes streamlines of them.
 //!
@@ -28,6 +28,7 @@ mod lines;
 mod mesh;
 mod options;
 mod oracle;
+mod packed;
 mod region;
 mod rules;
 mod sample;
@@ -40,7 +41,7 @@ mod warp;
 pub use checks::checks;
 pub use device::{FieldSize, MemoryPlan, Shortage};
 pub use draws::{Draws, Keyed, Lookup, Sequence};
-pub use driver::{Deal, Tracking, track, track_on, track_slowly};
+pub use driver::{Deal, Tracking, track, track_among, track_on, track_slowly};
 pub use field::{Field, is_reversed, radiological};
 pub use lines::Lines;
 pub use mesh::{Mesh, MeshTooLarge};
@@ -48,7 +49,7 @@ pub use options::{EndReason, FirstFibre, Propagation, SampleChoice};
 pub use oracle::{HalfEnd, Visit, propagate};
 pub use region::{Region, Step};
 pub use rules::{Judgement, LoopCheck, Rules, Waypoints};
-pub use sample::{Collect, Sample};
+pub use sample::{Collect, Parcel, Sample};
 pub use seeds::{Seed, seeds_of_region};
 pub use space::{SingularTransform, Space};
 pub use tally::{

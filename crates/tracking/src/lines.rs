@@ -4,7 +4,8 @@ use fimbria_image::{Affine, Datatype};
 use fimbria_streamlines::{Column, ColumnKind, Streamlines};
 
 use crate::Space;
-use crate::sample::{Collect, Sample};
+use crate::packed::{put, take};
+use crate::sample::{Collect, Parcel, Sample};
 
 /// Makes streamlines of the samples that are kept: from the far end of the first half through the
 /// seed to the far end of the second, the seed point once. In the order of seeds and samples.
@@ -76,6 +77,24 @@ impl Collect for Lines {
         for (i, name) in ENDS.iter().enumerate() {
             let column: Vec<_> = made.iter().map(|line| line.ends[i]).collect();
             lines.add_per_streamline(Column::from_u8(name, &column));
+        }
+        lines
+    }
+}
+
+impl Parcel for Lines {
+    fn pack(block: Streamlines) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        put(&mut bytes, block.offsets());
+        put(&mut bytes, block.positions());
+        block.per_streamline().iter().for_each(|column| put(&mut bytes, column.bytes()));
+        bytes
+    }
+
+    fn unpack(mut bytes: &[u8]) -> Streamlines {
+        let mut lines = Streamlines::from_parts(take(&mut bytes), take(&mut bytes));
+        for kind in Self::columns() {
+            lines.add_per_streamline(Column::from_bytes(kind, take(&mut bytes)));
         }
         lines
     }

@@ -74,3 +74,12 @@ pub trait Collect: Send {
     /// The block ends: all samples of some seeds were handed in.
     fn end_block(&mut self) -> Self::Block;
 }
+
+/// A collector on several processes.
+pub trait Parcel: Collect {
+    /// A block as bytes, on its way to the first process.
+    fn pack(block: Self::Block) -> Vec<u8>;
+
+    /// The block that another process of the same program packed.
+    fn unpack(bytes: &[u8]) -> Self::Block;
+}

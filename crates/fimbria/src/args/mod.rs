@@ -22,7 +22,7 @@ pub(crate) use choice::choice;
 pub(crate) use curve::{LikelihoodArgs, NoiseArgs, SolverArgs, b_limit};
 pub(crate) use devices::DeviceArgs;
 #[cfg(feature = "mpi")]
-pub(crate) use exchange::exchange;
+pub(crate) use exchange::{ExchangeName, exchange};
 pub(crate) use existing::ExistingArgs;
 pub(crate) use maps::MapArgs;
 pub(crate) use output::OutputArgs;

@@ -33,7 +33,7 @@ pub(crate) struct Field {
     magnitude: Vec<PathBuf>,
 
     /// Echo times in milliseconds [default: EchoTime of the .json beside each phase]
-    #[arg(long, value_name = "MS", num_args = 1.., help_heading = "Input")]
+    #[arg(long, value_name = "MS", num_args = 1.., value_delimiter = ',', help_heading = "Input")]
     te: Vec<f64>,
 
     /// Strength of B0, tesla [default: MagneticFieldStrength of the .json beside the phase]

@@ -59,8 +59,37 @@ pub(crate) enum Command {
     Completions(completions::Completions),
 }
 
+impl Command {
+    /// Whether several processes may do it: where they share the work, or only read and say
+    /// something.
+    fn refuse_several(&self) -> Result<(), Failure> {
+        match self {
+            Self::Fit(_) | Self::Qsm(_) | Self::Life(_) | Self::Track(_) => {
+                if cfg!(feature = "mpi") { Ok(()) } else { processes::refuse_several(true) }
+            }
+            Self::Compare(_)
+            | Self::Info(_)
+            | Self::Devices(_)
+            | Self::Bench(_)
+            | Self::Completions(_) => Ok(()),
+            Self::Demo(_)
+            | Self::Run(_)
+            | Self::Eigen(_)
+            | Self::Peaks(_)
+            | Self::Sticks(_)
+            | Self::Field(_)
+            | Self::Phantom(_)
+            | Self::Probtrackx2(_)
+            | Self::Report(_)
+            | Self::Connectome(_)
+            | Self::Convert(_) => processes::refuse_several(false),
+        }
+    }
+}
+
 /// Runs a command.
 pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
+    command.refuse_several()?;
     match command {
         Command::Demo(demo) => demo.run(console),
         Command::Run(run) => run.run(console),

@@ -39,21 +39,34 @@ fn work_along(
     devices: DeviceArgs,
     console: &Console,
 ) -> Result<(), Failure> {
+    quietly(comm, threads, devices, console, |log| {
+        let mut products = Products::default();
+        let mut stages = stages.iter();
+        stages.try_for_each(|stage| stage.compute(&mut products, log)).map_err(Failure::Work)
+    })
+}
+
+/// `work` with a log that nobody reads.
+pub(crate) fn quietly(
+    comm: &dyn Comm,
+    threads: ThreadArgs,
+    devices: DeviceArgs,
+    console: &Console,
+    work: impl FnOnce(&Logbook<'_>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let workers = threads.start()?;
     let devices = devices.open(&Silent)?;
     let command_line = command_line();
     let on = Backend::new(&workers, &devices).among(comm);
-    let session = Session { progress: &Silent, ..session(on, console, &command_line) };
-    let (log, mut products) = (Logbook::new(session), Products::default());
-    let mut stages = stages.iter();
-    stages.try_for_each(|stage| stage.compute(&mut products, &log)).map_err(Failure::Work)
+    work(&Logbook::new(Session { progress: &Silent, ..session(on, console, &command_line) }))
 }
+
+/// What fails in all processes is said by the first, which ends the others meanwhile.
+const HEAD_START: Duration = Duration::from_secs(3);
 
 /// `done`, or where it failed as one of several processes, its message, said once, and the end of
 /// all.
 pub(crate) fn end_together(done: Result<(), Failure>, world: &World) -> Result<(), Failure> {
-    /// What fails in all processes is said by the first, which ends the others meanwhile.
-    const HEAD_START: Duration = Duration::from_secs(3);
     match done {
         Err(failure) if world.comm().size() > 1 => {
             if world.comm().rank() > 0 {
@@ -64,5 +77,31 @@ pub(crate) fn end_together(done: Result<(), Failure>, world: &World) -> Result<(
             Ok(())
         }
         done => done,
+    }
+}
+
+/// Refuses what one process does where `mpirun` has started several: each would do all of it, and
+/// write the same files. MPI is not asked, so that this holds without it as well.
+pub(crate) fn refuse_several(is_shared: bool) -> Result<(), Failure> {
+    /// Rank and number of processes, as OpenMPI's and MPICH's `mpirun` tell them.
+    const TOLD: [[&str; 2]; 2] =
+        [["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"], ["PMI_RANK", "PMI_SIZE"]];
+    let number = |name: &str| -> Option<usize> { std::env::var(name).ok()?.parse().ok() };
+    // Slurm sets the second pair for whatever `srun` starts, many times over with other files, say.
+    let told_by = if std::env::var_os("SLURM_PROCID").is_some() { &TOLD[..1] } else { &TOLD[..] };
+    let told = told_by.iter().find_map(|[rank, size]| Some((number(rank)?, number(size)?)));
+    match told {
+        Some((rank, size)) if size > 1 => {
+            if rank > 0 {
+                std::thread::sleep(HEAD_START);
+            }
+            let why = if is_shared {
+                "share this work only where the program is built with --features mpi"
+            } else {
+                "cannot share this work: start one, without mpirun"
+            };
+            Err(Failure::usage(format!("{size} processes {why}")))
+        }
+        _ => Ok(()),
     }
 }

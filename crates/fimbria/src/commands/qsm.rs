@@ -60,7 +60,8 @@ pub(crate) struct Qsm {
     #[arg(long, value_name = "FA", help_heading = "Input")]
     fa_threshold: Option<f64>,
 
-    /// A weight for each voxel's field (its magnitude, say), 0 or more, on the same grid
+    /// A weight for each voxel's field (its magnitude, say), 0 or more, on the same grid. Used as
+    /// they stand: where they are far from 1, --kappa weighs the smoothness less or more
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     weights: Option<PathBuf>,
 
@@ -363,10 +364,7 @@ impl Qsm {
         };
         let done = run_together("qsm", &stages, &world, &folder, threads, devices, console);
         let checkpoint = output.join(CHECKPOINT);
-        if done.is_err() && console.was_interrupted() && checkpoint.exists() {
-            return Err(Failure::Interrupted { kept: Some(checkpoint) });
-        }
-        done?;
+        Failure::unless_kept(done, checkpoint.clone(), console)?;
         if world.comm().rank() == 0 {
             CheckpointFile::remove(&checkpoint);
         }

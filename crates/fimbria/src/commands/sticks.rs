@@ -193,9 +193,11 @@ impl Sticks {
             ..SticksParameters::default()
         };
         parameters.options().check().map_err(|error| Failure::usage(error.to_string()))?;
-        let keep = Some(output.path().join(".chunks"));
+        let chunks = output.path().join(".chunks");
+        let keep = Some(chunks.clone());
         let sticks = SticksStage { parameters, extension: "nii.gz", keep, resume };
         let load = Load(subject.files(dwi));
-        run_stages("sticks", &[&load, &sticks], &output, threads, devices, console)
+        let done = run_stages("sticks", &[&load, &sticks], &output, threads, devices, console);
+        Failure::unless_kept(done, chunks, console)
     }
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use fimbria_cluster::World;
 use fimbria_compute::Backend;
+use fimbria_compute::comm::Comm;
 use fimbria_image::BvecFrame;
 use fimbria_pipeline::stages::load_field::FieldFiles;
 use fimbria_pipeline::stages::track::{Source, Track};
@@ -13,6 +15,7 @@ use fimbria_tensors::sh::ShBasis;
 use fimbria_tracking::{FirstFibre, Propagation};
 
 use crate::args::{DeviceArgs, OutputArgs, ThreadArgs, choice};
+use crate::commands::processes::{end_together, quietly};
 use crate::commands::{command_line, report, session};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -212,6 +215,12 @@ Order and frame:
 
 Random numbers depend on seed voxel, sample and step alone: further seeds change no streamline, nor do
 threads and devices. --loop-check and a random first fibre are worked on by the threads.
+
+Several processes:
+  Built with --features mpi, `mpirun -n 4 fimbria track ...` deals the samples out to processes, each on
+  its threads or on a device; the first one writes, and all files have the bytes of one process (the
+  times in run.json apart).
+
 Differences from `fimbria probtrackx2`: a streamline is judged as a whole, regions and length
 included; it ends inside the mask; every sample has the same weight.
 
@@ -247,18 +256,37 @@ impl TrackCommand {
             },
             rng_seed,
         };
-        let mut out = output.folder(&job.outputs(), console)?;
-        let workers = threads.start()?;
-        let command_line = command_line();
-        let devices = devices.open(console)?;
-        let on = Backend::new(&workers, &devices);
-        let log = Logbook::new(session(on, console, &command_line));
-        let hashing = Hashing::start(job.inputs());
-        job.run(&log, &mut out)?;
-        let record = out.commit(log.record("track", hashing.finish()?, job.parameters()))?;
-        report(&record, output.path(), console);
-        Ok(())
+        let world = World::start();
+        let comm = world.comm();
+        let done = if comm.rank() == 0 {
+            track(&job, &output, comm, threads, devices, console)
+        } else {
+            quietly(comm, threads, devices, console, |log| Ok(job.work_along(log)?))
+        };
+        end_together(done, &world)
     }
+}
+
+/// Tracks as the first process, which writes and reports.
+fn track(
+    job: &Track,
+    output: &OutputArgs,
+    comm: &dyn Comm,
+    threads: ThreadArgs,
+    devices: DeviceArgs,
+    console: &Console,
+) -> Result<(), Failure> {
+    let mut out = output.folder(&job.outputs(), console)?;
+    let workers = threads.start()?;
+    let command_line = command_line();
+    let devices = devices.open(console)?;
+    let on = Backend::new(&workers, &devices).among(comm);
+    let log = Logbook::new(session(on, console, &command_line));
+    let hashing = Hashing::start(job.inputs());
+    job.run(&log, &mut out)?;
+    let record = out.commit(log.record("track", hashing.finish()?, job.parameters()))?;
+    report(&record, output.path(), console);
+    Ok(())
 }
 
 impl InputArgs {

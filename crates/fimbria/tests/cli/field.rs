@@ -88,7 +88,7 @@ fn echo_times_and_b0_come_from_sidecars() {
     let sidecar = r#"{"EchoTime": [0.005, 0.012, 0.020], "MagneticFieldStrength": 3}"#;
     std::fs::write(folder.join("phase.json"), sidecar).unwrap();
     folder.done("field phase.nii --mask mask.nii --background lbv -o sidecar");
-    folder.done("field phase.nii --mask mask.nii --te 5 12 20 --b0 3 --background lbv -o given");
+    folder.done("field phase.nii --mask mask.nii --te 5,12,20 --b0 3 --background lbv -o given");
     let read = |name: &str| folder.image(&format!("{name}/local_field.nii.gz")).data;
     assert_eq!(read("sidecar"), read("given"));
 }
@@ -167,6 +167,24 @@ fn a_phase_that_does_not_show_its_turn_is_taken_by_its_range() {
     assert!(pairs.fold(0.0_f32, |m, (a, b)| m.max((a - b).abs())) < 1e-5);
     let said = folder.failed(&format!("field radians.nii {line} --phase-range 0 1 -o no"));
     assert!(said.contains("not the ends of its range"), "{said}");
+    // A range that the numbers hardly fill.
+    let wide = folder.done(&format!("field radians.nii {line} --phase-range -4096 4095 -o wide"));
+    assert!(wide.stderr.contains("is the range that of this file?"), "{}", wide.stderr);
+}
+
+#[test]
+fn echoes_that_grow_are_pointed_out() {
+    let folder = with_echoes();
+    let mut magnitude = folder.image("mag.nii");
+    let voxels = magnitude.grid.len();
+    magnitude.data = magnitude.data.rchunks(voxels).flatten().copied().collect();
+    write_image(folder.join("turned.nii"), &magnitude, &WriteOptions::default()).unwrap();
+    let line = "field phase.nii --mask mask.nii --te 5 12 20 --b0 3 --background lbv";
+    let said = |magnitude: &str| {
+        folder.done(&format!("{line} --magnitude {magnitude}.nii -o {magnitude}")).stderr
+    };
+    assert!(said("turned").contains("the last echo is brighter"));
+    assert!(!said("mag").contains("the last echo is brighter"));
 }
 
 #[test]

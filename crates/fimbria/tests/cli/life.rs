@@ -177,6 +177,43 @@ fn a_second_series_is_predicted_and_labels_make_matrices() {
     let total = sums[0] + sums[1] + sums[3];
     let expected: f64 = weights(&folder, "out/weights.txt").iter().sum();
     assert!((total - expected).abs() < 1e-6 * expected, "{sums:?} {expected}");
+    let record = folder.json("out/run.json");
+    let count = |name: &str| record["stages"][2]["counts"][name].as_u64().unwrap();
+    let kept = weights(&folder, "out/weights.txt").iter().filter(|w| **w > 0.0).count() as u64;
+    assert_eq!((count("pruned_assigned"), count("pruned_unassigned")), (kept, 0));
+}
+
+#[test]
+fn columns_take_the_listed_directions() {
+    let folder = with_tractogram("lines.tck", Header::default());
+    let [x, y, z] = AXIS;
+    // The streamlines' own directions among others, once more against itself and longer.
+    let list = format!("# of two bundles\n{x} {y} {z}\n0 0 1\n\n1 0 0\n0 -3 0\n");
+    fs::write(folder.join("list.txt"), list).unwrap();
+    folder.done(&format!("life lines.tck {SUBJECT} -o listed --directions list.txt"));
+    folder.done(&format!("life lines.tck {SUBJECT} -o exact --atoms exact"));
+    let record = folder.json("listed/run.json");
+    assert_eq!(record["parameters"]["life"]["life"]["atoms"], "listed");
+    assert!(record["stages"][1]["counts"]["atoms"].as_u64().unwrap() <= 4);
+    let objective = |out: &str| folder.json(&format!("{out}/run.json"))["objective"].as_f64();
+    let [listed, exact] = ["listed", "exact"].map(|out| objective(out).unwrap());
+    assert!((listed - exact).abs() < 1e-3 * exact, "{listed} {exact}");
+    for (text, what) in
+        [("1 0\n", "line 1: `1 0`"), ("#\n0 0 0\n", "line 2: `0 0 0`"), ("", "lists no direction")]
+    {
+        fs::write(folder.join("bad.txt"), text).unwrap();
+        let said = folder.failed(&format!("life lines.tck {SUBJECT} -o bad --directions bad.txt"));
+        assert!(said.contains(what), "{said}");
+        assert!(!folder.join("bad").exists());
+    }
+}
+
+#[test]
+fn a_penalty_that_leaves_nothing_says_so() {
+    let folder = with_tractogram("lines.tck", Header::default());
+    let done = folder.done(&format!("life lines.tck {SUBJECT} -o out --l1 2"));
+    assert!(done.stderr.contains("a penalty of 1 or more"), "{}", done.stderr);
+    assert!(weights(&folder, "out/weights.txt").iter().all(|w| *w == 0.0));
 }
 
 #[test]
@@ -604,5 +641,6 @@ fn a_query_finds_streamlines_by_place_and_direction() {
     assert_eq!(numbers, (0..ALONG).collect::<Vec<_>>());
     let nowhere = folder.done("life query lines.tck --dwi dwi.nii --ball 500,0,0,3");
     assert_eq!(nowhere.stdout, "");
+    assert!(nowhere.stderr.contains("no streamline does all of this"), "{}", nowhere.stderr);
     assert_eq!(folder.run("life query lines.tck --dwi dwi.nii").code, Some(2));
 }

@@ -1,7 +1,7 @@
 //! `fimbria qsm`: what it maps, what it writes, and what it refuses.
 
-use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Child;
+use std::time::Duration;
 
 use fimbria_image::{Affine, Grid, Image, WriteOptions, write_image};
 
@@ -172,15 +172,8 @@ fn bad_input_is_one_clear_error() {
 
 /// Starts the command of `line` that writes to `out`, and waits until it has left a checkpoint.
 pub(crate) fn started(folder: &Folder, line: &str, out: &str) -> Child {
-    let mut command = folder.command(&format!("{line} --checkpoint 0 -o {out}"));
-    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let checkpoint = folder.join(&format!("{out}/checkpoint.qsm"));
-    let begun = Instant::now();
-    while !checkpoint.exists() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "no checkpoint came");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    child
+    let line = format!("{line} --checkpoint 0 -o {out}");
+    folder.started(&line, &format!("{out}/checkpoint.qsm"), Duration::from_secs(20))
 }
 
 /// Kills the command of `line` that writes to `out` once it has left a checkpoint.
@@ -286,6 +279,16 @@ fn a_field_unlike_one_in_ppm_needs_its_unit_said() {
     // A field in ppm said to be hertz.
     let said = folder.failed("qsm field.nii --mask mask.nii --field-unit hz --b0 3 -o hz");
     assert!(said.contains("in ppm already"), "{said}");
+}
+
+#[test]
+fn a_field_of_zeros_is_pointed_out() {
+    let folder = with_sphere();
+    let none = Image::zeros(grid(), 1);
+    write_image(folder.join("none.nii"), &none, &WriteOptions::default()).unwrap();
+    let ran = folder.done("qsm none.nii --mask mask.nii -o out");
+    assert!(ran.stderr.contains("is 0 in every voxel of the mask"), "{}", ran.stderr);
+    assert!(folder.image("out/chi.nii.gz").data.iter().all(|chi| *chi == 0.0));
 }
 
 #[test]

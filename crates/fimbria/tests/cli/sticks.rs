@@ -1,12 +1,11 @@
 //! `fimbria sticks`: what it writes and how it is taken up again.
 
-use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use fimbria_image::bedpostx::read_bedpostx;
 use fimbria_image::{ImageHeader, OpenOptions, SpaceCodes, WriteOptions, write_image};
 
-use crate::util::{AXIS, Folder};
+use crate::util::{AXIS, Folder, Ran};
 
 /// A short sampling of the subject.
 const SHORT: &str = "sticks dwi.nii --mask mask.nii --bvec-frame scanner --fibres 2 --model 1 \
@@ -113,31 +112,35 @@ fn more_fibres_than_data_are_one_error() {
     assert!(ran.stderr.contains("7 fibres"), "{}", ran.stderr);
 }
 
+#[cfg(unix)]
 #[test]
-fn a_killed_sampling_goes_on_to_the_same_samples() {
+fn sampling_that_was_stopped_or_killed_goes_on_to_the_same_samples() {
     let folder = Folder::new();
     // Some 7500 voxels: two chunks.
     folder.done("phantom crossing --voxel 6 --size 25,30,23 --shells 1000:20 --b0s 2 -o p");
     let line = "sticks p/dwi.nii.gz --mask p/mask.nii.gz --fibres 1 --model 1 --burn-in 40 --jumps 60 \
                 --sample-every 10 --device cpu";
     folder.done(&format!("{line} -o whole"));
-    let mut command = folder.command(&format!("{line} -o killed"));
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let chunk = folder.join("killed/.chunks/chunk-0");
-    let begun = Instant::now();
-    while !chunk.exists() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no chunk was kept");
-        std::thread::sleep(Duration::from_millis(2));
+    for (out, signal) in [("killed", libc::SIGKILL), ("stopped", libc::SIGINT)] {
+        let (line, chunk) = (format!("{line} -o {out}"), format!("{out}/.chunks/chunk-0"));
+        let child = folder.started(&line, &chunk, Duration::from_secs(60));
+        // SAFETY: a signal to a child that has not been waited for yet.
+        unsafe { libc::kill(i32::try_from(child.id()).unwrap(), signal) };
+        let ended = child.wait_with_output().unwrap();
+        assert!(!folder.join(&format!("{out}/run.json")).exists(), "it was to end before its end");
+        if signal == libc::SIGINT {
+            let ran = Ran::of(&ended);
+            assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+            let left = "interrupted: --resume goes on from stopped/.chunks";
+            assert!(ran.stderr.contains(left), "{}", ran.stderr);
+        }
+        folder.done(&format!("{line} --resume --threads 1"));
+        for name in folder.names("whole").iter().filter(|name| name.ends_with(".nii.gz")) {
+            let image = |out: &str| folder.image(&format!("{out}/{name}"));
+            assert_eq!(image(out), image("whole"), "{name}");
+        }
+        assert!(!folder.join(&format!("{out}/.chunks")).exists());
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(!folder.join("killed/run.json").exists(), "it was to be killed before its end");
-    folder.done(&format!("{line} -o killed --resume --threads 1"));
-    for name in folder.names("whole").iter().filter(|name| name.ends_with(".nii.gz")) {
-        let image = |out: &str| folder.image(&format!("{out}/{name}"));
-        assert_eq!(image("killed"), image("whole"), "{name}");
-    }
-    assert!(!folder.join("killed/.chunks").exists());
 }
 
 #[test]

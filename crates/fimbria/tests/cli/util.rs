@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use fimbria_image::{Affine, Grid, Image, WriteOptions, write_image};
 use serde_json::Value;
@@ -42,6 +43,18 @@ impl Folder {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("fimbria"));
         command.args(line.split_whitespace()).current_dir(self.path()).env("NO_COLOR", "1");
         command
+    }
+
+    /// Starts the program with the words of `line`, and waits until it has left `file`.
+    pub(crate) fn started(&self, line: &str, file: &str, within: Duration) -> Child {
+        let mut command = self.command(line);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let begun = Instant::now();
+        while !self.join(file).exists() {
+            assert!(begun.elapsed() < within, "no {file} came");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        child
     }
 
     pub(crate) fn run(&self, line: &str) -> Ran {

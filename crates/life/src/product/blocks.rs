@@ -211,9 +211,11 @@ impl Blocks {
         self.entries.len()
     }
 
-    /// Of each entry the column of the dictionary, in the order in which products read them.
-    pub fn atoms(&self) -> impl Iterator<Item = u32> {
-        self.entries.iter().map(|entry| entry.atom)
+    /// Of each voxel's entries the columns of the dictionary, in the order in which products read
+    /// them.
+    pub fn atoms(&self) -> impl Iterator<Item = impl Iterator<Item = u32> + Clone> {
+        let of_voxel = |at: &[u64]| &self.entries[at[0] as usize..at[1] as usize];
+        self.start.windows(2).map(move |at| of_voxel(at).iter().map(|entry| entry.atom))
     }
 
     /// Number of blocks, and of the streamlines in each, added up.

@@ -61,7 +61,7 @@ impl WithSimd for BlockPass<'_> {
             Work::Adjoint { y, g } => {
                 for voxel in 0..voxels {
                     let y = &y[voxel * stride..][..stride];
-                    multiply_columns(simd, of(voxel), y, columns, stride, g);
+                    multiply_columns::<S, true>(simd, of(voxel), y, columns, stride, g);
                 }
                 0.0
             }
@@ -79,7 +79,7 @@ impl WithSimd for BlockPass<'_> {
                         }
                         at += SUMS;
                     }
-                    multiply_columns(simd, of(voxel), residual, columns, stride, g);
+                    multiply_columns::<S, false>(simd, of(voxel), residual, columns, stride, g);
                 }
                 squares.iter().sum()
             }
@@ -169,18 +169,12 @@ fn add_piece<S: Simd, const REGISTERS: usize>(
     }
     for i in 0..of.len {
         if i + AHEAD < of.entries.len() {
-            let later = &of.entries[i + AHEAD];
-            if w[later.slot as usize] != 0.0 {
-                fetch(columns, later.atom as usize * stride + at, REGISTERS * lanes);
-            }
+            let later = of.entries[i + AHEAD].atom as usize;
+            fetch(columns, later * stride + at, REGISTERS * lanes);
         }
         let entry = &of.entries[i];
-        let weight = w[entry.slot as usize];
-        // Most weights are zero: their columns need not be read.
-        if weight == 0.0 {
-            continue;
-        }
-        let factor = Lanes::new(simd, weight * entry.value);
+        // Weights of zero too: half of them are, and to guess which takes longer than to read all.
+        let factor = Lanes::new(simd, w[entry.slot as usize] * entry.value);
         let column = &columns[entry.atom as usize * stride + at..][..REGISTERS * lanes];
         for (k, sum) in sums.iter_mut().enumerate() {
             *sum = factor.mul_add(Lanes::load(simd, &column[k * lanes..]), *sum);
@@ -191,9 +185,9 @@ fn add_piece<S: Simd, const REGISTERS: usize>(
     }
 }
 
-/// `g[slot] += value ⟨column, y⟩`
+/// `g[slot] += value ⟨column, y⟩`, of columns that must be called for where `FETCH`.
 #[inline(always)]
-fn multiply_columns<S: Simd>(
+fn multiply_columns<S: Simd, const FETCH: bool>(
     simd: S,
     of: Part<'_>,
     y: &[f32],
@@ -203,15 +197,15 @@ fn multiply_columns<S: Simd>(
 ) {
     // As many entries at once as have their sums in registers: they do not wait for each other.
     match SUMS / Lanes::<S>::LANES {
-        1 => multiply::<S, 1, 8>(simd, of, y, columns, stride, g),
-        2 => multiply::<S, 2, 4>(simd, of, y, columns, stride, g),
-        4 => multiply::<S, 4, 2>(simd, of, y, columns, stride, g),
-        _ => multiply::<S, 16, 1>(simd, of, y, columns, stride, g),
+        1 => multiply::<S, FETCH, 1, 8>(simd, of, y, columns, stride, g),
+        2 => multiply::<S, FETCH, 2, 4>(simd, of, y, columns, stride, g),
+        4 => multiply::<S, FETCH, 4, 2>(simd, of, y, columns, stride, g),
+        _ => multiply::<S, FETCH, 16, 1>(simd, of, y, columns, stride, g),
     }
 }
 
 #[inline(always)]
-fn multiply<S: Simd, const REGISTERS: usize, const ENTRIES: usize>(
+fn multiply<S: Simd, const FETCH: bool, const REGISTERS: usize, const ENTRIES: usize>(
     simd: S,
     of: Part<'_>,
     y: &[f32],
@@ -222,7 +216,7 @@ fn multiply<S: Simd, const REGISTERS: usize, const ENTRIES: usize>(
     let mut first = 0;
     while first + ENTRIES <= of.len {
         for e in 0..ENTRIES {
-            if first + e + AHEAD < of.entries.len() {
+            if FETCH && first + e + AHEAD < of.entries.len() {
                 let later = of.entries[first + e + AHEAD].atom as usize;
                 fetch(columns, later * stride, stride);
             }

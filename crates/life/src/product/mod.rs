@@ -10,8 +10,8 @@
 //! * reading them once for both directions: [`gradient`](LinearOperator::gradient) makes a voxel's
 //!   residual and at once the products of the same columns with it, which then come from the first
 //!   caches. Residuals are never stored;
-//! * not reading those whose weight is zero, and leaving out streamlines whose weight stays zero
-//!   ([`Blocks::restricted`]).
+//! * leaving out streamlines whose weight stays zero ([`Blocks::restricted`]), rather than asking at
+//!   every entry: where half of the weights are zero, wrong guesses cost half as much again.
 //!
 //! # Order
 //! Entries are stored once, voxel by voxel, along a curve that keeps neighbours together, and cut

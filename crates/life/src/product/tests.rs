@@ -15,7 +15,8 @@ fn numbers(seed: u64, n: usize) -> Vec<f32> {
 fn options() -> [EncodeOptions; 3] {
     let grid = EncodeOptions::default();
     let exact = EncodeOptions { atoms: Atoms::Exact, ..grid };
-    [grid, exact, EncodeOptions { normalise: Normalise::Nodes, ..exact }]
+    let nodes = EncodeOptions { normalise: Normalise::Nodes, ..exact.clone() };
+    [grid, exact, nodes]
 }
 
 #[test]

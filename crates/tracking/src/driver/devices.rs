@@ -1,4 +1,4 @@
-//! Samples dealt to devices.
+//! Samples dealt to devices, or where there are none to threads.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::queue::run_chunks;
 use fimbria_compute::{Interrupted, Progress, Workers};
-use rayon::prelude::*;
 
+use super::rounds::pieces;
 use super::single::Single;
+use super::threads::Threads;
 use super::{Deal, Tracking, jittered, lock};
 use crate::device::{Batch, DeviceTracker, MemoryPlan};
 use crate::draws::{Keyed, item_key};
-use crate::fast::FastTracker;
 use crate::sample::Collect;
 
 /// Failures in a row after which a device gets no more work.
@@ -39,37 +39,88 @@ pub(super) fn usable(
     plans
 }
 
-/// Tracks on devices, each of which keeps the field from the first chunk to the last.
-pub(crate) fn track<C: Collect, E: From<Interrupted> + Send>(
-    tracking: &Tracking<'_>,
-    workers: &Workers,
-    plans: &[(Device, MemoryPlan)],
-    deal: Deal,
-    progress: &dyn Progress,
-    new: impl Fn() -> C + Sync,
-    mut each: impl FnMut(C::Block) -> Result<(), E>,
-) -> Result<Vec<C>, E> {
-    let devices: Vec<_> = plans.iter().map(|(device, _)| device.clone()).collect();
-    let fits = plans.iter().map(|(_, plan)| plan.samples_per_launch).min().unwrap_or(1);
-    let per_chunk = deal.launch.min(fits);
-    let total = tracking.seeds.len() as u64 * u64::from(tracking.n_samples);
-    progress.start("tracking", total);
-    let idle: Mutex<Vec<C>> = Mutex::default();
-    // Each is used by the one host thread that serves its device.
-    let trackers: Vec<Mutex<Option<DeviceTracker>>> =
-        devices.iter().map(|_| Mutex::default()).collect();
-    let share = Share { tracking, workers, deal, idle: &idle, new: &new };
-    // Failures in a row; a device that has too many of them gets no chunk of later rounds either.
-    let failures: Vec<AtomicU32> = devices.iter().map(|_| AtomicU32::new(0)).collect();
-    let firsts: Vec<_> = (0..total).step_by(per_chunk as usize).collect();
-    for round in firsts.chunks(2 * devices.len()) {
-        let good: Vec<_> = (0..devices.len())
-            .filter(|index| failures[*index].load(Ordering::Relaxed) < MAX_FAILURES)
+/// Who makes the samples of a process: its threads or, where there are some, its devices, each of
+/// which keeps the field from the first chunk to the last.
+pub(super) struct Crew<'a, C, F> {
+    threads: Threads<'a, C, F>,
+    plans: &'a [(Device, MemoryPlan)],
+    /// Samples that all devices have memory for.
+    per_chunk: u64,
+    /// Each is used by the one host thread that serves its device.
+    trackers: Vec<Mutex<Option<DeviceTracker>>>,
+    /// In a row; a device that has too many of them gets no chunk of later rounds either.
+    failures: Vec<AtomicU32>,
+}
+
+/// Samples to be made, counted through all seeds, and what becomes of them.
+struct Chunk<C: Collect> {
+    unit: usize,
+    samples: Range<u64>,
+    blocks: Vec<C::Block>,
+}
+
+impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
+    /// Begins: `progress` hears how many samples there are. Devices get chunks of as many as `deal`
+    /// says, and of no more than all of them have memory for.
+    pub(super) fn begin(
+        tracking: &'a Tracking<'a>,
+        workers: &'a Workers,
+        plans: &'a [(Device, MemoryPlan)],
+        deal: Deal,
+        progress: &'a dyn Progress,
+        new: F,
+    ) -> Self {
+        progress.start("tracking", tracking.total());
+        let threads = Threads::new(tracking, workers, progress, deal.block, new);
+        let fits = plans.iter().map(|(_, plan)| plan.samples_per_launch).min().unwrap_or(1);
+        let trackers = plans.iter().map(|_| Mutex::default()).collect();
+        let failures = plans.iter().map(|_| AtomicU32::new(0)).collect();
+        Self { threads, plans, per_chunk: deal.launch.min(fits), trackers, failures }
+    }
+
+    /// Samples of all seeds.
+    pub(super) fn total(&self) -> u64 {
+        self.threads.tracking.total()
+    }
+
+    /// Who hears how many of them are made.
+    pub(super) fn progress(&self) -> &'a dyn Progress {
+        self.threads.progress
+    }
+
+    /// How many samples it takes at a time.
+    pub(super) fn unit(&self) -> u64 {
+        if self.plans.is_empty() { self.threads.block } else { self.per_chunk }
+    }
+
+    /// How many keep it busy. Finished ones wait for those before them, so that it takes no more.
+    pub(super) fn at_once(&self) -> u64 {
+        let units = if self.plans.is_empty() {
+            4 * self.threads.workers.threads()
+        } else {
+            2 * self.plans.len()
+        };
+        self.unit().saturating_mul(units as u64)
+    }
+
+    /// Makes every sample of `units`; the blocks of each, in order.
+    pub(super) fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted> {
+        if self.plans.is_empty() {
+            return self.threads.make(units);
+        }
+        let progress = self.progress();
+        let good: Vec<_> = (0..self.plans.len())
+            .filter(|index| self.failures[*index].load(Ordering::Relaxed) < MAX_FAILURES)
             .collect();
-        let serving: Vec<_> = good.iter().map(|index| devices[*index].clone()).collect();
-        let mut chunks: Vec<Chunk<C>> = round
-            .iter()
-            .map(|first| Chunk { samples: *first..(first + per_chunk).min(total), blocks: vec![] })
+        let serving: Vec<_> = good.iter().map(|index| self.plans[*index].0.clone()).collect();
+        let mut blocks: Vec<Vec<C::Block>> = units.iter().map(|_| Vec::new()).collect();
+        // Another process may have memory for more at a time.
+        let chunk = |unit, samples| Chunk { unit, samples, blocks: vec![] };
+        let mut chunks: Vec<Chunk<C>> = (0..)
+            .zip(units)
+            .flat_map(|(unit, samples)| {
+                pieces(samples, self.per_chunk).map(move |samples| chunk(unit, samples))
+            })
             .collect();
         run_chunks(
             &serving,
@@ -77,16 +128,15 @@ pub(crate) fn track<C: Collect, E: From<Interrupted> + Send>(
             |device, chunk| {
                 let index = serving.iter().position(|known| std::ptr::eq(known, device));
                 let index = good[index.unwrap_or_default()];
-                let mut tracker = lock(&trackers[index]);
-                let done = share.on_device(device, &mut tracker, &plans[index].1, chunk);
+                let done = self.on_device(index, chunk);
                 match &done {
                     Ok(()) => {
-                        failures[index].store(0, Ordering::Relaxed);
+                        self.failures[index].store(0, Ordering::Relaxed);
                         progress.advance(chunk.samples.end - chunk.samples.start);
                     }
                     Err(error) => {
                         let more = if error.is_lost() { MAX_FAILURES } else { 1 };
-                        let failed = failures[index].fetch_add(more, Ordering::Relaxed) + more;
+                        let failed = self.failures[index].fetch_add(more, Ordering::Relaxed) + more;
                         if failed == MAX_FAILURES && !error.is_lost() {
                             let name = &device.info().name;
                             progress.warn(&format!("{name} is not used any more"));
@@ -95,63 +145,33 @@ pub(crate) fn track<C: Collect, E: From<Interrupted> + Send>(
                 }
                 done
             },
-            |chunk| share.on_threads(chunk, progress),
+            |chunk| {
+                chunk.blocks = self.threads.made(chunk.samples.clone())?;
+                Ok::<(), Interrupted>(())
+            },
             progress,
         )?;
-        for block in chunks.into_iter().flat_map(|chunk| chunk.blocks) {
-            each(block)?;
-        }
-    }
-    let mut idle = lock(&idle);
-    Ok(std::mem::take(&mut *idle))
-}
-
-/// Samples to be made, counted through all seeds, and what becomes of them.
-struct Chunk<C: Collect> {
-    samples: Range<u64>,
-    blocks: Vec<C::Block>,
-}
-
-/// What all chunks share.
-struct Share<'a, C, F> {
-    tracking: &'a Tracking<'a>,
-    workers: &'a Workers,
-    deal: Deal,
-    idle: &'a Mutex<Vec<C>>,
-    new: &'a F,
-}
-
-impl<C: Collect, F: Fn() -> C + Sync> Share<'_, C, F> {
-    fn collected(&self, fill: impl FnOnce(&mut C)) -> C::Block {
-        let taken = lock(self.idle).pop();
-        let mut collector = taken.unwrap_or_else(self.new);
-        fill(&mut collector);
-        let done = collector.end_block();
-        lock(self.idle).push(collector);
-        done
+        chunks.into_iter().for_each(|chunk| blocks[chunk.unit].extend(chunk.blocks));
+        Ok(blocks)
     }
 
-    fn blocks(&self, samples: &Range<u64>) -> Vec<Range<u64>> {
-        let firsts = samples.clone().step_by(self.deal.block as usize);
-        firsts.map(|first| first..(first + self.deal.block).min(samples.end)).collect()
+    /// Where everything was collected.
+    pub(super) fn collectors(self) -> Vec<C> {
+        self.threads.collectors()
     }
 
     /// A chunk on a device, launch by launch of samples of one region; judged on the threads only
     /// once all of it is made, so that a device that fails leaves nothing behind.
-    fn on_device(
-        &self,
-        device: &Device,
-        tracker: &mut Option<DeviceTracker>,
-        plan: &MemoryPlan,
-        chunk: &mut Chunk<C>,
-    ) -> Result<(), DeviceError> {
-        let Tracking { field, propagation, rng_seed, .. } = *self.tracking;
-        let tracker = match tracker {
+    fn on_device(&self, index: usize, chunk: &mut Chunk<C>) -> Result<(), DeviceError> {
+        let (device, plan) = &self.plans[index];
+        let tracking = self.threads.tracking;
+        let Tracking { field, propagation, seeds, rng_seed, .. } = *tracking;
+        let mut tracker = lock(&self.trackers[index]);
+        let tracker = match &mut *tracker {
             Some(tracker) => tracker,
             none => none.insert(DeviceTracker::new(device, field, propagation, rng_seed, plan)?),
         };
-        let n_samples = u64::from(self.tracking.n_samples);
-        let seeds = self.tracking.seeds;
+        let n_samples = u64::from(tracking.n_samples);
         let mut made = Vec::new();
         let mut rest = chunk.samples.clone();
         while !rest.is_empty() {
@@ -163,47 +183,24 @@ impl<C: Collect, F: Fn() -> C + Sync> Share<'_, C, F> {
             let mut batch = Batch { region, ..Batch::default() };
             for at in stretch {
                 let (seed, number) = (&seeds[(at / n_samples) as usize], (at % n_samples) as u32);
-                let mut draws = Keyed::new(self.tracking.rng_seed, region, seed.key, number);
-                let start = jittered(self.tracking, seed, &mut draws);
+                let mut draws = Keyed::new(rng_seed, region, seed.key, number);
+                let start = jittered(tracking, seed, &mut draws);
                 batch.items.push(item_key(seed.key, number));
-                batch.starts.push(self.tracking.space.to_samples(start));
+                batch.starts.push(tracking.space.to_samples(start));
             }
             made.push((samples, tracker.make(device, &batch)?));
         }
         for (samples, paths) in made {
-            let judged = |block: Range<u64>| {
-                self.collected(|collector| {
-                    let mut single = Single::new(self.tracking);
-                    for at in block {
-                        let (seed, number) = ((at / n_samples) as usize, (at % n_samples) as u32);
-                        let item = (at - samples.start) as usize;
-                        single.replay(seed, number, &paths, item, collector);
-                    }
-                })
-            };
-            let blocks = self.blocks(&samples);
-            let done: Vec<_> =
-                self.workers.install(|| blocks.into_par_iter().map(judged).collect());
+            let done = self.threads.filled(samples.clone(), |block, collector| {
+                let mut single = Single::new(tracking);
+                for at in block {
+                    let (seed, number) = ((at / n_samples) as usize, (at % n_samples) as u32);
+                    let item = (at - samples.start) as usize;
+                    single.replay(seed, number, &paths, item, collector);
+                }
+            });
             chunk.blocks.extend(done);
         }
-        Ok(())
-    }
-
-    fn on_threads(&self, chunk: &mut Chunk<C>, progress: &dyn Progress) -> Result<(), Interrupted> {
-        let made = |block: Range<u64>| {
-            progress.check()?;
-            let simd = self.workers.simd();
-            let len = block.end - block.start;
-            let done = self.collected(|collector| {
-                FastTracker::new(self.tracking).run(block, simd, collector);
-            });
-            progress.advance(len);
-            Ok(done)
-        };
-        let blocks = self.blocks(&chunk.samples);
-        let done: Result<Vec<_>, Interrupted> =
-            self.workers.install(|| blocks.into_par_iter().map(made).collect());
-        chunk.blocks = done?;
         Ok(())
     }
 }

@@ -1,19 +1,21 @@
-//! Seeds and samples dealt to threads.
+//! Seeds and samples dealt to processes, and there to threads and devices.
 
 mod devices;
+mod rounds;
 mod single;
+mod threads;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use fimbria_compute::device::Device;
 use fimbria_compute::{Backend, Interrupted, Progress, Workers};
-use rayon::prelude::*;
 
+use crate::device::MemoryPlan;
 use crate::draws::{Draws, Keyed, Sequence};
-use crate::fast::FastTracker;
-use crate::sample::Collect;
+use crate::sample::{Collect, Parcel};
 use crate::{Field, Propagation, Rules, Seed, Space};
 
-pub(crate) use devices::track as track_planned;
+use devices::Crew;
 pub(crate) use single::Made;
 use single::Single;
 
@@ -36,6 +38,13 @@ pub struct Tracking<'a> {
     pub jitter_mm: f32,
     /// Seed of the random numbers.
     pub rng_seed: u64,
+}
+
+impl Tracking<'_> {
+    /// Samples of all seeds.
+    fn total(&self) -> u64 {
+        self.seeds.len() as u64 * u64::from(self.n_samples)
+    }
 }
 
 /// How samples are dealt out. No result depends on it.
@@ -67,11 +76,11 @@ pub fn track<C: Collect, E: From<Interrupted> + Send>(
     new: impl Fn() -> C + Sync,
     each: impl FnMut(C::Block) -> Result<(), E>,
 ) -> Result<Vec<C>, E> {
-    on_threads(tracking, workers, Deal::default(), progress, new, each)
+    track_on(tracking, Backend::cpu(workers), Deal::default(), progress, new, each)
 }
 
-/// As [`track`] on devices, with the threads for what devices fail at. Judgement and counting are
-/// the threads'.
+/// As [`track`] on devices, with the threads for what devices fail at, all of this process.
+/// Judgement and counting are the threads'.
 ///
 /// # Errors
 /// As [`track`].
@@ -84,44 +93,39 @@ pub fn track_on<C: Collect, E: From<Interrupted> + Send>(
     each: impl FnMut(C::Block) -> Result<(), E>,
 ) -> Result<Vec<C>, E> {
     let plans = devices::usable(tracking, on.devices, progress);
-    if plans.is_empty() {
-        return on_threads(tracking, on.workers, deal, progress, new, each);
-    }
-    devices::track(tracking, on.workers, &plans, deal, progress, new, each)
+    track_planned(tracking, on.workers, &plans, deal, progress, new, each)
 }
 
-fn on_threads<C: Collect, E: From<Interrupted> + Send>(
+/// As [`track_on`], with the memory of `plans`; without any on the threads.
+pub(crate) fn track_planned<C: Collect, E: From<Interrupted> + Send>(
     tracking: &Tracking<'_>,
     workers: &Workers,
+    plans: &[(Device, MemoryPlan)],
     deal: Deal,
     progress: &dyn Progress,
     new: impl Fn() -> C + Sync,
-    mut each: impl FnMut(C::Block) -> Result<(), E>,
+    each: impl FnMut(C::Block) -> Result<(), E>,
 ) -> Result<Vec<C>, E> {
-    let n_samples = u64::from(tracking.n_samples);
-    let total = tracking.seeds.len() as u64 * n_samples;
-    let idle: Mutex<Vec<C>> = Mutex::default();
-    progress.start("tracking", total);
-    let blocks: Vec<_> = (0..total).step_by(deal.block as usize).collect();
-    // Finished blocks wait for those before them: as many as keep the threads busy, no more.
-    for round in blocks.chunks(4 * workers.threads()) {
-        let block = |first: &u64| -> Result<C::Block, Interrupted> {
-            progress.check()?;
-            let mut collector = lock(&idle).pop().unwrap_or_else(&new);
-            let last = (first + deal.block).min(total);
-            FastTracker::new(tracking).run(*first..last, workers.simd(), &mut collector);
-            let done = collector.end_block();
-            lock(&idle).push(collector);
-            progress.advance(last - first);
-            Ok(done)
-        };
-        let done: Result<Vec<_>, Interrupted> =
-            workers.install(|| round.par_iter().map(block).collect());
-        for block in done? {
-            each(block)?;
-        }
-    }
-    Ok(idle.into_inner().unwrap_or_else(PoisonError::into_inner))
+    rounds::alone(Crew::begin(tracking, workers, plans, deal, progress, new), each)
+}
+
+/// As [`track_on`] with all processes of `on`, which must be given the same `tracking`: each makes a
+/// part of the samples. What blocks leave behind comes to `each` of the first process alone, all of
+/// it in the order of seeds; every process gets the collectors of the samples that it made.
+///
+/// # Errors
+/// As [`track`], on any process; the others wait for it, and must be ended.
+pub fn track_among<C: Parcel, E: From<Interrupted> + Send>(
+    tracking: &Tracking<'_>,
+    on: Backend<'_>,
+    deal: Deal,
+    progress: &dyn Progress,
+    new: impl Fn() -> C + Sync,
+    each: impl FnMut(C::Block) -> Result<(), E>,
+) -> Result<Vec<C>, E> {
+    let plans = devices::usable(tracking, on.devices, progress);
+    let crew = Crew::begin(tracking, on.workers, &plans, deal, progress, new);
+    rounds::among(crew, on.comm, each)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -139,7 +143,7 @@ pub fn track_slowly<C: Collect>(
     progress: &dyn Progress,
     collector: &mut C,
 ) -> Result<(), Interrupted> {
-    progress.start("tracking", tracking.seeds.len() as u64 * u64::from(tracking.n_samples));
+    progress.start("tracking", tracking.total());
     let mut single = Single::new(tracking);
     for (index, seed) in tracking.seeds.iter().enumerate() {
         progress.check()?;

@@ -1,5 +1,7 @@
 //! Matrices of samples: probtrackx2's matrices 1, 2 and 3.
 
+use fimbria_compute::comm::Comm;
+
 use crate::Space;
 use crate::sample::Sample;
 use crate::tally::locations::Locations;
@@ -39,6 +41,10 @@ impl<'a> SeedMatrix<'a> {
 
     pub(super) fn merge(&mut self, other: Self) {
         self.pairs.merge(other.pairs);
+    }
+
+    pub(super) fn gather(&mut self, comm: &dyn Comm) {
+        self.pairs.gather(comm);
     }
 
     /// Samples from seed (row) to seed (column), and the steps they take.
@@ -88,6 +94,10 @@ impl<'a> VoxelMatrix<'a> {
 
     pub(super) fn merge(&mut self, other: Self) {
         self.pairs.merge(other.pairs);
+    }
+
+    pub(super) fn gather(&mut self, comm: &dyn Comm) {
+        self.pairs.gather(comm);
     }
 
     /// Samples from seed (row) to place (column), and the steps they take.
@@ -191,6 +201,10 @@ impl<'a> PlaceMatrix<'a> {
 
     pub(super) fn merge(&mut self, other: Self) {
         self.pairs.merge(other.pairs);
+    }
+
+    pub(super) fn gather(&mut self, comm: &dyn Comm) {
+        self.pairs.gather(comm);
     }
 
     /// Samples through row and column, and the steps between.

@@ -4,6 +4,7 @@ mod locations;
 mod matrix;
 mod network;
 mod pairs;
+mod sums;
 mod targets;
 mod visits;
 
@@ -13,6 +14,9 @@ pub use network::NetworkMatrix;
 pub use pairs::{Pair, Pairs};
 pub use targets::Targets;
 pub use visits::{Visited, Visits};
+
+use fimbria_compute::comm::Comm;
+use sums::add_up;
 
 use crate::sample::{Collect, Sample};
 use crate::{EndReason, Space};
@@ -84,6 +88,35 @@ impl<'a> Tally<'a> {
         }
         if let (Some(a), Some(b)) = (&mut self.matrix3, other.matrix3) {
             a.merge(b);
+        }
+    }
+
+    /// Adds what the other processes counted, each in a tally of the same things: afterwards the
+    /// first has all. What is left in the others is of no use.
+    pub fn gather(&mut self, comm: &dyn Comm) {
+        if comm.size() == 1 {
+            return;
+        }
+        add_up(comm, &mut self.kept);
+        add_up(comm, &mut self.ends);
+        let mut sums = [self.made, self.points];
+        add_up(comm, &mut sums);
+        [self.made, self.points] = sums;
+        self.visits.gather(comm);
+        if let Some(targets) = &mut self.targets {
+            targets.gather(comm);
+        }
+        if let Some(network) = &mut self.network {
+            network.gather(comm);
+        }
+        if let Some(matrix) = &mut self.matrix1 {
+            matrix.gather(comm);
+        }
+        if let Some(matrix) = &mut self.matrix2 {
+            matrix.gather(comm);
+        }
+        if let Some(matrix) = &mut self.matrix3 {
+            matrix.gather(comm);
         }
     }
 

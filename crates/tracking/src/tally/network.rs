@@ -1,6 +1,9 @@
 //! Samples between regions.
 
+use fimbria_compute::comm::Comm;
+
 use crate::sample::Sample;
+use crate::tally::sums::add_up;
 
 /// How many samples that start in one region reach another.
 #[derive(Clone, Debug)]
@@ -29,6 +32,11 @@ impl NetworkMatrix {
     pub(super) fn merge(&mut self, other: Self) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(a, b)| *a += b);
         self.steps.iter_mut().zip(&other.steps).for_each(|(a, b)| *a += b);
+    }
+
+    pub(super) fn gather(&mut self, comm: &dyn Comm) {
+        add_up(comm, &mut self.counts);
+        add_up(comm, &mut self.steps);
     }
 
     /// Number of regions.

@@ -1,6 +1,9 @@
 //! Sparse matrices of samples.
 
+use fimbria_compute::comm::Comm;
 use rustc_hash::FxHashMap;
+
+use crate::packed::{put, take};
 
 /// How many samples join a row and a column, and after how many steps.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +37,28 @@ impl Pairs {
             mine.0 += samples;
             mine.1 += steps;
         }
+    }
+
+    pub(super) fn gather(&mut self, comm: &dyn Comm) {
+        for from in 1..comm.size() {
+            if comm.rank() == from {
+                comm.to_first(std::mem::take(self).pack(), from);
+            } else if comm.rank() == 0 {
+                self.merge(Self::unpack(&comm.to_first(Vec::new(), from)));
+            }
+        }
+    }
+
+    fn pack(self) -> Vec<u8> {
+        let numbers = |(pair, (samples, steps)): (u64, (u64, u64))| [pair, samples, steps];
+        let mut bytes = Vec::new();
+        put(&mut bytes, &self.counts.into_iter().map(numbers).collect::<Vec<_>>());
+        bytes
+    }
+
+    fn unpack(mut bytes: &[u8]) -> Self {
+        let pair = |[pair, samples, steps]: [u64; 3]| (pair, (samples, steps));
+        Self { counts: take(&mut bytes).into_iter().map(pair).collect() }
     }
 
     /// Every entry there is, by column, then row.

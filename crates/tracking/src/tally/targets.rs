@@ -1,9 +1,12 @@
 //! Samples of each seed that reach targets.
 
+use fimbria_compute::comm::Comm;
+
 use crate::Space;
 use crate::region::{Region, Step, steps_of};
 use crate::sample::Sample;
 use crate::tally::Visited;
+use crate::tally::sums::add_up;
 
 /// How many samples of each seed reach each target, and after how many steps.
 pub struct Targets<'a> {
@@ -52,6 +55,15 @@ impl<'a> Targets<'a> {
         for (a, b) in self.steps.iter_mut().flatten().zip(other.steps.iter().flatten()) {
             *a += b;
         }
+    }
+
+    pub(super) fn gather(&mut self, comm: &dyn Comm) {
+        for counts in &mut self.counts {
+            let mut sums: Vec<u64> = counts.iter().map(|count| u64::from(*count)).collect();
+            add_up(comm, &mut sums);
+            counts.iter_mut().zip(sums).for_each(|(count, sum)| *count = sum as u32);
+        }
+        self.steps.iter_mut().for_each(|steps| add_up(comm, steps));
     }
 
     /// The targets.

@@ -2,8 +2,11 @@
 
 use std::array::from_fn;
 
+use fimbria_compute::comm::Comm;
+
 use crate::Space;
 use crate::sample::Sample;
+use crate::tally::sums::{STRETCH, add_up};
 
 /// A voxel that a sample visits, at its first visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +111,18 @@ impl Visits {
         }
         for (a, b) in self.products.iter_mut().flatten().zip(other.products.iter().flatten()) {
             *a += b;
+        }
+    }
+
+    pub(super) fn gather(&mut self, comm: &dyn Comm) {
+        for cells in self.cells.chunks_mut(STRETCH) {
+            let mut counts: Vec<u64> = cells.iter().map(|cell| u64::from(cell.count)).collect();
+            add_up(comm, &mut counts);
+            cells.iter_mut().zip(counts).for_each(|(cell, count)| cell.count = count as u32);
+        }
+        add_up(comm, &mut self.steps);
+        for products in self.products.as_flattened_mut().chunks_mut(STRETCH) {
+            comm.sum_i64(products);
         }
     }
 

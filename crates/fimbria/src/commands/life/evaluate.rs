@@ -1,19 +1,17 @@
 use std::path::PathBuf;
 
 use clap::Args;
-#[cfg(feature = "mpi")]
-use fimbria_cluster::Exchange;
 use fimbria_cluster::World;
 use fimbria_image::gradients::BScaling;
-use fimbria_life::{Demean, Method, Normalise};
+use fimbria_life::{Atoms, Demean, Method, Normalise};
 use fimbria_pipeline::stages::life::{
-    AtomsName, Compat, Life, LifeFiles, LifeParameters, LoadSeries, RankName,
+    AtomsName, Compat, Life, LifeFiles, LifeParameters, LoadSeries, RankName, read_directions,
 };
 use fimbria_pipeline::{CheckpointFile, Named, Stage, bids_entities};
 
-#[cfg(feature = "mpi")]
-use crate::args::exchange;
 use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
+#[cfg(feature = "mpi")]
+use crate::args::{ExchangeName, exchange};
 use crate::commands::processes::run_together;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -59,6 +57,11 @@ pub(crate) struct Evaluate {
     /// grid:360]
     #[arg(long, value_name = "ATOMS")]
     atoms: Option<AtomsName>,
+
+    /// Columns for the directions listed in this file, three numbers a line, in the axes that
+    /// streamlines' are taken in: each part of a streamline takes the nearest
+    #[arg(long, value_name = "FILE", conflicts_with = "atoms")]
+    directions: Option<PathBuf>,
 
     /// Diffusivity along streamlines, mm²/s [default: 0.001]
     #[arg(long, value_name = "D")]
@@ -111,7 +114,7 @@ pub(crate) struct Evaluate {
     #[cfg(feature = "mpi")]
     #[arg(long, value_name = "EXCHANGE", default_value = "scatter", value_parser = exchange())]
     #[arg(help_heading = "Machine")]
-    exchange: Exchange,
+    exchange: ExchangeName,
 
     /// Begin with the weights that the same command left beside OUT (OUT.life-checkpoint) when it
     /// was interrupted or could not write its results
@@ -189,6 +192,7 @@ impl Evaluate {
             start,
             compat,
             atoms,
+            directions,
             axial,
             radial,
             isotropic,
@@ -211,11 +215,17 @@ impl Evaluate {
         #[cfg_attr(not(feature = "mpi"), expect(unused_mut, reason = "there is one process"))]
         let mut world = World::start();
         #[cfg(feature = "mpi")]
-        world.set_exchange(exchange);
+        exchange.set(&mut world, console);
         let usual = compat.map_or_else(LifeParameters::default, |c| LifeParameters::of(c.0));
         let parameters = LifeParameters {
             compat: usual.compat,
-            atoms: atoms.unwrap_or(usual.atoms),
+            atoms: match &directions {
+                Some(path) => {
+                    let listed = read_directions(path).map_err(|e| Failure::Work(e.into()))?;
+                    AtomsName(Atoms::Listed(listed))
+                }
+                None => atoms.unwrap_or(usual.atoms),
+            },
             axial: axial.unwrap_or(usual.axial),
             radial: radial.unwrap_or(usual.radial),
             isotropic: isotropic.unwrap_or(usual.isotropic),
@@ -242,7 +252,7 @@ impl Evaluate {
         let second = second.map(|second| series.repeated_by(second));
         let checkpoint = checkpoint(output.path());
         let life = Life {
-            files: LifeFiles { tractogram, second, labels, sets, start },
+            files: LifeFiles { tractogram, directions, second, labels, sets, start },
             parameters,
             style: style.style(),
             entities,
@@ -251,7 +261,8 @@ impl Evaluate {
         };
         let stages: [&dyn Stage; 2] = [&LoadSeries(series), &life];
         let folder = |planned: &[String]| output.folder(planned, console);
-        run_together("life", &stages, &world, &folder, threads, devices, console)?;
+        let done = run_together("life", &stages, &world, &folder, threads, devices, console);
+        Failure::unless_kept(done, checkpoint.clone(), console)?;
         if world.comm().rank() == 0 {
             CheckpointFile::remove(&checkpoint);
         }

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_compute::Backend;
+use fimbria_compute::{Backend, Progress};
 use fimbria_image::{ImageHeader, read_mask};
 use fimbria_life::{Atoms, EncodeOptions, Query};
 use fimbria_pipeline::Logbook;
@@ -85,6 +85,9 @@ impl QueryCommand {
         let mut text = String::new();
         for (streamline, voxels) in query.answer(&encoding) {
             text.push_str(&format!("{streamline}\t{voxels}\n"));
+        }
+        if text.is_empty() {
+            console.warn("no streamline does all of this in one voxel");
         }
         Ok(console.print(&text)?)
     }

@@ -38,7 +38,7 @@ fn life_finds_the_same_on_any_number_of_processes() {
     let expected = weights(&folder, "single/weights.txt");
     let largest = expected.iter().fold(0.0_f64, |m, w| m.max(*w));
     let objective = |name: &str| folder.json(name)["objective"].as_f64().unwrap();
-    let exchanges = ["scatter", "blocking", "pipelined"];
+    let exchanges = ["scatter", "blocking", "pipelined", "auto"];
     let ways = [1, 2, 4].into_iter().flat_map(|n| exchanges.map(|exchange| (n, exchange)));
     for (processes, exchange) in ways {
         let line = format!("{LIFE} --exchange {exchange} -o several");

@@ -1,5 +1,6 @@
 //! The scanner's files: phase and magnitude of every echo, with what is to be known of them.
 
+use std::f32::consts::PI;
 use std::path::{Path, PathBuf};
 
 use fimbria_compute::Progress as _;
@@ -161,6 +162,17 @@ impl PhaseFiles {
         if mask.is_empty() {
             return Err(PhaseFilesError::EmptyMask);
         }
+        if let [first, .., last] = &magnitudes[..] {
+            let sum = |volume: &[f32]| -> f64 {
+                mask.voxels.iter().map(|&v| f64::from(volume[v as usize])).sum()
+            };
+            if sum(last) > sum(first) {
+                log.warn(
+                    "the last echo is brighter than the first: are files and echo times in the same \
+                     order?",
+                );
+            }
+        }
         let scaling = match self.phase_range {
             Some(range) => radians_of_range(range, &phases, &mask.voxels),
             None => to_radians(grid.dims, &phases, &mask.voxels),
@@ -170,6 +182,17 @@ impl PhaseFiles {
         let sign = if self.negative { -1.0 } else { 1.0 };
         for phase in &mut phases {
             phase.iter_mut().for_each(|p| *p = sign * (factor * *p + offset));
+        }
+        if self.phase_range.is_some() {
+            let inside =
+                || phases.iter().flat_map(|phase| mask.voxels.iter().map(|&v| phase[v as usize]));
+            let span = inside().fold(f32::MIN, f32::max) - inside().fold(f32::MAX, f32::min);
+            if span < PI {
+                log.warn(&format!(
+                    "by --phase-range the phases of the mask lie within {span:.2} of the 6.28 \
+                     radians of a turn: is the range that of this file?"
+                ));
+            }
         }
         log.count("echoes", echoes as u64);
         log.result("phase_to_radians", vec![factor, offset]);

@@ -2,6 +2,7 @@
 //! that hours of it are not lost to a file of another scan.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use fimbria_image::gradients::GradientError;
 use fimbria_image::{GradientTable, Grid, Image, SignalSource as _, StoredImage, read_image};
@@ -36,13 +37,39 @@ impl Companions {
         subject: &Subject,
         log: &Logbook<'_>,
     ) -> Result<Self, StageError> {
-        let LifeFiles { tractogram: _, second, labels, sets, start } = files;
+        let LifeFiles { tractogram: _, directions: _, second, labels, sets, start } = files;
         Ok(Self {
             second: second.as_ref().map(|files| repetition(files, subject, log)).transpose()?,
             nodes: labels.as_ref().map(|path| nodes(path, subject.dwi.grid(), log)).transpose()?,
             sets: sets.as_ref().map_or(Ok(Vec::new()), |path| read_sets(path))?,
             start: start.as_ref().map(|path| read_weights(path)).transpose()?,
         })
+    }
+}
+
+/// The directions listed in a file, three numbers a line; what stands behind a # is not read.
+///
+/// # Errors
+/// Where it cannot be read, a line holds anything else, or there is none.
+pub fn read_directions(path: &Path) -> Result<Arc<[[f64; 3]]>, LifeInputError> {
+    let read = |source| LifeInputError::Read { path: path.to_owned(), source };
+    let text = std::fs::read_to_string(path).map_err(read)?;
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or(""));
+    let filled = lines.enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let direction = |(line, text): (usize, &str)| {
+        let numbers = text.split_whitespace().map(|word| word.parse().ok());
+        let numbers: Option<Vec<f64>> = numbers.collect();
+        let dir: Option<[f64; 3]> = numbers.and_then(|numbers| numbers.try_into().ok());
+        dir.filter(|dir| *dir != [0.0; 3] && dir.iter().all(|c| c.is_finite())).ok_or_else(|| {
+            let (path, text) = (path.to_owned(), text.trim().to_owned());
+            LifeInputError::Direction { path, line: line + 1, text }
+        })
+    };
+    let dirs: Arc<[[f64; 3]]> = filled.map(direction).collect::<Result<_, _>>()?;
+    if dirs.is_empty() {
+        Err(LifeInputError::NoDirections { path: path.to_owned() })
+    } else {
+        Ok(dirs)
     }
 }
 

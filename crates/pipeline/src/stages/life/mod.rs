@@ -22,6 +22,7 @@ use fimbria_streamlines::Format;
 use fimbria_streamlines::connectome::LabelError;
 use serde_json::{Value, json};
 
+pub use companions::read_directions;
 pub use encode::encode_file;
 pub use evidence::{Evaluation, NamedSet};
 pub use in_run::{LifeInRun, Weighed};
@@ -42,6 +43,25 @@ pub enum LifeInputError {
         line: usize,
         /// What stands there.
         text: String,
+    },
+    /// A line of directions that is none.
+    #[error(
+        "{}, line {line}: `{text}` is no direction, three finite numbers that are not all 0",
+        .path.display()
+    )]
+    Direction {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
+    /// A list without directions.
+    #[error("{} lists no direction", .path.display())]
+    NoDirections {
+        /// The file.
+        path: PathBuf,
     },
     /// A streamline that is not there.
     #[error(
@@ -166,6 +186,8 @@ fn built_in(name: &str) -> &'static str {
 pub struct LifeFiles {
     /// The streamlines.
     pub tractogram: PathBuf,
+    /// The list that the directions of columns were read from.
+    pub directions: Option<PathBuf>,
     /// A second measurement, which repeats the first volume by volume.
     pub second: Option<SubjectFiles>,
     /// A label image: the nodes of matrices.

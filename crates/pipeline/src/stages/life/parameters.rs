@@ -65,8 +65,9 @@ pub struct ParseChoiceError {
     expected: &'static str,
 }
 
-/// [`Atoms`] as users write them: `exact`, `grid:360`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// [`Atoms`] as users write them: `exact`, `grid:360`. A list is written `listed`, and cannot be
+/// read back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct AtomsName(pub Atoms);
 
@@ -82,9 +83,10 @@ impl RankName {
 
 impl fmt::Display for AtomsName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
+        match &self.0 {
             Atoms::Exact => f.write_str("exact"),
             Atoms::Grid(steps) => write!(f, "grid:{steps}"),
+            Atoms::Listed(_) => f.write_str("listed"),
         }
     }
 }
@@ -120,7 +122,10 @@ impl FromStr for RankName {
             ("auto", _) => Ok(Self(Rank::Error(Self::AUTO))),
             ("full", _) => Ok(Self(Rank::Full)),
             (_, Ok(n)) if n > 0 => Ok(Self(Rank::Vectors(n))),
-            _ => Err(ParseChoiceError { found: text.into(), expected: "auto, full, a number" }),
+            _ => Err(ParseChoiceError {
+                found: text.into(),
+                expected: "auto, full, a number from 1 on",
+            }),
         }
     }
 }
@@ -240,7 +245,7 @@ impl LifeParameters {
     /// How the tractogram is encoded.
     pub fn encode(&self) -> EncodeOptions {
         EncodeOptions {
-            atoms: self.atoms.0,
+            atoms: self.atoms.0.clone(),
             normalise: self.normalise.0,
             in_voxel_axes: self.in_voxel_axes(),
         }

@@ -28,6 +28,7 @@ impl Stage for Life {
     fn inputs(&self) -> Vec<Input> {
         let mut inputs = vec![("tractogram".to_owned(), self.files.tractogram.clone())];
         let others = [
+            ("directions", &self.files.directions),
             ("labels", &self.files.labels),
             ("sets", &self.files.sets),
             ("start", &self.files.start),
@@ -140,7 +141,11 @@ impl Life {
             let second = repeated.as_ref();
             let cross = second.map(|second| CrossValidation::new(&predicted, &signal, second));
             if let Some(cross) = &cross {
-                log.result("rrmse_median", f64::from(median(&usable(&cross.ratio, &signal))));
+                let ratio = median(&usable(&cross.ratio, &signal));
+                log.result("rrmse_median", f64::from(ratio));
+                if ratio.is_nan() {
+                    log.warn("the second series is the first: nothing is validated by it");
+                }
             }
             log.start("virtual lesions", sets.len() as u64);
             let lesion = |NamedSet { name, members }: NamedSet| {
@@ -226,6 +231,12 @@ fn report(weights: &Weights, log: &Logbook<'_>) {
         "{} of {streamlines} streamlines keep a weight after {iterations} iterations",
         weights.nonzero()
     ));
+    if weights.nonzero() == 0 && *reason == Reason::Optimal {
+        log.warn(
+            "no streamline has a weight: the signal asks for none of them, or a penalty of 1 or \
+             more left none",
+        );
+    }
     if *reason != Reason::Optimal {
         log.warn(&format!(
             "the weights are not the optimum yet: the projected gradient is {optimality:.1e} of \

@@ -238,6 +238,9 @@ fn write_streamlines(
         out.write("pruned_weights.txt", kept.as_bytes())?;
     }
     if let (Some(nodes), Some((sums, counts))) = (nodes, matrices) {
+        let (assigned, total) = counts.assigned_of_total();
+        log.count("pruned_assigned", assigned);
+        log.count("pruned_unassigned", total - assigned);
         write_matrices(nodes, &sums, &counts, out)?;
     }
     Ok(())

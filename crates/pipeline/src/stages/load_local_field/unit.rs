@@ -88,8 +88,9 @@ pub(super) fn check_numbers(
     if median * factor > LARGEST_MEDIAN_PPM {
         return Err(LocalFieldError::TooStrong { median, unit: name, ppm: median * factor });
     }
-    // A field of zeros has a map of zeros.
-    if rms > 0.0 && rms * factor < LEAST_RMS_PPM {
+    if rms == 0.0 {
+        log.warn("the field is 0 in every voxel of the mask, and so will be the map");
+    } else if rms * factor < LEAST_RMS_PPM {
         return Err(LocalFieldError::TooWeak { rms, unit: name, ppm: rms * factor });
     }
     let is_converted = said == Said::ByUser && unit != FieldUnit::Ppm;

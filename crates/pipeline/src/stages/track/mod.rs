@@ -1,22 +1,24 @@
 //! Tracking with plain rules: streamlines judged as a whole, equal weight for every sample, ends
 //! inside the mask; visits, streamlines and matrices.
 
+mod counted;
+mod processes;
 mod source;
 mod starts;
 mod whole_brain;
 
 use std::path::{Path, PathBuf};
 
+use counted::{Counted, counted};
 use fimbria_compute::Progress as _;
 use fimbria_image::gifti::Surface;
 use fimbria_image::{GridMismatch, Image, ImageError, WriteOptions, read_image, write_image};
 use fimbria_streamlines::{
-    Format, Header, Streamlines, TractogramError, WriteOptions as LineOptions, WriteStreamlines,
-    create,
+    Format, Header, TractogramError, WriteOptions as LineOptions, WriteStreamlines, create,
 };
 use fimbria_tracking::{
-    Collect, Deal, EndReason, Field, Judgement, Lines, NetworkMatrix, Propagation, Region, Rules,
-    Sample, Seed, SingularTransform, Space, Tally, Targets, Tracking, Waypoints, track_on,
+    Field, Judgement, Lines, NetworkMatrix, Propagation, Region, Rules, Seed, SingularTransform,
+    Space, Tally, Targets, Tracking, Waypoints,
 };
 use serde_json::{Value, json};
 
@@ -24,6 +26,8 @@ pub use source::{Source, SourceError};
 use starts::Starts;
 pub use whole_brain::{Tracked, WholeBrain, WholeBrainParameters};
 
+use crate::agreement::{DifferentWork, agree};
+use crate::hashing::HashError;
 use crate::output::{OutputError, OutputFolder};
 use crate::session::Logbook;
 use crate::surfaces::{MeshSpace, SurfaceError, crossed_region, is_surface};
@@ -102,6 +106,12 @@ pub enum TrackError {
     /// A network of one.
     #[error("a network takes two seed regions or more, of voxels or surfaces")]
     NoNetwork,
+    /// Inputs that could not be hashed.
+    #[error(transparent)]
+    Hash(#[from] HashError),
+    /// Processes that were given different work.
+    #[error(transparent)]
+    DifferentWork(#[from] DifferentWork),
     /// Stopped.
     #[error(transparent)]
     Interrupted(#[from] fimbria_compute::Interrupted),
@@ -151,16 +161,34 @@ impl Track {
         })
     }
 
-    /// Tracks and stages every output.
+    /// Tracks and stages every output, as the first of all processes that `log`'s session works
+    /// with.
     ///
     /// # Errors
     /// [`TrackError`] says which file or option is wrong.
     pub fn run(&self, log: &Logbook<'_>, out: &mut OutputFolder) -> Result<(), TrackError> {
-        let workers = log.session().on.workers;
-        let field = log.stage("read", || {
+        self.run_in(log, Some(out))
+    }
+
+    /// The part of a process that writes nothing.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), and where the first process was given something else to track.
+    pub fn work_along(&self, log: &Logbook<'_>) -> Result<(), TrackError> {
+        self.run_in(log, None)
+    }
+
+    fn run_in(
+        &self,
+        log: &Logbook<'_>,
+        mut out: Option<&mut OutputFolder>,
+    ) -> Result<(), TrackError> {
+        let on = log.session().on;
+        let (field, fingerprint) = log.stage("read", || {
             let samples = self.source.read(self.mask.as_deref(), self.rng_seed, log)?;
             log.count("voxels", samples.mask.len() as u64);
-            Ok::<_, TrackError>(Field::new(samples, workers))
+            let fingerprint = self.fingerprint(&samples, on.comm)?;
+            Ok::<_, TrackError>((Field::new(samples, on.workers), fingerprint))
         })?;
         let starts = Starts::read(&self.seeds, field.grid())?;
         let space = &starts.space;
@@ -197,8 +225,14 @@ impl Track {
             rng_seed: self.rng_seed,
         };
         tell_outside(&tracking, log);
-        let tally = log.stage("track", || self.tracked(&tracking, &targets, &starts, log, out))?;
-        log.stage("write", || self.write(&tally, &starts, out))
+        // What a process cannot read, it says before the others say that it differs.
+        if let Some(fingerprint) = fingerprint {
+            agree(on.comm, fingerprint, 0)?;
+        }
+        let tally = log.stage("track", || {
+            self.tracked(&tracking, &targets, &starts, log, out.as_deref_mut())
+        })?;
+        log.stage("write", || out.map_or(Ok(()), |out| self.write(&tally, &starts, out)))
     }
 
     fn tracked<'t>(
@@ -207,19 +241,11 @@ impl Track {
         targets: &'t [Region],
         starts: &Starts,
         log: &Logbook<'_>,
-        out: &mut OutputFolder,
+        out: Option<&mut OutputFolder>,
     ) -> Result<Tally<'t>, TrackError> {
-        let mut writer: Option<Box<dyn WriteStreamlines>> = match self.tracks {
-            Some(format) => {
-                let mut header = Header::on(*tracking.field.grid());
-                header.per_streamline = Lines::columns();
-                for loss in format.losses(&header) {
-                    log.note(&format!("{format} has no place for {loss}"));
-                }
-                let path = out.stage(&tracks_name(format))?;
-                Some(create(&path, format, &header, &LineOptions::default())?)
-            }
-            None => None,
+        let mut writer = match (self.tracks, out) {
+            (Some(format), Some(out)) => Some(writer(tracking, format, log, out)?),
+            _ => None,
         };
         let n_regions = starts.origins.len();
         let new = || {
@@ -230,26 +256,12 @@ impl Track {
             tally.network = self.network.then(|| NetworkMatrix::new(n_regions));
             Counted { tally, lines: self.tracks.map(|_| Lines::new(tracking.space)) }
         };
-        let on = log.session().on;
-        let counted =
-            track_on(tracking, on, Deal::default(), log, new, |lines: Option<Streamlines>| {
-                if let (Some(writer), Some(lines)) = (&mut writer, lines) {
-                    writer.write(&lines)?;
-                }
-                Ok::<(), TrackError>(())
-            })?;
+        let tally = counted(tracking, log, new, |lines| match &mut writer {
+            Some(writer) => Ok(writer.write(&lines)?),
+            None => Ok(()),
+        })?;
         if let Some(writer) = writer {
             writer.finish()?;
-        }
-        let mut tallies = counted.into_iter().map(|counted| counted.tally);
-        let mut tally =
-            tallies.next().unwrap_or_else(|| Tally::new(tracking.space, n_regions, false));
-        tallies.for_each(|part| tally.merge(part));
-        log.count("samples", tally.made);
-        log.count("kept", tally.kept.iter().sum());
-        log.count("points", tally.points);
-        for ((_, name), count) in EndReason::ALL.iter().zip(tally.ends) {
-            log.count(&format!("ends: {name}"), count);
         }
         if tally.kept.iter().sum::<u64>() == 0 {
             log.warn("no streamline was kept: see in run.json why they ended");
@@ -282,6 +294,22 @@ impl Track {
         }
         Ok(())
     }
+}
+
+/// The file of streamlines.
+fn writer(
+    tracking: &Tracking<'_>,
+    format: Format,
+    log: &Logbook<'_>,
+    out: &mut OutputFolder,
+) -> Result<Box<dyn WriteStreamlines>, TrackError> {
+    let mut header = Header::on(*tracking.field.grid());
+    header.per_streamline = Lines::columns();
+    for loss in format.losses(&header) {
+        log.note(&format!("{format} has no place for {loss}"));
+    }
+    let path = out.stage(&tracks_name(format))?;
+    Ok(create(&path, format, &header, &LineOptions::default())?)
 }
 
 /// Warns of seeds from which nothing can be followed.
@@ -323,25 +351,4 @@ fn named(space: &Space, image: &Image, path: &Path) -> Result<Region, TrackError
     let mut region = space.region(image, &path.display().to_string())?;
     region.name = stem(path);
     Ok(region)
-}
-
-/// A tally, and where wanted the streamlines.
-struct Counted<'a> {
-    tally: Tally<'a>,
-    lines: Option<Lines>,
-}
-
-impl Collect for Counted<'_> {
-    type Block = Option<Streamlines>;
-
-    fn sample(&mut self, sample: &Sample<'_>) {
-        self.tally.add(sample);
-        if let Some(lines) = &mut self.lines {
-            lines.sample(sample);
-        }
-    }
-
-    fn end_block(&mut self) -> Option<Streamlines> {
-        self.lines.as_mut().map(Lines::end_block)
-    }
 }

@@ -8,14 +8,14 @@ use fimbria_image::{BvecFrame, Image, Mask, WriteOptions, read_image, write_imag
 use fimbria_streamlines::{Format, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
 use fimbria_tensors::peaks::Peaks;
 use fimbria_tracking::{
-    Deal, EndReason, Field, FirstFibre, Lines, Propagation, Rules, Space, Tally, Tracking,
-    seeds_of_region, track_on,
+    Field, FirstFibre, Lines, Propagation, Rules, Space, Tally, Tracking, seeds_of_region,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::counted::{Counted, counted};
 use super::source::{Scatter, from_peaks};
-use super::{Counted, TrackError, tracks_name};
+use super::tracks_name;
 use crate::stages::load::Subject;
 use crate::{Choice, Logbook, Named, OutputFolder, Products, RunRecord, Stage, StageError};
 
@@ -138,19 +138,10 @@ impl WholeBrain {
         let mut header = Header::on(grid);
         header.per_streamline = Lines::columns();
         let mut lines = Streamlines::for_header(&header);
-        let counted =
-            track_on(&tracking, on, Deal::default(), log, new, |block: Option<Streamlines>| {
-                block.iter().for_each(|block| lines.append(block));
-                Ok::<(), TrackError>(())
-            })?;
-        let mut tally = Tally::new(&space, 1, false);
-        counted.into_iter().for_each(|part| tally.merge(part.tally));
-        log.count("samples", tally.made);
-        log.count("kept", lines.len() as u64);
-        log.count("points", lines.n_points() as u64);
-        for ((_, name), count) in EndReason::ALL.iter().zip(tally.ends) {
-            log.count(&format!("ends: {name}"), count);
-        }
+        let tally = counted(&tracking, log, new, |block| {
+            lines.append(&block);
+            Ok(())
+        })?;
         if lines.is_empty() {
             log.warn("no streamline is as long as track.min_length_mm");
         }

@@ -15,8 +15,9 @@ use fimbria_cluster::World;
 use fimbria_compute::comm::{Comm, Solo};
 use fimbria_compute::{Backend, Workers};
 use fimbria_life::synthetic::{Size, Synthetic};
-use fimbria_life::{EncodeOptions, Method, Rank, System, TissueOptions};
+use fimbria_life::{Atoms, EncodeOptions, Method, Rank, System, TissueOptions};
 use fimbria_pipeline::Named;
+use fimbria_pipeline::stages::life::AtomsName;
 
 use super::clock::{Interruptible, peak_memory};
 use super::table::digits;
@@ -43,6 +44,10 @@ pub(crate) struct BenchLife {
     #[arg(long, value_name = "N", default_value_t = 30_000)]
     #[arg(value_parser = clap::value_parser!(u32).range(100..=20_000_000))]
     voxels: u32,
+
+    /// Directions of columns: exact, or grid:STEPS (ENCODE's grid of orientations)
+    #[arg(long, value_name = "ATOMS", default_value_t = AtomsName(EncodeOptions::default().atoms))]
+    atoms: AtomsName,
 
     /// Iterations of each solver at most
     #[arg(long, value_name = "N", default_value_t = 200)]
@@ -82,8 +87,8 @@ Outputs, on standard output:
                order of streamlines, columns in full width; for the gradient, than both products
     memory     ms that entries and vectors take at the bandwidth of memory
     columns    ms that the columns of all entries take to be read, in the order of the product, by a
-               loop that does nothing else: the caches' rate at random (once for the gradient, whose
-               second reading comes from the first caches)
+               loop that does nothing else: the caches' rate at random (those of a voxel twice for
+               the gradient, the second time from the first caches)
     adds       ms that the multiply-adds take at the attained rate
     x longest  the time over the longest of these three
   Then the solvers:
@@ -106,6 +111,7 @@ impl BenchLife {
             streamlines,
             directions,
             voxels,
+            atoms: AtomsName(atoms),
             iterations,
             solver,
             short,
@@ -119,11 +125,11 @@ impl BenchLife {
         let mut world = World::start();
         let workers = threads.start()?;
         if plan {
-            let planned = plan::report(size, &workers, &mut world, console);
+            let planned = plan::report(size, atoms, &workers, &mut world, console);
             return end_together(planned, &world);
         }
         let devices = devices.open(console)?;
-        let (problem, line) = made(size, &workers, console)?;
+        let (problem, line) = made(size, atoms, &workers, console)?;
         console.print(&line)?;
         let on = Backend::new(&workers, &devices);
         let ranks = if short { &RANKS[1..] } else { &RANKS[..] };
@@ -146,8 +152,13 @@ impl BenchLife {
 const RANKS: [Rank; 2] = [Rank::Full, Rank::Error(1e-3)];
 
 /// A problem, and a line about it.
-fn made(size: Size, workers: &Workers, console: &Console) -> Result<(Synthetic, String), Failure> {
-    let (quiet, options) = (Interruptible(console), EncodeOptions::default());
+fn made(
+    size: Size,
+    atoms: Atoms,
+    workers: &Workers,
+    console: &Console,
+) -> Result<(Synthetic, String), Failure> {
+    let (quiet, options) = (Interruptible(console), EncodeOptions { atoms, ..Default::default() });
     let begun = Instant::now();
     let problem = Synthetic::new(size, &options, workers, &quiet)?;
     let encoding = &problem.encoding;

@@ -9,13 +9,13 @@
 
 use std::time::Instant;
 
-use fimbria_cluster::{Exchange, World};
+use fimbria_cluster::{Exchange, Link, World};
 use fimbria_compute::comm::Comm;
 use fimbria_compute::operator::{Operator as _, VectorSpace as _};
 use fimbria_compute::{Backend, Workers};
 use fimbria_life::solve::{Problem, Stop, sbb};
 use fimbria_life::synthetic::Size;
-use fimbria_life::{Rank, Shared, System, ThreadedProduct};
+use fimbria_life::{Atoms, Rank, Shared, System, ThreadedProduct};
 
 use super::super::clock::Interruptible;
 use super::super::table::{Table, counted, digits, number, percent};
@@ -37,17 +37,6 @@ const REPETITIONS: usize = 5;
 const CALIBRATION: usize = 8;
 const PARTS: [usize; 3] = [4, 2, 1];
 
-/// What a sum over processes costs.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    /// Seconds of a sum of nothing.
-    latency: f64,
-    /// Seconds for each byte of the vector, on each process.
-    per_byte: f64,
-    /// Number of processes it was measured with.
-    processes: usize,
-}
-
 /// What predictions are made from.
 struct Model {
     attained: Attained,
@@ -59,6 +48,7 @@ struct Model {
 /// Predicts and measures.
 pub(super) fn report(
     size: Size,
+    atoms: Atoms,
     workers: &Workers,
     world: &mut World,
     console: &Console,
@@ -68,12 +58,15 @@ pub(super) fn report(
     let threads = counted(workers.threads());
     say(&format!("{} processes of {threads}\n", world.comm().size()))?;
     let (link, exchange) = fastest_link(world, size.streamlines, &say)?;
-    world.set_exchange(exchange);
     let comm = world.comm();
     comm.barrier();
     let mut model = Model { attained: Attained::by(workers), link, factor: 1.0 };
-    let small = Trial::of(size, CALIBRATION, workers, comm, console)?;
-    model.factor = small.products / model.adds(&small.work);
+    let trial = |part| Trial::of(size, part, atoms.clone(), workers, comm, console);
+    let small = trial(CALIBRATION)?;
+    // Of all processes: a small problem may leave one of them nothing to do.
+    let mut all = [small.products, model.adds(&small.work)];
+    comm.sum_f64(&mut all);
+    model.factor = all[0] / all[1];
     let Link { latency, per_byte, .. } = model.link;
     say(&format!(
         "memory {} GB/s a process; a sum over processes {} µs and {} GB/s; products take {} times \
@@ -93,8 +86,8 @@ pub(super) fn report(
     let table = if comm.rank() == 0 { Some(Table::begin(console, columns)?) } else { None };
     let mut largest = None;
     for part in PARTS {
-        let trial = Trial::of(size, part, workers, comm, console)?;
-        let predicted = model.seconds(&trial.work, trial.unknowns);
+        let trial = trial(part)?;
+        let predicted = longest(model.seconds(&trial.work, trial.unknowns), comm);
         if let Some(table) = &table {
             table.row([
                 (size.streamlines / part).to_string(),
@@ -129,6 +122,7 @@ impl Trial {
     fn of(
         size: Size,
         part: usize,
+        atoms: Atoms,
         workers: &Workers,
         comm: &dyn Comm,
         console: &Console,
@@ -138,7 +132,7 @@ impl Trial {
             voxels: (size.voxels / part).max(100),
             ..size
         };
-        let (problem, _) = made(size, workers, console)?;
+        let (problem, _) = made(size, atoms, workers, console)?;
         let [_, short]: [Rank; 2] = RANKS;
         let system = system(&problem, short, &Backend::cpu(workers), comm)?;
         let run = || run(&system, workers, comm, console);
@@ -153,6 +147,14 @@ impl Trial {
         }
         Ok(Self { work: Work::of(&system), unknowns: system.unknowns() as f64, seconds, products })
     }
+}
+
+/// The most that any process says.
+fn longest(seconds: f64, comm: &dyn Comm) -> f64 {
+    let mut of_each = vec![0.0; comm.size()];
+    of_each[comm.rank()] = seconds;
+    comm.sum_f64(&mut of_each);
+    of_each.into_iter().fold(0.0, f64::max)
 }
 
 /// Seconds of all iterations, and of this process's products in them.
@@ -180,67 +182,32 @@ fn fastest_link(
     streamlines: usize,
     say: &impl Fn(&str) -> Result<(), PrintError>,
 ) -> Result<(Link, Exchange), Failure> {
-    if world.comm().size() == 1 {
-        return Ok((link(world.comm()), Exchange::default()));
-    }
-    let mut best: Option<(f64, Link, Exchange)> = None;
-    for (exchange, name, what) in Exchange::ALL {
-        world.set_exchange(exchange);
-        let link = link(world.comm());
-        let seconds = link.seconds(streamlines);
-        say(&format!("sums, {name} ({what}): {} µs\n", digits(1e6 * seconds)))?;
-        if best.is_none_or(|(least, ..)| seconds < least) {
-            best = Some((seconds, link, exchange));
+    let links = world.set_fastest_exchange(streamlines);
+    if world.comm().size() > 1 {
+        for (exchange, link) in links {
+            let microseconds = digits(1e6 * link.seconds(streamlines));
+            say(&format!("sums, {} ({}): {microseconds} µs\n", exchange.name(), exchange.what()))?;
         }
     }
-    let (_, link, exchange) = best.ok_or(fimbria_compute::Interrupted)?;
+    let [(exchange, link), ..] = links;
     Ok((link, exchange))
 }
 
-/// Times sums of vectors without and with length.
-fn link(comm: &dyn Comm) -> Link {
-    const LONG: usize = 1 << 18;
-    let least = |len: usize, times: usize| {
-        let mut values = vec![1.0; len];
-        let mut least = f64::INFINITY;
-        for _ in 0..times {
-            comm.barrier();
-            let begun = Instant::now();
-            comm.sum_f64(&mut values);
-            least = least.min(begun.elapsed().as_secs_f64());
+/// A link of another number of processes: bytes pass it twice, less the part that stays.
+fn of_processes(link: Link, processes: usize, attained: &Attained) -> Link {
+    /// A message within a machine, where none was measured.
+    const LATENCY: f64 = 2e-6;
+    let passes = |n: usize| 2.0 * (n - 1) as f64 / n as f64;
+    let n = processes;
+    match (n, link.processes) {
+        (1, _) => Link { latency: 0.0, per_byte: 0.0, processes },
+        // Through memory: written and read, on the way there and back.
+        (_, 1) => {
+            Link { latency: LATENCY, per_byte: 2.0 * passes(n) / attained.memory(), processes }
         }
-        // All predict the same from the mean of what they found.
-        let mut mean = [least / comm.size() as f64];
-        comm.sum_f64(&mut mean);
-        mean[0]
-    };
-    let latency = least(1, 100);
-    let per_byte = (least(LONG, 10) - latency).max(0.0) / (8 * LONG) as f64;
-    Link { latency, per_byte, processes: comm.size() }
-}
-
-impl Link {
-    /// Of a sum of so many numbers.
-    fn seconds(self, numbers: usize) -> f64 {
-        self.latency + 8.0 * numbers as f64 * self.per_byte
-    }
-
-    /// That of another number of processes: bytes pass it twice, less the part that stays.
-    fn of_processes(self, processes: usize, attained: &Attained) -> Self {
-        /// A message within a machine, where none was measured.
-        const LATENCY: f64 = 2e-6;
-        let passes = |n: usize| 2.0 * (n - 1) as f64 / n as f64;
-        let n = processes;
-        match (n, self.processes) {
-            (1, _) => Self { latency: 0.0, per_byte: 0.0, processes },
-            // Through memory: written and read, on the way there and back.
-            (_, 1) => {
-                Self { latency: LATENCY, per_byte: 2.0 * passes(n) / attained.memory(), processes }
-            }
-            (_, measured) => {
-                let per_byte = self.per_byte * passes(n) / passes(measured);
-                Self { per_byte, processes, ..self }
-            }
+        (_, measured) => {
+            let per_byte = link.per_byte * passes(n) / passes(measured);
+            Link { per_byte, processes, ..link }
         }
     }
 }
@@ -294,7 +261,7 @@ fn recommend(
     )?;
     let mut best: Option<(f64, usize)> = None;
     for processes in (1..=cores).filter(|n| cores.is_multiple_of(*n)) {
-        let link = model.link.of_processes(processes, &model.attained);
+        let link = of_processes(model.link, processes, &model.attained);
         // All entries, by all cores.
         let products = model.products(&trial.work, processes_here as f64);
         let seconds = products + model.rest(trial.unknowns, &link);

@@ -86,11 +86,15 @@ impl Attained {
     }
 }
 
-/// Seconds in which all threads read a column for each entry, in the order of products.
-fn columns_seconds(system: &System, workers: &Workers) -> f64 {
+/// Seconds in which all threads read a column for each entry, in the order of products: those of
+/// y = M w and w = M'y, and of the gradient, which reads each voxel's columns twice.
+fn columns_seconds(system: &System, workers: &Workers) -> [f64; 2] {
     let System { blocks, dictionary, .. } = system;
-    let atoms: Vec<u32> = blocks.atoms().collect();
-    rows(workers, dictionary.columns(), dictionary.stride(), &atoms).seconds
+    let seconds =
+        |atoms: &[u32]| rows(workers, dictionary.columns(), dictionary.stride(), atoms).seconds;
+    let once: Vec<u32> = blocks.atoms().flatten().collect();
+    let twice: Vec<u32> = blocks.atoms().flat_map(|voxel| voxel.clone().chain(voxel)).collect();
+    [seconds(&once), seconds(&twice)]
 }
 
 /// A table of all products.
@@ -133,8 +137,9 @@ pub(super) fn report(
         for (workers, attained) in &pools {
             let product = ThreadedProduct::new(&system.blocks, &system.dictionary, workers);
             let place = format!("{}, {:?}", counted(workers.threads()), workers.simd());
-            let (work, columns) = (Work::of(system), columns_seconds(system, workers));
+            let (work, [once, twice]) = (Work::of(system), columns_seconds(system, workers));
             let floors = |product| {
+                let columns = if product == Product::Gradient { twice } else { once };
                 [attained.memory_seconds(&work), columns, attained.adds_seconds(&work, product)]
             };
             report.products(&product, system, &place, Some(&floors), || Ok(()))?;

@@ -1,0 +1,66 @@
+//! What is made of samples: counts, and where wanted streamlines.
+
+use fimbria_streamlines::Streamlines;
+use fimbria_tracking::{
+    Collect, Deal, EndReason, Lines, Parcel, Sample, Tally, Tracking, track_among,
+};
+
+use super::TrackError;
+use crate::session::Logbook;
+
+/// A tally, and where wanted the streamlines.
+pub(super) struct Counted<'a> {
+    pub(super) tally: Tally<'a>,
+    pub(super) lines: Option<Lines>,
+}
+
+impl Collect for Counted<'_> {
+    type Block = Option<Streamlines>;
+
+    fn sample(&mut self, sample: &Sample<'_>) {
+        self.tally.add(sample);
+        if let Some(lines) = &mut self.lines {
+            lines.sample(sample);
+        }
+    }
+
+    fn end_block(&mut self) -> Option<Streamlines> {
+        self.lines.as_mut().map(Lines::end_block)
+    }
+}
+
+impl Parcel for Counted<'_> {
+    /// No bytes where no streamlines are wanted.
+    fn pack(block: Option<Streamlines>) -> Vec<u8> {
+        block.map(Lines::pack).unwrap_or_default()
+    }
+
+    fn unpack(bytes: &[u8]) -> Option<Streamlines> {
+        (!bytes.is_empty()).then(|| Lines::unpack(bytes))
+    }
+}
+
+/// Tracks with all processes. The first gets all counts, which it logs, and all streamlines, which
+/// come to `each` in the order of seeds.
+pub(super) fn counted<'t>(
+    tracking: &Tracking<'t>,
+    log: &Logbook<'_>,
+    new: impl Fn() -> Counted<'t> + Sync,
+    mut each: impl FnMut(Streamlines) -> Result<(), TrackError>,
+) -> Result<Tally<'t>, TrackError> {
+    let on = log.session().on;
+    // Every process needs a tally of all that is counted, also one without a sample.
+    let mut tally = new().tally;
+    let made = track_among(tracking, on, Deal::default(), log, new, |lines| {
+        lines.map_or(Ok(()), &mut each)
+    })?;
+    made.into_iter().for_each(|part| tally.merge(part.tally));
+    tally.gather(on.comm);
+    log.count("samples", tally.made);
+    log.count("kept", tally.kept.iter().sum());
+    log.count("points", tally.points);
+    for ((_, name), count) in EndReason::ALL.iter().zip(tally.ends) {
+        log.count(&format!("ends: {name}"), count);
+    }
+    Ok(tally)
+}

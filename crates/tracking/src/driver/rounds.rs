@@ -1,0 +1,83 @@
+//! Samples dealt to processes round by round; what they leave behind comes to the first process in
+//! the order of seeds.
+
+use std::ops::Range;
+
+use fimbria_compute::Interrupted;
+use fimbria_compute::comm::Comm;
+
+use super::devices::Crew;
+use crate::sample::{Collect, Parcel};
+
+/// Lets a crew make all samples, counted through all seeds.
+pub(super) fn alone<C: Collect, E: From<Interrupted>>(
+    crew: Crew<'_, C, impl Fn() -> C + Sync>,
+    mut each: impl FnMut(C::Block) -> Result<(), E>,
+) -> Result<Vec<C>, E> {
+    let unit = crew.unit();
+    for round in pieces(0..crew.total(), crew.at_once()) {
+        let made = crew.make(pieces(round, unit).collect())?;
+        made.into_iter().flatten().try_for_each(&mut each)?;
+    }
+    Ok(crew.collectors())
+}
+
+/// Deals all samples to the crews of all processes. The first hands all blocks to `each`, and holds
+/// no more than its own of a round and one of another's.
+pub(super) fn among<C: Parcel, E: From<Interrupted>>(
+    crew: Crew<'_, C, impl Fn() -> C + Sync>,
+    comm: &dyn Comm,
+    mut each: impl FnMut(C::Block) -> Result<(), E>,
+) -> Result<Vec<C>, E> {
+    let unit = largest(comm, crew.unit());
+    let each_at_once = largest(comm, crew.at_once()).div_ceil(unit).saturating_mul(unit);
+    let at_once = each_at_once.saturating_mul(comm.size() as u64);
+    // Processes take turns, unit by unit, for streamlines of neighbours are of like lengths.
+    for round in pieces(0..crew.total(), at_once) {
+        let units: Vec<_> = pieces(round, unit).collect();
+        let mine = units.iter().skip(comm.rank()).step_by(comm.size());
+        let mut mine = crew.make(mine.cloned().collect())?.into_iter();
+        for (unit, from) in units.into_iter().zip((0..comm.size()).cycle()) {
+            if from == comm.rank() {
+                let blocks = mine.next().unwrap_or_default();
+                if from == 0 {
+                    blocks.into_iter().try_for_each(&mut each)?;
+                } else {
+                    send(blocks.into_iter().map(C::pack), comm);
+                }
+            } else if comm.rank() == 0 {
+                for _ in 0..number(&comm.to_first(Vec::new(), from)) {
+                    each(C::unpack(&comm.to_first(Vec::new(), from)))?;
+                }
+                crew.progress().advance(unit.end - unit.start);
+            }
+        }
+    }
+    Ok(crew.collectors())
+}
+
+/// `samples`, so many at a time.
+pub(super) fn pieces(samples: Range<u64>, at_a_time: u64) -> impl Iterator<Item = Range<u64>> {
+    let firsts = samples.clone().step_by(at_a_time as usize);
+    firsts.map(move |first| first..first.saturating_add(at_a_time).min(samples.end))
+}
+
+/// To the first process: how many there are, then one after the other.
+fn send(blocks: impl ExactSizeIterator<Item = Vec<u8>>, comm: &dyn Comm) {
+    comm.to_first((blocks.len() as u64).to_le_bytes().to_vec(), comm.rank());
+    for block in blocks {
+        comm.to_first(block, comm.rank());
+    }
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.try_into().map_or(0, u64::from_le_bytes)
+}
+
+/// The largest of what the processes say.
+fn largest(comm: &dyn Comm, mine: u64) -> u64 {
+    let mut all = vec![0; comm.size()];
+    all[comm.rank()] = mine as i64;
+    comm.sum_i64(&mut all);
+    all.into_iter().fold(0, |most, one| most.max(one as u64))
+}
