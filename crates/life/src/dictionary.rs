@@ -47,7 +47,7 @@ impl Dictionary {
                     Some(dir) => protocol.column(response, unit(*dir), column),
                     None => protocol.isotropic_column(isotropic[atom - atoms.len()], column),
                 }
-                basis.project(column, coordinates);
+                basis.project(column, coordinates, workers.simd());
                 for (to, from) in bytemuck::cast_slice_mut(to).iter_mut().zip(coordinates) {
                     *to = *from as f32;
                 }

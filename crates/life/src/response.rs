@@ -171,9 +171,9 @@ impl Protocol {
         }
     }
 
-    /// Demeans the weighted samples of a voxel, and gives what was taken from each.
-    pub fn centre_signal(&self, signal: &mut [f64]) -> Vec<f64> {
-        let before = signal.to_vec();
+    /// Demeans the weighted samples of a voxel; `taken` becomes what was taken from each.
+    pub fn centre_signal(&self, signal: &mut [f64], taken: &mut [f64]) {
+        taken.copy_from_slice(signal);
         match self.demean {
             Demean::None => {}
             Demean::Mean | Demean::ShellMedian => subtract_mean(signal, 0..self.rows()),
@@ -181,7 +181,7 @@ impl Protocol {
                 self.shells.iter().for_each(|rows| subtract_mean(signal, rows.iter().copied()));
             }
         }
-        before.iter().zip(signal).map(|(before, after)| before - *after).collect()
+        taken.iter_mut().zip(signal).for_each(|(taken, left)| *taken -= *left);
     }
 }
 
@@ -232,9 +232,9 @@ mod tests {
         let mut column = [0.0; 6];
         protocol.column(&Response::default(), [1.0, 0.0, 0.0], &mut column);
         assert_eq!((column[1], column[4]), (0.0, 0.0));
-        let mut signal = [6.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-        protocol.centre_signal(&mut signal);
-        assert_eq!(signal, [5.0, -1.0, -1.0, -1.0, -1.0, -1.0]);
+        let (mut signal, mut taken) = ([6.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.0; 6]);
+        protocol.centre_signal(&mut signal, &mut taken);
+        assert_eq!((signal, taken), ([5.0, -1.0, -1.0, -1.0, -1.0, -1.0], [1.0; 6]));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The measured signal of the voxels that streamlines pass.
 
+use std::borrow::Cow;
+
 use fimbria_compute::{Progress, Workers};
 use fimbria_image::{Grid, SignalSource};
 use rayon::prelude::*;
@@ -22,8 +24,8 @@ pub struct Signal {
     pub not_finite: u64,
 }
 
-/// Voxels gathered at a time.
-const TILE: usize = 512;
+/// Voxels gathered at a time: samples of a hundred volumes stay in the first cache.
+const TILE: usize = 64;
 
 impl Signal {
     /// The samples of `voxels` (linear indices) in `series`.
@@ -84,65 +86,56 @@ impl Signal {
         &self.y[voxel * self.rows..][..self.rows]
     }
 
-    /// The signal in the coordinates of `basis`, `stride` numbers of each voxel, in the order of
-    /// `voxels`: the data of products.
-    pub fn coordinates(
+    /// Of `voxels`, in their order, the signal in the coordinates of `basis`, `stride` numbers each:
+    /// the data of products. And ½ of what of their ‖y‖² lies outside the basis: what no weight
+    /// changes.
+    ///
+    /// Where `relative`, signals are taken over the unweighted one of their voxel.
+    pub fn in_basis(
         &self,
         basis: &Basis,
         stride: usize,
         voxels: &[u32],
+        relative: bool,
         workers: &Workers,
-    ) -> Vec<f32> {
+    ) -> (Vec<f32>, f64) {
         let mut data = vec![0.0; stride * voxels.len()];
         let scratch = || (vec![0.0; self.rows], vec![0.0; basis.rank()]);
-        workers.install(|| {
-            let each = data.par_chunks_mut(stride).zip(voxels);
-            each.for_each_init(scratch, |(y, of_basis), (data, &voxel)| {
-                self.widen(voxel as usize, y);
-                basis.project(y, of_basis);
-                data.iter_mut().zip(of_basis).for_each(|(to, from)| *to = *from as f32);
-            });
-        });
-        data
-    }
-
-    /// The demeaned samples of one voxel in f64.
-    fn widen(&self, voxel: usize, y: &mut [f64]) {
-        y.iter_mut().zip(self.of(voxel)).for_each(|(to, from)| *to = f64::from(*from));
-    }
-
-    /// ½ of what of ‖y‖² lies outside `basis`: what no weight changes.
-    pub fn outside(&self, basis: &Basis, workers: &Workers) -> f64 {
-        if basis.rank() == basis.rows() {
-            return 0.0;
-        }
-        let scratch = || (vec![0.0; self.rows], vec![0.0; basis.rank()]);
-        let square = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
-        // The basis is orthonormal: Pythagoras.
-        let of_voxel = |(y, of_basis): &mut (Vec<f64>, Vec<f64>), voxel: usize| {
-            self.widen(voxel, y);
-            basis.project(y, of_basis);
+        let of_voxel = |(y, of_basis): &mut (Vec<f64>, Vec<f64>),
+                        (data, voxel): (&mut [f32], u32)| {
+            let s0 = f64::from(self.s0[voxel as usize]);
+            let unit = if relative && s0 > 0.0 { s0 } else { 1.0 };
+            let measured = self.of(voxel as usize).iter();
+            y.iter_mut().zip(measured).for_each(|(to, from)| *to = f64::from(*from) / unit);
+            basis.project(y, of_basis, workers.simd());
+            data.iter_mut().zip(&*of_basis).for_each(|(to, from)| *to = *from as f32);
+            // The basis is orthonormal: Pythagoras.
             (square(y) - square(of_basis)).max(0.0)
         };
-        let each = (0..self.voxels()).into_par_iter();
+        let each = data.par_chunks_mut(stride).zip(voxels.par_iter().copied());
         // Collected first, so that the sum has one order.
-        let squares: Vec<f64> = workers.install(|| each.map_init(scratch, of_voxel).collect());
-        0.5 * squares.iter().sum::<f64>()
+        let outside: Vec<f64> = workers.install(|| each.map_init(scratch, of_voxel).collect());
+        (data, 0.5 * outside.iter().sum::<f64>())
     }
 
-    /// The same signal relative to the unweighted one, as DIPY models it: y / S0, and S0 = 1.
-    #[must_use]
-    pub fn relative(mut self) -> Self {
-        for (voxel, s0) in self.s0.iter_mut().enumerate() {
-            if *s0 > 0.0 {
-                let range = voxel * self.rows..(voxel + 1) * self.rows;
-                self.y[range.clone()].iter_mut().for_each(|y| *y /= *s0);
-                self.taken[range].iter_mut().for_each(|y| *y /= *s0);
-                *s0 = 1.0;
-            }
+    /// The unweighted signal that the model has: as measured, or where `relative` (as DIPY models
+    /// it) 1 in usable voxels.
+    pub fn unweighted(&self, relative: bool) -> Cow<'_, [f32]> {
+        let one_if_usable = |s0: &f32| f32::from(u8::from(*s0 > 0.0));
+        match relative {
+            true => self.s0.iter().map(one_if_usable).collect(),
+            false => Cow::Borrowed(&self.s0),
         }
-        self
     }
+}
+
+/// ‖x‖², by sums side by side.
+fn square(x: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    for part in x.chunks(sums.len()) {
+        sums.iter_mut().zip(part).for_each(|(sum, x)| *sum += x * x);
+    }
+    sums.iter().sum()
 }
 
 /// Fills a tile and counts dark voxels and those with samples that are no numbers.
@@ -156,12 +149,13 @@ fn tile_of(
     let rows = protocol.rows();
     let mut samples = vec![0.0_f32; n * series.n_volumes()];
     series.gather(voxels, n, &mut samples);
+    let (mut signal, mut centre) = (vec![0.0; rows], vec![0.0; rows]);
     let (mut dark, mut not_finite) = (0, 0);
     for voxel in 0..n {
         let sample = |volume: &usize| f64::from(samples[volume * n + voxel]);
         let of_b0: f64 = protocol.unweighted.iter().map(sample).sum();
-        let mut signal: Vec<f64> = protocol.weighted.iter().map(sample).collect();
         let unweighted = of_b0 / protocol.unweighted.len() as f64;
+        signal.iter_mut().zip(&protocol.weighted).for_each(|(to, volume)| *to = sample(volume));
         if !unweighted.is_finite() || signal.iter().any(|s| !s.is_finite()) {
             not_finite += 1;
             continue;
@@ -171,7 +165,7 @@ fn tile_of(
             continue;
         }
         s0[voxel] = unweighted as f32;
-        let centre = protocol.centre_signal(&mut signal);
+        protocol.centre_signal(&mut signal, &mut centre);
         for row in 0..rows {
             y[voxel * rows + row] = signal[row] as f32;
             taken[voxel * rows + row] = centre[row] as f32;

@@ -147,7 +147,7 @@ fn signal(encoding: &Encoding, protocol: &Protocol, workers: &Workers) -> Signal
             let mut centred: Vec<f64> = (0..rows as u32)
                 .map(|row| f64::from(NOISE * normals::<f32>(philox.at(voxel as u64, row))[0]))
                 .collect();
-            protocol.centre_signal(&mut centred);
+            protocol.centre_signal(&mut centred, &mut vec![0.0; rows]);
             y.iter_mut().zip(&centred).for_each(|(to, from)| *to = *from as f32);
         });
     });

@@ -118,8 +118,9 @@ impl Planted {
         let dictionary =
             Dictionary::new(&self.protocol, &self.response, &basis, atoms, &[], workers);
         let signal = self.signal(workers);
-        let blocks = Blocks::new(&self.encoding, &signal, 0, workers).expect("blocks");
-        let data = signal.coordinates(&basis, dictionary.stride(), blocks.voxel_order(), workers);
+        let blocks = Blocks::new(&self.encoding, &signal.s0, 0, workers).expect("blocks");
+        let (stride, order) = (dictionary.stride(), blocks.voxel_order());
+        let (data, _) = signal.in_basis(&basis, stride, order, false, workers);
         System { basis, dictionary, signal, blocks, data }
     }
 }

@@ -20,11 +20,18 @@ pub struct TissueOptions {
     pub isotropic_mm2_per_s: Vec<f64>,
     /// Vectors of the columns' basis.
     pub rank: Rank,
+    /// True where signals are explained over the unweighted one of their voxel, as by DIPY.
+    pub relative: bool,
 }
 
 impl Default for TissueOptions {
     fn default() -> Self {
-        Self { response: Response::default(), isotropic_mm2_per_s: Vec::new(), rank: Rank::Full }
+        Self {
+            response: Response::default(),
+            isotropic_mm2_per_s: Vec::new(),
+            rank: Rank::Full,
+            relative: false,
+        }
     }
 }
 
@@ -136,12 +143,13 @@ impl System {
         comm: &dyn Comm,
     ) -> Result<Self, LifeError> {
         tissue.check(protocol)?;
-        let TissueOptions { response, isotropic_mm2_per_s: isotropic, rank } = tissue;
+        let TissueOptions { response, isotropic_mm2_per_s: isotropic, rank, relative } = tissue;
         let workers = on.workers;
         let basis = Basis::new(protocol, response, isotropic, *rank);
         let atoms = &encoding.atoms;
         let dictionary = Dictionary::new(protocol, response, &basis, atoms, isotropic, workers);
-        let mut blocks = Blocks::new(encoding, signal, isotropic.len(), workers)?;
+        let mut blocks =
+            Blocks::new(encoding, &signal.unweighted(*relative), isotropic.len(), workers)?;
         if comm.size() > 1 {
             blocks = blocks.part(comm.rank(), comm.size(), workers)?;
         }
@@ -151,8 +159,12 @@ impl System {
         let inverse = |square: &f64| if *square > 0.0 { square.sqrt().recip() as f32 } else { 0.0 };
         let factors: Vec<f32> = squares.iter().map(inverse).collect();
         blocks.scale_columns(&factors, workers);
-        let data = signal.coordinates(&basis, dictionary.stride(), blocks.voxel_order(), workers);
-        let outside = signal.outside(&basis, workers);
+        let stride = dictionary.stride();
+        let order = blocks.voxel_order();
+        let (data, outside) = signal.in_basis(&basis, stride, order, *relative, workers);
+        let mut outside = [outside];
+        comm.sum_f64(&mut outside);
+        let [outside] = outside;
         let streamlines = encoding.streamlines();
         Ok(Self { basis, dictionary, blocks, data, factors, outside, streamlines })
     }

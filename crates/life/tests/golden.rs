@@ -69,13 +69,13 @@ impl Model {
         let grid = &image.grid;
         let signal =
             Signal::gather(image, grid, &encoding.voxels, protocol, workers, &Silent).unwrap();
-        let signal = if is_relative { signal.relative() } else { signal };
         let response = Response::default();
         let basis = Basis::new(protocol, &response, &[], Rank::Full);
         let atoms = &encoding.atoms;
         let dictionary = Dictionary::new(protocol, &response, &basis, atoms, &[], workers);
-        let blocks = Blocks::new(&encoding, &signal, 0, workers).unwrap();
-        let data = signal.coordinates(&basis, dictionary.stride(), blocks.voxel_order(), workers);
+        let blocks = Blocks::new(&encoding, &signal.unweighted(is_relative), 0, workers).unwrap();
+        let (stride, order) = (dictionary.stride(), blocks.voxel_order());
+        let (data, _) = signal.in_basis(&basis, stride, order, is_relative, workers);
         Self { encoding, signal, dictionary, blocks, data }
     }
 

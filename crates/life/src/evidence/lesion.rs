@@ -1,5 +1,7 @@
 //! Virtual lesions: some streamlines are taken away without fitting the others anew.
 
+use fimbria_compute::Workers;
+
 use super::{Comparison, compare, rmse};
 use crate::{Basis, Dictionary, Encoding, Signal};
 
@@ -34,6 +36,7 @@ pub fn virtual_lesion(
     weights: &[f32],
     predicted: &[f32],
     members: &[u32],
+    workers: &Workers,
 ) -> Lesion {
     let (rows, rank) = (signal.rows(), dictionary.rank());
     let mut is_member = vec![false; encoding.streamlines()];
@@ -69,7 +72,7 @@ pub fn virtual_lesion(
     let (mut of_voxel, mut without) = (vec![0.0; rows], vec![0.0; rows]);
     for (&voxel, taken) in voxels.iter().zip(taken.chunks(rank)) {
         let with = &predicted[voxel * rows..][..rows];
-        basis.expand(taken, &mut of_voxel);
+        basis.expand(taken, &mut of_voxel, workers.simd());
         for ((to, with), taken) in without.iter_mut().zip(with).zip(&of_voxel) {
             *to = (f64::from(*with) - taken) as f32;
         }
@@ -99,7 +102,6 @@ mod tests {
     use crate::evidence::predict;
     use crate::testing::Planted;
     use crate::{EncodeOptions, Rank};
-    use fimbria_compute::Workers;
 
     #[test]
     fn a_lesion_is_the_prediction_with_weights_of_zero() {
@@ -111,7 +113,9 @@ mod tests {
         let (dictionary, basis) = (&system.dictionary, &system.basis);
         let with = predict(encoding, signal, dictionary, basis, &weights, &[], &workers);
         let members = [0, 3, 4, 9];
-        let lesion = virtual_lesion(encoding, signal, dictionary, basis, &weights, &with, &members);
+        let lesion = virtual_lesion(
+            encoding, signal, dictionary, basis, &weights, &with, &members, &workers,
+        );
         let mut zeroed = weights.clone();
         members.iter().for_each(|&f| zeroed[f as usize] = 0.0);
         let without = predict(encoding, signal, dictionary, basis, &zeroed, &[], &workers);
@@ -140,7 +144,8 @@ mod tests {
         let (encoding, signal) = (&planted.encoding, &system.signal);
         let (dictionary, basis) = (&system.dictionary, &system.basis);
         let with = predict(encoding, signal, dictionary, basis, &weights, &[], &workers);
-        let lesion = virtual_lesion(encoding, signal, dictionary, basis, &weights, &with, &[1, 2]);
+        let lesion =
+            virtual_lesion(encoding, signal, dictionary, basis, &weights, &with, &[1, 2], &workers);
         assert_eq!((lesion.kept, lesion.comparison.earth_mover), (0, 0.0));
         assert_eq!(lesion.rmse, lesion.rmse_lesioned);
     }

@@ -54,7 +54,7 @@ pub fn predict(
         voxels.for_each_init(
             || vec![0.0; signal.rows()],
             |rows, (to, coordinates)| {
-                basis.expand(coordinates, rows);
+                basis.expand(coordinates, rows, workers.simd());
                 to.iter_mut().zip(rows).for_each(|(to, from)| *to = *from as f32);
             },
         );

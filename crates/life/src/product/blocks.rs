@@ -6,7 +6,7 @@ use fimbria_compute::Workers;
 use rayon::prelude::*;
 
 use super::curve::along_curve;
-use crate::{Encoding, LifeError, Signal};
+use crate::{Encoding, LifeError};
 
 /// Entries of a block, about.
 const BLOCK: u64 = 1 << 13;
@@ -56,7 +56,7 @@ pub(super) struct Block {
 }
 
 impl Blocks {
-    /// The entries of `encoding`, each times the unweighted signal of its voxel. Behind the
+    /// The entries of `encoding`, each times the unweighted signal `s0` of its voxel. Behind the
     /// streamlines stand `isotropic` compartments of every voxel (all voxels of the encoding, then
     /// those of the next), which use the dictionary's columns behind the encoding's atoms.
     ///
@@ -64,7 +64,7 @@ impl Blocks {
     /// Where there are more slots than can be counted.
     pub fn new(
         encoding: &Encoding,
-        signal: &Signal,
+        s0: &[f32],
         isotropic: usize,
         workers: &Workers,
     ) -> Result<Self, LifeError> {
@@ -91,7 +91,7 @@ impl Blocks {
         for streamline in 0..encoding.streamlines() {
             for entry in encoding.of(streamline) {
                 let at = &mut next[place[entry.voxel as usize] as usize];
-                let value = entry.value * signal.s0[entry.voxel as usize];
+                let value = entry.value * s0[entry.voxel as usize];
                 let slot = streamline as u32;
                 entries[*at as usize] = BlockEntry { atom: entry.atom, slot, value };
                 *at += 1;
@@ -102,7 +102,7 @@ impl Blocks {
             for v in 0..voxels {
                 let at = &mut next[place[v] as usize];
                 let slot = (encoding.streamlines() + compartment * voxels + v) as u32;
-                entries[*at as usize] = BlockEntry { atom, slot, value: signal.s0[v] };
+                entries[*at as usize] = BlockEntry { atom, slot, value: s0[v] };
                 *at += 1;
             }
         }

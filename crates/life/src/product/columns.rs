@@ -1,33 +1,20 @@
 //! The squared norms of M's columns, and their scaling.
 
 use fimbria_compute::Workers;
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::Blocks;
-use super::blocks::Block;
+use super::blocks::{Block, BlockEntry};
 use crate::Dictionary;
 
 impl Blocks {
     /// The squared norm of every column of M.
     pub fn column_squares(&self, dictionary: &Dictionary, workers: &Workers) -> Vec<f64> {
         let of_block = |block: &Block| {
-            let mut squares = vec![0.0_f64; block.slots.len()];
-            let mut column = vec![0.0_f64; dictionary.rank()];
-            for at in block.voxels.clone() {
-                let entries = &self.entries[self.start[at] as usize..self.start[at + 1] as usize];
-                for of_streamline in entries.chunk_by(|a, b| a.slot == b.slot) {
-                    column.fill(0.0);
-                    for entry in of_streamline {
-                        let atom = dictionary.column(entry.atom as usize);
-                        for (c, d) in column.iter_mut().zip(atom) {
-                            *c += f64::from(entry.value) * f64::from(*d);
-                        }
-                    }
-                    let square: f64 = column.iter().map(|c| c * c).sum();
-                    squares[of_streamline[0].slot as usize] += square;
-                }
-            }
-            squares
+            let starts = &self.start[block.voxels.start..=block.voxels.end];
+            let squares = SquaresOfBlock { starts, block, entries: &self.entries, dictionary };
+            workers.simd().run(squares)
         };
         let squares: Vec<f64> =
             workers.install(|| self.blocks.par_iter().flat_map_iter(of_block).collect());
@@ -57,5 +44,45 @@ impl Blocks {
                 }
             });
         });
+    }
+}
+
+/// The squared norms of the columns of one block; the same bits at every SIMD level.
+struct SquaresOfBlock<'a> {
+    /// Where the entries of each of its voxels start, and where the last one's end.
+    starts: &'a [u64],
+    block: &'a Block,
+    /// Those of all blocks.
+    entries: &'a [BlockEntry],
+    dictionary: &'a Dictionary,
+}
+
+impl WithSimd for SquaresOfBlock<'_> {
+    /// Of each slot.
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Vec<f64> {
+        let Self { starts, block, entries, dictionary } = self;
+        let mut squares = vec![0.0_f64; block.slots.len()];
+        let mut column = vec![0.0_f64; dictionary.stride()];
+        for voxel in starts.windows(2) {
+            let entries = &entries[voxel[0] as usize..voxel[1] as usize];
+            for of_streamline in entries.chunk_by(|a, b| a.slot == b.slot) {
+                column.fill(0.0);
+                for entry in of_streamline {
+                    let (atom, value) = (dictionary.column(entry.atom as usize), entry.value);
+                    for (c, d) in column.iter_mut().zip(atom) {
+                        *c += f64::from(value) * f64::from(*d);
+                    }
+                }
+                let mut sums = [0.0; Dictionary::ALIGN];
+                for part in column.chunks_exact(Dictionary::ALIGN) {
+                    sums.iter_mut().zip(part).for_each(|(sum, c)| *sum += c * c);
+                }
+                squares[of_streamline[0].slot as usize] += sums.iter().sum::<f64>();
+            }
+        }
+        squares
     }
 }

@@ -181,12 +181,9 @@ fn parts_add_up_to_the_whole() {
     let (mut sum, mut squares) = (vec![0.0_f64; 2000], 0.0);
     for part in 0..3 {
         let blocks = system.blocks.part(part, 3, &workers).unwrap();
-        let data = system.signal.coordinates(
-            &system.basis,
-            system.dictionary.stride(),
-            blocks.voxel_order(),
-            &workers,
-        );
+        let (basis, stride) = (&system.basis, system.dictionary.stride());
+        let (data, _) =
+            system.signal.in_basis(basis, stride, blocks.voxel_order(), false, &workers);
         let product = ThreadedProduct::new(&blocks, &system.dictionary, &workers);
         let mut g = vec![0.0; 2000];
         squares += product.gradient_sums(&x, &data, &mut g).unwrap();

@@ -256,17 +256,13 @@ impl LifeParameters {
         self.compat.is_some_and(|compat| compat.0 == Compat::Encode)
     }
 
-    /// True where the signal is taken relative to the unweighted one.
-    pub fn is_relative(&self) -> bool {
-        self.compat.is_some_and(|compat| compat.0 == Compat::Dipy)
-    }
-
     /// What the signal is explained by.
     pub fn tissue(&self) -> TissueOptions {
         TissueOptions {
             response: Response { axial_mm2_per_s: self.axial, radial_mm2_per_s: self.radial },
             isotropic_mm2_per_s: self.isotropic.clone(),
             rank: self.rank.0,
+            relative: self.compat.is_some_and(|compat| compat.0 == Compat::Dipy),
         }
     }
 

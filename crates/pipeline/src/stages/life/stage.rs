@@ -109,11 +109,7 @@ impl Life {
             _ => None,
         };
         let begin = self.begin(&encoding, &signal, &protocol, groups.as_ref(), start, log)?;
-        let system = {
-            let relative = parameters.is_relative().then(|| signal.clone().relative());
-            let weighed = relative.as_ref().unwrap_or(&signal);
-            System::new(&encoding, weighed, &protocol, &tissue, &on, on.comm)?
-        };
+        let system = System::new(&encoding, &signal, &protocol, &tissue, &on, on.comm)?;
         log.count("rank", system.basis.rank() as u64);
         log.note(&format!(
             "{streamlines} streamlines, {} voxels, {} entries, {} atoms of {} of {} numbers",
@@ -158,6 +154,7 @@ impl Life {
                     streamlines,
                     &predicted,
                     &members,
+                    on.workers,
                 );
                 log.advance(1);
                 Ok((name, found))

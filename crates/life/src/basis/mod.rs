@@ -6,6 +6,11 @@
 //! with r numbers a column instead of one for each volume, up to the part of the columns that the
 //! basis misses.
 
+mod rows;
+
+use fimbria_compute::SimdLevel;
+
+use self::rows::Rows;
 use crate::{Protocol, Response};
 
 /// Rows and rank of a basis, and how much of the columns it misses.
@@ -13,10 +18,18 @@ use crate::{Protocol, Response};
 pub struct Basis {
     rows: usize,
     rank: usize,
-    /// Orthonormal vectors, largest part of the columns first: of each row its number in every
-    /// vector; `None` for the volumes themselves.
-    vectors: Option<Vec<f64>>,
+    /// `None` for the volumes themselves.
+    vectors: Option<Vectors>,
     error: f64,
+}
+
+/// Orthonormal vectors, largest part of the columns first.
+#[derive(Clone, Debug)]
+struct Vectors {
+    /// Of each row its number in every vector.
+    by_row: Rows,
+    /// Of each vector its number in every row: the same turned over.
+    by_vector: Rows,
 }
 
 /// How many vectors a basis has.
@@ -79,9 +92,11 @@ impl Basis {
         if kept == rows {
             return volumes;
         }
-        let of_row = |row: usize| vectors[..kept].iter().map(move |vector| vector[row]);
-        let by_row = (0..rows).flat_map(of_row).collect();
-        Self { rows, rank: kept, vectors: Some(by_row), error: missed(kept) }
+        let vectors = &vectors[..kept];
+        let of_row = |row: usize| vectors.iter().map(|vector| vector[row]).collect();
+        let by_row: Vec<Vec<f64>> = (0..rows).map(of_row).collect();
+        let vectors = Vectors { by_row: Rows::new(&by_row), by_vector: Rows::new(vectors) };
+        Self { rows, rank: kept, vectors: Some(vectors), error: missed(kept) }
     }
 
     /// Number of vectors.
@@ -99,31 +114,19 @@ impl Basis {
         self.error
     }
 
-    /// The coordinates of a column or signal.
-    pub fn project(&self, column: &[f64], coordinates: &mut [f64]) {
+    /// The coordinates of a column or signal; the same bits at every SIMD level.
+    pub fn project(&self, column: &[f64], coordinates: &mut [f64], simd: SimdLevel) {
         match &self.vectors {
             None => coordinates.copy_from_slice(column),
-            Some(vectors) => {
-                // Row by row: the sums of all coordinates grow side by side in registers.
-                coordinates.fill(0.0);
-                for (of_row, c) in vectors.chunks_exact(self.rank).zip(column) {
-                    for (coordinate, u) in coordinates.iter_mut().zip(of_row) {
-                        *coordinate += u * c;
-                    }
-                }
-            }
+            Some(Vectors { by_row, .. }) => by_row.sum(column, coordinates, simd),
         }
     }
 
-    /// The column with these coordinates.
-    pub fn expand(&self, coordinates: &[f64], column: &mut [f64]) {
+    /// The column with these coordinates; the same bits at every SIMD level.
+    pub fn expand(&self, coordinates: &[f64], column: &mut [f64], simd: SimdLevel) {
         match &self.vectors {
             None => column.copy_from_slice(coordinates),
-            Some(vectors) => {
-                for (of_row, c) in vectors.chunks_exact(self.rank).zip(column) {
-                    *c = of_row.iter().zip(coordinates).map(|(u, coordinate)| u * coordinate).sum();
-                }
-            }
+            Some(Vectors { by_vector, .. }) => by_vector.sum(coordinates, column, simd),
         }
     }
 }
@@ -219,8 +222,8 @@ mod tests {
             let rho = (1.0 - z * z).sqrt();
             let dir = [rho * (k as f64).cos(), rho * (k as f64).sin(), z];
             protocol.column(&response, dir, &mut column);
-            basis.project(&column, &mut coordinates);
-            basis.expand(&coordinates, &mut back);
+            basis.project(&column, &mut coordinates, SimdLevel::best());
+            basis.expand(&coordinates, &mut back, SimdLevel::best());
             missed += column.iter().zip(&back).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
             total += column.iter().map(|a| a * a).sum::<f64>();
         }
@@ -235,7 +238,7 @@ mod tests {
         let basis = Basis::new(&protocol, &Response::default(), &[], Rank::Full);
         let column = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
         let mut coordinates = [0.0; 8];
-        basis.project(&column, &mut coordinates);
+        basis.project(&column, &mut coordinates, SimdLevel::best());
         assert_eq!(coordinates, column);
     }
 }
