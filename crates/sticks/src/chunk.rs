@@ -1,5 +1,7 @@
 //! What is sampled in one go, kept, and taken up again.
 
+use std::ops::Range;
+
 use fimbria_image::sticks::PackedStick;
 use fimbria_models::Status;
 
@@ -71,6 +73,17 @@ impl VoxelResult {
 }
 
 impl Chunk<'_> {
+    /// Some of its voxels, in its places.
+    pub(crate) fn part(&mut self, voxels: Range<usize>) -> Chunk<'_> {
+        let per_voxel = self.sticks.len() / self.voxels.len().max(1);
+        Chunk {
+            index: self.index,
+            voxels: &self.voxels[voxels.clone()],
+            sticks: &mut self.sticks[voxels.start * per_voxel..voxels.end * per_voxel],
+            results: &mut self.results[voxels],
+        }
+    }
+
     /// The results as bytes: sticks, then ten numbers per voxel.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut bytes = bytemuck::cast_slice::<_, u8>(self.sticks).to_vec();

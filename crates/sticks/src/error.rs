@@ -54,6 +54,11 @@ pub enum SticksError {
     /// A start could not be computed.
     #[error("no start for the chains: {0}")]
     Start(String),
+    /// Another process does not sample what the first one does.
+    #[error(
+        "process {0} hands over samples of other voxels than the first has: all need the same input"
+    )]
+    OtherWork(usize),
     /// Finished chunks could not be kept.
     #[error(transparent)]
     Keep(#[from] std::io::Error),

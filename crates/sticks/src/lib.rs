@@ -13,11 +13,12 @@
 //! * `oracle`: posterior and chain as plain scalar `f64` ([`sample_slowly`]);
 //! * `lanes`: the same in `f32`, one voxel per SIMD lane;
 //! * `device`: the same as a kernel, a group of items per voxel, with the bits of the lanes;
-//! * `sampler` deals voxels to threads and devices, `chunk` keeps what is finished;
+//! * `sampler` deals voxels to threads and devices, `rounds` to processes ([`sample_along`]), `chunk`
+//!   keeps what is finished;
 //! * `summary`: what is kept of a voxel, its fibres sorted, its effective samples counted.
 //!
 //! Random numbers are keyed by (seed, voxel, step): the same samples whatever the threads, the
-//! chunks, the mask, and whether a processor or a device drew them. Inside b is in ms/µm² and
+//! processes, the chunks, the mask, and whether a processor or a device drew them. Inside b is in ms/µm² and
 //! diffusivity in µm²/ms; maps are in mm²/s. Directions are in scanner RAS+ axes throughout; θ and
 //! φ refer to those. This crate reads no files and prints nothing.
 
@@ -32,6 +33,7 @@ mod measure;
 mod options;
 mod oracle;
 mod protocol;
+mod rounds;
 mod rules;
 mod sample;
 mod sampler;
@@ -45,4 +47,4 @@ pub use error::SticksError;
 pub use lanes::JumpTime;
 pub use measure::{sample_slowly, time_jump};
 pub use options::{BadOption, Diffusivity, MOST_FIBRES, Noise, Offset, Relevance, SticksOptions};
-pub use sample::{Sampled, sample};
+pub use sample::{Sampled, sample, sample_along};

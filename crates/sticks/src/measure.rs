@@ -6,12 +6,11 @@ use fimbria_image::sticks::StickSamples;
 use fimbria_image::{GradientTable, Mask, SignalSource};
 use fimbria_models::Status;
 
-use crate::lanes::{self, Constants, JumpTime};
+use crate::lanes::{self, JumpTime};
 use crate::oracle::{Chain, Posterior, Voxel};
 use crate::protocol::Protocol;
 use crate::sampler::Sampler;
 use crate::slots::MOST;
-use crate::start::Starter;
 use crate::summary::VoxelSamples;
 use crate::{SticksError, SticksOptions};
 
@@ -28,7 +27,7 @@ pub fn sample_slowly(
     workers: &Workers,
 ) -> Result<StickSamples, SticksError> {
     let protocol = Protocol::new(gradients);
-    let sampler = sampler(signals, gradients, options, &protocol, workers)?;
+    let sampler = Sampler::new(signals, gradients, None, options, &protocol, workers)?;
     let (n_samples, voxels) = (options.n_samples(), mask.len());
     let mut all = StickSamples::empty(mask.clone(), options.n_fibres, n_samples)
         .ok_or(SticksError::Memory { samples: n_samples, fibres: options.n_fibres, voxels })?;
@@ -75,25 +74,8 @@ pub fn time_jump(
         return Err(SticksError::EmptyMask);
     }
     let protocol = Protocol::new(gradients);
-    let sampler = sampler(signals, gradients, options, &protocol, workers)?;
+    let sampler = Sampler::new(signals, gradients, None, options, &protocol, workers)?;
     let some = &mask.voxels[..mask.len().min(crate::batch::PADDING)];
     let (rows, _) = sampler.prepare(some)?;
     Ok(lanes::time(&rows.batch(), &sampler.constants, workers.simd()))
-}
-
-fn sampler<'a>(
-    signals: &'a dyn SignalSource,
-    gradients: &GradientTable,
-    options: &'a SticksOptions,
-    protocol: &'a Protocol,
-    workers: &'a Workers,
-) -> Result<Sampler<'a>, SticksError> {
-    Ok(Sampler {
-        signals,
-        deviation: None,
-        options,
-        constants: Constants::new(options, protocol),
-        starter: Starter::new(options, protocol, gradients, workers)?,
-        n_samples: options.n_samples(),
-    })
 }

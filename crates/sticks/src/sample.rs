@@ -1,21 +1,19 @@
 //! Samples the voxels of a mask.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use fimbria_compute::queue::{Shares, run_chunks};
+use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, Progress};
 use fimbria_image::sticks::StickSamples;
 use fimbria_image::{GradientTable, Image, Mask, SignalSource};
 use fimbria_models::{FittedMap, Status, StatusCounts};
 
 use crate::chunk::{CHUNK, Chunk, Keeper, VoxelResult};
-use crate::lanes::Constants;
 use crate::maps::maps;
 use crate::protocol::Protocol;
+use crate::rounds;
 use crate::sampler::Sampler;
 use crate::slots;
-use crate::start::Starter;
 use crate::{SticksError, SticksOptions};
 
 /// What was sampled.
@@ -26,7 +24,7 @@ pub struct Sampled {
     pub maps: Vec<FittedMap>,
     /// What became of the voxels.
     pub counts: StatusCounts,
-    /// Who did how many chunks.
+    /// Which of this process's devices did how many chunks or, of several processes, parts of them.
     pub shares: Shares,
     /// Time taken.
     pub seconds: f64,
@@ -39,6 +37,9 @@ pub struct Sampled {
 /// signals and on its place in the grid only: not on threads, chunks, mask, nor on who computes
 /// them as long as it fuses multiply-add (AVX2, AVX-512, NEON, devices). `keeper` keeps finished
 /// chunks, so that interrupted work can be taken up.
+///
+/// Of several processes (`on.comm`) this is what the first does, and all others [`sample_along`]: they
+/// share the voxels, and what they sampled comes here, with the bits that one process makes.
 ///
 /// # Errors
 /// [`SticksError`] for input that cannot be sampled; a voxel that cannot be is marked in the status
@@ -56,14 +57,7 @@ pub fn sample(
     let start = Instant::now();
     check(signals, mask, gradients, deviation, options)?;
     let protocol = Protocol::new(gradients);
-    let sampler = Sampler {
-        signals,
-        deviation,
-        options,
-        constants: Constants::new(options, &protocol),
-        starter: Starter::new(options, &protocol, gradients, on.workers)?,
-        n_samples: options.n_samples(),
-    };
+    let sampler = Sampler::new(signals, gradients, deviation, options, &protocol, on.workers)?;
     let (n_fibres, n_samples, voxels) = (options.n_fibres, options.n_samples(), mask.len());
     let memory = || SticksError::Memory { samples: n_samples, fibres: n_fibres, voxels };
     let mut sticks = StickSamples::empty(mask.clone(), n_fibres, n_samples).ok_or_else(memory)?;
@@ -91,26 +85,34 @@ pub fn sample(
         Some(keeper) => keeper.keep(chunk.index, &chunk.bytes()),
         None => Ok(()),
     };
-    let kept = Mutex::new(Ok(()));
-    let shares = run_chunks(
-        on.devices,
-        &mut chunks,
-        |device, chunk| {
-            sampler.on_device(device, chunk, on, progress)?;
-            if let Err(error) = finish(chunk) {
-                *kept.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
-            }
-            Ok(())
-        },
-        |chunk| {
-            sampler.on_cpu(chunk, on, progress)?;
-            Ok::<(), SticksError>(finish(chunk)?)
-        },
-        progress,
-    )?;
-    kept.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+    let shares = if on.comm.size() == 1 {
+        sampler.run(&mut chunks, &finish, on, progress)?
+    } else {
+        rounds::as_first(&sampler, mask, &mut chunks, &finish, on, progress)?
+    };
     let (maps, counts) = maps(mask, &scalars, options);
     Ok(Sampled { sticks, maps, counts, shares, seconds: start.elapsed().as_secs_f64() })
+}
+
+/// What every process but the first does while that one [`sample`]s: samples its part, hands it over,
+/// and keeps nothing. All must be given the same input.
+///
+/// # Errors
+/// As [`sample`].
+pub fn sample_along(
+    signals: &dyn SignalSource,
+    mask: &Mask,
+    gradients: &GradientTable,
+    deviation: Option<&Image>,
+    options: &SticksOptions,
+    on: &Backend<'_>,
+    progress: &dyn Progress,
+) -> Result<(), SticksError> {
+    check(signals, mask, gradients, deviation, options)?;
+    let protocol = Protocol::new(gradients);
+    let sampler = Sampler::new(signals, gradients, deviation, options, &protocol, on.workers)?;
+    progress.start("sampling sticks", mask.len() as u64);
+    rounds::as_another(&sampler, mask, on, progress)
 }
 
 fn check(

@@ -1,10 +1,14 @@
 //! Chunks of voxels: prepared, sampled on threads or a device, and put in their places.
 
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::{Backend, Progress};
+use fimbria_compute::queue::{Shares, run_chunks};
+use fimbria_compute::{Backend, Progress, Workers};
 use fimbria_image::gradients::GradientDeviation;
 use fimbria_image::sticks::PackedStick;
-use fimbria_image::{BvecFrame, Image, SignalSource};
+use fimbria_image::{BvecFrame, GradientTable, Image, SignalSource};
 use fimbria_models::Status;
 use rayon::prelude::*;
 
@@ -12,24 +16,80 @@ use crate::batch::{BatchRows, Recorded};
 use crate::chunk::{CHUNK, Chunk, VoxelResult};
 use crate::device::DeviceSampler;
 use crate::lanes::{self, Constants};
+use crate::protocol::Protocol;
 use crate::start::Starter;
 use crate::summary::VoxelSamples;
 use crate::{SticksError, SticksOptions};
 
 /// Voxels that a thread takes at a time: a few registers of lanes, so that all threads finish
 /// together.
-const TILE: usize = 64;
+pub(crate) const TILE: usize = 64;
+
 /// All that a voxel's samples depend on.
 pub(crate) struct Sampler<'a> {
-    pub(crate) signals: &'a dyn SignalSource,
-    pub(crate) deviation: Option<&'a Image>,
-    pub(crate) options: &'a SticksOptions,
+    signals: &'a dyn SignalSource,
+    deviation: Option<&'a Image>,
+    options: &'a SticksOptions,
     pub(crate) constants: Constants,
-    pub(crate) starter: Starter<'a>,
-    pub(crate) n_samples: usize,
+    starter: Starter<'a>,
+    n_samples: usize,
+}
+
+impl<'a> Sampler<'a> {
+    pub(crate) fn new(
+        signals: &'a dyn SignalSource,
+        gradients: &GradientTable,
+        deviation: Option<&'a Image>,
+        options: &'a SticksOptions,
+        protocol: &'a Protocol,
+        workers: &'a Workers,
+    ) -> Result<Self, SticksError> {
+        Ok(Self {
+            signals,
+            deviation,
+            options,
+            constants: Constants::new(options, protocol),
+            starter: Starter::new(options, protocol, gradients, workers)?,
+            n_samples: options.n_samples(),
+        })
+    }
 }
 
 impl Sampler<'_> {
+    /// Samples `chunks` on devices and threads; each goes to `finish` as soon as it is whole.
+    pub(crate) fn run(
+        &self,
+        chunks: &mut [Chunk<'_>],
+        finish: &(dyn Fn(&Chunk<'_>) -> io::Result<()> + Sync),
+        on: &Backend<'_>,
+        progress: &dyn Progress,
+    ) -> Result<Shares, SticksError> {
+        let finished = Mutex::new(Ok(()));
+        let shares = run_chunks(
+            on.devices,
+            chunks,
+            |device, chunk| {
+                self.on_device(device, chunk, on, progress)?;
+                if let Err(error) = finish(chunk) {
+                    *finished.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
+                }
+                Ok(())
+            },
+            |chunk| {
+                self.on_cpu(chunk, on, progress)?;
+                Ok::<(), SticksError>(finish(chunk)?)
+            },
+            progress,
+        )?;
+        finished.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+        Ok(shares)
+    }
+
+    /// Sticks of a voxel.
+    pub(crate) fn per_voxel(&self) -> usize {
+        self.n_samples * self.options.n_fibres
+    }
+
     /// Signals, deviations and starts of some voxels.
     pub(crate) fn prepare(
         &self,
@@ -65,7 +125,7 @@ impl Sampler<'_> {
         results: &mut [VoxelResult],
     ) {
         let stride = recorded.stride;
-        let per_voxel = self.n_samples * self.options.n_fibres;
+        let per_voxel = self.per_voxel();
         let mut values = vec![0.0; recorded.samples.len() / stride];
         for (lane, &(status, scale)) in started.iter().enumerate() {
             if status != Status::Fitted {
@@ -82,13 +142,13 @@ impl Sampler<'_> {
         }
     }
 
-    pub(crate) fn on_cpu(
+    fn on_cpu(
         &self,
         chunk: &mut Chunk<'_>,
         on: &Backend<'_>,
         progress: &dyn Progress,
     ) -> Result<(), SticksError> {
-        let per_voxel = self.n_samples * self.options.n_fibres;
+        let per_voxel = self.per_voxel();
         let simd = on.workers.simd();
         on.workers.install(|| {
             chunk
@@ -108,7 +168,7 @@ impl Sampler<'_> {
         })
     }
 
-    pub(crate) fn on_device(
+    fn on_device(
         &self,
         device: &Device,
         chunk: &mut Chunk<'_>,
@@ -116,7 +176,7 @@ impl Sampler<'_> {
         progress: &dyn Progress,
     ) -> Result<(), DeviceError> {
         let sampler = DeviceSampler::new(device, &self.constants, self.deviation.is_some())?;
-        let per_voxel = self.n_samples * self.options.n_fibres;
+        let per_voxel = self.per_voxel();
         let most = sampler.most_voxels(self.n_samples).min(CHUNK);
         let parts = chunk
             .voxels

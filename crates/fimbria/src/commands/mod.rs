@@ -64,7 +64,7 @@ impl Command {
     /// something.
     fn refuse_several(&self) -> Result<(), Failure> {
         match self {
-            Self::Fit(_) | Self::Qsm(_) | Self::Life(_) | Self::Track(_) => {
+            Self::Fit(_) | Self::Sticks(_) | Self::Qsm(_) | Self::Life(_) | Self::Track(_) => {
                 if cfg!(feature = "mpi") { Ok(()) } else { processes::refuse_several(true) }
             }
             Self::Compare(_)
@@ -76,7 +76,6 @@ impl Command {
             | Self::Run(_)
             | Self::Eigen(_)
             | Self::Peaks(_)
-            | Self::Sticks(_)
             | Self::Field(_)
             | Self::Phantom(_)
             | Self::Probtrackx2(_)

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_pipeline::Named;
+use fimbria_cluster::World;
 use fimbria_pipeline::stages::load::Load;
 use fimbria_pipeline::stages::sticks::{Sticks as SticksStage, SticksParameters};
+use fimbria_pipeline::{Named, Stage};
 use fimbria_sticks::{Diffusivity, Noise, Offset, Relevance};
 
 use crate::args::{DeviceArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
-use crate::commands::run_stages;
+use crate::commands::processes::run_together;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -137,7 +138,11 @@ Order and frame:
 
 Resume:
   Finished chunks of 4096 voxels are kept in OUT/.chunks until all is written; --resume takes them
-  up where series, mask, gradients and parameters are the same.
+  up where series, mask, gradients and parameters are the same, by any number of processes.
+
+Several processes:
+  Built with --features mpi, `mpirun -n 4 fimbria sticks ...` deals the voxels out to processes, each on
+  its threads or on a device; the first one writes, and all images have the bytes of one process.
 
 References:
   Behrens TEJ et al. Magn Reson Med 50, 1077 (2003)         ball and stick, its sampling
@@ -197,7 +202,10 @@ impl Sticks {
         let keep = Some(chunks.clone());
         let sticks = SticksStage { parameters, extension: "nii.gz", keep, resume };
         let load = Load(subject.files(dwi));
-        let done = run_stages("sticks", &[&load, &sticks], &output, threads, devices, console);
+        let stages: [&dyn Stage; 2] = [&load, &sticks];
+        let folder = |planned: &[String]| output.folder(planned, console);
+        let world = World::start();
+        let done = run_together("sticks", &stages, &world, &folder, threads, devices, console);
         Failure::unless_kept(done, chunks, console)
     }
 }

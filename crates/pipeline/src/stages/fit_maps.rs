@@ -149,22 +149,12 @@ impl<P: FitModel> FitMaps<P> {
 
     /// Tells one fit from another: by all that it takes.
     fn fingerprint(&self, subject: &Subject) -> Result<u128, StageError> {
-        /// Voxels read at a time.
-        const TILE: usize = 4096;
-        let Subject { dwi, gradients, mask, grad_dev, carried: _ } = subject;
         let mut hash = Xxh3::new();
         hash.update(json!(self.parameters).to_string().as_bytes());
         for input in Hashing::start(self.parameters.inputs()).finish()? {
             hash.update(input.xxh3_128.as_bytes());
         }
-        hash.update(format!("{gradients:?} {:?}", mask.grid).as_bytes());
-        hash.update(bytemuck::cast_slice(&mask.voxels));
-        hash.update(bytemuck::cast_slice(grad_dev.as_ref().map_or(&[][..], |image| &image.data)));
-        let mut samples = vec![0.0_f32; TILE * dwi.n_volumes()];
-        for voxels in mask.voxels.chunks(TILE) {
-            dwi.gather(voxels, TILE, &mut samples);
-            hash.update(bytemuck::cast_slice(&samples));
-        }
+        subject.hash(&mut hash);
         Ok(hash.digest128())
     }
 

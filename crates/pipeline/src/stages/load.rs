@@ -12,6 +12,7 @@ use fimbria_image::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::{ByteSize, Carried, Input, Logbook, Named, Products, Stage, StageError, brain_mask};
 
@@ -103,6 +104,21 @@ impl Subject {
     /// Where every voxel has its own.
     pub(crate) fn has_one_table(&self) -> Result<(), GradDevUnused> {
         if self.grad_dev.is_some() { Err(GradDevUnused) } else { Ok(()) }
+    }
+
+    /// Adds to `hash` all that a fit may depend on, for several processes to compare.
+    pub(crate) fn hash(&self, hash: &mut Xxh3) {
+        /// Voxels read at a time.
+        const TILE: usize = 4096;
+        let Self { dwi, gradients, mask, grad_dev, carried: _ } = self;
+        hash.update(format!("{gradients:?} {:?}", mask.grid).as_bytes());
+        hash.update(bytemuck::cast_slice(&mask.voxels));
+        hash.update(bytemuck::cast_slice(grad_dev.as_ref().map_or(&[][..], |image| &image.data)));
+        let mut samples = vec![0.0_f32; TILE * dwi.n_volumes()];
+        for voxels in mask.voxels.chunks(TILE) {
+            dwi.gather(voxels, TILE, &mut samples);
+            hash.update(bytemuck::cast_slice(&samples));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod fit;
 mod life;
 mod qsm;
+mod sticks;
 mod track;
 
 use std::process::Command;

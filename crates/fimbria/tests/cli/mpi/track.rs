@@ -72,7 +72,7 @@ fn a_process_that_fails_ends_all_with_one_message() {
 #[test]
 fn a_command_that_is_not_shared_is_refused_in_one_sentence() {
     let folder = with_samples();
-    for line in ["sticks dwi.nii -o out", "peaks hot.nii -o out"] {
+    for line in ["run dwi.nii -o out", "peaks hot.nii -o out"] {
         let Some(ran) = mpirun(&folder, &[(2, line.to_owned())]) else { return };
         assert_ne!(ran.code, Some(0));
         let said = ran.stderr.matches("2 processes cannot share this work").count();

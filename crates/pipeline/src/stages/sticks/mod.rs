@@ -13,22 +13,25 @@ use fimbria_image::bedpostx::{
 use fimbria_image::sticks::StickSamples;
 use fimbria_image::{BvecFrame, Datatype, Image, Mask, OpenOptions, WriteOptions, write_image};
 use fimbria_models::{FittedMap, MapKind, Status};
-use fimbria_sticks::{Keeper, Sampled, sample};
+use fimbria_sticks::{Keeper, Sampled, sample, sample_along};
 use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};
+use xxhash_rust::xxh3::Xxh3;
 
 use self::kept::Kept;
 pub use self::parameters::{SticksParameters, Within};
 use super::dti::DtiParameters;
 use super::fit_maps::Maps;
 use super::load::Subject;
+use crate::agreement::agree;
 use crate::hashing::hash_text;
 use crate::{Logbook, OutputFolder, Products, RunRecord, Stage, StageError, mean_unweighted};
 
 /// The maps of a sampling beside its [`StickSamples`].
 pub struct SticksMaps(pub Vec<FittedMap>);
 
-/// Samples the [`Subject`] and hands on its [`StickSamples`] and [`SticksMaps`].
+/// Samples the [`Subject`] and hands on its [`StickSamples`] and [`SticksMaps`]. Of several processes
+/// each samples a part; the first one alone keeps chunks and has something to hand on.
 pub struct Sticks {
     /// What to sample, and how.
     pub parameters: SticksParameters,
@@ -82,6 +85,15 @@ impl Stage for Sticks {
             Within::Fibres => with_fibres(products, &subject.mask)?,
         };
         log.count("voxels", mask.len() as u64);
+        let (gradients, grad_dev) = (&subject.gradients, subject.grad_dev.as_ref());
+        let options = self.parameters.options();
+        if session.on.comm.size() > 1 {
+            agree(session.on.comm, self.fingerprint(subject, &mask), 0)?;
+        }
+        if session.on.comm.rank() > 0 {
+            sample_along(&*subject.dwi, &mask, gradients, grad_dev, &options, &session.on, log)?;
+            return Ok(());
+        }
         let keeper = match &self.keep {
             Some(folder) => Some(Kept::open(folder, &self.key(subject, &mask), self.resume)?),
             None => None,
@@ -89,9 +101,9 @@ impl Stage for Sticks {
         let sampled = sample(
             &*subject.dwi,
             &mask,
-            &subject.gradients,
-            subject.grad_dev.as_ref(),
-            &self.parameters.options(),
+            gradients,
+            grad_dev,
+            &options,
             keeper.as_ref().map(|keeper| keeper as &dyn Keeper),
             &session.on,
             log,
@@ -175,6 +187,15 @@ impl Sticks {
     /// Name of the file of half precision.
     fn half(&self) -> String {
         half_file(Path::new("merged")).display().to_string()
+    }
+
+    /// Of all that samples depend on, for several processes to compare.
+    fn fingerprint(&self, subject: &Subject, mask: &Mask) -> u128 {
+        let mut hash = Xxh3::new();
+        hash.update(json!(self.parameters).to_string().as_bytes());
+        hash.update(bytemuck::cast_slice(&mask.voxels));
+        subject.hash(&mut hash);
+        hash.digest128()
     }
 
     /// What finished chunks depend on: the sampling, the voxels, the gradients, and the signals of
