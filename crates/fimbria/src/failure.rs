@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use fimbria_compute::device::SelectionError;
@@ -57,22 +57,24 @@ impl Failure {
     /// there.
     pub(crate) fn unless_kept(
         done: Result<(), Self>,
-        kept: PathBuf,
+        kept: &Path,
         console: &Console,
     ) -> Result<(), Self> {
         match done {
             Err(_) if console.was_interrupted() && kept.exists() => {
-                Err(Self::Interrupted { kept: Some(kept) })
+                Err(Self::Interrupted { kept: Some(kept.to_owned()) })
             }
             done => done,
         }
     }
 
-    /// What the user is told who stopped the work: not how the work noticed.
-    pub(crate) fn interrupted(self) -> Self {
+    /// What the user of `console` is told: who stopped the work, not how the work noticed.
+    pub(crate) fn told_to(self, console: &Console) -> Self {
         match self {
-            Self::Interrupted { .. } => self,
-            Self::Usage(_) | Self::Work(_) => Self::Interrupted { kept: None },
+            Self::Usage(_) | Self::Work(_) if console.was_interrupted() => {
+                Self::Interrupted { kept: None }
+            }
+            told => told,
         }
     }
 

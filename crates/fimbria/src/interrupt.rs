@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::sync::atomic::Ordering;
 
+use crate::commands::processes::told;
 use crate::console::Console;
 use crate::failure::INTERRUPTED;
 
@@ -13,14 +14,16 @@ use crate::failure::INTERRUPTED;
 pub(crate) fn install(console: &Console) -> Result<(), ctrlc::Error> {
     outlive_full_files();
     let (cancelled, unfinished) = (console.cancelled().clone(), console.unfinished().clone());
+    // All processes of an `mpirun` are asked at once; one answers.
+    let answers = told().is_none_or(|(rank, _)| rank == 0);
     ctrlc::set_handler(move || {
-        let message = if cancelled.swap(true, Ordering::Relaxed) {
+        if cancelled.swap(true, Ordering::Relaxed) {
             unfinished.remove_all();
             leave()
-        } else {
-            "stopping; press Ctrl-C again to leave at once"
-        };
-        let _ = writeln!(std::io::stderr(), "{message}");
+        } else if answers {
+            let message = "stopping; press Ctrl-C again to leave at once";
+            let _ = writeln!(std::io::stderr(), "{message}");
+        }
     })
 }
 

@@ -37,7 +37,6 @@ fn main() -> ExitCode {
     }
     match commands::run(cli.command, &console) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) if console.was_interrupted() => failure.interrupted().report(),
-        Err(failure) => failure.report(),
+        Err(failure) => failure.told_to(&console).report(),
     }
 }

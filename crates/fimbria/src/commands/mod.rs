@@ -16,7 +16,7 @@ mod life;
 mod peaks;
 mod phantom;
 mod probtrackx2;
-mod processes;
+pub(crate) mod processes;
 mod qsm;
 mod report;
 mod run;

@@ -1,5 +1,6 @@
 //! What a command does that `mpirun` may have started several times.
 
+use std::path::Path;
 use std::time::Duration;
 
 use fimbria_cluster::World;
@@ -13,12 +14,14 @@ use crate::console::Console;
 use crate::failure::Failure;
 
 /// Runs `stages` in every process of `world`: the first makes the folder, writes and reports, the
-/// others only compute along. Where one fails, its message is said once, and all end.
+/// others only compute along. Where one fails, its message is said once, and all end; where the user
+/// stopped them, with what `--resume` goes on from, if that is there.
 pub(crate) fn run_together(
     name: &str,
     stages: &[&dyn Stage],
     world: &World,
     folder: &dyn Fn(&[String]) -> Result<OutputFolder, OutputError>,
+    kept: Option<&Path>,
     threads: ThreadArgs,
     devices: DeviceArgs,
     console: &Console,
@@ -28,7 +31,11 @@ pub(crate) fn run_together(
     } else {
         work_along(stages, world.comm(), threads, devices, console)
     };
-    end_together(done, world)
+    let done = match kept {
+        Some(kept) => Failure::unless_kept(done, kept, console),
+        None => done,
+    };
+    end_together(done, world, console)
 }
 
 /// The part of a process that neither writes nor speaks.
@@ -66,13 +73,17 @@ const HEAD_START: Duration = Duration::from_secs(3);
 
 /// `done`, or where it failed as one of several processes, its message, said once, and the end of
 /// all.
-pub(crate) fn end_together(done: Result<(), Failure>, world: &World) -> Result<(), Failure> {
+pub(crate) fn end_together(
+    done: Result<(), Failure>,
+    world: &World,
+    console: &Console,
+) -> Result<(), Failure> {
     match done {
         Err(failure) if world.comm().size() > 1 => {
             if world.comm().rank() > 0 {
                 std::thread::sleep(HEAD_START);
             }
-            let _ = failure.report();
+            let _ = failure.told_to(console).report();
             world.abort(1);
             Ok(())
         }
@@ -80,17 +91,22 @@ pub(crate) fn end_together(done: Result<(), Failure>, world: &World) -> Result<(
     }
 }
 
-/// Refuses what one process does where `mpirun` has started several: each would do all of it, and
-/// write the same files. MPI is not asked, so that this holds without it as well.
-pub(crate) fn refuse_several(is_shared: bool) -> Result<(), Failure> {
-    /// Rank and number of processes, as OpenMPI's and MPICH's `mpirun` tell them.
+/// Rank and number of the processes that `mpirun` says it has started. MPI is not asked, so that this
+/// holds before it starts, and without it.
+pub(crate) fn told() -> Option<(usize, usize)> {
+    /// As OpenMPI's and MPICH's `mpirun` tell them.
     const TOLD: [[&str; 2]; 2] =
         [["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"], ["PMI_RANK", "PMI_SIZE"]];
     let number = |name: &str| -> Option<usize> { std::env::var(name).ok()?.parse().ok() };
     // Slurm sets the second pair for whatever `srun` starts, many times over with other files, say.
     let told_by = if std::env::var_os("SLURM_PROCID").is_some() { &TOLD[..1] } else { &TOLD[..] };
-    let told = told_by.iter().find_map(|[rank, size]| Some((number(rank)?, number(size)?)));
-    match told {
+    told_by.iter().find_map(|[rank, size]| Some((number(rank)?, number(size)?)))
+}
+
+/// Refuses what one process does where `mpirun` has started several: each would do all of it, and
+/// write the same files.
+pub(crate) fn refuse_several(is_shared: bool) -> Result<(), Failure> {
+    match told() {
         Some((rank, size)) if size > 1 => {
             if rank > 0 {
                 std::thread::sleep(HEAD_START);

@@ -331,7 +331,7 @@ impl Qsm {
         if world.comm().size() > 1 && !is_shared {
             let message =
                 format!("one process does --method {}: only dqsm is shared", method.0.name());
-            return end_together(Err(Failure::usage(message)), &world);
+            return end_together(Err(Failure::usage(message)), &world, console);
         }
         let devices = if is_shared { devices } else { devices.without() };
         let map = MapSusceptibility {
@@ -362,9 +362,9 @@ impl Qsm {
             let overwrite = policy != Existing::Refuse;
             OutputFolder::create(&output, planned, overwrite, console.unfinished())
         };
-        let done = run_together("qsm", &stages, &world, &folder, threads, devices, console);
         let checkpoint = output.join(CHECKPOINT);
-        Failure::unless_kept(done, checkpoint.clone(), console)?;
+        let kept = Some(&*checkpoint);
+        run_together("qsm", &stages, &world, &folder, kept, threads, devices, console)?;
         if world.comm().rank() == 0 {
             CheckpointFile::remove(&checkpoint);
         }

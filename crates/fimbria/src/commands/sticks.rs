@@ -205,7 +205,7 @@ impl Sticks {
         let stages: [&dyn Stage; 2] = [&load, &sticks];
         let folder = |planned: &[String]| output.folder(planned, console);
         let world = World::start();
-        let done = run_together("sticks", &stages, &world, &folder, threads, devices, console);
-        Failure::unless_kept(done, chunks, console)
+        let kept = Some(&*chunks);
+        run_together("sticks", &stages, &world, &folder, kept, threads, devices, console)
     }
 }

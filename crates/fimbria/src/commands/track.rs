@@ -263,7 +263,7 @@ impl TrackCommand {
         } else {
             quietly(comm, threads, devices, console, |log| Ok(job.work_along(log)?))
         };
-        end_together(done, &world)
+        end_together(done, &world, console)
     }
 }
 

@@ -55,7 +55,7 @@ impl FitArgs {
             let name = format!("fit {}", P::STAGE);
             let stages: [&dyn Stage; 2] = [&Load(files), &fit];
             let folder = |planned: &[String]| output.folder(planned, console);
-            return run_together(&name, &stages, &world, &folder, threads, devices, console);
+            return run_together(&name, &stages, &world, &folder, None, threads, devices, console);
         }
         if world.comm().size() > 1 {
             return Err(Failure::usage("--follow is the work of one process"));

@@ -261,8 +261,8 @@ impl Evaluate {
         };
         let stages: [&dyn Stage; 2] = [&LoadSeries(series), &life];
         let folder = |planned: &[String]| output.folder(planned, console);
-        let done = run_together("life", &stages, &world, &folder, threads, devices, console);
-        Failure::unless_kept(done, checkpoint.clone(), console)?;
+        let kept = Some(&*checkpoint);
+        run_together("life", &stages, &world, &folder, kept, threads, devices, console)?;
         if world.comm().rank() == 0 {
             CheckpointFile::remove(&checkpoint);
         }

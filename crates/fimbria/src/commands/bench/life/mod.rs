@@ -126,7 +126,7 @@ impl BenchLife {
         let workers = threads.start()?;
         if plan {
             let planned = plan::report(size, atoms, &workers, &mut world, console);
-            return end_together(planned, &world);
+            return end_together(planned, &world, console);
         }
         let devices = devices.open(console)?;
         let (problem, line) = made(size, atoms, &workers, console)?;
