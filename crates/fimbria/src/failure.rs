@@ -229,8 +229,8 @@ const OTHER_GRID: &str = "bring it onto the grid of the series first (mrgrid, fl
 fn help_for_output(error: &OutputError) -> Option<String> {
     match error {
         OutputError::Exists { .. } => Some(
-            "--force overwrites, --resume (of run and demo) keeps what is finished; or write \
-             elsewhere with -o"
+            "--force overwrites; --resume of run and demo keeps what is finished, that of other \
+             commands goes on with what is not; or write elsewhere with -o"
                 .to_owned(),
         ),
         OutputError::Io { source, .. } => help_for_io(source),

@@ -49,6 +49,12 @@ pub enum LifeError {
          removed: it needs several shells and --demean mean, or --demean none"
     )]
     IsotropicVanishes,
+    /// Tissue along streamlines that looks the same from everywhere.
+    #[error(
+        "an axial diffusivity of {0} mm²/s: the signal would hardly depend on direction. Diffusivities \
+         are in mm²/s, 0.001 about"
+    )]
+    ResponseVanishes(f64),
     /// The image has no place in the scanner.
     #[error("the affine of the image cannot be inverted: its voxels have no volume")]
     SingularAffine,

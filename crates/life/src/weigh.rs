@@ -114,10 +114,20 @@ impl TissueOptions {
     /// Refuses what the protocol cannot show.
     ///
     /// # Errors
-    /// [`LifeError::Diffusivity`], [`LifeError::IsotropicVanishes`].
+    /// [`LifeError::Diffusivity`], [`LifeError::ResponseVanishes`], [`LifeError::IsotropicVanishes`].
     pub fn check(&self, protocol: &Protocol) -> Result<(), LifeError> {
+        /// Of a signal of 1: a hundredth of the noise of good data.
+        const LEAST: f64 = 1e-4;
         self.response.check()?;
         let mut column = vec![0.0; protocol.rows()];
+        let mut vanishes_along = |dir: [f64; 3]| {
+            protocol.column(&self.response, dir, &mut column);
+            column.iter().all(|c| c.abs() < LEAST)
+        };
+        if [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].into_iter().all(&mut vanishes_along)
+        {
+            return Err(LifeError::ResponseVanishes(self.response.axial_mm2_per_s));
+        }
         for &diffusivity in &self.isotropic_mm2_per_s {
             check_diffusivity("isotropic", diffusivity)?;
             protocol.isotropic_column(diffusivity, &mut column);

@@ -14,7 +14,7 @@ use fimbria_life::oracle::Oracle;
 use fimbria_life::solve::{Reason, Stop};
 use fimbria_life::{
     Demean, EncodeOptions, Encoder, Encoding, Grouped, Groups, LifeError, Method, Protocol, Rank,
-    Signal, System, TissueOptions, WeighOptions, Weights,
+    Response, Signal, System, TissueOptions, WeighOptions, Weights,
 };
 use ranks::as_processes;
 
@@ -184,6 +184,17 @@ fn isotropic_tissue_cannot_be_seen_in_one_shell() {
     let tissue = TissueOptions { isotropic_mm2_per_s: vec![3e-3], ..TissueOptions::default() };
     let refused = weigh(&subject, &tissue, &OPTIONS, &on, &Solo);
     assert!(matches!(refused, Err(LifeError::IsotropicVanishes)), "{refused:?}");
+}
+
+#[test]
+fn diffusivities_in_square_metres_are_refused() {
+    let workers = Workers::new(2).unwrap();
+    let on = Backend::cpu(&workers);
+    let subject = subject(&[2000.0], &planted(20), 0.0, 0.0, &workers);
+    let response = Response { axial_mm2_per_s: 1e-9, radial_mm2_per_s: 0.0 };
+    let tissue = TissueOptions { response, ..TissueOptions::default() };
+    let refused = weigh(&subject, &tissue, &OPTIONS, &on, &Solo);
+    assert!(matches!(refused, Err(LifeError::ResponseVanishes(_))), "{refused:?}");
 }
 
 #[test]

@@ -5,8 +5,8 @@ use fimbria_compute::comm::Comm;
 /// Processes that should do the same work do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "process {rank} found other inputs or another checkpoint than the first: all need the same \
-     files, on a file system that they share"
+    "process {rank} found other inputs, options or finished work than process 0: all need \
+     the same files, on a file system that they share"
 )]
 pub struct DifferentWork {
     rank: usize,

@@ -28,7 +28,7 @@ use crate::stages::peaks::{FindPeaks, PeaksParameters};
 use crate::stages::phantom::{Phantom, PhantomSpec};
 use crate::stages::qsm::{MapSusceptibility, QsmOptionError, QsmParameters};
 use crate::stages::report::Report;
-use crate::stages::sticks::{Sticks, SticksParameters, Within};
+use crate::stages::sticks::{Resume, Sticks, SticksParameters, Within};
 use crate::stages::stremi::StremiParameters;
 use crate::stages::stremi1d::Stremi1dParameters;
 use crate::stages::track::{WholeBrain, WholeBrainParameters};
@@ -405,7 +405,7 @@ fn of_noisy_field(given: QsmParameters) -> QsmParameters {
 fn sampling(parameters: SticksParameters, root: &Path) -> Result<Box<dyn Stage>, ConfigError> {
     parameters.options().check()?;
     let keep = Some(root.join("sticks/.chunks"));
-    Ok(Box::new(Sticks { parameters, extension: "nii.gz", keep, resume: true }))
+    Ok(Box::new(Sticks { parameters, extension: "nii.gz", keep, resume: Resume::WhereSame }))
 }
 
 /// Streamlines, and where it is wanted what each of them explains, within so much memory.

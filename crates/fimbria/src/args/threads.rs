@@ -9,13 +9,14 @@ use fimbria_compute::{Workers, WorkersError};
 pub(crate) struct ThreadArgs {
     /// Threads to work with; 0 for one per core. Results do not depend on it
     #[arg(long, visible_alias = "nthreads", value_name = "N", default_value_t = 0)]
-    threads: usize,
+    #[arg(value_parser = clap::value_parser!(u16).range(..=4096))]
+    threads: u16,
 }
 
 impl ThreadArgs {
     /// Starts the threads.
     pub(crate) fn start(&self) -> Result<Workers, WorkersError> {
         let Self { threads } = self;
-        Workers::new(*threads)
+        Workers::new(usize::from(*threads))
     }
 }

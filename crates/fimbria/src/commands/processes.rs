@@ -68,8 +68,13 @@ pub(crate) fn quietly(
     work(&Logbook::new(Session { progress: &Silent, ..session(on, console, &command_line) }))
 }
 
-/// What fails in all processes is said by the first, which ends the others meanwhile.
-const HEAD_START: Duration = Duration::from_secs(3);
+/// What fails in several processes is said by the first of them, which ends the others meanwhile:
+/// waits until this one may speak.
+fn give_precedence(rank: usize) {
+    if rank > 0 {
+        std::thread::sleep(Duration::from_secs(3) + Duration::from_millis(300) * rank as u32);
+    }
+}
 
 /// `done`, or where it failed as one of several processes, its message, said once, and the end of
 /// all.
@@ -80,9 +85,7 @@ pub(crate) fn end_together(
 ) -> Result<(), Failure> {
     match done {
         Err(failure) if world.comm().size() > 1 => {
-            if world.comm().rank() > 0 {
-                std::thread::sleep(HEAD_START);
-            }
+            give_precedence(world.comm().rank());
             let _ = failure.told_to(console).report();
             world.abort(1);
             Ok(())
@@ -108,9 +111,7 @@ pub(crate) fn told() -> Option<(usize, usize)> {
 pub(crate) fn refuse_several(is_shared: bool) -> Result<(), Failure> {
     match told() {
         Some((rank, size)) if size > 1 => {
-            if rank > 0 {
-                std::thread::sleep(HEAD_START);
-            }
+            give_precedence(rank);
             let why = if is_shared {
                 "share this work only where the program is built with --features mpi"
             } else {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_cluster::World;
 use fimbria_pipeline::stages::load::Load;
-use fimbria_pipeline::stages::sticks::{Sticks as SticksStage, SticksParameters};
+use fimbria_pipeline::stages::sticks::{Resume, Sticks as SticksStage, SticksParameters};
 use fimbria_pipeline::{Named, Stage};
 use fimbria_sticks::{Diffusivity, Noise, Offset, Relevance};
 
@@ -138,7 +138,8 @@ Order and frame:
 
 Resume:
   Finished chunks of 4096 voxels are kept in OUT/.chunks until all is written; --resume takes them
-  up where series, mask, gradients and parameters are the same, by any number of processes.
+  up, with any number of processes. Where series, mask, gradients or parameters are others, --resume
+  says so and leaves them.
 
 Several processes:
   Built with --features mpi, `mpirun -n 4 fimbria sticks ...` deals the voxels out to processes, each on
@@ -200,6 +201,7 @@ impl Sticks {
         parameters.options().check().map_err(|error| Failure::usage(error.to_string()))?;
         let chunks = output.path().join(".chunks");
         let keep = Some(chunks.clone());
+        let resume = if resume { Resume::Yes } else { Resume::No };
         let sticks = SticksStage { parameters, extension: "nii.gz", keep, resume };
         let load = Load(subject.files(dwi));
         let stages: [&dyn Stage; 2] = [&load, &sticks];

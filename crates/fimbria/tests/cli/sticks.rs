@@ -90,14 +90,17 @@ fn the_same_seed_gives_the_same_samples_for_any_number_of_threads() {
 }
 
 #[test]
-fn finished_chunks_are_taken_up_only_where_nothing_changed() {
+fn finished_chunks_of_another_sampling_are_refused_and_stay_until_it_is_begun_anew() {
     let folder = Folder::with_subject();
     let chunks = folder.join("out/.chunks");
     // What an interrupted run leaves, with a key that no run has.
     std::fs::create_dir_all(&chunks).unwrap();
     std::fs::write(chunks.join("key"), "another sampling").unwrap();
     std::fs::write(chunks.join("chunk-0"), vec![7; 100]).unwrap();
-    folder.done(&format!("{SHORT} --resume -o out"));
+    let said = folder.failed(&format!("{SHORT} --resume -o out"));
+    assert!(said.contains("was left by work on other inputs"), "{said}");
+    assert!(chunks.join("chunk-0").exists());
+    folder.done(&format!("{SHORT} -o out"));
     folder.done(&format!("{SHORT} -o fresh"));
     let theta = |out: &str| folder.image(&format!("{out}/merged_th1samples.nii.gz"));
     assert_eq!(theta("out"), theta("fresh"));
@@ -110,6 +113,16 @@ fn more_fibres_than_data_are_one_error() {
     let ran = folder.run(&SHORT.replace("--fibres 2", "--fibres 7 -o out"));
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("7 fibres"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_series_without_any_usable_signal_is_refused() {
+    let folder = Folder::with_subject();
+    let mut series = folder.image("dwi.nii");
+    series.data.fill(0.0);
+    write_image(folder.join("dwi.nii"), &series, &WriteOptions::default()).unwrap();
+    let said = folder.failed(&format!("{SHORT} -o out"));
+    assert!(said.contains("voxels has a usable signal"), "{said}");
 }
 
 #[cfg(unix)]
@@ -133,6 +146,19 @@ fn sampling_that_was_stopped_or_killed_goes_on_to_the_same_samples() {
             assert_eq!(ran.code, Some(130), "{}", ran.stderr);
             let left = "interrupted: --resume goes on from stopped/.chunks";
             assert!(ran.stderr.contains(left), "{}", ran.stderr);
+            // One sample of one voxel.
+            let mut other = folder.image("p/dwi.nii.gz");
+            let mask = folder.image("p/mask.nii.gz");
+            let inside = mask.data.iter().rposition(|m| *m > 0.0).unwrap();
+            other.data[inside] *= 2.0;
+            write_image(folder.join("other.nii"), &other, &WriteOptions::default()).unwrap();
+            for extension in ["bval", "bvec"] {
+                let from = folder.join(&format!("p/dwi.{extension}"));
+                std::fs::copy(from, folder.join(&format!("other.{extension}"))).unwrap();
+            }
+            let line = line.replace("p/dwi.nii.gz", "other.nii");
+            let said = folder.failed(&format!("{line} --resume"));
+            assert!(said.contains("was left by work on other inputs"), "{said}");
         }
         folder.done(&format!("{line} --resume --threads 1"));
         for name in folder.names("whole").iter().filter(|name| name.ends_with(".nii.gz")) {

@@ -38,7 +38,8 @@ impl WithSimd for Sum<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let registers = self.rows.stride / S::F64_LANES;
+        // Narrow registers may end before the zeros do.
+        let registers = self.sum.len().div_ceil(S::F64_LANES);
         let mut at = 0;
         while at < registers {
             at += match registers - at {
@@ -79,7 +80,7 @@ mod tests {
     #[test]
     fn sums_have_the_same_bits_at_every_level() {
         let number = |i: usize, j: usize| 1.0 / (1.0 + i as f64 + 3.0 * j as f64);
-        for len in [1, 8, 43, 96, 150] {
+        for len in 1..=70 {
             let rows: Vec<Vec<f64>> =
                 (0..20).map(|i| (0..len).map(|j| number(i, j)).collect()).collect();
             let factors: Vec<f64> = (0..20).map(|i| 0.3 * i as f64 - 2.0).collect();

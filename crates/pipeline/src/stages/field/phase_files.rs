@@ -69,7 +69,7 @@ pub enum PhaseFilesError {
         echoes: usize,
     },
     /// Times that are none.
-    #[error("an echo time of {0} ms: it is above 0, and times ascend")]
+    #[error("an echo time of {0} ms: times must be above 0 and ascend")]
     Time(f64),
     /// Times in another unit.
     #[error("the last echo at {0} ms: echo times are in milliseconds, in sidecars in seconds")]

@@ -4,23 +4,44 @@ use std::path::{Path, PathBuf};
 
 use fimbria_sticks::Keeper;
 
+use super::Resume;
+use crate::checkpoint_file::CheckpointError;
+
 /// Finished chunks in a folder, a file each.
 pub(super) struct Kept {
     folder: PathBuf,
-    resume: bool,
 }
 
 impl Kept {
-    /// Chunks of another sampling, or that are not to be taken up, are removed.
-    pub(super) fn open(folder: &Path, key: &str, resume: bool) -> std::io::Result<Self> {
+    /// A place for the chunks of the sampling with this fingerprint, and for those found to be
+    /// taken up.
+    ///
+    /// # Errors
+    /// Where chunks of another sampling should be, or the system refuses.
+    pub(super) fn open(
+        folder: &Path,
+        fingerprint: u128,
+        resume: Resume,
+    ) -> Result<Self, CheckpointError> {
+        let key = format!("{fingerprint:032x}");
         let key_file = folder.join("key");
-        let same = std::fs::read_to_string(&key_file).is_ok_and(|kept| kept == key);
-        if folder.exists() && !(resume && same) {
-            std::fs::remove_dir_all(folder)?;
+        let is_same = std::fs::read_to_string(&key_file).is_ok_and(|kept| kept == key);
+        if folder.exists() && !is_same && resume == Resume::Yes {
+            return Err(CheckpointError::Other(folder.to_owned()));
         }
-        std::fs::create_dir_all(folder)?;
-        std::fs::write(key_file, key)?;
-        Ok(Self { folder: folder.to_owned(), resume })
+        let begin = || {
+            if folder.exists() && !(is_same && resume != Resume::No) {
+                std::fs::remove_dir_all(folder)?;
+            }
+            std::fs::create_dir_all(folder)?;
+            std::fs::write(&key_file, key)
+        };
+        begin().map_err(|source| CheckpointError::Io {
+            action: "begin",
+            path: folder.to_owned(),
+            source,
+        })?;
+        Ok(Self { folder: folder.to_owned() })
     }
 
     fn path(&self, chunk: usize) -> PathBuf {
@@ -30,7 +51,7 @@ impl Kept {
 
 impl Keeper for Kept {
     fn kept(&self, chunk: usize) -> Option<Vec<u8>> {
-        self.resume.then(|| std::fs::read(self.path(chunk)).ok()).flatten()
+        std::fs::read(self.path(chunk)).ok()
     }
 
     fn keep(&self, chunk: usize, results: &[u8]) -> std::io::Result<()> {

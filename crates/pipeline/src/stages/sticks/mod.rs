@@ -24,7 +24,6 @@ use super::dti::DtiParameters;
 use super::fit_maps::Maps;
 use super::load::Subject;
 use crate::agreement::agree;
-use crate::hashing::hash_text;
 use crate::{Logbook, OutputFolder, Products, RunRecord, Stage, StageError, mean_unweighted};
 
 /// The maps of a sampling beside its [`StickSamples`].
@@ -37,10 +36,21 @@ pub struct Sticks {
     pub parameters: SticksParameters,
     /// Extension of images ("nii.gz").
     pub extension: &'static str,
-    /// Folder for finished chunks; those of an earlier run are taken up where `resume`.
+    /// Folder for finished chunks.
     pub keep: Option<PathBuf>,
-    /// Take up what an interrupted run left.
-    pub resume: bool,
+    /// What becomes of chunks that an interrupted run has left there.
+    pub resume: Resume,
+}
+
+/// What becomes of finished work that is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// It is removed.
+    No,
+    /// It is taken up; that of another sampling is an error.
+    Yes,
+    /// It is taken up; that of another sampling is removed.
+    WhereSame,
 }
 
 impl Sticks {
@@ -48,7 +58,7 @@ impl Sticks {
     pub fn of_record(record: &RunRecord) -> Option<Self> {
         let parameters = record.parameters_of("sticks")?;
         let parameters = serde_json::from_value(parameters.get("sticks")?.clone()).ok()?;
-        Some(Self { parameters, extension: "nii.gz", keep: None, resume: false })
+        Some(Self { parameters, extension: "nii.gz", keep: None, resume: Resume::No })
     }
 }
 
@@ -87,15 +97,16 @@ impl Stage for Sticks {
         log.count("voxels", mask.len() as u64);
         let (gradients, grad_dev) = (&subject.gradients, subject.grad_dev.as_ref());
         let options = self.parameters.options();
+        let fingerprint = self.fingerprint(subject, &mask);
         if session.on.comm.size() > 1 {
-            agree(session.on.comm, self.fingerprint(subject, &mask), 0)?;
+            agree(session.on.comm, fingerprint, 0)?;
         }
         if session.on.comm.rank() > 0 {
             sample_along(&*subject.dwi, &mask, gradients, grad_dev, &options, &session.on, log)?;
             return Ok(());
         }
         let keeper = match &self.keep {
-            Some(folder) => Some(Kept::open(folder, &self.key(subject, &mask), self.resume)?),
+            Some(folder) => Some(Kept::open(folder, fingerprint, self.resume)?),
             None => None,
         };
         let sampled = sample(
@@ -108,6 +119,9 @@ impl Stage for Sticks {
             &session.on,
             log,
         )?;
+        if sampled.counts.of(Status::Fitted) == 0 {
+            return Err(format!("none of the {} voxels has a usable signal", mask.len()).into());
+        }
         report_counts(&sampled, log);
         products.put(sampled.sticks);
         products.put(SticksMaps(sampled.maps));
@@ -189,36 +203,15 @@ impl Sticks {
         half_file(Path::new("merged")).display().to_string()
     }
 
-    /// Of all that samples depend on, for several processes to compare.
+    /// Of all that samples depend on, for several processes to compare, and finished chunks.
     fn fingerprint(&self, subject: &Subject, mask: &Mask) -> u128 {
         let mut hash = Xxh3::new();
+        hash.update(env!("CARGO_PKG_VERSION").as_bytes());
         hash.update(json!(self.parameters).to_string().as_bytes());
+        // Fewer than the subject's where only fibres are sampled.
         hash.update(bytemuck::cast_slice(&mask.voxels));
         subject.hash(&mut hash);
         hash.digest128()
-    }
-
-    /// What finished chunks depend on: the sampling, the voxels, the gradients, and the signals of
-    /// some voxels.
-    fn key(&self, subject: &Subject, mask: &Mask) -> String {
-        let voxels = &mask.voxels;
-        let some: Vec<u32> = voxels.iter().step_by(voxels.len() / 1000 + 1).copied().collect();
-        let mut signals = vec![0.0; some.len() * subject.dwi.n_volumes()];
-        subject.dwi.gather(&some, some.len(), &mut signals);
-        let bits: Vec<u32> = signals.iter().map(|s| s.to_bits()).collect();
-        let deviation = subject.grad_dev.as_ref().map(|image| image.data.iter().sum::<f32>());
-        hash_text(
-            &json!({
-                "version": env!("CARGO_PKG_VERSION"),
-                "parameters": self.parameters,
-                "voxels": voxels,
-                "b": subject.gradients.b_s_per_mm2,
-                "directions": subject.gradients.dirs_ras,
-                "deviation": deviation,
-                "signals": bits,
-            })
-            .to_string(),
-        )
     }
 }
 
