@@ -139,7 +139,8 @@ Outputs (images float32):
   weights.txt         the weight of every streamline, one a line, in the order of the input
   pruned.EXT          the streamlines of positive weight, in the input's format; TRX and TRK with
                       their weights per streamline, TCK with pruned_weights.txt beside it
-  rmse                root mean squared error of each voxel; rmse_s0: over the unweighted signal
+  rmse                root mean squared error of each voxel; rmse_s0: over the unweighted signal; NaN
+                      where that is unusable, as rmse_xv
   prediction          predicted signal of every volume (unweighted volumes: their mean)
   evidence.tsv        virtual lesions: of each set of streamlines (all, TRX groups, --sets) what
                       the signal of its voxels loses without it
