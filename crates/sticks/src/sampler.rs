@@ -65,13 +65,19 @@ impl Sampler<'_> {
         progress: &dyn Progress,
     ) -> Result<Shares, SticksError> {
         let finished = Mutex::new(Ok(()));
+        let finished_so_far = || finished.lock().unwrap_or_else(PoisonError::into_inner);
         let shares = run_chunks(
             on.devices,
             chunks,
             |device, chunk| {
-                self.on_device(device, chunk, on, progress)?;
-                if let Err(error) = finish(chunk) {
-                    *finished.lock().unwrap_or_else(PoisonError::into_inner) = Err(error);
+                // Once a chunk could not be kept, all others go by: what they come to is not used.
+                if finished_so_far().is_ok() {
+                    self.on_device(device, chunk, on, progress)?;
+                    let done = finish(chunk);
+                    let mut finished = finished_so_far();
+                    if finished.is_ok() {
+                        *finished = done;
+                    }
                 }
                 Ok(())
             },

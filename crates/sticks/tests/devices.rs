@@ -5,9 +5,12 @@ mod support;
 
 mod common;
 
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use fimbria_compute::device::Device;
 use fimbria_compute::{Backend, Silent, Workers};
-use fimbria_sticks::{SticksOptions, sample};
+use fimbria_sticks::{CHUNK, Keeper, SticksError, SticksOptions, sample};
 
 #[test]
 fn every_kernel_agrees_with_its_twin() {
@@ -45,4 +48,34 @@ fn devices_and_threads_draw_the_same_samples() {
         return support::skipped("the bits: this processor does not fuse a * b + c");
     }
     assert!(on_cpu.sticks == on_device.sticks);
+}
+
+/// A full disk.
+#[derive(Default)]
+struct Full(AtomicUsize);
+
+impl Keeper for Full {
+    fn kept(&self, _: usize) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn keep(&self, _: usize, _: &[u8]) -> io::Result<()> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Err(io::ErrorKind::StorageFull.into())
+    }
+}
+
+#[test]
+fn a_chunk_that_cannot_be_kept_ends_the_work_of_a_device() {
+    let Some(device) = support::opencl_device() else { return };
+    let subject = common::Subject::crossings(2800);
+    let options = SticksOptions { burn_in: 1, jumps: 25, n_fibres: 1, ..SticksOptions::default() };
+    let workers = Workers::new(2).unwrap();
+    let on = Backend::new(&workers, std::slice::from_ref(&device));
+    let common::Subject { series, mask, gradients, .. } = &subject;
+    assert!(mask.len() > 2 * CHUNK, "{} voxels", mask.len());
+    let full = Full::default();
+    let ended = sample(series, mask, gradients, None, &options, Some(&full), &on, &Silent);
+    assert!(matches!(ended, Err(SticksError::Keep(_))), "{:?}", ended.err());
+    assert_eq!(full.0.into_inner(), 1);
 }
