@@ -64,6 +64,18 @@ fn sums_are_those_of_all_in_the_order_of_ranks() {
 }
 
 #[test]
+fn every_rank_knows_what_each_brings() {
+    if !in_worlds() {
+        return;
+    }
+    let world = World::start();
+    let comm = world.comm();
+    let bits = |rank: usize| u64::MAX - rank as u64;
+    let expected: Vec<u64> = (0..comm.size()).map(bits).collect();
+    assert_eq!(comm.of_each(bits(comm.rank())), expected);
+}
+
+#[test]
 fn the_first_gets_what_others_hand_it_in_their_order() {
     if !in_worlds() {
         return;

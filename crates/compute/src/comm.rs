@@ -27,6 +27,15 @@ pub trait Comm: Send + Sync {
 
     /// Waits until every rank is here.
     fn barrier(&self);
+
+    /// What each rank brings, by rank.
+    fn of_each(&self, mine: u64) -> Vec<u64> {
+        let mut all = vec![0; self.size()];
+        // Bits, of which every other rank adds none.
+        all[self.rank()] = mine as i64;
+        self.sum_i64(&mut all);
+        all.into_iter().map(|one| one as u64).collect()
+    }
 }
 
 /// One process: every collective is the identity.
@@ -56,5 +65,10 @@ mod tests {
     #[test]
     fn one_process_hands_its_bytes_to_itself() {
         assert_eq!(Solo.to_first(vec![1, 2, 3], 0), [1, 2, 3]);
+    }
+
+    #[test]
+    fn one_process_brings_what_it_has_to_itself() {
+        assert_eq!(Solo.of_each(u64::MAX), [u64::MAX]);
     }
 }

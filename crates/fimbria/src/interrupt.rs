@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::atomic::Ordering;
 
-use crate::commands::processes::told;
+use crate::commands::processes::rank_and_size;
 use crate::console::Console;
 use crate::failure::INTERRUPTED;
 
@@ -15,7 +15,7 @@ pub(crate) fn install(console: &Console) -> Result<(), ctrlc::Error> {
     outlive_full_files();
     let (cancelled, unfinished) = (console.cancelled().clone(), console.unfinished().clone());
     // All processes of an `mpirun` are asked at once; one answers.
-    let answers = told().is_none_or(|(rank, _)| rank == 0);
+    let answers = rank_and_size().is_none_or(|(rank, _)| rank == 0);
     ctrlc::set_handler(move || {
         if cancelled.swap(true, Ordering::Relaxed) {
             unfinished.remove_all();

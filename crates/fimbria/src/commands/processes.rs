@@ -96,7 +96,7 @@ pub(crate) fn end_together(
 
 /// Rank and number of the processes that `mpirun` says it has started. MPI is not asked, so that this
 /// holds before it starts, and without it.
-pub(crate) fn told() -> Option<(usize, usize)> {
+pub(crate) fn rank_and_size() -> Option<(usize, usize)> {
     /// As OpenMPI's and MPICH's `mpirun` tell them.
     const TOLD: [[&str; 2]; 2] =
         [["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"], ["PMI_RANK", "PMI_SIZE"]];
@@ -109,7 +109,7 @@ pub(crate) fn told() -> Option<(usize, usize)> {
 /// Refuses what one process does where `mpirun` has started several: each would do all of it, and
 /// write the same files.
 pub(crate) fn refuse_several(is_shared: bool) -> Result<(), Failure> {
-    match told() {
+    match rank_and_size() {
         Some((rank, size)) if size > 1 => {
             give_precedence(rank);
             let why = if is_shared {

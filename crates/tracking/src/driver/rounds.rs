@@ -76,8 +76,5 @@ fn number(bytes: &[u8]) -> u64 {
 
 /// The largest of what the processes say.
 fn largest(comm: &dyn Comm, mine: u64) -> u64 {
-    let mut all = vec![0; comm.size()];
-    all[comm.rank()] = mine as i64;
-    comm.sum_i64(&mut all);
-    all.into_iter().fold(0, |most, one| most.max(one as u64))
+    comm.of_each(mine).into_iter().fold(0, u64::max)
 }

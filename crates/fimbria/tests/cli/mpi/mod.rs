@@ -34,3 +34,13 @@ fn mpirun(folder: &Folder, parts: &[(usize, String)]) -> Option<Ran> {
         }
     }
 }
+
+/// The files that are `wanted` in the folder `name`, with their bytes.
+fn contents(folder: &Folder, name: &str, wanted: impl Fn(&str) -> bool) -> Vec<(String, Vec<u8>)> {
+    let names = folder.names(name).into_iter().filter(|file| wanted(file));
+    let read = |file: String| {
+        let bytes = std::fs::read(folder.join(&format!("{name}/{file}"))).unwrap();
+        (file, bytes)
+    };
+    names.map(read).collect()
+}

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use fimbria_image::{WriteOptions, write_image};
 
-use super::mpirun;
+use super::{contents, mpirun};
 use crate::util::Folder;
 
 /// A short sampling of some 7500 voxels: two chunks, of which the second is not full.
@@ -18,12 +18,7 @@ fn with_phantom() -> Folder {
 
 /// Every image of a folder, with its bytes.
 fn images(folder: &Folder, name: &str) -> Vec<(String, Vec<u8>)> {
-    let names = folder.names(name).into_iter().filter(|file| file.ends_with(".nii.gz"));
-    let read = |file: String| {
-        let bytes = fs::read(folder.join(&format!("{name}/{file}"))).unwrap();
-        (file, bytes)
-    };
-    names.map(read).collect()
+    contents(folder, name, |file| file.ends_with(".nii.gz"))
 }
 
 #[test]

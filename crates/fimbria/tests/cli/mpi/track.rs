@@ -2,7 +2,7 @@ use std::fs;
 
 use fimbria_image::{WriteOptions, write_image};
 
-use super::mpirun;
+use super::{contents, mpirun};
 use crate::track::{voxels, with_samples};
 use crate::util::Folder;
 
@@ -13,12 +13,7 @@ const TRACK: &str = "track bpx --seeds seed.nii.gz --seeds far.nii.gz --network 
 
 /// Every file but the record, with its bytes.
 fn files(folder: &Folder, name: &str) -> Vec<(String, Vec<u8>)> {
-    let names = folder.names(name).into_iter().filter(|file| file != "run.json");
-    let read = |file: String| {
-        let bytes = fs::read(folder.join(&format!("{name}/{file}"))).unwrap();
-        (file, bytes)
-    };
-    names.map(read).collect()
+    contents(folder, name, |file| file != "run.json")
 }
 
 #[test]

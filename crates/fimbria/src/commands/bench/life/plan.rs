@@ -151,10 +151,7 @@ impl Trial {
 
 /// The most that any process says.
 fn longest(seconds: f64, comm: &dyn Comm) -> f64 {
-    let mut of_each = vec![0.0; comm.size()];
-    of_each[comm.rank()] = seconds;
-    comm.sum_f64(&mut of_each);
-    of_each.into_iter().fold(0.0, f64::max)
+    comm.of_each(seconds.to_bits()).into_iter().map(f64::from_bits).fold(0.0, f64::max)
 }
 
 /// Seconds of all iterations, and of this process's products in them.
