@@ -1,5 +1,6 @@
 //! Vectors in this process's memory.
 
+use fimbria_memory::try_zeros;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -66,12 +67,8 @@ impl VectorSpace for HostSpace<'_> {
     }
 
     fn zeros(&self) -> Result<Vec<f32>, HostError> {
-        let mut x = Vec::new();
         let bytes = self.len as u128 * size_of::<f32>() as u128;
-        x.try_reserve_exact(self.len)
-            .map_err(|_| HostError::OutOfMemory { len: self.len, bytes })?;
-        x.resize(self.len, 0.0);
-        Ok(x)
+        try_zeros(self.len).map_err(|_| HostError::OutOfMemory { len: self.len, bytes })
     }
 
     fn upload(&self, host: &[f32]) -> Result<Vec<f32>, HostError> {

@@ -21,7 +21,7 @@ use crate::console::Console;
 
 /// Exit code of a command that was interrupted: 128 and the number of SIGINT.
 pub(crate) const INTERRUPTED: u8 = 130;
-const FAILED: u8 = 1;
+pub(crate) const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 
 /// Why a command ends without its result.

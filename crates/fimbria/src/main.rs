@@ -4,7 +4,7 @@
 //! * `cli`, `args`: what may be written on a command line; [`single_dash`] also takes `-force`;
 //! * `commands`: one file per command, wiring only;
 //! * `console`: progress, notes and warnings on standard error; [`failure`]: the one error that
-//!   ends a command, and its exit code; `interrupt`: Ctrl-C.
+//!   ends a command, and its exit code; `interrupt`: Ctrl-C; `memory`: where there is not enough.
 //!
 //! Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Standard output carries results
 //! only.
@@ -15,6 +15,7 @@ mod commands;
 mod console;
 mod failure;
 mod interrupt;
+mod memory;
 mod single_dash;
 
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     if let Err(error) = interrupt::install(&console) {
         return Failure::from(error).report();
     }
+    memory::clean_up_where_refused(console.unfinished());
     match commands::run(cli.command, &console) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.told_to(&console).report(),

@@ -1,10 +1,10 @@
 //! Samples of a stored image as `f32`: some voxels at a time, or all.
 
+use fimbria_memory::try_zeros;
 use rayon::prelude::*;
 
 use crate::error::ImageError;
 use crate::layout::{Axis, Layout};
-use crate::pages::zeroed;
 use crate::stored::StoredImage;
 use crate::{Grid, Image, SignalSource};
 
@@ -108,7 +108,7 @@ impl StoredImage {
     /// [`ImageError::Memory`] where the system does not give four bytes per sample.
     pub fn to_image(&self) -> Result<Image, ImageError> {
         let samples = self.header.layout.len();
-        let mut data = zeroed(samples).ok_or_else(|| ImageError::Memory {
+        let mut data = try_zeros(samples).map_err(|_| ImageError::Memory {
             path: self.path.clone(),
             bytes: 4 * samples as u64,
         })?;

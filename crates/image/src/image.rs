@@ -1,9 +1,9 @@
 //! Volumes of `f32` on a grid.
 
+use fimbria_memory::zeros;
 use rayon::prelude::*;
 
 use crate::Grid;
-use crate::pages;
 
 /// One or more `f32` volumes on one grid, x fastest, then y, z, volume.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Image {
 impl Image {
     /// An image full of zeros.
     pub fn zeros(grid: Grid, n_volumes: usize) -> Self {
-        Self { grid, n_volumes, data: pages::zeros(grid.len() * n_volumes) }
+        Self { grid, n_volumes, data: zeros(grid.len() * n_volumes) }
     }
 
     /// The samples of one volume.

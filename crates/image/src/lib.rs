@@ -44,7 +44,6 @@ mod mask;
 mod mask_block;
 mod mif;
 mod nifti;
-pub mod pages;
 mod read;
 mod signals;
 pub mod sticks;

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use fimbria_memory::try_zeros;
 use rayon::prelude::*;
 
 use crate::decode::{Decode, decoder};
 use crate::error::ImageError;
 use crate::layout::Layout;
-use crate::pages::zeroed;
 use crate::storage::OpenOptions;
 use crate::stored::{StoredImage, Unloaded};
 use crate::{Grid, Image, Mask, Scaling};
@@ -56,7 +56,7 @@ fn inflate_in_place(file: &Unloaded) -> Result<Option<Image>, ImageError> {
     }
     file.source.check_plausible(needed)?;
     let memory = || ImageError::Memory { path: file.path.clone(), bytes: 4 * samples as u64 };
-    let mut data = zeroed(samples).ok_or_else(memory)?;
+    let mut data = try_zeros(samples).map_err(|_| memory())?;
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut data);
     let start = bytes.len() - needed as usize;
     file.source.inflate_into(&mut bytes[start..])?;

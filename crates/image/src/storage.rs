@@ -5,7 +5,8 @@ use std::io::{self, Read, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use memmap2::{Mmap, MmapMut};
+use fimbria_memory::try_zeros;
+use memmap2::Mmap;
 
 use crate::error::ImageError;
 use crate::gzip::{InflateError, Members, inflate_exact, is_gzip, is_plausible, why};
@@ -25,10 +26,7 @@ pub struct OpenOptions {
 pub(crate) enum Bytes {
     /// A file on disk.
     Mapped(Mmap),
-    /// Memory of our own, in pages rather than on the heap: asking for too much is an error, not
-    /// an abort, and large pages make the first touch of a gigabyte several times cheaper.
-    Pages(MmapMut),
-    /// What the caller gave.
+    /// Memory of our own.
     Owned(Vec<u8>),
 }
 
@@ -38,7 +36,6 @@ impl Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match self {
             Self::Mapped(map) => map,
-            Self::Pages(pages) => pages,
             Self::Owned(bytes) => bytes,
         }
     }
@@ -97,12 +94,12 @@ impl Source {
         if options.memory_limit.is_some_and(|limit| needed > limit) {
             return self.spill(needed, options);
         }
-        let mut pages = usize::try_from(needed)
+        let mut bytes = usize::try_from(needed)
             .ok()
-            .and_then(|n| pages(n).ok())
+            .and_then(|n| try_zeros(n).ok())
             .ok_or_else(|| ImageError::Memory { path: self.path.clone(), bytes: needed })?;
-        self.inflate_into(&mut pages)?;
-        Ok(Bytes::Pages(pages))
+        self.inflate_into(&mut bytes)?;
+        Ok(Bytes::Owned(bytes))
     }
 
     /// Checks, before anything is allocated, that the file may hold `needed` bytes at all.
@@ -162,12 +159,4 @@ fn map(file: &File) -> io::Result<Mmap> {
     // SAFETY: the map is only read. That nobody else shortens or rewrites the file meanwhile
     // cannot be enforced; it is the condition under which every mapped format is used.
     unsafe { Mmap::map(file) }
-}
-
-/// Fresh zeroed memory, in large pages where the system has them.
-fn pages(bytes: usize) -> io::Result<MmapMut> {
-    let pages = MmapMut::map_anon(bytes.max(1))?;
-    #[cfg(target_os = "linux")]
-    let _ = pages.advise(memmap2::Advice::HugePage); // advice: fine without
-    Ok(pages)
 }

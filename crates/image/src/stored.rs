@@ -97,7 +97,7 @@ impl StoredImage {
     /// Bytes of memory that it takes: those of an inflated file; what is mapped takes none.
     pub(crate) fn owned_bytes(&self) -> u64 {
         match &self.bytes {
-            Bytes::Pages(_) | Bytes::Owned(_) => self.bytes.len() as u64,
+            Bytes::Owned(_) => self.bytes.len() as u64,
             Bytes::Mapped(_) => 0,
         }
     }

@@ -3,7 +3,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use fimbria_compute::Workers;
-use fimbria_image::pages;
+use fimbria_memory::zeros;
 use rayon::prelude::*;
 
 use crate::{Basis, Protocol, Response};
@@ -39,7 +39,7 @@ impl Dictionary {
         let rank = basis.rank();
         let stride = rank.next_multiple_of(Self::ALIGN);
         let lines = stride / Self::ALIGN;
-        let mut columns: Vec<Line> = pages::zeros(lines * (atoms.len() + isotropic.len()));
+        let mut columns: Vec<Line> = zeros(lines * (atoms.len() + isotropic.len()));
         let scratch = || (vec![0.0; protocol.rows()], vec![0.0; rank]);
         let fill =
             |(column, coordinates): &mut (Vec<f64>, Vec<f64>), atom: usize, to: &mut [Line]| {
@@ -63,7 +63,7 @@ impl Dictionary {
     pub(crate) fn from_columns(rank: usize, numbers: &[f32]) -> Self {
         let stride = rank.next_multiple_of(Self::ALIGN);
         let lines = stride / Self::ALIGN;
-        let mut columns: Vec<Line> = pages::zeros(lines * (numbers.len() / rank));
+        let mut columns: Vec<Line> = zeros(lines * (numbers.len() / rank));
         for (to, from) in columns.chunks_mut(lines).zip(numbers.chunks(rank)) {
             bytemuck::cast_slice_mut(to)[..rank].copy_from_slice(from);
         }

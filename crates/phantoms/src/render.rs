@@ -3,6 +3,7 @@
 use fimbria_compute::philox::{Philox, normals};
 use fimbria_compute::{Lanes, Progress, Real, Words, Workers};
 use fimbria_image::{GradientTable, Grid, Image};
+use fimbria_memory::try_zeros;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -230,9 +231,7 @@ pub(crate) fn zeros(grid: Grid, n_volumes: usize) -> Result<Image, PhantomError>
     let bytes = voxels as u128 * n_volumes as u128 * size_of::<f32>() as u128;
     let memory = || PhantomError::Memory { n_volumes, voxels, bytes };
     let samples = voxels.checked_mul(n_volumes).ok_or_else(memory)?;
-    let mut data = Vec::new();
-    data.try_reserve_exact(samples).map_err(|_| memory())?;
-    data.resize(samples, 0.0);
+    let data = try_zeros(samples).map_err(|_| memory())?;
     Ok(Image { grid, n_volumes, data })
 }
 

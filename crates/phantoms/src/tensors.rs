@@ -2,6 +2,7 @@
 
 use fimbria_compute::philox::{Philox, normals, uniform};
 use fimbria_image::{Grid, Image};
+use fimbria_memory::try_vec;
 use fimbria_tensors::layout::{Layout, multinomial};
 
 use crate::PhantomError;
@@ -175,8 +176,7 @@ fn sheet(nx: usize, ny: usize) -> Result<Grid, PhantomError> {
 fn memory(grid: &Grid, n_volumes: usize) -> Result<(), PhantomError> {
     let voxels = grid.len();
     let bytes = voxels as u128 * (n_volumes as u128 + 10) * 4;
-    let mut probe: Vec<u8> = Vec::new();
-    let fits = usize::try_from(bytes).is_ok_and(|bytes| probe.try_reserve_exact(bytes).is_ok());
+    let fits = usize::try_from(bytes).is_ok_and(|bytes| try_vec::<u8>(bytes).is_ok());
     if fits { Ok(()) } else { Err(PhantomError::Memory { n_volumes, voxels, bytes }) }
 }
 

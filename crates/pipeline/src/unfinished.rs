@@ -27,6 +27,13 @@ impl Unfinished {
         }
     }
 
+    /// The same where the list can be had at once: for a program that must not wait.
+    pub fn try_remove_all(&self) {
+        if let Ok(mut paths) = self.0.try_lock() {
+            std::mem::take(&mut *paths).iter().rev().for_each(|path| remove(path));
+        }
+    }
+
     pub(crate) fn add(&self, path: &Path) {
         self.lock().insert(path.to_owned());
     }

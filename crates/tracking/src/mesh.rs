@@ -1,6 +1,7 @@
 //! Surfaces that streamlines cross.
 
 use fimbria_image::Grid;
+use fimbria_memory::try_zeros;
 
 use crate::field::floor;
 
@@ -69,8 +70,7 @@ impl Mesh {
             });
         }
         let total = u32::try_from(total).map_err(|_| too_large)? as usize;
-        mesh.listed.try_reserve_exact(total).map_err(|_| too_large)?;
-        mesh.listed.resize(total, 0);
+        mesh.listed = try_zeros(total).map_err(|_| too_large)?;
         let mut sum = 0;
         for first in &mut first {
             sum += std::mem::replace(first, sum);

@@ -17,6 +17,7 @@ mod help;
 mod info;
 mod interrupt;
 mod life;
+mod memory;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod options;

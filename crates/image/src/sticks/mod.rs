@@ -10,6 +10,8 @@ mod packed;
 
 pub use packed::{PackedStick, Stick};
 
+use fimbria_memory::try_vec;
+
 use crate::Mask;
 
 /// Samples of stick directions and fractions in the voxels of a mask.
@@ -29,8 +31,7 @@ impl StickSamples {
     /// A field in which no stick has a direction yet; `None` where there is not enough memory.
     pub fn empty(mask: Mask, n_fibres: usize, n_samples: usize) -> Option<Self> {
         let n = mask.len().checked_mul(n_fibres)?.checked_mul(n_samples)?;
-        let mut sticks = Vec::new();
-        sticks.try_reserve_exact(n).ok()?;
+        let mut sticks = try_vec(n).ok()?;
         sticks.resize(n, PackedStick::NONE);
         Some(Self { mask, n_fibres, n_samples, sticks })
     }
