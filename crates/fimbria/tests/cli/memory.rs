@@ -34,7 +34,7 @@ fn head() -> Folder {
 #[test]
 fn fits_end_with_one_error_where_memory_is_refused() {
     let folder = head();
-    for model in ["dti", "dki", "stremi", "hot"] {
+    for model in ["dti", "dki", "mono", "hot"] {
         let line = format!("fit {model} head/dwi.nii --mask head/mask.nii -o {model}");
         every_refusal_is_one_error(&folder, &line, model);
     }
