@@ -50,7 +50,7 @@ fn refused(refusal: Refusal) -> ! {
     let mut err = std::io::stderr();
     let _ = writeln!(err, "error: out of memory: {} more were needed; {reason}", size(bytes));
     if let Some(unfinished) = UNFINISHED.get() {
-        unfinished.try_remove_all();
+        unfinished.remove_all_for_good();
     }
     leave()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Every file and folder some output in progress has made and would take away again.
 ///
@@ -27,11 +28,17 @@ impl Unfinished {
         }
     }
 
-    /// The same where the list can be had at once: for a program that must not wait.
-    pub fn try_remove_all(&self) {
-        if let Ok(mut paths) = self.0.try_lock() {
-            std::mem::take(&mut *paths).iter().rev().for_each(|path| remove(path));
+    /// The same for a program that is about to end while its other threads still work: nothing is
+    /// waited for, and nothing can be put on the list any more.
+    pub fn remove_all_for_good(&self) {
+        /// Longer than it takes to make what was just put on the list.
+        const MADE: Duration = Duration::from_millis(20);
+        let Ok(paths) = self.0.try_lock() else { return };
+        for _ in 0..2 {
+            paths.iter().rev().for_each(|path| remove(path));
+            std::thread::sleep(MADE);
         }
+        std::mem::forget(paths);
     }
 
     pub(crate) fn add(&self, path: &Path) {
