@@ -10,6 +10,7 @@ use memmap2::Mmap;
 
 use crate::error::ImageError;
 use crate::gzip::{InflateError, Members, inflate_exact, is_gzip, is_plausible, why};
+use crate::regular::open_regular;
 
 /// What may be held while an image is open.
 #[derive(Clone, Debug, Default)]
@@ -52,13 +53,9 @@ impl Source {
     pub(crate) fn open(path: &Path) -> Result<Self, ImageError> {
         let failed =
             |action| move |source| ImageError::Io { action, path: path.to_owned(), source };
-        let metadata = path.metadata().map_err(failed("open"))?;
-        if !metadata.is_file() {
-            // Neither folders nor pipes can be mapped, and opening a pipe would wait for ever.
-            return Err(failed("open")(io::Error::other("it is not a regular file")));
-        }
-        let file = File::open(path).map_err(failed("open"))?;
-        let bytes = if metadata.len() == 0 {
+        let file = open_regular(path).map_err(failed("open"))?;
+        let length = file.metadata().map_err(failed("open"))?.len();
+        let bytes = if length == 0 {
             Bytes::Owned(Vec::new()) // nothing to map
         } else {
             Bytes::Mapped(map(&file).map_err(failed("map"))?)

@@ -86,7 +86,7 @@ impl CheckpointFile {
         decode: impl FnOnce(&[u8]) -> Option<T>,
     ) -> Result<Option<T>, CheckpointError> {
         let path = || self.path.clone();
-        let bytes = match std::fs::read(&self.path) {
+        let bytes = match fimbria_image::read_regular(&self.path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(source) => {

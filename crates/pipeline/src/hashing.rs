@@ -1,6 +1,5 @@
 //! Hashes of inputs, computed beside the work.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -44,7 +43,7 @@ impl Hashing {
 
 fn hash_file(role: String, path: &Path) -> Result<InputEntry, HashError> {
     let hashed = || {
-        let mut file = File::open(path)?;
+        let mut file = fimbria_image::open_regular(path)?;
         let (mut hasher, mut bytes) = (Xxh3::new(), 0);
         // Small enough that a block is still in the cache when it is hashed.
         let mut block = vec![0; 128 << 10];

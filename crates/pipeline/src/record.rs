@@ -119,7 +119,7 @@ impl RunRecord {
     /// # Errors
     /// Where there is none, or it is not one.
     pub fn read(path: &Path) -> io::Result<Self> {
-        serde_json::from_slice(&fs::read(path)?).map_err(io::Error::from)
+        serde_json::from_slice(&fimbria_image::read_regular(path)?).map_err(io::Error::from)
     }
 
     /// The record as the text of `run.json`.

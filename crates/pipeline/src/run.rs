@@ -244,7 +244,7 @@ impl RunConfig {
     /// [`ConfigError`] where it cannot be read or understood.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let text = fimbria_image::read_regular_text(path)
             .map_err(|source| ConfigError::Unreadable { path: name.clone(), source })?;
         let unusable = |source| ConfigError::File { path: name.clone(), source: Box::new(source) };
         // Read as a whole first, which says where in the file a mistake is.

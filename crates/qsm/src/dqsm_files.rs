@@ -59,7 +59,7 @@ impl Contents {
     /// Reads the file and a header of `fields` numbers, of which the first four are N, nx, ny, nz.
     fn read(path: &Path, fields: usize) -> Result<Self, DqsmFileError> {
         let path = path.to_owned();
-        let bytes = std::fs::read(&path)
+        let bytes = fimbria_image::read_regular(&path)
             .map_err(|source| DqsmFileError::Io { path: path.clone(), source })?;
         let mut contents = Self { path, bytes, big_endian: false, header: Vec::new() };
         let start = 8 + 8 * fields;

@@ -1,11 +1,10 @@
 //! Which formats there are and how they are told apart.
 
 use std::fmt;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use fimbria_image::Datatype;
+use fimbria_image::{Datatype, open_regular};
 
 use crate::{Header, TractogramError};
 
@@ -45,7 +44,7 @@ impl Format {
                 false => Err(TractogramError::Unrecognised(path.to_owned())),
             };
         }
-        let file = File::open(path).map_err(TractogramError::io("open", path))?;
+        let file = open_regular(path).map_err(TractogramError::io("open", path))?;
         let mut start = Vec::new();
         file.take(16).read_to_end(&mut start).map_err(TractogramError::io("read", path))?;
         Self::of_start(&start).ok_or_else(|| TractogramError::Unrecognised(path.to_owned()))

@@ -25,6 +25,12 @@ pub trait ReadStreamlines: Send {
         chunk: &mut Streamlines,
         at_least: usize,
     ) -> Result<bool, TractogramError>;
+
+    /// What the user should know of the file, as far as it was read: what its header leaves open,
+    /// and signs that it was cut short. To be asked for once all is read.
+    fn doubts(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A tractogram being written.
@@ -62,7 +68,8 @@ impl Counts {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteOptions {
     /// Type of the coordinates: Float32 or Float64 for TCK, Float16, Float32 or Float64 for TRX,
-    /// Float32 for TRK [default: the header's where the format has it, else Float32].
+    /// Float32 for TRK [default: the header's for TRX, else Float32, which every reader of TCK
+    /// knows].
     pub position_type: Option<Datatype>,
     /// The grid of the image the streamlines lie on [default: the header's].
     pub grid: Option<Grid>,
@@ -102,7 +109,9 @@ pub fn create(
             let reason = format!("{format} has no coordinates of type {chosen}");
             return Err(TractogramError::unwritable(path, reason));
         }
-        None if format.holds_positions(header.position_type) => header.position_type,
+        None if format != Format::Tck && format.holds_positions(header.position_type) => {
+            header.position_type
+        }
         None => Datatype::Float32,
     };
     Ok(match format {
@@ -113,7 +122,7 @@ pub fn create(
     })
 }
 
-/// Writes everything that is left in `reader` and finishes.
+/// Writes everything that is left in `reader`, warns of its doubts and finishes.
 ///
 /// # Errors
 /// Where reading or writing fails, or the user stops it.
@@ -128,6 +137,9 @@ pub fn copy(
         progress.check()?;
         writer.write(&chunk)?;
         progress.advance(chunk.len() as u64);
+    }
+    for doubt in reader.doubts() {
+        progress.warn(&doubt);
     }
     writer.finish()
 }

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use fimbria_image::{ByteOrder, Datatype};
+use fimbria_image::{ByteOrder, Datatype, open_regular};
 
 use crate::{Counts, Header, ReadStreamlines, Streamlines, TractogramError, WriteStreamlines};
 
@@ -27,6 +27,8 @@ pub(crate) struct Reader {
     /// Streamlines read.
     done: u64,
     at_end: bool,
+    /// True where the file holds the triplet that ends it.
+    has_end: bool,
 }
 
 /// How a point is stored.
@@ -59,14 +61,24 @@ fn part<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 
 impl Reader {
     pub(crate) fn open(path: &Path) -> Result<Self, TractogramError> {
-        let mut file = File::open(path).map_err(TractogramError::io("open", path))?;
+        let mut file = open_regular(path).map_err(TractogramError::io("open", path))?;
+        let length = file.metadata().map_err(TractogramError::io("open", path))?.len();
         let mut start = Vec::new();
         (&mut file)
             .take(LONGEST_HEADER)
             .read_to_end(&mut start)
             .map_err(TractogramError::io("read", path))?;
         let parsed = parse_header(&start).map_err(|why| TractogramError::header(path, why))?;
-        file.seek(SeekFrom::Start(parsed.offset)).map_err(TractogramError::io("read", path))?;
+        if parsed.offset > length {
+            let why = format!(
+                "its data should begin at byte {}, and it has {length} bytes: it was cut short",
+                parsed.offset
+            );
+            return Err(TractogramError::header(path, why));
+        }
+        let io = TractogramError::io("read", path);
+        let has_end = ends(&mut file, &parsed, length).map_err(&io)?;
+        file.seek(SeekFrom::Start(parsed.offset)).map_err(io)?;
         Ok(Self {
             path: path.to_owned(),
             header: parsed.header,
@@ -76,7 +88,23 @@ impl Reader {
             pending: 0..0,
             done: 0,
             at_end: false,
+            has_end,
         })
+    }
+
+    /// Where the file ends without the triplet that says so: an error where its header counts
+    /// more than came.
+    fn end_of_file(&self) -> Result<(), TractogramError> {
+        match self.header.n_streamlines {
+            Some(stated) if stated > self.done => {
+                let reason = format!(
+                    "the file ends here, without its last triplet, and its header counts {stated} \
+                     streamlines: it was cut short"
+                );
+                Err(TractogramError::damaged(&self.path, self.done, reason))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The next triplet, or `None` where the file ends.
@@ -125,7 +153,9 @@ impl ReadStreamlines for Reader {
                     self.done += 1;
                     open = false;
                 }
-                Some(point) if point[0].is_infinite() && !open => self.at_end = true,
+                Some(point) if point[0].is_infinite() && !open => {
+                    (self.at_end, self.has_end) = (true, true);
+                }
                 Some(point) if point.iter().all(|x| x.is_finite()) => {
                     chunk.push_point(point);
                     open = true;
@@ -135,7 +165,10 @@ impl ReadStreamlines for Reader {
                     return Err(TractogramError::damaged(&self.path, self.done, reason));
                 }
                 // Programs that are stopped leave files without the last triplet.
-                None if !open && self.pending.is_empty() => self.at_end = true,
+                None if !open && self.pending.is_empty() => {
+                    self.end_of_file()?;
+                    (self.at_end, self.has_end) = (true, false);
+                }
                 None => {
                     let reason = "the file ends before the streamline does";
                     return Err(TractogramError::damaged(&self.path, self.done, reason));
@@ -144,6 +177,41 @@ impl ReadStreamlines for Reader {
         }
         Ok(!chunk.is_empty())
     }
+
+    fn doubts(&self) -> Vec<String> {
+        let name = self.path.display();
+        let mut doubts = Vec::new();
+        if !self.has_end {
+            doubts.push(format!(
+                "{name} ends without the triplet that ends a TCK: it was cut short, or the program \
+                 that wrote it was stopped"
+            ));
+        }
+        if let Some(stated) = self.header.n_streamlines
+            && self.at_end
+            && stated != self.done
+        {
+            doubts.push(format!(
+                "{name}: its header counts {stated} streamlines, and {} are there",
+                self.done
+            ));
+        }
+        doubts
+    }
+}
+
+/// True where the last whole triplet is the one that ends a file. Data may follow it, so that a
+/// reader that comes to it knows better.
+fn ends(file: &mut File, parsed: &Parsed, length: u64) -> std::io::Result<bool> {
+    let size = parsed.triplet.bytes();
+    let whole = (length - parsed.offset) / size as u64;
+    if whole == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::Start(parsed.offset + (whole - 1) * size as u64))?;
+    let mut last = [0; 24];
+    file.read_exact(&mut last[..size])?;
+    Ok(parsed.triplet.decode(&last[..size])[0].is_infinite())
 }
 
 struct Parsed {

@@ -137,6 +137,94 @@ fn double_precision_is_read_and_written() {
 }
 
 #[test]
+fn double_precision_becomes_a_tck_that_every_reader_knows() {
+    let folder = tempfile::tempdir().unwrap();
+    let wide = WriteOptions { position_type: Some(Datatype::Float64), ..WriteOptions::default() };
+    let path = folder.path().join("a.trx");
+    phantom().write(&path, &wide).unwrap();
+    let read = Tractogram::read(&path).unwrap();
+    assert_eq!(read.header.position_type, Datatype::Float64);
+    let tck = written(&read, &folder.path().join("b.tck"));
+    assert_eq!(tck.header.position_type, Datatype::Float32);
+}
+
+/// What a reader doubts of a file that it can read to its end.
+fn doubts(path: &Path) -> Vec<String> {
+    let mut reader = open(path).unwrap();
+    let mut chunk = Streamlines::default();
+    while reader.next_chunk(&mut chunk, 1).unwrap() {}
+    reader.doubts()
+}
+
+#[test]
+fn a_tck_cut_between_streamlines_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.tck");
+    phantom().write(&path, &WriteOptions::default()).unwrap();
+    assert_eq!(doubts(&path), [""; 0]);
+    let bytes = fs::read(&path).unwrap();
+    // Without the last streamline (a point and its end) and the end of the file.
+    fs::write(&path, &bytes[..bytes.len() - 36]).unwrap();
+    let reader = open(&path).unwrap();
+    assert!(reader.doubts()[0].contains("cut short"), "seen before it is read");
+    let error = Tractogram::read(&path).unwrap_err().to_string();
+    assert!(error.contains("streamline 2") && error.contains("counts 3"), "{error}");
+}
+
+#[test]
+fn a_tck_whose_writer_was_stopped_is_read_and_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.tck");
+    phantom().write(&path, &WriteOptions::default()).unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.truncate(bytes.len() - 12);
+    let digits = bytes.windows(7).position(|w| w == b"count: ").unwrap() + 7;
+    bytes[digits..digits + 20].fill(b'0');
+    fs::write(&path, &bytes).unwrap();
+    assert_eq!(Tractogram::read(&path).unwrap().streamlines.len(), 3);
+    let said = doubts(&path);
+    assert!(said[0].contains("cut short"), "{said:?}");
+    assert!(said[1].contains("counts 0 streamlines, and 3 are there"), "{said:?}");
+}
+
+#[test]
+fn tck_data_that_begin_past_the_end_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.tck");
+    fs::write(&path, "mrtrix tracks\ndatatype: Float32LE\ncount: 2\nfile: . 9999\nEND\n").unwrap();
+    let error = open(&path).err().unwrap().to_string();
+    assert!(error.contains("byte 9999") && error.contains("cut short"), "{error}");
+}
+
+#[test]
+fn what_follows_the_streamlines_that_a_trk_counts_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.trk");
+    phantom().write(&path, &WriteOptions::default()).unwrap();
+    assert_eq!(doubts(&path), [""; 0]);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.extend([0; 40]);
+    fs::write(&path, &bytes).unwrap();
+    assert!(doubts(&path)[0].contains("40 bytes follow the 3 streamlines"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_inside_a_trx_folder_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let original = phantom();
+    let options = WriteOptions::default();
+    create(&path, Format::TrxFolder, &original.header, &options).unwrap().finish().unwrap();
+    let pipe = path.join("dps");
+    fs::create_dir_all(&pipe).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(pipe.join("w.float32")).status();
+    assert!(made.unwrap().success());
+    let error = open(&path).err().unwrap().to_string();
+    assert!(error.contains("w.float32") && error.contains("regular file"), "{error}");
+}
+
+#[test]
 fn big_endian_files_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let (little, big) = (folder.path().join("l.trk"), folder.path().join("b.trk"));

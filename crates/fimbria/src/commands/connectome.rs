@@ -1,7 +1,6 @@
 //! `fimbria connectome`
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -108,6 +107,9 @@ impl ConnectomeCommand {
                 done += chunk.len();
                 log.advance(chunk.len() as u64);
             }
+            for doubt in reader.doubts() {
+                log.warn(&doubt);
+            }
             let (assigned, total) = matrix.assigned_of_total();
             log.count("streamlines", total);
             log.count("assigned", assigned);
@@ -127,8 +129,8 @@ impl ConnectomeCommand {
 }
 
 fn read_weights(path: &str) -> Result<Vec<f64>, Failure> {
-    let text =
-        fs::read_to_string(path).map_err(|why| Failure::usage(format!("weights {path}: {why}")))?;
+    let text = fimbria_image::read_regular_text(path)
+        .map_err(|why| Failure::usage(format!("weights {path}: {why}")))?;
     let number = |word: &str| {
         word.parse().map_err(|_| Failure::usage(format!("weights {path}: `{word}` is no number")))
     };

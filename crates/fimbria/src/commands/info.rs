@@ -124,6 +124,9 @@ fn tractogram(path: &Path, lengths: bool, console: &Console) -> Result<String, F
         let (mean, deviation) = (statistics.mean(), statistics.standard_deviation());
         line("", format!("mean {mean:.4} mm, standard deviation {deviation:.4}"));
     }
+    for doubt in reader.doubts() {
+        console.warn(&doubt);
+    }
     Ok(text)
 }
 

@@ -114,7 +114,7 @@ fn decode([u, v, f]: [f16; 3]) -> PackedStick {
 /// [`BedpostxError`] for another kind of file, one that is cut off, or another grid.
 pub(super) fn read_half(path: &Path, mask: Option<&Path>) -> Result<StickSamples, BedpostxError> {
     let unusable = |why: String| BedpostxError::Half { path: path.to_owned(), why };
-    let bytes = std::fs::read(path).map_err(|source| unusable(source.to_string()))?;
+    let bytes = crate::read_regular(path).map_err(|source| unusable(source.to_string()))?;
     let header = Header::of(&bytes).map_err(unusable)?;
     let Header { grid, n_fibres, n_samples, n_voxels } = header;
     let (of_voxels, of_sticks) = bytes[HEADER..].split_at(4 * n_voxels);

@@ -44,7 +44,7 @@ impl Surface {
     /// [`GiftiError`] says what is wrong with it.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, GiftiError> {
         let path = path.as_ref();
-        let bytes = fs::read(path).map_err(|source| GiftiError::Io {
+        let bytes = crate::read_regular(path).map_err(|source| GiftiError::Io {
             action: "read",
             path: path.to_owned(),
             source,

@@ -1,6 +1,5 @@
 //! Gradient files: reading them, and finding those of an image by name.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -128,7 +127,7 @@ pub fn of_image(
 /// numbers, which the parser reports with their place.
 fn text_of(path: &Path) -> Result<String, GradientError> {
     let unreadable = |source| GradientError::Unreadable { path: path.into(), source };
-    let file = File::open(path).map_err(unreadable)?;
+    let file = crate::open_regular(path).map_err(unreadable)?;
     let bytes = file.metadata().map_err(unreadable)?.len();
     if bytes > LARGEST_FILE {
         return Err(GradientError::TooLarge { path: path.into(), bytes });

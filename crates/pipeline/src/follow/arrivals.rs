@@ -138,7 +138,7 @@ impl Arrivals {
 fn one(there: &[Seen]) -> Result<Series, ImageError> {
     let Some(Seen { file, .. }) = there.first() else { return Ok(Series(Vec::new())) };
     let unreadable = |source| ImageError::Io { action: "read", path: file.clone(), source };
-    let bytes = fs::read(file).map_err(unreadable)?;
+    let bytes = fimbria_image::read_regular(file).map_err(unreadable)?;
     let name = file.display().to_string();
     let image = StoredImage::so_far(bytes, &name, &OpenOptions::default())?;
     Ok(Series(image.map(Arc::new).into_iter().collect()))

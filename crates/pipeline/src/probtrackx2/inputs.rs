@@ -1,6 +1,5 @@
 //! Finding and reading what FSL names.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use fimbria_compute::Progress as _;
@@ -60,7 +59,7 @@ fn base_name(path: &Path) -> String {
 /// Text files are small; what is not is no list.
 fn text(path: &Path) -> Result<String, Probtrackx2Error> {
     let wrong = |reason: String| Probtrackx2Error::Text { path: path.to_owned(), reason };
-    fs::read_to_string(path).map_err(|error| wrong(error.to_string()))
+    fimbria_image::read_regular_text(path).map_err(|error| wrong(error.to_string()))
 }
 
 pub(super) fn numbers(path: &Path) -> Result<Vec<Vec<f64>>, Probtrackx2Error> {

@@ -1,7 +1,6 @@
 //! What the volumes of an image of coefficients are, and what the file itself says of it.
 
 use std::fmt;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -73,7 +72,11 @@ fn of_sidecar(image: &Path) -> Option<Coefficients> {
     /// Sidecars are a screenful; what is larger is something else.
     const LONGEST: u64 = 1 << 20;
     let mut text = String::new();
-    File::open(sidecar_of(image)?).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
+    fimbria_image::open_regular(sidecar_of(image)?)
+        .ok()?
+        .take(LONGEST)
+        .read_to_string(&mut text)
+        .ok()?;
     let sidecar: Value = serde_json::from_str(&text).ok()?;
     let encoding = &sidecar["OrientationEncoding"];
     match encoding["Type"].as_str() {

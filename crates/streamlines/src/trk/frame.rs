@@ -10,23 +10,29 @@ const LETTERS: [[char; 2]; 3] = [['L', 'R'], ['P', 'A'], ['I', 'S']];
 /// A signed axis: which scanner axis, and whether towards positive.
 type Direction = (usize, bool);
 
-/// Where each voxel axis of an affine points: every scanner axis is taken once, the best fits first.
+/// Where each voxel axis of an affine points. The axis that lies closest to one of the scanner's
+/// chooses first, each the scanner axis that is left and closest to it: nibabel's rule, which
+/// decides what its files mean.
 fn directions(affine: &Affine) -> [Direction; 3] {
     let turn = affine.rotation();
-    let mut taken = [None; 3];
-    for _ in 0..3 {
-        let mut best = (-1.0, 0, 0);
-        for axis in (0..3).filter(|axis| taken[*axis].is_none()) {
-            for world in (0..3).filter(|w| !taken.iter().flatten().any(|(t, _)| t == w)) {
-                if turn[world][axis].abs() > best.0 {
-                    best = (turn[world][axis].abs(), axis, world);
-                }
+    let along = |axis: usize, world: usize| turn[world][axis].abs();
+    let closest = |axis| (0..3).map(|world| along(axis, world)).fold(0.0, f64::max);
+    let mut order = [0, 1, 2];
+    order.sort_by(|a, b| closest(*b).total_cmp(&closest(*a)));
+    let mut free = vec![0, 1, 2];
+    let mut found = [(0, true); 3];
+    for axis in order {
+        // Of equals the first, as a strict comparison keeps it.
+        let mut best = 0;
+        for (at, world) in free.iter().enumerate() {
+            if along(axis, *world) > along(axis, free[best]) {
+                best = at;
             }
         }
-        let (_, axis, world) = best;
-        taken[axis] = Some((world, turn[world][axis] > 0.0));
+        let world = free.remove(best);
+        found[axis] = (world, turn[world][axis] > 0.0);
     }
-    taken.map(|direction| direction.unwrap_or((0, true)))
+    found
 }
 
 /// The three letters of an affine's voxel axes.
@@ -50,11 +56,13 @@ fn parse_order(text: &str) -> Result<[Direction; 3], String> {
     }
 }
 
-/// Where a TRK file's streamlines lie: the grid of the image, with the axes of its affine, and the
-/// map from stored coordinates.
+/// Where a TRK file's streamlines lie: the grid of the image, and the map from stored coordinates.
+#[derive(Debug)]
 pub(super) struct Frame {
     pub(super) grid: Grid,
     pub(super) ras_from_stored: Affine,
+    /// What the header leaves open, in words.
+    pub(super) doubt: Option<String>,
 }
 
 impl Frame {
@@ -77,20 +85,39 @@ impl Frame {
         // TrackVis's own order where none is recorded.
         let order = if fields.voxel_order.is_empty() { "LPS" } else { &fields.voxel_order };
         let stored_axes = parse_order(order)?;
-        // Row `a`: coordinate along voxel axis `a` of the affine, from stored millimetres.
-        let mut vox_from_stored = [[0.0; 4]; 3];
-        let mut dims_of_affine = [0; 3];
-        for (a, (world, up)) in directions(&affine).into_iter().enumerate() {
-            let s = stored_axes.iter().position(|(w, _)| *w == world).unwrap_or(a);
-            let per_mm = 1.0 / f64::from(sizes[s]);
-            let same = stored_axes[s].1 == up;
-            vox_from_stored[a][s] = if same { per_mm } else { -per_mm };
-            vox_from_stored[a][3] = if same { -0.5 } else { dims[s] as f64 - 0.5 };
-            dims_of_affine[a] = dims[s];
-        }
+        let axes = directions(&affine);
+        // Row `a`: voxel axis `a` of the affine, from stored millimetres.
+        let row = |stored: usize, same: bool, steps: usize| {
+            let mut row = [0.0; 4];
+            let per_mm = 1.0 / f64::from(sizes[stored]);
+            row[stored] = if same { per_mm } else { -per_mm };
+            row[3] = if same { -0.5 } else { steps as f64 - 0.5 };
+            row
+        };
+        // As letters say it: an axis of the affine is the stored axis of the same scanner axis.
+        let by_letters = Affine(std::array::from_fn(|a| {
+            let (world, up) = axes[a];
+            let stored = stored_axes.iter().position(|(w, _)| *w == world).unwrap_or(a);
+            row(stored, stored_axes[stored].1 == up, dims[stored])
+        }));
+        // As nibabel reads and writes it: the inverse permutation, each flip with its stored axis.
+        let by_nibabel = Affine(std::array::from_fn(|stored| {
+            let (world, up) = stored_axes[stored];
+            let a = axes.iter().position(|(w, _)| *w == world).unwrap_or(stored);
+            row(a, axes[a].1 == up, dims[stored])
+        }));
+        let doubt = (by_letters != by_nibabel).then(|| {
+            format!(
+                "its header is ambiguous: voxel_order is {order} where vox_to_ras has axes {}; its \
+                 streamlines are placed as nibabel and DIPY place them, so look whether they lie on \
+                 the image",
+                voxel_order(&affine)
+            )
+        });
         Ok(Self {
-            grid: Grid { dims: dims_of_affine, ras_from_vox: affine },
-            ras_from_stored: affine.after(&Affine(vox_from_stored)),
+            grid: Grid { dims, ras_from_vox: affine },
+            ras_from_stored: affine.after(&by_nibabel),
+            doubt,
         })
     }
 }
@@ -131,15 +158,24 @@ mod tests {
     }
 
     #[test]
-    fn swapped_axes_are_swapped_back() {
-        let mut swapped = fields("SAL");
-        swapped.dims = [30, 20, 10];
-        swapped.voxel_size_mm = [3.0, 2.0, 2.0];
-        let frame = Frame::of(&swapped).unwrap();
+    fn axes_that_are_only_reversed_leave_no_doubt() {
+        for order in ["LAS", "RAS", "LPI", "RPI"] {
+            assert_eq!(Frame::of(&fields(order)).unwrap().doubt, None, "{order}");
+        }
+    }
+
+    #[test]
+    fn permuted_axes_are_read_as_nibabel_reads_them_and_said() {
+        // nibabel 5.4, get_affine_trackvis_to_rasmm of the same header.
+        let frame = Frame::of(&fields("SLA")).unwrap();
         assert_eq!(frame.grid.dims, [10, 20, 30]);
-        // Stored third axis is the image's first.
         let p = frame.ras_from_stored.apply([1.5, 1.0, 5.0]);
-        assert_eq!(p, frame.grid.ras_from_vox.apply([2.0, 0.0, 0.0]));
+        let expected = [90.0 - 2.0 * (5.0 / 3.0 - 0.5), -119.5, -60.0];
+        for axis in 0..3 {
+            assert!((p[axis] - expected[axis]).abs() < 1e-12, "{p:?} {expected:?}");
+        }
+        let doubt = frame.doubt.unwrap();
+        assert!(doubt.contains("SLA") && doubt.contains("LAS"), "{doubt}");
     }
 
     #[test]

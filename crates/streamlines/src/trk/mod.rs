@@ -3,8 +3,10 @@
 //! voxel (a voxel's centre is at half its size), in the order of axes that the header's
 //! `voxel_order` names. Described at <https://trackvis.org/docs/?subsect=fileformat>.
 //!
-//! Where `voxel_order` and the affine `vox_to_ras` disagree about the axes, axes are swapped and
-//! reversed until they agree, as TrackVis's own files need. Columns wider than one number are kept
+//! Where `voxel_order` and the affine `vox_to_ras` disagree about directions, axes are reversed until
+//! they agree, as TrackVis's own files need. Where they disagree about which axis is which, a file
+//! is read as nibabel (and so DIPY) writes and reads it, with a warning: its permutation is not the
+//! one that the letters name where three axes change places. Columns wider than one number are kept
 //! in nibabel's way: the number follows the name after a zero byte.
 
 mod fields;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use fimbria_image::{Affine, ByteOrder};
+use fimbria_image::{Affine, ByteOrder, open_regular};
 
 use super::fields::{self, Fields};
 use super::frame::Frame;
@@ -21,11 +21,17 @@ pub(crate) struct Reader {
     /// Streamlines read.
     done: u64,
     record: Vec<u8>,
+    /// What the header leaves open.
+    doubt: Option<String>,
+    /// Bytes read, and bytes there are.
+    read: u64,
+    length: u64,
 }
 
 impl Reader {
     pub(crate) fn open(path: &Path) -> Result<Self, TractogramError> {
-        let file = File::open(path).map_err(TractogramError::io("open", path))?;
+        let file = open_regular(path).map_err(TractogramError::io("open", path))?;
+        let length = file.metadata().map_err(TractogramError::io("open", path))?.len();
         let mut file = BufReader::with_capacity(1 << 18, file);
         let mut bytes = [0; fields::SIZE];
         file.read_exact(&mut bytes)
@@ -48,6 +54,9 @@ impl Reader {
             ras_from_stored: frame.ras_from_stored,
             done: 0,
             record: Vec::new(),
+            doubt: frame.doubt,
+            read: fields::SIZE as u64,
+            length,
         })
     }
 
@@ -106,9 +115,25 @@ impl ReadStreamlines for Reader {
             }
             self.reverse_foreign_bytes();
             self.unpack(points as usize, point_numbers, chunk);
+            self.read += 4 + bytes;
             self.done += 1;
         }
         Ok(!chunk.is_empty())
+    }
+
+    fn doubts(&self) -> Vec<String> {
+        let name = self.path.display();
+        let mut doubts: Vec<_> =
+            self.doubt.iter().map(|doubt| format!("{name}: {doubt}")).collect();
+        if self.header.n_streamlines == Some(self.done) && self.read < self.length {
+            doubts.push(format!(
+                "{name}: {} bytes follow the {} streamlines that its header counts, and were not \
+                 read",
+                self.length - self.read,
+                self.done
+            ));
+        }
+        doubts
     }
 }
 

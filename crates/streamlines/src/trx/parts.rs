@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use fimbria_image::open_regular;
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::TractogramError;
@@ -64,7 +65,7 @@ fn collect(
                 collect(&path, &format!("{name}/"), depth - 1, parts)?;
             }
         } else {
-            let file = File::open(&path).map_err(TractogramError::io("open", &path))?;
+            let file = open_regular(&path).map_err(TractogramError::io("open", &path))?;
             let length = file.metadata().map_err(TractogramError::io("open", &path))?.len();
             parts.insert(name, Part::new(file, length));
         }
@@ -73,7 +74,7 @@ fn collect(
 }
 
 pub(super) fn of_zip(path: &Path) -> Result<Parts, TractogramError> {
-    let open = || File::open(path).map_err(TractogramError::io("open", path));
+    let open = || open_regular(path).map_err(TractogramError::io("open", path));
     let file = open()?;
     let file_length = file.metadata().map_err(TractogramError::io("open", path))?.len();
     let wrong = |why: zip::result::ZipError| TractogramError::header(path, why.to_string());

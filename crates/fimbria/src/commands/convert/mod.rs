@@ -25,7 +25,7 @@ pub(crate) struct Convert {
 
     /// Type of the samples written: int8 to uint64, float32, float64; bit and float16 for .mif.
     /// Of a tractogram's coordinates: float32; float64 for .tck and .trx, float16 for .trx
-    /// [default: as stored, or float32 where stored numbers are scaled or cannot be kept]
+    /// [default: as stored; where the format has no such type, the next that holds all of it]
     #[arg(long, value_name = "TYPE", help_heading = "Output")]
     datatype: Option<Datatype>,
 

@@ -51,6 +51,12 @@ impl Job {
             for loss in format.losses(reader.header()) {
                 log.warn(&format!("{format} has no place for {loss}: left out"));
             }
+            if reader.header().position_type == Datatype::Float64 {
+                log.warn("coordinates pass through float32: digits of float64 beyond it are lost");
+            }
+            if format == Format::Tck && datatype == Some(Datatype::Float64) {
+                log.warn("a TCK of Float64 is MRtrix3's alone: nibabel and DIPY do not read it");
+            }
             let to = match format {
                 Format::TrxFolder => out.root().join(format!(".unfinished-{}", std::process::id())),
                 _ => out.stage(&name)?,

@@ -79,8 +79,8 @@ impl Tensors {
     /// Reads a file.
     pub(super) fn read(path: &Path) -> Result<Self, EigenError> {
         let path = || path.to_owned();
-        let text =
-            std::fs::read(path()).map_err(|source| EigenError::Read { path: path(), source })?;
+        let text = fimbria_image::read_regular(path())
+            .map_err(|source| EigenError::Read { path: path(), source })?;
         serde_json::from_slice(&text).map_err(|source| EigenError::Json { path: path(), source })
     }
 

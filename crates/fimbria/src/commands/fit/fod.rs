@@ -97,7 +97,7 @@ fn read(path: Option<&Path>) -> Result<Option<ResponseText>, Failure> {
     let named = |error: &dyn std::fmt::Display| {
         Failure::Work(format!("{}: {error}", path.display()).into())
     };
-    let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
+    let text = fimbria_image::read_regular_text(path).map_err(|error| named(&error))?;
     let response = Response::from_text(&text).map_err(|error| named(&error))?;
     Ok(Some(ResponseText(response)))
 }

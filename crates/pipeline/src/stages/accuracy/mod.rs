@@ -194,7 +194,7 @@ impl Stage for Compare {
         products: &mut Products,
         _log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        let text = std::fs::read_to_string(folder.join(FILE))?;
+        let text = fimbria_image::read_regular_text(folder.join(FILE))?;
         products.put(Accuracy::from_tsv(&text).ok_or("accuracy.tsv cannot be understood")?);
         Ok(())
     }

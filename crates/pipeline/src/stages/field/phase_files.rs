@@ -258,6 +258,7 @@ fn sidecar(path: &Path) -> Option<Value> {
     let name = path.file_name()?.to_str()?;
     let stem = name.strip_suffix(".gz").unwrap_or(name);
     let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-    let text = std::fs::read_to_string(path.with_file_name(format!("{stem}.json"))).ok()?;
+    let text =
+        fimbria_image::read_regular_text(path.with_file_name(format!("{stem}.json"))).ok()?;
     serde_json::from_str(&text).ok()
 }

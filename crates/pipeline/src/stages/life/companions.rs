@@ -53,7 +53,7 @@ impl Companions {
 /// Where it cannot be read, a line holds anything else, or there is none.
 pub fn read_directions(path: &Path) -> Result<Arc<[[f64; 3]]>, LifeInputError> {
     let read = |source| LifeInputError::Read { path: path.to_owned(), source };
-    let text = std::fs::read_to_string(path).map_err(read)?;
+    let text = fimbria_image::read_regular_text(path).map_err(read)?;
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or(""));
     let filled = lines.enumerate().filter(|(_, line)| !line.trim().is_empty());
     let direction = |(line, text): (usize, &str)| {

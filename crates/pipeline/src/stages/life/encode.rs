@@ -36,6 +36,9 @@ pub(super) fn survey_file(
         surveyor.add(chunk.offsets(), chunk.positions());
         log.advance(chunk.len() as u64);
     }
+    for doubt in reader.doubts() {
+        log.warn(&doubt);
+    }
     Ok(surveyor.finish())
 }
 

@@ -78,7 +78,7 @@ pub(super) fn named_sets(
 /// The sets of a file: lines of a name and numbers of streamlines from 0, each streamline once.
 pub(super) fn read_sets(path: &Path) -> Result<Vec<NumberedSet>, LifeInputError> {
     let read = |source| LifeInputError::Read { path: path.to_owned(), source };
-    let text = std::fs::read_to_string(path).map_err(read)?;
+    let text = fimbria_image::read_regular_text(path).map_err(read)?;
     let mut sets = Vec::new();
     for (line, words) in (1..).zip(text.lines()) {
         let mut words = words.split_whitespace();
@@ -105,7 +105,7 @@ pub(super) fn read_sets(path: &Path) -> Result<Vec<NumberedSet>, LifeInputError>
 /// Weights, one a line.
 pub(super) fn read_weights(path: &Path) -> Result<Vec<f32>, LifeInputError> {
     let read = |source| LifeInputError::Read { path: path.to_owned(), source };
-    let text = std::fs::read_to_string(path).map_err(read)?;
+    let text = fimbria_image::read_regular_text(path).map_err(read)?;
     let mut weights = Vec::new();
     for (line, text) in text.lines().enumerate() {
         for word in text.split('#').next().unwrap_or("").split_whitespace() {

@@ -25,7 +25,7 @@ impl Kept {
     ) -> Result<Self, CheckpointError> {
         let key = format!("{fingerprint:032x}");
         let key_file = folder.join("key");
-        let is_same = std::fs::read_to_string(&key_file).is_ok_and(|kept| kept == key);
+        let is_same = fimbria_image::read_regular_text(&key_file).is_ok_and(|kept| kept == key);
         if folder.exists() && !is_same && resume == Resume::Yes {
             return Err(CheckpointError::Other(folder.to_owned()));
         }
@@ -51,7 +51,7 @@ impl Kept {
 
 impl Keeper for Kept {
     fn kept(&self, chunk: usize) -> Option<Vec<u8>> {
-        std::fs::read(self.path(chunk)).ok()
+        fimbria_image::read_regular(self.path(chunk)).ok()
     }
 
     fn keep(&self, chunk: usize, results: &[u8]) -> std::io::Result<()> {

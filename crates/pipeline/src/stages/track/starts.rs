@@ -150,7 +150,7 @@ fn target_name(seeds: &Path, target: &str) -> String {
 
 /// Rows of three numbers.
 fn points(path: &Path) -> Result<Vec<[f32; 3]>, TrackError> {
-    let text = std::fs::read_to_string(path)
+    let text = fimbria_image::read_regular_text(path)
         .map_err(|source| TrackError::Points { path: path.to_owned(), why: source.to_string() })?;
     let row = |line: &str| -> Option<[f32; 3]> {
         let numbers: Vec<f32> = line
