@@ -86,6 +86,11 @@ impl ImageHeader {
         &self.header.notes.keyvals
     }
 
+    /// True where a NIfTI file has header extensions. They are stepped over.
+    pub fn has_extensions(&self) -> bool {
+        self.header.notes.has_extensions
+    }
+
     /// The gradient table of a .mif header, one row `x, y, z, b` per volume: directions in scanner
     /// RAS+ axes, b in s/mm². Rows are as the file has them, neither counted nor normalised.
     pub fn dw_scheme(&self) -> Option<&[Vec<f64>]> {

@@ -48,6 +48,8 @@ pub(crate) trait Number: Pod {
     fn to_f32(self) -> f32;
     /// Nearest `f64`.
     fn to_f64(self) -> f64;
+    /// The same whole number; of a float its whole part.
+    fn to_i128(self) -> i128;
 }
 
 macro_rules! number {
@@ -66,6 +68,10 @@ macro_rules! number {
             #[inline(always)]
             fn to_f64(self) -> f64 {
                 self as f64
+            }
+            #[inline(always)]
+            fn to_i128(self) -> i128 {
+                self as i128
             }
         }
     )*};
@@ -87,6 +93,10 @@ impl Number for f16 {
     #[inline(always)]
     fn to_f64(self) -> f64 {
         f16::to_f64(self)
+    }
+    #[inline(always)]
+    fn to_i128(self) -> i128 {
+        f16::to_f64(self) as i128
     }
 }
 

@@ -224,6 +224,12 @@ pub enum UnwritableError {
         /// All dimensions.
         dims: Vec<usize>,
     },
+    /// NIfTI has seven dimensions.
+    #[error("NIfTI cannot hold {} dimensions ({dims:?}), only 7", dims.len())]
+    NiftiRank {
+        /// All dimensions.
+        dims: Vec<usize>,
+    },
     /// The affine cannot be inverted.
     #[error("its affine maps no voxel grid into the scanner: {rows:?}")]
     Orientation {

@@ -39,6 +39,23 @@ pub(crate) struct Notes {
     pub(crate) keyvals: Vec<(String, String)>,
     pub(crate) dw_scheme: Option<Vec<Vec<f64>>>,
     pub(crate) space_codes: Option<SpaceCodes>,
+    /// All dimensions as the header lists them, ones at the end included.
+    pub(crate) listed_dims: Vec<usize>,
+    /// What a step along each dimension after the third is: of the first of them seconds, where
+    /// the header has a unit. NaN or missing where it does not say.
+    pub(crate) volume_steps: Vec<f64>,
+    /// True where a NIfTI file has header extensions, which are not read.
+    pub(crate) has_extensions: bool,
+}
+
+/// What the header of a file to be written says of its samples.
+pub(crate) struct Shape {
+    pub(crate) grid: Grid,
+    /// All dimensions; the first three are those of the grid, as far as there are so many.
+    pub(crate) dims: Vec<usize>,
+    /// As [`Notes::volume_steps`].
+    pub(crate) volume_steps: Vec<f64>,
+    pub(crate) scaling: Scaling,
 }
 
 /// What spaces NIfTI's qform and sform lead to: 0 not given, 1 scanner, 2 aligned, 3 Talairach,

@@ -60,6 +60,23 @@ impl Layout {
         Self { axes, first }
     }
 
+    /// The same samples in the order of a file whose axes have the given ranks, as in
+    /// [`ordered`](Self::ordered).
+    pub(crate) fn reordered(&self, order: &[(usize, bool)]) -> Self {
+        let mut axes = Vec::new();
+        let mut first = self.first;
+        for rank in 0..self.axes.len() {
+            for (axis, _) in self.axes.iter().zip(order).filter(|(_, o)| o.0 == rank && !o.1) {
+                axes.push(*axis);
+            }
+            for (axis, _) in self.axes.iter().zip(order).filter(|(_, o)| o.0 == rank && o.1) {
+                first = first.wrapping_add_signed((axis.len as isize - 1) * axis.stride);
+                axes.push(Axis { len: axis.len, stride: -axis.stride });
+            }
+        }
+        Self { axes, first }
+    }
+
     /// Number of samples.
     pub(crate) fn len(&self) -> usize {
         self.axes.iter().map(|a| a.len).product()
@@ -190,6 +207,13 @@ mod tests {
             let at = |l: &Layout, i| l.first.wrapping_add_signed(Layout::offset(&l.axes, i));
             assert_eq!(at(&walk, at(&places, index)), index);
         }
+    }
+
+    #[test]
+    fn reordering_a_contiguous_array_is_walking_it() {
+        let dims = [3, 4, 5, 2];
+        let order = [(2, true), (0, false), (3, true), (1, false)];
+        assert_eq!(Layout::contiguous(&dims).reordered(&order), Layout::walked(&dims, &order));
     }
 
     #[test]

@@ -25,6 +25,7 @@
 mod about;
 pub mod bedpostx;
 mod blocks;
+mod copy;
 mod datatype;
 mod decode;
 mod eigen;
@@ -51,9 +52,11 @@ pub mod sticks;
 mod storage;
 mod stored;
 mod tensor_order;
+mod transcode;
 mod write;
 
 pub use about::ImageHeader;
+pub use copy::{Copied, copy_image};
 pub use datatype::{ByteOrder, Datatype, Scaling, UnknownDatatype};
 pub use eigen::principal_axis;
 pub use error::{HeaderError, ImageError, UnwritableError};

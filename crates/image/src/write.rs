@@ -9,11 +9,11 @@ use crate::blocks::in_order;
 use crate::encode::encoder;
 use crate::error::{ImageError, UnwritableError};
 use crate::gzip::{BLOCK_BYTES, write_member};
-use crate::header::{Intent, SpaceCodes, is_usable};
+use crate::header::{Intent, Shape, SpaceCodes, is_usable};
 use crate::layout::Layout;
 use crate::mif::MifLayout;
 use crate::nifti::NiftiVersion;
-use crate::{ByteOrder, Datatype, Image, mif, nifti};
+use crate::{ByteOrder, Datatype, Image, Scaling, mif, nifti};
 
 /// How to write an image.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,25 +88,20 @@ pub fn write_image(
     let target = Target::of(path).ok_or_else(|| ImageError::Extension { path: path.to_owned() })?;
     let unwritable = |source| ImageError::Unwritable { path: path.to_owned(), source };
     check(image, options).map_err(unwritable)?;
-    let nifti_header = |single| {
-        nifti::encode_header(&image.grid, image.n_volumes, single, options).map_err(unwritable)
+    let (layout, dims) = match target.is_nifti() {
+        true => (MifLayout::VOLUMES_LAST, nifti::dims(&image.grid, image.n_volumes, options)),
+        false => {
+            let mut dims = image.grid.dims.to_vec();
+            if image.n_volumes > 1 || options.dw_scheme.is_some() {
+                dims.push(image.n_volumes);
+            }
+            (options.mif_layout, dims)
+        }
     };
-    match &target.format {
-        Format::Mif => {
-            let header = mif::encode_header(&image.grid, image.n_volumes, options);
-            let samples = Samples::new(image, options.mif_layout, options);
-            target.write(path, &header.map_err(unwritable)?, Some(&samples), options)
-        }
-        Format::Nifti => {
-            let samples = Samples::new(image, MifLayout::VOLUMES_LAST, options);
-            target.write(path, &nifti_header(true)?, Some(&samples), options)
-        }
-        Format::NiftiPair { header_path, data_path } => {
-            let samples = Samples::new(image, MifLayout::VOLUMES_LAST, options);
-            target.write(header_path, &nifti_header(false)?, None, options)?;
-            target.write(data_path, &[], Some(&samples), options)
-        }
-    }
+    let grid = image.grid;
+    let shape = Shape { grid, dims, volume_steps: Vec::new(), scaling: Scaling::NONE };
+    let samples = Samples::new(image, layout, options);
+    target.write_all(path, &shape, samples.n_bytes, &|from, to| samples.encode(from, to), options)
 }
 
 fn check(image: &Image, options: &WriteOptions) -> Result<(), UnwritableError> {
@@ -123,6 +118,9 @@ fn check(image: &Image, options: &WriteOptions) -> Result<(), UnwritableError> {
     Ok(())
 }
 
+/// Bytes `from .. to` of the samples of a file.
+type EncodeBytes<'a> = dyn Fn(usize, usize) -> Vec<u8> + Sync + 'a;
+
 enum Format {
     Mif,
     Nifti,
@@ -130,13 +128,13 @@ enum Format {
 }
 
 /// What the name of a file asks for.
-struct Target {
+pub(crate) struct Target {
     format: Format,
     gzip: bool,
 }
 
 impl Target {
-    fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn of(path: &Path) -> Option<Self> {
         let gzip = path.extension() == Some(OsStr::new("gz"));
         let stem = if gzip { path.with_extension("") } else { path.to_owned() };
         let format = match stem.extension()?.to_str()? {
@@ -152,17 +150,49 @@ impl Target {
         Some(Self { format, gzip })
     }
 
+    /// True for NIfTI, as one file or two.
+    pub(crate) fn is_nifti(&self) -> bool {
+        !matches!(self.format, Format::Mif)
+    }
+
+    /// Writes header and samples, in one file or two.
+    pub(crate) fn write_all(
+        &self,
+        path: &Path,
+        shape: &Shape,
+        n_bytes: usize,
+        encode: &EncodeBytes<'_>,
+        options: &WriteOptions,
+    ) -> Result<(), ImageError> {
+        let unwritable = |source| ImageError::Unwritable { path: path.to_owned(), source };
+        let nifti_header = |single| nifti::encode_header(shape, single, options);
+        match &self.format {
+            Format::Mif => {
+                let header = mif::encode_header(shape, options).map_err(unwritable)?;
+                self.write(path, &header, n_bytes, encode, options)
+            }
+            Format::Nifti => {
+                let header = nifti_header(true).map_err(unwritable)?;
+                self.write(path, &header, n_bytes, encode, options)
+            }
+            Format::NiftiPair { header_path, data_path } => {
+                let header = nifti_header(false).map_err(unwritable)?;
+                self.write(header_path, &header, 0, &|_, _| Vec::new(), options)?;
+                self.write(data_path, &[], n_bytes, encode, options)
+            }
+        }
+    }
+
     fn write(
         &self,
         path: &Path,
         header: &[u8],
-        samples: Option<&Samples<'_>>,
+        n_bytes: usize,
+        encode: &EncodeBytes<'_>,
         options: &WriteOptions,
     ) -> Result<(), ImageError> {
         let write = || {
             let mut file = File::create(path)?;
-            let n_bytes = samples.map_or(0, |s| s.n_bytes);
-            let encode = |from, to| samples.map_or_else(Vec::new, |s| s.encode(from, to));
             if self.gzip {
                 write_member(&mut file, options.gzip_level, header, n_bytes, encode)?;
             } else {

@@ -76,6 +76,7 @@ pub fn crossing(
     workers: &Workers,
     progress: &dyn Progress,
 ) -> Result<Subject, PhantomError> {
+    spec.placement.check_head()?;
     let gradients = spec.acquisition.gradients()?;
     let noise = Noise::new(spec.snr, spec.seed)?;
     let law = GaussianMixture(spec.diffusivities);

@@ -20,6 +20,16 @@ pub struct Placement {
 }
 
 impl Placement {
+    /// That the grid is one that a head lies in: its tracts are made at a fixed distance.
+    ///
+    /// # Errors
+    /// Where it is metres long.
+    pub(crate) fn check_head(&self) -> Result<(), PhantomError> {
+        let longest = (0..3).map(|a| self.dims[a] as f64 * self.voxel_mm[a]).fold(0.0, f64::max);
+        let needed = "a grid of 1000 mm or less along each axis, as a head lies in";
+        PhantomError::require(longest <= 1000.0, "longest side in mm", longest, needed)
+    }
+
     /// The grid.
     ///
     /// # Errors
@@ -120,6 +130,8 @@ mod tests {
             let placement = Placement { dims, ..OBLIQUE };
             assert_eq!(placement.grid().unwrap_err(), PhantomError::Grid { dims });
         }
+        let metres = Placement { voxel_mm: [65536.0; 3], ..OBLIQUE };
+        assert!(metres.check_head().is_err() && OBLIQUE.check_head().is_ok());
         let placement = Placement { voxel_mm: [2.0, 0.0, 2.0], ..OBLIQUE };
         assert!(placement.grid().is_err());
     }

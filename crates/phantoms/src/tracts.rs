@@ -35,6 +35,7 @@ pub fn tracts(placement: &Placement, spacing_mm: f64) -> Result<Vec<Tract>, Phan
     let valid = (0.2..=20.0).contains(&spacing_mm);
     PhantomError::require(valid, "spacing", spacing_mm, "0.2 to 20 mm")?;
     let anatomy = Anatomy::living();
+    placement.check_head()?;
     let unit_mm = unit_mm(&placement.grid()?, &anatomy);
     let (step, spacing) = (STEP_MM / unit_mm, spacing_mm / unit_mm);
     let in_mm = |line: Vec<Vec3>| -> Vec<[f32; 3]> {

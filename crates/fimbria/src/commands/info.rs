@@ -63,7 +63,13 @@ impl Info {
             let read = match files.read_gradients(&header) {
                 Ok(read) => Some(read),
                 Err(LoadError::Gradients(GradientError::NotFound { .. })) if !table_only => None,
-                Err(LoadError::Gradients(_)) if !table_only && header.n_volumes() == 1 => None,
+                Err(LoadError::Gradients(error)) if !table_only && !files.names_table() => {
+                    // A folder's `bvals` need not belong to every image in it.
+                    if header.n_volumes() > 1 {
+                        console.warn(&format!("no gradient table: {error}"));
+                    }
+                    None
+                }
                 Err(error) => return Err(error.into()),
             };
             match read {

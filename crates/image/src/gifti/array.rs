@@ -91,11 +91,14 @@ impl Announced {
         })
     }
 
-    /// The numbers in the text of its `Data`.
-    pub(super) fn decoded(&self, text: &str) -> Result<Vec<f64>, Problem> {
+    /// The numbers in the text of its `Data`, at most `room` of them.
+    pub(super) fn decoded(&self, text: &str, room: usize) -> Result<Vec<f64>, Problem> {
         let wrong_length = |found| Problem::Length { dims: self.dims.clone(), found };
         let expected = self.dims.iter().try_fold(1usize, |n, dim| n.checked_mul(*dim));
         let expected = expected.ok_or_else(|| wrong_length(0))?;
+        if expected > room {
+            return Err(Problem::Implausible { numbers: expected, room });
+        }
         let data = |error: &dyn std::fmt::Display| Problem::Data(error.to_string());
         let numbers = if let Encoding::Ascii = self.encoding {
             text.split_ascii_whitespace()

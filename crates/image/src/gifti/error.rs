@@ -57,6 +57,14 @@ pub enum Problem {
         /// What there is.
         found: usize,
     },
+    /// More numbers than such a file holds.
+    #[error("an array of {numbers} numbers is too large: a file of this size holds {room} more")]
+    Implausible {
+        /// What the header says.
+        numbers: usize,
+        /// What is left of what such a file may hold.
+        room: usize,
+    },
     /// Points or triangles that do not come in threes.
     #[error("{what} come in threes, not in arrays of {dims:?}")]
     NoThrees {

@@ -15,7 +15,7 @@ impl Surface {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Problem> {
         let text = std::str::from_utf8(bytes).map_err(|error| Problem::Xml(error.to_string()))?;
         let mut reader = Reader::from_str(text);
-        let mut building = Building::default();
+        let mut building = Building::of(bytes.len());
         let mut array: Option<Announced> = None;
         let mut data: Option<String> = None;
         loop {
@@ -59,11 +59,21 @@ struct Building {
     vertices: Option<Vec<[f32; 3]>>,
     triangles: Vec<[i64; 3]>,
     values: Vec<Vec<f32>>,
+    /// How many numbers may still come.
+    room: usize,
 }
 
 impl Building {
+    /// Of a file of so many bytes. Coordinates take two bytes a number or more, triangles of a
+    /// regular mesh half of one, and labels of nothing none to speak of: eight numbers a byte, or
+    /// four million, are a surface, and more are made to fill memory.
+    fn of(bytes: usize) -> Self {
+        Self { room: bytes.saturating_mul(8).max(1 << 22), ..Self::default() }
+    }
+
     fn add(&mut self, array: &Announced, text: &str) -> Result<(), Problem> {
-        let numbers = array.decoded(text)?;
+        let numbers = array.decoded(text, self.room)?;
+        self.room -= numbers.len();
         match array.content {
             Content::Points if self.vertices.is_none() => {
                 let points = threes(array, &numbers, "points")?;
@@ -183,9 +193,31 @@ mod tests {
     }
 
     #[test]
+    fn a_small_file_that_inflates_to_fill_memory_is_refused() {
+        use std::io::Write as _;
+
+        use base64::Engine as _;
+        let mut zeros = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        zeros.write_all(&vec![0; 3 << 20]).unwrap();
+        let data = base64::engine::general_purpose::STANDARD.encode(zeros.finish().unwrap());
+        let values = format!(
+            "<DataArray Intent=\"NIFTI_INTENT_NONE\" DataType=\"NIFTI_TYPE_UINT8\" \
+             Dimensionality=\"1\" Dim0=\"{}\" Encoding=\"GZipBase64Binary\"><Data>{data}</Data>\
+             </DataArray>",
+            3 << 20
+        );
+        // One array of so many is a surface with labels of nothing, many are not.
+        assert!(
+            Surface::from_bytes(with_arrays(&(POINTS.to_owned() + &values)).as_bytes()).is_ok()
+        );
+        let found = problem(&with_arrays(&values.repeat(2)));
+        assert!(matches!(found, Problem::Implausible { .. }), "{found}");
+    }
+
+    #[test]
     fn a_header_that_asks_for_the_world_allocates_nothing() {
         let huge = POINTS.replace("Dim0=\"2\"", "Dim0=\"1000000000000\"");
-        assert!(matches!(problem(&with_arrays(&huge)), Problem::Length { .. }));
+        assert!(matches!(problem(&with_arrays(&huge)), Problem::Implausible { .. }));
         let most = POINTS.replace("Dim0=\"2\"", &format!("Dim0=\"{}\"", usize::MAX));
         assert!(matches!(problem(&with_arrays(&most)), Problem::Length { .. }));
     }

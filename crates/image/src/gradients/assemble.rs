@@ -82,14 +82,31 @@ pub(super) fn assemble(
     if let Some(volumes) = options.n_volumes.filter(|&n| n != b.len()) {
         return Err(GradientError::Volumes { entries: b.len(), volumes });
     }
-    check_b_values(&b)?;
     let mut repairs = Vec::new();
+    take_nan_as_unweighted(&mut b, &dirs_file, &mut repairs);
+    check_b_values(&b)?;
     let (unit_dirs, norms) = normalise(&b, &dirs_file, options, &mut repairs)?;
     resolve_lengths(&mut b, &norms, lengths, options, &mut repairs)?;
     check_b_values(&b)?;
     let dirs_ras = unit_dirs.iter().map(|&g| turned(ras_from_file, g)).collect();
     let table = GradientTable { b_s_per_mm2: b, dirs_ras, b0_threshold: options.b0_threshold };
     Ok(GradientsRead { table, repairs })
+}
+
+/// b that is NaN where there is no direction either becomes 0: so some programs mark volumes without
+/// weighting. With a direction it is a weighted volume of unknown b, which is refused later.
+fn take_nan_as_unweighted(b: &mut [f64], dirs: &[[f64; 3]], repairs: &mut Vec<Repair>) {
+    let mut volumes = 0;
+    for (b, dir) in b.iter_mut().zip(dirs) {
+        let norm = dir[0].hypot(dir[1]).hypot(dir[2]);
+        if b.is_nan() && (norm.is_nan() || norm < SHORTEST) {
+            *b = 0.0;
+            volumes += 1;
+        }
+    }
+    if volumes > 0 {
+        repairs.push(Repair::NanB { volumes });
+    }
 }
 
 /// Refuses what is no b-value, or is one in another unit.

@@ -16,6 +16,11 @@ pub enum Repair {
         /// How many volumes.
         volumes: usize,
     },
+    /// b that was not a number, in volumes without a direction.
+    NanB {
+        /// How many volumes.
+        volumes: usize,
+    },
     /// Directions that were not of unit length and now are; b as read.
     Normalised {
         /// How many volumes.
@@ -54,6 +59,12 @@ impl fmt::Display for Repair {
             }
             Self::NanDirections { volumes } => {
                 write!(f, "{volumes} unweighted volumes had NaN directions: taken as none")
+            }
+            Self::NanB { volumes } => {
+                write!(
+                    f,
+                    "{volumes} volumes without a direction had NaN for b: taken as unweighted"
+                )
             }
             Self::Normalised { volumes, shortest, longest } => write!(
                 f,

@@ -19,6 +19,13 @@ impl MifLayout {
     pub const VOLUMES_FIRST: Self =
         Self { order: [(1, false), (2, false), (3, false), (0, false)] };
 
+    /// The order of `n` axes: that of the first ones, further ones behind.
+    pub(crate) fn of_all_axes(&self, n: usize) -> Vec<(usize, bool)> {
+        let mut order = self.of_axes(n.min(4));
+        order.extend((order.len()..n).map(|rank| (rank, false)));
+        order
+    }
+
     /// The order of the first `n` axes alone.
     pub(super) fn of_axes(&self, n: usize) -> Vec<(usize, bool)> {
         let kept = &self.order[..n];

@@ -67,8 +67,14 @@ pub(crate) fn parse(header: &[u8]) -> Result<Header, HeaderError> {
             space_codes: None,
             description: comment.map_or_else(String::new, |(_, text)| text.clone()),
             intent: Intent::default(),
-            dw_scheme: dw_scheme(&entries)?,
+            dw_scheme: dw_scheme(&entries),
             keyvals,
+            listed_dims: entries.numbers("dim", "whole numbers from 1 on")?,
+            volume_steps: entries
+                .numbers("vox", "voxel sizes in mm")?
+                .get(3..)
+                .map_or_else(Vec::new, <[f64]>::to_vec),
+            has_extensions: false,
         },
     })
 }
@@ -124,11 +130,13 @@ fn numbers<T: std::str::FromStr>(
 
 /// A type and its byte order; without LE or BE at the end it is this machine's, as in MRtrix.
 fn datatype(text: &str) -> Result<(Datatype, ByteOrder), HeaderError> {
-    let orders = [("LE", ByteOrder::Little), ("BE", ByteOrder::Big)];
+    // Letters of either case, as in MRtrix.
+    let lower = text.to_ascii_lowercase();
+    let orders = [("le", ByteOrder::Little), ("be", ByteOrder::Big)];
     let (name, order) = orders
         .into_iter()
-        .find_map(|(suffix, order)| Some((text.strip_suffix(suffix)?, order)))
-        .unwrap_or((text, ByteOrder::NATIVE));
+        .find_map(|(suffix, order)| Some((lower.strip_suffix(suffix)?, order)))
+        .unwrap_or((&*lower, ByteOrder::NATIVE));
     let datatype = name.parse().map_err(|_| {
         let expected = "Bit, Int8 to UInt64, or Float16 to Float64 (complex images are not read)";
         bad("datatype", text, expected)
@@ -220,14 +228,16 @@ fn data_place(entries: &Entries<'_>, header_bytes: usize) -> Result<(DataFile, u
     }
 }
 
-/// One row `x,y,z,b[,...]` per volume, directions in scanner axes.
-fn dw_scheme(entries: &Entries<'_>) -> Result<Option<Vec<Vec<f64>>>, HeaderError> {
-    let expected = "rows of numbers: x,y,z,b";
-    let rows = entries
-        .all("dw_scheme")
-        .map(|text| numbers("dw_scheme", text, expected))
-        .collect::<Result<Vec<_>, _>>()?;
-    Ok((!rows.is_empty()).then_some(rows))
+/// One row `x,y,z,b[,...]` per volume, directions in scanner axes. What is no number is left out of
+/// its row, which then is too short for a table: only who needs the gradients is refused, as the
+/// image is whole without them.
+fn dw_scheme(entries: &Entries<'_>) -> Option<Vec<Vec<f64>>> {
+    let row = |text: &str| {
+        let tokens = text.split([',', ' ', '\t']).filter(|token| !token.is_empty());
+        tokens.filter_map(|token| token.parse().ok()).collect()
+    };
+    let rows: Vec<Vec<f64>> = entries.all("dw_scheme").map(row).collect();
+    (!rows.is_empty()).then_some(rows)
 }
 
 #[cfg(test)]
@@ -303,11 +313,24 @@ mod tests {
         assert_eq!(key(with("scaling: 5,0.5", "scaling: 5")), "scaling");
         assert_eq!(key(with("transform: 0,-1,0,10\n", "")), "transform");
         assert_eq!(key(with("1,0,0,20", "1,0,0")), "transform");
-        assert_eq!(key(with("1,0,0,1000", "1,0,0,b")), "dw_scheme");
         assert_eq!(key(with("file: . 400", "file: . 10")), "file");
         assert_eq!(key(with("file: . 400", "file: a.dat 0\nfile: b.dat 0")), "file");
         let singular = with("0,-1,0,10", "1,0,0,10");
         assert!(matches!(singular, Err(HeaderError::Orientation { .. })), "{singular:?}");
+    }
+
+    #[test]
+    fn a_scheme_that_is_no_table_spoils_the_gradients_only() {
+        let h = with("1,0,0,1000", "1,0,0,b").unwrap();
+        assert_eq!(h.notes.dw_scheme.unwrap()[1], [1.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn names_of_types_are_read_in_any_case() {
+        for (name, order) in [("int16be", ByteOrder::Big), ("INT16LE", ByteOrder::Little)] {
+            let h = with("Int16BE", name).unwrap();
+            assert_eq!((h.datatype, h.byte_order), (Datatype::Int16, order));
+        }
     }
 
     #[test]

@@ -5,43 +5,44 @@ use std::fmt::Write;
 use super::layout::format_order;
 use super::{FIRST_LINE, OWN_KEYS};
 use crate::error::UnwritableError;
+use crate::header::Shape;
 use crate::write::WriteOptions;
-use crate::{ByteOrder, Datatype, Grid};
+use crate::{ByteOrder, Datatype};
 
 /// Data begin at a multiple of this, so that a mapped file is aligned for any vector load.
 const ALIGNMENT: usize = 64;
 
 /// The bytes before the data.
 pub(crate) fn encode_header(
-    grid: &Grid,
-    n_volumes: usize,
+    shape: &Shape,
     options: &WriteOptions,
 ) -> Result<Vec<u8>, UnwritableError> {
-    let mut dims = grid.dims.to_vec();
-    if n_volumes > 1 || options.dw_scheme.is_some() {
-        dims.push(n_volumes);
-    }
-    let order = options.mif_layout.of_axes(dims.len());
-    let text = text(grid, &dims, &order, options)?;
+    let order = options.mif_layout.of_all_axes(shape.dims.len());
+    let text = text(shape, &order, options)?;
     Ok(with_place_of_data(text))
 }
 
 fn text(
-    grid: &Grid,
-    dims: &[usize],
+    shape: &Shape,
     order: &[(usize, bool)],
     options: &WriteOptions,
 ) -> Result<String, UnwritableError> {
+    let Shape { grid, dims, volume_steps, scaling } = shape;
     let spacing = grid.ras_from_vox.spacing();
-    let vox = |axis| spacing.get(axis).map_or("nan".to_owned(), f64::to_string);
+    let steps: Vec<f64> = spacing.iter().chain(volume_steps).copied().collect();
+    let known = |step: &&f64| step.is_finite();
+    let vox = |axis| steps.get(axis).filter(known).map_or("nan".to_owned(), f64::to_string);
     let mut text = format!("{FIRST_LINE}\n");
     let mut line = |key: &str, value: &str| {
         let _ = writeln!(text, "{key}: {value}"); // a String takes everything
     };
-    line("dim", &joined(dims));
+    line("dim", &joined(dims.iter().copied()));
     line("vox", &joined((0..dims.len()).map(vox)));
     line("layout", &format_order(order));
     line("datatype", &datatype(options.datatype, options.byte_order));
+    if !scaling.is_none() {
+        line("scaling", &joined([scaling.intercept, scaling.slope]));
+    }
     for row in &grid.ras_from_vox.0 {
         let unit = [row[0] / spacing[0], row[1] / spacing[1], row[2] / spacing[2], row[3]];
         line("transform", &joined(unit));

@@ -15,7 +15,7 @@ mod write;
 
 pub(crate) use read::{PREFIX_BYTES, parse};
 pub use write::NiftiVersion;
-pub(crate) use write::encode_header;
+pub(crate) use write::{dims, encode_header};
 
 use crate::Datatype;
 

@@ -52,6 +52,7 @@ pub(crate) fn parse(start: &[u8]) -> Result<Header, HeaderError> {
         .ok_or_else(|| HeaderError::TooLarge { dims: dims.all() })?;
     let (ras_from_vox, orientation) = orientation::ras_from_vox(&fields, dims.space)?;
 
+    let volume_steps = volume_steps(&fields, rank as usize);
     Ok(Header {
         grid: Grid { dims: dims.space, ras_from_vox },
         volume_dims: dims.volumes,
@@ -70,10 +71,26 @@ pub(crate) fn parse(start: &[u8]) -> Result<Header, HeaderError> {
                 parameters: fields.intent_parameters,
                 name: fields.intent_name,
             },
+            listed_dims: fields.dim[1..=rank as usize].iter().map(|d| *d as usize).collect(),
+            volume_steps,
+            // The four bytes after the header: the first says whether extensions follow.
+            has_extensions: start.get(needed).is_some_and(|flag| *flag != 0),
             space_codes: Some(SpaceCodes { qform: fields.qform_code, sform: fields.sform_code }),
             ..Notes::default()
         },
     })
+}
+
+/// Steps of the dimensions after the third; of time in seconds.
+fn volume_steps(fields: &Fields, rank: usize) -> Vec<f64> {
+    /// Units of time in `xyzt_units`: seconds, milliseconds, microseconds.
+    const SECONDS: [(i32, f64); 3] = [(8, 1.0), (16, 1e-3), (24, 1e-6)];
+    let unit = SECONDS.iter().find(|(code, _)| fields.units & 0x38 == *code);
+    let mut steps: Vec<f64> = fields.pixdim.get(4..=rank).unwrap_or_default().to_vec();
+    if let (Some(time), Some((_, seconds))) = (steps.first_mut(), unit) {
+        *time *= seconds;
+    }
+    steps
 }
 
 /// True where the magic letters say that the data follow in the same file.

@@ -4,6 +4,7 @@ use super::fields::{Fields, Version};
 use super::{DATATYPES, orientation};
 use crate::Grid;
 use crate::error::UnwritableError;
+use crate::header::Shape;
 use crate::write::WriteOptions;
 
 /// Which header to write.
@@ -26,21 +27,18 @@ const MM_AND_SECONDS: i32 = 2 | 8;
 
 /// The bytes before the data of a single file, or the whole header file of a pair.
 pub(crate) fn encode_header(
-    grid: &Grid,
-    n_volumes: usize,
+    shape: &Shape,
     single: bool,
     options: &WriteOptions,
 ) -> Result<Vec<u8>, UnwritableError> {
     let Some((code, _)) = DATATYPES.iter().find(|(_, d)| *d == options.datatype) else {
         return Err(UnwritableError::Datatype(options.datatype));
     };
-    let mut dims = grid.dims.to_vec();
-    if INTENTS_ALONG_5.contains(&options.intent.code) {
-        dims.extend([1, n_volumes]);
-    } else if n_volumes > 1 {
-        dims.push(n_volumes);
+    let dims = &shape.dims;
+    if dims.len() > 7 {
+        return Err(UnwritableError::NiftiRank { dims: dims.clone() });
     }
-    let version = version(&dims, options)?;
+    let version = version(dims, options)?;
 
     let mut fields = Fields {
         dim: [1; 8],
@@ -51,17 +49,21 @@ pub(crate) fn encode_header(
         bitpix: options.datatype.bits() as i32,
         pixdim: [1.0; 8],
         data_offset: if single { version.data_offset() as f64 } else { 0.0 },
-        slope: 1.0,
+        slope: shape.scaling.slope,
+        intercept: shape.scaling.intercept,
         shown: options.shown.map_or([0.0; 2], |[least, largest]| [largest, least].map(f64::from)),
         units: MM_AND_SECONDS,
         description: options.description.clone(),
         ..Fields::default()
     };
     fields.dim[0] = dims.len() as i64;
-    for (field, dim) in fields.dim[1..].iter_mut().zip(&dims) {
+    for (field, dim) in fields.dim[1..].iter_mut().zip(dims) {
         *field = *dim as i64;
     }
-    orientation::set(&mut fields, grid);
+    for (field, step) in fields.pixdim[4..].iter_mut().zip(&shape.volume_steps) {
+        *field = if step.is_finite() { *step } else { 1.0 };
+    }
+    orientation::set(&mut fields, &shape.grid);
     if let Some(codes) = options.space_codes {
         // A qform that cannot hold the affine stays without code.
         fields.qform_code = if fields.qform_code > 0 { codes.qform } else { 0 };
@@ -78,6 +80,17 @@ pub(crate) fn encode_header(
     header[version.magic_at()..][..magic.len()].copy_from_slice(magic);
     header.resize(version.data_offset(), 0); // no extensions
     Ok(header)
+}
+
+/// The dimensions of volumes on a grid, as NIfTI has them.
+pub(crate) fn dims(grid: &Grid, n_volumes: usize, options: &WriteOptions) -> Vec<usize> {
+    let mut dims = grid.dims.to_vec();
+    if INTENTS_ALONG_5.contains(&options.intent.code) {
+        dims.extend([1, n_volumes]);
+    } else if n_volumes > 1 {
+        dims.push(n_volumes);
+    }
+    dims
 }
 
 fn version(dims: &[usize], options: &WriteOptions) -> Result<Version, UnwritableError> {

@@ -169,6 +169,11 @@ impl SubjectFiles {
         if given.next().is_some() { Err(LoadError::TwoTables) } else { Ok(first) }
     }
 
+    /// True where a gradient table is given by name.
+    pub fn names_table(&self) -> bool {
+        self.bval.is_some() || self.bvec.is_some() || self.grad.is_some() || self.bmatrix.is_some()
+    }
+
     /// The gradient table of `stored`: the one given by name, else the one in its header, else
     /// the one beside it.
     ///

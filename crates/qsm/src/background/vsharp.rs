@@ -8,6 +8,21 @@ use crate::fourier::Periodic;
 /// Part of a ball that may lie outside the mask by rounding of the transform.
 const INSIDE: f32 = 0.999;
 
+/// Radii to try, largest first: from `radius_mm` down in steps of a voxel or 1 mm. A ball that is
+/// wider than the grid fits nowhere in it, so that those are left out: what is left is bounded by the
+/// grid, whatever is asked for.
+fn radii(dims: [usize; 3], spacing: [f64; 3], radius_mm: f64) -> Vec<f64> {
+    let smallest = spacing.into_iter().fold(f64::INFINITY, f64::min);
+    let step = smallest.max(1.0);
+    let widest = (0..3).map(|a| dims[a] as f64 * spacing[a]).fold(f64::INFINITY, f64::min);
+    let skipped = ((radius_mm - 0.5 * widest) / step).ceil().max(0.0);
+    // Where the radius is so large that a step is lost in its rounding, the widest ball begins.
+    let first = (radius_mm - skipped * step).min(0.5 * widest.max(2.0 * smallest)).max(smallest);
+    // The last ball is the smallest there is, whatever the first: only a rim of a voxel is lost.
+    let steps = ((first - smallest) / step).ceil() as u32;
+    (0..=steps).map(|i| (first - f64::from(i) * step).max(smallest)).collect()
+}
+
 pub(super) fn remove(
     grid: &Grid,
     total: &[f32],
@@ -19,12 +34,12 @@ pub(super) fn remove(
 ) -> Result<Local, QsmError> {
     let spacing = grid.ras_from_vox.spacing();
     let smallest = spacing.into_iter().fold(f64::INFINITY, f64::min);
-    let step = smallest.max(1.0);
     if !(radius_mm >= smallest && radius_mm.is_finite()) {
         let rule = "it is at least a voxel, in mm";
         return Err(QsmError::Parameter { name: "radius", value: radius_mm, rule });
     }
-    let margin = (radius_mm / smallest).ceil() as usize;
+    let radii = radii(grid.dims, spacing, radius_mm);
+    let margin = (radii.first().copied().unwrap_or(smallest) / smallest).ceil() as usize;
     let space = Periodic::with_margin(grid.dims, spacing, margin, workers)?;
     let mut inside = vec![0.0; total.len()];
     let mut field = vec![0.0; total.len()];
@@ -37,9 +52,6 @@ pub(super) fn remove(
     let mut local = vec![0.0; field.len()];
     let mut known = vec![false; field.len()];
     let mut largest: Option<Vec<f32>> = None;
-    // The last ball is the smallest there is, whatever the first: only a rim of a voxel is lost.
-    let steps = ((radius_mm - smallest) / step).ceil() as u32;
-    let radii = (0..steps + 1).map(|i| (radius_mm - f64::from(i) * step).max(smallest));
     progress.start("removing the background", radii.len() as u64);
     for radius in radii {
         progress.check()?;
@@ -77,4 +89,27 @@ pub(super) fn remove(
     let mut field = vec![0.0; total.len()];
     voxels.iter().for_each(|&v| field[v as usize] = sharp[v as usize]);
     Ok(Local { field, mask: Mask { grid: *grid, voxels } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::radii;
+
+    #[test]
+    fn radii_that_fit_the_grid_are_as_asked_for() {
+        assert_eq!(radii([64; 3], [1.0; 3], 4.0), [4.0, 3.0, 2.0, 1.0]);
+        assert_eq!(radii([64; 3], [2.0; 3], 5.0), [5.0, 3.0, 2.0]);
+        assert_eq!(radii([8; 3], [1.0; 3], 6.5), [3.5, 2.5, 1.5, 1.0]);
+    }
+
+    #[test]
+    fn absurd_radii_and_spacings_are_bounded_by_the_grid() {
+        for radius in [1e5, 9e15, 1e308] {
+            for spacing in [1e-3, 1.0, 3.0] {
+                let radii = radii([10, 12, 14], [spacing; 3], radius);
+                assert!(radii.len() <= 11, "{radius} {spacing}: {}", radii.len());
+                assert!(radii[0] <= 7.0 * spacing && radii[0] >= spacing);
+            }
+        }
+    }
 }

@@ -44,7 +44,21 @@ pub enum LabelError {
         /// The radius asked for.
         radius_mm: f64,
     },
+    /// The search would look at too many voxels, as the voxels are no voxels of a head in mm.
+    #[error(
+        "a search radius of {radius_mm} mm reaches {voxels:.3e} voxels of the label image around \
+         each point: if its affine is not in millimetres, give a smaller radius or no search"
+    )]
+    Reach {
+        /// The radius asked for.
+        radius_mm: f64,
+        /// Voxels that would have to be looked at.
+        voxels: f64,
+    },
 }
+
+/// Most voxels that are looked at around a point: 100 mm of 1 mm, twice over.
+const MOST_NEIGHBOURS: f64 = (1u32 << 24) as f64;
 
 /// The nodes of a label image.
 #[derive(Clone, Debug)]
@@ -58,6 +72,8 @@ pub struct Nodes {
     /// Voxels around one to look at, with the least distance a point in the middle one can have
     /// from their centre, ascending.
     neighbours: Vec<([i32; 3], f64)>,
+    /// The farthest of them along each axis.
+    reach: [i32; 3],
     radius_mm: f64,
 }
 
@@ -86,12 +102,23 @@ impl Nodes {
         let (neighbours, radius_mm) = match assignment {
             Assignment::ExactLabel => (vec![([0; 3], 0.0)], f64::INFINITY),
             Assignment::RadialSearch { radius_mm } if (0.0..=100.0).contains(&radius_mm) => {
-                (neighbours(&ras_from_vox, radius_mm), radius_mm)
+                (neighbours(&ras_from_vox, image.grid.dims, radius_mm)?, radius_mm)
             }
             Assignment::RadialSearch { radius_mm } => return Err(LabelError::Radius { radius_mm }),
         };
         let dims = image.grid.dims;
-        Ok(Self { dims, ras_from_vox, vox_from_ras, node_plus_1, labels, neighbours, radius_mm })
+        let far = |a: usize| neighbours.iter().map(|(step, _)| step[a].abs()).max().unwrap_or(0);
+        let reach = std::array::from_fn(far);
+        Ok(Self {
+            dims,
+            ras_from_vox,
+            vox_from_ras,
+            node_plus_1,
+            labels,
+            neighbours,
+            reach,
+            radius_mm,
+        })
     }
 
     /// Number of nodes.
@@ -109,11 +136,20 @@ impl Nodes {
         &self.labels
     }
 
-    /// The index of the node at a point in scanner RAS+ mm, if there is one.
+    /// The index of the node at a point in scanner RAS+ mm, if there is one. A point that is not
+    /// finite has none.
     pub fn at(&self, pos_ras: [f32; 3]) -> Option<usize> {
         let pos_ras = pos_ras.map(f64::from);
         let pos_vox = self.vox_from_ras.apply(pos_ras);
         let centre = pos_vox.map(|x| x.round());
+        // What is so far outside that no neighbour lies inside is not looked for.
+        let near = |a: usize| {
+            let reach = f64::from(self.reach[a]);
+            centre[a] >= -reach && centre[a] < self.dims[a] as f64 + reach
+        };
+        if !(0..3).all(near) {
+            return None;
+        }
         let (mut best, mut best_mm) = (None, self.radius_mm);
         for (step, least_mm) in &self.neighbours {
             if *least_mm > best_mm {
@@ -139,8 +175,13 @@ impl Nodes {
     }
 }
 
-/// Voxels whose centre can be within the radius of a point in the middle voxel, nearest first.
-fn neighbours(ras_from_vox: &Affine, radius_mm: f64) -> Vec<([i32; 3], f64)> {
+/// Voxels whose centre can be within the radius of a point in the middle voxel, nearest first. Steps
+/// longer than the grid lead from no point in it, or a voxel beside it, to a voxel of it.
+fn neighbours(
+    ras_from_vox: &Affine,
+    dims: [usize; 3],
+    radius_mm: f64,
+) -> Result<Vec<([i32; 3], f64)>, LabelError> {
     // A point in a voxel is at most half a diagonal from its centre.
     let corners = [[1., 1., 1.], [1., 1., -1.], [1., -1., 1.], [-1., 1., 1.]];
     let length = |d: [f64; 3]| {
@@ -151,9 +192,17 @@ fn neighbours(ras_from_vox: &Affine, radius_mm: f64) -> Vec<([i32; 3], f64)> {
     let reach = radius_mm + half_diagonal;
     // Steps along one voxel axis change that voxel coordinate only as fast as the inverse says.
     let inverse = ras_from_vox.inverse().unwrap_or(Affine::IDENTITY);
-    let most = inverse
-        .linear()
-        .map(|r| (reach * (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]).sqrt()).floor() as i32);
+    let linear = inverse.linear();
+    let most: [i32; 3] = std::array::from_fn(|a| {
+        let r = linear[a];
+        let steps = (reach * (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]).sqrt()).floor();
+        // Saturates far below what an i32 holds, as no axis of a grid is longer.
+        steps.min(dims[a] as f64).min(f64::from(i32::MAX / 4)) as i32
+    });
+    let voxels: f64 = most.iter().map(|n| 2.0 * f64::from(*n) + 1.0).product();
+    if voxels > MOST_NEIGHBOURS {
+        return Err(LabelError::Reach { radius_mm, voxels });
+    }
     let mut found = Vec::new();
     for k in -most[2]..=most[2] {
         for j in -most[1]..=most[1] {
@@ -166,7 +215,7 @@ fn neighbours(ras_from_vox: &Affine, radius_mm: f64) -> Vec<([i32; 3], f64)> {
         }
     }
     found.sort_by(|a, b| a.1.total_cmp(&b.1));
-    found
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -188,6 +237,22 @@ mod tests {
         assert_eq!(nodes.at([2.9, 0.0, 0.0]), Some(1));
         assert_eq!(nodes.at([3.1, 0.0, 0.0]), None);
         assert_eq!(nodes.at([60.0, 0.0, 0.0]), None);
+    }
+
+    #[test]
+    fn voxels_of_a_micrometre_bound_the_search_by_the_grid() {
+        let labels = |dims: [usize; 3], edge: f64| {
+            let grid = Grid { dims, ras_from_vox: Affine::from_spacing([edge; 3]) };
+            Image { grid, n_volumes: 1, data: vec![1.0; grid.len()] }
+        };
+        let search = Assignment::RadialSearch { radius_mm: 4.0 };
+        let small = Nodes::new(&labels([20, 20, 20], 0.002), search).unwrap();
+        assert!(small.neighbours.len() <= 41 * 41 * 41);
+        assert_eq!(small.at([0.01; 3]), Some(0));
+        let large = Nodes::new(&labels([200, 200, 200], 0.002), search);
+        assert!(matches!(large, Err(LabelError::Reach { .. })), "no more than memory holds");
+        let thin = Nodes::new(&labels([2, 2, 2], 1e-300), search).unwrap();
+        assert!(thin.neighbours.len() <= 125);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Images, with their gradient tables.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use fimbria_compute::Backend;
+use fimbria_compute::{Backend, Progress as _};
 use fimbria_image::gradients::GradientError;
 use fimbria_image::{
-    BvecFrame, Datatype, GradientTable, Image, OpenOptions, StoredImage, WriteOptions, write_image,
+    BvecFrame, Copied, Datatype, GradientTable, Grid, OpenOptions, SpaceCodes, StoredImage,
+    WriteOptions, copy_image, write_image,
 };
 use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
 use fimbria_pipeline::{Hashing, Logbook, OutputFolder};
@@ -41,31 +43,53 @@ impl Job {
         let hashing = Hashing::start(files.inputs());
         let stored = workers.install(|| StoredImage::open(&path, &OpenOptions::default()))?;
         let gradients = find_gradients(&files, &stored, &log)?;
-        let datatype = datatype.unwrap_or(natural_datatype(&stored));
-        let mut image = log.stage("read", || workers.install(|| stored.to_image()))?;
-        if let Some(conventions) = tensors {
-            image = conventions.apply(&image).map_err(Failure::usage)?;
-        }
+        let turned = match tensors {
+            Some(conventions) => {
+                if stored.datatype().bits() > 32 {
+                    log.warn("tensors are turned in float32: digits beyond it are lost");
+                }
+                let image = log.stage("read", || workers.install(|| stored.to_image()))?;
+                Some(conventions.apply(&image).map_err(Failure::usage)?)
+            }
+            None => None,
+        };
         let mut options = WriteOptions {
-            datatype,
+            datatype: datatype.unwrap_or_default(),
             intent: stored.intent().clone(),
+            space_codes: used_space(&stored),
             description: stored.description().to_owned(),
             keyvals: stored.keyvals().to_vec(),
             ..WriteOptions::default()
         };
+        if stored.has_extensions() {
+            log.warn("NIfTI header extensions are not read: left out");
+        }
+        if !names.is_mif && !stored.keyvals().is_empty() {
+            let keys: BTreeSet<_> = stored.keyvals().iter().map(|(key, _)| key.as_str()).collect();
+            let keys: Vec<_> = keys.into_iter().filter(|key| *key != "comments").collect();
+            if !keys.is_empty() {
+                log.note(&format!("NIfTI has no place for {}: left out", keys.join(", ")));
+            }
+        }
         options.keyvals.extend(log.session().header_entries());
         if names.is_mif {
             options.dw_scheme = gradients.as_ref().map(GradientTable::to_dw_scheme);
         } else if let Some(gradients) = &gradients {
-            write_fsl(gradients, &image, &names, &mut out)?;
+            write_fsl(gradients, stored.grid(), &names, &mut out)?;
         }
-        log.stage("write", || {
+        let datatype = log.stage("write", || {
             let mut paths = Vec::new();
             for name in &names.image {
                 paths.push(out.stage(name)?);
             }
-            workers.install(|| write_image(&paths[0], &image, &options))?;
-            Ok::<_, Failure>(())
+            let Some(image) = &turned else {
+                let copied =
+                    workers.install(|| copy_image(&paths[0], &stored, datatype, &options))?;
+                tell(&copied, &stored, datatype, &log);
+                return Ok(copied.datatype);
+            };
+            workers.install(|| write_image(&paths[0], image, &options))?;
+            Ok::<_, Failure>(options.datatype)
         })?;
         let tensors = tensors.map(|conventions| conventions.to_string());
         let parameters = json!({ "datatype": datatype.name(), "tensors": tensors });
@@ -80,7 +104,6 @@ fn find_gradients(
     stored: &StoredImage,
     log: &Logbook<'_>,
 ) -> Result<Option<GradientTable>, LoadError> {
-    use fimbria_compute::Progress as _;
     match files.read_gradients(stored) {
         Ok(read) => {
             for repair in read.repairs {
@@ -89,24 +112,56 @@ fn find_gradients(
             Ok(Some(read.table))
         }
         Err(LoadError::Gradients(GradientError::NotFound { .. })) => Ok(None),
-        // A folder's `bvals` need not belong to every image in it.
-        Err(LoadError::Gradients(_)) if stored.n_volumes() == 1 => Ok(None),
+        Err(LoadError::Gradients(error)) if !files.names_table() => {
+            // A folder's `bvals` need not belong to every image in it.
+            if stored.n_volumes() > 1 {
+                log.warn(&format!("no gradient table is written: {error}"));
+            }
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }
 
-/// The type that loses nothing.
-fn natural_datatype(stored: &StoredImage) -> Datatype {
-    if stored.scaling().is_none() { stored.datatype() } else { Datatype::Float32 }
+/// The space that the affine in use leads to, for both affines that are written.
+fn used_space(stored: &StoredImage) -> Option<SpaceCodes> {
+    let SpaceCodes { qform, sform } = stored.space_codes()?;
+    let used = if sform > 0 { sform } else { qform };
+    (used > 0).then_some(SpaceCodes { qform: used, sform: used })
+}
+
+/// Says what of the samples did not go along.
+fn tell(copied: &Copied, stored: &StoredImage, asked: Option<Datatype>, log: &Logbook<'_>) {
+    let Copied { datatype, scaling, clipped, rounded } = *copied;
+    let n = |count: u64| if count == 1 { "1 sample".into() } else { format!("{count} samples") };
+    if clipped > 0 {
+        log.warn(&format!(
+            "{} cannot be held by {datatype}: the nearest number was written, 0 for NaN",
+            n(clipped)
+        ));
+    }
+    // Whole numbers are labels or counts: rounding them is not what a type is chosen for.
+    let whole = !stored.datatype().is_float() && stored.scaling().is_none();
+    if rounded > 0 && (whole || asked.is_none()) {
+        log.warn(&format!("{} lost digits in {datatype}", n(rounded)));
+    }
+    if asked.is_none() && scaling != stored.scaling() {
+        log.note("NIfTI-1 would round the scaling of the samples: it was applied, in Float64");
+    } else if asked.is_none() && datatype != stored.datatype() {
+        log.note(&format!(
+            "NIfTI has no samples of type {}: written as {datatype}, which holds all of them",
+            stored.datatype()
+        ));
+    }
 }
 
 fn write_fsl(
     gradients: &GradientTable,
-    image: &Image,
+    grid: &Grid,
     names: &Names,
     out: &mut OutputFolder,
 ) -> Result<(), Failure> {
-    let fsl = gradients.to_fsl(BvecFrame::Fsl, &image.grid.ras_from_vox);
+    let fsl = gradients.to_fsl(BvecFrame::Fsl, &grid.ras_from_vox);
     out.write(&format!("{}.bval", names.stem), fsl.bvals.as_bytes())?;
     out.write(&format!("{}.bvec", names.stem), fsl.bvecs.as_bytes())?;
     Ok(())

@@ -25,7 +25,8 @@ pub(crate) struct Convert {
 
     /// Type of the samples written: int8 to uint64, float32, float64; bit and float16 for .mif.
     /// Of a tractogram's coordinates: float32; float64 for .tck and .trx, float16 for .trx
-    /// [default: as stored; where the format has no such type, the next that holds all of it]
+    /// [default: as stored, scaling included; where the format has no such type, the next that
+    /// holds all of it]
     #[arg(long, value_name = "TYPE", help_heading = "Output")]
     datatype: Option<Datatype>,
 
@@ -74,8 +75,9 @@ Units:
   Numbers keep theirs. b-values are in s/mm². Streamlines are in millimetres.
 
 Order and frame:
-  Voxels keep their place in the scanner and volumes their order (but with --tensors). Samples pass through float32:
-  integers above 2^24 lose their last digits. bvecs are written in FSL's frame (voxel axes, x
+  Voxels keep their place in the scanner and volumes their order (but with --tensors). Samples keep
+  their type, their exact numbers and their scaling, the image its dimensions; what a chosen --datatype
+  cannot hold is counted in a warning. bvecs are written in FSL's frame (voxel axes, x
   reversed where det(affine) > 0), tables in .mif headers in scanner axes. Streamlines keep their
   order and their place in the scanner (RAS); .trk rounds it to its own frame.
   --tensors knows, of D: fimbria xx xy xz yy yz zz (scanner axes), fsl the same (FSL's voxel axes),
