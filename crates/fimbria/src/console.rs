@@ -10,6 +10,7 @@ use fimbria_pipeline::Unfinished;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::Verbosity;
+use crate::printable::printable;
 
 /// Progress, notes and warnings on standard error, results on standard output; and the flag that
 /// Ctrl-C raises.
@@ -71,7 +72,7 @@ impl Console {
     pub(crate) fn print(&self, text: &str) -> Result<(), PrintError> {
         self.end_stage();
         let mut out = io::stdout().lock();
-        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        match out.write_all(printable(text).as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             Err(error) => Err(PrintError(error)),
             Ok(()) => Ok(()),
@@ -119,7 +120,7 @@ impl Drop for Console {
 
 /// A line on standard error; nobody there to read it is no error.
 fn say_line(message: &str) {
-    let _ = writeln!(io::stderr(), "{message}");
+    let _ = writeln!(io::stderr(), "{}", printable(message));
 }
 
 impl Progress for Console {
@@ -180,5 +181,5 @@ fn bar(what: &str, total: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg} [{bar:30}] {percent} % ({eta} left)")
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .progress_chars("=> ");
-    ProgressBar::new(total).with_style(style).with_message(what.to_owned())
+    ProgressBar::new(total).with_style(style).with_message(printable(what).into_owned())
 }

@@ -18,6 +18,7 @@ use fimbria_tensors::sh::ShBasis;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 
 use crate::console::Console;
+use crate::printable::printable;
 
 /// Exit code of a command that was interrupted: 128 and the number of SIGINT.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -49,7 +50,7 @@ impl Failure {
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
         Self::Usage(clap::Error::raw(
             clap::error::ErrorKind::ArgumentConflict,
-            format!("{message}\n"),
+            format!("{}\n", printable(&message.to_string())),
         ))
     }
 
@@ -88,7 +89,10 @@ impl Failure {
                 ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
             }
             Self::Work(error) => {
-                let told = Told { message: chain(&*error), help: help_for(&*error) };
+                let told = Told {
+                    message: printable(&chain(&*error)).into_owned(),
+                    help: help_for(&*error),
+                };
                 let mut text = String::new();
                 if handler().render_report(&mut text, &told).is_ok() {
                     eprint_all(text.trim_start_matches('\n'));
@@ -98,7 +102,9 @@ impl Failure {
             Self::Interrupted { kept } => {
                 let left = match kept {
                     None => "nothing unfinished was left".to_owned(),
-                    Some(path) => format!("--resume goes on from {}", path.display()),
+                    Some(path) => {
+                        format!("--resume goes on from {}", printable(&path.display().to_string()))
+                    }
                 };
                 eprint_all(&format!("interrupted: {left}\n"));
                 ExitCode::from(INTERRUPTED)

@@ -16,6 +16,7 @@ mod console;
 mod failure;
 mod interrupt;
 mod memory;
+mod printable;
 mod single_dash;
 
 use std::process::ExitCode;

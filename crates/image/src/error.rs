@@ -73,6 +73,18 @@ pub enum ImageError {
         /// The file that was looked for.
         wanted: PathBuf,
     },
+    /// A header that names its data outside its own folder.
+    #[error(
+        "{} says that its samples are in {}, outside its own folder: such a header could show any \
+         file as an image. Put the data beside it and name them there",
+        path.display(), named.display()
+    )]
+    DataElsewhere {
+        /// The header.
+        path: PathBuf,
+        /// What it names.
+        named: PathBuf,
+    },
     /// The image does not lie on the grid it must lie on.
     #[error(transparent)]
     Grid(#[from] GridMismatch),

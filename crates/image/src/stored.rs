@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::about::ImageHeader;
 use crate::decode::{Decode, decoder};
@@ -134,6 +134,13 @@ impl Unloaded {
                 Source::open(&existing(&path, wanted)?)?
             }
             DataFile::Named(name) => {
+                // A name, or a path further down: nothing that leads out.
+                if !name
+                    .components()
+                    .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+                {
+                    return Err(ImageError::DataElsewhere { path, named: name.clone() });
+                }
                 let wanted = path.parent().unwrap_or(Path::new("")).join(name);
                 Source::open(&existing(&path, vec![wanted])?)?
             }

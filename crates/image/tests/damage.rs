@@ -326,3 +326,26 @@ fn a_header_is_read_where_compressed_samples_are_damaged() {
     assert_eq!((header.grid().dims, header.n_volumes()), ([30, 20, 10], 2));
     assert!(StoredImage::open(&path, &OpenOptions::default()).is_err());
 }
+
+#[test]
+fn a_mih_that_names_data_outside_its_folder_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sub").join("a.mih");
+    std::fs::create_dir(path.parent().unwrap()).unwrap();
+    std::fs::write(folder.path().join("secret"), [7; 8]).unwrap();
+    std::fs::create_dir(folder.path().join("sub/down")).unwrap();
+    std::fs::write(folder.path().join("sub/down/a.dat"), [7; 8]).unwrap();
+    let read = |data: &str| {
+        let header = "mrtrix image\ndim: 2,2,2\nvox: 1,1,1\nlayout: +0,+1,+2\ndatatype: UInt8\n";
+        std::fs::write(&path, format!("{header}file: {data} 0\nEND\n")).unwrap();
+        read_image(&path)
+    };
+    let absolute = folder.path().join("secret");
+    for outside in ["../secret", "down/../../secret", absolute.to_str().unwrap()] {
+        let error = read(outside).unwrap_err();
+        assert!(matches!(error, ImageError::DataElsewhere { .. }), "{error}");
+    }
+    for inside in ["down/a.dat", "./down/a.dat"] {
+        assert_eq!(read(inside).unwrap().data, [7.0; 8]);
+    }
+}

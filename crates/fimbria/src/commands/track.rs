@@ -344,7 +344,7 @@ impl StepArgs {
         let propagation = Propagation {
             step_mm: step,
             // Both halves together; each has the seed point.
-            max_points: (max_length / step).ceil().min(2e6) as u32 + 2,
+            max_points: (max_length / step).ceil().min(1_999_998.0) as u32 + 2,
             min_cos: angle.to_radians().cos(),
             fibre_threshold,
             use_fraction,

@@ -6,6 +6,8 @@
 //!   scanner are the same.)
 //! * `transform:` holds unit columns, without the voxel size; `ras_from_vox` multiplies it in.
 //! * `scaling: offset,multiplier` in this order.
+//! * A .mih names its data, `file: NAME OFFSET`: only in its own folder or below. Absolute paths and
+//!   `..` are refused, as such a header could show any file of its reader as an image.
 
 mod layout;
 mod read;

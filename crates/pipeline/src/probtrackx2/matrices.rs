@@ -83,7 +83,7 @@ impl Matrices {
         space: &'t Space,
         propagation: &Propagation,
     ) {
-        let points = |mm: f32| (mm / propagation.step_mm).ceil() as usize + 1;
+        let points = |mm: f32| (mm / propagation.step_mm).ceil().min(2e6) as usize + 1;
         if let Some((seeds, least_mm)) = &self.seeds {
             tally.matrix1 = Some(SeedMatrix::new(seeds, points(*least_mm)));
         }

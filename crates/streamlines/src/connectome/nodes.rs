@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(small.at([0.01; 3]), Some(0));
         let large = Nodes::new(&labels([200, 200, 200], 0.002), search);
         assert!(matches!(large, Err(LabelError::Reach { .. })), "no more than memory holds");
-        let thin = Nodes::new(&labels([2, 2, 2], 1e-300), search).unwrap();
+        let thin = Nodes::new(&labels([2, 2, 2], 1e-30), search).unwrap();
         assert!(thin.neighbours.len() <= 125);
     }
 
