@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::ImageError;
-use crate::header::{Header, Intent, Orientation, SpaceCodes};
+use crate::header::{DataFile, Header, Intent, Orientation, SpaceCodes};
 use crate::stored::Unloaded;
 use crate::{ByteOrder, Datatype, Grid, Scaling};
 
@@ -84,6 +84,14 @@ impl ImageHeader {
     /// The free entries of a .mif header in order, one per line; none for NIfTI.
     pub fn keyvals(&self) -> &[(String, String)] {
         &self.header.notes.keyvals
+    }
+
+    /// The file that a .mih names for its samples, relative to its folder.
+    pub fn named_data(&self) -> Option<&Path> {
+        match &self.header.data_file {
+            DataFile::Named(name) => Some(name),
+            DataFile::Same | DataFile::Partner => None,
+        }
     }
 
     /// True where a NIfTI file has header extensions. They are stepped over.

@@ -148,6 +148,9 @@ fn described(header: &ImageHeader, read: Option<&GradientsRead>) -> String {
     let spacing = grid.ras_from_vox.spacing().map(|mm| format!("{mm:.4}"));
     line("voxel size", format!("{} mm", spacing.join(" x ")));
     line("samples", format!("{}, {}", header.datatype(), header.byte_order()));
+    if let Some(name) = header.named_data() {
+        line("data in", name.display().to_string());
+    }
     let scaling = header.scaling();
     if !scaling.is_none() {
         line("scaling", format!("value = {} * stored + {}", scaling.slope, scaling.intercept));

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use fimbria_image::{Datatype, OpenOptions, StoredImage};
+
 use crate::util::{Folder, subject};
 
 #[test]
@@ -94,4 +96,84 @@ fn tensors_go_from_any_order_and_frame_to_any_other() {
         assert_eq!(ran.code, Some(2), "`{line}`: {}", ran.stderr);
         assert!(ran.stderr.contains(part), "{}", ran.stderr);
     }
+}
+
+/// A .mif with the given header lines and data.
+fn mif(folder: &Folder, name: &str, lines: &str, data: &[u8]) {
+    let header = format!("mrtrix image\nvox: 1,1,1\n{lines}\nfile: . 512\nEND\n");
+    let mut bytes = header.into_bytes();
+    bytes.resize(512, 0);
+    bytes.extend(data);
+    fs::write(folder.join(name), bytes).unwrap();
+}
+
+#[test]
+fn labels_above_two_to_the_24th_survive() {
+    let folder = Folder::new();
+    let labels = [16_777_217_i32, -2_147_483_647, 2_147_483_647, 5];
+    let data: Vec<u8> = labels.iter().flat_map(|x| x.to_le_bytes()).collect();
+    mif(&folder, "a.mif", "dim: 2,2,1\nlayout: +0,+1,+2\ndatatype: int32le", &data);
+    let ran = folder.done("convert a.mif -o a.nii");
+    assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
+    let kept = StoredImage::open(folder.join("a.nii"), &OpenOptions::default()).unwrap();
+    assert_eq!(kept.stored_bytes(), data);
+    assert_eq!(kept.datatype(), Datatype::Int32);
+    let ran = folder.done("convert a.mif --datatype float32 -o b.nii");
+    assert!(ran.stderr.contains("3 samples lost digits in Float32"), "{}", ran.stderr);
+    let ran = folder.done("convert a.mif --datatype int16 -o c.nii");
+    assert!(ran.stderr.contains("3 samples cannot be held by Int16"), "{}", ran.stderr);
+}
+
+#[test]
+fn five_dimensions_stay_five() {
+    let folder = Folder::new();
+    let data: Vec<u8> = (0..24).collect();
+    let lines = "dim: 2,1,2,3,2\nlayout: +0,+1,+2,+3,+4\ndatatype: UInt8";
+    mif(&folder, "a.mif", lines, &data);
+    folder.done("convert a.mif -o a.nii.gz");
+    folder.done("convert a.nii.gz -o b.mif");
+    for name in ["a.nii.gz", "b.mif"] {
+        let text = folder.done(&format!("info {name}")).stdout;
+        assert!(text.contains("2 x 1 x 2 x 3 x 2"), "{text}");
+        assert_eq!(folder.image(name).data, folder.image("a.mif").data);
+    }
+}
+
+#[test]
+fn bits_of_a_mif_become_bytes_in_nifti() {
+    let folder = Folder::with_subject();
+    folder.done("convert mask.nii -o mask.mif --datatype bit");
+    let ran = folder.done("convert mask.mif -o back.nii.gz");
+    assert!(ran.stderr.contains("written as UInt8"), "{}", ran.stderr);
+    assert_eq!(folder.image("back.nii.gz").data, folder.image("mask.nii").data);
+}
+
+#[test]
+fn a_scheme_that_does_not_fit_costs_the_table_not_the_image() {
+    let folder = Folder::new();
+    let lines = "dim: 2,1,1,3\nlayout: +0,+1,+2,+3\ndatatype: UInt8\n\
+                 dw_scheme: 0,0,0,0\ndw_scheme: 1,0,0,1000";
+    mif(&folder, "fod.mif", lines, &[1, 2, 3, 4, 5, 6]);
+    let ran = folder.done("convert fod.mif -o fod.nii");
+    assert!(ran.stderr.contains("no gradient table is written"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("2 entries, the image 3 volumes"), "{}", ran.stderr);
+    assert!(!folder.join("fod.bval").exists());
+    let ran = folder.done("info fod.mif");
+    assert!(ran.stdout.contains("2 x 1 x 1 x 3"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("no gradient table"), "{}", ran.stderr);
+    // What needs gradients fails, and says why.
+    assert!(folder.failed("fit dti fod.mif -o dti").contains("2 entries"));
+    assert!(folder.failed("info fod.mif --table").contains("2 entries"));
+}
+
+#[test]
+fn what_a_header_says_cannot_command_the_terminal() {
+    let folder = Folder::new();
+    let lines = "dim: 1,1,1\nlayout: +0,+1,+2\ndatatype: UInt8\ncomments: x\u{1b}]0;owned\u{7}";
+    mif(&folder, "a.mif", lines, &[1]);
+    let shown = folder.done("info a.mif").stdout;
+    assert!(shown.contains("x\\u{1b}]0;owned\\u{7}"), "{shown:?}");
+    mif(&folder, "b.mif", &lines.replace("UInt8", "\u{1b}[31mred"), &[1]);
+    let error = folder.failed("info b.mif");
+    assert!(error.contains("\\u{1b}[31mred") && !error.contains('\u{1b}'), "{error:?}");
 }

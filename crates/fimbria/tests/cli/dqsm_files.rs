@@ -49,7 +49,7 @@ fn file(header: &[f64], data: Vec<u8>) -> Vec<u8> {
 }
 
 /// deltab.bin, mask.bin and models.bin, and the same as NIfTI.
-fn subject() -> Folder {
+pub(crate) fn subject() -> Folder {
     let folder = Folder::new();
     let [x, y, z] = DIMS.map(|n| n as f64);
     let n = x * y * z;

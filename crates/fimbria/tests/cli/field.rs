@@ -241,3 +241,24 @@ fn the_laplacian_comes_near_to_growing_regions() {
     let share = (error / size).sqrt();
     assert!(share > 0.01 && share < 0.6, "{share}");
 }
+
+#[test]
+fn absurd_radii_and_grids_in_metres_end_with_the_grid() {
+    let folder = with_echoes();
+    for radius in ["1e308", "9e15", "1e5"] {
+        folder.done(&format!(
+            "field phase.nii --mask mask.nii --te 5,12,20 --b0 3 --radius {radius} -o r{radius}"
+        ));
+    }
+    let mut phase = folder.image("phase.nii");
+    let mut mask = folder.image("mask.nii");
+    for image in [&mut phase, &mut mask] {
+        for row in &mut image.grid.ras_from_vox.0 {
+            row.iter_mut().for_each(|x| *x *= 1e-3);
+        }
+    }
+    write_image(folder.join("metres.nii"), &phase, &WriteOptions::default()).unwrap();
+    write_image(folder.join("metres_mask.nii"), &mask, &WriteOptions::default()).unwrap();
+    let ran = folder.run("field metres.nii --mask metres_mask.nii --te 5,12,20 --b0 3 -o m");
+    assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+}

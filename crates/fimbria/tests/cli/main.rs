@@ -14,6 +14,7 @@ mod fit_dti;
 mod fit_expr;
 mod follow;
 mod help;
+mod hostile;
 mod info;
 mod interrupt;
 mod life;

@@ -32,7 +32,7 @@ fn write(folder: &Folder, name: &str, image: &Image, description: &str) {
 }
 
 /// A folder with `hot.nii`, unique entries of order 6.
-fn with_hot() -> Folder {
+pub(crate) fn with_hot() -> Folder {
     let folder = Folder::new();
     write(&folder, "hot.nii", &image(grid(), &entries(6)), "");
     folder

@@ -85,3 +85,10 @@ fn a_tensor_phantom_of_no_order_is_refused() {
     assert!(folder.failed("phantom tensors --order 5 -o p").contains("4, 6 or 8"));
     assert!(!folder.join("p").exists());
 }
+
+#[test]
+fn a_head_of_metres_is_refused_at_once() {
+    let folder = Folder::new();
+    let error = folder.failed("phantom crossing --voxel 65536 --size 4 -o p");
+    assert!(error.contains("1000 mm"), "{error}");
+}

@@ -9,7 +9,7 @@ use crate::util::{Folder, grid};
 
 /// a.trx: two streamlines from voxel (0, 0, 0) to (3, 0, 0) and one back to where it began, with
 /// weights; labels.nii: 1 and 2 at those voxels.
-fn with_tractogram() -> Folder {
+pub(crate) fn with_tractogram() -> Folder {
     let folder = Folder::new();
     let ras = |i: f64| grid().ras_from_vox.apply([i, 0.0, 0.0]).map(|x| x as f32);
     let mut lines = Streamlines::default();
@@ -104,4 +104,60 @@ fn damaged_tractograms_are_one_error() {
     let error = folder.failed("convert short.trk -o d.tck");
     assert!(error.contains("short.trk, streamline 2"), "{error}");
     assert!(!folder.join("d.tck").exists());
+}
+
+#[test]
+fn a_tck_cut_short_is_said_by_info_and_refused_by_convert() {
+    let folder = with_tractogram();
+    folder.done("convert a.trx -o b.tck");
+    let bytes = fs::read(folder.join("b.tck")).unwrap();
+    fs::write(folder.join("cut.tck"), &bytes[..bytes.len() - 24]).unwrap();
+    let ran = folder.run("info cut.tck");
+    assert!(ran.stderr.contains("cut short"), "{}", ran.stderr);
+    let error = folder.failed("convert cut.tck -o c.trk --reference labels.nii");
+    assert!(error.contains("cut.tck, streamline 2"), "{error}");
+    assert!(!folder.join("c.trk").exists());
+}
+
+#[test]
+fn double_precision_of_a_tractogram_is_said() {
+    let folder = with_tractogram();
+    folder.done("convert a.trx --datatype float64 -o wide.trx");
+    let ran = folder.done("convert wide.trx -o b.tck");
+    assert!(ran.stderr.contains("float64"), "{}", ran.stderr);
+    assert!(folder.done("info b.tck").stdout.contains("Float32"));
+    let ran = folder.done("convert a.trx --datatype float64 -o c.tck");
+    assert!(ran.stderr.contains("nibabel"), "{}", ran.stderr);
+}
+
+#[test]
+fn labels_in_metres_end_the_search_with_the_grid() {
+    let folder = with_tractogram();
+    let mut labels = folder.image("labels.nii");
+    for row in &mut labels.grid.ras_from_vox.0 {
+        row.iter_mut().for_each(|x| *x *= 1e-3);
+    }
+    let options = WriteOptions::default();
+    write_image(folder.join("metres.nii"), &labels, &options).unwrap();
+    folder.done("connectome a.trx metres.nii -o c");
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_among_the_inputs_are_refused_at_once() {
+    let folder = with_tractogram();
+    let made = std::process::Command::new("mkfifo").arg(folder.join("pipe")).status();
+    assert!(made.unwrap().success());
+    for line in [
+        "info pipe",
+        "convert pipe -o a.tck",
+        "connectome pipe labels.nii -o c",
+        "connectome a.trx pipe -o c",
+        "connectome a.trx labels.nii --weights pipe -o c",
+        "eigen pipe -o e.json",
+    ] {
+        let ran = folder.run(line);
+        assert!(matches!(ran.code, Some(1 | 2)), "{line}: {}", ran.stderr);
+        assert!(ran.stderr.contains("pipe"), "{line}: {}", ran.stderr);
+    }
 }

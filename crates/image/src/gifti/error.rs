@@ -32,6 +32,9 @@ pub enum Problem {
     /// It is no XML.
     #[error("no XML: {0}")]
     Xml(String),
+    /// The end is missing, and with it what may have stood before it.
+    #[error("the file ends before </GIFTI>: it was cut short, or is no GIFTI file")]
+    Cut,
     /// Another kind of XML.
     #[error("no GIFTI file: it has no array of points")]
     NoPoints,

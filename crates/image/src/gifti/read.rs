@@ -18,6 +18,7 @@ impl Surface {
         let mut building = Building::of(bytes.len());
         let mut array: Option<Announced> = None;
         let mut data: Option<String> = None;
+        let mut is_whole = false;
         loop {
             let event = reader.read_event().map_err(|error| Problem::Xml(error.to_string()))?;
             match event {
@@ -41,7 +42,9 @@ impl Surface {
                         building.add(&array, &data)?;
                     }
                 }
-                Event::Eof => return building.finish(),
+                Event::End(end) if end.name().as_ref() == "GIFTI" => is_whole = true,
+                Event::Eof if is_whole => return building.finish(),
+                Event::Eof => return Err(Problem::Cut),
                 _ => {}
             }
         }
@@ -212,6 +215,14 @@ mod tests {
         );
         let found = problem(&with_arrays(&values.repeat(2)));
         assert!(matches!(found, Problem::Implausible { .. }), "{found}");
+    }
+
+    #[test]
+    fn a_file_cut_between_its_arrays_is_no_surface() {
+        let xml = tetrahedron().to_xml();
+        let after_points = xml.find("</DataArray>").unwrap() + "</DataArray>".len();
+        assert_eq!(problem(&xml[..after_points]), Problem::Cut);
+        assert_eq!(problem(&xml[..xml.rfind("</GIFTI>").unwrap()]), Problem::Cut);
     }
 
     #[test]
