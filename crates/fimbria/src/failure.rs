@@ -9,9 +9,10 @@ use std::process::ExitCode;
 use fimbria_compute::device::SelectionError;
 use fimbria_image::gradients::GradientError;
 use fimbria_image::{GridMismatch, ImageError};
-use fimbria_pipeline::stages::coefficients::Coefficients;
+use fimbria_pipeline::stages::contents::{Contents, ContentsError};
 use fimbria_pipeline::stages::load::LoadError;
 use fimbria_pipeline::stages::load_field::FieldError;
+use fimbria_pipeline::stages::track::{SourceError, TrackError};
 use fimbria_pipeline::{MapError, OutputError, PipelineError};
 use fimbria_qsm::phase::PhaseError;
 use fimbria_tensors::sh::ShBasis;
@@ -163,7 +164,16 @@ fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stat
     match error.downcast_ref() {
         Some(FieldError::Image(inner)) => return Some(inner),
         Some(FieldError::Grid(inner)) => return Some(inner),
+        Some(FieldError::Contents(inner)) => return Some(inner),
         _ => {}
+    }
+    match error.downcast_ref() {
+        Some(SourceError::Function(inner)) => return Some(inner),
+        Some(SourceError::Contents(inner)) => return Some(inner),
+        _ => {}
+    }
+    if let Some(TrackError::Source(inner)) = error.downcast_ref() {
+        return Some(inner);
     }
     match error.downcast_ref() {
         Some(MapError::Image(inner)) => return Some(inner),
@@ -218,8 +228,10 @@ fn help_for(error: &(dyn Error + 'static)) -> Option<String> {
                 "`fimbria devices` lists what this machine has; --device cpu always works"
                     .to_owned(),
             )
-        } else if let Some(error) = error.downcast_ref::<FieldError>() {
-            help_for_field(error)
+        } else if let Some(error) = error.downcast_ref::<ContentsError>() {
+            Some(help_for_contents(error))
+        } else if let Some(FieldError::NoBasis { .. }) = error.downcast_ref() {
+            Some(GIVE_BASIS.to_owned())
         } else if let Some(PhaseError::NoTurn { .. }) = error.downcast_ref() {
             Some("a phase: --phase-range LOW HIGH says which numbers are a turn apart".to_owned())
         } else if let Some(LoadError::NoBrain(_)) = error.downcast_ref() {
@@ -244,18 +256,43 @@ fn help_for_output(error: &OutputError) -> Option<String> {
     }
 }
 
-fn help_for_field(error: &FieldError) -> Option<String> {
-    let FieldError::Contradiction { claim, .. } = error else { return None };
-    Some(match claim.what {
-        Coefficients::Entries => "leave --sh-basis away".to_owned(),
-        Coefficients::Harmonics(Some(ShBasis::Mrtrix)) => "give --sh-basis mrtrix".to_owned(),
-        Coefficients::Harmonics(Some(_)) => {
-            "give --sh-basis dipy or, for legacy=True, --sh-basis dipy-legacy".to_owned()
+const GIVE_BASIS: &str = "give their basis: --sh-basis mrtrix, dipy or dipy-legacy";
+
+fn help_for_contents(error: &ContentsError) -> String {
+    let (asked, holds) = match error {
+        ContentsError::Said { claim, asked, .. } => (*asked, claim.what),
+        ContentsError::Looks { looks, asked, .. } => (*asked, *looks),
+        ContentsError::LabelVolumes { .. } => (Contents::Numbers, Contents::Numbers),
+    };
+    let help = match (asked, holds) {
+        (Contents::Numbers, _) => "is it another file that was meant?",
+        (Contents::Directions, Contents::Entries) => {
+            "`fimbria track --hot` follows the maxima of the function; --peaks takes the volumes for \
+             directions all the same"
         }
-        Coefficients::Harmonics(None) => {
-            "give their basis: --sh-basis mrtrix, dipy or dipy-legacy".to_owned()
+        (Contents::Directions, Contents::Harmonics(_)) => {
+            "`fimbria track --sh-basis mrtrix` (dipy, dipy-legacy) follows the maxima of the \
+             function; --peaks takes the volumes for directions all the same"
         }
-    })
+        (Contents::Directions, Contents::Tensor) => {
+            "the direction of a tensor is its first eigenvector: the map V1"
+        }
+        (Contents::Directions, _) => {
+            "`fimbria track --peaks` takes the volumes for directions all the same"
+        }
+        (_, Contents::Directions) => "`fimbria track` follows directions as they are",
+        (_, Contents::Entries) => "leave --sh-basis away",
+        (_, Contents::Harmonics(Some(ShBasis::Mrtrix))) => "give --sh-basis mrtrix",
+        (_, Contents::Harmonics(Some(_))) => {
+            "give --sh-basis dipy or, for legacy=True, --sh-basis dipy-legacy"
+        }
+        (_, Contents::Harmonics(None)) => GIVE_BASIS,
+        (_, Contents::Kurtosis) => {
+            "`fimbria convert --tensors mrtrix:fimbria` brings its entries into order"
+        }
+        (_, Contents::Tensor | Contents::Numbers) => "is it another file that was meant?",
+    };
+    help.to_owned()
 }
 
 fn help_for_gradients(error: &GradientError) -> Option<String> {

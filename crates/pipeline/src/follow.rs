@@ -3,6 +3,7 @@
 mod arrivals;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use fimbria_compute::Progress;
@@ -171,7 +172,7 @@ impl<'a, P: FitModel> Follower<'a, P> {
             for repair in read.repairs {
                 self.session.progress.warn(&repair.to_string());
             }
-            let supported = self.fit.parameters.check(&read.table);
+            let supported = self.fit.parameters.supports(&read.table);
             self.is_hopeless = supported.is_err();
             supported?;
             self.table = Some(read.table);
@@ -194,7 +195,7 @@ impl<'a, P: FitModel> Follower<'a, P> {
         let workers = self.session.on.workers;
         let mask = self.files.mask_for(&arrived.series, &gradients, workers)?;
         self.products.put(Subject {
-            dwi: Box::new(arrived.series.clone()),
+            dwi: Arc::new(arrived.series.clone()),
             gradients,
             mask,
             grad_dev: None,

@@ -102,6 +102,7 @@ pub fn run_stages(
             file: format!("{}/{}", stage.name(), output.file),
             bytes: output.bytes,
         }));
+        log.adopt_warnings(stage.name(), &record.warnings);
         products.note(record);
     }
     let parameters = stages.iter().map(|s| (s.name().to_owned(), s.parameters())).collect();
@@ -119,7 +120,7 @@ fn run_one(
 ) -> Result<RunRecord, PipelineError> {
     let name = stage.name();
     let failed = |source| PipelineError::Stage { name, source };
-    let log = Logbook::new(session);
+    let log = Logbook::of_stage(session, name);
     let planned = stage.outputs();
     let mut out = if planned.is_empty() {
         None

@@ -202,7 +202,8 @@ impl MapStyle {
         }
     }
 
-    fn description(&self, map: &MapSpec) -> String {
+    /// What the file says that it holds.
+    pub(crate) fn description(&self, map: &MapSpec) -> String {
         match (map.kind, self.layout.0) {
             (
                 MapKind::Vector | MapKind::Peaks | MapKind::Tensor | MapKind::Kurtosis,
@@ -255,7 +256,20 @@ fn sidecar_of(map: &MapSpec, context: &MapContext) -> Value {
                 "AntipodalSymmetry": true,
             });
         }
-        MapKind::Scalar | MapKind::Code | MapKind::Form(_) | MapKind::Harmonics(_) => {}
+        MapKind::Form(order) => {
+            sidecar["OrientationEncoding"] = json!({
+                "Type": "tensor", "TensorRank": order, "EncodingAxis": 3, "Reference": "xyz",
+                "AntipodalSymmetry": true,
+            });
+        }
+        MapKind::Harmonics(degree) => {
+            sidecar["OrientationEncoding"] = json!({
+                "Type": "sh", "EncodingAxis": 3, "Reference": "xyz",
+                "SphericalHarmonicBasis": "MRtrix3", "SphericalHarmonicDegree": degree,
+                "AntipodalSymmetry": true,
+            });
+        }
+        MapKind::Scalar | MapKind::Code => {}
     }
     sidecar
 }

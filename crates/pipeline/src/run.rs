@@ -87,7 +87,7 @@ impl Default for RunConfig {
             run: Systems::default(),
             dti: DtiParameters::default(),
             fod: FodParameters::default(),
-            peaks: peaks_of_densities(),
+            peaks: PeaksParameters::default(),
             sticks: SticksParameters {
                 within: Named(Within::Fibres),
                 ..SticksParameters::default()
@@ -108,13 +108,6 @@ impl Default for RunConfig {
             report: ReportConfig::default(),
         }
     }
-}
-
-/// What counts as a peak of a density whose response was estimated from the same data, so that a
-/// voxel of a single fibre has a peak of about 1. At a signal-to-noise ratio of 30 noise makes peaks
-/// of up to 0.15 in 99 of 100 voxels of grey matter, all of them within a tenth of each other.
-fn peaks_of_densities() -> PeaksParameters {
-    PeaksParameters { absolute_threshold: 0.15, ..PeaksParameters::default() }
 }
 
 /// What is done besides the tensor fit.
@@ -170,9 +163,9 @@ impl System {
     /// protocol determines it.
     fn is_default_of(self, gradients: &GradientTable, config: &RunConfig) -> bool {
         match self {
-            Self::Fibres => config.fod.supports(gradients),
+            Self::Fibres => config.fod.tells_fibres_apart(gradients),
             // With fewer directions crossings cannot be told from noise.
-            Self::Sticks | Self::Tracks | Self::Life => config.fod.supports(gradients),
+            Self::Sticks | Self::Tracks | Self::Life => config.fod.tells_fibres_apart(gradients),
             // Each volume has one b and direction in these.
             Self::Kurtosis | Self::Stretched => {
                 config.input.grad_dev.is_none() && config.check_fit(self, gradients).is_ok()
@@ -336,20 +329,20 @@ impl RunConfig {
     /// Whether the gradient table supports every fit, before the first one begins.
     fn check(&self, systems: &[System], gradients: &GradientTable) -> Result<(), ConfigError> {
         let named = systems.iter().map(|&system| self.check_fit(system, gradients));
-        let formula = self.expr.iter().map(|expr| expr.check(gradients));
-        let tensor = std::iter::once(self.dti.check(gradients));
+        let formula = self.expr.iter().map(|expr| expr.supports(gradients));
+        let tensor = std::iter::once(self.dti.supports(gradients));
         tensor.chain(named).chain(formula).collect::<Result<(), _>>().map_err(ConfigError::Fit)
     }
 
     /// Whether the gradient table supports the fit of a system, where it is one.
     fn check_fit(&self, system: System, gradients: &GradientTable) -> Result<(), StageError> {
         match system {
-            System::Kurtosis => self.dki.check(gradients),
-            System::Stretched => self.stremi.check(gradients),
-            System::Kurtosis1d => self.dki1d.check(gradients),
-            System::Stretched1d => self.stremi1d.check(gradients),
-            System::Perfusion => self.ivim.check(gradients),
-            System::Mono => self.mono.check(gradients),
+            System::Kurtosis => self.dki.supports(gradients),
+            System::Stretched => self.stremi.supports(gradients),
+            System::Kurtosis1d => self.dki1d.supports(gradients),
+            System::Stretched1d => self.stremi1d.supports(gradients),
+            System::Perfusion => self.ivim.supports(gradients),
+            System::Mono => self.mono.supports(gradients),
             System::Fibres | System::Sticks | System::Tracks | System::Life => Ok(()),
         }
     }
@@ -435,7 +428,12 @@ pub fn demo_stages(spec: CrossingSpec, root: &Path) -> Result<Vec<Box<dyn Stage>
         Box::new(Phantom { spec: PhantomSpec::Crossing(spec), format: MapFormat::NiiGz }),
         Box::new(Dti { parameters: DtiParameters::default(), style, entities: entities.clone() }),
     ];
-    stages.extend(fibre_stages(FodParameters::default(), peaks_of_densities(), style, &entities));
+    stages.extend(fibre_stages(
+        FodParameters::default(),
+        PeaksParameters::default(),
+        style,
+        &entities,
+    ));
     stages.push(sampling(demo_sticks(), root)?);
     let life = demo_life(&diffusivities);
     let track = WholeBrainParameters::default();
@@ -513,7 +511,7 @@ mod tests {
             "input.memory=2G",
         ];
         let config = RunConfig::default().with_settings(&settings.map(str::to_owned)).unwrap();
-        assert_eq!(config.dti.method.0, Method::Nlls);
+        assert_eq!(config.dti.method(), Method::Nlls);
         assert_eq!(config.dti.maps.len(), 2);
         assert_eq!(config.input.b0_threshold, Some(20.0));
         assert_eq!(config.input.memory.unwrap().0, 2 << 30);
@@ -560,6 +558,6 @@ mod tests {
         std::fs::write(&path, "[input]\ndwi = \"dwi.nii.gz\"\n[dti]\nmethod = \"ols\"\n").unwrap();
         let config = RunConfig::read(&path).unwrap();
         assert_eq!(config.input.dwi, folder.path().join("dwi.nii.gz"));
-        assert_eq!(config.dti.method.0, Method::Ols);
+        assert_eq!(config.dti.method(), Method::Ols);
     }
 }

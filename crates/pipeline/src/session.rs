@@ -40,6 +40,8 @@ impl Session<'_> {
 /// [`Progress`], and time, steps and counts of each stage.
 pub struct Logbook<'a> {
     session: Session<'a>,
+    /// The stage that warnings are told with, where there are several.
+    stage: Option<&'static str>,
     started: Timestamp,
     entries: Mutex<Entries>,
 }
@@ -70,7 +72,12 @@ impl Entries {
 impl<'a> Logbook<'a> {
     /// An empty log that begins now.
     pub fn new(session: Session<'a>) -> Self {
-        Self { session, started: Timestamp::now(), entries: Mutex::default() }
+        Self { session, stage: None, started: Timestamp::now(), entries: Mutex::default() }
+    }
+
+    /// The same for one of several stages.
+    pub(crate) fn of_stage(session: Session<'a>, stage: &'static str) -> Self {
+        Self { stage: Some(stage), ..Self::new(session) }
     }
 
     /// What the caller brought along.
@@ -98,6 +105,13 @@ impl<'a> Logbook<'a> {
     /// Notes stages that another log or an earlier run timed.
     pub fn adopt(&self, stages: impl IntoIterator<Item = StageEntry>) {
         self.entries().stages.extend(stages);
+    }
+
+    /// Notes what a stage with a log of its own warned of.
+    pub(crate) fn adopt_warnings(&self, stage: &str, warnings: &[String]) {
+        self.entries()
+            .warnings
+            .extend(warnings.iter().map(|warning| format!("{stage}: {warning}")));
     }
 
     /// Notes how many of `what` the current stage met.
@@ -159,7 +173,10 @@ impl Progress for Logbook<'_> {
 
     fn warn(&self, message: &str) {
         self.entries().warnings.push(message.to_owned());
-        self.session.progress.warn(message);
+        match self.stage {
+            Some(stage) => self.session.progress.warn(&format!("{stage}: {message}")),
+            None => self.session.progress.warn(message),
+        }
     }
 
     fn note(&self, message: &str) {

@@ -17,6 +17,7 @@ mod simd;
 mod subject;
 mod threads;
 mod verbosity;
+mod volumes;
 
 pub(crate) use choice::choice;
 pub(crate) use curve::{LikelihoodArgs, NoiseArgs, SolverArgs, b_limit};
@@ -31,3 +32,4 @@ pub(crate) use simd::simd_level;
 pub(crate) use subject::{MemoryArgs, SubjectArgs, TableArgs};
 pub(crate) use threads::ThreadArgs;
 pub(crate) use verbosity::Verbosity;
+pub(crate) use volumes::ShellArgs;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_compute::{Backend, Progress as _};
 use fimbria_image::read_image;
+use fimbria_pipeline::stages::contents::check_labels;
 use fimbria_pipeline::{Hashing, Logbook};
 use fimbria_streamlines::connectome::{Assignment, Connectome, Nodes};
 use fimbria_streamlines::{CHUNK_POINTS, Streamlines, open};
@@ -77,6 +78,7 @@ impl ConnectomeCommand {
             true => Assignment::ExactLabel,
             false => Assignment::RadialSearch { radius_mm: radius },
         };
+        check_labels(&labels)?;
         let nodes = Nodes::new(&workers.install(|| read_image(&labels))?, assignment)?;
         let mut reader = open(&tractogram)?;
         let mut matrix = Connectome::new(&nodes);

@@ -7,6 +7,7 @@ use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_image::ImageHeader;
 use fimbria_image::gradients::{GradientError, GradientsRead};
+use fimbria_pipeline::stages::doubts::Doubt;
 use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
 use fimbria_streamlines::{CHUNK_POINTS, ColumnKind, Format, LengthStatistics, Streamlines, open};
 
@@ -37,7 +38,7 @@ pub(crate) struct Info {
 const HELP: &str = "\
 Outputs:
   On standard output, per image: dimensions, voxel size, sample type, affine, and where there is a
-  gradient table its shells. With --table the table alone. Per tractogram: format, counts, grid,
+  gradient table its shells, and what of it is doubtful. With --table the table alone. Per tractogram: format, counts, grid,
   data and groups, from the header alone; with --lengths also minimum, median, maximum, mean and
   standard deviation of the lengths.
 
@@ -155,6 +156,10 @@ fn described(header: &ImageHeader, read: Option<&GradientsRead>) -> String {
     if !scaling.is_none() {
         line("scaling", format!("value = {} * stored + {}", scaling.slope, scaling.intercept));
     }
+    let doubts = Doubt::about_place(header)
+        .into_iter()
+        .chain(read.and_then(|read| Doubt::about_table(&read.table)));
+    let doubts: Vec<_> = doubts.map(|doubt| doubt.to_string()).collect();
     line("orientation", format!("{:?}", header.orientation()).to_lowercase());
     for (row, what) in grid.ras_from_vox.0.iter().zip(["affine", "", ""]) {
         line(what, row.map(|value| format!("{value:>10.4}")).join(" "));
@@ -172,6 +177,9 @@ fn described(header: &ImageHeader, read: Option<&GradientsRead>) -> String {
         for repair in repairs {
             line("repaired", repair.to_string());
         }
+    }
+    for doubt in doubts {
+        line("doubtful", doubt);
     }
     text
 }

@@ -19,12 +19,13 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Peaks {
-    /// Coefficients, 4-D: unique entries of symmetric tensors, or with --sh-basis spherical
-    /// harmonics, of order 4, 6 or 8 (15, 28 or 45 volumes)
+    /// Coefficients, 4-D: unique entries of symmetric tensors, or spherical harmonics (--sh-basis,
+    /// where the image itself does not say so), of order 4, 6 or 8 (15, 28 or 45 volumes)
     #[arg(value_name = "IMAGE")]
     image: PathBuf,
 
-    /// The coefficients are spherical harmonics of this basis [default: they are unique entries]
+    /// The coefficients are spherical harmonics of this basis [default: what the image says of
+    /// itself; unique entries where it says nothing]
     #[arg(long, value_name = "BASIS", value_parser = choice::<ShBasis>(), help_heading = "Input")]
     sh_basis: Option<Named<ShBasis>>,
 
@@ -102,7 +103,8 @@ Units:
 
 Order and frame:
   Unique entries are lexicographic (1111 1112 1113 1122 ...), not multiplied by multiplicities.
-  Harmonics are in the order of their basis, which is never guessed. Directions are in scanner RAS
+  Harmonics are in the order of their basis, which the image says (`fit fod`, .mif files of
+  dwi2fod) or --sh-basis, and which is never guessed. Directions are in scanner RAS
   axes: the peaks of MRtrix3 (sh2peaks), to be opened in mrview. --layout fsl turns them into the
   axes of FSL's bvecs.
 
@@ -153,7 +155,7 @@ impl Peaks {
         };
         let (memory, scratch) = memory.limits();
         let files = FieldFiles { image, sh_basis, order, frame, mask, memory, scratch };
-        let load = LoadField(files);
+        let load = LoadField(files.settled()?);
         run_stages("peaks", &[&load, &peaks], &output, threads, devices, console)
     }
 }

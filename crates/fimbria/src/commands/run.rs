@@ -82,7 +82,9 @@ Configuration:
     fits = [\"fibres\"]         # fibres (fod and peaks), sticks, tracks, life, kurtosis, stretched:
                                # by default these; also kurtosis-1d, stretched-1d, ivim, mono
     [dti]
-    method = \"wls\"             # also compat, precision, sigma, maps = [\"FA\", \"MD\"]
+    method = \"wls\"             # also compat, precision, sigma, maps = [\"FA\", \"MD\"];
+    bmax = 1500                # shells = [1000, 2000]: every fit has both (of curves in
+                               # [mono.curve] and so on); [dti] by itself takes up to 1500
     [fod]
     order = 8                  # and so on: the options of the command, for [peaks], [dki],
                                # [stremi], [dki1d], [stremi1d], [ivim], [mono] too
@@ -90,7 +92,7 @@ Configuration:
     formula = \"S0*exp(-b*D)\"
     parameters = [{ name = \"S0\", start = 1000, lower = 0 }, { name = \"D\", start = 1 }]
     [sticks]
-    within = \"fibres\"          # or mask: all voxels; and the options of the command
+    within = \"fibres\"          # densities above 0.15; or mask: all voxels; and the options of the command
     [track]
     samples = 2                # from each voxel; also step_mm, min_length_mm, max_length_mm,
     format = \"trx\"             # angle_deg, fibre_threshold, rng_seed
@@ -111,7 +113,7 @@ Configuration:
 
 Time:
   Sampling sticks takes longest: a core does some 280 voxels of 65 volumes a second; of a brain of
-  2 mm about 100,000 voxels have a peak. Without \"sticks\" among the fits streamlines follow peaks.
+  2 mm about 100,000 voxels have fibres. Without \"sticks\" among the fits streamlines follow peaks.
 
 Resuming:
   With --resume a stage is skipped where its folder holds a complete run of the same version with

@@ -52,19 +52,25 @@ pub(crate) struct TrackCommand {
 #[command(next_help_heading = "Input")]
 struct InputArgs {
     /// A bedpostX folder or base name of samples (FOLDER/merged); an image of peaks or of V1 (three
-    /// volumes per direction); with --sh-basis or --hot an image of coefficients
+    /// volumes per direction, or as DIPY writes them); an image of spherical harmonics that says
+    /// that it is one; with --sh-basis or --hot any image of coefficients
     #[arg(value_name = "DIRECTIONS")]
     directions: PathBuf,
 
-    /// Volumes are spherical harmonics of this basis
+    /// Volumes are spherical harmonics of this basis [default: what the image says of itself]
     #[arg(long, value_name = "BASIS", value_parser = choice::<ShBasis>(), conflicts_with = "hot")]
     sh_basis: Option<Named<ShBasis>>,
+
+    /// Volumes are directions, three to each, whatever the image says or looks like
+    #[arg(long, conflicts_with_all = ["hot", "sh_basis"])]
+    peaks: bool,
 
     /// Volumes are unique entries of a higher-order tensor (fit fod)
     #[arg(long)]
     hot: bool,
 
-    /// Axes of peaks or coefficients [default: scanner; voxel with a basis of DIPY]
+    /// Axes of peaks or coefficients [default: what the image says of itself (FSL's V1 and dyads
+    /// are in FSL's), else scanner; voxel with a basis of DIPY]
     #[arg(long, value_name = "FRAME", value_parser = choice::<BvecFrame>())]
     frame: Option<Named<BvecFrame>>,
 
@@ -231,7 +237,7 @@ impl TrackCommand {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { input, regions, steps, tracks, output, threads, devices } = self;
         let RegionArgs { seeds, include, in_order, exclude, stop, target, network } = regions;
-        let (source, mask) = input.source();
+        let (source, mask) = input.source()?;
         let (propagation, sampling) = steps.split();
         let Sampling { n_samples, jitter_mm, least_length_mm, rng_seed } = sampling;
         let job = Track {
@@ -291,22 +297,23 @@ fn track(
 
 impl InputArgs {
     /// What to follow, and in which voxels.
-    fn source(self) -> (Source, Option<PathBuf>) {
-        let Self { directions, sh_basis, hot, frame, dispersion, mask } = self;
+    fn source(self) -> Result<(Source, Option<PathBuf>), Failure> {
+        let Self { directions, sh_basis, peaks, hot, frame, dispersion, mask } = self;
         if sh_basis.is_some() || hot {
             let function =
                 FieldFiles { image: directions, sh_basis, frame, ..FieldFiles::default() };
-            return (Source::Function(function), mask);
+            let function = if hot { function } else { function.settled()? };
+            return Ok((Source::Function(function), mask));
         }
         let name = directions.to_string_lossy();
         let is_image = [".nii", ".nii.gz", ".mif", ".mif.gz", ".hdr", ".img"]
             .iter()
             .any(|e| name.ends_with(e));
         if is_image {
-            let frame = frame.map_or(BvecFrame::Scanner, |frame| frame.0);
-            (Source::Peaks { image: directions, frame, dispersion_deg: dispersion }, mask)
+            let frame = frame.map(|frame| frame.0);
+            Ok((Source::of_image(directions, frame, dispersion, peaks)?, mask))
         } else {
-            (Source::Samples(directions), mask)
+            Ok((Source::Samples(directions), mask))
         }
     }
 }

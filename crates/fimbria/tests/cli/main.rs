@@ -1,6 +1,7 @@
 //! The program as a user meets it: one behaviour per test.
 
 mod bench;
+mod contents;
 mod convert;
 mod demo;
 mod devices;
@@ -33,3 +34,4 @@ mod sticks;
 mod track;
 mod tractogram;
 mod util;
+mod volumes;

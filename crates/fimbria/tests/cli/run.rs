@@ -56,6 +56,19 @@ fn the_record_lists_the_outputs_of_all_stages() {
 }
 
 #[test]
+fn peaks_of_a_run_are_those_of_the_command() {
+    let folder = Folder::with_subject();
+    let fits = "--set run.fits=[\"fibres\",\"tracks\"] --set fod.order=4";
+    folder.done(&format!("{RUN} -o out {fits}"));
+    folder.done("peaks out/fod/fod.nii.gz --mask mask.nii -o peaks");
+    let (ours, theirs) =
+        (folder.image("out/peaks/count.nii.gz"), folder.image("peaks/count.nii.gz"));
+    assert!(ours.data == theirs.data && ours.data.iter().any(|n| *n > 0.0));
+    let page = fs::read_to_string(folder.join("out/report/report.html")).unwrap();
+    assert!(page.contains("whose density has a peak above 0.15"), "{page}");
+}
+
+#[test]
 fn an_unknown_setting_is_refused_by_name() {
     let folder = Folder::with_subject();
     let error = folder.failed(&format!("{RUN} -o out --set dti.methood=ols"));

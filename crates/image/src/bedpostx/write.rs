@@ -53,10 +53,19 @@ pub fn write_bedpostx<E>(
     mut write: impl FnMut(&str, &Image, &WriteOptions) -> Result<(), E>,
 ) -> Result<(), E> {
     let maker = Maker { field, grid: field.mask.grid };
-    let float = WriteOptions::default();
-    let byte = WriteOptions { datatype: Datatype::UInt8, ..float.clone() };
+    let float = |description: &str| WriteOptions {
+        description: description.to_owned(),
+        ..WriteOptions::default()
+    };
+    let byte =
+        WriteOptions { datatype: Datatype::UInt8, ..float("mask: 1 where there are samples") };
     let intent = Intent { code: RGB_VECTOR, ..Intent::default() };
-    let vector = WriteOptions { intent, ..float.clone() };
+    let vector = WriteOptions {
+        intent,
+        ..float("unit vector x y z in the axes of FSL's bvecs, sign arbitrary")
+    };
+    let angles_of_samples = float("angles of the samples, radians, FSL's axes");
+    let fractions = float("fractions of the samples");
     write("nodif_brain_mask", &maker.map(|_| 1.0), &byte)?;
 
     let fsl_from_ras = BvecFrame::Fsl.frame_from_ras(&maker.grid.ras_from_vox);
@@ -75,21 +84,33 @@ pub fn write_bedpostx<E>(
                 angles(stick(slot, sample), &fsl_from_ras, means[slot].dyad)
             };
             let theta = maker.series(field.n_samples, |slot, k| angle(slot, k)[0] as f32);
-            write(&format!("merged_th{i}samples"), &theta, &float)?;
+            write(&format!("merged_th{i}samples"), &theta, &angles_of_samples)?;
             drop(theta);
             let phi = maker.series(field.n_samples, |slot, k| angle(slot, k)[1] as f32);
-            write(&format!("merged_ph{i}samples"), &phi, &float)?;
+            write(&format!("merged_ph{i}samples"), &phi, &angles_of_samples)?;
             drop(phi);
             let fraction = maker.series(field.n_samples, |slot, k| stick(slot, k).fraction());
-            write(&format!("merged_f{i}samples"), &fraction, &float)?;
+            write(&format!("merged_f{i}samples"), &fraction, &fractions)?;
             drop(fraction);
         }
 
-        write(&format!("mean_th{i}samples"), &maker.map(|slot| means[slot].theta), &float)?;
-        write(&format!("mean_ph{i}samples"), &maker.map(|slot| means[slot].phi), &float)?;
-        write(&format!("mean_f{i}samples"), &maker.map(|slot| means[slot].fraction), &float)?;
+        write(
+            &format!("mean_th{i}samples"),
+            &maker.map(|slot| means[slot].theta),
+            &angles_of_samples,
+        )?;
+        write(
+            &format!("mean_ph{i}samples"),
+            &maker.map(|slot| means[slot].phi),
+            &angles_of_samples,
+        )?;
+        write(&format!("mean_f{i}samples"), &maker.map(|slot| means[slot].fraction), &fractions)?;
         let dispersion = maker.map(|slot| means[slot].dispersion);
-        write(&format!("dyads{i}_dispersion"), &dispersion, &float)?;
+        write(
+            &format!("dyads{i}_dispersion"),
+            &dispersion,
+            &float("1 - largest eigenvalue of the mean of v v'"),
+        )?;
         write(&format!("dyads{i}"), &maker.vectors(|slot| means[slot].dyad), &vector)?;
         if fibre > 0 {
             let scaled = |slot: usize, scale: f64| {
@@ -109,7 +130,7 @@ pub fn write_bedpostx<E>(
         }
         sum.iter_mut().zip(&means).for_each(|(sum, m)| *sum += m.fraction);
     }
-    write("mean_fsumsamples", &maker.map(|slot| sum[slot]), &float)
+    write("mean_fsumsamples", &maker.map(|slot| sum[slot]), &fractions)
 }
 
 /// Makes images of what is known by slot.

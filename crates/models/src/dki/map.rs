@@ -125,8 +125,8 @@ impl DkiMap {
             Self::S0 => "signal without diffusion weighting, input units",
             Self::Tensor => "diffusion tensor, xx xy xz yy yz zz in scanner RAS axes, mm²/s",
             Self::Kurtosis => {
-                "kurtosis tensor W, 1111 1112 1113 1122 1123 1133 1222 1223 1233 1333 2222 2223 \
-                 2233 2333 3333 in scanner RAS axes"
+                "kurtosis tensor W in scanner RAS axes, 1111 1112 1113 1122 1123 1133 1222 1223 1233 \
+                 1333 2222 2223 2233 2333 3333"
             }
             Self::Residual | Self::Status => "",
         }

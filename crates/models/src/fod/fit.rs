@@ -32,8 +32,8 @@ pub fn maps(order: usize, tissues: usize) -> Vec<MapSpec> {
             MapKind::Harmonics(order),
             n,
             "",
-            "fibre orientation density, coefficients of even real spherical harmonics in MRtrix3's \
-             basis and order, scanner RAS axes; integral 1 for tissue like that of the response",
+            "fibre orientation density, spherical harmonics in MRtrix3's basis and order, scanner RAS \
+             axes; integral 1 for tissue like that of the response",
         ),
         MapSpec::of_kind(
             "hot",

@@ -57,7 +57,12 @@ impl Job<'_> {
     ) -> Result<(), Probtrackx2Error> {
         let path = out.stage(&format!("{name}.nii.gz"))?;
         let shown = Some([0.0, image.data.iter().copied().fold(0.0, f32::max)]);
-        let options = WriteOptions { space_codes: self.codes, shown, ..WriteOptions::default() };
+        let description = match image.n_volumes {
+            3 => format!("unit vector x y z, {name}"),
+            _ => format!("streamlines, {name}"),
+        };
+        let options =
+            WriteOptions { space_codes: self.codes, shown, description, ..WriteOptions::default() };
         write_image(&path, image, &options)?;
         Ok(())
     }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fit_maps::{FitModel, Maps};
 use crate::stages::load::Subject;
+use crate::stages::volumes::VolumeChoice;
 use crate::{Choice, Input, Logbook, Named, Products, StageError};
 
 /// The file with the directions of a fit of each.
@@ -21,6 +22,8 @@ pub const DIRECTIONS: &str = "directions.txt";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CurveParameters {
+    /// Use only the shells nearest to these b, s/mm²; `None` for all.
+    pub shells: Option<Vec<f64>>,
     /// The largest b that is used, s/mm²; `None` for all.
     pub bmax: Option<f64>,
     /// How noise enters.
@@ -56,6 +59,7 @@ impl Default for CurveParameters {
         let default = CurveOptions::default();
         let CurveOptions { b_max_s_per_mm2, likelihood, precision, max_iterations, .. } = default;
         Self {
+            shells: None,
             bmax: b_max_s_per_mm2,
             likelihood: Named(likelihood),
             noise: NoiseSource::Unweighted,
@@ -75,6 +79,11 @@ impl Choice for Robust {
 }
 
 impl CurveParameters {
+    /// The volumes that the fit takes.
+    pub fn choice(&self) -> VolumeChoice {
+        VolumeChoice { shells: self.shells.clone(), bmax: self.bmax, usual_bmax: None }
+    }
+
     /// The files that are read.
     pub fn inputs(&self) -> Vec<Input> {
         match &self.noise {

@@ -5,9 +5,11 @@ use fimbria_image::GradientTable;
 use fimbria_models::MapSpec;
 use fimbria_models::dki::{self, Compat, DkiMap, DkiOptions, KurtosisRange, Method};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
+use crate::stages::volumes::VolumeChoice;
 use crate::{Choice, Logbook, Named, Products, StageError};
 
 /// The stage.
@@ -17,12 +19,14 @@ pub type Dki = FitMaps<DkiParameters>;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DkiParameters {
-    /// How the tensors are estimated.
-    pub method: Named<Method>,
+    /// How the tensors are estimated; `None` for what the program of `compat` does, or WLS.
+    pub method: Option<Named<Method>>,
     /// Whose numerics to follow.
     pub compat: Option<Named<Compat>>,
     /// Keep diffusivity and kurtosis within what diffusion can be.
     pub constrained: bool,
+    /// Use only the shells nearest to these b, s/mm²; `None` for all.
+    pub shells: Option<Vec<f64>>,
     /// The largest b that is used, s/mm².
     pub bmax: f64,
     /// The range that kurtosis maps are clipped to.
@@ -34,12 +38,13 @@ pub struct DkiParameters {
 impl Default for DkiParameters {
     /// fimbria's own constrained WLS, all maps.
     fn default() -> Self {
-        let DkiOptions { method, compat, constrained, b_max_s_per_mm2, clip, maps } =
+        let DkiOptions { method: _, compat, constrained, b_max_s_per_mm2, clip, maps } =
             DkiOptions::default();
         Self {
-            method: Named(method),
+            method: None,
             compat: compat.map(Named),
             constrained,
+            shells: None,
             bmax: b_max_s_per_mm2,
             clip: [clip.low, clip.high],
             maps: maps.into_iter().map(Named).collect(),
@@ -48,10 +53,20 @@ impl Default for DkiParameters {
 }
 
 impl DkiParameters {
+    /// The method in effect: without one, that of the program that is followed, as it is when it
+    /// is told nothing.
+    pub fn method(&self) -> Method {
+        let of_program = match self.compat.map(|compat| compat.0) {
+            Some(Compat::Mrtrix) => Method::Iwls,
+            Some(Compat::Dipy) | None => Method::Wls,
+        };
+        self.method.map_or(of_program, |method| method.0)
+    }
+
     fn options(&self) -> DkiOptions {
         let [low, high] = self.clip;
         DkiOptions {
-            method: self.method.0,
+            method: self.method(),
             compat: self.compat.map(|compat| compat.0),
             constrained: self.constrained,
             b_max_s_per_mm2: self.bmax,
@@ -65,6 +80,15 @@ impl FitModel for DkiParameters {
     const STAGE: &'static str = "dki";
     const BIDS_MODEL: &'static str = "dki";
     const DESCRIPTION: &'static str = "Diffusion kurtosis";
+
+    fn choice(&self) -> VolumeChoice {
+        let (shells, bmax) = (self.shells.clone(), Some(self.bmax));
+        VolumeChoice { shells, bmax, usual_bmax: None }
+    }
+
+    fn in_effect(&self) -> Value {
+        json!(Self { method: Some(Named(self.method())), ..self.clone() })
+    }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
         dki::Problem::new(gradients, &self.options(), &Silent)?;

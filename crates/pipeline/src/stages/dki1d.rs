@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::curve::{CurveParameters, DIRECTIONS, earlier, lines};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
+use crate::stages::volumes::VolumeChoice;
 use crate::{Input, Logbook, Products, StageError};
 
 /// Share of directions with incredible K beyond which MK is not to be trusted.
@@ -104,6 +105,10 @@ impl FitModel for Dki1dParameters {
     const STAGE: &'static str = "dki1d";
     const BIDS_MODEL: &'static str = "dki1d";
     const DESCRIPTION: &'static str = "Diffusion kurtosis along each gradient direction";
+
+    fn choice(&self) -> VolumeChoice {
+        self.curve.choice()
+    }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
         curve::directions(gradients, self.curve.bmax, dki1d::least_b(self.eta.0))?;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::curve::CurveParameters;
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
+use crate::stages::volumes::VolumeChoice;
 use crate::{Choice, Input, Logbook, Products, StageError};
 
 /// The stage.
@@ -87,6 +88,10 @@ impl FitModel for ExprParameters {
     const STAGE: &'static str = "expr";
     const BIDS_MODEL: &'static str = "expression";
     const DESCRIPTION: &'static str = "Signal model given as an expression";
+
+    fn choice(&self) -> VolumeChoice {
+        self.curve.choice()
+    }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
         let curve = CurveOptions { b_max_s_per_mm2: self.curve.bmax, ..CurveOptions::default() };

@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::agreement::agree;
+use crate::stages::fit_report::{check_physics, report_counts, report_shares, report_volumes};
 use crate::stages::load::Subject;
+use crate::stages::volumes::{ChosenVolumes, VolumeChoice, VolumesError};
 use crate::{
     Hashing, Input, Logbook, MapContext, MapStyle, OutputFolder, Products, RunRecord, Stage,
     StageError,
@@ -40,6 +42,32 @@ pub trait FitModel: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Why not.
     fn check(&self, _gradients: &GradientTable) -> Result<(), StageError> {
         Ok(())
+    }
+
+    /// Which volumes the fit takes.
+    fn choice(&self) -> VolumeChoice {
+        VolumeChoice::default()
+    }
+
+    /// The volumes that it takes of a series with this gradient table.
+    ///
+    /// # Errors
+    /// Where those that were asked for are not there.
+    fn volumes(&self, gradients: &GradientTable) -> Result<ChosenVolumes, VolumesError> {
+        self.choice().of(gradients, |table| self.check(table).is_ok())
+    }
+
+    /// Whether those volumes support the model.
+    ///
+    /// # Errors
+    /// Why not.
+    fn supports(&self, gradients: &GradientTable) -> Result<(), StageError> {
+        self.check(&self.volumes(gradients)?.gradients)
+    }
+
+    /// The parameters as records have them: with what is in effect where nothing was said.
+    fn in_effect(&self) -> Value {
+        json!(self)
     }
 
     /// The maps that are written, the status last.
@@ -150,7 +178,7 @@ impl<P: FitModel> FitMaps<P> {
     /// Tells one fit from another: by all that it takes.
     fn fingerprint(&self, subject: &Subject) -> Result<u128, StageError> {
         let mut hash = Xxh3::new();
-        hash.update(json!(self.parameters).to_string().as_bytes());
+        hash.update(self.parameters.in_effect().to_string().as_bytes());
         for input in Hashing::start(self.parameters.inputs()).finish()? {
             hash.update(input.xxh3_128.as_bytes());
         }
@@ -165,7 +193,7 @@ impl<P: FitModel> FitMaps<P> {
             model: P::BIDS_MODEL,
             model_entry: json!({
                 "Description": P::DESCRIPTION,
-                "Parameters": bids_parameters(json!(self.parameters)),
+                "Parameters": bids_parameters(self.parameters.in_effect()),
             }),
             entities: self.entities.clone(),
             carried: carried.with(log_keyvals),
@@ -187,7 +215,9 @@ impl<P: FitModel> Stage for FitMaps<P> {
     }
 
     fn parameters(&self) -> Value {
-        json!({ "fit": self.parameters, "maps": self.style, "entities": self.entities })
+        json!({
+            "fit": self.parameters.in_effect(), "maps": self.style, "entities": self.entities,
+        })
     }
 
     fn outputs(&self) -> Vec<String> {
@@ -211,8 +241,12 @@ impl<P: FitModel> Stage for FitMaps<P> {
         if comm.size() > 1 {
             agree(comm, self.fingerprint(subject)?, 0)?;
         }
-        let outcome = self.parameters.fit(subject, products, log)?;
+        let chosen = self.parameters.volumes(&subject.gradients)?;
+        report_volumes(&chosen, log);
+        let view = (!chosen.is_all()).then(|| chosen.view(subject));
+        let outcome = self.parameters.fit(view.as_ref().unwrap_or(subject), products, log)?;
         report_counts(&outcome.fitted, log);
+        check_physics(&outcome.fitted, log);
         report_shares(&outcome.fitted.shares, log);
         products.put(Maps::<P>::from(outcome));
         Ok(())
@@ -284,49 +318,4 @@ fn bids_parameters(mut parameters: Value) -> Value {
         }
     }
     parameters
-}
-
-/// Notes what became of the voxels, and warns where something did.
-fn report_counts(fit: &Fitted, log: &Logbook<'_>) {
-    let RaisedSamples { samples, voxels: with_raised } = fit.raised;
-    // Where they were raised that is said with their number.
-    let not_positive =
-        if samples > 0 { "" } else { "have samples that are zero or negative, taken as they are" };
-    for (status, name, trouble) in [
-        (Status::Fitted, "fitted", ""),
-        (Status::Constrained, "constraint_active", ""),
-        (Status::NotConverged, "not_converged", "did not converge"),
-        (Status::BadSignal, "bad_signal", "have no usable signal and are zero in all maps"),
-        (Status::Singular, "singular", "do not determine the model and are zero in all maps"),
-        (Status::NotPositive, "not_positive", not_positive),
-        (
-            Status::Undefined,
-            "undefined",
-            "diffuse backwards in a direction, or hardly at all, and have NaN in some maps",
-        ),
-    ] {
-        let voxels = fit.status.of(status);
-        log.count(name, voxels);
-        if voxels > 0 && !trouble.is_empty() {
-            log.warn(&format!("{voxels} voxels {trouble} (see the status map)"));
-        }
-    }
-    log.count("raised_samples", samples);
-    if samples > 0 {
-        log.warn(&format!(
-            "{samples} samples in {with_raised} voxels were zero or negative and were raised to have \
-             a logarithm (see the status map)"
-        ));
-    }
-}
-
-/// Counts who did the work where there was a choice.
-fn report_shares(shares: &Shares, log: &Logbook<'_>) {
-    if shares.devices.is_empty() {
-        return;
-    }
-    log.count("chunks_on_cpu", shares.cpu as u64);
-    for (device, chunks) in log.session().on.devices.iter().zip(&shares.devices) {
-        log.count(&format!("chunks_on_{}", device.info().name), *chunks as u64);
-    }
 }

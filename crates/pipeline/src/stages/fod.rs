@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::fit_maps::{Deviation, FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
+use crate::stages::volumes::VolumeChoice;
 use crate::{Logbook, Named, Products, StageError};
 
 /// The stage.
@@ -46,6 +47,10 @@ pub struct FodParameters {
     pub response_csf: Option<ResponseText>,
     /// Preference for small coefficients.
     pub regularisation: f64,
+    /// Use only the shells nearest to these b, s/mm²; `None` for all.
+    pub shells: Option<Vec<f64>>,
+    /// The largest b that is used, s/mm²; `None` for all.
+    pub bmax: Option<f64>,
 }
 
 impl Default for FodParameters {
@@ -60,13 +65,15 @@ impl Default for FodParameters {
             response_gm: grey.map(ResponseText),
             response_csf: fluid.map(ResponseText),
             regularisation,
+            shells: None,
+            bmax: None,
         }
     }
 }
 
 impl FodParameters {
     /// True where a protocol has a shell on which fibres can be told apart.
-    pub fn supports(&self, gradients: &GradientTable) -> bool {
+    pub fn tells_fibres_apart(&self, gradients: &GradientTable) -> bool {
         /// As many as harmonics of degree 6 have coefficients.
         const LEAST_DIRECTIONS: usize = 28;
         let shells = gradients.shells();
@@ -80,6 +87,10 @@ impl FitModel for FodParameters {
     const BIDS_MODEL: &'static str = "csd";
     const DESCRIPTION: &'static str = "Constrained spherical deconvolution";
     const DEVIATION: Deviation = Deviation::Ignored;
+
+    fn choice(&self) -> VolumeChoice {
+        VolumeChoice { shells: self.shells.clone(), bmax: self.bmax, usual_bmax: None }
+    }
 
     fn maps(&self) -> Vec<MapSpec> {
         fod::maps(self.order, 3)

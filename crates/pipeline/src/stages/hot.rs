@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
+use crate::stages::volumes::VolumeChoice;
 use crate::{Logbook, Named, Products, StageError};
 
 /// The stage.
@@ -21,6 +22,10 @@ pub struct HotParameters {
     pub method: Named<HotMethod>,
     /// Keep the diffusivity positive.
     pub positive: bool,
+    /// Use only the shells nearest to these b, s/mm²; `None` for all.
+    pub shells: Option<Vec<f64>>,
+    /// The largest b that is used, s/mm²; `None` for all.
+    pub bmax: Option<f64>,
 }
 
 impl HotParameters {
@@ -33,6 +38,10 @@ impl FitModel for HotParameters {
     const STAGE: &'static str = "hot";
     const BIDS_MODEL: &'static str = "hot";
     const DESCRIPTION: &'static str = "Generalised diffusion tensor";
+
+    fn choice(&self) -> VolumeChoice {
+        VolumeChoice { shells: self.shells.clone(), bmax: self.bmax, usual_bmax: None }
+    }
 
     fn maps(&self) -> Vec<MapSpec> {
         hot::maps(&self.options())

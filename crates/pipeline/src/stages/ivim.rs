@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::curve::{CurveParameters, earlier};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
+use crate::stages::volumes::VolumeChoice;
 use crate::{Input, Logbook, Products, StageError};
 
 /// The stage.
@@ -24,6 +25,10 @@ impl FitModel for IvimParameters {
     const STAGE: &'static str = "ivim";
     const BIDS_MODEL: &'static str = "ivim";
     const DESCRIPTION: &'static str = "Intravoxel incoherent motion";
+
+    fn choice(&self) -> VolumeChoice {
+        self.curve.choice()
+    }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
         Ok(ivim::check(gradients, self.curve.bmax)?)

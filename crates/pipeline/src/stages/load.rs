@@ -1,6 +1,7 @@
 //! The stage that reads a subject: series, gradient table, mask.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::gradients::{
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
+use super::doubts::{Doubt, warn_of_place};
 use crate::{ByteSize, Carried, Input, Logbook, Named, Products, Stage, StageError, brain_mask};
 
 /// Where a subject's data are and how to read them.
@@ -64,6 +66,14 @@ pub enum LoadError {
     /// The threshold is no b-value.
     #[error("the b0 threshold is {0}; it must be a number from 0 on")]
     Threshold(f64),
+    /// The series cannot be what it says.
+    #[error("{}: {doubt}", path.display())]
+    Doubtful {
+        /// The series.
+        path: PathBuf,
+        /// Why not.
+        doubt: Doubt,
+    },
     /// The mask has no voxels.
     #[error("the mask {} has no voxel above zero", .0.display())]
     EmptyMask(PathBuf),
@@ -78,13 +88,13 @@ pub enum LoadError {
 /// A subject in memory: what every fit takes.
 pub struct Subject {
     /// The series.
-    pub dwi: Box<dyn SignalSource + Send + Sync>,
+    pub dwi: Arc<dyn SignalSource + Send + Sync>,
     /// Its gradient table.
     pub gradients: GradientTable,
     /// The voxels to work on.
     pub mask: Mask,
     /// FSL's gradient non-linearity.
-    pub grad_dev: Option<Image>,
+    pub grad_dev: Option<Arc<Image>>,
     /// What of the header of the series goes on into maps.
     pub carried: Carried,
 }
@@ -252,10 +262,12 @@ impl SubjectFiles {
     /// # Errors
     /// [`LoadError`].
     pub fn read(&self, log: &Logbook<'_>) -> Result<Subject, LoadError> {
-        if self.mask.is_none() {
-            log.warn("no mask given: a simple one is made from the unweighted volumes");
-        }
-        self.read_on(log, |series, gradients, workers| self.mask_for(series, gradients, workers))
+        self.read_on(log, |series, gradients, workers| {
+            if self.mask.is_none() {
+                log.warn("no mask given: a simple one is made from the unweighted volumes");
+            }
+            self.mask_for(series, gradients, workers)
+        })
     }
 
     /// Reads the subject to be worked on in the voxels that `mask` gives.
@@ -274,6 +286,14 @@ impl SubjectFiles {
         for repair in repairs {
             log.warn(&repair.to_string());
         }
+        match Doubt::about_table(&gradients) {
+            Some(doubt @ Doubt::Unweighted { .. }) => {
+                return Err(LoadError::Doubtful { path: self.dwi.clone(), doubt });
+            }
+            Some(doubt) => log.warn(&doubt.to_string()),
+            None => {}
+        }
+        warn_of_place(&stored, log);
         let shells: Vec<_> = gradients.shells().iter().map(ToString::to_string).collect();
         log.note(&format!(
             "shells: {}; b0 threshold {} s/mm²",
@@ -286,14 +306,14 @@ impl SubjectFiles {
             Some(path) => {
                 let image = workers.install(|| read_image(path))?;
                 grid.check_same(&image.grid, &path.display().to_string())?;
-                Some(image)
+                Some(Arc::new(image))
             }
             None => None,
         };
         log.count("volumes", stored.n_volumes() as u64);
         log.count("voxels", mask.len() as u64);
         let carried = Carried::of(&stored);
-        Ok(Subject { dwi: Box::new(stored), gradients, mask, grad_dev, carried })
+        Ok(Subject { dwi: Arc::new(stored), gradients, mask, grad_dev, carried })
     }
 }
 

@@ -2,15 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use fimbria_compute::Progress as _;
+use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::{
-    BvecFrame, GridMismatch, ImageError, Mask, OpenOptions, SignalSource, StoredImage, read_mask,
+    BvecFrame, GridMismatch, ImageError, ImageHeader, Mask, OpenOptions, SignalSource, StoredImage,
+    read_mask,
 };
 use fimbria_tensors::sh::{ShBasis, lmax_of_count, sh_count};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::coefficients::{Claim, Coefficients};
+use super::contents::{Claim, Contents, ContentsError, Looks};
+use super::doubts::warn_of_place;
 use crate::{ByteSize, Carried, Choice, Input, Logbook, Named, Products, Stage, StageError};
 
 impl Choice for ShBasis {
@@ -27,7 +29,8 @@ impl Choice for ShBasis {
 pub struct FieldFiles {
     /// The image of coefficients.
     pub image: PathBuf,
-    /// The basis of spherical harmonics; `None` where volumes are unique entries of a tensor.
+    /// The basis of spherical harmonics; `None` for what the image says of itself, unique entries
+    /// of a tensor where it says nothing.
     pub sh_basis: Option<Named<ShBasis>>,
     /// Order of the tensor or highest degree of the harmonics; `None` for what the number of
     /// volumes says.
@@ -74,18 +77,19 @@ pub enum FieldError {
         /// What that would take.
         expected: usize,
     },
-    /// The file says that it holds something else than was asked for.
+    /// It holds something else than was asked for.
+    #[error(transparent)]
+    Contents(#[from] ContentsError),
+    /// Harmonics of no known basis.
     #[error(
-        "{} holds {}, says its {}; it was to be read as {asked}", path.display(), claim.what,
+        "{} holds spherical harmonics, says its {}, and does not say of which basis", path.display(),
         claim.place
     )]
-    Contradiction {
+    NoBasis {
         /// The image.
         path: PathBuf,
         /// What it says.
         claim: Claim,
-        /// What was asked for.
-        asked: Coefficients,
     },
     /// The mask has no voxels.
     #[error("the mask {} has no voxel above zero", .0.display())]
@@ -118,6 +122,34 @@ impl FieldFiles {
         self.frame.map_or(of_basis, |frame| frame.0)
     }
 
+    /// What the volumes of the image are to be read as.
+    fn asked(&self) -> Contents {
+        self.sh_basis.map_or(Contents::Entries, |basis| Contents::Harmonics(Some(basis.0)))
+    }
+
+    /// The same, with what the image says of itself: its basis and its axes, where neither was
+    /// given.
+    ///
+    /// # Errors
+    /// [`FieldError`] where it cannot be read, or says that it holds something else.
+    pub fn settled(mut self) -> Result<Self, FieldError> {
+        let header = ImageHeader::read(&self.image)?;
+        let Some(claim) = Claim::of(&header) else { return Ok(self) };
+        match claim.what {
+            // What DIPY writes is of either of its bases, and mostly does not say which.
+            Contents::Harmonics(Some(ShBasis::Mrtrix)) if self.sh_basis.is_none() => {
+                self.sh_basis = Some(Named(ShBasis::Mrtrix));
+            }
+            Contents::Harmonics(_) if self.sh_basis.is_none() => {
+                return Err(FieldError::NoBasis { path: self.image, claim });
+            }
+            _ => {}
+        }
+        Claim::checked(&header, self.asked())?;
+        self.frame = self.frame.or(claim.frame.map(Named));
+        Ok(self)
+    }
+
     fn order_of(&self, volumes: usize) -> Result<usize, FieldError> {
         let path = self.image.clone();
         match self.order {
@@ -143,15 +175,13 @@ impl FieldFiles {
             scratch_dir: self.scratch.clone(),
         };
         let stored = workers.install(|| StoredImage::open(&self.image, &options))?;
-        let basis = self.sh_basis.map(|basis| basis.0);
-        let asked =
-            basis.map_or(Coefficients::Entries, |basis| Coefficients::Harmonics(Some(basis)));
-        if let Some(claim) = Claim::of(&stored)
-            && !claim.what.allows(asked)
-        {
-            return Err(FieldError::Contradiction { path: self.image.clone(), claim, asked });
-        }
+        let (basis, asked) = (self.sh_basis.map(|basis| basis.0), self.asked());
+        let claim = Claim::checked(&stored, asked)?;
+        warn_of_place(&stored, log);
         let order = self.order_of(stored.n_volumes())?;
+        if claim.is_none() {
+            check_values(&stored, asked, workers)?;
+        }
         log.note(&format!("{asked} of order {order}"));
         let mask = match &self.mask {
             Some(path) => workers.install(|| read_mask(path, stored.grid()))?,
@@ -162,9 +192,32 @@ impl FieldFiles {
         }
         log.count("voxels", mask.len() as u64);
         let carried = Carried::of(&stored);
-        let (frame, coefficients) = (self.frame(), Box::new(stored));
+        let said = claim.and_then(|claim| claim.frame);
+        let frame = self.frame.map(|frame| frame.0).or(said).unwrap_or_else(|| self.frame());
+        let coefficients = Box::new(stored);
         Ok(OrientationField { coefficients, order, basis, frame, mask, carried })
     }
+}
+
+/// Refuses values that cannot be what was asked for, of an image that says nothing of itself.
+fn check_values(
+    stored: &StoredImage,
+    asked: Contents,
+    workers: &Workers,
+) -> Result<(), ContentsError> {
+    let looks = workers.install(|| Looks::of_source(stored));
+    let can_be = if asked == Contents::Entries { looks.like_entries } else { looks.like_harmonics };
+    let looks = if can_be {
+        return Ok(());
+    } else if looks.like_directions {
+        Contents::Directions
+    } else if asked == Contents::Entries && looks.like_harmonics {
+        Contents::Harmonics(None)
+    } else {
+        return Ok(());
+    };
+    let (path, volumes) = (stored.path().to_owned(), stored.n_volumes());
+    Err(ContentsError::Looks { path, volumes, looks, asked })
 }
 
 /// Reads an [`OrientationField`].

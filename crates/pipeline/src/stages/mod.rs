@@ -2,14 +2,16 @@
 
 pub mod accuracy;
 pub mod b0;
-pub mod coefficients;
+pub mod contents;
 pub mod curve;
 pub mod dki;
 pub mod dki1d;
+pub mod doubts;
 pub mod dti;
 pub mod expr;
 pub mod field;
 pub mod fit_maps;
+mod fit_report;
 pub mod fod;
 pub mod fod_field;
 pub mod gre;
@@ -29,3 +31,4 @@ pub mod sticks;
 pub mod stremi;
 pub mod stremi1d;
 pub mod track;
+pub mod volumes;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::curve::{CurveParameters, earlier};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
+use crate::stages::volumes::VolumeChoice;
 use crate::{Input, Logbook, Products, StageError};
 
 /// The stage.
@@ -24,6 +25,10 @@ impl FitModel for MonoParameters {
     const STAGE: &'static str = "mono";
     const BIDS_MODEL: &'static str = "mono";
     const DESCRIPTION: &'static str = "Mono-exponential decay";
+
+    fn choice(&self) -> VolumeChoice {
+        self.curve.choice()
+    }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
         Ok(mono::check(gradients, self.curve.bmax)?)

@@ -131,7 +131,7 @@ impl Stage for Phantom {
         log.count("volumes", made.dwi.n_volumes as u64);
         log.count("voxels", made.mask.len() as u64);
         products.put(Subject {
-            dwi: Box::new(Made(made.clone())),
+            dwi: Arc::new(Made(made.clone())),
             gradients: made.gradients.clone(),
             mask: made.mask.clone(),
             grad_dev: None,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::curve::{CurveParameters, earlier};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
+use crate::stages::volumes::VolumeChoice;
 use crate::{Choice, Input, Logbook, Named, Products, StageError};
 
 /// The stage.
@@ -54,6 +55,10 @@ impl FitModel for StremiParameters {
     const STAGE: &'static str = "stremi";
     const BIDS_MODEL: &'static str = "stremi";
     const DESCRIPTION: &'static str = "Stretched-exponential model along the axes of the tensor";
+
+    fn choice(&self) -> VolumeChoice {
+        self.curve.choice()
+    }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
         let curve = CurveOptions { b_max_s_per_mm2: self.curve.bmax, ..CurveOptions::default() };

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::curve::{CurveParameters, DIRECTIONS, earlier, lines};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::stages::load::Subject;
+use crate::stages::volumes::VolumeChoice;
 use crate::{Input, Logbook, Products, StageError};
 
 /// The stage.
@@ -24,6 +25,10 @@ impl FitModel for Stremi1dParameters {
     const STAGE: &'static str = "stremi1d";
     const BIDS_MODEL: &'static str = "stremi1d";
     const DESCRIPTION: &'static str = "Stretched exponential along each gradient direction";
+
+    fn choice(&self) -> VolumeChoice {
+        self.curve.choice()
+    }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
         curve::directions(gradients, self.curve.bmax, stremi1d::LEAST_B)?;

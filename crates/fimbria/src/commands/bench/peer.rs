@@ -66,7 +66,8 @@ pub(crate) fn report(files: &Files, mask: &Mask, console: &Console) -> Result<()
 
     let program = std::env::current_exe()?;
     let out = files.folder.join("fit");
-    for extra in ["--compat mrtrix", ""] {
+    // The method of dwi2tensor -iter 0.
+    for extra in ["--compat mrtrix --method wls", ""] {
         let ours = || {
             let mut command = Command::new(&program);
             command.args(["fit", "dti", "--quiet", "--force", "--threads", "1"]);

@@ -9,6 +9,7 @@ use fimbria_image::{
     BvecFrame, Copied, Datatype, GradientTable, Grid, OpenOptions, SpaceCodes, StoredImage,
     WriteOptions, copy_image, write_image,
 };
+use fimbria_pipeline::stages::contents::Claim;
 use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
 use fimbria_pipeline::{Hashing, Logbook, OutputFolder};
 use serde_json::json;
@@ -57,7 +58,7 @@ impl Job {
             datatype: datatype.unwrap_or_default(),
             intent: stored.intent().clone(),
             space_codes: used_space(&stored),
-            description: stored.description().to_owned(),
+            description: description(&stored, tensors),
             keyvals: stored.keyvals().to_vec(),
             ..WriteOptions::default()
         };
@@ -95,6 +96,15 @@ impl Job {
         let parameters = json!({ "datatype": datatype.name(), "tensors": tensors });
         out.commit(log.record("convert", hashing.finish()?, parameters))?;
         Ok(())
+    }
+}
+
+/// What the image says of itself, in words that go along into any format.
+fn description(stored: &StoredImage, tensors: Option<TensorConventions>) -> String {
+    match (tensors, Claim::of(stored)) {
+        (Some(conventions), _) => conventions.description(stored.n_volumes()),
+        (None, Some(claim)) if claim.place != "description" => claim.description(),
+        _ => stored.description().to_owned(),
     }
 }
 

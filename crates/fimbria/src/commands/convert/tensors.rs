@@ -78,6 +78,28 @@ impl Convention {
 }
 
 impl TensorConventions {
+    /// What a map of so many volumes says of itself afterwards: kind, frame and order.
+    pub(super) fn description(self, n_volumes: usize) -> String {
+        let frame = match self.to {
+            Convention::Fimbria | Convention::Mrtrix => "scanner RAS axes",
+            Convention::Fsl => "the axes of FSL's bvecs",
+            Convention::Dipy => "voxel axes",
+        };
+        match (n_volumes, self.to.of_kurtosis()) {
+            (15, Some(order)) => {
+                format!("kurtosis tensor W in {frame}, {}", order.names().join(" "))
+            }
+            _ => {
+                let names = match self.to {
+                    Convention::Fimbria | Convention::Fsl => "xx xy xz yy yz zz",
+                    Convention::Mrtrix => "xx yy zz xy xz yz",
+                    Convention::Dipy => "xx xy yy xz yz zz",
+                };
+                format!("diffusion tensor, {names} in {frame}")
+            }
+        }
+    }
+
     /// The same tensors; says what is wrong with a map that has none.
     pub(super) fn apply(self, map: &Image) -> Result<Image, String> {
         let Self { from, to } = self;

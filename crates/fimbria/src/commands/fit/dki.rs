@@ -6,7 +6,7 @@ use fimbria_pipeline::Named;
 use fimbria_pipeline::stages::dki::DkiParameters;
 
 use super::alone::FitArgs;
-use crate::args::{b_limit, choice};
+use crate::args::{ShellArgs, b_limit, choice};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -14,10 +14,9 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct FitDki {
-    /// How the tensors are estimated
-    #[arg(long, value_name = "METHOD", default_value = "wls")]
-    #[arg(value_parser = choice::<Method>())]
-    method: Named<Method>,
+    /// How the tensors are estimated [default: wls; iwls with --compat mrtrix, as that program does]
+    #[arg(long, value_name = "METHOD", value_parser = choice::<Method>())]
+    method: Option<Named<Method>>,
 
     /// Follow the numerics of another program, for comparison; implies --unconstrained
     #[arg(long, value_name = "PROGRAM", value_parser = choice::<Compat>())]
@@ -39,6 +38,9 @@ pub(crate) struct FitDki {
     #[arg(long, value_name = "MAPS", value_delimiter = ',', help_heading = "Output")]
     #[arg(value_parser = choice::<DkiMap>())]
     maps: Option<Vec<Named<DkiMap>>>,
+
+    #[command(flatten)]
+    shells: ShellArgs,
 
     #[command(flatten)]
     fit: FitArgs,
@@ -113,11 +115,13 @@ fn range(text: &str) -> Result<[f32; 2], String> {
 
 impl FitDki {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { method, compat, unconstrained, bmax, clip, maps, fit } = self;
+        let Self { method, compat, unconstrained, bmax, clip, maps, shells, fit } = self;
         let defaults = DkiParameters::default();
         let clip = clip.unwrap_or(defaults.clip);
         let constrained = !unconstrained && compat.is_none();
         let maps = maps.unwrap_or(defaults.maps);
-        fit.run(DkiParameters { method, compat, constrained, bmax, clip, maps }, console)
+        let shells = shells.list();
+        let parameters = DkiParameters { method, compat, constrained, shells, bmax, clip, maps };
+        fit.run(parameters, console)
     }
 }

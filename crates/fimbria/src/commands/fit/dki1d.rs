@@ -6,7 +6,7 @@ use fimbria_pipeline::stages::curve::CurveParameters;
 use fimbria_pipeline::stages::dki1d::{Dki1dParameters, NoiseFloor};
 
 use super::alone::FitArgs;
-use crate::args::{NoiseArgs, SolverArgs, b_limit};
+use crate::args::{NoiseArgs, ShellArgs, SolverArgs, b_limit};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -28,6 +28,9 @@ pub(crate) struct FitDki1d {
 
     #[command(flatten)]
     solver: SolverArgs,
+
+    #[command(flatten)]
+    shells: ShellArgs,
 
     #[command(flatten)]
     fit: FitArgs,
@@ -92,9 +95,14 @@ References:
 
 impl FitDki1d {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { eta, bmax, noise, solver, fit } = self;
+        let Self { eta, bmax, noise, solver, shells, fit } = self;
         let noise = noise.source(eta.takes_noise(), "with --eta sigma and rms")?;
-        let curve = CurveParameters { bmax: Some(bmax), noise, ..CurveParameters::default() };
+        let curve = CurveParameters {
+            shells: shells.list(),
+            bmax: Some(bmax),
+            noise,
+            ..CurveParameters::default()
+        };
         let mut parameters = Dki1dParameters { curve, eta };
         solver.add_to(&mut parameters.curve);
         fit.run(parameters, console)

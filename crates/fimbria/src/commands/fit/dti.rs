@@ -6,7 +6,7 @@ use fimbria_pipeline::Named;
 use fimbria_pipeline::stages::dti::DtiParameters;
 
 use super::alone::FitArgs;
-use crate::args::choice;
+use crate::args::{ShellArgs, b_limit, choice};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -14,10 +14,10 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct FitDti {
-    /// How the tensor is estimated
-    #[arg(long, value_name = "METHOD", default_value = "wls")]
-    #[arg(value_parser = choice::<Method>())]
-    method: Named<Method>,
+    /// How the tensor is estimated [default: wls; with --compat what that program does: ols with
+    /// fsl, wls with dipy, iwls with mrtrix]
+    #[arg(long, value_name = "METHOD", value_parser = choice::<Method>())]
+    method: Option<Named<Method>>,
 
     /// Follow the numerics of another program, for comparison
     #[arg(long, value_name = "PROGRAM", value_parser = choice::<Compat>())]
@@ -39,6 +39,14 @@ pub(crate) struct FitDti {
     maps: Option<Vec<Named<DtiMap>>>,
 
     #[command(flatten)]
+    shells: ShellArgs,
+
+    /// Leave out volumes with b above this, s/mm² (by more than 5 %) [default: 1500 where that
+    /// determines the tensor, all with --compat or --shells]
+    #[arg(long, value_name = "B", value_parser = b_limit)]
+    bmax: Option<f64>,
+
+    #[command(flatten)]
     fit: FitArgs,
 }
 
@@ -55,6 +63,12 @@ Outputs (3-D unless said otherwise, float32):
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
                 5 not determined, 6 fitted, some samples not positive (raised) (uint8)
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
+
+Volumes:
+  Where b is large the signal bends away from a tensor's, and diffusivities of all shells together
+  come out too small. Used are those with b up to 1500 s/mm², where they determine the tensor; else
+  all, with a warning; all with --compat, as those programs do. --shells and --bmax choose. The
+  screen, run.json (volumes_used) and the page of `run` say which.
 
 Units:
   b-values are read in s/mm², diffusivities written in mm²/s.
@@ -77,11 +91,12 @@ References:
 
 impl FitDti {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { method, compat, precision, sigma, maps, fit } = self;
-        if sigma.is_some() && method.0 != Method::Restore {
+        let Self { method, compat, precision, sigma, maps, shells, bmax, fit } = self;
+        if sigma.is_some() && method.is_none_or(|method| method.0 != Method::Restore) {
             return Err(Failure::usage("--sigma is used by --method restore only"));
         }
         let maps = maps.unwrap_or_else(|| DtiParameters::default().maps);
-        fit.run(DtiParameters { method, compat, precision, sigma, maps }, console)
+        let shells = shells.list();
+        fit.run(DtiParameters { method, compat, precision, sigma, shells, bmax, maps }, console)
     }
 }

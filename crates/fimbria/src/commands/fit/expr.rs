@@ -9,7 +9,7 @@ use fimbria_pipeline::stages::curve::{CurveParameters, NoiseSource};
 use fimbria_pipeline::stages::expr::{ExprParameter, ExprParameters};
 
 use super::alone::FitArgs;
-use crate::args::{SolverArgs, b_limit, choice};
+use crate::args::{ShellArgs, SolverArgs, b_limit, choice};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -52,6 +52,9 @@ pub(crate) struct FitExpr {
     solver: SolverArgs,
 
     #[command(flatten)]
+    shells: ShellArgs,
+
+    #[command(flatten)]
     fit: FitArgs,
 }
 
@@ -92,15 +95,30 @@ References:
 
 impl FitExpr {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { model, parameters, constants, bmax, likelihood, sigma, background, solver, fit } =
-            self;
+        let Self {
+            model,
+            parameters,
+            constants,
+            bmax,
+            likelihood,
+            sigma,
+            background,
+            solver,
+            shells,
+            fit,
+        } = self;
         let is_gaussian = likelihood.0 == Likelihood::Gaussian;
         if is_gaussian && (sigma.is_some() || background.is_some()) {
             return Err(Failure::usage(
                 "--sigma and --background are used with --likelihood offset-gaussian and rician only",
             ));
         }
-        let mut curve = CurveParameters { bmax, likelihood, ..CurveParameters::default() };
+        let mut curve = CurveParameters {
+            shells: shells.list(),
+            bmax,
+            likelihood,
+            ..CurveParameters::default()
+        };
         solver.add_to(&mut curve);
         let mut sigma_map = None;
         match (sigma, background) {

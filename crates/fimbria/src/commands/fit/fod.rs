@@ -8,7 +8,7 @@ use fimbria_pipeline::Named;
 use fimbria_pipeline::stages::fod::{FodParameters, ResponseText};
 
 use super::alone::FitArgs;
-use crate::args::choice;
+use crate::args::{ShellArgs, b_limit, choice};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -41,6 +41,13 @@ pub(crate) struct FitFod {
     /// Preference for small coefficients, relative to the largest diagonal of the normal equations
     #[arg(long, value_name = "RHO", default_value_t = REGULARISATION)]
     regularisation: f64,
+
+    #[command(flatten)]
+    shells: ShellArgs,
+
+    /// Leave out volumes with b above this, s/mm² (by more than 5 %) [default: all are used]
+    #[arg(long, value_name = "B", value_parser = b_limit)]
+    bmax: Option<f64>,
 
     #[command(flatten)]
     fit: FitArgs,
@@ -104,8 +111,17 @@ fn read(path: Option<&Path>) -> Result<Option<ResponseText>, Failure> {
 
 impl FitFod {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { order, tissues, response, response_gm, response_csf, regularisation, fit } =
-            self;
+        let Self {
+            order,
+            tissues,
+            response,
+            response_gm,
+            response_csf,
+            regularisation,
+            shells,
+            bmax,
+            fit,
+        } = self;
         let parameters = FodParameters {
             order,
             tissues,
@@ -113,6 +129,8 @@ impl FitFod {
             response_gm: read(response_gm.as_deref())?,
             response_csf: read(response_csf.as_deref())?,
             regularisation,
+            shells: shells.list(),
+            bmax,
         };
         fit.run(parameters, console)
     }

@@ -6,7 +6,7 @@ use fimbria_pipeline::Named;
 use fimbria_pipeline::stages::hot::HotParameters;
 
 use super::alone::FitArgs;
-use crate::args::choice;
+use crate::args::{ShellArgs, b_limit, choice};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -28,6 +28,13 @@ pub(crate) struct FitHot {
     /// status 2
     #[arg(long)]
     positive: bool,
+
+    #[command(flatten)]
+    shells: ShellArgs,
+
+    /// Leave out volumes with b above this, s/mm² (by more than 5 %) [default: all are used]
+    #[arg(long, value_name = "B", value_parser = b_limit)]
+    bmax: Option<f64>,
 
     #[command(flatten)]
     fit: FitArgs,
@@ -75,7 +82,7 @@ References:
 
 impl FitHot {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { order, method, positive, fit } = self;
-        fit.run(HotParameters { order, method, positive }, console)
+        let Self { order, method, positive, shells, bmax, fit } = self;
+        fit.run(HotParameters { order, method, positive, shells: shells.list(), bmax }, console)
     }
 }

@@ -5,7 +5,7 @@ use fimbria_pipeline::stages::curve::CurveParameters;
 use fimbria_pipeline::stages::ivim::IvimParameters;
 
 use super::alone::FitArgs;
-use crate::args::{LikelihoodArgs, SolverArgs, b_limit};
+use crate::args::{LikelihoodArgs, ShellArgs, SolverArgs, b_limit};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -22,6 +22,9 @@ pub(crate) struct FitIvim {
 
     #[command(flatten)]
     solver: SolverArgs,
+
+    #[command(flatten)]
+    shells: ShellArgs,
 
     #[command(flatten)]
     fit: FitArgs,
@@ -69,8 +72,9 @@ References:
 
 impl FitIvim {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { bmax, likelihood, solver, fit } = self;
-        let mut curve = CurveParameters { bmax, ..CurveParameters::default() };
+        let Self { bmax, likelihood, solver, shells, fit } = self;
+        let mut curve =
+            CurveParameters { shells: shells.list(), bmax, ..CurveParameters::default() };
         likelihood.add_to(&mut curve)?;
         solver.add_to(&mut curve);
         fit.run(IvimParameters { curve }, console)

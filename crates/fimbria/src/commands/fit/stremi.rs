@@ -7,7 +7,7 @@ use fimbria_pipeline::stages::curve::CurveParameters;
 use fimbria_pipeline::stages::stremi::StremiParameters;
 
 use super::alone::FitArgs;
-use crate::args::{LikelihoodArgs, SolverArgs, b_limit, choice};
+use crate::args::{LikelihoodArgs, ShellArgs, SolverArgs, b_limit, choice};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -34,6 +34,9 @@ pub(crate) struct FitStremi {
 
     #[command(flatten)]
     solver: SolverArgs,
+
+    #[command(flatten)]
+    shells: ShellArgs,
 
     #[command(flatten)]
     fit: FitArgs,
@@ -94,8 +97,9 @@ References:
 
 impl FitStremi {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { projection, axes_bmax, bmax, likelihood, solver, fit } = self;
-        let mut curve = CurveParameters { bmax, ..CurveParameters::default() };
+        let Self { projection, axes_bmax, bmax, likelihood, solver, shells, fit } = self;
+        let mut curve =
+            CurveParameters { shells: shells.list(), bmax, ..CurveParameters::default() };
         likelihood.add_to(&mut curve)?;
         solver.add_to(&mut curve);
         fit.run(StremiParameters { curve, projection, axes_bmax }, console)

@@ -5,7 +5,7 @@ use fimbria_pipeline::stages::curve::CurveParameters;
 use fimbria_pipeline::stages::stremi1d::Stremi1dParameters;
 
 use super::alone::FitArgs;
-use crate::args::{LikelihoodArgs, SolverArgs, b_limit};
+use crate::args::{LikelihoodArgs, ShellArgs, SolverArgs, b_limit};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -22,6 +22,9 @@ pub(crate) struct FitStremi1d {
 
     #[command(flatten)]
     solver: SolverArgs,
+
+    #[command(flatten)]
+    shells: ShellArgs,
 
     #[command(flatten)]
     fit: FitArgs,
@@ -74,8 +77,9 @@ References:
 
 impl FitStremi1d {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { bmax, likelihood, solver, fit } = self;
-        let mut curve = CurveParameters { bmax, ..CurveParameters::default() };
+        let Self { bmax, likelihood, solver, shells, fit } = self;
+        let mut curve =
+            CurveParameters { shells: shells.list(), bmax, ..CurveParameters::default() };
         likelihood.add_to(&mut curve)?;
         solver.add_to(&mut curve);
         fit.run(Stremi1dParameters { curve }, console)

@@ -10,6 +10,7 @@ use fimbria_streamlines::connectome::{Assignment, Nodes};
 
 use super::evidence::{NumberedSet, read_sets, read_weights};
 use super::{LifeFiles, LifeInputError};
+use crate::stages::contents::check_labels;
 use crate::stages::load::{LoadError, Subject, SubjectFiles};
 use crate::{Logbook, StageError};
 
@@ -119,11 +120,9 @@ fn difference(first: &GradientTable, second: &GradientTable) -> Option<String> {
 
 /// The nodes of a label image, which may be on a grid of its own in the same space.
 fn nodes(path: &Path, grid: &Grid, log: &Logbook<'_>) -> Result<Nodes, StageError> {
+    check_labels(path)?;
     let image = log.session().on.workers.install(|| read_image(path))?;
     let path = || path.to_owned();
-    if image.n_volumes != 1 {
-        return Err(LifeInputError::LabelVolumes { path: path(), volumes: image.n_volumes }.into());
-    }
     let unusable = |source| LifeInputError::Labels { path: path(), source };
     let nodes = Nodes::new(&image, Assignment::default()).map_err(unusable)?;
     if !shares_space(&image, grid) {

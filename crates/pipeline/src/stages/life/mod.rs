@@ -127,14 +127,6 @@ pub enum LifeInputError {
         /// What differs.
         what: String,
     },
-    /// Labels by the volume.
-    #[error("{} has {volumes} volumes: an image of labels has one", .path.display())]
-    LabelVolumes {
-        /// The image.
-        path: PathBuf,
-        /// Its volumes.
-        volumes: usize,
-    },
     /// Labels that are none.
     #[error("{} holds no labels", .path.display())]
     Labels {

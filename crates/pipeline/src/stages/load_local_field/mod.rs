@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use fimbria_compute::Progress as _;
 use fimbria_image::frames::turn_vectors;
 use fimbria_image::{
-    Affine, BvecFrame, Grid, GridMismatch, Image, ImageError, Mask, read_image, read_mask,
+    Affine, BvecFrame, Grid, GridMismatch, Image, ImageError, ImageHeader, Mask, read_image,
+    read_mask,
 };
 use fimbria_qsm::dqsm_files::{self, DqsmFileError};
 use fimbria_qsm::{Geometry, QsmError, Shape, shapes_of};
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 pub use self::unit::FieldUnit;
 use self::unit::{Said, check_numbers};
 use crate::stages::b0::{self, B0Error};
+use crate::stages::contents::{ContentsError, check_directions};
 use crate::{Choice as _, Input, Logbook, Named, Products, Stage, StageError};
 
 /// The field maps' files and what is to be known of them.
@@ -71,6 +73,9 @@ pub enum LocalFieldError {
     /// An image is on another grid.
     #[error(transparent)]
     Grid(#[from] GridMismatch),
+    /// An image holds something else than it is read as.
+    #[error(transparent)]
+    Contents(#[from] ContentsError),
     /// B0 is unusable.
     #[error(transparent)]
     B0(#[from] B0Error),
@@ -325,13 +330,20 @@ impl LocalFieldFiles {
             log.note("no fibre directions: every voxel is a sphere");
             return Ok(vec![Shape::Sphere; mask.len()]);
         };
-        let mut vectors = if self.dqsm_files {
-            dqsm_files::read_models(v1, &mask.grid)?
+        let (mut vectors, said) = if self.dqsm_files {
+            (dqsm_files::read_models(v1, &mask.grid)?, None)
         } else {
-            read_image(v1)?
+            let image = read_image(v1)?;
+            self.expect_volumes(v1, &image, 3)?;
+            let claim = check_directions(&ImageHeader::read(v1)?, &image)?;
+            (image, claim)
         };
         self.expect_volumes(v1, &vectors, 3)?;
-        let frame = self.v1_frame();
+        let frame = match (self.v1_frame, said.and_then(|claim| claim.frame)) {
+            (None, Some(said)) => said,
+            _ => self.v1_frame(),
+        };
+        log.result("v1_frame", frame.name());
         if frame != BvecFrame::Scanner {
             let turn = frame.ras_from_frame(&vectors.grid.ras_from_vox);
             turn_vectors(&mut vectors, &turn);

@@ -15,6 +15,7 @@ use crate::stages::dki::{Dki, DkiParameters};
 use crate::stages::dti::{Dti, DtiParameters};
 use crate::stages::expr::Expr;
 use crate::stages::fit_maps::Maps;
+use crate::stages::fit_report::VOLUMES;
 use crate::stages::fod::Fod;
 use crate::stages::life::{LifeInRun, Weighed};
 use crate::stages::peaks::FindPeaks;
@@ -81,7 +82,7 @@ impl Report {
         page = sections::headlines(page, fit, &mask, products.find());
         for record in records {
             for warning in &record.warnings {
-                page = page.warning(warning);
+                page = page.warning(format!("{}: {warning}", record.task));
             }
         }
         page = page.section(sections::dti::maps(fit, &mask)?);
@@ -119,7 +120,9 @@ impl Report {
         }
         page = page.section(sections::quality(fit, &mask)?);
         let dti = records.iter().find_map(Dti::of_record).map(|dti| dti.parameters);
-        let mut methods = vec![sections::dti::methods(&dti.unwrap_or_default())];
+        let of_dti = records.iter().find(|record| record.parameters_of("dti").is_some());
+        let volumes = of_dti.and_then(|record| record.results.get(VOLUMES)?.as_str());
+        let mut methods = vec![sections::dti::methods(&dti.unwrap_or_default(), volumes)];
         if let Some(fod) = records.iter().find_map(Fod::of_record) {
             let peaks = records.iter().find_map(FindPeaks::of_record);
             let peaks = peaks.map(|peaks| peaks.parameters).unwrap_or_default();

@@ -23,6 +23,7 @@ pub use self::parameters::{SticksParameters, Within};
 use super::dti::DtiParameters;
 use super::fit_maps::Maps;
 use super::load::Subject;
+use super::peaks;
 use crate::agreement::agree;
 use crate::{Logbook, OutputFolder, Products, RunRecord, Stage, StageError, mean_unweighted};
 
@@ -95,7 +96,7 @@ impl Stage for Sticks {
             Within::Fibres => with_fibres(products, &subject.mask)?,
         };
         log.count("voxels", mask.len() as u64);
-        let (gradients, grad_dev) = (&subject.gradients, subject.grad_dev.as_ref());
+        let (gradients, grad_dev) = (&subject.gradients, subject.grad_dev.as_deref());
         let options = self.parameters.options();
         let fingerprint = self.fingerprint(subject, &mask);
         if session.on.comm.size() > 1 {
@@ -151,7 +152,9 @@ impl Stage for Sticks {
                 MapKind::Code => Datatype::UInt8,
                 _ => Datatype::Float32,
             };
-            write(&spec.name, image, &WriteOptions { datatype, ..WriteOptions::default() })?;
+            let description = spec.description.clone().into_owned();
+            let options = WriteOptions { datatype, description, ..WriteOptions::default() };
+            write(&spec.name, image, &options)?;
         }
         if let Some(subject) = subject {
             let mean = mean_unweighted(&*subject.dwi, &subject.gradients, workers);
@@ -159,7 +162,8 @@ impl Stage for Sticks {
             for &voxel in &subject.mask.voxels {
                 brain.data[voxel as usize] = mean.data[voxel as usize];
             }
-            write("nodif_brain", &brain, &WriteOptions::default())?;
+            let description = "mean unweighted signal within the mask, input units".to_owned();
+            write("nodif_brain", &brain, &WriteOptions { description, ..WriteOptions::default() })?;
             let affine = &mean.grid.ras_from_vox;
             let table = subject.gradients.to_fsl(BvecFrame::Fsl, affine);
             out.write("bvals", table.bvals.as_bytes())?;
@@ -220,7 +224,8 @@ fn with_fibres(products: &Products, mask: &Mask) -> Result<Mask, StageError> {
     /// Above what noise makes of isotropic tissue, below what three crossing fibres leave.
     const LEAST_FA: f32 = 0.15;
     let is_fibre: Box<dyn Fn(usize) -> bool> = if let Some(found) = products.find::<Peaks>() {
-        Box::new(|voxel| found.count.data[voxel] > 0.0)
+        let voxels = peaks::with_fibres(found).voxels;
+        Box::new(move |voxel| voxels.binary_search(&(voxel as u32)).is_ok())
     } else if let Some(fa) = products.find::<Maps<DtiParameters>>().and_then(|fit| fit.map("FA")) {
         Box::new(|voxel| fa.data[voxel] >= LEAST_FA)
     } else {

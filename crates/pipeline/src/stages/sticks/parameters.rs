@@ -49,7 +49,11 @@ pub enum Within {
 impl Choice for Within {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
         (Self::Mask, "mask", "every voxel of the mask"),
-        (Self::Fibres, "fibres", "voxels with a peak, or without peaks with an FA of 0.15 or more"),
+        (
+            Self::Fibres,
+            "fibres",
+            "voxels with a peak above 0.15, or without peaks an FA of 0.15 or more",
+        ),
     ];
 }
 

@@ -275,11 +275,17 @@ impl Track {
         starts: &Starts,
         out: &mut OutputFolder,
     ) -> Result<(), TrackError> {
-        let options = WriteOptions { space_codes: starts.codes, ..WriteOptions::default() };
+        let options = |description: &str| WriteOptions {
+            space_codes: starts.codes,
+            description: description.to_owned(),
+            ..WriteOptions::default()
+        };
         let visits = starts.space.image(|voxel| tally.visits.count(voxel) as f32);
-        write_image(out.stage("visits.nii.gz")?, &visits, &options)?;
+        let through = options("streamlines through each voxel");
+        write_image(out.stage("visits.nii.gz")?, &visits, &through)?;
         if let Some(targets) = &tally.targets {
-            starts.write_targets(targets, &options, out)?;
+            let reaching = options("streamlines of each seed voxel that reach the target");
+            starts.write_targets(targets, &reaching, out)?;
         }
         let kept: String = tally.kept.iter().map(|kept| format!("{kept}\n")).collect();
         out.write("waytotal", kept.as_bytes())?;

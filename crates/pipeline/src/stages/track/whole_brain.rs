@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fimbria_compute::Progress as _;
 use fimbria_image::sticks::StickSamples;
-use fimbria_image::{BvecFrame, Image, Mask, WriteOptions, read_image, write_image};
+use fimbria_image::{BvecFrame, Image, WriteOptions, read_image, write_image};
 use fimbria_streamlines::{Format, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
 use fimbria_tensors::peaks::Peaks;
 use fimbria_tracking::{
@@ -17,6 +17,7 @@ use super::counted::{Counted, counted};
 use super::source::{Scatter, from_peaks};
 use super::tracks_name;
 use crate::stages::load::Subject;
+use crate::stages::peaks::with_fibres;
 use crate::{Choice, Logbook, Named, OutputFolder, Products, RunRecord, Stage, StageError};
 
 impl Choice for Format {
@@ -171,7 +172,7 @@ impl Stage for WholeBrain {
         let samples = if let Some(samples) = products.find::<StickSamples>() {
             samples.clone()
         } else if let Some(found) = products.find::<Peaks>() {
-            let (peaks, mask) = (&found.peaks, Mask::from_image(&found.count));
+            let (peaks, mask) = (&found.peaks, with_fibres(found));
             let workers = log.session().on.workers;
             from_peaks(peaks, BvecFrame::Scanner, Some(mask), Scatter::NONE, workers)?
                 .ok_or("no voxel has a direction to track along")?
@@ -193,7 +194,8 @@ impl Stage for WholeBrain {
         let path = out.stage("visits.nii.gz")?;
         let subject = products.find::<Subject>();
         let space_codes = subject.and_then(|subject| subject.carried.space_codes);
-        let options = WriteOptions { space_codes, ..WriteOptions::default() };
+        let description = "streamlines through each voxel".to_owned();
+        let options = WriteOptions { space_codes, description, ..WriteOptions::default() };
         log.session().on.workers.install(|| write_image(&path, visits, &options))?;
         lines.write(out.stage(&self.tracks())?, &LineOptions::default())?;
         Ok(())

@@ -33,7 +33,7 @@ pub(in crate::stages::report) fn methods(fit: &DkiParameters) -> Methods {
              {}{constraint}. MK, AK and RK are means of the apparent kurtosis over the sphere, \
              along the first eigenvector and across it.",
             fit.bmax,
-            fit.method.0.name(),
+            fit.method().name(),
         ),
         references: vec![
             "Jensen JH, Helpern JA. NMR Biomed 23, 698 (2010)",

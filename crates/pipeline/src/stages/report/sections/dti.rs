@@ -50,8 +50,9 @@ pub(in crate::stages::report) fn directions(
 }
 
 /// What was done, in words for a paper.
-pub(in crate::stages::report) fn methods(fit: &DtiParameters) -> Methods {
-    let (how, reference) = match fit.method.0 {
+/// `volumes`: which were used.
+pub(in crate::stages::report) fn methods(fit: &DtiParameters, volumes: Option<&str>) -> Methods {
+    let (how, reference) = match fit.method() {
         Method::Ols => ("by ordinary least squares", None),
         Method::Wls => (
             "by least squares, once unweighted and once weighted by the squared predicted signal",
@@ -72,12 +73,14 @@ pub(in crate::stages::report) fn methods(fit: &DtiParameters) -> Methods {
         Some(program) => format!(", with the numerics of {}", program.0.name()),
         None => String::new(),
     };
+    let volumes =
+        volumes.map(|volumes| format!(" Volumes used: {volumes} s/mm².")).unwrap_or_default();
     let basser = "Basser PJ, Mattiello J, Le Bihan D. J Magn Reson B 103, 247 (1994)";
     Methods {
         text: format!(
             "ln S = ln S0 - b gᵀDg was fitted in every voxel of the mask {how}{numerics}. FA, MD \
              and the mode follow from the eigenvalues of D. Directions are in scanner RAS axes, \
-             diffusivities in mm²/s."
+             diffusivities in mm²/s.{volumes}"
         ),
         references: [Some(basser), reference].into_iter().flatten().collect(),
     }

@@ -34,8 +34,8 @@ pub(in crate::stages::report) fn weights(
         .figure(
             histogram(&samples, 40, &axes),
             format!(
-                "{} of {} streamlines explain something that no other does; the others have weight \
-                 zero.",
+                "{} of {} streamlines have a weight above zero; the others have weight zero: beside \
+                 those that have some, none of them would explain the signal better.",
                 positive.len(),
                 weights.len()
             ),

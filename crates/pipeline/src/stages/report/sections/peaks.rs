@@ -39,14 +39,18 @@ pub(in crate::stages::report) fn peaks(
 
 /// What was done, in words for a paper.
 pub(in crate::stages::report) fn methods(fod: &FodParameters, peaks: &PeaksParameters) -> Methods {
-    let PeaksParameters { threshold, separation_deg, .. } = peaks;
+    let PeaksParameters { threshold, absolute_threshold, separation_deg, .. } = peaks;
+    let absolute = match *absolute_threshold {
+        least if least > 0.0 => format!(", or of {least} at most"),
+        _ => String::new(),
+    };
     Methods {
         text: format!(
             "Fibre orientation densities of degree {} were estimated by constrained spherical \
              deconvolution of all shells, non-negative in every direction of a dense set, with \
              responses estimated from the data. Their maxima were found as eigenvectors of the \
              equivalent symmetric tensors and certified by the projected Hessian; maxima below \
-             {threshold} of the voxel's largest, or nearer than {separation_deg}° to a larger \
+             {threshold} of the voxel's largest{absolute}, or nearer than {separation_deg}° to a larger \
              one, were left out.",
             fod.order,
         ),

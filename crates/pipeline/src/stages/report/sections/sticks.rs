@@ -73,7 +73,9 @@ pub(in crate::stages::report) fn methods(sticks: &SticksParameters) -> Methods {
     };
     let within = match sticks.within.0 {
         Within::Mask => "",
-        Within::Fibres => " in the voxels with a fibre direction",
+        Within::Fibres => {
+            " in the voxels whose density has a peak above 0.15 (FA, without densities)"
+        }
     };
     let SticksParameters { fibres, burn_in, jumps, sample_every, .. } = sticks;
     Methods {

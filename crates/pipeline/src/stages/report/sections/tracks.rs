@@ -5,6 +5,7 @@ use fimbria_report::figure::{Scalar, Tracts, mosaic_scalar, tracts};
 use fimbria_report::{FigureError, Section, Window, colour};
 
 use super::Methods;
+use crate::stages::peaks::LEAST_DENSITY;
 use crate::stages::track::{Tracked, WholeBrainParameters};
 
 pub(in crate::stages::report) fn tracks(
@@ -43,11 +44,15 @@ pub(in crate::stages::report) fn methods(track: &WholeBrainParameters, sampled: 
         Some(mm) => format!("{mm} mm"),
         None => "a quarter of a voxel".to_owned(),
     };
-    let directions = if sampled { "random samples of the sticks" } else { "the directions found" };
+    let (directions, within) = if sampled {
+        ("random samples of the sticks", "with a direction".to_owned())
+    } else {
+        ("the directions found", format!("whose density has a peak above {LEAST_DENSITY}"))
+    };
     let starts = if *samples == 1 { "a point".to_owned() } else { format!("{samples} points") };
     Methods {
         text: format!(
-            "From {starts} in every voxel with a direction, streamlines followed {directions} both \
+            "From {starts} in every voxel {within}, streamlines followed {directions} both \
              ways in steps of {step}, interpolated by random corners, turning by at most \
              {angle_deg:.0}° a step; those of {min_length_mm} to {max_length_mm} mm were kept."
         ),

@@ -5,26 +5,34 @@ mod peaks;
 
 use std::path::{Path, PathBuf};
 
+use fimbria_compute::Progress as _;
 use fimbria_image::bedpostx::{BedpostxError, read_bedpostx};
 use fimbria_image::sticks::StickSamples;
-use fimbria_image::{BvecFrame, ImageError, Mask, OpenOptions, read_image, read_mask};
+use fimbria_image::{
+    BvecFrame, Image, ImageError, ImageHeader, Mask, OpenOptions, StoredImage, read_mask,
+};
 
 use self::function::from_function;
 pub(super) use self::peaks::{Scatter, from_peaks};
-use crate::Logbook;
+use crate::stages::contents::{Claim, Contents, ContentsError, check_directions};
+use crate::stages::doubts::warn_of_place;
 use crate::stages::load_field::{FieldError, FieldFiles};
+use crate::{Choice as _, Logbook, Named};
 
 /// What directions come from.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A bedpostX folder, or the base name of its samples.
     Samples(PathBuf),
-    /// Three volumes per direction, length = amplitude: `fimbria peaks`, or V1 of a tensor fit.
+    /// Three volumes per direction, length = amplitude: `fimbria peaks`, V1 of a tensor fit, dyads;
+    /// or five dimensions, of which the last is x, y, z (DIPY).
     Peaks {
         /// The image.
         image: PathBuf,
-        /// Its axes.
-        frame: BvecFrame,
+        /// Its axes; `None` for what it says, scanner axes where it says nothing.
+        frame: Option<BvecFrame>,
+        /// Whatever it says or looks like.
+        sure: bool,
         /// Directions are scattered around the peaks by this angle, degrees; 0 for none.
         dispersion_deg: f64,
     },
@@ -44,6 +52,9 @@ pub enum SourceError {
     /// The function.
     #[error(transparent)]
     Function(#[from] FieldError),
+    /// It holds no directions.
+    #[error(transparent)]
+    Contents(#[from] ContentsError),
     /// A number of volumes that is no number of directions.
     #[error("{} has {volumes} volumes; directions take three each", path.display())]
     Volumes {
@@ -76,6 +87,26 @@ impl Source {
         }
     }
 
+    /// What an image holds: spherical harmonics where it says so, else directions. (`frame`,
+    /// `dispersion_deg` and `sure` as in [`Source::Peaks`].)
+    ///
+    /// # Errors
+    /// [`SourceError`] where the image cannot be read, or holds harmonics of no known basis.
+    pub fn of_image(
+        image: PathBuf,
+        frame: Option<BvecFrame>,
+        dispersion_deg: f64,
+        sure: bool,
+    ) -> Result<Self, SourceError> {
+        let claim = if sure { None } else { Claim::of(&ImageHeader::read(&image)?) };
+        if let Some(Claim { what: Contents::Harmonics(_), .. }) = claim {
+            let frame = frame.map(Named);
+            let files = FieldFiles { image, frame, ..FieldFiles::default() };
+            return Ok(Self::Function(files.settled()?));
+        }
+        Ok(Self::Peaks { image, frame, sure, dispersion_deg })
+    }
+
     /// Reads or draws the samples.
     ///
     /// # Errors
@@ -91,18 +122,14 @@ impl Source {
             Self::Samples(path) => {
                 Ok(workers.install(|| read_bedpostx(path, mask, &OpenOptions::default()))?)
             }
-            Self::Peaks { image, frame, dispersion_deg } => {
-                let peaks = workers.install(|| read_image(image))?;
-                if peaks.n_volumes % 3 != 0 {
-                    let (path, volumes) = (image.clone(), peaks.n_volumes);
-                    return Err(SourceError::Volumes { path, volumes });
-                }
+            Self::Peaks { image, frame, sure, dispersion_deg } => {
+                let (peaks, frame) = read_peaks(image, *frame, *sure, log)?;
                 let mask = match mask {
                     Some(path) => Some(workers.install(|| read_mask(path, &peaks.grid))?),
                     None => None,
                 };
                 let scatter = Scatter { deg: *dispersion_deg, rng_seed };
-                from_peaks(&peaks, *frame, mask, scatter, workers)?
+                from_peaks(&peaks, frame, mask, scatter, workers)?
                     .ok_or_else(|| SourceError::Nothing(image.clone()))
             }
             Self::Function(files) => {
@@ -112,6 +139,57 @@ impl Source {
             }
         }
     }
+}
+
+/// Directions, three volumes each, and their axes.
+fn read_peaks(
+    path: &Path,
+    frame: Option<BvecFrame>,
+    sure: bool,
+    log: &Logbook<'_>,
+) -> Result<(Image, BvecFrame), SourceError> {
+    let workers = log.session().on.workers;
+    let stored = workers.install(|| StoredImage::open(path, &OpenOptions::default()))?;
+    let volumes = stored.n_volumes();
+    if !sure {
+        Claim::checked(&stored, Contents::Directions)?;
+    }
+    if volumes % 3 != 0 {
+        return Err(SourceError::Volumes { path: path.to_owned(), volumes });
+    }
+    warn_of_place(&stored, log);
+    let mut peaks = workers.install(|| stored.to_image())?;
+    let is_by_axis = matches!(stored.volume_dims(), [_, 3]);
+    if is_by_axis {
+        peaks = by_direction(&peaks);
+    }
+    let claim = if sure { None } else { check_directions(&stored, &peaks)? };
+    let frame = match (frame, claim) {
+        (Some(frame), _) => frame,
+        (None, Some(Claim { frame: Some(frame), place, .. })) => {
+            log.note(&format!("directions are in axes of {}, says their {place}", frame.name()));
+            frame
+        }
+        (None, _) => {
+            if is_by_axis {
+                log.warn(
+                    "five dimensions, as DIPY writes peaks: they are taken to be in scanner axes,                      where DIPY's own are in voxel axes (--frame voxel)",
+                );
+            }
+            BvecFrame::Scanner
+        }
+    };
+    Ok((peaks, frame))
+}
+
+/// x, y, z of each direction one after the other, of all x, all y, all z.
+fn by_direction(peaks: &Image) -> Image {
+    let n = peaks.n_volumes / 3;
+    let mut sorted = Image::zeros(peaks.grid, peaks.n_volumes);
+    for (peak, k) in (0..n).flat_map(|peak| (0..3).map(move |k| (peak, k))) {
+        sorted.volume_mut(3 * peak + k).copy_from_slice(peaks.volume(k * n + peak));
+    }
+    sorted
 }
 
 fn turned(m: &[[f64; 3]; 3], v: [f64; 3]) -> [f64; 3] {

@@ -1,0 +1,111 @@
+//! What makes a series or an image doubtful although it can be read.
+
+use std::fmt;
+
+use fimbria_compute::Progress as _;
+use fimbria_image::{GradientTable, ImageHeader, Orientation};
+
+use crate::Logbook;
+
+/// Something that is likely a mistake. `Display` gives one sentence for the user.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Doubt {
+    /// No volume is weighted.
+    Unweighted {
+        /// The largest b, s/mm².
+        largest: f64,
+        /// b at or below which a volume counts as unweighted, s/mm².
+        threshold: f64,
+    },
+    /// The largest b is one that hardly weights.
+    SmallB(f64),
+    /// No volume is unweighted.
+    NoB0 {
+        /// The smallest b, s/mm².
+        smallest: f64,
+        /// As above.
+        threshold: f64,
+    },
+    /// The file does not say how it lies in the scanner.
+    NoOrientation,
+}
+
+/// Largest b, s/mm², that no series of diffusion has: at 100 water itself keeps 70 % of its signal.
+const SMALL_B: f64 = 100.0;
+
+impl Doubt {
+    /// What is doubtful about a gradient table.
+    pub fn about_table(table: &GradientTable) -> Option<Self> {
+        let threshold = table.b0_threshold;
+        let (least, most) = (f64::INFINITY, 0.0);
+        let b = table.b_s_per_mm2.iter().copied();
+        let (smallest, largest) = (b.clone().fold(least, f64::min), b.fold(most, f64::max));
+        if largest <= threshold {
+            Some(Self::Unweighted { largest, threshold })
+        } else if largest < SMALL_B {
+            Some(Self::SmallB(largest))
+        } else if smallest > threshold {
+            Some(Self::NoB0 { smallest, threshold })
+        } else {
+            None
+        }
+    }
+
+    /// What is doubtful about the place of an image.
+    pub fn about_place(header: &ImageHeader) -> Option<Self> {
+        (header.orientation() == Orientation::Absent).then_some(Self::NoOrientation)
+    }
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unweighted { largest, threshold } => write!(
+                f,
+                "no volume is weighted: the largest b is {largest} s/mm², and up to {threshold} \
+                 volumes count as unweighted; b must be in s/mm² (1 ms/µm² is 1000 s/mm²)"
+            ),
+            Self::SmallB(largest) => write!(
+                f,
+                "the largest b is {largest} s/mm²: is it in ms/µm²? (1 ms/µm² is 1000 s/mm²)"
+            ),
+            Self::NoB0 { smallest, threshold } => write!(
+                f,
+                "no volume is unweighted (b up to {threshold} s/mm²; --b0-threshold changes that): \
+                 the signal without weighting is extrapolated from b = {smallest} on"
+            ),
+            Self::NoOrientation => f.write_str(
+                "the header does not say how the image lies in the scanner (sform_code and \
+                 qform_code 0, or no transform): x is taken to run from right to left, and left and \
+                 right may be exchanged in all that follows",
+            ),
+        }
+    }
+}
+
+/// Warns where an image does not say how it lies.
+pub(crate) fn warn_of_place(header: &ImageHeader, log: &Logbook<'_>) {
+    if let Some(doubt) = Doubt::about_place(header) {
+        log.warn(&format!("{}: {doubt}", header.path().display()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn about(b: &[f64], b0_threshold: f64) -> Option<Doubt> {
+        let dirs_ras = vec![[1.0, 0.0, 0.0]; b.len()];
+        Doubt::about_table(&GradientTable { b_s_per_mm2: b.to_vec(), dirs_ras, b0_threshold })
+    }
+
+    #[test]
+    fn b_in_another_unit_and_a_missing_b0_are_doubtful() {
+        assert_eq!(about(&[0.0, 1000.0], 50.0), None);
+        let none = Doubt::Unweighted { largest: 3.0, threshold: 50.0 };
+        assert_eq!(about(&[0.0, 1.0, 2.0, 3.0], 50.0), Some(none));
+        assert_eq!(about(&[0.0, 1.0, 2.0, 3.0], 0.5), Some(Doubt::SmallB(3.0)));
+        let smallest = Doubt::NoB0 { smallest: 700.0, threshold: 50.0 };
+        assert_eq!(about(&[1000.0, 700.0], 50.0), Some(smallest));
+    }
+}
