@@ -178,7 +178,8 @@ fn specs(n: usize) -> [MapSpec; 4] {
         MapSpec::scalar(
             "MK",
             "",
-            "mean of K over the directions that converged, each limited to -3/7..10",
+            "mean of K over the directions that converged, each limited to -3/7..10; NaN where none \
+             tells it",
         ),
     ]
 }
@@ -269,7 +270,7 @@ pub fn limited_share(fitted: &Fitted) -> f64 {
 /// [`directions`](crate::curve::directions)), `MD`, `MK`, `S0`, `residual` (root mean square over
 /// directions), `status` (the worst of the directions; 3 also where only some are determined, the
 /// means are then those of the others). A direction along which the signal loses less than 1 % up to
-/// its largest b is not determined.
+/// its largest b tells its diffusivity, not its kurtosis; where none tells one, `MK` is NaN.
 ///
 /// σ that is not given is estimated from the unweighted volumes; where there are fewer than two,
 /// from the residuals of a first fit without floor, if directions have six samples or more.

@@ -86,7 +86,11 @@ impl VoxelModel<4> for BiExponential {
         vec![
             MapSpec::scalar("f", "", "perfusion fraction of the signal without weighting"),
             MapSpec::scalar("D", "mm^2/s", "diffusivity of the tissue, mm²/s"),
-            MapSpec::scalar("Dstar", "mm^2/s", "pseudo-diffusivity of the perfusion, mm²/s"),
+            MapSpec::scalar(
+                "Dstar",
+                "mm^2/s",
+                "pseudo-diffusivity of the perfusion, mm²/s; NaN where there is none (f is 0)",
+            ),
             MapSpec::scalar("S0", "arbitrary", "signal without diffusion weighting, input units"),
         ]
     }

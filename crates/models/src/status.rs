@@ -14,12 +14,13 @@ pub enum Status {
     NotConverged = 3,
     /// A sample is not finite, or none is positive; all maps are zero here.
     BadSignal = 4,
-    /// The samples of this voxel do not determine the model; all maps are zero here.
+    /// The samples of this voxel determine no parameter of the model; all maps are zero here.
     Singular = 5,
     /// Fitted, but some samples are not positive: what takes logarithms has raised them, what fits the
     /// signal itself took them as they are.
     NotPositive = 6,
-    /// Fitted, but a diffusivity that some maps divide by is not positive: these are NaN.
+    /// Fitted, but a diffusivity that some maps divide by is not positive, or the samples of this
+    /// voxel do not determine some maps (the rate of what has no amplitude): these are NaN.
     Undefined = 7,
 }
 

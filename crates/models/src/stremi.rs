@@ -149,7 +149,8 @@ impl VoxelModel<7> for StretchedTensor {
                 MapKind::Scalar,
                 3,
                 "",
-                "stretching exponents along the axes of the tensor, largest eigenvalue first",
+                "stretching exponents along the axes of the tensor, largest eigenvalue first; NaN where \
+                 A is 0",
             ),
             MapSpec::of_kind(
                 "A",

@@ -97,7 +97,11 @@ impl DirectionModel<3> for Stretched {
                  signal loses less than 1 %",
             ),
             MapSpec::scalar("MA", "", "mean of A over the directions that converged"),
-            MapSpec::scalar("Mgamma", "", "mean of gamma over the directions that converged"),
+            MapSpec::scalar(
+                "Mgamma",
+                "",
+                "mean of gamma over the directions that converged; NaN where none tells it",
+            ),
         ]
     }
 }

@@ -37,7 +37,9 @@ fn series() -> Image {
         for voxel in 0..GRID.len() {
             let noise = normals::<f32>(philox.at(voxel as u64, v as u32))[0];
             let slow = 0.4 + (voxel % 17) as f32 / 20.0;
-            let signal = 0.9 * (-b * slow).exp() + 0.1 * (-b * 10.0).exp();
+            // A third without the fast pool, whose rate nothing then tells.
+            let fast = if voxel % 3 == 0 { 0.0 } else { 0.1 };
+            let signal = (1.0 - fast) * (-b * slow).exp() + fast * (-b * 10.0).exp();
             image.volume_mut(v)[voxel] = match voxel {
                 40 => 0.0,
                 41 if v == 5 => f32::NAN,
@@ -61,7 +63,9 @@ fn same_maps(fit: impl Fn(&Image, &GradientTable, &Backend<'_>) -> Fitted) {
         return support::skipped("the bits: this processor does not fuse a * b + c");
     }
     for (a, b) in expected.maps.iter().zip(&found.maps) {
-        assert!(a.image.data == b.image.data, "{}", a.spec.name);
+        // As bits: NaN is what a voxel does not determine.
+        let bits = |image: &Image| image.data.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        assert!(bits(&a.image) == bits(&b.image), "{}", a.spec.name);
     }
 }
 

@@ -419,15 +419,20 @@ fn a_signal_that_does_not_decay_or_begin_is_flagged() {
         let options = CurveOptions { errors: true, ..CurveOptions::default() };
         on_cpu(|on| stremi1d::fit(&image, &mask, &table, &options, on, &Silent).unwrap())
     };
-    for fit in [&kurtosis, &stretched] {
+    for (fit, diffusivity, mean) in [(&kurtosis, "MD", "MK"), (&stretched, "MA", "Mgamma")] {
         let status = |voxel| Status::from_code(value(fit, "status", 0, voxel) as f32);
-        assert_eq!([0, 1].map(status), [Status::Singular, Status::BadSignal]);
+        assert_eq!([0, 1].map(status), [Status::Undefined, Status::BadSignal]);
         for map in &fit.maps {
-            assert!(map.image.data.iter().all(|x| x.is_finite()), "{}", map.spec.name);
+            let name = &map.spec.name;
             for volume in (0..map.image.n_volumes).filter(|_| map.spec.name != "status") {
-                assert_eq!(map.image.volume(volume)[..2], [0.0; 2], "{}", map.spec.name);
+                let values = map.image.volume(volume);
+                assert!(values[1] == 0.0 && values[2..].iter().all(|x| x.is_finite()), "{name}");
+                assert!(values[0].is_finite() || name == mean, "{name}");
             }
         }
+        // A constant signal has a diffusivity, which is none, and nothing else.
+        assert!(value(fit, diffusivity, 0, 0).abs() < 1e-6 && value(fit, mean, 0, 0).is_nan());
+        assert!((value(fit, "S0", 0, 0) / S0 - 1.0).abs() < 1e-6);
         assert!(matches!(status(3), Status::Fitted | Status::Constrained));
     }
     // Directions across z tell; where z is nearly along one of the six, that one does not.

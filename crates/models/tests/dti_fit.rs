@@ -150,7 +150,7 @@ fn gradients_that_deviate_by_voxel_are_undone() {
         for (volume, element) in l.into_iter().enumerate() {
             deviation.volume_mut(volume)[voxel] = element;
         }
-        let bend = GradientDeviation::from_fsl(l.map(f64::from), &ras_from_fsl);
+        let bend = GradientDeviation::from_fsl(l.map(f64::from), &ras_from_fsl).unwrap();
         for v in 0..table.len() {
             let (dir_ras, b) = bend.deviated(table.dirs_ras[v], table.b_s_per_mm2[v]);
             let signal = 800.0 * (-b * quadratic(truth(voxel).0, dir_ras)).exp();

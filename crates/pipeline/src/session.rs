@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, Progress};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -119,6 +120,19 @@ impl<'a> Logbook<'a> {
         self.entries().counts.insert(what.to_owned(), number);
     }
 
+    /// Counts who did the work where there was a choice. Of devices with one name, the second and
+    /// those after it count under theirs with a number.
+    pub fn count_shares(&self, shares: &Shares) {
+        if shares.devices.is_empty() {
+            return;
+        }
+        self.count("chunks_on_cpu", shares.cpu as u64);
+        let names = self.session.on.devices.iter().map(|device| device.info().name.as_str());
+        for (name, chunks) in each_its_own(names).into_iter().zip(&shares.devices) {
+            self.count(&format!("chunks_on_{name}"), *chunks as u64);
+        }
+    }
+
     /// Notes a number that the work came to; the record has it under its name.
     pub fn result(&self, what: &str, value: impl Into<Value>) {
         self.entries().results.insert(what.to_owned(), value.into());
@@ -185,5 +199,30 @@ impl Progress for Logbook<'_> {
 
     fn is_cancelled(&self) -> bool {
         self.session.progress.is_cancelled()
+    }
+}
+
+/// The names, those met before with their number: "card", "card #2".
+fn each_its_own<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut met: Vec<&str> = Vec::new();
+    names
+        .map(|name| {
+            met.push(name);
+            match met.iter().filter(|other| **other == name).count() {
+                1 => name.to_owned(),
+                number => format!("{name} #{number}"),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_of_one_name_are_counted_apart() {
+        let names = ["card", "processor", "card", "card"].into_iter();
+        assert_eq!(each_its_own(names), ["card", "processor", "card #2", "card #3"]);
     }
 }

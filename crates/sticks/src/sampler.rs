@@ -104,17 +104,28 @@ impl Sampler<'_> {
         let mut rows = BatchRows::new(voxels.len(), self.constants.n, self.deviation.is_some());
         rows.items[..voxels.len()].copy_from_slice(voxels);
         self.signals.gather(voxels, rows.stride, &mut rows.y);
+        let mut without_gradients = Vec::new();
         if let (Some(image), Some(bend)) = (self.deviation, &mut rows.bend) {
             let turn = BvecFrame::Fsl.ras_from_frame(&image.grid.ras_from_vox);
+            let none = GradientDeviation::from_fsl([0.0; 9], &turn);
             for (lane, &voxel) in voxels.iter().enumerate() {
                 let sample = |volume| f64::from(image.volume(volume)[voxel as usize]);
                 let deviation = GradientDeviation::from_fsl(std::array::from_fn(sample), &turn);
+                if deviation.is_none() {
+                    without_gradients.push(lane);
+                }
+                let Some(deviation) = deviation.or(none) else { continue };
                 for (k, entry) in deviation.matrix_ras().as_flattened().iter().enumerate() {
                     bend[k * rows.stride + lane] = *entry as f32;
                 }
             }
         }
-        let started = self.starter.start(&mut rows)?;
+        let mut started = self.starter.start(&mut rows)?;
+        for lane in without_gradients {
+            if started[lane].0 == Status::Fitted {
+                started[lane].0 = Status::Singular;
+            }
+        }
         Ok((rows, started))
     }
 
@@ -142,9 +153,14 @@ impl Sampler<'_> {
                 *value = row[lane];
             }
             let voxel = VoxelSamples { sampled: &self.constants.sampled, values: &values };
+            let scalars = voxel.scalars(scale);
+            if !scalars.are_finite() {
+                results[lane] = VoxelResult::without_samples(Status::BadSignal);
+                continue;
+            }
             voxel.pack(&mut sticks[lane * per_voxel..][..per_voxel]);
             let acceptance = recorded.acceptance[lane];
-            results[lane] = VoxelResult { scalars: voxel.scalars(scale), acceptance, status };
+            results[lane] = VoxelResult { scalars, acceptance, status };
         }
     }
 

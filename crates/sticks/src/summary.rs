@@ -33,6 +33,16 @@ pub(crate) struct Scalars {
     pub(crate) effective: f32,
 }
 
+impl Scalars {
+    /// False where signals are so large or small that a number in their units is beyond `f32`.
+    pub(crate) fn are_finite(&self) -> bool {
+        let Self { d, d_deviation, s0, spread, ratio, offset, precision, effective } = *self;
+        [d, d_deviation, s0, spread, ratio, offset, precision, effective]
+            .iter()
+            .all(|value| value.is_finite())
+    }
+}
+
 impl VoxelSamples<'_> {
     fn n_samples(&self) -> usize {
         self.values.len() / self.sampled.len()

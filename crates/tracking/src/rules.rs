@@ -47,7 +47,8 @@ pub enum Judgement {
     /// which the halves are made does not matter.
     #[default]
     Whole,
-    /// probtrackx2's: each half is judged for itself, the second knowing what the first has reached.
+    /// probtrackx2's: each half is judged for itself, the second knowing what the first has reached,
+    /// but not in which order.
     HalfByHalf,
 }
 
@@ -144,6 +145,8 @@ impl<'a> Judge<'a> {
             self.reached.fill(false);
             self.ordered = true;
         }
+        // probtrackx2 keeps what the first half has reached, and forgets that it was out of order.
+        self.ordered |= self.rules.judgement == Judgement::HalfByHalf;
         let half = &mut self.half;
         half.points = 0;
         half.step = Step::default();
@@ -394,6 +397,37 @@ mod tests {
         assert_eq!(went(&mut Judge::new(&rules), &[1, 2]), (1, Some(EndReason::Avoid)));
         rules.force_first_step = true;
         assert_eq!(went(&mut Judge::new(&rules), &[1, 2]), (2, None));
+    }
+
+    /// Which halves of a sample through these voxels are kept, where both must be reached in order.
+    fn kept(regions: [usize; 2], judgement: Judgement, halves: [&[u32]; 2]) -> [bool; 2] {
+        let regions = regions.map(voxel).to_vec();
+        let waypoints = Waypoints { regions, in_order: true, ..Waypoints::default() };
+        let rules = Rules { waypoints, judgement, ..Rules::default() };
+        let (mut judge, mut verdicts) = (Judge::new(&rules), Verdicts::default());
+        judge.begin_sample(0);
+        verdicts.begin();
+        for half in halves {
+            judge.begin_half();
+            for voxel in half {
+                judge.enter([*voxel as f32, 0.0, 0.0], Some(*voxel)).unwrap();
+            }
+            verdicts.end_half(&judge, half.len(), 1.0);
+        }
+        verdicts.kept(&judge, 1.0).0
+    }
+
+    #[test]
+    fn probtrackx2_begins_the_check_of_order_anew_in_each_half() {
+        use Judgement::{HalfByHalf, Whole};
+        let (there, back): (&[u32], &[u32]) = (&[0, 1, 2, 3], &[0]);
+        assert_eq!(kept([1, 3], HalfByHalf, [there, back]), [true, true]);
+        // The first half reaches both out of order; the second adds nothing that could be.
+        assert_eq!(kept([3, 1], HalfByHalf, [there, back]), [false, true]);
+        assert_eq!(kept([3, 1], Whole, [there, back]), [false, false]);
+        // One in each half: the second is in order where the first has what comes before.
+        assert_eq!(kept([1, 3], HalfByHalf, [&[0, 1], &[0, 3]]), [true, true]);
+        assert_eq!(kept([3, 1], HalfByHalf, [&[0, 1], &[0, 3]]), [false, true]);
     }
 
     #[test]

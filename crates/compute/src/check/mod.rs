@@ -28,6 +28,7 @@ pub enum Extent {
 pub struct Check {
     name: String,
     sources: Vec<KernelSource>,
+    needs_f64: bool,
     compare: Box<Compare>,
 }
 
@@ -48,8 +49,9 @@ pub struct Comparison {
 /// What a check found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CheckReport {
-    /// How far apart the results are.
-    pub comparison: Comparison,
+    /// How far apart the results are; `None` where the device lacks the `f64` that the kernel needs,
+    /// and the CPU does its work.
+    pub comparison: Option<Comparison>,
     /// Time of the whole check, compilation and oracle included.
     pub seconds: f64,
 }
@@ -62,7 +64,14 @@ impl Check {
         sources: Vec<KernelSource>,
         compare: impl Fn(&Device, Extent) -> Result<Comparison, DeviceError> + Send + Sync + 'static,
     ) -> Self {
-        Self { name: name.into(), sources, compare: Box::new(compare) }
+        let needs_f64 = false;
+        Self { name: name.into(), sources, needs_f64, compare: Box::new(compare) }
+    }
+
+    /// The same for a kernel that not every device can run.
+    #[must_use]
+    pub fn needing_f64(self) -> Self {
+        Self { needs_f64: true, ..self }
     }
 
     /// What is proven, in a few words.
@@ -81,8 +90,16 @@ impl Check {
     /// Where the device fails, or does not compile the kernel.
     pub fn run(&self, device: &Device, extent: Extent) -> Result<CheckReport, DeviceError> {
         let start = Instant::now();
-        let comparison = (self.compare)(device, extent)?;
+        let can_run = !self.needs_f64 || device.info().has_f64;
+        let comparison = can_run.then(|| (self.compare)(device, extent)).transpose()?;
         Ok(CheckReport { comparison, seconds: start.elapsed().as_secs_f64() })
+    }
+}
+
+impl CheckReport {
+    /// False where results were compared and differ, or none came to be compared.
+    pub fn passed(&self) -> bool {
+        self.comparison.is_none_or(|comparison| comparison.passed())
     }
 }
 
@@ -108,9 +125,9 @@ impl Comparison {
         Self { results: oracle.len(), max_error, tolerance }
     }
 
-    /// True where the error is within the tolerance; a NaN is not.
+    /// True where there are results and the error is within the tolerance; a NaN is not.
     pub fn passed(&self) -> bool {
-        self.max_error <= self.tolerance
+        self.results > 0 && self.max_error <= self.tolerance
     }
 }
 
@@ -143,6 +160,12 @@ mod tests {
         assert!(!Comparison::of_numbers(&[1.0, 2.0], &[f64::NAN, 2.0], 1.0, 1e9).passed());
         assert!(!Comparison::of_numbers(&[1.0, 2.0], &[1.0], 1.0, 1e9).passed());
         assert!(!Comparison::of_bits(&[1, 2], &[1]).passed());
+    }
+
+    #[test]
+    fn nothing_compared_proves_nothing() {
+        assert!(!Comparison::of_numbers(&[], &[], 1.0, 1.0).passed());
+        assert!(!Comparison::of_bits(&[], &[]).passed());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use fimbria_compute::check::{Check, Extent};
+use fimbria_compute::check::{Check, Comparison, Extent};
 use fimbria_compute::device::{
     self, Device, DeviceInfo, DeviceMeasurement, DeviceOptions, Inventory, list,
 };
@@ -36,7 +36,8 @@ Outputs:
   A table on standard output: the processor, every device with the name by which --device selects
   it, and what is missing to use more. With --check a line per kernel and device: how many results
   were compared, the largest difference, and the largest that rounding explains (0: equal to the
-  bit). One that fails makes the exit code 1. With --measure, what memory, caches and arithmetic
+  bit). "not run" is what a device without double precision leaves to the CPU. One that fails, or has
+  no result to compare, makes the exit code 1. With --measure, what memory, caches and arithmetic
   attain on one thread, on all, and on every device: the floors to hold other times against.
 
 Units:
@@ -143,16 +144,19 @@ fn check_all(inventory: &Inventory, console: &Console) -> Result<(), Failure> {
         console.print(&format!("\n{} ({})\n", info.name, info.runtime))?;
         for check in every_check() {
             let report = check.run(&device, Extent::Full)?;
-            let comparison = report.comparison;
-            let verdict = if comparison.passed() { "ok" } else { "FAILED" };
-            failed += usize::from(!comparison.passed());
-            console.print(&format!(
-                "  {verdict:<7}{:<44}{:>9} results, error {:.2e}, tolerance {:.2e}\n",
-                check.name(),
-                comparison.results,
-                comparison.max_error,
-                comparison.tolerance,
-            ))?;
+            let verdict = match (&report.comparison, report.passed()) {
+                (None, _) => "not run",
+                (_, true) => "ok",
+                (_, false) => "FAILED",
+            };
+            failed += usize::from(!report.passed());
+            let found = match report.comparison {
+                None => "the device has no double precision: the CPU does this".to_owned(),
+                Some(Comparison { results, max_error, tolerance }) => {
+                    format!("{results:>9} results, error {max_error:.2e}, tolerance {tolerance:.2e}")
+                }
+            };
+            console.print(&format!("  {verdict:<8}{:<44}{found}\n", check.name()))?;
         }
     }
     if failed == 0 { Ok(()) } else { Err(ChecksFailed(failed).into()) }

@@ -3,7 +3,7 @@
 use super::fit::{Arithmetic, fit};
 use super::{
     LmError, LmOptions, Model, Number, Parameter, Problems, Robust, Rows, SignalFormulas, Starts,
-    robust,
+    keep_determined, robust,
 };
 use crate::expr::{Graph, Input, Names, ParseError, Staged, Tape};
 
@@ -130,6 +130,26 @@ impl Expression {
         let signal =
             |p: &[f64], covariates: &[f64], constants: &[f64]| self.value(p, covariates, constants);
         robust::refit(robust, parameters, problems, options, signal, fit, results)
+    }
+
+    /// Keeps what is determined of fits that ended singular, as
+    /// [`keep_determined`](super::keep_determined()) does.
+    pub fn keep_determined(
+        &self,
+        parameters: &[Parameter],
+        problems: &Problems<'_>,
+        options: &LmOptions,
+        arithmetic: Arithmetic,
+        results: &mut [f32],
+    ) {
+        let n_covariates = self.formulas.n_covariates;
+        let known = &problems.covariates[..problems.n_samples() * n_covariates];
+        let table = self.formulas.staged.table(known, n_covariates);
+        let problems = &Problems { covariates: &table, ..*problems };
+        let model = Interpreted { expression: self };
+        keep_determined::<MOST_PARAMETERS, _>(
+            &model, parameters, problems, options, arithmetic, results,
+        );
     }
 
     /// The signal of one sample, whose constants may be followed by others.

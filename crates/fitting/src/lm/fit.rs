@@ -118,27 +118,11 @@ fn in_double<const P: usize, M: Model<P>>(
 ) {
     let Problems { n, stride, .. } = *problems;
     let rows = Rows::new(P, options);
-    let covariates: Vec<f64> = problems.covariates.iter().map(|&c| f64::from(c)).collect();
-    let n_samples = problems.n_samples();
-    let n_constants = problems.constants.len() / stride.max(1);
+    let shared = InDouble::new(problems);
     for i in 0..n {
-        let column = |array: &[f32], n: usize| -> Vec<f64> {
-            (0..n).map(|row| f64::from(problems.at(array, row, i))).collect()
-        };
-        let weights: Vec<f64> = (0..n_samples).map(|k| f64::from(problems.weight(k, i))).collect();
-        let constants = column(problems.constants, n_constants);
-        let problem = oracle::Problem {
-            samples: &column(problems.samples, n_samples),
-            weights: &weights,
-            covariates: &covariates,
-            constants: &constants,
-            sigma: match options.sigma {
-                Sigma::Shared(sigma) => f64::from(sigma),
-                Sigma::Constant(row) => constants[row],
-            },
-        };
+        let column = shared.column(problems, options, i);
         let start = std::array::from_fn(|k| problems.start(k, &parameters[k], i));
-        let solution = oracle::fit(model, parameters, &problem, &start, options);
+        let solution = oracle::fit(model, parameters, &column.problem(), &start, options);
         let mut write = |row: usize, value: f64| results[row * stride + i] = value as f32;
         for k in 0..P {
             write(k, solution.parameters[k]);
@@ -151,5 +135,62 @@ fn in_double<const P: usize, M: Model<P>>(
         write(rows.residual(), solution.residual);
         write(rows.iterations(), f64::from(solution.iterations));
         write(rows.status(), f64::from(solution.status.code()));
+    }
+}
+
+/// What all problems of a call share, for the oracle.
+pub(super) struct InDouble {
+    covariates: Vec<f64>,
+}
+
+/// One problem of a call, for the oracle.
+pub(super) struct Column<'a> {
+    covariates: &'a [f64],
+    samples: Vec<f64>,
+    weights: Vec<f64>,
+    constants: Vec<f64>,
+    sigma: f64,
+}
+
+impl InDouble {
+    pub(super) fn new(problems: &Problems<'_>) -> Self {
+        Self { covariates: problems.covariates.iter().map(|&c| f64::from(c)).collect() }
+    }
+
+    pub(super) fn column(
+        &self,
+        problems: &Problems<'_>,
+        options: &LmOptions,
+        i: usize,
+    ) -> Column<'_> {
+        let n_samples = problems.n_samples();
+        let n_constants = problems.constants.len() / problems.stride.max(1);
+        let column = |array: &[f32], n: usize| -> Vec<f64> {
+            (0..n).map(|row| f64::from(problems.at(array, row, i))).collect()
+        };
+        let constants = column(problems.constants, n_constants);
+        let sigma = match options.sigma {
+            Sigma::Shared(sigma) => f64::from(sigma),
+            Sigma::Constant(row) => constants[row],
+        };
+        Column {
+            covariates: &self.covariates,
+            samples: column(problems.samples, n_samples),
+            weights: (0..n_samples).map(|k| f64::from(problems.weight(k, i))).collect(),
+            constants,
+            sigma,
+        }
+    }
+}
+
+impl Column<'_> {
+    pub(super) fn problem(&self) -> oracle::Problem<'_> {
+        oracle::Problem {
+            samples: &self.samples,
+            weights: &self.weights,
+            covariates: self.covariates,
+            constants: &self.constants,
+            sigma: self.sigma,
+        }
     }
 }

@@ -3,7 +3,8 @@
 //! A [`Model`] has its signal written once, over a [`Number`]. [`fit`] takes [`Problems`] that
 //! share a model and fits them in `f32`, one per SIMD lane, or in `f64`, one after the other; both
 //! follow the same [`rules`]. Results are rows, see [`Rows`]. [`robust::refit`] takes outliers
-//! their pull, whoever fits.
+//! their pull, [`keep_determined`] keeps what can be known of a fit that ended singular, whoever
+//! fits.
 //!
 //! ```
 //! use fimbria_compute::SimdLevel;
@@ -41,6 +42,7 @@
 //! # Ok::<(), LmError>(())
 //! ```
 
+mod determined;
 pub mod device;
 mod dual;
 mod expression;
@@ -55,6 +57,7 @@ mod problems;
 pub mod robust;
 pub mod rules;
 
+pub use determined::keep_determined;
 pub use dual::Dual;
 pub use expression::{Expression, ExpressionError};
 pub use fit::{Arithmetic, fit};

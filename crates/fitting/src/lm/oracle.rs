@@ -38,15 +38,15 @@ pub struct Solution<const P: usize> {
 
 /// Cost, gradient and Gauss-Newton matrix at a point.
 #[derive(Clone, Copy)]
-struct Point<const P: usize> {
+pub(super) struct Point<const P: usize> {
     cost: f64,
     /// Σ w (f - y)², which is not 2 `cost` for a Rician likelihood.
-    squares: f64,
+    pub(super) squares: f64,
     gradient: [f64; P],
-    matrix: [[f64; P]; P],
+    pub(super) matrix: [[f64; P]; P],
 }
 
-fn evaluate<const P: usize, M: Model<P>>(
+pub(super) fn evaluate<const P: usize, M: Model<P>>(
     model: &M,
     problem: &Problem<'_>,
     likelihood: Likelihood,

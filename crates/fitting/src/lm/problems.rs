@@ -21,6 +21,9 @@ pub enum LmStatus {
     /// At a minimum that the samples do not determine: a parameter has no influence there, or not
     /// its own; the parameters are one of many equally good ones.
     Singular = 5,
+    /// At such a minimum, where other parameters are determined: they are kept, the rest is NaN
+    /// (see [`keep_determined`](super::keep_determined())).
+    PartlyDetermined = 7,
 }
 
 impl LmStatus {
@@ -31,9 +34,16 @@ impl LmStatus {
 
     /// The status with this number.
     pub fn from_code(code: f32) -> Option<Self> {
-        [Self::Converged, Self::AtBound, Self::NotConverged, Self::BadProblem, Self::Singular]
-            .into_iter()
-            .find(|s| s.code() == code)
+        [
+            Self::Converged,
+            Self::AtBound,
+            Self::NotConverged,
+            Self::BadProblem,
+            Self::Singular,
+            Self::PartlyDetermined,
+        ]
+        .into_iter()
+        .find(|s| s.code() == code)
     }
 }
 

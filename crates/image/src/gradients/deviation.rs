@@ -2,6 +2,11 @@
 
 use crate::frames::{Matrix3, product, transposed, turned};
 
+/// Coils deviate by tens of percent at the edge of the field of view.
+const MOST_DEVIATION: f64 = 1.0;
+/// A smaller determinant of I + L is no property of a gradient coil.
+const LEAST_DETERMINANT: f64 = 1e-3;
+
 /// How the gradient coil bends gradients in one voxel: a nominal gradient g becomes (I + L) g.
 ///
 /// L comes from FSL's `grad_dev` image of nine volumes: volumes 0 to 2 are the first column of L,
@@ -19,14 +24,20 @@ pub struct GradientDeviation {
 impl GradientDeviation {
     /// From the nine samples of one voxel; `ras_from_fsl` is
     /// [`BvecFrame::Fsl.ras_from_frame`](crate::BvecFrame::ras_from_frame) of the `grad_dev`
-    /// image.
-    pub fn from_fsl(columns: [f64; 9], ras_from_fsl: &Matrix3) -> Self {
+    /// image. `None` for what no gradient coil does: a sample that is no number or larger than 1 in
+    /// magnitude, or a determinant of I + L below 0.001.
+    pub fn from_fsl(columns: [f64; 9], ras_from_fsl: &Matrix3) -> Option<Self> {
+        // Not true of NaN.
+        if !columns.iter().all(|l| l.abs() <= MOST_DEVIATION) {
+            return None;
+        }
         let i_plus_l: Matrix3 = std::array::from_fn(|row| {
             std::array::from_fn(|column| {
                 columns[3 * column + row] + f64::from(u8::from(row == column))
             })
         });
-        Self { ras: product(&product(ras_from_fsl, &i_plus_l), &transposed(ras_from_fsl)) }
+        let ras = product(&product(ras_from_fsl, &i_plus_l), &transposed(ras_from_fsl));
+        (determinant(&ras) >= LEAST_DETERMINANT).then_some(Self { ras })
     }
 
     /// I + L in scanner RAS+ axes.
@@ -44,6 +55,11 @@ impl GradientDeviation {
     }
 }
 
+fn determinant(m: &Matrix3) -> f64 {
+    let minor = |a: usize, b: usize| m[1][a] * m[2][b] - m[1][b] * m[2][a];
+    m[0][0] * minor(1, 2) - m[0][1] * minor(0, 2) + m[0][2] * minor(0, 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,7 +71,7 @@ mod tests {
         let mut l = [0.0; 9];
         l[1] = 0.5;
         let las = Affine::from_spacing([-2.0, 2.0, 2.0]);
-        let deviation = GradientDeviation::from_fsl(l, &BvecFrame::Fsl.ras_from_frame(&las));
+        let deviation = GradientDeviation::from_fsl(l, &BvecFrame::Fsl.ras_from_frame(&las)).unwrap();
         // FSL x is scanner -x here, FSL y is scanner y.
         let (dir, b) = deviation.deviated([-1.0, 0.0, 0.0], 1000.0);
         let norm = 1.25f64.sqrt();
@@ -71,9 +87,22 @@ mod tests {
         let [a, b] = [2.0, -2.0].map(|x| {
             let affine = Affine::from_spacing([x, 2.0, 2.0]);
             let turn = BvecFrame::Fsl.ras_from_frame(&affine);
-            GradientDeviation::from_fsl(l, &turn).deviated(dir, 700.0)
+            GradientDeviation::from_fsl(l, &turn).unwrap().deviated(dir, 700.0)
         });
         assert!((a.1 - b.1).abs() < 1e-9, "{a:?} {b:?}");
         assert!((0..3).all(|i| (a.0[i] - b.0[i]).abs() < 1e-12), "{a:?} {b:?}");
+    }
+
+    #[test]
+    fn what_no_coil_does_is_no_deviation() {
+        let turn = BvecFrame::Fsl.ras_from_frame(&Affine::IDENTITY);
+        for (at, value) in
+            [(0, f64::NAN), (4, f64::INFINITY), (8, 1e30), (3, -1e30), (0, -1.0), (4, 30.0)]
+        {
+            let mut l = [0.01; 9];
+            l[at] = value;
+            assert_eq!(GradientDeviation::from_fsl(l, &turn), None, "{at} {value}");
+        }
+        assert!(GradientDeviation::from_fsl([0.3; 9], &turn).is_some());
     }
 }

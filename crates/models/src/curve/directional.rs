@@ -179,7 +179,9 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
         let [residual_row, status_row] = [s0_row + 1, s0_row + 2];
         let rows = tile.rows;
         rows.fill(0.0);
+        // Directions whose first quantity counts, and whose second does.
         let mut fitted = vec![0.0; stride];
+        let mut telling = vec![0.0; stride];
         let mut worst = vec![Status::Outside.code(); stride];
         for (d, direction) in self.directions.iter().enumerate() {
             let (mut samples, mut covariates) = (Vec::new(), Vec::new());
@@ -211,15 +213,31 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
                     true => at(layout.status()),
                     false => Status::BadSignal.code(),
                 };
-                worst[voxel] = worst[voxel].max(status);
-                if status > Status::NotConverged.code() {
-                    continue;
-                }
                 let p = std::array::from_fn(at);
                 let quantities = self.model.quantities(&p);
+                // With no more than one of its quantities determined, a direction counts as not
+                // determined; NaN is what is not.
+                let has_first = Status::from_code(status).is_fitted() && !quantities[0].is_nan();
+                let tells = has_first
+                    && !quantities[1].is_nan()
+                    && self.model.log_loss(&p, b_most) >= LEAST_TELLING_LOSS;
+                let undetermined = Status::Singular.code();
+                let of_direction = if has_first && !tells { undetermined } else { status };
+                worst[voxel] = worst[voxel].max(of_direction.min(undetermined));
+                if !has_first {
+                    continue;
+                }
                 rows[d * stride + voxel] = quantities[0];
-                if self.model.log_loss(&p, b_most) < LEAST_TELLING_LOSS {
-                    worst[voxel] = Status::Singular.code();
+                let for_mean = self.model.for_mean(quantities);
+                if status != Status::NotConverged.code() {
+                    rows[mean_row * stride + voxel] += for_mean[0];
+                    rows[s0_row * stride + voxel] += p[0] * scaled.scale[voxel];
+                    // Squares of signals may be beyond `f32`.
+                    let residual = at(layout.residual());
+                    rows[residual_row * stride + voxel] += residual * residual;
+                    fitted[voxel] += 1.0;
+                }
+                if !tells {
                     continue;
                 }
                 rows[(n_directions + d) * stride + voxel] = quantities[1];
@@ -232,33 +250,31 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
                     rows[(error_row + d) * stride + voxel] = errors[0];
                     rows[(error_row + n_directions + d) * stride + voxel] = errors[1];
                 }
-                if status < Status::NotConverged.code() {
-                    let for_mean = self.model.for_mean(quantities);
-                    rows[mean_row * stride + voxel] += for_mean[0];
+                if status != Status::NotConverged.code() {
                     rows[(mean_row + 1) * stride + voxel] += for_mean[1];
-                    rows[s0_row * stride + voxel] += p[0] * scaled.scale[voxel];
-                    let residual = at(layout.residual()) * scaled.scale[voxel];
-                    rows[residual_row * stride + voxel] += residual * residual;
-                    fitted[voxel] += 1.0;
+                    telling[voxel] += 1.0;
                 }
             }
         }
         for voxel in 0..n {
-            let count: f32 = fitted[voxel];
-            for row in [mean_row, mean_row + 1, s0_row, residual_row] {
+            let (count, count_telling): (f32, f32) = (fitted[voxel], telling[voxel]);
+            for row in [mean_row, s0_row, residual_row] {
                 rows[row * stride + voxel] /= count.max(1.0);
             }
+            rows[(mean_row + 1) * stride + voxel] /= count_telling.max(1.0);
             let residual = &mut rows[residual_row * stride + voxel];
-            *residual = residual.sqrt();
+            *residual = residual.sqrt() * scaled.scale[voxel];
             // A direction that is not determined makes the voxel's means those of the others.
-            let status = match count {
-                0.0 => {
-                    if worst[voxel] > Status::NotConverged.code() {
-                        (0..n_directions).for_each(|d| rows[d * stride + voxel] = 0.0);
-                    }
-                    worst[voxel]
+            let status = if count == 0.0 {
+                if worst[voxel] > Status::NotConverged.code() {
+                    (0..n_directions).for_each(|d| rows[d * stride + voxel] = 0.0);
                 }
-                _ => worst[voxel].min(Status::NotConverged.code()),
+                worst[voxel]
+            } else if count_telling == 0.0 {
+                rows[(mean_row + 1) * stride + voxel] = f32::NAN;
+                Status::Undefined.code()
+            } else {
+                worst[voxel].min(Status::NotConverged.code())
             };
             rows[status_row * stride + voxel] = scaled.status(voxel, status).code();
         }

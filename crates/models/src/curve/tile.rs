@@ -8,7 +8,7 @@ use fimbria_fitting::expr;
 use fimbria_fitting::lm::device::{self, DeviceFitError};
 use fimbria_fitting::lm::{
     Arithmetic, LmOptions, Model, Parameter, Problems, Rows, Sigma, SignalFormulas, Starts,
-    Weights, fit, robust,
+    Weights, fit, keep_determined, robust,
 };
 
 use super::CurveOptions;
@@ -121,6 +121,9 @@ pub(super) trait Solver {
     /// What can go wrong.
     type Error;
 
+    /// The arithmetic of its fits.
+    fn arithmetic(&self) -> Arithmetic;
+
     /// Fits them into `results`, whose arrays go together.
     fn solve<const P: usize, M: Model<P>>(
         &self,
@@ -139,6 +142,10 @@ const MADE: &str = "the arrays were made for this, and the protocol has enough s
 impl Solver for Arithmetic {
     type Error = Infallible;
 
+    fn arithmetic(&self) -> Arithmetic {
+        *self
+    }
+
     fn solve<const P: usize, M: Model<P>>(
         &self,
         model: &M,
@@ -155,6 +162,10 @@ impl Solver for Arithmetic {
 /// A kernel made of the model's signal, in single precision.
 impl Solver for Device {
     type Error = DeviceError;
+
+    fn arithmetic(&self) -> Arithmetic {
+        Arithmetic::Single(SimdLevel::best())
+    }
 
     fn solve<const P: usize, M: Model<P>>(
         &self,
@@ -196,7 +207,7 @@ pub(super) fn results_of(n: usize, options: &CurveOptions) -> usize {
     Rows::new(n, &options_of_fit(options, Sigma::Shared(0.0))).count()
 }
 
-/// Fits them; `[row][stride]`.
+/// Fits them; `[row][stride]`. What the samples of a problem do not determine is NaN.
 pub(super) fn solve<const P: usize, M: Model<P>, On: Solver>(
     model: &M,
     parameters: &[Parameter; P],
@@ -234,5 +245,6 @@ pub(super) fn solve<const P: usize, M: Model<P>, On: Solver>(
         };
         robust::refit(robust, parameters, &problems, &of_fit, signal, fit, &mut results)?;
     }
+    keep_determined(model, parameters, &problems, &of_fit, on.arithmetic(), &mut results);
     Ok((rows, results))
 }

@@ -118,15 +118,12 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
             for voxel in 0..n {
                 let settled = earlier.len() >= n_values * stride
                     && (0..n_values).any(|row| earlier[row * stride + voxel] != 0.0);
+                let mut known_before = [f32::NAN; P];
                 if settled {
                     for (row, value) in values.iter_mut().enumerate() {
                         *value = earlier[row * stride + voxel];
                     }
-                    let start = self.model.parameters_of(&values, scaled.scale[voxel]);
-                    for k in 0..P {
-                        starts[k * stride + voxel] = start[k];
-                    }
-                    continue;
+                    known_before = self.model.parameters_of(&values, scaled.scale[voxel]);
                 }
                 for (i, value) in of_voxel.iter_mut().enumerate() {
                     *value = samples[i * stride + voxel];
@@ -135,8 +132,10 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
                     *value = constants[k * stride + voxel];
                 }
                 let start = self.model.start(&b, &of_voxel, &known);
-                for k in 0..P {
-                    starts[k * stride + voxel] = start[k];
+                for (k, before) in known_before.into_iter().enumerate() {
+                    // NaN too where the fewer volumes did not determine it.
+                    let start = if before.is_nan() { start[k] } else { before };
+                    starts[k * stride + voxel] = start;
                 }
             }
             starts

@@ -12,9 +12,6 @@ use fimbria_image::{BvecFrame, Grid, Image};
 
 use super::DtiError;
 
-/// A smaller determinant of I + L is no property of a gradient coil.
-const SMALLEST_DETERMINANT: f64 = 1e-3;
-
 /// A deviation image and the frame its matrices are in.
 pub(crate) struct Deviation<'a> {
     image: &'a Image,
@@ -33,22 +30,21 @@ impl<'a> Deviation<'a> {
     }
 
     /// The tensor xx xy xz yy yz zz of a voxel in scanner RAS axes from the one fitted with
-    /// nominal gradients; `None` where the deviation has no inverse.
+    /// nominal gradients; `None` where the deviation is none of a gradient coil.
     pub(crate) fn correct(&self, voxel: u32, nominal: [f64; 6]) -> Option<[f64; 6]> {
         let sample = |volume| f64::from(self.image.volume(volume)[voxel as usize]);
         let deviation =
-            GradientDeviation::from_fsl(std::array::from_fn(sample), &self.ras_from_fsl);
-        Some(turned_tensor(&transposed(&inverse(deviation.matrix_ras())?), nominal))
+            GradientDeviation::from_fsl(std::array::from_fn(sample), &self.ras_from_fsl)?;
+        Some(turned_tensor(&transposed(&inverse(deviation.matrix_ras())), nominal))
     }
 }
 
 /// The inverse by cofactors.
-fn inverse(m: &Matrix3) -> Option<Matrix3> {
+fn inverse(m: &Matrix3) -> Matrix3 {
     let cofactor = |i: usize, j: usize| {
         let (a, b, c, d) = ((i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3);
         m[a][c] * m[b][d] - m[a][d] * m[b][c]
     };
     let det: f64 = (0..3).map(|j| m[0][j] * cofactor(0, j)).sum();
-    (det.is_finite() && det > SMALLEST_DETERMINANT)
-        .then(|| std::array::from_fn(|i| std::array::from_fn(|j| cofactor(j, i) / det)))
+    std::array::from_fn(|i| std::array::from_fn(|j| cofactor(j, i) / det))
 }

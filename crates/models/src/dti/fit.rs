@@ -137,8 +137,9 @@ where
 
 impl<F, M> TensorFit<'_, F, M> {
     /// What no operator does: voxels in which `f32` came to no result, because equations are
-    /// nearly singular or an iteration ends in rounding, are fitted again in `f64`, and tensors
-    /// are carried from the nominal to the true gradients. True where that changed anything.
+    /// nearly singular or an iteration ends in rounding, are fitted again in `f64`, tensors of
+    /// signals that are constant but for rounding become zero (their anisotropy would be that of the
+    /// rounding), and tensors are carried from the nominal to the true gradients. True where that changed anything.
     fn finish_parameters(&self, voxels: &[u32], signals: &[f32], parameters: &mut [f32]) -> bool {
         let mut changed = self.deviation.is_some();
         let mut samples = vec![0.0; self.problem.n_volumes()];
@@ -148,6 +149,14 @@ impl<F, M> TensorFit<'_, F, M> {
             let status = Status::from_code(parameters[at(parameter_row::STATUS)]);
             if matches!(status, Status::Singular | Status::NotConverged) {
                 fit_voxel(self.problem, signals, stride, lane, &mut samples, parameters);
+                changed = true;
+            }
+        }
+        for lane in 0..voxels.len() {
+            let tensor = (0..6).map(|k| (parameter_row::TENSOR + k) * stride + lane);
+            let most = tensor.clone().fold(0.0, |most: f32, at| most.max(parameters[at].abs()));
+            if 0.0 < most && most <= self.problem.rounding_of_tensor() {
+                tensor.for_each(|at| parameters[at] = 0.0);
                 changed = true;
             }
         }

@@ -67,6 +67,12 @@ impl Problem {
         self.layout.first_row(map)
     }
 
+    /// Elements of a tensor no larger than this, µm²/ms, change no sample by more than a part in a
+    /// million: rounding of `f32`.
+    pub(crate) fn rounding_of_tensor(&self) -> f32 {
+        (1e-6 / self.design.b_max) as f32
+    }
+
     pub(crate) fn wants_residual(&self) -> bool {
         self.layout.has_any(&[DtiMap::Residual])
     }

@@ -197,12 +197,11 @@ impl<'a> ExprFit<'a> {
             self.expression.fit(parameters, problems, &self.lm, on, results)
         };
         fit(problems, results)?;
-        match self.options.curve.robust {
-            Some(robust) => {
-                self.expression.refit(robust, parameters, problems, &self.lm, fit, results)
-            }
-            None => Ok(()),
+        if let Some(robust) = self.options.curve.robust {
+            self.expression.refit(robust, parameters, problems, &self.lm, fit, results)?;
         }
+        self.expression.keep_determined(parameters, problems, &self.lm, on, results);
+        Ok(())
     }
 
     /// Map rows from the rows of results, nothing but a status where a voxel has no result.
@@ -292,6 +291,10 @@ impl DeviceVoxelFit for ExprFit<'_> {
         });
         match fitted {
             Ok(()) => {
+                let on = Arithmetic::Single(SimdLevel::best());
+                self.expression.keep_determined(
+                    parameters, &problems, &self.lm, on, &mut results,
+                );
                 self.write(tile, &results);
                 Ok(())
             }

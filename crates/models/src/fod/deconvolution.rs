@@ -28,6 +28,10 @@ pub struct Deconvolution {
     pub(crate) form_from_sh: Vec<f64>,
 }
 
+/// Densities may be negative by this fraction of their unconstrained minimum's largest amplitude
+/// where rounding ends the walk: a thousandth of what any peak threshold sees.
+const GOOD: f64 = 1e-6;
+
 /// Working memory of a thread.
 #[derive(Clone, Debug, Default)]
 pub struct VoxelWork {
@@ -148,7 +152,11 @@ impl Deconvolution {
             return VoxelOutcome { status: Status::BadSignal, residual: 0.0 };
         }
         x.extend_from_slice(f);
-        let Outcome { verdict, .. } = self.programme.solve(x, work);
+        let Outcome { verdict, violation, .. } = self.programme.solve(x, work);
+        if !x.iter().all(|x| x.is_finite()) {
+            x.fill(0.0);
+            return VoxelOutcome { status: Status::Singular, residual: 0.0 };
+        }
         // ‖s - Ax‖² = sᵀs - 2fᵀx + xᵀAᵀAx: what cancels is 1e-13 of sᵀs.
         product.clear();
         product.resize(n, 0.0);
@@ -163,6 +171,9 @@ impl Deconvolution {
         let status = match verdict {
             Verdict::Free => Status::Fitted,
             Verdict::Bound => Status::Constrained,
+            // Every point of the walk is the minimum over its constraints: one that violates none
+            // is the solution, however the walk ended.
+            _ if violation <= GOOD => Status::Constrained,
             Verdict::Infeasible | Verdict::NotConverged => Status::NotConverged,
         };
         VoxelOutcome { status, residual }

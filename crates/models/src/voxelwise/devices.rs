@@ -6,7 +6,7 @@ use fimbria_compute::{Backend, Workers};
 use fimbria_image::MaskBlock;
 use rayon::prelude::*;
 
-use super::{BLOCK, DeviceVoxelFit, JobError, Tally, Tile, Work, mark_raised};
+use super::{BLOCK, DeviceVoxelFit, JobError, Tally, Tile, Work, mark_not_finite, mark_raised};
 
 /// Bytes of inputs that a chunk has at most: enough to fill a large card, little enough to be
 /// held twice in memory.
@@ -108,6 +108,7 @@ impl Work<'_> {
             Tile { voxels: &voxels, stride, inputs: &inputs, rows: &mut rows, raised: &mut raised };
         kernels.fit(tile, device, on.workers)?;
         mark_raised(&mut rows, &raised, self.fit.most_raised());
+        mark_not_finite(&mut rows, stride);
 
         let mut offset = 0;
         let mut starts = Vec::new();

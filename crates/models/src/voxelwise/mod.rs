@@ -201,6 +201,7 @@ impl Work<'_> {
                 Tile { voxels, stride, inputs: &inputs, rows: &mut rows, raised: &mut raised };
             self.fit.fit(tile, simd)?;
             mark_raised(&mut rows, &raised, self.fit.most_raised());
+            mark_not_finite(&mut rows, stride);
             tally = tally.merged(Tally::of(&rows, &raised, voxels.len()));
             block.store(offset, voxels.len(), stride, &rows);
         }
@@ -220,6 +221,20 @@ fn mark_raised(rows: &mut [f32], raised: &[f32], most: usize) {
             rows[last + voxel] = Status::Singular.code();
         } else if matches!(status, Status::Fitted | Status::Constrained) {
             rows[last + voxel] = Status::NotPositive.code();
+        }
+    }
+}
+
+/// Voxels whose samples are so large or small that a result is beyond `f32` become zero, with a bad
+/// signal for status; where the status says that some maps are undefined, these are NaN.
+fn mark_not_finite(rows: &mut [f32], stride: usize) {
+    let (maps, status) = rows.split_at_mut(rows.len() - stride);
+    for (voxel, code) in status.iter_mut().enumerate() {
+        let status = Status::from_code(*code);
+        let of_voxel = || (voxel..maps.len()).step_by(stride);
+        if status != Status::Undefined && !of_voxel().all(|at| maps[at].is_finite()) {
+            of_voxel().for_each(|at| maps[at] = 0.0);
+            *code = Status::BadSignal.code();
         }
     }
 }

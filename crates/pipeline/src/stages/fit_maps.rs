@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::agreement::agree;
-use crate::stages::fit_report::{check_physics, report_counts, report_shares, report_volumes};
+use crate::stages::fit_report::{check_physics, report_counts, report_volumes};
 use crate::stages::load::Subject;
 use crate::stages::volumes::{ChosenVolumes, VolumeChoice, VolumesError};
 use crate::{
@@ -247,7 +247,7 @@ impl<P: FitModel> Stage for FitMaps<P> {
         let outcome = self.parameters.fit(view.as_ref().unwrap_or(subject), products, log)?;
         report_counts(&outcome.fitted, log);
         check_physics(&outcome.fitted, log);
-        report_shares(&outcome.fitted.shares, log);
+        log.count_shares(&outcome.fitted.shares);
         products.put(Maps::<P>::from(outcome));
         Ok(())
     }

@@ -1,10 +1,9 @@
-//! What is said of a fit: which volumes it took, what became of the voxels, who did the work, and
-//! whether the numbers can be.
+//! What is said of a fit: which volumes it took, what became of the voxels, and whether the numbers
+//! can be.
 
 use std::ops::RangeInclusive;
 
 use fimbria_compute::Progress as _;
-use fimbria_compute::queue::Shares;
 use fimbria_models::{Fitted, FittedMap, RaisedSamples, Status};
 
 use super::volumes::ChosenVolumes;
@@ -69,7 +68,8 @@ pub(super) fn report_counts(fit: &Fitted, log: &Logbook<'_>) {
         (
             Status::Undefined,
             "undefined",
-            "diffuse backwards in a direction, or hardly at all, and have NaN in some maps",
+            "diffuse backwards in a direction or hardly at all, or have no signal of a part of the \
+             model, and are NaN in some maps",
         ),
     ] {
         let voxels = fit.status.of(status);
@@ -84,16 +84,5 @@ pub(super) fn report_counts(fit: &Fitted, log: &Logbook<'_>) {
             "{samples} samples in {with_raised} voxels were zero or negative and were raised to have \
              a logarithm (see the status map)"
         ));
-    }
-}
-
-/// Counts who did the work where there was a choice.
-pub(super) fn report_shares(shares: &Shares, log: &Logbook<'_>) {
-    if shares.devices.is_empty() {
-        return;
-    }
-    log.count("chunks_on_cpu", shares.cpu as u64);
-    for (device, chunks) in log.session().on.devices.iter().zip(&shares.devices) {
-        log.count(&format!("chunks_on_{}", device.info().name), *chunks as u64);
     }
 }

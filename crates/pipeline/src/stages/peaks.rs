@@ -291,10 +291,5 @@ fn report_counts(found: &Peaks, log: &Logbook<'_>) {
     }
     let voxels: u64 = counts.by_status.iter().sum();
     log.count("voxels_per_second", (voxels as f64 / seconds.max(1e-9)) as u64);
-    if !shares.devices.is_empty() {
-        log.count("chunks_on_cpu", shares.cpu as u64);
-        for (device, chunks) in log.session().on.devices.iter().zip(&shares.devices) {
-            log.count(&format!("chunks_on_{}", device.info().name), *chunks as u64);
-        }
-    }
+    log.count_shares(shares);
 }

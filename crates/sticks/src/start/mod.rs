@@ -37,6 +37,9 @@ const MOST_SUM: f64 = 0.95;
 const USUAL_DIFFUSIVITY: f64 = 2.0;
 /// Spreads to start from and to keep to in the fit, µm²/ms.
 const SPREADS: (f64, f64, f64) = (0.5, 0.05, MOST_ZEPPELIN_SPREAD);
+/// A signal that varies by no more than this fraction of its mean is constant but for rounding, and
+/// tells nothing of fibres.
+const CONSTANT: f32 = 1e-6;
 /// Iterations after which the start is good enough.
 const ITERATIONS: u32 = 50;
 
@@ -122,6 +125,11 @@ impl<'a> Starter<'a> {
         if !(mean.is_finite() && mean > 0.0 && least.is_finite()) {
             rows.y.iter_mut().skip(lane).step_by(stride).for_each(|y| *y = 1.0);
             return (Status::BadSignal, 0.0);
+        }
+        let most = signals().fold(f32::NEG_INFINITY, |a, &b| a.max(b));
+        if most - signals().fold(f32::INFINITY, |a, &b| a.min(b)) <= CONSTANT * mean {
+            rows.y.iter_mut().skip(lane).step_by(stride).for_each(|y| *y = 1.0);
+            return (Status::Singular, 0.0);
         }
         let is_rician = self.options.noise == Noise::Rician;
         for y in rows.y.iter_mut().skip(lane).step_by(stride) {

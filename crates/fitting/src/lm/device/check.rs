@@ -83,9 +83,14 @@ fn check(case: Case) -> Option<Check> {
         // Not every device has f64.
         Precision::Double => Vec::<KernelSource>::new(),
     };
-    Some(Check::new(case.name, sources, move |device, extent| {
+    let precision = case.precision;
+    let check = Check::new(case.name, sources, move |device, extent| {
         case.compare(&expression, device, extent)
-    }))
+    });
+    Some(match precision {
+        Precision::Single => check,
+        Precision::Double => check.needing_f64(),
+    })
 }
 
 impl Case {
@@ -106,9 +111,6 @@ impl Case {
         extent: Extent,
     ) -> Result<Comparison, DeviceError> {
         let nothing = Comparison { results: 0, max_error: f64::INFINITY, tolerance: 0.0 };
-        if self.precision == Precision::Double && !device.info().has_f64 {
-            return Ok(Comparison { max_error: 0.0, ..nothing });
-        }
         let n = match (extent, self.precision) {
             (Extent::Toy, _) => 40,
             (Extent::Full, Precision::Single) => 5000,
@@ -149,6 +151,11 @@ impl Case {
             [LmStatus::Converged, LmStatus::AtBound].iter().any(|status| status.code() == code)
         };
         let both: Vec<usize> = (0..n).filter(|&i| fine(&expected, i) && fine(&found, i)).collect();
+        let either = (0..n).filter(|&i| fine(&expected, i) || fine(&found, i)).count();
+        // Rounding decides whether a flat problem ends within its iterations, in few of them.
+        if both.len() * 50 < either * 49 {
+            return Ok(nothing);
+        }
         let numbers = |array: &[f32]| -> Vec<f64> {
             let of = |i: &usize| -> Vec<f64> {
                 (0..self.parameters.len()).map(|k| f64::from(array[k * n + i])).collect()

@@ -256,10 +256,5 @@ fn report_counts(sampled: &Sampled, log: &Logbook<'_>) {
         let few = inside.filter(|&n| n > 0.0 && n < 0.2 * sampled.sticks.n_samples as f32).count();
         log.count("few_effective_samples", few as u64);
     }
-    if !sampled.shares.devices.is_empty() {
-        log.count("chunks_on_cpu", sampled.shares.cpu as u64);
-        for (device, chunks) in log.session().on.devices.iter().zip(&sampled.shares.devices) {
-            log.count(&format!("chunks_on_{}", device.info().name), *chunks as u64);
-        }
-    }
+    log.count_shares(&sampled.shares);
 }
