@@ -95,6 +95,16 @@ fn maps_are_constants_of_their_voxels() {
 }
 
 #[test]
+fn a_start_at_which_parameters_look_alike_is_no_reason_to_refuse() {
+    // At A = 10 nothing of the second part is left, and neither A nor C has any influence.
+    let mut options = options("S0*exp(-b*D) + C*exp(-exp(A)*(0.5 + b^2))");
+    for (name, start) in [("C", 100.0), ("A", 10.0)] {
+        options.parameters.push(Parameter::new(name, start, f64::NEG_INFINITY, f64::INFINITY));
+    }
+    run(&series(0.0), VoxelConstants::default(), &options).unwrap();
+}
+
+#[test]
 fn fixed_parameters_stay_and_a_noise_map_is_used() {
     let mut image = series(0.0);
     for value in &mut image.data {

@@ -98,6 +98,51 @@ fn a_voxel_without_signal_is_marked_and_has_no_direction() {
 }
 
 #[test]
+fn a_voxel_whose_gradients_no_coil_makes_is_marked_and_its_neighbours_are_not() {
+    let subject = Subject::crossings(4);
+    let mut deviation = Image::zeros(subject.series.grid, 9);
+    let bad = [(4, f32::NAN), (5, f32::INFINITY), (6, 1e30), (7, -1e30)];
+    for (voxel, value) in bad {
+        deviation.volume_mut(4)[voxel] = value;
+    }
+    let workers = Workers::new(1).unwrap();
+    let on = Backend::cpu(&workers);
+    let Subject { series, mask, gradients, .. } = &subject;
+    let sampled =
+        sample(series, mask, gradients, Some(&deviation), &short(), None, &on, &Silent).unwrap();
+    assert_eq!(sampled.counts.of(Status::Singular), bad.len() as u64);
+    for (slot, _) in bad {
+        assert!(sampled.sticks.voxel(slot).iter().all(|stick| !stick.has_direction()));
+        for map in sampled.maps.iter().filter(|map| map.spec.name != "status") {
+            assert_eq!(map.image.volume(0)[slot], 0.0, "{}", map.spec.name);
+        }
+    }
+    let nominal = run(&subject, &short(), 1).unwrap();
+    assert_eq!(sampled.sticks.voxel(3), nominal.sticks.voxel(3));
+}
+
+#[test]
+fn constant_and_extreme_signals_are_no_samples() {
+    let mut subject = Subject::crossings(4);
+    let n = subject.series.n_volumes;
+    for v in 0..n {
+        let of_volume = subject.series.volume_mut(v);
+        let good = of_volume[4];
+        // The precision of signals of 1e-25 is 1e50, S0 of the last overflows.
+        (of_volume[0], of_volume[1]) = (1000.3, 1e-30);
+        (of_volume[2], of_volume[3]) = (good * 1e-28, good * 1e35);
+    }
+    let options = SticksOptions { noise: Noise::Rician, ..short() };
+    let sampled = run(&subject, &options, 1).unwrap();
+    let status = &sampled.maps.last().unwrap().image.data;
+    assert_eq!(status[..2], [Status::Singular.code(); 2]);
+    assert_eq!(status[2], Status::BadSignal.code());
+    for map in &sampled.maps {
+        assert_eq!(map.image.count_non_finite(), 0, "{}", map.spec.name);
+    }
+}
+
+#[test]
 fn every_model_and_noise_samples_finite_numbers() {
     let subject = Subject::crossings(3);
     for diffusivity in [Diffusivity::Single, Diffusivity::Gamma, Diffusivity::Zeppelin] {

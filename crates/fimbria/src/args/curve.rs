@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_models::curve::{CurveOptions, Likelihood, Robust};
+use fimbria_models::curve::{Likelihood, Robust};
 use fimbria_models::dti::Precision;
 use fimbria_pipeline::Named;
 use fimbria_pipeline::stages::curve::{CurveParameters, NoiseSource};
@@ -44,10 +44,9 @@ pub(crate) struct SolverArgs {
     #[arg(value_parser = choice::<Precision>())]
     precision: Named<Precision>,
 
-    /// Iterations after which a fit is given up and marked
+    /// Iterations after which a fit is given up and marked [default: 100, of expressions 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    #[arg(default_value_t = CurveOptions::default().max_iterations)]
-    max_iterations: u32,
+    max_iterations: Option<u32>,
 
     /// Keep outliers from pulling: fit again with weights made of the residuals, until these
     /// settle (the scale of the residuals is that of each fit by itself)
@@ -93,7 +92,7 @@ impl SolverArgs {
     pub(crate) fn add_to(self, curve: &mut CurveParameters) {
         let Self { precision, max_iterations, robust, errors } = self;
         curve.precision = precision;
-        curve.max_iterations = max_iterations;
+        curve.max_iterations = max_iterations.unwrap_or(curve.max_iterations);
         curve.robust = robust;
         curve.errors = errors;
     }

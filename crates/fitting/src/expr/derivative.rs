@@ -85,6 +85,12 @@ impl Graph {
                 let negative = self.neg(sine);
                 self.mul(negative, da)
             }
+            Unary::Atan => {
+                let one = self.constant(1.0);
+                let below = self.mul_add(a, a, one);
+                let over = self.div(one, below);
+                self.mul(over, da)
+            }
         }
     }
 

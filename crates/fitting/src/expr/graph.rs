@@ -41,6 +41,8 @@ pub enum Unary {
     Sin,
     /// The cosine of an angle in radians.
     Cos,
+    /// The angle in radians whose tangent it is.
+    Atan,
 }
 
 /// Functions of two numbers.

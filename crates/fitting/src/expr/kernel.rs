@@ -94,6 +94,8 @@ impl Precision {
                     Unary::Abs => ["fb_abs", "fabs"],
                     Unary::Sin => ["fb_sin", "sin"],
                     Unary::Cos => ["fb_cos", "cos"],
+                    Unary::Atan if single => return format!("fb_atan2({a}, 1.0f)"),
+                    Unary::Atan => ["", "atan"],
                 };
                 format!("{}({a})", name[usize::from(!single)])
             }

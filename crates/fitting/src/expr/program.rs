@@ -49,6 +49,7 @@ impl Program {
                 Code::Unary(Unary::Abs) => a.abs(),
                 Code::Unary(Unary::Sin) => a.sin(),
                 Code::Unary(Unary::Cos) => a.cos(),
+                Code::Unary(Unary::Atan) => a.atan(),
                 Code::Binary(Binary::Add) => a + b,
                 Code::Binary(Binary::Sub) => a - b,
                 Code::Binary(Binary::Mul) => a * b,

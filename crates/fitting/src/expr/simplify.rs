@@ -16,6 +16,7 @@ impl Unary {
             Self::Abs => x.abs(),
             Self::Sin => x.sin(),
             Self::Cos => x.cos(),
+            Self::Atan => x.atan(),
         }
     }
 }

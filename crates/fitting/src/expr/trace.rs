@@ -111,6 +111,9 @@ impl Number for Symbol<'_> {
     fn cos(self) -> Self {
         self.with(|graph| graph.unary(Unary::Cos, self.node))
     }
+    fn atan(self) -> Self {
+        self.with(|graph| graph.unary(Unary::Atan, self.node))
+    }
     fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
         self.with(|graph| graph.if_less(self.node, other.node, yes.node, no.node))
     }

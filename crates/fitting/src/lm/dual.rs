@@ -171,6 +171,11 @@ impl<N: Number<Constant = N>, const P: usize> Number for Dual<N, P> {
         self.chain(self.value.cos(), -self.value.sin())
     }
     #[inline(always)]
+    fn atan(self) -> Self {
+        let one = self.value.of(1.0);
+        self.chain(self.value.atan(), one / one.plus_product(self.value, self.value))
+    }
+    #[inline(always)]
     fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
         let mut slope = self.slope;
         for k in 0..P {

@@ -3,7 +3,7 @@
 use super::fit::{Arithmetic, fit};
 use super::{
     LmError, LmOptions, Model, Number, Parameter, Problems, Robust, Rows, SignalFormulas, Starts,
-    keep_determined, robust,
+    keep_determined, oracle, robust,
 };
 use crate::expr::{Graph, Input, Names, ParseError, Staged, Tape};
 
@@ -13,7 +13,7 @@ const MOST_REGISTERS: usize = 256;
 const SOME_REGISTERS: usize = 32;
 const FEW_REGISTERS: usize = 12;
 /// The most parameters of an expression.
-const MOST_PARAMETERS: usize = 8;
+pub const MOST_PARAMETERS: usize = 12;
 
 /// A signal written by the user, `S0*exp(-b*D)+C`.
 #[derive(Clone, Debug)]
@@ -106,11 +106,33 @@ impl Expression {
             let (got, want) = (parameters.len(), self.formulas.n_parameters);
             return Err(LmError::Length { what: "parameters of the formula", got, want });
         }
-        if parameters.len() <= 4 {
-            self.fit_padded::<4>(parameters, problems, options, arithmetic, results)
-        } else {
-            self.fit_padded::<MOST_PARAMETERS>(parameters, problems, options, arithmetic, results)
+        match parameters.len() {
+            ..=4 => self.fit_padded::<4>(parameters, problems, options, arithmetic, results),
+            5..=8 => self.fit_padded::<8>(parameters, problems, options, arithmetic, results),
+            _ => self.fit_padded::<MOST_PARAMETERS>(
+                parameters, problems, options, arithmetic, results,
+            ),
         }
+    }
+
+    /// Fits one problem whose samples and covariates are `f64`, by the oracle; parameters beyond
+    /// those of the formula are zero in the solution.
+    ///
+    /// # Panics
+    /// Where there are not as many parameters and covariates as the formula has names for.
+    pub fn fit_in_double(
+        &self,
+        parameters: &[Parameter],
+        problem: &oracle::Problem<'_>,
+        options: &LmOptions,
+    ) -> oracle::Solution<MOST_PARAMETERS> {
+        let SignalFormulas { staged, n_covariates, n_parameters, .. } = &self.formulas;
+        assert_eq!(parameters.len(), *n_parameters, "parameters of the formula");
+        let table = staged.table(problem.covariates, *n_covariates);
+        let problem = oracle::Problem { covariates: &table, ..*problem };
+        let padded = padded(parameters);
+        let start = std::array::from_fn(|k| padded[k].start);
+        oracle::fit(&Interpreted { expression: self }, &padded, &problem, &start, options)
     }
 
     /// Fits again what `fit` fitted to `results` until outliers have lost their pull, as
@@ -177,10 +199,7 @@ impl Expression {
         if got < want {
             return Err(LmError::Length { what: "results", got, want });
         }
-        let padded: [Parameter; P] = std::array::from_fn(|k| {
-            let fixed = || Parameter::new("", 0.0, 0.0, 0.0).fixed_at(0.0);
-            parameters.get(k).cloned().unwrap_or_else(fixed)
-        });
+        let padded: [Parameter; P] = padded(parameters);
         let mut own_starts = Vec::new();
         let starts = match problems.starts {
             Starts::Shared => Starts::Shared,
@@ -218,6 +237,12 @@ impl Expression {
         copy(rows.status(), padded_rows.status());
         Ok(())
     }
+}
+
+/// The parameters, and behind them fixed ones without influence.
+fn padded<const P: usize>(parameters: &[Parameter]) -> [Parameter; P] {
+    let fixed = || Parameter::new("", 0.0, 0.0, 0.0).fixed_at(0.0);
+    std::array::from_fn(|k| parameters.get(k).cloned().unwrap_or_else(fixed))
 }
 
 /// The formula as the engine sees a model; its covariates are the columns of the table.

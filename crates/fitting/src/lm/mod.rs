@@ -59,7 +59,7 @@ pub mod rules;
 
 pub use determined::keep_determined;
 pub use dual::Dual;
-pub use expression::{Expression, ExpressionError};
+pub use expression::{Expression, ExpressionError, MOST_PARAMETERS};
 pub use fit::{Arithmetic, fit};
 pub use formulas::SignalFormulas;
 pub use likelihood::Likelihood;

@@ -69,6 +69,10 @@ pub trait Number:
     #[must_use]
     fn cos(self) -> Self;
 
+    /// The angle in radians, in [-π/2, π/2], whose tangent this is.
+    #[must_use]
+    fn atan(self) -> Self;
+
     /// `yes` where `self < other`, else `no`.
     #[must_use]
     fn if_less(self, other: Self, yes: Self, no: Self) -> Self;
@@ -121,6 +125,10 @@ impl Number for f64 {
         self.cos()
     }
     #[inline(always)]
+    fn atan(self) -> Self {
+        self.atan()
+    }
+    #[inline(always)]
     fn if_less(self, other: Self, yes: Self, no: Self) -> Self {
         if self < other { yes } else { no }
     }
@@ -167,6 +175,10 @@ macro_rules! from_real {
             #[inline(always)]
             fn cos(self) -> Self {
                 math::sincos(self).1
+            }
+            #[inline(always)]
+            fn atan(self) -> Self {
+                math::atan2(self, Real::splat(self, 1.0))
             }
             #[inline(always)]
             fn if_less(self, other: Self, yes: Self, no: Self) -> Self {

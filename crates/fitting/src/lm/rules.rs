@@ -59,6 +59,8 @@ pub const LEAST_DAMPING: f64 = 1e-12;
 pub const SHRINK: f64 = 0.1;
 /// Iterations after which a problem is given up, unless asked otherwise.
 pub const MAX_ITERATIONS: u32 = 100;
+/// The same for expressions, whose starts are a user's guess, often far off.
+pub const MAX_ITERATIONS_OF_EXPRESSIONS: u32 = 1000;
 
 /// Constants that depend on the precision of the arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,8 +13,7 @@ mod tile;
 mod whole;
 
 use fimbria_compute::Progress;
-use fimbria_fitting::lm::rules;
-pub use fimbria_fitting::lm::{Likelihood, Robust};
+pub use fimbria_fitting::lm::{Likelihood, Robust, rules};
 use fimbria_image::{GradientTable, Mask, SignalSource};
 
 pub(crate) use self::directional::{DirectionModel, Directional, directional_maps};

@@ -110,19 +110,51 @@ impl<'a> ExprFit<'a> {
         Ok(())
     }
 
-    /// Where no map comes in, parameters that cannot be told apart near the start, by the
-    /// derivatives of the signal in all volumes, cannot be in any voxel.
+    /// Where no map comes in, parameters that cannot be told apart by the derivatives of the signal in
+    /// all volumes cannot be in any voxel. One point where they can be is enough: a start may be far
+    /// from where the voxels are.
     fn try_rank(&self) -> Result<(), ExprFitError> {
+        /// Towards larger and smaller values, and by how much they scatter.
+        const TRIED: [(f64, f64); 7] = [
+            (1.1, 0.0),
+            (0.5, 0.3),
+            (2.0, 0.5),
+            (0.1, 0.05),
+            (10.0, 5.0),
+            (0.01, 0.005),
+            (100.0, 50.0),
+        ];
+        let free = self.options.parameters.iter().filter(|p| !p.fixed).count();
+        let mut told_apart = 0;
+        for (place, (scale, scatter)) in TRIED.into_iter().enumerate() {
+            match self.rank_near_start(scale, scatter) {
+                Some(rank) if rank == free => return Ok(()),
+                Some(rank) => told_apart = told_apart.max(rank),
+                // The formula ends beside its start: the voxels will say.
+                None if place == 0 => return Ok(()),
+                None => {}
+            }
+        }
+        let (formula, volumes) = (self.options.formula.clone(), self.n_volumes);
+        Err(ExprFitError::Undetermined { formula, volumes, free, told_apart })
+    }
+
+    /// How many parameters the volumes tell apart at `scale` times the start, and more by `scatter`
+    /// and less for each; `None` where the formula has no derivative there.
+    fn rank_near_start(&self, scale: f64, scatter: f64) -> Option<usize> {
         /// Of the length of a column; far above the rounding of differences, far below what makes
         /// fits ill-conditioned.
         const DEPENDENT: f64 = 1e-7;
         let parameters = &self.options.parameters;
         // Off the start, where some parameters may have no influence yet.
-        let inside = |p: &Parameter| {
-            (p.start * 1.1 + 0.01).clamp(p.lower.max(-1e30), p.upper.min(1e30).max(p.start))
+        let inside = |(k, p): (usize, &Parameter)| {
+            // Fractions of the golden section: no two alike.
+            let fraction = (0.618_034 * k as f64).fract();
+            let moved = p.start * (scale + scatter * fraction) + 0.01 * scale;
+            let moved = moved.clamp(p.lower.max(-1e30), p.upper.min(1e30).max(p.start));
+            if p.fixed { p.start } else { moved }
         };
-        let at: Vec<f64> =
-            parameters.iter().map(|p| if p.fixed { p.start } else { inside(p) }).collect();
+        let at: Vec<f64> = parameters.iter().enumerate().map(inside).collect();
         let known: Vec<f64> = self.covariates.iter().map(|&value| f64::from(value)).collect();
         let signals = |p: &[f64]| -> Vec<f64> {
             let of_volumes = known.chunks_exact(COVARIATES.len());
@@ -142,7 +174,7 @@ impl<'a> ExprFit<'a> {
             let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
             let whole = length(&column);
             if !whole.is_finite() {
-                return Ok(()); // the formula ends beside its start: the voxels will say
+                return None;
             }
             // Twice, so that rounding of the first time does not count.
             for _ in 0..2 {
@@ -157,12 +189,7 @@ impl<'a> ExprFit<'a> {
                 basis.push(column);
             }
         }
-        if basis.len() < free.len() {
-            let (formula, free) = (self.options.formula.clone(), free.len());
-            let (volumes, told_apart) = (self.n_volumes, basis.len());
-            return Err(ExprFitError::Undetermined { formula, volumes, free, told_apart });
-        }
-        Ok(())
+        Some(basis.len())
     }
 
     fn rows(&self) -> Rows {

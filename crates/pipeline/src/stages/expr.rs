@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use fimbria_image::{GradientTable, Image, read_image};
 use fimbria_models::MapSpec;
-use fimbria_models::curve::{CurveOptions, Likelihood};
+use fimbria_models::curve::{CurveOptions, Likelihood, rules};
 use fimbria_models::expr::{self, ExprOptions, Parameter, VoxelConstants};
 use serde::{Deserialize, Serialize};
 
@@ -30,11 +30,18 @@ pub struct ExprParameters {
     #[serde(default)]
     pub constants: BTreeMap<String, PathBuf>,
     /// What all fits of curves may be told.
-    #[serde(default)]
+    #[serde(default = "curve_of_expressions")]
     pub curve: CurveParameters,
     /// A map of the noise level in input units, instead of the level of `curve`.
     #[serde(default)]
     pub sigma_map: Option<PathBuf>,
+}
+
+/// What fits of curves are told unless one says otherwise: more iterations than others, for starts
+/// that may be far off.
+pub fn curve_of_expressions() -> CurveParameters {
+    let max_iterations = rules::MAX_ITERATIONS_OF_EXPRESSIONS;
+    CurveParameters { max_iterations, ..CurveParameters::default() }
 }
 
 /// One parameter of a formula.

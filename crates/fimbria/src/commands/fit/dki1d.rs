@@ -62,7 +62,8 @@ Outputs (float32, 3-D unless said otherwise):
   residual      root mean square of measured minus predicted signal, units of the input
   D_error, K_error   with --errors: standard errors of D and K, a volume for each direction
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
-                5 not determined, 6 fitted, some samples not positive (uint8)
+                5 not determined, 6 fitted, some samples not positive, 7 fitted, some maps
+                undefined (uint8)
   directions.txt   x y z of each direction, a line each, unit, in the order of the volumes
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 

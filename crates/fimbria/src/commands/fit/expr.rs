@@ -6,7 +6,7 @@ use clap::Args;
 use fimbria_models::curve::Likelihood;
 use fimbria_pipeline::Named;
 use fimbria_pipeline::stages::curve::{CurveParameters, NoiseSource};
-use fimbria_pipeline::stages::expr::{ExprParameter, ExprParameters};
+use fimbria_pipeline::stages::expr::{ExprParameter, ExprParameters, curve_of_expressions};
 
 use super::alone::FitArgs;
 use crate::args::{ShellArgs, SolverArgs, b_limit, choice};
@@ -60,18 +60,19 @@ pub(crate) struct FitExpr {
 
 const HELP: &str = "\
 Outputs (3-D, float32 unless said otherwise):
-  NAME          each parameter, in the unit the expression gives it
+  NAME          each parameter, in the unit the expression gives it; NaN where the samples of a
+                voxel do not determine it, and others are kept
   NAME_error    its standard error, with --errors
   residual      root mean square of measured minus predicted signal, units of the input
   iterations    iterations of the fit
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
-                5 not determined (uint8)
+                5 not determined, 7 fitted, some parameters undetermined (uint8)
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
 Expression:
   Numbers (1.5e-3), names, pi, + - * / ^ (or **), parentheses, exp ln log log10 sqrt abs sin cos
-  tan sinh cosh tanh min max pow. Powers bind tightest and to the right, -2^2 is -4. A power of
-  zero is zero. Derivatives are exact. 1 to 8 parameters. A device compiles the expression to a
+  tan atan sinh cosh tanh min max pow. Powers bind tightest and to the right, -2^2 is -4. A power of
+  zero is zero. Derivatives are exact. 1 to 12 parameters. A device compiles the expression to a
   kernel of its own.
 
   fimbria fit expr dwi.nii.gz --model 'S0*exp(-b*D)+C' \\
@@ -117,7 +118,7 @@ impl FitExpr {
             shells: shells.list(),
             bmax,
             likelihood,
-            ..CurveParameters::default()
+            ..curve_of_expressions()
         };
         solver.add_to(&mut curve);
         let mut sigma_map = None;

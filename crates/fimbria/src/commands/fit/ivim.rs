@@ -47,14 +47,17 @@ Noise:
 Outputs (3-D, float32 unless said otherwise):
   f             perfusion fraction of the signal without weighting, 0 to 1
   D             diffusivity of tissue, mm²/s
-  Dstar         pseudo-diffusivity of perfusion, mm²/s; means nothing where f is near 0
+  Dstar         pseudo-diffusivity of perfusion, mm²/s; NaN where f is 0 (status 7), noise where
+                it is near 0
   S0            signal without diffusion weighting, units of the input
   residual      root mean square of measured minus predicted signal, units of the input
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
-                5 not determined, 6 fitted, some samples not positive (uint8)
+                5 not determined, 6 fitted, some samples not positive, 7 fitted, some maps
+                undefined (uint8)
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
-  Status 2 says that a parameter rests at a bound: f at 0 (no perfusion seen) or D at 3e-3 mm²/s.
+  Status 2 says that a parameter rests at a bound: D or D* at 3e-3 mm²/s. Status 7 says that no
+  perfusion was seen: f is 0, D and S0 are those of what is left, an exponential.
 
 Units:
   b-values are read in s/mm², diffusivities written in mm²/s.

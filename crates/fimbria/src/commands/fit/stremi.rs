@@ -73,7 +73,8 @@ Outputs (float32, 3-D unless said otherwise):
   S0            signal without diffusion weighting, units of the input
   residual      root mean square of measured minus predicted signal, units of the input
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
-                5 not determined, 6 fitted, some samples not positive (uint8)
+                5 not determined, 6 fitted, some samples not positive, 7 fitted, some maps
+                undefined (uint8)
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
   Status 2 says that a parameter rests at a bound, most often an exponent at 1: free water, or an

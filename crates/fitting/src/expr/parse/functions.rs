@@ -13,6 +13,7 @@ pub const FUNCTIONS: &[(&str, usize, &str)] = &[
     ("sin", 1, "sine, radians"),
     ("cos", 1, "cosine, radians"),
     ("tan", 1, "tangent, radians"),
+    ("atan", 1, "arctangent, radians"),
     ("sinh", 1, "hyperbolic sine"),
     ("cosh", 1, "hyperbolic cosine"),
     ("tanh", 1, "hyperbolic tangent"),
@@ -44,6 +45,7 @@ pub(super) fn call(graph: &mut Graph, name: &str, arguments: &[Node]) -> Option<
             let (sine, cosine) = (graph.unary(Unary::Sin, x), graph.unary(Unary::Cos, x));
             graph.div(sine, cosine)
         }
+        ("atan", &[x]) => graph.unary(Unary::Atan, x),
         ("sinh", &[x]) => hyperbolic(graph, x, Binary::Sub),
         ("cosh", &[x]) => hyperbolic(graph, x, Binary::Add),
         ("tanh", &[x]) => tanh(graph, x),
