@@ -15,11 +15,8 @@ use fimbria_tensors::starts::half_sphere;
 
 /// Three unweighted volumes, then twenty directions at each b.
 fn table() -> GradientTable {
-    let mut table = GradientTable {
-        b_s_per_mm2: vec![0.0; 3],
-        dirs_ras: vec![[0.0; 3]; 3],
-        b0_threshold: 5.0,
-    };
+    let mut table =
+        GradientTable { b_s_per_mm2: vec![0.0; 3], dirs_ras: vec![[0.0; 3]; 3], b0_threshold: 5.0 };
     for b in [50.0, 100.0, 500.0, 1000.0, 2000.0, 3000.0] {
         table.b_s_per_mm2.extend(vec![b; 20]);
         table.dirs_ras.extend(half_sphere(20));
@@ -43,7 +40,8 @@ fn series() -> Vec<(String, Vec<f32>)> {
     for scale in [-1.0, 1e-38, 1e-35, 1e-30, 1e-20, 1e20, 1e30, 3e34] {
         all.push((format!("scaled by {scale:e}"), good.iter().map(|s| s * scale).collect()));
     }
-    let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30, 1e-30, 1e-42, 0.0, f32::MAX];
+    let odd =
+        [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30, 1e-30, 1e-42, 0.0, f32::MAX];
     for value in odd {
         for at in [0, 10, n - 1] {
             let mut series = good.clone();
@@ -99,12 +97,18 @@ fn every_model(check: impl Fn(&str, &[(String, Vec<f32>)], &Fitted)) {
     });
     let formula = "S0*exp(-b*D) + C";
     let parameters = [("S0", 1000.0, 0.0, 1e5), ("D", 1.0, 0.0, 5.0), ("C", 0.0, 0.0, 1e5)];
-    let parameters = parameters.map(|(name, start, low, high)| Parameter::new(name, start, low, high));
+    let parameters =
+        parameters.map(|(name, start, low, high)| Parameter::new(name, start, low, high));
     for precision in [Precision::Single, Precision::Double] {
         for likelihood in [Likelihood::Gaussian, Likelihood::OffsetGaussian] {
             let sigma = (likelihood != Likelihood::Gaussian).then_some(10.0);
-            let curve =
-                CurveOptions { precision, likelihood, sigma, errors: true, ..CurveOptions::default() };
+            let curve = CurveOptions {
+                precision,
+                likelihood,
+                sigma,
+                errors: true,
+                ..CurveOptions::default()
+            };
             let kurtosis = Dki1dOptions { curve: curve.clone(), eta: Eta::Fixed(0.01) };
             let stretched = StremiOptions { curve: curve.clone(), ..StremiOptions::default() };
             let text = ExprOptions {
@@ -181,6 +185,9 @@ fn a_good_signal_among_them_is_fitted() {
     every_model(|model, all, fit| {
         assert_eq!(all[0].0, "good");
         let status = status(fit, 0);
-        assert!(matches!(status, Status::Fitted | Status::Constrained | Status::NotConverged), "{model}: {status:?}");
+        assert!(
+            matches!(status, Status::Fitted | Status::Constrained | Status::NotConverged),
+            "{model}: {status:?}"
+        );
     });
 }

@@ -29,11 +29,7 @@ fn of_perfusion() -> GradientTable {
 }
 
 /// S0 times `signal` of b (ms/µm²) and direction in all voxels, with normal noise.
-fn series(
-    table: &GradientTable,
-    snr: f64,
-    signal: impl Fn(f64, [f64; 3]) -> f64,
-) -> (Image, Mask) {
+fn series(table: &GradientTable, snr: f64, signal: impl Fn(f64, [f64; 3]) -> f64) -> (Image, Mask) {
     let philox = Philox::new(3);
     let mut image = Image::zeros(GRID, table.len());
     for (v, (b, g)) in table.b_s_per_mm2.iter().zip(&table.dirs_ras).enumerate() {
@@ -90,9 +86,8 @@ fn ivim_without_perfusion_keeps_diffusivity_fraction_and_signal() {
 fn a_pseudo_diffusivity_at_its_bound_leaves_the_rest_alone() {
     // D* is beyond the 500 µm²/ms that are allowed: all of it has decayed at b = 10 already.
     let table = of_perfusion();
-    let (image, mask) = series(&table, 1e6, |b, _| {
-        0.1 * (-5000.0 * b).exp() + 0.9 * (-0.8 * b).exp()
-    });
+    let (image, mask) =
+        series(&table, 1e6, |b, _| 0.1 * (-5000.0 * b).exp() + 0.9 * (-0.8 * b).exp());
     let options = CurveOptions::default();
     let fit = on_cpu(|on| ivim::fit(&image, &mask, &table, &options, on, &Silent)).unwrap();
     assert_eq!(fit.status.of(Status::Constrained), N as u64);
@@ -165,8 +160,7 @@ fn an_expression_keeps_what_its_volumes_determine() {
         curve: CurveOptions::default(),
     };
     let none = VoxelConstants::default();
-    let fit =
-        on_cpu(|on| expr::fit(&image, &mask, &table, none, &options, on, &Silent)).unwrap();
+    let fit = on_cpu(|on| expr::fit(&image, &mask, &table, none, &options, on, &Silent)).unwrap();
     let undefined = |map: &str| values(&fit, map, Status::Undefined);
     // Noise of 1e-6 makes f negative in half of all voxels.
     assert!(undefined("D").len() > N / 5 && fit.status.of(Status::Singular) == 0);

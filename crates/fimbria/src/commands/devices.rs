@@ -36,7 +36,7 @@ Outputs:
   A table on standard output: the processor, every device with the name by which --device selects
   it, and what is missing to use more. With --check a line per kernel and device: how many results
   were compared, the largest difference, and the largest that rounding explains (0: equal to the
-  bit). "not run" is what a device without double precision leaves to the CPU. One that fails, or has
+  bit). 'not run' is what a device without double precision leaves to the CPU. One that fails, or has
   no result to compare, makes the exit code 1. With --measure, what memory, caches and arithmetic
   attain on one thread, on all, and on every device: the floors to hold other times against.
 
@@ -153,7 +153,9 @@ fn check_all(inventory: &Inventory, console: &Console) -> Result<(), Failure> {
             let found = match report.comparison {
                 None => "the device has no double precision: the CPU does this".to_owned(),
                 Some(Comparison { results, max_error, tolerance }) => {
-                    format!("{results:>9} results, error {max_error:.2e}, tolerance {tolerance:.2e}")
+                    format!(
+                        "{results:>9} results, error {max_error:.2e}, tolerance {tolerance:.2e}"
+                    )
                 }
             };
             console.print(&format!("  {verdict:<8}{:<44}{found}\n", check.name()))?;

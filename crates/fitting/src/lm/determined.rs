@@ -154,8 +154,7 @@ mod tests {
 
     #[test]
     fn who_has_no_influence_is_not_determined_and_the_others_are() {
-        let columns =
-            [[1.0, 1.0, 1.0, 1.0], [0.0; 4], [0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 4.0, 9.0]];
+        let columns = [[1.0, 1.0, 1.0, 1.0], [0.0; 4], [0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 4.0, 9.0]];
         let free = free(columns, [false, false, false, true]);
         assert_eq!((free.determined, free.rank), ([true, false, true, false], 2));
         // The variance of the slope of a line through 0, 1, 2, 3 is 1/5.
@@ -165,8 +164,7 @@ mod tests {
     #[test]
     fn who_can_be_undone_by_others_takes_them_along_and_nobody_else() {
         // Size 1e6 of a column is a unit, no more.
-        let columns =
-            [[1.0, 1.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.0], [1e6; 4], [0.0, 1.0, 2.0, 3.0]];
+        let columns = [[1.0, 1.0, 1.0, 1.0], [0.0, 1.0, 0.0, 0.0], [1e6; 4], [0.0, 1.0, 2.0, 3.0]];
         let free = free(columns, [false; 4]);
         assert_eq!((free.determined, free.rank), ([false, true, false, true], 3));
     }

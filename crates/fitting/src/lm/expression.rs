@@ -109,9 +109,8 @@ impl Expression {
         match parameters.len() {
             ..=4 => self.fit_padded::<4>(parameters, problems, options, arithmetic, results),
             5..=8 => self.fit_padded::<8>(parameters, problems, options, arithmetic, results),
-            _ => self.fit_padded::<MOST_PARAMETERS>(
-                parameters, problems, options, arithmetic, results,
-            ),
+            _ => self
+                .fit_padded::<MOST_PARAMETERS>(parameters, problems, options, arithmetic, results),
         }
     }
 

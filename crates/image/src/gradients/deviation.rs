@@ -71,7 +71,8 @@ mod tests {
         let mut l = [0.0; 9];
         l[1] = 0.5;
         let las = Affine::from_spacing([-2.0, 2.0, 2.0]);
-        let deviation = GradientDeviation::from_fsl(l, &BvecFrame::Fsl.ras_from_frame(&las)).unwrap();
+        let deviation =
+            GradientDeviation::from_fsl(l, &BvecFrame::Fsl.ras_from_frame(&las)).unwrap();
         // FSL x is scanner -x here, FSL y is scanner y.
         let (dir, b) = deviation.deviated([-1.0, 0.0, 0.0], 1000.0);
         let norm = 1.25f64.sqrt();

@@ -319,9 +319,7 @@ impl DeviceVoxelFit for ExprFit<'_> {
         match fitted {
             Ok(()) => {
                 let on = Arithmetic::Single(SimdLevel::best());
-                self.expression.keep_determined(
-                    parameters, &problems, &self.lm, on, &mut results,
-                );
+                self.expression.keep_determined(parameters, &problems, &self.lm, on, &mut results);
                 self.write(tile, &results);
                 Ok(())
             }
