@@ -332,6 +332,30 @@ fn voxels_without_signal_are_marked() {
 }
 
 #[test]
+fn densities_that_rounding_drowns_are_said_to_be_undetermined() {
+    // 45 coefficients of 30 directions, next to no preference.
+    let table = acquisition(3, &[(1000.0, 30)]);
+    for regularisation in [1e-5, 1e-8, 1e-10, 1e-13, 1e-18] {
+        let options = FodOptions { regularisation, ..FodOptions::default() };
+        let responses = responses(&table, options.order, false);
+        let Ok(deconvolution) = Deconvolution::new(&table, &responses, &options) else { continue };
+        let mut noise = Noise(7);
+        for voxel in 0..40 {
+            let fibres = [(X, 0.5), (at(30.0 + f64::from(voxel)), 0.5)];
+            let samples: Vec<f32> = signal(&deconvolution, &fibres, 0.0, 0.0)
+                .iter()
+                .map(|&s| noise.rician(f64::from(s), 25.0) as f32)
+                .collect();
+            let (x, outcome) = solve(&deconvolution, &samples);
+            assert!(x.iter().all(|x| x.is_finite()) && outcome.residual.is_finite());
+            let good = matches!(outcome.status, Status::Fitted | Status::Constrained);
+            assert!(good || regularisation < 1e-5, "{:?}", outcome.status);
+            assert_eq!(outcome.status == Status::Singular, x.iter().all(|x| *x == 0.0));
+        }
+    }
+}
+
+#[test]
 fn every_simd_level_gives_the_same_bits() {
     let deconvolution = problem(&multi_shell(), 8, true);
     for samples in noisy_voxels(&deconvolution, 4) {

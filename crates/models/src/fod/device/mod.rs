@@ -159,7 +159,9 @@ impl DeviceVoxelFit for OnDevice<'_> {
         let mut work = VoxelWork::default();
         let status_row = (self.n_rows() - 1) * n;
         for lane in 0..tile.voxels.len() {
-            if Status::from_code(rows[status_row + lane]) == Status::NotConverged {
+            let is_finite = rows.iter().skip(lane).step_by(n).all(|value| value.is_finite());
+            let status = Status::from_code(rows[status_row + lane]);
+            if status == Status::NotConverged || !is_finite {
                 let outcome = self.deconvolution.solve(&tile.inputs[lane..], n, &mut work);
                 write_voxel(self.deconvolution, outcome, &mut work, lane, n, tile.rows);
             }
