@@ -104,15 +104,15 @@ fn a_signal_that_does_not_decay_has_a_diffusivity_of_zero_and_a_size() {
     let fit = on_cpu(|on| mono::fit(&image, &mask, &table, &options, on, &Silent)).unwrap();
     assert_eq!(fit.status.of(Status::Constrained), N as u64);
     assert!(values(&fit, "D", Status::Constrained).iter().all(|d| *d == 0.0));
-    // S = S0 exp(0.1 b) has a mean of 1.14 S0 over these volumes.
-    assert!((mean(&values(&fit, "S0", Status::Constrained)) / S0 - 1.14).abs() < 0.01);
+    // S0 exp(0.1 b) has a mean of 1.121 S0 over these volumes.
+    assert!((mean(&values(&fit, "S0", Status::Constrained)) / S0 - 1.121).abs() < 1e-3);
 
     let fit = on_cpu(|on| stremi1d::fit(&image, &mask, &table, &options, on, &Silent)).unwrap();
     assert_eq!(fit.status.of(Status::Undefined), N as u64);
     let undefined = |map: &str| values(&fit, map, Status::Undefined);
     assert!(undefined("MA").iter().all(|a| *a == 0.0));
     assert!(undefined("Mgamma").iter().all(|gamma| gamma.is_nan()));
-    assert!((mean(&undefined("S0")) / S0 - 1.14).abs() < 0.01);
+    assert!((mean(&undefined("S0")) / S0 - 1.121).abs() < 1e-3);
 }
 
 #[test]
@@ -164,7 +164,9 @@ fn an_expression_keeps_what_its_volumes_determine() {
     let undefined = |map: &str| values(&fit, map, Status::Undefined);
     // Noise of 1e-6 makes f negative in half of all voxels.
     assert!(undefined("D").len() > N / 5 && fit.status.of(Status::Singular) == 0);
-    assert!(undefined("R").iter().all(|r| r.is_nan()) && undefined("f").iter().all(|f| *f == 0.0));
+    // Of R = 5 only the unweighted volumes see f, and none R.
+    assert!(undefined("R").iter().all(|r| r.is_nan()));
+    assert!(undefined("f").iter().all(|f| f.abs() < 1e-5));
     assert!((mean(&undefined("D")) - 0.7).abs() < 1e-5);
     assert!((mean(&undefined("S0")) / S0 - 1.0).abs() < 1e-5);
 }
