@@ -45,11 +45,12 @@ enum Shown {
 
 impl Console {
     pub(crate) fn new(verbosity: &Verbosity) -> Self {
+        let cancelled = Arc::<AtomicBool>::default();
         Self {
             level: verbosity.level(),
             on_terminal: io::stderr().is_terminal(),
-            cancelled: Arc::default(),
-            unfinished: Unfinished::new(),
+            unfinished: Unfinished::until(cancelled.clone()),
+            cancelled,
             stage: Mutex::new(None),
         }
     }

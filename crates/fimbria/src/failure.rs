@@ -252,7 +252,11 @@ fn help_for_output(error: &OutputError) -> Option<String> {
                 .to_owned(),
         ),
         OutputError::Io { source, .. } => help_for_io(source),
-        OutputError::NotAFolder(_) | OutputError::NotAFile(_) => None,
+        OutputError::NotAFolder(_)
+        | OutputError::NotAFile(_)
+        | OutputError::NotRegular(_)
+        | OutputError::Busy(_)
+        | OutputError::Interrupted(_) => None,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::failure::INTERRUPTED;
 /// Where the system does not let us.
 pub(crate) fn install(console: &Console) -> Result<(), ctrlc::Error> {
     outlive_full_files();
+    tell_of_cut_files();
     let (cancelled, unfinished) = (console.cancelled().clone(), console.unfinished().clone());
     // All processes of an `mpirun` are asked at once; one answers.
     let answers = rank_and_size().is_none_or(|(rank, _)| rank == 0);
@@ -42,3 +43,22 @@ fn outlive_full_files() {
 
 #[cfg(not(unix))]
 fn outlive_full_files() {}
+
+/// A file that is mapped, as those of gigabytes are, may be cut off by somebody else: touching what
+/// is gone ends the program, which says why and cleans up.
+#[cfg(unix)]
+fn tell_of_cut_files() {
+    extern "C" fn tell(_: libc::c_int) {
+        const MESSAGE: &[u8] =
+            b"\n  \xc3\x97 an input file was cut off, or its disk failed, while it was being read\n";
+        // SAFETY: the message outlives the call.
+        unsafe { libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len()) };
+        crate::memory::clean_up_and_leave()
+    }
+    // SAFETY: the signal comes from a look at a map, in the midst of numbers, where the thread holds
+    // no lock that cleaning up would wait for.
+    unsafe { libc::signal(libc::SIGBUS, tell as extern "C" fn(libc::c_int) as libc::sighandler_t) };
+}
+
+#[cfg(not(unix))]
+fn tell_of_cut_files() {}

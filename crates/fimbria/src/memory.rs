@@ -49,6 +49,11 @@ fn refused(refusal: Refusal) -> ! {
     };
     let mut err = std::io::stderr();
     let _ = writeln!(err, "error: out of memory: {} more were needed; {reason}", size(bytes));
+    clean_up_and_leave()
+}
+
+/// Takes away what is unfinished, and leaves without waiting for anything.
+pub(crate) fn clean_up_and_leave() -> ! {
     if let Some(unfinished) = UNFINISHED.get() {
         unfinished.remove_all_for_good();
     }

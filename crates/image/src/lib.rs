@@ -74,6 +74,6 @@ pub use read::{read_image, read_mask};
 pub use regular::{open_regular, read_regular, read_regular_text};
 pub use signals::SignalSource;
 pub use storage::OpenOptions;
-pub use stored::StoredImage;
+pub use stored::{StoredImage, image_files};
 pub use tensor_order::TensorOrder;
 pub use write::{WriteOptions, write_image};

@@ -49,7 +49,7 @@ fn inflate_in_place(file: &Unloaded) -> Result<Option<Image>, ImageError> {
     let samples = header.layout.len();
     let ordered = header.layout.simplified() == Layout::contiguous(&[samples]).simplified();
     let needed = file.needed_bytes();
-    if !(file.source.is_gzip() && ordered && matches!(header.datatype.bits(), 8 | 16))
+    if !(file.source.is_gzip()? && ordered && matches!(header.datatype.bits(), 8 | 16))
         || needed > 4 * samples as u64
     {
         return Ok(None);

@@ -7,16 +7,24 @@ use std::path::{Path, PathBuf};
 
 use fimbria_memory::try_zeros;
 use memmap2::Mmap;
+use rayon::prelude::*;
 
 use crate::error::ImageError;
 use crate::gzip::{InflateError, Members, inflate_exact, is_gzip, is_plausible, why};
 use crate::regular::open_regular;
 
+/// Bytes of a file that are copied into memory of our own, where nobody else can rewrite or cut
+/// them. What is larger is mapped: fresh memory costs more than all else of reading it.
+const LARGEST_COPY: u64 = 256 << 20;
+
+/// Bytes that one task reads.
+const READ_AT_ONCE: usize = 4 << 20;
+
 /// What may be held while an image is open.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
-    /// Bytes that inflated samples may take in memory; what is larger goes to a scratch file.
-    /// `None`: no limit. Mapped files take none.
+    /// Bytes that samples may take in memory; what is larger goes to a scratch file where it is
+    /// compressed, and is mapped where it is not. `None`: no limit.
     pub memory_limit: Option<u64>,
     /// Folder for the scratch file, which has no name there and vanishes with the image. `None`:
     /// the system's folder for temporary files.
@@ -45,48 +53,116 @@ impl Deref for Bytes {
 /// A file as it lies on disk, compressed or not.
 pub(crate) struct Source {
     pub(crate) path: PathBuf,
-    pub(crate) bytes: Bytes,
+    pub(crate) content: Content,
+}
+
+/// Where the bytes of a source are.
+pub(crate) enum Content {
+    /// In a file of this length, of which nothing is read before it is asked for.
+    File(File, u64),
+    /// With us.
+    Given(Vec<u8>),
 }
 
 impl Source {
-    /// Maps a file.
+    /// Opens a file.
     pub(crate) fn open(path: &Path) -> Result<Self, ImageError> {
         let failed =
             |action| move |source| ImageError::Io { action, path: path.to_owned(), source };
         let file = open_regular(path).map_err(failed("open"))?;
-        let length = file.metadata().map_err(failed("open"))?.len();
-        let bytes = if length == 0 {
-            Bytes::Owned(Vec::new()) // nothing to map
-        } else {
-            Bytes::Mapped(map(&file).map_err(failed("map"))?)
-        };
-        Ok(Self { path: path.to_owned(), bytes })
+        let bytes = file.metadata().map_err(failed("open"))?.len();
+        Ok(Self { path: path.to_owned(), content: Content::File(file, bytes) })
     }
 
-    pub(crate) fn is_gzip(&self) -> bool {
-        is_gzip(&self.bytes)
+    /// Bytes as they lie there, compressed or not.
+    pub(crate) fn len(&self) -> u64 {
+        match &self.content {
+            Content::File(_, bytes) => *bytes,
+            Content::Given(bytes) => bytes.len() as u64,
+        }
+    }
+
+    /// The first `n` bytes as they lie there, or all where there are fewer.
+    fn start(&self, n: u64) -> Result<Vec<u8>, ImageError> {
+        let n = n.min(self.len()) as usize;
+        match &self.content {
+            Content::Given(bytes) => Ok(bytes[..n].to_vec()),
+            Content::File(file, _) => {
+                let mut start = vec![0; n];
+                read_at(file, 0, &mut start).map_err(|e| self.read_error(e, n as u64))?;
+                Ok(start)
+            }
+        }
+    }
+
+    pub(crate) fn is_gzip(&self) -> Result<bool, ImageError> {
+        Ok(is_gzip(&self.start(3)?))
     }
 
     /// The first bytes after decompression: `limit` of them, or all where there are fewer.
     pub(crate) fn prefix(&self, limit: usize) -> Result<Vec<u8>, ImageError> {
-        if !self.is_gzip() {
-            return Ok(self.bytes[..self.bytes.len().min(limit)].to_vec());
+        if !self.is_gzip()? {
+            return self.start(limit as u64);
         }
-        let mut prefix = Vec::new();
-        match Members::new(&self.bytes).take(limit as u64).read_to_end(&mut prefix) {
-            // What ends early may still hold a header, which then says how much is missing.
-            Err(e) if prefix.is_empty() || e.kind() != io::ErrorKind::UnexpectedEof => {
-                Err(self.inflate_error(why(&e, prefix.len() as u64), limit as u64))
+        // Data that hardly shrink, and a member's own header of ordinary length.
+        let mut compressed = limit as u64 + (64 << 10);
+        loop {
+            let mut prefix = Vec::new();
+            let start = self.start(compressed)?;
+            match Members::new(&start).take(limit as u64).read_to_end(&mut prefix) {
+                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof && compressed < self.len() => {
+                    compressed *= 8;
+                }
+                Ok(_) if prefix.len() < limit && compressed < self.len() => compressed *= 8,
+                // What ends early may still hold a header, which then says how much is missing.
+                Err(e) if prefix.is_empty() || e.kind() != io::ErrorKind::UnexpectedEof => {
+                    let error = why(&e, prefix.len() as u64);
+                    return Err(self.inflate_error(error, limit as u64));
+                }
+                _ => return Ok(prefix),
             }
-            _ => Ok(prefix),
         }
+    }
+
+    /// All bytes as they lie there: copied where they are no more than `limit`, else mapped.
+    fn bytes(&self, limit: u64) -> Result<Bytes, ImageError> {
+        let (file, bytes) = match &self.content {
+            Content::Given(bytes) => return Ok(Bytes::Owned(bytes.clone())),
+            Content::File(_, 0) => return Ok(Bytes::Owned(Vec::new())),
+            Content::File(file, bytes) => (file, *bytes),
+        };
+        let path = || self.path.clone();
+        if bytes > limit {
+            let failed = |source| ImageError::Io { action: "map", path: path(), source };
+            return Ok(Bytes::Mapped(map(file).map_err(failed)?));
+        }
+        let mut copy: Vec<u8> =
+            try_zeros(bytes as usize).map_err(|_| ImageError::Memory { path: path(), bytes })?;
+        let read = copy.par_chunks_mut(READ_AT_ONCE).enumerate();
+        let read = read.map(|(k, part)| read_at(file, (k * READ_AT_ONCE) as u64, part));
+        read.collect::<io::Result<()>>().map_err(|e| self.read_error(e, bytes))?;
+        Ok(Bytes::Owned(copy))
+    }
+
+    /// The error of reading: a file that has become shorter is one that was cut off.
+    fn read_error(&self, source: io::Error, needed: u64) -> ImageError {
+        let path = self.path.clone();
+        if source.kind() == io::ErrorKind::UnexpectedEof {
+            let found = path.metadata().map_or(0, |metadata| metadata.len());
+            return ImageError::Truncated { path, needed, found };
+        }
+        ImageError::Io { action: "read", path, source }
     }
 
     /// The bytes after decompression, up to `needed` of them, ready to be sliced.
     pub(crate) fn load(self, needed: u64, options: &OpenOptions) -> Result<Bytes, ImageError> {
         self.check_plausible(needed)?;
-        if !self.is_gzip() {
-            return Ok(self.bytes);
+        let largest = options.memory_limit.map_or(LARGEST_COPY, |limit| limit.min(LARGEST_COPY));
+        if !self.is_gzip()? {
+            return match self.content {
+                Content::Given(bytes) => Ok(Bytes::Owned(bytes)),
+                Content::File(..) => self.bytes(largest),
+            };
         }
         if options.memory_limit.is_some_and(|limit| needed > limit) {
             return self.spill(needed, options);
@@ -101,10 +177,10 @@ impl Source {
 
     /// Checks, before anything is allocated, that the file may hold `needed` bytes at all.
     pub(crate) fn check_plausible(&self, needed: u64) -> Result<(), ImageError> {
-        let (path, found) = (self.path.clone(), self.bytes.len() as u64);
-        if !self.is_gzip() && found < needed {
+        let (path, found) = (self.path.clone(), self.len());
+        if !self.is_gzip()? && found < needed {
             Err(ImageError::Truncated { path, needed, found })
-        } else if !is_plausible(self.bytes.len(), needed) {
+        } else if !is_plausible(found, needed) {
             Err(ImageError::Implausible { path, needed, found })
         } else {
             Ok(())
@@ -114,7 +190,7 @@ impl Source {
     /// Inflates the first `out.len()` bytes.
     pub(crate) fn inflate_into(&self, out: &mut [u8]) -> Result<(), ImageError> {
         let needed = out.len() as u64;
-        inflate_exact(&self.bytes, out).map_err(|e| self.inflate_error(e, needed))
+        inflate_exact(&self.bytes(LARGEST_COPY)?, out).map_err(|e| self.inflate_error(e, needed))
     }
 
     fn inflate_error(&self, error: InflateError, needed: u64) -> ImageError {
@@ -133,7 +209,8 @@ impl Source {
             move |source| ImageError::Io { action, path, source }
         };
         let mut file = tempfile::tempfile_in(&folder).map_err(failed("make a scratch file in"))?;
-        let mut members = Members::new(&self.bytes);
+        let compressed = self.bytes(options.memory_limit.unwrap_or(LARGEST_COPY))?;
+        let mut members = Members::new(&compressed);
         let mut buffer = vec![0; 1 << 20];
         let mut found = 0;
         while found < needed {
@@ -152,8 +229,27 @@ impl Source {
     }
 }
 
+/// Fills `out` with what the file holds from `offset` on.
+#[cfg(unix)]
+fn read_at(file: &File, offset: u64, out: &mut [u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, out, offset)
+}
+
+/// Fills `out` with what the file holds from `offset` on.
+#[cfg(windows)]
+fn read_at(file: &File, mut offset: u64, mut out: &mut [u8]) -> io::Result<()> {
+    while !out.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, out, offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            n => (offset, out) = (offset + n as u64, &mut out[n..]),
+        }
+    }
+    Ok(())
+}
+
 fn map(file: &File) -> io::Result<Mmap> {
     // SAFETY: the map is only read. That nobody else shortens or rewrites the file meanwhile
-    // cannot be enforced; it is the condition under which every mapped format is used.
+    // cannot be enforced: only what is too large to copy is mapped, who hashes inputs notices
+    // that they changed, and the program ends with a message where one is cut off.
     unsafe { Mmap::map(file) }
 }

@@ -8,7 +8,7 @@ use crate::about::ImageHeader;
 use crate::decode::{Decode, decoder};
 use crate::error::{HeaderError, ImageError};
 use crate::header::{DataFile, Header};
-use crate::storage::{Bytes, OpenOptions, Source};
+use crate::storage::{Bytes, Content, OpenOptions, Source};
 use crate::{mif, nifti};
 
 /// A NIfTI or MRtrix image whose samples stay in the type and order of the file.
@@ -53,7 +53,7 @@ impl StoredImage {
         name: &str,
         options: &OpenOptions,
     ) -> Result<Self, ImageError> {
-        let source = Source { path: name.into(), bytes: Bytes::Owned(bytes) };
+        let source = Source { path: name.into(), content: Content::Given(bytes) };
         let header = read_header(&source)?;
         match header.data_file {
             DataFile::Same => Unloaded { path: name.into(), header, source }.load(options),
@@ -78,14 +78,14 @@ impl StoredImage {
         name: &str,
         options: &OpenOptions,
     ) -> Result<Option<Self>, ImageError> {
-        let source = Source { path: name.into(), bytes: Bytes::Owned(bytes) };
+        let source = Source { path: name.into(), content: Content::Given(bytes) };
         let mut header = read_header(&source)?;
-        let there = (source.bytes.len() as u64).saturating_sub(header.data_offset);
+        let there = source.len().saturating_sub(header.data_offset);
         let total = header.volume_dims.iter().product::<usize>().max(1);
         let of_volume = header.data_bytes / total as u64;
         let n = (there / of_volume.max(1)).min(total as u64) as usize;
-        if source.is_gzip() || n == total || !header.first_volumes(n) {
-            let Source { bytes: Bytes::Owned(bytes), .. } = source else { return Ok(None) };
+        if source.is_gzip()? || n == total || !header.first_volumes(n) {
+            let Content::Given(bytes) = source.content else { return Ok(None) };
             return Self::from_bytes(bytes, name, options).map(Some);
         }
         match n {
@@ -166,6 +166,17 @@ impl Unloaded {
         let bytes = source.load(needed, options)?;
         let decode = decoder(header.datatype, header.byte_order);
         Ok(StoredImage { about: ImageHeader { path, header }, decode, bytes })
+    }
+}
+
+/// Every file that reading the image at `path` touches, that of the header first: both files of a
+/// .hdr/.img pair, whichever is named, and the data that a .mih names. What cannot be read as an
+/// image is returned by itself.
+pub fn image_files(path: &Path) -> Vec<PathBuf> {
+    match Unloaded::open(path) {
+        Ok(image) if image.source.path != image.path => vec![image.path, image.source.path],
+        Ok(image) => vec![image.path],
+        Err(_) => vec![path.to_owned()],
     }
 }
 

@@ -47,3 +47,36 @@ fn a_compressed_file_is_taken_whole_or_not_at_all() {
     let half = bytes[..bytes.len() / 2].to_vec();
     assert!(StoredImage::so_far(half, "growing", &OpenOptions::default()).is_err());
 }
+
+/// Mapped, it ended the program with SIGBUS, or was another series.
+#[test]
+fn a_series_that_is_cut_or_rewritten_after_it_was_opened_is_what_was_opened() {
+    let (image, bytes) = series("dwi.nii");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dwi.nii");
+    for other in [vec![0; bytes.len()], bytes[..100].to_vec(), Vec::new()] {
+        std::fs::write(&path, &bytes).unwrap();
+        let opened = StoredImage::open(&path, &OpenOptions::default()).unwrap();
+        // In place, as a copy over it does.
+        std::fs::write(&path, other).unwrap();
+        assert_eq!(opened.to_image().unwrap(), image);
+    }
+}
+
+#[test]
+fn the_files_of_an_image_are_those_that_reading_it_touches() {
+    use fimbria_image::image_files;
+    let folder = tempfile::tempdir().unwrap();
+    let join = |name: &str| folder.path().join(name);
+    let (image, _) = series("dwi.nii");
+    for name in ["one.nii.gz", "two.hdr", "three.mif"] {
+        write_image(join(name), &image, &fimbria_image::WriteOptions::default()).unwrap();
+    }
+    assert_eq!(image_files(&join("one.nii.gz")), [join("one.nii.gz")]);
+    let pair = [join("two.hdr"), join("two.img")];
+    assert_eq!(image_files(&pair[0]), pair);
+    assert_eq!(image_files(&pair[1]), pair);
+    assert_eq!(image_files(&join("three.mif")), [join("three.mif")]);
+    std::fs::write(join("table.txt"), "1 2 3").unwrap();
+    assert_eq!(image_files(&join("table.txt")), [join("table.txt")]);
+}

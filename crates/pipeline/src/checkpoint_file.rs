@@ -53,13 +53,17 @@ impl CheckpointFile {
         self.last.elapsed() >= self.every
     }
 
-    /// Writes `work` in one step: a file there is whole, whenever the process ends.
+    /// Writes `work` in one step, and its folder where that is missing: a file there is whole,
+    /// whenever the process ends.
     ///
     /// # Errors
     /// Where the file cannot be written.
     pub fn write(&mut self, work: &[u8]) -> Result<(), CheckpointError> {
         let temporary = unfinished(&self.path);
         let write = || {
+            if let Some(folder) = self.path.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
             let mut file = std::fs::File::create(&temporary)?;
             file.write_all(MAGIC)?;
             file.write_all(&self.fingerprint.to_le_bytes())?;
@@ -103,13 +107,6 @@ impl CheckpointFile {
         let decoded = whole.and_then(|(_, work)| decode(work));
         decoded.map(Some).ok_or_else(|| CheckpointError::Damaged(path()))
     }
-
-    /// Removes the one at `path`, and what a killed process may have left of one.
-    pub fn remove(path: &Path) {
-        // What is gone already need not be removed.
-        let _ = std::fs::remove_file(path);
-        let _ = std::fs::remove_file(unfinished(path));
-    }
 }
 
 /// What a checkpoint is called while it is written: one name, so that what a killed process left is
@@ -142,8 +139,6 @@ mod tests {
         assert!(!own.is_due());
         let foreign = place(folder.path(), 8).read(text);
         assert!(matches!(foreign, Err(CheckpointError::Other(_))));
-        CheckpointFile::remove(&folder.path().join("checkpoint"));
-        assert_eq!(own.read(text).unwrap(), None);
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub fn follow<P: FitModel>(
                 };
                 fit.write(&follower.products, &mut out, &log)?;
                 let task = format!("fit {} --follow", P::STAGE);
-                let record = log.record(&task, inputs.finish()?, follower.parameters());
+                let record = log.record(&task, inputs.wait()?.entries, follower.parameters());
                 latest = Some(out.commit(record)?);
                 session.progress.note(&format!(
                     "{} of {} volumes: maps {:.2} s after the last arrived",
@@ -191,6 +191,7 @@ impl<'a, P: FitModel> Follower<'a, P> {
         };
         let complete = n == planned;
         let log = Logbook::new(if complete { self.session } else { self.hushed });
+        // They may grow meanwhile; what is fitted is what had arrived.
         let inputs = Hashing::start(self.inputs(arrived));
         let workers = self.session.on.workers;
         let mask = self.files.mask_for(&arrived.series, &gradients, workers)?;

@@ -6,9 +6,10 @@ use fimbria_compute::{Interrupted, Progress as _};
 use serde_json::{Value, json};
 
 use crate::hashing::hash_text;
+use crate::session::RESUMED_FROM;
 use crate::{
-    HashError, Hashing, InputEntry, Logbook, OutputEntry, OutputError, OutputFolder, Products,
-    RunRecord, Session, Stage, StageEntry, StageError, StageRecords,
+    HashError, Hashed, Hashing, InputEntry, Logbook, OutputEntry, OutputError, OutputFolder,
+    Products, RunRecord, Session, Stage, StageEntry, StageError, StageRecords,
 };
 
 /// What to do where outputs exist.
@@ -93,14 +94,17 @@ pub fn run_stages(
             }
             None if !step.is_needed => continue,
             None => {
-                let record = run_one(&**stage, step, &mut products, session)?;
+                // Stages of two runs are no run: until all are made, no record says that they are.
+                out.remove_record()?;
+                let read = plan.steps[..=index].iter().map(|step| &step.inputs);
+                let record = run_one(&**stage, step, read, &mut products, session)?;
                 log.adopt(record.stages.clone());
                 record
             }
         };
         outputs.extend(record.outputs.iter().map(|output| OutputEntry {
             file: format!("{}/{}", stage.name(), output.file),
-            bytes: output.bytes,
+            ..output.clone()
         }));
         log.adopt_warnings(stage.name(), &record.warnings);
         products.note(record);
@@ -112,9 +116,10 @@ pub fn run_stages(
 }
 
 /// Runs one stage into its folder, or in memory where it has no outputs.
-fn run_one(
+fn run_one<'s>(
     stage: &dyn Stage,
     step: &Step,
+    mut read: impl Iterator<Item = &'s Hashed>,
     products: &mut Products,
     session: Session<'_>,
 ) -> Result<RunRecord, PipelineError> {
@@ -134,7 +139,9 @@ fn run_one(
         out.as_mut().map_or(Ok(()), |out| stage.write(products, out, &log))
     })
     .map_err(failed)?;
-    let mut record = log.record(name, step.inputs.clone(), stage.parameters());
+    // What was loaded earlier may be read only now.
+    read.try_for_each(Hashed::check)?;
+    let mut record = log.record(name, step.inputs.entries.clone(), stage.parameters());
     record.fingerprint = Some(step.fingerprint.clone());
     match out {
         Some(out) => Ok(out.commit(record)?),
@@ -154,7 +161,7 @@ pub fn run_alone(
     session: Session<'_>,
 ) -> Result<RunRecord, StageError> {
     let log = Logbook::new(session);
-    let hashing = Hashing::start(stages.iter().flat_map(|stage| stage.inputs()).collect());
+    let hashing = hash_inputs(stages);
     let mut products = Products::default();
     for stage in stages {
         log.stage(stage.name(), || stage.compute(&mut products, &log))?;
@@ -163,11 +170,15 @@ pub fn run_alone(
     if let Some(last) = stages.last() {
         log.stage("write", || last.write(&products, &mut out, &log))?;
     }
-    let inputs = hashing.finish()?;
+    let inputs = finish(hashing)?;
     let fingerprint = fingerprint_alone(stages, &inputs);
+    let inputs = inputs.concat();
     let parameters = stages.iter().map(|s| (s.name().to_owned(), s.parameters())).collect();
     let mut record = log.record(task, inputs, Value::Object(parameters));
-    record.fingerprint = Some(fingerprint);
+    record.fingerprint = Some(match record.results.get(RESUMED_FROM) {
+        Some(from) => hash_text(&format!("{fingerprint} {from}")),
+        None => fingerprint,
+    });
     Ok(out.commit(record)?)
 }
 
@@ -188,18 +199,25 @@ pub fn earlier_alone(stages: &[&dyn Stage], folder: &Path) -> Result<Option<Earl
     let Some(record) = record.ok().filter(|record| record.is_complete_in(folder)) else {
         return Ok(None);
     };
-    let inputs = Hashing::start(stages.iter().flat_map(|stage| stage.inputs()).collect());
-    let fingerprint = fingerprint_alone(stages, &inputs.finish()?);
+    let fingerprint = fingerprint_alone(stages, &finish(hash_inputs(stages))?);
     let is_same = record.fingerprint == Some(fingerprint);
     Ok(Some(Earlier { record, is_same }))
 }
 
+/// Begins to hash what each of `stages` reads.
+fn hash_inputs(stages: &[&dyn Stage]) -> Vec<Hashing> {
+    stages.iter().map(|stage| Hashing::start(stage.inputs())).collect()
+}
+
+/// Waits for the inputs of every stage.
+fn finish(hashing: Vec<Hashing>) -> Result<Vec<Vec<InputEntry>>, HashError> {
+    hashing.into_iter().map(Hashing::finish).collect()
+}
+
 /// The fingerprint of stages that run one after the other, each upon all before it.
-fn fingerprint_alone(stages: &[&dyn Stage], inputs: &[InputEntry]) -> String {
-    let mut inputs = inputs.iter();
+fn fingerprint_alone(stages: &[&dyn Stage], inputs: &[Vec<InputEntry>]) -> String {
     let mut upstream = Vec::new();
-    for stage in stages {
-        let own: Vec<_> = inputs.by_ref().take(stage.inputs().len()).collect();
+    for (stage, own) in stages.iter().zip(inputs) {
         let fingerprint = fingerprint_of(*stage, own, &upstream.iter().collect::<Vec<_>>());
         upstream.push(fingerprint);
     }
@@ -246,7 +264,7 @@ struct Plan {
 
 struct Step {
     folder: PathBuf,
-    inputs: Vec<InputEntry>,
+    inputs: Hashed,
     fingerprint: String,
     /// The record of an earlier run that makes this one superfluous.
     earlier: Option<RunRecord>,
@@ -262,11 +280,11 @@ impl Plan {
     ) -> Result<Self, PipelineError> {
         let mut steps: Vec<Step> = Vec::with_capacity(stages.len());
         for (i, stage) in stages.iter().enumerate() {
-            let inputs = Hashing::start(stage.inputs()).finish()?;
+            let inputs = Hashing::start(stage.inputs()).wait()?;
             let needed = stages[..i].iter().zip(&steps);
             let needed = needed.filter(|(s, _)| stage.needs().contains(&s.name()));
             let upstream: Vec<_> = needed.map(|(_, step)| &step.fingerprint).collect();
-            let fingerprint = fingerprint_of(&**stage, &inputs, &upstream);
+            let fingerprint = fingerprint_of(&**stage, &inputs.entries, &upstream);
             let folder = root.join(stage.name());
             let earlier = (existing == Existing::Resume && !stage.outputs().is_empty())
                 .then(|| earlier_run(&folder, &fingerprint))
@@ -289,7 +307,7 @@ impl Plan {
     /// The inputs of all stages, each file once.
     fn inputs(&self) -> Vec<InputEntry> {
         let mut inputs: Vec<InputEntry> = Vec::new();
-        for input in self.steps.iter().flat_map(|step| &step.inputs) {
+        for input in self.steps.iter().flat_map(|step| &step.inputs.entries) {
             if !inputs.contains(input) {
                 inputs.push(input.clone());
             }

@@ -40,7 +40,7 @@ pub use checkpoint_file::{CheckpointError, CheckpointFile};
 pub use choice::{Choice, Named};
 pub use follow::{TooManyVolumes, follow};
 pub use graph::{Earlier, Existing, Finished, PipelineError, earlier_alone, run_alone, run_stages};
-pub use hashing::{HashError, Hashing};
+pub use hashing::{HashError, Hashed, Hashing};
 pub use map_file::{Carried, MapContext, MapError, MapStyle, bids_entities};
 pub use map_layout::{MapFormat, MapLayout};
 pub use output::{OutputError, OutputFolder};

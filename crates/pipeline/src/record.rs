@@ -1,13 +1,14 @@
 //! What was done, with what, to what: `run.json`.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::hashing::hash_file;
 
 /// A file that was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub struct OutputEntry {
     pub file: String,
     /// Its size.
     pub bytes: u64,
+    /// Its XXH3 hash of 128 bits, in hexadecimal; empty in records of earlier versions.
+    #[serde(default)]
+    pub xxh3_128: String,
 }
 
 /// What one step of a stage took.
@@ -139,10 +143,13 @@ impl RunRecord {
         }
     }
 
-    /// The files this record lists and that are still beside it, complete by their size.
+    /// True where every file that this record lists is still beside it, as it was written.
     pub fn is_complete_in(&self, folder: &Path) -> bool {
-        self.outputs.iter().all(|output| {
-            fs::metadata(folder.join(&output.file)).is_ok_and(|m| m.len() == output.bytes)
-        })
+        let is_there = |output: &OutputEntry| {
+            let path = folder.join(&output.file);
+            path.metadata().is_ok_and(|found| found.len() == output.bytes)
+                && hash_file(&path).is_ok_and(|(_, hash)| hash == output.xxh3_128)
+        };
+        self.outputs.iter().all(is_there)
     }
 }

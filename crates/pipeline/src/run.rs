@@ -32,7 +32,9 @@ use crate::stages::sticks::{Resume, Sticks, SticksParameters, Within};
 use crate::stages::stremi::StremiParameters;
 use crate::stages::stremi1d::Stremi1dParameters;
 use crate::stages::track::{WholeBrain, WholeBrainParameters};
-use crate::{ByteSize, Choice, MapFormat, MapStyle, Named, Stage, StageError, bids_entities};
+use crate::{
+    ByteSize, Choice, MapFormat, MapStyle, Named, OutputFolder, Stage, StageError, bids_entities,
+};
 
 /// Everything `fimbria run` can be told; the form of its TOML file, one table per stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -397,7 +399,7 @@ fn of_noisy_field(given: QsmParameters) -> QsmParameters {
 /// The sampling, with a place to keep what an interruption leaves.
 fn sampling(parameters: SticksParameters, root: &Path) -> Result<Box<dyn Stage>, ConfigError> {
     parameters.options().check()?;
-    let keep = Some(root.join("sticks/.chunks"));
+    let keep = Some(root.join("sticks").join(OutputFolder::KEPT));
     Ok(Box::new(Sticks { parameters, extension: "nii.gz", keep, resume: Resume::WhereSame }))
 }
 

@@ -37,6 +37,9 @@ impl Session<'_> {
     }
 }
 
+/// The result that [`Logbook::goes_on_from`] notes.
+pub(crate) const RESUMED_FROM: &str = "resumed_from";
+
 /// Collects what a run record says while the work goes on: warnings on their way to the caller's
 /// [`Progress`], and time, steps and counts of each stage.
 pub struct Logbook<'a> {
@@ -136,6 +139,12 @@ impl<'a> Logbook<'a> {
     /// Notes a number that the work came to; the record has it under its name.
     pub fn result(&self, what: &str, value: impl Into<Value>) {
         self.entries().results.insert(what.to_owned(), value.into());
+    }
+
+    /// Notes that the work went on from something that an interrupted run had come to and that does
+    /// not lead to the same bits: the record tells it by this hash, and its fingerprint is another.
+    pub(crate) fn goes_on_from(&self, hash: u64) {
+        self.result(RESUMED_FROM, format!("{hash:016x}"));
     }
 
     /// The record of everything so far.

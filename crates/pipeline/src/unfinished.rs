@@ -3,29 +3,39 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Every file and folder some output in progress has made and would take away again.
+use fimbria_compute::Interrupted;
+
+/// Every folder some output in progress has made and would take away again, and whether the user
+/// has asked to stop: outputs look before each file they begin.
 ///
 /// Outputs clean up after themselves when they are dropped; this shared list is for the one case
 /// in which nothing is dropped: a program told twice to stop calls
 /// [`remove_all`](Self::remove_all) and leaves.
 #[derive(Clone, Debug, Default)]
-pub struct Unfinished(Arc<Mutex<BTreeSet<PathBuf>>>);
+pub struct Unfinished {
+    paths: Arc<Mutex<BTreeSet<PathBuf>>>,
+    stopped: Arc<AtomicBool>,
+}
 
 impl Unfinished {
-    /// A list with nothing on it.
+    /// A list with nothing on it, that nobody stops.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Removes everything on the list: files, and folders where they are empty by then.
+    /// A list with nothing on it; no output is begun or finished once `stopped` is set.
+    pub fn until(stopped: Arc<AtomicBool>) -> Self {
+        Self { stopped, ..Self::default() }
+    }
+
+    /// Removes everything on the list: hidden folders with what is in them, and others where they
+    /// are empty by then.
     pub fn remove_all(&self) {
-        // A folder sorts before what it holds, so the reverse order empties it first.
-        for path in std::mem::take(&mut *self.lock()).iter().rev() {
-            remove(path);
-        }
+        remove_each(&std::mem::take(&mut *self.lock()));
     }
 
     /// The same for a program that is about to end while its other threads still work: nothing is
@@ -33,12 +43,16 @@ impl Unfinished {
     pub fn remove_all_for_good(&self) {
         /// Longer than it takes to make what was just put on the list.
         const MADE: Duration = Duration::from_millis(20);
-        let Ok(paths) = self.0.try_lock() else { return };
+        let Ok(paths) = self.paths.try_lock() else { return };
         for _ in 0..2 {
-            paths.iter().rev().for_each(|path| remove(path));
+            remove_each(&paths);
             std::thread::sleep(MADE);
         }
         std::mem::forget(paths);
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Interrupted> {
+        if self.stopped.load(Ordering::Relaxed) { Err(Interrupted) } else { Ok(()) }
     }
 
     pub(crate) fn add(&self, path: &Path) {
@@ -52,12 +66,17 @@ impl Unfinished {
 
     fn lock(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
         // A set of paths is valid whatever another thread was doing when it panicked.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Removes a file or an empty folder; a file that is gone already is no error, and a folder that
-/// somebody else has put something into stays.
-pub(crate) fn remove(path: &Path) {
-    let _ = if path.is_dir() { fs::remove_dir(path) } else { fs::remove_file(path) };
+fn remove_each(paths: &BTreeSet<PathBuf>) {
+    // A folder sorts before what it holds, so the reverse order empties it first.
+    for path in paths.iter().rev() {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let _ = match name.starts_with(crate::output::PREFIX) {
+            true => fs::remove_dir_all(path),
+            false => fs::remove_dir(path),
+        };
+    }
 }

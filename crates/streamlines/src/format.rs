@@ -1,8 +1,9 @@
 //! Which formats there are and how they are told apart.
 
 use std::fmt;
+use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fimbria_image::{Datatype, open_regular};
 
@@ -124,6 +125,29 @@ impl Format {
         }
         losses
     }
+}
+
+/// Every file that reading the tractogram at `path` touches: those of a TRX folder by name, else the
+/// one.
+pub fn tractogram_files(path: &Path) -> Vec<PathBuf> {
+    fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if path.is_file() {
+                files.push(path);
+            } else if depth > 0 && path.is_dir() {
+                collect(&path, depth - 1, files);
+            }
+        }
+    }
+    if !path.is_dir() {
+        return vec![path.to_owned()];
+    }
+    let mut files = Vec::new();
+    // `dpg/GROUP/NAME` is the deepest.
+    collect(path, 2, &mut files);
+    files.sort();
+    files
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ mod trx;
 
 pub use column::{Column, ColumnKind};
 pub use error::TractogramError;
-pub use format::Format;
+pub use format::{Format, tractogram_files};
 pub use header::{Group, Header};
 pub use lengths::{LengthStatistics, arc_length_mm};
 pub use stream::{

@@ -71,7 +71,6 @@ impl ConnectomeCommand {
         let log = Logbook::new(session(Backend::cpu(&workers), console, &command_line));
         let mut inputs = vec![("tractogram".to_owned(), tractogram.clone())];
         inputs.push(("labels".to_owned(), labels.clone()));
-        inputs.retain(|(_, path)| path.is_file());
         let hashing = Hashing::start(inputs);
 
         let assignment = match exact_label {

@@ -9,12 +9,9 @@ use fimbria_compute::Progress as _;
 use fimbria_image::BvecFrame;
 use fimbria_pipeline::stages::load_local_field::{FieldUnit, LoadLocalField, LocalFieldFiles};
 use fimbria_pipeline::stages::qsm::{
-    CHECKPOINT, Keep, MapSusceptibility, QsmCompat, QsmMethod, QsmParameters, Start,
-    options_by_method,
+    Keep, MapSusceptibility, QsmCompat, QsmMethod, QsmParameters, Start, options_by_method,
 };
-use fimbria_pipeline::{
-    CheckpointFile, Choice as _, Existing, Named, OutputFolder, Stage, earlier_alone,
-};
+use fimbria_pipeline::{Choice as _, Existing, Named, OutputFolder, Stage, earlier_alone};
 use fimbria_qsm::dqsm::Iterate;
 use fimbria_qsm::{Edges, FA_THRESHOLD, Products};
 
@@ -195,7 +192,7 @@ Outputs (float32):
                   x_iter files are neither written nor read
   run.json        inputs with hashes, parameters in effect, machine, times, counts, warnings; of the
                   iteration kappa and step (in units of B0), iterations, and why it stopped
-  checkpoint.qsm  until the run is done: where --resume goes on, with the same result
+  .resume         until the run is done: where --resume goes on, with the same result
 
 Units:
   The field is in ppm of B0 unless --field-unit says otherwise, susceptibility is in ppm (SI). A
@@ -362,13 +359,8 @@ impl Qsm {
             let overwrite = policy != Existing::Refuse;
             OutputFolder::create(&output, planned, overwrite, console.unfinished())
         };
-        let checkpoint = output.join(CHECKPOINT);
-        let kept = Some(&*checkpoint);
-        run_together("qsm", &stages, &world, &folder, kept, threads, devices, console)?;
-        if world.comm().rank() == 0 {
-            CheckpointFile::remove(&checkpoint);
-        }
-        Ok(())
+        let kept = output.join(OutputFolder::KEPT);
+        run_together("qsm", &stages, &world, &folder, Some(&kept), threads, devices, console)
     }
 
     /// The names of the options given that are no [`QsmParameters`].

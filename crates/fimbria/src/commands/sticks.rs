@@ -6,7 +6,7 @@ use clap::Args;
 use fimbria_cluster::World;
 use fimbria_pipeline::stages::load::Load;
 use fimbria_pipeline::stages::sticks::{Resume, Sticks as SticksStage, SticksParameters};
-use fimbria_pipeline::{Named, Stage};
+use fimbria_pipeline::{Named, OutputFolder, Stage};
 use fimbria_sticks::{Diffusivity, Noise, Offset, Relevance};
 
 use crate::args::{DeviceArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
@@ -137,8 +137,8 @@ Order and frame:
   Angles and dyads are in the axes of FSL's bvecs: voxel axes, x reversed where det(affine) > 0.
 
 Resume:
-  Finished chunks of 4096 voxels are kept in OUT/.chunks until all is written; --resume takes them
-  up, with any number of processes. Where series, mask, gradients or parameters are others, --resume
+  Finished chunks of 4096 voxels are kept in OUT/.resume until all is written; --resume takes them
+  up, with any number of processes, and samples those anew that are damaged. Where series, mask, gradients or parameters are others, --resume
   says so and leaves them.
 
 Several processes:
@@ -199,15 +199,14 @@ impl Sticks {
             ..SticksParameters::default()
         };
         parameters.options().check().map_err(|error| Failure::usage(error.to_string()))?;
-        let chunks = output.path().join(".chunks");
-        let keep = Some(chunks.clone());
+        let kept = output.path().join(OutputFolder::KEPT);
+        let keep = Some(kept.clone());
         let resume = if resume { Resume::Yes } else { Resume::No };
         let sticks = SticksStage { parameters, extension: "nii.gz", keep, resume };
         let load = Load(subject.files(dwi));
         let stages: [&dyn Stage; 2] = [&load, &sticks];
         let folder = |planned: &[String]| output.folder(planned, console);
         let world = World::start();
-        let kept = Some(&*chunks);
-        run_together("sticks", &stages, &world, &folder, kept, threads, devices, console)
+        run_together("sticks", &stages, &world, &folder, Some(&kept), threads, devices, console)
     }
 }

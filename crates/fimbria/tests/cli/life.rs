@@ -586,7 +586,7 @@ fn work_that_was_interrupted_goes_on_from_its_weights() {
     let rest = said.collect::<Vec<_>>().join("\n");
     assert_eq!(child.wait().unwrap().code(), Some(130), "{rest}");
     assert!(rest.contains("the same command with --resume goes on"), "{rest}");
-    assert!(!folder.join("out").exists() && folder.join("out.life-checkpoint").exists());
+    assert_eq!(folder.names("out"), [".resume"]);
 
     // Another problem is refused in one sentence: another tissue, other data.
     let few = line.replace("--max-iterations 1000000", "--max-iterations 3");
@@ -601,10 +601,14 @@ fn work_that_was_interrupted_goes_on_from_its_weights() {
 
     let ran = folder.done(&format!("{few} --resume"));
     assert!(ran.stderr.contains("going on from the weights"), "{}", ran.stderr);
-    assert!(!folder.join("out.life-checkpoint").exists());
+    // Other steps led there, and the record says so.
+    let resumed = folder.json("out/run.json");
+    assert!(resumed["resumed_from"].is_string(), "{resumed}");
+    assert!(!folder.join("out/.resume").exists());
     folder.done(&few.replace("-o out", "-o begun"));
     let objective = |name: &str| folder.json(name)["objective"].as_f64().unwrap();
     assert!(objective("out/run.json") < objective("begun/run.json"));
+    assert_ne!(resumed["fingerprint"], folder.json("begun/run.json")["fingerprint"]);
 }
 
 /// A limit on the size of files stands in for the full disk: writes fail in the same way. (MPI does

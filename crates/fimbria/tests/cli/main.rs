@@ -18,6 +18,7 @@ mod help;
 mod hostile;
 mod info;
 mod interrupt;
+mod kills;
 mod life;
 mod memory;
 #[cfg(feature = "mpi")]
@@ -27,6 +28,7 @@ mod outputs;
 mod peaks;
 mod phantom;
 mod probtrackx2;
+mod provenance;
 mod qsm;
 mod qsm_options;
 mod run;

@@ -173,7 +173,7 @@ fn bad_input_is_one_clear_error() {
 /// Starts the command of `line` that writes to `out`, and waits until it has left a checkpoint.
 pub(crate) fn started(folder: &Folder, line: &str, out: &str) -> Child {
     let line = format!("{line} --checkpoint 0 -o {out}");
-    folder.started(&line, &format!("{out}/checkpoint.qsm"), Duration::from_secs(20))
+    folder.started(&line, &format!("{out}/.resume/iteration"), Duration::from_secs(20))
 }
 
 /// Kills the command of `line` that writes to `out` once it has left a checkpoint.
@@ -196,7 +196,7 @@ fn a_killed_run_goes_on_to_the_same_result() {
     assert_eq!(folder.image("killed/chi.nii.gz").data, folder.image("whole/chi.nii.gz").data);
     let read = |name| std::fs::read_to_string(folder.join(name)).unwrap();
     assert_eq!(read("killed/iterations.tsv"), read("whole/iterations.tsv"));
-    assert!(!folder.join("killed/checkpoint.qsm").exists());
+    assert!(!folder.join("killed/.resume").exists());
     // It is finished, however the command is written; with other parameters it is another.
     let again =
         line.replace("qsm field.nii --mask", "qsm --mask").replace("--v1", "./field.nii --v1");
@@ -219,8 +219,8 @@ fn an_interrupted_run_says_where_it_goes_on() {
     unsafe { libc::kill(i32::try_from(child.id()).unwrap(), libc::SIGINT) };
     let ran = Ran::of(&child.wait_with_output().unwrap());
     assert_eq!(ran.code, Some(130), "{}", ran.stderr);
-    assert!(ran.stderr.contains("interrupted: --resume goes on from out/checkpoint.qsm"));
-    assert_eq!(folder.names("out"), ["checkpoint.qsm"]);
+    assert!(ran.stderr.contains("interrupted: --resume goes on from out/.resume"));
+    assert_eq!(folder.names("out"), [".resume"]);
 }
 
 #[test]

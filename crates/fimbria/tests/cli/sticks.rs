@@ -92,10 +92,10 @@ fn the_same_seed_gives_the_same_samples_for_any_number_of_threads() {
 #[test]
 fn finished_chunks_of_another_sampling_are_refused_and_stay_until_it_is_begun_anew() {
     let folder = Folder::with_subject();
-    let chunks = folder.join("out/.chunks");
-    // What an interrupted run leaves, with a key that no run has.
+    let chunks = folder.join("out/.resume");
+    // What an interrupted run leaves, with a fingerprint that no run has.
     std::fs::create_dir_all(&chunks).unwrap();
-    std::fs::write(chunks.join("key"), "another sampling").unwrap();
+    std::fs::write(chunks.join("sampling"), b"fbkept\0\x02another sampling").unwrap();
     std::fs::write(chunks.join("chunk-0"), vec![7; 100]).unwrap();
     let said = folder.failed(&format!("{SHORT} --resume -o out"));
     assert!(said.contains("was left by work on other inputs"), "{said}");
@@ -135,7 +135,7 @@ fn sampling_that_was_stopped_or_killed_goes_on_to_the_same_samples() {
                 --sample-every 10 --device cpu";
     folder.done(&format!("{line} -o whole"));
     for (out, signal) in [("killed", libc::SIGKILL), ("stopped", libc::SIGINT)] {
-        let (line, chunk) = (format!("{line} -o {out}"), format!("{out}/.chunks/chunk-0"));
+        let (line, chunk) = (format!("{line} -o {out}"), format!("{out}/.resume/chunk-0"));
         let child = folder.started(&line, &chunk, Duration::from_secs(60));
         // SAFETY: a signal to a child that has not been waited for yet.
         unsafe { libc::kill(i32::try_from(child.id()).unwrap(), signal) };
@@ -144,7 +144,7 @@ fn sampling_that_was_stopped_or_killed_goes_on_to_the_same_samples() {
         if signal == libc::SIGINT {
             let ran = Ran::of(&ended);
             assert_eq!(ran.code, Some(130), "{}", ran.stderr);
-            let left = "interrupted: --resume goes on from stopped/.chunks";
+            let left = "interrupted: --resume goes on from stopped/.resume";
             assert!(ran.stderr.contains(left), "{}", ran.stderr);
             // One sample of one voxel.
             let mut other = folder.image("p/dwi.nii.gz");
@@ -165,7 +165,7 @@ fn sampling_that_was_stopped_or_killed_goes_on_to_the_same_samples() {
             let image = |out: &str| folder.image(&format!("{out}/{name}"));
             assert_eq!(image(out), image("whole"), "{name}");
         }
-        assert!(!folder.join(&format!("{out}/.chunks")).exists());
+        assert!(!folder.join(&format!("{out}/.resume")).exists());
     }
 }
 

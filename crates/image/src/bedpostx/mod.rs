@@ -27,7 +27,7 @@ mod write;
 pub use dyads::Dyads;
 pub use error::BedpostxError;
 pub use half::{half_file, write_half};
-pub use read::read_bedpostx;
+pub use read::{read_bedpostx, sample_files};
 pub use write::{Merged, bedpostx_files, write_bedpostx};
 
 #[cfg(test)]

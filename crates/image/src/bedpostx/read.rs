@@ -8,7 +8,9 @@ use super::BedpostxError;
 use super::half::{half_file, read_half};
 use crate::frames::{Matrix3, turned};
 use crate::sticks::{PackedStick, StickSamples};
-use crate::{BvecFrame, ImageHeader, OpenOptions, SignalSource, StoredImage, read_mask};
+use crate::{
+    BvecFrame, ImageHeader, OpenOptions, SignalSource, StoredImage, image_files, read_mask,
+};
 
 /// Voxels that one task packs.
 const TASK: usize = 1024;
@@ -61,6 +63,20 @@ pub fn read_bedpostx(
         files.pack_into(&mut field)?;
     }
     Ok(field)
+}
+
+/// Every file that [`read_bedpostx`] reads for these samples where no mask is given. Empty where there
+/// are no samples.
+pub fn sample_files(samples: &Path) -> Vec<PathBuf> {
+    let base = if samples.is_dir() { samples.join("merged") } else { samples.to_owned() };
+    let half = half_file(&base);
+    let mut files = match fibre_files(&base) {
+        Ok(fibres) => fibres.into_iter().flatten().collect(),
+        Err(_) if half.is_file() => vec![half],
+        Err(_) => return Vec::new(),
+    };
+    files.extend(existing(base.parent().unwrap_or(Path::new("")), "nodif_brain_mask"));
+    files.iter().flat_map(|file| image_files(file)).collect()
 }
 
 /// The files th, ph and f of every fibre.

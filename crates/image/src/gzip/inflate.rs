@@ -26,8 +26,8 @@ pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
 }
 
 /// True where `compressed` bytes of gzip could hold `needed` bytes.
-pub(crate) fn is_plausible(compressed: usize, needed: u64) -> bool {
-    (compressed as u64).saturating_mul(LARGEST_RATIO) >= needed
+pub(crate) fn is_plausible(compressed: u64, needed: u64) -> bool {
+    compressed.saturating_mul(LARGEST_RATIO) >= needed
 }
 
 /// Fills `out` with the first `out.len()` bytes of the data, and checks the checksum of all.

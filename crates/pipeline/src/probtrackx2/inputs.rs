@@ -156,6 +156,11 @@ pub(super) fn files(path: &Path) -> Result<Vec<PathBuf>, Probtrackx2Error> {
     text(path)?.split_whitespace().map(file).collect()
 }
 
+/// True for a text file, which may list others.
+pub(super) fn is_list(path: &Path) -> bool {
+    path.is_file() && image_called(path).is_none() && !is_surface(path)
+}
+
 /// Regions: an image, a surface, or a text file that lists them.
 pub(super) fn regions(path: &Path, here: &SeedSpace<'_>) -> Result<Vec<Region>, Probtrackx2Error> {
     files(path)?.iter().map(|file| region(file, here)).collect()

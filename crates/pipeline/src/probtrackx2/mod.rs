@@ -20,6 +20,7 @@ use fimbria_image::{GridMismatch, ImageError};
 use fimbria_tracking::{Propagation, Sequence, SingularTransform, WarpError};
 use serde_json::json;
 
+use crate::Input;
 use crate::output::OutputError;
 use crate::surfaces::{MeshSpace, SurfaceError};
 
@@ -183,6 +184,38 @@ pub enum Probtrackx2Error {
 }
 
 impl Probtrackx2 {
+    /// Every file that is read, with what names it: images found by base name, and what lists name.
+    pub fn inputs(&self) -> Vec<Input> {
+        let Self { samples, mask, seed, regions, matrices, .. } = self;
+        let named = [
+            ("mask", Some(mask)),
+            ("seed", Some(seed)),
+            ("seedref", self.seedref.as_ref()),
+            ("xfm", self.xfm.as_ref()),
+            ("invxfm", self.invxfm.as_ref()),
+            ("targetmasks", self.target_masks.as_ref()),
+            ("fopd", self.fopd.as_ref()),
+            ("waypoints", regions.waypoints.as_ref()),
+            ("avoid", regions.avoid.as_ref()),
+            ("stop", regions.stop.as_ref()),
+            ("wtstop", regions.wtstop.as_ref()),
+            ("target2", matrices.target2.as_ref()),
+            ("target3", matrices.target3.as_ref()),
+            ("lrtarget3", matrices.lrtarget3.as_ref()),
+        ];
+        let named = named.into_iter().filter_map(|(role, path)| Some((role, path?)));
+        let mut inputs = vec![("samples".to_owned(), samples.clone())];
+        for (role, path) in named {
+            let file = inputs::image_called(path).unwrap_or_else(|| path.clone());
+            if inputs::is_list(&file) {
+                let listed = inputs::files(&file).unwrap_or_default();
+                inputs.extend(listed.into_iter().map(|file| (format!("{role} listed"), file)));
+            }
+            inputs.push((role.to_owned(), file));
+        }
+        inputs
+    }
+
     /// The parameters as the record lists them.
     pub fn parameters(&self) -> serde_json::Value {
         let p = &self.propagation;

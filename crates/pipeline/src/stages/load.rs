@@ -202,9 +202,6 @@ impl SubjectFiles {
     pub fn inputs(&self) -> Vec<Input> {
         let mut inputs = vec![("dwi".to_owned(), self.dwi.clone())];
         let mut add = |role: &str, path: &Path| inputs.push((role.to_owned(), path.to_owned()));
-        if self.dwi.extension().is_some_and(|extension| extension == "hdr") {
-            add("dwi data", &self.dwi.with_extension("img"));
-        }
         // Without a table in the header or by name, the one beside the series is read; where
         // there is none, reading says so.
         let table = self.named_table().ok().flatten().or_else(|| find_beside(&self.dwi).ok());

@@ -1,6 +1,6 @@
 //! The stage that reads a function on the sphere in every voxel.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::{
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::contents::{Claim, Contents, ContentsError, Looks};
 use super::doubts::warn_of_place;
+use crate::hashing::with_sidecar;
 use crate::{ByteSize, Carried, Choice, Input, Logbook, Named, Products, Stage, StageError};
 
 impl Choice for ShBasis {
@@ -229,9 +230,8 @@ impl Stage for LoadField {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let input = |role: &str, path: &Path| (role.to_owned(), path.to_owned());
-        let mask = self.0.mask.iter().map(|path| input("mask", path));
-        std::iter::once(input("image", &self.0.image)).chain(mask).collect()
+        let mask = self.0.mask.iter().map(|path| ("mask".to_owned(), path.clone()));
+        with_sidecar("image", &self.0.image).chain(mask).collect()
     }
 
     fn parameters(&self) -> Value {

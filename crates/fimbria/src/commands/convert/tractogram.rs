@@ -38,7 +38,6 @@ impl Job {
         let log = Logbook::new(session(Backend::cpu(&workers), console, &command_line));
 
         let mut inputs = vec![("tractogram".to_owned(), input.clone())];
-        inputs.retain(|(_, path)| path.is_file());
         inputs.extend(reference.iter().map(|path| ("reference".to_owned(), path.clone())));
         let hashing = Hashing::start(inputs);
         let grid = match &reference {
@@ -58,7 +57,7 @@ impl Job {
                 log.warn("a TCK of Float64 is MRtrix3's alone: nibabel and DIPY do not read it");
             }
             let to = match format {
-                Format::TrxFolder => out.root().join(format!(".unfinished-{}", std::process::id())),
+                Format::TrxFolder => out.scratch("tractogram"),
                 _ => out.stage(&name)?,
             };
             let writer = create(&to, format, reader.header(), &options)?;

@@ -7,7 +7,7 @@ use fimbria_life::{Atoms, Demean, Method, Normalise};
 use fimbria_pipeline::stages::life::{
     AtomsName, Compat, Life, LifeFiles, LifeParameters, LoadSeries, RankName, read_directions,
 };
-use fimbria_pipeline::{CheckpointFile, Named, Stage, bids_entities};
+use fimbria_pipeline::{Named, OutputFolder, Stage, bids_entities};
 
 use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
 #[cfg(feature = "mpi")]
@@ -116,8 +116,8 @@ pub(crate) struct Evaluate {
     #[arg(help_heading = "Machine")]
     exchange: ExchangeName,
 
-    /// Begin with the weights that the same command left beside OUT (OUT.life-checkpoint) when it
-    /// was interrupted or could not write its results
+    /// Begin with the weights that the same command left in OUT/.resume when it was interrupted or
+    /// could not write its results
     #[arg(long, help_heading = "Output")]
     resume: bool,
 
@@ -251,31 +251,19 @@ impl Evaluate {
             series.bvalue_scaling = Named(BScaling::Yes);
         }
         let second = second.map(|second| series.repeated_by(second));
-        let checkpoint = checkpoint(output.path());
+        let kept = output.path().join(OutputFolder::KEPT);
         let life = Life {
             files: LifeFiles { tractogram, directions, second, labels, sets, start },
             parameters,
             style: style.style(),
             entities,
-            checkpoint: Some((checkpoint.clone(), resume)),
+            checkpoint: Some((kept.join("weights"), resume)),
             memory: series.memory,
         };
         let stages: [&dyn Stage; 2] = [&LoadSeries(series), &life];
         let folder = |planned: &[String]| output.folder(planned, console);
-        let kept = Some(&*checkpoint);
-        run_together("life", &stages, &world, &folder, kept, threads, devices, console)?;
-        if world.comm().rank() == 0 {
-            CheckpointFile::remove(&checkpoint);
-        }
-        Ok(())
+        run_together("life", &stages, &world, &folder, Some(&kept), threads, devices, console)
     }
-}
-
-/// Where weights are kept meanwhile: beside the folder, which goes away with interrupted work.
-fn checkpoint(out: &std::path::Path) -> PathBuf {
-    let mut name = out.file_name().unwrap_or_default().to_owned();
-    name.push(".life-checkpoint");
-    out.with_file_name(name)
 }
 
 /// A share of 0 to 1, 1 not included: with it nothing would be done.

@@ -184,7 +184,6 @@ impl Probtrackx2Command {
         while !forcedir && dir.exists() {
             dir = PathBuf::from(format!("{}+", dir.display()));
         }
-        let named = [&samples, &mask, &seed].map(Clone::clone);
         let (propagation, sampling) = steps.split();
         let Sampling { n_samples, sampvox_mm, least_length_mm, rng_seed } = sampling;
         let job = Probtrackx2 {
@@ -245,8 +244,7 @@ impl Probtrackx2Command {
         let devices = devices.open(console)?;
         let on = Backend::new(&workers, &devices);
         let log = Logbook::new(session(on, console, &command_line));
-        let inputs = ["samples", "mask", "seed"].map(str::to_owned).into_iter().zip(named);
-        let hashing = Hashing::start(inputs.filter(|(_, path)| path.is_file()).collect());
+        let hashing = Hashing::start(job.inputs());
         job.run(&log, &mut folder)?;
         folder.write("probtrackx.log", (command_line.join(" ") + "\n").as_bytes())?;
         let record =

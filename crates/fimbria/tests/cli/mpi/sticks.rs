@@ -38,7 +38,7 @@ fn processes_share_the_voxels_and_write_the_same_images() {
         assert_eq!(ran.code, Some(0), "{processes} processes: {}", ran.stderr);
         assert!(images(&folder, "several") == expected, "{processes} processes: other images");
         assert_eq!(sampled("several"), sampled("single"), "{processes} processes");
-        assert!(!folder.join("several/.chunks").exists());
+        assert!(!folder.join("several/.resume").exists());
         fs::remove_dir_all(folder.join("several")).unwrap();
     }
 }
@@ -48,7 +48,7 @@ fn processes_take_up_what_one_has_left() {
     let folder = with_phantom();
     folder.done(&format!("{STICKS} -o whole"));
     let line = format!("{STICKS} -o out");
-    let mut child = folder.started(&line, "out/.chunks/chunk-0", Duration::from_secs(60));
+    let mut child = folder.started(&line, "out/.resume/chunk-0", Duration::from_secs(60));
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!folder.join("out/run.json").exists(), "it was to end before its end");

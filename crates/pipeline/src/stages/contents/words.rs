@@ -44,7 +44,7 @@ fn claim_of_sidecar(sidecar: &Value) -> Option<Claim> {
 }
 
 /// `NAME.json` of `NAME.nii.gz`.
-fn sidecar_of(image: &Path) -> Option<PathBuf> {
+pub(crate) fn sidecar_of(image: &Path) -> Option<PathBuf> {
     let name = image.file_name()?.to_str()?;
     let name = name.strip_suffix(".gz").unwrap_or(name);
     let (stem, _) = name.rsplit_once('.')?;

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use self::phase_files::{Echoes, PhaseFiles, PhaseFilesError};
+use crate::hashing::with_sidecar;
 use crate::{
     Carried, Choice, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, Stage,
     StageError,
@@ -192,7 +193,7 @@ impl Stage for MakeField {
     fn inputs(&self) -> Vec<Input> {
         let role = |role: &'static str| move |path: &PathBuf| (role.to_owned(), path.clone());
         let Some(files) = &self.files else { return Vec::new() };
-        let phase = files.phase.iter().map(role("phase"));
+        let phase = files.phase.iter().flat_map(|path| with_sidecar("phase", path));
         let magnitude = files.magnitude.iter().map(role("magnitude"));
         phase.chain(magnitude).chain(files.mask.iter().map(role("mask"))).collect()
     }
@@ -242,8 +243,10 @@ impl Stage for MakeField {
                 unwrap_region(grid, &echoes, &mask.voxels, offset)
             }
             Unwrapping::Laplacian => {
-                let unwrap =
-                    |phase: &Vec<f32>| unwrap_laplacian(grid, phase, &mask.voxels, workers);
+                let unwrap = |phase: &Vec<f32>| -> Result<_, StageError> {
+                    log.check()?;
+                    Ok(unwrap_laplacian(grid, phase, &mask.voxels, workers)?)
+                };
                 phases.iter().map(unwrap).collect::<Result<_, _>>()?
             }
         };
@@ -253,6 +256,7 @@ impl Stage for MakeField {
         let total = combined.field_ppm;
         let background = background_of(&self.parameters);
         let local = remove_background(grid, geometry, &total, mask, background, workers, log)?;
+        log.check()?;
         log.count("voxels_of_local_field", local.mask.len() as u64);
         let image = |data| Image { grid: *grid, n_volumes: 1, data };
         let r2star = (times.len() > 1 && !magnitudes.is_empty())

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::stages::b0::{self, B0Error};
+use crate::stages::contents::sidecar_of;
 use crate::{Logbook, head_mask};
 
 /// The scanner's files and what is to be known of them.
@@ -255,10 +256,6 @@ fn volumes(
 
 /// The BIDS sidecar beside an image, if there is one.
 fn sidecar(path: &Path) -> Option<Value> {
-    let name = path.file_name()?.to_str()?;
-    let stem = name.strip_suffix(".gz").unwrap_or(name);
-    let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-    let text =
-        fimbria_image::read_regular_text(path.with_file_name(format!("{stem}.json"))).ok()?;
+    let text = fimbria_image::read_regular_text(sidecar_of(path)?).ok()?;
     serde_json::from_str(&text).ok()
 }

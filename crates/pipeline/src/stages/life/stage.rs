@@ -38,8 +38,6 @@ impl Stage for Life {
         }
         let second = self.files.second.iter().flat_map(SubjectFiles::inputs);
         inputs.extend(second.map(|(role, path)| (format!("second {role}"), path)));
-        // A TRX folder has no hash of its own.
-        inputs.retain(|(_, path)| !path.is_dir());
         inputs
     }
 

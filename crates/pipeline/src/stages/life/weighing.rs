@@ -80,6 +80,9 @@ impl Life {
                 match checkpoint.read(|bytes| from_bytes(bytes, unknowns))? {
                     Some(weights) => {
                         log.note(&format!("going on from the weights in {}", path.display()));
+                        // The solver's steps begin anew, so that the weights are as good, not the
+                        // same.
+                        log.goes_on_from(xxh3_64(bytemuck::cast_slice(&weights)));
                         begin.start = Some(weights);
                     }
                     None => log.warn("nothing to resume from: beginning anew"),

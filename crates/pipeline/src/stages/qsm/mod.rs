@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Name of the file that an interrupted iteration goes on from.
-pub const CHECKPOINT: &str = "checkpoint.qsm";
+const CHECKPOINT: &str = "iteration";
 
 /// Where an iteration is kept, so that it can go on.
 #[derive(Clone, Debug)]
@@ -156,7 +156,11 @@ impl MapSusceptibility {
         }
         let fingerprint = self.fingerprint(field);
         let mut kept = self.keep.as_ref().map(|keep| {
-            CheckpointFile::new(&keep.folder.join(CHECKPOINT), fingerprint, keep.every)
+            CheckpointFile::new(
+                &keep.folder.join(OutputFolder::KEPT).join(CHECKPOINT),
+                fingerprint,
+                keep.every,
+            )
         });
         let goes_on = self.keep.as_ref().is_some_and(|keep| keep.resume);
         let resume = match &kept {

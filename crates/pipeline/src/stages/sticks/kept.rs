@@ -1,15 +1,17 @@
 //! Finished chunks of an interrupted run.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use fimbria_sticks::Keeper;
 
 use super::Resume;
-use crate::checkpoint_file::CheckpointError;
+use crate::checkpoint_file::{CheckpointError, CheckpointFile};
 
-/// Finished chunks in a folder, a file each.
+/// Finished chunks in a folder, a file each, with the fingerprint of the sampling and a hash.
 pub(super) struct Kept {
     folder: PathBuf,
+    fingerprint: u128,
 }
 
 impl Kept {
@@ -23,40 +25,68 @@ impl Kept {
         fingerprint: u128,
         resume: Resume,
     ) -> Result<Self, CheckpointError> {
-        let key = format!("{fingerprint:032x}");
-        let key_file = folder.join("key");
-        let is_same = fimbria_image::read_regular_text(&key_file).is_ok_and(|kept| kept == key);
-        if folder.exists() && !is_same && resume == Resume::Yes {
-            return Err(CheckpointError::Other(folder.to_owned()));
+        let kept = Self { folder: folder.to_owned(), fingerprint };
+        // An empty one, which says whose the others are.
+        let mut whose = kept.file("sampling");
+        let found = whose.read(|_| Some(()));
+        let is_same = matches!(found, Ok(Some(())));
+        if folder.exists() && resume == Resume::Yes {
+            found?;
         }
-        let begin = || {
-            if folder.exists() && !(is_same && resume != Resume::No) {
-                std::fs::remove_dir_all(folder)?;
-            }
-            std::fs::create_dir_all(folder)?;
-            std::fs::write(&key_file, key)
-        };
-        begin().map_err(|source| CheckpointError::Io {
-            action: "begin",
-            path: folder.to_owned(),
-            source,
-        })?;
-        Ok(Self { folder: folder.to_owned() })
+        if folder.exists() && !(is_same && resume != Resume::No) {
+            let failed =
+                |source| CheckpointError::Io { action: "begin", path: folder.to_owned(), source };
+            std::fs::remove_dir_all(folder).map_err(failed)?;
+        }
+        whose.write(&[])?;
+        Ok(kept)
     }
 
-    fn path(&self, chunk: usize) -> PathBuf {
-        self.folder.join(format!("chunk-{chunk}"))
+    fn file(&self, name: &str) -> CheckpointFile {
+        CheckpointFile::new(&self.folder.join(name), self.fingerprint, Duration::ZERO)
+    }
+
+    fn chunk(&self, chunk: usize) -> CheckpointFile {
+        self.file(&format!("chunk-{chunk}"))
     }
 }
 
 impl Keeper for Kept {
+    /// One that is damaged, or of another sampling, is sampled again.
     fn kept(&self, chunk: usize) -> Option<Vec<u8>> {
-        fimbria_image::read_regular(self.path(chunk)).ok()
+        self.chunk(chunk).read(|results| Some(results.to_vec())).ok().flatten()
     }
 
     fn keep(&self, chunk: usize, results: &[u8]) -> std::io::Result<()> {
-        let part = self.folder.join(format!("part-{chunk}"));
-        std::fs::write(&part, results)?;
-        std::fs::rename(part, self.path(chunk))
+        self.chunk(chunk).write(results).map_err(std::io::Error::other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(folder: &Path, fingerprint: u128) -> Result<Kept, CheckpointError> {
+        Kept::open(&folder.join("kept"), fingerprint, Resume::Yes)
+    }
+
+    #[test]
+    fn a_damaged_chunk_is_not_taken_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = open(folder.path(), 7).unwrap();
+        kept.keep(3, &[1; 8192]).unwrap();
+        assert_eq!(open(folder.path(), 7).unwrap().kept(3), Some(vec![1; 8192]));
+        let path = folder.path().join("kept/chunk-3");
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[4096..].fill(0);
+        std::fs::write(&path, bytes).unwrap();
+        assert_eq!(open(folder.path(), 7).unwrap().kept(3), None);
+    }
+
+    #[test]
+    fn chunks_of_another_sampling_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        open(folder.path(), 7).unwrap().keep(0, &[1]).unwrap();
+        assert!(matches!(open(folder.path(), 8), Err(CheckpointError::Other(_))));
     }
 }

@@ -177,10 +177,6 @@ impl Stage for Sticks {
         let command = format!("{}\n", log.session().command_line.join(" "));
         out.write("commands.txt", command.as_bytes())?;
         out.write("xfms/eye.mat", b"1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n")?;
-        if let Some(folder) = &self.keep {
-            // What is written needs no keeping; a folder that stays does no harm.
-            let _ = std::fs::remove_dir_all(folder);
-        }
         Ok(())
     }
 

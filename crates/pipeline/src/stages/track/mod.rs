@@ -133,7 +133,7 @@ impl Track {
 
     /// Every input with what it is.
     pub fn inputs(&self) -> Vec<(String, PathBuf)> {
-        let mut inputs = vec![("directions".to_owned(), self.source.path().to_owned())];
+        let mut inputs = self.source.inputs();
         for (what, paths) in [
             ("seeds", &self.seeds),
             ("include", &self.include),
@@ -144,7 +144,6 @@ impl Track {
             inputs.extend(paths.iter().map(|path| (what.to_owned(), path.clone())));
         }
         inputs.extend(self.mask.iter().map(|path| ("mask".to_owned(), path.clone())));
-        inputs.retain(|(_, path)| path.is_file());
         inputs
     }
 

@@ -14,10 +14,11 @@ use fimbria_image::{
 
 use self::function::from_function;
 pub(super) use self::peaks::{Scatter, from_peaks};
+use crate::hashing::with_sidecar;
 use crate::stages::contents::{Claim, Contents, ContentsError, check_directions};
 use crate::stages::doubts::warn_of_place;
 use crate::stages::load_field::{FieldError, FieldFiles};
-use crate::{Choice as _, Logbook, Named};
+use crate::{Choice as _, Input, Logbook, Named};
 
 /// What directions come from.
 #[derive(Clone, Debug)]
@@ -105,6 +106,15 @@ impl Source {
             return Ok(Self::Function(files.settled()?));
         }
         Ok(Self::Peaks { image, frame, sure, dispersion_deg })
+    }
+
+    /// The files or the folder, with what they are.
+    pub(super) fn inputs(&self) -> Vec<Input> {
+        match self {
+            Self::Samples(path) => vec![("directions".to_owned(), path.clone())],
+            Self::Peaks { image, .. } => with_sidecar("directions", image).collect(),
+            Self::Function(files) => with_sidecar("directions", &files.image).collect(),
+        }
     }
 
     /// Reads or draws the samples.

@@ -1,0 +1,160 @@
+//! Commands that are killed, stopped, or run twice at once.
+#![cfg(unix)]
+
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use fimbria_pipeline::RunRecord;
+
+use crate::util::{FIT, Folder, Ran};
+
+/// Moments at which each command is killed: `FIMBRIA_KILLS`, which the soak sets to 100.
+fn moments() -> u32 {
+    std::env::var("FIMBRIA_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(10)
+}
+
+fn send(child: &Child, signal: libc::c_int) {
+    // SAFETY: a signal to a child that has not been waited for yet.
+    unsafe { libc::kill(i32::try_from(child.id()).unwrap(), signal) };
+}
+
+fn start(folder: &Folder, line: &str) -> Child {
+    folder.command(line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Every file of a run in `folder` but its records, by name; `None` where no run is whole there.
+fn whole(folder: &Path) -> Option<Vec<(String, Vec<u8>)>> {
+    let record = RunRecord::read(&folder.join("run.json")).ok()?;
+    assert!(record.is_complete_in(folder), "{} is not what its record says", folder.display());
+    let names = record.outputs.iter().map(|output| output.file.clone());
+    // These say when they were made, and where.
+    let names = names.filter(|name| !name.ends_with("html") && !name.ends_with("commands.txt"));
+    Some(names.map(|name| (name.clone(), std::fs::read(folder.join(name)).unwrap())).collect())
+}
+
+/// Kills `line`, which writes to `out`, at moments spread over the time that it takes, and each time
+/// goes on with `--resume`, to the same bytes.
+fn goes_on_after_kills(folder: &Folder, line: &str) {
+    let begun = Instant::now();
+    folder.done(&format!("{line} -o whole"));
+    let takes = begun.elapsed();
+    let expected = whole(&folder.join("whole")).unwrap();
+    for moment in 0..moments() {
+        let mut child = start(folder, &format!("{line} -o out"));
+        std::thread::sleep(takes * moment / moments());
+        send(&child, libc::SIGKILL);
+        child.wait().unwrap();
+        // What was finished in time is refused without --force or --resume.
+        let is_finished = whole(&folder.join("out")).is_some();
+        let ended = folder.run(&format!("{line} -o out --resume"));
+        let is_refused = ended.code == Some(1) && ended.stderr.contains("already holds");
+        assert!(ended.code == Some(0) || is_finished && is_refused, "{}", ended.stderr);
+        assert!(whole(&folder.join("out")) == Some(expected.clone()), "moment {moment}");
+        let hidden = |name: &String| name.contains(".unfinished") || name == ".resume";
+        let left = [folder.names("."), folder.names("out")].concat();
+        assert!(!left.iter().any(hidden), "moment {moment}: {left:?}");
+        std::fs::remove_dir_all(folder.join("out")).unwrap();
+    }
+}
+
+#[test]
+fn a_run_killed_at_any_moment_goes_on_to_the_same_maps() {
+    let line = "run dwi.nii --mask mask.nii --bvec-frame scanner --set run.fits=[]";
+    goes_on_after_kills(&Folder::with_subject(), line);
+}
+
+#[test]
+fn sampling_killed_at_any_moment_goes_on_to_the_same_samples() {
+    let line = "sticks dwi.nii --mask mask.nii --bvec-frame scanner --fibres 1 --burn-in 50 \
+                --jumps 100 --sample-every 10 --device cpu";
+    goes_on_after_kills(&Folder::with_subject(), line);
+}
+
+#[test]
+fn a_fit_killed_at_any_moment_leaves_the_earlier_run_or_the_new_one() {
+    let folder = Folder::with_subject();
+    let begun = Instant::now();
+    folder.done(&format!("{FIT} --method ols --format nii -o ols"));
+    let takes = begun.elapsed();
+    folder.done(&format!("{FIT} --method iwls --format nii -o iwls"));
+    let [ols, iwls] = ["ols", "iwls"].map(|name| whole(&folder.join(name)).unwrap());
+    assert!(ols != iwls);
+    folder.done(&format!("{FIT} --method ols --format nii -o out"));
+    for moment in 0..moments() {
+        let method = if moment % 2 == 0 { "iwls" } else { "ols" };
+        let mut child = start(&folder, &format!("{FIT} --method {method} --format nii -o out -f"));
+        std::thread::sleep(takes * moment / moments());
+        send(&child, libc::SIGKILL);
+        child.wait().unwrap();
+        let found = whole(&folder.join("out")).expect("a run is whole");
+        assert!(found == ols || found == iwls, "moment {moment}: maps of two runs");
+    }
+    folder.done(&format!("{FIT} --method ols --format nii -o out -f"));
+    let left = [folder.names("."), folder.names("out")].concat();
+    assert!(!left.iter().any(|name| name.contains(".unfinished")), "{left:?}");
+}
+
+#[test]
+fn of_runs_at_once_one_writes_and_its_maps_are_not_mixed() {
+    let folder = Folder::with_subject();
+    for _ in 0..5 {
+        let children = ["ols", "iwls"]
+            .map(|method| (method, start(&folder, &format!("{FIT} --method {method} -o out -f"))));
+        for (method, child) in children {
+            let ran = Ran::of(&child.wait_with_output().unwrap());
+            let is_refused = ran.code == Some(1) && ran.stderr.contains("another run is writing");
+            assert!(ran.code == Some(0) || is_refused, "{method}: {}", ran.stderr);
+        }
+        assert!(whole(&folder.join("out")).is_some());
+    }
+}
+
+#[test]
+fn a_device_is_not_replaced_by_force() {
+    let folder = Folder::with_subject();
+    // A link, so that a program that does not look takes away no more than that.
+    std::os::unix::fs::symlink("/dev/null", folder.join("null.nii")).unwrap();
+    let error = folder.failed("convert dwi.nii -o null.nii -f");
+    assert!(error.contains("null.nii is no regular file"), "{error}");
+    assert!(folder.join("null.nii").symlink_metadata().unwrap().is_symlink());
+}
+
+/// Stops a command with Ctrl-C while it works: it ends with 130 and leaves nothing.
+fn stops(folder: &Folder, line: &str, out: &str) {
+    let before = folder.names(".");
+    let child = start(folder, line);
+    let begun = Instant::now();
+    while folder.names(".") == before {
+        assert!(begun.elapsed() < Duration::from_secs(30), "`{line}` never began");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    send(&child, libc::SIGINT);
+    let ran = Ran::of(&child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(130), "`{line}`: {}", ran.stderr);
+    assert!(!folder.join(out).exists(), "`{line}`: {:?}", folder.names("."));
+    assert_eq!(folder.names("."), before, "`{line}`");
+}
+
+#[test]
+fn every_command_stops_when_it_is_told_to() {
+    let folder = Folder::new();
+    folder.done("phantom crossing --voxel 3 --size 50,60,46 --shells 1000:20 --b0s 2 -o p");
+    folder.done("phantom gre --size 60,72,56 --voxel 2.5 -o gre");
+    folder.done("fit dti p/dwi.nii.gz --mask p/mask.nii.gz -o dti");
+    let tracks = "--seeds p/mask.nii.gz -n 20";
+    for (line, out) in [
+        ("convert p/dwi.nii.gz -o out.mif.gz", "out.mif.gz"),
+        ("fit dti p/dwi.nii.gz --mask p/mask.nii.gz --method nlls -o out", "out"),
+        ("fit fod p/dwi.nii.gz --mask p/mask.nii.gz -o out", "out"),
+        (&format!("track dti/V1.nii.gz {tracks} -o out"), "out"),
+        (
+            "field gre/phase.nii.gz --magnitude gre/magnitude.nii.gz --mask gre/mask.nii.gz \
+             --background vsharp -o out",
+            "out",
+        ),
+        ("phantom crossing --voxel 2 -o out", "out"),
+    ] {
+        stops(&folder, line, out);
+    }
+}

@@ -1,0 +1,91 @@
+//! The hidden folder in which outputs are made, and what a killed process may have left of one.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use super::{OutputError, commit, disk};
+
+/// A folder beside the outputs that one process at a time has to itself.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) path: PathBuf,
+    /// Held while the folder is ours; the system lets go of it however the process ends.
+    _lock: File,
+}
+
+/// What hidden folders of ours begin with.
+pub(crate) const PREFIX: &str = ".unfinished";
+
+impl Place {
+    /// The folder `path` for outputs in `root`, empty. What a killed process has left there is
+    /// cleared away first, and a commit that it had begun is undone.
+    pub(super) fn take(path: PathBuf, root: &Path) -> Result<Self, OutputError> {
+        let failed = |path: &Path| OutputError::io("begin to write in", path);
+        let lock_file = path.join("lock");
+        // Who ends removes the folder, and with it the lock that another may just have opened.
+        for _ in 0..100 {
+            match disk::create_folder(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                    return Err(failed(root)(error));
+                }
+                _ => {}
+            }
+            let lock = match File::create(&lock_file) {
+                Ok(lock) => lock,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(failed(root)(error)),
+            };
+            match lock.try_lock() {
+                Err(TryLockError::WouldBlock) => return Err(OutputError::Busy(root.to_owned())),
+                // A file system without locks: nobody can be told apart.
+                Ok(()) | Err(TryLockError::Error(_)) => {}
+            }
+            if is_same(&lock, &lock_file) {
+                let place = Self { path, _lock: lock };
+                commit::undo(&place.path, root).map_err(failed(root))?;
+                for left in [place.new(), place.old()] {
+                    if left.exists() {
+                        disk::remove_all(&left).map_err(failed(root))?;
+                    }
+                }
+                disk::create_folder(&place.new()).map_err(failed(root))?;
+                return Ok(place);
+            }
+        }
+        Err(OutputError::Busy(root.to_owned()))
+    }
+
+    /// Where outputs are made.
+    pub(super) fn new(&self) -> PathBuf {
+        new(&self.path)
+    }
+
+    /// Where those are kept meanwhile that they replace.
+    pub(super) fn old(&self) -> PathBuf {
+        old(&self.path)
+    }
+}
+
+pub(super) fn new(place: &Path) -> PathBuf {
+    place.join("new")
+}
+
+pub(super) fn old(place: &Path) -> PathBuf {
+    place.join("old")
+}
+
+/// True where `path` still is the open file.
+#[cfg(unix)]
+fn is_same(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    match (file.metadata(), path.metadata()) {
+        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
+    }
+}
+
+/// True where `path` still is the open file; open files cannot be removed there.
+#[cfg(not(unix))]
+fn is_same(_: &File, path: &Path) -> bool {
+    path.exists()
+}
