@@ -1,0 +1,86 @@
+//! Small valid files to start each fuzz target of fuzz/ from: `fuzz_seeds FOLDER` writes FOLDER/TARGET/NAME.
+
+use std::fs;
+use std::path::Path;
+
+use fimbria_image::gifti::Surface;
+use fimbria_image::{
+    Affine, Datatype, Grid, Image, MifLayout, NiftiVersion, WriteOptions, write_image,
+};
+use fimbria_streamlines::{Column, Header, Streamlines, Tractogram};
+
+fn main() {
+    let root = std::env::args().nth(1).expect("fuzz_seeds FOLDER");
+    let root = Path::new(&root);
+    for target in
+        ["nifti", "mif", "gzip", "gradients", "expression", "tck", "trk", "trx", "gifti", "half"]
+    {
+        fs::create_dir_all(root.join(target)).expect("a folder for seeds");
+    }
+    images(root);
+    tractograms(root);
+    texts(root);
+}
+
+fn grid() -> Grid {
+    let rows = [[-1.9, 0.3, -0.1, 10.0], [-0.35, 1.8, 0.6, -20.0], [0.05, -0.4, 2.4, 5.0]];
+    Grid { dims: [3, 2, 2], ras_from_vox: Affine(rows) }
+}
+
+fn images(root: &Path) {
+    let data = (0..24).map(|i| (i * 7 % 11) as f32).collect();
+    let image = Image { grid: grid(), n_volumes: 2, data };
+    for datatype in Datatype::ALL {
+        let options = WriteOptions {
+            datatype,
+            mif_layout: MifLayout::VOLUMES_FIRST,
+            dw_scheme: Some(vec![vec![0.0, 0.0, 0.0, 0.0], vec![1.0, 0.0, 0.0, 1000.0]]),
+            description: "a seed".into(),
+            ..WriteOptions::default()
+        };
+        let mif = root.join("mif").join(format!("{datatype}.mif"));
+        write_image(&mif, &image, &options).expect("a small file");
+        // The target puts the first line before what it is given.
+        let bytes = fs::read(&mif).expect("what was written");
+        fs::write(&mif, &bytes["mrtrix image\n".len()..]).expect("a small file");
+        for nifti_version in [NiftiVersion::One, NiftiVersion::Two] {
+            let name = format!("{datatype}-{nifti_version:?}.nii");
+            // NIfTI has neither bits nor half precision.
+            let _ = write_image(
+                root.join("nifti").join(name),
+                &image,
+                &WriteOptions { nifti_version, ..options.clone() },
+            );
+        }
+    }
+}
+
+fn tractograms(root: &Path) {
+    let points = vec![[0.5, -3.25, 7.0], [1.5, -3.0, 7.125], [2.0, 0.0, 8.0], [-4.0, 5.0, 6.0]];
+    let mut lines = Streamlines::from_parts(vec![0, 3, 3, 4], points);
+    lines.add_per_point(Column::from_f32("fa", 1, &[0.25, 0.5, 0.75, 1.0]));
+    lines.add_per_streamline(Column::from_f32("weight", 1, &[1.5, 2.5, 3.5]));
+    let tractogram = Tractogram::new(Header::on(grid()), lines);
+    for format in ["tck", "trk", "trx"] {
+        let path = root.join(format).join(format!("seed.{format}"));
+        tractogram.write(path, &Default::default()).expect("a small file");
+    }
+}
+
+fn texts(root: &Path) {
+    let surface = Surface {
+        vertices: vec![[0.0; 3], [1.5, 0.0, 0.0], [0.0, -2.0, 0.0]],
+        triangles: vec![[0, 1, 2]],
+        values: Some(vec![0.0, 1.0, 2.5]),
+    };
+    fs::write(root.join("gifti/seed"), surface.to_xml()).expect("a small file");
+    for (i, text) in
+        ["S0*exp(-b*D)", "sigma + max(S0, 0)^2/gx", "S0*erf(sqrt(b*D))"].iter().enumerate()
+    {
+        fs::write(root.join(format!("expression/{i}")), text).expect("a small file");
+    }
+    let tables = ["0 1000 1000\n0 1 0\n0 0 1\n0 0 0\n", "0 0 0 0\n1 0 0 1000\n0 1 0 nan\n"];
+    for (i, text) in tables.iter().enumerate() {
+        fs::write(root.join(format!("gradients/{i}")), text).expect("a small file");
+    }
+}
