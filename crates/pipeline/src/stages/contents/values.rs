@@ -61,7 +61,7 @@ impl Looks {
             rows.iter().filter(|row| holds(row)).count() as f64 > SOME * rows.len() as f64
         };
         let like_directions = n > 0
-            && n % 3 == 0
+            && n.is_multiple_of(3)
             && (in_most(&|row| (length(&row[..3]) - 1.0).abs() < 1e-3)
                 || in_some(&|row| is_cut_short(row))
                 || (n >= 15 && in_most(&falls_in_length)));

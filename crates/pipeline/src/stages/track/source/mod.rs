@@ -164,7 +164,7 @@ fn read_peaks(
     if !sure {
         Claim::checked(&stored, Contents::Directions)?;
     }
-    if volumes % 3 != 0 {
+    if !volumes.is_multiple_of(3) {
         return Err(SourceError::Volumes { path: path.to_owned(), volumes });
     }
     warn_of_place(&stored, log);
