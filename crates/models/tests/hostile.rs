@@ -101,6 +101,7 @@ fn every_model(check: impl Fn(&str, &[(String, Vec<f32>)], &Fitted)) {
         parameters.map(|(name, start, low, high)| Parameter::new(name, start, low, high));
     for precision in [Precision::Single, Precision::Double] {
         for likelihood in [Likelihood::Gaussian, Likelihood::OffsetGaussian] {
+            let offset = if likelihood == Likelihood::Gaussian { "" } else { " offset" };
             let sigma = (likelihood != Likelihood::Gaussian).then_some(10.0);
             let curve = CurveOptions {
                 precision,
@@ -116,22 +117,22 @@ fn every_model(check: impl Fn(&str, &[(String, Vec<f32>)], &Fitted)) {
                 parameters: parameters.to_vec(),
                 curve: curve.clone(),
             };
-            run("mono", &|image, mask, on| {
+            run(&format!("mono{offset}"), &|image, mask, on| {
                 mono::fit(image, mask, &table, &curve, on, &Silent).unwrap()
             });
-            run("ivim", &|image, mask, on| {
+            run(&format!("ivim{offset}"), &|image, mask, on| {
                 ivim::fit(image, mask, &table, &curve, on, &Silent).unwrap()
             });
-            run("dki1d", &|image, mask, on| {
+            run(&format!("dki1d{offset}"), &|image, mask, on| {
                 dki1d::fit(image, mask, &table, &kurtosis, on, &Silent).unwrap()
             });
-            run("stremi1d", &|image, mask, on| {
+            run(&format!("stremi1d{offset}"), &|image, mask, on| {
                 stremi1d::fit(image, mask, &table, &curve, on, &Silent).unwrap()
             });
-            run("stremi", &|image, mask, on| {
+            run(&format!("stremi{offset}"), &|image, mask, on| {
                 stremi::fit(image, mask, &table, &stretched, on, &Silent).unwrap()
             });
-            run("expr", &|image, mask, on| {
+            run(&format!("expr{offset}"), &|image, mask, on| {
                 let none = VoxelConstants::default();
                 expr::fit(image, mask, &table, none, &text, on, &Silent).unwrap()
             });
@@ -166,14 +167,17 @@ fn only_undefined_maps_are_not_finite() {
 fn a_constant_signal_diffuses_nowhere_and_has_no_shape() {
     every_model(|model, all, fit| {
         let constant = |name: &str| name.starts_with("constant");
-        for (voxel, (name, _)) in all.iter().enumerate().filter(|(_, (name, _))| constant(name)) {
-            if !status(fit, voxel).is_fitted() {
+        let constants = all.iter().enumerate().filter(|(_, (name, _))| constant(name));
+        for (voxel, (name, series)) in constants {
+            // Beside a noise of 10 a signal of less is none, and its decay may be any.
+            let is_drowned = model.ends_with("offset") && series[0] < 100.0;
+            if is_drowned || !status(fit, voxel).is_fitted() {
                 continue;
             }
             // A few roundings of f32; the same in µm²/ms of diffusivities. S0 stands for itself.
             for map in ["MD", "FA", "MO", "GA", "MK", "KFA", "D", "MA", "f", "A"] {
                 let Some(image) = fit.map(map) else { continue };
-                let is_in_mm2_per_s = map == "MD" || map == "D" && model != "expr";
+                let is_in_mm2_per_s = map == "MD" || map == "D" && !model.starts_with("expr");
                 let most = if is_in_mm2_per_s { 2e-9 } else { 2e-6 };
                 let value = image.volume(0)[voxel];
                 assert!(value.is_nan() || value.abs() < most, "{model}, {name}: {map} is {value}");

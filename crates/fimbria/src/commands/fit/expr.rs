@@ -114,12 +114,8 @@ impl FitExpr {
                 "--sigma and --background are used with --likelihood offset-gaussian and rician only",
             ));
         }
-        let mut curve = CurveParameters {
-            shells: shells.list(),
-            bmax,
-            likelihood,
-            ..curve_of_expressions()
-        };
+        let mut curve =
+            CurveParameters { shells: shells.list(), bmax, likelihood, ..curve_of_expressions() };
         solver.add_to(&mut curve);
         let mut sigma_map = None;
         match (sigma, background) {
