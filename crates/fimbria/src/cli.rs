@@ -4,7 +4,7 @@ use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{CommandFactory as _, Parser};
 
-use crate::args::Verbosity;
+use crate::args::{MemoryArgs, Verbosity};
 use crate::commands::Command;
 
 const STYLES: Styles = Styles::styled()
@@ -28,6 +28,9 @@ pub(crate) struct Cli {
 
     #[command(flatten)]
     pub(crate) verbosity: Verbosity,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArgs,
 }
 
 impl Cli {

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use fimbria_compute::WorkersError;
 use fimbria_compute::device::SelectionError;
 use fimbria_image::gradients::GradientError;
 use fimbria_image::{GridMismatch, ImageError};
@@ -19,6 +20,7 @@ use fimbria_tensors::sh::ShBasis;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 
 use crate::console::Console;
+use crate::memory;
 use crate::printable::printable;
 
 /// Exit code of a command that was interrupted: 128 and the number of SIGINT.
@@ -90,6 +92,7 @@ impl Failure {
                 ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
             }
             Self::Work(error) => {
+                memory::wait_where_ending();
                 let told = Told {
                     message: printable(&chain(&*error)).into_owned(),
                     help: help_for(&*error),
@@ -216,11 +219,16 @@ fn help_for(error: &(dyn Error + 'static)) -> Option<String> {
                 ImageError::Truncated { .. } | ImageError::Gzip { .. } => {
                     Some("the file was cut off or damaged; copy or make it again".to_owned())
                 }
-                ImageError::Memory { .. } => {
-                    Some("--memory 4G lets what is larger be worked on from disk".to_owned())
-                }
+                ImageError::Memory { .. } => Some(match memory::allowed() {
+                    Some(allowed) => format!("--memory {allowed} allows less: allow more"),
+                    None => "--memory 4G lets what is larger be worked on from disk".to_owned(),
+                }),
                 _ => None,
             }
+        } else if error.is::<ctrlc::Error>() {
+            Some("the system gives no memory for a thread".to_owned())
+        } else if error.is::<WorkersError>() {
+            Some("each takes memory, and counts as a process: --threads 1 takes least".to_owned())
         } else if error.is::<GridMismatch>() {
             Some(OTHER_GRID.to_owned())
         } else if error.is::<SelectionError>() {

@@ -38,7 +38,8 @@ fn main() -> ExitCode {
         return Failure::from(error).report();
     }
     memory::clean_up_where_refused(console.unfinished());
-    match commands::run(cli.command, &console) {
+    let done = cli.memory.apply().and_then(|()| commands::run(cli.command, &console));
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.told_to(&console).report(),
     }

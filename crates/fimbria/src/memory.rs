@@ -1,10 +1,11 @@
 //! The program's memory: what happens where there is not enough of it.
 
 use std::cell::Cell;
-use std::io::Write as _;
-use std::sync::OnceLock;
+use std::io::{Cursor, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 
+use fimbria_image::OpenOptions;
 use fimbria_memory::{Heap, Refusal};
 use fimbria_pipeline::{ByteSize, Unfinished};
 
@@ -14,6 +15,60 @@ use crate::failure::FAILED;
 #[global_allocator]
 pub(crate) static HEAP: Heap = Heap::new(refused);
 
+/// What the user allows the program to take.
+static ALLOWED: OnceLock<ByteSize> = OnceLock::new();
+
+/// Set apart for what the heap does not count: the program's own data, stacks of threads, blocks of
+/// less than 64 KiB. A tensor fit on two threads has less than 5 MiB of them.
+const BESIDE: u64 = 32 << 20;
+
+/// Less leaves no room for any work.
+const LEAST: u64 = BESIDE + (16 << 20);
+
+/// What is allowed is not enough to begin with.
+#[derive(Debug, thiserror::Error)]
+#[error("--memory {allowed} is too little: the program needs {} at least", ByteSize(LEAST))]
+pub(crate) struct TooLittle {
+    allowed: ByteSize,
+}
+
+/// Keeps the program to `allowed`, of which files that are mapped take nothing: the system drops
+/// their pages where it needs them. Devices and their libraries have their own.
+pub(crate) fn limit_to(allowed: ByteSize) -> Result<(), TooLittle> {
+    let for_blocks = allowed.0.checked_sub(BESIDE).filter(|_| allowed.0 >= LEAST);
+    let for_blocks = for_blocks.ok_or(TooLittle { allowed })?;
+    HEAP.limit_to(usize::try_from(for_blocks).unwrap_or(usize::MAX));
+    let _ = ALLOWED.set(allowed);
+    return_what_is_freed();
+    Ok(())
+}
+
+/// What the user allows; `None` without limit.
+pub(crate) fn allowed() -> Option<ByteSize> {
+    ALLOWED.get().copied()
+}
+
+/// How to open images within what is allowed.
+pub(crate) fn open_options() -> OpenOptions {
+    let memory_limit = allowed().map(ByteSize::for_samples);
+    OpenOptions { memory_limit, ..OpenOptions::default() }
+}
+
+/// Has large blocks go back to the system at once: it would keep those of up to 32 MiB for later, in
+/// addition to what is held.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn return_what_is_freed() {
+    const LARGE: libc::c_int = 256 << 10;
+    // SAFETY: both only set numbers of the allocator.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, LARGE);
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn return_what_is_freed() {}
+
 /// What to take away before the program ends for want of memory.
 static UNFINISHED: OnceLock<Unfinished> = OnceLock::new();
 
@@ -21,6 +76,11 @@ static UNFINISHED: OnceLock<Unfinished> = OnceLock::new();
 /// one message, and what is unfinished is taken away.
 pub(crate) fn clean_up_where_refused(unfinished: &Unfinished) {
     let _ = UNFINISHED.set(unfinished.clone());
+    if let Ok(mut spare) = SPARE.lock() {
+        *spare = fimbria_memory::try_vec(1 << 20).unwrap_or_default();
+    }
+    end_panics_for_want_of_memory();
+    clean_up_where_aborted();
     #[cfg(debug_assertions)]
     if let Some(n) = std::env::var("FIMBRIA_REFUSE").ok().and_then(|n| n.parse().ok()) {
         // For tests: the n-th large block is refused.
@@ -28,27 +88,96 @@ pub(crate) fn clean_up_where_refused(unfinished: &Unfinished) {
     }
 }
 
-/// Says what was refused, cleans up, and leaves: any lock may be held here, so that nothing else
-/// is waited for.
-fn refused(refusal: Refusal) -> ! {
+/// Given back where memory is refused, so that there is some to clean up with.
+static SPARE: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+/// Libraries panic where the system gives them no thread or no small block: that is the same error.
+fn end_panics_for_want_of_memory() {
+    /// What such panics say: of rayon and the standard library, and of libdeflate.
+    const SAID: [&str; 4] = [
+        "Resource temporarily unavailable",
+        "Cannot allocate memory",
+        "out of memory",
+        "failed to spawn thread",
+    ];
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let said = panic.payload_as_str().unwrap_or_default();
+        if SAID.iter().any(|words| said.contains(words)) {
+            alone();
+            let message = b"error: out of memory: the system has no more for a thread or a block\n";
+            let _ = std::io::stderr().write_all(message);
+            clean_up_and_leave()
+        }
+        usual(panic);
+    }));
+}
+
+/// Whether a thread has said that memory was refused, and is about to end the program.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Waits for the end where another thread is about to make it, and has said why.
+pub(crate) fn wait_where_ending() {
+    while ENDING.load(Ordering::Relaxed) {
+        std::thread::park();
+    }
+}
+
+/// The C library aborts where it has no memory to start a thread with, and says so.
+#[cfg(unix)]
+fn clean_up_where_aborted() {
+    extern "C" fn tell(_: libc::c_int) {
+        const MESSAGE: &[u8] = b"error: a library ended the program, most likely out of memory\n";
+        alone();
+        // SAFETY: the message outlives the call.
+        unsafe { libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len()) };
+        clean_up_and_leave()
+    }
+    // SAFETY: nothing returns to what called abort, and cleaning up waits for no lock.
+    unsafe {
+        libc::signal(libc::SIGABRT, tell as extern "C" fn(libc::c_int) as libc::sighandler_t)
+    };
+}
+
+#[cfg(not(unix))]
+fn clean_up_where_aborted() {}
+
+/// Lets one thread clean up and end the program.
+fn alone() {
     thread_local! {
         static CLEANS_UP: Cell<bool> = const { Cell::new(false) };
     }
-    static SAID: AtomicBool = AtomicBool::new(false);
     if CLEANS_UP.replace(true) {
         leave() // not even memory to clean up
     }
-    while SAID.swap(true, Ordering::Relaxed) {
+    while ENDING.swap(true, Ordering::Relaxed) {
         std::thread::park(); // another thread cleans up and ends the program
     }
+    if let Ok(mut spare) = SPARE.try_lock() {
+        *spare = Vec::new();
+    }
+}
+
+/// Says what was refused, cleans up, and leaves: any lock may be held here, so that nothing else
+/// is waited for.
+fn refused(refusal: Refusal) -> ! {
+    alone();
     let size = |bytes: usize| ByteSize(bytes as u64);
     let Refusal { bytes, held, limit } = refusal;
-    let reason = match limit {
-        Some(limit) => format!("{} of {} are held already", size(held), size(limit)),
-        None => format!("the system has no more, and {} are held already", size(held)),
+    // In place: there may be no memory for a text.
+    let mut text = Cursor::new([0; 256]);
+    let _ = write!(text, "error: out of memory: {} more were needed; ", size(bytes));
+    let _ = match (limit, allowed()) {
+        (Some(_), Some(allowed)) => writeln!(
+            text,
+            "{} are held already, and --memory allows {allowed}, of which {} are set apart",
+            size(held),
+            ByteSize(BESIDE)
+        ),
+        _ => writeln!(text, "the system has no more, and {} are held already", size(held)),
     };
-    let mut err = std::io::stderr();
-    let _ = writeln!(err, "error: out of memory: {} more were needed; {reason}", size(bytes));
+    let end = text.position() as usize;
+    let _ = std::io::stderr().write_all(&text.get_ref()[..end]);
     clean_up_and_leave()
 }
 

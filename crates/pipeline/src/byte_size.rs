@@ -19,6 +19,15 @@ pub struct ByteSizeError(String);
 const UNITS: [(&str, u64); 5] =
     [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10), ("", 1)];
 
+impl ByteSize {
+    /// Of the memory that a program may take, what the samples of an image may: as much again goes
+    /// to the file while it is inflated, and to what is made of them.
+    #[must_use]
+    pub fn for_samples(self) -> u64 {
+        self.0 / 3
+    }
+}
+
 impl FromStr for ByteSize {
     type Err = ByteSizeError;
 

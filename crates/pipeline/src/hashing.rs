@@ -3,6 +3,7 @@
 use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 
@@ -41,8 +42,15 @@ impl HashError {
 /// what the page cache holds anyway costs the work itself next to nothing.
 #[derive(Debug)]
 pub struct Hashing {
-    thread: JoinHandle<Result<Vec<InputEntry>, HashError>>,
+    entries: Entries,
     seen: Seen,
+}
+
+/// Hashes that are still to come, or already there.
+#[derive(Debug)]
+enum Entries {
+    Coming(JoinHandle<Result<Vec<InputEntry>, HashError>>),
+    There(Result<Vec<InputEntry>, HashError>),
 }
 
 /// Inputs with their hashes.
@@ -86,8 +94,17 @@ impl Hashing {
         let files: Vec<_> = inputs.iter().flat_map(|(role, path)| touched(role, path)).collect();
         let stamp = |(_, path): &Input| Some((path.clone(), Stamp::of(&path.metadata().ok()?)));
         let seen = Seen(files.iter().filter_map(stamp).collect());
-        let hash = || files.into_iter().map(|(role, path)| hash_input(role, &path)).collect();
-        Self { thread: std::thread::spawn(hash), seen }
+        let hash = |files: &[Input]| -> Result<Vec<_>, _> {
+            files.iter().map(|(role, path)| hash_input(role.clone(), path)).collect()
+        };
+        let files = Arc::new(files);
+        let behind = std::thread::Builder::new().spawn({
+            let files = files.clone();
+            move || hash(&files)
+        });
+        // Where the system gives no thread, the work waits for the hashes.
+        let entries = behind.map_or_else(|_| Entries::There(hash(&files)), Entries::Coming);
+        Self { entries, seen }
     }
 
     /// Waits for the hashes.
@@ -98,9 +115,13 @@ impl Hashing {
     /// # Panics
     /// Only where the hashing thread did.
     pub fn wait(self) -> Result<Hashed, HashError> {
-        let entries =
-            self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok(Hashed { entries, seen: self.seen })
+        let entries = match self.entries {
+            Entries::Coming(thread) => {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }
+            Entries::There(entries) => entries,
+        };
+        Ok(Hashed { entries: entries?, seen: self.seen })
     }
 
     /// Waits for the hashes when all is read.

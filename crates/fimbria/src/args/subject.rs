@@ -9,6 +9,7 @@ use fimbria_pipeline::stages::load::SubjectFiles;
 use fimbria_pipeline::{ByteSize, Named};
 
 use super::choice;
+use crate::memory;
 
 /// Where the gradient table is and how to read it.
 #[derive(Debug, Args)]
@@ -45,16 +46,12 @@ pub(crate) struct TableArgs {
     bvalue_scaling: Named<BScaling>,
 }
 
-/// How much memory an image may take.
+/// Where images are that exceed their share of the memory.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Machine")]
-pub(crate) struct MemoryArgs {
-    /// Memory for the samples of the image, such as 8G; a larger one is worked on from disk
-    /// [default: no limit]
-    #[arg(long, value_name = "SIZE")]
-    memory: Option<ByteSize>,
-
-    /// Folder for that [default: the system's for temporary files]
+pub(crate) struct ScratchArgs {
+    /// Folder for compressed images that exceed their share of --memory [default: the system's for
+    /// temporary files]
     #[arg(long, value_name = "FOLDER")]
     scratch: Option<PathBuf>,
 }
@@ -76,7 +73,7 @@ pub(crate) struct SubjectArgs {
     grad_dev: Option<PathBuf>,
 
     #[command(flatten)]
-    memory: MemoryArgs,
+    scratch: ScratchArgs,
 }
 
 impl TableArgs {
@@ -93,21 +90,21 @@ impl TableArgs {
     }
 }
 
-impl MemoryArgs {
-    /// The limit, and the folder for what exceeds it.
+impl ScratchArgs {
+    /// The memory that the program may take, and the folder for what exceeds its share.
     pub(crate) fn limits(self) -> (Option<ByteSize>, Option<PathBuf>) {
-        let Self { memory, scratch } = self;
-        (memory, scratch)
+        let Self { scratch } = self;
+        (memory::allowed(), scratch)
     }
 }
 
 impl SubjectArgs {
     /// The subject of the series `dwi`.
     pub(crate) fn files(self, dwi: PathBuf) -> SubjectFiles {
-        let Self { table, mask, grad_dev, memory } = self;
+        let Self { table, mask, grad_dev, scratch } = self;
         let mut files = SubjectFiles { mask, grad_dev, ..SubjectFiles::new(dwi) };
         table.add_to(&mut files);
-        (files.memory, files.scratch) = memory.limits();
+        (files.memory, files.scratch) = scratch.limits();
         files
     }
 }

@@ -10,7 +10,7 @@ use fimbria_pipeline::{Named, bids_entities};
 use fimbria_tensors::peaks::low_rank::Fibre;
 use fimbria_tensors::sh::ShBasis;
 
-use crate::args::{DeviceArgs, MapArgs, MemoryArgs, OutputArgs, ThreadArgs, choice};
+use crate::args::{DeviceArgs, MapArgs, OutputArgs, ScratchArgs, ThreadArgs, choice};
 use crate::commands::run_stages;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -85,7 +85,7 @@ pub(crate) struct Peaks {
     devices: DeviceArgs,
 
     #[command(flatten)]
-    memory: MemoryArgs,
+    scratch: ScratchArgs,
 }
 
 const HELP: &str = "\
@@ -135,7 +135,7 @@ impl Peaks {
             style,
             threads,
             devices,
-            memory,
+            scratch,
         } = self;
         if fibre.is_some() && method.0 != PeakMethod::LowRank {
             return Err(Failure::usage("--fibre is used by --method low-rank only"));
@@ -153,7 +153,7 @@ impl Peaks {
             style: style.style(),
             entities: bids_entities(&image),
         };
-        let (memory, scratch) = memory.limits();
+        let (memory, scratch) = scratch.limits();
         let files = FieldFiles { image, sh_basis, order, frame, mask, memory, scratch };
         let load = LoadField(files.settled()?);
         run_stages("peaks", &[&load, &peaks], &output, threads, devices, console)

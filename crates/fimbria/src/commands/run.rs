@@ -10,6 +10,7 @@ use crate::args::{DeviceArgs, ExistingArgs, MapArgs, SubjectArgs, ThreadArgs};
 use crate::commands::{command_line, report, session};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::memory;
 
 /// Run all stages over one subject, from its series to a report
 #[derive(Debug, Args)]
@@ -22,7 +23,7 @@ pub(crate) struct Run {
     /// Take everything from a TOML file instead
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "dwi", "mask", "grad_dev", "bval", "bvec", "grad", "bmatrix", "bvec_frame",
-        "b0_threshold", "bvalue_scaling", "memory", "scratch", "format", "layout",
+        "b0_threshold", "bvalue_scaling", "scratch", "format", "layout",
     ])]
     config: Option<PathBuf>,
 
@@ -131,7 +132,12 @@ impl Run {
                 ..RunConfig::default()
             },
         };
-        let stages = config.with_settings(&settings)?.stages(&output)?;
+        let mut config = config.with_settings(&settings)?;
+        match (memory::allowed(), config.input.memory) {
+            (None, Some(memory)) => memory::limit_to(memory).map_err(Failure::usage)?,
+            (allowed, _) => config.input.memory = allowed,
+        }
+        let stages = config.stages(&output)?;
         let workers = threads.start()?;
         let devices = devices.open(console)?;
         let command_line = command_line();

@@ -513,8 +513,8 @@ fn memory_is_said_before_the_work_and_limited() {
     assert!(said < ran.stderr.find("keep a weight").unwrap(), "{}", ran.stderr);
     let foreseen = &folder.json("out/run.json")["stages"][1]["counts"]["bytes_foreseen"];
     assert!(foreseen.as_u64().unwrap() > 1 << 20);
-    let error = folder.failed(&format!("life lines.tck {SUBJECT} --memory 1M -o small"));
-    assert!(error.contains("1.0 MiB are allowed"), "{error}");
+    let error = folder.failed(&format!("life lines.tck {SUBJECT} --memory 48M -o small"));
+    assert!(error.contains("48.0 MiB are allowed"), "{error}");
     assert!(!folder.join("small").exists());
 }
 

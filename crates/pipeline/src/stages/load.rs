@@ -42,9 +42,9 @@ pub struct SubjectFiles {
     pub bvalue_scaling: Named<BScaling>,
     /// FSL's image of gradient non-linearity (nine volumes).
     pub grad_dev: Option<PathBuf>,
-    /// Memory that inflated samples may take.
+    /// Memory that the program may take.
     pub memory: Option<ByteSize>,
-    /// Folder for a scratch file where they take more.
+    /// Folder for a scratch file where the samples take more than their share.
     pub scratch: Option<PathBuf>,
 }
 
@@ -155,7 +155,7 @@ impl SubjectFiles {
     /// How to open the series.
     pub fn open_options(&self) -> OpenOptions {
         OpenOptions {
-            memory_limit: self.memory.map(|size| size.0),
+            memory_limit: self.memory.map(ByteSize::for_samples),
             scratch_dir: self.scratch.clone(),
         }
     }

@@ -40,9 +40,9 @@ pub struct FieldFiles {
     pub frame: Option<Named<BvecFrame>>,
     /// The voxels to work on; `None` for all.
     pub mask: Option<PathBuf>,
-    /// Memory that inflated samples may take.
+    /// Memory that the program may take.
     pub memory: Option<ByteSize>,
-    /// Folder for a scratch file where they take more.
+    /// Folder for a scratch file where the samples take more than their share.
     pub scratch: Option<PathBuf>,
 }
 
@@ -172,7 +172,7 @@ impl FieldFiles {
     pub fn read(&self, log: &Logbook<'_>) -> Result<OrientationField, FieldError> {
         let workers = log.session().on.workers;
         let options = OpenOptions {
-            memory_limit: self.memory.map(|size| size.0),
+            memory_limit: self.memory.map(ByteSize::for_samples),
             scratch_dir: self.scratch.clone(),
         };
         let stored = workers.install(|| StoredImage::open(&self.image, &options))?;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use fimbria_compute::{Backend, Progress as _};
 use fimbria_image::gradients::GradientError;
 use fimbria_image::{
-    BvecFrame, Copied, Datatype, GradientTable, Grid, OpenOptions, SpaceCodes, StoredImage,
-    WriteOptions, copy_image, write_image,
+    BvecFrame, Copied, Datatype, GradientTable, Grid, SpaceCodes, StoredImage, WriteOptions,
+    copy_image, write_image,
 };
 use fimbria_pipeline::stages::contents::Claim;
 use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
@@ -19,6 +19,7 @@ use crate::args::{OutputArgs, TableArgs, ThreadArgs};
 use crate::commands::{command_line, session};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::memory;
 
 /// An image to convert.
 pub(super) struct Job {
@@ -42,7 +43,7 @@ impl Job {
         let mut files = SubjectFiles::new(&path);
         table.add_to(&mut files);
         let hashing = Hashing::start(files.inputs());
-        let stored = workers.install(|| StoredImage::open(&path, &OpenOptions::default()))?;
+        let stored = workers.install(|| StoredImage::open(&path, &memory::open_options()))?;
         let gradients = find_gradients(&files, &stored, &log)?;
         let turned = match tensors {
             Some(conventions) => {

@@ -171,8 +171,8 @@ Solvers:
   program that steps in the weights themselves.
 
 Memory:
-  What is going to be held is said before the streamlines are encoded. --memory limits all of it,
-  and the series is read from disk where it alone takes more; what does not fit is an error.
+  What is going to be held is said before the streamlines are encoded, and is an error where
+  --memory allows less.
 
 References:
   Pestilli F et al. Nat Methods 11, 1058 (2014)                    LiFE

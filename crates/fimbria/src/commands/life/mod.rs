@@ -57,12 +57,6 @@ impl Args for Life {
                  [default: all]",
             )
         });
-        let command = command.mut_arg("memory", |memory| {
-            memory.help(
-                "Memory that the work may take, such as 8G: a series that alone takes more is read \
-                 from disk, and an evaluation that does is refused [default: no limit]",
-            )
-        });
         // What it is about is the evaluation, not what else there is to do.
         let about = command.get_about().cloned().unwrap_or_default();
         Task::augment_subcommands(command)

@@ -203,7 +203,7 @@ pub struct Life {
     pub entities: String,
     /// Where weights are kept while they are being found, and whether to begin with those there.
     pub checkpoint: Option<(PathBuf, bool)>,
-    /// Memory that may be held.
+    /// Memory that the program may take.
     pub memory: Option<ByteSize>,
 }
 
