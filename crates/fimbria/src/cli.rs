@@ -1,11 +1,15 @@
 //! The command line as a whole.
 
+use std::ffi::OsString;
+
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
-use clap::{CommandFactory as _, Parser};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::args::{MemoryArgs, Verbosity};
 use crate::commands::Command;
+use crate::failure::Failure;
+use crate::{examples, pipes, single_dash};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -34,10 +38,22 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// The command line's description, complete with what clap adds by itself.
+    /// The command line's description, with examples and complete with what clap adds by itself.
     pub(crate) fn described() -> clap::Command {
-        let mut command = Self::command();
+        let mut command = examples::added_to(Self::command(), "");
         command.build();
         command
+    }
+
+    /// What a command line asks for, the program's name first.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`], also for help.
+    pub(crate) fn of_words(words: Vec<OsString>) -> Result<Self, Failure> {
+        pipes::refuse(&words)?;
+        let mut command = Self::described();
+        let words = single_dash::with_two_dashes(&command, words);
+        let matches = command.try_get_matches_from_mut(words).map_err(Failure::Usage)?;
+        Self::from_arg_matches(&matches).map_err(|error| Failure::Usage(error.format(&mut command)))
     }
 }

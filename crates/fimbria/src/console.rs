@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fimbria_compute::Progress;
-use fimbria_pipeline::Unfinished;
+use fimbria_pipeline::{Unfinished, final_names};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::Verbosity;
@@ -121,7 +121,7 @@ impl Drop for Console {
 
 /// A line on standard error; nobody there to read it is no error.
 fn say_line(message: &str) {
-    let _ = writeln!(io::stderr(), "{}", printable(message));
+    let _ = writeln!(io::stderr(), "{}", printable(&final_names(message)));
 }
 
 impl Progress for Console {

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::builder::styling::AnsiColor;
 use fimbria_compute::WorkersError;
 use fimbria_compute::device::SelectionError;
 use fimbria_image::gradients::GradientError;
@@ -14,10 +15,9 @@ use fimbria_pipeline::stages::contents::{Contents, ContentsError};
 use fimbria_pipeline::stages::load::LoadError;
 use fimbria_pipeline::stages::load_field::FieldError;
 use fimbria_pipeline::stages::track::{SourceError, TrackError};
-use fimbria_pipeline::{MapError, OutputError, PipelineError};
+use fimbria_pipeline::{MapError, OutputError, PipelineError, final_names};
 use fimbria_qsm::phase::PhaseError;
 use fimbria_tensors::sh::ShBasis;
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 
 use crate::console::Console;
 use crate::memory;
@@ -93,14 +93,7 @@ impl Failure {
             }
             Self::Work(error) => {
                 memory::wait_where_ending();
-                let told = Told {
-                    message: printable(&chain(&*error)).into_owned(),
-                    help: help_for(&*error),
-                };
-                let mut text = String::new();
-                if handler().render_report(&mut text, &told).is_ok() {
-                    eprint_all(text.trim_start_matches('\n'));
-                }
+                eprint_all(&told(&chain(&*error), help_for(&*error).as_deref()));
                 ExitCode::from(FAILED)
             }
             Self::Interrupted { kept } => {
@@ -122,34 +115,21 @@ fn eprint_all(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-fn handler() -> GraphicalReportHandler {
+/// An error as the user sees it: one line, and one with what helps. As clap writes those of usage.
+fn told(message: &str, help: Option<&str>) -> String {
     use io::IsTerminal as _;
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || !io::stderr().is_terminal();
-    let theme = if plain { GraphicalTheme::unicode_nocolor() } else { GraphicalTheme::unicode() };
-    // Terminals wrap by themselves, and paths and numbers stay whole where text is searched.
-    GraphicalReportHandler::new_themed(theme).with_wrap_lines(false)
-}
-
-/// An error as the user sees it.
-#[derive(Debug)]
-struct Told {
-    message: String,
-    help: Option<String>,
-}
-
-impl fmt::Display for Told {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+    let styled = |color: AnsiColor, word: &str| {
+        let style = color.on_default().bold();
+        if plain { word.to_owned() } else { format!("{style}{word}{style:#}") }
+    };
+    let message = final_names(message);
+    let mut text = format!("{} {}\n", styled(AnsiColor::Red, "error:"), printable(&message));
+    if let Some(help) = help {
+        text += &format!("{} {}\n", styled(AnsiColor::Cyan, "help:"), printable(help));
     }
-}
-
-impl Error for Told {}
-
-impl Diagnostic for Told {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|help| Box::new(help) as _)
-    }
+    text
 }
 
 /// The error and its causes, those included that stand transparently within another.
@@ -260,7 +240,14 @@ fn help_for_output(error: &OutputError) -> Option<String> {
                 .to_owned(),
         ),
         OutputError::Io { source, .. } => help_for_io(source),
+        OutputError::NameOfFile { stem, extension, .. } => Some(match extension.as_str() {
+            "tck" | "trk" | "trx" => format!(
+                "-o {stem}; `fimbria track -o {stem} --tracks {extension}` writes {stem}/tracks.{extension}"
+            ),
+            _ => format!("-o {stem}"),
+        }),
         OutputError::NotAFolder(_)
+        | OutputError::Name(_)
         | OutputError::NotAFile(_)
         | OutputError::NotRegular(_)
         | OutputError::Busy(_)

@@ -50,7 +50,7 @@ fn outlive_full_files() {}
 fn tell_of_cut_files() {
     extern "C" fn tell(_: libc::c_int) {
         const MESSAGE: &[u8] =
-            b"\n  \xc3\x97 an input file was cut off, or its disk failed, while it was being read\n";
+            b"\nerror: an input file was cut off, or its disk failed, while it was being read\n";
         // SAFETY: the message outlives the call.
         unsafe { libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len()) };
         crate::memory::clean_up_and_leave()

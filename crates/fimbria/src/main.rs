@@ -1,7 +1,8 @@
 //! The fimbria program: it reads command lines, calls the crates that do the work, and shows what
 //! they say.
 //!
-//! * `cli`, `args`: what may be written on a command line; [`single_dash`] also takes `-force`;
+//! * `cli`, `args`: what may be written on a command line; [`single_dash`] also takes `-force`,
+//!   [`pipes`] refuses `-`; [`examples`] of every command, for its help;
 //! * `commands`: one file per command, wiring only;
 //! * `console`: progress, notes and warnings on standard error; [`failure`]: the one error that
 //!   ends a command, and its exit code; `interrupt`: Ctrl-C; `memory`: where there is not enough.
@@ -13,25 +14,24 @@ mod args;
 mod cli;
 mod commands;
 mod console;
+mod examples;
 mod failure;
 mod interrupt;
 mod memory;
+mod pipes;
 mod printable;
 mod single_dash;
 
 use std::process::ExitCode;
-
-use clap::Parser as _;
 
 use crate::cli::Cli;
 use crate::console::Console;
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
-    let words = single_dash::with_two_dashes(&Cli::described(), std::env::args_os().collect());
-    let cli = match Cli::try_parse_from(words) {
+    let cli = match Cli::of_words(std::env::args_os().collect()) {
         Ok(cli) => cli,
-        Err(error) => return Failure::Usage(error).report(),
+        Err(failure) => return failure.report(),
     };
     let console = Console::new(&cli.verbosity);
     if let Err(error) = interrupt::install(&console) {

@@ -26,6 +26,7 @@ mod about;
 pub mod bedpostx;
 mod blocks;
 mod copy;
+mod counted;
 mod datatype;
 mod decode;
 mod eigen;
@@ -57,6 +58,7 @@ mod write;
 
 pub use about::ImageHeader;
 pub use copy::{Copied, copy_image};
+pub use counted::counted;
 pub use datatype::{ByteOrder, Datatype, Scaling, UnknownDatatype};
 pub use eigen::principal_axis;
 pub use error::{HeaderError, ImageError, UnwritableError};

@@ -19,9 +19,12 @@ pub trait Choice: Copy + PartialEq + Send + Sync + 'static {
         Self::CHOICES.iter().find(|(value, ..)| *value == self).map_or("", |(_, name, _)| name)
     }
 
-    /// The value of this name.
+    /// The value of this name, in letters of either case.
     fn from_name(name: &str) -> Option<Self> {
-        Self::CHOICES.iter().find(|(_, n, _)| *n == name).map(|(value, ..)| *value)
+        Self::CHOICES
+            .iter()
+            .find(|(_, n, _)| n.eq_ignore_ascii_case(name))
+            .map(|(value, ..)| *value)
     }
 }
 

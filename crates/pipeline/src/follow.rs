@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use fimbria_compute::Progress;
-use fimbria_image::{GradientTable, SignalSource as _};
+use fimbria_image::{GradientTable, SignalSource as _, counted};
 use serde_json::{Value, json};
 
 use self::arrivals::{Arrivals, Arrived};
@@ -15,7 +15,7 @@ use crate::stages::fit_maps::{FitMaps, FitModel};
 use crate::stages::load::{GradDevUnused, LoadError, Subject, SubjectFiles};
 use crate::{
     Carried, Hashing, Input, Logbook, OutputFolder, Products, RunRecord, Session, Stage as _,
-    StageError,
+    StageError, refuse_name_of_file,
 };
 
 /// How often the series is looked at.
@@ -52,6 +52,7 @@ pub fn follow<P: FitModel>(
         return Err(GradDevUnused.into());
     }
     let planned = fit.outputs();
+    refuse_name_of_file(root)?;
     // Refuses at once what must not be overwritten.
     let mut first = Some(OutputFolder::create(root, &planned, overwrite, session.unfinished)?);
     let hushed = Hushed(session.progress);
@@ -95,8 +96,8 @@ pub fn follow<P: FitModel>(
             Err(error) => {
                 let error = error.to_string();
                 if error != waited_for {
-                    let n = arrived.n_volumes();
-                    session.progress.note(&format!("{n} volumes are too few yet: {error}"));
+                    let n = counted(arrived.n_volumes(), "volume");
+                    session.progress.note(&format!("{n}: too few yet: {error}"));
                     waited_for = error;
                 }
             }

@@ -9,7 +9,7 @@ use crate::hashing::hash_text;
 use crate::session::RESUMED_FROM;
 use crate::{
     HashError, Hashed, Hashing, InputEntry, Logbook, OutputEntry, OutputError, OutputFolder,
-    Products, RunRecord, Session, Stage, StageEntry, StageError, StageRecords,
+    Products, RunRecord, Session, Stage, StageEntry, StageError, StageRecords, refuse_name_of_file,
 };
 
 /// What to do where outputs exist.
@@ -72,6 +72,7 @@ pub fn run_stages(
     session: Session<'_>,
 ) -> Result<Finished, PipelineError> {
     let log = Logbook::new(session);
+    refuse_name_of_file(root)?;
     if existing == Existing::Refuse {
         refuse_existing(stages, root)?;
     }
@@ -97,7 +98,8 @@ pub fn run_stages(
                 // Stages of two runs are no run: until all are made, no record says that they are.
                 out.remove_record()?;
                 let read = plan.steps[..=index].iter().map(|step| &step.inputs);
-                let record = run_one(&**stage, step, read, &mut products, session)?;
+                let position = (index + 1, stages.len());
+                let record = run_one(&**stage, position, step, read, &mut products, session)?;
                 log.adopt(record.stages.clone());
                 record
             }
@@ -118,6 +120,7 @@ pub fn run_stages(
 /// Runs one stage into its folder, or in memory where it has no outputs.
 fn run_one<'s>(
     stage: &dyn Stage,
+    position: (usize, usize),
     step: &Step,
     mut read: impl Iterator<Item = &'s Hashed>,
     products: &mut Products,
@@ -125,7 +128,7 @@ fn run_one<'s>(
 ) -> Result<RunRecord, PipelineError> {
     let name = stage.name();
     let failed = |source| PipelineError::Stage { name, source };
-    let log = Logbook::of_stage(session, name);
+    let log = Logbook::of_stage(session, name, position);
     let planned = stage.outputs();
     let mut out = if planned.is_empty() {
         None
@@ -149,8 +152,8 @@ fn run_one<'s>(
     }
 }
 
-/// Runs `stages` one after the other in memory and writes the outputs of the last to `out`; how
-/// a single command does the work of one stage.
+/// Runs `stages` one after the other in memory and writes their outputs to `out`; how a single
+/// command does the work of one stage.
 ///
 /// # Errors
 /// That of the stage that failed, or why the outputs cannot be written.
@@ -162,14 +165,16 @@ pub fn run_alone(
 ) -> Result<RunRecord, StageError> {
     let log = Logbook::new(session);
     let hashing = hash_inputs(stages);
+    // What is not there is said before anything else is.
+    hashing.iter().try_for_each(Hashing::check_there)?;
     let mut products = Products::default();
     for stage in stages {
         log.stage(stage.name(), || stage.compute(&mut products, &log))?;
         log.check()?;
     }
-    if let Some(last) = stages.last() {
-        log.stage("write", || last.write(&products, &mut out, &log))?;
-    }
+    log.stage("write", || {
+        stages.iter().try_for_each(|stage| stage.write(&products, &mut out, &log))
+    })?;
     let inputs = finish(hashing)?;
     let fingerprint = fingerprint_alone(stages, &inputs);
     let inputs = inputs.concat();

@@ -44,6 +44,8 @@ impl HashError {
 pub struct Hashing {
     entries: Entries,
     seen: Seen,
+    /// What was not there.
+    unseen: Vec<PathBuf>,
 }
 
 /// Hashes that are still to come, or already there.
@@ -104,7 +106,18 @@ impl Hashing {
         });
         // Where the system gives no thread, the work waits for the hashes.
         let entries = behind.map_or_else(|_| Entries::There(hash(&files)), Entries::Coming);
-        Self { entries, seen }
+        let is_unseen = |path: &&PathBuf| path.metadata().is_err();
+        let unseen = files.iter().map(|(_, path)| path).filter(is_unseen).cloned().collect();
+        Self { entries, seen, unseen }
+    }
+
+    /// Whether every file is there, as far as can be said before it is read.
+    ///
+    /// # Errors
+    /// [`HashError::Io`] names the first that is not.
+    pub fn check_there(&self) -> Result<(), HashError> {
+        let check = |path: &PathBuf| path.metadata().map(drop).map_err(HashError::io(path));
+        self.unseen.iter().try_for_each(check)
     }
 
     /// Waits for the hashes.

@@ -43,7 +43,7 @@ pub use graph::{Earlier, Existing, Finished, PipelineError, earlier_alone, run_a
 pub use hashing::{HashError, Hashed, Hashing};
 pub use map_file::{Carried, MapContext, MapError, MapStyle, bids_entities};
 pub use map_layout::{MapFormat, MapLayout};
-pub use output::{OutputError, OutputFolder};
+pub use output::{OutputError, OutputFolder, final_names, refuse_name_of_file};
 pub use record::{InputEntry, Machine, OutputEntry, RunRecord, StageEntry, StepEntry};
 pub use run::{ConfigError, ReportConfig, RunConfig, demo_stages};
 pub use session::{Input, Logbook, Session};

@@ -224,6 +224,11 @@ pub enum ConfigError {
     /// The options of the map of susceptibility contradict each other or make no sense.
     #[error(transparent)]
     Qsm(#[from] QsmOptionError),
+    /// Something that is done upon what is not done.
+    #[error(
+        "`{}` takes the directions of `fibres` or `sticks`, and run.fits has neither: add one", .0.name()
+    )]
+    NoDirections(System),
     /// A fit that the gradient table does not support, or a formula that is none.
     #[error(transparent)]
     Fit(StageError),
@@ -296,7 +301,7 @@ impl RunConfig {
         let entities = bids_entities(&input.dwi);
         let memory = input.memory;
         let mut stages: Vec<Box<dyn Stage>> = vec![
-            Box::new(Load(input)),
+            Box::new(Load { files: input, found: Some(maps) }),
             Box::new(Dti { parameters: dti, style: maps, entities: entities.clone() }),
         ];
         if systems.contains(&System::Fibres) {
@@ -330,6 +335,13 @@ impl RunConfig {
 
     /// Whether the gradient table supports every fit, before the first one begins.
     fn check(&self, systems: &[System], gradients: &GradientTable) -> Result<(), ConfigError> {
+        let is_source = |system: &System| matches!(system, System::Fibres | System::Sticks);
+        let follows = |system: &&System| matches!(system, System::Tracks | System::Life);
+        if let Some(&system) =
+            systems.iter().find(follows).filter(|_| !systems.iter().any(is_source))
+        {
+            return Err(ConfigError::NoDirections(system));
+        }
         let named = systems.iter().map(|&system| self.check_fit(system, gradients));
         let formula = self.expr.iter().map(|expr| expr.supports(gradients));
         let tensor = std::iter::once(self.dti.supports(gradients));

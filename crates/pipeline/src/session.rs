@@ -44,8 +44,9 @@ pub(crate) const RESUMED_FROM: &str = "resumed_from";
 /// [`Progress`], and time, steps and counts of each stage.
 pub struct Logbook<'a> {
     session: Session<'a>,
-    /// The stage that warnings are told with, where there are several.
-    stage: Option<&'static str>,
+    /// The stage that warnings are told with, where there are several, its number from 1, and how
+    /// many there are.
+    stage: Option<(&'static str, (usize, usize))>,
     started: Timestamp,
     entries: Mutex<Entries>,
 }
@@ -80,8 +81,12 @@ impl<'a> Logbook<'a> {
     }
 
     /// The same for one of several stages.
-    pub(crate) fn of_stage(session: Session<'a>, stage: &'static str) -> Self {
-        Self { stage: Some(stage), ..Self::new(session) }
+    pub(crate) fn of_stage(
+        session: Session<'a>,
+        stage: &'static str,
+        position: (usize, usize),
+    ) -> Self {
+        Self { stage: Some((stage, position)), ..Self::new(session) }
     }
 
     /// What the caller brought along.
@@ -187,7 +192,13 @@ impl Progress for Logbook<'_> {
         entries.end_step();
         entries.step = Some((what.to_owned(), Instant::now()));
         drop(entries);
-        self.session.progress.start(what, total);
+        match self.stage {
+            Some((stage, (number, of))) => {
+                let what = format!("stage {number} of {of}, {stage}: {what}");
+                self.session.progress.start(&what, total);
+            }
+            None => self.session.progress.start(what, total),
+        }
     }
 
     fn advance(&self, items: u64) {
@@ -197,7 +208,7 @@ impl Progress for Logbook<'_> {
     fn warn(&self, message: &str) {
         self.entries().warnings.push(message.to_owned());
         match self.stage {
-            Some(stage) => self.session.progress.warn(&format!("{stage}: {message}")),
+            Some((stage, _)) => self.session.progress.warn(&format!("{stage}: {message}")),
             None => self.session.progress.warn(message),
         }
     }

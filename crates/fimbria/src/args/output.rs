@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_pipeline::{OutputError, OutputFolder};
+use fimbria_pipeline::{OutputError, OutputFolder, refuse_name_of_file};
 
 use crate::console::Console;
 
@@ -23,6 +23,16 @@ pub(crate) struct OutputArgs {
 impl OutputArgs {
     /// The folder, which will hold the files `planned`.
     pub(crate) fn folder(
+        &self,
+        planned: &[String],
+        console: &Console,
+    ) -> Result<OutputFolder, OutputError> {
+        refuse_name_of_file(&self.output)?;
+        self.folder_of_any_name(planned, console)
+    }
+
+    /// The same of a folder that may be named like a file: some formats are folders.
+    pub(crate) fn folder_of_any_name(
         &self,
         planned: &[String],
         console: &Console,

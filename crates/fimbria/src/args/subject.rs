@@ -16,12 +16,19 @@ use crate::memory;
 #[command(next_help_heading = "Gradient table")]
 pub(crate) struct TableArgs {
     /// b-values in s/mm², FSL form [default: found beside the image]
-    #[arg(long, visible_alias = "bvals", value_name = "FILE", requires = "bvec")]
+    #[arg(long, visible_alias = "bvals", visible_short_alias = 'b')]
+    #[arg(value_name = "FILE", requires = "bvec")]
     bval: Option<PathBuf>,
 
     /// Directions, FSL form [default: found beside the image]
-    #[arg(long, visible_alias = "bvecs", value_name = "FILE", requires = "bval")]
+    #[arg(long, visible_alias = "bvecs", visible_short_alias = 'r')]
+    #[arg(value_name = "FILE", requires = "bval")]
     bvec: Option<PathBuf>,
+
+    /// Directions and b-values, FSL form, in MRtrix3's order
+    #[arg(long, value_names = ["BVECS", "BVALS"], num_args = 2)]
+    #[arg(conflicts_with_all = ["bval", "bvec", "grad", "bmatrix"])]
+    fslgrad: Option<Vec<PathBuf>>,
 
     /// Gradient table in MRtrix3 form: x y z b per line, scanner axes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["bval", "bvec"])]
@@ -64,7 +71,7 @@ pub(crate) struct SubjectArgs {
 
     /// Voxels to work on: a 3-D image on the grid of the series, inside where above zero
     /// [default: a simple brain mask from the unweighted volumes]
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    #[arg(long, visible_short_alias = 'm', value_name = "FILE", help_heading = "Input")]
     mask: Option<PathBuf>,
 
     /// Gradient non-linearity as FSL gives it (nine volumes): every voxel gets its own b and
@@ -79,9 +86,11 @@ pub(crate) struct SubjectArgs {
 impl TableArgs {
     /// Adds the options to the files of a subject.
     pub(crate) fn add_to(self, files: &mut SubjectFiles) {
-        let Self { bval, bvec, grad, bmatrix, bvec_frame, b0_threshold, bvalue_scaling } = self;
-        files.bval = bval;
-        files.bvec = bvec;
+        let Self { bval, bvec, fslgrad, grad, bmatrix, bvec_frame, b0_threshold, bvalue_scaling } =
+            self;
+        let mut pair = fslgrad.into_iter().flatten();
+        files.bvec = bvec.or_else(|| pair.next());
+        files.bval = bval.or_else(|| pair.next());
         files.grad = grad;
         files.bmatrix = bmatrix;
         files.bvec_frame = bvec_frame;

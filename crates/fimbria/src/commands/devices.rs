@@ -9,6 +9,7 @@ use fimbria_compute::device::{
 };
 use fimbria_compute::measure::{self, CpuMeasurement};
 use fimbria_compute::{SimdLevel, Workers};
+use fimbria_image::counted;
 use fimbria_pipeline::ByteSize;
 
 use crate::args::ThreadArgs;
@@ -60,7 +61,7 @@ impl Devices {
 fn described(inventory: &Inventory) -> String {
     let mut text = String::new();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let _ = writeln!(text, "cpu        {cores} threads, {:?}", SimdLevel::best());
+    let _ = writeln!(text, "cpu        {}, {:?}", counted(cores, "thread"), SimdLevel::best());
     for (index, info) in inventory.gpus().enumerate() {
         let _ = writeln!(text, "gpu:{index:<6} {}", line(info));
     }
@@ -95,7 +96,7 @@ fn measure_all(inventory: &Inventory, workers: &Workers, console: &Console) -> R
 
 fn processor(measured: &CpuMeasurement) -> String {
     let CpuMeasurement { threads, memory_read, memory_triad, cache_read, multiply_add } = measured;
-    let mut text = format!("\ncpu, {threads} threads\n");
+    let mut text = format!("\ncpu, {}\n", counted(*threads, "thread"));
     let mut line = |what: String, per_second: f64, unit: &str| {
         let _ = writeln!(text, "  {what:<28}{:>10.1} {unit}", per_second * 1e-9);
     };

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_compute::Progress as _;
-use fimbria_image::ImageHeader;
 use fimbria_image::gradients::{GradientError, GradientsRead};
+use fimbria_image::{ImageHeader, counted};
 use fimbria_pipeline::stages::doubts::Doubt;
 use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
 use fimbria_streamlines::{CHUNK_POINTS, ColumnKind, Format, LengthStatistics, Streamlines, open};
@@ -113,7 +113,7 @@ fn tractogram(path: &Path, lengths: bool, console: &Console) -> Result<String, F
         line("per line", columns(&header.per_streamline));
     }
     for group in &header.groups {
-        line("group", format!("{} ({} streamlines)", group.name, group.members.len()));
+        line("group", format!("{} ({})", group.name, counted(group.members.len(), "streamline")));
     }
     for (key, value) in &header.keyvals {
         line(key, value.clone());
@@ -126,7 +126,7 @@ fn tractogram(path: &Path, lengths: bool, console: &Console) -> Result<String, F
             statistics.add(&chunk);
         }
         let [least, median, most] = statistics.min_median_max();
-        line("read", format!("{} streamlines", statistics.count()));
+        line("read", counted(statistics.count(), "streamline"));
         line("length", format!("{least:.4} to {most:.4} mm, median {median:.4}"));
         let (mean, deviation) = (statistics.mean(), statistics.standard_deviation());
         line("", format!("mean {mean:.4} mm, standard deviation {deviation:.4}"));

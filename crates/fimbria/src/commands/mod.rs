@@ -28,6 +28,7 @@ use std::path::Path;
 use clap::Subcommand;
 use fimbria_compute::comm::{Comm, Solo};
 use fimbria_compute::{Backend, Progress as _};
+use fimbria_image::counted;
 use fimbria_pipeline::{OutputError, OutputFolder, RunRecord, Session, Stage, run_alone};
 
 use crate::args::{DeviceArgs, OutputArgs, ThreadArgs};
@@ -172,6 +173,6 @@ fn report(record: &RunRecord, out: &Path, console: &Console) {
     // From 0.0: the sum of no numbers at all is -0.0, and would be shown so.
     let ran = record.stages.iter().filter(|stage| !stage.resumed);
     let seconds = ran.fold(0.0, |sum, stage| sum + stage.seconds);
-    let files = record.outputs.len();
-    console.note(&format!("{files} files in {}, {seconds:.1} s", out.display()));
+    let files = counted(record.outputs.len(), "file");
+    console.note(&format!("{files} in {}, {seconds:.1} s", out.display()));
 }

@@ -11,7 +11,9 @@ use fimbria_pipeline::stages::load_local_field::{FieldUnit, LoadLocalField, Loca
 use fimbria_pipeline::stages::qsm::{
     Keep, MapSusceptibility, QsmCompat, QsmMethod, QsmParameters, Start, options_by_method,
 };
-use fimbria_pipeline::{Choice as _, Existing, Named, OutputFolder, Stage, earlier_alone};
+use fimbria_pipeline::{
+    Choice as _, Existing, Named, OutputFolder, Stage, earlier_alone, refuse_name_of_file,
+};
 use fimbria_qsm::dqsm::Iterate;
 use fimbria_qsm::{Edges, FA_THRESHOLD, Products};
 
@@ -356,6 +358,7 @@ impl Qsm {
             return Ok(());
         }
         let folder = |planned: &[String]| {
+            refuse_name_of_file(&output)?;
             let overwrite = policy != Existing::Refuse;
             OutputFolder::create(&output, planned, overwrite, console.unfinished())
         };

@@ -45,6 +45,14 @@ Order and frame:
 impl ReportCommand {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { folder, title, output, threads } = self;
+        let path = output.path();
+        if !path.extension().is_some_and(|e| e == "html" || e == "htm") {
+            return Err(Failure::usage(format!(
+                "{} is no name of a page: give one that ends in .html, such as -o {}",
+                path.display(),
+                path.with_extension("html").display()
+            )));
+        }
         let name = output.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let out = output.file(std::slice::from_ref(&name), console)?;
         let title = title.unwrap_or_else(|| folder.display().to_string());

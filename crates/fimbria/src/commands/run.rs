@@ -22,7 +22,7 @@ pub(crate) struct Run {
 
     /// Take everything from a TOML file instead
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "dwi", "mask", "grad_dev", "bval", "bvec", "grad", "bmatrix", "bvec_frame",
+        "dwi", "mask", "grad_dev", "bval", "bvec", "fslgrad", "grad", "bmatrix", "bvec_frame",
         "b0_threshold", "bvalue_scaling", "scratch", "format", "layout",
     ])]
     config: Option<PathBuf>,
@@ -53,6 +53,8 @@ pub(crate) struct Run {
 
 const HELP: &str = "\
 Outputs:
+  load/         mask and mean_b0 where no mask is given: the one that was made, uint8, and the mean
+                unweighted volume that it was made of
   dti/          the tensor maps, as `fimbria fit dti` writes them
   fod/          the fibre orientation densities, as `fimbria fit fod` writes them
   peaks/        the fibre directions, as `fimbria peaks` writes them

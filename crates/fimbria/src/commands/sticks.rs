@@ -203,7 +203,7 @@ impl Sticks {
         let keep = Some(kept.clone());
         let resume = if resume { Resume::Yes } else { Resume::No };
         let sticks = SticksStage { parameters, extension: "nii.gz", keep, resume };
-        let load = Load(subject.files(dwi));
+        let load = Load { files: subject.files(dwi), found: None };
         let stages: [&dyn Stage; 2] = [&load, &sticks];
         let folder = |planned: &[String]| output.folder(planned, console);
         let world = World::start();

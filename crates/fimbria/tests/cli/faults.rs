@@ -58,6 +58,13 @@ fn a_missing_series_is_named() {
 }
 
 #[test]
+fn a_missing_file_is_said_before_anything_else() {
+    let folder = Folder::with_subject();
+    let error = folder.failed("fit dti dwi.nii --bvec-frame scanner --grad-dev nowhere.nii -o out");
+    assert!(error.contains("nowhere.nii") && !error.contains("no mask given"), "{error}");
+}
+
+#[test]
 fn a_mask_without_voxels_is_an_error() {
     let folder = Folder::with_subject();
     let mut mask = folder.image("mask.nii");

@@ -36,6 +36,55 @@ fn long_options_may_have_one_dash() {
     folder.done(&format!("{FIT} -o out -maps FA -force"));
 }
 
+#[test]
+fn names_of_maps_are_taken_in_either_case() {
+    let folder = Folder::with_subject();
+    folder.done(&format!("{FIT} -o out --maps fa,Md"));
+    assert_eq!(folder.names("out"), ["FA.nii.gz", "MD.nii.gz", "run.json", "status.nii.gz"]);
+    let ran = folder.run(&format!("{FIT} -o other --maps fa,speed"));
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("FA, MD, AD"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_options_of_dtifit_and_mrtrix_name_the_same_files() {
+    let folder = Folder::with_subject();
+    fs::rename(folder.join("dwi.bval"), folder.join("b")).unwrap();
+    fs::rename(folder.join("dwi.bvec"), folder.join("g")).unwrap();
+    let rest = "-m mask.nii --bvec-frame scanner --maps FA --format nii";
+    folder.done(&format!("fit dti -k dwi.nii -r g -b b {rest} -o dtifit"));
+    folder.done(&format!("fit dti dwi.nii -fslgrad g b {rest} -o mrtrix"));
+    let maps =
+        ["dtifit", "mrtrix"].map(|name| fs::read(folder.join(&format!("{name}/FA.nii"))).unwrap());
+    assert_eq!(maps[0], maps[1]);
+}
+
+#[test]
+fn a_pipe_is_refused_with_what_to_do() {
+    let folder = Folder::with_subject();
+    for line in ["fit dti - -o out", "convert dwi.nii -o -"] {
+        let ran = folder.run(line);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains("write a file and name it"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn usage_errors_begin_once_with_the_word_error() {
+    let folder = Folder::with_subject();
+    for line in [
+        "probtrackx2 -s a -m b -x c --omatrix4",
+        "probtrackx2 -s a -m b -x c --skipmask d",
+        "fit dti dwi.nii -o out --sigma 3",
+        "fit dti dwi.nii -o out --method magic",
+        "report . -o page",
+    ] {
+        let ran = folder.run(line);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert_eq!(ran.stderr.matches("error:").count(), 1, "{}", ran.stderr);
+    }
+}
+
 /// Every struct of options is taken apart somewhere without `..`, so that the compiler's warning
 /// of unused variables, an error in the checks, meets every option that nobody uses.
 #[test]

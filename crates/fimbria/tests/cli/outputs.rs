@@ -39,3 +39,64 @@ fn a_folder_where_a_file_is_given_is_an_error() {
     let error = folder.failed(&format!("{FIT} -o mask.nii"));
     assert!(error.contains("mask.nii is a file"), "{error}");
 }
+
+#[test]
+fn a_folder_named_like_a_file_is_refused_with_the_name_that_works() {
+    let folder = Folder::with_subject();
+    let error = folder.failed(&format!("{FIT} -o maps.nii.gz"));
+    assert!(error.contains("help: -o maps\n"), "{error}");
+    let error = folder.failed("track dwi.nii --hot --seeds mask.nii -o x.tck");
+    assert!(error.contains("track -o x --tracks tck"), "{error}");
+    for line in ["demo -o page.html", "run dwi.nii -o sub.mif", "phantom tensors -o a.nii"] {
+        assert!(folder.failed(line).contains("is the name of a"), "{line}");
+    }
+    assert_eq!(folder.names("."), ["dwi.bval", "dwi.bvec", "dwi.nii", "mask.nii"]);
+}
+
+#[test]
+fn a_page_without_its_extension_is_refused_with_the_name_that_works() {
+    let folder = Folder::with_subject();
+    folder.done(&format!("{FIT} -o out --maps FA,MD,V1"));
+    let ran = folder.run("report out -o page");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("-o page.html"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_mask_that_was_made_is_written_with_the_mean_it_was_made_of() {
+    let folder = Folder::with_subject();
+    folder.done("fit dti dwi.nii --bvec-frame scanner -o out --maps FA --format nii");
+    let (mask, mean) = (folder.image("out/mask.nii"), folder.image("out/mean_b0.nii"));
+    let status = folder.image("out/status.nii");
+    for (inside, status) in mask.data.iter().zip(&status.data) {
+        assert_eq!(*inside > 0.0, *status > 0.0);
+    }
+    let dwi = folder.image("dwi.nii");
+    // Both unweighted volumes are the same, so that their mean is either, to the bit.
+    assert_eq!(mean.data, dwi.volume(0));
+    folder.done(&format!("{FIT} -o given --maps FA --format nii"));
+    assert_eq!(folder.names("given"), ["FA.nii", "run.json", "status.nii"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn long_and_foreign_names_are_written_or_refused_in_one_sentence() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use crate::util::Ran;
+    let folder = Folder::with_subject();
+    let long = |bytes: usize| format!("{}.mif", "a".repeat(bytes - 4));
+    folder.done(&format!("convert dwi.nii -o {}", long(240)));
+    assert!(folder.join(&long(240)).exists());
+    let error = folder.failed(&format!("convert dwi.nii -o {}", long(241)));
+    assert!(error.contains("240 bytes at most"), "{error}");
+    let mut command = folder.command("convert dwi.nii -o");
+    let ran = Ran::of(&command.arg(OsStr::from_bytes(b"a\xff.mif")).output().unwrap());
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("a name is UTF-8"), "{}", ran.stderr);
+    // Folders take any name.
+    let mut command = folder.command(&format!("{FIT} --maps FA -o"));
+    let ran = Ran::of(&command.arg(OsStr::from_bytes(b"maps\xff")).output().unwrap());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}

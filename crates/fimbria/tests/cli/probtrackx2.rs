@@ -307,8 +307,8 @@ fn more_is_said_where_more_is_asked_for() {
     // FSL has both; -v is this program's own.
     for option in ["-V 1", "--verbose=1", "--verbose=2", "-v"] {
         let told = folder.done(&format!("{LINE} -x seed {option} --dir=log --forcedir")).stderr;
-        assert!(told.contains("1 seeds in 1 regions; 3 samples of 210 voxels"), "{option}: {told}");
+        assert!(told.contains("1 seed in 1 region; 3 samples of 210 voxels"), "{option}: {told}");
     }
     let told = folder.done(&format!("{LINE} -x seed --verbose=0 --dir=quiet")).stderr;
-    assert!(!told.contains("1 seeds in"), "{told}");
+    assert!(!told.contains("1 seed in"), "{told}");
 }

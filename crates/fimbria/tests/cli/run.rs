@@ -172,3 +172,16 @@ fn a_gradient_echo_scan_is_mapped_beside_the_series() {
     };
     assert!(resumed(&before) == 0 && resumed(&folder.json("out/run.json")) > 2);
 }
+
+#[test]
+fn tracks_without_directions_are_refused_before_the_first_stage() {
+    let folder = Folder::with_subject();
+    for fits in ["[\"tracks\"]", "[\"life\",\"kurtosis\"]"] {
+        let line = format!(
+            "run dwi.nii --mask mask.nii --bvec-frame scanner --set run.fits={fits} -o out"
+        );
+        let error = folder.failed(&line);
+        assert!(error.contains("takes the directions of `fibres` or `sticks`"), "{error}");
+        assert!(!folder.join("out").exists());
+    }
+}

@@ -167,7 +167,11 @@ fn seeds_outside_the_mask_are_told() {
     write_image(folder.join("two.nii.gz"), &two, &WriteOptions::default()).unwrap();
     let line = "track bpx -n 3 --mask beside.nii.gz";
     let ran = folder.done(&format!("{line} --seeds two.nii.gz -o some"));
-    assert!(ran.stderr.contains("1 of 2 seeds lie outside the mask"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("outside the mask of the directions: 1 of 2 seeds"),
+        "{}",
+        ran.stderr
+    );
     let ran = folder.done(&format!("{line} --seeds seed.nii.gz -o none"));
     assert!(ran.stderr.contains("every seed lies outside the mask"), "{}", ran.stderr);
 }

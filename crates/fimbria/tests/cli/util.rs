@@ -72,7 +72,12 @@ impl Folder {
     pub(crate) fn failed(&self, line: &str) -> String {
         let ran = self.run(line);
         assert_eq!(ran.code, Some(1), "`fimbria {line}`: {}", ran.stderr);
-        assert_eq!(ran.stderr.matches('×').count(), 1, "not one error: {}", ran.stderr);
+        assert_eq!(
+            ran.stderr.lines().filter(|line| line.starts_with("error: ")).count(),
+            1,
+            "not one error: {}",
+            ran.stderr
+        );
         assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
         ran.stderr
     }

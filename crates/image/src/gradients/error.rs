@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::counted;
+
 /// A gradient table that cannot be used, with the values that say why. Volumes count from 0, lines
 /// and columns of text from 1.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +27,7 @@ pub enum GradientError {
         what: &'static str,
     },
     /// A row with another number of values than it should have.
-    #[error("{what}, line {line}: {found} values where {expected} are needed")]
+    #[error("{what}, line {line}: {} where {expected} are needed", counted(*found, "value"))]
     RowLength {
         /// Which text.
         what: &'static str,
@@ -38,8 +40,9 @@ pub enum GradientError {
     },
     /// bvecs that are neither three rows nor three columns.
     #[error(
-        "bvecs: {rows} rows of {columns} values; needed are 3 rows (x, y, z) or 3 columns, with \
-         one direction per volume"
+        "bvecs: {} of {}; needed are 3 rows (x, y, z) or 3 columns, with one direction per volume",
+        counted(*rows, "row"),
+        counted(*columns, "value")
     )]
     BvecShape {
         /// Rows found.
@@ -48,7 +51,7 @@ pub enum GradientError {
         columns: usize,
     },
     /// Three-row b-matrices whose rows do not come in threes.
-    #[error("b-matrices: {rows} rows of 3 values do not make up whole 3x3 matrices")]
+    #[error("b-matrices: {} of 3 values: no whole 3x3 matrices", counted(*rows, "row"))]
     BMatrixRows {
         /// Rows found.
         rows: usize,
@@ -75,7 +78,7 @@ pub enum GradientError {
         eigenvalues_s_per_mm2: [f64; 3],
     },
     /// As many b-values as directions are needed.
-    #[error("{b_values} b-values but {directions} directions")]
+    #[error("{} but {}", counted(*b_values, "b-value"), counted(*directions, "direction"))]
     Count {
         /// Number of b-values.
         b_values: usize,
@@ -83,7 +86,11 @@ pub enum GradientError {
         directions: usize,
     },
     /// The table does not belong to the image.
-    #[error("the gradient table has {entries} entries, the image {volumes} volumes")]
+    #[error(
+        "the gradient table has {}, the image {}",
+        counted(*entries, "entry"),
+        counted(*volumes, "volume")
+    )]
     Volumes {
         /// Entries of the table.
         entries: usize,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::counted;
+
 /// Something about a gradient table that was resolved in the only way it can have been meant.
 /// `Display` gives one sentence for the user.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,28 +60,29 @@ impl fmt::Display for Repair {
                 write!(f, "bvecs are 3x3: each column was taken as a direction (FSL's layout)")
             }
             Self::NanDirections { volumes } => {
-                write!(f, "{volumes} unweighted volumes had NaN directions: taken as none")
+                let volumes = counted(*volumes, "unweighted volume");
+                write!(f, "{volumes} had NaN for a direction: taken as none")
             }
             Self::NanB { volumes } => {
-                write!(
-                    f,
-                    "{volumes} volumes without a direction had NaN for b: taken as unweighted"
-                )
+                let volumes = counted(*volumes, "volume");
+                write!(f, "{volumes} without a direction had NaN for b: taken as unweighted")
             }
             Self::Normalised { volumes, shortest, longest } => write!(
                 f,
-                "{volumes} directions were not of unit length ({shortest:.4} to {longest:.4}): \
-                 normalised, b unchanged"
+                "{} not of unit length ({shortest:.4} to {longest:.4}): normalised, b unchanged",
+                counted(*volumes, "direction")
             ),
             Self::BScaled { volumes, smallest, largest } => write!(
                 f,
-                "{volumes} directions were not of unit length: normalised, and b multiplied by \
-                 the squared length ({smallest:.4} to {largest:.4})"
+                "{} not of unit length: normalised, and b multiplied by the squared length \
+                 ({smallest:.4} to {largest:.4})",
+                counted(*volumes, "direction")
             ),
             Self::RankOne { volumes, largest_residual } => write!(
                 f,
-                "{volumes} b-matrices were not of rank one: replaced by the nearest that is \
+                "not of rank one were the b-matrices of {}: replaced by the nearest that are \
                  (largest residual {:.2} % of b)",
+                counted(*volumes, "volume"),
                 100.0 * largest_residual
             ),
         }

@@ -2,6 +2,7 @@
 
 mod commit;
 mod disk;
+mod name;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,8 @@ use std::path::{Path, PathBuf};
 use fimbria_compute::Interrupted;
 
 use self::commit::{Commit, left_beside, make_folders};
+use self::name::NAME_RULE;
+pub use self::name::{final_names, refuse_name_of_file};
 pub(crate) use self::place::PREFIX;
 use self::place::Place;
 use crate::hashing::hash_file;
@@ -31,6 +34,22 @@ pub enum OutputError {
     /// A folder is to be made where a file is.
     #[error("{} is a file, and a folder is to be written there", .0.display())]
     NotAFolder(PathBuf),
+    /// The folder to be made has the name of a file.
+    #[error(
+        "{} is the name of a .{extension} file, and a folder is to be made: leave the extension \
+         away", path.display()
+    )]
+    NameOfFile {
+        /// The name.
+        path: PathBuf,
+        /// The name that a folder may have.
+        stem: String,
+        /// What is too much of it.
+        extension: String,
+    },
+    /// A name that the record beside the file cannot quote, or that leaves it no room.
+    #[error("{} cannot be written: {NAME_RULE}", .0.display())]
+    Name(PathBuf),
     /// A file is to be written where a folder is.
     #[error("{} is a folder, and a file is to be written there", .0.display())]
     NotAFile(PathBuf),
@@ -139,7 +158,7 @@ impl OutputFolder {
         unfinished: &Unfinished,
     ) -> Result<Self, OutputError> {
         is_replaceable(path)?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name::of_file(path)?;
         let root = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),

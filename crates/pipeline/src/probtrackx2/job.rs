@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use fimbria_compute::Progress as _;
 use fimbria_image::bedpostx::read_bedpostx;
-use fimbria_image::{ImageHeader, OpenOptions, SpaceCodes};
+use fimbria_image::{ImageHeader, OpenOptions, SpaceCodes, counted};
 use fimbria_tracking::{
     Collect, Deal, EndReason, Field, Judgement, NetworkMatrix, Region, Rules, Sample, Seed,
     Sequence, Space, Tally, Targets, Tracking, Waypoints, track_on, track_slowly,
@@ -73,12 +73,12 @@ impl Probtrackx2 {
         let matrices = Matrices::read(&self.matrices, &here, &starts)?;
         if self.told {
             log.note(&format!(
-                "{} seeds in {} regions; {} samples of {} voxels with {} fibres",
-                starts.seeds.len(),
-                starts.n_regions(),
-                field.n_samples(),
-                field.size().slots,
-                field.n_fibres()
+                "{} in {}; {} of {} with {}",
+                counted(starts.seeds.len(), "seed"),
+                counted(starts.n_regions(), "region"),
+                counted(field.n_samples(), "sample"),
+                counted(field.size().slots, "voxel"),
+                counted(field.n_fibres(), "fibre")
             ));
         }
         let job = Job {

@@ -4,6 +4,7 @@
 use std::ops::RangeInclusive;
 
 use fimbria_compute::Progress as _;
+use fimbria_image::counted;
 use fimbria_models::{Fitted, FittedMap, RaisedSamples, Status};
 
 use super::volumes::ChosenVolumes;
@@ -57,32 +58,33 @@ pub(super) fn report_counts(fit: &Fitted, log: &Logbook<'_>) {
     let RaisedSamples { samples, voxels: with_raised } = fit.raised;
     // Where they were raised that is said with their number.
     let not_positive =
-        if samples > 0 { "" } else { "have samples that are zero or negative, taken as they are" };
+        if samples > 0 { "" } else { "samples that are zero or negative, taken as they are" };
     for (status, name, trouble) in [
         (Status::Fitted, "fitted", ""),
         (Status::Constrained, "constraint_active", ""),
         (Status::NotConverged, "not_converged", "did not converge"),
-        (Status::BadSignal, "bad_signal", "have no usable signal and are zero in all maps"),
-        (Status::Singular, "singular", "do not determine the model and are zero in all maps"),
+        (Status::BadSignal, "bad_signal", "no usable signal; zero in all maps"),
+        (Status::Singular, "singular", "the signal does not determine the model; zero in all maps"),
         (Status::NotPositive, "not_positive", not_positive),
         (
             Status::Undefined,
             "undefined",
-            "diffuse backwards in a direction or hardly at all, or have no signal of a part of the \
-             model, and are NaN in some maps",
+            "diffusion backwards in a direction or hardly any, or no signal of a part of the model; \
+             NaN in some maps",
         ),
     ] {
         let voxels = fit.status.of(status);
         log.count(name, voxels);
         if voxels > 0 && !trouble.is_empty() {
-            log.warn(&format!("{voxels} voxels {trouble} (see the status map)"));
+            log.warn(&format!("{}: {trouble} (see the status map)", counted(voxels, "voxel")));
         }
     }
     log.count("raised_samples", samples);
     if samples > 0 {
         log.warn(&format!(
-            "{samples} samples in {with_raised} voxels were zero or negative and were raised to have \
-             a logarithm (see the status map)"
+            "{} in {}, zero or negative: raised to have a logarithm (see the status map)",
+            counted(samples, "sample"),
+            counted(with_raised, "voxel")
         ));
     }
 }

@@ -8,15 +8,18 @@ use fimbria_image::gradients::{
     BScaling, GradientError, GradientFiles, GradientsRead, TableOptions, find_beside,
 };
 use fimbria_image::{
-    BvecFrame, GradientTable, Grid, Image, ImageError, ImageHeader, Mask, OpenOptions,
-    SignalSource, StoredImage, read_image, read_mask,
+    BvecFrame, Datatype, GradientTable, Grid, Image, ImageError, ImageHeader, Mask, OpenOptions,
+    SignalSource, StoredImage, WriteOptions, read_image, read_mask, write_image,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::doubts::{Doubt, warn_of_place};
-use crate::{ByteSize, Carried, Input, Logbook, Named, Products, Stage, StageError, brain_mask};
+use crate::{
+    ByteSize, Carried, Input, Logbook, MapStyle, Named, OutputFolder, Products, Stage, StageError,
+    brain_mask, mean_unweighted,
+};
 
 /// Where a subject's data are and how to read them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -315,7 +318,21 @@ impl SubjectFiles {
 }
 
 /// Reads a [`Subject`].
-pub struct Load(pub SubjectFiles);
+pub struct Load {
+    /// Where it is.
+    pub files: SubjectFiles,
+    /// How the mask that is made where none is given is written, with the mean unweighted volume
+    /// that it is made of; `None` writes neither.
+    pub found: Option<MapStyle>,
+}
+
+impl Load {
+    /// Names of the mask and the mean, where they are written.
+    fn found(&self) -> Option<[String; 2]> {
+        let style = self.found.filter(|_| self.files.mask.is_none())?;
+        Some(["mask", "mean_b0"].map(|name| format!("{name}.{}", style.extension())))
+    }
+}
 
 impl Stage for Load {
     fn name(&self) -> &'static str {
@@ -323,20 +340,70 @@ impl Stage for Load {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        self.0.inputs()
+        self.files.inputs()
     }
 
     fn parameters(&self) -> Value {
         json!({
-            "bvec_frame": self.0.bvec_frame,
-            "b0_threshold": self.0.b0_threshold.unwrap_or(GradientTable::DEFAULT_B0_THRESHOLD),
-            "bvalue_scaling": self.0.bvalue_scaling,
-            "mask": if self.0.mask.is_some() { "given" } else { "brain_mask" },
+            "bvec_frame": self.files.bvec_frame,
+            "b0_threshold": self.files.b0_threshold.unwrap_or(GradientTable::DEFAULT_B0_THRESHOLD),
+            "bvalue_scaling": self.files.bvalue_scaling,
+            "mask": if self.files.mask.is_some() { "given" } else { "brain_mask" },
         })
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        products.put(self.0.read(log)?);
+        products.put(self.files.read(log)?);
+        Ok(())
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        self.found().into_iter().flatten().collect()
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let Some([mask, mean]) = self.found() else { return Ok(()) };
+        let Subject { dwi, gradients, mask: voxels, carried, .. } = products.get::<Subject>()?;
+        let workers = log.session().on.workers;
+        let options = |description: &str, datatype| WriteOptions {
+            datatype,
+            description: description.to_owned(),
+            keyvals: carried.keyvals.clone(),
+            space_codes: carried.space_codes,
+            ..WriteOptions::default()
+        };
+        let mut image = Image::zeros(voxels.grid, 1);
+        for &voxel in &voxels.voxels {
+            image.data[voxel as usize] = 1.0;
+        }
+        let path = out.stage(&mask)?;
+        let said = options("brain mask of fimbria, of the mean unweighted volume", Datatype::UInt8);
+        workers.install(|| write_image(&path, &image, &said))?;
+        let image = mean_unweighted(&**dwi, gradients, workers);
+        let path = out.stage(&mean)?;
+        let said = options("mean of the unweighted volumes", Datatype::Float32);
+        workers.install(|| write_image(&path, &image, &said))?;
+        Ok(())
+    }
+
+    fn restore(
+        &self,
+        folder: &Path,
+        products: &mut Products,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let subject = match self.found() {
+            Some([mask, _]) => self.files.read_on(log, |series, _, workers| {
+                Ok(workers.install(|| read_mask(folder.join(mask), series.grid()))?)
+            })?,
+            None => self.files.read(log)?,
+        };
+        products.put(subject);
         Ok(())
     }
 }

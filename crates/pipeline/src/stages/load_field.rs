@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::{
     BvecFrame, GridMismatch, ImageError, ImageHeader, Mask, OpenOptions, SignalSource, StoredImage,
-    read_mask,
+    counted, read_mask,
 };
 use fimbria_tensors::sh::{ShBasis, lmax_of_count, sh_count};
 use serde::{Deserialize, Serialize};
@@ -57,8 +57,8 @@ pub enum FieldError {
     Grid(#[from] GridMismatch),
     /// No even order has that many coefficients.
     #[error(
-        "{} has {volumes} volumes; unique entries or spherical harmonics of order 4 are 15, of \
-         order 6 are 28, of order 8 are 45", path.display()
+        "{} has {}; unique entries or spherical harmonics of order 4 are 15, of order 6 are 28, of \
+         order 8 are 45", path.display(), counted(*volumes, "volume")
     )]
     Volumes {
         /// The image.
@@ -67,7 +67,9 @@ pub enum FieldError {
         volumes: usize,
     },
     /// The order asked for has another number.
-    #[error("{} has {volumes} volumes; order {order} has {expected}", path.display())]
+    #[error(
+        "{} has {}; order {order} has {expected}", path.display(), counted(*volumes, "volume")
+    )]
     Order {
         /// The image.
         path: PathBuf,

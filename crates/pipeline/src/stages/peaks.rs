@@ -5,7 +5,7 @@ use std::path::Path;
 use fimbria_compute::Progress as _;
 use fimbria_compute::queue::Shares;
 use fimbria_image::frames::turn_vectors;
-use fimbria_image::{BvecFrame, Image, Mask};
+use fimbria_image::{BvecFrame, Image, Mask, counted};
 use fimbria_models::{MapKind, MapSpec};
 use fimbria_tensors::peaks::low_rank::{Fibre, find_low_rank};
 use fimbria_tensors::peaks::{
@@ -280,13 +280,13 @@ fn report_counts(found: &Peaks, log: &Logbook<'_>) {
         (PeakStatus::Found, "found", ""),
         (PeakStatus::Below, "below_thresholds", ""),
         (PeakStatus::Flat, "flat", ""),
-        (PeakStatus::Uncertain, "uncertain", "may have further directions"),
-        (PeakStatus::BadForm, "not_finite", "have a coefficient that is no finite number"),
+        (PeakStatus::Uncertain, "uncertain", "further directions may be there"),
+        (PeakStatus::BadForm, "not_finite", "a coefficient is no finite number"),
     ] {
         let voxels = counts.of(status);
         log.count(name, voxels);
         if voxels > 0 && !trouble.is_empty() {
-            log.warn(&format!("{voxels} voxels {trouble} (see the status map)"));
+            log.warn(&format!("{}: {trouble} (see the status map)", counted(voxels, "voxel")));
         }
     }
     let voxels: u64 = counts.by_status.iter().sum();

@@ -41,6 +41,7 @@ pub(crate) struct BenchDti {
 
     /// Maps to compute, separated by commas [default: all]
     #[arg(long, value_name = "MAPS", value_delimiter = ',', value_parser = choice::<DtiMap>())]
+    #[arg(ignore_case = true)]
     maps: Option<Vec<Named<DtiMap>>>,
 
     #[command(flatten)]

@@ -55,7 +55,7 @@ impl<'a> Table<'a> {
 
 /// "1 thread", "2 threads".
 pub(crate) fn counted(threads: usize) -> String {
-    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
+    fimbria_image::counted(threads, "thread")
 }
 
 /// A positive number with three digits.

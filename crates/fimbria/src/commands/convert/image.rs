@@ -7,7 +7,7 @@ use fimbria_compute::{Backend, Progress as _};
 use fimbria_image::gradients::GradientError;
 use fimbria_image::{
     BvecFrame, Copied, Datatype, GradientTable, Grid, SpaceCodes, StoredImage, WriteOptions,
-    copy_image, write_image,
+    copy_image, counted, write_image,
 };
 use fimbria_pipeline::stages::contents::Claim;
 use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
@@ -144,7 +144,7 @@ fn used_space(stored: &StoredImage) -> Option<SpaceCodes> {
 /// Says what of the samples did not go along.
 fn tell(copied: &Copied, stored: &StoredImage, asked: Option<Datatype>, log: &Logbook<'_>) {
     let Copied { datatype, scaling, clipped, rounded } = *copied;
-    let n = |count: u64| if count == 1 { "1 sample".into() } else { format!("{count} samples") };
+    let n = |count: u64| counted(count, "sample");
     if clipped > 0 {
         log.warn(&format!(
             "{} cannot be held by {datatype}: the nearest number was written, 0 for NaN",

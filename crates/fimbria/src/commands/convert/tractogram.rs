@@ -30,7 +30,7 @@ impl Job {
         let format = if trx_folder { Format::TrxFolder } else { Format::of_name(output.path())? };
         let name = output.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut out = match format {
-            Format::TrxFolder => output.folder(&["header.json".to_owned()], console)?,
+            Format::TrxFolder => output.folder_of_any_name(&["header.json".to_owned()], console)?,
             _ => output.file(std::slice::from_ref(&name), console)?,
         };
         let workers = threads.start()?;

@@ -19,8 +19,12 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 pub(super) struct FitArgs {
     /// Diffusion-weighted series, 4-D
-    #[arg(value_name = "DWI")]
-    dwi: PathBuf,
+    #[arg(value_name = "DWI", required_unless_present = "data")]
+    dwi: Option<PathBuf>,
+
+    /// The series as an option, as in FSL's dtifit
+    #[arg(short = 'k', long, value_name = "DWI", conflicts_with = "dwi", help_heading = "Input")]
+    data: Option<PathBuf>,
 
     #[command(flatten)]
     subject: SubjectArgs,
@@ -47,13 +51,15 @@ pub(super) struct FitArgs {
 impl FitArgs {
     /// Fits the model to the series by itself.
     pub(super) fn run<P: FitModel>(self, parameters: P, console: &Console) -> Result<(), Failure> {
-        let Self { dwi, subject, output, style, threads, devices, follow: follows } = self;
+        let Self { dwi, data, subject, output, style, threads, devices, follow: follows } = self;
+        let dwi = dwi.or(data).unwrap_or_default();
         let fit = FitMaps { parameters, style: style.style(), entities: bids_entities(&dwi) };
         let files = subject.files(dwi);
         let world = World::start();
         if !follows {
             let name = format!("fit {}", P::STAGE);
-            let stages: [&dyn Stage; 2] = [&Load(files), &fit];
+            let load = Load { files, found: Some(fit.style) };
+            let stages: [&dyn Stage; 2] = [&load, &fit];
             let folder = |planned: &[String]| output.folder(planned, console);
             return run_together(&name, &stages, &world, &folder, None, threads, devices, console);
         }

@@ -36,7 +36,7 @@ pub(crate) struct FitDki {
 
     /// Maps to write, separated by commas; status always is [default: all]
     #[arg(long, value_name = "MAPS", value_delimiter = ',', help_heading = "Output")]
-    #[arg(value_parser = choice::<DkiMap>())]
+    #[arg(ignore_case = true, value_parser = choice::<DkiMap>())]
     maps: Option<Vec<Named<DkiMap>>>,
 
     #[command(flatten)]
@@ -75,6 +75,8 @@ Outputs (3-D unless said otherwise, float32):
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
                 5 not determined, 6 fitted, some samples not positive (raised), 7 fitted but maps
                 that divide by a diffusivity are NaN because that is not positive (uint8)
+  mask mean_b0  where no mask is given: the one that was made (uint8), and the mean unweighted
+                volume that it was made of
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
 Units:

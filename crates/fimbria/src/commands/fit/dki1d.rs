@@ -65,6 +65,8 @@ Outputs (float32, 3-D unless said otherwise):
                 5 not determined, 6 fitted, some samples not positive, 7 fitted, some maps
                 undefined (uint8)
   directions.txt   x y z of each direction, a line each, unit, in the order of the volumes
+  mask mean_b0  where no mask is given: the one that was made (uint8), and the mean unweighted
+                volume that it was made of
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
 Units:

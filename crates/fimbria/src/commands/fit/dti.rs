@@ -35,7 +35,7 @@ pub(crate) struct FitDti {
 
     /// Maps to write, separated by commas; status always is [default: all]
     #[arg(long, value_name = "MAPS", value_delimiter = ',', help_heading = "Output")]
-    #[arg(value_parser = choice::<DtiMap>())]
+    #[arg(ignore_case = true, value_parser = choice::<DtiMap>())]
     maps: Option<Vec<Named<DtiMap>>>,
 
     #[command(flatten)]
@@ -62,6 +62,8 @@ Outputs (3-D unless said otherwise, float32):
   residual      root mean square of measured minus predicted signal, units of the input
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
                 5 not determined, 6 fitted, some samples not positive (raised) (uint8)
+  mask mean_b0  where no mask is given: the one that was made (uint8), and the mean unweighted
+                volume that it was made of
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
 Volumes:

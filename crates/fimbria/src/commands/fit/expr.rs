@@ -67,6 +67,8 @@ Outputs (3-D, float32 unless said otherwise):
   iterations    iterations of the fit
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
                 5 not determined, 7 fitted, some parameters undetermined (uint8)
+  mask mean_b0  where no mask is given: the one that was made (uint8), and the mean unweighted
+                volume that it was made of
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
 Expression:

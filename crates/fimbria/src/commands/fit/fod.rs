@@ -65,6 +65,8 @@ Outputs (4-D unless said otherwise, float32):
                 zero somewhere), 3 not converged, 4 bad signal, 5 not determined (uint8, 3-D)
   response.txt  the response of single fibres, a row of zonal harmonics for each shell, as MRtrix3
                 writes it; response_gm.txt and response_csf.txt where there are three tissues
+  mask mean_b0  where no mask is given: the one that was made (uint8), and the mean unweighted
+                volume that it was made of
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
 Units:

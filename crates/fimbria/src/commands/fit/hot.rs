@@ -55,6 +55,8 @@ Outputs (3-D unless said otherwise, float32):
   residual      root mean square of measured minus predicted signal, units of the input
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
                 5 not determined, 6 fitted, some samples not positive (raised) (uint8)
+  mask mean_b0  where no mask is given: the one that was made (uint8), and the mean unweighted
+                volume that it was made of
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
 Units:

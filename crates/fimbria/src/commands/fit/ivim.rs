@@ -54,6 +54,8 @@ Outputs (3-D, float32 unless said otherwise):
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
                 5 not determined, 6 fitted, some samples not positive, 7 fitted, some maps
                 undefined (uint8)
+  mask mean_b0  where no mask is given: the one that was made (uint8), and the mean unweighted
+                volume that it was made of
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
   Status 2 says that a parameter rests at a bound: D or D* at 3e-3 mm²/s. Status 7 says that no

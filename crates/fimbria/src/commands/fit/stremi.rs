@@ -75,6 +75,8 @@ Outputs (float32, 3-D unless said otherwise):
   status        0 outside the mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal,
                 5 not determined, 6 fitted, some samples not positive, 7 fitted, some maps
                 undefined (uint8)
+  mask mean_b0  where no mask is given: the one that was made (uint8), and the mean unweighted
+                volume that it was made of
   run.json      inputs with hashes, parameters, machine, times, counts, warnings
 
   Status 2 says that a parameter rests at a bound, most often an exponent at 1: free water, or an

@@ -70,7 +70,7 @@ impl AbsentFlags {
         ] {
             if given {
                 return Err(Failure::usage(format!(
-                    "error: {name} of FSL's probtrackx2 is not there: {instead}"
+                    "{name} of FSL's probtrackx2 is not there: {instead}"
                 )));
             }
         }

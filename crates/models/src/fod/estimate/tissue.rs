@@ -7,6 +7,7 @@ use fimbria_compute::Progress;
 use super::FEWEST;
 use super::survey::{Survey, SurveyedVoxel, quantile};
 use crate::fod::{FodError, Response};
+use fimbria_image::counted;
 
 /// FA below which a voxel may be without fibres.
 const MOST_FA: f64 = 0.2;
@@ -47,9 +48,9 @@ pub(super) fn estimate(
     let median = quantile(least_fa.iter().map(|(decay, _)| *decay).collect(), 0.5);
     let grey = most(least_fa, TYPICAL_PART, |(decay, _)| (decay - median).abs());
     progress.note(&format!(
-        "grey matter: {} voxels, fluid: {} voxels (signal decay above {threshold:.2})",
-        grey.len(),
-        fluid.len()
+        "grey matter: {}, fluid: {} (signal decay above {threshold:.2})",
+        counted(grey.len(), "voxel"),
+        counted(fluid.len(), "voxel")
     ));
     Ok([response(survey, &grey), response(survey, &fluid)])
 }

@@ -7,7 +7,7 @@ mod words;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use fimbria_image::{BvecFrame, Image, ImageHeader};
+use fimbria_image::{BvecFrame, Image, ImageHeader, counted};
 use fimbria_tensors::sh::{ShBasis, lmax_of_count};
 
 pub(crate) use self::values::Looks;
@@ -103,8 +103,8 @@ pub enum ContentsError {
     },
     /// It says nothing, and its values are unlike what was asked for.
     #[error(
-        "{} does not say what it holds, and its {volumes} volumes look like {looks}; it was to be \
-         read as {asked}", path.display()
+        "{} does not say what it holds, and its values look like {looks} ({}); it was to be read as {asked}",
+        path.display(), counted(*volumes, "volume")
     )]
     Looks {
         /// The image.

@@ -5,7 +5,7 @@ mod phase_files;
 use std::path::{Path, PathBuf};
 
 use fimbria_compute::Progress as _;
-use fimbria_image::{Image, Mask};
+use fimbria_image::{Image, Mask, counted};
 use fimbria_models::{MapKind, MapSpec};
 use fimbria_qsm::Geometry;
 use fimbria_qsm::background::{Background, remove_background};
@@ -162,8 +162,8 @@ fn measured(
     }
     if lost > 0 {
         log.warn(&format!(
-            "{lost} voxels are left out of the mask: their magnitude is not above zero in {echoes} \
-             of the echoes"
+            "{} left out of the mask: no magnitude above zero in {echoes} of the echoes",
+            counted(lost, "voxel")
         ));
     }
     Ok(Mask { voxels, ..*mask })

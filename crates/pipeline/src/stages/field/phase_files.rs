@@ -4,7 +4,7 @@ use std::f32::consts::PI;
 use std::path::{Path, PathBuf};
 
 use fimbria_compute::Progress as _;
-use fimbria_image::{Grid, GridMismatch, Image, ImageError, Mask, read_image, read_mask};
+use fimbria_image::{Grid, GridMismatch, Image, ImageError, Mask, counted, read_image, read_mask};
 use fimbria_qsm::Geometry;
 use fimbria_qsm::phase::{PhaseError, radians_of_range, to_radians};
 use serde::{Deserialize, Serialize};
@@ -157,8 +157,8 @@ impl PhaseFiles {
         let given = mask.len();
         mask.voxels.retain(finite);
         if mask.len() < given {
-            let lost = given - mask.len();
-            log.warn(&format!("{lost} voxels of the mask have a phase that is not finite"));
+            let lost = counted(given - mask.len(), "voxel");
+            log.warn(&format!("the phase is not finite in {lost} of the mask"));
         }
         if mask.is_empty() {
             return Err(PhaseFilesError::EmptyMask);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fimbria_compute::{Progress as _, Workers};
-use fimbria_image::{Grid, Mask};
+use fimbria_image::{Grid, Mask, counted};
 use fimbria_life::{EncodeCounts, EncodeOptions, Encoder, Encoding, Survey, Surveyor};
 use fimbria_streamlines::{CHUNK_POINTS, Header, Streamlines, open};
 
@@ -86,19 +86,20 @@ fn report(encoding: &Encoding, log: &Logbook<'_>) {
     log.count("voxels_passed", encoding.voxels.len() as u64);
     log.count("repeated_points", repeated_points);
     for (number, name, trouble) in [
-        (short, "streamlines_short", "have fewer than two distinct points and get no weight"),
-        (not_finite, "streamlines_not_finite", "have a coordinate that is no number: no weight"),
-        (outside, "streamlines_outside", "lie outside the image and get no weight"),
+        (short, "streamlines_short", "fewer than two distinct points: no weight"),
+        (not_finite, "streamlines_not_finite", "a coordinate that is no number: no weight"),
+        (outside, "streamlines_outside", "outside the image: no weight"),
+        (outside_mask, "streamlines_outside_mask", "in the image, outside its mask: no weight"),
         (
-            outside_mask,
-            "streamlines_outside_mask",
-            "lie in the image, outside its mask, and get no weight",
+            partly_outside,
+            "streamlines_partly_outside",
+            "partly outside the image: the part inside counts",
         ),
-        (partly_outside, "streamlines_partly_outside", "leave the image: the part inside counts"),
     ] {
         log.count(name, number);
         if number > 0 {
-            log.warn(&format!("{number} of {streamlines} streamlines {trouble}"));
+            let streamlines = counted(streamlines, "streamline");
+            log.warn(&format!("{number} of {streamlines}: {trouble}"));
         }
     }
 }

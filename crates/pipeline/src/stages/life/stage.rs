@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fimbria_compute::Progress as _;
-use fimbria_image::{Affine, BvecFrame, SignalSource};
+use fimbria_image::{Affine, BvecFrame, SignalSource, counted};
 use fimbria_life::evidence::{CrossValidation, mean, median, predict, rmse, virtual_lesion};
 use fimbria_life::solve::Reason;
 use fimbria_life::{LifeError, Protocol, Signal, System, Weights};
@@ -110,10 +110,11 @@ impl Life {
         let system = System::new(&encoding, &signal, &protocol, &tissue, &on, on.comm)?;
         log.count("rank", system.basis.rank() as u64);
         log.note(&format!(
-            "{streamlines} streamlines, {} voxels, {} entries, {} atoms of {} of {} numbers",
-            voxels.len(),
-            encoding.entries.len(),
-            encoding.atoms.len(),
+            "{}, {}, {}, {} of {} of {} numbers",
+            counted(streamlines, "streamline"),
+            counted(voxels.len(), "voxel"),
+            counted(encoding.entries.len(), "entry"),
+            counted(encoding.atoms.len(), "atom"),
             system.basis.rank(),
             system.basis.rows(),
         ));
@@ -183,8 +184,8 @@ fn repeated(
     match signal.dark + signal.not_finite {
         0 => {}
         unusable => log.warn(&format!(
-            "{unusable} of {voxels} voxels that streamlines pass have no usable signal in {} and are \
-             not compared",
+            "{unusable} of {} that streamlines pass: no usable signal in {}, not compared",
+            counted(voxels, "voxel"),
             path.display()
         )),
     }
@@ -198,9 +199,9 @@ fn report_signal(signal: &Signal, log: &Logbook<'_>) {
     log.count("voxels_not_finite", not_finite);
     if dark + not_finite > 0 {
         log.warn(&format!(
-            "{} of {} voxels that streamlines pass have no usable signal and are left out",
+            "{} of {} that streamlines pass: no usable signal, left out",
             dark + not_finite,
-            signal.voxels()
+            counted(signal.voxels(), "voxel")
         ));
     }
 }
@@ -223,8 +224,10 @@ fn report(weights: &Weights, log: &Logbook<'_>) {
     log.count("products_adjoint", products[1] as u64);
     let streamlines = weights.streamlines.len();
     log.note(&format!(
-        "{} of {streamlines} streamlines keep a weight after {iterations} iterations",
-        weights.nonzero()
+        "{} of {} keep a weight after {}",
+        weights.nonzero(),
+        counted(streamlines, "streamline"),
+        counted(*iterations, "iteration")
     ));
     if weights.nonzero() == 0 && *reason == Reason::Optimal {
         log.warn(
@@ -235,7 +238,8 @@ fn report(weights: &Weights, log: &Logbook<'_>) {
     if *reason != Reason::Optimal {
         log.warn(&format!(
             "the weights are not the optimum yet: the projected gradient is {optimality:.1e} of \
-             that without weights after {iterations} iterations"
+             that without weights after {}",
+            counted(*iterations, "iteration")
         ));
     }
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use fimbria_compute::Progress as _;
 use fimbria_image::frames::turn_vectors;
 use fimbria_image::{
-    Affine, BvecFrame, Grid, GridMismatch, Image, ImageError, ImageHeader, Mask, read_image,
-    read_mask,
+    Affine, BvecFrame, Grid, GridMismatch, Image, ImageError, ImageHeader, Mask, counted,
+    read_image, read_mask,
 };
 use fimbria_qsm::dqsm_files::{self, DqsmFileError};
 use fimbria_qsm::{Geometry, QsmError, Shape, shapes_of};
@@ -220,7 +220,8 @@ impl LocalFieldFiles {
             let count = inside.iter().filter(|value| !value.is_finite()).count();
             if count > 0 {
                 log.warn(&format!(
-                    "the truth is not finite in {count} voxels of the mask: nothing can be compared"
+                    "the truth is not finite in {} of the mask: nothing can be compared",
+                    counted(count, "voxel")
                 ));
             }
         }
@@ -310,8 +311,9 @@ impl LocalFieldFiles {
                 let (inside, left_out) = (mask.len(), field.grid.len() - mask.len());
                 log.count("voxels_left_out", left_out as u64);
                 log.note(&format!(
-                    "no mask: {inside} voxels are solved for; {left_out} are left out, where the \
-                     field is 0 up to the edge of the volume"
+                    "no mask: solved for {}; left out, where the field is 0 up to the edge of the \
+                     volume: {left_out}",
+                    counted(inside, "voxel")
                 ));
                 mask
             }

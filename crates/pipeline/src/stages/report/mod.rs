@@ -94,7 +94,7 @@ impl Report {
             page = page.section(sections::peaks::peaks(found, fa, &mask)?);
         }
         if let (Some(samples), Some(fa)) = (products.find::<StickSamples>(), fa) {
-            page = page.section(sections::sticks::sticks(samples, fa, &mask)?);
+            page = page.section(sections::sticks::sticks(samples, records, fa, &mask)?);
         }
         if let (Some(tracked), Some(fa)) = (products.find::<Tracked>(), fa) {
             page = page.section(sections::tracks::tracks(tracked, fa, &mask)?);

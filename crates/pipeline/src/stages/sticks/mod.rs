@@ -11,7 +11,9 @@ use fimbria_image::bedpostx::{
     Merged, bedpostx_files, half_file, read_bedpostx, write_bedpostx, write_half,
 };
 use fimbria_image::sticks::StickSamples;
-use fimbria_image::{BvecFrame, Datatype, Image, Mask, OpenOptions, WriteOptions, write_image};
+use fimbria_image::{
+    BvecFrame, Datatype, Image, Mask, OpenOptions, WriteOptions, counted, write_image,
+};
 use fimbria_models::{FittedMap, MapKind, Status};
 use fimbria_sticks::{Keeper, Sampled, sample, sample_along};
 use fimbria_tensors::peaks::Peaks;
@@ -121,7 +123,7 @@ impl Stage for Sticks {
             log,
         )?;
         if sampled.counts.of(Status::Fitted) == 0 {
-            return Err(format!("none of the {} voxels has a usable signal", mask.len()).into());
+            return Err(format!("no usable signal in {}", counted(mask.len(), "voxel")).into());
         }
         report_counts(&sampled, log);
         products.put(sampled.sticks);
@@ -242,7 +244,8 @@ fn report_counts(sampled: &Sampled, log: &Logbook<'_>) {
     log.count("bad_signal", bad);
     if bad > 0 {
         log.warn(&format!(
-            "{bad} voxels have no usable signal, and no directions (see the status map)"
+            "{}: no usable signal, and no directions (see the status map)",
+            counted(bad, "voxel")
         ));
     }
     log.count("voxels_per_second", (voxels as f64 / sampled.seconds.max(1e-9)) as u64);

@@ -324,7 +324,10 @@ pub(crate) fn tell_outside(tracking: &Tracking<'_>, log: &Logbook<'_>) {
     match tracking.seeds.iter().filter(is_outside).count() {
         0 => {}
         n if n == n_seeds => log.warn("every seed lies outside the mask of the directions"),
-        n => log.warn(&format!("{n} of {n_seeds} seeds lie outside the mask of the directions")),
+        n => log.warn(&format!(
+            "outside the mask of the directions: {n} of {}",
+            fimbria_image::counted(n_seeds, "seed")
+        )),
     }
 }
 

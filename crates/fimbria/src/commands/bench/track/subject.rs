@@ -70,7 +70,7 @@ impl Subject {
         let region = space.region(&image, &seeds.display().to_string())?;
         if region.is_empty() {
             return Err(Failure::usage(format!(
-                "error: {} has no voxel above zero: nowhere to start from",
+                "{} has no voxel above zero: nowhere to start from",
                 seeds.display()
             )));
         }

@@ -2,12 +2,13 @@
 
 use fimbria_image::bedpostx::Dyads;
 use fimbria_image::sticks::StickSamples;
-use fimbria_image::{Image, Mask};
+use fimbria_image::{Image, Mask, counted};
 use fimbria_report::figure::{Glyphs, Scalar, glyphs, mosaic_scalar};
 use fimbria_report::{FigureError, Section, Window, colour};
 use fimbria_sticks::{Diffusivity, Relevance};
 
 use super::{Methods, closer_look};
+use crate::RunRecord;
 use crate::stages::sticks::{SticksParameters, Within};
 
 /// Fibres with a smaller mean fraction are not shown, as in bedpostX's own maps.
@@ -15,6 +16,7 @@ const LEAST_FRACTION: f64 = 0.05;
 
 pub(in crate::stages::report) fn sticks(
     samples: &StickSamples,
+    records: &[RunRecord],
     background: &Image,
     mask: &Mask,
 ) -> Result<Section, FigureError> {
@@ -43,7 +45,7 @@ pub(in crate::stages::report) fn sticks(
         window: Window::FromZero,
         ..Scalar::new("Uncertainty of the first direction", "°")
     };
-    Ok(Section::new("Ball and sticks")
+    Ok(of_few(records, Section::new("Ball and sticks"))
         .figure(
             picture,
             "The principal direction of each fibre's samples, as long as its mean fraction; fibres \
@@ -57,6 +59,22 @@ pub(in crate::stages::report) fn sticks(
             mosaic_scalar(&spread, sampled, &spread_style)?,
             "The angle to its samples, root mean square of the sine.",
         ))
+}
+
+/// `section` with a word on voxels whose chains mixed badly, where there are some.
+fn of_few(records: &[RunRecord], section: Section) -> Section {
+    let stages = records.iter().flat_map(|record| &record.stages);
+    let counts = stages.filter(|stage| stage.name == "sticks").map(|stage| &stage.counts).next();
+    let count = |what: &str| counts.and_then(|counts| counts.get(what)).copied().unwrap_or(0);
+    let (few, sampled) = (count("few_effective_samples"), count("sampled"));
+    if few == 0 {
+        return section;
+    }
+    section.text(format!(
+        "{few} of {}: fewer effective samples than a fifth of those kept (map effective_samples); \
+         directions are less sure there than their spread says. More jumps between samples help.",
+        counted(sampled, "voxel")
+    ))
 }
 
 /// What was done, in words for a paper.

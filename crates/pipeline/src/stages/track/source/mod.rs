@@ -9,7 +9,7 @@ use fimbria_compute::Progress as _;
 use fimbria_image::bedpostx::{BedpostxError, read_bedpostx};
 use fimbria_image::sticks::StickSamples;
 use fimbria_image::{
-    BvecFrame, Image, ImageError, ImageHeader, Mask, OpenOptions, StoredImage, read_mask,
+    BvecFrame, Image, ImageError, ImageHeader, Mask, OpenOptions, StoredImage, counted, read_mask,
 };
 
 use self::function::from_function;
@@ -57,7 +57,7 @@ pub enum SourceError {
     #[error(transparent)]
     Contents(#[from] ContentsError),
     /// A number of volumes that is no number of directions.
-    #[error("{} has {volumes} volumes; directions take three each", path.display())]
+    #[error("{} has {}; directions take three each", path.display(), counted(*volumes, "volume"))]
     Volumes {
         /// The image.
         path: PathBuf,

@@ -1,0 +1,422 @@
+//! Command lines to begin with, shown at the end of each command's help.
+
+use clap::Command;
+
+/// The examples of every command, by its words.
+const EXAMPLES: &[(&str, &[&str])] = &[
+    (
+        "",
+        &[
+            "fimbria demo",
+            "fimbria info dwi.nii.gz",
+            "fimbria fit dti dwi.nii.gz --mask mask.nii.gz -o dti",
+            "fimbria run dwi.nii.gz --mask mask.nii.gz -o sub-01",
+        ],
+    ),
+    (
+        "demo",
+        &["fimbria demo", "fimbria demo --voxel 2.5 -o demo", "fimbria demo -o demo --resume"],
+    ),
+    (
+        "run",
+        &[
+            "fimbria run dwi.nii.gz -o sub-01",
+            "fimbria run dwi.mif --mask mask.mif -o sub-01 --resume",
+            "fimbria run --config study.toml --set dti.method=nlls -o sub-01",
+            "fimbria run dwi.nii.gz --set 'run.fits=[\"fibres\",\"tracks\"]' -o sub-01",
+        ],
+    ),
+    (
+        "fit",
+        &[
+            "fimbria fit dti dwi.nii.gz -o dti",
+            "fimbria fit dki dwi.nii.gz --mask mask.nii.gz -o dki",
+            "fimbria fit fod dwi.nii.gz --mask mask.nii.gz -o fod",
+        ],
+    ),
+    (
+        "fit dti",
+        &[
+            "fimbria fit dti dwi.nii.gz -o dti",
+            "fimbria fit dti dwi.nii.gz --mask mask.nii.gz --maps FA,MD,V1 -o dti",
+            "fimbria fit dti -k data.nii.gz -m mask.nii.gz -r bvecs -b bvals --layout fsl -o dti",
+            "fimbria fit dti dwi.nii.gz -fslgrad bvecs bvals --compat mrtrix --layout mrtrix -o dti",
+            "fimbria fit dti dwi.mif --bmax 1200 --method nlls -o dti",
+        ],
+    ),
+    (
+        "fit hot",
+        &[
+            "fimbria fit hot dwi.nii.gz -o hot",
+            "fimbria fit hot dwi.nii.gz --order 6 --mask mask.nii.gz -o hot",
+            "fimbria fit hot dwi.nii.gz --shells 2000 --positive -o hot",
+        ],
+    ),
+    (
+        "fit dki",
+        &[
+            "fimbria fit dki dwi.nii.gz -o dki",
+            "fimbria fit dki dwi.nii.gz --mask mask.nii.gz --bmax 2500 -o dki",
+            "fimbria fit dki dwi.nii.gz --method nlls --maps MK,FA -o dki",
+        ],
+    ),
+    (
+        "fit dki1d",
+        &[
+            "fimbria fit dki1d dwi.nii.gz -o dki1d",
+            "fimbria fit dki1d dwi.nii.gz --mask mask.nii.gz -o dki1d",
+            "fimbria fit dki1d dwi.nii.gz --device gpu -o dki1d",
+        ],
+    ),
+    (
+        "fit stremi1d",
+        &[
+            "fimbria fit stremi1d dwi.nii.gz -o stremi1d",
+            "fimbria fit stremi1d dwi.nii.gz --mask mask.nii.gz --bmax 5000 -o stremi1d",
+            "fimbria fit stremi1d dwi.nii.gz --likelihood rician --sigma 12 -o stremi1d",
+        ],
+    ),
+    (
+        "fit stremi",
+        &[
+            "fimbria fit stremi dwi.nii.gz -o stremi",
+            "fimbria fit stremi dwi.nii.gz --mask mask.nii.gz --errors -o stremi",
+            "fimbria fit stremi dwi.nii.gz --likelihood offset-gaussian --background air.nii.gz -o stremi",
+        ],
+    ),
+    (
+        "fit ivim",
+        &[
+            "fimbria fit ivim dwi.nii.gz -o ivim",
+            "fimbria fit ivim dwi.nii.gz --mask mask.nii.gz --bmax 800 -o ivim",
+            "fimbria fit ivim dwi.nii.gz --errors --precision double -o ivim",
+        ],
+    ),
+    (
+        "fit mono",
+        &[
+            "fimbria fit mono dwi.nii.gz -o mono",
+            "fimbria fit mono dwi.nii.gz --mask mask.nii.gz --bmax 1000 -o mono",
+            "fimbria fit mono dwi.nii.gz --likelihood rician --sigma 12 -o mono",
+        ],
+    ),
+    (
+        "fit expr",
+        &[
+            "fimbria fit expr dwi.nii.gz --model 'S0*exp(-b*D)' --param S0=1000 --param D=1,0,5 -o adc",
+            "fimbria fit expr dwi.nii.gz --model 'S0*exp(-b*D)' --param S0=900 --param D=1 --errors -o adc",
+            "fimbria fit expr dwi.nii.gz --model 'S0*(1-b*D)' --param S0=900 --param D=1,fixed -o s0",
+        ],
+    ),
+    (
+        "fit fod",
+        &[
+            "fimbria fit fod dwi.nii.gz -o fod",
+            "fimbria fit fod dwi.nii.gz --order 6 --mask mask.nii.gz -o fod",
+            "fimbria fit fod dwi.mif --response wm.txt --response-gm gm.txt --response-csf csf.txt -o fod",
+        ],
+    ),
+    (
+        "eigen",
+        &[
+            "fimbria eigen tensors.json -o pairs.json",
+            "fimbria eigen tensors.json --tolerance 1e-12 -o pairs.json",
+            "fimbria eigen tensors.json --shift maxima --starts 256 -o maxima.json",
+        ],
+    ),
+    (
+        "peaks",
+        &[
+            "fimbria peaks fod/fod.nii.gz -o peaks",
+            "fimbria peaks fod/hot.nii.gz --number 2 --threshold 0.3 -o peaks",
+            "fimbria peaks sh.nii.gz --sh-basis dipy --mask mask.nii.gz -o peaks",
+        ],
+    ),
+    (
+        "sticks",
+        &[
+            "fimbria sticks dwi.nii.gz --mask mask.nii.gz -o data.bedpostX",
+            "fimbria sticks dwi.nii.gz --mask mask.nii.gz --nf 2 --bi 500 -o data.bedpostX",
+            "fimbria sticks dwi.nii.gz --mask mask.nii.gz -o data.bedpostX --resume",
+        ],
+    ),
+    (
+        "field",
+        &[
+            "fimbria field phase.nii.gz --magnitude mag.nii.gz --te 4,12,20 --b0 3 -o field",
+            "fimbria field e1.nii.gz e2.nii.gz --te 4,12 --b0 7 --mask mask.nii.gz -o field",
+            "fimbria field phase.nii.gz --te 20 --b0 3 --mask mask.nii.gz --background lbv -o field",
+        ],
+    ),
+    (
+        "qsm",
+        &[
+            "fimbria qsm field/local_field.nii.gz --dti dti --resample -o qsm",
+            "fimbria qsm field/local_field.nii.gz --mask field/mask.nii.gz --method tkd -o qsm",
+            "fimbria qsm local.nii.gz --v1 V1.nii.gz --fa FA.nii.gz --iterations 20 -o qsm",
+        ],
+    ),
+    (
+        "life",
+        &[
+            "fimbria life tracks.tck --dwi dwi.nii.gz -o life",
+            "fimbria life tracks.trx --dwi dwi.nii.gz --mask mask.nii.gz --l1 0.01 -o life",
+            "fimbria life tracks.tck --dwi dwi.nii.gz --labels labels.nii.gz -o life",
+        ],
+    ),
+    (
+        "life query",
+        &[
+            "fimbria life query tracks.tck --dwi dwi.nii.gz --ball 10,-20,30,5",
+            "fimbria life query tracks.tck --dwi dwi.nii.gz --mask roi.nii.gz",
+            "fimbria life query tracks.trx --dwi dwi.nii.gz --direction 1,0,0 --within 20",
+        ],
+    ),
+    (
+        "phantom",
+        &[
+            "fimbria phantom crossing -o subject",
+            "fimbria phantom gre -o scan",
+            "fimbria phantom tensors --order 6 -o sheet",
+        ],
+    ),
+    (
+        "phantom crossing",
+        &[
+            "fimbria phantom crossing -o subject",
+            "fimbria phantom crossing --shells 1000:30,2000:60,3000:90 --snr 20 -o subject",
+            "fimbria phantom crossing --size 48,58,45 --voxel 3 --format mif -o subject",
+        ],
+    ),
+    (
+        "phantom gre",
+        &[
+            "fimbria phantom gre -o scan",
+            "fimbria phantom gre --te 5 10 15 --b0 7 -o scan",
+            "fimbria phantom gre --air 0 --snr inf -o scan",
+        ],
+    ),
+    (
+        "phantom tensors",
+        &[
+            "fimbria phantom tensors -o sheet",
+            "fimbria phantom tensors --order 6 --noise 0.05 -o sheet",
+            "fimbria phantom tensors --order 8 --rng-seed 2 -o sheet",
+        ],
+    ),
+    (
+        "phantom protocol",
+        &[
+            "fimbria phantom protocol -o brain",
+            "fimbria phantom protocol --snr inf -o brain",
+            "fimbria phantom protocol --law stretched -o brain",
+        ],
+    ),
+    (
+        "track",
+        &[
+            "fimbria track data.bedpostX --seeds roi.nii.gz -o tracks",
+            "fimbria track peaks/peaks.nii.gz --seeds mask.nii.gz -n 1 --tracks tck -o tracks",
+            "fimbria track fod/fod.nii.gz --seeds a.nii.gz --include b.nii.gz --exclude c.nii.gz -o ab",
+            "fimbria track data.bedpostX --seeds a.nii.gz --seeds b.nii.gz --network -o pairs",
+        ],
+    ),
+    (
+        "probtrackx2",
+        &[
+            "fimbria probtrackx2 -s data.bedpostX/merged -m mask.nii.gz -x roi.nii.gz --opd --dir=out",
+            "fimbria probtrackx2 -s merged -m mask.nii.gz -x roi.nii.gz -l --pd --opd -P 1000 --dir=out",
+            "fimbria probtrackx2 -s merged -m mask.nii.gz -x list.txt --network --dir=out --forcedir",
+        ],
+    ),
+    (
+        "report",
+        &[
+            "fimbria report dti -o dti.html",
+            "fimbria report sub-01 --title 'subject 1' -o sub-01.html",
+            "fimbria report fimbria-demo -o page.html --force",
+        ],
+    ),
+    (
+        "connectome",
+        &[
+            "fimbria connectome tracks.tck labels.nii.gz -o connectome",
+            "fimbria connectome tracks.tck labels.nii.gz --weights life/weights.txt -o connectome",
+            "fimbria connectome tracks.trx labels.nii.gz --radius 2 -o connectome",
+        ],
+    ),
+    (
+        "compare",
+        &[
+            "fimbria compare -o test a1.nii.gz a2.nii.gz -- b1.nii.gz b2.nii.gz",
+            "fimbria compare -o test a1.mif a2.mif a3.mif -- b1.mif b2.mif b3.mif",
+            "fimbria compare --threshold 50 -o test a1.nii.gz a2.nii.gz -- b1.nii.gz b2.nii.gz",
+        ],
+    ),
+    (
+        "convert",
+        &[
+            "fimbria convert dwi.nii.gz -fslgrad dwi.bvec dwi.bval -o dwi.mif",
+            "fimbria convert dwi.mif -o dwi.nii.gz",
+            "fimbria convert dti_tensor.nii.gz --tensors fsl:mrtrix -o dt.mif",
+            "fimbria convert tracks.tck --reference dwi.nii.gz -o tracks.trk",
+        ],
+    ),
+    (
+        "info",
+        &[
+            "fimbria info dwi.nii.gz",
+            "fimbria info dwi.mif --table",
+            "fimbria info tracks.tck --lengths",
+        ],
+    ),
+    ("devices", &["fimbria devices", "fimbria devices --check", "fimbria devices --measure"]),
+    (
+        "bench",
+        &["fimbria bench dti", "fimbria bench io --megabytes 64", "fimbria bench fft --size 64"],
+    ),
+    (
+        "bench dti",
+        &[
+            "fimbria bench dti",
+            "fimbria bench dti --voxels 100000 --method ols,wls",
+            "fimbria bench dti --maps fa,md --threads 1",
+        ],
+    ),
+    (
+        "bench fit",
+        &[
+            "fimbria bench fit",
+            "fimbria bench fit --fits 36000 --scipy 0",
+            "fimbria bench fit --device cpu",
+        ],
+    ),
+    (
+        "bench io",
+        &[
+            "fimbria bench io",
+            "fimbria bench io --megabytes 64 --levels 1,2",
+            "fimbria bench io --threads 2",
+        ],
+    ),
+    (
+        "bench fft",
+        &["fimbria bench fft", "fimbria bench fft --size 64,128", "fimbria bench fft --device cpu"],
+    ),
+    (
+        "bench life",
+        &[
+            "fimbria bench life",
+            "fimbria bench life --streamlines 5000 --short",
+            "fimbria bench life --plan",
+        ],
+    ),
+    (
+        "bench sparse",
+        &[
+            "fimbria bench sparse",
+            "fimbria bench sparse --rows 100000 --columns 10000",
+            "fimbria bench sparse --device cpu",
+        ],
+    ),
+    (
+        "bench sshopm",
+        &[
+            "fimbria bench sshopm",
+            "fimbria bench sshopm --order 4 --tensors 256",
+            "fimbria bench sshopm --figure",
+        ],
+    ),
+    (
+        "bench qsm",
+        &[
+            "fimbria bench qsm",
+            "fimbria bench qsm --sides 32 48 --no-paper",
+            "fimbria bench qsm --fast-only --no-solvers",
+        ],
+    ),
+    (
+        "bench track",
+        &[
+            "fimbria bench track",
+            "fimbria bench track --particles 1000,10000",
+            "fimbria bench track data.bedpostX --seeds roi.nii.gz",
+        ],
+    ),
+    (
+        "bench sticks",
+        &[
+            "fimbria bench sticks",
+            "fimbria bench sticks --voxels 256 --jumps 10",
+            "fimbria bench sticks --plain 2",
+        ],
+    ),
+    (
+        "completions",
+        &["fimbria completions bash", "fimbria completions zsh", "fimbria completions fish"],
+    ),
+];
+
+/// `command`, whose words are `path`, and all below it, with their examples in the long help.
+pub(crate) fn added_to(mut command: Command, path: &str) -> Command {
+    let names: Vec<String> =
+        command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    for name in names {
+        let path = if path.is_empty() { name.clone() } else { format!("{path} {name}") };
+        command = command.mut_subcommand(&name, |command| added_to(command, &path));
+    }
+    let Some((_, lines)) = EXAMPLES.iter().find(|(words, _)| *words == path) else {
+        return command;
+    };
+    let mut help = match command.get_after_long_help() {
+        Some(help) => format!("{help}\n\n"),
+        None => String::new(),
+    };
+    help += "Examples:";
+    for line in *lines {
+        help += &format!("\n  {line}");
+    }
+    command.after_long_help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Cli;
+
+    /// The words of a line as a shell takes them.
+    fn words(line: &str) -> Vec<std::ffi::OsString> {
+        let mut words = vec![String::new()];
+        let mut quoted = false;
+        for c in line.chars() {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                c => words.last_mut().unwrap().push(c),
+            }
+        }
+        words.into_iter().filter(|word| !word.is_empty()).map(Into::into).collect()
+    }
+
+    fn check(command: &Command, path: &str) {
+        let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+        let examples = help.split("Examples:\n").nth(1).unwrap_or_default();
+        let lines: Vec<_> = examples.lines().map(str::trim).collect();
+        assert!((3..=5).contains(&lines.len()), "`{path}` has {} examples", lines.len());
+        for line in lines {
+            let of_command = format!("fimbria {path}");
+            assert!(line.starts_with(of_command.trim()), "`{line}` is no example of `{path}`");
+            if let Err(failure) = Cli::of_words(words(line)) {
+                panic!("`{line}`: {failure:?}");
+            }
+        }
+        for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+            check(below, format!("{path} {}", below.get_name()).trim());
+        }
+    }
+
+    #[test]
+    fn every_help_has_examples_that_the_program_takes() {
+        check(&Cli::described(), "");
+    }
+}
