@@ -123,7 +123,11 @@ impl Stage for Sticks {
             log,
         )?;
         if sampled.counts.of(Status::Fitted) == 0 {
-            return Err(format!("no usable signal in {}", counted(mask.len(), "voxel")).into());
+            return Err(format!(
+                "none of the {} has a usable signal",
+                counted(mask.len(), "voxel")
+            )
+            .into());
         }
         report_counts(&sampled, log);
         products.put(sampled.sticks);
