@@ -349,8 +349,9 @@ fn with_companions() -> Folder {
 fn files_beside_the_series_are_checked_before_any_work() {
     let folder = with_companions();
     fs::write(folder.join("weights.txt"), "0.1\n-0.5\n").unwrap();
-    // The tractogram is not there: what is said of another file was found before it was opened.
-    let line = |options: &str| format!("life missing.tck {SUBJECT} {options} -o out");
+    // The tractogram is none: what is said of another file was found before it was opened.
+    fs::write(folder.join("none.tck"), "no tractogram").unwrap();
+    let line = |options: &str| format!("life none.tck {SUBJECT} {options} -o out");
     for (options, said) in [
         ("--labels halves.nii", "holds no labels"),
         ("--labels twice.nii", "2 volumes"),
