@@ -43,12 +43,12 @@ impl Place {
             if is_same(&lock, &lock_file) {
                 let place = Self { path, _lock: lock };
                 commit::undo(&place.path, root).map_err(failed(root))?;
-                for left in [place.new(), place.old()] {
+                for left in [place.made(), place.replaced()] {
                     if left.exists() {
                         disk::remove_all(&left).map_err(failed(root))?;
                     }
                 }
-                disk::create_folder(&place.new()).map_err(failed(root))?;
+                disk::create_folder(&place.made()).map_err(failed(root))?;
                 return Ok(place);
             }
         }
@@ -56,12 +56,12 @@ impl Place {
     }
 
     /// Where outputs are made.
-    pub(super) fn new(&self) -> PathBuf {
+    pub(super) fn made(&self) -> PathBuf {
         new(&self.path)
     }
 
     /// Where those are kept meanwhile that they replace.
-    pub(super) fn old(&self) -> PathBuf {
+    pub(super) fn replaced(&self) -> PathBuf {
         old(&self.path)
     }
 }
