@@ -102,7 +102,10 @@ fn end_panics_for_want_of_memory() {
     ];
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        let said = panic.payload_as_str().unwrap_or_default();
+        let payload = panic.payload();
+        let said = payload.downcast_ref::<&str>().copied();
+        let said = said.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let said = said.unwrap_or_default();
         if SAID.iter().any(|words| said.contains(words)) {
             alone();
             let message = b"error: out of memory: the system has no more for a thread or a block\n";

@@ -87,6 +87,7 @@ pub fn run_stages(
         let failed = |source| PipelineError::Stage { name: stage.name(), source };
         let record = match &step.earlier {
             Some(record) => {
+                OutputFolder::clear_beside(&step.folder);
                 if step.is_needed {
                     stage.restore(&step.folder, &mut products, &log).map_err(failed)?;
                 }

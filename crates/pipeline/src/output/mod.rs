@@ -140,10 +140,16 @@ impl OutputFolder {
         let hidden = root.join(PREFIX);
         let folder =
             Self::open(root, hidden, Self::RECORD.to_owned(), planned, overwrite, unfinished)?;
+        Self::clear_beside(root);
+        Ok(folder)
+    }
+
+    /// Takes away what a killed process may have left beside the finished folder `root`, for whoever
+    /// has the folder above to itself.
+    pub(crate) fn clear_beside(root: &Path) {
         for left in left_beside(root).into_iter().flatten() {
             let _ = disk::remove_all(&left);
         }
-        Ok(folder)
     }
 
     /// The place of the single file `path`, whose run record is written beside it as
