@@ -53,7 +53,7 @@ pub(crate) fn sidecar_of(image: &Path) -> Option<PathBuf> {
 
 /// What each of these words means in a description; the first that is found counts. NIfTI keeps 79
 /// bytes of one.
-const WORDS: [(&str, Contents); 28] = [
+const WORDS: [(&str, Contents); 30] = [
     ("standard error", Contents::Numbers),
     ("fibre directions per voxel", Contents::Numbers),
     ("number of fibre", Contents::Numbers),
@@ -66,11 +66,13 @@ const WORDS: [(&str, Contents); 28] = [
     ("a kurtosis tensor", Contents::Kurtosis),
     ("kurtosis tensor w", Contents::Kurtosis),
     ("diffusion tensor", Contents::Tensor),
-    ("eigenvector", Contents::Directions),
+    ("unit eigenvector", Contents::Directions),
     ("unit vector", Contents::Directions),
     ("fibre directions", Contents::Directions),
     ("per direction of directions.txt", Contents::Numbers),
     ("along the axes of the tensor", Contents::Numbers),
+    ("generalised diffusivit", Contents::Numbers),
+    ("stretching exponent", Contents::Numbers),
     ("amounts of fibres", Contents::Numbers),
     ("outside mask", Contents::Numbers),
     ("outside the mask", Contents::Numbers),
