@@ -147,7 +147,7 @@ fn every_command_outlives_refusals() {
 }
 
 /// The program with the words of `line` in an address space of so many KiB.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "mpi")))]
 fn within(folder: &Folder, kib: u64, line: &str) -> Ran {
     let limited = format!("ulimit -v {kib}; exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");
