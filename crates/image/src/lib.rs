@@ -8,6 +8,7 @@
 //! * a [`Mask`] is a set of voxels of a grid;
 //! * a [`GradientTable`] holds b in s/mm² and unit directions in scanner RAS+ axes;
 //! * a [`SignalSource`] hands out the samples of chosen voxels, whatever type they are stored in;
+//! * a [`MapSpec`] says what a map is, a [`Status`] what became of one of its voxels;
 //! * [`sticks::StickSamples`] holds samples of fibre directions and fractions in few bytes.
 //!
 //! On disk there are NIfTI-1, NIfTI-2 and MRtrix images, compressed or not:
@@ -42,6 +43,7 @@ mod header;
 mod image;
 mod kurtosis_order;
 mod layout;
+mod map;
 mod mask;
 mod mask_block;
 mod mif;
@@ -49,6 +51,7 @@ mod nifti;
 mod read;
 mod regular;
 mod signals;
+mod status;
 pub mod sticks;
 mod storage;
 mod stored;
@@ -68,6 +71,7 @@ pub use gradients::GradientTable;
 pub use header::{Intent, Orientation, SpaceCodes};
 pub use image::Image;
 pub use kurtosis_order::KurtosisOrder;
+pub use map::{MapKind, MapSpec};
 pub use mask::Mask;
 pub use mask_block::MaskBlock;
 pub use mif::{BadMifLayout, MifLayout};
@@ -75,6 +79,7 @@ pub use nifti::NiftiVersion;
 pub use read::{read_image, read_mask};
 pub use regular::{open_regular, read_regular, read_regular_text};
 pub use signals::SignalSource;
+pub use status::{Status, StatusCounts};
 pub use storage::OpenOptions;
 pub use stored::{StoredImage, image_files};
 pub use tensor_order::TensorOrder;

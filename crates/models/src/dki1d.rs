@@ -3,7 +3,7 @@
 
 use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Likelihood, Model, Number, Parameter};
-use fimbria_image::{GradientTable, Mask, SignalSource};
+use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource};
 
 use crate::curve::{
     CurveError, CurveOptions, DirectionModel, Directional, Floor, MM2_PER_S, Protocol, level,
@@ -11,7 +11,7 @@ use crate::curve::{
 };
 use crate::noise::NoiseError;
 use crate::voxelwise::Job;
-use crate::{Fitted, MapKind, MapSpec, curve, noise};
+use crate::{Fitted, curve, noise};
 
 /// Largest b of the paper's fits, s/mm²: beyond it the expansion does not hold.
 pub const B_MAX_S_PER_MM2: f64 = 3000.0;

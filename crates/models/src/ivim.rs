@@ -6,11 +6,11 @@
 
 use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Model, Number, Parameter};
-use fimbria_image::{GradientTable, Mask, SignalSource};
+use fimbria_image::{GradientTable, MapSpec, Mask, SignalSource};
 
 use crate::curve::{CurveError, CurveOptions, MM2_PER_S, Protocol, VoxelModel, Whole, noise_level};
 use crate::voxelwise::Job;
-use crate::{Fitted, MapSpec, curve};
+use crate::{Fitted, curve};
 
 /// b (ms/µm²) from which perfusion is taken to have decayed, for the start of the fit.
 const TISSUE_ONLY: f64 = 0.2;

@@ -10,8 +10,7 @@
 //! * [`dki`]: diffusion and kurtosis tensors, constrained where need be, and their maps;
 //! * [`expr`]: any signal that a user writes down, by Levenberg-Marquardt;
 //! * [`fod`]: fibre orientation densities by constrained spherical deconvolution;
-//! * [`voxelwise`]: what drives any batched fit over the voxels of a mask;
-//! * [`Status`]: what became of each voxel, one byte, the same for every model.
+//! * [`voxelwise`]: what drives any batched fit over the voxels of a mask.
 //!
 //! Each model comes three times, in modules of the same names: `oracle`, plain `f64` code that
 //! reads like the paper and is what every test holds the others to; `lanes`, the same in `f32`
@@ -33,11 +32,9 @@ pub mod ivim;
 pub mod mono;
 pub mod nlls;
 pub mod noise;
-mod status;
 pub mod stremi;
 pub mod stremi1d;
 pub mod voxelwise;
 
 pub use checks::checks;
-pub use status::{Status, StatusCounts};
-pub use voxelwise::{Fitted, FittedMap, MapKind, MapSpec, RaisedSamples};
+pub use voxelwise::{Fitted, FittedMap, RaisedSamples};

@@ -1,8 +1,8 @@
 //! Noise levels: the standard deviation σ of each part of the complex signal, in input units.
 
-use fimbria_image::{GradientTable, Mask, SignalSource};
+use fimbria_image::{GradientTable, Mask, SignalSource, Status};
 
-use crate::{Fitted, Status};
+use crate::Fitted;
 
 /// Voxels read at a time.
 const TILE: usize = 4096;

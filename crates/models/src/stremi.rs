@@ -3,12 +3,12 @@
 
 use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Model, Number, Parameter};
-use fimbria_image::{GradientTable, Mask, SignalSource};
+use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource};
 
 use crate::curve::{CurveError, CurveOptions, Protocol, VoxelModel, Whole, noise_level};
 use crate::dti::{self, DtiMap, DtiOptions};
 use crate::voxelwise::{Job, SelectedVolumes, Stacked};
-use crate::{Fitted, MapKind, MapSpec, curve};
+use crate::{Fitted, curve};
 
 /// How b projects on an axis e of the tensor, for a gradient along g.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,11 +7,11 @@
 
 use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Model, Number, Parameter};
-use fimbria_image::{GradientTable, Mask, SignalSource};
+use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource};
 
 use crate::curve::{CurveError, CurveOptions, DirectionModel, Directional, Protocol, noise_level};
 use crate::voxelwise::Job;
-use crate::{Fitted, MapKind, MapSpec, curve};
+use crate::{Fitted, curve};
 
 /// Different b, with 0, that a direction must have.
 pub const LEAST_B: usize = 4;

@@ -4,12 +4,12 @@
 use fimbria_compute::philox::Philox;
 use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_fitting::lm::{Likelihood, Model, derivative_error};
-use fimbria_image::{Affine, GradientTable, Grid, Image, Mask};
+use fimbria_image::{Affine, GradientTable, Grid, Image, Mask, Status};
 use fimbria_models::curve::{CurveError, CurveOptions};
 use fimbria_models::dki1d::{self, Dki1dOptions, Eta};
 use fimbria_models::dti::Precision;
 use fimbria_models::stremi::{self, Projection, StremiOptions, StretchedTensor};
-use fimbria_models::{Fitted, Status, ivim, mono, nlls, stremi1d};
+use fimbria_models::{Fitted, ivim, mono, nlls, stremi1d};
 use fimbria_tensors::starts::half_sphere;
 
 /// A uniform number of [0, 1).

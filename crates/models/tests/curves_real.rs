@@ -7,10 +7,11 @@ mod reference;
 
 use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_fitting::lm::Likelihood;
+use fimbria_image::Status;
 use fimbria_models::curve::{CurveOptions, directions};
 use fimbria_models::dki1d::{self, Dki1dOptions};
 use fimbria_models::dti::Precision;
-use fimbria_models::{Fitted, Status, noise, stremi1d};
+use fimbria_models::{Fitted, noise, stremi1d};
 use reference::{Series, refdata};
 
 fn slice() -> Option<Series> {

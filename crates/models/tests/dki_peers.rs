@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 
 use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_image::frames::{turn_quartics, turn_tensors};
-use fimbria_image::{BvecFrame, Image, KurtosisOrder, TensorOrder, read_image};
+use fimbria_image::{BvecFrame, Image, KurtosisOrder, Status, TensorOrder, read_image};
+use fimbria_models::Fitted;
 use fimbria_models::dki::{Compat, DkiMap, DkiOptions, Method, fit};
-use fimbria_models::{Fitted, Status};
 use reference::{Series, refdata};
 
 /// Files of the series that the peers read too.

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use fimbria_compute::{Backend, Progress, Silent, Workers};
 use fimbria_image::gradients::GradientDeviation;
-use fimbria_image::{Affine, BvecFrame, GradientTable, Grid, Image, Mask};
+use fimbria_image::{Affine, BvecFrame, GradientTable, Grid, Image, Mask, Status};
+use fimbria_models::Fitted;
 use fimbria_models::dti::{DtiError, DtiMap, DtiOptions, Method, Precision, fit};
 use fimbria_models::voxelwise::JobError;
-use fimbria_models::{Fitted, Status};
 use testing::{Noise, acquisition, quadratic, signals, tensor};
 
 const GRID: Grid = Grid { dims: [31, 17, 13], ras_from_vox: OBLIQUE };

@@ -7,8 +7,7 @@ mod support;
 mod testing;
 
 use fimbria_compute::{Backend, Silent, SimdLevel, Workers};
-use fimbria_image::{Affine, GradientTable, Grid, Image, Mask};
-use fimbria_models::Status;
+use fimbria_image::{Affine, GradientTable, Grid, Image, Mask, Status};
 use fimbria_models::fod::{FodError, FodFit, FodOptions, Response, Tissues, fit};
 use fimbria_tensors::sh::{ShBasis, evaluate};
 use testing::{Noise, acquisition};

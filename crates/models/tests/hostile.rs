@@ -2,7 +2,7 @@
 //! numbers, and a constant signal is not given a shape.
 
 use fimbria_compute::{Backend, Silent, Workers};
-use fimbria_image::{Affine, GradientTable, Grid, Image, Mask};
+use fimbria_image::{Affine, GradientTable, Grid, Image, Mask, Status};
 use fimbria_models::curve::{CurveOptions, Likelihood};
 use fimbria_models::dki::{self, DkiOptions};
 use fimbria_models::dki1d::{self, Dki1dOptions, Eta};
@@ -10,7 +10,7 @@ use fimbria_models::dti::{self, DtiOptions, Method, Precision};
 use fimbria_models::expr::{self, ExprOptions, Parameter, VoxelConstants};
 use fimbria_models::hot::{self, HotMethod, HotOptions, HotOrder};
 use fimbria_models::stremi::{self, StremiOptions};
-use fimbria_models::{Fitted, Status, ivim, mono, stremi1d};
+use fimbria_models::{Fitted, ivim, mono, stremi1d};
 use fimbria_tensors::starts::half_sphere;
 
 /// Three unweighted volumes, then twenty directions at each b.

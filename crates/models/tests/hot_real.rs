@@ -6,7 +6,7 @@
 mod reference;
 
 use fimbria_compute::{Backend, Silent, Workers};
-use fimbria_models::Status;
+use fimbria_image::Status;
 use fimbria_models::hot::{HotOptions, HotOrder, fit};
 use reference::{Series, refdata};
 

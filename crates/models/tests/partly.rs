@@ -3,12 +3,12 @@
 
 use fimbria_compute::philox::{Philox, normals};
 use fimbria_compute::{Backend, Silent, Workers};
-use fimbria_image::{Affine, GradientTable, Grid, Image, Mask};
+use fimbria_image::{Affine, GradientTable, Grid, Image, Mask, Status};
 use fimbria_models::curve::{CurveOptions, Robust};
 use fimbria_models::dti::Precision;
 use fimbria_models::expr::{self, ExprOptions, Parameter, VoxelConstants};
 use fimbria_models::stremi::{self, StremiOptions};
-use fimbria_models::{Fitted, Status, ivim, mono, stremi1d};
+use fimbria_models::{Fitted, ivim, mono, stremi1d};
 use fimbria_tensors::starts::half_sphere;
 
 const N: usize = 1000;

@@ -5,10 +5,9 @@ use std::path::Path;
 use fimbria_compute::Workers;
 use fimbria_image::frames::{turn_quartics, turn_vectors};
 use fimbria_image::{
-    BvecFrame, Datatype, Image, ImageError, ImageHeader, Intent, KurtosisOrder, SpaceCodes,
-    TensorOrder, WriteOptions, read_image, write_image,
+    BvecFrame, Datatype, Image, ImageError, ImageHeader, Intent, KurtosisOrder, MapKind, MapSpec,
+    SpaceCodes, TensorOrder, WriteOptions, read_image, write_image,
 };
-use fimbria_models::{MapKind, MapSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use fimbria_image::Status;
 use fimbria_image::sticks::PackedStick;
-use fimbria_models::Status;
 
 use crate::summary::Scalars;
 

@@ -1,7 +1,7 @@
 //! The maps of what is known of voxels beside their sticks.
 
-use fimbria_image::{Image, Mask};
-use fimbria_models::{FittedMap, MapSpec, StatusCounts};
+use fimbria_image::{Image, MapSpec, Mask, StatusCounts};
+use fimbria_models::FittedMap;
 
 use crate::chunk::VoxelResult;
 use crate::{Diffusivity, Noise, Offset, SticksOptions};

@@ -3,8 +3,7 @@
 
 use fimbria_compute::Workers;
 use fimbria_image::sticks::StickSamples;
-use fimbria_image::{GradientTable, Mask, SignalSource};
-use fimbria_models::Status;
+use fimbria_image::{GradientTable, Mask, SignalSource, Status};
 
 use crate::lanes::{self, JumpTime};
 use crate::oracle::{Chain, Posterior, Voxel};

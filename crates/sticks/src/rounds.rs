@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, Progress};
-use fimbria_image::Mask;
 use fimbria_image::sticks::PackedStick;
-use fimbria_models::Status;
+use fimbria_image::{Mask, Status};
 
 use crate::SticksError;
 use crate::chunk::{CHUNK, Chunk, VoxelResult};

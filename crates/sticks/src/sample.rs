@@ -5,8 +5,8 @@ use std::time::Instant;
 use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, Progress};
 use fimbria_image::sticks::StickSamples;
-use fimbria_image::{GradientTable, Image, Mask, SignalSource};
-use fimbria_models::{FittedMap, Status, StatusCounts};
+use fimbria_image::{GradientTable, Image, Mask, SignalSource, Status, StatusCounts};
+use fimbria_models::FittedMap;
 
 use crate::chunk::{CHUNK, Chunk, Keeper, VoxelResult};
 use crate::maps::maps;

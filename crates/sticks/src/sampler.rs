@@ -8,8 +8,7 @@ use fimbria_compute::queue::{Shares, run_chunks};
 use fimbria_compute::{Backend, Progress, Workers};
 use fimbria_image::gradients::GradientDeviation;
 use fimbria_image::sticks::PackedStick;
-use fimbria_image::{BvecFrame, GradientTable, Image, SignalSource};
-use fimbria_models::Status;
+use fimbria_image::{BvecFrame, GradientTable, Image, SignalSource, Status};
 use rayon::prelude::*;
 
 use crate::batch::{BatchRows, Recorded};

@@ -6,8 +6,7 @@ use std::sync::Mutex;
 
 use common::{Subject, angle, mean_direction};
 use fimbria_compute::{Backend, Interrupted, Progress, Silent, Workers};
-use fimbria_image::{Image, Mask};
-use fimbria_models::Status;
+use fimbria_image::{Image, Mask, Status};
 use fimbria_sticks::{
     CHUNK, Diffusivity, Keeper, Noise, Sampled, SticksError, SticksOptions, sample,
 };

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use fimbria_fitting::lm::Rows;
-
-use crate::MapSpec;
+use fimbria_image::MapSpec;
 
 /// The map of the standard error of a map.
 pub(crate) fn error_spec(of: &MapSpec) -> MapSpec {

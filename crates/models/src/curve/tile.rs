@@ -10,9 +10,9 @@ use fimbria_fitting::lm::{
     Arithmetic, LmOptions, Model, Parameter, Problems, Rows, Sigma, SignalFormulas, Starts,
     Weights, fit, keep_determined, robust,
 };
+use fimbria_image::Status;
 
 use super::CurveOptions;
-use crate::Status;
 use crate::dti::Precision;
 use crate::voxelwise::Tile;
 

@@ -3,14 +3,15 @@
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::{Backend, HostError, SimdLevel, Workers};
 use fimbria_fitting::lm::{Model, Parameter, Weights};
+use fimbria_image::MapSpec;
 
 use super::earlier;
 use super::errors::{error_spec, standard_errors};
 use super::tile::{Batch, Scaled, Solver, arithmetic, results_of, solve};
 use super::{CurveOptions, Floor, Protocol};
+use crate::Fitted;
 use crate::dti::Precision;
 use crate::voxelwise::{DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit};
-use crate::{Fitted, MapSpec};
 
 /// A model of all samples of a voxel.
 pub(crate) trait VoxelModel<const P: usize>: Model<P> {

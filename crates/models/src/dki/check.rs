@@ -5,13 +5,12 @@ use fimbria_compute::check::{Check, Comparison, Extent};
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::operator::{Operator, VectorSpace};
 use fimbria_compute::philox::{Philox, normals};
-use fimbria_image::GradientTable;
+use fimbria_image::{GradientTable, Status};
 
 use super::device::{DeviceMaps, maps_source};
 use super::layout::parameter_row;
 use super::oracle::KurtosisMaps;
 use super::{DkiMap, DkiOptions, Problem};
-use crate::Status;
 use fimbria_tensors::starts::half_sphere;
 
 /// The check of the maps.

@@ -7,16 +7,15 @@ use fimbria_compute::operator::{Operator, VectorSpace};
 use fimbria_compute::{Backend, HostError, Progress, SimdLevel, Workers};
 use fimbria_fitting::linear::{DeviceFit, Passes, Problems};
 use fimbria_fitting::lm;
-use fimbria_image::{GradientTable, Mask, SignalSource};
+use fimbria_image::{GradientTable, MapSpec, Mask, SignalSource, Status};
 
 use super::device::DeviceMaps;
 use super::lanes::{Constrain, FindViolations, MapVoxels};
 use super::layout::parameter_row;
 use super::moments::N_UNKNOWNS;
 use super::{DkiError, DkiOptions, Problem};
-use crate::Status;
 use crate::nlls::ExpLinear;
-use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, MapSpec, Tile, VoxelFit, on_threads};
+use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, on_threads};
 
 /// Fits diffusion and kurtosis tensors in every voxel of `mask`.
 ///

@@ -17,7 +17,7 @@ pub(crate) mod parameter_row {
     pub(crate) const RESIDUAL: usize = QUARTIC + N_W;
     /// Samples that were raised so that they have a logarithm.
     pub(crate) const RAISED: usize = RESIDUAL + 1;
-    /// The number of a [`Status`](crate::Status).
+    /// The number of a [`Status`](fimbria_image::Status).
     pub(crate) const STATUS: usize = RAISED + 1;
     /// Number of rows.
     pub(crate) const COUNT: usize = STATUS + 1;

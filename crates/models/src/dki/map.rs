@@ -1,6 +1,6 @@
 //! The maps of a kurtosis fit: names, shapes, units.
 
-use crate::voxelwise::{MapKind, MapSpec};
+use fimbria_image::{MapKind, MapSpec};
 
 /// One output of a kurtosis fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,7 +37,7 @@ pub enum DkiMap {
     Kurtosis,
     /// Root mean square of the residuals.
     Residual,
-    /// What became of the voxel ([`Status`](crate::Status)).
+    /// What became of the voxel ([`Status`](fimbria_image::Status)).
     Status,
 }
 

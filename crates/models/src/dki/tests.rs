@@ -1,7 +1,7 @@
 //! The fit as a whole: truth, the oracle, constraints, input that cannot be fitted.
 
 use fimbria_compute::{Backend, Silent, SimdLevel, Workers};
-use fimbria_image::{Affine, GradientTable, Grid, Image, Mask};
+use fimbria_image::{Affine, GradientTable, Grid, Image, Mask, Status};
 use fimbria_tensors::starts::half_sphere;
 
 use super::form::{quadratic_terms, quartic_terms};
@@ -9,8 +9,8 @@ use super::lanes::constrain::LEAST_PREDICTION;
 use super::oracle::KurtosisMaps;
 use super::oracle::tests::{dot, mixture};
 use super::*;
+use crate::Fitted;
 use crate::dti::testing::{Noise, acquisition, tensor};
-use crate::{Fitted, Status};
 
 /// Three shells of 30 directions and 6 unweighted volumes.
 fn protocol() -> GradientTable {

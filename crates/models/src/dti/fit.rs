@@ -3,15 +3,14 @@
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::operator::{Operator, VectorSpace};
 use fimbria_compute::{Backend, HostError, HostSpace, Progress, SimdLevel, Workers};
-use fimbria_image::{GradientTable, Image, Mask, SignalSource};
+use fimbria_image::{GradientTable, Image, MapSpec, Mask, SignalSource, Status};
 
 use super::deviation::Deviation;
 use super::device::{DeviceFit, DeviceMaps};
 use super::layout::parameter_row;
 use super::operators::{LanesFit, LanesMaps, ScalarFit, ScalarMaps, fit_voxel};
 use super::{DtiError, DtiOptions, Precision, Problem};
-use crate::Status;
-use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, MapSpec, Tile, VoxelFit};
+use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, Tile, VoxelFit};
 
 /// Voxels that are fitted at a time.
 const TILE: usize = 272;

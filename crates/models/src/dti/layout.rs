@@ -12,7 +12,7 @@ pub(crate) mod parameter_row {
     pub(crate) const RESIDUAL: usize = 7;
     /// Samples that were raised so that they have a logarithm.
     pub(crate) const RAISED: usize = 8;
-    /// The number of a [`Status`](crate::Status).
+    /// The number of a [`Status`](fimbria_image::Status).
     pub(crate) const STATUS: usize = 9;
     /// Number of rows.
     pub(crate) const COUNT: usize = 10;

@@ -1,6 +1,6 @@
 //! The maps of a tensor fit: names, shapes, units.
 
-use crate::{MapKind, MapSpec, Status};
+use fimbria_image::{MapKind, MapSpec, Status};
 
 /// One output of a tensor fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,7 +33,7 @@ pub enum DtiMap {
     Tensor,
     /// Root mean square of the residuals.
     Residual,
-    /// What became of the voxel ([`Status`](crate::Status)).
+    /// What became of the voxel ([`Status`](fimbria_image::Status)).
     Status,
 }
 

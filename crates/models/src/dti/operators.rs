@@ -7,12 +7,12 @@
 
 use fimbria_compute::operator::Operator;
 use fimbria_compute::{HostError, HostSpace, Workers};
+use fimbria_image::Status;
 
 use super::lanes::{FitVoxels, MM2_PER_S, MapVoxels};
 use super::layout::parameter_row;
 use super::oracle::{self, Parameters, TensorMaps};
 use super::{DtiMap, Problem};
-use crate::Status;
 
 /// Two spaces of `n_voxels` voxels and the problem they belong to.
 macro_rules! operator {

@@ -51,7 +51,7 @@ impl Problem {
 
     /// Rows of the fitted parameters: S0 in input units; the tensor xx xy xz yy yz zz in scanner
     /// RAS axes, µm²/ms; the residual in input units (zero where its map is not wanted); the
-    /// number of samples raised to have a logarithm; the [`Status`](crate::Status).
+    /// number of samples raised to have a logarithm; the [`Status`](fimbria_image::Status).
     pub fn n_parameter_rows(&self) -> usize {
         parameter_row::COUNT
     }

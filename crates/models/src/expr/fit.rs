@@ -7,12 +7,12 @@ use fimbria_fitting::lm::device::{self, DeviceFitError};
 use fimbria_fitting::lm::{
     Arithmetic, Expression, LmError, LmOptions, Problems, Rows, Sigma, Starts, Weights,
 };
+use fimbria_image::{MapSpec, Status};
 
 use super::{COVARIATES, ExprFitError, ExprOptions, Parameter, check_names, maps};
-use crate::Status;
 use crate::curve::{Likelihood, Protocol};
 use crate::dti;
-use crate::voxelwise::{DeviceVoxelFit, MapSpec, Tile, VoxelFit};
+use crate::voxelwise::{DeviceVoxelFit, Tile, VoxelFit};
 
 /// Where the noise level comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -12,13 +12,13 @@ use std::borrow::Cow;
 use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::expr::Names;
 use fimbria_fitting::lm::{ExpressionError, LmError};
-use fimbria_image::{GradientTable, GridMismatch, Image, Mask, SignalSource};
+use fimbria_image::{GradientTable, GridMismatch, Image, MapSpec, Mask, SignalSource};
 
 pub use fimbria_fitting::lm::Parameter;
 
 use self::fit::{ExprFit, Noise};
 use crate::curve::{self, CurveError, CurveOptions, Floor, Likelihood, Protocol, error_spec};
-use crate::voxelwise::{Fitted, Job, JobError, MapSpec, SelectedVolumes, Stacked};
+use crate::voxelwise::{Fitted, Job, JobError, SelectedVolumes, Stacked};
 
 /// What a formula may say of each volume.
 pub const COVARIATES: [&str; 4] = ["b", "gx", "gy", "gz"];

@@ -1,14 +1,13 @@
 //! The problem that all voxels share, and its solution in one voxel.
 
 use fimbria_fitting::active_set::{Constraints, Outcome, SharedProgramme, Verdict, Work};
-use fimbria_image::GradientTable;
+use fimbria_image::{GradientTable, Status};
 use fimbria_tensors::sh::{ShBasis, ShToForm, sh_count};
 
 use super::convolution::Convolution;
 use super::shells::Shelled;
 use super::sphere::Sphere;
 use super::{FodError, FodOptions, Responses};
-use crate::Status;
 
 /// min ‖A x - s‖² over densities and tissue weights x that are not negative, for any number of
 /// signals s.

@@ -1,7 +1,7 @@
 //! Deconvolves every voxel of a mask.
 
 use fimbria_compute::{Backend, HostError, Progress, SimdLevel};
-use fimbria_image::{GradientTable, Mask, SignalSource};
+use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource};
 use fimbria_tensors::sh::sh_count;
 use pulp::{Simd, WithSimd};
 
@@ -9,7 +9,7 @@ use super::deconvolution::{VoxelOutcome, VoxelWork};
 use super::device::OnDevice;
 use super::shells::Shelled;
 use super::{Deconvolution, FodError, FodOptions, Responses, estimate};
-use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, MapKind, MapSpec, Tile, VoxelFit};
+use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, Tile, VoxelFit};
 
 /// Voxels of a tile: their samples stay in the second-level cache.
 const TILE: usize = 272;

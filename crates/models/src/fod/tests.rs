@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use fimbria_compute::SimdLevel;
-use fimbria_image::GradientTable;
+use fimbria_image::{GradientTable, Status};
 use fimbria_tensors::sh::{ShBasis, ShToForm, evaluate, sh_count};
 use fimbria_tensors::starts::half_sphere;
 use pulp::{Simd, WithSimd};
@@ -12,7 +12,6 @@ use super::deconvolution::{VoxelOutcome, VoxelWork};
 use super::estimate::zonal_harmonics;
 use super::oracle::Plain;
 use super::*;
-use crate::Status;
 use crate::dti::testing::{Noise, acquisition};
 
 /// S0 of white matter, grey matter and fluid, and their diffusivities in mm²/s (along and across

@@ -4,7 +4,7 @@ use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::operator::{Operator, VectorSpace};
 use fimbria_compute::{Backend, HostError, Progress, SimdLevel, Workers};
 use fimbria_fitting::linear::{DeviceFit, LogLinearFit, Problems, Recipe};
-use fimbria_image::{GradientTable, Mask, SignalSource};
+use fimbria_image::{GradientTable, MapSpec, Mask, SignalSource};
 
 use super::design::design;
 use super::form::Form;
@@ -12,7 +12,7 @@ use super::maps::{MapVoxels, specs};
 use super::measures::MeasureTables;
 use super::positivity::Positivity;
 use super::{HotError, HotOptions};
-use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, MapSpec, Tile, VoxelFit, on_threads};
+use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, on_threads};
 
 /// Fits a form in every voxel of `mask`.
 ///

@@ -3,10 +3,10 @@
 use fimbria_compute::math::{exp_finite, ln_finite};
 use fimbria_compute::{Lanes, Real};
 use fimbria_fitting::linear::Rows;
+use fimbria_image::{MapKind, MapSpec};
 use pulp::{Simd, WithSimd};
 
 use super::measures::{GA_EXPONENT_SCALE, GA_SCALE, MeasureTables};
-use crate::voxelwise::{MapKind, MapSpec};
 
 /// Diffusivities inside fits are in µm²/ms.
 const MM2_PER_S: f32 = 1e-3;

@@ -8,11 +8,11 @@
 use fimbria_compute::{LaneMask, Lanes, Mask, Real, SimdLevel};
 use fimbria_fitting::active_set::{ActiveSetError, Constraints, Programme, Verdict, Work};
 use fimbria_fitting::linear::{LogLinearFit, Outcome, Rows, oracle};
+use fimbria_image::Status;
 use fimbria_tensors::starts::half_sphere;
 use pulp::{Simd, WithSimd};
 
 use super::form::Form;
-use crate::Status;
 
 /// Directions in which D is kept positive.
 pub(super) const DIRECTIONS: usize = 300;

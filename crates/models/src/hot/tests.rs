@@ -1,6 +1,6 @@
 use fimbria_compute::{Backend, Silent, SimdLevel, Workers};
 use fimbria_fitting::linear::{LogLinearFit, Problems, Recipe, Rows};
-use fimbria_image::{Affine, GradientTable, Grid, Image, Mask};
+use fimbria_image::{Affine, GradientTable, Grid, Image, Mask, Status};
 use fimbria_tensors::starts::half_sphere;
 
 use super::design::design;
@@ -8,9 +8,9 @@ use super::form::Form;
 use super::measures::measures;
 use super::positivity::DIRECTIONS;
 use super::{HotError, HotMethod, HotOptions, HotOrder, fit, maps};
+use crate::Fitted;
 use crate::dti::testing::{Noise, acquisition, signals, tensor};
 use crate::dti::{self, DtiMap, DtiOptions};
-use crate::{Fitted, Status};
 
 const ORDERS: [HotOrder; 3] = [HotOrder::Four, HotOrder::Six, HotOrder::Eight];
 const METHODS: [HotMethod; 3] = [HotMethod::Ols, HotMethod::Wls, HotMethod::Iwls];

@@ -6,8 +6,8 @@
 //! voxel. Results do not depend on how the work was cut, nor on how many processes shared the voxels.
 
 mod devices;
+mod fitted;
 mod inputs;
-mod map;
 mod processes;
 
 use std::time::Instant;
@@ -15,13 +15,14 @@ use std::time::Instant;
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::queue::Shares;
 use fimbria_compute::{Backend, HostError, Interrupted, Progress, SimdLevel, Workers};
-use fimbria_image::{GridMismatch, Image, Mask, MaskBlock, SignalSource};
+use fimbria_image::{
+    GridMismatch, Image, MapSpec, Mask, MaskBlock, SignalSource, Status, StatusCounts,
+};
 use rayon::prelude::*;
 
 pub(crate) use self::devices::on_threads;
+pub use self::fitted::{Fitted, FittedMap, RaisedSamples};
 pub use self::inputs::{SelectedVolumes, Stacked};
-pub use self::map::{Fitted, FittedMap, MapKind, MapSpec, RaisedSamples};
-use crate::{Status, StatusCounts};
 
 /// Voxels one task takes: many enough to make the task's cost nothing, few enough that all
 /// threads finish together.

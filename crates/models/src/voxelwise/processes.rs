@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use fimbria_compute::comm::Comm;
-use fimbria_image::Mask;
+use fimbria_image::{Mask, Status, StatusCounts};
 
 use super::{BLOCK, FittedMap, Tally};
-use crate::{Status, StatusCounts};
 
 /// Of `n` voxels the stretch that process `rank` of so many fits.
 fn share(n: usize, rank: usize, processes: usize) -> Range<usize> {

@@ -1,8 +1,7 @@
 //! The stage that fits diffusion and kurtosis tensors.
 
 use fimbria_compute::Silent;
-use fimbria_image::GradientTable;
-use fimbria_models::MapSpec;
+use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::dki::{self, Compat, DkiMap, DkiOptions, KurtosisRange, Method};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use fimbria_compute::Progress as _;
-use fimbria_image::GradientTable;
+use fimbria_image::{GradientTable, MapSpec};
+use fimbria_models::curve;
 use fimbria_models::dki1d::{self, Dki1dOptions, Eta};
-use fimbria_models::{MapSpec, curve};
 use serde::{Deserialize, Serialize};
 
 use super::curve::{CurveParameters, DIRECTIONS, earlier, lines};

@@ -1,7 +1,6 @@
 //! The stage that fits diffusion tensors.
 
-use fimbria_image::GradientTable;
-use fimbria_models::MapSpec;
+use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::dti::{self, Compat, DtiMap, DtiOptions, Method, Precision};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

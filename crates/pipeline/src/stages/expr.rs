@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use fimbria_image::{GradientTable, Image, read_image};
-use fimbria_models::MapSpec;
+use fimbria_image::{GradientTable, Image, MapSpec, read_image};
 use fimbria_models::curve::{CurveOptions, Likelihood, rules};
 use fimbria_models::expr::{self, ExprOptions, Parameter, VoxelConstants};
 use serde::{Deserialize, Serialize};

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use fimbria_compute::Progress as _;
 use fimbria_compute::queue::Shares;
-use fimbria_image::GradientTable;
-use fimbria_models::{Fitted, FittedMap, MapSpec, RaisedSamples, Status, StatusCounts};
+use fimbria_image::{GradientTable, MapSpec, Status, StatusCounts};
+use fimbria_models::{Fitted, FittedMap, RaisedSamples};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};

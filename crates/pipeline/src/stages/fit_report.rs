@@ -4,8 +4,8 @@
 use std::ops::RangeInclusive;
 
 use fimbria_compute::Progress as _;
-use fimbria_image::counted;
-use fimbria_models::{Fitted, FittedMap, RaisedSamples, Status};
+use fimbria_image::{Status, counted};
+use fimbria_models::{Fitted, FittedMap, RaisedSamples};
 
 use super::volumes::ChosenVolumes;
 use crate::Logbook;

@@ -1,7 +1,6 @@
 //! The stage that estimates fibre orientation densities.
 
-use fimbria_image::GradientTable;
-use fimbria_models::MapSpec;
+use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::fod::{self, FodFit, FodOptions, Response, Responses, Tissues};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

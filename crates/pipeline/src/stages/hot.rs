@@ -1,6 +1,6 @@
 //! The stage that fits generalised diffusion tensors.
 
-use fimbria_models::MapSpec;
+use fimbria_image::MapSpec;
 use fimbria_models::hot::{self, HotMethod, HotOptions, HotOrder};
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! The stage that fits intravoxel incoherent motion.
 
-use fimbria_image::GradientTable;
-use fimbria_models::{MapSpec, ivim};
+use fimbria_image::{GradientTable, MapSpec};
+use fimbria_models::ivim;
 use serde::{Deserialize, Serialize};
 
 use super::curve::{CurveParameters, earlier};

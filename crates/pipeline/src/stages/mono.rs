@@ -1,7 +1,7 @@
 //! The stage that fits mono-exponential decays.
 
-use fimbria_image::GradientTable;
-use fimbria_models::{MapSpec, mono};
+use fimbria_image::{GradientTable, MapSpec};
+use fimbria_models::mono;
 use serde::{Deserialize, Serialize};
 
 use super::curve::{CurveParameters, earlier};

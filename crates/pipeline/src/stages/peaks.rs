@@ -5,8 +5,7 @@ use std::path::Path;
 use fimbria_compute::Progress as _;
 use fimbria_compute::queue::Shares;
 use fimbria_image::frames::turn_vectors;
-use fimbria_image::{BvecFrame, Image, Mask, counted};
-use fimbria_models::{MapKind, MapSpec};
+use fimbria_image::{BvecFrame, Image, MapKind, MapSpec, Mask, counted};
 use fimbria_tensors::peaks::low_rank::{Fibre, find_low_rank};
 use fimbria_tensors::peaks::{
     PeakCounts, PeakOptions, PeakStatus, Peaks, PeaksError, find_peaks, find_peaks_sh,

@@ -1,7 +1,6 @@
 //! The stage that fits the stretched-exponential model to all volumes.
 
-use fimbria_image::GradientTable;
-use fimbria_models::MapSpec;
+use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::curve::CurveOptions;
 use fimbria_models::stremi::{self, Projection, StremiOptions};
 use serde::{Deserialize, Serialize};

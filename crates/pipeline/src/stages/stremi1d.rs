@@ -1,7 +1,7 @@
 //! The stage that fits a stretched exponential along each gradient direction.
 
-use fimbria_image::GradientTable;
-use fimbria_models::{MapSpec, curve, stremi1d};
+use fimbria_image::{GradientTable, MapSpec};
+use fimbria_models::{curve, stremi1d};
 use serde::{Deserialize, Serialize};
 
 use super::curve::{CurveParameters, DIRECTIONS, earlier, lines};

@@ -17,8 +17,7 @@ use fimbria_compute::{HostError, Workers};
 use fimbria_fitting::lm::{
     Arithmetic, LmError, LmOptions, Parameter, Problems, Rows, Starts, Weights, fit,
 };
-use fimbria_image::GradientTable;
-use fimbria_models::Status;
+use fimbria_image::{GradientTable, Status};
 use fimbria_models::dti::operators::{LanesFit, LanesMaps};
 use fimbria_models::dti::{DtiError, DtiMap, DtiOptions, Method, Problem};
 

@@ -2,8 +2,8 @@
 
 use fimbria_compute::device::KernelSource;
 use fimbria_compute::math;
+use fimbria_image::Status;
 
-use crate::Status;
 use crate::dki::lanes::{extremes, means};
 use crate::dki::layout::parameter_row;
 use crate::dki::recipe::LEAST_DIFFUSIVITY;

@@ -9,9 +9,9 @@
 use fimbria_compute::math::exp_finite;
 use fimbria_compute::{Lanes, Real};
 use fimbria_fitting::active_set::{Programme, Verdict, Work, invert};
+use fimbria_image::Status;
 use pulp::{Simd, WithSimd};
 
-use crate::Status;
 use crate::dki::constraints::{KurtosisConstraints, N_FORMS};
 use crate::dki::form::N_D;
 use crate::dki::lanes::pricing::DirectionPrices;

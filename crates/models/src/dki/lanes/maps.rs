@@ -1,12 +1,12 @@
 //! From fitted parameters to maps, one voxel per lane.
 
 use fimbria_compute::{LaneMask, Lanes, Mask, Real};
+use fimbria_image::Status;
 use pulp::{Simd, WithSimd};
 
 use super::extremes::{Grid, N_GRID, extremes, whitened};
 use super::frame::in_frame;
 use super::means::{invariants, means};
-use crate::Status;
 use crate::dki::form::N_W;
 use crate::dki::layout::{MapLayout, parameter_row};
 use crate::dki::recipe::LEAST_DIFFUSIVITY;

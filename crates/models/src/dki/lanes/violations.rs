@@ -1,9 +1,9 @@
 //! Which voxels violate a constraint.
 
 use fimbria_compute::{Lanes, Real};
+use fimbria_image::Status;
 use pulp::{Simd, WithSimd};
 
-use crate::Status;
 use crate::dki::constraints::{KurtosisConstraints, N_FORMS};
 use crate::dki::form::N_D;
 use crate::dki::lanes::along::{along, multiply_by_times};

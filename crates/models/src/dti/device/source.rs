@@ -2,8 +2,8 @@
 
 use fimbria_compute::device::KernelSource;
 use fimbria_compute::math;
+use fimbria_image::Status;
 
-use crate::Status;
 use crate::dti::lanes::{LIMITS, needs_eigen};
 use crate::dti::layout::parameter_row;
 use crate::dti::recipe::{EigenOrder, FirstWeights, Floor};

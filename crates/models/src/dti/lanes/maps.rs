@@ -1,12 +1,12 @@
 //! From fitted parameters to maps, one voxel per lane.
 
 use fimbria_compute::{Lanes, Mask, Real};
+use fimbria_image::Status;
 use pulp::Simd;
 
 use super::arrays::{keep, scale, select};
 use super::eigen::Deviator;
 use super::place::Place;
-use crate::Status;
 use crate::dti::DtiMap;
 use crate::dti::layout::{MapLayout, parameter_row};
 use crate::dti::recipe::{EigenOrder, Recipe};

@@ -17,6 +17,7 @@ mod robust;
 mod scratch;
 
 use fimbria_compute::{LaneMask, Lanes, Mask, Real};
+use fimbria_image::Status;
 use pulp::{Simd, WithSimd};
 
 use self::bundle::{Bundle, Params, Samples};
@@ -28,7 +29,6 @@ use self::scratch::Scratch;
 use super::layout::{MapLayout, parameter_row};
 use super::recipe::{N_PARAMS, Recipe, Refinement};
 use super::tables::Tables;
-use crate::Status;
 
 /// The limits of the arithmetic, by the names that the kernels know them by.
 pub(crate) const LIMITS: [(&str, f32); 5] = [

@@ -13,10 +13,11 @@ mod robust;
 pub(crate) use eigen::eigen;
 pub(crate) use maps::TensorMaps;
 
+use fimbria_image::Status;
+
 use super::design::Design;
 use super::linalg::{cholesky, solve_cholesky};
 use super::recipe::{N_PARAMS, Recipe, Refinement};
-use crate::Status;
 
 /// What a fit says about one voxel.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,11 +8,11 @@ use fimbria_compute::Workers;
 use fimbria_compute::device::{Argument, Device, DeviceError, Kernel, KernelSource, Launch};
 use fimbria_compute::math;
 use fimbria_fitting::active_set::REGULARISATION;
+use fimbria_image::Status;
 
 use super::Deconvolution;
 use super::deconvolution::VoxelWork;
 use super::fit::write_voxel;
-use crate::Status;
 use crate::voxelwise::{DeviceVoxelFit, Tile};
 
 /// Items of a group: one for each unknown of the largest problem, 47.

@@ -1,14 +1,13 @@
 //! Voxels with one fibre, and the response they share.
 
 use fimbria_compute::{Backend, Progress};
-use fimbria_image::{GradientTable, SignalSource};
+use fimbria_image::{GradientTable, SignalSource, Status};
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::FEWEST;
 use super::survey::{Survey, SurveyedVoxel};
 use super::zonal::ZonalFit;
-use crate::Status;
 use crate::fod::deconvolution::VoxelWork;
 use crate::fod::shells::{Shelled, unit};
 use crate::fod::sphere::Sphere;

@@ -1,10 +1,9 @@
 //! What is known of every voxel before any deconvolution: its tensor and the means of its shells.
 
 use fimbria_compute::{Backend, Progress};
-use fimbria_image::{GradientTable, Image, Mask, SignalSource};
+use fimbria_image::{GradientTable, Image, Mask, SignalSource, Status};
 use rayon::prelude::*;
 
-use crate::Status;
 use crate::dti::{self, DtiMap, DtiOptions};
 use crate::fod::FodError;
 use crate::fod::shells::{Shelled, unit};

@@ -1,6 +1,7 @@
 //! Kurtosis maps against the truth.
 
-use fimbria_models::{Fitted, Status};
+use fimbria_image::Status;
+use fimbria_models::Fitted;
 use fimbria_phantoms::Truth;
 
 use super::{Accuracy, Closeness};

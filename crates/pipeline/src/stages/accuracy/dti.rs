@@ -1,8 +1,8 @@
 //! Tensor maps against the truth.
 
-use fimbria_image::Image;
+use fimbria_image::{Image, Status};
+use fimbria_models::Fitted;
 use fimbria_models::dti::DtiMap;
-use fimbria_models::{Fitted, Status};
 use fimbria_phantoms::Truth;
 
 use super::{Accuracy, Closeness, DIRECTION, angle_deg, vector};

@@ -203,7 +203,8 @@ pub(crate) fn check_directions(
 
 #[cfg(test)]
 mod tests {
-    use fimbria_models::{MapKind, MapSpec};
+
+    use fimbria_image::{MapKind, MapSpec};
 
     use super::*;
     use crate::stages::dki::DkiParameters;

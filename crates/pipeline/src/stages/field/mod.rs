@@ -5,8 +5,7 @@ mod phase_files;
 use std::path::{Path, PathBuf};
 
 use fimbria_compute::Progress as _;
-use fimbria_image::{Image, Mask, counted};
-use fimbria_models::{MapKind, MapSpec};
+use fimbria_image::{Image, MapKind, MapSpec, Mask, counted};
 use fimbria_qsm::Geometry;
 use fimbria_qsm::background::{Background, remove_background};
 use fimbria_qsm::phase::{

@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use fimbria_compute::Progress as _;
-use fimbria_image::Image;
-use fimbria_models::{MapKind, MapSpec};
+use fimbria_image::{Image, MapKind, MapSpec};
 use fimbria_streamlines::connectome::{Connectome, Nodes};
 use fimbria_streamlines::{
     CHUNK_POINTS, Column, Format, Group, Header, Streamlines, WriteOptions, create, open,

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fimbria_compute::{Interrupted, Progress as _};
-use fimbria_image::{Image, Mask};
-use fimbria_models::{MapKind, MapSpec};
+use fimbria_image::{Image, MapKind, MapSpec, Mask};
 use fimbria_qsm::dqsm::{Journey, reconstruct};
 use fimbria_qsm::fourier::{FourierMethod, invert};
 use fimbria_qsm::metrics::{Metrics, compare};

@@ -12,9 +12,10 @@ use fimbria_image::bedpostx::{
 };
 use fimbria_image::sticks::StickSamples;
 use fimbria_image::{
-    BvecFrame, Datatype, Image, Mask, OpenOptions, WriteOptions, counted, write_image,
+    BvecFrame, Datatype, Image, MapKind, Mask, OpenOptions, Status, WriteOptions, counted,
+    write_image,
 };
-use fimbria_models::{FittedMap, MapKind, Status};
+use fimbria_models::FittedMap;
 use fimbria_sticks::{Keeper, Sampled, sample, sample_along};
 use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};

@@ -12,9 +12,9 @@ pub(super) mod stremi;
 pub(super) mod tracks;
 pub(super) mod truth;
 
-use fimbria_image::{Image, Mask};
+use fimbria_image::{Image, Mask, Status as Fate};
+use fimbria_models::Fitted;
 use fimbria_models::dti::DtiMap;
-use fimbria_models::{Fitted, Status as Fate};
 use fimbria_report::figure::{Scalar, Status, mosaic_scalar, mosaic_status};
 use fimbria_report::{FigureError, Layout, Page, Section, Window, colour};
 

@@ -69,7 +69,7 @@ impl StatusCounts {
     }
 
     /// Counts so many more voxels.
-    pub(crate) fn add_many(&mut self, status: Status, voxels: u64) {
+    pub fn add_many(&mut self, status: Status, voxels: u64) {
         self.0[status as usize] += voxels;
     }
 

@@ -1,11 +1,8 @@
-//! What a fit hands on: maps that know what they are.
+//! What a map is.
 
 use std::borrow::Cow;
 
-use fimbria_compute::queue::Shares;
-use fimbria_image::Image;
-
-use crate::{Status, StatusCounts};
+use crate::Status;
 
 /// What the volumes of a map are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +65,7 @@ impl MapSpec {
         }
     }
 
-    /// The map that every fit writes last: the [`Status`](crate::Status) of each voxel.
+    /// The map that every fit writes last: the [`Status`] of each voxel.
     pub const fn status() -> Self {
         Self::of_kind("status", MapKind::Code, 1, "", Status::LEGEND)
     }
@@ -81,45 +78,4 @@ impl MapSpec {
             "root mean square of measured minus predicted signal, input units",
         )
     }
-}
-
-/// One map of a fit.
-#[derive(Clone, Debug)]
-pub struct FittedMap {
-    /// What it is.
-    pub spec: MapSpec,
-    /// Its values, zero outside the mask.
-    pub image: Image,
-}
-
-/// What a fit of a series makes.
-#[derive(Clone, Debug)]
-pub struct Fitted {
-    /// Its maps; the status always last.
-    pub maps: Vec<FittedMap>,
-    /// How many voxels met which fate.
-    pub status: StatusCounts,
-    /// Samples that had to be raised to have a logarithm, and in how many voxels.
-    pub raised: RaisedSamples,
-    /// Which part of the work each device and the CPU did, in chunks.
-    pub shares: Shares,
-    /// Wall time of the fit.
-    pub seconds: f64,
-}
-
-impl Fitted {
-    /// The map of this name, `None` where there is none.
-    pub fn map(&self, name: impl AsRef<str>) -> Option<&Image> {
-        let name = name.as_ref();
-        self.maps.iter().find(|map| map.spec.name == name).map(|map| &map.image)
-    }
-}
-
-/// Samples that had to be raised to have a logarithm.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RaisedSamples {
-    /// How many samples.
-    pub samples: u64,
-    /// In how many voxels.
-    pub voxels: u64,
 }
