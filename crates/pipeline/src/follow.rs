@@ -68,7 +68,7 @@ pub fn follow<P: FitModel>(
     let mut arrivals = Arrivals::of(&files.dwi);
     let (mut latest, mut waited_for) = (None, String::new());
     loop {
-        let Some(arrived) = next(&mut arrivals, session.progress) else { break };
+        let Some(arrived) = next(&mut arrivals, &session) else { break };
         match follower.round(&arrived) {
             Ok(Round { complete, log, inputs }) => {
                 let mut out = match first.take() {
@@ -111,12 +111,12 @@ pub fn follow<P: FitModel>(
 }
 
 /// Waits until there are other volumes than before; `None` once the caller stops.
-fn next(arrivals: &mut Arrivals, progress: &dyn Progress) -> Option<Arrived> {
+fn next(arrivals: &mut Arrivals, session: &Session<'_>) -> Option<Arrived> {
     loop {
-        if progress.is_cancelled() {
+        if session.progress.is_cancelled() {
             return None;
         }
-        match arrivals.look(progress) {
+        match session.on.workers.install(|| arrivals.look(session.progress)) {
             Some(arrived) => return Some(arrived),
             None => std::thread::sleep(LOOK),
         }

@@ -142,24 +142,27 @@ impl MapStyle {
         workers: &Workers,
     ) -> Result<Image, ImageError> {
         let path = folder.join(&self.file_names(map, context)[0]);
-        let mut image = workers.install(|| read_image(path))?;
-        match (map.kind, self.layout.0) {
+        workers.install(|| Ok(self.turned_back(map.kind, read_image(path)?)))
+    }
+
+    /// A map in the order and frame of the layout, in fimbria's.
+    fn turned_back(&self, kind: MapKind, mut image: Image) -> Image {
+        match (kind, self.layout.0) {
             (MapKind::Vector | MapKind::Peaks, MapLayout::Fsl) => {
                 let turn = BvecFrame::Fsl.ras_from_frame(&image.grid.ras_from_vox);
                 turn_vectors(&mut image, &turn);
+                image
             }
-            (MapKind::Tensor, MapLayout::Fsl) => image = TensorOrder::Fsl.to_fimbria(&image),
-            (MapKind::Tensor, MapLayout::Mrtrix) => image = TensorOrder::Mrtrix.to_fimbria(&image),
+            (MapKind::Tensor, MapLayout::Fsl) => TensorOrder::Fsl.to_fimbria(&image),
+            (MapKind::Tensor, MapLayout::Mrtrix) => TensorOrder::Mrtrix.to_fimbria(&image),
             (MapKind::Kurtosis, MapLayout::Fsl) => {
                 let turn = BvecFrame::Fsl.ras_from_frame(&image.grid.ras_from_vox);
                 turn_quartics(&mut image, &turn);
+                image
             }
-            (MapKind::Kurtosis, MapLayout::Mrtrix) => {
-                image = KurtosisOrder::Mrtrix.to_fimbria(&image);
-            }
-            _ => {}
+            (MapKind::Kurtosis, MapLayout::Mrtrix) => KurtosisOrder::Mrtrix.to_fimbria(&image),
+            _ => image,
         }
-        Ok(image)
     }
 
     /// The map in the order and frame of the layout; `None` where it is in them already.

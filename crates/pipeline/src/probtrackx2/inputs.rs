@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fimbria_compute::Progress as _;
+use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::gifti::Surface;
 use fimbria_image::{Affine, Grid, ImageHeader, read_image};
 use fimbria_tracking::{Region, Space, Warp, covers};
@@ -19,6 +19,8 @@ pub(super) struct SeedSpace<'a> {
     pub(super) mesh_space: MeshSpace,
     /// Of a triangle that is crossed only the nearest vertex is met.
     pub(super) closest: bool,
+    /// Threads that images are read on.
+    pub(super) workers: &'a Workers,
 }
 
 impl SeedSpace<'_> {
@@ -133,7 +135,7 @@ fn warp(
             path.display()
         ));
     }
-    let image = read_image(path)?;
+    let image = log.session().on.workers.install(|| read_image(path))?;
     Warp::new(&image, here, there)
         .map_err(|source| Probtrackx2Error::Warp { path: path.to_owned(), source })
 }
@@ -171,7 +173,7 @@ pub(super) fn region(file: &Path, here: &SeedSpace<'_>) -> Result<Region, Probtr
     if is_surface(file) {
         return here.crossed(file, &Surface::read(file)?);
     }
-    let image = read_image(file)?;
+    let image = here.workers.install(|| read_image(file))?;
     let mut region = here.space.region(&image, &file.display().to_string())?;
     region.name = base_name(file);
     Ok(region)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fimbria_compute::Progress as _;
+use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::bedpostx::read_bedpostx;
 use fimbria_image::{ImageHeader, OpenOptions, SpaceCodes, counted};
 use fimbria_tracking::{
@@ -40,8 +40,12 @@ impl Probtrackx2 {
             self.invxfm.as_deref(),
             log,
         )?;
-        let here =
-            SeedSpace { space: &space, mesh_space: self.mesh_space, closest: self.closest_vertex };
+        let here = SeedSpace {
+            space: &space,
+            mesh_space: self.mesh_space,
+            closest: self.closest_vertex,
+            workers,
+        };
         let starts = if self.simple {
             Starts::points(&self.seed, &space)?
         } else {
@@ -83,6 +87,7 @@ impl Probtrackx2 {
         }
         let job = Job {
             options: self,
+            workers,
             field: &field,
             space: &space,
             rules: &rules,
@@ -147,6 +152,7 @@ impl Probtrackx2 {
 /// Everything read, ready to be tracked.
 pub(super) struct Job<'a> {
     pub(super) options: &'a Probtrackx2,
+    pub(super) workers: &'a Workers,
     field: &'a Field,
     pub(super) space: &'a Space,
     rules: &'a Rules,

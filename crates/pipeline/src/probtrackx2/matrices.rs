@@ -64,7 +64,8 @@ impl Matrices {
             let grid = *ImageHeader::read(&path)?.grid();
             // The same millimetres from the centre of the first voxel.
             let other = Space::flirt(grid, space.grid(), &Affine::IDENTITY)?;
-            let region = other.region(&read_image(&path)?, &path.display().to_string())?;
+            let image = here.workers.install(|| read_image(&path))?;
+            let region = other.region(&image, &path.display().to_string())?;
             let places = Locations::of_regions(&other, &[region]);
             matrices.target2 = Some((other, places));
         }
@@ -128,7 +129,7 @@ impl Job<'_> {
             }
             let lookup: Image = grid.image(|voxel| column[voxel]);
             let path = out.stage("lookup_tractspace_fdt_matrix2.nii.gz")?;
-            write_image(&path, &lookup, &WriteOptions::default())?;
+            self.workers.install(|| write_image(&path, &lookup, &WriteOptions::default()))?;
         }
         if let (Some(matrix), Some((places, _))) = (&tally.matrix3, &self.matrices.target3) {
             let columns = self.matrices.lrtarget3.as_ref();

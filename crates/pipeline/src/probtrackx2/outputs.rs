@@ -63,7 +63,7 @@ impl Job<'_> {
         };
         let options =
             WriteOptions { space_codes: self.codes, shown, description, ..WriteOptions::default() };
-        write_image(&path, image, &options)?;
+        self.workers.install(|| write_image(&path, image, &options))?;
         Ok(())
     }
 

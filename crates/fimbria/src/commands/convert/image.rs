@@ -51,7 +51,7 @@ impl Job {
                     log.warn("tensors are turned in float32: digits beyond it are lost");
                 }
                 let image = log.stage("read", || workers.install(|| stored.to_image()))?;
-                Some(conventions.apply(&image).map_err(Failure::usage)?)
+                Some(workers.install(|| conventions.apply(&image)).map_err(Failure::usage)?)
             }
             None => None,
         };

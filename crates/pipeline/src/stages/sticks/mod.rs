@@ -153,7 +153,7 @@ impl Stage for Sticks {
             workers.install(|| write_image(&path, image, &options))?;
             Ok::<(), StageError>(())
         };
-        write_bedpostx(sticks, self.merged(), &mut write)?;
+        workers.install(|| write_bedpostx(sticks, self.merged(), &mut write))?;
         for FittedMap { spec, image } in &maps.0 {
             let datatype = match spec.kind {
                 MapKind::Code => Datatype::UInt8,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use counted::{Counted, counted};
 use fimbria_compute::Progress as _;
 use fimbria_image::gifti::Surface;
-use fimbria_image::{GridMismatch, Image, ImageError, WriteOptions, read_image, write_image};
+use fimbria_image::{Grid, GridMismatch, Image, ImageError, WriteOptions, read_image, write_image};
 use fimbria_streamlines::{
     Format, Header, TractogramError, WriteOptions as LineOptions, WriteStreamlines, create,
 };
@@ -189,25 +189,8 @@ impl Track {
             let fingerprint = self.fingerprint(&samples, on.comm)?;
             Ok::<_, TrackError>((Field::new(samples, on.workers), fingerprint))
         })?;
-        let starts = Starts::read(&self.seeds, field.grid())?;
+        let (starts, targets, rules) = on.workers.install(|| self.places(field.grid()))?;
         let space = &starts.space;
-        let read = |paths: &[PathBuf]| -> Result<Vec<Region>, TrackError> {
-            paths.iter().map(|path| region(space, path)).collect()
-        };
-        let targets = read(&self.targets)?;
-        let rules = Rules {
-            avoid: read(&self.exclude)?,
-            stop: read(&self.stop)?,
-            waypoints: Waypoints {
-                regions: read(&self.include)?,
-                in_order: self.in_order,
-                ..Waypoints::default()
-            },
-            network: if self.network { starts.regions()? } else { Vec::new() },
-            least_length_mm: self.least_length_mm,
-            judgement: Judgement::Whole,
-            ..Rules::default()
-        };
         for region in targets.iter().chain(&rules.waypoints.regions) {
             if region.is_empty() {
                 log.warn(&format!("{} has no voxel: nothing can reach it", region.name));
@@ -231,7 +214,33 @@ impl Track {
         let tally = log.stage("track", || {
             self.tracked(&tracking, &targets, &starts, log, out.as_deref_mut())
         })?;
-        log.stage("write", || out.map_or(Ok(()), |out| self.write(&tally, &starts, out)))
+        log.stage("write", || match out {
+            Some(out) => on.workers.install(|| self.write(&tally, &starts, out)),
+            None => Ok(()),
+        })
+    }
+
+    /// Where streamlines start, the regions whose samples are counted, and the other regions.
+    fn places(&self, samples: &Grid) -> Result<(Starts, Vec<Region>, Rules), TrackError> {
+        let starts = Starts::read(&self.seeds, samples)?;
+        let read = |paths: &[PathBuf]| -> Result<Vec<Region>, TrackError> {
+            paths.iter().map(|path| region(&starts.space, path)).collect()
+        };
+        let targets = read(&self.targets)?;
+        let rules = Rules {
+            avoid: read(&self.exclude)?,
+            stop: read(&self.stop)?,
+            waypoints: Waypoints {
+                regions: read(&self.include)?,
+                in_order: self.in_order,
+                ..Waypoints::default()
+            },
+            network: if self.network { starts.regions()? } else { Vec::new() },
+            least_length_mm: self.least_length_mm,
+            judgement: Judgement::Whole,
+            ..Rules::default()
+        };
+        Ok((starts, targets, rules))
     }
 
     fn tracked<'t>(
