@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::builder::Styles;
 use clap::builder::styling::AnsiColor;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use fimbria_pipeline::options;
 
 use crate::args::{MemoryArgs, Verbosity};
 use crate::commands::Command;
@@ -40,7 +41,7 @@ pub(crate) struct Cli {
 impl Cli {
     /// The command line's description, with examples and complete with what clap adds by itself.
     pub(crate) fn described() -> clap::Command {
-        let mut command = examples::added_to(Self::command(), "");
+        let mut command = options::complete(examples::added_to(Self::command(), ""));
         command.build();
         command
     }

@@ -1,8 +1,9 @@
 //! Command lines to begin with, shown at the end of each command's help.
 
 use clap::Command;
+use fimbria_pipeline::stages::fits::fit_named;
 
-/// The examples of every command, by its words.
+/// The examples of every command, by its words; those of fits stand with them.
 const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "",
@@ -23,7 +24,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "fimbria run dwi.nii.gz -o sub-01",
             "fimbria run dwi.mif --mask mask.mif -o sub-01 --resume",
             "fimbria run --config study.toml --set dti.method=nlls -o sub-01",
-            "fimbria run dwi.nii.gz --set 'run.fits=[\"fibres\",\"tracks\"]' -o sub-01",
+            "fimbria run dwi.nii.gz --set 'run.fits=[\"peaks\",\"track\"]' -o sub-01",
         ],
     ),
     (
@@ -32,88 +33,6 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "fimbria fit dti dwi.nii.gz -o dti",
             "fimbria fit dki dwi.nii.gz --mask mask.nii.gz -o dki",
             "fimbria fit fod dwi.nii.gz --mask mask.nii.gz -o fod",
-        ],
-    ),
-    (
-        "fit dti",
-        &[
-            "fimbria fit dti dwi.nii.gz -o dti",
-            "fimbria fit dti dwi.nii.gz --mask mask.nii.gz --maps FA,MD,V1 -o dti",
-            "fimbria fit dti -k data.nii.gz -m mask.nii.gz -r bvecs -b bvals --layout fsl -o dti",
-            "fimbria fit dti dwi.nii.gz -fslgrad bvecs bvals --compat mrtrix --layout mrtrix -o dti",
-            "fimbria fit dti dwi.mif --bmax 1200 --method nlls -o dti",
-        ],
-    ),
-    (
-        "fit hot",
-        &[
-            "fimbria fit hot dwi.nii.gz -o hot",
-            "fimbria fit hot dwi.nii.gz --order 6 --mask mask.nii.gz -o hot",
-            "fimbria fit hot dwi.nii.gz --shells 2000 --positive -o hot",
-        ],
-    ),
-    (
-        "fit dki",
-        &[
-            "fimbria fit dki dwi.nii.gz -o dki",
-            "fimbria fit dki dwi.nii.gz --mask mask.nii.gz --bmax 2500 -o dki",
-            "fimbria fit dki dwi.nii.gz --method nlls --maps MK,FA -o dki",
-        ],
-    ),
-    (
-        "fit dki1d",
-        &[
-            "fimbria fit dki1d dwi.nii.gz -o dki1d",
-            "fimbria fit dki1d dwi.nii.gz --mask mask.nii.gz -o dki1d",
-            "fimbria fit dki1d dwi.nii.gz --device gpu -o dki1d",
-        ],
-    ),
-    (
-        "fit stremi1d",
-        &[
-            "fimbria fit stremi1d dwi.nii.gz -o stremi1d",
-            "fimbria fit stremi1d dwi.nii.gz --mask mask.nii.gz --bmax 5000 -o stremi1d",
-            "fimbria fit stremi1d dwi.nii.gz --likelihood rician --sigma 12 -o stremi1d",
-        ],
-    ),
-    (
-        "fit stremi",
-        &[
-            "fimbria fit stremi dwi.nii.gz -o stremi",
-            "fimbria fit stremi dwi.nii.gz --mask mask.nii.gz --errors -o stremi",
-            "fimbria fit stremi dwi.nii.gz --likelihood offset-gaussian --background air.nii.gz -o stremi",
-        ],
-    ),
-    (
-        "fit ivim",
-        &[
-            "fimbria fit ivim dwi.nii.gz -o ivim",
-            "fimbria fit ivim dwi.nii.gz --mask mask.nii.gz --bmax 800 -o ivim",
-            "fimbria fit ivim dwi.nii.gz --errors --precision double -o ivim",
-        ],
-    ),
-    (
-        "fit mono",
-        &[
-            "fimbria fit mono dwi.nii.gz -o mono",
-            "fimbria fit mono dwi.nii.gz --mask mask.nii.gz --bmax 1000 -o mono",
-            "fimbria fit mono dwi.nii.gz --likelihood rician --sigma 12 -o mono",
-        ],
-    ),
-    (
-        "fit expr",
-        &[
-            "fimbria fit expr dwi.nii.gz --model 'S0*exp(-b*D)' --param S0=1000 --param D=1,0,5 -o adc",
-            "fimbria fit expr dwi.nii.gz --model 'S0*exp(-b*D)' --param S0=900 --param D=1 --errors -o adc",
-            "fimbria fit expr dwi.nii.gz --model 'S0*(1-b*D)' --param S0=900 --param D=1,fixed -o s0",
-        ],
-    ),
-    (
-        "fit fod",
-        &[
-            "fimbria fit fod dwi.nii.gz -o fod",
-            "fimbria fit fod dwi.nii.gz --order 6 --mask mask.nii.gz -o fod",
-            "fimbria fit fod dwi.mif --response wm.txt --response-gm gm.txt --response-csf csf.txt -o fod",
         ],
     ),
     (
@@ -352,6 +271,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "describe",
+        &[
+            "fimbria describe fit dti",
+            "fimbria describe --format json -o descriptions",
+            "fimbria describe qsm --format man -o man",
+        ],
+    ),
+    (
         "completions",
         &["fimbria completions bash", "fimbria completions zsh", "fimbria completions fish"],
     ),
@@ -365,15 +292,15 @@ pub(crate) fn added_to(mut command: Command, path: &str) -> Command {
         let path = if path.is_empty() { name.clone() } else { format!("{path} {name}") };
         command = command.mut_subcommand(&name, |command| added_to(command, &path));
     }
-    let Some((_, lines)) = EXAMPLES.iter().find(|(words, _)| *words == path) else {
-        return command;
-    };
+    let of_fit = path.strip_prefix("fit ").and_then(fit_named).map(|fit| fit.about().examples);
+    let of_command = || Some(EXAMPLES.iter().find(|(words, _)| *words == path)?.1);
+    let Some(lines) = of_fit.or_else(of_command) else { return command };
     let mut help = match command.get_after_long_help() {
         Some(help) => format!("{help}\n\n"),
         None => String::new(),
     };
     help += "Examples:";
-    for line in *lines {
+    for line in lines {
         help += &format!("\n  {line}");
     }
     command.after_long_help(help)

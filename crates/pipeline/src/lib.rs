@@ -4,6 +4,7 @@
 //!   written last, with inputs and their hashes, parameters, machine, times, counts and warnings;
 //! * [`Stage`] and [`run_stages`]: the graph of stages, what they hand on in memory
 //!   ([`Products`]), and what an earlier run makes superfluous;
+//! * [`options`], [`about`]: what a method may be told and says of itself, said once;
 //! * [`stages`]: the stages there are, one file each;
 //! * [`RunConfig`]: the stages of a subject and their parameters, from a TOML file or flags;
 //! * [`MapStyle`]: maps under the names and in the orders and frames of fimbria, FSL, MRtrix3 and
@@ -14,16 +15,17 @@
 //!
 //! Nothing here computes a model, and nothing prints: callers pass a [`Session`].
 
+pub mod about;
 mod agreement;
 mod brain_mask;
 mod byte_size;
 mod checkpoint_file;
-mod choice;
 mod follow;
 mod graph;
 mod hashing;
 mod map_file;
 mod map_layout;
+pub mod options;
 mod output;
 pub mod probtrackx2;
 mod record;
@@ -37,12 +39,12 @@ mod unfinished;
 pub use brain_mask::{brain_mask, head_mask, mean_unweighted};
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use checkpoint_file::{CheckpointError, CheckpointFile};
-pub use choice::{Choice, Named};
 pub use follow::{TooManyVolumes, follow};
 pub use graph::{Earlier, Existing, Finished, PipelineError, earlier_alone, run_alone, run_stages};
 pub use hashing::{HashError, Hashed, Hashing};
 pub use map_file::{Carried, MapContext, MapError, MapStyle, bids_entities};
 pub use map_layout::{MapFormat, MapLayout};
+pub use options::{Choice, Named};
 pub use output::{OutputError, OutputFolder, final_names, refuse_name_of_file};
 pub use record::{InputEntry, Machine, OutputEntry, RunRecord, StageEntry, StepEntry};
 pub use run::{ConfigError, ReportConfig, RunConfig, demo_stages};

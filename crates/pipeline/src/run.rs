@@ -1,5 +1,6 @@
 //! A subject from series to report: which stages, with which parameters.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use fimbria_image::{GradientTable, ImageHeader};
@@ -9,28 +10,22 @@ use fimbria_sticks::BadOption;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
+use crate::options::{OptionError, Values};
 use crate::stages::accuracy::Compare;
-use crate::stages::dki::{Dki, DkiParameters};
-use crate::stages::dki1d::Dki1dParameters;
-use crate::stages::dti::{Dti, DtiParameters};
-use crate::stages::expr::ExprParameters;
 use crate::stages::field::{BackgroundMethod, FieldParameters, MakeField, PhaseFiles};
-use crate::stages::fit_maps::{FitMaps, FitModel};
-use crate::stages::fod::{Fod, FodParameters};
+use crate::stages::fit_maps::InRun;
+use crate::stages::fits::{DKI, DTI, FITS, FOD, Fit, FitStage, fit_named};
+use crate::stages::fod::tells_fibres_apart;
 use crate::stages::fod_field::FodField;
 use crate::stages::gre::GrePhantom;
 use crate::stages::guide::Guide;
-use crate::stages::ivim::IvimParameters;
 use crate::stages::life::{LifeInRun, LifeParameters};
 use crate::stages::load::{Load, LoadError, SubjectFiles};
-use crate::stages::mono::MonoParameters;
 use crate::stages::peaks::{FindPeaks, PeaksParameters};
 use crate::stages::phantom::{Phantom, PhantomSpec};
 use crate::stages::qsm::{MapSusceptibility, QsmOptionError, QsmParameters};
 use crate::stages::report::Report;
 use crate::stages::sticks::{Resume, Sticks, SticksParameters, Within};
-use crate::stages::stremi::StremiParameters;
-use crate::stages::stremi1d::Stremi1dParameters;
 use crate::stages::track::{WholeBrain, WholeBrainParameters};
 use crate::{
     ByteSize, Choice, MapFormat, MapStyle, Named, OutputFolder, Stage, StageError, bids_entities,
@@ -38,16 +33,12 @@ use crate::{
 
 /// Everything `fimbria run` can be told; the form of its TOML file, one table per stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct RunConfig {
     /// The subject.
     pub input: SubjectFiles,
     /// What is done.
     pub run: Systems,
-    /// The tensor fit.
-    pub dti: DtiParameters,
-    /// The fibre orientation densities.
-    pub fod: FodParameters,
     /// The search for fibre directions.
     pub peaks: PeaksParameters,
     /// The sampling of ball and sticks.
@@ -56,20 +47,6 @@ pub struct RunConfig {
     pub track: WholeBrainParameters,
     /// The evaluation of the streamlines.
     pub life: LifeParameters,
-    /// The kurtosis fit.
-    pub dki: DkiParameters,
-    /// The fit of stretched exponentials.
-    pub stremi: StremiParameters,
-    /// The fit of kurtosis along each direction.
-    pub dki1d: Dki1dParameters,
-    /// The fit of a stretched exponential along each direction.
-    pub stremi1d: Stremi1dParameters,
-    /// The fit of intravoxel incoherent motion.
-    pub ivim: IvimParameters,
-    /// The fit of one exponential.
-    pub mono: MonoParameters,
-    /// The fit of a formula; none where there is no such table.
-    pub expr: Option<ExprParameters>,
     /// A gradient-echo scan of the same head; none where there is no phase.
     pub gre: PhaseFiles,
     /// The field of its phase.
@@ -80,6 +57,9 @@ pub struct RunConfig {
     pub maps: MapStyle,
     /// The page.
     pub report: ReportConfig,
+    /// The options of [`FITS`] by their names.
+    #[serde(flatten)]
+    pub fits: BTreeMap<String, Values>,
 }
 
 impl Default for RunConfig {
@@ -87,8 +67,6 @@ impl Default for RunConfig {
         Self {
             input: SubjectFiles::default(),
             run: Systems::default(),
-            dti: DtiParameters::default(),
-            fod: FodParameters::default(),
             peaks: PeaksParameters::default(),
             sticks: SticksParameters {
                 within: Named(Within::Fibres),
@@ -96,18 +74,12 @@ impl Default for RunConfig {
             },
             track: WholeBrainParameters::default(),
             life: LifeParameters::default(),
-            dki: DkiParameters::default(),
-            stremi: StremiParameters::default(),
-            dki1d: Dki1dParameters::default(),
-            stremi1d: Stremi1dParameters::default(),
-            ivim: IvimParameters::default(),
-            mono: MonoParameters::default(),
-            expr: None,
             gre: PhaseFiles::default(),
             field: FieldParameters::default(),
             qsm: QsmParameters { zero_mean: true, ..QsmParameters::default() },
             maps: MapStyle::default(),
             report: ReportConfig::default(),
+            fits: BTreeMap::new(),
         }
     }
 }
@@ -116,65 +88,37 @@ impl Default for RunConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Systems {
-    /// `None`: all that the gradient table supports, of those that are usual.
-    pub fits: Option<Vec<Named<System>>>,
+    /// Names of a [`System`] or of one of [`FITS`]; `None`: all that the gradient table supports,
+    /// of those that are usual.
+    pub fits: Option<Vec<String>>,
 }
 
-/// Something that is done besides the tensor fit, with what follows from it.
+/// Something that is done besides fits, with what goes before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum System {
     /// Fibre orientation densities and their peaks.
-    Fibres,
+    Peaks,
     /// Ball and sticks.
     Sticks,
     /// Streamlines.
-    Tracks,
+    Track,
     /// What each streamline explains, with the streamlines.
     Life,
-    /// Kurtosis.
-    Kurtosis,
-    /// Stretched exponentials.
-    Stretched,
-    /// Kurtosis along each direction.
-    Kurtosis1d,
-    /// A stretched exponential along each direction.
-    Stretched1d,
-    /// Intravoxel incoherent motion.
-    Perfusion,
-    /// One exponential.
-    Mono,
 }
 
 impl Choice for System {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Fibres, "fibres", "fibre orientation densities and their peaks"),
+        (Self::Peaks, "peaks", "fibre orientation densities and their peaks"),
         (Self::Sticks, "sticks", "samples of ball and sticks"),
-        (Self::Tracks, "tracks", "streamlines through the sticks, or without them the peaks"),
+        (Self::Track, "track", "streamlines through the sticks, or without them the peaks"),
         (Self::Life, "life", "weights of the streamlines: what each explains of the signal"),
-        (Self::Kurtosis, "kurtosis", "diffusion kurtosis"),
-        (Self::Stretched, "stretched", "stretched exponentials along the axes of the tensor"),
-        (Self::Kurtosis1d, "kurtosis-1d", "kurtosis along each direction by itself"),
-        (Self::Stretched1d, "stretched-1d", "a stretched exponential along each direction"),
-        (Self::Perfusion, "ivim", "intravoxel incoherent motion"),
-        (Self::Mono, "mono", "one exponential over all volumes"),
     ];
 }
 
-impl System {
-    /// True for what a run does that was not asked for anything by name: what is usual, where the
-    /// protocol determines it.
-    fn is_default_of(self, gradients: &GradientTable, config: &RunConfig) -> bool {
-        match self {
-            Self::Fibres => config.fod.tells_fibres_apart(gradients),
-            // With fewer directions crossings cannot be told from noise.
-            Self::Sticks | Self::Tracks | Self::Life => config.fod.tells_fibres_apart(gradients),
-            // Each volume has one b and direction in these.
-            Self::Kurtosis | Self::Stretched => {
-                config.input.grad_dev.is_none() && config.check_fit(self, gradients).is_ok()
-            }
-            Self::Kurtosis1d | Self::Stretched1d | Self::Perfusion | Self::Mono => false,
-        }
-    }
+/// What is asked for.
+struct Asked {
+    systems: Vec<System>,
+    fits: Vec<&'static dyn Fit>,
 }
 
 /// What the page can be told.
@@ -212,6 +156,25 @@ pub enum ConfigError {
         /// What is wrong.
         source: Box<toml::de::Error>,
     },
+    /// A table of the file is that of no stage.
+    #[error("[{0}] is no stage of a run")]
+    Table(String),
+    /// Options of a fit that are none, or contradict each other.
+    #[error("[{table}]: {source}")]
+    Options {
+        /// The fit.
+        table: String,
+        /// What is wrong.
+        source: OptionError,
+    },
+    /// Something that no run does.
+    #[error("run.fits has `{name}`, which is none of {known}")]
+    Unknown {
+        /// As asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
     /// The gradient table, which says what can be fitted, cannot be read.
     #[error(transparent)]
     Gradients(#[from] LoadError),
@@ -226,7 +189,7 @@ pub enum ConfigError {
     Qsm(#[from] QsmOptionError),
     /// Something that is done upon what is not done.
     #[error(
-        "`{}` takes the directions of `fibres` or `sticks`, and run.fits has neither: add one", .0.name()
+        "`{}` takes the directions of `peaks` or `sticks`, and run.fits has neither: add one", .0.name()
     )]
     NoDirections(System),
     /// A fit that the gradient table does not support, or a formula that is none.
@@ -256,6 +219,12 @@ impl RunConfig {
         for path in config.input.paths_mut().chain(config.gre.paths_mut()) {
             *path = folder.join(&*path);
         }
+        config.check_tables()?;
+        for (name, values) in &mut config.fits {
+            if let Some(fit) = fit_named(name) {
+                fit.paths_beside(folder, values);
+            }
+        }
         Ok(config)
     }
 
@@ -275,7 +244,64 @@ impl RunConfig {
             merge(&mut table, change);
             self = table.try_into().map_err(unusable)?;
         }
+        self.check_tables()?;
         Ok(self)
+    }
+
+    /// Whether every table is that of a stage, and has its options.
+    fn check_tables(&self) -> Result<(), ConfigError> {
+        for name in self.fits.keys() {
+            let fit = fit_named(name).ok_or_else(|| ConfigError::Table(name.clone()))?;
+            self.fit(fit, "")?;
+        }
+        Ok(())
+    }
+
+    /// The stage of a fit, with its table's options.
+    fn fit(&self, fit: &dyn Fit, entities: &str) -> Result<Box<dyn FitStage>, ConfigError> {
+        let none = Values::new();
+        let values = self.fits.get(fit.name()).unwrap_or(&none);
+        let options = |source| ConfigError::Options { table: fit.name().to_owned(), source };
+        fit.of_values(values, self.maps, entities.to_owned()).map_err(options)
+    }
+
+    /// What is to be done with a series of these gradients.
+    fn asked(&self, gradients: &GradientTable) -> Result<Asked, ConfigError> {
+        let systems = || System::CHOICES.iter().map(|(system, ..)| *system);
+        let Some(names) = &self.run.fits else {
+            // With fewer directions crossings cannot be told from noise.
+            let crossings = tells_fibres_apart(gradients);
+            let systems = systems().filter(|_| crossings).collect();
+            let mut fits = Vec::new();
+            for &fit in FITS {
+                // Each volume has one b and direction in these.
+                let is_usual =
+                    fit.in_run() == InRun::WhereSupported && self.input.grad_dev.is_none();
+                let is_asked = self.fits.contains_key(fit.name()) && fit.name() == "expr";
+                if is_asked || is_usual && self.fit(fit, "")?.supports(gradients).is_ok() {
+                    fits.push(fit);
+                }
+            }
+            return Ok(Asked { systems, fits });
+        };
+        let mut asked = Asked { systems: Vec::new(), fits: Vec::new() };
+        for name in names {
+            match (System::from_name(name), fit_named(name)) {
+                (Some(system), _) => asked.systems.push(system),
+                (None, Some(fit)) => asked.fits.push(fit),
+                (None, None) => {
+                    let fits = FITS.iter().map(|fit| fit.name());
+                    let known = systems().map(System::name).chain(fits).collect::<Vec<_>>();
+                    return Err(ConfigError::Unknown {
+                        name: name.clone(),
+                        known: known.join(", "),
+                    });
+                }
+            }
+        }
+        // A formula is asked for by its table.
+        asked.fits.extend(fit_named("expr").filter(|fit| self.fits.contains_key(fit.name())));
+        Ok(asked)
     }
 
     /// The stages, in order, of a run into the folder `root`. Reads the header of the series and
@@ -288,93 +314,68 @@ impl RunConfig {
         let name = name.to_string_lossy().into_owned();
         let header = ImageHeader::read(&self.input.dwi).map_err(LoadError::from)?;
         let gradients = self.input.read_gradients(&header)?.table;
-        let systems: Vec<System> = match &self.run.fits {
-            Some(named) => named.iter().map(|system| system.0).collect(),
-            None => {
-                let all = System::CHOICES.iter().map(|(system, ..)| *system);
-                all.filter(|system| system.is_default_of(&gradients, &self)).collect()
-            }
+        let Asked { systems, fits } = self.asked(&gradients)?;
+        check_order(&systems)?;
+        let entities = bids_entities(&self.input.dwi);
+        let tensor = self.fit(DTI, &entities)?;
+        let density = self.fit(FOD, &entities)?;
+        // A fit that is made by itself already, or with the peaks, is not made twice.
+        let is_made = |name: &str| {
+            name == DTI.name() || name == FOD.name() && systems.contains(&System::Peaks)
         };
-        self.check(&systems, &gradients)?;
-        let Self { input, run: _, dti, fod, peaks, sticks, track, life, dki, stremi, .. } = self;
-        let Self { dki1d, stremi1d, ivim, mono, expr, gre, field, qsm, maps, report, .. } = self;
-        let entities = bids_entities(&input.dwi);
+        let mut others: Vec<Box<dyn FitStage>> = Vec::new();
+        for &fit in FITS.iter().filter(|fit| !is_made(fit.name())) {
+            if fits.iter().any(|asked| asked.name() == fit.name()) {
+                others.push(self.fit(fit, &entities)?);
+            }
+        }
+        // Before the first one begins.
+        for fit in std::iter::once(&tensor).chain(&others) {
+            fit.supports(&gradients).map_err(ConfigError::Fit)?;
+        }
+        let Self { input, peaks, sticks, track, life, gre, field, qsm, maps, report, .. } = self;
         let memory = input.memory;
-        let mut stages: Vec<Box<dyn Stage>> = vec![
-            Box::new(Load { files: input, found: Some(maps) }),
-            Box::new(Dti { parameters: dti, style: maps, entities: entities.clone() }),
-        ];
-        if systems.contains(&System::Fibres) {
-            stages.extend(fibre_stages(fod, peaks, maps, &entities));
+        let mut stages: Vec<Box<dyn Stage>> =
+            vec![Box::new(Load { files: input, found: Some(maps) }), tensor];
+        if systems.contains(&System::Peaks) {
+            stages.extend(fibre_stages(density, peaks, maps, &entities));
         }
         if systems.contains(&System::Sticks) {
             stages.push(sampling(sticks, root)?);
         }
         let is_evaluated = systems.contains(&System::Life);
-        if is_evaluated || systems.contains(&System::Tracks) {
+        if is_evaluated || systems.contains(&System::Track) {
             let life = is_evaluated.then_some((life, memory));
             stages.extend(streamline_stages(track, life, maps, &entities, root));
         }
-        for (system, stage) in [
-            (System::Kurtosis, fit_stage(dki, maps, &entities)),
-            (System::Stretched, fit_stage(stremi, maps, &entities)),
-            (System::Kurtosis1d, fit_stage(dki1d, maps, &entities)),
-            (System::Stretched1d, fit_stage(stremi1d, maps, &entities)),
-            (System::Perfusion, fit_stage(ivim, maps, &entities)),
-            (System::Mono, fit_stage(mono, maps, &entities)),
-        ] {
-            stages.extend(systems.contains(&system).then_some(stage));
-        }
-        stages.extend(expr.map(|expr| fit_stage(expr, maps, &entities)));
+        stages.extend(others.into_iter().map(|fit| fit as Box<dyn Stage>));
         if !gre.phase.is_empty() {
             stages.extend(susceptibility_stages(Some(gre), field, qsm, maps)?);
         }
         stages.push(Box::new(Report { title: report.title.unwrap_or(name) }));
         Ok(stages)
     }
-
-    /// Whether the gradient table supports every fit, before the first one begins.
-    fn check(&self, systems: &[System], gradients: &GradientTable) -> Result<(), ConfigError> {
-        let is_source = |system: &System| matches!(system, System::Fibres | System::Sticks);
-        let follows = |system: &&System| matches!(system, System::Tracks | System::Life);
-        if let Some(&system) =
-            systems.iter().find(follows).filter(|_| !systems.iter().any(is_source))
-        {
-            return Err(ConfigError::NoDirections(system));
-        }
-        let named = systems.iter().map(|&system| self.check_fit(system, gradients));
-        let formula = self.expr.iter().map(|expr| expr.supports(gradients));
-        let tensor = std::iter::once(self.dti.supports(gradients));
-        tensor.chain(named).chain(formula).collect::<Result<(), _>>().map_err(ConfigError::Fit)
-    }
-
-    /// Whether the gradient table supports the fit of a system, where it is one.
-    fn check_fit(&self, system: System, gradients: &GradientTable) -> Result<(), StageError> {
-        match system {
-            System::Kurtosis => self.dki.supports(gradients),
-            System::Stretched => self.stremi.supports(gradients),
-            System::Kurtosis1d => self.dki1d.supports(gradients),
-            System::Stretched1d => self.stremi1d.supports(gradients),
-            System::Perfusion => self.ivim.supports(gradients),
-            System::Mono => self.mono.supports(gradients),
-            System::Fibres | System::Sticks | System::Tracks | System::Life => Ok(()),
-        }
-    }
 }
 
-fn fit_stage<P: FitModel>(parameters: P, style: MapStyle, entities: &str) -> Box<dyn Stage> {
-    Box::new(FitMaps { parameters, style, entities: entities.to_owned() })
+/// Whether everything that is done has what it is done upon.
+fn check_order(systems: &[System]) -> Result<(), ConfigError> {
+    let is_source = |system: &System| matches!(system, System::Peaks | System::Sticks);
+    let follows = |system: &&System| matches!(system, System::Track | System::Life);
+    match systems.iter().find(follows) {
+        Some(&system) if !systems.iter().any(is_source) => Err(ConfigError::NoDirections(system)),
+        _ => Ok(()),
+    }
 }
 
 /// From series to fibre directions.
 fn fibre_stages(
-    fod: FodParameters,
+    density: Box<dyn FitStage>,
     peaks: PeaksParameters,
     style: MapStyle,
     entities: &str,
 ) -> [Box<dyn Stage>; 3] {
     [
-        Box::new(Fod { parameters: fod, style, entities: entities.to_owned() }),
+        density,
         Box::new(FodField),
         Box::new(FindPeaks { parameters: peaks, style, entities: entities.to_owned() }),
     ]
@@ -435,24 +436,20 @@ fn streamline_stages(
 
 /// The stages of the demo: a phantom instead of a subject, and its truth to compare with.
 pub fn demo_stages(spec: CrossingSpec, root: &Path) -> Result<Vec<Box<dyn Stage>>, ConfigError> {
-    let (style, entities) = (MapStyle::default(), String::new());
+    let (style, entities, usual) = (MapStyle::default(), "", RunConfig::default());
     let diffusivities = spec.diffusivities;
     let gre = GreSpec { placement: spec.placement, seed: spec.seed, ..GreSpec::default() };
     let mut stages: Vec<Box<dyn Stage>> = vec![
         Box::new(Phantom { spec: PhantomSpec::Crossing(spec), format: MapFormat::NiiGz }),
-        Box::new(Dti { parameters: DtiParameters::default(), style, entities: entities.clone() }),
+        usual.fit(DTI, entities)?,
     ];
-    stages.extend(fibre_stages(
-        FodParameters::default(),
-        PeaksParameters::default(),
-        style,
-        &entities,
-    ));
+    let density = usual.fit(FOD, entities)?;
+    stages.extend(fibre_stages(density, PeaksParameters::default(), style, entities));
     stages.push(sampling(demo_sticks(), root)?);
     let life = demo_life(&diffusivities);
     let track = WholeBrainParameters::default();
-    stages.extend(streamline_stages(track, Some((life, None)), style, &entities, root));
-    stages.push(Box::new(Dki { parameters: DkiParameters::default(), style, entities }));
+    stages.extend(streamline_stages(track, Some((life, None)), style, entities, root));
+    stages.push(usual.fit(DKI, entities)?);
     stages.push(Box::new(GrePhantom { spec: gre, format: MapFormat::NiiGz }));
     stages.extend(susceptibility_stages(None, demo_field(), demo_qsm(), style)?);
     stages.push(Box::new(Compare));
@@ -512,8 +509,6 @@ fn merge(table: &mut Table, change: Table) {
 
 #[cfg(test)]
 mod tests {
-    use fimbria_models::dti::Method;
-
     use super::*;
 
     #[test]
@@ -525,17 +520,21 @@ mod tests {
             "input.memory=2G",
         ];
         let config = RunConfig::default().with_settings(&settings.map(str::to_owned)).unwrap();
-        assert_eq!(config.dti.method(), Method::Nlls);
-        assert_eq!(config.dti.maps.len(), 2);
+        let dti = config.fit(DTI, "").unwrap().parameters();
+        assert_eq!(dti["fit"]["method"], "nlls");
+        assert_eq!(dti["fit"]["maps"], serde_json::json!(["FA", "MD"]));
         assert_eq!(config.input.b0_threshold, Some(20.0));
         assert_eq!(config.input.memory.unwrap().0, 2 << 30);
     }
 
     #[test]
     fn unknown_keys_and_values_are_refused_by_name() {
-        for (setting, part) in
-            [("dti.methood=wls", "methood"), ("dti.method=magic", "magic"), ("dti", "dti")]
-        {
+        for (setting, part) in [
+            ("dti.methood=wls", "methood"),
+            ("dti.method=magic", "magic"),
+            ("dtii.method=wls", "dtii"),
+            ("dti", "dti"),
+        ] {
             let error = RunConfig::default().with_settings(&[setting.to_owned()]).unwrap_err();
             let text = format!("{error} {:?}", std::error::Error::source(&error));
             assert!(text.contains(part), "{text}");
@@ -572,6 +571,7 @@ mod tests {
         std::fs::write(&path, "[input]\ndwi = \"dwi.nii.gz\"\n[dti]\nmethod = \"ols\"\n").unwrap();
         let config = RunConfig::read(&path).unwrap();
         assert_eq!(config.input.dwi, folder.path().join("dwi.nii.gz"));
-        assert_eq!(config.dti.method(), Method::Ols);
+        let dti = config.fit(DTI, "").unwrap().parameters();
+        assert_eq!(dti["fit"]["method"], "ols");
     }
 }

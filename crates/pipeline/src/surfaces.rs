@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use fimbria_image::gifti::{GiftiError, Surface};
 use fimbria_tracking::{Mesh, MeshTooLarge, Region, Space};
 
-use crate::choice::Choice;
+use crate::options::Choice;
 
 /// What coordinates of surfaces count in, by FSL's names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

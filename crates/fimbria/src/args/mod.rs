@@ -4,8 +4,6 @@
 //! without `..`, so that an option nobody uses does not compile without a warning. Commands do the
 //! same with their own.
 
-mod choice;
-mod curve;
 mod devices;
 #[cfg(feature = "mpi")]
 mod exchange;
@@ -18,14 +16,12 @@ mod simd;
 mod subject;
 mod threads;
 mod verbosity;
-mod volumes;
 
-pub(crate) use choice::choice;
-pub(crate) use curve::{LikelihoodArgs, NoiseArgs, SolverArgs, b_limit};
 pub(crate) use devices::DeviceArgs;
 #[cfg(feature = "mpi")]
 pub(crate) use exchange::{ExchangeName, exchange};
 pub(crate) use existing::ExistingArgs;
+pub(crate) use fimbria_pipeline::options::choice;
 pub(crate) use maps::MapArgs;
 pub(crate) use memory::MemoryArgs;
 pub(crate) use output::OutputArgs;
@@ -34,4 +30,3 @@ pub(crate) use simd::simd_level;
 pub(crate) use subject::{ScratchArgs, SubjectArgs, TableArgs};
 pub(crate) use threads::ThreadArgs;
 pub(crate) use verbosity::Verbosity;
-pub(crate) use volumes::ShellArgs;

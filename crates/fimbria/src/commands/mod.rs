@@ -7,6 +7,7 @@ mod completions;
 mod connectome;
 mod convert;
 mod demo;
+mod describe;
 mod devices;
 mod eigen;
 mod field;
@@ -57,6 +58,7 @@ pub(crate) enum Command {
     Info(info::Info),
     Devices(devices::Devices),
     Bench(bench::Bench),
+    Describe(describe::Describe),
     Completions(completions::Completions),
 }
 
@@ -72,6 +74,7 @@ impl Command {
             | Self::Info(_)
             | Self::Devices(_)
             | Self::Bench(_)
+            | Self::Describe(_)
             | Self::Completions(_) => Ok(()),
             Self::Demo(_)
             | Self::Run(_)
@@ -110,6 +113,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
         Command::Info(info) => info.run(console),
         Command::Devices(devices) => devices.run(console),
         Command::Bench(bench) => bench.run(console),
+        Command::Describe(describe) => describe.run(console),
         Command::Completions(completions) => completions.run(console),
     }
 }

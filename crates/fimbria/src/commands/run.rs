@@ -82,18 +82,18 @@ Configuration:
     dwi = \"dwi.nii.gz\"         # also mask, bval, bvec, grad, bmatrix, bvec_frame, b0_threshold,
     mask = \"mask.nii.gz\"       # bvalue_scaling, grad_dev, memory, scratch
     [run]
-    fits = [\"fibres\"]         # fibres (fod and peaks), sticks, tracks, life, kurtosis, stretched:
-                               # by default these; also kurtosis-1d, stretched-1d, ivim, mono
+    fits = [\"peaks\"]          # peaks (with fod), sticks, track, life, dki, stremi: by default
+                               # these; also hot, dki1d, stremi1d, ivim, mono, expr
     [dti]
-    method = \"wls\"             # also compat, precision, sigma, maps = [\"FA\", \"MD\"];
-    bmax = 1500                # shells = [1000, 2000]: every fit has both (of curves in
-                               # [mono.curve] and so on); [dti] by itself takes up to 1500
+    method = \"wls\"             # a table for each fit, with the long options of its command,
+    bmax = 1500                # _ for -: maps = [\"FA\", \"MD\"], shells = [1000, 2000]
     [fod]
-    order = 8                  # and so on: the options of the command, for [peaks], [dki],
-                               # [stremi], [dki1d], [stremi1d], [ivim], [mono] too
+    order = 8
     [expr]                     # with such a table, a fit of this formula
-    formula = \"S0*exp(-b*D)\"
-    parameters = [{ name = \"S0\", start = 1000, lower = 0 }, { name = \"D\", start = 1 }]
+    model = \"S0*exp(-b*D)\"
+    param = [\"S0=1000,0,-\", \"D=1\"]
+    [peaks]                    # and so on
+    threshold = 0.1
     [sticks]
     within = \"fibres\"          # densities above 0.15; or mask: all voxels; and the options of the command
     [track]

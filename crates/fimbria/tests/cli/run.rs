@@ -58,7 +58,7 @@ fn the_record_lists_the_outputs_of_all_stages() {
 #[test]
 fn peaks_of_a_run_are_those_of_the_command() {
     let folder = Folder::with_subject();
-    let fits = "--set run.fits=[\"fibres\",\"tracks\"] --set fod.order=4";
+    let fits = "--set run.fits=[\"peaks\",\"track\"] --set fod.order=4";
     folder.done(&format!("{RUN} -o out {fits}"));
     folder.done("peaks out/fod/fod.nii.gz --mask mask.nii -o peaks");
     let (ours, theirs) =
@@ -91,7 +91,7 @@ fn stretched_exponentials_are_fitted_where_the_protocol_has_them() {
     let shells = "--b0s 2 --shells 1000:12,2500:12,5000:12";
     folder.done(&format!("phantom crossing --size 14,16,10 --voxel 11 {shells} -o p"));
     let line = "run p/dwi.nii.gz --mask p/mask.nii.gz --device cpu --set run.fits";
-    folder.done(&format!("{line}=[\"stretched\"] -o out"));
+    folder.done(&format!("{line}=[\"stremi\"] -o out"));
     assert!(folder.join("out/stremi/Mgamma.nii.gz").exists());
     let page = fs::read_to_string(folder.join("out/report/report.html")).unwrap();
     assert!(page.contains("Stretched exponentials") && page.contains("De Santis"), "{page}");
@@ -104,9 +104,8 @@ fn curves_are_fitted_where_they_are_asked_for() {
     let folder = Folder::new();
     folder.done("phantom protocol --size 12,12,4 --voxel 5,5,4 --snr 100 -o p");
     let config = "[input]\ndwi = \"p/dwi.nii.gz\"\nmask = \"p/mask.nii.gz\"\n\
-                  [run]\nfits = [\"kurtosis-1d\", \"stretched-1d\", \"mono\"]\n\
-                  [expr]\nformula = \"S0*exp(-b*D)\"\nparameters = [\
-                  { name = \"S0\", start = 500, lower = 0 }, { name = \"D\", start = 0.5 }]\n";
+                  [run]\nfits = [\"dki1d\", \"stremi1d\", \"mono\"]\n\
+                  [expr]\nmodel = \"S0*exp(-b*D)\"\nparam = [\"S0=500,0,-\", \"D=0.5\"]\n";
     fs::write(folder.join("run.toml"), config).unwrap();
     folder.done("run --config run.toml --device cpu -o out");
     let record = folder.json("out/run.json");
@@ -176,12 +175,12 @@ fn a_gradient_echo_scan_is_mapped_beside_the_series() {
 #[test]
 fn tracks_without_directions_are_refused_before_the_first_stage() {
     let folder = Folder::with_subject();
-    for fits in ["[\"tracks\"]", "[\"life\",\"kurtosis\"]"] {
+    for fits in ["[\"track\"]", "[\"life\",\"dki\"]"] {
         let line = format!(
             "run dwi.nii --mask mask.nii --bvec-frame scanner --set run.fits={fits} -o out"
         );
         let error = folder.failed(&line);
-        assert!(error.contains("takes the directions of `fibres` or `sticks`"), "{error}");
+        assert!(error.contains("takes the directions of `peaks` or `sticks`"), "{error}");
         assert!(!folder.join("out").exists());
     }
 }

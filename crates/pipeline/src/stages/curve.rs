@@ -3,72 +3,98 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_image::read_mask;
-use fimbria_models::curve::{CurveOptions, Direction, Earlier, Likelihood, Robust};
+use fimbria_models::curve::{CurveOptions, Direction, Earlier, Likelihood, Robust, rules};
 use fimbria_models::dti::Precision;
 use fimbria_models::{Fitted, noise};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::fit_maps::{FitModel, Maps};
+use crate::about::FileAbout;
+use crate::options::{Described as _, above, at_least, choice};
 use crate::stages::load::Subject;
-use crate::stages::volumes::VolumeChoice;
+use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Choice, Input, Logbook, Named, Products, StageError};
 
 /// The file with the directions of a fit of each.
-pub const DIRECTIONS: &str = "directions.txt";
+pub const DIRECTIONS: FileAbout =
+    ("directions.txt", "x y z of each direction, a line each, unit, in the order of the volumes");
 
-/// Parameters of every such fit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The page's words for the paper that fits of each direction follow.
+pub(super) const PALOMBO: &str = "Palombo M et al. GPU-parallelized model fitting for realtime \
+                                  non-Gaussian diffusion NMR parametric imaging (2014)";
+
+/// The page's words for the method.
+pub(super) const MORE: &str = "Moré JJ. Lecture Notes in Mathematics 630, 105 (1978)";
+
+/// Options of every fit of a curve to all volumes.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct CurveParameters {
-    /// Use only the shells nearest to these b, s/mm²; `None` for all.
-    pub shells: Option<Vec<f64>>,
-    /// The largest b that is used, s/mm²; `None` for all.
+    /// Leave out volumes with b above this (by more than 5 %)
+    #[arg(long, value_name = "B", number = above(0.0, "s/mm²"), usually = "all are used")]
     pub bmax: Option<f64>,
-    /// How noise enters.
+
+    /// How noise enters
+    #[arg(long, value_name = "NAME", default_value = "gaussian", help_heading = "Noise")]
+    #[arg(value_parser = choice::<Likelihood>())]
     pub likelihood: Named<Likelihood>,
+
     /// Where the noise level comes from.
-    pub noise: NoiseSource,
-    /// The arithmetic.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub noise: NoiseOptions,
+
+    /// How the solver works.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub solver: SolverOptions,
+
+    /// Which shells.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub shells: ShellOptions,
+}
+
+/// Where the noise level comes from.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
+pub struct NoiseOptions {
+    /// Standard deviation of the noise
+    #[arg(long, value_name = "SIGMA", help_heading = "Noise")]
+    #[arg(number = at_least(0.0, "units of the input"))]
+    #[arg(usually = "estimated from the spread of repeated unweighted volumes")]
+    pub sigma: Option<f64>,
+
+    /// Estimate it from the magnitude in the voxels of this mask, which must hold air, not zeros
+    #[arg(long, value_name = "MASK", conflicts_with = "sigma", help_heading = "Noise")]
+    pub background: Option<PathBuf>,
+}
+
+/// How the solver works.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
+pub struct SolverOptions {
+    /// Arithmetic of the fit
+    #[arg(long, value_name = "PRECISION", default_value = "single")]
+    #[arg(value_parser = choice::<Precision>())]
     pub precision: Named<Precision>,
-    /// Iterations after which a problem is given up.
-    pub max_iterations: u32,
-    /// How outliers are kept from pulling; `None` for least squares.
+
+    /// Iterations after which a fit is given up and marked
+    #[arg(long, value_name = "N", number = at_least(1_u32, ""))]
+    #[arg(usually = "100, of expressions 1000")]
+    pub max_iterations: Option<u32>,
+
+    /// Keep outliers from pulling: fit again with weights made of the residuals, until these
+    /// settle (the scale of the residuals is that of each fit by itself)
+    #[arg(long, value_name = "HOW", value_parser = choice::<Robust>())]
     pub robust: Option<Named<Robust>>,
-    /// Also make maps of standard errors.
+
+    /// Also write the standard error of each map of the model, NAME_error, in its unit: from the
+    /// residuals (sigma with the Rician likelihood) and the curvature at the solution; 0 where
+    /// unknown, as at a bound; with --robust some 10 % too small
+    #[arg(long)]
     pub errors: bool,
-}
-
-/// Where a noise level comes from.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NoiseSource {
-    /// The spread of repeated unweighted volumes.
-    #[default]
-    Unweighted,
-    /// It is known, in input units.
-    Sigma(f64),
-    /// The magnitude in the voxels of this mask, where there is no signal.
-    Background(PathBuf),
-}
-
-impl Default for CurveParameters {
-    /// Least squares in single precision, all b.
-    fn default() -> Self {
-        let default = CurveOptions::default();
-        let CurveOptions { b_max_s_per_mm2, likelihood, precision, max_iterations, .. } = default;
-        Self {
-            shells: None,
-            bmax: b_max_s_per_mm2,
-            likelihood: Named(likelihood),
-            noise: NoiseSource::Unweighted,
-            precision: Named(precision),
-            max_iterations,
-            robust: None,
-            errors: false,
-        }
-    }
 }
 
 impl Choice for Robust {
@@ -78,21 +104,30 @@ impl Choice for Robust {
     ];
 }
 
+impl Choice for Likelihood {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Gaussian, "gaussian", "least squares of S"),
+        (Self::OffsetGaussian, "offset-gaussian", "least squares against sqrt(S² + sigma²)"),
+        (Self::Rician, "rician", "the likelihood of a magnitude"),
+    ];
+}
+
 impl CurveParameters {
     /// The volumes that the fit takes.
-    pub fn choice(&self) -> VolumeChoice {
-        VolumeChoice { shells: self.shells.clone(), bmax: self.bmax, usual_bmax: None }
+    pub fn volumes(&self) -> VolumeChoice {
+        self.shells.up_to(self.bmax)
     }
 
-    /// The files that are read.
-    pub fn inputs(&self) -> Vec<Input> {
-        match &self.noise {
-            NoiseSource::Background(path) => vec![("background".to_owned(), path.clone())],
-            NoiseSource::Unweighted | NoiseSource::Sigma(_) => Vec::new(),
-        }
+    /// Whether a noise level is given that no likelihood takes.
+    ///
+    /// # Errors
+    /// What to do instead.
+    pub fn check(&self) -> Result<(), String> {
+        let why = "with --likelihood offset-gaussian and rician";
+        self.noise.check(self.likelihood.0 != Likelihood::Gaussian, why)
     }
 
-    /// The same for the model. A noise level, where it `takes_noise`, is given or that of
+    /// The same for the model. A noise level, where the likelihood takes one, is given or that of
     /// background; else the model estimates it.
     ///
     /// # Errors
@@ -100,36 +135,69 @@ impl CurveParameters {
     pub fn options(
         &self,
         subject: &Subject,
-        takes_noise: bool,
         log: &Logbook<'_>,
     ) -> Result<CurveOptions, StageError> {
-        let sigma = match &self.noise {
-            _ if !takes_noise => None,
-            NoiseSource::Sigma(sigma) => Some(*sigma),
-            NoiseSource::Background(path) => {
-                let workers = log.session().on.workers;
-                let background = workers.install(|| read_mask(path, subject.dwi.grid()))?;
-                let sigma = noise::from_background(&*subject.dwi, &background)?;
-                log.note(&format!("noise level {sigma:.4} (input units), from background"));
-                Some(sigma)
-            }
-            NoiseSource::Unweighted => None,
-        };
-        Ok(CurveOptions {
-            b_max_s_per_mm2: self.bmax,
-            likelihood: self.likelihood.0,
-            sigma,
-            precision: self.precision.0,
-            max_iterations: self.max_iterations,
-            robust: self.robust.map(|robust| robust.0),
-            errors: self.errors,
-            earlier: None,
-        })
+        let takes_noise = self.likelihood.0 != Likelihood::Gaussian;
+        let sigma = if takes_noise { self.noise.level(subject, log)? } else { None };
+        let options = self.solver.options(self.bmax, rules::MAX_ITERATIONS);
+        Ok(CurveOptions { likelihood: self.likelihood.0, sigma, ..options })
+    }
+}
+
+impl NoiseOptions {
+    /// Whether a level is given to a fit that does not take one; `why` says when it does.
+    ///
+    /// # Errors
+    /// What to do instead.
+    pub fn check(&self, takes_noise: bool, why: &str) -> Result<(), String> {
+        let is_given = self.sigma.is_some() || self.background.is_some();
+        match is_given && !takes_noise {
+            true => Err(format!("--sigma and --background are used {why} only")),
+            false => Ok(()),
+        }
     }
 
-    /// True where the likelihood takes a noise level.
-    pub fn likelihood_takes_noise(&self) -> bool {
-        self.likelihood.0 != Likelihood::Gaussian
+    /// The files that are read.
+    pub fn inputs(&self) -> Vec<Input> {
+        let background = self.background.iter();
+        background.map(|path| ("background".to_owned(), path.clone())).collect()
+    }
+
+    /// The noise level that is given, in input units; `None` where the model is to estimate it.
+    ///
+    /// # Errors
+    /// Where the background cannot be read or holds no noise.
+    pub fn level(&self, subject: &Subject, log: &Logbook<'_>) -> Result<Option<f64>, StageError> {
+        let Some(path) = &self.background else { return Ok(self.sigma) };
+        let workers = log.session().on.workers;
+        let background = workers.install(|| read_mask(path, subject.dwi.grid()))?;
+        let sigma = noise::from_background(&*subject.dwi, &background)?;
+        log.note(&format!("noise level {sigma:.4} (input units), from background"));
+        Ok(Some(sigma))
+    }
+}
+
+impl SolverOptions {
+    /// The same for the model, of Gaussian likelihood, with b up to `bmax` and as many iterations
+    /// as `usual` where nothing is said.
+    pub fn options(&self, bmax: Option<f64>, usual: u32) -> CurveOptions {
+        CurveOptions {
+            b_max_s_per_mm2: bmax,
+            precision: self.precision.0,
+            max_iterations: self.max_iterations.unwrap_or(usual),
+            robust: self.robust.map(|robust| robust.0),
+            errors: self.errors,
+            ..CurveOptions::default()
+        }
+    }
+
+    /// The values of options with the iterations in effect where nothing was said.
+    pub(super) fn in_effect(mut values: Value, usual: u32) -> Value {
+        let entry = values.get_mut("max_iterations").filter(|value| value.is_null());
+        if let Some(entry) = entry {
+            *entry = usual.into();
+        }
+        values
     }
 }
 

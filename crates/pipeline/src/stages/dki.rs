@@ -1,53 +1,82 @@
 //! The stage that fits diffusion and kurtosis tensors.
 
+use std::str::FromStr;
+
+use clap::Args;
 use fimbria_compute::Silent;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::dki::{self, Compat, DkiMap, DkiOptions, KurtosisRange, Method};
-use serde::{Deserialize, Serialize};
+use fimbria_report::Window;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::fit_maps::{FitMaps, FitModel, Outcome};
+use super::fit_maps::{FitMaps, FitModel, InRun, Outcome};
+use crate::about::About;
+use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
-use crate::stages::volumes::VolumeChoice;
+use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Choice, Logbook, Named, Products, StageError};
 
 /// The stage.
 pub type Dki = FitMaps<DkiParameters>;
 
-/// The parameters of a kurtosis fit and of its maps.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The options of a kurtosis fit.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct DkiParameters {
-    /// How the tensors are estimated; `None` for what the program of `compat` does, or WLS.
+    /// How the tensors are estimated
+    #[arg(long, value_name = "METHOD", value_parser = choice::<Method>())]
+    #[arg(usually = "wls; iwls with --compat mrtrix, as that program does")]
     pub method: Option<Named<Method>>,
-    /// Whose numerics to follow.
+
+    /// Follow the numerics of another program, for comparison; implies --unconstrained
+    #[arg(long, value_name = "PROGRAM", value_parser = choice::<Compat>())]
     pub compat: Option<Named<Compat>>,
-    /// Keep diffusivity and kurtosis within what diffusion can be.
-    pub constrained: bool,
-    /// Use only the shells nearest to these b, s/mm²; `None` for all.
-    pub shells: Option<Vec<f64>>,
-    /// The largest b that is used, s/mm².
+
+    /// Leave estimates as they are where they violate D > 0, K >= 0 or K <= 3 / (b_max D)
+    #[arg(long)]
+    pub unconstrained: bool,
+
+    /// Leave out volumes with b above this (by more than 5 %)
+    #[arg(long, value_name = "B", default_value_t = 3000.0, number = above(0.0, "s/mm²"))]
     pub bmax: f64,
-    /// The range that kurtosis maps are clipped to.
-    pub clip: [f32; 2],
-    /// The maps to write; the status map always is.
-    pub maps: Vec<Named<DkiMap>>,
+
+    /// Clip MK, AK, RK, Kmax and Kmin to this range
+    #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, usually = "-3/7,10")]
+    pub clip: Option<Clip>,
+
+    /// Maps to write, separated by commas; status always is
+    #[arg(long, value_name = "MAPS", value_delimiter = ',', help_heading = "Output")]
+    #[arg(ignore_case = true, value_parser = choice::<DkiMap>(), usually = "all")]
+    pub maps: Option<Vec<Named<DkiMap>>>,
+
+    /// Which shells.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub shells: ShellOptions,
 }
 
-impl Default for DkiParameters {
-    /// fimbria's own constrained WLS, all maps.
-    fn default() -> Self {
-        let DkiOptions { method: _, compat, constrained, b_max_s_per_mm2, clip, maps } =
-            DkiOptions::default();
-        Self {
-            method: None,
-            compat: compat.map(Named),
-            constrained,
-            shells: None,
-            bmax: b_max_s_per_mm2,
-            clip: [clip.low, clip.high],
-            maps: maps.into_iter().map(Named).collect(),
+/// A range that maps are clipped to, written `LOW,HIGH`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(into = "String")]
+pub struct Clip(KurtosisRange);
+
+impl FromStr for Clip {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let numbers =
+            text.split_once(',').map(|(low, high)| (low.trim().parse(), high.trim().parse()));
+        match numbers {
+            Some((Ok(low), Ok(high))) if low < high => Ok(Self(KurtosisRange { low, high })),
+            _ => Err("give two numbers, the smaller first: -3,10 or 0,3"),
         }
+    }
+}
+
+impl From<Clip> for String {
+    fn from(Clip(KurtosisRange { low, high }): Clip) -> Self {
+        format!("{low},{high}")
     }
 }
 
@@ -63,15 +92,23 @@ impl DkiParameters {
     }
 
     fn options(&self) -> DkiOptions {
-        let [low, high] = self.clip;
         DkiOptions {
             method: self.method(),
             compat: self.compat.map(|compat| compat.0),
-            constrained: self.constrained,
+            constrained: self.is_constrained(),
             b_max_s_per_mm2: self.bmax,
-            clip: KurtosisRange { low, high },
-            maps: self.maps.iter().map(|map| map.0).collect(),
+            clip: self.clip.map_or_else(KurtosisRange::default, |clip| clip.0),
+            maps: self.written(),
         }
+    }
+
+    fn is_constrained(&self) -> bool {
+        !self.unconstrained && self.compat.is_none()
+    }
+
+    fn written(&self) -> Vec<DkiMap> {
+        let named = |maps: &Vec<Named<DkiMap>>| maps.iter().map(|map| map.0).collect();
+        self.maps.as_ref().map_or_else(|| DkiMap::ALL.to_vec(), named)
     }
 }
 
@@ -80,13 +117,22 @@ impl FitModel for DkiParameters {
     const BIDS_MODEL: &'static str = "dki";
     const DESCRIPTION: &'static str = "Diffusion kurtosis";
 
+    const ABOUT: &About = &ABOUT;
+    const IN_RUN: InRun = InRun::WhereSupported;
+
     fn choice(&self) -> VolumeChoice {
-        let (shells, bmax) = (self.shells.clone(), Some(self.bmax));
-        VolumeChoice { shells, bmax, usual_bmax: None }
+        self.shells.up_to(Some(self.bmax))
     }
 
     fn in_effect(&self) -> Value {
-        json!(Self { method: Some(Named(self.method())), ..self.clone() })
+        let options = self.options();
+        json!(Self {
+            method: Some(Named(options.method)),
+            unconstrained: !options.constrained,
+            clip: Some(Clip(options.clip)),
+            maps: Some(options.maps.into_iter().map(Named).collect()),
+            ..self.clone()
+        })
     }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
@@ -95,9 +141,46 @@ impl FitModel for DkiParameters {
     }
 
     fn maps(&self) -> Vec<MapSpec> {
-        let status = Named(DkiMap::Status);
-        let others = self.maps.iter().filter(|map| **map != status);
-        others.chain([&status]).map(|map| map.0.spec()).collect()
+        let others = self.written().into_iter().filter(|map| *map != DkiMap::Status);
+        others.chain([DkiMap::Status]).map(DkiMap::spec).collect()
+    }
+
+    fn shown(&self) -> Option<ShownMaps> {
+        let maps = [
+            (
+                "MK",
+                "Mean kurtosis",
+                "How far diffusion is from Gaussian, averaged over directions.",
+            ),
+            ("AK", "Axial kurtosis", "Along the main direction of the tensor."),
+            ("RK", "Radial kurtosis", "Averaged over the plane across it."),
+        ];
+        let window = Window::Fixed([0.0, 2.0]);
+        let shown = |(name, heading, caption)| ShownMap::new(name, heading, caption, window);
+        Some(ShownMaps::new("Kurtosis", maps.map(shown)))
+    }
+
+    fn methods(&self) -> Option<Methods> {
+        let constraint = if self.is_constrained() {
+            ", with diffusivity, kurtosis and its largest value at the largest b kept in bounds in \
+             every direction of a dense set where the unconstrained fit left them"
+        } else {
+            ""
+        };
+        Some(Methods {
+            text: format!(
+                "ln S = ln S0 - b gᵀDg + b² MD² W(g) / 6 was fitted to all volumes up to {} s/mm² by \
+                 {}{constraint}. MK, AK and RK are means of the apparent kurtosis over the sphere, \
+                 along the first eigenvector and across it.",
+                self.bmax,
+                self.method().name(),
+            ),
+            references: vec![
+                "Jensen JH, Helpern JA. NMR Biomed 23, 698 (2010)",
+                "Tabesh A et al. Magn Reson Med 65, 823 (2011)",
+                "Veraart J et al. NeuroImage 81, 335 (2013)",
+            ],
+        })
     }
 
     fn fit(
@@ -150,6 +233,50 @@ impl Choice for DkiMap {
         (Self::Status, "status", "what became of each voxel"),
     ];
 }
+
+static ABOUT: About = About {
+    sentence: "Fit diffusion kurtosis: MK, AK, RK, KFA, the two tensors and more",
+    method: "\
+Model:
+  ln S = ln S0 - b D(n) + (b²/6) MD² W(n) for the gradient direction n, with the diffusion tensor D
+  and the kurtosis tensor W; the kurtosis along n is K(n) = MD² W(n) / D(n)². The expansion stops
+  at b², so that volumes above --bmax are left out. Needed are two shells beside b = 0 and 15
+  distinct directions.
+
+Constraints:
+  By default the estimate is kept within what diffusion in tissue can be, on 300 directions:
+  D > 0, K >= 0, and a signal that decays up to the largest b, K <= 3 / (b_max D). Voxels that
+  violate one (noise, motion, ringing: else black or dark in MK) take the closest estimate that
+  does not, in the metric of the weighted fit; their status is 2. --unconstrained leaves them.",
+    notes: "\
+Units:
+  b-values are read in s/mm², diffusivities written in mm²/s; kurtosis has no unit.
+
+Clipping:
+  MK, AK, RK, Kmax and Kmin are clipped to --clip; by default -3/7 (diffusion confined to a
+  sphere) to 10, as in DIPY. W, MKT and KFA are not. Where an unconstrained fit finds no
+  diffusivity in some direction, K is not defined there and MK, AK, RK, Kmax and Kmin are NaN;
+  where the mean diffusivity is not positive, so are W, MKT and KFA.
+
+Order and frame:
+  Vectors and tensors are in scanner RAS axes. --layout fsl turns them into the axes of FSL's
+  bvecs and writes dki_MK ... --layout mrtrix writes dt.mif (xx yy zz xy xz yz) and dkt.mif
+  (1111 2222 3333 1112 1113 1222 1333 2223 2333 1122 1133 2233 1123 1223 1233), mk.mif ... in
+  scanner axes. DIPY's order has 2223 before 1333. --layout bids writes
+  ..._model-dki_param-mk_dwimap with sidecars.",
+    references: &[
+        ("Jensen JH et al. Magn Reson Med 53, 1432 (2005)", "the model"),
+        ("Tabesh A et al. Magn Reson Med 65, 823 (2011)", "the metrics, the constraints"),
+        ("Hansen B, Jespersen SN. Sci Data 3, 160072 (2016)", "KFA"),
+        ("Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006)", "wls"),
+        ("Veraart J et al. NeuroImage 81, 335 (2013)", "iwls"),
+    ],
+    examples: &[
+        "fimbria fit dki dwi.nii.gz -o dki",
+        "fimbria fit dki dwi.nii.gz --mask mask.nii.gz --bmax 2500 -o dki",
+        "fimbria fit dki dwi.nii.gz --method nlls --maps MK,FA -o dki",
+    ],
+};
 
 #[cfg(test)]
 mod tests {

@@ -3,16 +3,23 @@
 use std::fmt;
 use std::str::FromStr;
 
+use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::curve;
+use fimbria_models::curve::{CurveOptions, rules};
 use fimbria_models::dki1d::{self, Dki1dOptions, Eta};
-use serde::{Deserialize, Serialize};
+use fimbria_report::Window;
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::curve::{CurveParameters, DIRECTIONS, earlier, lines};
+use super::curve::{DIRECTIONS, NoiseOptions, PALOMBO, SolverOptions, earlier, lines};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
+use crate::about::{About, FileAbout};
+use crate::options::{Described as _, above};
 use crate::stages::load::Subject;
-use crate::stages::volumes::VolumeChoice;
+use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Input, Logbook, Products, StageError};
 
 /// Share of directions with incredible K beyond which MK is not to be trusted.
@@ -21,19 +28,39 @@ const MUCH: f64 = 0.1;
 /// The stage.
 pub type Dki1d = FitMaps<Dki1dParameters>;
 
-/// The parameters of a kurtosis fit by direction.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The options of a kurtosis fit by direction. The likelihood is Gaussian, since the model has its
+/// own floor.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct Dki1dParameters {
-    /// Those of every such fit; the likelihood is Gaussian, since the model has its own floor.
-    pub curve: CurveParameters,
-    /// The noise floor.
+    /// The noise floor relative to S0: sigma (sigma / S0), rms (sqrt(2) sigma / S0), fixed:V (V in
+    /// all voxels, as in fixed:0.02) or fit (one for each direction, 0 to 0.5)
+    #[arg(long, value_name = "sigma|rms|fixed:V|fit", default_value = "sigma")]
     pub eta: NoiseFloor,
+
+    /// Leave out volumes with b above this (by more than 5 %)
+    #[arg(long, value_name = "B", default_value_t = dki1d::B_MAX_S_PER_MM2)]
+    #[arg(number = above(0.0, "s/mm²"))]
+    pub bmax: f64,
+
+    /// Where the noise level comes from.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub noise: NoiseOptions,
+
+    /// How the solver works.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub solver: SolverOptions,
+
+    /// Which shells.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub shells: ShellOptions,
 }
 
 /// A choice of [`Eta`] as users write it: `sigma`, `rms`, `fixed:V` or `fit`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(into = "String")]
 pub struct NoiseFloor(pub Eta);
 
 /// What is no noise floor.
@@ -69,14 +96,6 @@ impl fmt::Display for NoiseFloor {
     }
 }
 
-impl TryFrom<String> for NoiseFloor {
-    type Error = NoiseFloorError;
-
-    fn try_from(text: String) -> Result<Self, NoiseFloorError> {
-        text.parse()
-    }
-}
-
 impl From<NoiseFloor> for String {
     fn from(floor: NoiseFloor) -> Self {
         floor.to_string()
@@ -90,42 +109,56 @@ impl NoiseFloor {
     }
 }
 
-impl Default for Dki1dParameters {
-    /// b up to 3000 s/mm², η = σ/S0.
-    fn default() -> Self {
-        let bmax = Some(dki1d::B_MAX_S_PER_MM2);
-        Self {
-            curve: CurveParameters { bmax, ..CurveParameters::default() },
-            eta: NoiseFloor::default(),
-        }
-    }
-}
-
 impl FitModel for Dki1dParameters {
     const STAGE: &'static str = "dki1d";
     const BIDS_MODEL: &'static str = "dki1d";
     const DESCRIPTION: &'static str = "Diffusion kurtosis along each gradient direction";
 
+    const ABOUT: &About = &ABOUT;
+    const TEXTS: &'static [FileAbout] = &[DIRECTIONS];
+
+    fn consistent(&self) -> Result<(), String> {
+        self.noise.check(self.eta.takes_noise(), "with --eta sigma and rms")
+    }
+
+    fn in_effect(&self) -> Value {
+        SolverOptions::in_effect(json!(self), rules::MAX_ITERATIONS)
+    }
+
     fn choice(&self) -> VolumeChoice {
-        self.curve.choice()
+        self.shells.up_to(Some(self.bmax))
     }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
-        curve::directions(gradients, self.curve.bmax, dki1d::least_b(self.eta.0))?;
+        curve::directions(gradients, Some(self.bmax), dki1d::least_b(self.eta.0))?;
         Ok(())
     }
 
     fn maps(&self) -> Vec<MapSpec> {
         // How many directions there are stands in the data.
-        dki1d::maps(0, self.curve.errors)
+        dki1d::maps(0, self.solver.errors)
     }
 
-    fn texts(&self) -> &'static [&'static str] {
-        &[DIRECTIONS]
+    fn shown(&self) -> Option<ShownMaps> {
+        let caption = "The mean of the kurtosis of each direction, fitted without the others.";
+        let window = Window::Fixed([0.0, 2.0]);
+        let mean = ShownMap::new("MK", "Mean kurtosis by direction", caption, window);
+        Some(ShownMaps::new("Kurtosis by direction", [mean]))
+    }
+
+    fn methods(&self) -> Option<Methods> {
+        Some(Methods {
+            text: format!(
+                "S0 √(exp(-bD + b²D²K/6)² + η²) was fitted to the volumes up to {} s/mm² of each \
+                 gradient direction by Levenberg and Marquardt's method, η: {}.",
+                self.bmax, self.eta
+            ),
+            references: vec![PALOMBO],
+        })
     }
 
     fn inputs(&self) -> Vec<Input> {
-        self.curve.inputs()
+        self.noise.inputs()
     }
 
     fn fit(
@@ -136,12 +169,12 @@ impl FitModel for Dki1dParameters {
     ) -> Result<Outcome, StageError> {
         let Subject { dwi, mask, gradients, .. } = subject;
         let needed = dki1d::least_b(self.eta.0);
-        let directions = curve::directions(gradients, self.curve.bmax, needed)?;
+        let directions = curve::directions(gradients, Some(self.bmax), needed)?;
         log.count("directions", directions.len() as u64);
-        let mut options = Dki1dOptions {
-            curve: self.curve.options(subject, self.eta.takes_noise(), log)?,
-            eta: self.eta.0,
-        };
+        let takes_noise = self.eta.takes_noise();
+        let sigma = if takes_noise { self.noise.level(subject, log)? } else { None };
+        let curve = self.solver.options(Some(self.bmax), rules::MAX_ITERATIONS);
+        let mut options = Dki1dOptions { curve: CurveOptions { sigma, ..curve }, eta: self.eta.0 };
         options.curve.earlier = earlier::<Self>(products);
         let fitted = dki1d::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?;
         let limited = dki1d::limited_share(&fitted);
@@ -157,6 +190,55 @@ impl FitModel for Dki1dParameters {
         Ok(Outcome { fitted, texts: vec![lines(&directions)] })
     }
 }
+
+static ABOUT: About = About {
+    sentence: "Fit kurtosis along each gradient direction, above a noise floor: D, K and MK",
+    method: "\
+Model:
+  S = S0 sqrt(exp(-b D + b² A)² + eta²) for each gradient direction by itself, A = D² K / 6, with
+  the diffusivity D and the kurtosis K of that direction: K is 0 where diffusion is Gaussian and
+  grows with the number and contrast of compartments. eta is the floor that noise leaves of a
+  magnitude. The expansion stops at b², so that volumes above --bmax are left out. Needed are
+  3 different b-values, 0 among them, in a direction (4 where eta is fitted); directions with
+  fewer are left out. Volumes whose axes differ by 2 degrees or less share a direction.
+
+Noise:
+  sigma is the least biased floor for D and K; rms makes the mean square of the signal exact and K
+  too low; fit takes many b-values and tells floor from kurtosis only where the signal reaches it.
+  The noise level is that of --sigma, of air (--background), or else of the spread of the
+  unweighted volumes; where there is one at most, of the residuals of a first fit without floor,
+  for which directions need six samples.",
+    notes: "\
+Units:
+  b-values are read in s/mm², diffusivities written in mm²/s; kurtosis has no unit.
+
+Order and frame:
+  Volumes of D and K are in the order of directions.txt, that in which directions first appear
+  among the weighted volumes; its axes are those of the scanner (RAS), whatever the --layout.
+
+MK and noise:
+  K = 6 A / D² of one direction scatters far where b D stays small, further down than up. With S0
+  50 times the noise and b up to 3000 s/mm² MK is 0.02 too low at D = 0.7e-3 mm²/s, 0.06 at
+  0.35e-3; in fixed tissue, with D from 0.1e-3 to 0.3e-3, the limits leave it 0.15 too high (with b
+  up to 8000, 0.03 too low). A warning says where more than a tenth of all K lie beyond the limits.
+  fit dki fits all directions at once: there slow directions are steadied by the others.
+
+MK here and that of fit dki:
+  Both are means of K over directions. Here over those measured, each fitted by itself; there over
+  all directions of a tensor fitted to everything at once, which takes fewer volumes.",
+    references: &[
+        ("Jensen JH et al. Magn Reson Med 53, 1432 (2005)", "the model, with its floor"),
+        (
+            "Palombo M et al. (2014) GPU-parallelized model fitting for realtime non-Gaussian diffusion NMR parametric imaging",
+            "the fit of each direction, MK",
+        ),
+    ],
+    examples: &[
+        "fimbria fit dki1d dwi.nii.gz -o dki1d",
+        "fimbria fit dki1d dwi.nii.gz --mask mask.nii.gz -o dki1d",
+        "fimbria fit dki1d dwi.nii.gz --device gpu -o dki1d",
+    ],
+};
 
 #[cfg(test)]
 mod tests {

@@ -1,13 +1,16 @@
 //! The stage that fits diffusion tensors.
 
+use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::dti::{self, Compat, DtiMap, DtiOptions, Method, Precision};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::fit_maps::{Deviation, FitMaps, FitModel, Outcome};
+use crate::about::About;
+use crate::options::{Described as _, above, at_least, choice};
 use crate::stages::load::Subject;
-use crate::stages::volumes::VolumeChoice;
+use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Logbook, Named, Products, StageError};
 
 /// The largest b, s/mm², up to which ln S falls in tissue as that of a tensor does; beyond it
@@ -17,41 +20,44 @@ pub const USUAL_B_MAX: f64 = 1500.0;
 /// The stage.
 pub type Dti = FitMaps<DtiParameters>;
 
-/// The parameters of a tensor fit and of its maps.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The options of a tensor fit.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct DtiParameters {
-    /// How the tensor is estimated; `None` for what the program of `compat` does, or WLS.
+    /// How the tensor is estimated
+    #[arg(long, value_name = "METHOD", value_parser = choice::<Method>())]
+    #[arg(
+        usually = "wls; with --compat what that program does: ols with fsl, wls with dipy, iwls with mrtrix"
+    )]
     pub method: Option<Named<Method>>,
-    /// Whose numerics to follow.
-    pub compat: Option<Named<Compat>>,
-    /// The arithmetic.
-    pub precision: Named<Precision>,
-    /// Noise level in input units, for RESTORE.
-    pub sigma: Option<f64>,
-    /// Use only the shells nearest to these b, s/mm²; `None` for all.
-    pub shells: Option<Vec<f64>>,
-    /// The largest b to use, s/mm²; `None` for [`USUAL_B_MAX`] where that is enough and no other
-    /// program is followed.
-    pub bmax: Option<f64>,
-    /// The maps to write; the status map always is.
-    pub maps: Vec<Named<DtiMap>>,
-}
 
-impl Default for DtiParameters {
-    /// fimbria's own WLS, all maps.
-    fn default() -> Self {
-        let DtiOptions { method: _, compat, precision, sigma, maps } = DtiOptions::default();
-        Self {
-            method: None,
-            shells: None,
-            bmax: None,
-            compat: compat.map(Named),
-            precision: Named(precision),
-            sigma,
-            maps: maps.into_iter().map(Named).collect(),
-        }
-    }
+    /// Follow the numerics of another program, for comparison
+    #[arg(long, value_name = "PROGRAM", value_parser = choice::<Compat>())]
+    pub compat: Option<Named<Compat>>,
+
+    /// Arithmetic of the fit
+    #[arg(long, value_name = "PRECISION", default_value = "single")]
+    #[arg(value_parser = choice::<Precision>())]
+    pub precision: Named<Precision>,
+
+    /// Standard deviation of the noise, for --method restore
+    #[arg(long, value_name = "SIGMA", number = at_least(0.0, "units of the input"))]
+    #[arg(usually = "estimated in each voxel")]
+    pub sigma: Option<f64>,
+
+    /// Maps to write, separated by commas; status always is
+    #[arg(long, value_name = "MAPS", value_delimiter = ',', help_heading = "Output")]
+    #[arg(ignore_case = true, value_parser = choice::<DtiMap>(), usually = "all")]
+    pub maps: Option<Vec<Named<DtiMap>>>,
+
+    /// Which shells.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub shells: ShellOptions,
+
+    /// Leave out volumes with b above this (by more than 5 %)
+    #[arg(long, value_name = "B", number = above(0.0, "s/mm²"))]
+    #[arg(usually = "1500 where that determines the tensor, all with --compat or --shells")]
+    pub bmax: Option<f64>,
 }
 
 impl DtiParameters {
@@ -72,8 +78,13 @@ impl DtiParameters {
             compat: self.compat.map(|compat| compat.0),
             precision: self.precision.0,
             sigma: self.sigma,
-            maps: self.maps.iter().map(|map| map.0).collect(),
+            maps: self.written(),
         }
+    }
+
+    fn written(&self) -> Vec<DtiMap> {
+        let named = |maps: &Vec<Named<DtiMap>>| maps.iter().map(|map| map.0).collect();
+        self.maps.as_ref().map_or_else(|| DtiMap::ALL.to_vec(), named)
     }
 }
 
@@ -83,13 +94,23 @@ impl FitModel for DtiParameters {
     const DESCRIPTION: &'static str = "Diffusion tensor";
     const DEVIATION: Deviation = Deviation::Followed;
 
+    const ABOUT: &About = &ABOUT;
+
+    fn consistent(&self) -> Result<(), String> {
+        match self.sigma.is_some() && self.method() != Method::Restore {
+            true => Err("--sigma is used by --method restore only".to_owned()),
+            false => Ok(()),
+        }
+    }
+
     fn choice(&self) -> VolumeChoice {
         let usual_bmax = self.compat.is_none().then_some(USUAL_B_MAX);
-        VolumeChoice { shells: self.shells.clone(), bmax: self.bmax, usual_bmax }
+        VolumeChoice { usual_bmax, ..self.shells.up_to(self.bmax) }
     }
 
     fn in_effect(&self) -> Value {
-        json!(Self { method: Some(Named(self.method())), ..self.clone() })
+        let maps = self.written().into_iter().map(Named).collect();
+        json!(Self { method: Some(Named(self.method())), maps: Some(maps), ..self.clone() })
     }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
@@ -98,9 +119,8 @@ impl FitModel for DtiParameters {
     }
 
     fn maps(&self) -> Vec<MapSpec> {
-        let status = Named(DtiMap::Status);
-        let others = self.maps.iter().filter(|map| **map != status);
-        others.chain([&status]).map(|map| map.0.spec()).collect()
+        let others = self.written().into_iter().filter(|map| *map != DtiMap::Status);
+        others.chain([DtiMap::Status]).map(DtiMap::spec).collect()
     }
 
     fn fit(
@@ -121,3 +141,36 @@ impl FitModel for DtiParameters {
         Ok(fitted.into())
     }
 }
+
+static ABOUT: About = About {
+    sentence: "Fit the diffusion tensor: FA, MD, eigenvectors and more",
+    method: "",
+    notes: "\
+Volumes:
+  Where b is large the signal bends away from a tensor's, and diffusivities of all shells together
+  come out too small. Used are those with b up to 1500 s/mm², where they determine the tensor; else
+  all, with a warning; all with --compat, as those programs do. --shells and --bmax choose. The
+  screen, run.json (volumes_used) and the page of `run` say which.
+
+Units:
+  b-values are read in s/mm², diffusivities written in mm²/s.
+
+Order and frame:
+  Vectors and tensors are in scanner RAS axes. --layout fsl turns them into the axes of FSL's
+  bvecs (voxel axes, x reversed where det(affine) > 0) and writes dti_FA, dti_V1 ..., dti_tensor.
+  --layout mrtrix writes dt.mif with volumes xx yy zz xy xz yz in scanner axes, fa.mif, adc.mif,
+  vector1.mif ... --layout bids writes ..._model-tensor_param-fa_dwimap with sidecars.",
+    references: &[
+        ("Basser PJ, Mattiello J, Le Bihan D. J Magn Reson B 103, 247 (1994)", "the tensor"),
+        ("Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006)", "wls"),
+        ("Veraart J et al. NeuroImage 81, 335 (2013)", "iwls"),
+        ("Chang LC, Jones DK, Pierpaoli C. Magn Reson Med 53, 1088 (2005)", "restore"),
+    ],
+    examples: &[
+        "fimbria fit dti dwi.nii.gz -o dti",
+        "fimbria fit dti dwi.nii.gz --mask mask.nii.gz --maps FA,MD,V1 -o dti",
+        "fimbria fit dti -k data.nii.gz -m mask.nii.gz -r bvecs -b bvals --layout fsl -o dti",
+        "fimbria fit dti dwi.nii.gz -fslgrad bvecs bvals --compat mrtrix --layout mrtrix -o dti",
+        "fimbria fit dti dwi.mif --bmax 1200 --method nlls -o dti",
+    ],
+};

@@ -1,92 +1,177 @@
 //! The stage that fits a signal model given as text.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use clap::Args;
 use fimbria_image::{GradientTable, Image, MapSpec, read_image};
 use fimbria_models::curve::{CurveOptions, Likelihood, rules};
 use fimbria_models::expr::{self, ExprOptions, Parameter, VoxelConstants};
-use serde::{Deserialize, Serialize};
+use fimbria_report::Window;
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::curve::CurveParameters;
+use super::curve::{MORE, NoiseOptions, SolverOptions};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
+use crate::about::About;
+use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
-use crate::stages::volumes::VolumeChoice;
-use crate::{Choice, Input, Logbook, Products, StageError};
+use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::volumes::{ShellOptions, VolumeChoice};
+use crate::{Input, Logbook, Named, Products, StageError};
 
 /// The stage.
 pub type Expr = FitMaps<ExprParameters>;
 
-/// The parameters of a fit of a formula.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The options of a fit of a formula.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct ExprParameters {
-    /// The signal, with b in ms/µm².
-    pub formula: String,
-    /// What is fitted, in the order of the maps.
-    pub parameters: Vec<ExprParameter>,
-    /// Maps by the names that the formula has for them.
-    #[serde(default)]
-    pub constants: BTreeMap<String, PathBuf>,
-    /// What all fits of curves may be told.
-    #[serde(default = "curve_of_expressions")]
-    pub curve: CurveParameters,
-    /// A map of the noise level in input units, instead of the level of `curve`.
-    #[serde(default)]
-    pub sigma_map: Option<PathBuf>,
+    /// The signal: b, gx, gy, gz, parameters, constants, + - * / ^ and functions
+    #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
+    pub model: String,
+
+    /// A parameter, where its fit starts, and its bounds ('-' for none) or 'fixed'; once for each,
+    /// in the order of the maps
+    #[arg(long, value_name = "NAME=START[,LOW,HIGH|,fixed]", required = true)]
+    pub param: Vec<ExprParameter>,
+
+    /// A map of one volume that the expression takes as a constant of each voxel
+    #[arg(long, value_name = "NAME=FILE")]
+    pub constant: Vec<ExprConstant>,
+
+    /// Leave out volumes with b above this (by more than 5 %)
+    #[arg(long, value_name = "B", number = above(0.0, "s/mm²"), usually = "all are used")]
+    pub bmax: Option<f64>,
+
+    /// How noise enters
+    #[arg(long, value_name = "NAME", default_value = "gaussian", help_heading = "Noise")]
+    #[arg(value_parser = choice::<Likelihood>())]
+    pub likelihood: Named<Likelihood>,
+
+    /// Standard deviation of the noise in input units, a number or a map, for the offset-Gaussian
+    /// and Rician likelihoods
+    #[arg(long, value_name = "SIGMA|FILE", help_heading = "Noise")]
+    #[arg(usually = "estimated from the spread of repeated unweighted volumes")]
+    pub sigma: Option<NoiseLevel>,
+
+    /// Estimate it from the magnitude in the voxels of this mask, which must hold air, not zeros
+    #[arg(long, value_name = "MASK", conflicts_with = "sigma", help_heading = "Noise")]
+    pub background: Option<PathBuf>,
+
+    /// How the solver works.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub solver: SolverOptions,
+
+    /// Which shells.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub shells: ShellOptions,
 }
 
-/// What fits of curves are told unless one says otherwise: more iterations than others, for starts
-/// that may be far off.
-pub fn curve_of_expressions() -> CurveParameters {
-    let max_iterations = rules::MAX_ITERATIONS_OF_EXPRESSIONS;
-    CurveParameters { max_iterations, ..CurveParameters::default() }
+/// One parameter of a formula: `D=1,0,5`, `C=0,-,-`, `C=0.1,fixed` or `D=1`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "String")]
+pub struct ExprParameter(pub Parameter);
+
+impl FromStr for ExprParameter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, values) = text.split_once('=').ok_or("expected NAME=START,LOW,HIGH")?;
+        let number = |text: &str| -> Result<f64, String> {
+            text.trim().parse().map_err(|_| format!("'{text}' is no number"))
+        };
+        let bound = |text: &str, none: f64| match text.trim() {
+            "-" => Ok(none),
+            text => number(text),
+        };
+        let (none_below, none_above) = (f64::NEG_INFINITY, f64::INFINITY);
+        let values: Vec<&str> = values.split(',').collect();
+        let (start, lower, upper, fixed) = match values[..] {
+            [start] => (start, none_below, none_above, false),
+            [start, word] if word.trim() == "fixed" => (start, none_below, none_above, true),
+            [start, lower, upper] => {
+                (start, bound(lower, none_below)?, bound(upper, none_above)?, false)
+            }
+            _ => return Err("expected NAME=START, NAME=START,LOW,HIGH or NAME=START,fixed".into()),
+        };
+        let (name, start) = (name.trim().to_owned(), number(start)?);
+        Ok(Self(Parameter { name, start, lower, upper, fixed }))
+    }
 }
 
-/// One parameter of a formula.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ExprParameter {
-    /// Its name in the formula and that of its map.
+impl From<ExprParameter> for String {
+    fn from(ExprParameter(parameter): ExprParameter) -> Self {
+        let Parameter { name, start, lower, upper, fixed } = parameter;
+        let bound = |bound: f64| if bound.is_finite() { bound.to_string() } else { "-".to_owned() };
+        match fixed {
+            true => format!("{name}={start},fixed"),
+            false => format!("{name}={start},{},{}", bound(lower), bound(upper)),
+        }
+    }
+}
+
+/// A map that a formula takes as a constant of each voxel: `NAME=FILE`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "String")]
+pub struct ExprConstant {
+    /// Its name in the formula.
     pub name: String,
-    /// Where the fit starts.
-    pub start: f64,
-    /// Least value, none for no limit.
-    pub lower: Option<f64>,
-    /// Largest value, none for no limit.
-    pub upper: Option<f64>,
-    /// It stays at its start.
-    #[serde(default)]
-    pub fixed: bool,
+    /// The map.
+    pub file: PathBuf,
 }
 
-impl Choice for Likelihood {
-    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Gaussian, "gaussian", "least squares of S"),
-        (Self::OffsetGaussian, "offset-gaussian", "least squares against sqrt(S² + sigma²)"),
-        (Self::Rician, "rician", "the likelihood of a magnitude"),
-    ];
+impl FromStr for ExprConstant {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, file) = text.split_once('=').ok_or("expected NAME=FILE")?;
+        Ok(Self { name: name.trim().to_owned(), file: file.into() })
+    }
 }
 
-impl ExprParameters {
-    fn parameters(&self) -> Vec<Parameter> {
-        self.parameters
-            .iter()
-            .map(|given| Parameter {
-                name: given.name.clone(),
-                start: given.start,
-                lower: given.lower.unwrap_or(f64::NEG_INFINITY),
-                upper: given.upper.unwrap_or(f64::INFINITY),
-                fixed: given.fixed,
-            })
-            .collect()
+impl From<ExprConstant> for String {
+    fn from(ExprConstant { name, file }: ExprConstant) -> Self {
+        format!("{name}={}", file.display())
+    }
+}
+
+/// A noise level in input units: a number, or a map.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum NoiseLevel {
+    /// The same in all voxels.
+    Value(f64),
+    /// A map.
+    Map(PathBuf),
+}
+
+impl FromStr for NoiseLevel {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.parse::<f64>() {
+            Ok(sigma) if sigma.is_finite() && sigma > 0.0 => Ok(Self::Value(sigma)),
+            Ok(_) => Err("it must be a number above 0, or a map"),
+            Err(_) => Ok(Self::Map(text.into())),
+        }
     }
 }
 
 impl ExprParameters {
+    /// What is fitted, in the order of the maps.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        self.param.iter().map(|parameter| parameter.0.clone()).collect()
+    }
+
     fn options(&self, curve: CurveOptions) -> ExprOptions {
-        let (formula, parameters) = (self.formula.clone(), self.parameters());
-        ExprOptions { formula, parameters, curve }
+        ExprOptions { formula: self.model.clone(), parameters: self.parameters(), curve }
+    }
+
+    fn curve(&self) -> CurveOptions {
+        let options = self.solver.options(self.bmax, rules::MAX_ITERATIONS_OF_EXPRESSIONS);
+        CurveOptions { likelihood: self.likelihood.0, ..options }
     }
 }
 
@@ -94,27 +179,73 @@ impl FitModel for ExprParameters {
     const STAGE: &'static str = "expr";
     const BIDS_MODEL: &'static str = "expression";
     const DESCRIPTION: &'static str = "Signal model given as an expression";
+    const ABOUT: &About = &ABOUT;
+
+    fn consistent(&self) -> Result<(), String> {
+        let is_given = self.sigma.is_some() || self.background.is_some();
+        if is_given && self.likelihood.0 == Likelihood::Gaussian {
+            return Err("--sigma and --background are used with --likelihood offset-gaussian and \
+                        rician only"
+                .to_owned());
+        }
+        let is_twice = |(index, constant): (usize, &ExprConstant)| {
+            self.constant[..index].iter().any(|other| other.name == constant.name)
+        };
+        match self.constant.iter().enumerate().any(is_twice) {
+            true => Err("a --constant was given twice".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    fn in_effect(&self) -> Value {
+        SolverOptions::in_effect(json!(self), rules::MAX_ITERATIONS_OF_EXPRESSIONS)
+    }
 
     fn choice(&self) -> VolumeChoice {
-        self.curve.choice()
+        self.shells.up_to(self.bmax)
     }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
-        let curve = CurveOptions { b_max_s_per_mm2: self.curve.bmax, ..CurveOptions::default() };
-        let constants: Vec<&str> = self.constants.keys().map(String::as_str).collect();
+        let curve = CurveOptions { b_max_s_per_mm2: self.bmax, ..CurveOptions::default() };
+        let constants: Vec<&str> = self.constant.iter().map(|c| c.name.as_str()).collect();
         Ok(expr::check(gradients, &constants, &self.options(curve))?)
     }
 
+    fn described_maps() -> Vec<MapSpec> {
+        let parameter = MapSpec::scalar(
+            "NAME",
+            "",
+            "each parameter, in the unit the expression gives it; NaN where the samples of a voxel \
+             do not determine it, and others are kept",
+        );
+        let error = MapSpec::scalar("NAME_error", "", "its standard error, with --errors");
+        let rest = expr::maps("b", &[], false);
+        [parameter, error].into_iter().chain(rest).collect()
+    }
+
     fn maps(&self) -> Vec<MapSpec> {
-        expr::maps(&self.formula, &self.parameters(), self.curve.errors)
+        expr::maps(&self.model, &self.parameters(), self.solver.errors)
+    }
+
+    fn shown(&self) -> Option<ShownMaps> {
+        let free = self.param.iter().map(|ExprParameter(parameter)| parameter).filter(|p| !p.fixed);
+        let shown = free.map(|p| ShownMap::new(&p.name, &p.name, "", Window::Robust));
+        Some(ShownMaps::new(&self.model, shown))
+    }
+
+    fn methods(&self) -> Option<Methods> {
+        let text = format!("{} was fitted by Levenberg and Marquardt's method.", self.model);
+        Some(Methods { text, references: vec![MORE] })
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let mut inputs: Vec<Input> =
-            self.constants.iter().map(|(name, path)| (name.clone(), path.clone())).collect();
-        inputs.extend(self.sigma_map.iter().map(|path| ("sigma".to_owned(), path.clone())));
-        inputs.extend(self.curve.inputs());
-        inputs
+        let constants = self.constant.iter().map(|c| (c.name.clone(), c.file.clone()));
+        let sigma = match &self.sigma {
+            Some(NoiseLevel::Map(path)) => Some(("sigma".to_owned(), path.clone())),
+            Some(NoiseLevel::Value(_)) | None => None,
+        };
+        let background = self.background.iter().map(|path| ("background".to_owned(), path.clone()));
+        constants.chain(sigma).chain(background).collect()
     }
 
     fn fit(
@@ -126,17 +257,23 @@ impl FitModel for ExprParameters {
         let workers = log.session().on.workers;
         let read = |path: &PathBuf| workers.install(|| read_image(path));
         let mut named: Vec<(String, Image)> = Vec::new();
-        for (name, path) in &self.constants {
-            named.push((name.clone(), read(path)?));
+        for ExprConstant { name, file } in &self.constant {
+            named.push((name.clone(), read(file)?));
         }
-        let sigma_map = self.sigma_map.as_ref().map(read).transpose()?;
-        let takes_level = self.curve.likelihood_takes_noise() && sigma_map.is_none();
-        let options = self.options(self.curve.options(subject, takes_level, log)?);
+        let (sigma, map) = match &self.sigma {
+            Some(NoiseLevel::Value(sigma)) => (Some(*sigma), None),
+            Some(NoiseLevel::Map(path)) => (None, Some(read(path)?)),
+            None => (None, None),
+        };
+        let noise = NoiseOptions { sigma, background: self.background.clone() };
+        let takes_level = self.likelihood.0 != Likelihood::Gaussian && map.is_none();
+        let sigma = if takes_level { noise.level(subject, log)? } else { None };
+        let options = self.options(CurveOptions { sigma, ..self.curve() });
         let fitted = expr::fit(
             &*subject.dwi,
             &subject.mask,
             &subject.gradients,
-            VoxelConstants { named: &named, sigma: sigma_map.as_ref() },
+            VoxelConstants { named: &named, sigma: map.as_ref() },
             &options,
             &log.session().on,
             log,
@@ -144,3 +281,34 @@ impl FitModel for ExprParameters {
         Ok(fitted.into())
     }
 }
+
+static ABOUT: About = About {
+    sentence: "Fit a signal model written as an expression, 'S0*exp(-b*D)+C'",
+    method: "",
+    notes: "\
+Expression:
+  Numbers (1.5e-3), names, pi, + - * / ^ (or **), parentheses, exp ln log log10 sqrt abs sin cos
+  tan atan sinh cosh tanh min max pow. Powers bind tightest and to the right, -2^2 is -4. A power of
+  zero is zero. Derivatives are exact. 1 to 12 parameters. A device compiles the expression to a
+  kernel of its own.
+
+  fimbria fit expr dwi.nii.gz --model 'S0*exp(-b*D)+C' \\
+      --param S0=1000,0,1e5 --param D=1,0,5 --param C=0,0,- -o out
+
+Units:
+  b is in ms/µm² (s/mm² over 1000): diffusivities come out in µm²/ms, a thousand times mm²/s.
+
+Order and frame:
+  gx gy gz are the direction of each volume in scanner RAS axes, zero without weighting. A
+  vector or tensor of the expression is then in scanner axes too.",
+    references: &[
+        ("Moré JJ. Lecture Notes in Mathematics 630, 105 (1978)", "Levenberg-Marquardt"),
+        ("Alexander DC. NeuroImage 43, 258 (2008)", "offset-gaussian"),
+        ("Gudbjartsson H, Patz S. Magn Reson Med 34, 910 (1995)", "rician"),
+    ],
+    examples: &[
+        "fimbria fit expr dwi.nii.gz --model 'S0*exp(-b*D)' --param S0=1000 --param D=1,0,5 -o adc",
+        "fimbria fit expr dwi.nii.gz --model 'S0*exp(-b*D)' --param S0=900 --param D=1 --errors -o adc",
+        "fimbria fit expr dwi.nii.gz --model 'S0*(1-b*D)' --param S0=900 --param D=1,fixed -o s0",
+    ],
+};

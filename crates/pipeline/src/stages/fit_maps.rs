@@ -9,22 +9,23 @@ use fimbria_compute::Progress as _;
 use fimbria_compute::queue::Shares;
 use fimbria_image::{GradientTable, MapSpec, Status, StatusCounts};
 use fimbria_models::{Fitted, FittedMap, RaisedSamples};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::about::{About, FileAbout};
 use crate::agreement::agree;
+use crate::options::{Options, from_values, usual};
 use crate::stages::fit_report::{check_physics, report_counts, report_volumes};
 use crate::stages::load::Subject;
+use crate::stages::report::{Methods, ShownMaps};
 use crate::stages::volumes::{ChosenVolumes, VolumeChoice, VolumesError};
 use crate::{
     Hashing, Input, Logbook, MapContext, MapStyle, OutputFolder, Products, RunRecord, Stage,
     StageError,
 };
 
-/// The parameters of a model's fit, which know how to fit it.
-pub trait FitModel: Serialize + DeserializeOwned + Send + Sync + 'static {
+/// The options of a model's fit, which know how to fit it: all that is said of a model stands here.
+pub trait FitModel: Options + Clone {
     /// Name of the stage, of its folder and of its entry in records ("dti"); names of files in
     /// FSL's layout begin with it.
     const STAGE: &'static str;
@@ -32,9 +33,23 @@ pub trait FitModel: Serialize + DeserializeOwned + Send + Sync + 'static {
     const BIDS_MODEL: &'static str;
     /// The model in words, for sidecars ("Diffusion tensor").
     const DESCRIPTION: &'static str;
+    /// What its help says.
+    const ABOUT: &'static About;
+    /// Text files that are written beside the maps; a fit may make only the first of them.
+    const TEXTS: &'static [FileAbout] = &[];
+    /// What a run makes of it.
+    const IN_RUN: InRun = InRun::WhereAsked;
 
     /// What the fit makes of the gradients' non-linearity.
     const DEVIATION: Deviation = Deviation::Refused;
+
+    /// Whether the options go together.
+    ///
+    /// # Errors
+    /// Which do not.
+    fn consistent(&self) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Whether a gradient table supports the model.
     ///
@@ -73,14 +88,24 @@ pub trait FitModel: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The maps that are written, the status last.
     fn maps(&self) -> Vec<MapSpec>;
 
+    /// The same where nothing is said, as help describes them.
+    fn described_maps() -> Vec<MapSpec> {
+        usual::<Self>().maps()
+    }
+
+    /// The maps that the page shows, and their heading.
+    fn shown(&self) -> Option<ShownMaps> {
+        None
+    }
+
+    /// What was done, in words for a paper.
+    fn methods(&self) -> Option<Methods> {
+        None
+    }
+
     /// The files that the fit reads beside the subject's.
     fn inputs(&self) -> Vec<Input> {
         Vec::new()
-    }
-
-    /// Names of text files that are written beside the maps; a fit may make only the first of them.
-    fn texts(&self) -> &'static [&'static str] {
-        &[]
     }
 
     /// Fits the model. Products of earlier stages other than the subject are there where
@@ -110,6 +135,15 @@ pub enum Deviation {
     Ignored,
     /// It refuses them.
     Refused,
+}
+
+/// When a run makes a fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InRun {
+    /// Where it is named.
+    WhereAsked,
+    /// Where the gradient table supports it, too.
+    WhereSupported,
 }
 
 /// What a fit makes.
@@ -169,7 +203,7 @@ impl<P: FitModel> FitMaps<P> {
         let parameters = record.parameters_of(P::STAGE)?;
         let part = |name: &str| parameters.get(name).cloned();
         Some(Self {
-            parameters: serde_json::from_value(part("fit")?).ok()?,
+            parameters: from_values(part("fit")?.as_object()?).ok()?,
             style: serde_json::from_value(part("maps")?).ok()?,
             entities: serde_json::from_value(part("entities")?).ok()?,
         })
@@ -224,7 +258,7 @@ impl<P: FitModel> Stage for FitMaps<P> {
         let context = self.context(None, Vec::new());
         let maps = self.parameters.maps();
         let maps = maps.iter().flat_map(|map| self.style.file_names(map, &context));
-        maps.chain(self.parameters.texts().iter().map(|&name| name.to_owned())).collect()
+        maps.chain(P::TEXTS.iter().map(|(name, _)| (*name).to_owned())).collect()
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
@@ -265,7 +299,7 @@ impl<P: FitModel> Stage for FitMaps<P> {
             log.check()?;
             self.style.write(spec, image, &context, out, log.session().on.workers)?;
         }
-        for (name, text) in self.parameters.texts().iter().zip(texts) {
+        for ((name, _), text) in P::TEXTS.iter().zip(texts) {
             out.write(name, text.as_bytes())?;
         }
         Ok(())
@@ -292,7 +326,7 @@ impl<P: FitModel> Stage for FitMaps<P> {
             }
         }
         // A fit may have made only the first of them.
-        let paths = self.parameters.texts().iter().map(|name| folder.join(name));
+        let paths = P::TEXTS.iter().map(|(name, _)| folder.join(name));
         let texts = paths.take_while(|path| path.exists()).map(std::fs::read_to_string);
         let texts = texts.collect::<Result<_, _>>()?;
         // What was counted while fitting stands in the record of that run.

@@ -1,84 +1,94 @@
 //! The stage that estimates fibre orientation densities.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
-use fimbria_models::fod::{self, FodFit, FodOptions, Response, Responses, Tissues};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use fimbria_models::fod::{self, FodFit, FodOptions, REGULARISATION, Response, Responses, Tissues};
+use serde::Serialize;
 
 use super::fit_maps::{Deviation, FitMaps, FitModel, Outcome};
+use crate::about::{About, FileAbout};
+use crate::options::{Described as _, above, at_least, choice};
 use crate::stages::load::Subject;
-use crate::stages::volumes::VolumeChoice;
-use crate::{Logbook, Named, Products, StageError};
+use crate::stages::volumes::{ShellOptions, VolumeChoice};
+use crate::{Choice, Input, Logbook, Named, Products, StageError};
 
 /// The stage.
 pub type Fod = FitMaps<FodParameters>;
 
-/// A response that is read and written as MRtrix3's text.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ResponseText(pub Response);
-
-impl Serialize for ResponseText {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for ResponseText {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Response::from_text(&text).map(Self).map_err(D::Error::custom)
-    }
-}
-
-/// The parameters of a deconvolution.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The options of a deconvolution.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct FodParameters {
-    /// Degree of the density: 4, 6 or 8.
-    pub order: usize,
-    /// The compartments of the signal.
+    /// Degree of the density
+    #[arg(long, visible_alias = "lmax", value_name = "L", default_value = "8")]
+    #[arg(value_parser = choice::<Degree>())]
+    pub order: Named<Degree>,
+
+    /// Compartments of the signal
+    #[arg(long, value_name = "TISSUES", default_value = "auto", value_parser = choice::<Tissues>())]
     pub tissues: Named<Tissues>,
-    /// The response of single fibres; estimated where it is not given, as are the others.
-    pub response: Option<ResponseText>,
-    /// The response of grey matter.
-    pub response_gm: Option<ResponseText>,
-    /// The response of fluid.
-    pub response_csf: Option<ResponseText>,
-    /// Preference for small coefficients.
+
+    /// Response of single fibres, MRtrix3's text
+    #[arg(long, value_name = "FILE", usually = "estimated")]
+    pub response: Option<PathBuf>,
+
+    /// Response of grey matter
+    #[arg(long, value_name = "FILE", usually = "estimated")]
+    pub response_gm: Option<PathBuf>,
+
+    /// Response of fluid
+    #[arg(long, value_name = "FILE", usually = "estimated")]
+    pub response_csf: Option<PathBuf>,
+
+    /// Preference for small coefficients, relative to the largest diagonal of the normal equations
+    #[arg(long, value_name = "RHO", default_value_t = REGULARISATION, number = at_least(0.0, ""))]
     pub regularisation: f64,
-    /// Use only the shells nearest to these b, s/mm²; `None` for all.
-    pub shells: Option<Vec<f64>>,
-    /// The largest b that is used, s/mm²; `None` for all.
+
+    /// Which shells.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub shells: ShellOptions,
+
+    /// Leave out volumes with b above this (by more than 5 %)
+    #[arg(long, value_name = "B", number = above(0.0, "s/mm²"), usually = "all are used")]
     pub bmax: Option<f64>,
 }
 
-impl Default for FodParameters {
-    /// Order 8, responses from the data.
-    fn default() -> Self {
-        let FodOptions { order, tissues, white, grey, fluid, regularisation } =
-            FodOptions::default();
-        Self {
-            order,
-            tissues: Named(tissues),
-            response: white.map(ResponseText),
-            response_gm: grey.map(ResponseText),
-            response_csf: fluid.map(ResponseText),
-            regularisation,
-            shells: None,
-            bmax: None,
-        }
-    }
+/// The degree of the harmonics of a density.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Degree(pub usize);
+
+impl Choice for Degree {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self(4), "4", "15 coefficients"),
+        (Self(6), "6", "28 coefficients"),
+        (Self(8), "8", "45 coefficients"),
+    ];
 }
 
-impl FodParameters {
-    /// True where a protocol has a shell on which fibres can be told apart.
-    pub fn tells_fibres_apart(&self, gradients: &GradientTable) -> bool {
-        /// As many as harmonics of degree 6 have coefficients.
-        const LEAST_DIRECTIONS: usize = 28;
-        let shells = gradients.shells();
-        let weighted = |b: f64| b > gradients.b0_threshold;
-        shells.iter().any(|s| weighted(s.b_s_per_mm2) && s.volumes.len() >= LEAST_DIRECTIONS)
-    }
+/// A response that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", path.display())]
+struct ResponseError {
+    path: PathBuf,
+    source: StageError,
+}
+
+fn response(path: Option<&PathBuf>) -> Result<Option<Response>, ResponseError> {
+    let Some(path) = path else { return Ok(None) };
+    let named = |source: StageError| ResponseError { path: path.clone(), source };
+    let text = fimbria_image::read_regular_text(path).map_err(|error| named(error.into()))?;
+    Response::from_text(&text).map(Some).map_err(|error| named(error.into()))
+}
+
+/// True where a protocol has a shell on which fibres can be told apart.
+pub fn tells_fibres_apart(gradients: &GradientTable) -> bool {
+    /// As many as harmonics of degree 6 have coefficients.
+    const LEAST_DIRECTIONS: usize = 28;
+    let shells = gradients.shells();
+    let weighted = |b: f64| b > gradients.b0_threshold;
+    shells.iter().any(|s| weighted(s.b_s_per_mm2) && s.volumes.len() >= LEAST_DIRECTIONS)
 }
 
 impl FitModel for FodParameters {
@@ -87,16 +97,31 @@ impl FitModel for FodParameters {
     const DESCRIPTION: &'static str = "Constrained spherical deconvolution";
     const DEVIATION: Deviation = Deviation::Ignored;
 
+    const ABOUT: &About = &ABOUT;
+    const TEXTS: &'static [FileAbout] = &[
+        (
+            "response.txt",
+            "the response of single fibres, a row of zonal harmonics for each shell, as MRtrix3 \
+                 writes it",
+        ),
+        ("response_gm.txt", "that of grey matter, where there are three tissues"),
+        ("response_csf.txt", "that of fluid, where there are three tissues"),
+    ];
+
     fn choice(&self) -> VolumeChoice {
-        VolumeChoice { shells: self.shells.clone(), bmax: self.bmax, usual_bmax: None }
+        self.shells.up_to(self.bmax)
     }
 
     fn maps(&self) -> Vec<MapSpec> {
-        fod::maps(self.order, 3)
+        fod::maps(self.order.0.0, 3)
     }
 
-    fn texts(&self) -> &'static [&'static str] {
-        &["response.txt", "response_gm.txt", "response_csf.txt"]
+    fn inputs(&self) -> Vec<Input> {
+        let Self { response, response_gm, response_csf, .. } = self;
+        let given =
+            [("response", response), ("response_gm", response_gm), ("response_csf", response_csf)];
+        let given = given.into_iter().filter_map(|(role, path)| Some((role, path.clone()?)));
+        given.map(|(role, path)| (role.to_owned(), path)).collect()
     }
 
     fn fit(
@@ -105,13 +130,12 @@ impl FitModel for FodParameters {
         _: &Products,
         log: &Logbook<'_>,
     ) -> Result<Outcome, StageError> {
-        let given = |response: &Option<ResponseText>| response.as_ref().map(|r| r.0.clone());
         let options = FodOptions {
-            order: self.order,
+            order: self.order.0.0,
             tissues: self.tissues.0,
-            white: given(&self.response),
-            grey: given(&self.response_gm),
-            fluid: given(&self.response_csf),
+            white: response(self.response.as_ref())?,
+            grey: response(self.response_gm.as_ref())?,
+            fluid: response(self.response_csf.as_ref())?,
             regularisation: self.regularisation,
         };
         let FodFit { fitted, responses } = fod::fit(
@@ -127,3 +151,39 @@ impl FitModel for FodParameters {
         Ok(Outcome { fitted, texts: texts.map(|response| response.to_string()).collect() })
     }
 }
+
+static ABOUT: About = About {
+    sentence: "Estimate fibre orientation densities by constrained spherical deconvolution",
+    method: "",
+    notes: "\
+Units:
+  b-values are read in s/mm². A density of integral 1 has the signal of the response; responses are
+  in units of the input.
+
+Order and frame:
+  Harmonics are even, real and orthonormal, in MRtrix3's order: l = 0, 2, 4 ..., m = -l to l, sine
+  terms first; entries of the tensor are lexicographic. Directions are in scanner RAS axes.
+
+Method:
+  Least squares over all shells with a density that is not negative in 300 directions, solved
+  exactly. With unweighted volumes and two shells or more, grey matter and fluid are fitted too and
+  all volumes are used; else fibres alone on the weighted volumes. Responses are estimated from the
+  data unless given: single fibres by repeated choice of the voxels most alike to one, grey matter
+  and fluid among voxels of low FA by their signal decay. Fewer directions than an order has
+  coefficients are allowed down to those of half the order, the constraint supplying the rest
+  (super-resolution).",
+    references: &[
+        (
+            "Tournier JD et al. NeuroImage 23, 1176 (2004); 35, 1459 (2007)",
+            "spherical deconvolution",
+        ),
+        ("Jeurissen B et al. NeuroImage 103, 411 (2014)", "several shells and tissues"),
+        ("Tournier JD et al. NMR Biomed 26, 1775 (2013)", "the response of single fibres"),
+        ("Dhollander T et al. ISMRM workshop, Lisbon (2016)", "responses of the other tissues"),
+    ],
+    examples: &[
+        "fimbria fit fod dwi.nii.gz -o fod",
+        "fimbria fit fod dwi.nii.gz --order 6 --mask mask.nii.gz -o fod",
+        "fimbria fit fod dwi.mif --response wm.txt --response-gm gm.txt --response-csf csf.txt -o fod",
+    ],
+};

@@ -1,23 +1,30 @@
 //! The stage that fits intravoxel incoherent motion.
 
+use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
+use fimbria_models::curve::rules;
 use fimbria_models::ivim;
-use serde::{Deserialize, Serialize};
+use fimbria_report::Window;
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::curve::{CurveParameters, earlier};
+use super::curve::{CurveParameters, SolverOptions, earlier};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
+use crate::about::About;
 use crate::stages::load::Subject;
+use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::VolumeChoice;
 use crate::{Input, Logbook, Products, StageError};
 
 /// The stage.
 pub type Ivim = FitMaps<IvimParameters>;
 
-/// The parameters of a fit of intravoxel incoherent motion.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The options of a fit of intravoxel incoherent motion.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct IvimParameters {
     /// Those of every fit of a curve.
+    #[command(flatten)]
+    #[serde(flatten)]
     pub curve: CurveParameters,
 }
 
@@ -26,8 +33,18 @@ impl FitModel for IvimParameters {
     const BIDS_MODEL: &'static str = "ivim";
     const DESCRIPTION: &'static str = "Intravoxel incoherent motion";
 
+    const ABOUT: &About = &ABOUT;
+
+    fn consistent(&self) -> Result<(), String> {
+        self.curve.check()
+    }
+
+    fn in_effect(&self) -> Value {
+        SolverOptions::in_effect(json!(self), rules::MAX_ITERATIONS)
+    }
+
     fn choice(&self) -> VolumeChoice {
-        self.curve.choice()
+        self.curve.volumes()
     }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
@@ -35,11 +52,30 @@ impl FitModel for IvimParameters {
     }
 
     fn maps(&self) -> Vec<MapSpec> {
-        ivim::maps(self.curve.errors)
+        ivim::maps(self.curve.solver.errors)
+    }
+
+    fn shown(&self) -> Option<ShownMaps> {
+        let from_zero = Window::FromZero;
+        let (f, d) = ("Of the signal without weighting.", "In mm²/s, without perfusion.");
+        Some(ShownMaps::new(
+            "Intravoxel incoherent motion",
+            [
+                ShownMap::new("f", "Perfusion fraction", f, from_zero),
+                ShownMap::new("D", "Tissue diffusivity", d, from_zero),
+            ],
+        ))
+    }
+
+    fn methods(&self) -> Option<Methods> {
+        let text = "S0 (f exp(-bD*) + (1 - f) exp(-bD)) was fitted to all volumes by Levenberg and \
+                    Marquardt's method.";
+        let references = vec!["Le Bihan D et al. Radiology 168, 497 (1988)"];
+        Some(Methods { text: text.to_owned(), references })
     }
 
     fn inputs(&self) -> Vec<Input> {
-        self.curve.inputs()
+        self.curve.noise.inputs()
     }
 
     fn fit(
@@ -49,8 +85,45 @@ impl FitModel for IvimParameters {
         log: &Logbook<'_>,
     ) -> Result<Outcome, StageError> {
         let Subject { dwi, mask, gradients, .. } = subject;
-        let mut options = self.curve.options(subject, self.curve.likelihood_takes_noise(), log)?;
+        let mut options = self.curve.options(subject, log)?;
         options.earlier = earlier::<Self>(products);
         Ok(ivim::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?.into())
     }
 }
+
+static ABOUT: About = About {
+    sentence: "Fit intravoxel incoherent motion: perfusion fraction, D and D* of two exponentials",
+    method:
+        "\
+Model:
+  S = S0 (f exp(-b D*) + (1 - f) exp(-b D)) over all volumes, directions not told apart: blood in
+  capillaries that point everywhere loses its signal fast, D* >= 3e-3 mm²/s, tissue slowly,
+  D <= 3e-3 mm²/s. Needed are 2 different b-values below 200 s/mm² (0 is one) and 2 from there on;
+  f and D* take several small b and a high signal-to-noise ratio.
+
+Noise:
+  The magnitude of a weak signal is biased upwards. --likelihood offset-gaussian compares the
+  measured signal with sqrt(S² + sigma²), rician maximises the likelihood of a magnitude; both
+  take sigma from --sigma, from air (--background), or else from the spread of the unweighted
+  volumes, of which there must then be two or more.
+  In IVIM protocols small b may lie below --b0-threshold (50): set it to 0 to tell them from b = 0.",
+    notes: "\
+Status:
+  Status 2 says that a parameter rests at a bound: D or D* at 3e-3 mm²/s. Status 7 says that no
+  perfusion was seen: f is 0, D and S0 are those of what is left, an exponential.
+
+Units:
+  b-values are read in s/mm², diffusivities written in mm²/s.
+
+Order and frame:
+  Every map has one volume; none depends on axes.",
+    references: &[
+        ("Le Bihan D et al. Radiology 168, 497 (1988)", "the model"),
+        ("Federau C. NMR Biomed 30, e3780 (2017)", "what protocols and fits it takes"),
+    ],
+    examples: &[
+        "fimbria fit ivim dwi.nii.gz -o ivim",
+        "fimbria fit ivim dwi.nii.gz --mask mask.nii.gz --bmax 800 -o ivim",
+        "fimbria fit ivim dwi.nii.gz --errors --precision double -o ivim",
+    ],
+};

@@ -12,6 +12,7 @@ pub mod expr;
 pub mod field;
 pub mod fit_maps;
 mod fit_report;
+pub mod fits;
 pub mod fod;
 pub mod fod_field;
 pub mod gre;

@@ -1,23 +1,30 @@
 //! The stage that fits mono-exponential decays.
 
+use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
+use fimbria_models::curve::rules;
 use fimbria_models::mono;
-use serde::{Deserialize, Serialize};
+use fimbria_report::Window;
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::curve::{CurveParameters, earlier};
+use super::curve::{CurveParameters, MORE, SolverOptions, earlier};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
+use crate::about::About;
 use crate::stages::load::Subject;
+use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::VolumeChoice;
 use crate::{Input, Logbook, Products, StageError};
 
 /// The stage.
 pub type Mono = FitMaps<MonoParameters>;
 
-/// The parameters of a mono-exponential fit.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The options of a mono-exponential fit.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct MonoParameters {
     /// Those of every fit of a curve.
+    #[command(flatten)]
+    #[serde(flatten)]
     pub curve: CurveParameters,
 }
 
@@ -26,8 +33,18 @@ impl FitModel for MonoParameters {
     const BIDS_MODEL: &'static str = "mono";
     const DESCRIPTION: &'static str = "Mono-exponential decay";
 
+    const ABOUT: &About = &ABOUT;
+
+    fn consistent(&self) -> Result<(), String> {
+        self.curve.check()
+    }
+
+    fn in_effect(&self) -> Value {
+        SolverOptions::in_effect(json!(self), rules::MAX_ITERATIONS)
+    }
+
     fn choice(&self) -> VolumeChoice {
-        self.curve.choice()
+        self.curve.volumes()
     }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
@@ -35,11 +52,22 @@ impl FitModel for MonoParameters {
     }
 
     fn maps(&self) -> Vec<MapSpec> {
-        mono::maps(self.curve.errors)
+        mono::maps(self.curve.solver.errors)
+    }
+
+    fn shown(&self) -> Option<ShownMaps> {
+        let caption = "In mm²/s, of all directions together.";
+        let d = ShownMap::new("D", "Diffusivity", caption, Window::FromZero);
+        Some(ShownMaps::new("One exponential", [d]))
+    }
+
+    fn methods(&self) -> Option<Methods> {
+        let text = "S0 exp(-bD) was fitted to all volumes by Levenberg and Marquardt's method.";
+        Some(Methods { text: text.to_owned(), references: vec![MORE] })
     }
 
     fn inputs(&self) -> Vec<Input> {
-        self.curve.inputs()
+        self.curve.noise.inputs()
     }
 
     fn fit(
@@ -49,8 +77,38 @@ impl FitModel for MonoParameters {
         log: &Logbook<'_>,
     ) -> Result<Outcome, StageError> {
         let Subject { dwi, mask, gradients, .. } = subject;
-        let mut options = self.curve.options(subject, self.curve.likelihood_takes_noise(), log)?;
+        let mut options = self.curve.options(subject, log)?;
         options.earlier = earlier::<Self>(products);
         Ok(mono::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?.into())
     }
 }
+
+static ABOUT: About = About {
+    sentence: "Fit one exponential, S0 exp(-b D), to all volumes: D and S0",
+    method: "\
+Model:
+  S = S0 exp(-b D) over all volumes, directions not told apart: for powder averages, trace-weighted
+  series, phantoms and gels. Where diffusion depends on direction, fit dti is the model of its
+  kind. Needed are 2 different b-values.
+
+Noise:
+  The magnitude of a weak signal is biased upwards. --likelihood offset-gaussian compares the
+  measured signal with sqrt(S² + sigma²), rician maximises the likelihood of a magnitude; both
+  take sigma from --sigma, from air (--background), or else from the spread of the unweighted
+  volumes, of which there must then be two or more.",
+    notes: "\
+Units:
+  b-values are read in s/mm², diffusivities written in mm²/s.
+
+Order and frame:
+  Every map has one volume; none depends on axes.",
+    references: &[
+        ("Stejskal EO, Tanner JE. J Chem Phys 42, 288 (1965)", "the decay"),
+        ("Gudbjartsson H, Patz S. Magn Reson Med 34, 910 (1995)", "rician"),
+    ],
+    examples: &[
+        "fimbria fit mono dwi.nii.gz -o mono",
+        "fimbria fit mono dwi.nii.gz --mask mask.nii.gz --bmax 1000 -o mono",
+        "fimbria fit mono dwi.nii.gz --likelihood rician --sigma 12 -o mono",
+    ],
+};

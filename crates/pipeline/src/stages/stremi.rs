@@ -1,40 +1,42 @@
 //! The stage that fits the stretched-exponential model to all volumes.
 
+use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
-use fimbria_models::curve::CurveOptions;
+use fimbria_models::curve::{CurveOptions, rules};
 use fimbria_models::stremi::{self, Projection, StremiOptions};
-use serde::{Deserialize, Serialize};
+use fimbria_report::Window;
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::curve::{CurveParameters, earlier};
-use super::fit_maps::{FitMaps, FitModel, Outcome};
+use super::curve::{CurveParameters, PALOMBO, SolverOptions, earlier};
+use super::fit_maps::{FitMaps, FitModel, InRun, Outcome};
+use crate::about::About;
+use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
+use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::VolumeChoice;
 use crate::{Choice, Input, Logbook, Named, Products, StageError};
 
 /// The stage.
 pub type Stremi = FitMaps<StremiParameters>;
 
-/// The parameters of a stretched-exponential fit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The options of a stretched-exponential fit.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct StremiParameters {
-    /// Those of every fit of a curve.
-    pub curve: CurveParameters,
-    /// How b projects on the axes of the tensor.
+    /// How b projects on an axis e of the tensor, for a gradient along g
+    #[arg(long, value_name = "PROJECTION", default_value = "dti")]
+    #[arg(value_parser = choice::<Projection>())]
     pub projection: Named<Projection>,
-    /// Largest b of the tensor fit that gives the axes, s/mm².
-    pub axes_bmax: f64,
-}
 
-impl Default for StremiParameters {
-    fn default() -> Self {
-        let StremiOptions { curve: _, projection, axes_b_max_s_per_mm2 } = StremiOptions::default();
-        Self {
-            curve: CurveParameters::default(),
-            projection: Named(projection),
-            axes_bmax: axes_b_max_s_per_mm2,
-        }
-    }
+    /// Largest b of the tensor fit that gives the axes (volumes up to 5 % above count)
+    #[arg(long, value_name = "B", number = above(0.0, "s/mm²"))]
+    #[arg(default_value_t = StremiOptions::default().axes_b_max_s_per_mm2)]
+    pub axes_bmax: f64,
+
+    /// Those of every fit of a curve.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub curve: CurveParameters,
 }
 
 impl Choice for Projection {
@@ -55,8 +57,19 @@ impl FitModel for StremiParameters {
     const BIDS_MODEL: &'static str = "stremi";
     const DESCRIPTION: &'static str = "Stretched-exponential model along the axes of the tensor";
 
+    const ABOUT: &About = &ABOUT;
+    const IN_RUN: InRun = InRun::WhereSupported;
+
+    fn consistent(&self) -> Result<(), String> {
+        self.curve.check()
+    }
+
+    fn in_effect(&self) -> Value {
+        SolverOptions::in_effect(json!(self), rules::MAX_ITERATIONS)
+    }
+
     fn choice(&self) -> VolumeChoice {
-        self.curve.choice()
+        self.curve.volumes()
     }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
@@ -65,11 +78,44 @@ impl FitModel for StremiParameters {
     }
 
     fn maps(&self) -> Vec<MapSpec> {
-        stremi::maps(self.curve.errors)
+        stremi::maps(self.curve.solver.errors)
+    }
+
+    fn shown(&self) -> Option<ShownMaps> {
+        let mean = "1 where diffusion is Gaussian; falls with the disorder that water meets.";
+        let anisotropy = "How far they differ along the axes of the tensor.";
+        Some(ShownMaps::new(
+            "Stretched exponentials",
+            [
+                ShownMap::new("Mgamma", "Mean exponent", mean, Window::Fixed([0.4, 1.0])),
+                ShownMap::new(
+                    "Agamma",
+                    "Anisotropy of the exponents",
+                    anisotropy,
+                    Window::Fixed([0.0, 0.6]),
+                ),
+            ],
+        ))
+    }
+
+    fn methods(&self) -> Option<Methods> {
+        let projection = match self.projection.0 {
+            Projection::Dti => "b (g·e)²",
+            Projection::Paper => "b |g·e|",
+        };
+        Some(Methods {
+            text: format!(
+                "ln S = ln S0 - Σ A_i b_i^γ_i over the axes e_i of a tensor fitted to volumes up to \
+                 {} s/mm², b_i = {projection}, was fitted to the signals of all volumes by Levenberg \
+                 and Marquardt's method, 0.1 ≤ γ_i ≤ 1.",
+                self.axes_bmax,
+            ),
+            references: vec!["De Santis S et al. Magn Reson Med 65, 1043 (2011)", PALOMBO],
+        })
     }
 
     fn inputs(&self) -> Vec<Input> {
-        self.curve.inputs()
+        self.curve.noise.inputs()
     }
 
     fn fit(
@@ -79,9 +125,54 @@ impl FitModel for StremiParameters {
         log: &Logbook<'_>,
     ) -> Result<Outcome, StageError> {
         let Subject { dwi, mask, gradients, .. } = subject;
-        let takes_noise = self.curve.likelihood_takes_noise();
-        let mut options = self.options(self.curve.options(subject, takes_noise, log)?);
+        let mut options = self.options(self.curve.options(subject, log)?);
         options.curve.earlier = earlier::<Self>(products);
         Ok(stremi::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?.into())
     }
 }
+
+static ABOUT: About = About {
+    sentence: "Fit the stretched-exponential model to all volumes: gamma, A, Mgamma and Agamma",
+    method: "\
+Model:
+  ln S = ln S0 - sum of A_i b_i^gamma_i over the three axes e_i of the diffusion tensor, with b_i
+  the projection of b on e_i and 0 < gamma_i <= 1: seven parameters, fitted to all volumes of all
+  b. gamma is 1 where diffusion is Gaussian and falls with the disorder that water meets. The axes
+  are those of a tensor fitted by weighted least squares to volumes up to --axes-bmax. Needed are
+  directions enough for that tensor, 4 different b-values, each 0 or along directions that do not
+  lie in a plane, and 8 volumes.
+
+Projection:
+  dti takes b_i = b (g·e_i)², with which the model is the diffusion tensor where all gamma are 1.
+  paper takes b_i = b |g·e_i|, as published, with which it is not: exponents of the two are not
+  comparable.
+
+Noise:
+  The magnitude of a weak signal is biased upwards. --likelihood offset-gaussian compares the
+  measured signal with sqrt(S² + sigma²), rician maximises the likelihood of a magnitude; both
+  take sigma from --sigma, from air (--background), or else from the spread of the unweighted
+  volumes, of which there must then be two or more.",
+    notes: "\
+Status:
+  Status 2 says that a parameter rests at a bound, most often an exponent at 1: free water, or an
+  axis along which too little signal is lost to say.
+
+Units:
+  b-values are read in s/mm². A has the unit that makes A b^gamma a number with b in ms/µm².
+
+Order and frame:
+  Volumes are in the order of the tensor's eigenvalues, largest first: those of V1 V2 V3 of fit dti
+  with volumes up to --axes-bmax. The maps are numbers along these axes, without a frame.",
+    references: &[
+        ("De Santis S et al. Magn Reson Med 65, 1043 (2011)", "the model, Mgamma, Agamma"),
+        (
+            "Palombo M et al. (2014) GPU-parallelized model fitting for realtime non-Gaussian diffusion NMR parametric imaging",
+            "equation 4",
+        ),
+    ],
+    examples: &[
+        "fimbria fit stremi dwi.nii.gz -o stremi",
+        "fimbria fit stremi dwi.nii.gz --mask mask.nii.gz --errors -o stremi",
+        "fimbria fit stremi dwi.nii.gz --likelihood offset-gaussian --background air.nii.gz -o stremi",
+    ],
+};

@@ -1,23 +1,30 @@
 //! The stage that fits a stretched exponential along each gradient direction.
 
+use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
+use fimbria_models::curve::rules;
 use fimbria_models::{curve, stremi1d};
-use serde::{Deserialize, Serialize};
+use fimbria_report::Window;
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::curve::{CurveParameters, DIRECTIONS, earlier, lines};
+use super::curve::{CurveParameters, DIRECTIONS, PALOMBO, SolverOptions, earlier, lines};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
+use crate::about::{About, FileAbout};
 use crate::stages::load::Subject;
+use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::VolumeChoice;
 use crate::{Input, Logbook, Products, StageError};
 
 /// The stage.
 pub type Stremi1d = FitMaps<Stremi1dParameters>;
 
-/// The parameters of a stretched-exponential fit by direction.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The options of a stretched-exponential fit by direction.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct Stremi1dParameters {
-    /// Those of every such fit.
+    /// Those of every fit of a curve.
+    #[command(flatten)]
+    #[serde(flatten)]
     pub curve: CurveParameters,
 }
 
@@ -26,8 +33,19 @@ impl FitModel for Stremi1dParameters {
     const BIDS_MODEL: &'static str = "stremi1d";
     const DESCRIPTION: &'static str = "Stretched exponential along each gradient direction";
 
+    const ABOUT: &About = &ABOUT;
+    const TEXTS: &'static [FileAbout] = &[DIRECTIONS];
+
+    fn consistent(&self) -> Result<(), String> {
+        self.curve.check()
+    }
+
+    fn in_effect(&self) -> Value {
+        SolverOptions::in_effect(json!(self), rules::MAX_ITERATIONS)
+    }
+
     fn choice(&self) -> VolumeChoice {
-        self.curve.choice()
+        self.curve.volumes()
     }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
@@ -37,15 +55,24 @@ impl FitModel for Stremi1dParameters {
 
     fn maps(&self) -> Vec<MapSpec> {
         // How many directions there are stands in the data.
-        stremi1d::maps(0, self.curve.errors)
+        stremi1d::maps(0, self.curve.solver.errors)
     }
 
-    fn texts(&self) -> &'static [&'static str] {
-        &[DIRECTIONS]
+    fn shown(&self) -> Option<ShownMaps> {
+        let caption = "The mean over directions; 1 where diffusion is Gaussian.";
+        let window = Window::Fixed([0.4, 1.0]);
+        let mean = ShownMap::new("Mgamma", "Mean exponent by direction", caption, window);
+        Some(ShownMaps::new("Stretched exponentials by direction", [mean]))
+    }
+
+    fn methods(&self) -> Option<Methods> {
+        let text = "S0 exp(-A b^γ) was fitted along each gradient direction by Levenberg and \
+                    Marquardt's method.";
+        Some(Methods { text: text.to_owned(), references: vec![PALOMBO] })
     }
 
     fn inputs(&self) -> Vec<Input> {
-        self.curve.inputs()
+        self.curve.noise.inputs()
     }
 
     fn fit(
@@ -57,9 +84,48 @@ impl FitModel for Stremi1dParameters {
         let Subject { dwi, mask, gradients, .. } = subject;
         let directions = curve::directions(gradients, self.curve.bmax, stremi1d::LEAST_B)?;
         log.count("directions", directions.len() as u64);
-        let mut options = self.curve.options(subject, self.curve.likelihood_takes_noise(), log)?;
+        let mut options = self.curve.options(subject, log)?;
         options.earlier = earlier::<Self>(products);
         let fitted = stremi1d::fit(&**dwi, mask, gradients, &options, &log.session().on, log)?;
         Ok(Outcome { fitted, texts: vec![lines(&directions)] })
     }
 }
+
+static ABOUT: About = About {
+    sentence: "Fit a stretched exponential along each gradient direction: A, gamma and Mgamma",
+    method: "\
+Model:
+  S = S0 exp(-A b^gamma) for each gradient direction by itself, 0 < gamma <= 1: gamma is 1 where
+  diffusion is Gaussian and falls the more the signal is spread over fast and slow decays. Unlike
+  kurtosis it holds at large b, so that all volumes are used. Needed are 4 different b-values, 0
+  among them, in a direction; directions with fewer are left out. Volumes whose axes differ by
+  2 degrees or less share a direction.
+
+Noise:
+  The magnitude of a weak signal is biased upwards. --likelihood offset-gaussian compares the
+  measured signal with sqrt(S² + sigma²), rician maximises the likelihood of a magnitude; both
+  take sigma from --sigma, from air (--background), or else from the spread of the unweighted
+  volumes, of which there must then be two or more.",
+    notes: "\
+Status:
+  Status 2 says that a direction rests at a bound, most often gamma at 1: free water.
+
+Units:
+  b-values are read in s/mm². A has the unit that makes A b^gamma a number with b in ms/µm².
+
+Order and frame:
+  Volumes of A and gamma are in the order of directions.txt, that in which directions first appear
+  among the weighted volumes; its axes are those of the scanner (RAS), whatever the --layout.",
+    references: &[
+        ("Bennett KM et al. Magn Reson Med 50, 727 (2003)", "the stretched exponential"),
+        (
+            "Palombo M et al. (2014) GPU-parallelized model fitting for realtime non-Gaussian diffusion NMR parametric imaging",
+            "the fit of each direction, Mgamma",
+        ),
+    ],
+    examples: &[
+        "fimbria fit stremi1d dwi.nii.gz -o stremi1d",
+        "fimbria fit stremi1d dwi.nii.gz --mask mask.nii.gz --bmax 5000 -o stremi1d",
+        "fimbria fit stremi1d dwi.nii.gz --likelihood rician --sigma 12 -o stremi1d",
+    ],
+};

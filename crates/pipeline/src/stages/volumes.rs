@@ -3,18 +3,35 @@
 use std::fmt;
 use std::sync::Arc;
 
+use clap::Args;
 use fimbria_image::gradients::Shell;
 use fimbria_image::{GradientTable, Grid, SignalSource};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::load::Subject;
+use crate::options::{Described as _, at_least};
 
 /// How far above the largest b a volume may lie: scanners report 3010 for 3000.
 const SLACK: f64 = 1.05;
 
+/// Shells by their b: options of every fit.
+#[derive(Clone, Debug, Default, PartialEq, Args, Serialize)]
+pub struct ShellOptions {
+    /// Use only the shells nearest to these b, separated by commas, and the unweighted volumes
+    #[arg(long, value_name = "B,B", value_delimiter = ',')]
+    #[arg(number = at_least(0.0, "s/mm²"), usually = "all")]
+    pub shells: Option<Vec<f64>>,
+}
+
+impl ShellOptions {
+    /// These with b up to `bmax`, s/mm².
+    pub fn up_to(&self, bmax: Option<f64>) -> VolumeChoice {
+        VolumeChoice { shells: self.shells.clone(), bmax, usual_bmax: None }
+    }
+}
+
 /// Which volumes a fit takes. Unweighted ones are always among them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct VolumeChoice {
     /// Those of the shells nearest to these b, s/mm²; `None` for all.
     pub shells: Option<Vec<f64>>,

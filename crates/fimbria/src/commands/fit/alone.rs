@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgMatches, Args};
 use fimbria_cluster::World;
 use fimbria_compute::Backend;
-use fimbria_pipeline::stages::fit_maps::{FitMaps, FitModel};
+use fimbria_pipeline::stages::fits::Fit;
 use fimbria_pipeline::stages::load::Load;
-use fimbria_pipeline::{Stage, bids_entities, follow};
+use fimbria_pipeline::{Stage, bids_entities};
 
 use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs};
 use crate::commands::processes::run_together;
@@ -50,16 +50,22 @@ pub(super) struct FitArgs {
 
 impl FitArgs {
     /// Fits the model to the series by itself.
-    pub(super) fn run<P: FitModel>(self, parameters: P, console: &Console) -> Result<(), Failure> {
+    pub(super) fn run(
+        self,
+        model: &dyn Fit,
+        matches: &ArgMatches,
+        console: &Console,
+    ) -> Result<(), Failure> {
         let Self { dwi, data, subject, output, style, threads, devices, follow: follows } = self;
         let dwi = dwi.or(data).unwrap_or_default();
-        let fit = FitMaps { parameters, style: style.style(), entities: bids_entities(&dwi) };
+        let style = style.style();
+        let fit = model.of_matches(matches, style, bids_entities(&dwi)).map_err(Failure::usage)?;
         let files = subject.files(dwi);
         let world = World::start();
         if !follows {
-            let name = format!("fit {}", P::STAGE);
-            let load = Load { files, found: Some(fit.style) };
-            let stages: [&dyn Stage; 2] = [&load, &fit];
+            let name = format!("fit {}", model.name());
+            let load = Load { files, found: Some(style) };
+            let stages: [&dyn Stage; 2] = [&load, &*fit];
             let folder = |planned: &[String]| output.folder(planned, console);
             return run_together(&name, &stages, &world, &folder, None, threads, devices, console);
         }
@@ -70,7 +76,8 @@ impl FitArgs {
         let devices = devices.open(console)?;
         let command_line = command_line();
         let session = session(Backend::new(&workers, &devices), console, &command_line);
-        let record = follow(&files, &fit, output.path(), output.overwrites(), session)
+        let record = fit
+            .follow(&files, output.path(), output.overwrites(), session)
             .map_err(Failure::Work)?;
         report(&record, output.path(), console);
         Ok(())

@@ -207,17 +207,8 @@ mod tests {
     use fimbria_image::{MapKind, MapSpec};
 
     use super::*;
-    use crate::stages::dki::DkiParameters;
-    use crate::stages::dki1d::Dki1dParameters;
-    use crate::stages::dti::DtiParameters;
-    use crate::stages::fit_maps::FitModel as _;
-    use crate::stages::fod::FodParameters;
-    use crate::stages::hot::HotParameters;
-    use crate::stages::ivim::IvimParameters;
-    use crate::stages::mono::MonoParameters;
+    use crate::stages::fits::FITS;
     use crate::stages::peaks::PeaksParameters;
-    use crate::stages::stremi::StremiParameters;
-    use crate::stages::stremi1d::Stremi1dParameters;
     use crate::{Choice as _, MapLayout, MapStyle, Named};
 
     /// What NIfTI's header keeps of a description.
@@ -225,15 +216,7 @@ mod tests {
 
     fn all_maps() -> Vec<MapSpec> {
         let mut maps = PeaksParameters::default().maps().to_vec();
-        maps.extend(DtiParameters::default().maps());
-        maps.extend(DkiParameters::default().maps());
-        maps.extend(FodParameters::default().maps());
-        maps.extend(HotParameters::default().maps());
-        maps.extend(IvimParameters::default().maps());
-        maps.extend(MonoParameters::default().maps());
-        maps.extend(Dki1dParameters::default().maps());
-        maps.extend(Stremi1dParameters::default().maps());
-        maps.extend(StremiParameters::default().maps());
+        maps.extend(FITS.iter().flat_map(|fit| fit.maps()));
         maps
     }
 

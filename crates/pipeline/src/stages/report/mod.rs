@@ -3,26 +3,27 @@
 mod restored;
 mod sections;
 
+use std::sync::LazyLock;
+
 use fimbria_image::sticks::StickSamples;
 use fimbria_report::Page;
 use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};
 
 pub use self::restored::{NotFinished, Restored};
-use self::sections::Methods;
+pub use self::sections::{Methods, ShownMap, ShownMaps};
+use crate::options::usual;
 use crate::stages::accuracy::Accuracy;
-use crate::stages::dki::{Dki, DkiParameters};
 use crate::stages::dti::{Dti, DtiParameters};
-use crate::stages::expr::Expr;
 use crate::stages::fit_maps::Maps;
 use crate::stages::fit_report::VOLUMES;
+use crate::stages::fits::FITS;
 use crate::stages::fod::Fod;
 use crate::stages::life::{LifeInRun, Weighed};
 use crate::stages::peaks::FindPeaks;
 use crate::stages::phantom::truth_in;
 use crate::stages::qsm::{ChiMap, MapSusceptibility};
 use crate::stages::sticks::Sticks;
-use crate::stages::stremi::{Stremi, StremiParameters};
 use crate::stages::track::{Tracked, WholeBrain};
 use crate::{Logbook, OutputFolder, Products, Stage, StageError, StageRecords};
 
@@ -41,10 +42,12 @@ impl Stage for Report {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        &[
-            "phantom", "dti", "fod", "peaks", "dki", "stremi", "dki1d", "stremi1d", "ivim", "mono",
-            "expr", "sticks", "track", "life", "qsm", "accuracy",
-        ]
+        static NEEDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+            let fits = FITS.iter().map(|fit| fit.name());
+            let others = ["phantom", "peaks", "sticks", "track", "life", "qsm", "accuracy"];
+            fits.chain(others).collect()
+        });
+        &NEEDS
     }
 
     fn parameters(&self) -> Value {
@@ -102,15 +105,15 @@ impl Report {
         if let (Some(weighed), Some(fa)) = (products.find::<Weighed>(), fa) {
             page = page.section(sections::life::weights(weighed, fa, &mask)?);
         }
-        if let Some(kurtosis) = products.find::<Maps<DkiParameters>>() {
-            page = page.section(sections::dki::maps(kurtosis, &mask)?);
-        }
-        if let Some(stretched) = products.find::<Maps<StremiParameters>>() {
-            page = page.section(sections::stremi::maps(stretched, &mask)?);
-        }
-        let expr = records.iter().find_map(Expr::of_record).map(|expr| expr.parameters);
-        for section in sections::curves::sections(products, expr.as_ref(), &mask)? {
-            page = page.section(section);
+        let mut of_fits = Vec::new();
+        for fit in FITS {
+            let Some(stage) = records.iter().find_map(|record| fit.of_record(record)) else {
+                continue;
+            };
+            if let Some(section) = fit.section(products, &*stage, &mask)? {
+                page = page.section(section);
+            }
+            of_fits.extend(stage.methods());
         }
         if let Some(map) = products.find::<ChiMap>() {
             page = page.section(sections::qsm::susceptibility(map)?);
@@ -122,7 +125,7 @@ impl Report {
         let dti = records.iter().find_map(Dti::of_record).map(|dti| dti.parameters);
         let of_dti = records.iter().find(|record| record.parameters_of("dti").is_some());
         let volumes = of_dti.and_then(|record| record.results.get(VOLUMES)?.as_str());
-        let mut methods = vec![sections::dti::methods(&dti.unwrap_or_default(), volumes)];
+        let mut methods = vec![sections::dti::methods(&dti.unwrap_or_else(usual), volumes)];
         if let Some(fod) = records.iter().find_map(Fod::of_record) {
             let peaks = records.iter().find_map(FindPeaks::of_record);
             let peaks = peaks.map(|peaks| peaks.parameters).unwrap_or_default();
@@ -138,13 +141,7 @@ impl Report {
         if let Some(life) = records.iter().find_map(LifeInRun::of_record) {
             methods.push(sections::life::methods(&life.parameters));
         }
-        if let Some(dki) = records.iter().find_map(Dki::of_record) {
-            methods.push(sections::dki::methods(&dki.parameters));
-        }
-        if let Some(stremi) = records.iter().find_map(Stremi::of_record) {
-            methods.push(sections::stremi::methods(&stremi.parameters));
-        }
-        methods.extend(sections::curves::methods(records));
+        methods.extend(of_fits);
         if let Some(qsm) = records.iter().find_map(MapSusceptibility::of_record) {
             methods.push(sections::qsm::methods(&qsm.parameters));
         }

@@ -6,18 +6,12 @@ use serde_json::{Value, json};
 
 use super::{Report, ReportPage};
 use crate::stages::accuracy::Compare;
-use crate::stages::dki::Dki;
-use crate::stages::dki1d::Dki1d;
 use crate::stages::dti::Dti;
-use crate::stages::expr::Expr;
-use crate::stages::ivim::Ivim;
+use crate::stages::fits::{FITS, FitStage};
 use crate::stages::life::LifeInRun;
-use crate::stages::mono::Mono;
 use crate::stages::peaks::FindPeaks;
 use crate::stages::qsm::MapSusceptibility;
 use crate::stages::sticks::Sticks;
-use crate::stages::stremi::Stremi;
-use crate::stages::stremi1d::Stremi1d;
 use crate::stages::track::WholeBrain;
 use crate::{Input, Logbook, OutputFolder, Products, RunRecord, Stage, StageError, StageRecords};
 
@@ -70,30 +64,30 @@ impl Restored {
         })?;
         let mut shown: Vec<(Box<dyn Stage>, PathBuf)> = vec![(Box::new(dti), dti_folder)];
         let mut records = vec![dti_record];
-        // The page tells how the densities were made, but shows only what came of them.
-        for (name, stage) in [
-            ("fod", None),
-            ("peaks", Some((|record| Some(boxed(FindPeaks::of_record(record)?))) as OfRecord)),
-            ("sticks", Some(|record| Some(boxed(Sticks::of_record(record)?)))),
-            ("track", Some(|record| Some(boxed(WholeBrain::of_record(record)?)))),
-            ("life", Some(|record| Some(boxed(LifeInRun::of_record(record)?)))),
-            ("dki", Some(|record| Some(boxed(Dki::of_record(record)?)))),
-            ("stremi", Some(|record| Some(boxed(Stremi::of_record(record)?)))),
-            ("dki1d", Some(|record| Some(boxed(Dki1d::of_record(record)?)))),
-            ("stremi1d", Some(|record| Some(boxed(Stremi1d::of_record(record)?)))),
-            ("ivim", Some(|record| Some(boxed(Ivim::of_record(record)?)))),
-            ("mono", Some(|record| Some(boxed(Mono::of_record(record)?)))),
-            ("expr", Some(|record| Some(boxed(Expr::of_record(record)?)))),
-            ("qsm", Some(|record| Some(boxed(MapSusceptibility::of_record(record)?)))),
-            ("accuracy", Some(|_| Some(boxed(Compare)))),
-        ] {
+        let others: [(&str, OfRecord); 6] = [
+            ("peaks", |record| Some(Box::new(FindPeaks::of_record(record)?))),
+            ("sticks", |record| Some(Box::new(Sticks::of_record(record)?))),
+            ("track", |record| Some(Box::new(WholeBrain::of_record(record)?))),
+            ("life", |record| Some(Box::new(LifeInRun::of_record(record)?))),
+            ("qsm", |record| Some(Box::new(MapSusceptibility::of_record(record)?))),
+            ("accuracy", |_| Some(Box::new(Compare))),
+        ];
+        let mut add = |name: &str, stage_of: &dyn Fn(&RunRecord) -> Option<Box<dyn Stage>>| {
             let folder = folder.join(name);
             if folder.is_dir() {
                 let record = read_record(&folder)?;
-                let stage = stage.and_then(|of_record| of_record(&record));
-                shown.extend(stage.map(|stage| (stage, folder)));
+                shown.extend(stage_of(&record).map(|stage| (stage, folder)));
                 records.push(record);
             }
+            Ok(())
+        };
+        for fit in FITS.iter().filter(|fit| fit.name() != "dti") {
+            // The page tells how the densities were made, but shows only what came of them.
+            let is_shown = |stage: &Box<dyn FitStage>| stage.shown().is_some();
+            add(fit.name(), &|record| Some(fit.of_record(record).filter(is_shown)? as _))?;
+        }
+        for (name, of_record) in others {
+            add(name, &of_record)?;
         }
         Ok(Self { shown, records, report: Report { title }, file_name })
     }
@@ -101,10 +95,6 @@ impl Restored {
 
 /// The stage that wrote a folder, by its record.
 type OfRecord = fn(&RunRecord) -> Option<Box<dyn Stage>>;
-
-fn boxed(stage: impl Stage + 'static) -> Box<dyn Stage> {
-    Box::new(stage)
-}
 
 fn read_record(folder: &Path) -> Result<RunRecord, NotFinished> {
     let record = RunRecord::read(&folder.join(OutputFolder::RECORD))

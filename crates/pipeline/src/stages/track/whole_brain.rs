@@ -177,7 +177,7 @@ impl Stage for WholeBrain {
             from_peaks(peaks, BvecFrame::Scanner, Some(mask), Scatter::NONE, workers)?
                 .ok_or("no voxel has a direction to track along")?
         } else {
-            return Err("tracking takes sticks or fibres: neither is among run.fits".into());
+            return Err("tracking takes sticks or peaks: neither is among run.fits".into());
         };
         let tracked = self.tracked(samples, log)?;
         products.put(tracked);

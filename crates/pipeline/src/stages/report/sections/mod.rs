@@ -1,14 +1,11 @@
 //! The sections of the page.
 
-pub(super) mod curves;
-pub(super) mod dki;
 pub(super) mod dti;
 pub(super) mod life;
 pub(super) mod peaks;
 pub(super) mod qsm;
 pub(super) mod record;
 pub(super) mod sticks;
-pub(super) mod stremi;
 pub(super) mod tracks;
 pub(super) mod truth;
 
@@ -22,14 +19,16 @@ use crate::StageError;
 use crate::stages::accuracy::Accuracy;
 
 /// What a stage did, in words for a paper.
-pub(super) struct Methods {
-    pub(super) text: String,
-    pub(super) references: Vec<&'static str>,
+pub struct Methods {
+    /// A paragraph.
+    pub text: String,
+    /// What it cites.
+    pub references: Vec<&'static str>,
 }
 
 impl Methods {
     /// A paragraph for each, then all references, each once.
-    pub(super) fn section(all: Vec<Self>) -> Section {
+    pub(in crate::stages::report) fn section(all: Vec<Self>) -> Section {
         let mut section = Section::new("Methods");
         let mut references: Vec<String> = Vec::new();
         for methods in all {
@@ -44,25 +43,55 @@ impl Methods {
     }
 }
 
-/// A map on the page: its name, heading, caption and range.
-type Shown<'a> = (&'a str, &'a str, &'a str, Window);
+/// A map on the page.
+pub struct ShownMap {
+    /// Its name.
+    pub name: String,
+    /// What stands above its picture.
+    pub heading: String,
+    /// What stands below.
+    pub caption: &'static str,
+    /// The range of values that is shown.
+    pub window: Window,
+}
 
-/// The maps of a fit that there are, in warm colours.
-fn scalars(
-    heading: &str,
-    fit: &Fitted,
-    mask: &Mask,
-    shown: &[Shown<'_>],
-) -> Result<Section, FigureError> {
-    let mut section = Section::new(heading);
-    for &(name, heading, caption, window) in shown {
-        if let Some(map) = fit.map(name) {
-            let scale = colour::Scale::Ember;
-            let style = Scalar { scale, window, ..Scalar::new(heading, "") };
-            section = section.figure(mosaic_scalar(map, mask, &style)?, caption);
-        }
+impl ShownMap {
+    /// A map with these words.
+    pub fn new(name: &str, heading: &str, caption: &'static str, window: Window) -> Self {
+        Self { name: name.to_owned(), heading: heading.to_owned(), caption, window }
     }
-    Ok(section)
+}
+
+/// The maps of a fit on the page.
+pub struct ShownMaps {
+    /// The heading of the section.
+    pub heading: String,
+    /// In order; those that were not written are left out.
+    pub maps: Vec<ShownMap>,
+}
+
+impl ShownMaps {
+    /// Maps under a heading.
+    pub fn new(heading: &str, maps: impl IntoIterator<Item = ShownMap>) -> Self {
+        Self { heading: heading.to_owned(), maps: maps.into_iter().collect() }
+    }
+
+    /// The section, in warm colours.
+    pub(in crate::stages) fn section(
+        &self,
+        fit: &Fitted,
+        mask: &Mask,
+    ) -> Result<Section, FigureError> {
+        let mut section = Section::new(&self.heading);
+        for ShownMap { name, heading, caption, window } in &self.maps {
+            if let Some(map) = fit.map(name.as_str()) {
+                let scale = colour::Scale::Ember;
+                let style = Scalar { scale, window: *window, ..Scalar::new(heading, "") };
+                section = section.figure(mosaic_scalar(map, mask, &style)?, *caption);
+            }
+        }
+        Ok(section)
+    }
 }
 
 /// The voxels that were given to the fit.

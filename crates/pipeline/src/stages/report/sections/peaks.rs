@@ -52,7 +52,7 @@ pub(in crate::stages::report) fn methods(fod: &FodParameters, peaks: &PeaksParam
              equivalent symmetric tensors and certified by the projected Hessian; maxima below \
              {threshold} of the voxel's largest{absolute}, or nearer than {separation_deg}° to a larger \
              one, were left out.",
-            fod.order,
+            fod.order.0.0,
         ),
         references: vec![
             "Tournier JD, Calamante F, Connelly A. NeuroImage 35, 1459 (2007)",

@@ -1,5 +1,6 @@
 //! Values with names: what a user writes for them on a command line or in a file.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use fimbria_image::BvecFrame;
 use fimbria_image::gradients::BScaling;
 use fimbria_models::dti::{Compat, DtiMap, Method, Precision};
@@ -46,6 +47,15 @@ impl<'de, T: Choice> Deserialize<'de> for Named<T> {
             D::Error::custom(format!("`{name}` is none of {}", names.join(", ")))
         })
     }
+}
+
+/// A parser of the names of a choice, which lists them in the help.
+pub fn choice<T: Choice>() -> impl TypedValueParser<Value = Named<T>> {
+    let values = T::CHOICES.iter().map(|(_, name, help)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(values).try_map(|name| {
+        // Only listed names come through.
+        T::from_name(&name).map(Named).ok_or("not one of the possible values")
+    })
 }
 
 impl Choice for BvecFrame {

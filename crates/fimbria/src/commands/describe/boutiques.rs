@@ -1,0 +1,100 @@
+//! A descriptor of Boutiques, schema 0.5 (<https://boutiques.github.io>).
+
+use serde_json::{Map, Value, json};
+
+use super::method::{Kind, Method, OptionAbout};
+
+/// The descriptor of a command.
+pub(super) fn descriptor(method: &Method) -> Value {
+    // What is said on a terminal is no input of a workflow.
+    let options: Vec<_> = method
+        .options
+        .iter()
+        .filter(|option| option.kind != Kind::Flag || option.long.is_some())
+        .collect();
+    let keys: Vec<_> = options.iter().map(|option| key(option)).collect();
+    let command_line = format!("fimbria {} {}", method.name, keys.join(" "));
+    let inputs: Vec<_> = options.iter().map(|option| input(option)).collect();
+    let output = options.iter().find(|option| option.name == "output");
+    let mut descriptor = json!({
+        "name": format!("fimbria {}", method.name),
+        "description": format!("{}.", method.sentence),
+        "tool-version": env!("CARGO_PKG_VERSION"),
+        "schema-version": "0.5",
+        "command-line": command_line,
+        "inputs": inputs,
+        "tags": { "domain": ["neuroinformatics", "mri"] },
+    });
+    if let Some(output) = output {
+        let name = "What it writes";
+        let file = json!({
+            "id": "outputs",
+            "name": name,
+            "description": files(method),
+            "path-template": key(output),
+            "optional": false,
+        });
+        descriptor["output-files"] = json!([file]);
+    }
+    descriptor
+}
+
+fn key(option: &OptionAbout) -> String {
+    format!("[{}]", option.name.to_uppercase())
+}
+
+fn files(method: &Method) -> String {
+    let files: Vec<_> = method.outputs.iter().map(|output| output.file.as_str()).collect();
+    match files.is_empty() {
+        true => "a file or folder".to_owned(),
+        false => format!("a file, or a folder with {}", files.join(", ")),
+    }
+}
+
+fn input(option: &OptionAbout) -> Value {
+    let mut input = Map::new();
+    let mut put = |key: &str, value: Value| {
+        input.insert(key.to_owned(), value);
+    };
+    put("id", option.name.clone().into());
+    put("name", option.name.replace('_', " ").into());
+    put("description", option.help.clone().into());
+    put("value-key", key(option).into());
+    put("optional", (!option.required).into());
+    // What is written is not there before, and is no file to Boutiques.
+    let is_written = option.name == "output";
+    let kind = match option.kind {
+        Kind::Flag => "Flag",
+        Kind::Number | Kind::Integer => "Number",
+        Kind::Path if !is_written => "File",
+        Kind::Path | Kind::Choice | Kind::Text => "String",
+    };
+    put("type", kind.into());
+    if option.kind == Kind::Integer {
+        put("integer", true.into());
+    }
+    if option.kind == Kind::Choice {
+        let choices: Vec<_> = option.choices.iter().map(|choice| choice.name.clone()).collect();
+        put("value-choices", choices.into());
+    }
+    if let Some(long) = &option.long {
+        put("command-line-flag", format!("--{long}").into());
+    }
+    let most = option.values.1;
+    if option.kind != Kind::Flag
+        && (option.repeatable || option.delimiter.is_some() || most != Some(1))
+    {
+        put("list", true.into());
+        match (option.delimiter, option.values) {
+            (Some(delimiter), _) => put("list-separator", delimiter.to_string().into()),
+            (None, (least, most)) if !option.repeatable => {
+                put("min-list-entries", least.into());
+                if let Some(most) = most {
+                    put("max-list-entries", most.into());
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    Value::Object(input)
+}

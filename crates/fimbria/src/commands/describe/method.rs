@@ -1,0 +1,261 @@
+//! What a command takes, gives and may be told, as data.
+
+use std::any::TypeId;
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, Command};
+use fimbria_pipeline::options::{Quantity, Usual};
+use fimbria_pipeline::stages::fits::fit_named;
+use serde::Serialize;
+
+/// A command.
+#[derive(Debug, Serialize)]
+pub(super) struct Method {
+    /// Its words ("fit dti").
+    pub(super) name: String,
+    /// What it does, in a line.
+    pub(super) sentence: String,
+    /// Arguments first, then options, in the order of the help.
+    pub(super) options: Vec<OptionAbout>,
+    /// What it writes.
+    pub(super) outputs: Vec<Output>,
+    /// What its help says after the options, but for outputs, references and examples.
+    pub(super) notes: String,
+    pub(super) references: Vec<String>,
+    pub(super) examples: Vec<String>,
+}
+
+/// An option or argument.
+#[derive(Debug, Serialize)]
+pub(super) struct OptionAbout {
+    /// Its name in TOML, records and Python.
+    pub(super) name: String,
+    pub(super) long: Option<String>,
+    pub(super) short: Option<char>,
+    pub(super) aliases: Vec<String>,
+    #[serde(rename = "type")]
+    pub(super) kind: Kind,
+    /// What stands for its value in the help.
+    pub(super) value: Option<String>,
+    pub(super) help: String,
+    /// The heading that the help has it under.
+    pub(super) group: Option<String>,
+    pub(super) choices: Vec<Choice>,
+    pub(super) default: Option<String>,
+    pub(super) unit: Option<&'static str>,
+    pub(super) range: Option<String>,
+    pub(super) required: bool,
+    /// It may be given more than once.
+    pub(super) repeatable: bool,
+    /// How many values it takes at a time: least and most, no most where there is no limit.
+    pub(super) values: (usize, Option<usize>),
+    /// Values are separated by this.
+    pub(super) delimiter: Option<char>,
+    pub(super) conflicts: Vec<String>,
+}
+
+/// What the value of an option is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Kind {
+    Flag,
+    Choice,
+    Number,
+    Integer,
+    Path,
+    Text,
+}
+
+/// A value that an option may have.
+#[derive(Debug, Serialize)]
+pub(super) struct Choice {
+    pub(super) name: String,
+    pub(super) help: Option<String>,
+}
+
+/// A file that is written.
+#[derive(Debug, Serialize)]
+pub(super) struct Output {
+    /// Its name without extension, or several.
+    pub(super) file: String,
+    pub(super) holds: String,
+    /// Of maps.
+    pub(super) unit: Option<String>,
+    pub(super) kind: Option<String>,
+    /// Of maps; 0 where the data decide.
+    pub(super) volumes: Option<usize>,
+}
+
+impl Method {
+    /// The command whose words are `path`; `global` are the options of the whole program.
+    pub(super) fn new(path: &str, command: &Command, global: &[Arg]) -> Self {
+        let shown =
+            |arg: &&Arg| !arg.is_hide_set() && arg.get_id() != "help" && arg.get_id() != "version";
+        let is_own = |arg: &&Arg| !arg.is_global_set();
+        let own = command.get_arguments().filter(shown).filter(is_own);
+        let mut options: Vec<_> =
+            own.chain(global).map(|arg| OptionAbout::new(arg, command)).collect();
+        options.sort_by_key(|option| option.long.is_some());
+        let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+        let sections = sections(&help);
+        let is = |title: &str, of: &str| title.starts_with(of);
+        let section = |of: &str| sections.iter().find(|(title, _)| is(title, of));
+        let lines = |of: &str| -> Vec<String> {
+            let text = section(of).map(|(_, text)| *text).unwrap_or_default();
+            text.lines().skip(1).map(|line| line.trim().to_owned()).collect()
+        };
+        let outputs = match path.strip_prefix("fit ").and_then(fit_named) {
+            Some(fit) => fit.maps().iter().map(Output::of_map).collect(),
+            None => Vec::new(),
+        };
+        let mut written = section("Outputs").map(|(_, text)| rows(text)).unwrap_or_default();
+        let of_maps: &[Output] = &outputs;
+        written.retain(|row| of_maps.iter().all(|map| map.file != row.file));
+        let taken = ["Outputs", "References", "Examples"];
+        let notes: Vec<_> = sections
+            .iter()
+            .filter(|(title, _)| !taken.iter().any(|taken| is(title, taken)))
+            .map(|(_, text)| *text)
+            .collect();
+        Self {
+            name: path.to_owned(),
+            sentence: command.get_about().map(ToString::to_string).unwrap_or_default(),
+            options,
+            outputs: outputs.into_iter().chain(written).collect(),
+            notes: notes.join("\n\n"),
+            references: lines("References"),
+            examples: lines("Examples"),
+        }
+    }
+}
+
+impl OptionAbout {
+    fn new(arg: &Arg, command: &Command) -> Self {
+        let quantity = arg.get::<Quantity>();
+        let part = |part: &str| (!part.is_empty()).then(|| part.to_owned());
+        let choices: Vec<_> = arg
+            .get_possible_values()
+            .iter()
+            .map(|value| Choice {
+                name: value.get_name().to_owned(),
+                help: value.get_help().map(ToString::to_string),
+            })
+            .collect();
+        let is_flag = !arg.get_action().takes_values();
+        let defaults: Vec<_> =
+            arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+        let default = match arg.get::<Usual>() {
+            Some(Usual(words)) => Some((*words).to_owned()),
+            None if is_flag => None,
+            None => part(&defaults.join(" ")),
+        };
+        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        let range = arg.get_num_args().unwrap_or_else(|| usize::from(!is_flag).into());
+        Self {
+            name: arg.get_id().to_string(),
+            long: arg.get_long().map(str::to_owned),
+            short: arg.get_short(),
+            aliases: arg
+                .get_visible_aliases()
+                .unwrap_or_default()
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+            kind: Kind::of(arg, &choices),
+            value: arg.get_value_names().filter(|_| !is_flag).map(|names| names.join(" ")),
+            help: help.split(" [").next().unwrap_or(&help).to_owned(),
+            group: arg.get_help_heading().map(str::to_owned),
+            choices: if is_flag { Vec::new() } else { choices },
+            default,
+            unit: quantity.map(|quantity| quantity.unit).filter(|unit| !unit.is_empty()),
+            range: quantity.and_then(|quantity| part(&quantity.range)),
+            required: arg.is_required_set(),
+            repeatable: matches!(arg.get_action(), ArgAction::Append | ArgAction::Count),
+            values: (
+                range.min_values(),
+                (range.max_values() < usize::MAX).then(|| range.max_values()),
+            ),
+            delimiter: arg.get_value_delimiter(),
+            conflicts: command
+                .get_arg_conflicts_with(arg)
+                .iter()
+                .map(|arg| arg.get_id().to_string())
+                .collect(),
+        }
+    }
+}
+
+impl Kind {
+    fn of(arg: &Arg, choices: &[Choice]) -> Self {
+        let parsed = arg.get_value_parser().type_id();
+        let is = |types: &[TypeId]| types.iter().any(|of| parsed == *of);
+        if !arg.get_action().takes_values() {
+            Self::Flag
+        } else if !choices.is_empty() {
+            Self::Choice
+        } else if is(&[TypeId::of::<PathBuf>()]) {
+            Self::Path
+        } else if is(&[TypeId::of::<f64>(), TypeId::of::<f32>()]) {
+            Self::Number
+        } else if is(&[
+            TypeId::of::<usize>(),
+            TypeId::of::<u64>(),
+            TypeId::of::<u32>(),
+            TypeId::of::<u16>(),
+            TypeId::of::<u8>(),
+            TypeId::of::<i64>(),
+            TypeId::of::<i8>(),
+        ]) {
+            Self::Integer
+        } else {
+            Self::Text
+        }
+    }
+}
+
+impl Output {
+    fn of_map(map: &fimbria_image::MapSpec) -> Self {
+        Self {
+            file: map.name.clone().into_owned(),
+            holds: map.description.clone().into_owned(),
+            unit: Some(map.unit.clone().into_owned()),
+            kind: Some(format!("{:?}", map.kind).to_lowercase()),
+            volumes: Some(map.n_volumes),
+        }
+    }
+}
+
+/// The sections of a help's text: heading and whole text of each.
+fn sections(help: &str) -> Vec<(&str, &str)> {
+    let mut starts: Vec<usize> = vec![0];
+    starts.extend(
+        help.match_indices("\n\n")
+            .map(|(at, _)| at + 2)
+            .filter(|&at| help[at..].starts_with(|first: char| !first.is_whitespace())),
+    );
+    let ends = starts.iter().skip(1).copied().chain([help.len()]);
+    let texts = starts.iter().zip(ends).map(|(&start, end)| help[start..end].trim_end());
+    let texts = texts.filter(|text| !text.is_empty());
+    texts.map(|text| (text.lines().next().unwrap_or_default(), text)).collect()
+}
+
+/// The rows of a section of outputs: names two columns in, what they hold to the right or below.
+fn rows(section: &str) -> Vec<Output> {
+    let mut rows: Vec<Output> = Vec::new();
+    for line in section.lines().skip(1) {
+        let text = line.trim();
+        let depth = line.len() - line.trim_start().len();
+        let (file, holds) = match text.split_once("  ") {
+            Some((file, holds)) if depth == 2 => (file, holds.trim()),
+            _ => {
+                if let Some(row) = rows.last_mut().filter(|_| depth > 2) {
+                    row.holds = format!("{} {text}", row.holds).trim().to_owned();
+                }
+                continue;
+            }
+        };
+        let (file, holds) = (file.to_owned(), holds.to_owned());
+        rows.push(Output { file, holds, unit: None, kind: None, volumes: None });
+    }
+    rows
+}

@@ -1,0 +1,225 @@
+//! `fimbria describe`
+
+mod boutiques;
+mod markdown;
+mod method;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command, ValueEnum};
+
+use self::method::Method;
+use crate::cli::Cli;
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Say what a command takes, gives and may be told, for people and programs
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct Describe {
+    /// The command ("fit dti") [default: all]
+    #[arg(value_name = "COMMAND", num_args = 0..)]
+    command: Vec<String>,
+
+    /// In which form
+    #[arg(long, value_name = "FORMAT", default_value = "markdown")]
+    format: Format,
+
+    /// Folder to write a file for each command to [default: standard output]
+    #[arg(short, long, value_name = "FOLDER", help_heading = "Output")]
+    output: Option<PathBuf>,
+}
+
+/// The forms of a description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// All of it, for programs
+    Json,
+    /// A page of the manual
+    Markdown,
+    /// A page for `man`
+    Man,
+    /// A descriptor of Boutiques 0.5, for workflow engines
+    Boutiques,
+}
+
+impl Format {
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Json | Self::Boutiques => "json",
+            Self::Markdown => "md",
+            Self::Man => "1",
+        }
+    }
+}
+
+const HELP: &str = "\
+Outputs:
+  The description on standard output, or with -o a file for each command: fimbria-fit-dti.md, .1
+  (man FOLDER/fimbria-fit-dti.1) or .json. What is described is what the program itself goes by.
+
+  In JSON: name, sentence, options (name, long, short, type, choices, default, range, unit, whether
+  required or repeatable, conflicts), outputs (file, unit, kind, volumes, meaning), notes,
+  references, examples.
+
+Units, order and frame:
+  Those that each command says of its own outputs.";
+
+impl Describe {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self { command, format, output } = self;
+        let program = Cli::described();
+        let name = command.join(" ");
+        let leaves = leaves(&program, "");
+        let chosen: Vec<_> = leaves
+            .into_iter()
+            .filter(|(path, _)| name.is_empty() || is_within(path, &name))
+            .collect();
+        if chosen.is_empty() {
+            return Err(Failure::usage(format!(
+                "there is no command `{name}`: see fimbria --help"
+            )));
+        }
+        let global: Vec<_> =
+            program.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+        let texts = chosen
+            .iter()
+            .map(|(path, command)| Ok((path, text(path, command, &global, format)?)))
+            .collect::<Result<Vec<_>, std::io::Error>>()?;
+        match output {
+            None if format == Format::Json || format == Format::Boutiques => {
+                console.print(&one_text(texts.into_iter().map(|(_, text)| text).collect()))?;
+            }
+            None => {
+                for (_, text) in texts {
+                    console.print(&text)?;
+                }
+            }
+            Some(folder) => write(&folder, &texts, format)?,
+        }
+        Ok(())
+    }
+}
+
+/// JSON of several commands is a list.
+fn one_text(mut texts: Vec<String>) -> String {
+    match texts.len() {
+        1 => texts.remove(0),
+        _ => format!("[\n{}]\n", texts.join(",\n")),
+    }
+}
+
+fn text(
+    path: &str,
+    command: &Command,
+    global: &[clap::Arg],
+    format: Format,
+) -> std::io::Result<String> {
+    let method = || Method::new(path, command, global);
+    Ok(match format {
+        Format::Json => format!("{:#}\n", serde_json::to_value(method())?),
+        Format::Markdown => markdown::page(&method()),
+        Format::Boutiques => format!("{:#}\n", boutiques::descriptor(&method())),
+        Format::Man => {
+            let mut page = Vec::new();
+            let name = format!("fimbria-{}", path.replace(' ', "-"));
+            let command = command.clone().display_name(name.clone()).name(name);
+            clap_mangen::Man::new(command).render(&mut page)?;
+            String::from_utf8_lossy(&page).into_owned()
+        }
+    })
+}
+
+fn write(folder: &Path, texts: &[(&String, String)], format: Format) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for (path, text) in texts {
+        let name = format!("fimbria-{}.{}", path.replace(' ', "-"), format.extension());
+        std::fs::write(folder.join(name), text)?;
+    }
+    Ok(())
+}
+
+/// True where `path` is that command or one below it.
+fn is_within(path: &str, name: &str) -> bool {
+    path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+/// Every command that does something, with its words.
+fn leaves<'c>(command: &'c Command, path: &str) -> Vec<(String, &'c Command)> {
+    let mut found = Vec::new();
+    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+        let path = format!("{path} {}", below.get_name()).trim().to_owned();
+        let under = leaves(below, &path);
+        // `bench` does something by itself, too.
+        if under.is_empty() || !below.is_subcommand_required_set() {
+            found.push((path, below));
+        }
+        found.extend(under);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn methods() -> Vec<Method> {
+        let program = Cli::described();
+        leaves(&program, "").iter().map(|(path, command)| Method::new(path, command, &[])).collect()
+    }
+
+    #[test]
+    fn every_option_of_every_command_is_described() {
+        let methods = methods();
+        assert!(methods.len() > 30, "{}", methods.len());
+        for method in &methods {
+            assert!(!method.sentence.is_empty(), "{} has no sentence", method.name);
+            assert!((3..=5).contains(&method.examples.len()), "{}", method.name);
+            for option in &method.options {
+                assert!(!option.help.is_empty(), "{}: {} has no meaning", method.name, option.name);
+                assert!(!option.help.ends_with('.'), "{}: {}", method.name, option.help);
+            }
+        }
+    }
+
+    #[test]
+    fn maps_of_fits_have_their_units_and_kinds() {
+        let methods = methods();
+        let dti = methods.iter().find(|method| method.name == "fit dti").unwrap();
+        let md = dti.outputs.iter().find(|output| output.file == "MD").unwrap();
+        assert_eq!((md.unit.as_deref(), md.volumes), (Some("mm^2/s"), Some(1)));
+        let bmax = dti.options.iter().find(|option| option.name == "bmax").unwrap();
+        assert_eq!((bmax.unit, bmax.range.as_deref()), (Some("s/mm²"), Some("above 0")));
+        assert_eq!(bmax.kind, method::Kind::Number);
+        let method = dti.options.iter().find(|option| option.name == "method").unwrap();
+        assert_eq!(method.choices.len(), 5);
+    }
+
+    /// The reference under docs/ is what the program says; `FIMBRIA_BLESS=1` writes it anew.
+    #[test]
+    fn the_reference_in_the_docs_is_not_stale() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
+        let program = Cli::described();
+        let global: Vec<_> =
+            program.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+        let leaves = leaves(&program, "");
+        let texts: Vec<_> = leaves
+            .iter()
+            .map(|(path, command)| (path, text(path, command, &global, Format::Markdown).unwrap()))
+            .collect();
+        if std::env::var_os("FIMBRIA_BLESS").is_some() {
+            write(&folder, &texts, Format::Markdown).unwrap();
+        }
+        for (path, text) in &texts {
+            let file = folder.join(format!("fimbria-{}.md", path.replace(' ', "-")));
+            let there = std::fs::read_to_string(&file).unwrap_or_default();
+            assert!(
+                there == *text,
+                "{} is stale: run this test with FIMBRIA_BLESS=1",
+                file.display()
+            );
+        }
+        let files = std::fs::read_dir(&folder).unwrap().count();
+        assert_eq!(files, texts.len(), "a page of a command that there is no more");
+    }
+}

@@ -1,0 +1,139 @@
+//! What a method says of itself beside its options and its maps.
+
+use std::fmt::Write as _;
+
+use fimbria_image::MapSpec;
+
+/// The words of a method's help, manual and page.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// What it does, in a line.
+    pub sentence: &'static str,
+    /// What is to be known before its outputs: paragraphs with a heading each.
+    pub method: &'static str,
+    /// What is to be known of its outputs: units, order and frame, limits.
+    pub notes: &'static str,
+    /// What it rests on, and for what.
+    pub references: &'static [(&'static str, &'static str)],
+    /// Command lines to begin with.
+    pub examples: &'static [&'static str],
+}
+
+/// A file that a method writes: its name, and what it holds.
+pub type FileAbout = (&'static str, &'static str);
+
+/// The column that what a file holds begins at.
+const INDENT: usize = 16;
+/// The width of help.
+const WIDTH: usize = 100;
+
+impl About {
+    /// The part of the help that follows the options, for a fit that writes these maps and text
+    /// files.
+    pub fn help_of_fit(&self, maps: &[MapSpec], texts: &[FileAbout]) -> String {
+        let mut help = String::new();
+        let mut section = |text: &str| {
+            if !text.is_empty() {
+                help += text;
+                help += "\n\n";
+            }
+        };
+        section(self.method);
+        let mut outputs = String::from("Outputs (one volume unless said otherwise, float32):\n");
+        for map in maps {
+            let volumes = match map.n_volumes {
+                1 => String::new(),
+                n => format!(" ({n} volumes)"),
+            };
+            row(&mut outputs, &map.name, &format!("{}{volumes}", map.description));
+        }
+        for (name, holds) in texts.iter().chain(WRITTEN_BY_ALL) {
+            row(&mut outputs, name, holds);
+        }
+        section(outputs.trim_end());
+        section(self.notes);
+        section(GRADIENT_TABLE);
+        section(&self.references_text());
+        help.trim_end().to_owned()
+    }
+
+    fn references_text(&self) -> String {
+        let mut text = String::from("References:\n");
+        for (citation, for_what) in self.references {
+            let for_what = match *for_what {
+                "" => String::new(),
+                what => format!(": {what}"),
+            };
+            wrapped(&mut text, &format!("{citation}{for_what}"), 2, 4);
+        }
+        text.trim_end().to_owned()
+    }
+}
+
+/// What every fit writes.
+const WRITTEN_BY_ALL: &[FileAbout] = &[
+    (
+        "mask mean_b0",
+        "where no mask is given: the one that was made (uint8), and the mean unweighted volume that it was made of",
+    ),
+    ("run.json", "inputs with hashes, parameters, machine, times, counts, warnings"),
+];
+
+const GRADIENT_TABLE: &str = "\
+Gradient table:
+  Where none is named, it is taken from the header of a .mif, else from NAME.bval and NAME.bvec,
+  NAME.bvals and NAME.bvecs, NAME.b, bvals and bvecs, or grad.b beside the series.";
+
+fn row(to: &mut String, name: &str, holds: &str) {
+    let name = format!("  {name:<width$}", width = INDENT - 2);
+    let name = if name.ends_with(' ') { name } else { name + "  " };
+    let mut lines = String::new();
+    wrapped(&mut lines, holds, INDENT, INDENT);
+    to.push_str(&name);
+    to.push_str(lines.trim_start());
+}
+
+/// Adds `text` in lines of [`WIDTH`], the first one `first` columns in, the others `others`.
+fn wrapped(to: &mut String, text: &str, first: usize, others: usize) {
+    let mut line = " ".repeat(first);
+    let mut is_empty = true;
+    for word in text.split_whitespace() {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            // Writing to a string does not fail.
+            let _ = writeln!(to, "{}", line.trim_end());
+            line = " ".repeat(others);
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        line += word;
+        is_empty = false;
+    }
+    let _ = writeln!(to, "{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_help_are_not_wider_than_a_page() {
+        let long = "a word or two ".repeat(20);
+        let about = About {
+            sentence: "",
+            method: "",
+            notes: "",
+            references: &[("Somebody A, Else B. A journal 1, 2 (2003)", "the model")],
+            examples: &[],
+        };
+        let map = MapSpec { description: long.into(), ..MapSpec::scalar("D", "mm^2/s", "") };
+        let help = about.help_of_fit(&[map], &[]);
+        assert!(help.lines().all(|line| line.chars().count() <= WIDTH), "{help}");
+        assert!(help.contains("\n  D             a word or two"), "{help}");
+        assert!(
+            help.contains("\n  Somebody A, Else B. A journal 1, 2 (2003): the model"),
+            "{help}"
+        );
+    }
+}

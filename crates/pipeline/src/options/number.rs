@@ -1,0 +1,193 @@
+//! Numbers with a unit and a range, and defaults that depend on others.
+
+use std::fmt::{Debug, Display};
+use std::ops::Bound;
+use std::str::FromStr;
+
+use clap::builder::ArgExt;
+use clap::{Arg, Command};
+
+/// A number that an option takes: what it may be, and its unit.
+#[derive(Clone, Copy, Debug)]
+pub struct Number<T> {
+    low: Bound<T>,
+    high: Bound<T>,
+    unit: &'static str,
+}
+
+/// A number greater than `low`; `unit` is empty for a pure number.
+pub fn above<T>(low: T, unit: &'static str) -> Number<T> {
+    Number { low: Bound::Excluded(low), high: Bound::Unbounded, unit }
+}
+
+/// A number from `low` on.
+pub fn at_least<T>(low: T, unit: &'static str) -> Number<T> {
+    Number { low: Bound::Included(low), high: Bound::Unbounded, unit }
+}
+
+/// A number from `low` to `high`, both included.
+pub fn within<T>(low: T, high: T, unit: &'static str) -> Number<T> {
+    Number { low: Bound::Included(low), high: Bound::Included(high), unit }
+}
+
+impl<T: Display> Number<T> {
+    /// The range in words, as in "above 0".
+    fn range(&self) -> String {
+        match (&self.low, &self.high) {
+            (Bound::Excluded(low), Bound::Unbounded) => format!("above {low}"),
+            (Bound::Included(low), Bound::Unbounded) => format!("from {low} on"),
+            (Bound::Included(low), Bound::Included(high)) => format!("{low} to {high}"),
+            (Bound::Excluded(low), Bound::Included(high)) => format!("above {low}, up to {high}"),
+            (Bound::Included(low), Bound::Excluded(high)) => format!("{low} to below {high}"),
+            (Bound::Excluded(low), Bound::Excluded(high)) => format!("between {low} and {high}"),
+            (Bound::Unbounded, Bound::Included(high)) => format!("up to {high}"),
+            (Bound::Unbounded, Bound::Excluded(high)) => format!("below {high}"),
+            (Bound::Unbounded, Bound::Unbounded) => String::new(),
+        }
+    }
+}
+
+impl<T> Number<T> {
+    /// The same with values up to `high` only.
+    pub fn up_to(self, high: T) -> Self {
+        Self { high: Bound::Included(high), ..self }
+    }
+
+    /// The same with values below `high` only.
+    pub fn below(self, high: T) -> Self {
+        Self { high: Bound::Excluded(high), ..self }
+    }
+}
+
+impl<T: FromStr + PartialOrd + Display + Copy> Number<T> {
+    fn parse(&self, text: &str) -> Result<T, String> {
+        let is_in = |value: &T| {
+            (match &self.low {
+                Bound::Included(low) => value >= low,
+                Bound::Excluded(low) => value > low,
+                // Not NaN either.
+                Bound::Unbounded => value.partial_cmp(value).is_some(),
+            }) && (match &self.high {
+                Bound::Included(high) => value <= high,
+                Bound::Excluded(high) => value < high,
+                Bound::Unbounded => true,
+            })
+        };
+        // Infinity is a number that no option means.
+        let is_finite = |value: &T| !matches!(value.to_string().as_str(), "inf" | "-inf");
+        match text.trim().parse::<T>() {
+            Ok(value) if is_in(&value) && is_finite(&value) => Ok(value),
+            _ => Err([self.must(), self.unit.to_owned()]
+                .into_iter()
+                .filter(|part| !part.is_empty())
+                .collect::<Vec<_>>()
+                .join(", in ")),
+        }
+    }
+
+    fn must(&self) -> String {
+        format!("it must be a number {}", self.range()).trim_end().to_owned()
+    }
+}
+
+/// The unit and range of an option, as its description has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quantity {
+    /// Its unit ("s/mm²"); empty for a pure number.
+    pub unit: &'static str,
+    /// Its range in words ("above 0"); empty where there is none.
+    pub range: String,
+}
+
+impl ArgExt for Quantity {}
+
+/// What an option is where nothing is said, when that depends on others: in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usual(pub &'static str);
+
+impl ArgExt for Usual {}
+
+/// What clap's attributes of an option may say besides its own.
+pub trait Described: Sized {
+    /// The option takes such a number.
+    #[must_use]
+    fn number<T>(self, number: Number<T>) -> Self
+    where
+        T: FromStr + PartialOrd + Display + Debug + Copy + Send + Sync + 'static;
+
+    /// What it is where nothing is said, in words.
+    #[must_use]
+    fn usually(self, default: &'static str) -> Self;
+}
+
+impl Described for Arg {
+    fn number<T>(self, number: Number<T>) -> Self
+    where
+        T: FromStr + PartialOrd + Display + Debug + Copy + Send + Sync + 'static,
+    {
+        self.add(Quantity { unit: number.unit, range: number.range() })
+            .value_parser(move |text: &str| number.parse(text))
+    }
+
+    fn usually(self, default: &'static str) -> Self {
+        self.add(Usual(default))
+    }
+}
+
+/// `command` with what its options are described with in their help: units, ranges, defaults in
+/// words.
+pub fn complete(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let mut said = String::new();
+        if let Some(Quantity { unit, range }) = arg.get::<Quantity>() {
+            let parts: Vec<_> =
+                [range.as_str(), unit].into_iter().filter(|part| !part.is_empty()).collect();
+            if !parts.is_empty() {
+                said += &format!(" [{}]", parts.join(", "));
+            }
+        }
+        if let Some(Usual(default)) = arg.get::<Usual>() {
+            said += &format!(" [default: {default}]");
+        }
+        if said.is_empty() {
+            return arg;
+        }
+        let help = arg.get_help().map(ToString::to_string);
+        let long_help = arg.get_long_help().map(ToString::to_string);
+        let arg = match help {
+            Some(help) => arg.help(help + &said),
+            None => arg,
+        };
+        match long_help {
+            Some(help) => arg.long_help(help + &said),
+            None => arg,
+        }
+    });
+    command.mut_subcommands(complete)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_out_of_range_is_refused_with_the_range() {
+        let b = above(0.0, "s/mm²");
+        assert_eq!(b.parse("1000"), Ok(1000.0));
+        for text in ["0", "-1", "NaN", "inf", "many"] {
+            let error = b.parse(text).unwrap_err();
+            assert_eq!(error, "it must be a number above 0, in s/mm²", "{text}");
+        }
+        assert_eq!(within(0.0, 1.0, "").parse("1"), Ok(1.0));
+        assert_eq!(at_least(1_usize, "").parse("0").unwrap_err(), "it must be a number from 1 on");
+        assert_eq!(above(0.0, "").up_to(1.0).range(), "above 0, up to 1");
+    }
+
+    #[test]
+    fn help_tells_unit_range_and_default() {
+        let arg = Arg::new("b").long("b").help("Largest b").number(above(0.0, "s/mm²"));
+        let command = complete(Command::new("x").arg(arg.usually("all")));
+        let help = command.get_arguments().next().unwrap().get_help().unwrap().to_string();
+        assert_eq!(help, "Largest b [above 0, s/mm²] [default: all]");
+    }
+}

@@ -1,0 +1,209 @@
+//! Options from the values of files and records.
+
+use std::any::TypeId;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, Args, Command};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// Values by the names of options, with `_` for `-`: a table of `run`'s TOML, or the parameters of
+/// a method in run.json.
+pub type Values = Map<String, Value>;
+
+/// The options of a method.
+pub trait Options: Args + Serialize + Send + Sync + 'static {}
+
+impl<T: Args + Serialize + Send + Sync + 'static> Options for T {}
+
+/// Values that are no options.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionError {
+    /// There is no such option.
+    #[error("`{key}` is none of {known}")]
+    Unknown {
+        /// The key.
+        key: String,
+        /// The keys there are.
+        known: String,
+    },
+    /// The value is of a kind that no option takes.
+    #[error("`{key}` cannot be {value}")]
+    Kind {
+        /// The key.
+        key: String,
+        /// The value.
+        value: String,
+    },
+    /// The value, or the values together, cannot be used.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+/// The options with these values, all others being as if nothing was said.
+///
+/// # Errors
+/// [`OptionError`].
+pub fn from_values<T: Options>(values: &Values) -> Result<T, OptionError> {
+    let mut command = T::augment_args(Command::new("options").no_binary_name(true));
+    let mut words = Vec::new();
+    for (key, value) in values {
+        let Some(arg) = command.get_arguments().find(|arg| arg.get_id() == key.as_str()) else {
+            let known = command.get_arguments().map(|arg| arg.get_id().as_str());
+            let known = known.collect::<Vec<_>>().join(", ");
+            return Err(OptionError::Unknown { key: key.clone(), known });
+        };
+        words.extend(
+            words_of(arg, value)
+                .ok_or_else(|| OptionError::Kind { key: key.clone(), value: value.to_string() })?,
+        );
+    }
+    let matches = command.try_get_matches_from_mut(words).map_err(|error| unusable(&error))?;
+    T::from_arg_matches(&matches).map_err(|error| unusable(&error))
+}
+
+/// Takes the files among the values of options as relative to `folder`.
+pub fn paths_beside<T: Options>(folder: &Path, values: &mut Values) {
+    let command = T::augment_args(Command::new("options"));
+    let files = command.get_arguments();
+    let files = files.filter(|arg| arg.get_value_parser().type_id() == TypeId::of::<PathBuf>());
+    for arg in files {
+        if let Some(Value::String(path)) = values.get_mut(arg.get_id().as_str()) {
+            *path = folder.join(&*path).display().to_string();
+        }
+    }
+}
+
+/// The options where nothing is said: their defaults.
+///
+/// # Panics
+/// Where an option must be given; a method with such options has no default, and a test of each
+/// method says whether it has.
+pub fn usual<T: Options>() -> T {
+    from_values(&Values::new()).unwrap_or_else(|error| unreachable!("no default: {error}"))
+}
+
+/// The values of options, as [`from_values`] takes them; those that are not given are null.
+pub fn values_of<T: Serialize>(options: &T) -> Values {
+    match serde_json::to_value(options) {
+        Ok(Value::Object(values)) => values,
+        // Numbers, names and paths in a struct: nothing else is among options.
+        _ => Values::new(),
+    }
+}
+
+/// The words that give a value to an option; `None` where no words do.
+fn words_of(arg: &Arg, value: &Value) -> Option<Vec<String>> {
+    let long = arg.get_long()?;
+    let is_flag = matches!(arg.get_action(), ArgAction::SetTrue);
+    let texts = match value {
+        Value::Null => return Some(Vec::new()),
+        Value::Bool(is_set) if is_flag => {
+            return Some(if *is_set { vec![format!("--{long}")] } else { Vec::new() });
+        }
+        _ if is_flag => return None,
+        Value::Array(values) => values.iter().map(text_of).collect::<Option<Vec<_>>>()?,
+        value => vec![text_of(value)?],
+    };
+    Some(match arg.get_value_delimiter() {
+        Some(delimiter) if !texts.is_empty() => {
+            vec![format!("--{long}={}", texts.join(&delimiter.to_string()))]
+        }
+        _ if arg.get_num_args().is_some_and(|n| n.min_values() > 1) => {
+            std::iter::once(format!("--{long}")).chain(texts).collect()
+        }
+        _ => texts.iter().map(|text| format!("--{long}={text}")).collect(),
+    })
+}
+
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// clap's message in one line, in words of files rather than command lines.
+fn unusable(error: &clap::Error) -> OptionError {
+    let text = error.render().to_string();
+    let lines = text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
+    let lines: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+    let text = lines.join(" ");
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    OptionError::Unusable(text.split(" For more information").next().unwrap_or(text).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::options::{Described as _, above};
+
+    #[derive(Args, Serialize, Debug, PartialEq)]
+    struct Sample {
+        /// A number
+        #[arg(long, number = above(0.0, "s/mm²"), default_value_t = 3000.0)]
+        largest_b: f64,
+
+        /// A list
+        #[arg(long, value_delimiter = ',')]
+        shells: Option<Vec<f64>>,
+
+        /// Three numbers
+        #[arg(long, num_args = 3, allow_negative_numbers = true)]
+        axis: Option<Vec<f64>>,
+
+        /// A flag
+        #[arg(long)]
+        positive: bool,
+
+        /// Several
+        #[arg(long, allow_hyphen_values = true)]
+        param: Vec<String>,
+    }
+
+    fn sample(values: Value) -> Result<Sample, OptionError> {
+        let Value::Object(values) = values else { panic!("no table") };
+        from_values(&values)
+    }
+
+    #[test]
+    fn values_are_what_the_same_words_are() {
+        let all = json!({
+            "largest_b": 1e-3, "shells": [1000, 2000.5], "axis": [0, -1, 0.5], "positive": true,
+            "param": ["D=1,0,5", "-"],
+        });
+        let options = sample(all).unwrap();
+        assert_eq!(options.largest_b, 1e-3);
+        assert_eq!(options.shells, Some(vec![1000.0, 2000.5]));
+        assert_eq!(options.axis, Some(vec![0.0, -1.0, 0.5]));
+        assert!(options.positive);
+        assert_eq!(options.param, ["D=1,0,5", "-"]);
+    }
+
+    #[test]
+    fn options_come_back_from_their_values() {
+        for values in [json!({}), json!({ "shells": [1e3], "axis": [1, 2, 3], "positive": true })] {
+            let options = sample(values).unwrap();
+            assert_eq!(from_values::<Sample>(&values_of(&options)), Ok(options));
+        }
+        assert_eq!(usual::<Sample>().largest_b, 3000.0);
+    }
+
+    #[test]
+    fn what_is_no_option_is_refused_by_name() {
+        let said = |values| sample(values).unwrap_err().to_string();
+        let unknown = said(json!({ "larges_b": 1 }));
+        assert_eq!(unknown, "`larges_b` is none of largest_b, shells, axis, positive, param");
+        let below = said(json!({ "largest_b": -1 }));
+        assert!(below.contains("must be a number above 0, in s/mm²"), "{below}");
+        assert_eq!(said(json!({ "positive": 3 })), "`positive` cannot be 3");
+        assert!(
+            said(json!({ "axis": [1, 2] })).contains("3 values"),
+            "{}",
+            said(json!({ "axis": [1, 2] }))
+        );
+    }
+}

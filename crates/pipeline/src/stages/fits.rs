@@ -1,0 +1,277 @@
+//! The fits there are. A new one is its file, and its line here.
+
+use std::marker::PhantomData;
+use std::path::Path;
+
+use clap::{ArgMatches, Command};
+use fimbria_image::{GradientTable, MapSpec, Mask};
+use fimbria_report::{FigureError, Section};
+
+use super::dki::DkiParameters;
+use super::dki1d::Dki1dParameters;
+use super::dti::DtiParameters;
+use super::expr::ExprParameters;
+use super::fit_maps::{FitMaps, FitModel, InRun, Maps};
+use super::fod::FodParameters;
+use super::hot::HotParameters;
+use super::ivim::IvimParameters;
+use super::load::SubjectFiles;
+use super::mono::MonoParameters;
+use super::report::{Methods, ShownMaps};
+use super::stremi::StremiParameters;
+use super::stremi1d::Stremi1dParameters;
+use crate::about::About;
+use crate::options::{OptionError, Values, from_values, paths_beside};
+use crate::{MapStyle, Products, RunRecord, Session, Stage, StageError, follow};
+
+/// Every fit, in the order of a run.
+pub static FITS: &[&dyn Fit] = &[
+    DTI,
+    &Of::<HotParameters>::NEW,
+    FOD,
+    DKI,
+    &Of::<StremiParameters>::NEW,
+    &Of::<Dki1dParameters>::NEW,
+    &Of::<Stremi1dParameters>::NEW,
+    &Of::<IvimParameters>::NEW,
+    &Of::<MonoParameters>::NEW,
+    &Of::<ExprParameters>::NEW,
+];
+
+/// The diffusion tensor.
+pub const DTI: &dyn Fit = &Of::<DtiParameters>::NEW;
+/// Fibre orientation densities.
+pub const FOD: &dyn Fit = &Of::<FodParameters>::NEW;
+/// Kurtosis.
+pub const DKI: &dyn Fit = &Of::<DkiParameters>::NEW;
+
+/// The fit of this name.
+pub fn fit_named(name: &str) -> Option<&'static dyn Fit> {
+    FITS.iter().copied().find(|fit| fit.name() == name)
+}
+
+/// A fit before its options are known.
+pub trait Fit: Sync {
+    /// The name of the command, of the stage, and of its folder.
+    fn name(&self) -> &'static str;
+
+    /// What its help says.
+    fn about(&self) -> &'static About;
+
+    /// When a run makes it.
+    fn in_run(&self) -> InRun;
+
+    /// The maps that it writes where nothing is said.
+    fn maps(&self) -> Vec<MapSpec>;
+
+    /// Adds its options to a command.
+    fn options(&self, command: Command) -> Command;
+
+    /// The part of its help that follows the options.
+    fn help(&self) -> String;
+
+    /// The stage that a command line asks for.
+    ///
+    /// # Errors
+    /// Where options contradict each other.
+    fn of_matches(
+        &self,
+        matches: &ArgMatches,
+        style: MapStyle,
+        entities: String,
+    ) -> Result<Box<dyn FitStage>, OptionError>;
+
+    /// The stage with these options.
+    ///
+    /// # Errors
+    /// Where they are none, or contradict each other.
+    fn of_values(
+        &self,
+        values: &Values,
+        style: MapStyle,
+        entities: String,
+    ) -> Result<Box<dyn FitStage>, OptionError>;
+
+    /// The stage that wrote a folder, by its record.
+    fn of_record(&self, record: &RunRecord) -> Option<Box<dyn FitStage>>;
+
+    /// Takes the files among `values` as relative to `folder`.
+    fn paths_beside(&self, folder: &Path, values: &mut Values);
+
+    /// What the page shows of its maps, where they are among the products.
+    ///
+    /// # Errors
+    /// Where no picture can be made.
+    fn section(
+        &self,
+        products: &Products,
+        stage: &dyn FitStage,
+        mask: &Mask,
+    ) -> Result<Option<Section>, FigureError>;
+}
+
+/// A fit with its options: the stage.
+pub trait FitStage: Stage {
+    /// Whether a gradient table supports it.
+    ///
+    /// # Errors
+    /// Why not.
+    fn supports(&self, gradients: &GradientTable) -> Result<(), StageError>;
+
+    /// The maps that the page shows.
+    fn shown(&self) -> Option<ShownMaps>;
+
+    /// What was done, in words for a paper.
+    fn methods(&self) -> Option<Methods>;
+
+    /// Fits whenever more volumes are there; see [`follow`].
+    ///
+    /// # Errors
+    /// As [`follow`] has them.
+    fn follow(
+        &self,
+        files: &SubjectFiles,
+        root: &Path,
+        overwrite: bool,
+        session: Session<'_>,
+    ) -> Result<RunRecord, StageError>;
+}
+
+impl<P: FitModel> FitStage for FitMaps<P> {
+    fn supports(&self, gradients: &GradientTable) -> Result<(), StageError> {
+        self.parameters.supports(gradients)
+    }
+
+    fn shown(&self) -> Option<ShownMaps> {
+        self.parameters.shown()
+    }
+
+    fn methods(&self) -> Option<Methods> {
+        self.parameters.methods()
+    }
+
+    fn follow(
+        &self,
+        files: &SubjectFiles,
+        root: &Path,
+        overwrite: bool,
+        session: Session<'_>,
+    ) -> Result<RunRecord, StageError> {
+        follow(files, self, root, overwrite, session)
+    }
+}
+
+/// The fit with options `P`.
+struct Of<P>(PhantomData<fn() -> P>);
+
+impl<P: FitModel> Of<P> {
+    const NEW: Self = Self(PhantomData);
+
+    fn stage(
+        parameters: P,
+        style: MapStyle,
+        entities: String,
+    ) -> Result<Box<dyn FitStage>, OptionError> {
+        parameters.consistent().map_err(OptionError::Unusable)?;
+        Ok(Box::new(FitMaps { parameters, style, entities }))
+    }
+}
+
+impl<P: FitModel> Fit for Of<P> {
+    fn name(&self) -> &'static str {
+        P::STAGE
+    }
+
+    fn about(&self) -> &'static About {
+        P::ABOUT
+    }
+
+    fn in_run(&self) -> InRun {
+        P::IN_RUN
+    }
+
+    fn maps(&self) -> Vec<MapSpec> {
+        P::described_maps()
+    }
+
+    fn options(&self, command: Command) -> Command {
+        P::augment_args(command)
+    }
+
+    fn help(&self) -> String {
+        P::ABOUT.help_of_fit(&P::described_maps(), P::TEXTS)
+    }
+
+    fn of_matches(
+        &self,
+        matches: &ArgMatches,
+        style: MapStyle,
+        entities: String,
+    ) -> Result<Box<dyn FitStage>, OptionError> {
+        let parameters = P::from_arg_matches(matches);
+        let parameters = parameters.map_err(|error| OptionError::Unusable(error.to_string()))?;
+        Self::stage(parameters, style, entities)
+    }
+
+    fn of_values(
+        &self,
+        values: &Values,
+        style: MapStyle,
+        entities: String,
+    ) -> Result<Box<dyn FitStage>, OptionError> {
+        Self::stage(from_values(values)?, style, entities)
+    }
+
+    fn of_record(&self, record: &RunRecord) -> Option<Box<dyn FitStage>> {
+        Some(Box::new(FitMaps::<P>::of_record(record)?))
+    }
+
+    fn paths_beside(&self, folder: &Path, values: &mut Values) {
+        paths_beside::<P>(folder, values);
+    }
+
+    fn section(
+        &self,
+        products: &Products,
+        stage: &dyn FitStage,
+        mask: &Mask,
+    ) -> Result<Option<Section>, FigureError> {
+        let Some(fit) = products.find::<Maps<P>>() else { return Ok(None) };
+        stage.shown().map(|shown| shown.section(fit, mask)).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fit_has_a_name_of_its_own_and_help_that_says_what_it_needs() {
+        for (index, fit) in FITS.iter().enumerate() {
+            assert!(FITS[..index].iter().all(|other| other.name() != fit.name()));
+            assert!(std::ptr::addr_eq(fit_named(fit.name()).unwrap(), *fit));
+            let help = fit.help();
+            for part in ["Outputs", "Units:", "Order and frame:", "References:", "status"] {
+                assert!(help.contains(part), "{}: {part}", fit.name());
+            }
+            assert_eq!(fit.maps().last().unwrap().name, "status");
+        }
+    }
+
+    #[test]
+    fn options_come_back_from_a_record() {
+        for fit in FITS {
+            let values = match fit.name() {
+                "expr" => {
+                    serde_json::json!({ "model": "S0*exp(-b*D)", "param": ["S0=1,0,-", "D=1"] })
+                }
+                _ => serde_json::json!({}),
+            };
+            let values = values.as_object().unwrap();
+            let stage = fit.of_values(values, MapStyle::default(), String::new()).unwrap();
+            let effective = stage.parameters()["fit"].as_object().unwrap().clone();
+            let again = fit.of_values(&effective, MapStyle::default(), String::new()).unwrap();
+            assert_eq!(again.parameters(), stage.parameters());
+        }
+    }
+}
