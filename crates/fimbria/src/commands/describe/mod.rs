@@ -123,8 +123,8 @@ fn text(
         Format::Man => {
             let mut page = Vec::new();
             let name = format!("fimbria-{}", path.replace(' ', "-"));
-            let command = command.clone().display_name(name.clone()).name(name);
-            clap_mangen::Man::new(command).render(&mut page)?;
+            let command = command.clone().display_name(&name);
+            clap_mangen::Man::new(command).title(name).render(&mut page)?;
             String::from_utf8_lossy(&page).into_owned()
         }
     })
