@@ -79,3 +79,59 @@ impl MapSpec {
         )
     }
 }
+
+impl MapSpec {
+    /// The name and description of a map whose words are known beforehand; empty for others.
+    #[doc(hidden)]
+    pub const fn words(&'static self) -> (&'static str, &'static str) {
+        match (&self.name, &self.description) {
+            (Cow::Borrowed(name), Cow::Borrowed(description)) => (name, description),
+            _ => ("", ""),
+        }
+    }
+}
+
+/// Declares the maps of a fit that users choose among: an enum with a [`MapSpec`] for each of its
+/// values, so that a map is said in one line. It gets `ALL`, in the order of writing, `spec`, `name`,
+/// and `TABLE` with the names and meanings.
+#[macro_export]
+macro_rules! map_table {
+    ($(#[$about:meta])* pub enum $maps:ident { $($(#[$meta:meta])* $map:ident = $spec:expr,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $maps { $($(#[$meta])* $map,)* }
+
+        impl $maps {
+            /// Every map, in the order they are written.
+            pub const ALL: [Self; [$(stringify!($map)),*].len()] = [$(Self::$map),*];
+
+            /// Every map, the name of its file, and what it holds.
+            pub const TABLE: &'static [(Self, &'static str, &'static str)] = &[$({
+                const SPEC: &$crate::MapSpec = &$spec;
+                (Self::$map, SPEC.words().0, SPEC.words().1)
+            }),*];
+
+            /// What its file says of it.
+            pub fn spec(self) -> $crate::MapSpec {
+                match self { $(Self::$map => $spec),* }
+            }
+
+            /// The name of its file, without extension.
+            pub fn name(self) -> &'static str {
+                Self::TABLE[self as usize].1
+            }
+
+            /// Number of volumes.
+            pub fn n_volumes(self) -> usize {
+                self.spec().n_volumes
+            }
+        }
+
+        impl AsRef<str> for $maps {
+            /// The name of its file, without extension.
+            fn as_ref(&self) -> &str {
+                self.name()
+            }
+        }
+    };
+}

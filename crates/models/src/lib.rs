@@ -7,7 +7,8 @@
 //!   [`stremi`]: the stretched-exponential model over all volumes; [`mono`] and [`ivim`]: one and
 //!   two exponentials; [`curve`]: what these share; [`nlls`]: exponentials of linear forms;
 //! * [`noise`]: noise levels from repeated volumes or from background;
-//! * [`dki`]: diffusion and kurtosis tensors, constrained where need be, and their maps;
+//! * [`dki`]: diffusion and kurtosis tensors, constrained where need be, and their maps; [`msdki`]:
+//!   kurtosis of the mean signal of each shell;
 //! * [`expr`]: any signal that a user writes down, by Levenberg-Marquardt;
 //! * [`fod`]: fibre orientation densities by constrained spherical deconvolution;
 //! * [`voxelwise`]: what drives any batched fit over the voxels of a mask.
@@ -30,6 +31,7 @@ pub mod fod;
 pub mod hot;
 pub mod ivim;
 pub mod mono;
+pub mod msdki;
 pub mod nlls;
 pub mod noise;
 pub mod stremi;

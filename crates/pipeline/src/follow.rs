@@ -11,7 +11,7 @@ use fimbria_image::{GradientTable, SignalSource as _, counted};
 use serde_json::{Value, json};
 
 use self::arrivals::{Arrivals, Arrived};
-use crate::stages::fit_maps::{FitMaps, FitModel};
+use crate::stages::fits::fit_maps::{FitMaps, FitModel};
 use crate::stages::load::{GradDevUnused, LoadError, Subject, SubjectFiles};
 use crate::{
     Carried, Hashing, Input, Logbook, OutputFolder, Products, RunRecord, Session, Stage as _,

@@ -4,8 +4,8 @@ use fimbria_image::{BvecFrame, Mask};
 use fimbria_tensors::sh::ShBasis;
 use serde_json::{Value, json};
 
-use super::fit_maps::Maps;
-use super::fod::FodParameters;
+use super::fits::fit_maps::Maps;
+use super::fits::fod::FodParameters;
 use super::load_field::OrientationField;
 use crate::{Carried, Logbook, Products, Stage, StageError};
 

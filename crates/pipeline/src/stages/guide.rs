@@ -6,9 +6,9 @@ use fimbria_phantoms::GreSubject;
 use fimbria_qsm::shapes_of;
 use serde_json::{Value, json};
 
-use super::dti::DtiParameters;
 use super::field::Fields;
-use super::fit_maps::Maps;
+use super::fits::dti::DtiParameters;
+use super::fits::fit_maps::Maps;
 use super::load_local_field::{LocalField, nearest};
 use crate::{Logbook, Products, Stage, StageError};
 

@@ -93,7 +93,11 @@ fn input(option: &OptionAbout) -> Value {
                     put("max-list-entries", most.into());
                 }
             }
-            (None, _) => {}
+            (None, _) => {
+                // Each value after the option once more.
+                let again = option.long.as_ref().map(|long| format!(" --{long} "));
+                again.into_iter().for_each(|again| put("list-separator", again.into()));
+            }
         }
     }
     Value::Object(input)

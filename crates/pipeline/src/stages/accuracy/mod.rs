@@ -16,9 +16,9 @@ use fimbria_phantoms::GreSubject;
 use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};
 
-use crate::stages::dki::DkiParameters;
-use crate::stages::dti::DtiParameters;
-use crate::stages::fit_maps::Maps;
+use crate::stages::fits::dki::DkiParameters;
+use crate::stages::fits::dti::DtiParameters;
+use crate::stages::fits::fit_maps::Maps;
 use crate::stages::life::Weighed;
 use crate::stages::phantom::truth_in;
 use crate::stages::qsm::ChiMap;

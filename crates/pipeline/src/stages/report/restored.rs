@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Report, ReportPage};
 use crate::stages::accuracy::Compare;
-use crate::stages::dti::Dti;
+use crate::stages::fits::dti::Dti;
 use crate::stages::fits::{FITS, FitStage};
 use crate::stages::life::LifeInRun;
 use crate::stages::peaks::FindPeaks;

@@ -23,8 +23,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use self::kept::Kept;
 pub use self::parameters::{SticksParameters, Within};
-use super::dti::DtiParameters;
-use super::fit_maps::Maps;
+use super::fits::dti::DtiParameters;
+use super::fits::fit_maps::Maps;
 use super::load::Subject;
 use super::peaks;
 use crate::agreement::agree;

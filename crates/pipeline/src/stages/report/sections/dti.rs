@@ -8,7 +8,7 @@ use fimbria_report::{FigureError, Section, Window, colour};
 
 use super::{Methods, closer_look};
 use crate::Choice as _;
-use crate::stages::dti::DtiParameters;
+use crate::stages::fits::dti::DtiParameters;
 
 pub(in crate::stages::report) fn maps(fit: &Fitted, mask: &Mask) -> Result<Section, FigureError> {
     let mut section = Section::new("Maps");

@@ -6,7 +6,7 @@ use fimbria_report::{FigureError, Layout, Section};
 use fimbria_tensors::peaks::Peaks;
 
 use super::{Methods, closer_look};
-use crate::stages::fod::FodParameters;
+use crate::stages::fits::fod::FodParameters;
 use crate::stages::peaks::PeaksParameters;
 
 /// All directions as sticks over `background` (FA), and how many there are.

@@ -7,7 +7,7 @@ use fimbria_compute::Progress as _;
 use fimbria_image::{Status, counted};
 use fimbria_models::{Fitted, FittedMap, RaisedSamples};
 
-use super::volumes::ChosenVolumes;
+use crate::stages::volumes::ChosenVolumes;
 use crate::Logbook;
 
 /// What records call the volumes that a fit took.

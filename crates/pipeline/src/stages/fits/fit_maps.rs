@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::about::{About, FileAbout};
 use crate::agreement::agree;
 use crate::options::{Options, from_values, usual};
-use crate::stages::fit_report::{check_physics, report_counts, report_volumes};
+use crate::stages::fits::fit_report::{check_physics, report_counts, report_volumes};
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMaps};
 use crate::stages::volumes::{ChosenVolumes, VolumeChoice, VolumesError};

@@ -1,4 +1,23 @@
 //! The fits there are. A new one is its file, and its line here.
+//!
+//! * a file for each model: its options, what help and page say, and the call of its science;
+//! * [`fit_maps`]: the stage around any of them; [`curve`]: what those by Levenberg and Marquardt's
+//!   method share; `fit_report`: what is said of a fit.
+
+pub mod curve;
+pub mod dki;
+pub mod dki1d;
+pub mod dti;
+pub mod expr;
+pub mod fit_maps;
+pub(crate) mod fit_report;
+pub mod fod;
+pub mod hot;
+pub mod ivim;
+pub mod mono;
+pub mod msdki;
+pub mod stremi;
+pub mod stremi1d;
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -7,21 +26,22 @@ use clap::{ArgMatches, Command};
 use fimbria_image::{GradientTable, MapSpec, Mask};
 use fimbria_report::{FigureError, Section};
 
-use super::dki::DkiParameters;
-use super::dki1d::Dki1dParameters;
-use super::dti::DtiParameters;
-use super::expr::ExprParameters;
-use super::fit_maps::{FitMaps, FitModel, InRun, Maps};
-use super::fod::FodParameters;
-use super::hot::HotParameters;
-use super::ivim::IvimParameters;
-use super::load::SubjectFiles;
-use super::mono::MonoParameters;
-use super::report::{Methods, ShownMaps};
-use super::stremi::StremiParameters;
-use super::stremi1d::Stremi1dParameters;
+use self::dki::DkiParameters;
+use self::dki1d::Dki1dParameters;
+use self::dti::DtiParameters;
+use self::expr::ExprParameters;
+use self::fit_maps::{FitMaps, FitModel, InRun, Maps};
+use self::fod::FodParameters;
+use self::hot::HotParameters;
+use self::ivim::IvimParameters;
+use self::mono::MonoParameters;
+use self::msdki::MsdkiParameters;
+use self::stremi::StremiParameters;
+use self::stremi1d::Stremi1dParameters;
 use crate::about::About;
 use crate::options::{OptionError, Values, from_values, paths_beside};
+use crate::stages::load::SubjectFiles;
+use crate::stages::report::{Methods, ShownMaps};
 use crate::{MapStyle, Products, RunRecord, Session, Stage, StageError, follow};
 
 /// Every fit, in the order of a run.
@@ -35,6 +55,7 @@ pub static FITS: &[&dyn Fit] = &[
     &Of::<Stremi1dParameters>::NEW,
     &Of::<IvimParameters>::NEW,
     &Of::<MonoParameters>::NEW,
+    &Of::<MsdkiParameters>::NEW,
     &Of::<ExprParameters>::NEW,
 ];
 
