@@ -147,9 +147,9 @@ impl WithSimd for Axpy<'_> {
 ///
 /// Products of two `f32` are exact in f64, and the sums run in 16 fixed columns, however many the
 /// level's registers hold: the result has the same bits at every level.
-pub(crate) struct Dot<'a> {
-    pub(crate) x: &'a [f32],
-    pub(crate) y: &'a [f32],
+struct Dot<'a> {
+    x: &'a [f32],
+    y: &'a [f32],
 }
 
 impl WithSimd for Dot<'_> {

@@ -43,12 +43,6 @@ fn fuses<S: Simd>() -> bool {
     TypeId::of::<S>() != TypeId::of::<pulp::Scalar>()
 }
 
-/// `a * b + c` of single numbers, rounded as [`Lanes::mul_add`](Real::mul_add) does at this level.
-#[inline(always)]
-pub(crate) fn mul_add_one<S: Simd>(a: f32, b: f32, c: f32) -> f32 {
-    if fuses::<S>() { a.mul_add(b, c) } else { a * b + c }
-}
-
 impl<S: Simd> Lanes<S> {
     /// Number of lanes.
     pub const LANES: usize = S::F32_LANES;

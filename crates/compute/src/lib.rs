@@ -5,7 +5,6 @@
 //! * [`Real`]: mathematics written once for one `f32` and for [`Lanes`] of a SIMD register.
 //! * [`math`]: elementary functions, the same bits on CPU and in kernels.
 //! * [`fft`]: Fourier transforms of lines and volumes.
-//! * [`sparse`]: sparse matrices as operators.
 //! * [`philox`]: random numbers keyed by what they are for.
 //! * [`Progress`]: how a long computation says how far it is and learns that it should stop.
 //! * [`operator`]: the traits solvers are generic over, over vectors in a [`HostSpace`] or on a
@@ -34,7 +33,6 @@ mod progress;
 pub mod queue;
 mod real;
 mod simd;
-pub mod sparse;
 mod workers;
 
 pub use backend::Backend;

@@ -22,7 +22,7 @@
 //! * [`System`] is all of it together, and finds [`Weights`];
 //! * [`evidence`] is what weights say: predictions, errors, cross-validation, virtual lesions;
 //!   [`Query`] finds streamlines by where they run;
-//! * [`oracle`] is the definition in f64; [`synthetic`] makes problems of any size.
+//! * [`oracle`] is the definition in f64.
 //!
 //! Positions are scanner RAS+ mm, directions scanner axes, b in s/mm², diffusivities in mm²/s.
 
@@ -47,7 +47,6 @@ mod shares;
 mod signal;
 pub mod solve;
 mod survey;
-pub mod synthetic;
 #[cfg(test)]
 mod testing;
 mod trace;

@@ -11,7 +11,8 @@ use crate::{Basis, LifeError, Protocol};
 /// What is measured in each voxel: y, and what it is compared by.
 #[derive(Clone, Debug)]
 pub struct Signal {
-    pub(crate) rows: usize,
+    /// Weighted samples of a voxel.
+    pub rows: usize,
     /// Demeaned samples of the weighted volumes, voxel by voxel; zero in unusable voxels.
     pub y: Vec<f32>,
     /// What demeaning took from each sample.

@@ -1,15 +1,12 @@
-//! The tensor with all its nᵐ entries, as if it had no symmetry: the baseline that storing unique
-//! entries is measured against (the paper's Table II).
-//!
-//! Every product is a sequence of matrix-vector products, one per index: the first reads all nᵐ
-//! entries (2nᵐ flops), the next nᵐ⁻¹, and so on.
+//! The tensor with all its nᵐ entries, as if it had no symmetry: the oracle of products of unique
+//! entries.
 
 use crate::Scalar;
 use crate::layout::{Layout, MAX_ENTRIES};
 
 /// A tensor with all its entries, last index fastest.
 #[derive(Clone, Debug, PartialEq)]
-pub struct DenseTensor<T> {
+pub(crate) struct DenseTensor<T> {
     order: usize,
     dimension: usize,
     entries: Vec<T>,
@@ -21,7 +18,7 @@ impl<T: Scalar> DenseTensor<T> {
     ///
     /// # Panics
     /// Where `a` is not as long as `layout` says.
-    pub fn from_unique(layout: &Layout, a: &[T]) -> Option<Self> {
+    pub(crate) fn from_unique(layout: &Layout, a: &[T]) -> Option<Self> {
         assert_eq!(a.len(), layout.len(), "unique entries");
         let (order, n) = (layout.order(), layout.dimension());
         let len = n.checked_pow(order as u32).filter(|&len| len <= MAX_ENTRIES)?;
@@ -37,50 +34,23 @@ impl<T: Scalar> DenseTensor<T> {
         Some(Self { order, dimension: n, entries })
     }
 
-    /// Number of stored entries, nᵐ.
-    #[expect(clippy::len_without_is_empty, reason = "a tensor has at least one entry")]
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     /// A xᵖ: all nᵐ⁻ᵖ entries, last index fastest.
     ///
     /// # Panics
     /// Where `x` does not have n components, or `p` is above the order.
-    pub fn contract(&self, x: &[T], p: usize) -> Vec<T> {
-        let mut left = Vec::new();
-        self.contract_into(x, p, &mut left);
-        left
-    }
-
-    /// A xᵖ into `left`, whose room serves again.
-    ///
-    /// # Panics
-    /// As [`contract`](Self::contract).
-    pub fn contract_into(&self, x: &[T], p: usize, left: &mut Vec<T>) {
+    pub(crate) fn contract(&self, x: &[T], p: usize) -> Vec<T> {
         assert_eq!(x.len(), self.dimension, "components of x");
         assert!(p <= self.order, "p = {p} of {} indices", self.order);
         let dot = |row: &[T]| row.iter().zip(x).fold(T::ZERO, |sum, (&a, &x)| a * x + sum);
-        left.clear();
-        if p == 0 {
-            return left.extend_from_slice(&self.entries);
-        }
-        left.extend(self.entries.chunks_exact(x.len()).map(dot));
-        for _ in 1..p {
-            // In place: what is written has been read.
-            let rows = left.len() / x.len();
-            for row in 0..rows {
-                left[row] = dot(&left[row * x.len()..][..x.len()]);
-            }
-            left.truncate(rows);
-        }
+        let product = |a: Vec<T>, _| a.chunks_exact(x.len()).map(dot).collect();
+        (0..p).fold(self.entries.clone(), product)
     }
 
     /// A xᵐ.
     ///
     /// # Panics
     /// As [`contract`](Self::contract).
-    pub fn form(&self, x: &[T]) -> T {
+    pub(crate) fn form(&self, x: &[T]) -> T {
         self.contract(x, self.order)[0]
     }
 }

@@ -1,8 +1,8 @@
 //! Symmetric tensors of any order and dimension, spherical harmonics, and eigenpairs.
 //!
 //! * [`layout`]: how a tensor is stored, by its unique entries.
-//! * [`general`], [`tables`], [`dense`]: tensor times vector, from the definition, with precomputed
-//!   tables, and without symmetry; [`blocked`]: for many vectors in register tiles.
+//! * [`general`], [`tables`]: tensor times vector, from the definition and with precomputed tables;
+//!   [`blocked`]: for many vectors in register tiles.
 //! * [`unrolled`]: the same, written out for the forms of diffusion imaging.
 //! * [`sh`]: spherical harmonics, and tensors as another way to write them.
 //! * [`batch`]: SS-HOPM for batches of small tensors in f32, on threads and devices.
@@ -50,7 +50,8 @@
 pub mod batch;
 pub mod blocked;
 mod checks;
-pub mod dense;
+#[cfg(test)]
+mod dense;
 pub mod geap;
 pub mod general;
 #[cfg(test)]

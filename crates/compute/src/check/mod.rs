@@ -7,7 +7,6 @@ mod fourier;
 mod mathematics;
 mod random;
 mod rates;
-mod sparse;
 mod vectors;
 
 use std::time::Instant;
@@ -137,7 +136,6 @@ pub fn checks() -> Vec<Check> {
         vec![dialect::check(), collatz::check(), random::check(), fourier::check(), rates::check()];
     checks.extend(mathematics::checks());
     checks.extend(vectors::checks());
-    checks.extend(sparse::checks());
     checks
 }
 

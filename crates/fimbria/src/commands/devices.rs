@@ -176,6 +176,7 @@ fn every_check() -> impl Iterator<Item = Check> {
         fimbria_life::checks,
         fimbria_tracking::checks,
         fimbria_qsm::checks,
+        fimbria_bench::checks,
     ];
     crates.into_iter().flat_map(|checks| checks())
 }

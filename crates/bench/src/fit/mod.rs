@@ -1,0 +1,158 @@
+//! `fimbria bench fit`
+//!
+//! * `place`: where a fit runs; `work`: what is fitted; `scipy`: the same by scipy
+
+mod place;
+mod scipy;
+mod work;
+
+use clap::Args;
+
+use self::place::Place;
+use self::work::{Work, by_direction, by_voxel};
+use super::clock::{Time, best};
+use super::table::{Table, digits, digits_or_dash, number, words};
+use crate::{Benchmark, Console, Failure, Machine};
+
+/// Time the fits of curves as the paper's Table 1 does, beside a plain loop and scipy, and tensors
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub struct BenchFit {
+    /// Fits of the paper's job, rounded down to whole voxels of 30
+    #[arg(long, value_name = "N", default_value_t = 360_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(3000..=3_000_000))]
+    fits: u32,
+
+    /// Fits that scipy does, where it is installed; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 600)]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    scipy: u32,
+
+    /// Voxels of the fits of whole voxels
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1000..=10_000_000))]
+    voxels: u32,
+}
+
+const HELP: &str = "\
+Outputs, on standard output:
+  Table 1      the paper's job: 3 parameters in each of 30 directions of each voxel. Kurtosis above
+               a fixed floor (eq. 3) from 8 samples up to b = 3000 s/mm², and the stretched
+               exponential from 11 up to 8000. A row for the plain loop, for scipy, for one thread,
+               all threads, and each device:
+    fits/s       of the wall time, from the series in memory to the maps: gathering and scaling of
+                 samples, starts, means over directions included
+    job s        what the whole job takes at this rate
+    CPU us       processor time of a fit, all threads
+    ratio        fits/s over those of the plain loop
+  Voxels       fits of whole voxels: the diffusion tensor (70 volumes) and the kurtosis tensors
+               (134 volumes) by weighted least squares, all maps; constrained is the default of
+               `fit dki`; and the 7 parameters of `fit stremi` (305 volumes)
+
+  The plain loop is the same algorithm written in f64 for one fit at a time (the oracle of the
+  tests), on one thread and part of the voxels. scipy's is least_squares(method='lm') on the same
+  samples with derivatives by differences, as lsqcurvefit's are, from the start (1, 1 µm²/ms, 0.1)
+  and without bounds; the difference is the median |K - K'| of both.
+
+  The paper (2014): 50 fits/s by lsqcurvefit with 8 threads of a Xeon E5430, 7200 s for the job;
+  12,000 fits/s and 30 s on a Quadro K2000. Fits per second beside the `levenberg-marquardt` crate:
+  cargo run --release -p fimbria-fitting --example fits_per_second
+
+Data:
+  `fimbria phantom protocol` at SNR 50 for curves, `phantom crossing` at SNR 30 for tensors, both in
+  memory.
+
+Reference:
+  Palombo M et al. (2014) GPU-parallelized model fitting for realtime non-Gaussian diffusion NMR
+  parametric imaging";
+
+impl Benchmark for BenchFit {
+    fn run(self, machine: Machine, console: &dyn Console) -> Result<(), Failure> {
+        let Self { fits, scipy, voxels } = self;
+        let Machine { workers: all, devices } = machine;
+        let places = Place::all(&all, devices)?;
+
+        let curves = by_direction(fits as usize, &all, console)?;
+        let samples = curves.samples_of_kurtosis(scipy as usize);
+        let table = Table::begin(
+            console,
+            [
+                words("Table 1", 20),
+                words("on", Place::NAME),
+                number("fits/s", 9),
+                number("job s", 8),
+                number("CPU us", 7),
+                number("ratio", 7),
+            ],
+        )?;
+        for work in curves.works() {
+            let row = |on: &str, n: usize, time: Time, plain: f64| {
+                let rate = n as f64 / time.wall;
+                table.row([
+                    work.name.to_owned(),
+                    on.to_owned(),
+                    format!("{rate:.0}"),
+                    digits(f64::from(fits) / rate),
+                    digits_or_dash(time.processor.map(|s| 1e6 * s / n as f64)),
+                    digits(rate / plain),
+                ])
+            };
+            let (n, time) = timed(&work, &Place::plain()?, console)?;
+            let plain = n as f64 / time.wall;
+            row("plain f64 loop", n, time, plain)?;
+            if let Some(samples) = samples.as_ref().filter(|_| work.is_kurtosis) {
+                match scipy::fit(samples)? {
+                    Some(found) => {
+                        row("scipy least_squares", samples.n, found.time(), plain)?;
+                        let difference = found.difference(&samples.kurtosis);
+                        console.print(&format!("{:20}  (K differs by {difference:.1e})\n", ""))?;
+                    }
+                    None => console.print("no comparison with scipy: it is not installed\n")?,
+                }
+            }
+            for place in &places {
+                let (n, time) = timed(&work, place, console)?;
+                row(&place.name, n, time, plain)?;
+            }
+        }
+
+        let tensors = by_voxel(voxels as usize, &all, console)?;
+        let table = Table::begin(
+            console,
+            [
+                words("Voxels", 20),
+                words("on", Place::NAME),
+                number("voxels/s", 9),
+                number("CPU us", 7),
+            ],
+        )?;
+        for work in tensors.works().into_iter().chain([curves.stretched_tensor()]) {
+            for place in &places {
+                let (n, time) = timed(&work, place, console)?;
+                table.row([
+                    work.name.to_owned(),
+                    place.name.clone(),
+                    format!("{:.0}", n as f64 / time.wall),
+                    digits_or_dash(time.processor.map(|s| 1e6 * s / n as f64)),
+                ])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Fits done and their time, on so many voxels as take about a second.
+fn timed(work: &Work<'_>, place: &Place, console: &dyn Console) -> Result<(usize, Time), Failure> {
+    const SECONDS: f64 = 1.0;
+    /// Voxels whose time tells how many that are.
+    const PILOT: usize = 64;
+    let on = place.backend();
+    let time = |voxels: usize| {
+        let mask = work.part(voxels);
+        best(console, || (work.fit)(&mask, place.precision, &on, console))
+    };
+    let pilot = work.mask.len().min(if place.is_device() { work.mask.len() } else { PILOT });
+    let seconds = time(pilot)?.wall / pilot as f64;
+    let voxels = work.mask.len().min((SECONDS / seconds) as usize).max(pilot);
+    Ok((voxels * work.fits_of_voxel, time(voxels)?))
+}

@@ -1,0 +1,165 @@
+use fimbria_compute::device::Device;
+use fimbria_compute::operator::{LinearOperator, VectorSpace};
+use fimbria_compute::{Backend, Silent, Workers};
+use fimbria_qsm::device::{DeviceOperator, SeveralDevices};
+use fimbria_qsm::{FieldModel, HostOperator, Products, oracle};
+
+use super::super::clock::{Time, once};
+use super::super::table::{Table, counted, digits, digits_or_dash};
+use super::{cube, numbers};
+use crate::Failure;
+
+/// Pairs that a dense product is timed on.
+const DENSE_PAIRS: f64 = 4e9;
+
+/// A product and its adjoint, where they were made, and how long they took.
+pub(super) struct Timed {
+    pub(super) product: &'static str,
+    pub(super) on: String,
+    pub(super) there: Time,
+    pub(super) back: Time,
+}
+
+/// The products of one volume: both in every place. Times are scaled to the whole of it.
+pub(super) fn time_products(
+    side: usize,
+    cylinders: f64,
+    one: &Workers,
+    all: &Workers,
+    devices: &[Device],
+    which: &[Products],
+) -> Result<Vec<Timed>, Failure> {
+    let mut times = Vec::new();
+    for &products in which {
+        let (planes, product) = match products {
+            Products::Fast => (side, "fast"),
+            Products::Dense => {
+                // Whole tiles of four planes: a device makes no less.
+                let planes = (DENSE_PAIRS / (side as f64).powi(5)).ceil() as usize;
+                (planes.next_multiple_of(4).min(side), "dense")
+            }
+        };
+        let model = cube(side, cylinders, (planes < side).then_some(planes))?;
+        let scale = side as f64 / planes as f64;
+        let both: &[&Workers] = if all.threads() > 1 { &[one, all] } else { &[one] };
+        for workers in both {
+            let operator = HostOperator::new(&model, products, workers)?;
+            let (there, back) = time_both(&operator, scale, || Ok(()))?;
+            let on = format!("{}, {:?}", counted(workers.threads()), workers.simd());
+            times.push(Timed { product, on, there, back });
+        }
+        for device in devices {
+            let operator = DeviceOperator::new(&model, products, device, all)?;
+            let (there, back) = time_both(&operator, scale, || device.synchronize())?;
+            times.push(Timed { product, on: device.info().name.clone(), there, back });
+        }
+        if devices.len() > 1 {
+            let on = Backend::new(all, devices);
+            let operator = SeveralDevices::new(&model, products, &on, &Silent)?;
+            let (there, back) = time_both(&operator, scale, || Ok(()))?;
+            let on = format!("{} devices together", devices.len());
+            times.push(Timed { product, on, there, back });
+        }
+    }
+    Ok(times)
+}
+
+fn time_both<A: LinearOperator>(
+    operator: &A,
+    scale: f64,
+    wait: impl Fn() -> Result<(), <A::Domain as VectorSpace>::Error>,
+) -> Result<(Time, Time), Failure>
+where
+    Failure: From<<A::Domain as VectorSpace>::Error>,
+{
+    let (domain, range) = (operator.domain(), operator.range());
+    let mut x = domain.upload(&numbers(domain.len()))?;
+    let mut y = range.zeros()?;
+    // Once uncounted, for fresh memory and, on a device, for compilation.
+    operator.apply(&x, &mut y)?;
+    wait()?;
+    let there = once(|| {
+        operator.apply(&x, &mut y)?;
+        wait()
+    })?;
+    let back = once(|| {
+        operator.adjoint(&y, &mut x)?;
+        wait()
+    })?;
+    Ok((scaled(there, scale), scaled(back, scale)))
+}
+
+/// How [`time_plain`] times.
+pub(super) const PLAIN_PLACE: &str = "1 thread, 1 % of the rows";
+
+/// The plain loop's product, scaled to all rows.
+pub(super) fn time_plain(model: &FieldModel) -> Result<Time, Failure> {
+    const STRIDE: usize = 100;
+    let x = numbers(model.unknowns.len());
+    let mut rows = 0;
+    let time = once(|| {
+        rows = std::hint::black_box(oracle::plain_loop(model, &x, STRIDE)).len();
+        Ok::<(), Failure>(())
+    })?;
+    Ok(scaled(time, model.receivers.len() as f64 / rows as f64))
+}
+
+fn scaled(time: Time, scale: f64) -> Time {
+    Time { wall: scale * time.wall, processor: time.processor.map(|seconds| scale * seconds) }
+}
+
+/// The rows of one volume.
+pub(super) struct Rows<'a> {
+    table: &'a Table<'a>,
+    side: usize,
+    cylinders: f64,
+    /// Processor seconds of the plain loop's product.
+    plain: Option<f64>,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(table: &'a Table<'a>, side: usize, cylinders: f64) -> Self {
+        Self { table, side, cylinders, plain: None }
+    }
+
+    pub(super) fn all(
+        mut self,
+        one: &Workers,
+        all: &Workers,
+        devices: &[Device],
+        fast_only: bool,
+    ) -> Result<(), Failure> {
+        let which: &[Products] = if fast_only {
+            &[Products::Fast]
+        } else {
+            self.plain_loop(&cube(self.side, self.cylinders, None)?)?;
+            &[Products::Dense, Products::Fast]
+        };
+        for timed in time_products(self.side, self.cylinders, one, all, devices, which)? {
+            self.row(timed.product, &timed.on, timed.there, Some(timed.back))?;
+        }
+        Ok(())
+    }
+
+    fn plain_loop(&mut self, model: &FieldModel) -> Result<(), Failure> {
+        let time = time_plain(model)?;
+        self.plain = Some(time.processor.unwrap_or(time.wall));
+        self.row("plain", PLAIN_PLACE, time, None)
+    }
+
+    fn row(&self, name: &str, on: &str, there: Time, back: Option<Time>) -> Result<(), Failure> {
+        let pairs = (self.side as f64).powi(6);
+        let processor = there.processor;
+        self.table.row([
+            self.side.to_string(),
+            name.to_owned(),
+            on.to_owned(),
+            digits(there.wall),
+            digits_or_dash(back.map(|back| back.wall)),
+            digits_or_dash(processor),
+            digits_or_dash(processor.map(|seconds| 1e9 * seconds / pairs)),
+            digits_or_dash(self.plain.zip(processor).map(|(plain, seconds)| plain / seconds)),
+        ])?;
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! `fimbria bench track`
+//!
+//! * `subject`: what is tracked, and from where; `speed`: the tables of particles, Figures 4.8 to
+//!   4.10; `stages`: where the time goes, Table 4.2; `deal`: threads and how much is dealt at a time,
+//!   in place of Figures 4.14 and 4.15
+
+mod deal;
+mod speed;
+mod stages;
+mod subject;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fimbria_compute::Workers;
+use fimbria_compute::device::Device;
+
+use self::subject::Subject;
+use super::table::counted;
+use crate::{Benchmark, Console, Failure, Machine};
+
+/// Time tracking as the paper's tables do, beside a plain scalar tracker
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub struct BenchTrack {
+    /// A bedpostX folder or base name of samples (FOLDER/merged) [default: a phantom's, made here]
+    #[arg(value_name = "SAMPLES", requires = "seeds")]
+    samples: Option<PathBuf>,
+
+    /// Voxels to start in
+    #[arg(long, value_name = "IMAGE", requires = "samples")]
+    seeds: Option<PathBuf>,
+
+    /// Voxels to track in [default: nodif_brain_mask of the folder]
+    #[arg(long, value_name = "IMAGE", requires = "samples")]
+    mask: Option<PathBuf>,
+
+    /// Particles, separated by commas; rounded up to whole samples of every seed
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    #[arg(default_values_t = [1_000, 10_000, 100_000, 1_000_000])]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    particles: Vec<u32>,
+
+    /// Particles that the plain tracker is timed with at most
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    plain: u32,
+}
+
+const HELP: &str = "\
+Outputs, on standard output, three tables:
+  1  seconds to track particles and count their visits: basic; modified Euler; modified Euler and a
+     look for loops (Figures 4.8 to 4.10 of the paper)
+       M points/s  points of both halves, kept or not, in a second of wall time
+       per core    the same in a second of processor time of all threads
+       ratio       points in a second of processor time, over those of the plain tracker: one particle
+                   at a time, random numbers one by one, the same paths
+  2  where the time of one thread goes (Table 4.2): steps alone, counting of visits, streamlines with
+     their data, and a TRX file of them
+  3  threads, and how many samples are dealt at a time, for 100,000 particles at most. They stand for
+     Figures 4.14 and 4.15, steps of a launch and host threads: here a launch makes whole streamlines, and
+     a lane whose particle has ended takes the next at once, so that there are no steps to choose.
+
+Units:
+  A particle is a sample of a seed: a streamline of two halves. M is a million.
+
+References:
+  Afsharian D et al. oclptx: probabilistic tractography with OpenCL (2014)";
+
+/// Threads, or a device and the threads that judge and count beside it.
+enum Place {
+    Threads(Workers),
+    Device(Device, Workers),
+}
+
+impl Place {
+    /// One thread, all where they are more, and every device.
+    fn all(all: Workers, devices: Vec<Device>) -> Result<Vec<Self>, Failure> {
+        let n_threads = all.threads();
+        let mut places = vec![Self::Threads(Workers::new(1)?)];
+        if n_threads > 1 {
+            places.push(Self::Threads(all));
+        }
+        for device in devices {
+            places.push(Self::Device(device, Workers::new(n_threads)?));
+        }
+        Ok(places)
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::Threads(workers) => counted(workers.threads()),
+            Self::Device(device, _) => device.info().name.chars().take(NAME).collect(),
+        }
+    }
+}
+
+/// Particles of the second and third table, as of the paper's.
+const MOST: u32 = 100_000;
+
+/// Width of the column of places.
+const NAME: usize = 20;
+
+impl Benchmark for BenchTrack {
+    fn run(self, machine: Machine, console: &dyn Console) -> Result<(), Failure> {
+        let Self { samples, seeds, mask, particles, plain } = self;
+        let Machine { workers, devices } = machine;
+        let subject = match (samples, seeds) {
+            (Some(samples), Some(seeds)) => {
+                Subject::read(&samples, mask.as_deref(), &seeds, &workers)?
+            }
+            _ => Subject::phantom(&workers, console)?,
+        };
+        console.print(&subject.described())?;
+        let n_threads = workers.threads();
+        let places = Place::all(workers, devices)?;
+        speed::table(&subject, &particles, plain, &places, console)?;
+        let most = particles.iter().copied().max().unwrap_or(MOST).min(MOST);
+        stages::table(&subject, most, console)?;
+        deal::table(&subject, most, n_threads, &places, console)
+    }
+}
