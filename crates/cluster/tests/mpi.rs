@@ -9,7 +9,6 @@ use fimbria_cluster::{Exchange, World};
 const CHILD: &str = "FIMBRIA_TEST_RANKS";
 
 /// True in a process of `mpirun`; otherwise runs the calling test in worlds of 1, 2 and 4.
-#[allow(clippy::print_stderr)]
 fn in_worlds() -> bool {
     if std::env::var_os(CHILD).is_some() {
         return true;
@@ -23,7 +22,7 @@ fn in_worlds() -> bool {
         mpirun.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env(CHILD, ranks);
         let status = mpirun.args(["-n", ranks]).arg(&program).args(["--exact", &test]).status();
         let Ok(status) = status else {
-            eprintln!("skipped: mpirun not found");
+            fimbria_testing::missing("mpirun");
             return false;
         };
         assert!(status.success(), "{test} failed in a world of {ranks}");

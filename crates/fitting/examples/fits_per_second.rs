@@ -1,9 +1,9 @@
 //! Fits per second of the three-parameter model beside the `levenberg-marquardt` crate.
 #![allow(clippy::print_stdout, missing_docs)]
-#[path = "../tests/lm/minpack.rs"]
+#[path = "../tests/all/lm/minpack.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod minpack;
-#[path = "../tests/lm/models.rs"]
+#[path = "../tests/all/lm/models.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod models;
 

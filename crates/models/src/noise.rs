@@ -127,7 +127,7 @@ mod tests {
     use fimbria_image::{Affine, Grid, Image};
 
     use super::*;
-    use crate::dti::testing::{Noise, acquisition};
+    use fimbria_testing::{Noise, acquisition};
 
     fn series(n_b0: usize, signal: f64, sigma: f64) -> (Image, Mask, GradientTable) {
         let grid = Grid { dims: [20, 20, 10], ras_from_vox: Affine::IDENTITY };

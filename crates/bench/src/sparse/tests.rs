@@ -7,9 +7,6 @@ use super::device::DeviceCsr;
 use super::scalar::ScalarCsr;
 use super::threaded::ThreadedCsr;
 
-#[path = "../../../compute/tests/support/mod.rs"]
-mod support;
-
 const COLUMNS: usize = 700;
 
 /// A matrix with empty rows, short ones, and some of hundreds of entries; enough for several
@@ -181,9 +178,9 @@ fn arrays_that_contradict_each_other_are_refused() {
 
 #[test]
 fn the_device_gives_the_bits_of_the_threads_where_they_fuse() {
-    let Some(device) = support::opencl_device() else { return };
+    let Some(device) = fimbria_testing::opencl_device() else { return };
     if !SimdLevel::best().fuses() {
-        return support::skipped("this processor does not fuse a * b + c");
+        return fimbria_testing::skipped("this processor does not fuse a * b + c");
     }
     let matrix = matrix();
     let workers = Workers::new(2).unwrap();
@@ -205,7 +202,7 @@ fn the_device_gives_the_bits_of_the_threads_where_they_fuse() {
 
 #[test]
 fn a_vector_of_another_space_is_an_error() {
-    let Some(device) = support::opencl_device() else { return };
+    let Some(device) = fimbria_testing::opencl_device() else { return };
     let matrix = Csr::new(3, vec![0, 1], vec![2], vec![1.0]).unwrap();
     let product = DeviceCsr::new(&device, &matrix).unwrap();
     let mut y = product.range().zeros().unwrap();

@@ -218,16 +218,7 @@ fn a_penalty_that_leaves_nothing_says_so() {
 
 #[test]
 fn the_models_of_encode_and_dipy_have_their_exact_optima() {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/refdata");
-    let root = std::env::var_os("FIMBRIA_REFDATA").map_or_else(|| beside.into(), PathBuf::from);
-    let data = root.join("life");
-    if !data.is_dir() {
-        #[allow(clippy::print_stderr)]
-        {
-            eprintln!("skipped: reference data not found");
-        }
-        return;
-    }
+    let Some(data) = fimbria_testing::refdata("life") else { return };
     let folder = Folder::new();
     let file = |name: &str| data.join(name).display().to_string();
     let common = format!(

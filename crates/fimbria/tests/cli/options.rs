@@ -89,8 +89,9 @@ fn usage_errors_begin_once_with_the_word_error() {
 /// of unused variables, an error in the checks, meets every option that nobody uses.
 #[test]
 fn every_option_is_consumed() {
-    let sources: Vec<String> = rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+    let sources: Vec<String> = ["src", "../bench/src"]
         .iter()
+        .flat_map(|folder| rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)))
         .map(|path| fs::read_to_string(path).unwrap())
         .collect();
     let mut structs = 0;

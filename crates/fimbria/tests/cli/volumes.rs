@@ -192,11 +192,9 @@ fn a_missing_file_is_told_before_a_missing_mask() {
 }
 
 #[test]
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn compat_mrtrix_is_what_dwi2tensor_does_when_it_is_told_nothing() {
     if Command::new("dwi2tensor").arg("-version").output().is_err() {
-        eprintln!("skipped: dwi2tensor (MRtrix3) is not installed");
-        return;
+        return fimbria_testing::missing("dwi2tensor (MRtrix3)");
     }
     let folder = with_shells(1000.0, 3000.0);
     // Noise, without which every method agrees.

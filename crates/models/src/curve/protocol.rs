@@ -188,7 +188,7 @@ pub fn directions(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dti::testing::acquisition;
+    use fimbria_testing::acquisition;
 
     fn table(entries: &[(f64, [f64; 3])]) -> GradientTable {
         GradientTable {

@@ -10,7 +10,7 @@ use super::oracle::KurtosisMaps;
 use super::oracle::tests::{dot, mixture};
 use super::*;
 use crate::Fitted;
-use crate::dti::testing::{Noise, acquisition, tensor};
+use fimbria_testing::{Noise, acquisition, tensor};
 
 /// Three shells of 30 directions and 6 unweighted volumes.
 fn protocol() -> GradientTable {

@@ -101,8 +101,8 @@ pub(crate) fn distinct_directions(gradients: &GradientTable) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::acquisition;
     use super::*;
+    use fimbria_testing::acquisition;
 
     #[test]
     fn the_pseudo_inverse_recovers_parameters_from_their_prediction() {

@@ -24,8 +24,6 @@ pub(crate) mod oracle;
 mod problem;
 mod recipe;
 mod tables;
-#[cfg(test)]
-pub(crate) mod testing;
 mod work;
 
 pub use design::Design;

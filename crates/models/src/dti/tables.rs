@@ -83,8 +83,8 @@ pub(crate) const QUARTIC: [[(usize, f32); N_TENSOR]; N_TENSOR] = {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::acquisition;
     use super::*;
+    use fimbria_testing::acquisition;
 
     #[test]
     fn the_quartic_sums_make_the_whole_normal_matrix() {

@@ -67,8 +67,8 @@ fn of_maps(layout: &MapLayout) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use crate::dti::testing::acquisition;
     use crate::dti::{DtiMap, DtiOptions, Method, Problem};
+    use fimbria_testing::acquisition;
 
     fn work(method: Method, maps: &[DtiMap]) -> Option<super::LeastWork> {
         let options = DtiOptions { method, maps: maps.to_vec(), ..DtiOptions::default() };

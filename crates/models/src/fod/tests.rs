@@ -12,7 +12,7 @@ use super::deconvolution::{VoxelOutcome, VoxelWork};
 use super::estimate::zonal_harmonics;
 use super::oracle::Plain;
 use super::*;
-use crate::dti::testing::{Noise, acquisition};
+use fimbria_testing::{Noise, acquisition};
 
 /// S0 of white matter, grey matter and fluid, and their diffusivities in mm²/s (along and across
 /// for white matter).

@@ -9,8 +9,8 @@ use super::measures::measures;
 use super::positivity::DIRECTIONS;
 use super::{HotError, HotMethod, HotOptions, HotOrder, fit, maps};
 use crate::Fitted;
-use crate::dti::testing::{Noise, acquisition, signals, tensor};
 use crate::dti::{self, DtiMap, DtiOptions};
+use fimbria_testing::{Noise, acquisition, signals, tensor};
 
 const ORDERS: [HotOrder; 3] = [HotOrder::Four, HotOrder::Six, HotOrder::Eight];
 const METHODS: [HotMethod; 3] = [HotMethod::Ols, HotMethod::Wls, HotMethod::Iwls];

@@ -12,7 +12,6 @@ use crate::util::{Folder, Ran};
 
 /// `mpirun` of the program once for each of `parts`: a number of processes, and their words.
 /// `None`, said aloud, where there is no `mpirun`.
-#[allow(clippy::print_stderr)]
 fn mpirun(folder: &Folder, parts: &[(usize, String)]) -> Option<Ran> {
     let mut command = Command::new("mpirun");
     // A container's root, and more processes than cores, are refused otherwise (OpenMPI).
@@ -29,7 +28,7 @@ fn mpirun(folder: &Folder, parts: &[(usize, String)]) -> Option<Ran> {
     match command.output() {
         Ok(output) => Some(Ran::of(&output)),
         Err(_) => {
-            eprintln!("skipped: mpirun not found");
+            fimbria_testing::missing("mpirun");
             None
         }
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::dki::form::{quadratic_terms, quartic_terms};
-use crate::dti::testing::{Noise, tensor};
 use fimbria_tensors::starts::half_sphere;
+use fimbria_testing::{Noise, tensor};
 
 pub(in crate::dki) fn dot<const N: usize>(a: [f64; N], b: &[f64; N]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()

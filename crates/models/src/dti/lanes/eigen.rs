@@ -162,7 +162,7 @@ fn separate_root<R: Real>(r: R) -> R {
 mod tests {
     use super::*;
     use crate::dti::oracle;
-    use crate::dti::testing::{Noise, tensor};
+    use fimbria_testing::{Noise, tensor};
 
     /// The angle between two axes in degrees.
     fn angle(a: [f32; 3], b: [f64; 3]) -> f64 {

@@ -32,7 +32,7 @@ pub(crate) fn eigen(d: [f64; 6]) -> ([f64; 3], [[f64; 3]; 3]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dti::testing::{Noise, tensor};
+    use fimbria_testing::{Noise, tensor};
 
     #[test]
     fn eigenpairs_rebuild_the_matrix_they_came_from() {

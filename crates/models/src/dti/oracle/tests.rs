@@ -1,6 +1,6 @@
-use super::super::testing::{Noise, acquisition, quadratic, signals, tensor};
 use super::super::{Compat, DtiOptions, Method};
 use super::*;
+use fimbria_testing::{Noise, acquisition, quadratic, signals, tensor};
 
 fn fit(samples: &[f64], design: &Design, recipe: &Recipe) -> Parameters {
     super::fit(samples, design, recipe).0

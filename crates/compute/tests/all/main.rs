@@ -1,0 +1,10 @@
+//! Devices, queues and kernels as a user of the crate meets them.
+
+mod checks;
+mod cuda;
+mod device;
+mod inventory;
+mod measure;
+mod nvrtc;
+mod queue;
+mod races;

@@ -1,0 +1,257 @@
+//! Fibre orientation densities from a series with known truth: responses, directions, refusals.
+
+use fimbria_compute::{Backend, Silent, SimdLevel, Workers};
+use fimbria_image::{Affine, GradientTable, Grid, Image, Mask, Status};
+use fimbria_models::fod::{FodError, FodFit, FodOptions, Response, Tissues, fit};
+use fimbria_tensors::sh::{ShBasis, evaluate};
+use fimbria_testing::{Noise, acquisition};
+
+const GRID: Grid = Grid { dims: [20, 10, 2], ras_from_vox: Affine::IDENTITY };
+/// Standard deviation of the noise; the unweighted signal is 600 or more.
+const SIGMA: f64 = 20.0;
+
+/// What a voxel holds, by its place.
+enum Kind {
+    One([f64; 3]),
+    Two([f64; 3], [f64; 3]),
+    Grey,
+    Fluid,
+}
+
+fn axis(i: usize) -> [f64; 3] {
+    let mut noise = Noise(i as u64 + 100);
+    let z = noise.uniform();
+    let (sin, cos) = (std::f64::consts::TAU * noise.uniform()).sin_cos();
+    let r = (1.0 - z * z).sqrt();
+    [r * cos, r * sin, z]
+}
+
+fn kind(voxel: usize) -> Kind {
+    let [i, _, k] = GRID.voxel(voxel);
+    match (i, k) {
+        (0..8, _) => Kind::One(axis(voxel)),
+        (8..12, _) => {
+            let a = axis(voxel);
+            // An axis across it.
+            let b = if a[2] > 0.9 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] };
+            let cross =
+                [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+            let norm = cross.iter().map(|c| c * c).sum::<f64>().sqrt();
+            Kind::Two(a, cross.map(|c| c / norm))
+        }
+        (12..17, _) => Kind::Grey,
+        _ => Kind::Fluid,
+    }
+}
+
+fn signal(kind: &Kind, b: f64, g: [f64; 3]) -> f64 {
+    let fibre = |a: &[f64; 3]| {
+        let cos: f64 = (0..3).map(|k| a[k] * g[k]).sum();
+        600.0 * (-b * (0.3e-3 + 1.4e-3 * cos * cos)).exp()
+    };
+    match kind {
+        Kind::One(a) => fibre(a),
+        Kind::Two(a, b) => 0.5 * (fibre(a) + fibre(b)),
+        Kind::Grey => 800.0 * (-b * 0.8e-3).exp(),
+        Kind::Fluid => 1200.0 * (-b * 3e-3).exp(),
+    }
+}
+
+fn series(table: &GradientTable) -> Image {
+    let mut image = Image::zeros(GRID, table.len());
+    let mut noise = Noise(3);
+    for voxel in 0..GRID.len() {
+        let kind = kind(voxel);
+        for (v, (&b, &g)) in table.b_s_per_mm2.iter().zip(&table.dirs_ras).enumerate() {
+            let s = noise.rician(signal(&kind, b, g), SIGMA);
+            image.volume_mut(v)[voxel] = s as f32;
+        }
+    }
+    image
+}
+
+fn multi_shell() -> GradientTable {
+    acquisition(6, &[(1000.0, 32), (2000.0, 32), (3000.0, 32)])
+}
+
+fn run(table: &GradientTable, options: &FodOptions, on: &Backend<'_>) -> Result<FodFit, FodError> {
+    fit(&series(table), &Mask::full(GRID), table, options, on, &Silent)
+}
+
+fn on_cpu(table: &GradientTable, options: &FodOptions) -> Result<FodFit, FodError> {
+    let workers = Workers::new(2).unwrap();
+    run(table, options, &Backend::cpu(&workers))
+}
+
+fn coefficients(found: &FodFit, voxel: usize) -> Vec<f64> {
+    let fod = found.fitted.map("fod").unwrap();
+    (0..fod.n_volumes).map(|k| f64::from(fod.volume(k)[voxel])).collect()
+}
+
+fn amplitude(x: &[f64], dir: [f64; 3]) -> f64 {
+    evaluate(ShBasis::Mrtrix, 8, dir).iter().zip(x).map(|(y, f)| y * f).sum()
+}
+
+#[test]
+fn the_responses_are_those_of_the_tissues() {
+    let found = on_cpu(&multi_shell(), &FodOptions::default()).unwrap();
+    let mean = |response: &Response, shell: usize| {
+        response.zonal[shell][0] / (4.0 * std::f64::consts::PI).sqrt()
+    };
+    let [grey, fluid] = found.responses.isotropic.as_ref().unwrap();
+    for (shell, b) in [0.0, 1000.0, 2000.0, 3000.0].into_iter().enumerate() {
+        // The mean of a fibre's signal over directions, by the midpoint rule.
+        let white = (0..1000)
+            .map(|i| signal(&Kind::One([0.0, 0.0, 1.0]), b, [0.0, 0.0, (f64::from(i) + 0.5) / 1e3]))
+            .sum::<f64>()
+            / 1e3;
+        for (name, found, expected) in [
+            ("white", mean(&found.responses.white, shell), white),
+            ("grey", mean(grey, shell), signal(&Kind::Grey, b, [0.0; 3])),
+            ("fluid", mean(fluid, shell), signal(&Kind::Fluid, b, [0.0; 3])),
+        ] {
+            // What noise adds to a magnitude: σ²/2s of a large signal s, at most 1.25σ (along a
+            // fibre the signal is lost in it); and 2 % that choosing voxels by noise may cost.
+            let floor =
+                if expected > 10.0 * SIGMA { SIGMA * SIGMA / expected } else { 1.3 * SIGMA };
+            let tolerance = 0.02 * expected + floor;
+            assert!((found - expected).abs() < tolerance, "{name} {shell}: {found} {expected}");
+        }
+    }
+}
+
+#[test]
+fn densities_peak_along_the_fibres_and_amounts_are_right() {
+    let found = on_cpu(&multi_shell(), &FodOptions::default()).unwrap();
+    let tissues = found.fitted.map("tissues").unwrap();
+    // Sums over the voxels of a kind, which fibres share: amounts and voxels.
+    let mut sums = [[0.0f32; 4]; 3];
+    for voxel in 0..GRID.len() {
+        let x = coefficients(&found, voxel);
+        let (axes, expected) = match kind(voxel) {
+            Kind::One(a) => (vec![a], [1.0, 0.0, 0.0]),
+            Kind::Two(a, b) => (vec![a, b], [1.0, 0.0, 0.0]),
+            Kind::Grey => (vec![], [0.0, 1.0, 0.0]),
+            Kind::Fluid => (vec![], [0.0, 0.0, 1.0]),
+        };
+        let kind = expected.iter().position(|&amount| amount == 1.0).unwrap();
+        (0..3).for_each(|t| sums[kind][t] += tissues.volume(t)[voxel]);
+        sums[kind][3] += 1.0;
+        for axis in &axes {
+            let across = if axis[2].abs() < 0.7 { [0.0, 0.0, 1.0] } else { [1.0, 0.0, 0.0] };
+            let along = amplitude(&x, *axis);
+            // The sharpest lobe of order 8 that is nowhere negative has a height of 1.2 per amount.
+            let amount = 1.0 / axes.len() as f64;
+            assert!(along > 0.6 * amount, "voxel {voxel}: {along}");
+            if axes.len() == 1 {
+                assert!(along > 3.0 * amplitude(&x, across), "voxel {voxel}");
+            }
+        }
+    }
+    for (kind, sums) in sums.iter().enumerate() {
+        for t in 0..3 {
+            let (mean, expected) = (sums[t] / sums[3], f32::from(u8::from(t == kind)));
+            // The constraint turns noise into fibres of no direction, and the regularisation
+            // favours them.
+            assert!((mean - expected).abs() < 0.25, "tissue {t} in voxels of {kind}: {mean}");
+        }
+    }
+    let status = &found.fitted.status;
+    assert_eq!(status.of(Status::Fitted) + status.of(Status::Constrained), GRID.len() as u64);
+}
+
+#[test]
+fn neither_threads_nor_lanes_change_a_bit() {
+    let table = multi_shell();
+    let bits = |threads: usize, simd: SimdLevel| -> Vec<u32> {
+        let workers = Workers::new(threads).unwrap().with_simd(simd);
+        // Responses given: the tensor fit that looks for fibres rounds as its level does.
+        let options = given(&table);
+        let found = run(&table, &options, &Backend::cpu(&workers)).unwrap();
+        found.fitted.maps.iter().flat_map(|m| m.image.data.iter().map(|x| x.to_bits())).collect()
+    };
+    let expected = bits(1, SimdLevel::best());
+    assert!(bits(3, SimdLevel::best()) == expected);
+    assert!(bits(2, SimdLevel::Scalar) == expected);
+}
+
+/// Options with responses given, roughly right.
+fn given(table: &GradientTable) -> FodOptions {
+    let b: Vec<f64> = table.shells().iter().map(|s| s.b_s_per_mm2).collect();
+    let rows = ["2100 0 0 0 0", "1150 -390 70 -8 1", "720 -400 150 -36 6", "530 -360 190 -65 16"];
+    let white = Response::from_text(&rows.join("\n")).unwrap();
+    let isotropic = |s0: f64, d: f64| Response {
+        b_s_per_mm2: Some(b.clone()),
+        zonal: b.iter().map(|b| vec![3.545 * s0 * (-b * d).exp()]).collect(),
+    };
+    FodOptions {
+        white: Some(white),
+        grey: Some(isotropic(800.0, 0.8e-3)),
+        fluid: Some(isotropic(1200.0, 3e-3)),
+        ..FodOptions::default()
+    }
+}
+
+#[test]
+fn devices_and_threads_agree() {
+    let Some(device) = fimbria_testing::opencl_device() else { return };
+    let table = multi_shell();
+    let workers = Workers::new(2).unwrap();
+    let on_cpu = run(&table, &given(&table), &Backend::cpu(&workers)).unwrap();
+    let devices = [device];
+    let on = Backend::new(&workers, &devices);
+    let on_device = run(&table, &given(&table), &on).unwrap();
+    assert_eq!(on_device.fitted.shares.cpu, 0);
+    for (a, b) in on_cpu.fitted.maps.iter().zip(&on_device.fitted.maps) {
+        if matches!(a.spec.name.as_ref(), "status" | "residual") {
+            continue;
+        }
+        for (x, y) in a.image.data.iter().zip(&b.image.data) {
+            // The kernel's stopping rule, as in its check; densities are of height 3.
+            assert!((x - y).abs() < 1e-2, "{}: {x} {y}", a.spec.name);
+        }
+    }
+}
+
+#[test]
+fn one_shell_makes_fibres_alone() {
+    let table = acquisition(4, &[(3000.0, 60)]);
+    let found = on_cpu(&table, &FodOptions::default()).unwrap();
+    assert!(found.responses.isotropic.is_none());
+    assert_eq!(found.responses.white.zonal.len(), 1);
+    assert_eq!(found.fitted.map("tissues").unwrap().n_volumes, 1);
+    let unused = FodOptions { grey: given(&table).grey, ..FodOptions::default() };
+    let error = on_cpu(&table, &unused).unwrap_err();
+    assert!(matches!(error, FodError::UnusedResponse("grey matter")), "{error}");
+    let three = FodOptions { tissues: Tissues::Three, ..FodOptions::default() };
+    assert!(matches!(on_cpu(&table, &three).unwrap_err(), FodError::Shells { .. }));
+}
+
+#[test]
+fn a_mask_without_fibres_is_refused() {
+    let table = multi_shell();
+    let workers = Workers::new(1).unwrap();
+    let grey = |v: &u32| matches!(kind(*v as usize), Kind::Grey);
+    let mask = Mask { grid: GRID, voxels: (0..GRID.len() as u32).filter(grey).collect() };
+    let options = FodOptions::default();
+    let on = Backend::cpu(&workers);
+    let error = fit(&series(&table), &mask, &table, &options, &on, &Silent).unwrap_err();
+    let fibres = matches!(error, FodError::TooFewVoxels { tissue: "single fibres", .. });
+    assert!(fibres && error.to_string().contains("10 are needed"), "{error}");
+}
+
+#[test]
+fn a_table_of_another_length_is_refused() {
+    let workers = Workers::new(1).unwrap();
+    let image = series(&acquisition(1, &[(1000.0, 20)]));
+    let error = fit(
+        &image,
+        &Mask::full(GRID),
+        &multi_shell(),
+        &FodOptions::default(),
+        &Backend::cpu(&workers),
+        &Silent,
+    )
+    .unwrap_err();
+    assert!(matches!(error, FodError::VolumeCount { series: 21, table: 102 }), "{error}");
+}

@@ -1,0 +1,4 @@
+//! Subjects are what their specification says.
+
+mod crossing;
+mod protocol;

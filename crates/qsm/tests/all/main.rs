@@ -1,0 +1,11 @@
+//! Operators, solvers and maps against their oracles and real data.
+
+mod devices;
+mod dqsm;
+mod kernels;
+mod nvrtc;
+mod operators;
+mod phase;
+mod solvers;
+mod support;
+mod tensors;

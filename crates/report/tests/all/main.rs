@@ -1,0 +1,4 @@
+//! Figures and the page.
+
+mod figures;
+mod page;

@@ -1,0 +1,8 @@
+//! Samples against truth, FSL and each other.
+
+mod common;
+mod devices;
+mod models;
+mod processes;
+mod sample;
+mod xfibres;

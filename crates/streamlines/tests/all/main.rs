@@ -1,0 +1,4 @@
+//! Formats, against truth and against nibabel.
+
+mod formats;
+mod nibabel;

@@ -1,0 +1,7 @@
+//! Kernels, peaks and bases.
+
+mod devices;
+mod forms;
+mod nvrtc;
+mod peaks;
+mod sh_peers;

@@ -1,0 +1,11 @@
+//! Tracks, visits and matrices against truth and FSL.
+
+mod bend;
+mod deterministic;
+mod devices;
+mod matrices;
+mod processes;
+mod same;
+mod several_devices;
+mod statistics;
+mod surfaces;
