@@ -17,8 +17,8 @@ use super::clock::{Interruptible, Time, best};
 use super::floors::{Floor, Needs};
 use super::peer;
 use super::table::{Table, counted, digits, digits_or_dash, number, percent, words};
-use crate::choice::choice;
 use crate::{Benchmark, Console, Failure, Machine};
+use fimbria_pipeline::options::choice;
 
 /// Time tensor fits by every method, beside a plain f64 loop, the floor, and MRtrix3
 #[derive(Debug, Args)]

@@ -7,10 +7,9 @@
 //! * one file or folder per benchmark: its options, its help, what it times;
 //! * `clock`: how things are timed; `floors`: what this machine attains; `table`: how it is shown;
 //! * `peer`: whole commands beside those of another program;
-//! * `choice`: values of options that have names;
+//! * `simd`: a level of SIMD as an option;
 //! * [`checks()`]: the kernel that is measured and not used elsewhere, against its oracle.
 
-mod choice;
 mod clock;
 mod dti;
 mod fft;
@@ -20,6 +19,7 @@ mod io;
 mod life;
 mod peer;
 mod qsm;
+mod simd;
 mod sparse;
 mod sshopm;
 mod sticks;

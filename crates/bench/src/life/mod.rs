@@ -23,8 +23,8 @@ use fimbria_pipeline::stages::life::AtomsName;
 use self::synthetic::{Size, Synthetic};
 use super::clock::{Interruptible, peak_memory};
 use super::table::digits;
-use crate::choice::choice;
 use crate::{Console, Failure, Machine};
+use fimbria_pipeline::options::choice;
 
 /// Time connectome evaluation: products, their shares, and solvers
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use fimbria_qsm::{FieldModel, Geometry, Shape};
 
 use self::products::Rows;
 use super::table::{Table, number, words};
-use crate::choice::simd_level;
+use crate::simd::simd_level;
 use crate::{Benchmark, Console, Failure, Machine, usage};
 
 /// Time the products and solvers of diffusion-guided susceptibility mapping

@@ -1,5 +1,6 @@
 //! `fimbria bench`
 
+use clap::builder::Resettable;
 use clap::{Args, Subcommand};
 use fimbria_bench::{
     BenchDti, BenchFft, BenchFit, BenchIo, BenchLife, BenchQsm, BenchSparse, BenchSshopm,
@@ -35,7 +36,7 @@ enum What {
     Sticks(Anywhere<BenchSticks>),
 }
 
-// The benchmark stands last in both, since the description of the last is that of the command.
+// The benchmark stands last in both: a command takes the description of what is flattened last.
 
 #[derive(Debug, Args)]
 struct Anywhere<B: Args> {
@@ -45,7 +46,7 @@ struct Anywhere<B: Args> {
     #[command(flatten)]
     devices: DeviceArgs,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = Resettable::Reset)]
     benchmark: B,
 }
 
@@ -54,7 +55,7 @@ struct OnThreads<B: Args> {
     #[command(flatten)]
     threads: ThreadArgs,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = Resettable::Reset)]
     benchmark: B,
 }
 

@@ -1,7 +1,6 @@
 //! `fimbria life`: what it finds, how it writes it, and what it refuses.
 
 use std::fs;
-use std::path::PathBuf;
 
 use fimbria_image::{Image, WriteOptions, write_image};
 use fimbria_streamlines::{Group, Header, Streamlines, Tractogram, WriteOptions as TractOptions};

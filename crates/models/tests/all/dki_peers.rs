@@ -33,10 +33,6 @@ impl Files {
     }
 }
 
-fn succeeds(command: &mut Command) -> bool {
-    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
-}
-
 fn ours(series: &Series, method: Method, compat: Compat) -> Fitted {
     let options = DkiOptions { method, compat: Some(compat), ..DkiOptions::default() };
     let workers = Workers::new(0).unwrap();

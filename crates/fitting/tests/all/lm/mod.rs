@@ -1,7 +1,7 @@
 //! The Levenberg-Marquardt engine: against truth, against MINPACK, lanes against the oracle.
 
 mod minpack;
-mod models;
+pub(crate) mod models;
 
 use fimbria_compute::SimdLevel;
 use fimbria_compute::philox::Philox;
