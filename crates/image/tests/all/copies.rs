@@ -4,7 +4,6 @@
 //! message, where python3 with nibabel is absent.
 
 use std::path::Path;
-use std::process::Command;
 
 use fimbria_image::{
     Affine, ByteOrder, Datatype, Grid, Image, MifLayout, OpenOptions, StoredImage, WriteOptions,

@@ -4,7 +4,6 @@
 //! MRtrix3 part likewise without mrconvert.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use fimbria_image::{
     Affine, ByteOrder, Datatype, Grid, Image, Intent, NiftiVersion, OpenOptions, StoredImage,

@@ -1,7 +1,7 @@
 //! The kernels on an OpenCL device, PoCL where there is no card, and under oclgrind.
 
 use fimbria_compute::comm::Solo;
-use fimbria_compute::device::{Device, DeviceOptions, Selection, list};
+use fimbria_compute::device::{Device, DeviceOptions};
 use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_qsm::dqsm::{DqsmOptions, Journey, reconstruct};
 use fimbria_qsm::solver::{Checkpoint, StoppingRule};
