@@ -1,11 +1,14 @@
 //! What a command takes, gives and may be told, as data.
 
 use std::any::TypeId;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command};
-use fimbria_pipeline::options::{Quantity, Usual};
-use fimbria_pipeline::stages::fits::fit_named;
+use fimbria_image::MapSpec;
+use fimbria_pipeline::MapLayout;
+use fimbria_pipeline::options::{Choice as _, Quantity, Usual};
+use fimbria_pipeline::stages::fits::{Fit, fit_named};
 use serde::Serialize;
 
 /// A command.
@@ -40,7 +43,7 @@ pub(super) struct OptionAbout {
     pub(super) help: String,
     /// The heading that the help has it under.
     pub(super) group: Option<String>,
-    pub(super) choices: Vec<Choice>,
+    pub(super) choices: Vec<Value>,
     pub(super) default: Option<String>,
     pub(super) unit: Option<&'static str>,
     pub(super) range: Option<String>,
@@ -68,7 +71,7 @@ pub(super) enum Kind {
 
 /// A value that an option may have.
 #[derive(Debug, Serialize)]
-pub(super) struct Choice {
+pub(super) struct Value {
     pub(super) name: String,
     pub(super) help: Option<String>,
 }
@@ -84,6 +87,8 @@ pub(super) struct Output {
     pub(super) kind: Option<String>,
     /// Of maps; 0 where the data decide.
     pub(super) volumes: Option<usize>,
+    /// Of maps: their files by layout.
+    pub(super) files: BTreeMap<&'static str, String>,
 }
 
 impl Method {
@@ -105,7 +110,7 @@ impl Method {
             text.lines().skip(1).map(|line| line.trim().to_owned()).collect()
         };
         let outputs = match path.strip_prefix("fit ").and_then(fit_named) {
-            Some(fit) => fit.maps().iter().map(Output::of_map).collect(),
+            Some(fit) => fit.maps().iter().map(|map| Output::of_map(fit, map)).collect(),
             None => Vec::new(),
         };
         let mut written = section("Outputs").map(|(_, text)| rows(text)).unwrap_or_default();
@@ -136,7 +141,7 @@ impl OptionAbout {
         let choices: Vec<_> = arg
             .get_possible_values()
             .iter()
-            .map(|value| Choice {
+            .map(|value| Value {
                 name: value.get_name().to_owned(),
                 help: value.get_help().map(ToString::to_string),
             })
@@ -189,7 +194,7 @@ impl OptionAbout {
 }
 
 impl Kind {
-    fn of(arg: &Arg, choices: &[Choice]) -> Self {
+    fn of(arg: &Arg, choices: &[Value]) -> Self {
         let parsed = arg.get_value_parser().type_id();
         let is = |types: &[TypeId]| types.iter().any(|of| parsed == *of);
         if !arg.get_action().takes_values() {
@@ -217,8 +222,10 @@ impl Kind {
 }
 
 impl Output {
-    fn of_map(map: &fimbria_image::MapSpec) -> Self {
+    fn of_map(fit: &dyn Fit, map: &MapSpec) -> Self {
+        let layouts = MapLayout::CHOICES.iter();
         Self {
+            files: layouts.map(|&(layout, name, _)| (name, fit.file_of(map, layout))).collect(),
             file: map.name.clone().into_owned(),
             holds: map.description.clone().into_owned(),
             unit: Some(map.unit.clone().into_owned()),
@@ -258,7 +265,14 @@ fn rows(section: &str) -> Vec<Output> {
             }
         };
         let (file, holds) = (file.to_owned(), holds.to_owned());
-        rows.push(Output { file, holds, unit: None, kind: None, volumes: None });
+        rows.push(Output {
+            file,
+            holds,
+            unit: None,
+            kind: None,
+            volumes: None,
+            files: BTreeMap::new(),
+        });
     }
     rows
 }

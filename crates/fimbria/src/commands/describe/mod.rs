@@ -190,6 +190,7 @@ mod tests {
         let dti = methods.iter().find(|method| method.name == "fit dti").unwrap();
         let md = dti.outputs.iter().find(|output| output.file == "MD").unwrap();
         assert_eq!((md.unit.as_deref(), md.volumes), (Some("mm^2/s"), Some(1)));
+        assert_eq!((&*md.files["fsl"], &*md.files["mrtrix"]), ("dti_MD.nii.gz", "adc.mif"));
         let bmax = dti.options.iter().find(|option| option.name == "bmax").unwrap();
         assert_eq!((bmax.unit, bmax.range.as_deref()), (Some("s/mm²"), Some("above 0")));
         assert_eq!(bmax.kind, method::Kind::Number);

@@ -7,8 +7,8 @@ use fimbria_compute::Progress as _;
 use fimbria_image::{Status, counted};
 use fimbria_models::{Fitted, FittedMap, RaisedSamples};
 
-use crate::stages::volumes::ChosenVolumes;
 use crate::Logbook;
+use crate::stages::volumes::ChosenVolumes;
 
 /// What records call the volumes that a fit took.
 pub(crate) const VOLUMES: &str = "volumes_used";

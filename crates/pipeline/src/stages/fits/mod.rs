@@ -42,7 +42,9 @@ use crate::about::About;
 use crate::options::{OptionError, Values, from_values, paths_beside};
 use crate::stages::load::SubjectFiles;
 use crate::stages::report::{Methods, ShownMaps};
-use crate::{MapStyle, Products, RunRecord, Session, Stage, StageError, follow};
+use crate::{
+    MapContext, MapLayout, MapStyle, Named, Products, RunRecord, Session, Stage, StageError, follow,
+};
 
 /// Every fit, in the order of a run.
 pub static FITS: &[&dyn Fit] = &[
@@ -84,6 +86,9 @@ pub trait Fit: Sync {
 
     /// The maps that it writes where nothing is said.
     fn maps(&self) -> Vec<MapSpec>;
+
+    /// The file of a map in a layout, in the layout's usual format.
+    fn file_of(&self, map: &MapSpec, layout: MapLayout) -> String;
 
     /// Adds its options to a command.
     fn options(&self, command: Command) -> Command;
@@ -213,6 +218,12 @@ impl<P: FitModel> Fit for Of<P> {
 
     fn maps(&self) -> Vec<MapSpec> {
         P::described_maps()
+    }
+
+    fn file_of(&self, map: &MapSpec, layout: MapLayout) -> String {
+        let style = MapStyle { layout: Named(layout), format: None };
+        let (stage, model) = (P::STAGE, P::BIDS_MODEL);
+        style.file_names(map, &MapContext { stage, model, ..MapContext::default() }).swap_remove(0)
     }
 
     fn options(&self, command: Command) -> Command {
