@@ -8,6 +8,7 @@ use fimbria_image::{
     Affine, GradientTable, Grid, Image, Mask, Status, WriteOptions, read_image, write_image,
 };
 use fimbria_models::{Fitted, msdki};
+use fimbria_testing::missing;
 
 /// b of two unweighted volumes and three shells, s/mm².
 fn table() -> GradientTable {
@@ -90,8 +91,7 @@ fn dipy_finds_the_same() {
         .stderr(Stdio::null())
         .status();
     if !ran.is_ok_and(|status| status.success()) {
-        println!("skipped: python3 with DIPY not found");
-        return;
+        return missing("python3 with DIPY");
     }
     let fit = fitted(&noisy, &gradients);
     // Of the size of the map: diffusivities in µm²/ms are of order 1. DIPY solves for the fraction
