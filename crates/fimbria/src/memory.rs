@@ -5,7 +5,6 @@ use std::io::{Cursor, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use fimbria_image::OpenOptions;
 use fimbria_memory::{Heap, Refusal};
 use fimbria_pipeline::{ByteSize, Unfinished};
 
@@ -46,12 +45,6 @@ pub(crate) fn limit_to(allowed: ByteSize) -> Result<(), TooLittle> {
 /// What the user allows; `None` without limit.
 pub(crate) fn allowed() -> Option<ByteSize> {
     ALLOWED.get().copied()
-}
-
-/// How to open images within what is allowed.
-pub(crate) fn open_options() -> OpenOptions {
-    let memory_limit = allowed().map(ByteSize::for_samples);
-    OpenOptions { memory_limit, ..OpenOptions::default() }
 }
 
 /// Has large blocks go back to the system at once: it would keep those of up to 32 MiB for later, in

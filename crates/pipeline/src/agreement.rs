@@ -8,7 +8,7 @@ use fimbria_compute::comm::Comm;
     "process {rank} found other inputs, options or finished work than process 0: all need \
      the same files, on a file system that they share"
 )]
-pub struct DifferentWork {
+pub(crate) struct DifferentWork {
     rank: usize,
 }
 

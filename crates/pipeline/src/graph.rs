@@ -138,7 +138,7 @@ fn run_one<'s>(
         Some(OutputFolder::create(&step.folder, &planned, true, session.unfinished)?)
     };
     log.stage(name, || {
-        stage.compute(products, &log)?;
+        stage.compute_into(products, out.as_mut(), &log)?;
         log.check()?;
         out.as_mut().map_or(Ok(()), |out| stage.write(products, out, &log))
     })
@@ -170,7 +170,7 @@ pub fn run_alone(
     hashing.iter().try_for_each(Hashing::check_there)?;
     let mut products = Products::default();
     for stage in stages {
-        log.stage(stage.name(), || stage.compute(&mut products, &log))?;
+        log.stage(stage.name(), || stage.compute_into(&mut products, Some(&mut out), &log))?;
         log.check()?;
     }
     log.stage("write", || {

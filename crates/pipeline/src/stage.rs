@@ -85,6 +85,20 @@ pub trait Stage {
     /// Whatever makes the work impossible.
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError>;
 
+    /// Computes, and writes to `out` what is too large to be handed on: in a process that writes
+    /// nothing there is none.
+    ///
+    /// # Errors
+    /// Whatever makes the work impossible.
+    fn compute_into(
+        &self,
+        products: &mut Products,
+        _out: Option<&mut OutputFolder>,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        self.compute(products, log)
+    }
+
     /// Writes its outputs.
     ///
     /// # Errors

@@ -43,6 +43,12 @@ impl Default for Propagation {
 }
 
 impl Propagation {
+    /// Most points of a sample of this length, both halves together, in steps of `step_mm`.
+    pub fn points_within(length_mm: f32, step_mm: f32) -> u32 {
+        // Each half has the seed point. More than two million points are of no use to anyone.
+        (length_mm / step_mm).ceil().min(1_999_998.0) as u32 + 2
+    }
+
     /// Most points of one half.
     pub fn half_points(&self) -> u32 {
         self.max_points / 2

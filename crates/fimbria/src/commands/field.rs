@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_compute::Backend;
 use fimbria_pipeline::stages::field::{
     BackgroundMethod, FieldParameters, MakeField, PhaseFiles, Unwrapping,
 };
-use fimbria_pipeline::{Named, Stage as _, run_alone};
+use fimbria_pipeline::Named;
 
 use crate::args::{MapArgs, OutputArgs, ThreadArgs, choice, sign};
-use crate::commands::{command_line, report, session};
+use crate::commands::{report, run_on_threads};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -154,11 +153,8 @@ impl Field {
         };
         let parameters = FieldParameters { unwrap, offset, background, radius_mm: radius };
         let make = MakeField { files: Some(files), parameters, style: style.style() };
-        let out = output.folder(&make.outputs(), console)?;
-        let workers = threads.start()?;
-        let command_line = command_line();
-        let session = session(Backend::cpu(&workers), console, &command_line);
-        let record = run_alone("field", &[&make], out, session).map_err(Failure::Work)?;
+        let folder = |planned: &[String]| output.folder(planned, console);
+        let record = run_on_threads("field", &make, &folder, threads, console)?;
         report(&record, output.path(), console);
         Ok(())
     }

@@ -166,6 +166,21 @@ fn run_stages_in(
     Ok(())
 }
 
+/// What a command does that threads alone work on, with one stage, once its options are understood.
+fn run_on_threads(
+    name: &str,
+    stage: &dyn Stage,
+    folder: &dyn Fn(&[String]) -> Result<OutputFolder, OutputError>,
+    threads: ThreadArgs,
+    console: &Console,
+) -> Result<RunRecord, Failure> {
+    let out = folder(&stage.outputs())?;
+    let workers = threads.start()?;
+    let command_line = command_line();
+    let session = session(Backend::cpu(&workers), console, &command_line);
+    run_alone(name, &[stage], out, session).map_err(Failure::Work)
+}
+
 /// Says what was written, and with -v what each stage took and counted.
 fn report(record: &RunRecord, out: &Path, console: &Console) {
     for stage in &record.stages {

@@ -46,26 +46,14 @@ fn work_along(
     devices: DeviceArgs,
     console: &Console,
 ) -> Result<(), Failure> {
-    quietly(comm, threads, devices, console, |log| {
-        let mut products = Products::default();
-        let mut stages = stages.iter();
-        stages.try_for_each(|stage| stage.compute(&mut products, log)).map_err(Failure::Work)
-    })
-}
-
-/// `work` with a log that nobody reads.
-pub(crate) fn quietly(
-    comm: &dyn Comm,
-    threads: ThreadArgs,
-    devices: DeviceArgs,
-    console: &Console,
-    work: impl FnOnce(&Logbook<'_>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
     let workers = threads.start()?;
     let devices = devices.open(&Silent)?;
     let command_line = command_line();
     let on = Backend::new(&workers, &devices).among(comm);
-    work(&Logbook::new(Session { progress: &Silent, ..session(on, console, &command_line) }))
+    let log = Logbook::new(Session { progress: &Silent, ..session(on, console, &command_line) });
+    let mut products = Products::default();
+    let mut stages = stages.iter();
+    stages.try_for_each(|stage| stage.compute(&mut products, &log)).map_err(Failure::Work)
 }
 
 /// What fails in several processes is said by the first of them, which ends the others meanwhile:

@@ -4,19 +4,16 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use fimbria_cluster::World;
-use fimbria_compute::Backend;
-use fimbria_compute::comm::Comm;
 use fimbria_image::BvecFrame;
 use fimbria_pipeline::stages::load_field::FieldFiles;
-use fimbria_pipeline::stages::track::{Source, Track};
-use fimbria_pipeline::{Hashing, Logbook, Named};
+use fimbria_pipeline::stages::track::{LoadDirections, Source, Track};
+use fimbria_pipeline::{Named, Stage};
 use fimbria_streamlines::Format;
 use fimbria_tensors::sh::ShBasis;
 use fimbria_tracking::{FirstFibre, Propagation};
 
 use crate::args::{DeviceArgs, OutputArgs, ThreadArgs, choice};
-use crate::commands::processes::{end_together, quietly};
-use crate::commands::{command_line, report, session};
+use crate::commands::processes::run_together;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -240,9 +237,8 @@ impl TrackCommand {
         let (source, mask) = input.source()?;
         let (propagation, sampling) = steps.split();
         let Sampling { n_samples, jitter_mm, least_length_mm, rng_seed } = sampling;
-        let job = Track {
-            source,
-            mask,
+        let load = LoadDirections { source, mask, rng_seed };
+        let track = Track {
             seeds,
             include,
             in_order,
@@ -262,37 +258,11 @@ impl TrackCommand {
             },
             rng_seed,
         };
+        let stages: [&dyn Stage; 2] = [&load, &track];
+        let folder = |planned: &[String]| output.folder(planned, console);
         let world = World::start();
-        let comm = world.comm();
-        let done = if comm.rank() == 0 {
-            track(&job, &output, comm, threads, devices, console)
-        } else {
-            quietly(comm, threads, devices, console, |log| Ok(job.work_along(log)?))
-        };
-        end_together(done, &world, console)
+        run_together("track", &stages, &world, &folder, None, threads, devices, console)
     }
-}
-
-/// Tracks as the first process, which writes and reports.
-fn track(
-    job: &Track,
-    output: &OutputArgs,
-    comm: &dyn Comm,
-    threads: ThreadArgs,
-    devices: DeviceArgs,
-    console: &Console,
-) -> Result<(), Failure> {
-    let mut out = output.folder(&job.outputs(), console)?;
-    let workers = threads.start()?;
-    let command_line = command_line();
-    let devices = devices.open(console)?;
-    let on = Backend::new(&workers, &devices).among(comm);
-    let log = Logbook::new(session(on, console, &command_line));
-    let hashing = Hashing::start(job.inputs());
-    job.run(&log, &mut out)?;
-    let record = out.commit(log.record("track", hashing.finish()?, job.parameters()))?;
-    report(&record, output.path(), console);
-    Ok(())
 }
 
 impl InputArgs {
@@ -350,8 +320,7 @@ impl StepArgs {
         };
         let propagation = Propagation {
             step_mm: step,
-            // Both halves together; each has the seed point.
-            max_points: (max_length / step).ceil().min(1_999_998.0) as u32 + 2,
+            max_points: Propagation::points_within(max_length, step),
             min_cos: angle.to_radians().cos(),
             fibre_threshold,
             use_fraction,

@@ -6,7 +6,7 @@ use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::bedpostx::read_bedpostx;
 use fimbria_image::{ImageHeader, OpenOptions, SpaceCodes, counted};
 use fimbria_tracking::{
-    Collect, Deal, EndReason, Field, Judgement, NetworkMatrix, Region, Rules, Sample, Seed,
+    Collect, Deal, Field, Judgement, NetworkMatrix, Region, Rules, Sample, Seed,
     Sequence, Space, Tally, Targets, Tracking, Waypoints, track_on, track_slowly,
 };
 
@@ -16,21 +16,16 @@ use super::starts::Starts;
 use super::{MatrixFiles, Probtrackx2, Probtrackx2Error, inputs, outputs};
 use crate::output::OutputFolder;
 use crate::session::Logbook;
-use crate::stages::track::tell_outside;
+use crate::stages::track::{count, tell_outside};
 
 impl Probtrackx2 {
     /// Tracks and stages every output.
-    ///
-    /// # Errors
-    /// [`Probtrackx2Error`] says which file or option is wrong.
-    pub fn run(&self, log: &Logbook<'_>, out: &mut OutputFolder) -> Result<(), Probtrackx2Error> {
+    pub(super) fn run(&self, log: &Logbook<'_>, out: &mut OutputFolder) -> Result<(), Probtrackx2Error> {
         let workers = log.session().on.workers;
-        let field = log.stage("read", || {
-            let (samples, mask) = (&self.samples, inputs::image(&self.mask)?);
-            let samples =
-                workers.install(|| read_bedpostx(samples, Some(&mask), &OpenOptions::default()))?;
-            Ok::<_, Probtrackx2Error>(Field::new(samples, workers))
-        })?;
+        let (samples, mask) = (&self.samples, inputs::image(&self.mask)?);
+        let samples =
+            workers.install(|| read_bedpostx(samples, Some(&mask), &OpenOptions::default()))?;
+        let field = Field::new(samples, workers);
         let reference = inputs::image(self.seedref.as_ref().unwrap_or(&self.mask))?;
         let reference = ImageHeader::read(&reference)?;
         let space = inputs::space(
@@ -170,51 +165,38 @@ impl Job<'_> {
         // One stream of numbers for all points.
         let mut sequence = self.options.sequence;
         let mut total: Option<Tally<'_>> = None;
-        log.stage("track", || {
-            if self.options.simple {
-                // A map for each point.
-                for (index, typed) in self.starts.typed.iter().enumerate() {
-                    let tally =
-                        self.track(&seeds[index..=index], log, &mut sequence, &mut saved)?;
-                    let name =
-                        format!("{}_{}_{}_{}", self.options.out, typed[0], typed[1], typed[2]);
-                    // The map of a point that comes again is that of the last time, as FSL's.
-                    if !self.starts.typed[index + 1..].contains(typed) {
-                        self.write_visits(&tally, &name, out)?;
-                    }
-                    match &mut total {
-                        Some(total) => total.merge(tally),
-                        None => total = Some(tally),
-                    }
+        if self.options.simple {
+            // A map for each point.
+            for (index, typed) in self.starts.typed.iter().enumerate() {
+                let tally = self.track(&seeds[index..=index], log, &mut sequence, &mut saved)?;
+                let name = format!("{}_{}_{}_{}", self.options.out, typed[0], typed[1], typed[2]);
+                // The map of a point that comes again is that of the last time, as FSL's.
+                if !self.starts.typed[index + 1..].contains(typed) {
+                    self.write_visits(&tally, &name, out)?;
                 }
-            } else {
-                total = Some(self.track(seeds, log, &mut sequence, &mut saved)?);
+                match &mut total {
+                    Some(total) => total.merge(tally),
+                    None => total = Some(tally),
+                }
             }
-            let Some(total) = &total else { return Ok(()) };
-            log.count("samples", total.made);
-            log.count("kept", total.kept.iter().sum());
-            log.count("points", total.points);
-            for ((_, name), count) in EndReason::ALL.iter().zip(total.ends) {
-                log.count(&format!("ends: {name}"), count);
-            }
-            Ok::<(), Probtrackx2Error>(())
-        })?;
+        } else {
+            total = Some(self.track(seeds, log, &mut sequence, &mut saved)?);
+        }
         if self.options.save_paths {
             out.write("saved_paths.txt", saved.as_bytes())?;
         }
         let Some(total) = total else { return Ok(()) };
+        count(&total, log);
         if total.kept.iter().sum::<u64>() == 0 {
             log.warn("no sample was kept: see in run.json why they ended");
         }
-        log.stage("write", || {
-            if !self.options.simple {
-                self.write_visits(&total, &self.options.out, out)?;
-                self.write_waytotal(&total, out)?;
-            }
-            self.write_targets(&total, out)?;
-            self.write_network(&total, out)?;
-            self.write_matrices(&total, out)
-        })
+        if !self.options.simple {
+            self.write_visits(&total, &self.options.out, out)?;
+            self.write_waytotal(&total, out)?;
+        }
+        self.write_targets(&total, out)?;
+        self.write_network(&total, out)?;
+        self.write_matrices(&total, out)
     }
 
     fn tracking<'t>(&'t self, seeds: &'t [Seed]) -> Tracking<'t> {

@@ -18,10 +18,13 @@ use fimbria_image::bedpostx::BedpostxError;
 use fimbria_image::gifti::GiftiError;
 use fimbria_image::{GridMismatch, ImageError};
 use fimbria_tracking::{Propagation, Sequence, SingularTransform, WarpError};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::Input;
-use crate::output::OutputError;
+use crate::choice::Choice as _;
+use crate::output::{OutputError, OutputFolder};
+use crate::session::{Input, Logbook};
+use crate::stage::{Products, Stage, StageError};
+use crate::stages::track::propagation_parameters;
 use crate::surfaces::{MeshSpace, SurfaceError};
 
 /// What probtrackx2 is asked for; names as FSL's options.
@@ -183,9 +186,13 @@ pub enum Probtrackx2Error {
     Interrupted(#[from] fimbria_compute::Interrupted),
 }
 
-impl Probtrackx2 {
+impl Stage for Probtrackx2 {
+    fn name(&self) -> &'static str {
+        "probtrackx2"
+    }
+
     /// Every file that is read, with what names it: images found by base name, and what lists name.
-    pub fn inputs(&self) -> Vec<Input> {
+    fn inputs(&self) -> Vec<Input> {
         let Self { samples, mask, seed, regions, matrices, .. } = self;
         let named = [
             ("mask", Some(mask)),
@@ -216,19 +223,89 @@ impl Probtrackx2 {
         inputs
     }
 
-    /// The parameters as the record lists them.
-    pub fn parameters(&self) -> serde_json::Value {
-        let p = &self.propagation;
+    fn parameters(&self) -> Value {
+        // Whole, so that a new one is not forgotten.
+        let Self {
+            samples: _,
+            mask: _,
+            seed: _,
+            out,
+            simple,
+            network,
+            opd,
+            pd,
+            ompl,
+            os2t,
+            target_masks: _,
+            s2t_as_text,
+            fopd: _,
+            opathdir,
+            matrices,
+            xfm: _,
+            invxfm: _,
+            seedref: _,
+            mesh_space,
+            closest_vertex,
+            n_samples,
+            sampvox_mm,
+            propagation,
+            regions,
+            told: _,
+            save_paths,
+            rng_seed,
+            sequence,
+        } = self;
+        let MatrixFiles {
+            omatrix1,
+            distthresh1,
+            omatrix2,
+            target2: _,
+            omatrix3,
+            target3: _,
+            lrtarget3: _,
+            distthresh3,
+        } = matrices;
+        let RegionFiles {
+            waypoints: _,
+            any,
+            in_order,
+            by_each_half,
+            avoid: _,
+            stop: _,
+            wtstop: _,
+            least_length_mm,
+            force_first_step,
+        } = regions;
         json!({
-            "nsamples": self.n_samples, "nsteps": p.max_points, "steplength": p.step_mm,
-            "cthr": p.min_cos, "fibthresh": p.fibre_threshold, "usef": p.use_fraction,
-            "modeuler": p.modified_euler, "loopcheck": p.loop_check,
-            "first_fibre": format!("{:?}", p.first_fibre), "sampvox": self.sampvox_mm,
-            "distthresh": self.regions.least_length_mm, "rseed": self.rng_seed,
-            "rng": self.sequence.map_or("philox".to_owned(), |s| format!("{s:?}")),
-            "simple": self.simple, "network": self.network, "pd": self.pd,
-            "omatrix1": self.matrices.omatrix1, "omatrix2": self.matrices.omatrix2,
-            "omatrix3": self.matrices.omatrix3,
+            "out": out, "simple": simple, "network": network, "opd": opd, "pd": pd, "ompl": ompl,
+            "os2t": os2t, "s2tastext": s2t_as_text, "opathdir": opathdir,
+            "omatrix1": omatrix1, "distthresh1": distthresh1, "omatrix2": omatrix2,
+            "omatrix3": omatrix3, "distthresh3": distthresh3,
+            "meshspace": mesh_space.name(), "closestvertex": closest_vertex,
+            "nsamples": n_samples, "sampvox": sampvox_mm,
+            "propagation": propagation_parameters(propagation),
+            "waycond": if *any { "OR" } else { "AND" }, "wayorder": in_order,
+            "onewaycondition": by_each_half, "distthresh": least_length_mm,
+            "forcefirststep": force_first_step, "savepaths": save_paths, "rseed": rng_seed,
+            "rng": sequence.map_or("philox".to_owned(), |sequence| format!("{sequence:?}")),
         })
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        self.compute_into(products, None, log)
+    }
+
+    /// With `--simple` maps are written as they come, one for each point.
+    fn compute_into(
+        &self,
+        _products: &mut Products,
+        out: Option<&mut OutputFolder>,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let out = out.ok_or("one process does probtrackx2")?;
+        self.run(log, out)?;
+        let command = format!("{}\n", log.session().command_line.join(" "));
+        out.write("probtrackx.log", command.as_bytes())?;
+        Ok(())
     }
 }

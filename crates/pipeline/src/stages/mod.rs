@@ -2,8 +2,12 @@
 
 pub mod accuracy;
 pub mod b0;
+pub mod compare;
+pub mod connectome;
 pub mod contents;
+pub mod convert;
 pub mod doubts;
+pub mod eigen;
 pub mod field;
 pub mod fits;
 pub mod fod_field;
@@ -18,5 +22,6 @@ pub mod phantom;
 pub mod qsm;
 pub mod report;
 pub mod sticks;
+pub mod tensors;
 pub mod track;
 pub mod volumes;

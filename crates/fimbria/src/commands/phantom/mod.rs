@@ -6,13 +6,12 @@ mod protocol;
 mod tensors;
 
 use clap::{Args, Subcommand};
-use fimbria_compute::Backend;
 use fimbria_phantoms::Placement;
 use fimbria_pipeline::stages::phantom::{Phantom, PhantomSpec};
-use fimbria_pipeline::{MapFormat, Named, Stage, run_alone};
+use fimbria_pipeline::{MapFormat, Named, Stage};
 
 use crate::args::{OutputArgs, ThreadArgs, choice};
-use crate::commands::{command_line, report, session};
+use crate::commands::{report, run_on_threads};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -94,11 +93,8 @@ impl Making {
 
     fn run(self, phantom: &dyn Stage, console: &Console) -> Result<(), Failure> {
         let Self { output, format: _, threads } = self;
-        let out = output.folder(&phantom.outputs(), console)?;
-        let workers = threads.start()?;
-        let command_line = command_line();
-        let session = session(Backend::cpu(&workers), console, &command_line);
-        let record = run_alone("phantom", &[phantom], out, session).map_err(Failure::Work)?;
+        let folder = |planned: &[String]| output.folder(planned, console);
+        let record = run_on_threads("phantom", phantom, &folder, threads, console)?;
         report(&record, output.path(), console);
         Ok(())
     }

@@ -1,14 +1,10 @@
 //! `fimbria phantom tensors`
 
 use clap::Args;
-use fimbria_compute::{Backend, Progress as _};
-use fimbria_image::{Image, WriteOptions, write_image};
-use fimbria_phantoms::{TensorsSpec, tensors};
-use fimbria_pipeline::{Choice as _, Logbook};
-use serde_json::json;
+use fimbria_phantoms::TensorsSpec;
+use fimbria_pipeline::stages::tensors::TensorsPhantom;
 
 use super::Making;
-use crate::commands::{command_line, report, session};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -64,50 +60,9 @@ References:
 impl Tensors {
     pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { size, order, angles, noise, rng_seed, making } = self;
-        let Making { output, format, threads } = making;
-        let extension = format.0.name();
-        let planned = [format!("hot.{extension}")];
-        let mut out = output.folder(&planned, console)?;
-        let workers = threads.start()?;
-        let command_line = command_line();
-        let log = Logbook::new(session(Backend::cpu(&workers), console, &command_line));
-
         let spec = TensorsSpec { size, order, angles_deg: angles, noise, seed: rng_seed };
-        let sheet = log.stage("phantom", || tensors(&spec))?;
-        log.stage("write", || {
-            let mut write = |name: &str, description: &str, image: &Image| {
-                log.check()?;
-                let options = WriteOptions {
-                    description: description.to_owned(),
-                    keyvals: log.session().header_entries(),
-                    ..WriteOptions::default()
-                };
-                let path = out.stage(&format!("{name}.{extension}"))?;
-                workers.install(|| write_image(&path, image, &options))?;
-                Ok::<_, Failure>(())
-            };
-            write(
-                "hot",
-                &format!("unique entries of a form of order {order}, scanner axes"),
-                &sheet.hot,
-            )?;
-            for map in &sheet.truth {
-                write(&format!("truth/{}", map.name), map.description, &map.image)?;
-            }
-            Ok::<_, Failure>(())
-        })?;
-        let parameters = json!({
-            "kind": "tensors",
-            "size": size,
-            "order": order,
-            "angles_deg": angles,
-            "noise": noise,
-            "seed": rng_seed,
-            "format": extension,
-        });
-        let record = out.commit(log.record("phantom", Vec::new(), parameters))?;
-        report(&record, output.path(), console);
-        Ok(())
+        let format = making.format.0;
+        making.run(&TensorsPhantom { spec, format }, console)
     }
 }
 

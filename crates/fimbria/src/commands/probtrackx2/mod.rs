@@ -10,16 +10,16 @@ mod steps;
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_compute::Backend;
+use fimbria_compute::comm::Solo;
+use fimbria_pipeline::OutputFolder;
 use fimbria_pipeline::probtrackx2::{MatrixFiles, Probtrackx2, RegionFiles};
-use fimbria_pipeline::{Hashing, Logbook, OutputFolder};
 use fimbria_tracking::Sequence;
 
 use self::absent::AbsentFlags;
 use self::options::{Condition, FileArgs, OutputFlags, RegionArgs};
 use self::steps::{Sampling, StepArgs};
 use crate::args::{DeviceArgs, ThreadArgs};
-use crate::commands::{command_line, report, session};
+use crate::commands::run_stages_in;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -238,18 +238,8 @@ impl Probtrackx2Command {
                 Generator::Fixed(sequence) => Some(sequence),
             },
         };
-        let mut folder = OutputFolder::create(&dir, &[], true, console.unfinished())?;
-        let workers = threads.start()?;
-        let command_line = command_line();
-        let devices = devices.open(console)?;
-        let on = Backend::new(&workers, &devices);
-        let log = Logbook::new(session(on, console, &command_line));
-        let hashing = Hashing::start(job.inputs());
-        job.run(&log, &mut folder)?;
-        folder.write("probtrackx.log", (command_line.join(" ") + "\n").as_bytes())?;
-        let record =
-            folder.commit(log.record("probtrackx2", hashing.finish()?, job.parameters()))?;
-        report(&record, &dir, console);
-        Ok(())
+        // One with a + is another folder: nothing is ever in the way.
+        let folder = |_: &[String]| OutputFolder::create(&dir, &[], true, console.unfinished());
+        run_stages_in("probtrackx2", &[&job], &folder, &Solo, threads, devices, console)
     }
 }

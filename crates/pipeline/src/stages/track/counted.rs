@@ -56,11 +56,16 @@ pub(super) fn counted<'t>(
     })?;
     made.into_iter().for_each(|part| tally.merge(part.tally));
     tally.gather(on.comm);
+    count(&tally, log);
+    Ok(tally)
+}
+
+/// Notes how many samples were made and kept, and why halves ended.
+pub(crate) fn count(tally: &Tally<'_>, log: &Logbook<'_>) {
     log.count("samples", tally.made);
     log.count("kept", tally.kept.iter().sum());
     log.count("points", tally.points);
     for ((_, name), count) in EndReason::ALL.iter().zip(tally.ends) {
         log.count(&format!("ends: {name}"), count);
     }
-    Ok(tally)
 }

@@ -1,15 +1,21 @@
 //! Tracking with plain rules: streamlines judged as a whole, equal weight for every sample, ends
 //! inside the mask; visits, streamlines and matrices.
+//!
+//! * [`LoadDirections`]: reads or draws samples of directions;
+//! * [`Track`]: tracks through them from regions; [`WholeBrain`]: from every voxel, in a run.
 
 mod counted;
-mod processes;
+mod directions;
 mod source;
 mod starts;
 mod whole_brain;
 
 use std::path::{Path, PathBuf};
 
+pub(crate) use counted::count;
 use counted::{Counted, counted};
+use directions::Directions;
+pub use directions::LoadDirections;
 use fimbria_compute::Progress as _;
 use fimbria_image::gifti::Surface;
 use fimbria_image::{Grid, GridMismatch, Image, ImageError, WriteOptions, read_image, write_image};
@@ -17,28 +23,28 @@ use fimbria_streamlines::{
     Format, Header, TractogramError, WriteOptions as LineOptions, WriteStreamlines, create,
 };
 use fimbria_tracking::{
-    Field, Judgement, Lines, NetworkMatrix, Propagation, Region, Rules, Seed, SingularTransform,
+    FirstFibre, Judgement, Lines, NetworkMatrix, Propagation, Region, Rules, Seed, SingularTransform,
     Space, Tally, Targets, Tracking, Waypoints,
 };
 use serde_json::{Value, json};
+use xxhash_rust::xxh3::xxh3_128;
 
 pub use source::{Source, SourceError};
 use starts::Starts;
 pub use whole_brain::{Tracked, WholeBrain, WholeBrainParameters};
 
-use crate::agreement::{DifferentWork, agree};
-use crate::hashing::HashError;
+use crate::agreement::agree;
+use crate::choice::Choice;
+use crate::hashing::{HashError, Hashing};
 use crate::output::{OutputError, OutputFolder};
-use crate::session::Logbook;
+use crate::session::{Input, Logbook};
+use crate::stage::{Products, Stage, StageError};
 use crate::surfaces::{MeshSpace, SurfaceError, crossed_region, is_surface};
 
-/// What to track.
+/// Tracks through the directions of [`LoadDirections`]. Of several processes each takes a part of the
+/// samples; the first one alone writes.
 #[derive(Clone, Debug)]
 pub struct Track {
-    /// Directions.
-    pub source: Source,
-    /// Voxels of the directions to use; `None` for those there are.
-    pub mask: Option<PathBuf>,
     /// Images, surfaces (.gii) and lists of points (.txt) to start from; the grid of the first image
     /// is that of all regions and maps.
     pub seeds: Vec<PathBuf>,
@@ -106,20 +112,63 @@ pub enum TrackError {
     /// A network of one.
     #[error("a network takes two seed regions or more, of voxels or surfaces")]
     NoNetwork,
-    /// Inputs that could not be hashed.
-    #[error(transparent)]
-    Hash(#[from] HashError),
-    /// Processes that were given different work.
-    #[error(transparent)]
-    DifferentWork(#[from] DifferentWork),
     /// Stopped.
     #[error(transparent)]
     Interrupted(#[from] fimbria_compute::Interrupted),
 }
 
-impl Track {
-    /// Names of the files that will be written.
-    pub fn outputs(&self) -> Vec<String> {
+impl Stage for Track {
+    fn name(&self) -> &'static str {
+        "track"
+    }
+
+    fn needs(&self) -> &'static [&'static str] {
+        &["load"]
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        let kinds = [
+            ("seeds", &self.seeds),
+            ("include", &self.include),
+            ("exclude", &self.exclude),
+            ("stop", &self.stop),
+            ("target", &self.targets),
+        ];
+        let of_kind = |(what, paths): (&str, &Vec<PathBuf>)| -> Vec<Input> {
+            paths.iter().map(|path| (what.to_owned(), path.clone())).collect()
+        };
+        kinds.into_iter().flat_map(of_kind).collect()
+    }
+
+    fn parameters(&self) -> Value {
+        // Whole, so that a new one is not forgotten.
+        let Self {
+            seeds,
+            include: _,
+            in_order,
+            exclude: _,
+            stop: _,
+            targets,
+            network,
+            n_samples,
+            jitter_mm,
+            least_length_mm,
+            propagation,
+            tracks,
+            rng_seed,
+        } = self;
+        let stems = |paths: &[PathBuf]| paths.iter().map(|path| stem(path)).collect::<Vec<_>>();
+        json!({
+            // Of which rows, columns and files have their names.
+            "seeds": stems(seeds), "targets": stems(targets),
+            "in_order": in_order, "network": network, "samples_per_seed": n_samples,
+            "jitter_mm": jitter_mm, "min_length_mm": least_length_mm,
+            "tracks": tracks.map_or("none", Choice::name),
+            "rng_seed": rng_seed, "propagation": propagation_parameters(propagation),
+        })
+    }
+
+    fn outputs(&self) -> Vec<String> {
         let mut names = vec!["visits.nii.gz".to_owned(), "waytotal".to_owned()];
         names.extend(self.tracks.map(tracks_name));
         for target in &self.targets {
@@ -131,65 +180,44 @@ impl Track {
         names
     }
 
-    /// Every input with what it is.
-    pub fn inputs(&self) -> Vec<(String, PathBuf)> {
-        let mut inputs = self.source.inputs();
-        for (what, paths) in [
-            ("seeds", &self.seeds),
-            ("include", &self.include),
-            ("exclude", &self.exclude),
-            ("stop", &self.stop),
-            ("target", &self.targets),
-        ] {
-            inputs.extend(paths.iter().map(|path| (what.to_owned(), path.clone())));
-        }
-        inputs.extend(self.mask.iter().map(|path| ("mask".to_owned(), path.clone())));
-        inputs
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        self.compute_into(products, None, log)
     }
 
-    /// The parameters as the record lists them.
-    pub fn parameters(&self) -> Value {
-        let p = &self.propagation;
-        json!({
-            "samples_per_seed": self.n_samples, "step_mm": p.step_mm,
-            "max_points": p.max_points, "min_cos": p.min_cos,
-            "fibre_threshold": p.fibre_threshold, "use_fraction": p.use_fraction,
-            "modified_euler": p.modified_euler, "loop_check": p.loop_check,
-            "first_fibre": format!("{:?}", p.first_fibre), "jitter_mm": self.jitter_mm,
-            "min_length_mm": self.least_length_mm, "rng_seed": self.rng_seed,
-        })
-    }
-
-    /// Tracks and stages every output, as the first of all processes that `log`'s session works
-    /// with.
-    ///
-    /// # Errors
-    /// [`TrackError`] says which file or option is wrong.
-    pub fn run(&self, log: &Logbook<'_>, out: &mut OutputFolder) -> Result<(), TrackError> {
-        self.run_in(log, Some(out))
-    }
-
-    /// The part of a process that writes nothing.
-    ///
-    /// # Errors
-    /// As [`run`](Self::run), and where the first process was given something else to track.
-    pub fn work_along(&self, log: &Logbook<'_>) -> Result<(), TrackError> {
-        self.run_in(log, None)
-    }
-
-    fn run_in(
+    /// Streamlines may be larger than memory: they are written as they come.
+    fn compute_into(
         &self,
+        products: &mut Products,
+        out: Option<&mut OutputFolder>,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let directions = products.get::<Directions>()?;
+        if let Some(hash) = directions.hash {
+            agree(log.session().on.comm, self.fingerprint(hash)?, 0)?;
+        }
+        Ok(self.track(directions, log, out)?)
+    }
+}
+
+impl Track {
+    /// Of everything that streamlines and counts depend on; `directions` is that of the samples.
+    fn fingerprint(&self, directions: u128) -> Result<u128, HashError> {
+        let mut text = format!("{directions} {}", self.parameters());
+        for input in Hashing::start(self.inputs()).finish()? {
+            text += &format!(" {} {}", input.role, input.xxh3_128);
+        }
+        Ok(xxh3_128(text.as_bytes()))
+    }
+
+    fn track(
+        &self,
+        directions: &Directions,
         log: &Logbook<'_>,
         mut out: Option<&mut OutputFolder>,
     ) -> Result<(), TrackError> {
-        let on = log.session().on;
-        let (field, fingerprint) = log.stage("read", || {
-            let samples = self.source.read(self.mask.as_deref(), self.rng_seed, log)?;
-            log.count("voxels", samples.mask.len() as u64);
-            let fingerprint = self.fingerprint(&samples, on.comm)?;
-            Ok::<_, TrackError>((Field::new(samples, on.workers), fingerprint))
-        })?;
-        let (starts, targets, rules) = on.workers.install(|| self.places(field.grid()))?;
+        let workers = log.session().on.workers;
+        let field = &directions.field;
+        let (starts, targets, rules) = workers.install(|| self.places(field.grid()))?;
         let space = &starts.space;
         for region in targets.iter().chain(&rules.waypoints.regions) {
             if region.is_empty() {
@@ -197,7 +225,7 @@ impl Track {
             }
         }
         let tracking = Tracking {
-            field: &field,
+            field,
             space,
             propagation: &self.propagation,
             rules: &rules,
@@ -207,17 +235,11 @@ impl Track {
             rng_seed: self.rng_seed,
         };
         tell_outside(&tracking, log);
-        // What a process cannot read, it says before the others say that it differs.
-        if let Some(fingerprint) = fingerprint {
-            agree(on.comm, fingerprint, 0)?;
-        }
-        let tally = log.stage("track", || {
-            self.tracked(&tracking, &targets, &starts, log, out.as_deref_mut())
-        })?;
-        log.stage("write", || match out {
-            Some(out) => on.workers.install(|| self.write(&tally, &starts, out)),
+        let tally = self.tracked(&tracking, &targets, &starts, log, out.as_deref_mut())?;
+        match out {
+            Some(out) => workers.install(|| self.write_counts(&tally, &starts, out)),
             None => Ok(()),
-        })
+        }
     }
 
     /// Where streamlines start, the regions whose samples are counted, and the other regions.
@@ -277,7 +299,7 @@ impl Track {
         Ok(tally)
     }
 
-    fn write(
+    fn write_counts(
         &self,
         tally: &Tally<'_>,
         starts: &Starts,
@@ -324,6 +346,35 @@ fn writer(
     }
     let path = out.stage(&tracks_name(format))?;
     Ok(create(&path, format, &header, &LineOptions::default())?)
+}
+
+/// How streamlines are propagated, as records list it.
+pub(crate) fn propagation_parameters(propagation: &Propagation) -> Value {
+    let Propagation {
+        step_mm,
+        max_points,
+        min_cos,
+        fibre_threshold,
+        use_fraction,
+        modified_euler,
+        loop_check,
+        first_fibre,
+        // Those of the command.
+        sample_choice: _,
+        ends_inside: _,
+    } = propagation;
+    let first_fibre = match first_fibre {
+        FirstFibre::Number(0) => "largest".to_owned(),
+        FirstFibre::Number(number) => format!("number {}", number + 1),
+        FirstFibre::Uniform => "uniform".to_owned(),
+        FirstFibre::Proportional => "proportional".to_owned(),
+        FirstFibre::Any => "any".to_owned(),
+    };
+    json!({
+        "step_mm": step_mm, "max_points": max_points, "min_cos": min_cos,
+        "fibre_threshold": fibre_threshold, "use_fraction": use_fraction,
+        "modified_euler": modified_euler, "loop_check": loop_check, "first_fibre": first_fibre,
+    })
 }
 
 /// Warns of seeds from which nothing can be followed.

@@ -76,8 +76,7 @@ impl WholeBrainParameters {
         }
         Ok(Propagation {
             step_mm,
-            // Both halves together; each has the seed point.
-            max_points: (self.max_length_mm / step_mm).ceil().min(1_999_998.0) as u32 + 2,
+            max_points: Propagation::points_within(self.max_length_mm, step_mm),
             min_cos: self.angle_deg.to_radians().cos(),
             fibre_threshold: self.fibre_threshold,
             first_fibre: FirstFibre::Proportional,

@@ -12,6 +12,8 @@ use fimbria_image::{
     BvecFrame, Image, ImageError, ImageHeader, Mask, OpenOptions, StoredImage, counted, read_mask,
 };
 
+use serde_json::{Value, json};
+
 use self::function::from_function;
 pub(super) use self::peaks::{Scatter, from_peaks};
 use crate::hashing::with_sidecar;
@@ -106,6 +108,21 @@ impl Source {
             return Ok(Self::Function(files.settled()?));
         }
         Ok(Self::Peaks { image, frame, sure, dispersion_deg })
+    }
+
+    /// What was asked for, as records list it.
+    pub(super) fn parameters(&self) -> Value {
+        match self {
+            Self::Samples(_) => json!({ "kind": "samples" }),
+            Self::Peaks { image: _, frame, sure, dispersion_deg } => json!({
+                "kind": "peaks", "frame": frame.map(Named), "peaks": sure,
+                "dispersion_deg": dispersion_deg,
+            }),
+            Self::Function(files) => json!({
+                "kind": "function", "sh_basis": files.sh_basis, "order": files.order,
+                "frame": Named(files.frame()),
+            }),
+        }
     }
 
     /// The files or the folder, with what they are.

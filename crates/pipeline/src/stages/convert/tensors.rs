@@ -16,7 +16,7 @@ enum Convention {
 
 /// From one convention to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TensorConventions {
+pub struct TensorConventions {
     from: Convention,
     to: Convention,
 }

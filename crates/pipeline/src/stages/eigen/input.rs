@@ -1,4 +1,4 @@
-//! The file of tensors that `fimbria eigen` reads.
+//! The file of tensors of which eigenpairs are found.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
 
 /// Why there are no eigenpairs.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum EigenError {
+pub enum EigenError {
     /// The file cannot be read.
     #[error("could not read {}", path.display())]
     Read {

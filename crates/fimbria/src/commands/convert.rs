@@ -1,19 +1,18 @@
 //! `fimbria convert`
 
-mod image;
-mod tensors;
-mod tractogram;
-
 use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_image::Datatype;
+use fimbria_pipeline::stages::convert::{ConvertImage, ConvertTractogram, TensorConventions};
+use fimbria_pipeline::stages::load::SubjectFiles;
 use fimbria_streamlines::Format;
 
-use self::tensors::TensorConventions;
 use crate::args::{OutputArgs, TableArgs, ThreadArgs};
+use crate::commands::run_on_threads;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::memory;
 
 /// Convert an image or a tractogram from one format to another
 #[derive(Debug, Args)]
@@ -88,14 +87,27 @@ Order and frame:
 impl Convert {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { input, datatype, tensors, tractogram, table, output, threads } = self;
+        let to = output.path().clone();
         if Format::of_content(&input).is_ok() {
             if tensors.is_some() {
                 return Err(Failure::usage("--tensors is for images, not for a tractogram"));
             }
             let TractogramArgs { reference, trx_folder } = tractogram;
-            let job = tractogram::Job { input, datatype, reference, trx_folder, output, threads };
-            return job.run(console);
+            let format = if trx_folder { Format::TrxFolder } else { Format::of_name(&to)? };
+            let convert = ConvertTractogram { input, datatype, reference, format, to };
+            let folder = |planned: &[String]| match format {
+                Format::TrxFolder => output.folder_of_any_name(planned, console),
+                _ => output.file(planned, console),
+            };
+            run_on_threads("convert", &convert, &folder, threads, console)?;
+            return Ok(());
         }
-        image::Job { input, datatype, tensors, table, output, threads }.run(console)
+        let mut files = SubjectFiles::new(input);
+        table.add_to(&mut files);
+        files.memory = memory::allowed();
+        let convert = ConvertImage { files, datatype, tensors, to };
+        let folder = |planned: &[String]| output.file(planned, console);
+        run_on_threads("convert", &convert, &folder, threads, console)?;
+        Ok(())
     }
 }

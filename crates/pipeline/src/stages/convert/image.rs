@@ -3,55 +3,49 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use fimbria_compute::{Backend, Progress as _};
+use fimbria_compute::Progress as _;
 use fimbria_image::gradients::GradientError;
 use fimbria_image::{
-    BvecFrame, Copied, Datatype, GradientTable, Grid, SpaceCodes, StoredImage, WriteOptions,
-    copy_image, counted, write_image,
+    BvecFrame, Copied, Datatype, GradientTable, Grid, OpenOptions, SpaceCodes, StoredImage,
+    WriteOptions, copy_image, counted, write_image,
 };
-use fimbria_pipeline::stages::contents::Claim;
-use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
-use fimbria_pipeline::{Hashing, Logbook, OutputFolder};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::tensors::TensorConventions;
-use crate::args::{OutputArgs, TableArgs, ThreadArgs};
-use crate::commands::{command_line, session};
-use crate::console::Console;
-use crate::failure::Failure;
-use crate::memory;
+use crate::hashing::with_sidecar;
+use crate::stages::contents::Claim;
+use crate::stages::load::{LoadError, SubjectFiles};
+use crate::{ByteSize, Input, Logbook, OutputFolder, Products, Stage, StageError};
 
-/// An image to convert.
-pub(super) struct Job {
-    pub(super) input: PathBuf,
-    pub(super) datatype: Option<Datatype>,
-    pub(super) tensors: Option<TensorConventions>,
-    pub(super) table: TableArgs,
-    pub(super) output: OutputArgs,
-    pub(super) threads: ThreadArgs,
+/// Writes an image in another format.
+pub struct ConvertImage {
+    /// The image, with its gradient table where it has one.
+    pub files: SubjectFiles,
+    /// Type of the samples; `None` for as stored.
+    pub datatype: Option<Datatype>,
+    /// Whose order and frame tensors have, and are to have.
+    pub tensors: Option<TensorConventions>,
+    /// What is written.
+    pub to: PathBuf,
 }
 
-impl Job {
-    pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { input: path, datatype, tensors, table, output, threads } = self;
-        let names = Names::of(output.path());
-        let mut out = output.file(&names.image, console)?;
-        let workers = threads.start()?;
-        let command_line = command_line();
-        let log = Logbook::new(session(Backend::cpu(&workers), console, &command_line));
-
-        let mut files = SubjectFiles::new(&path);
-        table.add_to(&mut files);
-        let hashing = Hashing::start(files.inputs());
-        let stored = workers.install(|| StoredImage::open(&path, &memory::open_options()))?;
-        let gradients = find_gradients(&files, &stored, &log)?;
+impl ConvertImage {
+    fn convert(&self, out: &mut OutputFolder, log: &Logbook<'_>) -> Result<(), StageError> {
+        let Self { files, datatype, tensors, to } = self;
+        let (datatype, tensors) = (*datatype, *tensors);
+        let names = Names::of(to);
+        let workers = log.session().on.workers;
+        let memory_limit = files.memory.map(ByteSize::for_samples);
+        let options = OpenOptions { memory_limit, ..OpenOptions::default() };
+        let stored = workers.install(|| StoredImage::open(&files.dwi, &options))?;
+        let gradients = find_gradients(files, &stored, log)?;
         let turned = match tensors {
             Some(conventions) => {
                 if stored.datatype().bits() > 32 {
                     log.warn("tensors are turned in float32: digits beyond it are lost");
                 }
-                let image = log.stage("read", || workers.install(|| stored.to_image()))?;
-                Some(workers.install(|| conventions.apply(&image)).map_err(Failure::usage)?)
+                let image = workers.install(|| stored.to_image())?;
+                Some(workers.install(|| conventions.apply(&image))?)
             }
             None => None,
         };
@@ -77,26 +71,61 @@ impl Job {
         if names.is_mif {
             options.dw_scheme = gradients.as_ref().map(GradientTable::to_dw_scheme);
         } else if let Some(gradients) = &gradients {
-            write_fsl(gradients, stored.grid(), &names, &mut out)?;
+            write_fsl(gradients, stored.grid(), &names, out)?;
         }
-        let datatype = log.stage("write", || {
-            let mut paths = Vec::new();
-            for name in &names.image {
-                paths.push(out.stage(name)?);
-            }
-            let Some(image) = &turned else {
+        let mut paths = Vec::new();
+        for name in &names.image {
+            paths.push(out.stage(name)?);
+        }
+        match &turned {
+            Some(image) => workers.install(|| write_image(&paths[0], image, &options))?,
+            None => {
                 let copied =
                     workers.install(|| copy_image(&paths[0], &stored, datatype, &options))?;
-                tell(&copied, &stored, datatype, &log);
-                return Ok(copied.datatype);
-            };
-            workers.install(|| write_image(&paths[0], image, &options))?;
-            Ok::<_, Failure>(options.datatype)
-        })?;
-        let tensors = tensors.map(|conventions| conventions.to_string());
-        let parameters = json!({ "datatype": datatype.name(), "tensors": tensors });
-        out.commit(log.record("convert", hashing.finish()?, parameters))?;
+                tell(&copied, &stored, datatype, log);
+                log.result("datatype", copied.datatype.name());
+            }
+        }
         Ok(())
+    }
+}
+
+impl Stage for ConvertImage {
+    fn name(&self) -> &'static str {
+        "convert"
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        let sidecar = with_sidecar("dwi", &self.files.dwi).skip(1);
+        self.files.inputs().into_iter().chain(sidecar).collect()
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "datatype": self.datatype.map(Datatype::name),
+            "tensors": self.tensors.map(|conventions| conventions.to_string()),
+            "bvec_frame": self.files.bvec_frame,
+            "b0_threshold": self.files.b0_threshold,
+            "bvalue_scaling": self.files.bvalue_scaling,
+        })
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        Names::of(&self.to).image
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        self.compute_into(products, None, log)
+    }
+
+    /// An image may be larger than memory: it is written as it is read.
+    fn compute_into(
+        &self,
+        _products: &mut Products,
+        out: Option<&mut OutputFolder>,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        self.convert(out.ok_or("one process converts")?, log)
     }
 }
 
@@ -171,7 +200,7 @@ fn write_fsl(
     grid: &Grid,
     names: &Names,
     out: &mut OutputFolder,
-) -> Result<(), Failure> {
+) -> Result<(), StageError> {
     let fsl = gradients.to_fsl(BvecFrame::Fsl, &grid.ras_from_vox);
     out.write(&format!("{}.bval", names.stem), fsl.bvals.as_bytes())?;
     out.write(&format!("{}.bvec", names.stem), fsl.bvecs.as_bytes())?;

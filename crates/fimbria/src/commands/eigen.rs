@@ -1,0 +1,108 @@
+//! `fimbria eigen`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fimbria_pipeline::stages::eigen::FindEigenpairs;
+use fimbria_tensors::pairs::Search;
+use fimbria_tensors::sshopm::{Extremum, Shift};
+
+use crate::args::{OutputArgs, ThreadArgs};
+use crate::commands::run_on_threads;
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Find all real eigenpairs of symmetric tensors of any order and dimension
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct Eigen {
+    /// File of tensors (JSON)
+    tensors: PathBuf,
+
+    /// Largest residual of a pair, relative to the Frobenius norm of A (plus |λ| times that of B)
+    #[arg(long, value_name = "T", default_value_t = Search::default().tolerance)]
+    #[arg(help_heading = "Search")]
+    tolerance: f64,
+
+    /// Starts to follow for each tensor [default: as many as seem needed; 128 with --shift]
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    starts: Option<u32>,
+
+    /// Seed of the random starts
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Search")]
+    rng_seed: u64,
+
+    /// Use the shifted power method (SS-HOPM) alone, from random starts, with this shift: maxima
+    /// for 0 and above, minima below; `maxima` and `minima` adapt the shift in every iteration.
+    /// Starts that do not converge in 1000 iterations are counted
+    #[arg(long, value_name = "ALPHA", help_heading = "Search", value_parser = shift)]
+    #[arg(allow_hyphen_values = true)]
+    shift: Option<Shift>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+}
+
+const HELP: &str = "\
+Input:
+  {\"order\": 4, \"dimension\": 3, \"tensors\": [[15 unique entries], ...]}
+  For generalised pairs A x^(m-1) = λ B x^(m-1), with B positive definite and m even, a tensor is
+  {\"a\": [...], \"b\": [...]}, or the file has a list \"b\" beside \"tensors\" with the entries of
+  each tensor's B (or null).
+
+Outputs:
+  OUT           {\"tensors\": [{\"pairs\": [{\"lambda\": L, \"x\": [...], \"kind\": \"maximum\",
+                \"residual\": R}, ...]}, ...]}, one for each tensor of the input, in its order
+  OUT.run.json  what was done
+  kind is maximum, minimum or saddle of A x^m (over B x^m) on the unit sphere, by the eigenvalues
+  of the projected second derivative. residual is |A x^(m-1) - λ x| (or - λ B x^(m-1)).
+  A pair whose second derivative is singular has \"degenerate\": true. It may be one of a continuum
+  (every x for a multiple of the identity, a circle for a rank-1 tensor): one pair is listed for
+  all degenerate ones with the same λ, its kind is that of the values nearby. Of order 2, a whole
+  orthonormal basis is listed.
+  A tensor whose pairs cannot be all (the indices of critical points have a known alternating
+  sum) has \"incomplete\": true; more --starts help.
+  With --shift, each tensor also has the numbers of starts \"converged\" and \"not_converged\".
+
+Units:
+  λ and residual are in the unit of the entries (λ with B: in that of A over that of B); x has
+  length 1.
+
+Order and frame:
+  Unique entries are in lexicographic order of their indices (1111 1112 1113 1122 ...), not
+  multiplied by their multiplicities. Pairs are sorted, largest λ first. Of x and -x one is listed:
+  of even order that whose largest component is positive, of odd order that with λ >= 0. x is in
+  the frame of the entries.
+
+References:
+  Ballard, Kolda, Plantenga 2011, Efficiently computing tensor eigenvalues on a GPU
+  Kolda, Mayo 2011, SIAM J. Matrix Anal. Appl. 32:1095 and 2014, 35:1563
+  Jaffe, Weiss, Nadler 2018, SIAM J. Matrix Anal. Appl. 39:1071";
+
+impl Eigen {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self { tensors, tolerance, starts, rng_seed, shift, output, threads } = self;
+        let file = output.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let starts = starts.map(|starts| starts as usize);
+        let find = FindEigenpairs { tensors, tolerance, starts, rng_seed, shift, file };
+        let folder = |planned: &[String]| output.file(planned, console);
+        run_on_threads("eigen", &find, &folder, threads, console)?;
+        Ok(())
+    }
+}
+
+/// `0.5`, `maxima` or `minima`
+fn shift(text: &str) -> Result<Shift, String> {
+    match text {
+        "maxima" => Ok(Shift::Adaptive(Extremum::Maximum)),
+        "minima" => Ok(Shift::Adaptive(Extremum::Minimum)),
+        number => match number.parse::<f64>() {
+            Ok(alpha) if alpha.is_finite() => Ok(Shift::Fixed(alpha)),
+            _ => Err("write a number, maxima or minima".to_owned()),
+        },
+    }
+}

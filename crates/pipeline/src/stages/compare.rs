@@ -1,0 +1,185 @@
+//! The stage that tests two sets of maps against each other.
+
+use std::path::PathBuf;
+
+use fimbria_image::{Image, WriteOptions, read_image, write_image};
+use serde_json::{Value, json};
+
+use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
+
+/// Tests two sets of maps of repeated runs against each other, voxel by voxel; its results are noted.
+pub struct CompareMaps {
+    /// Two or more.
+    pub first: Vec<PathBuf>,
+    /// Two or more.
+    pub second: Vec<PathBuf>,
+    /// Mean value from which voxels take part.
+    pub threshold: f64,
+}
+
+/// A map with more volumes or fewer.
+#[derive(Debug, thiserror::Error)]
+#[error("{} has {found} volumes, the first map {expected}", path.display())]
+pub struct OtherVolumes {
+    path: PathBuf,
+    found: usize,
+    expected: usize,
+}
+
+/// z in every voxel.
+struct Compared(Image);
+
+impl Stage for CompareMaps {
+    fn name(&self) -> &'static str {
+        "compare"
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        let of = |set: &'static str| move |path: &PathBuf| (set.to_owned(), path.clone());
+        self.first.iter().map(of("A")).chain(self.second.iter().map(of("B"))).collect()
+    }
+
+    fn parameters(&self) -> Value {
+        json!({ "threshold": self.threshold })
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        vec!["z.nii.gz".to_owned()]
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        let workers = log.session().on.workers;
+        let read = |paths: &[PathBuf]| -> Result<Vec<Image>, StageError> {
+            let images = paths.iter().map(|path| workers.install(|| read_image(path)));
+            Ok(images.collect::<Result<Vec<_>, _>>()?)
+        };
+        let (a, b) = (read(&self.first)?, read(&self.second)?);
+        let expected = a[0].n_volumes;
+        for (path, image) in self.first.iter().chain(&self.second).zip(a.iter().chain(&b)) {
+            a[0].grid.check_same(&image.grid, &path.display().to_string())?;
+            if image.n_volumes != expected {
+                let (path, found) = (path.clone(), image.n_volumes);
+                return Err(OtherVolumes { path, found, expected }.into());
+            }
+        }
+        let (set_a, set_b) = (Set::of(&a), Set::of(&b));
+        let tested = Tested::new(&set_a, &set_b, self.threshold);
+        log.result("voxels", tested.voxels);
+        log.result("Q", tested.q);
+        log.result("mean_abs_z", tested.mean_abs);
+        log.result("max_abs_z", tested.max_abs);
+        log.result("sum_A", set_a.mean.iter().sum::<f64>());
+        log.result("sum_B", set_b.mean.iter().sum::<f64>());
+        let z = tested.z.iter().map(|z| *z as f32).collect();
+        products.put(Compared(Image { data: z, ..a[0].clone() }));
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let Compared(z) = products.get::<Compared>()?;
+        let path = out.stage("z.nii.gz")?;
+        let workers = log.session().on.workers;
+        workers.install(|| write_image(&path, z, &WriteOptions::default()))?;
+        Ok(())
+    }
+}
+
+/// Means and variances of a set of maps.
+struct Set {
+    n: f64,
+    mean: Vec<f64>,
+    variance: Vec<f64>,
+}
+
+impl Set {
+    fn of(images: &[Image]) -> Self {
+        let n = images.len() as f64;
+        let voxels = images[0].data.len();
+        let values = |voxel: usize| images.iter().map(move |image| f64::from(image.data[voxel]));
+        let mean: Vec<_> = (0..voxels).map(|v| values(v).sum::<f64>() / n).collect();
+        let square = |v: usize| values(v).map(|x| (x - mean[v]).powi(2)).sum::<f64>();
+        let variance = (0..voxels).map(|v| square(v) / (n - 1.0)).collect();
+        Self { n, mean, variance }
+    }
+}
+
+/// The test in every voxel, and together.
+struct Tested {
+    z: Vec<f64>,
+    voxels: usize,
+    q: f64,
+    mean_abs: f64,
+    max_abs: f64,
+}
+
+impl Tested {
+    fn new(a: &Set, b: &Set, threshold: f64) -> Self {
+        let pooled_mean = |v: usize| (a.n * a.mean[v] + b.n * b.mean[v]) / (a.n + b.n);
+        let pooled = |v: usize| {
+            ((a.n - 1.0) * a.variance[v] + (b.n - 1.0) * b.variance[v]) / (a.n + b.n - 2.0)
+        };
+        let taken: Vec<_> = (0..a.mean.len()).filter(|v| pooled_mean(*v) >= threshold).collect();
+        let mut ratios: Vec<_> = taken.iter().map(|v| pooled(*v) / pooled_mean(*v)).collect();
+        ratios.sort_unstable_by(f64::total_cmp);
+        let factor = ratios.get(ratios.len() / 2).copied().unwrap_or(1.0);
+        let mut tested = Self {
+            z: vec![0.0; a.mean.len()],
+            voxels: taken.len(),
+            q: 0.0,
+            mean_abs: 0.0,
+            max_abs: 0.0,
+        };
+        for v in taken {
+            let variance = 0.5 * pooled(v) + 0.5 * factor * pooled_mean(v);
+            let error = (variance * (1.0 / a.n + 1.0 / b.n)).sqrt();
+            let z = if error > 0.0 { (b.mean[v] - a.mean[v]) / error } else { 0.0 };
+            tested.z[v] = z;
+            tested.q += z * z;
+            tested.mean_abs += z.abs();
+            tested.max_abs = tested.max_abs.max(z.abs());
+        }
+        let n = tested.voxels.max(1) as f64;
+        (tested.q, tested.mean_abs) = (tested.q / n, tested.mean_abs / n);
+        tested
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(values: &[[f64; 2]]) -> Set {
+        let grid = fimbria_image::Grid {
+            dims: [values.len(), 1, 1],
+            ras_from_vox: fimbria_image::Affine::IDENTITY,
+        };
+        let image = |run: usize| Image {
+            grid,
+            n_volumes: 1,
+            data: values.iter().map(|v| v[run] as f32).collect(),
+        };
+        Set::of(&[image(0), image(1)])
+    }
+
+    #[test]
+    fn the_test_is_that_of_the_formula() {
+        // One voxel: means 100 and 112, variances 8 and 32, pooled 20.
+        let tested = Tested::new(&set(&[[98.0, 102.0]]), &set(&[[108.0, 116.0]]), 20.0);
+        // The factor is the voxel's own ratio, so that the expected variance is its pooled one.
+        let z = 12.0 / 20.0f64.sqrt();
+        assert!((tested.z[0] - z).abs() < 1e-12, "{}", tested.z[0]);
+        assert!((tested.q - z * z).abs() < 1e-12);
+        assert_eq!(tested.voxels, 1);
+    }
+
+    #[test]
+    fn voxels_below_the_threshold_take_no_part() {
+        let tested = Tested::new(&set(&[[1.0, 2.0]]), &set(&[[5.0, 9.0]]), 20.0);
+        assert_eq!((tested.voxels, tested.z[0], tested.q), (0, 0.0, 0.0));
+    }
+}

@@ -1,0 +1,171 @@
+//! The stage that counts streamlines between the regions of a label image.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use fimbria_compute::Progress as _;
+use fimbria_image::read_image;
+use fimbria_streamlines::connectome::{Assignment, Connectome, Nodes};
+use fimbria_streamlines::{CHUNK_POINTS, Streamlines, open};
+use serde_json::{Value, json};
+
+use crate::stages::contents::check_labels;
+use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
+
+/// Counts, weighs and measures the streamlines between labels.
+pub struct CountConnections {
+    /// The streamlines.
+    pub tractogram: PathBuf,
+    /// An image of whole numbers, 0 is background.
+    pub labels: PathBuf,
+    /// Which label an end has.
+    pub assignment: Assignment,
+    /// A weight for each streamline: the name of the tractogram's own data, or a text file.
+    pub weights: Option<String>,
+}
+
+/// Weights that are no use.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectomeWeightsError {
+    /// They cannot be read.
+    #[error("weights {path}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// They are not numbers.
+    #[error("weights {path}: `{word}` is no number")]
+    NoNumber {
+        /// The file.
+        path: String,
+        /// What stands there.
+        word: String,
+    },
+    /// There are too few.
+    #[error("there are {0} weights and more streamlines")]
+    Few(usize),
+}
+
+/// What was counted.
+struct Counted {
+    connectome: Connectome,
+    labels: Vec<u32>,
+}
+
+impl CountConnections {
+    /// The file of weights; none where the tractogram has data of that name.
+    fn weights_file(&self) -> Option<&str> {
+        let name = self.weights.as_deref()?;
+        let reader = open(&self.tractogram).ok()?;
+        let mut own = reader.header().per_streamline.iter();
+        (!own.any(|kind| kind.name == name)).then_some(name)
+    }
+
+    fn count(&self, log: &Logbook<'_>) -> Result<Counted, StageError> {
+        let workers = log.session().on.workers;
+        check_labels(&self.labels)?;
+        let nodes = Nodes::new(&workers.install(|| read_image(&self.labels))?, self.assignment)?;
+        let mut reader = open(&self.tractogram)?;
+        let listed = self.weights_file().map(read_weights).transpose()?;
+        let column = self.weights.as_deref().filter(|_| listed.is_none());
+        let mut connectome = Connectome::new(&nodes);
+        log.start("counting connections", reader.header().n_streamlines.unwrap_or(0));
+        let (mut chunk, mut done) = (Streamlines::default(), 0);
+        while reader.next_chunk(&mut chunk, CHUNK_POINTS)? {
+            log.check()?;
+            let own = column.and_then(|name| chunk.streamline_column(name));
+            let own: Option<Vec<f64>> = own.map(|c| c.values().step_by(c.kind.width).collect());
+            let part = match &listed {
+                Some(all) => {
+                    let part = all.get(done..done + chunk.len());
+                    Some(part.ok_or(ConnectomeWeightsError::Few(all.len()))?)
+                }
+                None => own.as_deref(),
+            };
+            connectome.add(&nodes, &chunk, part, workers);
+            done += chunk.len();
+            log.advance(chunk.len() as u64);
+        }
+        for doubt in reader.doubts() {
+            log.warn(&doubt);
+        }
+        let (assigned, total) = connectome.assigned_of_total();
+        log.count("streamlines", total);
+        log.count("assigned", assigned);
+        Ok(Counted { connectome, labels: nodes.labels().to_vec() })
+    }
+}
+
+impl Stage for CountConnections {
+    fn name(&self) -> &'static str {
+        "connectome"
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        let mut inputs = vec![
+            ("tractogram".to_owned(), self.tractogram.clone()),
+            ("labels".to_owned(), self.labels.clone()),
+        ];
+        inputs.extend(self.weights_file().map(|path| ("weights".to_owned(), path.into())));
+        inputs
+    }
+
+    fn parameters(&self) -> Value {
+        let radius_mm = match self.assignment {
+            Assignment::ExactLabel => None,
+            Assignment::RadialSearch { radius_mm } => Some(radius_mm),
+        };
+        let weights = match (&self.weights, self.weights_file()) {
+            (Some(name), None) => Some(name.as_str()),
+            (given, _) => given.as_ref().map(|_| "listed"),
+        };
+        json!({ "radius_mm": radius_mm, "weights": weights })
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        ["weights.csv", "lengths.csv", "labels.txt"].map(str::to_owned).to_vec()
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        products.put(self.count(log)?);
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        _log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let Counted { connectome, labels } = products.get::<Counted>()?;
+        out.write("weights.csv", table(&connectome.weights(), labels.len()).as_bytes())?;
+        out.write("lengths.csv", table(&connectome.mean_lengths_mm(), labels.len()).as_bytes())?;
+        let labels: String = labels.iter().map(|label| format!("{label}\n")).collect();
+        out.write("labels.txt", labels.as_bytes())?;
+        Ok(())
+    }
+}
+
+fn read_weights(path: &str) -> Result<Vec<f64>, ConnectomeWeightsError> {
+    let text = fimbria_image::read_regular_text(Path::new(path))
+        .map_err(|source| ConnectomeWeightsError::Read { path: path.to_owned(), source })?;
+    let number = |word: &str| {
+        let (path, word) = (path.to_owned(), word.to_owned());
+        word.parse().map_err(|_| ConnectomeWeightsError::NoNumber { path, word })
+    };
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.flat_map(str::split_whitespace).map(number).collect()
+}
+
+fn table(values: &[f64], n: usize) -> String {
+    let mut text = String::new();
+    for row in values.chunks_exact(n) {
+        for (i, value) in row.iter().enumerate() {
+            let _ = write!(text, "{}{value}", if i == 0 { "" } else { "," });
+        }
+        text.push('\n');
+    }
+    text
+}

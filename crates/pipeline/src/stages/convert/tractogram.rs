@@ -1,0 +1,118 @@
+//! Tractograms, as streams.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fimbria_compute::Progress as _;
+use fimbria_image::{Datatype, ImageHeader};
+use fimbria_streamlines::{Format, WriteOptions, copy, create, open};
+use serde_json::{Value, json};
+
+use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
+
+/// Writes a tractogram in another format.
+pub struct ConvertTractogram {
+    /// What is read.
+    pub input: PathBuf,
+    /// Type of coordinates; `None` for as stored.
+    pub datatype: Option<Datatype>,
+    /// An image whose grid the header states.
+    pub reference: Option<PathBuf>,
+    /// What is written.
+    pub format: Format,
+    /// Where.
+    pub to: PathBuf,
+}
+
+impl ConvertTractogram {
+    fn name_of_file(&self) -> String {
+        self.to.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    fn convert(&self, out: &mut OutputFolder, log: &Logbook<'_>) -> Result<(), StageError> {
+        let Self { input, datatype, reference, format, to: _ } = self;
+        let (datatype, format) = (*datatype, *format);
+        let grid = match reference {
+            Some(path) => Some(*ImageHeader::read(path)?.grid()),
+            None => None,
+        };
+        let options = WriteOptions { position_type: datatype, grid };
+        let mut reader = open(input)?;
+        for loss in format.losses(reader.header()) {
+            log.warn(&format!("{format} has no place for {loss}: left out"));
+        }
+        if reader.header().position_type == Datatype::Float64 {
+            log.warn("coordinates pass through float32: digits of float64 beyond it are lost");
+        }
+        if format == Format::Tck && datatype == Some(Datatype::Float64) {
+            log.warn("a TCK of Float64 is MRtrix3's alone: nibabel and DIPY do not read it");
+        }
+        let to = match format {
+            Format::TrxFolder => out.scratch("tractogram"),
+            _ => out.stage(&self.name_of_file())?,
+        };
+        let writer = create(&to, format, reader.header(), &options)?;
+        let copied = copy(&mut *reader, writer, log).map_err(StageError::from);
+        let counts = if format == Format::TrxFolder {
+            let adopted = copied.and_then(|counts| adopt(out, &to, "").map(|()| counts));
+            fs::remove_dir_all(&to)?;
+            adopted?
+        } else {
+            copied?
+        };
+        log.count("streamlines", counts.streamlines);
+        log.count("points", counts.points);
+        Ok(())
+    }
+}
+
+impl Stage for ConvertTractogram {
+    fn name(&self) -> &'static str {
+        "convert"
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        let reference = self.reference.iter().map(|path| ("reference".to_owned(), path.clone()));
+        std::iter::once(("tractogram".to_owned(), self.input.clone())).chain(reference).collect()
+    }
+
+    fn parameters(&self) -> Value {
+        let datatype = self.datatype.map(Datatype::name);
+        json!({ "format": self.format.to_string(), "datatype": datatype })
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        match self.format {
+            Format::TrxFolder => vec!["header.json".to_owned()],
+            _ => vec![self.name_of_file()],
+        }
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        self.compute_into(products, None, log)
+    }
+
+    /// Streamlines may be larger than memory: they are written as they are read.
+    fn compute_into(
+        &self,
+        _products: &mut Products,
+        out: Option<&mut OutputFolder>,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        self.convert(out.ok_or("one process converts")?, log)
+    }
+}
+
+/// Moves the files of a finished TRX folder to where they are staged.
+fn adopt(out: &mut OutputFolder, folder: &Path, prefix: &str) -> Result<(), StageError> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            adopt(out, &entry.path(), &format!("{name}/"))?;
+        } else {
+            fs::rename(entry.path(), out.stage(&name)?)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! The stage that finds the eigenpairs of symmetric tensors of any order and dimension.
+
+mod input;
+
+use std::path::PathBuf;
+
+use fimbria_compute::Progress as _;
+use fimbria_tensors::pairs::{Pair, PairFinder, Search};
+use fimbria_tensors::sshopm::{Extremum, Shift};
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+pub use self::input::EigenError;
+use self::input::{Entries, Tensors};
+use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
+
+/// Finds the eigenpairs of the tensors of a file.
+pub struct FindEigenpairs {
+    /// JSON.
+    pub tensors: PathBuf,
+    /// Largest residual of a pair, relative to the norm of the tensor.
+    pub tolerance: f64,
+    /// Starts to follow for each tensor; `None` for as many as seem needed.
+    pub starts: Option<usize>,
+    /// Seed of the random ones.
+    pub rng_seed: u64,
+    /// The shifted power method alone, with this shift.
+    pub shift: Option<Shift>,
+    /// Name of the file to write.
+    pub file: String,
+}
+
+/// The file to write.
+struct Found(String);
+
+impl FindEigenpairs {
+    fn find(&self, log: &Logbook<'_>) -> Result<String, StageError> {
+        let input = Tensors::read(&self.tensors)?;
+        let finder = PairFinder::new(input.order, input.dimension).map_err(EigenError::Size)?;
+        let tensors = input.into_entries()?;
+        let search =
+            Search { starts: self.starts, seed: self.rng_seed, tolerance: self.tolerance };
+        let task = Task { finder: &finder, search, shift: self.shift, log };
+        log.start("finding eigenpairs", tensors.len() as u64);
+        let answers: Vec<Answer> = log.session().on.workers.install(|| {
+            let indexed = tensors.par_iter().enumerate();
+            indexed.map(|(index, entries)| task.of(index, entries)).collect::<Result<_, _>>()
+        })?;
+        log.count("tensors", answers.len() as u64);
+        log.count("pairs", answers.iter().map(|answer| answer.pairs as u64).sum());
+        let incomplete = answers.iter().enumerate().filter(|(_, answer)| answer.incomplete);
+        log.count("incomplete", incomplete.clone().count() as u64);
+        for (index, _) in incomplete.take(10) {
+            log.warn(&format!("tensors[{index}]: pairs are missing; try more --starts"));
+        }
+        let answers: Vec<Value> = answers.into_iter().map(|answer| answer.json).collect();
+        let mut text = serde_json::to_string_pretty(&json!({ "tensors": answers }))?;
+        text.push('\n');
+        Ok(text)
+    }
+}
+
+impl Stage for FindEigenpairs {
+    fn name(&self) -> &'static str {
+        "eigen"
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        vec![("tensors".to_owned(), self.tensors.clone())]
+    }
+
+    fn parameters(&self) -> Value {
+        let Self { tensors: _, tolerance, starts, rng_seed, shift, file: _ } = self;
+        json!({
+            "tolerance": tolerance, "starts": starts, "rng_seed": rng_seed,
+            "shift": shift.map(shift_name),
+        })
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        vec![self.file.clone()]
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        products.put(Found(self.find(log)?));
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        _log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        Ok(out.write(&self.file, products.get::<Found>()?.0.as_bytes())?)
+    }
+}
+
+/// What is done with each tensor.
+struct Task<'a> {
+    finder: &'a PairFinder,
+    search: Search,
+    shift: Option<Shift>,
+    log: &'a Logbook<'a>,
+}
+
+/// What is said of one tensor.
+struct Answer {
+    json: Value,
+    pairs: usize,
+    incomplete: bool,
+}
+
+impl Task<'_> {
+    fn of(&self, index: usize, entries: &Entries) -> Result<Answer, EigenError> {
+        /// The paper's number.
+        const STARTS_OF_THE_POWER_METHOD: usize = 128;
+        let Entries { a, b } = entries;
+        let b = b.as_deref();
+        let Self { finder, search, shift, log } = self;
+        let answer = match shift {
+            None => finder.find(a, b, index as u64, search, *log).map(|found| {
+                let mut json = json!({ "pairs": pairs_json(&found.pairs) });
+                if !found.balanced {
+                    json["incomplete"] = true.into();
+                }
+                Answer { json, pairs: found.pairs.len(), incomplete: !found.balanced }
+            }),
+            Some(shift) => {
+                let starts = search.starts.unwrap_or(STARTS_OF_THE_POWER_METHOD);
+                let reached = finder.reach(a, b, index as u64, starts, *shift, search, *log);
+                reached.map(|reached| Answer {
+                    json: json!({
+                        "pairs": pairs_json(&reached.pairs),
+                        "converged": reached.converged,
+                        "not_converged": reached.not_converged,
+                    }),
+                    pairs: reached.pairs.len(),
+                    incomplete: false,
+                })
+            }
+        };
+        log.advance(1);
+        answer.map_err(|source| EigenError::Tensor { index, source })
+    }
+}
+
+fn pairs_json(pairs: &[Pair]) -> Value {
+    let pair = |pair: &Pair| {
+        let Pair { lambda, x, kind, residual, degenerate } = pair;
+        let mut json =
+            json!({ "lambda": lambda, "x": x, "kind": kind.name(), "residual": residual });
+        if *degenerate {
+            json["degenerate"] = true.into();
+        }
+        json
+    };
+    pairs.iter().map(pair).collect()
+}
+
+/// The shift as it is written on the command line.
+fn shift_name(shift: Shift) -> String {
+    match shift {
+        Shift::Fixed(alpha) => alpha.to_string(),
+        Shift::Adaptive(Extremum::Maximum) => "maxima".to_owned(),
+        Shift::Adaptive(Extremum::Minimum) => "minima".to_owned(),
+    }
+}

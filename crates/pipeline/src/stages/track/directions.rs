@@ -1,0 +1,64 @@
+//! The stage that reads or draws samples of directions.
+
+use std::path::PathBuf;
+
+use fimbria_image::sticks::StickSamples;
+use fimbria_tracking::Field;
+use serde_json::{Value, json};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::Source;
+use crate::{Input, Logbook, Products, Stage, StageError};
+
+/// Reads or draws samples of directions for [`Track`](super::Track).
+pub struct LoadDirections {
+    /// What they come from.
+    pub source: Source,
+    /// Voxels to use; `None` for those there are.
+    pub mask: Option<PathBuf>,
+    /// Seed of those that are drawn.
+    pub rng_seed: u64,
+}
+
+/// What is tracked through.
+pub(super) struct Directions {
+    pub(super) field: Field,
+    /// Of all samples, for several processes to compare; `None` for one alone.
+    pub(super) hash: Option<u128>,
+}
+
+fn hash_of(samples: &StickSamples) -> u128 {
+    let StickSamples { mask, n_fibres, n_samples, sticks } = samples;
+    let mut hash = Xxh3::new();
+    hash.update(format!("{:?} {n_fibres} {n_samples}", mask.grid).as_bytes());
+    hash.update(bytemuck::cast_slice(&mask.voxels));
+    hash.update(bytemuck::cast_slice(sticks));
+    hash.digest128()
+}
+
+impl Stage for LoadDirections {
+    fn name(&self) -> &'static str {
+        "load"
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        let mask = self.mask.iter().map(|path| ("mask".to_owned(), path.clone()));
+        self.source.inputs().into_iter().chain(mask).collect()
+    }
+
+    fn parameters(&self) -> Value {
+        let mask = if self.mask.is_some() { "given" } else { "of the directions" };
+        json!({
+            "directions": self.source.parameters(), "mask": mask, "rng_seed": self.rng_seed,
+        })
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        let samples = self.source.read(self.mask.as_deref(), self.rng_seed, log)?;
+        log.count("voxels", samples.mask.len() as u64);
+        let on = log.session().on;
+        let hash = (on.comm.size() > 1).then(|| hash_of(&samples));
+        products.put(Directions { field: Field::new(samples, on.workers), hash });
+        Ok(())
+    }
+}
