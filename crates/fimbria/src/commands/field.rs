@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use fimbria_pipeline::Named;
 use fimbria_pipeline::stages::field::{
     BackgroundMethod, FieldParameters, MakeField, PhaseFiles, Unwrapping,
 };
-use fimbria_pipeline::Named;
 
 use crate::args::{MapArgs, OutputArgs, ThreadArgs, choice, sign};
 use crate::commands::{report, run_on_threads};

@@ -31,7 +31,7 @@ fn every_file_is_listed_in_the_record_beside_the_image() {
     let files: Vec<_> =
         record["outputs"].as_array().unwrap().iter().map(|o| o["file"].as_str().unwrap()).collect();
     assert_eq!(files, ["pair.bval", "pair.bvec", "pair.hdr", "pair.img"]);
-    assert_eq!(record["parameters"]["datatype"], "Int16");
+    assert_eq!(record["parameters"]["convert"]["datatype"], "Int16");
     assert_eq!(folder.image("pair.hdr").n_volumes, 22);
 }
 
@@ -87,8 +87,9 @@ fn tensors_go_from_any_order_and_frame_to_any_other() {
     for (a, b) in folder.image("w3.nii").data.iter().zip(&w.data) {
         assert!((a - b).abs() < 1e-5, "{a} {b}");
     }
+    let error = folder.failed("convert w.nii --tensors fsl:mrtrix -o x.nii");
+    assert!(error.contains("FSL has no order"), "{error}");
     for (line, part) in [
-        ("convert w.nii --tensors fsl:mrtrix -o x.nii", "FSL has no order"),
         ("convert d.nii --tensors dipy -o x.nii", "FROM:TO"),
         ("convert d.nii --tensors dipy:spm -o x.nii", "'spm' is none of"),
     ] {

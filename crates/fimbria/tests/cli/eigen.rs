@@ -42,7 +42,7 @@ fn the_pairs_of_a_published_tensor_are_all_there() {
     }
     let record = folder.json("out.json.run.json");
     assert_eq!(record["task"], "eigen");
-    assert_eq!(record["stages"][1]["counts"]["pairs"], 22);
+    assert_eq!(record["stages"][0]["counts"]["pairs"], 22);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn the_power_method_without_shift_reports_starts_that_do_not_converge() {
     let out = folder.json("out.json");
     let pairs = out["tensors"][0]["pairs"].as_array().unwrap();
     assert!(pairs.len() == 3 && pairs.iter().all(|pair| pair["kind"] == "minimum"));
-    assert_eq!(folder.json("out.json.run.json")["parameters"]["shift"], "-4");
+    assert_eq!(folder.json("out.json.run.json")["parameters"]["eigen"]["shift"], "-4");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn two_shells() -> Subject {
     Subject { dwi, bvals: bvals.collect(), bvecs: table(&one.bvecs, 3), mask: one.mask }
 }
 
-fn folder() -> Folder {
+pub(crate) fn folder() -> Folder {
     let folder = Folder::new();
     two_shells().write(folder.path());
     folder

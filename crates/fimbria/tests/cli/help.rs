@@ -3,7 +3,7 @@
 use crate::util::Folder;
 
 /// Every command with its words, groups of commands left out.
-fn commands(folder: &Folder) -> Vec<String> {
+pub(crate) fn commands(folder: &Folder) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![String::new()];
     while let Some(command) = open.pop() {

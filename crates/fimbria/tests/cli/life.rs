@@ -301,7 +301,7 @@ fn what_cannot_be_evaluated_is_one_error() {
 }
 
 /// The subject with labels and a second series, the tables of both, and a tractogram.
-fn with_companions() -> Folder {
+pub(crate) fn with_companions() -> Folder {
     let folder = with_tractogram("lines.tck", Header::default());
     let options = WriteOptions::default();
     let mut labels = Image::zeros(grid(), 1);

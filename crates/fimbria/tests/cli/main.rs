@@ -31,6 +31,7 @@ mod probtrackx2;
 mod provenance;
 mod qsm;
 mod qsm_options;
+mod records;
 mod run;
 mod sticks;
 mod track;

@@ -278,8 +278,8 @@ fn two_sets_of_maps_are_tested_against_each_other() {
         let text = folder.done(&format!("compare {a} {b} -o {out} -- {c} {d}")).stdout;
         assert!(text.contains("Q "), "{text}");
         let record = folder.json(&format!("{out}/run.json"));
-        assert!(record["parameters"]["voxels"].as_u64().unwrap() >= 3);
-        record["parameters"]["Q"].as_f64().unwrap()
+        assert!(record["voxels"].as_u64().unwrap() >= 3);
+        record["Q"].as_f64().unwrap()
     };
     // Longer steps reach farther: far more than other random numbers change.
     let (same, longer) = (q([3, 4], "same"), q([5, 6], "longer"));

@@ -6,8 +6,8 @@ use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::bedpostx::read_bedpostx;
 use fimbria_image::{ImageHeader, OpenOptions, SpaceCodes, counted};
 use fimbria_tracking::{
-    Collect, Deal, Field, Judgement, NetworkMatrix, Region, Rules, Sample, Seed,
-    Sequence, Space, Tally, Targets, Tracking, Waypoints, track_on, track_slowly,
+    Collect, Deal, Field, Judgement, NetworkMatrix, Region, Rules, Sample, Seed, Sequence, Space,
+    Tally, Targets, Tracking, Waypoints, track_on, track_slowly,
 };
 
 use super::inputs::SeedSpace;
@@ -20,7 +20,11 @@ use crate::stages::track::{count, tell_outside};
 
 impl Probtrackx2 {
     /// Tracks and stages every output.
-    pub(super) fn run(&self, log: &Logbook<'_>, out: &mut OutputFolder) -> Result<(), Probtrackx2Error> {
+    pub(super) fn run(
+        &self,
+        log: &Logbook<'_>,
+        out: &mut OutputFolder,
+    ) -> Result<(), Probtrackx2Error> {
         let workers = log.session().on.workers;
         let (samples, mask) = (&self.samples, inputs::image(&self.mask)?);
         let samples =

@@ -38,8 +38,7 @@ impl FindEigenpairs {
         let input = Tensors::read(&self.tensors)?;
         let finder = PairFinder::new(input.order, input.dimension).map_err(EigenError::Size)?;
         let tensors = input.into_entries()?;
-        let search =
-            Search { starts: self.starts, seed: self.rng_seed, tolerance: self.tolerance };
+        let search = Search { starts: self.starts, seed: self.rng_seed, tolerance: self.tolerance };
         let task = Task { finder: &finder, search, shift: self.shift, log };
         log.start("finding eigenpairs", tensors.len() as u64);
         let answers: Vec<Answer> = log.session().on.workers.install(|| {

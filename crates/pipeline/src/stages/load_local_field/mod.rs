@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 pub use self::unit::FieldUnit;
 use self::unit::{Said, check_numbers};
+use crate::hashing::with_sidecar;
 use crate::stages::b0::{self, B0Error};
 use crate::stages::contents::{ContentsError, check_directions};
 use crate::{Choice as _, Input, Logbook, Named, Products, Stage, StageError};
@@ -413,10 +414,10 @@ impl Stage for LoadLocalField {
             ("truth", files.truth.as_ref()),
             ("reference", files.reference.as_ref()),
         ];
-        given
-            .into_iter()
-            .filter_map(|(role, path)| Some((role.to_owned(), path?.clone())))
-            .collect()
+        let given = given.into_iter().filter_map(|(role, path)| Some((role, path?)));
+        // Directions may say beside them what their axes are.
+        let beside = |(role, path): (&str, &PathBuf)| with_sidecar(role, path).collect::<Vec<_>>();
+        given.flat_map(beside).collect()
     }
 
     fn parameters(&self) -> Value {

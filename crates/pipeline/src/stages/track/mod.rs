@@ -23,8 +23,8 @@ use fimbria_streamlines::{
     Format, Header, TractogramError, WriteOptions as LineOptions, WriteStreamlines, create,
 };
 use fimbria_tracking::{
-    FirstFibre, Judgement, Lines, NetworkMatrix, Propagation, Region, Rules, Seed, SingularTransform,
-    Space, Tally, Targets, Tracking, Waypoints,
+    FirstFibre, Judgement, Lines, NetworkMatrix, Propagation, Region, Rules, Seed,
+    SingularTransform, Space, Tally, Targets, Tracking, Waypoints,
 };
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;

@@ -1,0 +1,266 @@
+//! What a result depends on is in its record: every file that a command reads is an input with its hash,
+//! and every option that it has changes its fingerprint. A line for each command; an option without a
+//! row, or whose row changes no record, fails.
+
+mod fits;
+mod fixtures;
+mod fsl;
+mod systems;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, FileTimes};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+use crate::help;
+use crate::util::Folder;
+
+/// How an option is given another value than that of the line.
+#[derive(Clone, Copy)]
+enum Vary {
+    /// These words after the line.
+    With(&'static str),
+    /// This in place of the line.
+    Line(&'static str),
+    /// The second after the first, compared with the first.
+    On(&'static str, &'static str),
+    /// The second in place of the line, compared with the first.
+    Two(&'static str, &'static str),
+    /// The command refuses these words after the line: it would not use them.
+    Refused(&'static str),
+    /// Another name of something that has a row.
+    Alias,
+}
+
+use Vary::{Alias, Line as Instead, On, Refused, Two, With};
+
+/// An option without its dashes, and how it varies.
+type Row = (&'static str, Vary);
+
+/// What is proven of a command.
+struct Proof {
+    /// Its words.
+    command: &'static str,
+    fixture: fn() -> Folder,
+    /// What else it takes.
+    line: &'static str,
+    rows: &'static [&'static [Row]],
+}
+
+/// Options that say where and how much is worked, told, kept and overwritten: no result depends on them.
+const MACHINE: [&str; 19] = [
+    "threads",
+    "device",
+    "device-memory",
+    "memory",
+    "scratch",
+    "exchange",
+    "checkpoint",
+    "quiet",
+    "verbose",
+    "help",
+    "version",
+    "output",
+    "force",
+    "resume",
+    "follow",
+    // Those of probtrackx2 for the same.
+    "dir",
+    "forcedir",
+    // Commands that write nothing new.
+    "config",
+    "title",
+];
+
+/// Of a series with its gradient table: `dwi.nii --mask mask.nii` in the line.
+const TABLE: &[Row] = &[
+    ("bval", With("--bval other.bval --bvec other.bvec")),
+    ("bvec", With("--bval other.bval --bvec other.bvec")),
+    ("fslgrad", With("--fslgrad other.bvec other.bval")),
+    ("grad", With("--grad table.b")),
+    ("bmatrix", With("--bmatrix matrix.txt")),
+    ("bvec-frame", With("--bvec-frame scanner")),
+    ("b0-threshold", With("--b0-threshold 60")),
+    ("bvalue-scaling", With("--bvalue-scaling no")),
+];
+
+/// How maps are written.
+const STYLE: &[Row] = &[("format", With("--format nii")), ("layout", With("--layout mrtrix"))];
+
+/// Long before any test began.
+fn long_ago() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)
+}
+
+fn forget_reading(file: &Path) {
+    // To be written to: other systems want that for changing times.
+    let file = File::options().append(true).open(file).unwrap();
+    file.set_times(FileTimes::new().set_accessed(long_ago())).unwrap();
+}
+
+fn was_read(file: &Path) -> bool {
+    file.metadata().unwrap().accessed().unwrap() != long_ago()
+}
+
+/// Whether the file system notes that a file is read.
+fn reading_is_noted(folder: &Path) -> bool {
+    let file = folder.join("read");
+    fs::write(&file, "x").unwrap();
+    forget_reading(&file);
+    fs::read(&file).unwrap();
+    let noted = was_read(&file);
+    fs::remove_file(file).unwrap();
+    noted
+}
+
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files_in(&path)) } else { found.push(path) }
+    }
+    found
+}
+
+/// A command at work on copies of its own outputs.
+struct Runs<'p> {
+    proof: &'p Proof,
+    folder: Folder,
+    /// Fingerprints by what follows the command.
+    fingerprints: BTreeMap<String, String>,
+    notes_reading: bool,
+}
+
+impl Runs<'_> {
+    /// The whole line that writes to `out`, and the record there.
+    fn line(&self, rest: &str, out: &str) -> (String, String) {
+        let command = self.proof.command;
+        match command {
+            "probtrackx2" => {
+                (format!("{command} --dir={out} --forcedir {rest}"), format!("{out}/run.json"))
+            }
+            "eigen" => (format!("{command} -o {out}.json {rest}"), format!("{out}.json.run.json")),
+            // Of a name with another extension only that is written which is in the line.
+            "convert" => {
+                let (extension, rest) = rest.split_once(' ').unwrap();
+                (
+                    format!("{command} -o {out}{extension} {rest}"),
+                    match extension {
+                        "/" => format!("{out}/run.json"),
+                        _ => format!("{out}{extension}.run.json"),
+                    },
+                )
+            }
+            _ => (format!("{command} -o {out} {rest}"), format!("{out}/run.json")),
+        }
+    }
+
+    /// The fingerprint with `rest` after the command; all files that are read must be inputs.
+    fn fingerprint(&mut self, rest: &str) -> String {
+        if let Some(known) = self.fingerprints.get(rest) {
+            return known.clone();
+        }
+        let out = format!("out{}", self.fingerprints.len());
+        let (line, record) = self.line(rest, &out);
+        let files = files_in(self.folder.path());
+        files.iter().for_each(|file| forget_reading(file));
+        self.folder.done(&line);
+        let read: BTreeSet<PathBuf> = files.into_iter().filter(|file| was_read(file)).collect();
+        let record = self.folder.json(&record);
+        let inputs = record["inputs"].as_array().unwrap();
+        let path = |input: &Value| self.folder.join(input["path"].as_str().unwrap());
+        let hashed: BTreeSet<PathBuf> =
+            inputs.iter().map(|input| path(input).canonicalize().unwrap()).collect();
+        let read: BTreeSet<PathBuf> =
+            read.into_iter().map(|file| file.canonicalize().unwrap()).collect();
+        if self.notes_reading {
+            let unsaid: Vec<_> = read.difference(&hashed).collect();
+            assert!(unsaid.is_empty(), "`{line}` read {unsaid:?}, which are no inputs");
+        }
+        let fingerprint = record["fingerprint"].as_str();
+        let fingerprint = fingerprint.unwrap_or_else(|| panic!("`{line}` has none")).to_owned();
+        self.fingerprints.insert(rest.to_owned(), fingerprint.clone());
+        fingerprint
+    }
+}
+
+/// The long options in the help of a command.
+fn options(folder: &Folder, command: &str) -> BTreeSet<String> {
+    let help = folder.done(&format!("{command} --help")).stdout;
+    let option = |line: &str| {
+        let line = line.trim_start();
+        let long = match line.strip_prefix('-')?.strip_prefix('-') {
+            Some(long) => long,
+            None => line.split_once(", --")?.1,
+        };
+        let end = long.find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_');
+        Some(long[..end.unwrap_or(long.len())].to_owned())
+    };
+    // What is told under them is indented more.
+    let listed = help.lines().filter(|line| {
+        let indent = line.len() - line.trim_start().len();
+        (2..=6).contains(&indent) && line.trim_start().starts_with('-')
+    });
+    listed.filter_map(option).collect()
+}
+
+fn prove(proof: &Proof) {
+    let folder = (proof.fixture)();
+    // What an image says of itself may stand beside it.
+    for image in files_in(folder.path()) {
+        let name = image.display().to_string();
+        let stem = [".nii", ".nii.gz"].iter().find_map(|extension| name.strip_suffix(extension));
+        let sidecar = stem.map(|stem| PathBuf::from(format!("{stem}.json")));
+        if let Some(sidecar) = sidecar.filter(|sidecar| !sidecar.exists()) {
+            fs::write(sidecar, "{}").unwrap();
+        }
+    }
+    let notes_reading = reading_is_noted(folder.path());
+    if !notes_reading {
+        eprintln!("skipped what is read: the file system does not note it");
+    }
+    let rows: BTreeMap<&str, Vary> = proof.rows.iter().copied().flatten().copied().collect();
+    let options = options(&folder, proof.command);
+    let all = options.iter().filter(|name| !MACHINE.contains(&name.as_str()));
+    let without: Vec<_> = all.filter(|name| !rows.contains_key(name.as_str())).collect();
+    assert!(without.is_empty(), "`{}` has options without a row: {without:?}", proof.command);
+    let gone: Vec<_> = rows.keys().filter(|name| !options.contains(**name)).collect();
+    assert!(gone.is_empty(), "`{}` has no options {gone:?}", proof.command);
+    let mut runs = Runs { proof, folder, fingerprints: BTreeMap::new(), notes_reading };
+    let mut unsaid = Vec::new();
+    for (option, vary) in rows {
+        let (usual, other) = match vary {
+            With(words) => (proof.line, format!("{} {words}", proof.line)),
+            Instead(line) => (proof.line, line.to_owned()),
+            On(line, words) => (line, format!("{line} {words}")),
+            Two(line, other) => (line, other.to_owned()),
+            Refused(words) => {
+                let (line, _) = runs.line(&format!("{} {words}", proof.line), "refused");
+                assert_ne!(runs.folder.run(&line).code, Some(0), "`{line}` is not refused");
+                continue;
+            }
+            Alias => continue,
+        };
+        if runs.fingerprint(usual) == runs.fingerprint(&other) {
+            unsaid.push(option);
+        }
+    }
+    assert!(unsaid.is_empty(), "options of `{}` in no record: {unsaid:?}", proof.command);
+}
+
+/// Every command has its proof.
+#[test]
+fn every_command_that_writes_is_proven() {
+    let folder = Folder::new();
+    let proven: BTreeSet<&str> =
+        [systems::PROOFS, fits::PROOFS, fsl::PROOFS].concat().iter().map(|p| p.command).collect();
+    // Those made of others, whose stages are proven with these, and one that only measures.
+    let of_others = ["demo", "run", "report"];
+    for command in help::commands(&folder) {
+        let writes = options(&folder, &command).contains("output") && !command.starts_with("bench");
+        let is_proven = proven.contains(command.as_str()) || of_others.contains(&command.as_str());
+        assert!(!writes || is_proven, "`{command}` has no proof of its records");
+    }
+}
