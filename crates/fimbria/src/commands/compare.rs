@@ -40,7 +40,7 @@ const HELP: &str = "\
 Outputs:
   z              difference of the means over its standard error, B - A; 0 below the threshold
                  (float32)
-  run.json       voxels tested, mean and largest |z|, Q = mean of z squared, difference of the sums
+  run.json       voxels tested, mean and largest |z|, Q = mean of z squared, the sums of both
 
 Units:
   None: z is a number of standard errors. Where both sets come from the same distribution Q is near 1;

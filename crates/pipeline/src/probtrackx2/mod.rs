@@ -20,7 +20,7 @@ use fimbria_image::{GridMismatch, ImageError};
 use fimbria_tracking::{Propagation, Sequence, SingularTransform, WarpError};
 use serde_json::{Value, json};
 
-use crate::choice::Choice as _;
+use crate::Choice as _;
 use crate::output::{OutputError, OutputFolder};
 use crate::session::{Input, Logbook};
 use crate::stage::{Products, Stage, StageError};

@@ -95,7 +95,6 @@ impl Gre {
             seed: rng_seed,
             finer,
         };
-        let format = making.format.0;
-        making.run(&GrePhantom { spec, format }, console)
+        making.run(|format| Box::new(GrePhantom { spec, format }), console)
     }
 }

@@ -87,14 +87,19 @@ struct Making {
 
 impl Making {
     fn make(self, spec: PhantomSpec, console: &Console) -> Result<(), Failure> {
-        let format = self.format.0;
-        self.run(&Phantom { spec, format }, console)
+        self.run(|format| Box::new(Phantom { spec, format }), console)
     }
 
-    fn run(self, phantom: &dyn Stage, console: &Console) -> Result<(), Failure> {
-        let Self { output, format: _, threads } = self;
+    /// Makes the phantom whose images are in a format.
+    fn run(
+        self,
+        phantom: impl FnOnce(MapFormat) -> Box<dyn Stage>,
+        console: &Console,
+    ) -> Result<(), Failure> {
+        let Self { output, format, threads } = self;
+        let phantom = phantom(format.0);
         let folder = |planned: &[String]| output.folder(planned, console);
-        let record = run_on_threads("phantom", phantom, &folder, threads, console)?;
+        let record = run_on_threads("phantom", &*phantom, &folder, threads, console)?;
         report(&record, output.path(), console);
         Ok(())
     }

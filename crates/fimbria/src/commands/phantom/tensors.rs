@@ -61,8 +61,7 @@ impl Tensors {
     pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { size, order, angles, noise, rng_seed, making } = self;
         let spec = TensorsSpec { size, order, angles_deg: angles, noise, seed: rng_seed };
-        let format = making.format.0;
-        making.run(&TensorsPhantom { spec, format }, console)
+        making.run(|format| Box::new(TensorsPhantom { spec, format }), console)
     }
 }
 

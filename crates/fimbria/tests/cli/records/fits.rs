@@ -66,9 +66,15 @@ fn with_shells() -> Folder {
     let mut outside = subject().mask;
     outside.data.iter_mut().for_each(|inside| *inside = 1.0 - *inside);
     put(&folder, "outside.nii", &outside);
-    fs::write(folder.join("response.txt"), "1000 -400 100\n800 -500 100\n500 -400 80\n").unwrap();
-    fs::write(folder.join("gm.txt"), "900\n400\n200\n").unwrap();
-    fs::write(folder.join("flat.txt"), "1000\n300\n100\n").unwrap();
+    let white = "# Shells: 1000,2000\n800 -500 100\n500 -400 80\n";
+    fs::write(folder.join("white.txt"), white).unwrap();
+    for (name, rows) in [
+        ("response.txt", "1000 -400 100\n800 -500 100\n500 -400 80\n"),
+        ("gm.txt", "900\n400\n200\n"),
+        ("flat.txt", "1000\n300\n100\n"),
+    ] {
+        fs::write(folder.join(name), format!("# Shells: 0,1000,2000\n{rows}")).unwrap();
+    }
     folder
 }
 
@@ -137,7 +143,7 @@ const DKI: Proof = Proof {
     ],
 };
 
-const FOD_LINE: &str = "dwi.nii --mask mask.nii --order 4 --response response.txt --tissues one";
+const FOD_LINE: &str = "dwi.nii --mask mask.nii --order 4 --response white.txt --tissues white";
 const FOD_OF_THREE: &str = "dwi.nii --mask mask.nii --order 4 --tissues three \
                             --response response.txt --response-gm flat.txt --response-csf flat.txt";
 
@@ -151,17 +157,19 @@ const FOD: Proof = Proof {
         &[
             (
                 "mask",
-                Instead("dwi.nii --mask other_mask.nii --order 4 --response response.txt --tissues one"),
+                Instead(
+                    "dwi.nii --mask other_mask.nii --order 4 --response white.txt --tissues white",
+                ),
             ),
             ("data", Alias),
             ("shells", With("--shells 1000,2000")),
             ("bmax", With("--bmax 2500")),
             (
                 "order",
-                Instead("dwi.nii --mask mask.nii --order 6 --response response.txt --tissues one"),
+                Instead("dwi.nii --mask mask.nii --order 6 --response white.txt --tissues white"),
             ),
             ("tissues", Instead(FOD_OF_THREE)),
-            ("response", Instead("dwi.nii --mask mask.nii --order 4 --tissues one")),
+            ("response", Instead("dwi.nii --mask mask.nii --order 4 --tissues white")),
             (
                 "response-gm",
                 Two(
@@ -180,7 +188,8 @@ const FOD: Proof = Proof {
             ),
             ("regularisation", With("--regularisation 0.1")),
         ],
-        NO_DEVIATION,
+        // It warns that every voxel has the table's.
+        &[("grad-dev", With("--grad-dev dev.nii"))],
     ],
 };
 
@@ -188,7 +197,18 @@ const IVIM: Proof = Proof {
     command: "fit ivim",
     fixture: with_protocol,
     line: PROTOCOL,
-    rows: &[TABLE, STYLE, OF_PROTOCOL, CURVE, NO_DEVIATION],
+    rows: &[
+        TABLE,
+        STYLE,
+        &[
+            ("mask", Instead("dwi.nii --mask other_mask.nii --bmax 4000")),
+            ("data", Alias),
+            ("shells", With("--shells 100,1000,2000")),
+            ("bmax", Instead("dwi.nii --mask mask.nii --bmax 6000")),
+        ],
+        CURVE,
+        NO_DEVIATION,
+    ],
 };
 
 const EXPR: Proof = Proof {

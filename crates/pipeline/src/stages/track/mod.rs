@@ -33,8 +33,8 @@ pub use source::{Source, SourceError};
 use starts::Starts;
 pub use whole_brain::{Tracked, WholeBrain, WholeBrainParameters};
 
+use crate::Choice;
 use crate::agreement::agree;
-use crate::choice::Choice;
 use crate::hashing::{HashError, Hashing};
 use crate::output::{OutputError, OutputFolder};
 use crate::session::{Input, Logbook};
