@@ -143,6 +143,23 @@ const DKI: Proof = Proof {
     ],
 };
 
+const MSDKI: Proof = Proof {
+    command: "fit msdki",
+    fixture: with_shells,
+    line: LINE,
+    rows: &[
+        TABLE,
+        STYLE,
+        &[
+            ("mask", Instead("dwi.nii --mask other_mask.nii")),
+            ("data", Alias),
+            ("shells", With("--shells 1000,2000")),
+            ("bmax", With("--bmax 2500")),
+        ],
+        NO_DEVIATION,
+    ],
+};
+
 const FOD_LINE: &str = "dwi.nii --mask mask.nii --order 4 --response white.txt --tissues white";
 const FOD_OF_THREE: &str = "dwi.nii --mask mask.nii --order 4 --tissues three \
                             --response response.txt --response-gm flat.txt --response-csf flat.txt";
@@ -344,4 +361,9 @@ fn of_stremi1d() {
 #[test]
 fn of_dki1d() {
     prove(&DKI1D);
+}
+
+#[test]
+fn of_msdki() {
+    prove(&MSDKI);
 }
