@@ -219,7 +219,7 @@ fn prove(proof: &Proof) {
     }
     let notes_reading = reading_is_noted(folder.path());
     if !notes_reading {
-        eprintln!("skipped what is read: the file system does not note it");
+        fimbria_testing::skipped("what is read: the file system does not note it");
     }
     let rows: BTreeMap<&str, Vary> = proof.rows.iter().copied().flatten().copied().collect();
     let options = options(&folder, proof.command);
