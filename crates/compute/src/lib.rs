@@ -5,6 +5,7 @@
 //! * [`Real`]: mathematics written once for one `f32` and for [`Lanes`] of a SIMD register.
 //! * [`math`]: elementary functions, the same bits on CPU and in kernels.
 //! * [`fft`]: Fourier transforms of lines and volumes.
+//! * [`dense`]: small dense matrices, one at a time;
 //! * [`philox`]: random numbers keyed by what they are for.
 //! * [`Progress`]: how a long computation says how far it is and learns that it should stop.
 //! * [`operator`]: the traits solvers are generic over, over vectors in a [`HostSpace`] or on a
@@ -19,6 +20,7 @@
 mod backend;
 pub mod check;
 pub mod comm;
+pub mod dense;
 pub mod device;
 pub mod dialect;
 pub mod fft;

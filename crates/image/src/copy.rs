@@ -44,14 +44,12 @@ pub fn copy_image(
 ) -> Result<Copied, ImageError> {
     let path = path.as_ref();
     let target = Target::of(path).ok_or_else(|| ImageError::Extension { path: path.to_owned() })?;
-    let kept = match from.datatype() {
-        Datatype::Bit if target.is_nifti() => Datatype::UInt8,
-        Datatype::Float16 if target.is_nifti() => Datatype::Float32,
-        kept => kept,
-    };
+    let writer = target.writer;
+    let kept = (writer.kept)(from.datatype());
     let scaling = from.scaling();
     let single = |x: f64| f64::from(x as f32) == x;
-    let holds_scaling = !target.is_nifti() || (single(scaling.slope) && single(scaling.intercept));
+    let holds_scaling =
+        writer.exact_scaling || (single(scaling.slope) && single(scaling.intercept));
     let (datatype, scaling) = match datatype {
         Some(datatype) => (datatype, Scaling::NONE),
         None if holds_scaling => (kept, scaling),
@@ -64,7 +62,7 @@ pub fn copy_image(
         volume_steps: from.header.notes.volume_steps.clone(),
         scaling,
     };
-    if !target.is_nifti() {
+    if writer.any_layout {
         let least = if options.dw_scheme.is_some() { 4 } else { 3 };
         shape.dims.resize(shape.dims.len().max(least), 1);
     }
@@ -74,7 +72,7 @@ pub fn copy_image(
     }
     let layout = &from.header.layout;
     let order = options.mif_layout.of_all_axes(layout.axes.len());
-    let walk = if target.is_nifti() { layout.clone() } else { layout.reordered(&order) };
+    let walk = if writer.any_layout { layout.reordered(&order) } else { layout.clone() };
     let transcoder = Transcoder {
         data: from.stored_bytes(),
         walk: Layout::simplified(&walk),

@@ -11,7 +11,8 @@ pub fn principal_axis(m: &Matrix3) -> [f64; 3] {
 
 /// Eigenvalues (largest first) and unit eigenvectors (largest component positive) of a symmetric
 /// matrix, by Jacobi rotations: each makes one off-diagonal entry zero, and the sum of their
-/// squares falls quadratically from sweep to sweep.
+/// squares falls quadratically from sweep to sweep. Here because images know nothing of where work
+/// runs, which is where other matrices are taken apart (`compute::dense`).
 pub(crate) fn eigen(m: &Matrix3) -> ([f64; 3], [[f64; 3]; 3]) {
     let mut a = *m;
     let mut v = Affine::IDENTITY.linear();

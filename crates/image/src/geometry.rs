@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::frames;
+
 /// An affine map of 3-space, stored as the three upper rows of its 4x4 matrix (row-major).
 ///
 /// Names of variables say the two spaces, target first: `ras_from_vox.apply(pos_vox)` is a
@@ -53,27 +55,13 @@ impl Affine {
     /// Determinant of the linear part. Its sign tells FSL's storage convention: positive is
     /// "neurological", and FSL then counts the x component of bvecs the other way.
     pub fn determinant(&self) -> f64 {
-        let m = self.linear();
-        m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
-            - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
-            + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0])
+        frames::determinant(&self.linear())
     }
 
     /// The inverse map, or `None` where the linear part is singular or not finite.
     pub fn inverse(&self) -> Option<Self> {
-        let det = self.determinant();
-        if !det.is_finite() || det == 0.0 {
-            return None;
-        }
-        let m = self.linear();
-        let mut inv = [[0.0; 4]; 3];
-        for i in 0..3 {
-            for j in 0..3 {
-                let (a, b) = ((j + 1) % 3, (j + 2) % 3);
-                let (c, d) = ((i + 1) % 3, (i + 2) % 3);
-                inv[i][j] = (m[a][c] * m[b][d] - m[a][d] * m[b][c]) / det;
-            }
-        }
+        let linear = frames::inverse(&self.linear())?;
+        let mut inv = linear.map(|row| [row[0], row[1], row[2], 0.0]);
         for row in &mut inv {
             row[3] = -(0..3).map(|k| row[k] * self.0[k][3]).sum::<f64>();
         }

@@ -33,6 +33,7 @@ mod decode;
 mod eigen;
 mod encode;
 mod error;
+mod format;
 pub mod frames;
 mod gather;
 mod geometry;
@@ -65,6 +66,9 @@ pub use counted::counted;
 pub use datatype::{ByteOrder, Datatype, Scaling, UnknownDatatype};
 pub use eigen::principal_axis;
 pub use error::{HeaderError, ImageError, UnwritableError};
+pub use format::{
+    image_called, image_extensions, is_image_name, is_single_file_name, split_image_name,
+};
 pub use frames::BvecFrame;
 pub use geometry::{Affine, Grid, GridMismatch};
 pub use gradients::GradientTable;

@@ -9,7 +9,7 @@ use crate::decode::{Decode, decoder};
 use crate::error::{HeaderError, ImageError};
 use crate::header::{DataFile, Header};
 use crate::storage::{Bytes, Content, OpenOptions, Source};
-use crate::{mif, nifti};
+use crate::{format, nifti};
 
 /// A NIfTI or MRtrix image whose samples stay in the type and order of the file.
 ///
@@ -180,8 +180,8 @@ pub fn image_files(path: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// Longest .mif header that is looked through for its end.
-const LONGEST_MIF_HEADER: usize = 64 << 20;
+/// Longest header that is looked through for its end.
+const LONGEST_HEADER: usize = 64 << 20;
 
 fn read_header(source: &Source) -> Result<Header, ImageError> {
     let parsed = |result: Result<Header, HeaderError>| {
@@ -189,17 +189,12 @@ fn read_header(source: &Source) -> Result<Header, ImageError> {
     };
     let mut limit = nifti::PREFIX_BYTES;
     let mut start = source.prefix(limit)?;
-    if !mif::is_mif(&start) {
-        return parsed(nifti::parse(&start));
-    }
+    let reader = format::reader(&start);
     loop {
-        if let Some(end) = mif::find_end(&start) {
-            return parsed(mif::parse(&start[..end]));
+        if let Some(header) = (reader.parse)(&start, start.len() < limit) {
+            return parsed(header);
         }
-        if start.len() < limit {
-            return parsed(mif::parse(&start));
-        }
-        if limit > LONGEST_MIF_HEADER {
+        if limit > LONGEST_HEADER {
             return parsed(Err(HeaderError::NoEnd));
         }
         limit *= 8;

@@ -1,6 +1,5 @@
 //! Writing an image in any format.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,12 +7,13 @@ use std::path::{Path, PathBuf};
 use crate::blocks::in_order;
 use crate::encode::encoder;
 use crate::error::{ImageError, UnwritableError};
+use crate::format::{Writer, format_of};
 use crate::gzip::{BLOCK_BYTES, write_member};
 use crate::header::{Intent, Shape, SpaceCodes, is_usable};
 use crate::layout::Layout;
 use crate::mif::MifLayout;
 use crate::nifti::NiftiVersion;
-use crate::{ByteOrder, Datatype, Image, Scaling, mif, nifti};
+use crate::{ByteOrder, Datatype, Image, Scaling};
 
 /// How to write an image.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,16 +88,9 @@ pub fn write_image(
     let target = Target::of(path).ok_or_else(|| ImageError::Extension { path: path.to_owned() })?;
     let unwritable = |source| ImageError::Unwritable { path: path.to_owned(), source };
     check(image, options).map_err(unwritable)?;
-    let (layout, dims) = match target.is_nifti() {
-        true => (MifLayout::VOLUMES_LAST, nifti::dims(&image.grid, image.n_volumes, options)),
-        false => {
-            let mut dims = image.grid.dims.to_vec();
-            if image.n_volumes > 1 || options.dw_scheme.is_some() {
-                dims.push(image.n_volumes);
-            }
-            (options.mif_layout, dims)
-        }
-    };
+    let writer = target.writer;
+    let layout = if writer.any_layout { options.mif_layout } else { MifLayout::VOLUMES_LAST };
+    let dims = (writer.dims)(&image.grid, image.n_volumes, options);
     let grid = image.grid;
     let shape = Shape { grid, dims, volume_steps: Vec::new(), scaling: Scaling::NONE };
     let samples = Samples::new(image, layout, options);
@@ -121,38 +114,33 @@ fn check(image: &Image, options: &WriteOptions) -> Result<(), UnwritableError> {
 /// Bytes `from .. to` of the samples of a file.
 type EncodeBytes<'a> = dyn Fn(usize, usize) -> Vec<u8> + Sync + 'a;
 
-enum Format {
-    Mif,
-    Nifti,
-    NiftiPair { header_path: PathBuf, data_path: PathBuf },
-}
-
 /// What the name of a file asks for.
 pub(crate) struct Target {
-    format: Format,
+    pub(crate) writer: &'static Writer,
+    /// Where the header goes.
+    header: PathBuf,
+    /// Where the samples go, if not behind the header.
+    samples: Option<PathBuf>,
     gzip: bool,
 }
 
 impl Target {
+    /// `None` of a name that asks for no format that is written.
     pub(crate) fn of(path: &Path) -> Option<Self> {
-        let gzip = path.extension() == Some(OsStr::new("gz"));
+        let name = path.to_string_lossy();
+        let (format, _, extension) = format_of(&name)?;
+        let gzip = extension.ends_with(".gz");
         let stem = if gzip { path.with_extension("") } else { path.to_owned() };
-        let format = match stem.extension()?.to_str()? {
-            "nii" => Format::Nifti,
-            "mif" => Format::Mif,
-            "hdr" | "img" => {
-                let suffix = if gzip { ".gz" } else { "" };
-                let named = |ending| stem.with_extension(format!("{ending}{suffix}"));
-                Format::NiftiPair { header_path: named("hdr"), data_path: named("img") }
-            }
-            _ => return None,
+        let ending = |extensions: &[&str]| {
+            let alike = extensions.iter().find(|other| other.ends_with(".gz") == gzip)?;
+            Some(stem.with_extension(alike))
         };
-        Some(Self { format, gzip })
-    }
-
-    /// True for NIfTI, as one file or two.
-    pub(crate) fn is_nifti(&self) -> bool {
-        !matches!(self.format, Format::Mif)
+        Some(Self {
+            writer: format.writer?,
+            header: ending(format.extensions)?,
+            samples: ending(format.of_samples),
+            gzip,
+        })
     }
 
     /// Writes header and samples, in one file or two.
@@ -165,20 +153,12 @@ impl Target {
         options: &WriteOptions,
     ) -> Result<(), ImageError> {
         let unwritable = |source| ImageError::Unwritable { path: path.to_owned(), source };
-        let nifti_header = |single| nifti::encode_header(shape, single, options);
-        match &self.format {
-            Format::Mif => {
-                let header = mif::encode_header(shape, options).map_err(unwritable)?;
-                self.write(path, &header, n_bytes, encode, options)
-            }
-            Format::Nifti => {
-                let header = nifti_header(true).map_err(unwritable)?;
-                self.write(path, &header, n_bytes, encode, options)
-            }
-            Format::NiftiPair { header_path, data_path } => {
-                let header = nifti_header(false).map_err(unwritable)?;
-                self.write(header_path, &header, 0, &|_, _| Vec::new(), options)?;
-                self.write(data_path, &[], n_bytes, encode, options)
+        let header = (self.writer.header)(shape, options).map_err(unwritable)?;
+        match &self.samples {
+            None => self.write(&self.header, &header, n_bytes, encode, options),
+            Some(samples) => {
+                self.write(&self.header, &header, 0, &|_, _| Vec::new(), options)?;
+                self.write(samples, &[], n_bytes, encode, options)
             }
         }
     }

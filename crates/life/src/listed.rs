@@ -2,6 +2,8 @@
 
 use std::f64::consts::{FRAC_PI_2, PI, SQRT_2};
 
+use fimbria_compute::dense::vec3::dot;
+
 use crate::{LifeError, OrientationGrid};
 
 /// A list of directions, looked up by cells of a grid.
@@ -66,10 +68,6 @@ impl ListedDirections {
             |best: u32, other: u32| if cosine(other) > cosine(best) { other } else { best };
         near.iter().copied().fold(near[0], nearer) as usize
     }
-}
-
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What one streamline leaves in the voxels it passes.
 
+use fimbria_compute::dense::vec3::{norm, sub, unit};
 use fimbria_image::{Affine, Grid};
 
 use crate::CountBy;
@@ -99,7 +100,7 @@ impl Tracer {
             let from_vox = to_vox;
             to_vox = self.voxel_coordinates(pair[1]);
             let step_vox = std::array::from_fn(|i| to_vox[i] - from_vox[i]);
-            dirs.push(unit(if self.in_voxel_axes { step_vox } else { step }));
+            dirs.push(unit(if self.in_voxel_axes { step_vox } else { step }).unwrap_or([0.0; 3]));
             if length_mm == 0.0 {
                 continue;
             }
@@ -130,7 +131,7 @@ impl Tracer {
         let last = points.len().saturating_sub(1);
         for (point, &at) in points.iter().enumerate() {
             let (before, after) = (place(point.saturating_sub(1)), place((point + 1).min(last)));
-            let dir = unit(std::array::from_fn(|i| after[i] - before[i]));
+            let dir = unit(sub(after, before)).unwrap_or([0.0; 3]);
             dirs.push(dir);
             if dir == [0.0; 3] {
                 continue;
@@ -200,16 +201,6 @@ fn walk(dims: [usize; 3], from: [f64; 3], to: [f64; 3], mut visit: impl FnMut([u
         voxel[axis] = if step[axis] > 0.0 { voxel[axis] + 1 } else { voxel[axis] - 1 };
         crossing[axis] += between[axis];
     }
-}
-
-fn norm(v: [f64; 3]) -> f64 {
-    (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt()
-}
-
-/// `v` at unit length; zero stays zero.
-fn unit(v: [f64; 3]) -> [f64; 3] {
-    let length = norm(v);
-    if length > 0.0 { v.map(|c| c / length) } else { [0.0; 3] }
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use std::f64::consts::PI;
 
-use crate::bundle::{Bundle, Path, Vec3, add, scale, sub, unit};
+use crate::bundle::{Bundle, Path, unit};
+use fimbria_compute::dense::vec3::{Vec3, add, scale, sub};
 
 /// An axis-aligned ellipsoid.
 #[derive(Clone, Copy, Debug)]
@@ -140,7 +141,7 @@ fn threefold_crossing() -> Vec<Bundle> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bundle::dot;
+    use fimbria_compute::dense::vec3::dot;
 
     #[test]
     fn every_station_has_two_bundles_at_its_angle() {

@@ -3,29 +3,9 @@
 //! Positions are in the anatomy's own unit (see [`anatomy`](crate::anatomy)), axes are scanner
 //! RAS+.
 
-pub(crate) type Vec3 = [f64; 3];
+use fimbria_compute::dense::vec3::{Vec3, add, dot, norm, scale, sub};
 
-pub(crate) fn add(a: Vec3, b: Vec3) -> Vec3 {
-    std::array::from_fn(|i| a[i] + b[i])
-}
-
-pub(crate) fn sub(a: Vec3, b: Vec3) -> Vec3 {
-    std::array::from_fn(|i| a[i] - b[i])
-}
-
-pub(crate) fn scale(a: Vec3, s: f64) -> Vec3 {
-    a.map(|c| c * s)
-}
-
-pub(crate) fn dot(a: Vec3, b: Vec3) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-pub(crate) fn norm(a: Vec3) -> f64 {
-    dot(a, a).sqrt()
-}
-
-/// `a` at unit length; zero stays zero.
+/// `a` at unit length; zero stays zero. By the reciprocal, which the bits of phantoms rest on.
 pub(crate) fn unit(a: Vec3) -> Vec3 {
     let length = norm(a);
     if length > 0.0 { scale(a, 1.0 / length) } else { a }

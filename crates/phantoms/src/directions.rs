@@ -1,6 +1,7 @@
 //! Directions spread evenly over the sphere, a gradient and its opposite counting as one.
 
-use crate::bundle::{Vec3, add, dot, norm, scale, sub, unit};
+use crate::bundle::unit;
+use fimbria_compute::dense::vec3::{Vec3, add, dot, norm, scale, sub};
 
 /// Steps of the relaxation, and what is left of the step length after each: the last step is
 /// 3e-6 of the spacing.

@@ -6,9 +6,10 @@ use fimbria_memory::try_vec;
 use fimbria_tensors::layout::{Layout, multinomial};
 
 use crate::PhantomError;
-use crate::bundle::{Vec3, unit};
+use crate::bundle::unit;
 use crate::placement::Placement;
 use crate::truth::TruthMap;
+use fimbria_compute::dense::vec3::Vec3;
 
 /// What [`tensors`] makes.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,9 @@ use rayon::prelude::*;
 
 use crate::PhantomError;
 use crate::anatomy::Anatomy;
-use crate::bundle::{Vec3, add, norm, unit};
+use crate::bundle::unit;
 use crate::render::zeros;
+use fimbria_compute::dense::vec3::{Vec3, add, norm};
 
 /// Most fibre populations in one voxel.
 pub(crate) const FIBRES: usize = 3;

@@ -3,9 +3,10 @@
 use std::f64::consts::{PI, TAU};
 
 use crate::anatomy::{Anatomy, Fan};
-use crate::bundle::{Bundle, Path, Vec3, add, dot, norm, scale, sub, unit};
+use crate::bundle::{Bundle, Path, unit};
 use crate::placement::unit_mm;
 use crate::{PhantomError, Placement};
+use fimbria_compute::dense::vec3::{Vec3, add, cross, dot, norm, scale, sub};
 
 /// Streamlines that belong together.
 #[derive(Clone, Debug, PartialEq)]
@@ -175,10 +176,6 @@ fn frame(along: Vec3) -> [Vec3; 2] {
     helper[least] = 1.0;
     let across = unit(sub(helper, scale(along, dot(helper, along))));
     [across, cross(along, across)]
-}
-
-fn cross(a: Vec3, b: Vec3) -> Vec3 {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 #[cfg(test)]

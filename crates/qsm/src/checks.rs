@@ -2,6 +2,7 @@
 
 use fimbria_compute::Workers;
 use fimbria_compute::check::{Check, Comparison, Extent};
+use fimbria_compute::dense::vec3;
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::operator::{LinearOperator, VectorSpace};
 use fimbria_compute::philox::{Philox, normals};
@@ -39,7 +40,7 @@ fn model(extent: Extent, support: Option<u32>) -> FieldModel {
     let philox = Philox::new(5);
     let shape = |&voxel: &u32| {
         let n = normals::<f32>(philox.at(voxel.into(), 0)).map(f64::from);
-        let axis = crate::geometry::unit([n[0], n[1], n[2]]);
+        let axis = vec3::unit([n[0], n[1], n[2]]);
         match axis {
             Some(axis) if voxel % 3 == 0 => Shape::Cylinder(axis),
             _ => Shape::Sphere,

@@ -1,5 +1,6 @@
 //! Where voxels stand relative to each other and to B0.
 
+use fimbria_compute::dense::vec3::unit;
 use fimbria_image::{Affine, Grid};
 
 use crate::QsmError;
@@ -67,20 +68,6 @@ impl Geometry {
 pub fn dir_vox(ras_from_vox: &Affine, dir_ras: [f64; 3]) -> [f64; 3] {
     let turn = ras_from_vox.rotation();
     std::array::from_fn(|a| (0..3).map(|i| turn[i][a] * dir_ras[i]).sum())
-}
-
-/// The vector of length 1, or `None` of a vector that has no finite length above 0.
-pub(crate) fn unit(v: [f64; 3]) -> Option<[f64; 3]> {
-    let length = dot(v, v).sqrt();
-    (length.is_finite() && length > 0.0).then(|| v.map(|x| x / length))
-}
-
-pub(crate) fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-pub(crate) fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 /// Voxel axes more than this from a right angle are no lattice the kernels know.

@@ -26,8 +26,9 @@
 
 use std::f64::consts::PI;
 
+use fimbria_compute::dense::vec3::{cross, dot, unit};
+
 use crate::Geometry;
-use crate::geometry::{cross, dot, unit};
 
 /// Radius of the receiving sphere, in units of a cylinder's length.
 pub const RECEIVER_RADIUS: f64 = 0.475;

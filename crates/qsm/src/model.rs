@@ -1,5 +1,6 @@
 //! Which voxels are solved for, as what shape, and where the field is known.
 
+use fimbria_compute::dense::vec3;
 use fimbria_image::{Image, Mask};
 
 use crate::geometry::dir_vox;
@@ -141,7 +142,7 @@ pub fn shapes_of(
     let shape = |&voxel: &u32| {
         let voxel = voxel as usize;
         let ras: [f64; 3] = std::array::from_fn(|a| f64::from(vectors.volume(a)[voxel]));
-        match crate::geometry::unit(ras) {
+        match vec3::unit(ras) {
             Some(axis) if anisotropy(voxel) > threshold => Shape::Cylinder(dir_vox(&affine, axis)),
             _ => Shape::Sphere,
         }

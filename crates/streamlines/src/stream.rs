@@ -5,7 +5,7 @@ use std::path::Path;
 use fimbria_compute::Progress;
 use fimbria_image::{Datatype, Grid};
 
-use crate::{Format, Header, Streamlines, TractogramError, tck, trk, trx};
+use crate::{Format, Header, Streamlines, TractogramError};
 
 /// Points per chunk that keep memory small (16 MB) and calls few.
 pub const CHUNK_POINTS: usize = 1 << 20;
@@ -81,11 +81,7 @@ pub struct WriteOptions {
 /// Where it cannot be opened, is no tractogram, or its header says what cannot be.
 pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn ReadStreamlines>, TractogramError> {
     let path = path.as_ref();
-    Ok(match Format::of_content(path)? {
-        Format::Tck => Box::new(tck::Reader::open(path)?),
-        Format::Trk => Box::new(trk::Reader::open(path)?),
-        Format::Trx | Format::TrxFolder => Box::new(trx::Reader::open(path)?),
-    })
+    (Format::of_content(path)?.0.open)(path)
 }
 
 /// Starts a tractogram of the given format with what `header` holds, as far as the format can
@@ -109,17 +105,9 @@ pub fn create(
             let reason = format!("{format} has no coordinates of type {chosen}");
             return Err(TractogramError::unwritable(path, reason));
         }
-        None if format != Format::Tck && format.holds_positions(header.position_type) => {
-            header.position_type
-        }
-        None => Datatype::Float32,
+        None => format.default_position_type(header.position_type),
     };
-    Ok(match format {
-        Format::Tck => Box::new(tck::Writer::create(path, &header)?),
-        Format::Trk => Box::new(trk::Writer::create(path, &header)?),
-        Format::Trx => Box::new(trx::Writer::create_zip(path, &header)?),
-        Format::TrxFolder => Box::new(trx::Writer::create_folder(path, &header)?),
-    })
+    (format.0.create)(path, &header)
 }
 
 /// Writes everything that is left in `reader`, warns of its doubts and finishes.

@@ -8,7 +8,31 @@ use std::path::{Path, PathBuf};
 
 use fimbria_image::{ByteOrder, Datatype, open_regular};
 
+use crate::format::{Description, Format, Mark, lost_columns, lost_groups};
 use crate::{Counts, Header, ReadStreamlines, Streamlines, TractogramError, WriteStreamlines};
+
+/// What there is to say of the format.
+pub(crate) const FORMAT: Format = Format(&Description {
+    name: "TCK",
+    extension: "tck",
+    about: "MRtrix3, points only",
+    told_by: Mark::Start(&[MAGIC.as_bytes()]),
+    position_types: &[Datatype::Float32, Datatype::Float64],
+    // Every reader knows Float32.
+    keeps_position_type: false,
+    seldom_read: &[(
+        Datatype::Float64,
+        "a TCK of Float64 is MRtrix3's alone: nibabel and DIPY do not read it",
+    )],
+    holds_columns: false,
+    losses: |header| {
+        let mut losses = lost_columns(header);
+        losses.extend(lost_groups(header));
+        losses
+    },
+    open: |path| Ok(Box::new(Reader::open(path)?)),
+    create: |path, header| Ok(Box::new(Writer::create(path, header)?)),
+});
 
 const MAGIC: &str = "mrtrix tracks";
 /// No header is longer; what is gets refused rather than held.

@@ -6,12 +6,12 @@
 //! x ← ±(r + (λ + α) B xᵐ x), normalised.
 
 use crate::layout::Layout;
-use crate::linalg::smallest_eigenvalue;
 use crate::newton::polish;
 use crate::problem::{Form, Local, Problem};
 use crate::sshopm::{Extremum, Iterated, MARGIN, Shift, Stopping, iterate, largest};
 use crate::starts::on_half_sphere;
 use crate::tables::Chain;
+use fimbria_compute::dense::{cholesky, jacobi};
 
 /// Iterates from the unit vector `start` until λ converges; with B = none this is
 /// [`sshopm`](crate::sshopm::sshopm).
@@ -32,7 +32,7 @@ pub fn geap(problem: Problem<'_>, start: &[f64], shift: Shift, stopping: Stoppin
             Shift::Adaptive(extremum) => {
                 let sign = extremum.sign();
                 let hessian = hessian_over_m(&at, x, m, sign);
-                let least = smallest_eigenvalue(&hessian, x.len());
+                let least = jacobi::eigen(&hessian, x.len()).0[0];
                 (sign, sign * f64::max(0.0, MARGIN * scale - least))
             }
         };
@@ -113,7 +113,7 @@ pub fn extremes_over_square(
     starts: usize,
 ) -> Option<Extremes> {
     let [xx, xy, xz, yy, yz, zz] = *d;
-    crate::linalg::cholesky(&[xx, xy, xz, xy, yy, yz, xz, yz, zz], 3)?;
+    cholesky::factor(&[xx, xy, xz, xy, yy, yz, xz, yz, zz], 3, 0.0)?;
     let square = symmetric_square(d, 3);
     if !a.iter().chain(&square).all(|entry| entry.is_finite()) {
         return None;

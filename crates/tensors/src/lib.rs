@@ -57,7 +57,6 @@ pub mod general;
 #[cfg(test)]
 mod kernel_tests;
 pub mod layout;
-mod linalg;
 pub mod newton;
 pub mod pairs;
 pub mod peaks;
@@ -67,6 +66,7 @@ pub mod sh;
 pub mod sshopm;
 pub mod starts;
 pub mod tables;
+mod tangent;
 #[cfg(test)]
 mod testing;
 pub mod unrolled;

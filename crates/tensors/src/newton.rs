@@ -5,8 +5,9 @@
 //! any pair whose projected Hessian is regular it converges quadratically (for B = E this is the
 //! orthogonal Newton correction method of Jaffe, Weiss and Nadler 2018).
 
-use crate::linalg::{norm, normalise, solve};
 use crate::problem::{Local, Problem};
+use fimbria_compute::dense::lu::solve;
+use fimbria_compute::dense::vector::{norm, normalise};
 
 /// Longest step, about 30 degrees: far from any pair, Newton's steps may point anywhere, and long
 /// ones would lose the neighbourhood the start was chosen for.

@@ -1,8 +1,9 @@
 //! The eigenproblem A xᵐ⁻¹ = λ x, or A xᵐ⁻¹ = λ B xᵐ⁻¹, at one point.
 
 use crate::layout::Layout;
-use crate::linalg::{dot, tangent_basis};
 use crate::tables::Chain;
+use crate::tangent::tangent_basis;
+use fimbria_compute::dense::vector::dot;
 
 /// A symmetric tensor of order 2 or more with the tables to evaluate it.
 #[derive(Clone, Copy, Debug)]

@@ -14,9 +14,10 @@
 //! and Mayo 2014, 35:1563) is the least one that makes the form convex where x is.
 
 use crate::layout::Layout;
-use crate::linalg::{normalise, smallest_eigenvalue};
 use crate::problem::{Derivatives, Form};
 use crate::starts::on_half_sphere;
+use fimbria_compute::dense::jacobi;
+use fimbria_compute::dense::vector::normalise;
 
 /// Which extremes are sought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +94,7 @@ pub fn sshopm(form: Form<'_>, start: &[f64], shift: Shift, stopping: Stopping) -
             Shift::Adaptive(extremum) => {
                 let sign = extremum.sign();
                 at.hessian.iter_mut().for_each(|h| *h *= sign * m1);
-                let least = smallest_eigenvalue(&at.hessian, x.len());
+                let least = jacobi::eigen(&at.hessian, x.len()).0[0];
                 (sign, sign * f64::max(0.0, MARGIN * scale - least))
             }
         };

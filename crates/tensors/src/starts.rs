@@ -2,7 +2,7 @@
 
 use fimbria_compute::philox::{Philox, normals, uniform};
 
-use crate::linalg::normalise;
+use fimbria_compute::dense::vector::normalise;
 
 /// A random start as in the paper: each component uniform in (-1, 1), then scaled to length 1.
 ///
@@ -69,7 +69,7 @@ fn on_spiral(i: usize, z: f64) -> [f64; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::{dot, norm};
+    use fimbria_compute::dense::vector::{dot, norm};
 
     #[test]
     fn starts_have_length_1_and_lie_on_the_half_sphere() {

@@ -1,5 +1,6 @@
 //! Surfaces that streamlines cross.
 
+use fimbria_compute::dense::vec3::{cross, dot, sub};
 use fimbria_image::Grid;
 use fimbria_memory::try_zeros;
 
@@ -150,7 +151,7 @@ impl Mesh {
         let at: [f64; 3] =
             std::array::from_fn(|a| (0..3).map(|k| crossing.shares[k] * corners[k][a]).sum());
         let distance = |k: &usize| {
-            let d = minus(corners[*k], at);
+            let d = sub(corners[*k], at);
             dot(d, d)
         };
         let nearest = (0..3).min_by(|a, b| distance(a).total_cmp(&distance(b)));
@@ -192,14 +193,14 @@ impl Mesh {
         let high = std::array::from_fn(|a| corners.iter().map(|c| c[a]).fold(f32::MIN, f32::max));
         let Some(voxels) = self.voxels(low, high) else { return };
         let corners = corners.map(wide);
-        let normal = cross(minus(corners[1], corners[0]), minus(corners[2], corners[0]));
+        let normal = cross(sub(corners[1], corners[0]), sub(corners[2], corners[0]));
         // Half a voxel, and a little more against rounding.
         let reach = 0.501 * normal.iter().map(|x| x.abs()).sum::<f64>();
         for z in voxels[2].0..=voxels[2].1 {
             for y in voxels[1].0..=voxels[1].1 {
                 for x in voxels[0].0..=voxels[0].1 {
                     let centre = [x as f64, y as f64, z as f64];
-                    if dot(normal, minus(centre, corners[0])).abs() <= reach {
+                    if dot(normal, sub(centre, corners[0])).abs() <= reach {
                         each(x + self.dims[0] * (y + self.dims[1] * z));
                     }
                 }
@@ -235,14 +236,14 @@ fn indices(voxels: [(usize, usize); 3], dims: [usize; 3]) -> impl Iterator<Item 
 /// The shares of the corners in the point where a segment passes a triangle, its first end left out
 /// (Moeller and Trumbore 1997, J Graphics Tools 2, 21); `None` where it does not.
 fn crossed(corners: [[f64; 3]; 3], from: [f64; 3], to: [f64; 3]) -> Option<[f64; 3]> {
-    let along = minus(to, from);
-    let (e1, e2) = (minus(corners[1], corners[0]), minus(corners[2], corners[0]));
+    let along = sub(to, from);
+    let (e1, e2) = (sub(corners[1], corners[0]), sub(corners[2], corners[0]));
     let p = cross(along, e2);
     let det = dot(e1, p);
     if det == 0.0 {
         return None;
     }
-    let s = minus(from, corners[0]);
+    let s = sub(from, corners[0]);
     let u = dot(s, p) / det;
     let q = cross(s, e1);
     let v = dot(along, q) / det;
@@ -252,18 +253,6 @@ fn crossed(corners: [[f64; 3]; 3], from: [f64; 3], to: [f64; 3]) -> Option<[f64;
 
 fn wide(v: [f32; 3]) -> [f64; 3] {
     v.map(f64::from)
-}
-
-fn minus(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Small programmes against enumeration of all active sets, and the conditions of optimality.
 
+use fimbria_compute::dense::lu;
 use fimbria_compute::philox::{Philox, normals};
 use proptest::prelude::*;
 use pulp::{Simd, WithSimd};
@@ -20,27 +21,6 @@ fn hessian(seed: u64, n: usize) -> Vec<f64> {
     (0..n * n).map(|ij| entry(ij / n, ij % n)).collect()
 }
 
-/// Gaussian elimination with pivoting; `None` where singular.
-fn dense_solve(mut a: Vec<Vec<f64>>) -> Option<Vec<f64>> {
-    let n = a.len();
-    for k in 0..n {
-        let pivot = (k..n).max_by(|&i, &j| a[i][k].abs().total_cmp(&a[j][k].abs()))?;
-        a.swap(k, pivot);
-        if a[k][k].abs() < 1e-11 {
-            return None;
-        }
-        for i in 0..n {
-            if i != k {
-                let factor = a[i][k] / a[k][k];
-                for j in k..=n {
-                    a[i][j] -= factor * a[k][j];
-                }
-            }
-        }
-    }
-    Some((0..n).map(|k| a[k][n] / a[k][k]).collect())
-}
-
 /// The minimum by trying every active set: the only one whose solution is feasible with
 /// non-negative multipliers.
 fn by_enumeration(h: &[f64], f: &[f64], c: &[f64], d: &[f64]) -> Option<Vec<f64>> {
@@ -48,17 +28,19 @@ fn by_enumeration(h: &[f64], f: &[f64], c: &[f64], d: &[f64]) -> Option<Vec<f64>
     (0..1u32 << m).find_map(|set| {
         let active: Vec<usize> = (0..m).filter(|j| set >> j & 1 == 1).collect();
         let size = n + active.len();
-        let mut system = vec![vec![0.0; size + 1]; size];
+        let mut system = vec![0.0; size * size];
+        let mut x = [f, &vec![0.0; active.len()]].concat();
         for i in 0..n {
-            system[i][..n].copy_from_slice(&h[i * n..][..n]);
-            system[i][size] = f[i];
+            system[i * size..][..n].copy_from_slice(&h[i * n..][..n]);
             for (a, &j) in active.iter().enumerate() {
-                system[i][n + a] = -c[j * n + i];
-                system[n + a][i] = c[j * n + i];
-                system[n + a][size] = d[j];
+                system[i * size + n + a] = -c[j * n + i];
+                system[(n + a) * size + i] = c[j * n + i];
+                x[n + a] = d[j];
             }
         }
-        let mut x = dense_solve(system)?;
+        if !lu::solve(&mut system, &mut x) {
+            return None;
+        }
         let multipliers = x.split_off(n);
         let slack = |j: usize| (0..n).map(|k| c[j * n + k] * x[k]).sum::<f64>() - d[j];
         let good = multipliers.iter().all(|&l| l >= -1e-12) && (0..m).all(|j| slack(j) >= -1e-9);

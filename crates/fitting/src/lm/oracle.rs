@@ -1,6 +1,8 @@
 //! One problem in `f64`, in the words of [`rules`]: what the lanes and kernels are
 //! held to, and the path of double precision.
 
+use fimbria_compute::dense::cholesky;
+
 use super::likelihood::{Likelihood, ln_i0e_and_ratio_f64};
 use super::problems::LmStatus;
 use super::rules::{self, Rules};
@@ -85,17 +87,11 @@ pub(super) fn evaluate<const P: usize, M: Model<P>>(
 /// Solves M x = b by Cholesky's factorisation, or says that a pivot is at most `least` of the
 /// diagonal.
 fn solve<const P: usize>(m: &[[f64; P]; P], b: &[f64; P], least: f64) -> Option<[f64; P]> {
-    let mut l = [[0.0; P]; P];
+    let l = cholesky::factor_array(m, least)?;
+    // Unlike `cholesky::solve` this takes each sum from x at once; the results of double precision rest
+    // on that to the bit.
     let mut x = *b;
     for j in 0..P {
-        let pivot = m[j][j] - (0..j).map(|k| l[j][k] * l[j][k]).sum::<f64>();
-        if pivot.is_nan() || pivot <= least * m[j][j] {
-            return None;
-        }
-        l[j][j] = pivot.sqrt();
-        for i in j + 1..P {
-            l[i][j] = (m[i][j] - (0..j).map(|k| l[i][k] * l[j][k]).sum::<f64>()) / l[j][j];
-        }
         x[j] = (x[j] - (0..j).map(|k| l[j][k] * x[k]).sum::<f64>()) / l[j][j];
     }
     for j in (0..P).rev() {

@@ -9,7 +9,8 @@ use super::half::{half_file, read_half};
 use crate::frames::{Matrix3, turned};
 use crate::sticks::{PackedStick, StickSamples};
 use crate::{
-    BvecFrame, ImageHeader, OpenOptions, SignalSource, StoredImage, image_files, read_mask,
+    BvecFrame, ImageHeader, OpenOptions, SignalSource, StoredImage, image_called, image_files,
+    read_mask,
 };
 
 /// Voxels that one task packs.
@@ -105,11 +106,8 @@ fn fibre_files(base: &Path) -> Result<Vec<[PathBuf; 3]>, BedpostxError> {
 
 /// The image file of this name, whatever its extension.
 fn existing(folder: &Path, stem: &str) -> Result<PathBuf, BedpostxError> {
-    ["nii.gz", "nii", "hdr", "hdr.gz", "mif", "mif.gz"]
-        .into_iter()
-        .map(|extension| folder.join(format!("{stem}.{extension}")))
-        .find(|path| path.exists())
-        .ok_or_else(|| BedpostxError::Missing(folder.join(stem)))
+    let stem = folder.join(stem);
+    image_called(&stem).ok_or(BedpostxError::Missing(stem))
 }
 
 /// Opens one file of samples, which must be like the first.

@@ -1,6 +1,6 @@
 //! Gradient non-linearity: in every voxel another direction and b than was asked for.
 
-use crate::frames::{Matrix3, product, transposed, turned};
+use crate::frames::{Matrix3, determinant, product, transposed, turned};
 
 /// Coils deviate by tens of percent at the edge of the field of view.
 const MOST_DEVIATION: f64 = 1.0;
@@ -53,11 +53,6 @@ impl GradientDeviation {
         let norm = bent[0].hypot(bent[1]).hypot(bent[2]);
         if norm > 0.0 { (bent.map(|c| c / norm), b * norm * norm) } else { (dir_ras, b) }
     }
-}
-
-fn determinant(m: &Matrix3) -> f64 {
-    let minor = |a: usize, b: usize| m[1][a] * m[2][b] - m[1][b] * m[2][a];
-    m[0][0] * minor(1, 2) - m[0][1] * minor(0, 2) + m[0][2] * minor(0, 1)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::{GradientError, GradientTable, GradientsRead, TableOptions};
-use crate::{Affine, BvecFrame, ImageHeader};
+use crate::{Affine, BvecFrame, ImageHeader, split_image_name};
 
 /// The largest file taken for a gradient table, in bytes: some hundred thousand volumes.
 const LARGEST_FILE: u64 = 64 << 20;
@@ -71,9 +71,7 @@ impl GradientFiles {
 /// one of a pair is there.
 pub fn find_beside(dwi: &Path) -> Result<GradientFiles, GradientError> {
     let name = dwi.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.strip_suffix(".gz").unwrap_or(&name);
-    let known = [".nii", ".mif", ".hdr", ".img"];
-    let stem = known.iter().find_map(|e| stem.strip_suffix(e)).unwrap_or(stem);
+    let stem = split_image_name(&name).map_or(&*name, |(stem, _)| stem);
     let beside = |file: String| dwi.with_file_name(file);
     let pair = |bvals: String, bvecs: String| GradientFiles::Fsl {
         bvals: beside(bvals),

@@ -14,8 +14,40 @@ mod read;
 mod write;
 
 pub use layout::{BadMifLayout, MifLayout};
-pub(crate) use read::{find_end, is_mif, parse};
-pub(crate) use write::encode_header;
+
+use crate::format::{Format, Reader, Writer};
+
+/// Header and samples in one file.
+pub(crate) static SINGLE: Format = Format {
+    extensions: &["mif", "mif.gz"],
+    of_samples: &[],
+    writer: Some(&Writer {
+        header: write::encode_header,
+        dims: |grid, n_volumes, options| {
+            let mut dims = grid.dims.to_vec();
+            if n_volumes > 1 || options.dw_scheme.is_some() {
+                dims.push(n_volumes);
+            }
+            dims
+        },
+        any_layout: true,
+        kept: |datatype| datatype,
+        exact_scaling: true,
+    }),
+};
+
+/// A header that names the file of its samples.
+pub(crate) static WITH_DATA: Format =
+    Format { extensions: &["mih", "mih.gz"], of_samples: &[], writer: None };
+
+/// The header ends with a line of its own.
+pub(crate) static READER: Reader = Reader {
+    recognises: read::is_mif,
+    parse: |start, is_all| match read::find_end(start) {
+        Some(end) => Some(read::parse(&start[..end])),
+        None => is_all.then(|| read::parse(start)),
+    },
+};
 
 /// First line of every header.
 const FIRST_LINE: &str = "mrtrix image";

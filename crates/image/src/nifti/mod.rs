@@ -13,11 +13,44 @@ mod orientation;
 mod read;
 mod write;
 
-pub(crate) use read::{PREFIX_BYTES, parse};
+pub(crate) use read::PREFIX_BYTES;
 pub use write::NiftiVersion;
-pub(crate) use write::{dims, encode_header};
 
 use crate::Datatype;
+use crate::format::{Format, Reader, Writer};
+
+/// Header and samples in one file.
+pub(crate) static SINGLE: Format = Format {
+    extensions: &["nii.gz", "nii"],
+    of_samples: &[],
+    writer: Some(&Writer {
+        header: |shape, options| write::encode_header(shape, true, options),
+        ..WRITER
+    }),
+};
+
+/// Header and samples in two files.
+pub(crate) static PAIR: Format = Format {
+    extensions: &["hdr", "hdr.gz"],
+    of_samples: &["img", "img.gz"],
+    writer: Some(&WRITER),
+};
+
+const WRITER: Writer = Writer {
+    header: |shape, options| write::encode_header(shape, false, options),
+    dims: write::dims,
+    any_layout: false,
+    kept: |datatype| match datatype {
+        Datatype::Bit => Datatype::UInt8,
+        Datatype::Float16 => Datatype::Float32,
+        kept => kept,
+    },
+    exact_scaling: false,
+};
+
+/// Nothing marks the first bytes; what is wrong with them, parsing says.
+pub(crate) static READER: Reader =
+    Reader { recognises: |_| true, parse: |start, _| Some(read::parse(start)) };
 
 /// NIfTI's codes of the types that are read and written.
 const DATATYPES: [(i32, Datatype); 10] = [

@@ -140,7 +140,9 @@ fn half_sphere(sample: usize) -> [f64; 3] {
 }
 
 /// Eigenvalues, largest first, and orthonormal eigenvectors of a symmetric matrix, by Jacobi's
-/// rotations (Golub and Van Loan, 8.5.3, rows in order).
+/// rotations (Golub and Van Loan, 8.5.3, rows in order). `compute::dense::jacobi` turns columns before
+/// rows and clears what it has turned away: vectors of the same space, but other last digits, and so
+/// other weights of who fits with a basis.
 fn eigen(mut a: Vec<Vec<f64>>) -> (Vec<f64>, Vec<Vec<f64>>) {
     const MAX_SWEEPS: usize = 30;
     let n = a.len();

@@ -1,14 +1,17 @@
 //! The linear model ln S = X p, p = (ln S0, Dxx, Dxy, Dxz, Dyy, Dyz, Dzz).
 
+use fimbria_compute::dense::cholesky;
 use fimbria_image::GradientTable;
 
 use super::DtiError;
-use super::linalg::{cholesky, rank, solve_cholesky};
 use super::recipe::N_PARAMS;
 
 /// Relative size below which a direction of parameter space counts as not measured. Acquisitions
 /// that fix a tensor lie above 1e-4, rounding of degenerate ones below 1e-14.
 const RANK_TOLERANCE: f64 = 1e-9;
+/// A pivot below this fraction of its diagonal element leaves fewer than three digits: the system
+/// counts as singular.
+pub(super) const SMALLEST_PIVOT: f64 = 1e-13;
 /// Directions whose axes differ by less (|cos| above) are one direction.
 const SAME_DIRECTION_COS: f64 = 0.999;
 
@@ -60,8 +63,8 @@ impl Design {
                 }
             }
         }
-        let factor = match rank(&gram, RANK_TOLERANCE) {
-            N_PARAMS => cholesky(&gram).ok_or(N_PARAMS),
+        let factor = match cholesky::rank(&gram, RANK_TOLERANCE) {
+            N_PARAMS => cholesky::factor_array(&gram, SMALLEST_PIVOT).ok_or(N_PARAMS),
             rank => Err(rank),
         };
         let factor = factor.map_err(|rank| DtiError::RankDeficient {
@@ -70,7 +73,7 @@ impl Design {
             directions: distinct_directions(gradients),
             rank,
         })?;
-        let pseudo_inverse = rows.iter().map(|x| solve_cholesky(&factor, x)).collect();
+        let pseudo_inverse = rows.iter().map(|x| cholesky::solve(&factor, x)).collect();
         let b_max = gradients.b_s_per_mm2.iter().fold(0.0f64, |m, &b| m.max(b)) / 1000.0;
         Ok(Self { rows, pseudo_inverse, b_max })
     }

@@ -6,7 +6,7 @@
 //! tensor is carried back afterwards, instead of a design matrix per voxel. Volumes with b = 0
 //! stay at b = 0, as in FSL.
 
-use fimbria_image::frames::{Matrix3, transposed, turned_tensor};
+use fimbria_image::frames::{Matrix3, inverse, transposed, turned_tensor};
 use fimbria_image::gradients::GradientDeviation;
 use fimbria_image::{BvecFrame, Grid, Image};
 
@@ -35,16 +35,6 @@ impl<'a> Deviation<'a> {
         let sample = |volume| f64::from(self.image.volume(volume)[voxel as usize]);
         let deviation =
             GradientDeviation::from_fsl(std::array::from_fn(sample), &self.ras_from_fsl)?;
-        Some(turned_tensor(&transposed(&inverse(deviation.matrix_ras())), nominal))
+        Some(turned_tensor(&transposed(&inverse(deviation.matrix_ras())?), nominal))
     }
-}
-
-/// The inverse by cofactors.
-fn inverse(m: &Matrix3) -> Matrix3 {
-    let cofactor = |i: usize, j: usize| {
-        let (a, b, c, d) = ((i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3);
-        m[a][c] * m[b][d] - m[a][d] * m[b][c]
-    };
-    let det: f64 = (0..3).map(|j| m[0][j] * cofactor(0, j)).sum();
-    std::array::from_fn(|i| std::array::from_fn(|j| cofactor(j, i) / det))
 }

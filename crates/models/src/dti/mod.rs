@@ -16,7 +16,6 @@ mod error;
 mod fit;
 pub(crate) mod lanes;
 mod layout;
-mod linalg;
 mod map;
 pub mod operators;
 mod options;

@@ -2,10 +2,11 @@
 
 use std::f64::consts::PI;
 
+use fimbria_compute::dense::vec3::unit;
 use fimbria_image::GradientTable;
 use fimbria_tensors::sh::{ShBasis, evaluate, sh_count};
 
-use super::shells::{Shelled, unit};
+use super::shells::Shelled;
 use super::{FodError, Response, Responses};
 
 /// Signals of the unknowns: F_lm in MRtrix3's order, then the weights of grey matter and fluid.

@@ -5,6 +5,8 @@
 //! multiplier that makes cᵢᵀx zero, or none if that would have to pull the other way. Slow and
 //! simple; the fast solver walks over active sets instead and must come to the same x.
 
+use fimbria_compute::dense::lu;
+
 use super::Deconvolution;
 
 /// Solves voxels by Hildreth's method.
@@ -18,7 +20,7 @@ pub(crate) struct Plain<'a> {
 impl<'a> Plain<'a> {
     pub(crate) fn new(deconvolution: &'a Deconvolution) -> Self {
         let n = deconvolution.n_unknowns();
-        let inverse = invert(&deconvolution.hessian, n);
+        let inverse = lu::inverse(&deconvolution.hessian, n).unwrap();
         let constraints = deconvolution.programme.constraints();
         let steps = (0..constraints.len())
             .map(|i| {
@@ -66,26 +68,4 @@ impl<'a> Plain<'a> {
         }
         x
     }
-}
-
-/// The inverse by Gauss and Jordan; a positive definite matrix needs no pivoting.
-fn invert(matrix: &[f64], n: usize) -> Vec<f64> {
-    let mut a = matrix.to_vec();
-    let mut inverse = vec![0.0; n * n];
-    (0..n).for_each(|i| inverse[i * n + i] = 1.0);
-    for k in 0..n {
-        let pivot = a[k * n + k];
-        for j in 0..n {
-            a[k * n + j] /= pivot;
-            inverse[k * n + j] /= pivot;
-        }
-        for i in (0..n).filter(|&i| i != k) {
-            let factor = a[i * n + k];
-            for j in 0..n {
-                a[i * n + j] -= factor * a[k * n + j];
-                inverse[i * n + j] -= factor * inverse[k * n + j];
-            }
-        }
-    }
-    inverse
 }

@@ -1,5 +1,6 @@
 //! The acquisition as the deconvolution sees it: which volumes, on which shells.
 
+use fimbria_compute::dense::vec3::unit;
 use fimbria_image::GradientTable;
 use fimbria_image::gradients::Shell;
 
@@ -68,10 +69,4 @@ impl Shelled {
         }
         seen.len()
     }
-}
-
-/// The direction of a vector, `None` of one without.
-pub(crate) fn unit(v: [f64; 3]) -> Option<[f64; 3]> {
-    let norm = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
-    (norm > 0.0 && norm.is_finite()).then(|| v.map(|c| c / norm))
 }

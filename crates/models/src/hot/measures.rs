@@ -5,6 +5,8 @@
 //! 1/3, the variance is V = <D_N²> - <D_N>² and the anisotropy
 //! GA = 1 - 1 / (1 + (250 V)^ε), ε = 1 + 1 / (1 + 5000 V), which lies in 0 to 1 for every order.
 
+use fimbria_compute::dense::cholesky;
+
 use super::form::Form;
 
 /// Scale of the variance in GA.
@@ -28,7 +30,8 @@ impl MeasureTables {
     pub(super) fn new(form: &Form) -> Self {
         let n = form.len();
         let (mean, unit) = (form.mean_row(), form.unit());
-        let lower = cholesky(form.square_mean(), n);
+        let lower = cholesky::factor(&form.square_mean(), n, 0.0)
+            .expect("the mean of squares is positive definite");
         let deviations = (0..n).map(|r| {
             // Row r of R = Lᵀ, times (1 - unit meanᵀ).
             let row: Vec<f64> = (0..n).map(|k| lower[k * n + r]).collect();
@@ -42,22 +45,6 @@ impl MeasureTables {
 
 /// Factors below this are rounding of zero; others are above 1e-3.
 const ROUNDING: f64 = 1e-12;
-
-/// The lower factor of a positive definite matrix, row-major.
-fn cholesky(mut a: Vec<f64>, n: usize) -> Vec<f64> {
-    for j in 0..n {
-        let pivot = a[j * n + j] - (0..j).map(|k| a[j * n + k].powi(2)).sum::<f64>();
-        let root = pivot.sqrt();
-        for i in j..n {
-            let rest: f64 = (0..j).map(|k| a[i * n + k] * a[j * n + k]).sum();
-            a[i * n + j] = (a[i * n + j] - rest) / root;
-        }
-        for k in j + 1..n {
-            a[j * n + k] = 0.0;
-        }
-    }
-    a
-}
 
 /// Mean (unit of `entries`), variance and anisotropy of a form, from their definitions; the latter
 /// two are zero where the mean is not positive.
@@ -100,7 +87,7 @@ mod tests {
                 }
             }
         }
-        let l = cholesky(gram, n);
+        let l = cholesky::factor(&gram, n, 0.0).unwrap();
         for i in 0..n {
             rhs[i] = (rhs[i] - (0..i).map(|k| l[i * n + k] * rhs[k]).sum::<f64>()) / l[i * n + i];
         }

@@ -2,6 +2,7 @@
 //! from the truth by what that rounding explains, or is flagged.
 
 use fimbria_compute::SimdLevel;
+use fimbria_compute::dense::lu::inverse;
 use fimbria_compute::philox::Philox;
 use fimbria_fitting::lm::{
     Arithmetic, LmOptions, LmStatus, Model, Parameter, Problems, Rows, Starts, Weights, fit,
@@ -78,32 +79,9 @@ impl<const P: usize> Known<P> {
                 }
             }
         }
-        let inverse = inverse(matrix);
-        std::array::from_fn(|k| inverse[k][k].sqrt() * s0 / 16_777_216.0)
+        let inverse = inverse(matrix.as_flattened(), P).unwrap();
+        std::array::from_fn(|k| inverse[k * P + k].sqrt() * s0 / 16_777_216.0)
     }
-}
-
-/// By Gauss and Jordan; the matrices are positive definite.
-fn inverse<const P: usize>(mut m: [[f64; P]; P]) -> [[f64; P]; P] {
-    let mut out = [[0.0; P]; P];
-    for (k, row) in out.iter_mut().enumerate() {
-        row[k] = 1.0;
-    }
-    for k in 0..P {
-        let pivot = m[k][k];
-        for j in 0..P {
-            m[k][j] /= pivot;
-            out[k][j] /= pivot;
-        }
-        for i in (0..P).filter(|i| *i != k) {
-            let factor = m[i][k];
-            for j in 0..P {
-                m[i][j] -= factor * m[k][j];
-                out[i][j] -= factor * out[k][j];
-            }
-        }
-    }
-    out
 }
 
 /// Asserts that all but one in a thousand are within `most` of the truth, and that those are

@@ -99,7 +99,7 @@ fn part<N: Number>(v: [N::Element; 3], across: [N; 2]) -> [N; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::dot;
+    use fimbria_compute::dense::vec3::dot;
 
     fn geometry() -> Geometry {
         Geometry { dims: [32; 3], spacing: [0.8, 1.0, 1.25], b0: [0.48, -0.6, 0.64] }

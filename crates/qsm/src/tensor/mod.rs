@@ -10,6 +10,7 @@
 
 mod operator;
 
+use fimbria_compute::dense::vec3;
 use fimbria_compute::fft::Complex32;
 use fimbria_compute::{Progress, Workers};
 
@@ -27,7 +28,7 @@ pub fn magnetisation(chi: f64, delta: f64, axis: [f64; 3], b0: [f64; 3]) -> [f64
 
 /// The part of M that anisotropy 1 makes: (n·b) n - b/3.
 fn of_anisotropy(axis: [f64; 3], b0: [f64; 3]) -> [f64; 3] {
-    let along = crate::geometry::dot(axis, b0);
+    let along = vec3::dot(axis, b0);
     std::array::from_fn(|a| along * axis[a] - b0[a] / 3.0)
 }
 
@@ -84,7 +85,7 @@ pub fn tensor_field(
     for (a, volume) in magnetisation.iter().enumerate() {
         let kernel = space.over_k(|k| {
             let squared = k.iter().map(|k| k * k).sum::<f64>();
-            let along = crate::geometry::dot(k, b0);
+            let along = vec3::dot(k, b0);
             if squared == 0.0 { 0.0 } else { b0[a] / 3.0 - k[a] * along / squared }
         });
         let spectrum = space.forward(&space.pad(volume));
@@ -115,9 +116,9 @@ mod tests {
 
     /// The field at `d` from a ball of `volume` magnetised as `m`: that of a dipole.
     fn dipole(d: [f64; 3], m: [f64; 3], volume: f64) -> f64 {
-        let squared = crate::geometry::dot(d, d);
-        let radial = 3.0 * crate::geometry::dot(m, d) * crate::geometry::dot(GEOMETRY.b0, d);
-        let along = crate::geometry::dot(m, GEOMETRY.b0);
+        let squared = vec3::dot(d, d);
+        let radial = 3.0 * vec3::dot(m, d) * vec3::dot(GEOMETRY.b0, d);
+        let along = vec3::dot(m, GEOMETRY.b0);
         volume * (radial / squared - along) / (4.0 * std::f64::consts::PI * squared.powf(1.5))
     }
 
@@ -132,7 +133,7 @@ mod tests {
             let (mut worst, mut largest): (f64, f64) = (0.0, 0.0);
             for (voxel, got) in field.iter().enumerate() {
                 let d = GEOMETRY.voxel(voxel).map(|i| i as f64 - 20.0);
-                let r = crate::geometry::dot(d, d).sqrt();
+                let r = vec3::dot(d, d).sqrt();
                 if (10.0..16.0).contains(&r) {
                     let expected = dipole(d, m, volume);
                     worst = worst.max((f64::from(*got) - expected).abs());

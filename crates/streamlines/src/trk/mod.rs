@@ -14,5 +14,37 @@ mod frame;
 mod read;
 mod write;
 
-pub(crate) use read::Reader;
-pub(crate) use write::Writer;
+use fimbria_image::Datatype;
+
+use crate::Header;
+use crate::format::{Description, Format, Mark, lost_entries, lost_groups};
+
+/// What there is to say of the format.
+pub(crate) const FORMAT: Format = Format(&Description {
+    name: "TRK",
+    extension: "trk",
+    about: "TrackVis, with data per streamline",
+    told_by: Mark::Start(&[b"TRACK"]),
+    position_types: &[Datatype::Float32],
+    keeps_position_type: true,
+    seldom_read: &[],
+    holds_columns: true,
+    losses: |header| {
+        [lost_entries(header), lost_groups(header), lost_digits(header)]
+            .into_iter()
+            .flatten()
+            .collect()
+    },
+    open: |path| Ok(Box::new(read::Reader::open(path)?)),
+    create: |path, header| Ok(Box::new(write::Writer::create(path, header)?)),
+});
+
+/// What is lost of columns whose numbers `f32` does not hold.
+fn lost_digits(header: &Header) -> Option<String> {
+    use Datatype::{Float64, Int32, Int64, UInt32, UInt64};
+    let columns = header.per_point.iter().chain(&header.per_streamline);
+    let wide =
+        columns.filter(|kind| matches!(kind.datatype, Int32 | UInt32 | Int64 | UInt64 | Float64));
+    let wide: Vec<_> = wide.map(|kind| kind.name.as_str()).collect();
+    (!wide.is_empty()).then(|| format!("digits beyond float32 of {}", wide.join(", ")))
+}

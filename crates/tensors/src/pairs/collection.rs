@@ -2,9 +2,9 @@
 
 use super::Pair;
 use super::kind::{Certificate, certify, choose_sign, sine_between};
-use crate::linalg::norm;
 use crate::newton::polish;
 use crate::problem::{Form, Local, Problem};
+use fimbria_compute::dense::vector::norm;
 
 /// Eigenvectors closer than this are the same. Polished ones are known to 1e-15 over the smallest
 /// eigenvalue of the Hessian, at least [`SINGULAR`]: to 1e-9.

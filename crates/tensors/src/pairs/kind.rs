@@ -1,9 +1,11 @@
 //! Maximum, minimum or saddle.
 
 use super::Kind;
-use crate::linalg::{dot, normalise, symmetric_eigen, tangent_basis};
 use crate::problem::{Local, Problem};
 use crate::starts::on_half_sphere;
+use crate::tangent::tangent_basis;
+use fimbria_compute::dense::jacobi;
+use fimbria_compute::dense::vector::{dot, normalise};
 
 /// Eigenvalues of the projected Hessian up to this, relative to A's norm, count as 0.
 pub(crate) const SINGULAR: f64 = 1e-6;
@@ -20,7 +22,7 @@ pub(crate) struct Certificate {
 /// Classifies the eigenvector `x` to which `local` belongs, of tensors with norms near 1.
 pub(crate) fn certify(problem: Problem<'_>, x: &[f64], local: &Local) -> Certificate {
     let tangents = x.len() - 1;
-    let (values, _) = symmetric_eigen(&local.projected_hessian(x), tangents);
+    let (values, _) = jacobi::eigen(&local.projected_hessian(x), tangents);
     let index = values.iter().filter(|&&value| value < 0.0).count();
     let degenerate = values.iter().any(|value| value.abs() <= SINGULAR);
     let kind = if degenerate {

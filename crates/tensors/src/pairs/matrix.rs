@@ -1,7 +1,9 @@
 //! Order 2: the eigenvectors of a matrix, all of them.
 
+use fimbria_compute::dense::vector::{dot, norm, normalise};
+use fimbria_compute::dense::{cholesky, jacobi};
+
 use super::{Kind, Pair, PairsError};
-use crate::linalg::{cholesky, dot, norm, normalise, symmetric_eigen};
 use crate::problem::{Form, Local, Problem};
 
 /// An orthonormal basis of eigenvectors of A, or of vectors with A x = λ B x orthogonal in B.
@@ -12,17 +14,17 @@ pub(crate) fn pairs_of_matrix(problem: Problem<'_>, zero: f64) -> Result<Vec<Pai
     let n = problem.dimension();
     let a = full(&problem.a);
     let eigenvectors = match problem.b {
-        None => symmetric_eigen(&a, n).1,
+        None => jacobi::eigen(&a, n).1,
         Some(b) => {
             let b = full(&b);
-            let Some(l) = cholesky(&b, n) else {
-                let (values, vectors) = symmetric_eigen(&b, n);
+            let Some(l) = cholesky::factor(&b, n, 0.0) else {
+                let (values, vectors) = jacobi::eigen(&b, n);
                 return Err(PairsError::NotDefinite { value: values[0], x: vectors[..n].to_vec() });
             };
             // L⁻¹ A L⁻ᵀ y = λ y with x = L⁻ᵀ y.
             let half = transposed(&solved_below(&l, &a, n), n);
             let standard = solved_below(&l, &half, n);
-            let mut vectors = symmetric_eigen(&standard, n).1;
+            let mut vectors = jacobi::eigen(&standard, n).1;
             vectors.chunks_exact_mut(n).for_each(|y| solve_above(&l, y));
             vectors
         }

@@ -7,7 +7,7 @@ mod means;
 use self::extremes::extremes;
 use self::means::{in_frame, means};
 use super::form::{N_D, N_W};
-use crate::dti::oracle::eigen;
+use fimbria_compute::dense::jacobi::eigen3;
 
 /// What the maps show of one voxel, not clipped.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub(crate) struct KurtosisMaps {
 impl KurtosisMaps {
     /// The maps of D in µm²/ms and V = MD² W in µm⁴/ms².
     pub(crate) fn new(d: [f64; N_D], v: &[f64; N_W]) -> Self {
-        let (l, e) = eigen(d);
+        let (l, e) = eigen3(d);
         let md = (d[0] + d[3] + d[5]) / 3.0;
         let w = if md > 0.0 { v.map(|v| v / (md * md)) } else { [f64::NAN; N_W] };
         let mut maps = Self {

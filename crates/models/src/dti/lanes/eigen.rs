@@ -160,8 +160,9 @@ fn separate_root<R: Real>(r: R) -> R {
 
 #[cfg(test)]
 mod tests {
+    use fimbria_compute::dense::jacobi::eigen3;
+
     use super::*;
-    use crate::dti::oracle;
     use fimbria_testing::{Noise, tensor};
 
     /// The angle between two axes in degrees.
@@ -195,7 +196,7 @@ mod tests {
     fn eigenvalues_are_those_of_jacobi() {
         for d in shapes() {
             let narrow = d.map(|d| d as f32);
-            let (truth, _) = oracle::eigen(narrow.map(f64::from));
+            let (truth, _) = eigen3(narrow.map(f64::from));
             let (found, _) = Deviator::new(narrow).eigen();
             for k in 0..3 {
                 // A few roundings of the largest element.
@@ -209,7 +210,7 @@ mod tests {
     fn eigenvectors_are_unit_orthogonal_and_right_where_gaps_allow() {
         for d in shapes() {
             let narrow = d.map(|d| d as f32);
-            let (l, truth) = oracle::eigen(narrow.map(f64::from));
+            let (l, truth) = eigen3(narrow.map(f64::from));
             let (_, v) = Deviator::new(narrow).eigen();
             for k in 0..3 {
                 assert!((dot(v[k], v[k]) - 1.0).abs() < 1e-6);
@@ -228,7 +229,7 @@ mod tests {
         for d in shapes() {
             let narrow = d.map(|d| d as f32);
             let found = Deviator::new(narrow);
-            let (l, _) = oracle::eigen(narrow.map(f64::from));
+            let (l, _) = eigen3(narrow.map(f64::from));
             let md = (l[0] + l[1] + l[2]) / 3.0;
             let a2: f64 = l.iter().map(|l| (l - md).powi(2)).sum();
             let l2: f64 = l.iter().map(|l| l * l).sum();

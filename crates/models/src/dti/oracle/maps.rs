@@ -1,7 +1,7 @@
 //! From a tensor to the numbers of its maps.
 
-use super::eigen;
 use crate::dti::recipe::{EigenOrder, Recipe};
+use fimbria_compute::dense::jacobi::eigen3;
 
 /// Squared anisotropy below this fraction of the squared tensor is rounding and has no mode.
 const ROUNDING: f64 = 1e-30;
@@ -32,7 +32,7 @@ pub(crate) struct TensorMaps {
 impl TensorMaps {
     /// The maps of the tensor xx xy xz yy yz zz.
     pub(crate) fn new(tensor: [f64; 6], recipe: &Recipe) -> Self {
-        let (found, v) = eigen(tensor);
+        let (found, v) = eigen3(tensor);
         let least = recipe.min_eigenvalue.unwrap_or(f64::NEG_INFINITY);
         let l = found.map(|l| l.max(least));
         let clipped = l != found;

@@ -4,19 +4,17 @@
 //! `fit` goes from samples to [`Parameters`], `TensorMaps::new` from the tensor to what the
 //! maps show.
 
-mod eigen;
 mod linear;
 mod maps;
 mod nonlinear;
 mod robust;
 
-pub(crate) use eigen::eigen;
 pub(crate) use maps::TensorMaps;
 
+use fimbria_compute::dense::cholesky;
 use fimbria_image::Status;
 
-use super::design::Design;
-use super::linalg::{cholesky, solve_cholesky};
+use super::design::{Design, SMALLEST_PIVOT};
 use super::recipe::{N_PARAMS, Recipe, Refinement};
 
 /// What a fit says about one voxel.
@@ -103,7 +101,7 @@ impl Normal {
         for i in 0..N_PARAMS {
             a[i][i] *= 1.0 + damping;
         }
-        Some(solve_cholesky(&cholesky(&a)?, &self.rhs))
+        Some(cholesky::solve(&cholesky::factor_array(&a, SMALLEST_PIVOT)?, &self.rhs))
     }
 }
 

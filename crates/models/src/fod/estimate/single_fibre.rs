@@ -1,5 +1,6 @@
 //! Voxels with one fibre, and the response they share.
 
+use fimbria_compute::dense::vec3::unit;
 use fimbria_compute::{Backend, Progress};
 use fimbria_image::{GradientTable, SignalSource, Status};
 use pulp::{Simd, WithSimd};
@@ -9,7 +10,7 @@ use super::FEWEST;
 use super::survey::{Survey, SurveyedVoxel};
 use super::zonal::ZonalFit;
 use crate::fod::deconvolution::VoxelWork;
-use crate::fod::shells::{Shelled, unit};
+use crate::fod::shells::Shelled;
 use crate::fod::sphere::Sphere;
 use crate::fod::{Deconvolution, FodError, FodOptions, Response, Responses, Tissues};
 

@@ -1,12 +1,13 @@
 //! What is known of every voxel before any deconvolution: its tensor and the means of its shells.
 
+use fimbria_compute::dense::vec3::unit;
 use fimbria_compute::{Backend, Progress};
 use fimbria_image::{GradientTable, Image, Mask, SignalSource, Status};
 use rayon::prelude::*;
 
 use crate::dti::{self, DtiMap, DtiOptions};
 use crate::fod::FodError;
-use crate::fod::shells::{Shelled, unit};
+use crate::fod::shells::Shelled;
 
 /// Voxels of which a thread reads the samples at a time.
 const TILE: usize = 256;

@@ -3,8 +3,8 @@
 use super::{check, find};
 use crate::dense::DenseTensor;
 use crate::layout::Layout;
-use crate::linalg::{dot, norm};
 use crate::testing::random_entries;
+use fimbria_compute::dense::vector::{dot, norm};
 
 /// Every solution of A xᵐ⁻¹ ∥ x by Newton's method in charts x_i = 1, |x_j| <= 1 from a dense grid,
 /// with derivatives by differences of the dense tensor: nothing of the search under test. One of
@@ -45,7 +45,7 @@ fn independent(order: usize, n: usize, a: &[f64], per_axis: usize) -> Vec<Vec<f6
                     }
                 }
                 let mut step = f.clone();
-                if !crate::linalg::solve(&mut jacobian, &mut step) {
+                if !fimbria_compute::dense::lu::solve(&mut jacobian, &mut step) {
                     break;
                 }
                 u.iter_mut().zip(&step).for_each(|(u, s)| *u -= s);

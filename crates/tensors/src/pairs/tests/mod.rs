@@ -8,9 +8,9 @@ use super::*;
 use crate::geap::symmetric_square;
 use crate::general;
 use crate::layout::Layout;
-use crate::linalg::{dot, norm};
 use crate::sshopm::{Extremum, Shift};
 use crate::testing::{KOFIDIS_REGALIA, random_entries, random_unit};
+use fimbria_compute::dense::vector::{dot, norm};
 
 use Kind::{Maximum, Minimum, Saddle};
 

@@ -1,0 +1,160 @@
+//! Which formats of images there are, how names ask for them and contents tell them: a line each in
+//! [`FORMATS`] and [`READERS`], all else in the format's own module.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{HeaderError, UnwritableError};
+use crate::header::{Header, Shape};
+use crate::{Datatype, Grid, WriteOptions, mif, nifti};
+
+/// What names ask for. Where an image is named without its extension, the first that is there is
+/// taken.
+static FORMATS: [&Format; 4] = [&nifti::SINGLE, &nifti::PAIR, &mif::SINGLE, &mif::WITH_DATA];
+
+/// Who reads files; the last takes what nobody else knows, and says what is wrong with it.
+static READERS: [&Reader; 2] = [&mif::READER, &nifti::READER];
+
+/// One or two files with an image in them.
+pub(crate) struct Format {
+    /// Extensions of the file with the header, likeliest first.
+    pub(crate) extensions: &'static [&'static str],
+    /// Extensions of a file with samples alone, which may be named in the header's place.
+    pub(crate) of_samples: &'static [&'static str],
+    /// How it is written; `None` for what is only read.
+    pub(crate) writer: Option<&'static Writer>,
+}
+
+/// How the headers of a kind of file are read.
+pub(crate) struct Reader {
+    /// True of the first bytes of such a file.
+    pub(crate) recognises: fn(&[u8]) -> bool,
+    /// The header from the first bytes of a file, or from all of them; `None` where it goes on beyond
+    /// these.
+    pub(crate) parse: fn(start: &[u8], is_all: bool) -> Option<Result<Header, HeaderError>>,
+}
+
+/// How a kind of file is written, and what it cannot hold.
+pub(crate) struct Writer {
+    /// The bytes before the samples.
+    pub(crate) header: fn(&Shape, &WriteOptions) -> Result<Vec<u8>, UnwritableError>,
+    /// The dimensions of so many volumes on a grid.
+    pub(crate) dims: fn(&Grid, usize, &WriteOptions) -> Vec<usize>,
+    /// True where samples may lie in any order of axes; else x is fastest, volumes last.
+    pub(crate) any_layout: bool,
+    /// The type that samples of a type are kept in.
+    pub(crate) kept: fn(Datatype) -> Datatype,
+    /// True where the factors that turn samples into values keep all digits of `f64`.
+    pub(crate) exact_scaling: bool,
+}
+
+/// Who reads a file that starts so.
+pub(crate) fn reader(start: &[u8]) -> &'static Reader {
+    let knows = |reader: &&&Reader| (reader.recognises)(start);
+    READERS.iter().find(knows).unwrap_or(&READERS[READERS.len() - 1])
+}
+
+/// The format that a name asks for, its stem and its extension.
+pub(crate) fn format_of(name: &str) -> Option<(&'static Format, &str, &'static str)> {
+    FORMATS.iter().find_map(|format| {
+        let extensions = format.extensions.iter().chain(format.of_samples);
+        let mut named = extensions.filter_map(|extension| {
+            let stem = name.strip_suffix(extension)?.strip_suffix('.')?;
+            let is_name = !stem.is_empty() && !stem.ends_with('/');
+            is_name.then_some((*format, stem, *extension))
+        });
+        named.next()
+    })
+}
+
+/// Every extension of an image file, without its first dot: `nii.gz`, `nii`, ...
+pub fn image_extensions() -> impl Iterator<Item = &'static str> {
+    FORMATS.iter().flat_map(|format| format.extensions.iter().chain(format.of_samples)).copied()
+}
+
+/// The name of an image without its extension, and that; `None` of other names.
+pub fn split_image_name(name: &str) -> Option<(&str, &'static str)> {
+    format_of(name).map(|(_, stem, extension)| (stem, extension))
+}
+
+/// True where a path ends as an image does.
+pub fn is_image_name(path: &Path) -> bool {
+    split_image_name(&path.to_string_lossy()).is_some()
+}
+
+/// True where a path ends as an image does that is one file, header and samples together.
+pub fn is_single_file_name(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    format_of(&name).is_some_and(|(format, ..)| format.writer.is_some() && !format.is_pair())
+}
+
+/// The image of this path without its extension, whatever that is; `None` where there is none.
+pub fn image_called(stem: &Path) -> Option<PathBuf> {
+    let stem = stem.as_os_str();
+    let with = |extension: &&str| {
+        let mut path = stem.to_owned();
+        path.push(".");
+        path.push(extension);
+        PathBuf::from(path)
+    };
+    FORMATS.iter().flat_map(|format| format.extensions).map(with).find(|path| path.exists())
+}
+
+impl Format {
+    /// True of a header and samples in two files.
+    pub(crate) fn is_pair(&self) -> bool {
+        !self.of_samples.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_split_before_its_whole_extension() {
+        for (name, stem, extension) in [
+            ("dwi.nii.gz", "dwi", "nii.gz"),
+            ("a/dwi.v2.nii", "a/dwi.v2", "nii"),
+            ("dwi.img.gz", "dwi", "img.gz"),
+            ("dwi.hdr", "dwi", "hdr"),
+            ("dwi.mif.gz", "dwi", "mif.gz"),
+            ("dwi.mih", "dwi", "mih"),
+        ] {
+            assert_eq!(split_image_name(name), Some((stem, extension)));
+            assert!(is_image_name(Path::new(name)));
+        }
+        for other in
+            ["dwi", "merged_", "nii", ".nii", "a/.mif.gz", "dwi.gz", "dwi.tck", "dwi.nii.bak"]
+        {
+            assert_eq!(split_image_name(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn no_extension_belongs_to_two_formats() {
+        let all: Vec<_> = image_extensions().collect();
+        let one_by_one: std::collections::BTreeSet<_> = all.iter().collect();
+        assert_eq!(all.len(), one_by_one.len(), "{all:?}");
+    }
+
+    #[test]
+    fn halves_of_pairs_are_no_images_of_one_file() {
+        for (name, single) in
+            [("a.nii", true), ("a.mif.gz", true), ("a.hdr", false), ("a.img.gz", false)]
+        {
+            assert_eq!(is_single_file_name(Path::new(name)), single, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_image_is_found_by_its_stem_likeliest_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let stem = folder.path().join("sub-01.run-2");
+        assert_eq!(image_called(&stem), None);
+        for extension in ["mif.gz", "hdr.gz", "nii", "nii.gz"] {
+            let path = folder.path().join(format!("sub-01.run-2.{extension}"));
+            std::fs::write(&path, "").unwrap();
+            assert_eq!(image_called(&stem), Some(path));
+        }
+    }
+}
