@@ -17,6 +17,7 @@ use fimbria_pipeline::stages::load_field::FieldError;
 use fimbria_pipeline::stages::track::{SourceError, TrackError};
 use fimbria_pipeline::{MapError, OutputError, PipelineError, final_names};
 use fimbria_qsm::phase::PhaseError;
+use fimbria_streamlines::Format;
 use fimbria_tensors::sh::ShBasis;
 
 use crate::console::Console;
@@ -241,7 +242,7 @@ fn help_for_output(error: &OutputError) -> Option<String> {
         ),
         OutputError::Io { source, .. } => help_for_io(source),
         OutputError::NameOfFile { stem, extension, .. } => Some(match extension.as_str() {
-            "tck" | "trk" | "trx" => format!(
+            _ if Format::OF_FILES.iter().any(|(_, name, _)| name == extension) => format!(
                 "-o {stem}; `fimbria track -o {stem} --tracks {extension}` writes {stem}/tracks.{extension}"
             ),
             _ => format!("-o {stem}"),

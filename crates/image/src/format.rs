@@ -76,6 +76,20 @@ pub fn split_image_name(name: &str) -> Option<(&str, &'static str)> {
     format_of(name).map(|(_, stem, extension)| (stem, extension))
 }
 
+/// The files that an image written to this path consists of, that of the header first: two of a pair,
+/// whichever is named, else the one.
+pub fn files_of_image(path: &Path) -> Vec<PathBuf> {
+    let name = path.to_string_lossy();
+    let pair = format_of(&name).filter(|(format, ..)| format.is_pair());
+    let Some((format, _, extension)) = pair else { return vec![path.to_owned()] };
+    let gzip = extension.ends_with(".gz");
+    let stem = if gzip { path.with_extension("") } else { path.to_owned() };
+    let alike =
+        |all: &'static [&'static str]| all.iter().find(|other| other.ends_with(".gz") == gzip);
+    let both = [alike(format.extensions), alike(format.of_samples)];
+    both.into_iter().flatten().map(|extension| stem.with_extension(extension)).collect()
+}
+
 /// True where a path ends as an image does.
 pub fn is_image_name(path: &Path) -> bool {
     split_image_name(&path.to_string_lossy()).is_some()
@@ -128,6 +142,14 @@ mod tests {
         {
             assert_eq!(split_image_name(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_pair_has_two_files_of_one_kind() {
+        let files = |name: &str| files_of_image(Path::new(name));
+        assert_eq!(files("a/b.img.gz"), [Path::new("a/b.hdr.gz"), Path::new("a/b.img.gz")]);
+        assert_eq!(files("b.hdr"), [Path::new("b.hdr"), Path::new("b.img")]);
+        assert_eq!(files("a/b.nii.gz"), [Path::new("a/b.nii.gz")]);
     }
 
     #[test]

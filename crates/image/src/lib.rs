@@ -67,7 +67,8 @@ pub use datatype::{ByteOrder, Datatype, Scaling, UnknownDatatype};
 pub use eigen::principal_axis;
 pub use error::{HeaderError, ImageError, UnwritableError};
 pub use format::{
-    image_called, image_extensions, is_image_name, is_single_file_name, split_image_name,
+    files_of_image, image_called, image_extensions, is_image_name, is_single_file_name,
+    split_image_name,
 };
 pub use frames::BvecFrame;
 pub use geometry::{Affine, Grid, GridMismatch};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::blocks::in_order;
 use crate::encode::encoder;
 use crate::error::{ImageError, UnwritableError};
-use crate::format::{Writer, format_of};
+use crate::format::{Writer, files_of_image, format_of};
 use crate::gzip::{BLOCK_BYTES, write_member};
 use crate::header::{Intent, Shape, SpaceCodes, is_usable};
 use crate::layout::Layout;
@@ -129,17 +129,12 @@ impl Target {
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let name = path.to_string_lossy();
         let (format, _, extension) = format_of(&name)?;
-        let gzip = extension.ends_with(".gz");
-        let stem = if gzip { path.with_extension("") } else { path.to_owned() };
-        let ending = |extensions: &[&str]| {
-            let alike = extensions.iter().find(|other| other.ends_with(".gz") == gzip)?;
-            Some(stem.with_extension(alike))
-        };
+        let mut files = files_of_image(path).into_iter();
         Some(Self {
             writer: format.writer?,
-            header: ending(format.extensions)?,
-            samples: ending(format.of_samples),
-            gzip,
+            header: files.next()?,
+            samples: files.next(),
+            gzip: extension.ends_with(".gz"),
         })
     }
 

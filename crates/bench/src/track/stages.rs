@@ -78,7 +78,7 @@ pub(super) fn table(
         let mut header = Header::on(*subject.field.grid());
         header.per_streamline = Lines::columns();
         let path = folder.path().join("tracks.trx");
-        let mut writer = create(&path, Format::Trx, &header, &WriteOptions::default())?;
+        let mut writer = create(&path, Format::DEFAULT, &header, &WriteOptions::default())?;
         let each = |lines: Streamlines| Ok::<(), WriteError>(writer.write(&lines)?);
         subject.collected(&basic, particles, &place, deal, &quiet, both, each)?;
         writer.finish()?;

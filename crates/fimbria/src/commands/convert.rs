@@ -93,11 +93,11 @@ impl Convert {
                 return Err(Failure::usage("--tensors is for images, not for a tractogram"));
             }
             let TractogramArgs { reference, trx_folder } = tractogram;
-            let format = if trx_folder { Format::TrxFolder } else { Format::of_name(&to)? };
+            let format = if trx_folder { Format::TRX_FOLDER } else { Format::of_name(&to)? };
             let convert = ConvertTractogram { input, datatype, reference, format, to };
-            let folder = |planned: &[String]| match format {
-                Format::TrxFolder => output.folder_of_any_name(planned, console),
-                _ => output.file(planned, console),
+            let folder = |planned: &[String]| match format.file_in_folder() {
+                Some(_) => output.folder_of_any_name(planned, console),
+                None => output.file(planned, console),
             };
             run_on_threads("convert", &convert, &folder, threads, console)?;
             return Ok(());

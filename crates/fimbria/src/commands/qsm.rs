@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use fimbria_cluster::World;
 use fimbria_compute::Progress as _;
-use fimbria_image::BvecFrame;
+use fimbria_image::{BvecFrame, image_called};
 use fimbria_pipeline::stages::load_local_field::{FieldUnit, LoadLocalField, LocalFieldFiles};
 use fimbria_pipeline::stages::qsm::{
     Keep, MapSusceptibility, QsmCompat, QsmMethod, QsmParameters, Start, options_by_method,
@@ -382,7 +382,5 @@ impl Qsm {
 
 /// The map `name` in a folder of `fimbria fit`, in the format it has there.
 fn map_in(folder: &Path, name: &str) -> PathBuf {
-    let path = |extension: &str| folder.join(format!("{name}.{extension}"));
-    let found = ["nii.gz", "nii", "mif"].map(path).into_iter().find(|path| path.exists());
-    found.unwrap_or_else(|| path("nii.gz"))
+    image_called(&folder.join(name)).unwrap_or_else(|| folder.join(format!("{name}.nii.gz")))
 }

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use fimbria_cluster::World;
-use fimbria_image::BvecFrame;
+use fimbria_image::{BvecFrame, is_image_name};
 use fimbria_pipeline::stages::load_field::FieldFiles;
 use fimbria_pipeline::stages::track::{LoadDirections, Source, Track};
-use fimbria_pipeline::{Named, Stage};
+use fimbria_pipeline::{Choice, Named, Stage};
 use fimbria_streamlines::Format;
 use fimbria_tensors::sh::ShBasis;
 use fimbria_tracking::{FirstFibre, Propagation};
@@ -31,7 +32,10 @@ pub(crate) struct TrackCommand {
     steps: StepArgs,
 
     /// Format of the streamlines; none writes only maps and matrices
-    #[arg(long, value_name = "FORMAT", default_value = "trx", help_heading = "Output")]
+    #[arg(
+        long, value_name = "FORMAT", default_value = "trx", value_parser = tracks(),
+        help_heading = "Output",
+    )]
     tracks: Tracks,
 
     #[command(flatten)]
@@ -169,12 +173,15 @@ struct StepArgs {
     rng_seed: u64,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Tracks {
-    Trx,
-    Tck,
-    Trk,
-    None,
+/// The format of the streamlines, if any are written.
+#[derive(Clone, Copy, Debug)]
+struct Tracks(Option<Format>);
+
+/// The formats of single files by name, and none.
+fn tracks() -> impl TypedValueParser<Value = Tracks> {
+    let names = Format::OF_FILES.iter().map(|(_, name, _)| *name);
+    PossibleValuesParser::new(names.chain(["none"]))
+        .map(|name| Tracks(<Format as Choice>::from_name(&name)))
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -250,12 +257,7 @@ impl TrackCommand {
             jitter_mm,
             least_length_mm,
             propagation,
-            tracks: match tracks {
-                Tracks::Trx => Some(Format::Trx),
-                Tracks::Tck => Some(Format::Tck),
-                Tracks::Trk => Some(Format::Trk),
-                Tracks::None => None,
-            },
+            tracks: tracks.0,
             rng_seed,
         };
         let stages: [&dyn Stage; 2] = [&load, &track];
@@ -275,11 +277,7 @@ impl InputArgs {
             let function = if hot { function } else { function.settled()? };
             return Ok((Source::Function(function), mask));
         }
-        let name = directions.to_string_lossy();
-        let is_image = [".nii", ".nii.gz", ".mif", ".mif.gz", ".hdr", ".img"]
-            .iter()
-            .any(|e| name.ends_with(e));
-        if is_image {
+        if is_image_name(&directions) {
             let frame = frame.map(|frame| frame.0);
             Ok((Source::of_image(directions, frame, dispersion, peaks)?, mask))
         } else {

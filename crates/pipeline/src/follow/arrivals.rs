@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use fimbria_compute::Progress;
-use fimbria_image::{Grid, ImageError, OpenOptions, SignalSource, StoredImage};
+use fimbria_image::{
+    Grid, ImageError, OpenOptions, SignalSource, StoredImage, is_single_file_name,
+};
 
 /// Looks at a file, or at a folder of volumes.
 pub(super) struct Arrivals {
@@ -157,8 +159,7 @@ fn in_folder(folder: &Path) -> Vec<Seen> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_image = |file: &Path| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let known = [".nii", ".nii.gz", ".mif", ".mif.gz"];
-        !name.starts_with('.') && known.iter().any(|extension| name.ends_with(extension))
+        !name.starts_with('.') && is_single_file_name(file)
     };
     let files = entries.map(|entry| entry.path()).filter(|file| is_image(file));
     let mut seen: Vec<Seen> = files.flat_map(|file| of(&file)).collect();

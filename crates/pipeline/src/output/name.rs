@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
+use fimbria_image::image_extensions;
+use fimbria_streamlines::Format;
+
 use super::OutputError;
 use super::place::PREFIX;
 
-/// Extensions of files that commands write, longest first where one ends in another.
-const OF_FILES: &[&str] = &[
-    "nii.gz", "mif.gz", "nii", "mif", "mih", "hdr", "img", "tck", "trk", "trx", "gii", "json",
-    "npy", "csv", "tsv", "txt", "html", "toml", "bval", "bvec",
-];
+/// Extensions of files that commands write beside images and tractograms.
+const OF_FILES: &[&str] =
+    &["gii", "json", "npy", "csv", "tsv", "txt", "html", "toml", "bval", "bvec"];
 
 /// Longest name of a single file, bytes: the name of its record, and of the hidden folder that it is
 /// made in, are longer, and 255 bytes at most.
@@ -27,10 +28,12 @@ pub fn refuse_name_of_file(root: &Path) -> Result<(), OutputError> {
     }
     let name = root.display().to_string();
     let lower = name.to_ascii_lowercase();
-    let is_of_file = |e: &&&str| lower.strip_suffix(**e).is_some_and(|stem| stem.ends_with('.'));
-    let Some(extension) = OF_FILES.iter().find(is_of_file) else { return Ok(()) };
+    let is_of_file = |e: &&str| lower.strip_suffix(*e).is_some_and(|stem| stem.ends_with('.'));
+    let tractograms = Format::OF_FILES.iter().map(|(_, extension, _)| *extension);
+    let mut all = image_extensions().chain(tractograms).chain(OF_FILES.iter().copied());
+    let Some(extension) = all.find(is_of_file) else { return Ok(()) };
     let stem = name[..name.len() - extension.len()].trim_end_matches('.').to_owned();
-    let extension = (*extension).to_owned();
+    let extension = extension.to_owned();
     Err(OutputError::NameOfFile { path: root.to_owned(), stem, extension })
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::gifti::Surface;
-use fimbria_image::{Affine, Grid, ImageHeader, read_image};
+use fimbria_image::{Affine, Grid, ImageHeader, is_image_name, read_image};
 use fimbria_tracking::{Region, Space, Warp, covers};
 
 use super::Probtrackx2Error;
@@ -34,22 +34,16 @@ impl SeedSpace<'_> {
     }
 }
 
-/// Extensions that FSL's image names may lack.
-const EXTENSIONS: [&str; 4] = ["nii.gz", "nii", "hdr", "hdr.gz"];
-
 /// The image of this name, with or without its extension.
 pub(super) fn image(name: &Path) -> Result<PathBuf, Probtrackx2Error> {
     image_called(name).ok_or_else(|| Probtrackx2Error::Missing(name.to_owned()))
 }
 
 pub(super) fn image_called(name: &Path) -> Option<PathBuf> {
-    let text = name.to_string_lossy();
-    let named = [".nii.gz", ".nii", ".hdr", ".hdr.gz", ".img", ".img.gz", ".mif", ".mif.gz"];
-    if name.is_file() && named.iter().any(|extension| text.ends_with(extension)) {
+    if name.is_file() && is_image_name(name) {
         return Some(name.to_owned());
     }
-    let with = |extension: &&str| PathBuf::from(format!("{text}.{extension}"));
-    EXTENSIONS.iter().map(with).find(|path| path.is_file())
+    fimbria_image::image_called(name)
 }
 
 /// What a region is called in FSL's outputs: its file without folder and extension.

@@ -263,7 +263,9 @@ fn chunks_of_any_size_give_the_same_file() {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("source.trx");
     phantom().write(&source, &WriteOptions::default()).unwrap();
-    for (format, name) in [(Format::DEFAULT, "c.trx"), (named("a.trk"), "c.trk"), (named("a.tck"), "c.tck")] {
+    for (format, name) in
+        [(Format::DEFAULT, "c.trx"), (named("a.trk"), "c.trk"), (named("a.tck"), "c.tck")]
+    {
         let (one, many) = (folder.path().join("one"), folder.path().join(name));
         let mut reader = open(&source).unwrap();
         let header = reader.header().clone();
@@ -308,7 +310,8 @@ fn names_that_leave_the_folder_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let mut header = Header::on(GRID);
     header.per_streamline = vec![ColumnKind::new("../escape", Datatype::Float32)];
-    let made = create(folder.path().join("a.trx"), Format::DEFAULT, &header, &WriteOptions::default());
+    let made =
+        create(folder.path().join("a.trx"), Format::DEFAULT, &header, &WriteOptions::default());
     assert!(matches!(made, Err(TractogramError::Unwritable { .. })));
 }
 

@@ -7,7 +7,7 @@ use fimbria_compute::Progress as _;
 use fimbria_image::gradients::GradientError;
 use fimbria_image::{
     BvecFrame, Copied, Datatype, GradientTable, Grid, OpenOptions, SpaceCodes, StoredImage,
-    WriteOptions, copy_image, counted, write_image,
+    WriteOptions, copy_image, counted, files_of_image, split_image_name, write_image,
 };
 use serde_json::{Value, json};
 
@@ -218,17 +218,12 @@ struct Names {
 
 impl Names {
     fn of(path: &Path) -> Self {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let (plain, gz) = match name.strip_suffix(".gz") {
-            Some(plain) => (plain, ".gz"),
-            None => (&*name, ""),
-        };
-        let (stem, extension) = plain.rsplit_once('.').unwrap_or((plain, ""));
-        let image = match extension {
-            "hdr" | "img" => vec![format!("{stem}.hdr{gz}"), format!("{stem}.img{gz}")],
-            _ => vec![name.clone()],
-        };
-        Self { image, stem: stem.to_owned(), is_mif: extension == "mif" }
+        let name =
+            |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let image = files_of_image(path).iter().map(|file| name(file)).collect();
+        let name = name(path);
+        let (stem, extension) = split_image_name(&name).unwrap_or((&name, ""));
+        Self { image, is_mif: extension.starts_with("mif"), stem: stem.to_owned() }
     }
 }
 

@@ -44,16 +44,16 @@ impl ConvertTractogram {
         if reader.header().position_type == Datatype::Float64 {
             log.warn("coordinates pass through float32: digits of float64 beyond it are lost");
         }
-        if format == Format::Tck && datatype == Some(Datatype::Float64) {
-            log.warn("a TCK of Float64 is MRtrix3's alone: nibabel and DIPY do not read it");
+        if let Some(why) = datatype.and_then(|datatype| format.seldom_read(datatype)) {
+            log.warn(why);
         }
-        let to = match format {
-            Format::TrxFolder => out.scratch("tractogram"),
-            _ => out.stage(&self.name_of_file())?,
+        let to = match format.file_in_folder() {
+            Some(_) => out.scratch("tractogram"),
+            None => out.stage(&self.name_of_file())?,
         };
         let writer = create(&to, format, reader.header(), &options)?;
         let copied = copy(&mut *reader, writer, log).map_err(StageError::from);
-        let counts = if format == Format::TrxFolder {
+        let counts = if format.file_in_folder().is_some() {
             let adopted = copied.and_then(|counts| adopt(out, &to, "").map(|()| counts));
             fs::remove_dir_all(&to)?;
             adopted?
@@ -82,10 +82,8 @@ impl Stage for ConvertTractogram {
     }
 
     fn outputs(&self) -> Vec<String> {
-        match self.format {
-            Format::TrxFolder => vec!["header.json".to_owned()],
-            _ => vec![self.name_of_file()],
-        }
+        let in_folder = self.format.file_in_folder().map(str::to_owned);
+        vec![in_folder.unwrap_or_else(|| self.name_of_file())]
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {

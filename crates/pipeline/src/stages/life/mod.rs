@@ -241,18 +241,9 @@ impl Stage for LoadSeries {
     }
 }
 
-/// The name of the pruned tractogram: the input's format.
-fn pruned_name(tractogram: &Path) -> &'static str {
-    match Format::of_content(tractogram) {
-        Ok(Format::Tck) => "pruned.tck",
-        Ok(Format::Trk) => "pruned.trk",
-        // What cannot be read says so when it is.
-        Ok(Format::Trx | Format::TrxFolder) => "pruned.trx",
-        // What is not there yet has a name; what cannot be read says so when it is.
-        Err(_) => match Format::of_name(tractogram) {
-            Ok(Format::Tck) => "pruned.tck",
-            Ok(Format::Trk) => "pruned.trk",
-            Ok(Format::Trx | Format::TrxFolder) | Err(_) => "pruned.trx",
-        },
-    }
+/// The name of the pruned tractogram: the input's format, as it is or, where it is not there yet, as it
+/// is called. What cannot be read says so when it is.
+fn pruned_name(tractogram: &Path) -> String {
+    let format = Format::of_content(tractogram).or_else(|_| Format::of_name(tractogram));
+    format!("pruned.{}", format.unwrap_or(Format::DEFAULT).extension())
 }

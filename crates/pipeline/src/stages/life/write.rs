@@ -196,11 +196,11 @@ fn write_streamlines(
     log: &Logbook<'_>,
 ) -> Result<(), StageError> {
     let name = pruned_name(&life.files.tractogram);
-    let path = out.stage(name)?;
+    let path = out.stage(&name)?;
     let format = Format::of_name(name.as_ref())?;
     let mut reader = open(&life.files.tractogram)?;
     let header = reader.header().clone();
-    let holds_weights = format != Format::Tck;
+    let holds_weights = format.holds_columns();
     let column = weight_name(&header);
     let mut pruned = kept_header(&header, weights);
     if holds_weights {

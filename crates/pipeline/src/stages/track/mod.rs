@@ -392,12 +392,7 @@ pub(crate) fn tell_outside(tracking: &Tracking<'_>, log: &Logbook<'_>) {
 }
 
 fn tracks_name(format: Format) -> String {
-    let extension = match format {
-        Format::Tck => "tck",
-        Format::Trk => "trk",
-        Format::Trx | Format::TrxFolder => "trx",
-    };
-    format!("tracks.{extension}")
+    format!("tracks.{}", format.extension())
 }
 
 /// The file without folder and extensions.

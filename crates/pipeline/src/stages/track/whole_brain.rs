@@ -21,11 +21,7 @@ use crate::stages::peaks::with_fibres;
 use crate::{Choice, Logbook, Named, OutputFolder, Products, RunRecord, Stage, StageError};
 
 impl Choice for Format {
-    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Trx, "trx", "TRX, with data per streamline"),
-        (Self::Tck, "tck", "MRtrix3, points only"),
-        (Self::Trk, "trk", "TrackVis, with data per streamline"),
-    ];
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = Self::OF_FILES;
 }
 
 /// The parameters of tracking through the whole brain.
@@ -61,7 +57,7 @@ impl Default for WholeBrainParameters {
             max_length_mm: 250.0,
             angle_deg: Propagation::default().min_cos.acos().to_degrees(),
             fibre_threshold: 0.05,
-            format: Named(Format::Trx),
+            format: Named(Format::DEFAULT),
             rng_seed: 1,
         }
     }
