@@ -4,7 +4,7 @@ use std::fs;
 
 use fimbria_image::gifti::Surface;
 use fimbria_image::{Image, WriteOptions, write_image};
-use fimbria_streamlines::Tractogram;
+use fimbria_streamlines::{Format, Tractogram};
 use fimbria_tensors::sh::{ShBasis, ShToForm};
 
 use crate::util::{Folder, grid};
@@ -284,4 +284,36 @@ fn two_sets_of_maps_are_tested_against_each_other() {
     // Longer steps reach farther: far more than other random numbers change.
     let (same, longer) = (q([3, 4], "same"), q([5, 6], "longer"));
     assert!(longer > 20.0 * same, "{same} {longer}");
+}
+
+/// A pair of header and samples that is compressed was once taken for the base name of bedpostX samples.
+#[test]
+fn peaks_are_an_image_whatever_format_they_are_in() {
+    let folder = with_samples();
+    let mut peaks = Image::zeros(grid(), 3);
+    peaks.data[..grid().len()].fill(0.5);
+    let track = |image: &str, out: &str| {
+        folder.done(&format!("track {image} --seeds seed.nii.gz -n 2 -o {out}"));
+        Tractogram::read(folder.join(out).join("tracks.trx")).unwrap().streamlines
+    };
+    write_image(folder.join("peaks.nii"), &peaks, &WriteOptions::default()).unwrap();
+    let expected = track("peaks.nii", "of_nii");
+    assert_eq!(expected.len(), 2);
+    for name in ["a.hdr.gz", "b.img.gz", "c.hdr", "d.img", "e.mif.gz", "f.nii.gz"] {
+        write_image(folder.join(name), &peaks, &WriteOptions::default()).unwrap();
+        assert_eq!(track(name, &format!("of_{name}_")), expected, "{name}");
+    }
+}
+
+#[test]
+fn streamlines_are_written_in_every_format_there_is() {
+    let folder = with_samples();
+    for (format, extension, _) in Format::OF_FILES {
+        let line =
+            format!("track bpx --seeds seed.nii.gz -n 2 --tracks {extension} -o {extension}-out");
+        folder.done(&line);
+        let path = folder.join(format!("{extension}-out/tracks.{extension}"));
+        assert_eq!(Format::of_content(&path).unwrap(), *format);
+        assert_eq!(Tractogram::read(path).unwrap().streamlines.len(), 2);
+    }
 }
