@@ -7,6 +7,7 @@
 //!   [`stremi`]: the stretched-exponential model over all volumes; [`mono`] and [`ivim`]: one and
 //!   two exponentials; [`curve`]: what these share; [`nlls`]: exponentials of linear forms;
 //! * [`noise`]: noise levels from repeated volumes or from background;
+//! * [`brain_mask`]: a simple mask where the user has none;
 //! * [`dki`]: diffusion and kurtosis tensors, constrained where need be, and their maps; [`msdki`]:
 //!   kurtosis of the mean signal of each shell;
 //! * [`expr`]: any signal that a user writes down, by Levenberg-Marquardt;
@@ -21,6 +22,7 @@
 //! Inside fits b is in ms/µm² and diffusivity in µm²/ms; maps are in mm²/s. Directions and tensors
 //! are in scanner RAS+ axes. This crate reads no files and prints nothing.
 
+pub mod brain_mask;
 mod checks;
 pub mod curve;
 pub mod dki;

@@ -1,6 +1,7 @@
 //! Why a phantom cannot be made.
 
 use fimbria_compute::Interrupted;
+use fimbria_compute::fft::FftError;
 
 /// A specification that describes no phantom, or one that does not fit into memory.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -33,17 +34,13 @@ pub enum PhantomError {
     },
     /// Its field cannot be made.
     #[error("no field can be made: {0}")]
-    Field(String),
+    Field(#[from] FftError),
     /// The user stopped it.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
 }
 
 impl PhantomError {
-    pub(crate) fn field(error: fimbria_qsm::QsmError) -> Self {
-        Self::Field(error.to_string())
-    }
-
     /// `Ok` where `valid`, else the error that names the parameter.
     pub(crate) fn require(
         valid: bool,

@@ -24,9 +24,11 @@
 mod acquisition;
 mod anatomy;
 mod bundle;
+pub mod closeness;
 mod crossing;
 mod directions;
 mod error;
+mod field;
 mod gre;
 mod placement;
 mod protocol;

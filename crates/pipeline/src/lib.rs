@@ -11,13 +11,11 @@
 //!   BIDS;
 //! * [`probtrackx2`]: FSL's program of that name;
 //! * [`CheckpointFile`]: work under way, to go on from;
-//! * [`brain_mask`]: a simple mask where the user has none.
 //!
 //! Nothing here computes a model, and nothing prints: callers pass a [`Session`].
 
 pub mod about;
 mod agreement;
-mod brain_mask;
 mod byte_size;
 mod checkpoint_file;
 mod follow;
@@ -36,7 +34,6 @@ pub mod stages;
 mod surfaces;
 mod unfinished;
 
-pub use brain_mask::{brain_mask, head_mask, mean_unweighted};
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use checkpoint_file::{CheckpointError, CheckpointFile};
 pub use follow::{TooManyVolumes, follow};

@@ -11,6 +11,7 @@
 //! * [`problem`]: the eigenproblem A x^(m-1) = λ x at one point, in f64. From a [start](starts) go
 //!   [`sshopm`] to a maximum or minimum, [`geap`] to one of A x^(m-1) = λ B x^(m-1), and [`newton`]
 //!   to any pair; [`pairs`] finds all of a tensor, each with a certificate.
+//! * [`samples`]: directions drawn from peaks and from functions, to be tracked.
 //! * [`checks()`]: the device kernels against their oracles.
 //!
 //! Products, methods and searches are generic or `f64` and read like the papers; `batch`, `peaks` and
@@ -61,6 +62,7 @@ pub mod newton;
 pub mod pairs;
 pub mod peaks;
 pub mod problem;
+pub mod samples;
 mod scalar;
 pub mod sh;
 pub mod sshopm;

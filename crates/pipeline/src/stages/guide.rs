@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::field::Fields;
 use super::fits::dti::DtiParameters;
 use super::fits::fit_maps::Maps;
-use super::load_local_field::{LocalField, nearest};
+use super::load_local_field::LocalField;
 use crate::{Logbook, Products, Stage, StageError};
 
 /// Makes the [`LocalField`] of the [`Fields`] and the tensor fit, as `fimbria qsm --resample` does
@@ -37,7 +37,7 @@ impl Stage for Guide {
         let fit = products.get::<Maps<DtiParameters>>()?;
         let map = |map: DtiMap, name: &str| {
             let image = fit.map(map).ok_or_else(|| format!("the tensor fit has no {name}"))?;
-            Ok::<Image, StageError>(nearest(image, &fields.local.grid))
+            Ok::<Image, StageError>(image.at_nearest_voxels(&fields.local.grid))
         };
         let (v1, fa) = (map(DtiMap::V1, "V1")?, map(DtiMap::Fa, "FA")?);
         let mask: &Mask = &fields.mask;

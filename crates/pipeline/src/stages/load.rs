@@ -11,6 +11,7 @@ use fimbria_image::{
     BvecFrame, Datatype, GradientTable, Grid, Image, ImageError, ImageHeader, Mask, OpenOptions,
     SignalSource, StoredImage, WriteOptions, read_image, read_mask, write_image,
 };
+use fimbria_models::brain_mask::{brain_mask, mean_unweighted};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
@@ -18,7 +19,6 @@ use xxhash_rust::xxh3::Xxh3;
 use super::doubts::{Doubt, warn_of_place};
 use crate::{
     ByteSize, Carried, Input, Logbook, MapStyle, Named, OutputFolder, Products, Stage, StageError,
-    brain_mask, mean_unweighted,
 };
 
 /// Where a subject's data are and how to read them.
@@ -27,7 +27,7 @@ use crate::{
 pub struct SubjectFiles {
     /// The diffusion-weighted series.
     pub dwi: PathBuf,
-    /// The voxels to work on; `None` for a [`brain_mask`].
+    /// The voxels to work on; `None` for a [`brain_mask`](fn@brain_mask).
     pub mask: Option<PathBuf>,
     /// FSL's b-values.
     pub bval: Option<PathBuf>,
@@ -219,7 +219,7 @@ impl SubjectFiles {
         inputs
     }
 
-    /// The voxels to work on: the mask of the subject, or a [`brain_mask`].
+    /// The voxels to work on: the mask of the subject, or a [`brain_mask`](fn@brain_mask).
     pub(crate) fn mask_for(
         &self,
         series: &dyn SignalSource,

@@ -4,8 +4,9 @@ use fimbria_image::{Image, Status};
 use fimbria_models::Fitted;
 use fimbria_models::dti::DtiMap;
 use fimbria_phantoms::Truth;
+use fimbria_phantoms::closeness::{angle_deg, vector};
 
-use super::{Accuracy, Closeness, DIRECTION, angle_deg, vector};
+use super::{Accuracy, Closeness, DIRECTION};
 
 /// Compares where a voxel holds a single compartment: |ΔFA| and the relative error of MD, in
 /// fibres and in isotropic tissue apart, and the angle of V1 in fibres.

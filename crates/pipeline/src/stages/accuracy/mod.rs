@@ -10,9 +10,9 @@ mod tracks;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use fimbria_image::Image;
 use fimbria_image::sticks::StickSamples;
 use fimbria_phantoms::GreSubject;
+pub use fimbria_phantoms::closeness::Closeness;
 use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};
 
@@ -24,24 +24,6 @@ use crate::stages::phantom::truth_in;
 use crate::stages::qsm::ChiMap;
 use crate::stages::track::Tracked;
 use crate::{Logbook, OutputFolder, Products, Stage, StageError};
-
-/// How close one quantity came to the truth, over the voxels where the truth is known and the fit
-/// succeeded.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Closeness {
-    /// What was compared.
-    pub quantity: String,
-    /// Unit of the errors.
-    pub unit: String,
-    /// Number of voxels, or of what else was compared.
-    pub voxels: usize,
-    /// Median of the errors.
-    pub median: f64,
-    /// What 95 % of the errors do not exceed.
-    pub percentile_95: f64,
-    /// The largest error.
-    pub worst: f64,
-}
 
 /// How close a fit came to the truth.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -110,23 +92,6 @@ impl Accuracy {
 
 const DIRECTION: &str = "V1, fibres";
 const HEADER: &str = "quantity\tunit\tvoxels\tmedian\tpercentile_95\tworst\n";
-
-impl Closeness {
-    /// `None` where there are no errors to speak of.
-    fn new(quantity: &str, unit: &str, mut errors: Vec<f64>) -> Option<Self> {
-        errors.sort_by(f64::total_cmp);
-        let last = errors.len().checked_sub(1)?;
-        let at = |share: f64| errors[(share * last as f64).round() as usize];
-        Some(Self {
-            quantity: quantity.to_owned(),
-            unit: unit.to_owned(),
-            voxels: errors.len(),
-            median: at(0.5),
-            percentile_95: at(0.95),
-            worst: at(1.0),
-        })
-    }
-}
 
 /// Compares a fit of a phantom with its truth.
 pub struct Compare;
@@ -200,32 +165,9 @@ impl Stage for Compare {
     }
 }
 
-fn vector(image: &Image, first_volume: usize, voxel: usize) -> [f64; 3] {
-    [0, 1, 2].map(|component| f64::from(image.volume(first_volume + component)[voxel]))
-}
-
-/// The angle between two axes, 0 to 90 degrees.
-fn angle_deg(a: [f64; 3], b: [f64; 3]) -> f64 {
-    let cross = [0, 1, 2].map(|i| {
-        let (j, k) = ((i + 1) % 3, (i + 2) % 3);
-        a[j] * b[k] - a[k] * b[j]
-    });
-    let norm = |v: [f64; 3]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let dot: f64 = (0..3).map(|i| a[i] * b[i]).sum();
-    // Unlike the arc cosine, exact for small angles.
-    norm(cross).atan2(dot.abs()).to_degrees()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn angles_are_between_axes() {
-        let (s, c) = 1e-4f64.sin_cos();
-        assert!((angle_deg([1.0, 0.0, 0.0], [-c, s, 0.0]) - 1e-4f64.to_degrees()).abs() < 1e-12);
-        assert!((angle_deg([0.0, 0.0, 2.0], [0.0, 1.0, 0.0]) - 90.0).abs() < 1e-12);
-    }
 
     #[test]
     fn the_table_is_read_back_as_written() {

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use fimbria_compute::Progress as _;
 use fimbria_image::{Grid, GridMismatch, Image, ImageError, Mask, counted, read_image, read_mask};
+use fimbria_models::brain_mask::head_mask;
 use fimbria_qsm::Geometry;
 use fimbria_qsm::phase::{PhaseError, radians_of_range, to_radians};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Logbook;
 use crate::stages::b0::{self, B0Error};
 use crate::stages::contents::sidecar_of;
-use crate::{Logbook, head_mask};
 
 /// The scanner's files and what is to be known of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

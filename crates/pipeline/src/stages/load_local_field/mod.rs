@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use fimbria_compute::Progress as _;
 use fimbria_image::frames::turn_vectors;
 use fimbria_image::{
-    Affine, BvecFrame, Grid, GridMismatch, Image, ImageError, ImageHeader, Mask, counted,
-    read_image, read_mask,
+    BvecFrame, Grid, GridMismatch, Image, ImageError, ImageHeader, Mask, counted, read_image,
+    read_mask,
 };
 use fimbria_qsm::dqsm_files::{self, DqsmFileError};
 use fimbria_qsm::{Geometry, QsmError, Shape, shapes_of};
@@ -356,8 +356,8 @@ impl LocalFieldFiles {
             self.expect_volumes(path, fa, 1)?;
         }
         if self.resample {
-            vectors = nearest(&vectors, &mask.grid);
-            fa = fa.map(|fa| nearest(&fa, &mask.grid));
+            vectors = vectors.at_nearest_voxels(&mask.grid);
+            fa = fa.map(|fa| fa.at_nearest_voxels(&mask.grid));
         }
         Ok(shapes_of(&vectors, fa.as_ref(), mask, self.fa_threshold)?)
     }
@@ -374,25 +374,6 @@ impl LocalFieldFiles {
         grid.check_same(&image.grid, what)?;
         Ok(Some(image.data))
     }
-}
-
-/// `image` at the voxels of `grid`: the nearest voxel in the scanner, 0 beyond its volume.
-pub(super) fn nearest(image: &Image, grid: &Grid) -> Image {
-    let mut taken = Image::zeros(*grid, image.n_volumes);
-    // A grid whose affine is singular cannot be read.
-    let vox_from_ras = image.grid.ras_from_vox.inverse().unwrap_or(Affine::IDENTITY);
-    let from = vox_from_ras.after(&grid.ras_from_vox);
-    for voxel in 0..grid.len() {
-        let at = from.apply(grid.voxel(voxel).map(|i| i as f64)).map(f64::round);
-        let inside = (0..3).all(|a| at[a] >= 0.0 && at[a] < image.grid.dims[a] as f64);
-        if inside {
-            let source = image.grid.index(at.map(|i| i as usize));
-            for volume in 0..image.n_volumes {
-                taken.volume_mut(volume)[voxel] = image.volume(volume)[source];
-            }
-        }
-    }
-    taken
 }
 
 /// Reads a [`LocalField`].

@@ -16,6 +16,7 @@ use fimbria_image::{
     write_image,
 };
 use fimbria_models::FittedMap;
+use fimbria_models::brain_mask::mean_unweighted;
 use fimbria_sticks::{Keeper, Sampled, sample, sample_along};
 use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ use super::fits::fit_maps::Maps;
 use super::load::Subject;
 use super::peaks;
 use crate::agreement::agree;
-use crate::{Logbook, OutputFolder, Products, RunRecord, Stage, StageError, mean_unweighted};
+use crate::{Logbook, OutputFolder, Products, RunRecord, Stage, StageError};
 
 /// The maps of a sampling beside its [`StickSamples`].
 pub struct SticksMaps(pub Vec<FittedMap>);

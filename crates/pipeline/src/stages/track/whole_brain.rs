@@ -7,6 +7,7 @@ use fimbria_image::sticks::StickSamples;
 use fimbria_image::{BvecFrame, Image, WriteOptions, read_image, write_image};
 use fimbria_streamlines::{Format, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
 use fimbria_tensors::peaks::Peaks;
+use fimbria_tensors::samples::{Scatter, from_peaks};
 use fimbria_tracking::{
     Field, FirstFibre, Lines, Propagation, Rules, Space, Tally, Tracking, seeds_of_region,
 };
@@ -14,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::counted::{Counted, counted};
-use super::source::{Scatter, from_peaks};
 use super::tracks_name;
 use crate::stages::load::Subject;
 use crate::stages::peaks::with_fibres;

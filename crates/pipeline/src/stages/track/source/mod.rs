@@ -1,21 +1,17 @@
 //! From what an earlier stage found to samples of directions.
 
-mod function;
-mod peaks;
-
 use std::path::{Path, PathBuf};
 
 use fimbria_compute::Progress as _;
 use fimbria_image::bedpostx::{BedpostxError, read_bedpostx};
 use fimbria_image::sticks::StickSamples;
 use fimbria_image::{
-    BvecFrame, Image, ImageError, ImageHeader, Mask, OpenOptions, StoredImage, counted, read_mask,
+    BvecFrame, Image, ImageError, ImageHeader, OpenOptions, StoredImage, counted, read_mask,
 };
+use fimbria_tensors::samples::{Functions, SamplesError, Scatter, from_functions, from_peaks};
 
 use serde_json::{Value, json};
 
-use self::function::from_function;
-pub(super) use self::peaks::{Scatter, from_peaks};
 use crate::hashing::with_sidecar;
 use crate::stages::contents::{Claim, Contents, ContentsError, check_directions};
 use crate::stages::doubts::warn_of_place;
@@ -69,16 +65,10 @@ pub enum SourceError {
     /// Nothing to follow.
     #[error("{} has no direction in any voxel of the mask", .0.display())]
     Nothing(PathBuf),
-    /// There is not enough memory.
-    #[error("{0} samples of {1} voxels need more memory than the system gives")]
-    Memory(usize, usize),
-    /// Harmonics of this order are not known.
-    #[error("a function of order {0} cannot be tracked; orders 2 to 16 can")]
-    Order(usize),
+    /// Samples cannot be drawn.
+    #[error(transparent)]
+    Drawn(#[from] SamplesError),
 }
-
-/// Samples drawn in each voxel where the source itself has none.
-const N_SAMPLES: usize = 50;
 
 impl Source {
     /// The file or folder.
@@ -162,7 +152,15 @@ impl Source {
             Self::Function(files) => {
                 let files = FieldFiles { mask: mask.map(Path::to_owned), ..files.clone() };
                 let field = files.read(log)?;
-                from_function(&field, rng_seed, workers)?.ok_or(SourceError::Nothing(files.image))
+                let functions = Functions {
+                    coefficients: &*field.coefficients,
+                    order: field.order,
+                    basis: field.basis,
+                    frame: field.frame,
+                    mask: &field.mask,
+                };
+                from_functions(functions, rng_seed, workers)?
+                    .ok_or(SourceError::Nothing(files.image))
             }
         }
     }
@@ -217,25 +215,4 @@ fn by_direction(peaks: &Image) -> Image {
         sorted.volume_mut(3 * peak + k).copy_from_slice(peaks.volume(k * n + peak));
     }
     sorted
-}
-
-fn turned(m: &[[f64; 3]; 3], v: [f64; 3]) -> [f64; 3] {
-    m.map(|r| r[0] * v[0] + r[1] * v[1] + r[2] * v[2])
-}
-
-/// Room for samples in the voxels of `mask` where `has` says that there are any.
-fn room(
-    mask: Mask,
-    has: impl Fn(usize) -> bool,
-    n_fibres: usize,
-    n_samples: usize,
-) -> Result<Option<StickSamples>, SourceError> {
-    let voxels: Vec<_> = mask.voxels.into_iter().filter(|v| has(*v as usize)).collect();
-    if voxels.is_empty() {
-        return Ok(None);
-    }
-    let n = voxels.len();
-    StickSamples::empty(Mask { grid: mask.grid, voxels }, n_fibres, n_samples)
-        .map(Some)
-        .ok_or(SourceError::Memory(n_samples, n))
 }

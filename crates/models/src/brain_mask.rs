@@ -151,7 +151,7 @@ fn keep_core(inside: &mut [bool], grid: &Grid) {
 }
 
 /// The up to six voxels that share a face with `voxel`.
-pub(crate) fn neighbours(grid: &Grid, voxel: usize) -> impl Iterator<Item = usize> {
+pub fn neighbours(grid: &Grid, voxel: usize) -> impl Iterator<Item = usize> {
     let [nx, ny, _] = grid.dims;
     let (position, dims) = (grid.voxel(voxel), grid.dims);
     [1, nx, nx * ny].into_iter().enumerate().flat_map(move |(axis, step)| {
