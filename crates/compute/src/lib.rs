@@ -9,7 +9,7 @@
 //! * [`philox`]: random numbers keyed by what they are for.
 //! * [`Progress`]: how a long computation says how far it is and learns that it should stop.
 //! * [`operator`]: the traits solvers are generic over, over vectors in a [`HostSpace`] or on a
-//!   device; [`comm`]: several processes as one; [`FixedPoint`]: sums that do not depend on order.
+//!   device; [`comm`]: several processes as one.
 //! * [`device`]: GPUs over OpenCL and CUDA, running kernels written in one [`dialect`];
 //!   [`queue`]: several of them on one job; [`check`]: every kernel against its oracle.
 //! * [`Backend`]: the threads and devices a computation is given.
@@ -24,7 +24,6 @@ pub mod dense;
 pub mod device;
 pub mod dialect;
 pub mod fft;
-mod fixed;
 mod host;
 mod lanes;
 pub mod math;
@@ -39,7 +38,6 @@ mod workers;
 
 pub use backend::Backend;
 pub use check::checks;
-pub use fixed::{FixedPoint, FixedPointError};
 pub use host::{HostError, HostSpace};
 pub use lanes::{LaneMask, Lanes, Words};
 pub use progress::{Interrupted, Progress, Silent};

@@ -93,6 +93,24 @@ pub trait Operator {
     ) -> Result<(), <Self::Domain as VectorSpace>::Error>;
 }
 
+/// Says in an `impl Operator` between which spaces the operator maps: those in its fields `domain` and
+/// `range`.
+#[macro_export]
+macro_rules! between {
+    ($domain:ty => $range:ty) => {
+        type Domain = $domain;
+        type Range = $range;
+
+        fn domain(&self) -> &Self::Domain {
+            &self.domain
+        }
+
+        fn range(&self) -> &Self::Range {
+            &self.range
+        }
+    };
+}
+
 /// A linear operator with its adjoint.
 pub trait LinearOperator: Operator {
     /// `x = A' y`.

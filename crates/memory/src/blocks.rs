@@ -49,16 +49,6 @@ pub fn try_vec<T>(n: usize) -> Result<Vec<T>, Refused> {
     Ok(block)
 }
 
-/// The elements of an iterator that knows their number.
-///
-/// # Errors
-/// [`Refused`] where there is not enough memory.
-pub fn try_collect<T>(elements: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, Refused> {
-    let mut block = try_vec(elements.len())?;
-    block.extend(elements);
-    Ok(block)
-}
-
 /// Asks for large pages where the block is not yet touched: a gigabyte then costs a few hundred
 /// page faults instead of a quarter of a million.
 #[cfg(target_os = "linux")]
@@ -93,6 +83,5 @@ mod tests {
     #[test]
     fn what_there_is_is_given() {
         assert_eq!(try_zeros::<u16>(3_000_001).unwrap(), vec![0; 3_000_001]);
-        assert_eq!(try_collect((0..5).map(|i| 2 * i)).unwrap(), [0, 2, 4, 6, 8]);
     }
 }

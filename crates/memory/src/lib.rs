@@ -1,6 +1,6 @@
 //! Memory that can be refused.
 //!
-//! * [`try_zeros`], [`try_vec`], [`try_collect`]: blocks whose size comes from input; where there is
+//! * [`try_zeros`], [`try_vec`]: blocks whose size comes from input; where there is
 //!   not enough memory they are an error, not an abort. [`zeros`] are for sizes that follow from
 //!   what is held already.
 //! * [`Heap`]: the allocator of a program. It counts what is held, keeps to a limit, and gives a
@@ -11,5 +11,5 @@
 mod blocks;
 mod heap;
 
-pub use blocks::{Refused, try_collect, try_vec, try_zeros, zeros};
+pub use blocks::{Refused, try_vec, try_zeros, zeros};
 pub use heap::{Heap, Refusal};

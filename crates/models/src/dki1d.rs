@@ -5,6 +5,7 @@ use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Likelihood, Model, Number, Parameter};
 use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource};
 
+use crate::ProtocolError;
 use crate::curve::{
     CurveError, CurveOptions, DirectionModel, Directional, Floor, MM2_PER_S, Protocol, level,
     say_level,
@@ -285,7 +286,7 @@ pub fn fit(
     on: &Backend<'_>,
     progress: &dyn Progress,
 ) -> Result<Fitted, CurveError> {
-    curve::check_count(signals.n_volumes(), gradients)?;
+    ProtocolError::check_count(gradients, signals.n_volumes())?;
     let needed = least_b(options.eta);
     let b_max = options.curve.b_max_s_per_mm2;
     let protocol = Protocol::new(gradients, b_max)?;

@@ -36,9 +36,11 @@ pub mod mono;
 pub mod msdki;
 pub mod nlls;
 pub mod noise;
+mod protocol;
 pub mod stremi;
 pub mod stremi1d;
 pub mod voxelwise;
 
 pub use checks::checks;
+pub use protocol::ProtocolError;
 pub use voxelwise::{Fitted, FittedMap, RaisedSamples};

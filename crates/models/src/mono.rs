@@ -8,6 +8,7 @@ use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Model, Number, Parameter};
 use fimbria_image::{GradientTable, MapSpec, Mask, SignalSource};
 
+use crate::ProtocolError;
 use crate::curve::{CurveError, CurveOptions, MM2_PER_S, Protocol, VoxelModel, Whole, noise_level};
 use crate::voxelwise::Job;
 use crate::{Fitted, curve};
@@ -112,7 +113,7 @@ pub fn fit(
     on: &Backend<'_>,
     progress: &dyn Progress,
 ) -> Result<Fitted, CurveError> {
-    curve::check_count(signals.n_volumes(), gradients)?;
+    ProtocolError::check_count(gradients, signals.n_volumes())?;
     let protocol = protocol(gradients, options.b_max_s_per_mm2)?;
     let sigma = noise_level(signals, mask, gradients, options, progress)?;
     let fit = Whole { model: MonoExponential, protocol, sigma, options: options.clone() };

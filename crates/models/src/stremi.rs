@@ -5,6 +5,7 @@ use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Model, Number, Parameter};
 use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource};
 
+use crate::ProtocolError;
 use crate::curve::{CurveError, CurveOptions, Protocol, VoxelModel, Whole, noise_level};
 use crate::dti::{self, DtiMap, DtiOptions};
 use crate::voxelwise::{Job, SelectedVolumes, Stacked};
@@ -260,7 +261,7 @@ pub fn fit(
     on: &Backend<'_>,
     progress: &dyn Progress,
 ) -> Result<Fitted, CurveError> {
-    curve::check_count(signals.n_volumes(), gradients)?;
+    ProtocolError::check_count(gradients, signals.n_volumes())?;
     let protocol = protocol(gradients, options)?;
     let (small, table) = of_axes(gradients, options)?;
     let maps = [DtiMap::V1, DtiMap::V2, DtiMap::V3, DtiMap::L1, DtiMap::L2, DtiMap::L3];

@@ -9,6 +9,7 @@ use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Model, Number, Parameter};
 use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource};
 
+use crate::ProtocolError;
 use crate::curve::{CurveError, CurveOptions, DirectionModel, Directional, Protocol, noise_level};
 use crate::voxelwise::Job;
 use crate::{Fitted, curve};
@@ -125,7 +126,7 @@ pub fn fit(
     on: &Backend<'_>,
     progress: &dyn Progress,
 ) -> Result<Fitted, CurveError> {
-    curve::check_count(signals.n_volumes(), gradients)?;
+    ProtocolError::check_count(gradients, signals.n_volumes())?;
     let protocol = Protocol::new(gradients, options.b_max_s_per_mm2)?;
     let directions = protocol.directions_with(LEAST_B, options.b_max_s_per_mm2)?;
     let floor = noise_level(signals, mask, gradients, options, progress)?;

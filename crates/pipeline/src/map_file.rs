@@ -153,14 +153,14 @@ impl MapStyle {
                 turn_vectors(&mut image, &turn);
                 image
             }
-            (MapKind::Tensor, MapLayout::Fsl) => TensorOrder::Fsl.to_fimbria(&image),
-            (MapKind::Tensor, MapLayout::Mrtrix) => TensorOrder::Mrtrix.to_fimbria(&image),
+            (MapKind::Tensor, MapLayout::Fsl) => TensorOrder::FSL.to_fimbria(&image),
+            (MapKind::Tensor, MapLayout::Mrtrix) => TensorOrder::MRTRIX.to_fimbria(&image),
             (MapKind::Kurtosis, MapLayout::Fsl) => {
                 let turn = BvecFrame::Fsl.ras_from_frame(&image.grid.ras_from_vox);
                 turn_quartics(&mut image, &turn);
                 image
             }
-            (MapKind::Kurtosis, MapLayout::Mrtrix) => KurtosisOrder::Mrtrix.to_fimbria(&image),
+            (MapKind::Kurtosis, MapLayout::Mrtrix) => KurtosisOrder::MRTRIX.to_fimbria(&image),
             _ => image,
         }
     }
@@ -174,8 +174,8 @@ impl MapStyle {
                 turn_vectors(&mut turned, &fsl_from_ras);
                 Some(turned)
             }
-            (MapKind::Tensor, MapLayout::Fsl) => Some(TensorOrder::Fsl.from_fimbria(image)),
-            (MapKind::Tensor, MapLayout::Mrtrix) => Some(TensorOrder::Mrtrix.from_fimbria(image)),
+            (MapKind::Tensor, MapLayout::Fsl) => Some(TensorOrder::FSL.from_fimbria(image)),
+            (MapKind::Tensor, MapLayout::Mrtrix) => Some(TensorOrder::MRTRIX.from_fimbria(image)),
             (MapKind::Kurtosis, MapLayout::Fsl) => {
                 let mut turned = image.clone();
                 let fsl_from_ras = BvecFrame::Fsl.frame_from_ras(&image.grid.ras_from_vox);
@@ -183,7 +183,7 @@ impl MapStyle {
                 Some(turned)
             }
             (MapKind::Kurtosis, MapLayout::Mrtrix) => {
-                Some(KurtosisOrder::Mrtrix.from_fimbria(image))
+                Some(KurtosisOrder::MRTRIX.from_fimbria(image))
             }
             _ => None,
         }
@@ -216,7 +216,7 @@ impl MapStyle {
             }
             (MapKind::Kurtosis, MapLayout::Mrtrix) => {
                 let names = |order: KurtosisOrder| order.names().join(" ");
-                let (ours, theirs) = (names(KurtosisOrder::Fimbria), names(KurtosisOrder::Mrtrix));
+                let (ours, theirs) = (names(KurtosisOrder::FIMBRIA), names(KurtosisOrder::MRTRIX));
                 map.description.replace(&ours, &theirs)
             }
             _ => map.description.clone().into_owned(),

@@ -116,16 +116,7 @@ impl<'w> Laplacian<'w> {
 }
 
 impl<'w> Operator for Laplacian<'w> {
-    type Domain = HostSpace<'w>;
-    type Range = HostSpace<'w>;
-
-    fn domain(&self) -> &HostSpace<'w> {
-        &self.domain
-    }
-
-    fn range(&self) -> &HostSpace<'w> {
-        &self.range
-    }
+    fimbria_compute::between!(HostSpace<'w> => HostSpace<'w>);
 
     fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
         let mut volume = self.empty();

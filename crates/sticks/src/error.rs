@@ -2,6 +2,7 @@
 
 use fimbria_compute::Interrupted;
 use fimbria_image::GridMismatch;
+use fimbria_models::ProtocolError;
 use fimbria_models::dti::DtiError;
 
 use crate::BadOption;
@@ -13,14 +14,9 @@ pub enum SticksError {
     /// An option that makes no sense.
     #[error(transparent)]
     Option(#[from] BadOption),
-    /// Gradient table and series differ.
-    #[error("{series} volumes, but {table} entries in the gradient table")]
-    VolumeCount {
-        /// Volumes of the series.
-        series: usize,
-        /// Entries of the table.
-        table: usize,
-    },
+    /// The gradient table does not serve.
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
     /// Fewer measurements than parameters.
     #[error("{measurements} volumes cannot determine {parameters} parameters; sample fewer fibres")]
     TooFew {

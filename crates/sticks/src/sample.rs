@@ -7,6 +7,7 @@ use fimbria_compute::{Backend, Progress};
 use fimbria_image::sticks::StickSamples;
 use fimbria_image::{GradientTable, Image, Mask, SignalSource, Status, StatusCounts};
 use fimbria_models::FittedMap;
+use fimbria_models::ProtocolError;
 
 use crate::chunk::{CHUNK, Chunk, Keeper, VoxelResult};
 use crate::maps::maps;
@@ -123,11 +124,9 @@ fn check(
     options: &SticksOptions,
 ) -> Result<(), SticksError> {
     options.check()?;
-    let (series, table) = (signals.n_volumes(), gradients.len());
-    if series != table {
-        return Err(SticksError::VolumeCount { series, table });
-    }
+    ProtocolError::check_count(gradients, signals.n_volumes())?;
     let parameters = slots::sampled(options).len();
+    let table = gradients.len();
     if table < parameters {
         return Err(SticksError::TooFew { measurements: table, parameters });
     }

@@ -9,8 +9,8 @@
 //! |α| > β(A) = (m - 1) max ρ(A xᵐ⁻²) over unit vectors x suffices for every start, with ρ the
 //! spectral radius. That maximum is of |A xᵐ⁻² y²| over unit x and y; a symmetric multilinear form
 //! attains its norm with all arguments equal (Banach 1938), hence β(A) = (m - 1) max |λ|, which
-//! [`bound`] uses. [`crude_bound`] takes (m - 1) Σ |a| over all nᵐ entries instead, which needs no
-//! search but is so large that convergence takes hundreds of iterations. The adaptive shift (Kolda
+//! [`bound`] uses. (The published (m - 1) Σ |a| over all nᵐ entries needs no search, but is so large
+//! that convergence takes hundreds of iterations.) The adaptive shift (Kolda
 //! and Mayo 2014, 35:1563) is the least one that makes the form convex where x is.
 
 use crate::layout::Layout;
@@ -129,17 +129,6 @@ pub(crate) fn iterate(
     Iterated { lambda, x, iterations: stopping.max_iterations, converged: false }
 }
 
-/// (m - 1) Σ |a| over all nᵐ entries: a shift of larger magnitude converges from every start.
-///
-/// # Panics
-/// Where `entries` is not as long as the layout says.
-pub fn crude_bound(layout: &Layout, entries: &[f64]) -> f64 {
-    assert_eq!(entries.len(), layout.len(), "unique entries");
-    let multiplicities = layout.multiplicities();
-    let sum: f64 = multiplicities.iter().zip(entries).map(|(m, a)| m * a.abs()).sum();
-    (layout.order() as f64 - 1.0) * sum
-}
-
 /// β(A) = (m - 1) max |λ|, with the largest |λ| that `starts` searches for maxima and as many for
 /// minima reach; below the true value only where all of them miss it.
 pub fn bound(form: Form<'_>, starts: usize) -> f64 {
@@ -220,12 +209,5 @@ mod tests {
                 (before, x) = (step.lambda, step.x);
             }
         });
-    }
-
-    #[test]
-    fn the_crude_bound_is_the_published_one() {
-        let layout = Layout::new(4, 3).unwrap();
-        // Sums of four-digit numbers, printed to five digits.
-        assert!((crude_bound(&layout, &KOFIDIS_REGALIA) - 55.662).abs() < 5e-4);
     }
 }

@@ -79,10 +79,9 @@ fn tensors_go_from_any_order_and_frame_to_any_other() {
     folder.done("convert d.nii --tensors dipy:mrtrix -o d2.nii");
     folder.done("convert w.nii --tensors dipy:mrtrix -o w2.nii");
     folder.done("convert w2.nii --tensors mrtrix:dipy -o w3.nii");
-    let expected =
-        TensorOrder::Mrtrix.from_fimbria(&TensorOrder::DipyLowerTriangular.to_fimbria(&d));
+    let expected = TensorOrder::MRTRIX.from_fimbria(&TensorOrder::DIPY.to_fimbria(&d));
     assert_eq!(folder.image("d2.nii").data, expected.data);
-    let expected = KurtosisOrder::Mrtrix.from_fimbria(&KurtosisOrder::Dipy.to_fimbria(&w));
+    let expected = KurtosisOrder::MRTRIX.from_fimbria(&KurtosisOrder::DIPY.to_fimbria(&w));
     assert_eq!(folder.image("w2.nii").data, expected.data);
     for (a, b) in folder.image("w3.nii").data.iter().zip(&w.data) {
         assert!((a - b).abs() < 1e-5, "{a} {b}");

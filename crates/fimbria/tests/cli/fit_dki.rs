@@ -76,9 +76,9 @@ fn mrtrix_layout_has_its_order_of_both_tensors() {
     let folder = folder();
     folder.done(&format!("{FIT} -o plain"));
     folder.done(&format!("{FIT} -o out --layout mrtrix"));
-    let w = KurtosisOrder::Mrtrix.to_fimbria(&folder.image("out/dkt.mif"));
+    let w = KurtosisOrder::MRTRIX.to_fimbria(&folder.image("out/dkt.mif"));
     assert_eq!(inside(&w), inside(&folder.image("plain/kurtosis.nii.gz")));
-    let d = TensorOrder::Mrtrix.to_fimbria(&folder.image("out/dt.mif"));
+    let d = TensorOrder::MRTRIX.to_fimbria(&folder.image("out/dt.mif"));
     assert_eq!(inside(&d), inside(&folder.image("plain/tensor.nii.gz")));
 }
 

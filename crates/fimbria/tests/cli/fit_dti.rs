@@ -61,7 +61,7 @@ fn fsl_layout_turns_vectors_and_tensors_into_the_axes_of_bvecs() {
     let expected = frames::turned(&fsl_from_ras, AXIS);
     assert!(cosine(&v1, expected) > 1.0 - CLOSE, "{v1:?} {expected:?}");
     let stored = folder.image("out/dti_tensor.nii.gz");
-    let tensor = inside(&TensorOrder::Fsl.to_fimbria(&stored));
+    let tensor = inside(&TensorOrder::FSL.to_fimbria(&stored));
     assert!((tensor[1] - inside(&fit_tensor(&folder))[1]).abs() < 1e-9, "{tensor:?}");
 }
 
@@ -76,7 +76,7 @@ fn mrtrix_layout_writes_mif_in_mrtrix_order_with_command_history() {
     let folder = Folder::with_subject();
     folder.done(&format!("{FIT} -o out --layout mrtrix"));
     let stored = folder.image("out/dt.mif");
-    let (found, expected) = (inside(&TensorOrder::Mrtrix.to_fimbria(&stored)), fit_tensor(&folder));
+    let (found, expected) = (inside(&TensorOrder::MRTRIX.to_fimbria(&stored)), fit_tensor(&folder));
     assert_eq!(found, inside(&expected));
     let fa = StoredImage::open(folder.join("out/fa.mif"), &Default::default()).unwrap();
     let history = fa.keyvals().iter().find(|(key, _)| key == "command_history").unwrap();

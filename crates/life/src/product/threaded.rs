@@ -115,16 +115,7 @@ struct Scratch {
 }
 
 impl<'a> Operator for ThreadedProduct<'a> {
-    type Domain = HostSpace<'a>;
-    type Range = HostSpace<'a>;
-
-    fn domain(&self) -> &HostSpace<'a> {
-        &self.domain
-    }
-
-    fn range(&self) -> &HostSpace<'a> {
-        &self.range
-    }
+    fimbria_compute::between!(HostSpace<'a> => HostSpace<'a>);
 
     fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
         assert_eq!((x.len(), y.len()), (self.domain.len(), self.range.len()), "other spaces");

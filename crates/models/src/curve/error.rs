@@ -2,6 +2,7 @@
 
 use fimbria_fitting::lm::LmError;
 
+use crate::ProtocolError;
 use crate::dti::DtiError;
 use crate::noise::NoiseError;
 use crate::voxelwise::JobError;
@@ -9,27 +10,9 @@ use crate::voxelwise::JobError;
 /// Why a fit did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum CurveError {
-    /// Series and gradient table disagree.
-    #[error("the series has {series} volumes, the gradient table {table}")]
-    VolumeCount {
-        /// Volumes of the series.
-        series: usize,
-        /// Entries of the gradient table.
-        table: usize,
-    },
-    /// An entry of the gradient table is no number, or b is negative.
-    #[error(
-        "volume {volume} has b = {b_s_per_mm2} s/mm² and direction {dir_ras:?}: \
-         b must be finite and not negative, directions finite"
-    )]
-    Gradient {
-        /// Which volume, from 0.
-        volume: usize,
-        /// Its b in s/mm².
-        b_s_per_mm2: f64,
-        /// Its direction.
-        dir_ras: [f64; 3],
-    },
+    /// The gradient table does not serve.
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
     /// A limit on b that is none.
     #[error("the largest b to use is {0} s/mm², but must be finite and above 0")]
     LargestB(f64),

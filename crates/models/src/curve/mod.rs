@@ -20,8 +20,8 @@ pub(crate) use self::directional::{DirectionModel, Directional, directional_maps
 pub use self::earlier::Earlier;
 pub use self::error::CurveError;
 pub(crate) use self::errors::error_spec;
+pub(crate) use self::protocol::Protocol;
 pub use self::protocol::{Direction, SAME_DIRECTION_DEG, directions};
-pub(crate) use self::protocol::{Protocol, check_count};
 pub(crate) use self::tile::Floor;
 pub(crate) use self::whole::{VoxelModel, Whole, whole_maps};
 use crate::dti::Precision;

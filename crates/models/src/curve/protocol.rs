@@ -3,6 +3,7 @@
 use fimbria_image::GradientTable;
 
 use super::CurveError;
+use crate::ProtocolError;
 
 /// Directions whose axes differ by at most this many degrees are one: protocols repeat directions
 /// at every b with rounding and small deviations of a degree or so.
@@ -36,14 +37,6 @@ pub(crate) struct Protocol {
     pub(crate) dirs_ras: Vec<[f64; 3]>,
 }
 
-/// Checks that a series has as many volumes as its table.
-pub(crate) fn check_count(series: usize, table: &GradientTable) -> Result<(), CurveError> {
-    if series == table.len() {
-        return Ok(());
-    }
-    Err(CurveError::VolumeCount { series, table: table.len() })
-}
-
 impl Protocol {
     pub(crate) fn new(
         gradients: &GradientTable,
@@ -58,14 +51,9 @@ impl Protocol {
             b: Vec::new(),
             dirs_ras: Vec::new(),
         };
+        ProtocolError::check_gradients(gradients)?;
         let entries = gradients.b_s_per_mm2.iter().zip(&gradients.dirs_ras);
         for (volume, (&b_s_per_mm2, &dir_ras)) in entries.enumerate() {
-            let sane = b_s_per_mm2.is_finite()
-                && b_s_per_mm2 >= 0.0
-                && dir_ras.iter().all(|c| c.is_finite());
-            if !sane {
-                return Err(CurveError::Gradient { volume, b_s_per_mm2, dir_ras });
-            }
             let norm = dir_ras.iter().map(|c| c * c).sum::<f64>().sqrt();
             protocol.b.push(b_s_per_mm2 / 1000.0);
             protocol.dirs_ras.push(dir_ras.map(|c| if norm > 0.0 { c / norm } else { 0.0 }));

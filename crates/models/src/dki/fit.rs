@@ -14,6 +14,7 @@ use super::lanes::{Constrain, FindViolations, MapVoxels};
 use super::layout::parameter_row;
 use super::moments::N_UNKNOWNS;
 use super::{DkiError, DkiOptions, Problem};
+use crate::ProtocolError;
 use crate::nlls::ExpLinear;
 use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, on_threads};
 
@@ -33,10 +34,7 @@ pub fn fit(
     on: &Backend<'_>,
     progress: &dyn Progress,
 ) -> Result<Fitted, DkiError> {
-    if signals.n_volumes() != gradients.len() {
-        let (series, table) = (signals.n_volumes(), gradients.len());
-        return Err(DkiError::VolumeCount { series, table });
-    }
+    ProtocolError::check_count(gradients, signals.n_volumes())?;
     let problem = Problem::new(gradients, options, progress)?;
     let job = Job { name: "fitting kurtosis", inputs: signals, mask, progress };
     Ok(job.run(&problem, on)?)

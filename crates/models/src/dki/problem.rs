@@ -10,6 +10,7 @@ use super::layout::MapLayout;
 use super::moments::{Moments, N_UNKNOWNS, column};
 use super::recipe::Recipe;
 use super::{DkiError, DkiOptions, KurtosisRange};
+use crate::ProtocolError;
 
 /// Volumes whose b exceeds the largest by no more than this fraction are used: scanners spread a
 /// nominal b.
@@ -55,7 +56,7 @@ impl Problem {
         if low >= high || low.is_nan() || high.is_nan() {
             return Err(DkiError::Clip { low, high });
         }
-        check_entries(gradients)?;
+        ProtocolError::check_gradients(gradients)?;
         let volumes: Vec<usize> = (0..gradients.len())
             .filter(|&v| gradients.b_s_per_mm2[v] <= b_limit * (1.0 + B_TOLERANCE))
             .collect();
@@ -116,19 +117,6 @@ fn columns() -> Vec<Column> {
             Column { scale, powers: [of_b, x, y, z] }
         })
         .collect()
-}
-
-fn check_entries(gradients: &GradientTable) -> Result<(), DkiError> {
-    for (volume, (&b_s_per_mm2, &dir_ras)) in
-        gradients.b_s_per_mm2.iter().zip(&gradients.dirs_ras).enumerate()
-    {
-        let sane =
-            b_s_per_mm2.is_finite() && b_s_per_mm2 >= 0.0 && dir_ras.iter().all(|c| c.is_finite());
-        if !sane {
-            return Err(DkiError::Gradient { volume, b_s_per_mm2, dir_ras });
-        }
-    }
-    Ok(())
 }
 
 /// Two weighted shells and fifteen directions.

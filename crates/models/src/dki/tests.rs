@@ -11,6 +11,7 @@ use super::oracle::tests::{dot, mixture};
 use super::*;
 use crate::Fitted;
 use fimbria_testing::{Noise, acquisition, tensor};
+use crate::ProtocolError;
 
 /// Three shells of 30 directions and 6 unweighted volumes.
 fn protocol() -> GradientTable {
@@ -419,7 +420,10 @@ fn protocols_that_cannot_support_kurtosis_are_refused() {
     assert!(matches!(refused(&flat, &options), DkiError::Design(_)));
     let mut bad = protocol();
     bad.b_s_per_mm2[9] = f64::NAN;
-    assert!(matches!(refused(&bad, &options), DkiError::Gradient { volume: 9, .. }));
+    assert!(matches!(
+        refused(&bad, &options),
+        DkiError::Protocol(ProtocolError::Gradient { volume: 9, .. })
+    ));
     let error = refused(&protocol(), &DkiOptions { b_max_s_per_mm2: 0.0, ..options });
     assert!(matches!(error, DkiError::LargestB(_)), "{error}");
 }
@@ -449,5 +453,8 @@ fn a_table_of_another_length_is_refused() {
     let on = Backend::cpu(&workers);
     let options = DkiOptions::default();
     let found = fit(&image, &everywhere(1), &table, &options, &on, &Silent);
-    assert!(matches!(found, Err(DkiError::VolumeCount { series: 7, table: 96 })));
+    assert!(matches!(
+        found,
+        Err(DkiError::Protocol(ProtocolError::VolumeCount { series: 7, table: 96 }))
+    ));
 }

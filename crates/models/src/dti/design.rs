@@ -5,6 +5,7 @@ use fimbria_image::GradientTable;
 
 use super::DtiError;
 use super::recipe::N_PARAMS;
+use crate::ProtocolError;
 
 /// Relative size below which a direction of parameter space counts as not measured. Acquisitions
 /// that fix a tensor lie above 1e-4, rounding of degenerate ones below 1e-14.
@@ -36,25 +37,13 @@ impl Design {
     /// threshold.
     ///
     /// # Errors
-    /// [`DtiError::Gradient`] for an entry that is no number, [`DtiError::RankDeficient`] where
+    /// [`ProtocolError::Gradient`] for an entry that is no number, [`DtiError::RankDeficient`] where
     /// the table cannot determine a tensor.
     pub fn new(gradients: &GradientTable) -> Result<Self, DtiError> {
-        let rows = gradients
-            .b_s_per_mm2
-            .iter()
-            .zip(&gradients.dirs_ras)
-            .enumerate()
-            .map(|(volume, (&b_s_per_mm2, &dir_ras))| {
-                let sane = b_s_per_mm2.is_finite()
-                    && b_s_per_mm2 >= 0.0
-                    && dir_ras.iter().all(|c| c.is_finite());
-                if sane {
-                    Ok(row(b_s_per_mm2 / 1000.0, dir_ras))
-                } else {
-                    Err(DtiError::Gradient { volume, b_s_per_mm2, dir_ras })
-                }
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        ProtocolError::check_gradients(gradients)?;
+        let entries = gradients.b_s_per_mm2.iter().zip(&gradients.dirs_ras);
+        let rows: Vec<_> =
+            entries.map(|(&b_s_per_mm2, &dir_ras)| row(b_s_per_mm2 / 1000.0, dir_ras)).collect();
         let mut gram = [[0.0; N_PARAMS]; N_PARAMS];
         for x in &rows {
             for i in 0..N_PARAMS {
@@ -146,6 +135,9 @@ mod tests {
     fn a_negative_b_is_refused_by_volume() {
         let mut table = acquisition(1, &[(1000.0, 12)]);
         table.b_s_per_mm2[4] = -1000.0;
-        assert!(matches!(Design::new(&table), Err(DtiError::Gradient { volume: 4, .. })));
+        assert!(matches!(
+            Design::new(&table),
+            Err(DtiError::Protocol(ProtocolError::Gradient { volume: 4, .. }))
+        ));
     }
 }

@@ -3,32 +3,15 @@
 use fimbria_image::GridMismatch;
 
 use super::recipe::N_PARAMS;
+use crate::ProtocolError;
 use crate::voxelwise::JobError;
 
 /// Why a tensor fit did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum DtiError {
-    /// Series and gradient table disagree.
-    #[error("the series has {series} volumes, the gradient table {table}")]
-    VolumeCount {
-        /// Volumes of the series.
-        series: usize,
-        /// Entries of the gradient table.
-        table: usize,
-    },
-    /// An entry of the gradient table is no number, or b is negative.
-    #[error(
-        "volume {volume} has b = {b_s_per_mm2} s/mm² and direction {dir_ras:?}: \
-         b must be finite and not negative, directions finite"
-    )]
-    Gradient {
-        /// Which volume, from 0.
-        volume: usize,
-        /// Its b in s/mm².
-        b_s_per_mm2: f64,
-        /// Its direction.
-        dir_ras: [f64; 3],
-    },
+    /// The gradient table does not serve.
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
     /// The acquisition does not determine a tensor.
     #[error(
         "the acquisition cannot determine a tensor: {volumes} volumes ({unweighted} without \

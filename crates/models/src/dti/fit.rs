@@ -10,6 +10,7 @@ use super::device::{DeviceFit, DeviceMaps};
 use super::layout::parameter_row;
 use super::operators::{LanesFit, LanesMaps, ScalarFit, ScalarMaps, fit_voxel};
 use super::{DtiError, DtiOptions, Precision, Problem};
+use crate::ProtocolError;
 use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, Tile, VoxelFit};
 
 /// Voxels that are fitted at a time.
@@ -36,10 +37,7 @@ pub fn fit(
     on: &Backend<'_>,
     progress: &dyn Progress,
 ) -> Result<Fitted, DtiError> {
-    if signals.n_volumes() != gradients.len() {
-        let (series, table) = (signals.n_volumes(), gradients.len());
-        return Err(DtiError::VolumeCount { series, table });
-    }
+    ProtocolError::check_count(gradients, signals.n_volumes())?;
     let grid = signals.grid();
     let deviation = deviation.map(|image| Deviation::new(image, grid)).transpose()?;
     let problem = Problem::new(gradients, options)?;

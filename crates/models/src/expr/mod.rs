@@ -17,6 +17,7 @@ use fimbria_image::{GradientTable, GridMismatch, Image, MapSpec, Mask, SignalSou
 pub use fimbria_fitting::lm::Parameter;
 
 use self::fit::{ExprFit, Noise};
+use crate::ProtocolError;
 use crate::curve::{self, CurveError, CurveOptions, Floor, Likelihood, Protocol, error_spec};
 use crate::voxelwise::{Fitted, Job, JobError, SelectedVolumes, Stacked};
 
@@ -148,7 +149,7 @@ pub fn fit(
     on: &Backend<'_>,
     progress: &dyn Progress,
 ) -> Result<Fitted, ExprFitError> {
-    curve::check_count(signals.n_volumes(), gradients)?;
+    ProtocolError::check_count(gradients, signals.n_volumes())?;
     let protocol = Protocol::new(gradients, options.curve.b_max_s_per_mm2)?;
     let mut volumes = protocol.volumes();
     volumes.sort_unstable();

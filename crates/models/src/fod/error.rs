@@ -5,6 +5,7 @@ use fimbria_fitting::active_set::ActiveSetError;
 use fimbria_image::GridMismatch;
 
 use super::ResponseError;
+use crate::ProtocolError;
 use crate::dti::DtiError;
 use crate::voxelwise::JobError;
 
@@ -17,14 +18,9 @@ pub enum FodError {
     /// A regularisation that is none.
     #[error("a regularisation of {0}: it is a small positive number")]
     Regularisation(f64),
-    /// Series and gradient table disagree.
-    #[error("the series has {series} volumes, the gradient table {table}")]
-    VolumeCount {
-        /// Volumes of the series.
-        series: usize,
-        /// Entries of the gradient table.
-        table: usize,
-    },
+    /// The gradient table does not serve.
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
     /// No shell has enough directions for the order.
     #[error(
         "order {order} needs {needed} distinct gradient directions on the shells used, {found} were \

@@ -9,6 +9,7 @@ use super::deconvolution::{VoxelOutcome, VoxelWork};
 use super::device::OnDevice;
 use super::shells::Shelled;
 use super::{Deconvolution, FodError, FodOptions, Responses, estimate};
+use crate::ProtocolError;
 use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, Tile, VoxelFit};
 
 /// Voxels of a tile: their samples stay in the second-level cache.
@@ -73,10 +74,7 @@ pub fn fit(
     on: &Backend<'_>,
     progress: &dyn Progress,
 ) -> Result<FodFit, FodError> {
-    if signals.n_volumes() != gradients.len() {
-        let (series, table) = (signals.n_volumes(), gradients.len());
-        return Err(FodError::VolumeCount { series, table });
-    }
+    ProtocolError::check_count(gradients, signals.n_volumes())?;
     signals.grid().check_same(&mask.grid, "the mask")?;
     options.check()?;
     Shelled::new(gradients, options.tissues)?.check(gradients, options.order)?;

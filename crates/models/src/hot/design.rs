@@ -5,20 +5,15 @@ use fimbria_image::GradientTable;
 
 use super::HotError;
 use super::form::Form;
+use crate::ProtocolError;
 use crate::dti::distinct_directions;
 
 /// The design of a gradient table for `form`, b in ms/µm²: its coefficients are the form's unique
 /// entries. Every volume enters with its own b, also below the b0 threshold.
 pub(super) fn design(gradients: &GradientTable, form: &Form) -> Result<Design, HotError> {
+    ProtocolError::check_gradients(gradients)?;
     let mut covariates = Vec::with_capacity(gradients.len());
-    let table = gradients.b_s_per_mm2.iter().zip(&gradients.dirs_ras).enumerate();
-    for (volume, (&b_s_per_mm2, &dir_ras)) in table {
-        let sane = b_s_per_mm2.is_finite()
-            && b_s_per_mm2 >= 0.0
-            && dir_ras.iter().all(|component| component.is_finite());
-        if !sane {
-            return Err(HotError::Gradient { volume, b_s_per_mm2, dir_ras });
-        }
+    for (&b_s_per_mm2, &dir_ras) in gradients.b_s_per_mm2.iter().zip(&gradients.dirs_ras) {
         let [x, y, z] = dir_ras;
         covariates.push([b_s_per_mm2 / 1000.0, x, y, z]);
     }

@@ -12,6 +12,7 @@ use super::maps::{MapVoxels, specs};
 use super::measures::MeasureTables;
 use super::positivity::Positivity;
 use super::{HotError, HotOptions};
+use crate::ProtocolError;
 use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, on_threads};
 
 /// Fits a form in every voxel of `mask`.
@@ -33,10 +34,7 @@ pub fn fit(
     on: &Backend<'_>,
     progress: &dyn Progress,
 ) -> Result<Fitted, HotError> {
-    if signals.n_volumes() != gradients.len() {
-        let (series, table) = (signals.n_volumes(), gradients.len());
-        return Err(HotError::VolumeCount { series, table });
-    }
+    ProtocolError::check_count(gradients, signals.n_volumes())?;
     let fit = HotFit::new(gradients, options)?;
     let name = "fitting generalised diffusion tensors";
     Ok(Job { name, inputs: signals, mask, progress }.run(&fit, on)?)

@@ -9,6 +9,7 @@ use super::measures::measures;
 use super::positivity::DIRECTIONS;
 use super::{HotError, HotMethod, HotOptions, HotOrder, fit, maps};
 use crate::Fitted;
+use crate::ProtocolError;
 use crate::dti::{self, DtiMap, DtiOptions};
 use fimbria_testing::{Noise, acquisition, signals, tensor};
 
@@ -223,12 +224,18 @@ fn acquisitions_that_do_not_determine_the_order_are_refused_with_the_reason() {
     let mut table = acquisition(1, &[(1000.0, 20)]);
     table.b_s_per_mm2[4] = f64::NAN;
     let error = refused(&table, HotOrder::Four);
-    assert!(matches!(error, HotError::Gradient { volume: 4, .. }), "{error}");
+    assert!(
+        matches!(error, HotError::Protocol(ProtocolError::Gradient { volume: 4, .. })),
+        "{error}"
+    );
     let (image, mask) = crossings(2, 1.0);
     let workers = Workers::new(1).unwrap();
     let (on, options) = (Backend::cpu(&workers), HotOptions::default());
     let error = fit(&image, &mask, &acquisition(1, &[(1000.0, 20)]), &options, &on, &Silent);
-    assert!(matches!(error, Err(HotError::VolumeCount { series: 99, table: 21 })));
+    assert!(matches!(
+        error,
+        Err(HotError::Protocol(ProtocolError::VolumeCount { series: 99, table: 21 }))
+    ));
 }
 
 #[test]

@@ -166,8 +166,8 @@ fn against_dipy(name: &str) {
         }
         map
     };
-    let mut d = reordered(&theirs("D"), &TensorOrder::DipyLowerTriangular.entries());
-    let mut w = reordered(&theirs("W"), &KurtosisOrder::Dipy.entries());
+    let mut d = reordered(&theirs("D"), &TensorOrder::DIPY.entries());
+    let mut w = reordered(&theirs("W"), &KurtosisOrder::DIPY.entries());
     let turn = BvecFrame::Fsl.ras_from_frame(&d.grid.ras_from_vox);
     turn_tensors(&mut d, &turn);
     turn_quartics(&mut w, &turn);
@@ -237,8 +237,8 @@ fn against_mrtrix(name: &str, method: Method, iterations: &str) {
     let ours = ours(&series, method, Compat::Mrtrix);
     let voxels = sound(&series, &ours);
     let of = |map: DkiMap| ours.map(map.name()).unwrap();
-    let d = TensorOrder::Mrtrix.to_fimbria(&read_image(at("dt.nii")).unwrap());
-    let w = KurtosisOrder::Mrtrix.to_fimbria(&read_image(at("dkt.nii")).unwrap());
+    let d = TensorOrder::MRTRIX.to_fimbria(&read_image(at("dt.nii")).unwrap());
+    let w = KurtosisOrder::MRTRIX.to_fimbria(&read_image(at("dkt.nii")).unwrap());
     let what = |map: &str| format!("MRtrix -iter {iterations} {name} {map}");
     // The same weighted equations, theirs in f64 and stored in f32. With 36 volumes for 22
     // unknowns, measured weights leave equations in some voxels that are nearly singular, and each

@@ -2,6 +2,7 @@
 
 use fimbria_compute::{Backend, Silent, SimdLevel, Workers};
 use fimbria_image::{Affine, GradientTable, Grid, Image, Mask, Status};
+use fimbria_models::ProtocolError;
 use fimbria_models::fod::{FodError, FodFit, FodOptions, Response, Tissues, fit};
 use fimbria_tensors::sh::{ShBasis, evaluate};
 use fimbria_testing::{Noise, acquisition};
@@ -253,5 +254,8 @@ fn a_table_of_another_length_is_refused() {
         &Silent,
     )
     .unwrap_err();
-    assert!(matches!(error, FodError::VolumeCount { series: 21, table: 102 }), "{error}");
+    assert!(
+        matches!(error, FodError::Protocol(ProtocolError::VolumeCount { series: 21, table: 102 })),
+        "{error}"
+    );
 }

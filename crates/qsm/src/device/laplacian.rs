@@ -59,16 +59,7 @@ impl DeviceLaplacian {
 }
 
 impl Operator for DeviceLaplacian {
-    type Domain = DeviceSpace;
-    type Range = DeviceSpace;
-
-    fn domain(&self) -> &DeviceSpace {
-        &self.domain
-    }
-
-    fn range(&self) -> &DeviceSpace {
-        &self.range
-    }
+    fimbria_compute::between!(DeviceSpace => DeviceSpace);
 
     fn apply(&self, x: &Buffer<f32>, y: &mut Buffer<f32>) -> Result<(), DeviceError> {
         self.domain.check(x)?;

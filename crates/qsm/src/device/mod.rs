@@ -156,16 +156,7 @@ impl DeviceOperator {
 }
 
 impl Operator for DeviceOperator {
-    type Domain = DeviceSpace;
-    type Range = DeviceSpace;
-
-    fn domain(&self) -> &DeviceSpace {
-        &self.domain
-    }
-
-    fn range(&self) -> &DeviceSpace {
-        &self.range
-    }
+    fimbria_compute::between!(DeviceSpace => DeviceSpace);
 
     fn apply(&self, x: &Buffer<f32>, y: &mut Buffer<f32>) -> Result<(), DeviceError> {
         self.domain.check(x)?;

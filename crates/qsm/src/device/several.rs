@@ -172,16 +172,7 @@ impl<'w> SeveralDevices<'w> {
 }
 
 impl<'w> Operator for SeveralDevices<'w> {
-    type Domain = HostSpace<'w>;
-    type Range = HostSpace<'w>;
-
-    fn domain(&self) -> &HostSpace<'w> {
-        &self.domain
-    }
-
-    fn range(&self) -> &HostSpace<'w> {
-        &self.range
-    }
+    fimbria_compute::between!(HostSpace<'w> => HostSpace<'w>);
 
     fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
         self.product(Way::Field, x, y)?;

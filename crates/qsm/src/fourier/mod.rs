@@ -225,17 +225,3 @@ impl<'w> KSpace<'w> {
         })
     }
 }
-
-/// The field of `chi`, every voxel a dipole, in the same unit.
-///
-/// # Errors
-/// Where the volume cannot be transformed.
-pub fn dipole_field(
-    geometry: &Geometry,
-    chi: &[f32],
-    workers: &Workers,
-) -> Result<Vec<f32>, QsmError> {
-    let space = KSpace::new(geometry, workers)?;
-    let spectrum = space.forward(&space.pad(chi));
-    Ok(space.crop(&space.back(space.filtered(&spectrum, |d| d))))
-}

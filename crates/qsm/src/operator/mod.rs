@@ -202,16 +202,7 @@ pub(crate) fn pick<T: Copy>(x: &[T], index: &[u32]) -> Vec<T> {
 }
 
 impl<'w> Operator for HostOperator<'w> {
-    type Domain = HostSpace<'w>;
-    type Range = HostSpace<'w>;
-
-    fn domain(&self) -> &HostSpace<'w> {
-        &self.domain
-    }
-
-    fn range(&self) -> &HostSpace<'w> {
-        &self.range
-    }
+    fimbria_compute::between!(HostSpace<'w> => HostSpace<'w>);
 
     fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
         let workers = self.workers();

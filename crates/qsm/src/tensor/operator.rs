@@ -105,16 +105,7 @@ impl<'w> TensorOperator<'w> {
 }
 
 impl<'w> Operator for TensorOperator<'w> {
-    type Domain = HostSpace<'w>;
-    type Range = HostSpace<'w>;
-
-    fn domain(&self) -> &HostSpace<'w> {
-        &self.domain
-    }
-
-    fn range(&self) -> &HostSpace<'w> {
-        &self.range
-    }
+    fimbria_compute::between!(HostSpace<'w> => HostSpace<'w>);
 
     fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
         let (means, anisotropies) = x.split_at(self.sources.len());
@@ -222,16 +213,7 @@ impl<'w> TensorPenalty<'w> {
 }
 
 impl<'w> Operator for TensorPenalty<'w> {
-    type Domain = HostSpace<'w>;
-    type Range = HostSpace<'w>;
-
-    fn domain(&self) -> &HostSpace<'w> {
-        &self.domain
-    }
-
-    fn range(&self) -> &HostSpace<'w> {
-        &self.range
-    }
+    fimbria_compute::between!(HostSpace<'w> => HostSpace<'w>);
 
     fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
         let (columns, rows) = (self.means.domain().len(), self.means.range().len());

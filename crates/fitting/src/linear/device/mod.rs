@@ -72,16 +72,7 @@ impl DeviceFit {
 }
 
 impl Operator for DeviceFit {
-    type Domain = DeviceSpace;
-    type Range = DeviceSpace;
-
-    fn domain(&self) -> &DeviceSpace {
-        &self.domain
-    }
-
-    fn range(&self) -> &DeviceSpace {
-        &self.range
-    }
+    fimbria_compute::between!(DeviceSpace => DeviceSpace);
 
     fn apply(&self, samples: &Buffer<f32>, results: &mut Buffer<f32>) -> Result<(), DeviceError> {
         self.domain.check(samples)?;

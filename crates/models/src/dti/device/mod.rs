@@ -56,16 +56,7 @@ impl DeviceFit {
 }
 
 impl Operator for DeviceFit {
-    type Domain = DeviceSpace;
-    type Range = DeviceSpace;
-
-    fn domain(&self) -> &DeviceSpace {
-        &self.domain
-    }
-
-    fn range(&self) -> &DeviceSpace {
-        &self.range
-    }
+    fimbria_compute::between!(DeviceSpace => DeviceSpace);
 
     fn apply(
         &self,
@@ -113,16 +104,7 @@ impl DeviceMaps {
 }
 
 impl Operator for DeviceMaps {
-    type Domain = DeviceSpace;
-    type Range = DeviceSpace;
-
-    fn domain(&self) -> &DeviceSpace {
-        &self.domain
-    }
-
-    fn range(&self) -> &DeviceSpace {
-        &self.range
-    }
+    fimbria_compute::between!(DeviceSpace => DeviceSpace);
 
     fn apply(&self, parameters: &Buffer<f32>, maps: &mut Buffer<f32>) -> Result<(), DeviceError> {
         self.domain.check(parameters)?;

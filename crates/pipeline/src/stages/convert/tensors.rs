@@ -59,20 +59,20 @@ impl FromStr for TensorConventions {
 impl Convention {
     fn of_diffusion(self) -> TensorOrder {
         match self {
-            Self::Fimbria => TensorOrder::Fimbria,
-            Self::Fsl => TensorOrder::Fsl,
-            Self::Mrtrix => TensorOrder::Mrtrix,
-            Self::Dipy => TensorOrder::DipyLowerTriangular,
+            Self::Fimbria => TensorOrder::FIMBRIA,
+            Self::Fsl => TensorOrder::FSL,
+            Self::Mrtrix => TensorOrder::MRTRIX,
+            Self::Dipy => TensorOrder::DIPY,
         }
     }
 
     /// FSL has no kurtosis tensors.
     fn of_kurtosis(self) -> Option<KurtosisOrder> {
         match self {
-            Self::Fimbria => Some(KurtosisOrder::Fimbria),
+            Self::Fimbria => Some(KurtosisOrder::FIMBRIA),
             Self::Fsl => None,
-            Self::Mrtrix => Some(KurtosisOrder::Mrtrix),
-            Self::Dipy => Some(KurtosisOrder::Dipy),
+            Self::Mrtrix => Some(KurtosisOrder::MRTRIX),
+            Self::Dipy => Some(KurtosisOrder::DIPY),
         }
     }
 }
