@@ -88,8 +88,8 @@ impl Signal {
     }
 
     /// Of `voxels`, in their order, the signal in the coordinates of `basis`, `stride` numbers each:
-    /// the data of products. And ½ of what of their ‖y‖² lies outside the basis: what no weight
-    /// changes.
+    /// the data of products. And half the squared length of the part of the signal that lies outside the
+    /// space of the basis, which no weights change.
     ///
     /// Where `relative`, signals are taken over the unweighted one of their voxel.
     pub fn in_basis(

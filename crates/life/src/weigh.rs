@@ -76,7 +76,8 @@ pub struct System {
     pub data: Vec<f32>,
     /// The inverse norm of every column of M: a weight is the unknown times this.
     pub factors: Vec<f32>,
-    /// ½ of what of ‖y‖² no column can reach.
+    /// Half the squared length of the part of y that lies outside the space of the basis: no weights make
+    /// ½‖Mw - y‖² smaller.
     pub outside: f64,
     /// Streamlines; the unknowns beyond them are isotropic compartments.
     pub streamlines: usize,

@@ -13,7 +13,6 @@
 //! that convergence takes hundreds of iterations.) The adaptive shift (Kolda
 //! and Mayo 2014, 35:1563) is the least one that makes the form convex where x is.
 
-use crate::layout::Layout;
 use crate::problem::{Derivatives, Form};
 use crate::starts::on_half_sphere;
 use fimbria_compute::dense::jacobi;
@@ -150,6 +149,7 @@ pub(crate) fn largest(entries: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::Layout;
     use crate::tables::Chain;
     use crate::testing::KOFIDIS_REGALIA;
 

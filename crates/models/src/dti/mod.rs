@@ -8,6 +8,8 @@
 //! ([`operators`]), and for linear fits on devices ([`device`]); lanes that fuse multiply-add and
 //! devices give the same bits. What a method and a compatibility choice mean in numbers stands in
 //! one table, `recipe`, that all of them read.
+//!
+//! Other log-linear models rest on [`fimbria_fitting::linear`]; the tensor does not. MEASURED
 
 mod design;
 mod deviation;

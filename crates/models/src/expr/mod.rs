@@ -149,7 +149,7 @@ pub fn fit(
     on: &Backend<'_>,
     progress: &dyn Progress,
 ) -> Result<Fitted, ExprFitError> {
-    ProtocolError::check_count(gradients, signals.n_volumes())?;
+    ProtocolError::check_count(gradients, signals.n_volumes()).map_err(CurveError::from)?;
     let protocol = Protocol::new(gradients, options.curve.b_max_s_per_mm2)?;
     let mut volumes = protocol.volumes();
     volumes.sort_unstable();
