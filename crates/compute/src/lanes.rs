@@ -10,7 +10,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
 use pulp::Simd;
 
-use crate::real::{Mask, Real, Word};
+use crate::real::{Flags, Real, Word};
 
 /// As many `f32` as a register of `S` holds.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ pub struct Words<S: Simd> {
 
 /// A truth value for each lane.
 #[derive(Clone, Copy, Debug)]
-pub struct LaneMask<S: Simd> {
+pub struct LaneFlags<S: Simd> {
     simd: S,
     value: S::m32s,
 }
@@ -140,7 +140,7 @@ impl<S: Simd> Words<S> {
 }
 
 impl<S: Simd> Real for Lanes<S> {
-    type Mask = LaneMask<S>;
+    type Flags = LaneFlags<S>;
     type Word = Words<S>;
 
     #[inline(always)]
@@ -192,22 +192,22 @@ impl<S: Simd> Real for Lanes<S> {
         }
     }
     #[inline(always)]
-    fn less(self, other: Self) -> LaneMask<S> {
+    fn less(self, other: Self) -> LaneFlags<S> {
         let value = self.simd.less_than_f32s(self.value, other.value);
-        LaneMask { simd: self.simd, value }
+        LaneFlags { simd: self.simd, value }
     }
     #[inline(always)]
-    fn at_most(self, other: Self) -> LaneMask<S> {
+    fn at_most(self, other: Self) -> LaneFlags<S> {
         let value = self.simd.less_than_or_equal_f32s(self.value, other.value);
-        LaneMask { simd: self.simd, value }
+        LaneFlags { simd: self.simd, value }
     }
     #[inline(always)]
-    fn equals(self, other: Self) -> LaneMask<S> {
+    fn equals(self, other: Self) -> LaneFlags<S> {
         let value = self.simd.equal_f32s(self.value, other.value);
-        LaneMask { simd: self.simd, value }
+        LaneFlags { simd: self.simd, value }
     }
     #[inline(always)]
-    fn select(mask: LaneMask<S>, yes: Self, no: Self) -> Self {
+    fn select(mask: LaneFlags<S>, yes: Self, no: Self) -> Self {
         Self { value: yes.simd.select_f32s(mask.value, yes.value, no.value), ..yes }
     }
     #[inline(always)]
@@ -220,7 +220,7 @@ impl<S: Simd> Real for Lanes<S> {
     }
 }
 
-impl<S: Simd> Mask for LaneMask<S> {
+impl<S: Simd> Flags for LaneFlags<S> {
     #[inline(always)]
     fn any(self) -> bool {
         if size_of::<S::m32s>() == size_of::<S::f32s>() {
@@ -308,7 +308,7 @@ impl<S: Simd> Shr<u32> for Words<S> {
     }
 }
 
-impl<S: Simd> BitAnd for LaneMask<S> {
+impl<S: Simd> BitAnd for LaneFlags<S> {
     type Output = Self;
     #[inline(always)]
     fn bitand(self, other: Self) -> Self {
@@ -316,7 +316,7 @@ impl<S: Simd> BitAnd for LaneMask<S> {
     }
 }
 
-impl<S: Simd> BitOr for LaneMask<S> {
+impl<S: Simd> BitOr for LaneFlags<S> {
     type Output = Self;
     #[inline(always)]
     fn bitor(self, other: Self) -> Self {
@@ -324,7 +324,7 @@ impl<S: Simd> BitOr for LaneMask<S> {
     }
 }
 
-impl<S: Simd> Not for LaneMask<S> {
+impl<S: Simd> Not for LaneFlags<S> {
     type Output = Self;
     #[inline(always)]
     fn not(self) -> Self {

@@ -33,7 +33,7 @@ pub trait Real:
     + Div<f32, Output = Self>
 {
     /// The answer of a comparison in each lane.
-    type Mask: Mask;
+    type Flags: Flags;
     /// The bits of each lane.
     type Word: Word;
 
@@ -59,16 +59,16 @@ pub trait Real:
     fn max(self, other: Self) -> Self;
 
     /// `self < other`.
-    fn less(self, other: Self) -> Self::Mask;
+    fn less(self, other: Self) -> Self::Flags;
 
     /// `self <= other`.
-    fn at_most(self, other: Self) -> Self::Mask;
+    fn at_most(self, other: Self) -> Self::Flags;
 
     /// `self == other`; false for NaN.
-    fn equals(self, other: Self) -> Self::Mask;
+    fn equals(self, other: Self) -> Self::Flags;
 
     /// `mask ? yes : no`.
-    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    fn select(mask: Self::Flags, yes: Self, no: Self) -> Self;
 
     /// The IEEE 754 bits.
     fn to_word(self) -> Self::Word;
@@ -88,7 +88,7 @@ pub trait Real:
 }
 
 /// Truth values, one for each lane.
-pub trait Mask: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {
+pub trait Flags: Copy + BitAnd<Output = Self> + BitOr<Output = Self> + Not<Output = Self> {
     /// True where any lane is.
     fn any(self) -> bool;
 
@@ -122,7 +122,7 @@ pub trait Word:
 }
 
 impl Real for f32 {
-    type Mask = bool;
+    type Flags = bool;
     type Word = u32;
 
     #[inline(always)]
@@ -179,7 +179,7 @@ impl Real for f32 {
     }
 }
 
-impl Mask for bool {
+impl Flags for bool {
     #[inline(always)]
     fn any(self) -> bool {
         self

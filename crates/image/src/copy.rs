@@ -43,7 +43,8 @@ pub fn copy_image(
     options: &WriteOptions,
 ) -> Result<Copied, ImageError> {
     let path = path.as_ref();
-    let target = Target::of(path).ok_or_else(|| ImageError::Extension { path: path.to_owned() })?;
+    let target =
+        Target::from_name(path).ok_or_else(|| ImageError::Extension { path: path.to_owned() })?;
     let writer = target.writer;
     let kept = (writer.kept)(from.datatype());
     let scaling = from.scaling();

@@ -85,7 +85,8 @@ pub fn write_image(
     options: &WriteOptions,
 ) -> Result<(), ImageError> {
     let path = path.as_ref();
-    let target = Target::of(path).ok_or_else(|| ImageError::Extension { path: path.to_owned() })?;
+    let target =
+        Target::from_name(path).ok_or_else(|| ImageError::Extension { path: path.to_owned() })?;
     let unwritable = |source| ImageError::Unwritable { path: path.to_owned(), source };
     check(image, options).map_err(unwritable)?;
     let writer = target.writer;
@@ -126,7 +127,7 @@ pub(crate) struct Target {
 
 impl Target {
     /// `None` of a name that asks for no format that is written.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn from_name(path: &Path) -> Option<Self> {
         let name = path.to_string_lossy();
         let (format, _, extension) = format_of(&name)?;
         let mut files = files_of_image(path).into_iter();

@@ -5,8 +5,8 @@ use fimbria_image::{Grid, Mask};
 use rayon::prelude::*;
 
 use crate::LifeError;
+use crate::entry::{EncodeOptions, Share, Sharer, SharerScratch};
 use crate::renumber::{renumber_atoms, renumber_voxels};
-use crate::shares::{EncodeOptions, Share, Sharer, SharerScratch};
 
 /// A connectome encoded on an image (Caiafa and Pestilli 2017): the sparse array Φ, streamline by
 /// streamline, without the voxels' signal.

@@ -113,7 +113,7 @@ impl Sharer {
         mask: Option<&Mask>,
         options: &EncodeOptions,
     ) -> Result<Self, LifeError> {
-        let orientations = Orientations::of(&options.atoms)?;
+        let orientations = Orientations::from_atoms(&options.atoms)?;
         let inside = match mask {
             None => None,
             Some(mask) => {

@@ -2,7 +2,7 @@
 //!
 //! `M[(θ,v),f] = S0(v) Σ_a D[θ,a] Φ(a,v,f)`, so that M = Φ ×₁ D ×₂ S0; θ is fastest in rows.
 
-use crate::shares::{EncodeOptions, Share, Sharer, SharerScratch};
+use crate::entry::{EncodeOptions, Share, Sharer, SharerScratch};
 use crate::{Encoding, LifeError, Protocol, Response, Signal};
 use fimbria_image::Grid;
 

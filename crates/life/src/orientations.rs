@@ -20,7 +20,7 @@ impl Orientations {
     ///
     /// # Errors
     /// As [`OrientationGrid::new`] and [`ListedDirections::new`].
-    pub fn of(atoms: &Atoms) -> Result<Option<Self>, LifeError> {
+    pub fn from_atoms(atoms: &Atoms) -> Result<Option<Self>, LifeError> {
         Ok(match atoms {
             Atoms::Exact => None,
             Atoms::Grid(steps) => Some(Self::Grid(OrientationGrid::new(*steps)?)),

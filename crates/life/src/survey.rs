@@ -5,7 +5,7 @@ use fimbria_image::{Grid, Mask};
 use rayon::prelude::*;
 
 use crate::LifeError;
-use crate::shares::{EncodeOptions, Sharer, SharerScratch};
+use crate::entry::{EncodeOptions, Sharer, SharerScratch};
 
 /// What an encoding of some streamlines comes to, about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -191,7 +191,7 @@ pub(crate) fn floor<R: Real>(x: R) -> R {
 pub(crate) struct Stick<R: Real> {
     pub(crate) dir: [R; 3],
     pub(crate) fraction: R,
-    pub(crate) has_direction: R::Mask,
+    pub(crate) has_direction: R::Flags,
 }
 
 /// Takes a [`PackedStick`] apart, given its low and its high word; the same numbers as

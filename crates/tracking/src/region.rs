@@ -9,11 +9,11 @@ use crate::mesh::Mesh;
 pub struct Region {
     /// What it is called.
     pub name: String,
-    place: Place,
+    place: Extent,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Place {
+enum Extent {
     /// By radiological index.
     Voxels {
         inside: Vec<bool>,
@@ -53,13 +53,13 @@ pub(crate) fn off_the_seed(seed: [f32; 3], next: [f32; 3]) -> [f32; 3] {
 impl Region {
     pub(crate) fn of_voxels(name: &str, inside: Vec<bool>) -> Self {
         let len = inside.iter().filter(|inside| **inside).count();
-        Self { name: name.to_owned(), place: Place::Voxels { inside, len } }
+        Self { name: name.to_owned(), place: Extent::Voxels { inside, len } }
     }
 
     /// A surface, which is met where it is crossed; of a triangle that is crossed all vertices are
     /// met, or the `closest` alone.
     pub fn of_surface(name: &str, mesh: Mesh, closest: bool) -> Self {
-        Self { name: name.to_owned(), place: Place::Surface { mesh: Arc::new(mesh), closest } }
+        Self { name: name.to_owned(), place: Extent::Surface { mesh: Arc::new(mesh), closest } }
     }
 
     /// True where the voxel with this radiological index is inside; `None` is outside, and a surface
@@ -67,8 +67,8 @@ impl Region {
     #[inline]
     pub fn holds(&self, voxel: Option<u32>) -> bool {
         match &self.place {
-            Place::Voxels { inside, .. } => voxel.is_some_and(|voxel| inside[voxel as usize]),
-            Place::Surface { .. } => false,
+            Extent::Voxels { inside, .. } => voxel.is_some_and(|voxel| inside[voxel as usize]),
+            Extent::Surface { .. } => false,
         }
     }
 
@@ -76,28 +76,30 @@ impl Region {
     #[inline]
     pub fn is_met(&self, step: &Step) -> bool {
         match (&self.place, step.from) {
-            (Place::Voxels { .. }, _) => self.holds(step.voxel),
-            (Place::Surface { mesh, closest: false }, Some(from)) => mesh.is_crossed(from, step.to),
-            (Place::Surface { closest: true, .. }, Some(_)) => {
+            (Extent::Voxels { .. }, _) => self.holds(step.voxel),
+            (Extent::Surface { mesh, closest: false }, Some(from)) => {
+                mesh.is_crossed(from, step.to)
+            }
+            (Extent::Surface { closest: true, .. }, Some(_)) => {
                 let mut met = false;
                 self.met_vertices(step, |_| met = true);
                 met
             }
-            (Place::Surface { .. }, None) => false,
+            (Extent::Surface { .. }, None) => false,
         }
     }
 
     /// The surface; `None` for voxels.
     pub fn mesh(&self) -> Option<&Mesh> {
         match &self.place {
-            Place::Voxels { .. } => None,
-            Place::Surface { mesh, .. } => Some(mesh),
+            Extent::Voxels { .. } => None,
+            Extent::Surface { mesh, .. } => Some(mesh),
         }
     }
 
     /// Hands over the vertices of the surface that a step meets; one may come several times.
     pub(crate) fn met_vertices(&self, step: &Step, each: impl FnMut(u32)) {
-        if let (Place::Surface { mesh, closest }, Some(from)) = (&self.place, step.from) {
+        if let (Extent::Surface { mesh, closest }, Some(from)) = (&self.place, step.from) {
             mesh.crossed_vertices(from, step.to, *closest, each);
         }
     }
@@ -105,8 +107,8 @@ impl Region {
     /// Number of voxels, or of vertices that count.
     pub fn len(&self) -> usize {
         match &self.place {
-            Place::Voxels { len, .. } => *len,
-            Place::Surface { mesh, .. } => mesh.len(),
+            Extent::Voxels { len, .. } => *len,
+            Extent::Surface { mesh, .. } => mesh.len(),
         }
     }
 
@@ -119,8 +121,8 @@ impl Region {
     /// surface none.
     pub fn voxels(&self) -> impl Iterator<Item = u32> + '_ {
         let inside: &[bool] = match &self.place {
-            Place::Voxels { inside, .. } => inside,
-            Place::Surface { .. } => &[],
+            Extent::Voxels { inside, .. } => inside,
+            Extent::Surface { .. } => &[],
         };
         (0..).zip(inside).filter(|(_, inside)| **inside).map(|(index, _)| index)
     }

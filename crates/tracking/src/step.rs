@@ -72,7 +72,7 @@ impl<R: Real> Nearest<R> {
 
 /// `mask ? yes : no`.
 #[inline(always)]
-pub(crate) fn chosen<R: Real>(mask: R::Mask, yes: Stick<R>, no: Stick<R>) -> Stick<R> {
+pub(crate) fn chosen<R: Real>(mask: R::Flags, yes: Stick<R>, no: Stick<R>) -> Stick<R> {
     Stick {
         dir: select3(mask, yes.dir, no.dir),
         fraction: R::select(mask, yes.fraction, no.fraction),
@@ -81,7 +81,7 @@ pub(crate) fn chosen<R: Real>(mask: R::Mask, yes: Stick<R>, no: Stick<R>) -> Sti
 }
 
 #[inline(always)]
-pub(crate) fn select3<R: Real>(mask: R::Mask, yes: [R; 3], no: [R; 3]) -> [R; 3] {
+pub(crate) fn select3<R: Real>(mask: R::Flags, yes: [R; 3], no: [R; 3]) -> [R; 3] {
     [R::select(mask, yes[0], no[0]), R::select(mask, yes[1], no[1]), R::select(mask, yes[2], no[2])]
 }
 

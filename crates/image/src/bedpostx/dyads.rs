@@ -19,7 +19,7 @@ pub struct Dyads {
 impl Dyads {
     /// Of fibres with a mean fraction of `least_fraction` or more. Runs on the threads of the
     /// current rayon pool.
-    pub fn of(samples: &StickSamples, least_fraction: f64) -> Self {
+    pub fn from_samples(samples: &StickSamples, least_fraction: f64) -> Self {
         let (grid, n_fibres) = (samples.mask.grid, samples.n_fibres);
         let nowhere =
             |n_volumes| Image { grid, n_volumes, data: vec![f32::NAN; n_volumes * grid.len()] };

@@ -167,7 +167,7 @@ fn dyads_in_scanner_axes_are_those_of_the_files() {
     let folder = tempfile::tempdir().expect("folder");
     let field = field();
     written(&field, folder.path());
-    let dyads = Dyads::of(&field, 0.0);
+    let dyads = Dyads::from_samples(&field, 0.0);
     let image = |name: &str| {
         crate::read_image(folder.path().join(format!("{name}.nii.gz"))).expect("image")
     };
@@ -183,7 +183,7 @@ fn dyads_in_scanner_axes_are_those_of_the_files() {
         assert!((at(&dyads.dispersion, 1) - at(&image("dyads2_dispersion"), 0)).abs() < 1e-6);
     }
     assert!(dyads.peaks_ras.volume(0)[0].is_nan());
-    assert!(Dyads::of(&field, 1.0).peaks_ras.data.iter().all(|c| c.is_nan()));
+    assert!(Dyads::from_samples(&field, 1.0).peaks_ras.data.iter().all(|c| c.is_nan()));
 }
 
 fn write_halves(field: &StickSamples, folder: &Path) -> PathBuf {

@@ -32,7 +32,7 @@ impl Version {
         }
     }
 
-    const fn places(self) -> &'static Places {
+    const fn places(self) -> &'static FieldsAt {
         match self {
             Self::One => &ONE,
             Self::Two => &TWO,
@@ -79,30 +79,30 @@ enum Kind {
 use Kind::{F32, F64, I16, I32, I64, U8};
 
 /// Byte at which the first number of a field stands, and its kind.
-type Place = (usize, Kind);
+type FieldAt = (usize, Kind);
 
-struct Places {
-    dim: Place,
-    intent_parameters: Place,
-    intent_code: Place,
+struct FieldsAt {
+    dim: FieldAt,
+    intent_parameters: FieldAt,
+    intent_code: FieldAt,
     intent_name: usize,
-    datatype: Place,
-    bitpix: Place,
-    pixdim: Place,
-    data_offset: Place,
-    slope: Place,
-    intercept: Place,
-    shown: Place,
-    units: Place,
+    datatype: FieldAt,
+    bitpix: FieldAt,
+    pixdim: FieldAt,
+    data_offset: FieldAt,
+    slope: FieldAt,
+    intercept: FieldAt,
+    shown: FieldAt,
+    units: FieldAt,
     description: usize,
-    qform_code: Place,
-    sform_code: Place,
-    quaternion_bcd: Place,
-    q_offset_mm: Place,
-    sform: Place,
+    qform_code: FieldAt,
+    sform_code: FieldAt,
+    quaternion_bcd: FieldAt,
+    q_offset_mm: FieldAt,
+    sform: FieldAt,
 }
 
-const ONE: Places = Places {
+const ONE: FieldsAt = FieldsAt {
     dim: (40, I16),
     intent_parameters: (56, F32),
     intent_code: (68, I16),
@@ -123,7 +123,7 @@ const ONE: Places = Places {
     sform: (280, F32),
 };
 
-const TWO: Places = Places {
+const TWO: FieldsAt = FieldsAt {
     dim: (16, I64),
     intent_parameters: (80, F64),
     intent_code: (504, I32),
@@ -213,7 +213,7 @@ fn bytes_at<const N: usize>(header: &[u8], at: usize, order: ByteOrder) -> [u8; 
 }
 
 /// Number `index` of a field. Exact but for 64-bit integers beyond 2^53, which no header needs.
-fn number(header: &[u8], (at, kind): Place, index: usize, order: ByteOrder) -> f64 {
+fn number(header: &[u8], (at, kind): FieldAt, index: usize, order: ByteOrder) -> f64 {
     match kind {
         U8 => header[at + index].into(),
         I16 => i16::from_le_bytes(bytes_at(header, at + 2 * index, order)).into(),
@@ -224,7 +224,7 @@ fn number(header: &[u8], (at, kind): Place, index: usize, order: ByteOrder) -> f
     }
 }
 
-fn put(header: &mut [u8], (mut at, kind): Place, order: ByteOrder, values: &[f64]) {
+fn put(header: &mut [u8], (mut at, kind): FieldAt, order: ByteOrder, values: &[f64]) {
     for &value in values {
         let mut bytes = match kind {
             U8 => vec![value as u8],

@@ -5,7 +5,7 @@
 //! subject to D(u) ≥ a hair above 0 for 300 directions u (reference: constrained log-linear fits
 //! as in Barmpoutis and Vemuri 2010 without their limit to a bank of rank-1 forms).
 
-use fimbria_compute::{LaneMask, Lanes, Mask, Real, SimdLevel};
+use fimbria_compute::{Flags, LaneFlags, Lanes, Real, SimdLevel};
 use fimbria_fitting::active_set::{ActiveSetError, Constraints, Programme, Verdict, Work};
 use fimbria_fitting::linear::{LogLinearFit, Outcome, Rows, oracle};
 use fimbria_image::Status;
@@ -97,7 +97,7 @@ impl WithSimd for Violations<'_> {
                 }
             }
             let fitted = Lanes::new(simd, Outcome::Fitted.code());
-            let low: LaneMask<S> = least.less(Lanes::new(simd, LEAST as f32))
+            let low: LaneFlags<S> = least.less(Lanes::new(simd, LEAST as f32))
                 & load(fit.rows().outcome()).equals(fitted);
             if low.any() {
                 Lanes::select(low, Lanes::new(simd, 1.0), Lanes::new(simd, 0.0)).store(&mut flags);

@@ -3,13 +3,13 @@
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 
 use super::objective::{DomainVector, Objective, Rows, SpaceError};
-use super::{Descend, Place, Saved, SavedVectors};
+use super::{Descend, Iterate, Saved, SavedVectors};
 use crate::QsmError;
 
 /// The published iteration.
 pub(super) struct Landweber<A: LinearOperator> {
     step: f64,
-    /// κ A' residual + (1 - κ) D' bend.
+    /// κ A' residual + (1 - κ) D' curvature.
     descent: DomainVector<A>,
     square: f64,
 }
@@ -36,7 +36,7 @@ where
     fn step(
         &mut self,
         objective: &Objective<'_, A, D>,
-        at: &mut Place<A, D>,
+        at: &mut Iterate<A, D>,
     ) -> Result<f64, SpaceError<A>> {
         let domain = objective.data.domain();
         domain.axpy(self.step as f32, &self.descent, &mut at.x)?;
@@ -93,7 +93,7 @@ where
     fn step(
         &mut self,
         objective: &Objective<'_, A, D>,
-        at: &mut Place<A, D>,
+        at: &mut Iterate<A, D>,
     ) -> Result<f64, SpaceError<A>> {
         let domain = objective.data.domain();
         let Self { direction, square } = self;

@@ -10,7 +10,7 @@ use bytemuck::{Pod, Zeroable};
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 
 use super::objective::{DomainVector, Objective, Rows, SpaceError};
-use super::{Descend, Place, Saved, SavedVectors};
+use super::{Descend, Iterate, Saved, SavedVectors};
 use crate::QsmError;
 
 /// A direction in the domain and its image under K.
@@ -108,7 +108,7 @@ where
     fn step(
         &mut self,
         objective: &Objective<'_, A, D>,
-        at: &mut Place<A, D>,
+        at: &mut Iterate<A, D>,
     ) -> Result<f64, SpaceError<A>> {
         let domain = objective.data.domain();
         let Self { u, v, h, h_bar, rotated } = self;

@@ -61,7 +61,7 @@ pub struct Iteration {
 }
 
 /// Where an iteration has come to.
-struct Place<A: LinearOperator, D: LinearOperator + Operator<Domain = A::Domain>> {
+struct Iterate<A: LinearOperator, D: LinearOperator + Operator<Domain = A::Domain>> {
     x: DomainVector<A>,
     /// b - A x and -D x.
     residual: Rows<A, D>,
@@ -73,7 +73,7 @@ trait Descend<A: LinearOperator, D: LinearOperator + Operator<Domain = A::Domain
     fn step(
         &mut self,
         objective: &Objective<'_, A, D>,
-        at: &mut Place<A, D>,
+        at: &mut Iterate<A, D>,
     ) -> Result<f64, SpaceError<A>>;
 
     /// ‖κ A'(A x - b) + (1 - κ) D'D x‖².
@@ -87,7 +87,7 @@ trait Descend<A: LinearOperator, D: LinearOperator + Operator<Domain = A::Domain
 pub struct Solver<'a, A: LinearOperator, D: LinearOperator + Operator<Domain = A::Domain>> {
     objective: &'a Objective<'a, A, D>,
     number: usize,
-    at: Place<A, D>,
+    at: Iterate<A, D>,
     first_square: f64,
     way: Box<dyn Descend<A, D> + 'a>,
 }
@@ -127,7 +127,7 @@ where
             Method::Cgls => Box::new(Conjugate::new(objective, &residual)?),
             Method::Lsmr => Box::new(Lsmr::new(objective, &residual)?),
         };
-        let at = Place { x, residual };
+        let at = Iterate { x, residual };
         Ok(Self { objective, number: 0, at, first_square: way.square(), way })
     }
 
@@ -143,7 +143,7 @@ where
 
     fn report(&self, change: f64) -> Result<Iteration, SpaceError<A>> {
         let Objective { data, penalty, .. } = self.objective;
-        let Place { x, residual } = &self.at;
+        let Iterate { x, residual } = &self.at;
         let square = data.domain().dot(x, x)?;
         let ratio = |a: f64, b: f64| if a == 0.0 { 0.0 } else { a / b };
         Ok(Iteration {
@@ -151,7 +151,7 @@ where
             rms: (square / data.domain().len() as f64).sqrt(),
             relative_change: ratio(change, square.sqrt()),
             data: data.range().dot(&residual.data, &residual.data)?,
-            penalty: penalty.range().dot(&residual.bend, &residual.bend)?,
+            penalty: penalty.range().dot(&residual.curvature, &residual.curvature)?,
             relative_gradient: ratio(self.way.square(), self.first_square).sqrt(),
         })
     }
@@ -193,7 +193,7 @@ where
     ) -> Result<Self, QsmError> {
         let mut rest = SavedVectors::new(saved);
         let [first_square] = rest.numbers()?;
-        let at = Place { x: rest.unknowns(objective)?, residual: rest.rows(objective)? };
+        let at = Iterate { x: rest.unknowns(objective)?, residual: rest.rows(objective)? };
         let way: Box<dyn Descend<A, D> + 'a> = match method {
             Method::Landweber { step } => {
                 let way = Landweber::new(objective, step, &at.residual);

@@ -11,7 +11,7 @@ pub(super) type SpaceError<A> = <<A as Operator>::Domain as VectorSpace>::Error;
 /// A number for each row of A and each row of D.
 pub(super) struct Rows<A: LinearOperator, D: LinearOperator + Operator<Domain = A::Domain>> {
     pub(super) data: DataVector<A>,
-    pub(super) bend: PenaltyVector<D>,
+    pub(super) curvature: PenaltyVector<D>,
 }
 
 /// κ‖A x - b‖² + (1 - κ)‖D x‖².
@@ -55,7 +55,7 @@ where
 
     /// Rows of zero.
     pub(super) fn rows(&self) -> Result<Rows<A, D>, SpaceError<A>> {
-        Ok(Rows { data: self.data.range().zeros()?, bend: self.penalty.range().zeros()? })
+        Ok(Rows { data: self.data.range().zeros()?, curvature: self.penalty.range().zeros()? })
     }
 
     /// A x and D x.
@@ -65,7 +65,7 @@ where
         rows: &mut Rows<A, D>,
     ) -> Result<(), SpaceError<A>> {
         self.data.apply(x, &mut rows.data)?;
-        self.penalty.apply(x, &mut rows.bend)
+        self.penalty.apply(x, &mut rows.curvature)
     }
 
     /// b - A x and -D x.
@@ -79,7 +79,7 @@ where
         self.data.range().axpy(1.0, &self.field, &mut residual.data)
     }
 
-    /// κ A' data + (1 - κ) D' bend: the adjoint in the inner product of [`square`](Self::square),
+    /// κ A' data + (1 - κ) D' curvature: the adjoint in the inner product of [`square`](Self::square),
     /// and of a residual the way down.
     pub(super) fn adjoint(
         &self,
@@ -90,15 +90,15 @@ where
         self.data.adjoint(&rows.data, x)?;
         domain.scale(self.kappa as f32, x)?;
         let mut bends = domain.zeros()?;
-        self.penalty.adjoint(&rows.bend, &mut bends)?;
+        self.penalty.adjoint(&rows.curvature, &mut bends)?;
         domain.axpy((1.0 - self.kappa) as f32, &bends, x)
     }
 
-    /// κ ‖data‖² + (1 - κ) ‖bend‖².
+    /// κ ‖data‖² + (1 - κ) ‖curvature‖².
     pub(super) fn square(&self, rows: &Rows<A, D>) -> Result<f64, SpaceError<A>> {
         let data = self.data.range().dot(&rows.data, &rows.data)?;
-        let bend = self.penalty.range().dot(&rows.bend, &rows.bend)?;
-        Ok(self.kappa * data + (1.0 - self.kappa) * bend)
+        let curvature = self.penalty.range().dot(&rows.curvature, &rows.curvature)?;
+        Ok(self.kappa * data + (1.0 - self.kappa) * curvature)
     }
 
     /// `y += factor x`.
@@ -109,13 +109,13 @@ where
         y: &mut Rows<A, D>,
     ) -> Result<(), SpaceError<A>> {
         self.data.range().axpy(factor as f32, &x.data, &mut y.data)?;
-        self.penalty.range().axpy(factor as f32, &x.bend, &mut y.bend)
+        self.penalty.range().axpy(factor as f32, &x.curvature, &mut y.curvature)
     }
 
     /// `x = factor x`.
     pub(super) fn scale(&self, factor: f64, x: &mut Rows<A, D>) -> Result<(), SpaceError<A>> {
         self.data.range().scale(factor as f32, &mut x.data)?;
-        self.penalty.range().scale(factor as f32, &mut x.bend)
+        self.penalty.range().scale(factor as f32, &mut x.curvature)
     }
 
     /// The largest eigenvalue of κ A'A + (1 - κ) D'D, from below, by `iterations` of the power

@@ -42,7 +42,7 @@ impl Saved {
         D: LinearOperator + Operator<Domain = A::Domain>,
     {
         self.vectors.push(download(objective.data.range(), &rows.data)?);
-        self.vectors.push(download(objective.penalty.range(), &rows.bend)?);
+        self.vectors.push(download(objective.penalty.range(), &rows.curvature)?);
         Ok(())
     }
 }
@@ -103,7 +103,7 @@ impl<'s> SavedVectors<'s> {
         D: LinearOperator + Operator<Domain = A::Domain>,
     {
         let data = self.next(objective.data.range())?;
-        Ok(Rows { data, bend: self.next(objective.penalty.range())? })
+        Ok(Rows { data, curvature: self.next(objective.penalty.range())? })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use fimbria_compute::math::{ln, sincos_turns};
 use fimbria_compute::philox::{Philox, normals, uniform};
-use fimbria_compute::{Mask as _, Word as _};
+use fimbria_compute::{Flags as _, Word as _};
 
 use super::constants::Constants;
 use super::curve::Curve;

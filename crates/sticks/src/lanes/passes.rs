@@ -146,7 +146,7 @@ impl<R: Pack> Chain<'_, R> {
     }
 
     #[inline(always)]
-    pub(super) fn keep_column(&mut self, fibre: usize, take: R::Mask) {
+    pub(super) fn keep_column(&mut self, fibre: usize, take: R::Flags) {
         let f = R::select(take, self.p[fraction(fibre)], self.value(0.0));
         let Self { m, sticks, new_sticks, .. } = self;
         let n = m.len();
@@ -190,7 +190,7 @@ impl<R: Pack> Chain<'_, R> {
     }
 
     #[inline(always)]
-    pub(super) fn keep_columns(&mut self, take: R::Mask) {
+    pub(super) fn keep_columns(&mut self, take: R::Flags) {
         let Self { m, ball, sticks, new_m, new_ball, new_sticks, .. } = self;
         for (old, new) in [(m, &*new_m), (ball, &*new_ball), (sticks, &*new_sticks)] {
             for (old, new) in old.iter_mut().zip(new) {

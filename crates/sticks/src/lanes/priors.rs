@@ -12,7 +12,7 @@ use crate::slots::{DIFFUSIVITY, FIBRES, OFFSET, PRECISION, RATIO, S0, SPREAD};
 
 /// Whether a proposal is in range, and the energy that its prior adds.
 pub(crate) struct Judged<R: Real> {
-    pub(crate) inside: R::Mask,
+    pub(crate) inside: R::Flags,
     pub(crate) added: R,
 }
 

@@ -23,7 +23,7 @@ const ALIGNMENT: u16 = 64;
 pub(crate) struct Writer {
     path: PathBuf,
     grid: Grid,
-    place: Place,
+    place: Container,
     position_type: Datatype,
     offsets: Waiting,
     per_point: Vec<Waiting>,
@@ -34,12 +34,12 @@ pub(crate) struct Writer {
 }
 
 /// Where positions are written.
-enum Place {
+enum Container {
     Zip(Box<ZipWriter<BufWriter<File>>>),
     Folder(BufWriter<File>),
 }
 
-impl Place {
+impl Container {
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Zip(zip) => zip.write_all(bytes),
@@ -73,7 +73,7 @@ impl Writer {
         let mut zip = ZipWriter::new(file);
         zip.start_file(positions_name(header.position_type), zip_options())
             .map_err(|why| error(why.into()))?;
-        Self::new(path, path, header, Place::Zip(Box::new(zip)))
+        Self::new(path, path, header, Container::Zip(Box::new(zip)))
     }
 
     pub(crate) fn create_folder(path: &Path, header: &Header) -> Result<Self, TractogramError> {
@@ -81,7 +81,7 @@ impl Writer {
         let error = TractogramError::io("create", path);
         fs::create_dir_all(path).map_err(&error)?;
         let file = File::create(path.join(positions_name(header.position_type))).map_err(&error)?;
-        let place = Place::Folder(BufWriter::with_capacity(1 << 18, file));
+        let place = Container::Folder(BufWriter::with_capacity(1 << 18, file));
         Self::new(path, &path.join("header.json"), header, place)
     }
 
@@ -90,7 +90,7 @@ impl Writer {
         path: &Path,
         neighbour: &Path,
         header: &Header,
-        place: Place,
+        place: Container,
     ) -> Result<Self, TractogramError> {
         let grid = header.grid.ok_or_else(|| TractogramError::NoGrid(path.to_owned()))?;
         let error = TractogramError::io("create a temporary file beside", path);
@@ -174,10 +174,10 @@ enum Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    fn after(place: Place, path: &'a Path) -> io::Result<Self> {
+    fn after(place: Container, path: &'a Path) -> io::Result<Self> {
         match place {
-            Place::Zip(zip) => Ok(Self::Zip(zip)),
-            Place::Folder(mut file) => {
+            Container::Zip(zip) => Ok(Self::Zip(zip)),
+            Container::Folder(mut file) => {
                 file.flush()?;
                 Ok(Self::Folder(path))
             }

@@ -34,9 +34,9 @@ pub(crate) struct Climber<R> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome<R: Real> {
     /// The last step was shorter than the tolerance: the ascent is over.
-    pub(crate) at_rest: R::Mask,
+    pub(crate) at_rest: R::Flags,
     /// And it was a Newton step at a negative definite Hessian: a true maximum.
-    pub(crate) certified: R::Mask,
+    pub(crate) certified: R::Flags,
 }
 
 /// One step of every ascent on the forms `a`. Where it ends at rest, `x` and `value` are those of

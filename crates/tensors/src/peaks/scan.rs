@@ -1,6 +1,6 @@
 //! Where to climb from: the directions that exceed all their neighbours.
 
-use fimbria_compute::{Lanes, Mask, Real};
+use fimbria_compute::{Flags, Lanes, Real};
 use pulp::Simd;
 
 use super::matrix::{REGISTERS, Strip};

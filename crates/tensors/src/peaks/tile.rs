@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use fimbria_compute::{Lanes, Mask, Real};
+use fimbria_compute::{Flags, Lanes, Real};
 use pulp::{Simd, WithSimd};
 
 use super::ascent::{self, Climber};

@@ -1,7 +1,7 @@
 //! Looking up directions: a register of particles asks, and takes once others have asked too.
 
 use fimbria_compute::philox::{Philox, uniform};
-use fimbria_compute::{LaneMask, Lanes, Real, Words};
+use fimbria_compute::{LaneFlags, Lanes, Real, Words};
 use pulp::Simd;
 
 use super::Step;
@@ -38,8 +38,8 @@ pub(super) struct Found<S: Simd> {
     pub(super) stick: Stick<Lanes<S>>,
     /// The fraction to test.
     pub(super) fraction: Lanes<S>,
-    pub(super) has_samples: LaneMask<S>,
-    pub(super) is_in_mask: LaneMask<S>,
+    pub(super) has_samples: LaneFlags<S>,
+    pub(super) is_in_mask: LaneFlags<S>,
 }
 
 impl<S: Simd> Step<'_, S> {
@@ -87,7 +87,7 @@ impl<S: Simd> Step<'_, S> {
     #[inline(always)]
     pub(super) fn take(
         &self,
-        is_first: Option<LaneMask<S>>,
+        is_first: Option<LaneFlags<S>>,
         particles: &Particles,
         at: usize,
         wanted: &mut Wanted,

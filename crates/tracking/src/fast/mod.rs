@@ -16,7 +16,7 @@ mod state;
 use std::ops::Range;
 
 use fimbria_compute::philox::{Philox, uniform};
-use fimbria_compute::{LaneMask, Lanes, Mask, Real, SimdLevel, Word, Words};
+use fimbria_compute::{Flags, LaneFlags, Lanes, Real, SimdLevel, Word, Words};
 use pulp::{Simd, WithSimd};
 
 use crate::EndReason;
@@ -205,7 +205,7 @@ impl<S: Simd> Step<'_, S> {
         if ended {
             // The tests in the oracle's order; the last one written is the first one made.
             reason = Lanes::select(is_longest, code(zero, EndReason::Length), zero);
-            let mut note = |holds: LaneMask<S>, why| {
+            let mut note = |holds: LaneFlags<S>, why| {
                 reason = Lanes::select(holds, reason, code(zero, why));
             };
             note(found.is_in_mask, EndReason::OutsideMask);
@@ -242,7 +242,7 @@ impl<S: Simd> Step<'_, S> {
     }
 
     #[inline(always)]
-    fn moves(&self, particles: &Particles, at: usize) -> LaneMask<S> {
+    fn moves(&self, particles: &Particles, at: usize) -> LaneFlags<S> {
         Lanes::new(self.simd, 0.0).less(self.lanes(&particles.has_dir, at))
     }
 

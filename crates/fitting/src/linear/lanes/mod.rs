@@ -13,7 +13,7 @@ mod survey;
 #[cfg(test)]
 mod tests;
 
-use fimbria_compute::{LaneMask, Lanes, Mask, Real};
+use fimbria_compute::{Flags, LaneFlags, Lanes, Real};
 use pulp::{Simd, WithSimd};
 
 use self::normal::{factor, solve};
@@ -69,8 +69,12 @@ impl WithSimd for FitProblems<'_> {
         packed[1].resize(problems.weights.map_or(0, |_| packed[0].len()), 0.0);
         let [packed_samples, packed_weights] = &mut packed;
         for offset in (0..problems.n).step_by(lanes) {
-            let place =
-                Place { stride: problems.stride, offset, n: lanes.min(problems.n - offset), lanes };
+            let place = Stretch {
+                stride: problems.stride,
+                offset,
+                n: lanes.min(problems.n - offset),
+                lanes,
+            };
             let samples = place.samples(problems.samples, packed_samples);
             let weights = problems.weights.map(|given| place.samples(given, packed_weights));
             fitter.fit(samples, weights, place, results);
@@ -80,14 +84,14 @@ impl WithSimd for FitProblems<'_> {
 
 /// `n` neighbouring problems from `offset` on, at most as many as there are lanes.
 #[derive(Clone, Copy)]
-struct Place {
+struct Stretch {
     stride: usize,
     offset: usize,
     n: usize,
     lanes: usize,
 }
 
-impl Place {
+impl Stretch {
     /// Their samples where they are, or in `packed` where they do not fill the lanes.
     #[inline(always)]
     fn samples<'a>(self, from: &'a [f32], packed: &'a mut [f32]) -> Samples<'a> {
@@ -130,7 +134,7 @@ impl<S: Simd> Fitter<'_, S> {
         &mut self,
         samples: Samples<'_>,
         given: Option<Samples<'_>>,
-        place: Place,
+        place: Stretch,
         results: &mut [f32],
     ) {
         let Self { simd, tables, recipe, rows, .. } = *self;
@@ -298,7 +302,7 @@ fn write_residuals<S: Simd>(simd: S, tables: &Tables, arrays: &mut Arrays<'_>) {
 fn correct<S: Simd>(
     simd: S,
     tables: &Tables,
-    singular: [LaneMask<S>; HALVES],
+    singular: [LaneFlags<S>; HALVES],
     arrays: &mut Arrays<'_>,
 ) {
     let width = Lanes::<S>::LANES;

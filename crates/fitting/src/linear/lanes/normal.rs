@@ -1,7 +1,7 @@
 //! The normal equations, one system per lane: Cholesky's factor and its solutions.
 
 use fimbria_compute::math::rsqrt_finite;
-use fimbria_compute::{LaneMask, Lanes, Real};
+use fimbria_compute::{LaneFlags, Lanes, Real};
 use pulp::Simd;
 
 use super::HALVES;
@@ -27,7 +27,7 @@ pub(super) fn factor<S: Simd>(
     tables: &Tables,
     moments: &[f32],
     l: &mut [f32],
-) -> [LaneMask<S>; HALVES] {
+) -> [LaneFlags<S>; HALVES] {
     let lanes = HALVES * Lanes::<S>::LANES;
     let n = tables.n_unknowns;
     let one = Lanes::new(simd, 1.0);

@@ -1,7 +1,7 @@
 //! What is known of a register of problems before any fit.
 
 use fimbria_compute::math::{exp_finite, ln_finite};
-use fimbria_compute::{LaneMask, Lanes, Mask, Real};
+use fimbria_compute::{Flags, LaneFlags, Lanes, Real};
 use pulp::Simd;
 
 use crate::linear::Floor;
@@ -47,7 +47,7 @@ pub(super) struct Survey<S: Simd> {
     /// How many were raised.
     pub(super) raised: Lanes<S>,
     /// Lanes whose samples are finite and have a positive mean.
-    pub(super) good: LaneMask<S>,
+    pub(super) good: LaneFlags<S>,
 }
 
 impl<S: Simd> Survey<S> {

@@ -1,7 +1,7 @@
 //! Small symmetric systems, one per lane.
 
 use fimbria_compute::math::rsqrt_finite;
-use fimbria_compute::{LaneMask, Lanes, Real};
+use fimbria_compute::{LaneFlags, Lanes, Real};
 use pulp::Simd;
 
 /// L with L Lᵀ = M, and the reciprocals of its diagonal.
@@ -9,13 +9,13 @@ pub(super) struct Factor<S: Simd, const P: usize> {
     lower: [[Lanes<S>; P]; P],
     inverse: [Lanes<S>; P],
     /// Where a pivot was rounding (the factor is then without meaning).
-    pub(super) singular: LaneMask<S>,
+    pub(super) singular: LaneFlags<S>,
 }
 
 impl<S: Simd, const P: usize> Factor<S, P> {
     /// Factors the lower triangle `m`, with 1 on the diagonal and 0 beside it where `held`.
     #[inline(always)]
-    pub(super) fn new(m: &[[Lanes<S>; P]; P], held: &[LaneMask<S>; P], least: f32) -> Self {
+    pub(super) fn new(m: &[[Lanes<S>; P]; P], held: &[LaneFlags<S>; P], least: f32) -> Self {
         let (one, zero) = (m[0][0].splat(1.0), m[0][0].splat(0.0));
         let mut lower = *m;
         let mut inverse = [one; P];

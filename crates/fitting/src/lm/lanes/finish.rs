@@ -1,6 +1,6 @@
 //! The results of problems that have come to rest.
 
-use fimbria_compute::{LaneMask, Lanes, Real};
+use fimbria_compute::{LaneFlags, Lanes, Real};
 use pulp::Simd;
 
 use super::cholesky::Factor;
@@ -83,8 +83,8 @@ impl<S: Simd, M: Model<P>, const P: usize> Fitter<'_, S, M, P> {
     fn write_covariance(
         &self,
         factor: &Factor<S, P>,
-        held: &[LaneMask<S>; P],
-        determined: LaneMask<S>,
+        held: &[LaneFlags<S>; P],
+        determined: LaneFlags<S>,
         variance: Lanes<S>,
         out: &mut [f32],
     ) {

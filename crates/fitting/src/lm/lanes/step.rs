@@ -1,6 +1,6 @@
 //! One iteration of a register of problems, in the order of [`rules`](crate::lm::rules).
 
-use fimbria_compute::{LaneMask, Lanes, Mask, Real};
+use fimbria_compute::{Flags, LaneFlags, Lanes, Real};
 use pulp::Simd;
 
 use super::cholesky::Factor;
@@ -28,7 +28,7 @@ impl<const P: usize> Bounds<P> {
 
 /// Stores the new value where a step was taken, else the old one.
 #[inline(always)]
-fn keep<S: Simd>(accept: LaneMask<S>, new: Lanes<S>, old: Lanes<S>, row: &mut Row) {
+fn keep<S: Simd>(accept: LaneFlags<S>, new: Lanes<S>, old: Lanes<S>, row: &mut Row) {
     Lanes::select(accept, new, old).store(row);
 }
 

@@ -1,6 +1,6 @@
 //! From fitted parameters to maps, one voxel per lane.
 
-use fimbria_compute::{LaneMask, Lanes, Mask, Real};
+use fimbria_compute::{Flags, LaneFlags, Lanes, Real};
 use fimbria_image::Status;
 use pulp::{Simd, WithSimd};
 
@@ -14,7 +14,7 @@ use crate::dki::{DkiMap, KurtosisRange};
 use crate::dti::lanes::arrays::{keep, scale, select};
 use crate::dti::lanes::eigen::Deviator;
 use crate::dti::lanes::maps::{MM2_PER_S, rebuild};
-use crate::dti::lanes::place::Place;
+use crate::dti::lanes::stretch::Stretch;
 
 /// Turns parameter rows into map rows, both `[row][stride]`.
 pub(crate) struct MapVoxels<'a> {
@@ -39,7 +39,7 @@ impl WithSimd for MapVoxels<'_> {
         let lanes = Lanes::<S>::LANES;
         let mut values = vec![0.0; if self.layout.has_extremes() { N_GRID * lanes } else { 0 }];
         for offset in (0..self.n).step_by(lanes) {
-            let place = Place { stride: self.stride, offset, n: lanes.min(self.n - offset) };
+            let place = Stretch { stride: self.stride, offset, n: lanes.min(self.n - offset) };
             self.write(simd, place, &mut values);
         }
     }
@@ -48,7 +48,7 @@ impl WithSimd for MapVoxels<'_> {
 impl MapVoxels<'_> {
     /// Reads the parameters of a register of voxels and writes their maps.
     #[inline(always)]
-    fn write<S: Simd>(&mut self, simd: S, place: Place, values: &mut [f32]) {
+    fn write<S: Simd>(&mut self, simd: S, place: Stretch, values: &mut [f32]) {
         let mut status = place.load(simd, self.parameters, parameter_row::STATUS);
         let mut tensor = [status; 6];
         for k in 0..6 {
@@ -120,7 +120,7 @@ impl MapVoxels<'_> {
     }
 
     #[inline(always)]
-    fn put<S: Simd, const N: usize>(&mut self, place: Place, map: DkiMap, values: [Lanes<S>; N]) {
+    fn put<S: Simd, const N: usize>(&mut self, place: Stretch, map: DkiMap, values: [Lanes<S>; N]) {
         if let Some(row) = self.layout.first_row(map) {
             for k in 0..N {
                 place.store(self.maps, row + k, values[k]);
@@ -132,8 +132,8 @@ impl MapVoxels<'_> {
 /// `values` where they are defined; NaN where the voxel was fitted but they are not; 0 elsewhere.
 #[inline(always)]
 fn defined<S: Simd, const N: usize>(
-    fitted: LaneMask<S>,
-    defined: LaneMask<S>,
+    fitted: LaneFlags<S>,
+    defined: LaneFlags<S>,
     values: [Lanes<S>; N],
 ) -> [Lanes<S>; N] {
     let mut out = values;

@@ -9,7 +9,7 @@ use crate::dki::form::N_D;
 use crate::dki::lanes::along::{along, multiply_by_times};
 use crate::dki::layout::parameter_row;
 use crate::dki::recipe::CONSTRAINED_DIFFUSIVITY;
-use crate::dti::lanes::place::Place;
+use crate::dti::lanes::stretch::Stretch;
 
 /// Finds the fitted voxels, of parameters `[row][stride]`, that violate a constraint.
 pub(crate) struct FindViolations<'a> {
@@ -28,7 +28,7 @@ impl WithSimd for FindViolations<'_> {
         let mut violating = Vec::new();
         let mut flags = [0.0; 16];
         for offset in (0..self.n).step_by(lanes) {
-            let place = Place { stride: self.stride, offset, n: lanes.min(self.n - offset) };
+            let place = Stretch { stride: self.stride, offset, n: lanes.min(self.n - offset) };
             let least = self.least_slack(simd, place);
             let status = place.load(simd, self.parameters, parameter_row::STATUS);
             let fitted = status.at_most(status.splat(Status::NotConverged.code()));
@@ -43,7 +43,7 @@ impl WithSimd for FindViolations<'_> {
 impl FindViolations<'_> {
     /// The least of V and D - (b_max / 3) V - least D over the directions.
     #[inline(always)]
-    fn least_slack<S: Simd>(&self, simd: S, place: Place) -> Lanes<S> {
+    fn least_slack<S: Simd>(&self, simd: S, place: Stretch) -> Lanes<S> {
         let mut forms = [Lanes::new(simd, 0.0); N_FORMS];
         for k in 0..N_FORMS {
             forms[k] = place.load(simd, self.parameters, parameter_row::TENSOR + k);

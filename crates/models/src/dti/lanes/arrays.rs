@@ -7,7 +7,7 @@ use fimbria_compute::Real;
 
 /// `mask ? yes : no`.
 #[inline(always)]
-pub(crate) fn select<R: Real, const N: usize>(mask: R::Mask, yes: [R; N], no: [R; N]) -> [R; N] {
+pub(crate) fn select<R: Real, const N: usize>(mask: R::Flags, yes: [R; N], no: [R; N]) -> [R; N] {
     let mut out = no;
     for i in 0..N {
         out[i] = R::select(mask, yes[i], no[i]);
@@ -17,7 +17,7 @@ pub(crate) fn select<R: Real, const N: usize>(mask: R::Mask, yes: [R; N], no: [R
 
 /// `x` where `mask`, else zeros.
 #[inline(always)]
-pub(crate) fn keep<R: Real, const N: usize>(mask: R::Mask, x: [R; N]) -> [R; N] {
+pub(crate) fn keep<R: Real, const N: usize>(mask: R::Flags, x: [R; N]) -> [R; N] {
     let mut out = x;
     for i in 0..N {
         out[i] = R::select(mask, x[i], x[i].splat(0.0));

@@ -2,7 +2,7 @@
 //! shares.
 
 use fimbria_compute::math::{exp_finite, ln_finite};
-use fimbria_compute::{LaneMask, Lanes, Mask, Real};
+use fimbria_compute::{Flags, LaneFlags, Lanes, Real};
 use pulp::Simd;
 
 use super::scratch::Arrays;
@@ -20,7 +20,7 @@ pub(super) const LARGEST_MEAN: f32 = 1.0 / SMALLEST;
 /// ln S0 (of samples over their mean) and the tensor in µm²/ms.
 pub(super) type Params<S> = [Lanes<S>; N_PARAMS];
 
-/// The samples of a bundle: row `v` begins at `v * stride`.
+/// The samples of a batch: row `v` begins at `v * stride`.
 #[derive(Clone, Copy)]
 pub(super) struct Samples<'a> {
     pub(super) data: &'a [f32],
@@ -34,10 +34,10 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// What is known of a bundle before any fit. Samples are divided by their mean, which centres
+/// What is known of a batch before any fit. Samples are divided by their mean, which centres
 /// their logarithms: `f32` then keeps about 1e-7 of each.
 #[derive(Clone, Copy)]
-pub(super) struct Bundle<S: Simd> {
+pub(super) struct Batch<S: Simd> {
     pub(super) simd: S,
     /// The mean sample; 1 in bad lanes.
     pub(super) mean: Lanes<S>,
@@ -48,10 +48,10 @@ pub(super) struct Bundle<S: Simd> {
     /// How many were raised.
     pub(super) raised: Lanes<S>,
     /// Lanes whose samples are finite and have a positive mean.
-    pub(super) good: LaneMask<S>,
+    pub(super) good: LaneFlags<S>,
 }
 
-impl<S: Simd> Bundle<S> {
+impl<S: Simd> Batch<S> {
     /// Surveys the samples, and writes them over their mean, and their logarithms, to `arrays`.
     #[inline(always)]
     pub(super) fn new(
@@ -74,24 +74,22 @@ impl<S: Simd> Bundle<S> {
         let good = splat(SMALLEST).less(mean) & mean.less(splat(LARGEST_MEAN));
         let mean = Lanes::select(good, mean, splat(1.0));
         let scale = Lanes::select(good, splat(1.0) / mean, splat(0.0));
-        let mut bundle = Self { simd, mean, scale, floor: splat(1.0), raised: splat(0.0), good };
+        let mut batch = Self { simd, mean, scale, floor: splat(1.0), raised: splat(0.0), good };
         let floor = match recipe.floor {
             Floor::SmallestPositive if least.at_most(splat(0.0)).any() => {
-                bundle.smallest_positive(samples)
+                batch.smallest_positive(samples)
             }
             Floor::SmallestPositive => least * scale,
             Floor::Absolute(least) => scale * least as f32,
             Floor::OfLargest(fraction) => largest * scale * fraction as f32,
-            Floor::OfS0(fraction) => {
-                bundle.fraction_of_s0(samples, fraction as f32, tables, arrays)
-            }
+            Floor::OfS0(fraction) => batch.fraction_of_s0(samples, fraction as f32, tables, arrays),
         };
-        bundle.floor = Lanes::select(good, floor.max(splat(SMALLEST)), splat(1.0));
-        if (least * scale).less(bundle.floor).any() {
-            bundle.raised = bundle.count_raised(samples);
+        batch.floor = Lanes::select(good, floor.max(splat(SMALLEST)), splat(1.0));
+        if (least * scale).less(batch.floor).any() {
+            batch.raised = batch.count_raised(samples);
         }
-        bundle.write(samples, recipe, arrays);
-        bundle
+        batch.write(samples, recipe, arrays);
+        batch
     }
 
     #[inline(always)]

@@ -1,11 +1,11 @@
 //! OLS, WLS and IWLS, one voxel per lane.
 
 use fimbria_compute::math::exp_finite;
-use fimbria_compute::{LaneMask, Lanes, Mask, Real};
+use fimbria_compute::{Flags, LaneFlags, Lanes, Real};
 use pulp::Simd;
 
 use super::arrays::{add, keep};
-use super::bundle::{Bundle, Params, predict};
+use super::batch::{Batch, Params, predict};
 use super::normal::{Normal, right_hand_side};
 use super::scratch::Arrays;
 use crate::dti::recipe::{FirstWeights, Recipe};
@@ -21,29 +21,29 @@ pub(crate) const REFINEMENTS: usize = 2;
 /// is iterative refinement for free; nearly singular systems get two more rounds of it.
 #[inline(always)]
 pub(super) fn fit<S: Simd>(
-    bundle: &Bundle<S>,
+    batch: &Batch<S>,
     tables: &Tables,
     recipe: &Recipe,
     arrays: &mut Arrays<'_>,
-) -> (Params<S>, LaneMask<S>) {
-    let mut p = bundle.ordinary(tables, arrays);
-    let zero = bundle.splat(0.0);
+) -> (Params<S>, LaneFlags<S>) {
+    let mut p = batch.ordinary(tables, arrays);
+    let zero = batch.splat(0.0);
     let mut singular = zero.less(zero);
     let measured = usize::from(recipe.first != FirstWeights::Unit);
     for pass in 0..measured + recipe.reweighted_passes {
         if pass < measured {
-            weigh_by_measured(bundle, tables, recipe.first, &p, arrays);
+            weigh_by_measured(batch, tables, recipe.first, &p, arrays);
         } else {
-            weigh_by_predicted(bundle, tables, &p, arrays);
+            weigh_by_predicted(batch, tables, &p, arrays);
         }
-        let normal = Normal::new(bundle.simd, tables, arrays.weights, arrays.residuals);
+        let normal = Normal::new(batch.simd, tables, arrays.weights, arrays.residuals);
         let factor = normal.factor(zero);
         p = add(p, factor.solve(normal.rhs));
         singular = singular | factor.singular;
-        let doubtful = factor.doubtful & bundle.good;
+        let doubtful = factor.doubtful & batch.good;
         if doubtful.any() {
             for _ in 0..REFINEMENTS {
-                let rest = remainder(bundle, tables, &p, arrays);
+                let rest = remainder(batch, tables, &p, arrays);
                 p = add(p, keep(doubtful, factor.solve(rest)));
             }
         }
@@ -54,7 +54,7 @@ pub(super) fn fit<S: Simd>(
 /// Xᵀ W (y - X p) with the weights there are.
 #[inline(always)]
 fn remainder<S: Simd>(
-    bundle: &Bundle<S>,
+    batch: &Batch<S>,
     tables: &Tables,
     p: &Params<S>,
     arrays: &mut Arrays<'_>,
@@ -63,15 +63,15 @@ fn remainder<S: Simd>(
     let volumes = tables.rows.iter().zip(arrays.logs.chunks_exact(n));
     let out = arrays.weights.chunks_exact(n).zip(arrays.residuals.chunks_exact_mut(n));
     for ((x, y), (w, r)) in volumes.zip(out) {
-        let residual = Lanes::load(bundle.simd, y) - predict(x, p);
-        (Lanes::load(bundle.simd, w) * residual).store(r);
+        let residual = Lanes::load(batch.simd, y) - predict(x, p);
+        (Lanes::load(batch.simd, w) * residual).store(r);
     }
-    right_hand_side(bundle.simd, tables, arrays.residuals)
+    right_hand_side(batch.simd, tables, arrays.residuals)
 }
 
 #[inline(always)]
 fn weigh_by_predicted<S: Simd>(
-    bundle: &Bundle<S>,
+    batch: &Batch<S>,
     tables: &Tables,
     p: &Params<S>,
     arrays: &mut Arrays<'_>,
@@ -84,32 +84,32 @@ fn weigh_by_predicted<S: Simd>(
         let predicted = exp_finite(log);
         let weight = predicted * predicted;
         weight.store(w);
-        (weight * (Lanes::load(bundle.simd, y) - log)).store(r);
+        (weight * (Lanes::load(batch.simd, y) - log)).store(r);
     }
 }
 
 #[inline(always)]
 fn weigh_by_measured<S: Simd>(
-    bundle: &Bundle<S>,
+    batch: &Batch<S>,
     tables: &Tables,
     which: FirstWeights,
     p: &Params<S>,
     arrays: &mut Arrays<'_>,
 ) {
     let n = Lanes::<S>::LANES;
-    let zero = bundle.splat(0.0);
+    let zero = batch.splat(0.0);
     let volumes =
         tables.rows.iter().zip(arrays.logs.chunks_exact(n)).zip(arrays.samples.chunks_exact(n));
     let out = arrays.weights.chunks_exact_mut(n).zip(arrays.residuals.chunks_exact_mut(n));
     for (((x, y), s), (w, r)) in volumes.zip(out) {
-        let s = Lanes::load(bundle.simd, s);
+        let s = Lanes::load(batch.simd, s);
         let s = match which {
             // A weight of 1 in input units.
-            FirstWeights::MeasuredRaw => Lanes::select(zero.less(s), s, bundle.scale),
-            _ => bundle.raise(s),
+            FirstWeights::MeasuredRaw => Lanes::select(zero.less(s), s, batch.scale),
+            _ => batch.raise(s),
         };
         let weight = s * s;
         weight.store(w);
-        (weight * (Lanes::load(bundle.simd, y) - predict(x, p))).store(r);
+        (weight * (Lanes::load(batch.simd, y) - predict(x, p))).store(r);
     }
 }

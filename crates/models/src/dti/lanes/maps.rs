@@ -1,12 +1,12 @@
 //! From fitted parameters to maps, one voxel per lane.
 
-use fimbria_compute::{Lanes, Mask, Real};
+use fimbria_compute::{Flags, Lanes, Real};
 use fimbria_image::Status;
 use pulp::Simd;
 
 use super::arrays::{keep, scale, select};
 use super::eigen::Deviator;
-use super::place::Place;
+use super::stretch::Stretch;
 use crate::dti::DtiMap;
 use crate::dti::layout::{MapLayout, parameter_row};
 use crate::dti::recipe::{EigenOrder, Recipe};
@@ -20,11 +20,11 @@ pub(crate) fn needs_eigen(layout: &MapLayout, recipe: &Recipe) -> bool {
     recipe.min_eigenvalue.is_some() || layout.has_any(&[Ad, Rd, L1, L2, L3, V1, V2, V3])
 }
 
-/// The map rows of a bundle, to write to.
+/// The map rows of a batch, to write to.
 struct Output<'a> {
     layout: &'a MapLayout,
     maps: &'a mut [f32],
-    place: Place,
+    place: Stretch,
 }
 
 impl Output<'_> {
@@ -38,7 +38,7 @@ impl Output<'_> {
     }
 }
 
-/// Reads the parameters of a bundle and writes its maps.
+/// Reads the parameters of a batch and writes its maps.
 #[inline(always)]
 pub(super) fn write<S: Simd>(
     simd: S,
@@ -46,7 +46,7 @@ pub(super) fn write<S: Simd>(
     recipe: &Recipe,
     parameters: &[f32],
     maps: &mut [f32],
-    place: Place,
+    place: Stretch,
 ) {
     let mut output = Output { layout, maps, place };
     let mut status = place.load(simd, parameters, parameter_row::STATUS);

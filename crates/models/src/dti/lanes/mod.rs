@@ -1,40 +1,40 @@
 //! The tensor fit in `f32`, one voxel per SIMD lane.
 //!
-//! A [`Bundle`] of as many voxels as a register has lanes goes through all passes of its method
+//! A [`Batch`] of as many voxels as a register has lanes goes through all passes of its method
 //! while its samples stay in the first-level cache. Every operation acts on each lane alone, so
 //! that a voxel's result does not depend on its neighbours, the number of threads or, where
 //! multiply-add is fused, the width of the register.
 
 pub(crate) mod arrays;
-mod bundle;
+mod batch;
 pub(crate) mod eigen;
 mod linear;
 pub(crate) mod maps;
 mod nonlinear;
 mod normal;
-pub(crate) mod place;
 mod robust;
 mod scratch;
+pub(crate) mod stretch;
 
-use fimbria_compute::{LaneMask, Lanes, Mask, Real};
+use fimbria_compute::{Flags, LaneFlags, Lanes, Real};
 use fimbria_image::Status;
 use pulp::{Simd, WithSimd};
 
-use self::bundle::{Bundle, Params, Samples};
+use self::batch::{Batch, Params, Samples};
 pub(crate) use self::linear::REFINEMENTS;
 pub(crate) use self::maps::{MM2_PER_S, needs_eigen};
-use self::place::Place;
 use self::robust::Scale;
 use self::scratch::Scratch;
+use self::stretch::Stretch;
 use super::layout::{MapLayout, parameter_row};
 use super::recipe::{N_PARAMS, Recipe, Refinement};
 use super::tables::Tables;
 
 /// The limits of the arithmetic, by the names that the kernels know them by.
 pub(crate) const LIMITS: [(&str, f32); 5] = [
-    ("LARGEST_LOG", bundle::LARGEST_LOG),
-    ("SMALLEST", bundle::SMALLEST),
-    ("LARGEST_MEAN", bundle::LARGEST_MEAN),
+    ("LARGEST_LOG", batch::LARGEST_LOG),
+    ("SMALLEST", batch::SMALLEST),
+    ("LARGEST_MEAN", batch::LARGEST_MEAN),
     ("SMALLEST_PIVOT", normal::SMALLEST_PIVOT),
     ("DOUBTFUL_PIVOT", normal::DOUBTFUL_PIVOT),
 ];
@@ -67,7 +67,7 @@ impl WithSimd for MapVoxels<'_> {
         for offset in (0..self.n_voxels).step_by(Lanes::<S>::LANES) {
             let Self { layout, recipe, n_voxels, parameters, .. } = self;
             let n = Lanes::<S>::LANES.min(n_voxels - offset);
-            let place = Place { stride: n_voxels, offset, n };
+            let place = Stretch { stride: n_voxels, offset, n };
             maps::write(simd, layout, recipe, parameters, self.maps, place);
         }
     }
@@ -103,7 +103,7 @@ impl WithSimd for FitVoxels<'_> {
                 }
                 Samples { data: &packed, stride: lanes }
             };
-            let place = Place { stride: n_voxels, offset, n };
+            let place = Stretch { stride: n_voxels, offset, n };
             let mut to = Rows { data: &mut *self.parameters, place };
             let outliers = fitter.fit(samples, &mut to);
             doubtful.extend((0..n).filter(|&l| outliers[l] != 0.0).map(|l| offset + l));
@@ -127,7 +127,7 @@ impl WithSimd for FitVoxels<'_> {
             gather(self.signals, &mut packed);
             gather(self.parameters, &mut rows);
             let samples = Samples { data: &packed, stride: lanes };
-            let place = Place { stride: lanes, offset: 0, n: lanes };
+            let place = Stretch { stride: lanes, offset: 0, n: lanes };
             let mut to = Rows { data: &mut rows, place };
             fitter.fit_again(samples, scale, &mut to);
             for (row, values) in
@@ -141,10 +141,10 @@ impl WithSimd for FitVoxels<'_> {
     }
 }
 
-/// The parameter rows of a bundle.
+/// The parameter rows of a batch.
 struct Rows<'a> {
     data: &'a mut [f32],
-    place: Place,
+    place: Stretch,
 }
 
 /// The most lanes of any level.
@@ -160,69 +160,69 @@ struct Fitter<'a, S> {
 }
 
 impl<S: Simd> Fitter<'_, S> {
-    /// Fits one bundle and writes its parameters; not 0 in the lanes that a robust fit must look
+    /// Fits one batch and writes its parameters; not 0 in the lanes that a robust fit must look
     /// at again.
     #[inline(always)]
     fn fit(&mut self, samples: Samples<'_>, to: &mut Rows<'_>) -> [f32; MAX_LANES] {
         let Self { simd, tables, recipe, .. } = *self;
         let mut arrays = self.scratch.arrays();
-        let bundle = Bundle::new(simd, samples, tables, recipe, &mut arrays);
+        let batch = Batch::new(simd, samples, tables, recipe, &mut arrays);
         let mut outliers = [0.0; MAX_LANES];
-        if !bundle.good.any() {
+        if !batch.good.any() {
             // Background, where there is no mask.
-            let none = [bundle.splat(0.0); N_PARAMS];
-            self.finish(&bundle, samples, &none, bundle.good, bundle.good, to);
+            let none = [batch.splat(0.0); N_PARAMS];
+            self.finish(&batch, samples, &none, batch.good, batch.good, to);
             return outliers;
         }
-        let (mut p, singular) = linear::fit(&bundle, tables, recipe, &mut arrays);
-        let fitted = bundle.good & !singular;
-        let mut rested = bundle.good;
+        let (mut p, singular) = linear::fit(&batch, tables, recipe, &mut arrays);
+        let fitted = batch.good & !singular;
+        let mut rested = batch.good;
         if recipe.refinement != Refinement::None {
-            (p, rested) = nonlinear::fit::<S, false>(&bundle, tables, &p, fitted, &mut arrays);
+            (p, rested) = nonlinear::fit::<S, false>(&batch, tables, &p, fitted, &mut arrays);
         }
         if let Refinement::Robust { sigma, own_scale_in_weights } = recipe.refinement {
             let scale = Scale { sigma, own_scale_in_weights };
-            let found = robust::has_outliers(&bundle, tables, scale, &p, &mut arrays) & fitted;
-            let (one, zero) = (bundle.splat(1.0), bundle.splat(0.0));
+            let found = robust::has_outliers(&batch, tables, scale, &p, &mut arrays) & fitted;
+            let (one, zero) = (batch.splat(1.0), batch.splat(0.0));
             Lanes::select(found, one, zero).store_partial(&mut outliers);
         }
-        self.finish(&bundle, samples, &p, singular, rested, to);
+        self.finish(&batch, samples, &p, singular, rested, to);
         outliers
     }
 
-    /// The robust fit of one bundle, which starts from the parameters already there.
+    /// The robust fit of one batch, which starts from the parameters already there.
     #[inline(always)]
     fn fit_again(&mut self, samples: Samples<'_>, scale: Scale, to: &mut Rows<'_>) {
         let Self { simd, tables, recipe, .. } = *self;
         let mut arrays = self.scratch.arrays();
-        let bundle = Bundle::new(simd, samples, tables, recipe, &mut arrays);
-        let relative_s0 = to.place.load(simd, to.data, parameter_row::S0) * bundle.scale;
+        let batch = Batch::new(simd, samples, tables, recipe, &mut arrays);
+        let relative_s0 = to.place.load(simd, to.data, parameter_row::S0) * batch.scale;
         let mut p = [relative_s0; N_PARAMS];
         for k in 1..N_PARAMS {
             p[k] = to.place.load(simd, to.data, parameter_row::TENSOR + k - 1);
         }
-        p[0] = fimbria_compute::math::ln(relative_s0.max(bundle.splat(f32::MIN_POSITIVE)));
-        let (p, rested) = robust::fit(&bundle, tables, scale, &p, &mut arrays);
-        self.finish(&bundle, samples, &p, !bundle.good, rested, to);
+        p[0] = fimbria_compute::math::ln(relative_s0.max(batch.splat(f32::MIN_POSITIVE)));
+        let (p, rested) = robust::fit(&batch, tables, scale, &p, &mut arrays);
+        self.finish(&batch, samples, &p, !batch.good, rested, to);
     }
 
-    /// Writes the rows of one bundle; zeros where nothing could be fitted.
+    /// Writes the rows of one batch; zeros where nothing could be fitted.
     #[inline(always)]
     fn finish(
         &self,
-        bundle: &Bundle<S>,
+        batch: &Batch<S>,
         samples: Samples<'_>,
         p: &Params<S>,
-        singular: LaneMask<S>,
-        rested: LaneMask<S>,
+        singular: LaneFlags<S>,
+        rested: LaneFlags<S>,
         to: &mut Rows<'_>,
     ) {
-        let zero = bundle.splat(0.0);
-        let code = |status: Status| bundle.splat(status.code());
-        let fitted = bundle.good & !singular;
-        let mut s0 = fimbria_compute::math::exp(p[0]) * bundle.mean;
+        let zero = batch.splat(0.0);
+        let code = |status: Status| batch.splat(status.code());
+        let fitted = batch.good & !singular;
+        let mut s0 = fimbria_compute::math::exp(p[0]) * batch.mean;
         if self.recipe.s0_at_least_mean {
-            s0 = s0.max(bundle.mean);
+            s0 = s0.max(batch.mean);
         }
         let Rows { data, place } = to;
         place.store(data, parameter_row::S0, Lanes::select(fitted, s0, zero));
@@ -230,14 +230,14 @@ impl<S: Simd> Fitter<'_, S> {
             place.store(data, parameter_row::TENSOR + k - 1, Lanes::select(fitted, p[k], zero));
         }
         let residual = match self.residual && fitted.any() {
-            true => bundle.residual(samples, self.tables, p),
+            true => batch.residual(samples, self.tables, p),
             false => zero,
         };
         place.store(data, parameter_row::RESIDUAL, Lanes::select(fitted, residual, zero));
-        place.store(data, parameter_row::RAISED, bundle.raised);
+        place.store(data, parameter_row::RAISED, batch.raised);
         let status = Lanes::select(rested, code(Status::Fitted), code(Status::NotConverged));
         let status = Lanes::select(singular, code(Status::Singular), status);
-        let status = Lanes::select(bundle.good, status, code(Status::BadSignal));
+        let status = Lanes::select(batch.good, status, code(Status::BadSignal));
         place.store(data, parameter_row::STATUS, status);
     }
 }

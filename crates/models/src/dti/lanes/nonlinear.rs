@@ -1,11 +1,11 @@
 //! Levenberg and Marquardt's method, one voxel per lane.
 
 use fimbria_compute::math::exp_finite;
-use fimbria_compute::{LaneMask, Lanes, Mask, Real};
+use fimbria_compute::{Flags, LaneFlags, Lanes, Real};
 use pulp::Simd;
 
 use super::arrays::{add, select};
-use super::bundle::{Bundle, Params, predict};
+use super::batch::{Batch, Params, predict};
 use super::normal::Normal;
 use super::scratch::Arrays;
 use crate::dti::recipe::N_PARAMS;
@@ -31,28 +31,28 @@ const MAX_STEPS: usize = 60;
 /// rest.
 #[inline(always)]
 pub(super) fn fit<S: Simd, const WEIGHTED: bool>(
-    bundle: &Bundle<S>,
+    batch: &Batch<S>,
     tables: &Tables,
     start: &Params<S>,
-    wanted: LaneMask<S>,
+    wanted: LaneFlags<S>,
     arrays: &mut Arrays<'_>,
-) -> (Params<S>, LaneMask<S>) {
-    let rounding = bundle.splat(ROUNDING * tables.n_volumes() as f32);
+) -> (Params<S>, LaneFlags<S>) {
+    let rounding = batch.splat(ROUNDING * tables.n_volumes() as f32);
     let mut p = *start;
-    let mut damping = bundle.splat(FIRST_DAMPING);
-    let mut sum = evaluate::<S, WEIGHTED>(bundle, tables, &p, arrays);
-    let mut equations = Normal::new(bundle.simd, tables, arrays.weights, arrays.residuals);
+    let mut damping = batch.splat(FIRST_DAMPING);
+    let mut sum = evaluate::<S, WEIGHTED>(batch, tables, &p, arrays);
+    let mut equations = Normal::new(batch.simd, tables, arrays.weights, arrays.residuals);
     let mut active = wanted;
     let mut rested = !wanted;
     for _ in 0..MAX_STEPS {
         let factor = equations.factor(damping);
         let (step, singular) = (factor.solve(equations.rhs), factor.singular);
-        let mut decrease = bundle.splat(0.0);
+        let mut decrease = batch.splat(0.0);
         for k in 0..N_PARAMS {
             decrease = step[k].mul_add(equations.rhs[k], decrease);
         }
         let next = add(p, step);
-        let next_sum = evaluate::<S, WEIGHTED>(bundle, tables, &next, arrays);
+        let next_sum = evaluate::<S, WEIGHTED>(batch, tables, &next, arrays);
         let last = decrease.at_most(sum.mul_add(sum.splat(LAST_DECREASE), rounding)) & !singular;
         let small = decrease.at_most(sum.mul_add(sum.splat(SMALL_DECREASE), rounding));
         let limit = sum.mul_add(sum.splat(1.0 + ROUNDING_OF_SUM), rounding);
@@ -67,7 +67,7 @@ pub(super) fn fit<S: Simd, const WEIGHTED: bool>(
             break;
         }
         if better.any() {
-            let there = Normal::new(bundle.simd, tables, arrays.weights, arrays.residuals);
+            let there = Normal::new(batch.simd, tables, arrays.weights, arrays.residuals);
             equations = Normal::select(better, &there, &equations);
         }
     }
@@ -78,22 +78,22 @@ pub(super) fn fit<S: Simd, const WEIGHTED: bool>(
 /// Gauss-Newton step from there.
 #[inline(always)]
 fn evaluate<S: Simd, const WEIGHTED: bool>(
-    bundle: &Bundle<S>,
+    batch: &Batch<S>,
     tables: &Tables,
     p: &Params<S>,
     arrays: &mut Arrays<'_>,
 ) -> Lanes<S> {
     let n = Lanes::<S>::LANES;
-    let mut sum = bundle.splat(0.0);
+    let mut sum = batch.splat(0.0);
     let volumes =
         tables.rows.iter().zip(arrays.samples.chunks_exact(n)).zip(arrays.omega.chunks_exact(n));
     let out = arrays.weights.chunks_exact_mut(n).zip(arrays.residuals.chunks_exact_mut(n));
     for (((x, s), omega), (w, r)) in volumes.zip(out) {
         let predicted = exp_finite(predict(x, p));
-        let residual = Lanes::load(bundle.simd, s) - predicted;
+        let residual = Lanes::load(batch.simd, s) - predicted;
         let (mut weighted, mut weighted_residual) = (predicted, residual);
         if WEIGHTED {
-            let omega = Lanes::load(bundle.simd, omega);
+            let omega = Lanes::load(batch.simd, omega);
             weighted = weighted * omega;
             weighted_residual = weighted_residual * omega;
         }

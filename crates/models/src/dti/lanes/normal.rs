@@ -5,7 +5,7 @@ use fimbria_compute::{Lanes, Real};
 use pulp::Simd;
 
 use super::arrays::{keep, select};
-use super::bundle::Params;
+use super::batch::Params;
 use crate::dti::recipe::N_PARAMS;
 use crate::dti::tables::{N_QUARTICS, N_TENSOR, QUARTIC, Tables};
 
@@ -55,9 +55,9 @@ pub(super) struct Factor<R: Real> {
     /// Lower triangle; the diagonal holds reciprocals.
     l: [[R; N_PARAMS]; N_PARAMS],
     /// Where the system counts as singular.
-    pub(super) singular: R::Mask,
+    pub(super) singular: R::Flags,
     /// Where a solution in `f32` may be off by more than 1e-5 and wants refinement.
-    pub(super) doubtful: R::Mask,
+    pub(super) doubtful: R::Flags,
 }
 
 /// Xᵀ v of `values` `[volume][lane]`.
@@ -128,7 +128,7 @@ impl<R: Real> Normal<R> {
 
     /// `yes` or `no`, lane by lane.
     #[inline(always)]
-    pub(super) fn select(mask: R::Mask, yes: &Self, no: &Self) -> Self {
+    pub(super) fn select(mask: R::Flags, yes: &Self, no: &Self) -> Self {
         let (y, n) = (&yes.moments, &no.moments);
         Self {
             moments: Moments {

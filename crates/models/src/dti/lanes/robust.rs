@@ -1,10 +1,10 @@
 //! RESTORE, one voxel per lane; see the oracle for the method.
 
 use fimbria_compute::math::exp_finite;
-use fimbria_compute::{LaneMask, Lanes, Mask, Real};
+use fimbria_compute::{Flags, LaneFlags, Lanes, Real};
 use pulp::Simd;
 
-use super::bundle::{Bundle, Params, predict};
+use super::batch::{Batch, Params, predict};
 use super::nonlinear;
 use super::scratch::Arrays;
 use crate::dti::recipe::{
@@ -27,17 +27,17 @@ pub(super) struct Scale {
 /// The lanes in which the fit `p` leaves an outlier.
 #[inline(always)]
 pub(super) fn has_outliers<S: Simd>(
-    bundle: &Bundle<S>,
+    batch: &Batch<S>,
     tables: &Tables,
     scale: Scale,
     p: &Params<S>,
     arrays: &mut Arrays<'_>,
-) -> LaneMask<S> {
-    write_errors(bundle, tables, p, arrays);
-    let limit = error_scale(bundle, scale.sigma, arrays) * OUTLIER_SIGMAS as f32;
-    let mut largest = bundle.splat(0.0);
+) -> LaneFlags<S> {
+    write_errors(batch, tables, p, arrays);
+    let limit = error_scale(batch, scale.sigma, arrays) * OUTLIER_SIGMAS as f32;
+    let mut largest = batch.splat(0.0);
     for e in arrays.errors.chunks_exact(Lanes::<S>::LANES) {
-        largest = Lanes::load(bundle.simd, e).abs().max(largest);
+        largest = Lanes::load(batch.simd, e).abs().max(largest);
     }
     limit.less(largest)
 }
@@ -45,39 +45,39 @@ pub(super) fn has_outliers<S: Simd>(
 /// The robust estimate from the plain one, and the lanes whose last fit came to rest.
 #[inline(always)]
 pub(super) fn fit<S: Simd>(
-    bundle: &Bundle<S>,
+    batch: &Batch<S>,
     tables: &Tables,
     scale: Scale,
     start: &Params<S>,
     arrays: &mut Arrays<'_>,
-) -> (Params<S>, LaneMask<S>) {
+) -> (Params<S>, LaneFlags<S>) {
     let mut p = *start;
-    let mut rested = bundle.good;
-    let mut active = bundle.good;
-    let mut c = bundle.splat(1.0);
+    let mut rested = batch.good;
+    let mut active = batch.good;
+    let mut c = batch.splat(1.0);
     let sigma = if scale.own_scale_in_weights { None } else { scale.sigma };
-    write_errors(bundle, tables, &p, arrays);
+    write_errors(batch, tables, &p, arrays);
     for _ in 0..MAX_ROBUST_FITS {
-        c = Lanes::select(active, error_scale(bundle, sigma, arrays), c);
-        write_geman_mcclure(bundle, c, arrays);
-        let (next, now) = nonlinear::fit::<S, true>(bundle, tables, &p, active, arrays);
+        c = Lanes::select(active, error_scale(batch, sigma, arrays), c);
+        write_geman_mcclure(batch, c, arrays);
+        let (next, now) = nonlinear::fit::<S, true>(batch, tables, &p, active, arrays);
         rested = rested & !active | now & active;
-        let (mut moved, mut size) = (bundle.splat(0.0), bundle.splat(0.0));
+        let (mut moved, mut size) = (batch.splat(0.0), batch.splat(0.0));
         for k in 0..N_PARAMS {
             let change = next[k] - p[k];
             moved = change.mul_add(change, moved);
             size = next[k].mul_add(next[k], size);
         }
         p = next;
-        write_errors(bundle, tables, &p, arrays);
+        write_errors(batch, tables, &p, arrays);
         active = active & !moved.less(size * (ROBUST_CHANGE * ROBUST_CHANGE) as f32);
         if !active.any() {
             break;
         }
     }
-    let dropped = write_kept(bundle, c * OUTLIER_SIGMAS as f32, arrays) & bundle.good;
+    let dropped = write_kept(batch, c * OUTLIER_SIGMAS as f32, arrays) & batch.good;
     if dropped.any() {
-        let (clean, now) = nonlinear::fit::<S, true>(bundle, tables, &p, dropped, arrays);
+        let (clean, now) = nonlinear::fit::<S, true>(batch, tables, &p, dropped, arrays);
         p = clean;
         rested = rested & !dropped | now & dropped;
     }
@@ -86,7 +86,7 @@ pub(super) fn fit<S: Simd>(
 
 #[inline(always)]
 fn write_errors<S: Simd>(
-    bundle: &Bundle<S>,
+    batch: &Batch<S>,
     tables: &Tables,
     p: &Params<S>,
     arrays: &mut Arrays<'_>,
@@ -94,17 +94,17 @@ fn write_errors<S: Simd>(
     let n = Lanes::<S>::LANES;
     let volumes = tables.rows.iter().zip(arrays.samples.chunks_exact(n));
     for ((x, s), e) in volumes.zip(arrays.errors.chunks_exact_mut(n)) {
-        (Lanes::load(bundle.simd, s) - exp_finite(predict(x, p))).store(e);
+        (Lanes::load(batch.simd, s) - exp_finite(predict(x, p))).store(e);
     }
 }
 
 /// ω = (c² / (c² + e²))².
 #[inline(always)]
-fn write_geman_mcclure<S: Simd>(bundle: &Bundle<S>, c: Lanes<S>, arrays: &mut Arrays<'_>) {
+fn write_geman_mcclure<S: Simd>(batch: &Batch<S>, c: Lanes<S>, arrays: &mut Arrays<'_>) {
     let n = Lanes::<S>::LANES;
     let c2 = c * c;
     for (e, omega) in arrays.errors.chunks_exact(n).zip(arrays.omega.chunks_exact_mut(n)) {
-        let e = Lanes::load(bundle.simd, e);
+        let e = Lanes::load(batch.simd, e);
         let root = c2 / e.mul_add(e, c2);
         (root * root).store(omega);
     }
@@ -112,16 +112,12 @@ fn write_geman_mcclure<S: Simd>(bundle: &Bundle<S>, c: Lanes<S>, arrays: &mut Ar
 
 /// ω = 1 where |e| is within `limit`, else 0; the lanes that lose a sample.
 #[inline(always)]
-fn write_kept<S: Simd>(
-    bundle: &Bundle<S>,
-    limit: Lanes<S>,
-    arrays: &mut Arrays<'_>,
-) -> LaneMask<S> {
+fn write_kept<S: Simd>(batch: &Batch<S>, limit: Lanes<S>, arrays: &mut Arrays<'_>) -> LaneFlags<S> {
     let n = Lanes::<S>::LANES;
     let (zero, one) = (limit.splat(0.0), limit.splat(1.0));
     let mut lost = zero;
     for (e, omega) in arrays.errors.chunks_exact(n).zip(arrays.omega.chunks_exact_mut(n)) {
-        let outlier = limit.less(Lanes::load(bundle.simd, e).abs());
+        let outlier = limit.less(Lanes::load(batch.simd, e).abs());
         Lanes::select(outlier, zero, one).store(omega);
         lost = Lanes::select(outlier, one, lost);
     }
@@ -130,24 +126,20 @@ fn write_kept<S: Simd>(
 
 /// Sigma, or what the errors' median absolute deviation says it is; over the mean signal.
 #[inline(always)]
-fn error_scale<S: Simd>(
-    bundle: &Bundle<S>,
-    sigma: Option<f64>,
-    arrays: &mut Arrays<'_>,
-) -> Lanes<S> {
-    let least = bundle.splat(MIN_RELATIVE_SCALE as f32);
+fn error_scale<S: Simd>(batch: &Batch<S>, sigma: Option<f64>, arrays: &mut Arrays<'_>) -> Lanes<S> {
+    let least = batch.splat(MIN_RELATIVE_SCALE as f32);
     if let Some(sigma) = sigma {
-        return (bundle.scale * sigma as f32).max(least);
+        return (batch.scale * sigma as f32).max(least);
     }
     let n_lanes = Lanes::<S>::LANES;
     let n = (arrays.errors.len() / n_lanes) as f64;
-    let middle = median(bundle.simd, arrays.errors);
+    let middle = median(batch.simd, arrays.errors);
     let volumes = arrays.errors.chunks_exact(n_lanes);
     for (e, deviation) in volumes.zip(arrays.weights.chunks_exact_mut(n_lanes)) {
-        (Lanes::load(bundle.simd, e) - middle).abs().store(deviation);
+        (Lanes::load(batch.simd, e) - middle).abs().store(deviation);
     }
     let of_deviation = SIGMA_OF_MAD * (n / (n - N_PARAMS as f64)).sqrt();
-    (median(bundle.simd, arrays.weights) * of_deviation as f32).max(least)
+    (median(batch.simd, arrays.weights) * of_deviation as f32).max(least)
 }
 
 /// The median over the volumes of `[volume][lane]`, by halving the interval that holds the lower

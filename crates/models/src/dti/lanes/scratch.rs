@@ -1,4 +1,4 @@
-//! Working memory of one bundle of voxels.
+//! Working memory of one batch of voxels.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -20,7 +20,7 @@ impl Aligned {
     }
 }
 
-/// Arrays `[volume][lane]` of one bundle.
+/// Arrays `[volume][lane]` of one batch.
 pub(super) struct Scratch {
     memory: [Aligned; 6],
     len: usize,

@@ -1,18 +1,18 @@
-//! Where a bundle of voxels lies in rows `[row][voxel]`.
+//! Where a batch of voxels lies in rows `[row][voxel]`.
 
 use fimbria_compute::Lanes;
 use pulp::Simd;
 
 /// `n` neighbouring voxels, at most as many as there are lanes, from `offset` on.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct Stretch {
     /// Voxels of a row.
     pub(crate) stride: usize,
     pub(crate) offset: usize,
     pub(crate) n: usize,
 }
 
-impl Place {
+impl Stretch {
     /// The values of these voxels in a row; zero in lanes without a voxel.
     #[inline(always)]
     pub(crate) fn load<S: Simd>(self, simd: S, rows: &[f32], row: usize) -> Lanes<S> {

@@ -12,7 +12,7 @@ const LEAST_FRACTION: f64 = 0.05;
 /// Compares dyads with the fibres as peaks are, and in voxels of two fibres the larger one's part of
 /// both: a fibre's fraction itself means something else in a model whose sticks have no width.
 pub(super) fn compare(samples: &StickSamples, truth: &Truth, accuracy: &mut Accuracy) {
-    let dyads = Dyads::of(samples, LEAST_FRACTION);
+    let dyads = Dyads::from_samples(samples, LEAST_FRACTION);
     peaks::compare("sticks", &dyads.peaks_ras, Some(&samples.mask), truth, accuracy);
     let Some(fractions) = truth.map("fractions") else { return };
     if samples.n_fibres < 2 {

@@ -5,7 +5,7 @@ use fimbria_compute::{Lanes, Real};
 use pulp::Simd;
 
 use super::Shift;
-use super::pair::{Bundle, Pair};
+use super::pair::{Pair, Registers};
 use crate::unrolled::{Form, inner, times};
 
 /// How much more convex than not at all the adaptive shift makes the form, relative to the largest
@@ -17,7 +17,7 @@ pub(in crate::batch) const NO_LENGTH: f32 = 1e-30;
 /// A way to make an iteration's products.
 pub(super) trait Advance: Send + Sync {
     /// How many starts go on together: enough independent chains of multiply-adds that none waits.
-    type Bundle<S: Simd>: Bundle<S>;
+    type Registers<S: Simd>: Registers<S>;
 
     /// λ at the unit vector `x`, and the next one; `margin` is what the adaptive shift keeps the
     /// smallest curvature above.
@@ -31,7 +31,7 @@ pub(super) struct Shared;
 
 impl Advance for Plain {
     // Its terms are independent of each other.
-    type Bundle<S: Simd> = Lanes<S>;
+    type Registers<S: Simd> = Lanes<S>;
 
     #[inline(always)]
     fn advance<F: Form, R: Real>(a: &[R], x: &[R; 3], shift: Shift, _: R) -> (R, [R; 3]) {
@@ -44,7 +44,7 @@ impl Advance for Plain {
 
 impl Advance for Shared {
     // Six entries each.
-    type Bundle<S: Simd> = Pair<Lanes<S>>;
+    type Registers<S: Simd> = Pair<Lanes<S>>;
 
     #[inline(always)]
     fn advance<F: Form, R: Real>(a: &[R], x: &[R; 3], shift: Shift, margin: R) -> (R, [R; 3]) {

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
-use fimbria_compute::{Lanes, Mask, Real, Word};
+use fimbria_compute::{Flags, Lanes, Real, Word};
 use pulp::Simd;
 
 /// Two numbers side by side, on which every operation acts one by one.
@@ -13,7 +13,7 @@ use pulp::Simd;
 pub(super) struct Pair<T>(T, T);
 
 impl<R: Real> Real for Pair<R> {
-    type Mask = Pair<R::Mask>;
+    type Flags = Pair<R::Flags>;
     type Word = Pair<R::Word>;
 
     #[inline(always)]
@@ -45,19 +45,19 @@ impl<R: Real> Real for Pair<R> {
         Self(self.0.max(other.0), self.1.max(other.1))
     }
     #[inline(always)]
-    fn less(self, other: Self) -> Self::Mask {
+    fn less(self, other: Self) -> Self::Flags {
         Pair(self.0.less(other.0), self.1.less(other.1))
     }
     #[inline(always)]
-    fn at_most(self, other: Self) -> Self::Mask {
+    fn at_most(self, other: Self) -> Self::Flags {
         Pair(self.0.at_most(other.0), self.1.at_most(other.1))
     }
     #[inline(always)]
-    fn equals(self, other: Self) -> Self::Mask {
+    fn equals(self, other: Self) -> Self::Flags {
         Pair(self.0.equals(other.0), self.1.equals(other.1))
     }
     #[inline(always)]
-    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
+    fn select(mask: Self::Flags, yes: Self, no: Self) -> Self {
         Self(R::select(mask.0, yes.0, no.0), R::select(mask.1, yes.1, no.1))
     }
     #[inline(always)]
@@ -70,7 +70,7 @@ impl<R: Real> Real for Pair<R> {
     }
 }
 
-impl<M: Mask> Mask for Pair<M> {
+impl<M: Flags> Flags for Pair<M> {
     #[inline(always)]
     fn any(self) -> bool {
         (self.0 | self.1).any()
@@ -153,7 +153,7 @@ impl<T: Not<Output = T>> Not for Pair<T> {
 }
 
 /// Numbers in one or several registers of `S`, loaded and stored together.
-pub(super) trait Bundle<S: Simd>: Real {
+pub(super) trait Registers<S: Simd>: Real {
     /// How many numbers.
     const LANES: usize;
 
@@ -167,7 +167,7 @@ pub(super) trait Bundle<S: Simd>: Real {
     fn store(self, to: &mut [f32]);
 }
 
-impl<S: Simd> Bundle<S> for Lanes<S> {
+impl<S: Simd> Registers<S> for Lanes<S> {
     const LANES: usize = S::F32_LANES;
 
     #[inline(always)]
@@ -184,7 +184,7 @@ impl<S: Simd> Bundle<S> for Lanes<S> {
     }
 }
 
-impl<S: Simd, B: Bundle<S>> Bundle<S> for Pair<B> {
+impl<S: Simd, B: Registers<S>> Registers<S> for Pair<B> {
     const LANES: usize = 2 * B::LANES;
 
     #[inline(always)]

@@ -2,10 +2,10 @@
 
 use std::marker::PhantomData;
 
-use fimbria_compute::{Mask, Real};
+use fimbria_compute::{Flags, Real};
 use pulp::{Simd, WithSimd};
 
-use super::pair::Bundle;
+use super::pair::Registers;
 use super::{Advance, MARGIN, Stop, Task};
 use crate::unrolled::Form;
 
@@ -115,7 +115,7 @@ impl<F: Form, A: Advance> WithSimd for Solve<'_, F, A> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let lanes = A::Bundle::<S>::LANES;
+        let lanes = A::Registers::<S>::LANES;
         let (starts, shift) = (self.task.starts.len() / 3, self.task.shift);
         let tensors = self.task.tensors.len() / F::ENTRIES;
         let mut queue = Queue { tensors, starts, next_tensor: 0, next_start: 0 };
@@ -133,23 +133,23 @@ impl<F: Form, A: Advance> WithSimd for Solve<'_, F, A> {
         for lane in 0..lanes {
             busy += usize::from(self.refill(&mut state, &mut queue, lane, 0.0));
         }
-        let (zero, one) = (A::Bundle::all(simd, 0.0), A::Bundle::all(simd, 1.0));
+        let (zero, one) = (A::Registers::all(simd, 0.0), A::Registers::all(simd, 1.0));
         let most = zero.splat(self.most as f32);
         let tolerance = zero.splat(self.tolerance);
         let mut step = 0;
         while busy > 0 {
             let mut a = [zero; 45];
             for (a, entry) in a[..F::ENTRIES].iter_mut().zip(&state.a) {
-                *a = Bundle::load(simd, entry);
+                *a = Registers::load(simd, entry);
             }
-            let margin = Bundle::load(simd, &state.margin);
+            let margin = Registers::load(simd, &state.margin);
             let mut x = [
-                Bundle::load(simd, &state.x[0]),
-                Bundle::load(simd, &state.x[1]),
-                Bundle::load(simd, &state.x[2]),
+                Registers::load(simd, &state.x[0]),
+                Registers::load(simd, &state.x[1]),
+                Registers::load(simd, &state.x[2]),
             ];
             let (mut before, mut lambda) =
-                (Bundle::load(simd, &state.lambda), Bundle::load(simd, &state.lambda));
+                (Registers::load(simd, &state.lambda), Registers::load(simd, &state.lambda));
             let mut at = x;
             for _ in 0..self.stride {
                 at = x;
@@ -158,7 +158,7 @@ impl<F: Form, A: Advance> WithSimd for Solve<'_, F, A> {
             }
             step += self.stride;
             let rests = (lambda - before).abs().at_most(tolerance * lambda.abs());
-            let steps = zero.splat(step as f32) - A::Bundle::load(simd, &state.began);
+            let steps = zero.splat(step as f32) - A::Registers::load(simd, &state.began);
             let done = rests | most.at_most(steps);
             lambda.store(&mut state.lambda);
             for i in 0..3 {

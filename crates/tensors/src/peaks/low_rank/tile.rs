@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use fimbria_compute::{Lanes, Mask, Real};
+use fimbria_compute::{Flags, Lanes, Real};
 use pulp::{Simd, WithSimd};
 
 use super::super::ascent::{self, Climber, RADIUS};
@@ -225,7 +225,7 @@ fn decompose<F: Form, S: Simd>(
 
 /// True where every term is as large as the threshold asks, and no two are too near.
 #[inline(always)]
-fn stand_apart<R: Real>(plan: &Plan, terms: &[Term<R>]) -> R::Mask {
+fn stand_apart<R: Real>(plan: &Plan, terms: &[Term<R>]) -> R::Flags {
     let mut largest = terms[0].value;
     for term in terms {
         largest = term.value.max(largest);
@@ -287,7 +287,7 @@ fn visit<F: Form, R: Real>(
     rest: &mut [R; ENTRIES],
     term: &mut Term<R>,
     tolerance: f32,
-    active: R::Mask,
+    active: R::Flags,
 ) -> R {
     let zero = term.value.splat(0.0);
     add_power::<F, R>(rest, R::select(active, term.value, zero), &term.x);

@@ -20,7 +20,7 @@ pub(in crate::stages::report) fn sticks(
     background: &Image,
     mask: &Mask,
 ) -> Result<Section, FigureError> {
-    let dyads = Dyads::of(samples, LEAST_FRACTION);
+    let dyads = Dyads::from_samples(samples, LEAST_FRACTION);
     let sampled = &samples.mask;
     let picture = Glyphs::new("Mean directions of the samples over FA");
     let picture = glyphs(&dyads.peaks_ras, background, &closer_look(mask), &picture)?;
