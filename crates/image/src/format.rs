@@ -24,13 +24,15 @@ pub(crate) struct Format {
     pub(crate) writer: Option<&'static Writer>,
 }
 
+type Parse = fn(start: &[u8], is_all: bool) -> Option<Result<Header, HeaderError>>;
+
 /// How the headers of a kind of file are read.
 pub(crate) struct Reader {
     /// True of the first bytes of such a file.
     pub(crate) recognises: fn(&[u8]) -> bool,
     /// The header from the first bytes of a file, or from all of them; `None` where it goes on beyond
     /// these.
-    pub(crate) parse: fn(start: &[u8], is_all: bool) -> Option<Result<Header, HeaderError>>,
+    pub(crate) parse: Parse,
 }
 
 /// How a kind of file is written, and what it cannot hold.

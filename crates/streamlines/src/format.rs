@@ -19,6 +19,9 @@ const FORMATS: [Format; 4] = [trx::ZIP, tck::FORMAT, trk::FORMAT, trx::FOLDER];
 #[derive(Clone, Copy)]
 pub struct Format(pub(crate) &'static Description);
 
+type Opened = Result<Box<dyn ReadStreamlines>, TractogramError>;
+type Created = Result<Box<dyn WriteStreamlines>, TractogramError>;
+
 /// What a format is, said once, in its module.
 pub(crate) struct Description {
     /// What messages call it.
@@ -40,9 +43,9 @@ pub(crate) struct Description {
     /// What of a header it does not hold, in words.
     pub(crate) losses: fn(&Header) -> Vec<String>,
     /// Opens one.
-    pub(crate) open: fn(&Path) -> Result<Box<dyn ReadStreamlines>, TractogramError>,
+    pub(crate) open: fn(&Path) -> Opened,
     /// Starts one.
-    pub(crate) create: fn(&Path, &Header) -> Result<Box<dyn WriteStreamlines>, TractogramError>,
+    pub(crate) create: fn(&Path, &Header) -> Created,
 }
 
 /// What a tractogram is told by.
