@@ -10,8 +10,8 @@ use super::oracle::KurtosisMaps;
 use super::oracle::tests::{dot, mixture};
 use super::*;
 use crate::Fitted;
-use fimbria_testing::{Noise, acquisition, tensor};
 use crate::ProtocolError;
+use fimbria_testing::{Noise, acquisition, tensor};
 
 /// Three shells of 30 directions and 6 unweighted volumes.
 fn protocol() -> GradientTable {
