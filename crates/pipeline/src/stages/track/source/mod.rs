@@ -9,7 +9,6 @@ use fimbria_image::{
     BvecFrame, Image, ImageError, ImageHeader, OpenOptions, StoredImage, counted, read_mask,
 };
 use fimbria_tensors::samples::{Functions, SamplesError, Scatter, from_functions, from_peaks};
-
 use serde_json::{Value, json};
 
 use crate::hashing::with_sidecar;
