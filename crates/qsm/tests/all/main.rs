@@ -3,6 +3,7 @@
 mod devices;
 mod dqsm;
 mod kernels;
+mod laws;
 mod nvrtc;
 mod operators;
 mod phase;
