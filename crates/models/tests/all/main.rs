@@ -15,7 +15,6 @@ mod fod_fit;
 mod hostile;
 mod hot_devices;
 mod hot_real;
-mod laws;
 mod msdki;
 mod nvrtc;
 mod partly;

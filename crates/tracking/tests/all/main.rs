@@ -3,7 +3,6 @@
 mod bend;
 mod deterministic;
 mod devices;
-mod laws;
 mod matrices;
 mod processes;
 mod same;
