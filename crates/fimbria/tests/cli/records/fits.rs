@@ -311,7 +311,7 @@ const DKI1D: Proof = Proof {
 };
 
 pub(super) const PROOFS: &[&Proof] =
-    &[&DTI, &HOT, &MONO, &DKI, &FOD, &IVIM, &EXPR, &STREMI, &STREMI1D, &DKI1D];
+    &[&DTI, &HOT, &MONO, &DKI, &FOD, &IVIM, &EXPR, &STREMI, &STREMI1D, &DKI1D, &MSDKI];
 
 #[test]
 fn of_dti() {
