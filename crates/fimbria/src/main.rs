@@ -39,6 +39,11 @@ fn main() -> ExitCode {
     }
     memory::clean_up_where_refused(console.unfinished());
     let done = cli.memory.apply().and_then(|()| commands::run(cli.command, &console));
+    // What ran on rayon's own threads did not obey `--threads`; its pool exists then.
+    debug_assert!(
+        rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global().is_ok(),
+        "work was done outside the threads of the command"
+    );
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.told_to(&console).report(),

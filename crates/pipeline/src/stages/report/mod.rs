@@ -58,8 +58,8 @@ impl Stage for Report {
         vec!["report.html".to_owned()]
     }
 
-    fn compute(&self, products: &mut Products, _log: &Logbook<'_>) -> Result<(), StageError> {
-        let page = self.page(products)?;
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        let page = log.session().on.workers.install(|| self.page(products))?;
         products.put(ReportPage(page.to_html()));
         Ok(())
     }
