@@ -6,6 +6,8 @@ use std::sync::atomic::Ordering;
 use crate::commands::processes::rank_and_size;
 use crate::console::Console;
 use crate::failure::INTERRUPTED;
+#[cfg(unix)]
+use crate::printable::printable;
 
 /// Listens for Ctrl-C (and a request to terminate).
 ///
@@ -45,19 +47,41 @@ fn outlive_full_files() {
 fn outlive_full_files() {}
 
 /// A file that is mapped, as those of gigabytes are, may be cut off by somebody else: touching what
-/// is gone ends the program, which says why and cleans up.
+/// is gone ends the program, which names the file and cleans up.
 #[cfg(unix)]
 fn tell_of_cut_files() {
-    extern "C" fn tell(_: libc::c_int) {
-        const MESSAGE: &[u8] =
-            b"\nerror: an input file was cut off, or its disk failed, while it was being read\n";
-        // SAFETY: the message outlives the call.
-        unsafe { libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len()) };
+    extern "C" fn tell(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+        // SAFETY: the system gives a handler with SA_SIGINFO the place that could not be read.
+        let place = unsafe { (*info).si_addr() } as usize;
+        let file = mapped_file_at(place).unwrap_or_else(|| "an input file".to_owned());
+        let file = printable(&file);
+        let message =
+            format!("\nerror: {file} was cut off, or its disk failed, while it was being read\n");
+        let _ = std::io::stderr().write_all(message.as_bytes());
         crate::memory::clean_up_and_leave()
     }
     // SAFETY: the signal comes from a look at a map, in the midst of numbers, where the thread holds
-    // no lock that cleaning up would wait for.
-    unsafe { libc::signal(libc::SIGBUS, tell as extern "C" fn(libc::c_int) as libc::sighandler_t) };
+    // no lock that the message and cleaning up would wait for. All fields but two may be zero.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = tell as *const () as libc::sighandler_t;
+        action.sa_flags = libc::SA_SIGINFO;
+        libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut());
+    }
+}
+
+/// The file that is mapped at this place, by what Linux says of the process.
+#[cfg(unix)]
+fn mapped_file_at(place: usize) -> Option<String> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let holds = |line: &&str| {
+        let range = line.split_once(' ').and_then(|(range, _)| range.split_once('-'));
+        let range = range.map(|ends| [ends.0, ends.1].map(|end| usize::from_str_radix(end, 16)));
+        matches!(range, Some([Ok(from), Ok(to)]) if (from..to).contains(&place))
+    };
+    let line = maps.lines().find(holds)?;
+    // Addresses, rights, offset, device, inode, and the path.
+    line.find('/').map(|start| line[start..].to_owned())
 }
 
 #[cfg(not(unix))]

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use fimbria_image::{Image, WriteOptions, write_image};
 use fimbria_pipeline::RunRecord;
+use fimbria_streamlines::{Header, Streamlines, Tractogram};
 
 use crate::util::{FIT, Folder, Ran};
 
@@ -76,6 +78,67 @@ fn sampling_killed_at_any_moment_goes_on_to_the_same_samples() {
 }
 
 #[test]
+fn a_susceptibility_map_killed_at_any_moment_goes_on_to_the_same_map() {
+    let line = "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii --iterations 20 \
+                --tolerance 0 --gradient-tolerance 0 --threads 1 --checkpoint 0";
+    goes_on_after_kills(&crate::qsm::with_sphere(), line);
+}
+
+/// Its solver begins its steps anew: the weights come as near to the optimum, by other steps.
+#[test]
+fn weighing_killed_at_any_moment_goes_on_to_weights_as_good() {
+    let folder = crate::life::with_many_streamlines();
+    let line = format!("{} --max-iterations 40", crate::life::LONG);
+    let begun = Instant::now();
+    folder.done(&format!("{line} -o whole"));
+    let takes = begun.elapsed();
+    let objective = |name: &str| folder.json(&format!("{name}/run.json"))["objective"].as_f64();
+    let expected = objective("whole").unwrap();
+    for moment in 0..moments() {
+        let mut child = start(&folder, &format!("{line} -o out"));
+        std::thread::sleep(takes * moment / moments());
+        send(&child, libc::SIGKILL);
+        child.wait().unwrap();
+        let force = if whole(&folder.join("out")).is_some() { "--force" } else { "--resume" };
+        folder.done(&format!("{line} -o out {force}"));
+        assert!(whole(&folder.join("out")).is_some(), "moment {moment}");
+        // The same number of iterations, or more.
+        let found = objective("out").unwrap();
+        assert!(found <= expected * (1.0 + 1e-9), "moment {moment}: {found} after {expected}");
+        let left = [folder.names("."), folder.names("out")].concat();
+        let hidden = |name: &String| name.contains(".unfinished") || name == ".resume";
+        assert!(!left.iter().any(hidden), "moment {moment}: {left:?}");
+        std::fs::remove_dir_all(folder.join("out")).unwrap();
+    }
+}
+
+/// What is larger than a third of `--memory` is mapped, and ended the program with SIGBUS.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_mapped_series_that_is_cut_off_is_one_error_with_its_name() {
+    let folder = Folder::new();
+    folder.done(
+        "phantom crossing --voxel 3 --size 50,60,46 --shells 1000:70 --b0s 2 --format nii -o p",
+    );
+    let line = "fit fod p/dwi.nii --mask p/mask.nii --threads 1 --memory 96M -o out";
+    let child = start(&folder, line);
+    let begun = Instant::now();
+    while !folder.names(".").contains(&"out".to_owned()) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "`{line}` never began");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // Its work takes half a minute and reads the series to its end.
+    std::thread::sleep(Duration::from_millis(200));
+    let file = std::fs::OpenOptions::new().write(true).open(folder.join("p/dwi.nii")).unwrap();
+    file.set_len(1000).unwrap();
+    let ran = Ran::of(&child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let errors: Vec<_> = ran.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert!(errors.len() == 1 && errors[0].contains("p/dwi.nii"), "{}", ran.stderr);
+    assert_eq!(folder.names("."), ["p"]);
+}
+
+#[test]
 fn a_fit_killed_at_any_moment_leaves_the_earlier_run_or_the_new_one() {
     let folder = Folder::with_subject();
     let begun = Instant::now();
@@ -140,12 +203,32 @@ fn stops(folder: &Folder, line: &str, out: &str) {
     assert_eq!(folder.names("."), before, "`{line}`");
 }
 
+/// A tractogram of millions of points far from the only label, which is searched for in vain.
+fn many_streamlines(folder: &Folder) {
+    let grid = crate::util::grid();
+    let mut labels = Image::zeros(grid, 1);
+    labels.data[0] = 1.0;
+    write_image(folder.join("labels.nii"), &labels, &WriteOptions::default()).unwrap();
+    let mut lines = Streamlines::default();
+    for n in 0..400_000 {
+        let at = |k: f32| [k, (n % 100) as f32 * 0.1, (n / 100) as f32 * 0.01];
+        lines.push(&[1.0, 2.0, 3.0, 4.0, 5.0].map(at));
+    }
+    let tractogram = Tractogram::new(Header::default(), lines);
+    tractogram.write(folder.join("many.tck"), &Default::default()).unwrap();
+}
+
 #[test]
 fn every_command_stops_when_it_is_told_to() {
     let folder = Folder::new();
     folder.done("phantom crossing --voxel 3 --size 50,60,46 --shells 1000:20 --b0s 2 -o p");
     folder.done("phantom gre --size 60,72,56 --voxel 2.5 -o gre");
     folder.done("fit dti p/dwi.nii.gz --mask p/mask.nii.gz -o dti");
+    folder.done("fit fod p/dwi.nii.gz --mask p/mask.nii.gz --order 4 -o fod");
+    many_streamlines(&folder);
+    let tensors = format!("[{}[1, 2, 3]]", "[0.5, -1.25, 2.0], ".repeat(20_000));
+    let tensors = format!(r#"{{"order": 2, "dimension": 2, "tensors": {tensors}}}"#);
+    std::fs::write(folder.join("tensors.json"), tensors).unwrap();
     let tracks = "--seeds p/mask.nii.gz -n 20";
     for (line, out) in [
         ("convert p/dwi.nii.gz -o out.mif.gz", "out.mif.gz"),
@@ -158,6 +241,12 @@ fn every_command_stops_when_it_is_told_to() {
             "out",
         ),
         ("phantom crossing --voxel 2 -o out", "out"),
+        ("phantom gre --size 120,144,112 --voxel 1.25 -o out", "out"),
+        ("connectome many.tck labels.nii --radius 30 -o out", "out"),
+        ("convert many.tck --reference labels.nii -o out.trx", "out.trx"),
+        ("peaks fod/fod.nii.gz --mask p/mask.nii.gz -o out", "out"),
+        ("sticks p/dwi.nii.gz --mask p/mask.nii.gz -o out/in", "out/in"),
+        ("eigen tensors.json --starts 100000 -o out.json", "out.json"),
     ] {
         stops(&folder, line, out);
     }

@@ -542,10 +542,10 @@ fn as_much_memory_is_taken_as_was_said() {
 }
 
 /// Enough streamlines and steps that there is time to stop it.
-const LONG: &str = "life many.tck --dwi dwi.nii --bvec-frame scanner --solver sbb --tolerance 0 \
+pub(crate) const LONG: &str = "life many.tck --dwi dwi.nii --bvec-frame scanner --solver sbb --tolerance 0 \
                     --threads 1";
 
-fn with_many_streamlines() -> Folder {
+pub(crate) fn with_many_streamlines() -> Folder {
     let folder = Folder::with_subject();
     let (some, mut lines) = (streamlines(), Streamlines::default());
     for f in 0..4000 {
