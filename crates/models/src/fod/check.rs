@@ -2,10 +2,10 @@
 
 use std::f64::consts::PI;
 
-use fimbria_compute::SimdLevel;
 use fimbria_compute::check::{Check, Comparison, Extent};
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::philox::{Philox, normals};
+use fimbria_compute::{Silent, SimdLevel};
 use fimbria_image::GradientTable;
 use fimbria_tensors::sh::{ShBasis, evaluate};
 
@@ -107,7 +107,7 @@ fn compare(
         Extent::Full => 300,
     };
     let signals = simulate(problem, n);
-    let tiles = FodTiles::new(problem);
+    let tiles = FodTiles::new(problem, &Silent);
     let n_rows: usize = tiles.maps().iter().map(|map| map.n_volumes).sum();
     let voxels: Vec<u32> = (0..n as u32).collect();
     let (mut expected, mut raised) = (vec![0.0; n_rows * n], vec![0.0; n]);

@@ -81,7 +81,7 @@ pub fn fit(
     let responses = estimate::estimate(signals, mask, gradients, options, on, progress)?;
     let deconvolution = Deconvolution::new(gradients, &responses, options)?;
     let job = Job { name: "deconvolving fibre orientations", inputs: signals, mask, progress };
-    let fitted = job.run(&FodTiles::new(&deconvolution), on)?;
+    let fitted = job.run(&FodTiles::new(&deconvolution, progress), on)?;
     Ok(FodFit { fitted, responses })
 }
 
@@ -89,11 +89,12 @@ pub fn fit(
 pub(crate) struct FodTiles<'a> {
     deconvolution: &'a Deconvolution,
     on_device: OnDevice<'a>,
+    progress: &'a dyn Progress,
 }
 
 impl<'a> FodTiles<'a> {
-    pub(crate) fn new(deconvolution: &'a Deconvolution) -> Self {
-        Self { deconvolution, on_device: OnDevice::new(deconvolution) }
+    pub(crate) fn new(deconvolution: &'a Deconvolution, progress: &'a dyn Progress) -> Self {
+        Self { deconvolution, on_device: OnDevice::new(deconvolution), progress }
     }
 }
 
@@ -108,7 +109,7 @@ impl VoxelFit for FodTiles<'_> {
     }
 
     fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
-        simd.run(SolveTile { deconvolution: self.deconvolution, tile });
+        simd.run(SolveTile { deconvolution: self.deconvolution, tile, progress: self.progress });
         Ok(())
     }
 
@@ -120,15 +121,21 @@ impl VoxelFit for FodTiles<'_> {
 struct SolveTile<'a, 't> {
     deconvolution: &'a Deconvolution,
     tile: Tile<'t>,
+    progress: &'a dyn Progress,
 }
 
 impl WithSimd for SolveTile<'_, '_> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        let Self { deconvolution, tile } = self;
+        let Self { deconvolution, tile, progress } = self;
         let mut work = VoxelWork::default();
         for lane in 0..tile.voxels.len() {
+            // Thousands of rounds where hardly anything is preferred: who waits for the tile throws
+            // it away.
+            if progress.is_cancelled() {
+                return;
+            }
             let outcome = deconvolution.solve(&tile.inputs[lane..], tile.stride, &mut work);
             write_voxel(deconvolution, outcome, &mut work, lane, tile.stride, tile.rows);
         }

@@ -1,17 +1,20 @@
 //! Known densities come back from their signals; the fast solver is held to the oracle.
 
 use std::f64::consts::PI;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use fimbria_compute::SimdLevel;
-use fimbria_image::{GradientTable, Status};
+use fimbria_compute::{Backend, Progress, SimdLevel, Workers};
+use fimbria_image::{Affine, GradientTable, Grid, Image, Mask, Status};
 use fimbria_tensors::sh::{ShBasis, ShToForm, evaluate, sh_count};
 use fimbria_tensors::starts::half_sphere;
 use pulp::{Simd, WithSimd};
 
 use super::deconvolution::{VoxelOutcome, VoxelWork};
 use super::estimate::zonal_harmonics;
+use super::fit::FodTiles;
 use super::oracle::Plain;
 use super::*;
+use crate::voxelwise::{Job, JobError};
 use fimbria_testing::{Noise, acquisition};
 
 /// S0 of white matter, grey matter and fluid, and their diffusivities in mm²/s (along and across
@@ -352,6 +355,36 @@ fn densities_that_rounding_drowns_are_said_to_be_undetermined() {
             assert_eq!(outcome.status == Status::Singular, x.iter().all(|x| *x == 0.0));
         }
     }
+}
+
+/// Wants the work to stop from its third look on.
+struct StopsSoon(AtomicU32);
+
+impl Progress for StopsSoon {
+    fn start(&self, _: &str, _: u64) {}
+    fn advance(&self, _: u64) {}
+    fn warn(&self, _: &str) {}
+    fn is_cancelled(&self) -> bool {
+        self.0.fetch_add(1, Relaxed) >= 2
+    }
+}
+
+/// It looked once a block, and of voxels of little regularisation a block could take half an hour.
+#[test]
+fn work_within_a_block_stops_when_told_to() {
+    let table = multi_shell();
+    let options = FodOptions { order: 4, ..FodOptions::default() };
+    let problem = problem_with(&table, true, options);
+    let grid = Grid { dims: [4, 4, 1], ras_from_vox: Affine::IDENTITY };
+    let (mask, voxels) = (Mask::full(grid), noisy_voxels(&problem, 16));
+    let samples = (0..table.len()).flat_map(|volume| voxels.iter().map(move |v| v[volume]));
+    let series = Image { grid, n_volumes: table.len(), data: samples.collect() };
+    let (workers, stops) = (Workers::new(1).unwrap(), StopsSoon(AtomicU32::new(0)));
+    let job = Job { name: "deconvolving", inputs: &series, mask: &mask, progress: &stops };
+    let stopped = job.run(&FodTiles::new(&problem, &stops), &Backend::cpu(&workers));
+    assert!(matches!(stopped, Err(JobError::Interrupted(_))));
+    // The block, two voxels of sixteen, the tile.
+    assert_eq!(stops.0.load(Relaxed), 4);
 }
 
 #[test]

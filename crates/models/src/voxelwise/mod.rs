@@ -184,7 +184,7 @@ impl Work<'_> {
         })
     }
 
-    fn block_on_cpu(&self, block: &mut MaskBlock<'_>, simd: SimdLevel) -> Result<Tally, HostError> {
+    fn block_on_cpu(&self, block: &mut MaskBlock<'_>, simd: SimdLevel) -> Result<Tally, JobError> {
         let stride = self.fit.tile_len();
         let mut inputs = vec![0.0; self.plan.n_inputs * stride];
         let mut rows = vec![0.0; self.plan.n_rows * stride];
@@ -201,6 +201,8 @@ impl Work<'_> {
             let tile =
                 Tile { voxels, stride, inputs: &inputs, rows: &mut rows, raised: &mut raised };
             self.fit.fit(tile, simd)?;
+            // Voxels that do not converge may take seconds each.
+            self.job.progress.check()?;
             mark_raised(&mut rows, &raised, self.fit.most_raised());
             mark_not_finite(&mut rows, stride);
             tally = tally.merged(Tally::of(&rows, &raised, voxels.len()));
