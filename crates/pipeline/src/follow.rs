@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use self::arrivals::{Arrivals, Arrived};
 use crate::stages::fits::fit_maps::{FitMaps, FitModel};
-use crate::stages::load::{GradDevUnused, LoadError, Subject, SubjectFiles};
+use crate::stages::load::{GradDevUnused, Load, LoadError, Subject, SubjectFiles};
 use crate::{
     Carried, Hashing, Input, Logbook, OutputFolder, Products, RunRecord, Session, Stage as _,
     StageError, refuse_name_of_file,
@@ -51,7 +51,9 @@ pub fn follow<P: FitModel>(
     if files.grad_dev.is_some() {
         return Err(GradDevUnused.into());
     }
-    let planned = fit.outputs();
+    // Writes the mask that is made where none is given, and the mean that it is made of.
+    let load = Load { files: files.clone(), found: Some(fit.style) };
+    let planned = [fit.outputs(), load.outputs()].concat();
     refuse_name_of_file(root)?;
     // Refuses at once what must not be overwritten.
     let mut first = Some(OutputFolder::create(root, &planned, overwrite, session.unfinished)?);
@@ -76,6 +78,7 @@ pub fn follow<P: FitModel>(
                     None => OutputFolder::create(root, &planned, true, session.unfinished)?,
                 };
                 fit.write(&follower.products, &mut out, &log)?;
+                load.write(&follower.products, &mut out, &log)?;
                 let task = format!("fit {} --follow", P::STAGE);
                 let record = log.record(&task, inputs.wait()?.entries, follower.parameters());
                 latest = Some(out.commit(record)?);

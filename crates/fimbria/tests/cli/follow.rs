@@ -123,6 +123,17 @@ fn a_folder_is_fitted_as_volumes_come() {
 }
 
 #[test]
+fn without_a_mask_the_one_that_was_made_is_written_with_its_mean() {
+    let folder = Folder::with_subject();
+    folder.done("fit dti dwi.nii --bvec-frame scanner --format nii -o whole");
+    folder.done("fit dti dwi.nii --bvec-frame scanner --format nii --follow -o out");
+    for name in ["mask.nii", "mean_b0.nii"] {
+        let [found, whole] = ["out", "whole"].map(|out| fs::read(folder.join(out).join(name)));
+        assert!(found.unwrap() == whole.unwrap(), "{name}");
+    }
+}
+
+#[test]
 fn more_volumes_than_the_table_has_are_refused() {
     let folder = phantom();
     let bvals = fs::read_to_string(folder.join("p/dwi.bval")).unwrap();
