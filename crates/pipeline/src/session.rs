@@ -245,4 +245,35 @@ mod tests {
         let names = ["card", "processor", "card", "card"].into_iter();
         assert_eq!(each_its_own(names), ["card", "processor", "card #2", "card #3"]);
     }
+
+    /// Remembers what began and what was warned of.
+    #[derive(Default)]
+    struct Told(Mutex<Vec<String>>);
+
+    impl Progress for Told {
+        fn start(&self, what: &str, _: u64) {
+            self.0.lock().unwrap().push(what.to_owned());
+        }
+        fn advance(&self, _: u64) {}
+        fn warn(&self, message: &str) {
+            self.0.lock().unwrap().push(message.to_owned());
+        }
+    }
+
+    #[test]
+    fn of_several_stages_work_and_warnings_are_told_with_theirs() {
+        let (workers, told) = (fimbria_compute::Workers::new(1).unwrap(), Told::default());
+        let session = Session {
+            on: Backend::cpu(&workers),
+            progress: &told,
+            unfinished: &Unfinished::default(),
+            command_line: &[],
+        };
+        let stage = Logbook::of_stage(session, "dki", (3, 8));
+        stage.start("fitting kurtosis", 10);
+        stage.warn("no signal");
+        Logbook::new(session).start("fitting tensors", 10);
+        let expected = ["stage 3 of 8, dki: fitting kurtosis", "dki: no signal", "fitting tensors"];
+        assert_eq!(*told.0.lock().unwrap(), expected);
+    }
 }

@@ -28,6 +28,7 @@ mod outputs;
 mod peaks;
 mod phantom;
 mod probtrackx2;
+mod promises;
 mod provenance;
 mod qsm;
 mod qsm_options;

@@ -44,6 +44,24 @@ fn resuming_runs_only_what_changed() {
 }
 
 #[test]
+fn the_page_tells_of_voxels_with_few_effective_samples() {
+    let folder = Folder::with_subject();
+    // After hardly any jumps, 200 that are all kept: each is nearly the one before.
+    folder.done(&format!(
+        "{RUN} -o out --set run.fits=[\"sticks\"] --set sticks.fibres=1 --set sticks.burn_in=5 \
+         --set sticks.jumps=200 --set sticks.sample_every=1"
+    ));
+    let record = folder.json("out/run.json");
+    let stages = record["stages"].as_array().unwrap();
+    let counts = &stages.iter().find(|stage| stage["name"] == "sticks").unwrap()["counts"];
+    let (few, sampled) = (&counts["few_effective_samples"], &counts["sampled"]);
+    assert!(few.as_u64().unwrap() > 0, "{counts}");
+    let page = fs::read_to_string(folder.join("out/report/report.html")).unwrap();
+    let sentence = format!("{few} of {sampled} voxels: fewer effective samples than a fifth");
+    assert!(page.contains(&sentence), "no `{sentence}`");
+}
+
+#[test]
 fn the_record_lists_the_outputs_of_all_stages() {
     let folder = Folder::with_subject();
     folder.done(&format!("{RUN} -o out --set dti.maps=[\"FA\",\"V1\"]"));

@@ -76,6 +76,15 @@ fn nan_directions_are_none_only_without_weighting() {
 }
 
 #[test]
+fn nan_b_is_none_only_without_a_direction() {
+    let read = fsl("nan 1000", "0 1\n0 0\n0 0").unwrap();
+    assert_eq!(read.table.b_s_per_mm2, [0.0, 1000.0]);
+    assert_eq!(read.repairs, [Repair::NanB { volumes: 1 }]);
+    let error = fsl("nan 1000", "0 1\n1 0\n0 0").unwrap_err();
+    assert!(error.starts_with("volume 0: b = NaN s/mm²"), "{error}");
+}
+
+#[test]
 fn a_weighted_volume_without_direction_is_refused() {
     let error = fsl("0 40 1000", "0 0 0\n0 0 0\n0 0 0").unwrap_err();
     assert!(error.starts_with("volume 2: b = 1000"), "{error}");
