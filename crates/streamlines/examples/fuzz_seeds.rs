@@ -12,9 +12,21 @@ use fimbria_streamlines::{Column, Header, Streamlines, Tractogram};
 fn main() {
     let root = std::env::args().nth(1).expect("fuzz_seeds FOLDER");
     let root = Path::new(&root);
-    for target in
-        ["nifti", "mif", "gzip", "gradients", "expression", "tck", "trk", "trx", "gifti", "half"]
-    {
+    for target in [
+        "nifti",
+        "mif",
+        "gzip",
+        "gradients",
+        "expression",
+        "tck",
+        "trk",
+        "trx",
+        "gifti",
+        "half",
+        "checkpoint",
+        "chunk",
+        "response",
+    ] {
         fs::create_dir_all(root.join(target)).expect("a folder for seeds");
     }
     images(root);
@@ -79,6 +91,13 @@ fn texts(root: &Path) {
     {
         fs::write(root.join(format!("expression/{i}")), text).expect("a small file");
     }
+    let response = "# Shells: 0,1000,2000\n900 0 0\n420 -180 35\n230 -150.5 60\n";
+    fs::write(root.join("response/seed"), response).expect("a small file");
+    // Step, how many numbers and vectors; a number, its step, no iterations; a vector of one value.
+    let mut checkpoint: Vec<u8> =
+        [0u64, 1, 1, 0, 0, 0, 1].iter().flat_map(|number| number.to_le_bytes()).collect();
+    checkpoint.extend(1.5f32.to_le_bytes());
+    fs::write(root.join("checkpoint/seed"), checkpoint).expect("a small file");
     let tables = ["0 1000 1000\n0 1 0\n0 0 1\n0 0 0\n", "0 0 0 0\n1 0 0 1000\n0 1 0 nan\n"];
     for (i, text) in tables.iter().enumerate() {
         fs::write(root.join(format!("gradients/{i}")), text).expect("a small file");
