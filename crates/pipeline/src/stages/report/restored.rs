@@ -83,8 +83,8 @@ impl Restored {
         };
         for fit in FITS.iter().filter(|fit| fit.name() != "dti") {
             // The page tells how the densities were made, but shows only what came of them.
-            let is_shown = |stage: &Box<dyn FitStage>| stage.shown().is_some();
-            add(fit.name(), &|record| Some(fit.of_record(record).filter(is_shown)? as _))?;
+            let shown = |stage: Box<dyn FitStage>| stage.shown().is_some().then_some(stage as _);
+            add(fit.name(), &|record| fit.of_record(record).and_then(shown))?;
         }
         for (name, of_record) in others {
             add(name, &of_record)?;
