@@ -255,6 +255,9 @@ mod tests {
             self.0.lock().unwrap().push(what.to_owned());
         }
         fn advance(&self, _: u64) {}
+        fn is_cancelled(&self) -> bool {
+            false
+        }
         fn warn(&self, message: &str) {
             self.0.lock().unwrap().push(message.to_owned());
         }
