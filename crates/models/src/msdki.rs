@@ -145,10 +145,10 @@ fn solved(matrix: &[[f64; 3]; 3], right: &[f64; 3]) -> Option<[f64; 3]> {
     let [x, y, z] = *matrix;
     let (yz, zx, xy) = (cross(y, z), cross(z, x), cross(x, y));
     let determinant = dot(x, yz);
-    let is_singular = !(determinant.abs() > f64::EPSILON * x[0] * y[1] * z[2]);
+    let is_regular = determinant.abs() > f64::EPSILON * x[0] * y[1] * z[2];
     // The matrix is symmetric: its rows are its columns.
     let solution = [yz, zx, xy].map(|column| dot(column, *right) / determinant);
-    (!is_singular && solution.iter().all(|value| value.is_finite())).then_some(solution)
+    (is_regular && solution.iter().all(|value| value.is_finite())).then_some(solution)
 }
 
 /// The kurtosis of a voxel of two compartments with axons of this fraction (equation 17).

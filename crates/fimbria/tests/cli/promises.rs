@@ -34,10 +34,9 @@ fn every_promise_names_tests_that_are_there() {
         let tests = row.trim_end_matches('|').rsplit_once('|').unwrap().1;
         // A list of tests of a crate begins with its name: `crate`: `test`, `test`; `file::test`
         for list in tests.split(';') {
-            let (crate_name, names) = match list.split_once("`: `") {
-                Some((name, _)) => (name.trim().strip_prefix('`'), quoted(list).skip(1)),
-                None => (None, quoted(list).skip(0)),
-            };
+            let crate_name = list.split_once("`: `");
+            let crate_name = crate_name.and_then(|(name, _)| name.trim().strip_prefix('`'));
+            let names = quoted(list).skip(usize::from(crate_name.is_some()));
             let mut texts = String::new();
             if let Some(name) = crate_name {
                 let mut files = Vec::new();

@@ -27,6 +27,10 @@ fn by_enumeration(h: &[f64], f: &[f64], c: &[f64], d: &[f64]) -> Option<Vec<f64>
     let (n, m) = (f.len(), d.len());
     (0..1u32 << m).find_map(|set| {
         let active: Vec<usize> = (0..m).filter(|j| set >> j & 1 == 1).collect();
+        if active.len() > n {
+            // Of more constraints than unknowns some follow from the others, and nothing is solved.
+            return None;
+        }
         let size = n + active.len();
         let mut system = vec![0.0; size * size];
         let mut x = [f, &vec![0.0; active.len()]].concat();

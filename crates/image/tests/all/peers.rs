@@ -193,7 +193,8 @@ fn peers_read_our_files_as_we_mean_them() {
     }
 
     if let Some(checked) = peers("check", folder) {
-        let checked: usize = checked.trim().parse().unwrap();
+        // "48 MRtrix3 and nibabel"
+        let checked: usize = checked.split_whitespace().next().unwrap().parse().unwrap();
         assert!(checked > 0, "none of {written} files was checked");
     }
 }

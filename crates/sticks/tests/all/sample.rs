@@ -222,7 +222,7 @@ fn input_that_does_not_fit_is_one_error_with_its_numbers() {
     let mut fewer = Subject::crossings(2);
     fewer.series =
         Image { n_volumes: 65, data: fewer.series.data[..65 * 6].to_vec(), ..fewer.series };
-    assert!(error(&fewer, &short()).contains("65 volumes, but 66"));
+    assert!(error(&fewer, &short()).contains("65 volumes, the gradient table 66"));
     let empty =
         Subject { mask: Mask { voxels: vec![], ..subject.mask.clone() }, ..Subject::crossings(2) };
     assert!(error(&empty, &short()).contains("empty"));
