@@ -150,7 +150,7 @@ pub enum InRun {
 pub struct Outcome {
     /// Its maps.
     pub fitted: Fitted,
-    /// The text files of [`FitModel::texts`], in their order.
+    /// The text files of [`FitModel::TEXTS`], in their order.
     pub texts: Vec<String>,
 }
 
@@ -167,7 +167,7 @@ pub struct Maps<P> {
 }
 
 impl<P> Maps<P> {
-    /// The contents of a text file, by its place in [`FitModel::texts`].
+    /// The contents of a text file, by its place in [`FitModel::TEXTS`].
     pub fn text(&self, index: usize) -> Option<&str> {
         self.outcome.texts.get(index).map(String::as_str)
     }
