@@ -16,6 +16,7 @@ use crate::printable::printable;
 pub(crate) fn install(console: &Console) -> Result<(), ctrlc::Error> {
     outlive_full_files();
     tell_of_cut_files();
+    room_for_a_thread()?;
     let (cancelled, unfinished) = (console.cancelled().clone(), console.unfinished().clone());
     // All processes of an `mpirun` are asked at once; one answers.
     let answers = rank_and_size().is_none_or(|(rank, _)| rank == 0);
@@ -28,6 +29,15 @@ pub(crate) fn install(console: &Console) -> Result<(), ctrlc::Error> {
             let _ = writeln!(std::io::stderr(), "{message}");
         }
     })
+}
+
+/// Makes sure that a thread can start: one that gets its stack but not the pages behind it panics.
+fn room_for_a_thread() -> Result<(), ctrlc::Error> {
+    /// Twice the stack of a thread.
+    const ROOM: usize = 4 << 20;
+    let room = fimbria_memory::try_vec::<u8>(ROOM);
+    let refused = |_| std::io::Error::other("out of memory: no thread can be started");
+    room.map(drop).map_err(|error| ctrlc::Error::System(refused(error)))
 }
 
 #[expect(clippy::exit, reason = "asked twice: no thread is waited for, outputs are cleaned up")]
