@@ -1,6 +1,5 @@
 //! The files that exist but do not count yet.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,10 +14,20 @@ use fimbria_compute::Interrupted;
 /// Outputs clean up after themselves when they are dropped; this shared list is for the one case
 /// in which nothing is dropped: a program told twice to stop calls
 /// [`remove_all`](Self::remove_all) and leaves.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Unfinished {
-    paths: Arc<Mutex<BTreeSet<PathBuf>>>,
+    /// With room for more than there ever are: nothing is allocated while the list is locked, so
+    /// that it can be cleaned up where memory is refused.
+    paths: Arc<Mutex<Vec<PathBuf>>>,
     stopped: Arc<AtomicBool>,
+}
+
+impl Default for Unfinished {
+    fn default() -> Self {
+        /// A folder that is made, those above it, and their hidden ones, of a few outputs.
+        const ROOM: usize = 256;
+        Self { paths: Arc::new(Mutex::new(Vec::with_capacity(ROOM))), stopped: Arc::default() }
+    }
 }
 
 impl Unfinished {
@@ -35,7 +44,9 @@ impl Unfinished {
     /// Removes everything on the list: hidden folders with what is in them, and others where they
     /// are empty by then.
     pub fn remove_all(&self) {
-        remove_each(&std::mem::take(&mut *self.lock()));
+        let mut paths = self.lock();
+        remove_each(&mut paths);
+        paths.clear();
     }
 
     /// The same for a program that is about to end while its other threads still work: nothing is
@@ -43,9 +54,9 @@ impl Unfinished {
     pub fn remove_all_for_good(&self) {
         /// Longer than it takes to make what was just put on the list.
         const MADE: Duration = Duration::from_millis(20);
-        let Ok(paths) = self.paths.try_lock() else { return };
+        let Ok(mut paths) = self.paths.try_lock() else { return };
         for _ in 0..2 {
-            remove_each(&paths);
+            remove_each(&mut paths);
             std::thread::sleep(MADE);
         }
         std::mem::forget(paths);
@@ -56,21 +67,26 @@ impl Unfinished {
     }
 
     pub(crate) fn add(&self, path: &Path) {
-        self.lock().insert(path.to_owned());
+        let path = path.to_owned();
+        let mut paths = self.lock();
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
     }
 
     /// Takes `path` off the list: it is finished, or gone.
     pub(crate) fn forget(&self, path: &Path) {
-        self.lock().remove(path);
+        self.lock().retain(|listed| listed != path);
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
-        // A set of paths is valid whatever another thread was doing when it panicked.
+    fn lock(&self) -> MutexGuard<'_, Vec<PathBuf>> {
+        // A list of paths is valid whatever another thread was doing when it panicked.
         self.paths.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn remove_each(paths: &BTreeSet<PathBuf>) {
+fn remove_each(paths: &mut [PathBuf]) {
+    paths.sort_unstable();
     // A folder sorts before what it holds, so the reverse order empties it first.
     for path in paths.iter().rev() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
