@@ -2,11 +2,14 @@
 
 use std::cell::Cell;
 use std::io::{Cursor, Write as _};
+#[cfg(unix)]
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use fimbria_memory::{Heap, Refusal};
 use fimbria_pipeline::{ByteSize, Unfinished};
+use memmap2::MmapMut;
 
 use crate::failure::FAILED;
 
@@ -70,7 +73,7 @@ static UNFINISHED: OnceLock<Unfinished> = OnceLock::new();
 pub(crate) fn clean_up_where_refused(unfinished: &Unfinished) {
     let _ = UNFINISHED.set(unfinished.clone());
     if let Ok(mut spare) = SPARE.lock() {
-        *spare = fimbria_memory::try_vec(1 << 20).unwrap_or_default();
+        *spare = MmapMut::map_anon(TO_CLEAN_UP).ok();
     }
     end_panics_for_want_of_memory();
     clean_up_where_aborted();
@@ -81,8 +84,12 @@ pub(crate) fn clean_up_where_refused(unfinished: &Unfinished) {
     }
 }
 
-/// Given back where memory is refused, so that there is some to clean up with.
-static SPARE: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+/// Four times the most that the C library asks the system for at once, to list a folder with.
+const TO_CLEAN_UP: usize = 4 << 20;
+
+/// Given back where memory is refused, so that there is some to clean up with. Not of the heap,
+/// which keeps what is freed from threads that have no part of it yet.
+static SPARE: Mutex<Option<MmapMut>> = Mutex::new(None);
 
 /// Libraries panic where the system gives them no thread or no small block: that is the same error.
 fn end_panics_for_want_of_memory() {
@@ -102,7 +109,7 @@ fn end_panics_for_want_of_memory() {
         if SAID.iter().any(|words| said.contains(words)) {
             alone();
             let message = b"error: out of memory: the system has no more for a thread or a block\n";
-            let _ = std::io::stderr().write_all(message);
+            say(message);
             clean_up_and_leave()
         }
         usual(panic);
@@ -125,11 +132,11 @@ fn clean_up_where_aborted() {
     extern "C" fn tell(_: libc::c_int) {
         const MESSAGE: &[u8] = b"error: a library ended the program, most likely out of memory\n";
         alone();
-        // SAFETY: the message outlives the call.
-        unsafe { libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len()) };
+        say(MESSAGE);
         clean_up_and_leave()
     }
-    // SAFETY: nothing returns to what called abort, and cleaning up waits for no lock.
+    // SAFETY: nothing returns to what called abort, and neither saying so nor cleaning up waits for
+    // a lock.
     unsafe {
         libc::signal(libc::SIGABRT, tell as extern "C" fn(libc::c_int) as libc::sighandler_t)
     };
@@ -138,7 +145,7 @@ fn clean_up_where_aborted() {
 #[cfg(not(unix))]
 fn clean_up_where_aborted() {}
 
-/// Lets one thread clean up and end the program.
+/// Lets one thread say what happened, clean up and end the program.
 fn alone() {
     thread_local! {
         static CLEANS_UP: Cell<bool> = const { Cell::new(false) };
@@ -149,9 +156,23 @@ fn alone() {
     while ENDING.swap(true, Ordering::Relaxed) {
         std::thread::park(); // another thread cleans up and ends the program
     }
+    HEAP.keep_the_rest();
     if let Ok(mut spare) = SPARE.try_lock() {
-        *spare = Vec::new();
+        *spare = None;
     }
+}
+
+/// Writes `message` to standard error, whoever holds the lock of it.
+fn say(message: &[u8]) {
+    #[cfg(unix)]
+    {
+        use std::os::fd::FromRawFd as _;
+        // SAFETY: nothing closes standard error, this file neither.
+        let mut stderr = ManuallyDrop::new(unsafe { std::fs::File::from_raw_fd(2) });
+        let _ = stderr.write_all(message);
+    }
+    #[cfg(not(unix))]
+    let _ = std::io::stderr().write_all(message);
 }
 
 /// Says what was refused, cleans up, and leaves: any lock may be held here, so that nothing else
@@ -173,7 +194,7 @@ fn refused(refusal: Refusal) -> ! {
         _ => writeln!(text, "the system has no more, and {} are held already", size(held)),
     };
     let end = text.position() as usize;
-    let _ = std::io::stderr().write_all(&text.get_ref()[..end]);
+    say(&text.get_ref()[..end]);
     clean_up_and_leave()
 }
 

@@ -2,7 +2,8 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 
 /// Blocks of at least this size are counted. What is smaller is left to the system alone: counting
 /// it would cost more than it tells.
@@ -14,6 +15,8 @@ const NONE: usize = usize::MAX;
 thread_local! {
     /// True while this thread asks for a block and is ready to be refused.
     static EXPECTED: Cell<bool> = const { Cell::new(false) };
+    /// True in the thread that keeps the rest of a heap for itself.
+    static KEEPS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Runs `ask`, in which a refused block is answered by its absence.
@@ -60,6 +63,8 @@ pub struct Heap {
     held: AtomicUsize,
     most: AtomicUsize,
     limit: AtomicUsize,
+    /// Whether one thread keeps the rest for itself.
+    kept: AtomicBool,
     /// Counts down to the block that is refused to see what happens; 0: none.
     #[cfg(debug_assertions)]
     fault: AtomicUsize,
@@ -73,6 +78,7 @@ impl Heap {
             held: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
             limit: AtomicUsize::new(NONE),
+            kept: AtomicBool::new(false),
             #[cfg(debug_assertions)]
             fault: AtomicUsize::new(0),
             refused,
@@ -82,6 +88,13 @@ impl Heap {
     /// From now on, at most `bytes` are held in large blocks.
     pub fn limit_to(&self, bytes: usize) {
         self.limit.store(bytes, Relaxed);
+    }
+
+    /// From now on, only this thread gets blocks: any other that asks for one waits for the end of
+    /// the program. So what little there is suffices to clean up with.
+    pub fn keep_the_rest(&self) {
+        KEEPS.set(true);
+        self.kept.store(true, Relaxed);
     }
 
     /// Bytes held in large blocks.
@@ -126,6 +139,9 @@ impl Heap {
 
     /// Answers a request for `bytes` that `ask` passes on to the system.
     fn answer(&self, bytes: usize, ask: impl FnOnce() -> *mut u8) -> *mut u8 {
+        while self.kept.load(Relaxed) && !KEEPS.try_with(Cell::get).unwrap_or(false) {
+            std::thread::sleep(Duration::MAX);
+        }
         let within = self.take(bytes);
         if within {
             let block = ask();
