@@ -35,9 +35,8 @@ pub(crate) fn install(console: &Console) -> Result<(), ctrlc::Error> {
 fn room_for_a_thread() -> Result<(), ctrlc::Error> {
     /// Twice the stack of a thread.
     const ROOM: usize = 4 << 20;
-    let room = fimbria_memory::try_vec::<u8>(ROOM);
-    let refused = |_| std::io::Error::other("out of memory: no thread can be started");
-    room.map(drop).map_err(|error| ctrlc::Error::System(refused(error)))
+    let refused = || std::io::Error::other("out of memory: no thread can be started");
+    fimbria_memory::try_vec::<u8>(ROOM).map(drop).map_err(|_| ctrlc::Error::System(refused()))
 }
 
 #[expect(clippy::exit, reason = "asked twice: no thread is waited for, outputs are cleaned up")]

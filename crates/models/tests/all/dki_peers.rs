@@ -142,16 +142,10 @@ fn against_dipy(name: &str) {
     let files = Files::new(&real, name);
     let out = tempfile::tempdir().unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/dipy_dki.py");
-    let ran = succeeds(
-        Command::new("python3")
-            .arg(script)
-            .args([&files.dwi, &files.bval, &files.bvec, &files.mask])
-            .arg("3150")
-            .arg(out.path()),
-    );
-    if !ran {
-        return missing("python3 with DIPY");
-    }
+    let Some(mut python) = fimbria_testing::python("dipy") else { return };
+    let read = [&files.dwi, &files.bval, &files.bvec, &files.mask];
+    let ran = python.arg(script).args(read).arg("3150").arg(out.path()).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     let series = Series::read(&files.dwi, &files.mask);
     let ours = ours(&series, Method::Wls, Compat::Dipy);
     let voxels = sound(&series, &ours);

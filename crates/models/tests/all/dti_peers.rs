@@ -75,16 +75,10 @@ fn against_dipy(series_name: &str, method: Method, peer: &str, allowed: f64) {
     let files = Files::new(&real, series_name);
     let out = tempfile::tempdir().unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/dipy_dti.py");
-    let ran = succeeds(
-        Command::new("python3")
-            .arg(script)
-            .args([&files.dwi, &files.bval, &files.bvec, &files.mask])
-            .arg(peer)
-            .arg(out.path()),
-    );
-    if !ran {
-        return missing("python3 with DIPY");
-    }
+    let Some(mut python) = fimbria_testing::python("dipy") else { return };
+    let read = [&files.dwi, &files.bval, &files.bvec, &files.mask];
+    let ran = python.arg(script).args(read).arg(peer).arg(out.path()).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     let series = Series::read(&files.dwi, &files.mask);
     let ours = fitted(&series, &options(method, Compat::Dipy));
     let theirs = |map: DtiMap| {

@@ -1,14 +1,12 @@
 //! Mean-signal kurtosis: known signals come back, and DIPY finds the same.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_image::{
     Affine, GradientTable, Grid, Image, Mask, Status, WriteOptions, read_image, write_image,
 };
 use fimbria_models::{Fitted, msdki};
-use fimbria_testing::missing;
 
 /// b of two unweighted volumes and three shells, s/mm².
 fn table() -> GradientTable {
@@ -86,15 +84,9 @@ fn dipy_finds_the_same() {
     let text: Vec<_> = gradients.b_s_per_mm2.iter().map(ToString::to_string).collect();
     std::fs::write(&bval, text.join(" ")).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/dipy_msdki.py");
-    let ran = Command::new("python3")
-        .args([&script, &dwi, &bval])
-        .arg(out.path())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    if !ran.is_ok_and(|status| status.success()) {
-        return missing("python3 with DIPY");
-    }
+    let Some(mut python) = fimbria_testing::python("dipy") else { return };
+    let ran = python.args([&script, &dwi, &bval]).arg(out.path()).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     let fit = fitted(&noisy, &gradients);
     // Of the size of the map: diffusivities in µm²/ms are of order 1. DIPY solves for the fraction
     // to 1.5e-8 in K; both round to f32.

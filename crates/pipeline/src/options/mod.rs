@@ -30,4 +30,4 @@ mod values;
 
 pub use choice::{Choice, Named, choice};
 pub use number::{Described, Number, Quantity, Usual, above, at_least, complete, within};
-pub use values::{OptionError, Options, Values, from_values, paths_beside, usual, values_of};
+pub use values::{OptionError, Options, Values, from_values, paths_beside, usual};

@@ -71,24 +71,13 @@ Order and frame:
 impl Describe {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { command, format, output } = self;
-        let program = Cli::described();
         let name = command.join(" ");
-        let leaves = leaves(&program, "");
-        let chosen: Vec<_> = leaves
-            .into_iter()
-            .filter(|(path, _)| name.is_empty() || is_within(path, &name))
-            .collect();
-        if chosen.is_empty() {
+        let texts = texts(&Cli::described(), &name, format)?;
+        if texts.is_empty() {
             return Err(Failure::usage(format!(
                 "there is no command `{name}`: see fimbria --help"
             )));
         }
-        let global: Vec<_> =
-            program.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
-        let texts = chosen
-            .iter()
-            .map(|(path, command)| Ok((path, text(path, command, &global, format)?)))
-            .collect::<Result<Vec<_>, std::io::Error>>()?;
         match output {
             None if format == Format::Json || format == Format::Boutiques => {
                 console.print(&one_text(texts.into_iter().map(|(_, text)| text).collect()))?;
@@ -112,6 +101,21 @@ fn one_text(mut texts: Vec<String>) -> String {
     }
 }
 
+/// The words and the text of each command of `program` that is `name` or below it.
+fn texts(program: &Command, name: &str, format: Format) -> std::io::Result<Vec<(String, String)>> {
+    let global: Vec<_> =
+        program.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    let mut chosen = leaves(program, "");
+    chosen.retain(|(path, _)| name.is_empty() || is_within(path, name));
+    chosen
+        .into_iter()
+        .map(|(path, command)| {
+            let text = text(&path, command, &global, format)?;
+            Ok((path, text))
+        })
+        .collect()
+}
+
 fn text(
     path: &str,
     command: &Command,
@@ -133,7 +137,7 @@ fn text(
     })
 }
 
-fn write(folder: &Path, texts: &[(&String, String)], format: Format) -> std::io::Result<()> {
+fn write(folder: &Path, texts: &[(String, String)], format: Format) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     for (path, text) in texts {
         let name = format!("fimbria-{}.{}", path.replace(' ', "-"), format.extension());
@@ -202,14 +206,7 @@ mod tests {
     #[test]
     fn the_reference_in_the_docs_is_not_stale() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
-        let program = Cli::described();
-        let global: Vec<_> =
-            program.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
-        let leaves = leaves(&program, "");
-        let texts: Vec<_> = leaves
-            .iter()
-            .map(|(path, command)| (path, text(path, command, &global, Format::Markdown).unwrap()))
-            .collect();
+        let texts = texts(&Cli::described(), "", Format::Markdown).unwrap();
         if std::env::var_os("FIMBRIA_BLESS").is_some() {
             write(&folder, &texts, Format::Markdown).unwrap();
         }

@@ -10,7 +10,7 @@ use fimbria_report::Window;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::fit_maps::{FitMaps, FitModel, InRun, Outcome};
+use super::fit_maps::{FitMaps, FitModel, InRun, Outcome, written};
 use crate::about::About;
 use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
@@ -98,17 +98,12 @@ impl DkiParameters {
             constrained: self.is_constrained(),
             b_max_s_per_mm2: self.bmax,
             clip: self.clip.map_or_else(KurtosisRange::default, |clip| clip.0),
-            maps: self.written(),
+            maps: written(self.maps.as_ref()),
         }
     }
 
     fn is_constrained(&self) -> bool {
         !self.unconstrained && self.compat.is_none()
-    }
-
-    fn written(&self) -> Vec<DkiMap> {
-        let named = |maps: &Vec<Named<DkiMap>>| maps.iter().map(|map| map.0).collect();
-        self.maps.as_ref().map_or_else(|| DkiMap::ALL.to_vec(), named)
     }
 }
 
@@ -141,7 +136,7 @@ impl FitModel for DkiParameters {
     }
 
     fn maps(&self) -> Vec<MapSpec> {
-        let others = self.written().into_iter().filter(|map| *map != DkiMap::Status);
+        let others = written(self.maps.as_ref()).into_iter().filter(|map| *map != DkiMap::Status);
         others.chain([DkiMap::Status]).map(DkiMap::spec).collect()
     }
 

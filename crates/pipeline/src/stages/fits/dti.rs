@@ -6,7 +6,7 @@ use fimbria_models::dti::{self, Compat, DtiMap, DtiOptions, Method, Precision};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::fit_maps::{Deviation, FitMaps, FitModel, Outcome};
+use super::fit_maps::{Deviation, FitMaps, FitModel, Outcome, written};
 use crate::about::About;
 use crate::options::{Described as _, above, at_least, choice};
 use crate::stages::load::Subject;
@@ -78,13 +78,8 @@ impl DtiParameters {
             compat: self.compat.map(|compat| compat.0),
             precision: self.precision.0,
             sigma: self.sigma,
-            maps: self.written(),
+            maps: written(self.maps.as_ref()),
         }
-    }
-
-    fn written(&self) -> Vec<DtiMap> {
-        let named = |maps: &Vec<Named<DtiMap>>| maps.iter().map(|map| map.0).collect();
-        self.maps.as_ref().map_or_else(|| DtiMap::ALL.to_vec(), named)
     }
 }
 
@@ -109,7 +104,7 @@ impl FitModel for DtiParameters {
     }
 
     fn in_effect(&self) -> Value {
-        let maps = self.written().into_iter().map(Named).collect();
+        let maps = written(self.maps.as_ref()).into_iter().map(Named).collect();
         json!(Self { method: Some(Named(self.method())), maps: Some(maps), ..self.clone() })
     }
 
@@ -119,7 +114,7 @@ impl FitModel for DtiParameters {
     }
 
     fn maps(&self) -> Vec<MapSpec> {
-        let others = self.written().into_iter().filter(|map| *map != DtiMap::Status);
+        let others = written(self.maps.as_ref()).into_iter().filter(|map| *map != DtiMap::Status);
         others.chain([DtiMap::Status]).map(DtiMap::spec).collect()
     }
 

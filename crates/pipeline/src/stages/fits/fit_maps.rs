@@ -8,6 +8,7 @@ use std::path::Path;
 use fimbria_compute::Progress as _;
 use fimbria_compute::queue::Shares;
 use fimbria_image::{GradientTable, MapSpec, Status, StatusCounts};
+use fimbria_models::curve::rules;
 use fimbria_models::{Fitted, FittedMap, RaisedSamples};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
@@ -15,13 +16,14 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::about::{About, FileAbout};
 use crate::agreement::agree;
 use crate::options::{Options, from_values, usual};
+use crate::stages::fits::curve::{CurveParameters, SolverOptions};
 use crate::stages::fits::fit_report::{check_physics, report_counts, report_volumes};
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMaps};
 use crate::stages::volumes::{ChosenVolumes, VolumeChoice, VolumesError};
 use crate::{
-    Hashing, Input, Logbook, MapContext, MapStyle, OutputFolder, Products, RunRecord, Stage,
-    StageError,
+    Choice, Hashing, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Products,
+    RunRecord, Stage, StageError,
 };
 
 /// The options of a model's fit, which know how to fit it: all that is said of a model stands here.
@@ -43,12 +45,17 @@ pub trait FitModel: Options + Clone {
     /// What the fit makes of the gradients' non-linearity.
     const DEVIATION: Deviation = Deviation::Refused;
 
+    /// The options that fits of curves share, where it is one: they answer what follows from them.
+    fn curve(&self) -> Option<&CurveParameters> {
+        None
+    }
+
     /// Whether the options go together.
     ///
     /// # Errors
     /// Which do not.
     fn consistent(&self) -> Result<(), String> {
-        Ok(())
+        self.curve().map_or(Ok(()), CurveParameters::check)
     }
 
     /// Whether a gradient table supports the model.
@@ -61,7 +68,7 @@ pub trait FitModel: Options + Clone {
 
     /// Which volumes the fit takes.
     fn choice(&self) -> VolumeChoice {
-        VolumeChoice::default()
+        self.curve().map(CurveParameters::volumes).unwrap_or_default()
     }
 
     /// The volumes that it takes of a series with this gradient table.
@@ -82,7 +89,10 @@ pub trait FitModel: Options + Clone {
 
     /// The parameters as records have them: with what is in effect where nothing was said.
     fn in_effect(&self) -> Value {
-        json!(self)
+        match self.curve() {
+            Some(_) => SolverOptions::in_effect(json!(self), rules::MAX_ITERATIONS),
+            None => json!(self),
+        }
     }
 
     /// The maps that are written, the status last.
@@ -105,11 +115,10 @@ pub trait FitModel: Options + Clone {
 
     /// The files that the fit reads beside the subject's.
     fn inputs(&self) -> Vec<Input> {
-        Vec::new()
+        self.curve().map(|curve| curve.noise.inputs()).unwrap_or_default()
     }
 
-    /// Fits the model. Products of earlier stages other than the subject are there where
-    /// [`needs`](Self::needs) says so.
+    /// Fits the model. Among `products` may be the maps of an earlier fit of fewer volumes.
     ///
     /// # Errors
     /// Whatever makes the fit impossible.
@@ -119,11 +128,12 @@ pub trait FitModel: Options + Clone {
         products: &Products,
         log: &Logbook<'_>,
     ) -> Result<Outcome, StageError>;
+}
 
-    /// Names of the stages whose products the fit takes.
-    fn needs(&self) -> &'static [&'static str] {
-        &["load", "phantom"]
-    }
+/// The maps of these names, all where none are named.
+pub(super) fn written<T: Choice>(named: Option<&Vec<Named<T>>>) -> Vec<T> {
+    let all = || T::CHOICES.iter().map(|(map, ..)| *map).collect();
+    named.map_or_else(all, |maps| maps.iter().map(|map| map.0).collect())
 }
 
 /// What a fit makes of gradients that deviate from voxel to voxel.
@@ -241,7 +251,7 @@ impl<P: FitModel> Stage for FitMaps<P> {
     }
 
     fn needs(&self) -> &'static [&'static str] {
-        self.parameters.needs()
+        &["load", "phantom"]
     }
 
     fn inputs(&self) -> Vec<Input> {

@@ -2,19 +2,16 @@
 
 use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
-use fimbria_models::curve::rules;
 use fimbria_models::ivim;
 use fimbria_report::Window;
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::curve::{CurveParameters, SolverOptions, earlier};
+use super::curve::{CurveParameters, earlier};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::about::About;
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMap, ShownMaps};
-use crate::stages::volumes::VolumeChoice;
-use crate::{Input, Logbook, Products, StageError};
+use crate::{Logbook, Products, StageError};
 
 /// The stage.
 pub type Ivim = FitMaps<IvimParameters>;
@@ -35,16 +32,8 @@ impl FitModel for IvimParameters {
 
     const ABOUT: &About = &ABOUT;
 
-    fn consistent(&self) -> Result<(), String> {
-        self.curve.check()
-    }
-
-    fn in_effect(&self) -> Value {
-        SolverOptions::in_effect(json!(self), rules::MAX_ITERATIONS)
-    }
-
-    fn choice(&self) -> VolumeChoice {
-        self.curve.volumes()
+    fn curve(&self) -> Option<&CurveParameters> {
+        Some(&self.curve)
     }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
@@ -72,10 +61,6 @@ impl FitModel for IvimParameters {
                     Marquardt's method.";
         let references = vec!["Le Bihan D et al. Radiology 168, 497 (1988)"];
         Some(Methods { text: text.to_owned(), references })
-    }
-
-    fn inputs(&self) -> Vec<Input> {
-        self.curve.noise.inputs()
     }
 
     fn fit(

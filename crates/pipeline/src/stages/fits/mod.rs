@@ -41,7 +41,7 @@ use self::stremi1d::Stremi1dParameters;
 use crate::about::About;
 use crate::options::{OptionError, Values, from_values, paths_beside};
 use crate::stages::load::SubjectFiles;
-use crate::stages::report::{Methods, ShownMaps};
+use crate::stages::report::Methods;
 use crate::{
     MapContext, MapLayout, MapStyle, Named, Products, RunRecord, Session, Stage, StageError, follow,
 };
@@ -123,17 +123,6 @@ pub trait Fit: Sync {
 
     /// Takes the files among `values` as relative to `folder`.
     fn paths_beside(&self, folder: &Path, values: &mut Values);
-
-    /// What the page shows of its maps, where they are among the products.
-    ///
-    /// # Errors
-    /// Where no picture can be made.
-    fn section(
-        &self,
-        products: &Products,
-        stage: &dyn FitStage,
-        mask: &Mask,
-    ) -> Result<Option<Section>, FigureError>;
 }
 
 /// A fit with its options: the stage.
@@ -144,8 +133,14 @@ pub trait FitStage: Stage {
     /// Why not.
     fn supports(&self, gradients: &GradientTable) -> Result<(), StageError>;
 
-    /// The maps that the page shows.
-    fn shown(&self) -> Option<ShownMaps>;
+    /// Whether the page shows any of its maps.
+    fn is_shown(&self) -> bool;
+
+    /// What the page shows of its maps, where they are among the products.
+    ///
+    /// # Errors
+    /// Where no picture can be made.
+    fn section(&self, products: &Products, mask: &Mask) -> Result<Option<Section>, FigureError>;
 
     /// What was done, in words for a paper.
     fn methods(&self) -> Option<Methods>;
@@ -168,8 +163,15 @@ impl<P: FitModel> FitStage for FitMaps<P> {
         self.parameters.supports(gradients)
     }
 
-    fn shown(&self) -> Option<ShownMaps> {
-        self.parameters.shown()
+    fn is_shown(&self) -> bool {
+        self.parameters.shown().is_some()
+    }
+
+    fn section(&self, products: &Products, mask: &Mask) -> Result<Option<Section>, FigureError> {
+        match (products.find::<Maps<P>>(), self.parameters.shown()) {
+            (Some(fit), Some(shown)) => shown.section(fit, mask).map(Some),
+            _ => Ok(None),
+        }
     }
 
     fn methods(&self) -> Option<Methods> {
@@ -260,16 +262,6 @@ impl<P: FitModel> Fit for Of<P> {
 
     fn paths_beside(&self, folder: &Path, values: &mut Values) {
         paths_beside::<P>(folder, values);
-    }
-
-    fn section(
-        &self,
-        products: &Products,
-        stage: &dyn FitStage,
-        mask: &Mask,
-    ) -> Result<Option<Section>, FigureError> {
-        let Some(fit) = products.find::<Maps<P>>() else { return Ok(None) };
-        stage.shown().map(|shown| shown.section(fit, mask)).transpose()
     }
 }
 

@@ -2,20 +2,18 @@
 
 use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
-use fimbria_models::curve::{CurveOptions, rules};
+use fimbria_models::curve::CurveOptions;
 use fimbria_models::stremi::{self, Projection, StremiOptions};
 use fimbria_report::Window;
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::curve::{CurveParameters, PALOMBO, SolverOptions, earlier};
+use super::curve::{CurveParameters, PALOMBO, earlier};
 use super::fit_maps::{FitMaps, FitModel, InRun, Outcome};
 use crate::about::About;
 use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMap, ShownMaps};
-use crate::stages::volumes::VolumeChoice;
-use crate::{Choice, Input, Logbook, Named, Products, StageError};
+use crate::{Choice, Logbook, Named, Products, StageError};
 
 /// The stage.
 pub type Stremi = FitMaps<StremiParameters>;
@@ -60,16 +58,8 @@ impl FitModel for StremiParameters {
     const ABOUT: &About = &ABOUT;
     const IN_RUN: InRun = InRun::WhereSupported;
 
-    fn consistent(&self) -> Result<(), String> {
-        self.curve.check()
-    }
-
-    fn in_effect(&self) -> Value {
-        SolverOptions::in_effect(json!(self), rules::MAX_ITERATIONS)
-    }
-
-    fn choice(&self) -> VolumeChoice {
-        self.curve.volumes()
+    fn curve(&self) -> Option<&CurveParameters> {
+        Some(&self.curve)
     }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
@@ -112,10 +102,6 @@ impl FitModel for StremiParameters {
             ),
             references: vec!["De Santis S et al. Magn Reson Med 65, 1043 (2011)", PALOMBO],
         })
-    }
-
-    fn inputs(&self) -> Vec<Input> {
-        self.curve.noise.inputs()
     }
 
     fn fit(

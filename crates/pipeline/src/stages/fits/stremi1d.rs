@@ -2,19 +2,16 @@
 
 use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
-use fimbria_models::curve::rules;
 use fimbria_models::{curve, stremi1d};
 use fimbria_report::Window;
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::curve::{CurveParameters, DIRECTIONS, PALOMBO, SolverOptions, earlier, lines};
+use super::curve::{CurveParameters, DIRECTIONS, PALOMBO, earlier, lines};
 use super::fit_maps::{FitMaps, FitModel, Outcome};
 use crate::about::{About, FileAbout};
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMap, ShownMaps};
-use crate::stages::volumes::VolumeChoice;
-use crate::{Input, Logbook, Products, StageError};
+use crate::{Logbook, Products, StageError};
 
 /// The stage.
 pub type Stremi1d = FitMaps<Stremi1dParameters>;
@@ -36,16 +33,8 @@ impl FitModel for Stremi1dParameters {
     const ABOUT: &About = &ABOUT;
     const TEXTS: &'static [FileAbout] = &[DIRECTIONS];
 
-    fn consistent(&self) -> Result<(), String> {
-        self.curve.check()
-    }
-
-    fn in_effect(&self) -> Value {
-        SolverOptions::in_effect(json!(self), rules::MAX_ITERATIONS)
-    }
-
-    fn choice(&self) -> VolumeChoice {
-        self.curve.volumes()
+    fn curve(&self) -> Option<&CurveParameters> {
+        Some(&self.curve)
     }
 
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
@@ -69,10 +58,6 @@ impl FitModel for Stremi1dParameters {
         let text = "S0 exp(-A b^γ) was fitted along each gradient direction by Levenberg and \
                     Marquardt's method.";
         Some(Methods { text: text.to_owned(), references: vec![PALOMBO] })
-    }
-
-    fn inputs(&self) -> Vec<Input> {
-        self.curve.noise.inputs()
     }
 
     fn fit(

@@ -110,7 +110,7 @@ impl Report {
             let Some(stage) = records.iter().find_map(|record| fit.of_record(record)) else {
                 continue;
             };
-            if let Some(section) = fit.section(products, &*stage, &mask)? {
+            if let Some(section) = stage.section(products, &mask)? {
                 page = page.section(section);
             }
             of_fits.extend(stage.methods());

@@ -83,7 +83,7 @@ impl Restored {
         };
         for fit in FITS.iter().filter(|fit| fit.name() != "dti") {
             // The page tells how the densities were made, but shows only what came of them.
-            let shown = |stage: Box<dyn FitStage>| stage.shown().is_some().then_some(stage as _);
+            let shown = |stage: Box<dyn FitStage>| stage.is_shown().then_some(stage as _);
             add(fit.name(), &|record| fit.of_record(record).and_then(shown))?;
         }
         for (name, of_record) in others {
