@@ -10,7 +10,7 @@ use fimbria_sticks::BadOption;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use crate::options::{OptionError, Values};
+use crate::options::{OptionError, Options, Values, in_run, paths_beside, usual};
 use crate::stages::accuracy::Compare;
 use crate::stages::field::{BackgroundMethod, FieldParameters, MakeField, PhaseFiles};
 use crate::stages::fits::fit_maps::InRun;
@@ -23,7 +23,7 @@ use crate::stages::life::{LifeInRun, LifeParameters};
 use crate::stages::load::{Load, LoadError, SubjectFiles};
 use crate::stages::peaks::{FindPeaks, PeaksParameters};
 use crate::stages::phantom::{Phantom, PhantomSpec};
-use crate::stages::qsm::{MapSusceptibility, QsmOptionError, QsmParameters};
+use crate::stages::qsm::{MapSusceptibility, QsmParameters};
 use crate::stages::report::Report;
 use crate::stages::sticks::{Resume, Sticks, SticksParameters, Within};
 use crate::stages::track::{WholeBrain, WholeBrainParameters};
@@ -47,19 +47,44 @@ pub struct RunConfig {
     pub track: WholeBrainParameters,
     /// The evaluation of the streamlines.
     pub life: LifeParameters,
-    /// A gradient-echo scan of the same head; none where there is no phase.
-    pub gre: PhaseFiles,
-    /// The field of its phase.
-    pub field: FieldParameters,
-    /// The susceptibility that explains it.
-    pub qsm: QsmParameters,
     /// How maps are written.
     pub maps: MapStyle,
     /// The page.
     pub report: ReportConfig,
-    /// The options of [`FITS`] by their names.
+    /// The options of the stages of [`TABLES`] and of [`FITS`], by their names.
     #[serde(flatten)]
-    pub fits: BTreeMap<String, Values>,
+    pub tables: BTreeMap<String, Values>,
+}
+
+/// The options of a stage that is no fit, as a table of the file.
+struct StageTable {
+    name: &'static str,
+    check: fn(&Values) -> Result<(), OptionError>,
+    paths_beside: fn(&Path, &mut Values),
+}
+
+/// The tables of stages that are no fits.
+const TABLES: &[StageTable] = &[
+    // A gradient-echo scan of the same head.
+    StageTable::of::<PhaseFiles>("gre"),
+    // The field of its phase.
+    StageTable::of::<FieldParameters>("field"),
+    // The susceptibility that explains it.
+    StageTable::of::<QsmParameters>("qsm"),
+];
+
+impl StageTable {
+    const fn of<T: Options>(name: &'static str) -> Self {
+        Self {
+            name,
+            check: |values| in_run::<T>(values).map(drop),
+            paths_beside: paths_beside::<T>,
+        }
+    }
+
+    fn named(name: &str) -> Option<&'static Self> {
+        TABLES.iter().find(|table| table.name == name)
+    }
 }
 
 impl Default for RunConfig {
@@ -74,12 +99,9 @@ impl Default for RunConfig {
             },
             track: WholeBrainParameters::default(),
             life: LifeParameters::default(),
-            gre: PhaseFiles::default(),
-            field: FieldParameters::default(),
-            qsm: QsmParameters { zero_mean: true, ..QsmParameters::default() },
             maps: MapStyle::default(),
             report: ReportConfig::default(),
-            fits: BTreeMap::new(),
+            tables: BTreeMap::new(),
         }
     }
 }
@@ -159,10 +181,10 @@ pub enum ConfigError {
     /// A table of the file is that of no stage.
     #[error("[{0}] is no stage of a run")]
     Table(String),
-    /// Options of a fit that are none, or contradict each other.
+    /// Options of a stage that are none, or contradict each other.
     #[error("[{table}]: {source}")]
     Options {
-        /// The fit.
+        /// The stage.
         table: String,
         /// What is wrong.
         source: OptionError,
@@ -184,9 +206,6 @@ pub enum ConfigError {
     /// The sampling cannot be done.
     #[error(transparent)]
     Sticks(#[from] BadOption),
-    /// The options of the map of susceptibility contradict each other or make no sense.
-    #[error(transparent)]
-    Qsm(#[from] QsmOptionError),
     /// Something that is done upon what is not done.
     #[error(
         "`{}` takes the directions of `peaks` or `sticks`, and run.fits has neither: add one", .0.name()
@@ -216,13 +235,15 @@ impl RunConfig {
         merge(&mut table, toml::from_str(&text).map_err(unusable)?);
         let mut config: Self = table.try_into().map_err(unusable)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        for path in config.input.paths_mut().chain(config.gre.paths_mut()) {
+        for path in config.input.paths_mut() {
             *path = folder.join(&*path);
         }
         config.check_tables()?;
-        for (name, values) in &mut config.fits {
-            if let Some(fit) = fit_named(name) {
-                fit.paths_beside(folder, values);
+        for (name, values) in &mut config.tables {
+            match (fit_named(name), StageTable::named(name)) {
+                (Some(fit), _) => fit.paths_beside(folder, values),
+                (None, Some(table)) => (table.paths_beside)(folder, values),
+                (None, None) => {}
             }
         }
         Ok(config)
@@ -250,19 +271,29 @@ impl RunConfig {
 
     /// Whether every table is that of a stage, and has its options.
     fn check_tables(&self) -> Result<(), ConfigError> {
-        for name in self.fits.keys() {
+        for (name, values) in &self.tables {
+            if let Some(table) = StageTable::named(name) {
+                (table.check)(values).map_err(options_of(name))?;
+                continue;
+            }
             let fit = fit_named(name).ok_or_else(|| ConfigError::Table(name.clone()))?;
             self.fit(fit, "")?;
         }
         Ok(())
     }
 
+    /// The options of a stage that is no fit, by its table.
+    fn options<T: Options>(&self, name: &str) -> Result<T, ConfigError> {
+        let none = Values::new();
+        let values = self.tables.get(name).unwrap_or(&none);
+        in_run(values).map_err(options_of(name))
+    }
+
     /// The stage of a fit, with its table's options.
     fn fit(&self, fit: &dyn Fit, entities: &str) -> Result<Box<dyn FitStage>, ConfigError> {
         let none = Values::new();
-        let values = self.fits.get(fit.name()).unwrap_or(&none);
-        let options = |source| ConfigError::Options { table: fit.name().to_owned(), source };
-        fit.of_values(values, self.maps, entities.to_owned()).map_err(options)
+        let values = self.tables.get(fit.name()).unwrap_or(&none);
+        fit.of_values(values, self.maps, entities.to_owned()).map_err(options_of(fit.name()))
     }
 
     /// What is to be done with a series of these gradients.
@@ -277,7 +308,7 @@ impl RunConfig {
                 // Each volume has one b and direction in these.
                 let is_usual =
                     fit.in_run() == InRun::WhereSupported && self.input.grad_dev.is_none();
-                let is_asked = self.fits.contains_key(fit.name()) && fit.name() == "expr";
+                let is_asked = self.tables.contains_key(fit.name()) && fit.name() == "expr";
                 if is_asked || is_usual && self.fit(fit, "")?.supports(gradients).is_ok() {
                     fits.push(fit);
                 }
@@ -300,7 +331,7 @@ impl RunConfig {
             }
         }
         // A formula is asked for by its table.
-        asked.fits.extend(fit_named("expr").filter(|fit| self.fits.contains_key(fit.name())));
+        asked.fits.extend(fit_named("expr").filter(|fit| self.tables.contains_key(fit.name())));
         Ok(asked)
     }
 
@@ -333,7 +364,16 @@ impl RunConfig {
         for fit in std::iter::once(&tensor).chain(&others) {
             fit.supports(&gradients).map_err(ConfigError::Fit)?;
         }
-        let Self { input, peaks, sticks, track, life, gre, field, qsm, maps, report, .. } = self;
+        let susceptibility = match self.tables.contains_key("gre") {
+            false => None,
+            true => Some(susceptibility_stages(
+                Some(self.options("gre")?),
+                self.options("field")?,
+                self.options("qsm")?,
+                self.maps,
+            )?),
+        };
+        let Self { input, peaks, sticks, track, life, maps, report, .. } = self;
         let memory = input.memory;
         let mut stages: Vec<Box<dyn Stage>> =
             vec![Box::new(Load { files: input, found: Some(maps) }), tensor];
@@ -349,12 +389,15 @@ impl RunConfig {
             stages.extend(streamline_stages(track, life, maps, &entities, root));
         }
         stages.extend(others.into_iter().map(|fit| fit as Box<dyn Stage>));
-        if !gre.phase.is_empty() {
-            stages.extend(susceptibility_stages(Some(gre), field, qsm, maps)?);
-        }
+        stages.extend(susceptibility.into_iter().flatten());
         stages.push(Box::new(Report { title: report.title.unwrap_or(name) }));
         Ok(stages)
     }
+}
+
+/// What is wrong with the table `name`.
+fn options_of(name: &str) -> impl FnOnce(OptionError) -> ConfigError {
+    |source| ConfigError::Options { table: name.to_owned(), source }
 }
 
 /// Whether everything that is done has what it is done upon.
@@ -387,26 +430,17 @@ fn susceptibility_stages(
     field: FieldParameters,
     qsm: QsmParameters,
     style: MapStyle,
-) -> Result<[Box<dyn Stage>; 3], QsmOptionError> {
+) -> Result<[Box<dyn Stage>; 3], ConfigError> {
     let compares = files.is_none();
-    let parameters = of_noisy_field(qsm);
-    parameters.check(&[])?;
+    field.check().map_err(options_of("field"))?;
+    let parameters = qsm.of_noisy_field();
+    parameters.check().map_err(options_of("qsm"))?;
     let fa_threshold = parameters.fa_threshold.unwrap_or(FA_THRESHOLD);
     Ok([
         Box::new(MakeField { files, parameters: field, style }),
         Box::new(Guide { fa_threshold }),
         Box::new(MapSusceptibility { parameters, style, dqsm_files: false, compares, keep: None }),
     ])
-}
-
-/// What noisy fields want where it is not said: a smaller share of the data and an early end. The
-/// published program has its own numbers, and methods without guidance need none.
-fn of_noisy_field(given: QsmParameters) -> QsmParameters {
-    if given.is_published() || !given.is_guided() {
-        return given;
-    }
-    let (kappa, iterations) = (given.kappa.or(Some(0.95)), given.iterations.or(Some(20)));
-    QsmParameters { kappa, iterations, ..given }
 }
 
 /// The sampling, with a place to keep what an interruption leaves.
@@ -461,12 +495,12 @@ pub fn demo_stages(spec: CrossingSpec, root: &Path) -> Result<Vec<Box<dyn Stage>
 /// The phantom's mask is its head to the voxel, so that the field on its border is background: what
 /// spherical means would take off with it, the slow part of the brain's own field, is kept.
 fn demo_field() -> FieldParameters {
-    FieldParameters { background: Named(BackgroundMethod::Lbv), ..FieldParameters::default() }
+    FieldParameters { background: Named(BackgroundMethod::Lbv), ..usual() }
 }
 
 /// Half as many iterations as in a run.
 fn demo_qsm() -> QsmParameters {
-    QsmParameters { iterations: Some(10), zero_mean: true, ..QsmParameters::default() }
+    QsmParameters { iterations: Some(10), zero_mean: true, ..usual() }
 }
 
 /// Half as many jumps as by default: the demo is to be short.
@@ -545,8 +579,8 @@ mod tests {
     fn qsm(settings: &[&str]) -> serde_json::Value {
         let settings: Vec<String> = settings.iter().map(|s| (*s).to_owned()).collect();
         let config = RunConfig::default().with_settings(&settings).unwrap();
-        let stages =
-            susceptibility_stages(None, config.field, config.qsm, MapStyle::default()).unwrap();
+        let (field, qsm) = (config.options("field").unwrap(), config.options("qsm").unwrap());
+        let stages = susceptibility_stages(None, field, qsm, MapStyle::default()).unwrap();
         stages[2].parameters()["qsm"].clone()
     }
 

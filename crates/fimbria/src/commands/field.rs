@@ -1,14 +1,9 @@
 //! `fimbria field`
 
-use std::path::PathBuf;
-
 use clap::Args;
-use fimbria_pipeline::Named;
-use fimbria_pipeline::stages::field::{
-    BackgroundMethod, FieldParameters, MakeField, PhaseFiles, Unwrapping,
-};
+use fimbria_pipeline::stages::field::{FieldParameters, MakeField, PhaseFiles};
 
-use crate::args::{MapArgs, OutputArgs, ThreadArgs, choice, sign};
+use crate::args::{MapArgs, OutputArgs, ThreadArgs};
 use crate::commands::{report, run_on_threads};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -17,65 +12,11 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Field {
-    /// Phase in any scaling: an image with a volume for each echo, or an image for each
-    #[arg(value_name = "PHASE", required = true)]
-    phase: Vec<PathBuf>,
+    #[command(flatten)]
+    files: PhaseFiles,
 
-    /// Two numbers of the phase that are a turn apart, its ends: 0 4096, -180 180 [default: told by
-    /// the numbers, see below]
-    #[arg(long, value_names = ["LOW", "HIGH"], num_args = 2, allow_negative_numbers = true)]
-    #[arg(help_heading = "Input")]
-    phase_range: Option<Vec<f32>>,
-
-    /// Magnitude, likewise: weighs voxels and echoes, gives R2* and, without --mask, the mask
-    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Input")]
-    magnitude: Vec<PathBuf>,
-
-    /// Echo times in milliseconds [default: EchoTime of the .json beside each phase]
-    #[arg(long, value_name = "MS", num_args = 1.., value_delimiter = ',', help_heading = "Input")]
-    te: Vec<f64>,
-
-    /// Strength of B0, tesla [default: MagneticFieldStrength of the .json beside the phase]
-    #[arg(long, value_name = "TESLA", help_heading = "Input")]
-    b0: Option<f64>,
-
-    /// Direction of B0 in scanner axes [default: 0 0 1]
-    #[arg(long, value_names = ["X", "Y", "Z"], num_args = 3, allow_negative_numbers = true)]
-    #[arg(conflicts_with = "b0_dir_vox", help_heading = "Input")]
-    b0_dir: Option<Vec<f64>>,
-
-    /// Direction of B0 in voxel axes
-    #[arg(long, value_names = ["I", "J", "K"], num_args = 3, allow_negative_numbers = true)]
-    #[arg(help_heading = "Input")]
-    b0_dir_vox: Option<Vec<f64>>,
-
-    /// Sign of the phase along B0 beside a paramagnetic source: 1 or -1
-    #[arg(long, value_name = "SIGN", default_value_t = 1, value_parser = sign)]
-    #[arg(allow_negative_numbers = true, help_heading = "Input")]
-    phase_sign: i8,
-
-    /// Voxels to work on: a 3-D image on the same grid, inside where above zero
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
-    mask: Option<PathBuf>,
-
-    /// How wraps are undone
-    #[arg(long, value_name = "METHOD", default_value = "region")]
-    #[arg(value_parser = choice::<Unwrapping>())]
-    unwrap: Named<Unwrapping>,
-
-    /// Fit the phase at echo time 0 (true) or take it as 0 (false) [default: true from three echoes
-    /// on]
-    #[arg(long, value_name = "true|false")]
-    offset: Option<bool>,
-
-    /// How the background is removed
-    #[arg(long, value_name = "METHOD", default_value = "vsharp")]
-    #[arg(value_parser = choice::<BackgroundMethod>())]
-    background: Named<BackgroundMethod>,
-
-    /// Largest radius of --background vsharp, mm [default: 12]
-    #[arg(long, value_name = "MM")]
-    radius: Option<f64>,
+    #[command(flatten)]
+    parameters: FieldParameters,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -118,40 +59,8 @@ References:
 
 impl Field {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self {
-            phase,
-            phase_range,
-            magnitude,
-            te,
-            b0,
-            b0_dir,
-            b0_dir_vox,
-            phase_sign,
-            mask,
-            unwrap,
-            offset,
-            background,
-            radius,
-            output,
-            style,
-            threads,
-        } = self;
-        if radius.is_some() && background.0 != BackgroundMethod::VSharp {
-            return Err(Failure::usage("--radius is used by --background vsharp only"));
-        }
-        let three = |v: Option<Vec<f64>>| v.and_then(|v| v.try_into().ok());
-        let files = PhaseFiles {
-            phase,
-            phase_range: phase_range.and_then(|range| range.try_into().ok()),
-            magnitude,
-            echo_times_ms: te,
-            b0_tesla: b0,
-            b0_ras: three(b0_dir),
-            b0_vox: three(b0_dir_vox),
-            negative: phase_sign < 0,
-            mask,
-        };
-        let parameters = FieldParameters { unwrap, offset, background, radius_mm: radius };
+        let Self { files, parameters, output, style, threads } = self;
+        parameters.check().map_err(Failure::usage)?;
         let make = MakeField { files: Some(files), parameters, style: style.style() };
         let folder = |planned: &[String]| output.folder(planned, console);
         let record = run_on_threads("field", &make, &folder, threads, console)?;

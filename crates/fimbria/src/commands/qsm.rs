@@ -1,165 +1,32 @@
 //! `fimbria qsm`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use fimbria_cluster::World;
 use fimbria_compute::Progress as _;
-use fimbria_image::{BvecFrame, image_called};
-use fimbria_pipeline::stages::load_local_field::{FieldUnit, LoadLocalField, LocalFieldFiles};
-use fimbria_pipeline::stages::qsm::{
-    Keep, MapSusceptibility, QsmCompat, QsmMethod, QsmParameters, Start, options_by_method,
-};
+use fimbria_pipeline::stages::load_local_field::{LoadLocalField, LocalFieldFiles};
+use fimbria_pipeline::stages::qsm::{Keep, MapSusceptibility, QsmMethod, QsmParameters};
 use fimbria_pipeline::{
-    Choice as _, Existing, Named, OutputFolder, Stage, earlier_alone, refuse_name_of_file,
+    Choice as _, Existing, OutputFolder, Stage, earlier_alone, refuse_name_of_file,
 };
-use fimbria_qsm::dqsm::Iterate;
-use fimbria_qsm::{Edges, FA_THRESHOLD, Products};
+use fimbria_qsm::FA_THRESHOLD;
 
-use crate::args::{DeviceArgs, ExistingArgs, MapArgs, ThreadArgs, choice, sign};
+use crate::args::{DeviceArgs, ExistingArgs, MapArgs, ThreadArgs};
 use crate::commands::processes::{end_together, run_together};
 use crate::console::Console;
 use crate::failure::Failure;
 
 /// Map magnetic susceptibility from a local field, guided by diffusion
 #[derive(Debug, Args)]
-#[command(after_long_help = help())]
+#[command(after_long_help = HELP)]
 pub(crate) struct Qsm {
-    /// The local field (background removed), one volume; with --dqsm-files a deltab.bin
-    #[arg(value_name = "FIELD")]
-    field: PathBuf,
+    #[command(flatten)]
+    files: LocalFieldFiles,
 
-    /// Voxels to solve for: a 3-D image on the same grid, inside where above zero [default: all but
-    /// those where the field is 0 from there to the edge of the volume]
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
-    mask: Option<PathBuf>,
-
-    /// Folder of `fimbria fit dti`: takes its FA and V1
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["v1", "fa"], help_heading = "Input")]
-    dti: Option<PathBuf>,
-
-    /// Fibre directions, 3 volumes: V1 with --fa, else FA·V1; without, every voxel is a sphere
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
-    v1: Option<PathBuf>,
-
-    /// Fractional anisotropy
-    #[arg(long, value_name = "FILE", requires = "v1", help_heading = "Input")]
-    fa: Option<PathBuf>,
-
-    /// Axes the fibre directions refer to [default: scanner]
-    #[arg(long, value_name = "FRAME", value_parser = choice::<BvecFrame>(), help_heading = "Input")]
-    v1_frame: Option<Named<BvecFrame>>,
-
-    /// Take FA and fibre directions of another grid at the nearest voxel in the scanner
-    #[arg(long, help_heading = "Input")]
-    resample: bool,
-
-    /// FA above which a voxel has a fibre, 0 to 1 [default: 0.2]
-    #[arg(long, value_name = "FA", help_heading = "Input")]
-    fa_threshold: Option<f64>,
-
-    /// A weight for each voxel's field (its magnitude, say), 0 or more, on the same grid. Used as
-    /// they stand: where they are far from 1, --kappa weighs the smoothness less or more
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
-    weights: Option<PathBuf>,
-
-    /// Unit of the field [default: ppm, refused where the numbers are unlike it]
-    #[arg(long, value_name = "UNIT", value_parser = choice::<FieldUnit>())]
-    #[arg(help_heading = "Input")]
-    field_unit: Option<Named<FieldUnit>>,
-
-    /// Sign of the field along B0 beside a paramagnetic source: 1 or -1
-    #[arg(long, value_name = "SIGN", default_value_t = 1, value_parser = sign)]
-    #[arg(allow_negative_numbers = true, help_heading = "Input")]
-    phase_sign: i8,
-
-    /// Strength of B0, tesla
-    #[arg(long, value_name = "TESLA", help_heading = "Input")]
-    b0: Option<f64>,
-
-    /// Direction of B0 in scanner axes [default: 0 0 1]
-    #[arg(long, value_names = ["X", "Y", "Z"], num_args = 3, allow_negative_numbers = true)]
-    #[arg(conflicts_with = "b0_dir_vox", help_heading = "Input")]
-    b0_dir: Option<Vec<f64>>,
-
-    /// Direction of B0 in voxel axes
-    #[arg(long, value_names = ["I", "J", "K"], num_args = 3, allow_negative_numbers = true)]
-    #[arg(help_heading = "Input")]
-    b0_dir_vox: Option<Vec<f64>>,
-
-    /// FIELD, --mask and --v1 are files of the original dQSM program (deltab.bin, mask.bin,
-    /// models.bin), in tesla and with B0; also writes chi.bin
-    #[arg(long, conflicts_with_all = ["fa", "dti", "field_unit", "b0_dir", "resample"])]
-    #[arg(help_heading = "Input")]
-    dqsm_files: bool,
-
-    /// How the map is made
-    #[arg(long, value_name = "METHOD", default_value = "dqsm")]
-    #[arg(value_parser = choice::<QsmMethod>())]
-    method: Named<QsmMethod>,
-
-    /// Whose numerics to follow
-    #[arg(long, value_name = "PROGRAM", value_parser = choice::<QsmCompat>())]
-    compat: Option<Named<QsmCompat>>,
-
-    /// Share κ of the data, above 0 and at most 1 [default: 0.985; 0.75 with --compat dqsm]
-    #[arg(long, value_name = "SHARE")]
-    kappa: Option<f64>,
-
-    /// Which iteration [default: cgls; landweber with --compat dqsm]
-    #[arg(long, value_name = "SOLVER", value_parser = choice::<Iterate>())]
-    solver: Option<Named<Iterate>>,
-
-    /// Step of --solver landweber; one that would diverge is made smaller [default: a safe one;
-    /// 0.15 with --compat dqsm]
-    #[arg(long, value_name = "STEP")]
-    step: Option<f64>,
-
-    /// How products are made; both are exact [default: fast]
-    #[arg(long, value_name = "PRODUCTS", value_parser = choice::<Products>())]
-    products: Option<Named<Products>>,
-
-    /// What lies beyond the mask, for the penalty [default: free; zero with --compat dqsm]
-    #[arg(long, value_name = "EDGES", value_parser = choice::<Edges>())]
-    edges: Option<Named<Edges>>,
-
-    /// Voxels that a source reaches along each axis [default: all; 50 with --compat dqsm]
-    #[arg(long, value_name = "VOXELS")]
-    support: Option<u32>,
-
-    /// Where the iteration starts [default: zero]
-    #[arg(long, value_name = "START", value_parser = choice::<Start>())]
-    start: Option<Named<Start>>,
-
-    /// Iterations at most [default: 1000]
-    #[arg(long, value_name = "N")]
-    iterations: Option<usize>,
-
-    /// Stop where the map changes by no more than this part of itself [default: 1e-6]
-    #[arg(long, value_name = "SHARE")]
-    tolerance: Option<f64>,
-
-    /// Stop where the gradient is no more than this part of its first [default: 1e-6]
-    #[arg(long, value_name = "SHARE")]
-    gradient_tolerance: Option<f64>,
-
-    /// Stop where the field is explained to this noise, ppm (after weights)
-    #[arg(long, value_name = "PPM")]
-    noise: Option<f64>,
-
-    /// Parameter of a method without guidance: threshold of tkd [default: 0.15], λ of tikhonov
-    /// [0.01] and tv [2e-4], δ of rts [0.15]
-    #[arg(long, value_name = "VALUE")]
-    strength: Option<f64>,
-
-    /// Make the mean zero: over the mask (`mean`), or over the voxels of an image
-    #[arg(long, value_name = "mean|FILE")]
-    reference: Option<PathBuf>,
-
-    /// Compare with a map of known susceptibility, ppm, on the same grid
-    #[arg(long, value_name = "FILE")]
-    truth: Option<PathBuf>,
+    #[command(flatten)]
+    parameters: QsmParameters,
 
     /// Folder to write
     #[arg(short, long, value_name = "OUT", help_heading = "Output")]
@@ -207,10 +74,7 @@ Order and frame:
 The map minimises κ‖Ax - b‖² + (1 - κ)‖Dx‖²: A sums the fields of spheres (FA up to --fa-threshold)
 and of cylinders (or, with --method tensor, of dipoles magnetised as tensors are) along V1, D is a
 Laplacian. κ does not depend on the strength of B0. A map of
-susceptibility is known up to a constant: see --reference.
-
-Options that only some methods use, and that others refuse:
-{options}
+susceptibility is known up to a constant: see --zero-mean and --reference.
 
 Several processes:
   `mpirun -n 4 fimbria qsm ...` of a program built with --features mpi deals the cylinders (with
@@ -223,102 +87,22 @@ References:
   Bilgic B et al. Magn Reson Med 72, 1444 (2014)       tv
   Kames C et al. NeuroImage 167, 276 (2018)            rts";
 
-fn help() -> String {
-    HELP.replace("{options}", &options_by_method())
-}
-
 impl Qsm {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let given = self.given();
-        let Self {
-            field,
-            mask,
-            dti,
-            v1,
-            fa,
-            v1_frame,
-            resample,
-            fa_threshold,
-            weights,
-            field_unit,
-            phase_sign,
-            b0,
-            b0_dir,
-            b0_dir_vox,
-            dqsm_files,
-            method,
-            compat,
-            kappa,
-            solver,
-            step,
-            products,
-            edges,
-            support,
-            start,
-            iterations,
-            tolerance,
-            gradient_tolerance,
-            noise,
-            strength,
-            reference,
-            truth,
-            output,
-            checkpoint,
-            existing,
-            style,
-            threads,
-            devices,
-        } = self;
-        let zero_mean = reference.as_deref() == Some(Path::new("mean"));
-        let parameters = QsmParameters {
-            method,
-            compat,
-            fa_threshold,
-            products,
-            solver,
-            kappa,
-            step,
-            edges,
-            support,
-            start,
-            iterations,
-            tolerance,
-            gradient_tolerance,
-            noise_ppm: noise,
-            strength,
-            zero_mean,
-        };
-        parameters.check(&given).map_err(Failure::usage)?;
-        let (v1, fa) = match dti {
-            None => (v1, fa),
-            Some(folder) => (Some(map_in(&folder, "V1")), Some(map_in(&folder, "FA"))),
-        };
-        if v1.is_none() && (v1_frame.is_some() || resample || fa_threshold.is_some()) {
-            return Err(Failure::usage(
-                "--v1-frame, --resample and --fa-threshold are about fibre directions: give --v1 or \
-                 --dti",
-            ));
+        let Self { files, parameters, output, checkpoint, existing, style, threads, devices } =
+            self;
+        files.check(&parameters).and_then(|()| parameters.check()).map_err(Failure::usage)?;
+        let method = parameters.method.0;
+        let is_shared = method == QsmMethod::Dqsm;
+        for (option, is_given, is_used) in [
+            ("checkpoint", checkpoint.is_some(), parameters.is_guided()),
+            ("device", devices.names_a_device(), is_shared),
+        ] {
+            if is_given && !is_used {
+                let method = method.name();
+                return Err(Failure::usage(format!("--{option} is not used by --method {method}")));
+            }
         }
-        let three = |v: Option<Vec<f64>>| v.and_then(|v| v.try_into().ok());
-        let compares = truth.is_some();
-        let files = LocalFieldFiles {
-            field,
-            mask,
-            v1,
-            fa,
-            v1_frame,
-            resample,
-            fa_threshold: fa_threshold.unwrap_or(FA_THRESHOLD),
-            weights,
-            truth,
-            reference: reference.filter(|_| !zero_mean),
-            unit: field_unit,
-            negative: phase_sign < 0,
-            b0_tesla: b0,
-            b0_ras: three(b0_dir),
-            b0_vox: three(b0_dir_vox),
-            dqsm_files,
-        };
         let policy = existing.policy();
         let keep = Keep {
             folder: output.clone(),
@@ -326,21 +110,21 @@ impl Qsm {
             resume: policy == Existing::Resume,
         };
         let world = World::start();
-        let is_shared = method.0 == QsmMethod::Dqsm;
         if world.comm().size() > 1 && !is_shared {
             let message =
-                format!("one process does --method {}: only dqsm is shared", method.0.name());
+                format!("one process does --method {}: only dqsm is shared", method.name());
             return end_together(Err(Failure::usage(message)), &world, console);
         }
         let devices = if is_shared { devices } else { devices.without() };
+        let fa_threshold = parameters.fa_threshold.unwrap_or(FA_THRESHOLD);
         let map = MapSusceptibility {
             parameters,
             style: style.style(),
-            dqsm_files,
-            compares,
+            dqsm_files: files.dqsm_files,
+            compares: files.truth.is_some(),
             keep: Some(keep),
         };
-        let load = LoadLocalField(files);
+        let load = LoadLocalField { files, fa_threshold };
         let stages: [&dyn Stage; 2] = [&load, &map];
         if policy == Existing::Resume
             && let Some(earlier) = earlier_alone(&stages, &output)?
@@ -365,22 +149,4 @@ impl Qsm {
         let kept = output.join(OutputFolder::KEPT);
         run_together("qsm", &stages, &world, &folder, Some(&kept), threads, devices, console)
     }
-
-    /// The names of the options given that are no [`QsmParameters`].
-    fn given(&self) -> Vec<&'static str> {
-        let options = [
-            ("dti", self.dti.is_some()),
-            ("v1", self.v1.is_some()),
-            ("fa", self.fa.is_some()),
-            ("weights", self.weights.is_some()),
-            ("checkpoint", self.checkpoint.is_some()),
-            ("device", self.devices.names_a_device()),
-        ];
-        options.into_iter().filter(|(_, is_given)| *is_given).map(|(option, _)| option).collect()
-    }
-}
-
-/// The map `name` in a folder of `fimbria fit`, in the format it has there.
-fn map_in(folder: &Path, name: &str) -> PathBuf {
-    image_called(&folder.join(name)).unwrap_or_else(|| folder.join(format!("{name}.nii.gz")))
 }

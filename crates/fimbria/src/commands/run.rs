@@ -99,16 +99,13 @@ Configuration:
     [track]
     samples = 2                # from each voxel; also step_mm, min_length_mm, max_length_mm,
     format = \"trx\"             # angle_deg, fibre_threshold, rng_seed
-    [gre]                      # a gradient-echo scan, in the same scanner coordinates
-    phase = [\"phase.nii.gz\"]   # also phase_range, magnitude, mask, echo_times_ms, b0_tesla, b0_ras,
-                               # b0_vox, negative
-    [field]
-    background = \"vsharp\"      # also radius_mm, unwrap, offset
-    [qsm]
-    method = \"dqsm\"           # also compat, fa_threshold, products, solver, kappa, step, edges,
-                               # support, start, iterations, tolerance, gradient_tolerance,
-                               # noise_ppm, strength, zero_mean; without compat kappa is 0.95 and
-                               # iterations 20, of the guided methods
+    [gre]                      # a gradient-echo scan, in the same scanner coordinates: phase, and
+    phase = [\"phase.nii.gz\"]   # the long options of `fimbria field` for its input, _ for -
+    te = [5, 10, 15]
+    [field]                    # the other options of that command
+    background = \"vsharp\"
+    [qsm]                      # the options of `fimbria qsm` but for its input
+    method = \"dqsm\"
     [maps]
     format = \"nii.gz\"          # also layout
     [report]

@@ -25,9 +25,13 @@
 //! a file is turned into the words of a command line, so that one parser judges all.
 
 mod choice;
+mod described;
 mod number;
 mod values;
 
 pub use choice::{Choice, Named, choice};
-pub use number::{Described, Number, Quantity, Usual, above, at_least, complete, within};
-pub use values::{OptionError, Options, Values, from_values, paths_beside, usual};
+pub use described::{Described, InRun, UsedBy, Usual, complete};
+pub use number::{Number, Quantity, above, at_least, within};
+pub use values::{
+    OptionError, Options, Values, from_values, in_run, paths_beside, refuse_unused, usual,
+};

@@ -1,11 +1,10 @@
-//! Numbers with a unit and a range, and defaults that depend on others.
+//! Numbers with a unit and a range.
 
-use std::fmt::{Debug, Display};
+use std::fmt::Display;
 use std::ops::Bound;
 use std::str::FromStr;
 
 use clap::builder::ArgExt;
-use clap::{Arg, Command};
 
 /// A number that an option takes: what it may be, and its unit.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +31,7 @@ pub fn within<T>(low: T, high: T, unit: &'static str) -> Number<T> {
 
 impl<T: Display> Number<T> {
     /// The range in words, as in "above 0".
-    fn range(&self) -> String {
+    pub(super) fn range(&self) -> String {
         match (&self.low, &self.high) {
             (Bound::Excluded(low), Bound::Unbounded) => format!("above {low}"),
             (Bound::Included(low), Bound::Unbounded) => format!("from {low} on"),
@@ -48,6 +47,10 @@ impl<T: Display> Number<T> {
 }
 
 impl<T> Number<T> {
+    pub(super) fn unit(&self) -> &'static str {
+        self.unit
+    }
+
     /// The same with values up to `high` only.
     pub fn up_to(self, high: T) -> Self {
         Self { high: Bound::Included(high), ..self }
@@ -60,7 +63,7 @@ impl<T> Number<T> {
 }
 
 impl<T: FromStr + PartialOrd + Display + Copy> Number<T> {
-    fn parse(&self, text: &str) -> Result<T, String> {
+    pub(super) fn parse(&self, text: &str) -> Result<T, String> {
         let is_in = |value: &T| {
             (match &self.low {
                 Bound::Included(low) => value >= low,
@@ -101,71 +104,6 @@ pub struct Quantity {
 
 impl ArgExt for Quantity {}
 
-/// What an option is where nothing is said, when that depends on others: in words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Usual(pub &'static str);
-
-impl ArgExt for Usual {}
-
-/// What clap's attributes of an option may say besides its own.
-pub trait Described: Sized {
-    /// The option takes such a number.
-    #[must_use]
-    fn number<T>(self, number: Number<T>) -> Self
-    where
-        T: FromStr + PartialOrd + Display + Debug + Copy + Send + Sync + 'static;
-
-    /// What it is where nothing is said, in words.
-    #[must_use]
-    fn usually(self, default: &'static str) -> Self;
-}
-
-impl Described for Arg {
-    fn number<T>(self, number: Number<T>) -> Self
-    where
-        T: FromStr + PartialOrd + Display + Debug + Copy + Send + Sync + 'static,
-    {
-        self.add(Quantity { unit: number.unit, range: number.range() })
-            .value_parser(move |text: &str| number.parse(text))
-    }
-
-    fn usually(self, default: &'static str) -> Self {
-        self.add(Usual(default))
-    }
-}
-
-/// `command` with what its options are described with in their help: units, ranges, defaults in
-/// words.
-pub fn complete(command: Command) -> Command {
-    let command = command.mut_args(|arg| {
-        let mut said = String::new();
-        if let Some(Quantity { unit, range }) = arg.get::<Quantity>() {
-            let parts: Vec<_> =
-                [range.as_str(), unit].into_iter().filter(|part| !part.is_empty()).collect();
-            if !parts.is_empty() {
-                said += &format!(" [{}]", parts.join(", "));
-            }
-        }
-        if let Some(Usual(default)) = arg.get::<Usual>() {
-            said += &format!(" [default: {default}]");
-        }
-        if said.is_empty() {
-            return arg;
-        }
-        let help = arg.get_help().map(ToString::to_string);
-        let long_help = arg.get_long_help().map(ToString::to_string);
-        let arg = match help {
-            Some(help) => arg.help(help + &said),
-            None => arg,
-        };
-        match long_help {
-            Some(help) => arg.long_help(help + &said),
-            None => arg,
-        }
-    });
-    command.mut_subcommands(complete)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,13 +119,5 @@ mod tests {
         assert_eq!(within(0.0, 1.0, "").parse("1"), Ok(1.0));
         assert_eq!(at_least(1_usize, "").parse("0").unwrap_err(), "it must be a number from 1 on");
         assert_eq!(above(0.0, "").up_to(1.0).range(), "above 0, up to 1");
-    }
-
-    #[test]
-    fn help_tells_unit_range_and_default() {
-        let arg = Arg::new("b").long("b").help("Largest b").number(above(0.0, "s/mm²"));
-        let command = complete(Command::new("x").arg(arg.usually("all")));
-        let help = command.get_arguments().next().unwrap().get_help().unwrap().to_string();
-        assert_eq!(help, "Largest b [above 0, s/mm²] [default: all]");
     }
 }

@@ -7,6 +7,8 @@ use clap::{Arg, ArgAction, Args, Command};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::described::{InRun, UsedBy};
+
 /// Values by the names of options, with `_` for `-`: a table of `run`'s TOML, or the parameters of
 /// a method in run.json.
 pub type Values = Map<String, Value>;
@@ -35,6 +37,18 @@ pub enum OptionError {
         /// The value.
         value: String,
     },
+    /// An option that another one's choice makes no use of.
+    #[error("`{key}` is not used by the {option} {chosen}, only by {users}")]
+    Unused {
+        /// The option.
+        key: String,
+        /// The other one.
+        option: &'static str,
+        /// Its choice.
+        chosen: String,
+        /// The choices that use it.
+        users: String,
+    },
     /// The value, or the values together, cannot be used.
     #[error("{0}")]
     Unusable(String),
@@ -46,20 +60,72 @@ pub enum OptionError {
 /// [`OptionError`].
 pub fn from_values<T: Options>(values: &Values) -> Result<T, OptionError> {
     let mut command = T::augment_args(Command::new("options").no_binary_name(true));
-    let mut words = Vec::new();
+    let (mut words, mut positional) = (Vec::new(), Vec::new());
     for (key, value) in values {
         let Some(arg) = command.get_arguments().find(|arg| arg.get_id() == key.as_str()) else {
             let known = command.get_arguments().map(|arg| arg.get_id().as_str());
             let known = known.collect::<Vec<_>>().join(", ");
             return Err(OptionError::Unknown { key: key.clone(), known });
         };
-        words.extend(
-            words_of(arg, value)
-                .ok_or_else(|| OptionError::Kind { key: key.clone(), value: value.to_string() })?,
-        );
+        let unlike = || OptionError::Kind { key: key.clone(), value: value.to_string() };
+        let to = if arg.is_positional() { &mut positional } else { &mut words };
+        to.extend(words_of(arg, value).ok_or_else(unlike)?);
+    }
+    if !positional.is_empty() {
+        words.push("--".to_owned());
+        words.append(&mut positional);
     }
     let matches = command.try_get_matches_from_mut(words).map_err(|error| unusable(&error))?;
     T::from_arg_matches(&matches).map_err(|error| unusable(&error))
+}
+
+/// The same for a run, in which the defaults of some options differ ([`InRun`]).
+///
+/// # Errors
+/// [`OptionError`].
+pub fn in_run<T: Options>(values: &Values) -> Result<T, OptionError> {
+    let command = T::augment_args(Command::new("options"));
+    let mut all = values.clone();
+    for arg in command.get_arguments() {
+        if let Some(InRun(default)) = arg.get::<InRun>() {
+            let is_flag = matches!(arg.get_action(), ArgAction::SetTrue);
+            let default = || if is_flag { Value::Bool(true) } else { (*default).into() };
+            all.entry(arg.get_id().as_str()).or_insert_with(default);
+        }
+    }
+    from_values(&all)
+}
+
+/// Refuses options that are given although `chosen`, which `option` says, makes no use of them.
+///
+/// # Errors
+/// [`OptionError::Unused`].
+pub fn refuse_unused<T: Options>(
+    options: &T,
+    option: &'static str,
+    chosen: &str,
+) -> Result<(), OptionError> {
+    let command = T::augment_args(Command::new("options"));
+    let given = serde_json::to_value(options).unwrap_or_default();
+    let is_given = |arg: &Arg| match &given[arg.get_id().as_str()] {
+        Value::Null | Value::Bool(false) => false,
+        Value::Array(values) => !values.is_empty(),
+        _ => true,
+    };
+    for arg in command.get_arguments() {
+        let Some(users) = arg.get::<UsedBy>().filter(|users| users.option == option) else {
+            continue;
+        };
+        if !users.choices.contains(&chosen) && is_given(arg) {
+            return Err(OptionError::Unused {
+                key: arg.get_long().unwrap_or_default().to_owned(),
+                option,
+                chosen: chosen.to_owned(),
+                users: users.choices.join(", "),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Takes the files among the values of options as relative to `folder`.
@@ -68,8 +134,15 @@ pub fn paths_beside<T: Options>(folder: &Path, values: &mut Values) {
     let files = command.get_arguments();
     let files = files.filter(|arg| arg.get_value_parser().type_id() == TypeId::of::<PathBuf>());
     for arg in files {
-        if let Some(Value::String(path)) = values.get_mut(arg.get_id().as_str()) {
-            *path = folder.join(&*path).display().to_string();
+        let paths = match values.get_mut(arg.get_id().as_str()) {
+            Some(Value::Array(paths)) => &mut paths[..],
+            Some(path) => std::slice::from_mut(path),
+            None => &mut [],
+        };
+        for path in paths {
+            if let Value::String(path) = path {
+                *path = folder.join(&*path).display().to_string();
+            }
         }
     }
 }
@@ -85,17 +158,16 @@ pub fn usual<T: Options>() -> T {
 
 /// The words that give a value to an option; `None` where no words do.
 fn words_of(arg: &Arg, value: &Value) -> Option<Vec<String>> {
-    let long = arg.get_long()?;
     let is_flag = matches!(arg.get_action(), ArgAction::SetTrue);
     let texts = match value {
         Value::Null => return Some(Vec::new()),
-        Value::Bool(is_set) if is_flag => {
-            return Some(if *is_set { vec![format!("--{long}")] } else { Vec::new() });
-        }
+        Value::Bool(false) if is_flag => return Some(Vec::new()),
+        Value::Bool(true) if is_flag => return Some(vec![format!("--{}", arg.get_long()?)]),
         _ if is_flag => return None,
         Value::Array(values) => values.iter().map(text_of).collect::<Option<Vec<_>>>()?,
         value => vec![text_of(value)?],
     };
+    let Some(long) = arg.get_long() else { return Some(texts) };
     Some(match arg.get_value_delimiter() {
         Some(delimiter) if !texts.is_empty() => {
             vec![format!("--{long}={}", texts.join(&delimiter.to_string()))]
@@ -111,7 +183,9 @@ fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
-        Value::Bool(_) | Value::Null | Value::Array(_) | Value::Object(_) => None,
+        // Of options that take the words true and false.
+        Value::Bool(is) => Some(is.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }
 
@@ -130,7 +204,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::options::{Described as _, above};
+    use crate::options::{Choice, Described as _, above};
+
+    #[derive(Clone, Copy, PartialEq)]
+    enum How {
+        Slow,
+    }
+
+    impl Choice for How {
+        const CHOICES: &'static [(Self, &'static str, &'static str)] = &[(Self::Slow, "slow", "")];
+    }
 
     #[derive(Args, Serialize, Debug, PartialEq)]
     struct Sample {
@@ -153,6 +236,13 @@ mod tests {
         /// Several
         #[arg(long, allow_hyphen_values = true)]
         param: Vec<String>,
+
+        /// Of one method only
+        #[arg(long, used_by("method", &[How::Slow]), in_run = "3")]
+        rounds: Option<u32>,
+
+        /// No option
+        file: Vec<PathBuf>,
     }
 
     fn sample(values: Value) -> Result<Sample, OptionError> {
@@ -164,7 +254,7 @@ mod tests {
     fn values_are_what_the_same_words_are() {
         let all = json!({
             "largest_b": 1e-3, "shells": [1000, 2000.5], "axis": [0, -1, 0.5], "positive": true,
-            "param": ["D=1,0,5", "-"],
+            "param": ["D=1,0,5", "-"], "file": ["a", "-b"],
         });
         let options = sample(all).unwrap();
         assert_eq!(options.largest_b, 1e-3);
@@ -172,6 +262,7 @@ mod tests {
         assert_eq!(options.axis, Some(vec![0.0, -1.0, 0.5]));
         assert!(options.positive);
         assert_eq!(options.param, ["D=1,0,5", "-"]);
+        assert_eq!(options.file, ["a", "-b"].map(PathBuf::from));
     }
 
     #[test]
@@ -188,7 +279,10 @@ mod tests {
     fn what_is_no_option_is_refused_by_name() {
         let said = |values| sample(values).unwrap_err().to_string();
         let unknown = said(json!({ "larges_b": 1 }));
-        assert_eq!(unknown, "`larges_b` is none of largest_b, shells, axis, positive, param");
+        assert_eq!(
+            unknown,
+            "`larges_b` is none of largest_b, shells, axis, positive, param, rounds, file"
+        );
         let below = said(json!({ "largest_b": -1 }));
         assert!(below.contains("must be a number above 0, in s/mm²"), "{below}");
         assert_eq!(said(json!({ "positive": 3 })), "`positive` cannot be 3");
@@ -197,5 +291,31 @@ mod tests {
             "{}",
             said(json!({ "axis": [1, 2] }))
         );
+    }
+
+    #[test]
+    fn a_run_has_defaults_of_its_own() {
+        let given = |values: Value| in_run::<Sample>(values.as_object().unwrap()).unwrap().rounds;
+        assert_eq!(given(json!({})), Some(3));
+        assert_eq!(given(json!({ "rounds": 5 })), Some(5));
+        assert_eq!(usual::<Sample>().rounds, None);
+    }
+
+    #[test]
+    fn what_a_choice_does_not_use_is_refused_where_it_is_given() {
+        let given = sample(json!({ "rounds": 5 })).unwrap();
+        refuse_unused(&given, "method", "slow").unwrap();
+        let said = refuse_unused(&given, "method", "fast").unwrap_err().to_string();
+        assert_eq!(said, "`rounds` is not used by the method fast, only by slow");
+        refuse_unused(&usual::<Sample>(), "method", "fast").unwrap();
+    }
+
+    #[test]
+    fn files_are_beside_the_file_that_names_them() {
+        let Value::Object(mut values) = json!({ "file": ["a", "/b"], "param": ["c"] }) else {
+            unreachable!()
+        };
+        paths_beside::<Sample>(Path::new("folder"), &mut values);
+        assert_eq!(json!(values), json!({ "file": ["folder/a", "/b"], "param": ["c"] }));
     }
 }

@@ -2,8 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use fimbria_image::{Grid, ImageError, ImageHeader, Orientation};
 use fimbria_qsm::{Geometry, QsmError};
+use serde::Serialize;
+
+use crate::options::Described as _;
 
 /// Why B0 cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -32,19 +36,54 @@ pub(super) fn strength(tesla: f64) -> Result<f64, B0Error> {
     if tesla > 0.0 && tesla <= LARGEST_TESLA { Ok(tesla) } else { Err(B0Error::Strength(tesla)) }
 }
 
-/// The voxels of the image at `path` in a field along `vox` (voxel axes), or else `ras` (scanner
-/// axes), or else the scanner's z, which the image has to know.
-pub(super) fn geometry(
-    path: &Path,
-    grid: &Grid,
-    vox: Option<[f64; 3]>,
-    ras: Option<[f64; 3]>,
-) -> Result<Geometry, B0Error> {
-    if let Some(vox) = vox {
-        return Ok(Geometry::in_voxel_axes(grid, vox)?);
+/// The direction of B0, as options.
+#[derive(Clone, Debug, Default, PartialEq, Args, Serialize)]
+pub struct B0Direction {
+    /// Direction of B0 in scanner axes
+    #[arg(long, value_names = ["X", "Y", "Z"], num_args = 3, allow_negative_numbers = true)]
+    #[arg(conflicts_with = "b0_dir_vox", help_heading = "Input", usually = "0 0 1")]
+    pub b0_dir: Option<Vec<f64>>,
+
+    /// Direction of B0 in voxel axes
+    #[arg(long, value_names = ["I", "J", "K"], num_args = 3, allow_negative_numbers = true)]
+    #[arg(help_heading = "Input")]
+    pub b0_dir_vox: Option<Vec<f64>>,
+}
+
+impl B0Direction {
+    /// In scanner axes, where it does not stand in voxel axes.
+    pub(super) fn ras(&self) -> [f64; 3] {
+        three(self.b0_dir.as_ref()).unwrap_or([0.0, 0.0, 1.0])
     }
-    if ImageHeader::read(path)?.orientation() == Orientation::Absent {
-        return Err(B0Error::NoDirection(path.to_owned()));
+
+    /// In voxel axes, where it is given so.
+    pub(super) fn vox(&self) -> Option<[f64; 3]> {
+        three(self.b0_dir_vox.as_ref())
     }
-    Ok(Geometry::new(grid, ras.unwrap_or([0.0, 0.0, 1.0]))?)
+
+    /// The voxels of the image at `path` in this field; a direction in scanner axes is one that the
+    /// image has to know.
+    pub(super) fn geometry(&self, path: &Path, grid: &Grid) -> Result<Geometry, B0Error> {
+        if let Some(vox) = self.vox() {
+            return Ok(Geometry::in_voxel_axes(grid, vox)?);
+        }
+        if ImageHeader::read(path)?.orientation() == Orientation::Absent {
+            return Err(B0Error::NoDirection(path.to_owned()));
+        }
+        Ok(Geometry::new(grid, self.ras())?)
+    }
+}
+
+/// The three numbers of an option that takes three.
+fn three(given: Option<&Vec<f64>>) -> Option<[f64; 3]> {
+    given.and_then(|numbers| numbers[..].try_into().ok())
+}
+
+/// The sign, 1 or -1, that `text` says.
+pub(super) fn sign(text: &str) -> Result<i8, String> {
+    match text {
+        "1" | "+1" => Ok(1),
+        "-1" => Ok(-1),
+        _ => Err("it is 1 or -1".to_owned()),
+    }
 }

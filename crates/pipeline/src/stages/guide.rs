@@ -54,7 +54,6 @@ impl Stage for Guide {
             shapes,
             weights: None,
             truth_ppm: truth.map(|chi| chi.data.clone()),
-            reference: None,
             b0_tesla: Some(fields.b0_tesla),
         };
         products.put(field);

@@ -4,6 +4,7 @@ mod phase_files;
 
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_image::{Image, MapKind, MapSpec, Mask, counted};
 use fimbria_qsm::Geometry;
@@ -11,11 +12,12 @@ use fimbria_qsm::background::{Background, remove_background};
 use fimbria_qsm::phase::{
     EchoPhase, combine_echoes, r2star, unwrap_laplacian, unwrap_region, with_signal,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use self::phase_files::{Echoes, PhaseFiles, PhaseFilesError};
 use crate::hashing::with_sidecar;
+use crate::options::{Described as _, OptionError, above, choice, refuse_unused};
 use crate::{
     Carried, Choice, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, Stage,
     StageError,
@@ -58,18 +60,39 @@ impl Choice for BackgroundMethod {
     ];
 }
 
-/// The parameters of a field.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+const VSHARP: &[BackgroundMethod] = &[BackgroundMethod::VSharp];
+
+/// The options of a field.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct FieldParameters {
-    /// How wraps are undone.
+    /// How wraps are undone
+    #[arg(long, value_name = "METHOD", default_value = "region")]
+    #[arg(value_parser = choice::<Unwrapping>())]
     pub unwrap: Named<Unwrapping>,
-    /// Fits the phase at echo time 0; `false` takes it as 0. `None`: fits it from three echoes on.
+
+    /// Fit the phase at echo time 0 (true) or take it as 0 (false)
+    #[arg(long, value_name = "true|false", usually = "true from three echoes on")]
     pub offset: Option<bool>,
-    /// How the background is removed.
+
+    /// How the background is removed
+    #[arg(long, value_name = "METHOD", default_value = "vsharp")]
+    #[arg(value_parser = choice::<BackgroundMethod>())]
     pub background: Named<BackgroundMethod>,
-    /// Largest radius of V-SHARP, mm; `None` for 12.
-    pub radius_mm: Option<f64>,
+
+    /// Largest radius of the spherical means
+    #[arg(long, value_name = "MM", number = above(0.0, "mm"))]
+    #[arg(used_by("background", VSHARP), usually = "12")]
+    pub radius: Option<f64>,
+}
+
+impl FieldParameters {
+    /// Whether every option that is given is used.
+    ///
+    /// # Errors
+    /// [`OptionError::Unused`].
+    pub fn check(&self) -> Result<(), OptionError> {
+        refuse_unused(self, "background", self.background.0.name())
+    }
 }
 
 /// Makes fields of [`Echoes`] and hands on the [`Fields`].
@@ -134,8 +157,7 @@ impl MakeField {
 
     fn maps(&self) -> Vec<&'static MapSpec> {
         let mut maps = vec![&TOTAL, &LOCAL, &MASK];
-        let has_decay =
-            |files: &PhaseFiles| !files.magnitude.is_empty() && files.echo_times_ms.len() != 1;
+        let has_decay = |files: &PhaseFiles| !files.magnitude.is_empty() && files.te.len() != 1;
         if self.files.as_ref().is_none_or(has_decay) {
             maps.push(&R2STAR);
         }
@@ -171,7 +193,7 @@ fn measured(
 fn background_of(parameters: &FieldParameters) -> Background {
     match (parameters.background.0, Background::VSHARP) {
         (BackgroundMethod::VSharp, Background::VSharp { radius_mm, threshold }) => {
-            let radius_mm = parameters.radius_mm.unwrap_or(radius_mm);
+            let radius_mm = parameters.radius.unwrap_or(radius_mm);
             Background::VSharp { radius_mm, threshold }
         }
         (BackgroundMethod::Pdf, _) => Background::PDF,
@@ -200,12 +222,12 @@ impl Stage for MakeField {
     fn parameters(&self) -> Value {
         let mut parameters = json!({ "field": self.parameters, "maps": self.style });
         if let Some(files) = &self.files {
-            parameters["echo_times_ms"] = json!(files.echo_times_ms);
-            parameters["b0_tesla"] = json!(files.b0_tesla);
-            parameters["b0_dir"] = json!(files.b0_ras.unwrap_or([0.0, 0.0, 1.0]));
-            parameters["b0_dir_vox"] = json!(files.b0_vox);
+            parameters["te"] = json!(files.te);
+            parameters["b0"] = json!(files.b0);
+            parameters["b0_dir"] = json!(files.b0_direction.ras());
+            parameters["b0_dir_vox"] = json!(files.b0_direction.vox());
             parameters["phase_range"] = json!(files.phase_range);
-            parameters["phase_sign"] = json!(if files.negative { -1 } else { 1 });
+            parameters["phase_sign"] = json!(files.phase_sign);
         }
         parameters
     }

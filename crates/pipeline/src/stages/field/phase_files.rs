@@ -3,39 +3,59 @@
 use std::f32::consts::PI;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_image::{Grid, GridMismatch, Image, ImageError, Mask, counted, read_image, read_mask};
 use fimbria_models::brain_mask::head_mask;
 use fimbria_qsm::Geometry;
 use fimbria_qsm::phase::{PhaseError, radians_of_range, to_radians};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::Logbook;
-use crate::stages::b0::{self, B0Error};
+use crate::options::{Described as _, above};
+use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::sidecar_of;
 
-/// The scanner's files and what is to be known of them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The scanner's files, and what is to be known of them.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct PhaseFiles {
-    /// Phase: an image of all echoes, or one for each.
+    /// Phase in any scaling: an image with a volume for each echo, or an image for each
+    #[arg(value_name = "PHASE", required = true)]
     pub phase: Vec<PathBuf>,
-    /// The numbers of the phase that are a turn apart; `None` for what the numbers show.
-    pub phase_range: Option<[f32; 2]>,
-    /// Magnitude, likewise; none where there is none.
+
+    /// Two numbers of the phase that are a turn apart, its ends: 0 4096, -180 180
+    #[arg(long, value_names = ["LOW", "HIGH"], num_args = 2, allow_negative_numbers = true)]
+    #[arg(help_heading = "Input", usually = "told by the numbers, see below")]
+    pub phase_range: Option<Vec<f32>>,
+
+    /// Magnitude, likewise: weighs voxels and echoes, gives R2* and, without --mask, the mask
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Input")]
     pub magnitude: Vec<PathBuf>,
-    /// Echo times in milliseconds; none for those of the sidecars.
-    pub echo_times_ms: Vec<f64>,
-    /// B0 in tesla; `None` for the sidecar's.
-    pub b0_tesla: Option<f64>,
-    /// Its direction in scanner axes; `None` for z.
-    pub b0_ras: Option<[f64; 3]>,
-    /// Its direction in voxel axes, in place of the other.
-    pub b0_vox: Option<[f64; 3]>,
-    /// True where a paramagnetic source lowers the phase along B0.
-    pub negative: bool,
-    /// The voxels to work on; `None` for what is bright in the first magnitude.
+
+    /// Echo times
+    #[arg(long, value_name = "MS", num_args = 1.., value_delimiter = ',', help_heading = "Input")]
+    #[arg(number = above(0.0, "ms"), usually = "EchoTime of the .json beside each phase")]
+    pub te: Vec<f64>,
+
+    /// Strength of B0
+    #[arg(long, value_name = "TESLA", number = above(0.0, "tesla"), help_heading = "Input")]
+    #[arg(usually = "MagneticFieldStrength of the .json beside the phase")]
+    pub b0: Option<f64>,
+
+    /// Direction of B0.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub b0_direction: B0Direction,
+
+    /// Sign of the phase along B0 beside a paramagnetic source: 1 or -1
+    #[arg(long, value_name = "SIGN", default_value_t = 1, value_parser = b0::sign)]
+    #[arg(allow_negative_numbers = true, help_heading = "Input")]
+    pub phase_sign: i8,
+
+    /// Voxels to work on: a 3-D image on the same grid, inside where above zero
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    #[arg(usually = "what is bright in the first magnitude")]
     pub mask: Option<PathBuf>,
 }
 
@@ -123,10 +143,6 @@ pub struct Echoes {
 }
 
 impl PhaseFiles {
-    pub(crate) fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        self.phase.iter_mut().chain(&mut self.magnitude).chain(&mut self.mask)
-    }
-
     /// Reads them.
     ///
     /// # Errors
@@ -140,12 +156,12 @@ impl PhaseFiles {
             return Err(PhaseFilesError::Magnitudes { magnitudes: magnitudes.len(), echoes });
         }
         let times = self.times(echoes)?;
-        let b0_tesla = self.b0_tesla.or_else(|| {
+        let b0_tesla = self.b0.or_else(|| {
             self.phase.iter().find_map(|path| sidecar(path)?["MagneticFieldStrength"].as_f64())
         });
         let b0_tesla = b0::strength(b0_tesla.ok_or(PhaseFilesError::NeedsB0)?)?;
         let first = self.phase.first().map_or(Path::new(""), PathBuf::as_path);
-        let geometry = b0::geometry(first, &grid, self.b0_vox, self.b0_ras)?;
+        let geometry = self.b0_direction.geometry(first, &grid)?;
         let mut mask = match (&self.mask, magnitudes.first()) {
             (Some(path), _) => workers.install(|| read_mask(path, &grid))?,
             (None, Some(first)) => {
@@ -175,13 +191,14 @@ impl PhaseFiles {
                 );
             }
         }
-        let scaling = match self.phase_range {
+        let range = self.phase_range.as_deref().and_then(|range| range.try_into().ok());
+        let scaling = match range {
             Some(range) => radians_of_range(range, &phases, &mask.voxels),
             None => to_radians(grid.dims, &phases, &mask.voxels),
         };
         let (factor, offset) =
             scaling.map_err(|source| PhaseFilesError::Phase { path: first.to_owned(), source })?;
-        let sign = if self.negative { -1.0 } else { 1.0 };
+        let sign = f32::from(self.phase_sign);
         for phase in &mut phases {
             phase.iter_mut().for_each(|p| *p = sign * (factor * *p + offset));
         }
@@ -207,7 +224,7 @@ impl PhaseFiles {
 
     /// Seconds.
     fn times(&self, echoes: usize) -> Result<Vec<f64>, PhaseFilesError> {
-        let mut times: Vec<f64> = self.echo_times_ms.clone();
+        let mut times: Vec<f64> = self.te.clone();
         if times.is_empty() {
             for path in &self.phase {
                 let Some(sidecar) = sidecar(path) else { continue };

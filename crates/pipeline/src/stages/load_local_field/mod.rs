@@ -5,66 +5,100 @@ mod unit;
 
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_image::frames::turn_vectors;
 use fimbria_image::{
-    BvecFrame, Grid, GridMismatch, Image, ImageError, ImageHeader, Mask, counted, read_image,
-    read_mask,
+    BvecFrame, Grid, GridMismatch, Image, ImageError, ImageHeader, Mask, counted, image_called,
+    read_image, read_mask,
 };
 use fimbria_qsm::dqsm_files::{self, DqsmFileError};
 use fimbria_qsm::{Geometry, QsmError, Shape, shapes_of};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use self::unit::FieldUnit;
 use self::unit::{Said, check_numbers};
 use crate::hashing::with_sidecar;
-use crate::stages::b0::{self, B0Error};
+use crate::options::{Described as _, OptionError, above, choice, refuse_unused};
+use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::{ContentsError, check_directions};
+use crate::stages::qsm::{GUIDED, QsmParameters};
 use crate::{Choice as _, Input, Logbook, Named, Products, Stage, StageError};
 
-/// The field maps' files and what is to be known of them.
-#[derive(Clone, Debug, PartialEq)]
+/// The files of a local field, and what is to be known of them.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct LocalFieldFiles {
-    /// The local field, one volume.
+    /// The local field (background removed), one volume; with --dqsm-files a deltab.bin
+    #[arg(value_name = "FIELD")]
     pub field: PathBuf,
-    /// The voxels to solve for; `None` for all but those whose field is 0 up to the volume's edge.
+
+    /// Voxels to solve for: a 3-D image on the same grid, inside where above zero
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    #[arg(usually = "all but those where the field is 0 from there to the edge of the volume")]
     pub mask: Option<PathBuf>,
-    /// Fibre directions: V1, or FA·V1 where `fa` is not given.
+
+    /// Folder of `fimbria fit dti`: takes its FA and V1
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["v1", "fa"], help_heading = "Input")]
+    #[arg(used_by("method", GUIDED))]
+    pub dti: Option<PathBuf>,
+
+    /// Fibre directions, 3 volumes: V1 with --fa, else FA·V1; without, every voxel is a sphere
+    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", GUIDED))]
     pub v1: Option<PathBuf>,
-    /// Fractional anisotropy.
+
+    /// Fractional anisotropy
+    #[arg(long, value_name = "FILE", requires = "v1", help_heading = "Input")]
+    #[arg(used_by("method", GUIDED))]
     pub fa: Option<PathBuf>,
-    /// The axes of the fibre directions; `None` for scanner axes.
+
+    /// Axes the fibre directions refer to
+    #[arg(long, value_name = "FRAME", value_parser = choice::<BvecFrame>(), help_heading = "Input")]
+    #[arg(usually = "what the image says of itself, else scanner")]
     pub v1_frame: Option<Named<BvecFrame>>,
-    /// Takes fibre directions on another grid at the nearest voxel in the scanner.
+
+    /// Take FA and fibre directions of another grid at the nearest voxel in the scanner
+    #[arg(long, help_heading = "Input")]
     pub resample: bool,
-    /// FA above which a voxel has a fibre.
-    pub fa_threshold: f64,
-    /// A weight for each voxel's field.
+
+    /// A weight for each voxel's field (its magnitude, say), 0 or more, on the same grid. Used as
+    /// they stand: where they are far from 1, --kappa weighs the smoothness less or more
+    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", GUIDED))]
     pub weights: Option<PathBuf>,
-    /// A map to compare with, ppm.
+
+    /// Compare with a map of known susceptibility, ppm, on the same grid
+    #[arg(long, value_name = "FILE")]
     pub truth: Option<PathBuf>,
-    /// A mask whose mean is to be zero.
-    pub reference: Option<PathBuf>,
-    /// What the field's numbers are; `None` for ppm, where they can be that.
-    pub unit: Option<Named<FieldUnit>>,
-    /// True where a paramagnetic source lowers the numbers along B0.
-    pub negative: bool,
-    /// B0 in tesla.
-    pub b0_tesla: Option<f64>,
-    /// Its direction in scanner axes; `None` for z.
-    pub b0_ras: Option<[f64; 3]>,
-    /// Its direction in voxel axes, in place of the other.
-    pub b0_vox: Option<[f64; 3]>,
-    /// The field, the mask and the directions are files of the original dQSM program.
+
+    /// Unit of the field
+    #[arg(long, value_name = "UNIT", value_parser = choice::<FieldUnit>(), help_heading = "Input")]
+    #[arg(usually = "ppm, refused where the numbers are unlike it")]
+    pub field_unit: Option<Named<FieldUnit>>,
+
+    /// Sign of the field along B0 beside a paramagnetic source: 1 or -1
+    #[arg(long, value_name = "SIGN", default_value_t = 1, value_parser = b0::sign)]
+    #[arg(allow_negative_numbers = true, help_heading = "Input")]
+    pub phase_sign: i8,
+
+    /// Strength of B0
+    #[arg(long, value_name = "TESLA", number = above(0.0, "tesla"), help_heading = "Input")]
+    pub b0: Option<f64>,
+
+    /// Direction of B0.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub b0_direction: B0Direction,
+
+    /// FIELD, --mask and --v1 are files of the original dQSM program (deltab.bin, mask.bin,
+    /// models.bin), in tesla and with B0; also writes chi.bin
+    #[arg(long, conflicts_with_all = ["fa", "dti", "field_unit", "b0_dir", "resample"])]
+    #[arg(help_heading = "Input")]
     pub dqsm_files: bool,
 }
 
 /// Why there is nothing to invert.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalFieldError {
-    /// A reference region that touches nothing.
-    #[error("no voxel of the reference region (--reference) lies inside the mask")]
-    Reference,
     /// An image cannot be read.
     #[error(transparent)]
     Image(#[from] ImageError),
@@ -180,8 +214,6 @@ pub struct LocalField {
     pub weights: Option<Vec<f32>>,
     /// A map to compare with, ppm, every voxel of the grid.
     pub truth_ppm: Option<Vec<f32>>,
-    /// Voxels whose mean is to be zero.
-    pub reference: Option<Mask>,
     /// B0 in tesla, where it is known.
     pub b0_tesla: Option<f64>,
 }
@@ -191,15 +223,49 @@ impl LocalFieldFiles {
     ///
     /// # Errors
     /// [`LocalFieldError`].
-    pub fn read(&self, log: &Logbook<'_>) -> Result<LocalField, LocalFieldError> {
+    pub fn read(
+        &self,
+        fa_threshold: f64,
+        log: &Logbook<'_>,
+    ) -> Result<LocalField, LocalFieldError> {
         let workers = log.session().on.workers;
-        workers.install(|| self.load(log))
+        workers.install(|| self.load(fa_threshold, log))
     }
 
-    fn load(&self, log: &Logbook<'_>) -> Result<LocalField, LocalFieldError> {
-        let (field, b0_tesla, b0_vox) = self.field()?;
+    /// Whether options that are given have something to be about.
+    ///
+    /// # Errors
+    /// [`OptionError::Unusable`].
+    pub fn check(&self, parameters: &QsmParameters) -> Result<(), OptionError> {
+        let method = parameters.method.0.name();
+        refuse_unused(self, "method", method)?;
+        let is_about = [
+            ("v1-frame", self.v1_frame.is_some()),
+            ("resample", self.resample),
+            ("fa-threshold", parameters.fa_threshold.is_some()),
+        ];
+        match is_about.iter().find(|(_, is_given)| *is_given && self.directions().is_none()) {
+            Some((option, _)) => Err(OptionError::Unusable(format!(
+                "--{option} is about fibre directions: give --v1 or --dti"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// The image of fibre directions.
+    fn directions(&self) -> Option<PathBuf> {
+        self.dti.as_ref().map(|folder| map_in(folder, "V1")).or_else(|| self.v1.clone())
+    }
+
+    /// The image of fractional anisotropy.
+    fn anisotropy(&self) -> Option<PathBuf> {
+        self.dti.as_ref().map(|folder| map_in(folder, "FA")).or_else(|| self.fa.clone())
+    }
+
+    fn load(&self, fa_threshold: f64, log: &Logbook<'_>) -> Result<LocalField, LocalFieldError> {
+        let (field, b0_tesla, direction) = self.field()?;
         let grid = field.grid;
-        let geometry = b0::geometry(&self.field, &grid, b0_vox, self.b0_ras)?;
+        let geometry = direction.geometry(&self.field, &grid)?;
         let (unit, said) = self.unit();
         let strength = match (unit, b0_tesla) {
             (FieldUnit::Ppm, b0) => b0::strength(b0.unwrap_or(1.0))?,
@@ -207,10 +273,10 @@ impl LocalFieldFiles {
             (unit, None) => return Err(LocalFieldError::NeedsB0 { unit: unit.name() }),
         };
         let mask = self.mask(&field, log)?;
-        let factor = unit.ppm(strength) * if self.negative { -1.0 } else { 1.0 };
+        let factor = unit.ppm(strength) * f64::from(self.phase_sign);
         check_numbers(&field, &mask, (unit, said), factor, log)?;
         let field_ppm = field.data.iter().map(|b| (f64::from(*b) * factor) as f32).collect();
-        let shapes = self.shapes(&mask, log)?;
+        let shapes = self.shapes(&mask, fa_threshold, log)?;
         let weights = self.on_grid(self.weights.as_deref(), &grid, "the weights")?;
         let truth_ppm = self.on_grid(self.truth.as_deref(), &grid, "the truth")?;
         if let Some(truth) = &truth_ppm {
@@ -226,19 +292,10 @@ impl LocalFieldFiles {
                 ));
             }
         }
-        let mut reference =
-            self.reference.as_ref().map(|path| read_mask(path, &grid)).transpose()?;
-        if let Some(reference) = &mut reference {
-            // Elsewhere the map is 0, which is no susceptibility.
-            reference.voxels.retain(|voxel| mask.voxels.binary_search(voxel).is_ok());
-            if reference.voxels.is_empty() {
-                return Err(LocalFieldError::Reference);
-            }
-        }
         let cylinders = shapes.iter().filter(|shape| **shape != Shape::Sphere).count();
         log.count("unknowns", mask.len() as u64);
         log.count("cylinders", cylinders as u64);
-        if cylinders == 0 && self.v1.is_some() {
+        if cylinders == 0 && self.directions().is_some() {
             log.warn(
                 "the directions make no cylinder: they are zero, below --fa-threshold or elsewhere \
                  than the mask, and guide nothing",
@@ -249,38 +306,29 @@ impl LocalFieldFiles {
             log.result("b0_tesla", b0_tesla);
         }
         log.result("b0_dir_vox", geometry.b0.to_vec());
-        Ok(LocalField {
-            grid,
-            geometry,
-            field_ppm,
-            mask,
-            shapes,
-            weights,
-            truth_ppm,
-            reference,
-            b0_tesla,
-        })
+        Ok(LocalField { grid, geometry, field_ppm, mask, shapes, weights, truth_ppm, b0_tesla })
     }
 
-    /// The field as stored, B0 and its direction in voxel axes where one is given so.
-    #[allow(clippy::type_complexity, reason = "taken apart at once")]
-    fn field(&self) -> Result<(Image, Option<f64>, Option<[f64; 3]>), LocalFieldError> {
+    /// The field as stored, B0 and its direction.
+    fn field(&self) -> Result<(Image, Option<f64>, B0Direction), LocalFieldError> {
+        let mut direction = self.b0_direction.clone();
         if self.dqsm_files {
             let file = dqsm_files::read_delta_b(&self.field)?;
-            let b0 = self.b0_tesla.unwrap_or(file.b0_tesla);
+            let b0 = self.b0.unwrap_or(file.b0_tesla);
             if (b0 - file.b0_tesla).abs() > 0.05 * file.b0_tesla {
                 return Err(LocalFieldError::OtherB0 { given: b0, stored: file.b0_tesla });
             }
-            return Ok((file.field, Some(b0), Some(self.b0_vox.unwrap_or(file.b0_vox))));
+            direction.b0_dir_vox.get_or_insert_with(|| file.b0_vox.to_vec());
+            return Ok((file.field, Some(b0), direction));
         }
         let field = read_image(&self.field)?;
         self.expect_volumes(&self.field, &field, 1)?;
-        Ok((field, self.b0_tesla, self.b0_vox))
+        Ok((field, self.b0, direction))
     }
 
     /// The unit of the field's numbers, and who says so.
     fn unit(&self) -> (FieldUnit, Said) {
-        match self.unit {
+        match self.field_unit {
             _ if self.dqsm_files => (FieldUnit::Tesla, Said::ByFormat),
             Some(unit) => (unit.0, Said::ByUser),
             None => (FieldUnit::default(), Said::Nowhere),
@@ -328,8 +376,13 @@ impl LocalFieldFiles {
     }
 
     /// The shape of each voxel of the mask; all spheres where no directions are given.
-    fn shapes(&self, mask: &Mask, log: &Logbook<'_>) -> Result<Vec<Shape>, LocalFieldError> {
-        let Some(v1) = &self.v1 else {
+    fn shapes(
+        &self,
+        mask: &Mask,
+        fa_threshold: f64,
+        log: &Logbook<'_>,
+    ) -> Result<Vec<Shape>, LocalFieldError> {
+        let Some(v1) = &self.directions() else {
             log.note("no fibre directions: every voxel is a sphere");
             return Ok(vec![Shape::Sphere; mask.len()]);
         };
@@ -351,15 +404,16 @@ impl LocalFieldFiles {
             let turn = frame.ras_from_frame(&vectors.grid.ras_from_vox);
             turn_vectors(&mut vectors, &turn);
         }
-        let mut fa = self.fa.as_ref().map(read_image).transpose()?;
-        if let (Some(path), Some(fa)) = (&self.fa, &fa) {
+        let path = self.anisotropy();
+        let mut fa = path.as_ref().map(read_image).transpose()?;
+        if let (Some(path), Some(fa)) = (&path, &fa) {
             self.expect_volumes(path, fa, 1)?;
         }
         if self.resample {
             vectors = vectors.at_nearest_voxels(&mask.grid);
             fa = fa.map(|fa| fa.at_nearest_voxels(&mask.grid));
         }
-        Ok(shapes_of(&vectors, fa.as_ref(), mask, self.fa_threshold)?)
+        Ok(shapes_of(&vectors, fa.as_ref(), mask, fa_threshold)?)
     }
 
     fn on_grid(
@@ -376,8 +430,18 @@ impl LocalFieldFiles {
     }
 }
 
+/// The map `name` in a folder of `fimbria fit`, in the format it has there.
+fn map_in(folder: &Path, name: &str) -> PathBuf {
+    image_called(&folder.join(name)).unwrap_or_else(|| folder.join(format!("{name}.nii.gz")))
+}
+
 /// Reads a [`LocalField`].
-pub struct LoadLocalField(pub LocalFieldFiles);
+pub struct LoadLocalField {
+    /// Of what.
+    pub files: LocalFieldFiles,
+    /// FA above which a voxel has a fibre.
+    pub fa_threshold: f64,
+}
 
 impl Stage for LoadLocalField {
     fn name(&self) -> &'static str {
@@ -385,42 +449,41 @@ impl Stage for LoadLocalField {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let files = &self.0;
+        let files = &self.files;
         let given = [
-            ("field", Some(&files.field)),
-            ("mask", files.mask.as_ref()),
-            ("v1", files.v1.as_ref()),
-            ("fa", files.fa.as_ref()),
-            ("weights", files.weights.as_ref()),
-            ("truth", files.truth.as_ref()),
-            ("reference", files.reference.as_ref()),
+            ("field", Some(files.field.clone())),
+            ("mask", files.mask.clone()),
+            ("v1", files.directions()),
+            ("fa", files.anisotropy()),
+            ("weights", files.weights.clone()),
+            ("truth", files.truth.clone()),
         ];
         let given = given.into_iter().filter_map(|(role, path)| Some((role, path?)));
         // Directions may say beside them what their axes are.
-        let beside = |(role, path): (&str, &PathBuf)| with_sidecar(role, path).collect::<Vec<_>>();
+        let beside = |(role, path): (&str, PathBuf)| with_sidecar(role, &path).collect::<Vec<_>>();
         given.flat_map(beside).collect()
     }
 
     fn parameters(&self) -> Value {
-        let files = &self.0;
+        let files = &self.files;
         // With directions there are axes that they refer to; where B0 is of the scanner's axes, too.
-        let guides = files.v1.is_some();
-        let in_scanner = files.b0_vox.is_none() && !files.dqsm_files;
+        let guides = files.directions().is_some();
+        let in_scanner = files.b0_direction.vox().is_none() && !files.dqsm_files;
         json!({
             "field_unit": files.unit().0.name(),
-            "phase_sign": if files.negative { -1 } else { 1 },
-            "b0_tesla": files.b0_tesla,
-            "b0_dir": in_scanner.then(|| files.b0_ras.unwrap_or([0.0, 0.0, 1.0])),
-            "b0_dir_vox": files.b0_vox,
+            "phase_sign": files.phase_sign,
+            "b0": files.b0,
+            "b0_dir": in_scanner.then(|| files.b0_direction.ras()),
+            "b0_dir_vox": files.b0_direction.vox(),
             "v1_frame": guides.then(|| files.v1_frame().name()),
-            "fa_threshold": guides.then_some(files.fa_threshold),
+            "fa_threshold": guides.then_some(self.fa_threshold),
             "resample": files.resample,
             "dqsm_files": files.dqsm_files,
         })
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        products.put(self.0.read(log)?);
+        products.put(self.files.read(self.fa_threshold, log)?);
         Ok(())
     }
 }

@@ -1,13 +1,12 @@
 //! The stage that maps susceptibility.
 
-mod options;
 mod parameters;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fimbria_compute::{Interrupted, Progress as _};
-use fimbria_image::{Image, MapKind, MapSpec, Mask};
+use fimbria_image::{Image, MapKind, MapSpec, Mask, read_mask};
 use fimbria_qsm::dqsm::{Journey, reconstruct};
 use fimbria_qsm::fourier::{FourierMethod, invert};
 use fimbria_qsm::metrics::{Metrics, compare};
@@ -17,13 +16,14 @@ use fimbria_qsm::{FieldModel, QsmError, Shape, dqsm_files};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
-pub use self::options::{QsmOptionError, options_by_method};
+pub(super) use self::parameters::GUIDED;
 pub use self::parameters::{NeedsB0, QsmCompat, QsmMethod, QsmParameters, Start};
 use super::load_local_field::LocalField;
 use crate::agreement::agree;
+use crate::options::from_values;
 use crate::{
-    Carried, CheckpointFile, Logbook, MapContext, MapStyle, OutputFolder, Products, RunRecord,
-    Stage, StageError,
+    Carried, CheckpointFile, Input, Logbook, MapContext, MapStyle, OutputFolder, Products,
+    RunRecord, Stage, StageError,
 };
 
 /// Name of the file that an interrupted iteration goes on from.
@@ -93,7 +93,7 @@ impl MapSusceptibility {
         let parameters = record.parameters_of("qsm")?;
         let part = |name: &str| parameters.get(name).cloned();
         Some(Self {
-            parameters: serde_json::from_value(part("qsm")?).ok()?,
+            parameters: from_values(part("qsm")?.as_object()?).ok()?,
             style: serde_json::from_value(part("maps")?).ok()?,
             dqsm_files: false,
             compares: false,
@@ -120,6 +120,20 @@ impl MapSusceptibility {
             carried: Carried::default()
                 .with(log.into_iter().flat_map(|log| log.session().header_entries())),
         }
+    }
+
+    /// Where the mean of the map over `mask` is to be zero, if it is.
+    fn reference(&self, mask: &Mask, log: &Logbook<'_>) -> Result<Option<Mask>, StageError> {
+        let Some(path) = &self.parameters.reference else {
+            return Ok(self.parameters.zero_mean.then(|| mask.clone()));
+        };
+        let mut reference = log.session().on.workers.install(|| read_mask(path, &mask.grid))?;
+        // Elsewhere the map is 0, which is no susceptibility.
+        reference.voxels.retain(|voxel| mask.voxels.binary_search(voxel).is_ok());
+        if reference.voxels.is_empty() {
+            return Err(NoReference(path.clone()).into());
+        }
+        Ok(Some(reference))
     }
 
     /// The guided map of the unknowns.
@@ -239,12 +253,14 @@ impl MapSusceptibility {
     fn fingerprint(&self, field: &LocalField) -> u128 {
         let mut hash = Xxh3::new();
         hash.update(env!("CARGO_PKG_VERSION").as_bytes());
-        // The rule for stopping may change on the way.
+        // The rule for stopping may change on the way, and what the mean is taken off afterwards.
         let same = QsmParameters {
+            zero_mean: false,
+            reference: None,
             iterations: None,
             tolerance: None,
             gradient_tolerance: None,
-            noise_ppm: None,
+            noise: None,
             ..self.parameters.in_effect()
         };
         hash.update(json!(same).to_string().as_bytes());
@@ -262,6 +278,11 @@ impl MapSusceptibility {
         hash.digest128()
     }
 }
+
+/// No voxel of the reference region lies inside the mask.
+#[derive(Debug, thiserror::Error)]
+#[error("no voxel of the reference region {} lies inside the mask", .0.display())]
+pub struct NoReference(PathBuf);
 
 /// `volume` with zeros outside the mask.
 fn masked(volume: &[f32], mask: &Mask) -> Vec<f32> {
@@ -286,8 +307,18 @@ impl Stage for MapSusceptibility {
         &["load", "guide"]
     }
 
+    fn inputs(&self) -> Vec<Input> {
+        self.parameters
+            .reference
+            .iter()
+            .map(|path| ("reference".to_owned(), path.clone()))
+            .collect()
+    }
+
     fn parameters(&self) -> Value {
-        json!({ "qsm": self.parameters.in_effect(), "maps": self.style })
+        // The reference is an input: what it holds counts, not where it is.
+        let qsm = QsmParameters { reference: None, ..self.parameters.in_effect() };
+        json!({ "qsm": qsm, "maps": self.style })
     }
 
     fn outputs(&self) -> Vec<String> {
@@ -307,14 +338,13 @@ impl Stage for MapSusceptibility {
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let field = products.get::<LocalField>()?;
+        let reference = self.reference(&field.mask, log)?;
         let mut map = match self.parameters.fourier() {
             None => self.guided(field, log)?,
             Some(method) => self.unguided(method, field, log)?,
         };
-        if let Some(reference) = &field.reference {
+        if let Some(reference) = &reference {
             refer(&mut map.chi, &field.mask, reference);
-        } else if self.parameters.zero_mean {
-            refer(&mut map.chi, &field.mask, &field.mask);
         }
         if let Some(truth) = &field.truth_ppm {
             let found = compare(field.grid.dims, &map.chi.data, truth, &field.mask.voxels);

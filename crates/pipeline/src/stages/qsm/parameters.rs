@@ -1,11 +1,15 @@
 //! How a map is asked for: method, numerics, solver and when to stop.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use fimbria_qsm::dqsm::{DqsmOptions, Iterate};
 use fimbria_qsm::fourier::FourierMethod;
 use fimbria_qsm::solver::StoppingRule;
 use fimbria_qsm::{Edges, FA_THRESHOLD, PUBLISHED_SUPPORT, Products as Product, Published};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use crate::options::{Described as _, OptionError, above, at_least, choice, refuse_unused, within};
 use crate::{Choice, Named};
 
 /// How a map is made.
@@ -91,43 +95,98 @@ impl Choice for Start {
     ];
 }
 
-/// The parameters of a map; `None` for the default of the method, see
+/// The methods that take fibre directions.
+pub(in crate::stages) const GUIDED: &[QsmMethod] = &[QsmMethod::Dqsm, QsmMethod::Tensor];
+const CYLINDERS: &[QsmMethod] = &[QsmMethod::Dqsm];
+const UNGUIDED: &[QsmMethod] =
+    &[QsmMethod::Tkd, QsmMethod::Tikhonov, QsmMethod::Tv, QsmMethod::Rts];
+
+/// The options of a map; `None` for the default of the method, see
 /// [`in_effect`](Self::in_effect).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct QsmParameters {
-    /// How it is made.
+    /// How the map is made
+    #[arg(long, value_name = "METHOD", default_value = "dqsm")]
+    #[arg(value_parser = choice::<QsmMethod>())]
     pub method: Named<QsmMethod>,
-    /// Whose numerics.
+
+    /// Whose numerics to follow
+    #[arg(long, value_name = "PROGRAM", value_parser = choice::<QsmCompat>())]
+    #[arg(used_by("method", CYLINDERS))]
     pub compat: Option<Named<QsmCompat>>,
-    /// FA above which a voxel has a fibre.
+
+    /// FA above which a voxel has a fibre
+    #[arg(long, value_name = "FA", number = within(0.0, 1.0, ""), help_heading = "Input")]
+    #[arg(used_by("method", GUIDED), usually = "0.2")]
     pub fa_threshold: Option<f64>,
-    /// How products are made.
-    pub products: Option<Named<Product>>,
-    /// Which iteration: conjugate gradients, or Landweber's where compatible.
-    pub solver: Option<Named<Iterate>>,
-    /// κ, in units of B0; in tesla where compatible.
+
+    /// Share κ of the data
+    #[arg(long, value_name = "SHARE", number = above(0.0, "").up_to(1.0))]
+    #[arg(used_by("method", GUIDED))]
+    #[arg(usually = "0.985; 0.95 in a run, for its noisier fields; 0.75 with --compat dqsm")]
     pub kappa: Option<f64>,
-    /// Landweber's step; `None` for a safe one.
+
+    /// Which iteration
+    #[arg(long, value_name = "SOLVER", value_parser = choice::<Iterate>())]
+    #[arg(used_by("method", GUIDED), usually = "cgls; landweber with --compat dqsm")]
+    pub solver: Option<Named<Iterate>>,
+
+    /// Step of --solver landweber; one that would diverge is made smaller
+    #[arg(long, value_name = "STEP", number = above(0.0, ""))]
+    #[arg(used_by("method", GUIDED), usually = "a safe one; 0.15 with --compat dqsm")]
     pub step: Option<f64>,
-    /// What lies beyond the mask.
+
+    /// How products are made; both are exact
+    #[arg(long, value_name = "PRODUCTS", value_parser = choice::<Product>())]
+    #[arg(used_by("method", CYLINDERS), usually = "fast")]
+    pub products: Option<Named<Product>>,
+
+    /// What lies beyond the mask, for the penalty
+    #[arg(long, value_name = "EDGES", value_parser = choice::<Edges>())]
+    #[arg(used_by("method", GUIDED), usually = "free; zero with --compat dqsm")]
     pub edges: Option<Named<Edges>>,
-    /// Voxels that a source reaches along each axis; `None` for all, or the published ones.
+
+    /// Voxels that a source reaches along each axis
+    #[arg(long, value_name = "VOXELS", number = at_least(1, ""))]
+    #[arg(used_by("method", GUIDED), usually = "all; 50 with --compat dqsm")]
     pub support: Option<u32>,
-    /// Where to start.
+
+    /// Where the iteration starts
+    #[arg(long, value_name = "START", value_parser = choice::<Start>())]
+    #[arg(used_by("method", GUIDED), usually = "zero")]
     pub start: Option<Named<Start>>,
-    /// Iterations at most.
+
+    /// Iterations at most
+    #[arg(long, value_name = "N", number = at_least(1, ""))]
+    #[arg(used_by("method", GUIDED), usually = "1000; 20 in a run, for its noisier fields")]
     pub iterations: Option<usize>,
-    /// Relative change to stop at.
+
+    /// Stop where the map changes by no more than this part of itself
+    #[arg(long, value_name = "SHARE", number = at_least(0.0, ""))]
+    #[arg(used_by("method", GUIDED), usually = "1e-6")]
     pub tolerance: Option<f64>,
-    /// Relative gradient to stop at.
+
+    /// Stop where the gradient is no more than this part of its first
+    #[arg(long, value_name = "SHARE", number = at_least(0.0, ""))]
+    #[arg(used_by("method", GUIDED), usually = "1e-6")]
     pub gradient_tolerance: Option<f64>,
-    /// Noise of the field, ppm, to stop at; `None` for no such stop.
-    pub noise_ppm: Option<f64>,
-    /// The parameter of a method without guidance.
+
+    /// Stop where the field is explained to this noise (after weights)
+    #[arg(long, value_name = "PPM", number = above(0.0, "ppm"), used_by("method", GUIDED))]
+    pub noise: Option<f64>,
+
+    /// Threshold of tkd, λ of tikhonov and tv, δ of rts
+    #[arg(long, value_name = "VALUE", number = above(0.0, ""), used_by("method", UNGUIDED))]
+    #[arg(usually = "0.15 of tkd, 0.01 of tikhonov, 2e-4 of tv, 0.15 of rts")]
     pub strength: Option<f64>,
-    /// Takes off the mean over the mask.
+
+    /// Make the mean over the mask zero
+    #[arg(long, in_run = "true")]
     pub zero_mean: bool,
+
+    /// Make the mean over these voxels zero: a 3-D image on the same grid, inside where above zero
+    #[arg(long, value_name = "FILE")]
+    pub reference: Option<PathBuf>,
 }
 
 /// The original program's numerics need the field's strength.
@@ -136,6 +195,40 @@ pub struct QsmParameters {
 pub struct NeedsB0;
 
 impl QsmParameters {
+    /// Whether every option that is given is used, and the options go together.
+    ///
+    /// # Errors
+    /// [`OptionError`].
+    pub fn check(&self) -> Result<(), OptionError> {
+        let method = self.method.0;
+        refuse_unused(self, "method", method.name())?;
+        let solver = self.in_effect().solver.unwrap_or_default().0;
+        if self.step.is_some() && solver != Iterate::Landweber {
+            let solver = solver.name();
+            let said = format!("`step` is that of the solver landweber; {solver} chooses its own");
+            return Err(OptionError::Unusable(said));
+        }
+        // The kernel of a dipole is -2/3 to 1/3.
+        let is_threshold = matches!(method, QsmMethod::Tkd | QsmMethod::Rts);
+        match self.strength.filter(|strength| is_threshold && *strength >= 2.0 / 3.0) {
+            Some(strength) => Err(OptionError::Unusable(format!(
+                "strength = {strength}: no part of the kernel is beyond 2/3"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// What noisy fields want where it is not said: a smaller share of the data and an early end.
+    /// The published program has its own numbers, and methods without guidance need none.
+    #[must_use]
+    pub fn of_noisy_field(self) -> Self {
+        if self.is_published() || !self.is_guided() {
+            return self;
+        }
+        let (kappa, iterations) = (self.kappa.or(Some(0.95)), self.iterations.or(Some(20)));
+        Self { kappa, iterations, ..self }
+    }
+
     /// These, with the defaults of whatever the method uses and was not given.
     #[must_use]
     pub fn in_effect(&self) -> Self {
@@ -172,7 +265,7 @@ impl QsmParameters {
     }
 
     /// True where fibre directions are used.
-    pub(crate) fn is_guided(&self) -> bool {
+    pub fn is_guided(&self) -> bool {
         self.fourier().is_none()
     }
 
@@ -184,7 +277,7 @@ impl QsmParameters {
             iterations: all.iterations.unwrap_or(usual.stop.iterations),
             relative_change: all.tolerance.unwrap_or(usual.stop.relative_change),
             relative_gradient: all.gradient_tolerance.unwrap_or(usual.stop.relative_gradient),
-            discrepancy: all.noise_ppm,
+            discrepancy: all.noise,
         };
         let given = DqsmOptions {
             products: all.products.unwrap_or_default().0,
@@ -232,21 +325,30 @@ fn strength_of(method: FourierMethod) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::options::{from_values, usual};
+
+    fn given(values: &Value) -> QsmParameters {
+        from_values(values.as_object().unwrap()).unwrap()
+    }
+
+    fn refused(values: &Value) -> String {
+        let read = from_values::<QsmParameters>(values.as_object().unwrap());
+        read.and_then(|options| options.check()).unwrap_err().to_string()
+    }
 
     #[test]
     fn what_is_in_effect_names_every_default() {
-        let plain = QsmParameters::default().in_effect();
+        let plain = usual::<QsmParameters>().in_effect();
         assert_eq!((plain.kappa, plain.step, plain.support), (Some(0.985), None, None));
         assert_eq!(plain.solver, Some(Named(Iterate::Cgls)));
-        let published =
-            QsmParameters { compat: Some(Named(QsmCompat::Dqsm)), ..QsmParameters::default() };
-        let published = published.in_effect();
+        let published = given(&json!({ "compat": "dqsm" })).in_effect();
         assert_eq!((published.kappa, published.step), (Some(0.75), Some(0.15)));
         assert_eq!(published.support, Some(PUBLISHED_SUPPORT));
         assert_eq!(published.solver, Some(Named(Iterate::Landweber)));
-        let method = Named(QsmMethod::Tkd);
-        let tkd = QsmParameters { method, ..QsmParameters::default() }.in_effect();
+        let tkd = given(&json!({ "method": "tkd" })).in_effect();
         assert_eq!((tkd.strength, tkd.kappa, tkd.iterations), (Some(0.15), None, None));
         // Named once more they are the same.
         for all in [plain, published, tkd] {
@@ -256,13 +358,60 @@ mod tests {
 
     #[test]
     fn the_published_share_and_step_are_those_of_tesla() {
-        let compat = Some(Named(QsmCompat::Dqsm));
-        let options = QsmParameters { compat, ..QsmParameters::default() }.options(Some(4.7));
+        let options = given(&json!({ "compat": "dqsm" })).options(Some(4.7)).unwrap();
         let (kappa, step) = Published::default().in_units_of_b0(4.7);
-        let options = options.unwrap();
         assert_eq!((options.kappa, options.step), (kappa, Some(step)));
-        let solver = Some(Named(Iterate::Cgls));
-        let cgls = QsmParameters { compat, solver, ..QsmParameters::default() };
+        let cgls = given(&json!({ "compat": "dqsm", "solver": "cgls" }));
         assert_eq!(cgls.options(Some(4.7)).unwrap().step, None);
+    }
+
+    #[test]
+    fn what_a_method_would_ignore_is_refused_by_name() {
+        for (method, name, _) in QsmMethod::CHOICES {
+            given(&json!({ "method": name })).check().unwrap();
+            for (option, value, users) in [
+                ("kappa", json!(0.5), GUIDED),
+                ("compat", json!("dqsm"), CYLINDERS),
+                ("iterations", json!(5), GUIDED),
+                ("strength", json!(0.1), UNGUIDED),
+            ] {
+                let values = json!({ "method": name, option: value });
+                if users.contains(method) {
+                    given(&values).check().unwrap();
+                } else {
+                    let said = refused(&values);
+                    assert!(said.contains(option) && said.contains(name), "{said}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_needs_landwebers_iteration() {
+        assert!(refused(&json!({ "step": 0.1 })).contains("cgls chooses its own"));
+        given(&json!({ "step": 0.1, "solver": "landweber" })).check().unwrap();
+        given(&json!({ "step": 0.1, "compat": "dqsm" })).check().unwrap();
+    }
+
+    #[test]
+    fn values_that_make_no_sense_are_refused() {
+        let options = [
+            ("kappa", 0.0),
+            ("kappa", 1.1),
+            ("step", 0.0),
+            ("noise", 0.0),
+            ("tolerance", -1.0),
+            ("gradient_tolerance", -1.0),
+            ("fa_threshold", 1.1),
+            ("support", 0.0),
+            ("iterations", 0.0),
+            ("strength", 0.0),
+        ];
+        for (option, value) in options {
+            let said = refused(&json!({ option: value }));
+            assert!(said.contains(&option.replace('_', "-")), "{said}");
+        }
+        let said = refused(&json!({ "method": "tkd", "strength": 0.7 }));
+        assert!(said.contains("beyond 2/3"), "{said}");
     }
 }
