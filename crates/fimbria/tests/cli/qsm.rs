@@ -152,7 +152,6 @@ fn bad_input_is_one_clear_error() {
         ("qsm nan.nii --mask mask.nii", "not finite"),
         ("qsm tesla.nii --mask mask.nii", "is the unit right"),
         ("qsm unplaced.nii", "give the direction of B0 in voxel axes"),
-        ("qsm field.nii --mask mask.nii --b0 300", "B0 of 300 tesla"),
         ("qsm field.nii --mask empty.nii", "no voxel to solve for"),
         ("qsm field.nii --mask other.nii", "[5, 5, 5]"),
         ("qsm field.nii --mask mask.nii --v1 fa.nii", "1 volumes where 3"),

@@ -75,7 +75,7 @@ fn an_option_that_the_method_would_ignore_is_refused() {
     ] {
         refused(&folder, &line, words);
     }
-    assert!(folder.done("qsm --help").stdout.contains("tkd, tikhonov, tv, rts: --strength"));
+    assert!(folder.done("qsm --help").stdout.contains("[with --method tkd, tikhonov, tv, rts]"));
 }
 
 /// Holds that `line` is wrong usage, and that what is said has the option of `words`.
@@ -104,10 +104,12 @@ fn numbers_that_make_no_sense_are_refused_before_any_work() {
         "--step nan --solver landweber",
         "--support 0",
         "--iterations 0",
+        "--b0 0",
+        "--b0 300",
     ] {
         refused(&folder, &format!("{GUIDED} {options}"), options.split([' ', '=']).next().unwrap());
     }
-    refused(&folder, &format!("{QSM} --method tkd --strength=-1"), "strength = -1");
+    refused(&folder, &format!("{QSM} --method tkd --strength=-1"), "--strength");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What an option says of itself besides what clap knows: unit and range, defaults in words,
 //! defaults of a run, and which choices use it.
 
-use std::fmt::{Debug, Display};
+use std::fmt::{self, Debug, Display};
 use std::str::FromStr;
 
 use clap::builder::ArgExt;
@@ -33,6 +33,12 @@ pub struct UsedBy {
 }
 
 impl ArgExt for UsedBy {}
+
+impl Display for UsedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "--{} {}", self.option, self.choices.join(", "))
+    }
+}
 
 /// What clap's attributes of an option may say besides its own.
 pub trait Described: Sized {
@@ -103,8 +109,8 @@ pub fn complete(command: Command) -> Command {
 /// What follows the help of an option.
 fn said(arg: &Arg) -> String {
     let mut said = String::new();
-    if let Some(UsedBy { option, choices }) = arg.get::<UsedBy>() {
-        said += &format!(" [with --{option} {}]", choices.join(", "));
+    if let Some(users) = arg.get::<UsedBy>() {
+        said += &format!(" [with {users}]");
     }
     if let Some(Quantity { unit, range }) = arg.get::<Quantity>() {
         let parts: Vec<_> =

@@ -7,7 +7,7 @@ use fimbria_image::{Grid, ImageError, ImageHeader, Orientation};
 use fimbria_qsm::{Geometry, QsmError};
 use serde::Serialize;
 
-use crate::options::Described as _;
+use crate::options::{Described as _, Number, above};
 
 /// Why B0 cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,11 @@ pub enum B0Error {
 }
 
 const LARGEST_TESLA: f64 = 30.0;
+
+/// What an option of B0 may be.
+pub(super) fn strengths() -> Number<f64> {
+    above(0.0, "tesla").up_to(LARGEST_TESLA)
+}
 
 /// `tesla`, where it can be.
 pub(super) fn strength(tesla: f64) -> Result<f64, B0Error> {

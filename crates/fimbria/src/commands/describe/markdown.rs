@@ -65,9 +65,11 @@ fn of_option(option: &OptionAbout) -> String {
     let words = words.join(", ");
     let mut text = format!("- `{}`: {}", format!("{words} {value}").trim(), escaped(&option.help));
     let mut facts = Vec::new();
+    facts.extend(option.used_by.as_ref().map(|users| format!("with {users}")));
     facts.extend(option.range.clone());
     facts.extend(option.unit.map(str::to_owned));
     facts.extend(option.default.as_ref().map(|default| format!("default: {default}")));
+    facts.extend(option.default_in_run.map(|default| format!("in a run: {default}")));
     if option.required {
         facts.push("required".to_owned());
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, Command};
 use fimbria_image::MapSpec;
 use fimbria_pipeline::MapLayout;
-use fimbria_pipeline::options::{Choice as _, Quantity, Usual};
+use fimbria_pipeline::options::{Choice as _, InRun, Quantity, UsedBy, Usual};
 use fimbria_pipeline::stages::fits::{Fit, fit_named};
 use serde::Serialize;
 
@@ -45,6 +45,10 @@ pub(super) struct OptionAbout {
     pub(super) group: Option<String>,
     pub(super) choices: Vec<Value>,
     pub(super) default: Option<String>,
+    /// What it is in a run where nothing is said, if that differs.
+    pub(super) default_in_run: Option<&'static str>,
+    /// The choices of another option that use it, if not all do.
+    pub(super) used_by: Option<String>,
     pub(super) unit: Option<&'static str>,
     pub(super) range: Option<String>,
     pub(super) required: bool,
@@ -175,10 +179,14 @@ impl OptionAbout {
             group: arg.get_help_heading().map(str::to_owned),
             choices: if is_flag { Vec::new() } else { choices },
             default,
+            default_in_run: arg.get::<InRun>().map(|InRun(default)| *default),
+            used_by: arg.get::<UsedBy>().map(ToString::to_string),
             unit: quantity.map(|quantity| quantity.unit).filter(|unit| !unit.is_empty()),
             range: quantity.and_then(|quantity| part(&quantity.range)),
             required: arg.is_required_set(),
-            repeatable: matches!(arg.get_action(), ArgAction::Append | ArgAction::Count),
+            // What takes three numbers at a time is given once.
+            repeatable: range.min_values() <= 1
+                && matches!(arg.get_action(), ArgAction::Append | ArgAction::Count),
             values: (
                 range.min_values(),
                 (range.max_values() < usize::MAX).then(|| range.max_values()),

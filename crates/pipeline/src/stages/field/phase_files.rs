@@ -39,7 +39,7 @@ pub struct PhaseFiles {
     pub te: Vec<f64>,
 
     /// Strength of B0
-    #[arg(long, value_name = "TESLA", number = above(0.0, "tesla"), help_heading = "Input")]
+    #[arg(long, value_name = "TESLA", number = b0::strengths(), help_heading = "Input")]
     #[arg(usually = "MagneticFieldStrength of the .json beside the phase")]
     pub b0: Option<f64>,
 

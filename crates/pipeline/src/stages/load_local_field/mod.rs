@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 pub use self::unit::FieldUnit;
 use self::unit::{Said, check_numbers};
 use crate::hashing::with_sidecar;
-use crate::options::{Described as _, OptionError, above, choice, refuse_unused};
+use crate::options::{Described as _, OptionError, choice, refuse_unused};
 use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::{ContentsError, check_directions};
 use crate::stages::qsm::{GUIDED, QsmParameters};
@@ -81,7 +81,7 @@ pub struct LocalFieldFiles {
     pub phase_sign: i8,
 
     /// Strength of B0
-    #[arg(long, value_name = "TESLA", number = above(0.0, "tesla"), help_heading = "Input")]
+    #[arg(long, value_name = "TESLA", number = b0::strengths(), help_heading = "Input")]
     pub b0: Option<f64>,
 
     /// Direction of B0.

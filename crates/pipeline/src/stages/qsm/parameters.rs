@@ -147,7 +147,7 @@ pub struct QsmParameters {
     pub edges: Option<Named<Edges>>,
 
     /// Voxels that a source reaches along each axis
-    #[arg(long, value_name = "VOXELS", number = at_least(1, ""))]
+    #[arg(long, value_name = "VOXELS", number = at_least(1_u32, ""))]
     #[arg(used_by("method", GUIDED), usually = "all; 50 with --compat dqsm")]
     pub support: Option<u32>,
 
@@ -157,7 +157,7 @@ pub struct QsmParameters {
     pub start: Option<Named<Start>>,
 
     /// Iterations at most
-    #[arg(long, value_name = "N", number = at_least(1, ""))]
+    #[arg(long, value_name = "N", number = at_least(1_usize, ""))]
     #[arg(used_by("method", GUIDED), usually = "1000; 20 in a run, for its noisier fields")]
     pub iterations: Option<usize>,
 
