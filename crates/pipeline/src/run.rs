@@ -6,7 +6,6 @@ use std::path::Path;
 use fimbria_image::{GradientTable, ImageHeader};
 use fimbria_phantoms::{CrossingSpec, Diffusivities, GreSpec};
 use fimbria_qsm::FA_THRESHOLD;
-use fimbria_sticks::BadOption;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -25,14 +24,14 @@ use crate::stages::peaks::{FindPeaks, PeaksParameters};
 use crate::stages::phantom::{Phantom, PhantomSpec};
 use crate::stages::qsm::{MapSusceptibility, QsmParameters};
 use crate::stages::report::Report;
-use crate::stages::sticks::{Resume, Sticks, SticksParameters, Within};
+use crate::stages::sticks::{Resume, Sticks, SticksInRun, SticksParameters};
 use crate::stages::track::{WholeBrain, WholeBrainParameters};
 use crate::{
     ByteSize, Choice, MapFormat, MapStyle, Named, OutputFolder, Stage, StageError, bids_entities,
 };
 
 /// Everything `fimbria run` can be told; the form of its TOML file, one table per stage.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunConfig {
     /// The subject.
@@ -41,12 +40,8 @@ pub struct RunConfig {
     pub run: Systems,
     /// The search for fibre directions.
     pub peaks: PeaksParameters,
-    /// The sampling of ball and sticks.
-    pub sticks: SticksParameters,
     /// Tracking.
     pub track: WholeBrainParameters,
-    /// The evaluation of the streamlines.
-    pub life: LifeParameters,
     /// How maps are written.
     pub maps: MapStyle,
     /// The page.
@@ -65,6 +60,10 @@ struct StageTable {
 
 /// The tables of stages that are no fits.
 const TABLES: &[StageTable] = &[
+    // The sampling of ball and sticks.
+    StageTable::of::<SticksInRun>("sticks"),
+    // The evaluation of the streamlines.
+    StageTable::of::<LifeParameters>("life"),
     // A gradient-echo scan of the same head.
     StageTable::of::<PhaseFiles>("gre"),
     // The field of its phase.
@@ -84,25 +83,6 @@ impl StageTable {
 
     fn named(name: &str) -> Option<&'static Self> {
         TABLES.iter().find(|table| table.name == name)
-    }
-}
-
-impl Default for RunConfig {
-    fn default() -> Self {
-        Self {
-            input: SubjectFiles::default(),
-            run: Systems::default(),
-            peaks: PeaksParameters::default(),
-            sticks: SticksParameters {
-                within: Named(Within::Fibres),
-                ..SticksParameters::default()
-            },
-            track: WholeBrainParameters::default(),
-            life: LifeParameters::default(),
-            maps: MapStyle::default(),
-            report: ReportConfig::default(),
-            tables: BTreeMap::new(),
-        }
     }
 }
 
@@ -203,9 +183,6 @@ pub enum ConfigError {
     /// No series is named.
     #[error("no series is named: give one, or `dwi` in the table [input]")]
     NoSeries,
-    /// The sampling cannot be done.
-    #[error(transparent)]
-    Sticks(#[from] BadOption),
     /// Something that is done upon what is not done.
     #[error(
         "`{}` takes the directions of `peaks` or `sticks`, and run.fits has neither: add one", .0.name()
@@ -373,7 +350,8 @@ impl RunConfig {
                 self.maps,
             )?),
         };
-        let Self { input, peaks, sticks, track, life, maps, report, .. } = self;
+        let (sticks, life) = (self.options("sticks")?, self.options("life")?);
+        let Self { input, peaks, track, maps, report, .. } = self;
         let memory = input.memory;
         let mut stages: Vec<Box<dyn Stage>> =
             vec![Box::new(Load { files: input, found: Some(maps) }), tensor];
@@ -444,10 +422,12 @@ fn susceptibility_stages(
 }
 
 /// The sampling, with a place to keep what an interruption leaves.
-fn sampling(parameters: SticksParameters, root: &Path) -> Result<Box<dyn Stage>, ConfigError> {
-    parameters.options().check()?;
+fn sampling(options: SticksInRun, root: &Path) -> Result<Box<dyn Stage>, ConfigError> {
+    let SticksInRun { sampling: parameters, within: Named(within) } = options;
+    parameters.options().map_err(options_of("sticks"))?;
     let keep = Some(root.join("sticks").join(OutputFolder::KEPT));
-    Ok(Box::new(Sticks { parameters, extension: "nii.gz", keep, resume: Resume::WhereSame }))
+    let (extension, resume) = ("nii.gz", Resume::WhereSame);
+    Ok(Box::new(Sticks { parameters, within, extension, keep, resume }))
 }
 
 /// Streamlines, and where it is wanted what each of them explains, within so much memory.
@@ -504,19 +484,15 @@ fn demo_qsm() -> QsmParameters {
 }
 
 /// Half as many jumps as by default: the demo is to be short.
-fn demo_sticks() -> SticksParameters {
-    let within = Named(Within::Fibres);
-    SticksParameters { burn_in: 500, jumps: 625, within, ..SticksParameters::default() }
+fn demo_sticks() -> SticksInRun {
+    let usual: SticksInRun = usual();
+    let sampling = SticksParameters { burn_in: 500, jumps: 625, ..usual.sampling };
+    SticksInRun { sampling, ..usual }
 }
 
 /// Tissue as the phantom has it, and as near the optimum as pictures show.
 fn demo_life(phantom: &Diffusivities) -> LifeParameters {
-    LifeParameters {
-        axial: phantom.axial,
-        radial: phantom.radial,
-        tolerance: 1e-2,
-        ..LifeParameters::default()
-    }
+    LifeParameters { axial: phantom.axial, radial: phantom.radial, tolerance: 1e-2, ..usual() }
 }
 
 /// A setting as a table; a value that is no TOML is taken as a word.

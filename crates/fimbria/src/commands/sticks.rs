@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_cluster::World;
 use fimbria_pipeline::stages::load::Load;
-use fimbria_pipeline::stages::sticks::{Resume, Sticks as SticksStage, SticksParameters};
-use fimbria_pipeline::{Named, OutputFolder, Stage};
-use fimbria_sticks::{Diffusivity, Noise, Offset, Relevance};
+use fimbria_pipeline::stages::sticks::{Resume, Sticks as SticksStage, SticksParameters, Within};
+use fimbria_pipeline::{OutputFolder, Stage};
 
-use crate::args::{DeviceArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
+use crate::args::{DeviceArgs, OutputArgs, SubjectArgs, ThreadArgs};
 use crate::commands::processes::run_together;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -22,60 +21,8 @@ pub(crate) struct Sticks {
     #[arg(value_name = "DWI")]
     dwi: PathBuf,
 
-    /// The model of diffusivity, by FSL's number
-    #[arg(long, value_name = "MODEL", default_value = "2", value_parser = choice::<Diffusivity>())]
-    model: Named<Diffusivity>,
-
-    /// Fibres per voxel, 1 to 4
-    #[arg(long, visible_alias = "nf", value_name = "N", default_value_t = 3)]
-    fibres: usize,
-
-    /// Fractions that tend to 0 where the data do not ask for the fibre (automatic relevance
-    /// determination)
-    #[arg(long, value_name = "WHICH", default_value = "further")]
-    #[arg(value_parser = choice::<Relevance>())]
-    ard: Named<Relevance>,
-
-    /// How strongly: the prior is f^-FUDGE
-    #[arg(long, value_name = "FUDGE", default_value_t = 1.0)]
-    fudge: f64,
-
-    /// How noise enters
-    #[arg(long, value_name = "NOISE", default_value = "gaussian", value_parser = choice::<Noise>())]
-    noise: Named<Noise>,
-
-    /// A part of the signal that no weighting attenuates
-    #[arg(long, value_name = "PRIOR", default_value = "none", value_parser = choice::<Offset>())]
-    f0: Named<Offset>,
-
-    /// Mean and standard deviation of the prior of the zeppelins' ratio (model 3)
-    #[arg(long, value_name = "MEAN,STD", default_value = "0.13,0.03", value_parser = two_numbers)]
-    ratio: [f64; 2],
-
-    /// Jumps before the first sample
-    #[arg(long, visible_alias = "bi", value_name = "N", default_value_t = 1000)]
-    burn_in: u32,
-
-    /// Jumps from then on
-    #[arg(long, visible_alias = "nj", value_name = "N", default_value_t = 1250)]
-    jumps: u32,
-
-    /// Keep every Nth of them as a sample
-    #[arg(long, visible_alias = "se", value_name = "N", default_value_t = 25)]
-    sample_every: u32,
-
-    /// Adapt the proposals every N jumps
-    #[arg(long, value_name = "N", default_value_t = 40)]
-    adapt_every: u32,
-
-    /// Seed of the random numbers; the same seed gives the same samples
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
-    rng_seed: u64,
-
-    /// Write the samples in half precision, in one file that only fimbria reads, in place of the
-    /// merged images
-    #[arg(long, help_heading = "Output")]
-    half: bool,
+    #[command(flatten)]
+    parameters: SticksParameters,
 
     /// Take up what an interrupted run left in OUT
     #[arg(long)]
@@ -151,58 +98,15 @@ References:
   Jbabdi S et al. Magn Reson Med 68, 1846 (2012)            model 2
   Sotiropoulos SN et al. NeuroImage 134, 396 (2016)         model 3";
 
-/// Two numbers with a comma between.
-fn two_numbers(text: &str) -> Result<[f64; 2], String> {
-    match text.split_once(',').map(|(a, b)| (a.trim().parse(), b.trim().parse())) {
-        Some((Ok(a), Ok(b))) => Ok([a, b]),
-        _ => Err("give two numbers: 0.13,0.03".to_owned()),
-    }
-}
-
 impl Sticks {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self {
-            dwi,
-            model,
-            fibres,
-            ard,
-            fudge,
-            noise,
-            f0,
-            ratio,
-            burn_in,
-            jumps,
-            sample_every,
-            adapt_every,
-            rng_seed,
-            half,
-            resume,
-            subject,
-            output,
-            threads,
-            devices,
-        } = self;
-        let parameters = SticksParameters {
-            model,
-            fibres,
-            ard,
-            fudge,
-            noise,
-            f0,
-            ratio,
-            burn_in,
-            jumps,
-            sample_every,
-            adapt_every,
-            rng_seed,
-            half,
-            ..SticksParameters::default()
-        };
-        parameters.options().check().map_err(|error| Failure::usage(error.to_string()))?;
+        let Self { dwi, parameters, resume, subject, output, threads, devices } = self;
+        parameters.options().map_err(Failure::usage)?;
         let kept = output.path().join(OutputFolder::KEPT);
         let keep = Some(kept.clone());
         let resume = if resume { Resume::Yes } else { Resume::No };
-        let sticks = SticksStage { parameters, extension: "nii.gz", keep, resume };
+        let sticks =
+            SticksStage { parameters, within: Within::Mask, extension: "nii.gz", keep, resume };
         let load = Load { files: subject.files(dwi), found: None };
         let stages: [&dyn Stage; 2] = [&load, &sticks];
         let folder = |planned: &[String]| output.folder(planned, console);

@@ -3,13 +3,10 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_cluster::World;
 use fimbria_image::gradients::BScaling;
-use fimbria_life::{Atoms, Demean, Method, Normalise};
-use fimbria_pipeline::stages::life::{
-    AtomsName, Compat, Life, LifeFiles, LifeParameters, LoadSeries, RankName, read_directions,
-};
+use fimbria_pipeline::stages::life::{Life, LifeFiles, LifeParameters, LoadSeries};
 use fimbria_pipeline::{Named, OutputFolder, Stage, bids_entities};
 
-use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs, choice};
+use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs};
 #[cfg(feature = "mpi")]
 use crate::args::{ExchangeName, exchange};
 use crate::commands::processes::run_together;
@@ -20,9 +17,8 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Evaluate {
-    /// Streamlines: TCK, TRK or TRX
-    #[arg(value_name = "TRACTOGRAM")]
-    tractogram: PathBuf,
+    #[command(flatten)]
+    files: LifeFiles,
 
     /// Diffusion-weighted series, 4-D; without --mask all its voxels count
     #[arg(long, value_name = "DWI", help_heading = "Input")]
@@ -36,79 +32,8 @@ pub(crate) struct Evaluate {
     #[arg(long, value_name = "DWI", help_heading = "Input")]
     second: Option<PathBuf>,
 
-    /// Label image, 3-D: nodes of connectome matrices of the weights (ends count up to 4 mm away)
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
-    labels: Option<PathBuf>,
-
-    /// Sets of streamlines for virtual lesions, beside the groups of a TRX: lines of a name and the
-    /// numbers of streamlines from 0, separated by blanks
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
-    sets: Option<PathBuf>,
-
-    /// Weights to begin with, one a line
-    #[arg(long, value_name = "FILE", conflicts_with = "resume", help_heading = "Input")]
-    start: Option<PathBuf>,
-
-    /// Take over the conventions of another program; other options still change them
-    #[arg(long, value_name = "PROGRAM", value_parser = choice::<Compat>())]
-    compat: Option<Named<Compat>>,
-
-    /// Directions of columns: exact, or grid:STEPS (ENCODE's grid of orientations) [default:
-    /// grid:360]
-    #[arg(long, value_name = "ATOMS")]
-    atoms: Option<AtomsName>,
-
-    /// Columns for the directions listed in this file, three numbers a line, in the axes that
-    /// streamlines' are taken in: each part of a streamline takes the nearest
-    #[arg(long, value_name = "FILE", conflicts_with = "atoms")]
-    directions: Option<PathBuf>,
-
-    /// Diffusivity along streamlines, mm²/s [default: 0.001]
-    #[arg(long, value_name = "D")]
-    axial: Option<f64>,
-
-    /// Diffusivity across streamlines, mm²/s: 0 is a stick, more a zeppelin [default: 0]
-    #[arg(long, value_name = "D")]
-    radial: Option<f64>,
-
-    /// Isotropic compartments of every voxel, mm²/s, separated by commas [default: none]
-    #[arg(long, value_name = "D", value_delimiter = ',')]
-    isotropic: Option<Vec<f64>>,
-
-    /// What the parts of a streamline in a voxel add up to [default: length]
-    #[arg(long, value_name = "HOW", value_parser = choice::<Normalise>())]
-    normalise: Option<Named<Normalise>>,
-
-    /// What is taken from signal and columns [default: mean]
-    #[arg(long, value_name = "CENTRE", value_parser = choice::<Demean>())]
-    demean: Option<Named<Demean>>,
-
-    /// Numbers a column is held in: auto (as many as miss 0.1 % of columns), full (one for each
-    /// volume) or how many [default: auto]
-    #[arg(long, value_name = "RANK")]
-    rank: Option<RankName>,
-
-    /// How weights are found [default: conjugate]
-    #[arg(long, value_name = "SOLVER", value_parser = choice::<Method>())]
-    solver: Option<Named<Method>>,
-
-    /// Iterations at most [default: 1000]
-    #[arg(long, value_name = "N")]
-    max_iterations: Option<usize>,
-
-    /// End once the projected gradient is this share of that without weights [default: 1e-5]
-    #[arg(long, value_name = "SHARE", value_parser = below_one, allow_hyphen_values = true)]
-    tolerance: Option<f64>,
-
-    /// L1 penalty on weights, as a share of the least that leaves none [default: 0]
-    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
-    l1: Option<f64>,
-
-    /// Penalty on each set of streamlines (--sets, or the groups of a TRX): Σ √n ‖w‖, as a share of
-    /// the least that leaves no set any weight [default: 0]
-    #[arg(long, value_name = "SHARE", conflicts_with = "solver")]
-    #[arg(value_parser = share, allow_hyphen_values = true)]
-    group: Option<f64>,
+    #[command(flatten)]
+    parameters: LifeParameters,
 
     /// How processes of mpirun add up
     #[cfg(feature = "mpi")]
@@ -118,7 +43,7 @@ pub(crate) struct Evaluate {
 
     /// Begin with the weights that the same command left in OUT/.resume when it was interrupted or
     /// could not write its results
-    #[arg(long, help_heading = "Output")]
+    #[arg(long, conflicts_with = "start", help_heading = "Output")]
     resume: bool,
 
     #[command(flatten)]
@@ -184,27 +109,11 @@ References:
 impl Evaluate {
     pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self {
-            tractogram,
+            files,
             dwi,
             subject,
             second,
-            labels,
-            sets,
-            start,
-            compat,
-            atoms,
-            directions,
-            axial,
-            radial,
-            isotropic,
-            normalise,
-            demean,
-            rank,
-            solver,
-            max_iterations,
-            tolerance,
-            l1,
-            group,
+            parameters,
             #[cfg(feature = "mpi")]
             exchange,
             resume,
@@ -217,43 +126,17 @@ impl Evaluate {
         let mut world = World::start();
         #[cfg(feature = "mpi")]
         exchange.set(&mut world, console);
-        let usual = compat.map_or_else(LifeParameters::default, |c| LifeParameters::of(c.0));
-        let parameters = LifeParameters {
-            compat: usual.compat,
-            atoms: match &directions {
-                Some(path) => {
-                    let listed = read_directions(path).map_err(|e| Failure::Work(e.into()))?;
-                    AtomsName(Atoms::Listed(listed))
-                }
-                None => atoms.unwrap_or(usual.atoms),
-            },
-            axial: axial.unwrap_or(usual.axial),
-            radial: radial.unwrap_or(usual.radial),
-            isotropic: isotropic.unwrap_or(usual.isotropic),
-            normalise: normalise.unwrap_or(usual.normalise),
-            demean: demean.unwrap_or(usual.demean),
-            rank: rank.unwrap_or(usual.rank),
-            solver: match solver {
-                // The published iteration knows no sets.
-                None if group.is_some() => LifeParameters::default().solver,
-                given => given.unwrap_or(usual.solver),
-            },
-            max_iterations: max_iterations.unwrap_or(usual.max_iterations),
-            tolerance: tolerance.unwrap_or(usual.tolerance),
-            l1: l1.unwrap_or(usual.l1),
-            group: group.unwrap_or(usual.group),
-        };
         let entities = bids_entities(&dwi);
         let mut series = subject.files(dwi);
-        if usual.compat == Some(Named(Compat::Encode)) && series.bvalue_scaling.0 == BScaling::Auto
-        {
+        if parameters.in_voxel_axes() && series.bvalue_scaling.0 == BScaling::Auto {
             // Its exponents are -b g'Qg with g as it stands in the file.
             series.bvalue_scaling = Named(BScaling::Yes);
         }
         let second = second.map(|second| series.repeated_by(second));
         let kept = output.path().join(OutputFolder::KEPT);
         let life = Life {
-            files: LifeFiles { tractogram, directions, second, labels, sets, start },
+            files,
+            second,
             parameters,
             style: style.style(),
             entities,
@@ -263,21 +146,5 @@ impl Evaluate {
         let stages: [&dyn Stage; 2] = [&LoadSeries(series), &life];
         let folder = |planned: &[String]| output.folder(planned, console);
         run_together("life", &stages, &world, &folder, Some(&kept), threads, devices, console)
-    }
-}
-
-/// A share of 0 to 1, 1 not included: with it nothing would be done.
-fn below_one(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(share) if (0.0..1.0).contains(&share) => Ok(share),
-        _ => Err("it must be a share of 0 or more and below 1".into()),
-    }
-}
-
-/// A share from 0 on: with 1 or more nothing is left.
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(share) if share.is_finite() && share >= 0.0 => Ok(share),
-        _ => Err("it must be a finite number from 0 on".into()),
     }
 }

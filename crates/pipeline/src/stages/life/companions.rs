@@ -9,7 +9,7 @@ use fimbria_image::{GradientTable, Grid, Image, SignalSource as _, StoredImage, 
 use fimbria_streamlines::connectome::{Assignment, Nodes};
 
 use super::evidence::{NumberedSet, read_sets, read_weights};
-use super::{LifeFiles, LifeInputError};
+use super::{Life, LifeFiles, LifeInputError};
 use crate::stages::contents::check_labels;
 use crate::stages::load::{LoadError, Subject, SubjectFiles};
 use crate::{Logbook, StageError};
@@ -34,13 +34,14 @@ pub(super) struct Companions {
 impl Companions {
     /// Opens and checks all there are.
     pub(super) fn open(
-        files: &LifeFiles,
+        life: &Life,
         subject: &Subject,
         log: &Logbook<'_>,
     ) -> Result<Self, StageError> {
-        let LifeFiles { tractogram: _, directions: _, second, labels, sets, start } = files;
+        let LifeFiles { tractogram: _, labels, sets, start } = &life.files;
+        let second = life.second.as_ref();
         Ok(Self {
-            second: second.as_ref().map(|files| repetition(files, subject, log)).transpose()?,
+            second: second.map(|files| repetition(files, subject, log)).transpose()?,
             nodes: labels.as_ref().map(|path| nodes(path, subject.dwi.grid(), log)).transpose()?,
             sets: sets.as_ref().map_or(Ok(Vec::new()), |path| read_sets(path))?,
             start: start.as_ref().map(|path| read_weights(path)).transpose()?,

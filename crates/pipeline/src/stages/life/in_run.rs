@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::evidence::read_weights;
 use super::{Evaluation, Life, LifeFiles, LifeParameters};
+use crate::options::from_values;
 use crate::{ByteSize, Logbook, MapStyle, OutputFolder, Products, RunRecord, Stage, StageError};
 
 /// [`Life`] on the streamlines that the stage before it wrote.
@@ -43,7 +44,7 @@ impl LifeInRun {
         let parameters = record.parameters_of("life")?;
         let part = |name: &str| parameters.get(name).cloned();
         Some(Self {
-            parameters: serde_json::from_value(part("life")?).ok()?,
+            parameters: from_values(part("life")?.as_object()?).ok()?,
             style: serde_json::from_value(part("maps")?).ok()?,
             entities: serde_json::from_value(part("entities")?).ok()?,
             tractogram: PathBuf::new(),
@@ -54,6 +55,7 @@ impl LifeInRun {
     fn life(&self) -> Life {
         Life {
             files: LifeFiles { tractogram: self.tractogram.clone(), ..LifeFiles::default() },
+            second: None,
             parameters: self.parameters.clone(),
             style: self.style,
             entities: self.entities.clone(),

@@ -17,9 +17,11 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use fimbria_image::{GradientTable, Mask, SignalSource as _};
 use fimbria_streamlines::Format;
 use fimbria_streamlines::connectome::LabelError;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use companions::read_directions;
@@ -174,19 +176,23 @@ fn built_in(name: &str) -> &'static str {
 }
 
 /// What is read beside the series.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Args, Serialize)]
 pub struct LifeFiles {
-    /// The streamlines.
+    /// Streamlines: TCK, TRK or TRX
+    #[arg(value_name = "TRACTOGRAM")]
     pub tractogram: PathBuf,
-    /// The list that the directions of columns were read from.
-    pub directions: Option<PathBuf>,
-    /// A second measurement, which repeats the first volume by volume.
-    pub second: Option<SubjectFiles>,
-    /// A label image: the nodes of matrices.
+
+    /// Label image, 3-D: nodes of connectome matrices of the weights (ends count up to 4 mm away)
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub labels: Option<PathBuf>,
-    /// Lines of a name and numbers of streamlines.
+
+    /// Sets of streamlines for virtual lesions, beside the groups of a TRX: lines of a name and the
+    /// numbers of streamlines from 0, separated by blanks
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub sets: Option<PathBuf>,
-    /// Weights to begin with, one a line.
+
+    /// Weights to begin with, one a line
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub start: Option<PathBuf>,
 }
 
@@ -195,6 +201,8 @@ pub struct LifeFiles {
 pub struct Life {
     /// What is read.
     pub files: LifeFiles,
+    /// A second measurement, which repeats the first volume by volume.
+    pub second: Option<SubjectFiles>,
     /// How.
     pub parameters: LifeParameters,
     /// How images are written.

@@ -1,15 +1,20 @@
 //! What can be chosen in an evaluation, by name.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
+use clap::Args;
+use clap::builder::ArgPredicate;
 use fimbria_life::solve::Stop;
 use fimbria_life::{
-    Atoms, Demean, EncodeOptions, LifeError, Method, Normalise, Rank, Response, TissueOptions,
-    WeighOptions,
+    Atoms, Demean, EncodeOptions, Method, Normalise, Rank, Response, TissueOptions, WeighOptions,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::{Value, json};
 
+use super::{LifeInputError, read_directions};
+use crate::options::{Described as _, above, at_least, choice};
 use crate::{Choice, Named};
 
 impl Choice for Normalise {
@@ -67,13 +72,13 @@ pub struct ParseChoiceError {
 
 /// [`Atoms`] as users write them: `exact`, `grid:360`. A list is written `listed`, and cannot be
 /// read back.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "String")]
 pub struct AtomsName(pub Atoms);
 
 /// [`Rank`] as users write it: `auto`, `full`, a number of vectors.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(into = "String")]
 pub struct RankName(pub Rank);
 
 impl RankName {
@@ -136,119 +141,124 @@ impl From<AtomsName> for String {
     }
 }
 
-impl TryFrom<String> for AtomsName {
-    type Error = ParseChoiceError;
-
-    fn try_from(text: String) -> Result<Self, ParseChoiceError> {
-        text.parse()
-    }
-}
-
 impl From<RankName> for String {
     fn from(name: RankName) -> Self {
         name.to_string()
     }
 }
 
-impl TryFrom<String> for RankName {
-    type Error = ParseChoiceError;
-
-    fn try_from(text: String) -> Result<Self, ParseChoiceError> {
-        text.parse()
-    }
-}
-
-/// The parameters of an evaluation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The options of an evaluation. What another program would take by default follows from
+/// `--compat`.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct LifeParameters {
-    /// Whose conventions are taken over.
+    /// Take over the conventions of another program; other options still change them
+    #[arg(long, value_name = "PROGRAM", value_parser = choice::<Compat>())]
     pub compat: Option<Named<Compat>>,
-    /// Which columns streamlines use.
-    pub atoms: AtomsName,
-    /// Diffusivity along streamlines, mm²/s.
-    pub axial: f64,
-    /// Diffusivity across streamlines, mm²/s.
-    pub radial: f64,
-    /// Diffusivities of isotropic compartments of every voxel, mm²/s.
-    pub isotropic: Vec<f64>,
-    /// What a streamline's parts in a voxel add up to.
-    pub normalise: Named<Normalise>,
-    /// What is taken from signal and columns.
-    pub demean: Named<Demean>,
-    /// Vectors of the columns' basis.
-    pub rank: RankName,
-    /// The solver.
-    pub solver: Named<Method>,
-    /// At most so many iterations.
-    pub max_iterations: usize,
-    /// The projected gradient over that without weights at which the solver ends.
-    pub tolerance: f64,
-    /// L1 penalty, as a share of the least that leaves no weight.
-    pub l1: f64,
-    /// Penalty on sets of streamlines, as a share of the least that leaves none of them a weight;
-    /// its steps are of their own, whatever the solver.
-    pub group: f64,
-}
 
-impl Default for LifeParameters {
-    fn default() -> Self {
-        let Response { axial_mm2_per_s: axial, radial_mm2_per_s: radial } = Response::default();
-        Self {
-            compat: None,
-            atoms: AtomsName(Atoms::Grid(360)),
-            axial,
-            radial,
-            isotropic: Vec::new(),
-            normalise: Named(Normalise::Length),
-            demean: Named(Demean::Mean),
-            rank: RankName(Rank::Error(RankName::AUTO)),
-            solver: Named(Method::Conjugate),
-            max_iterations: 1000,
-            tolerance: 1e-5,
-            l1: 0.0,
-            group: 0.0,
-        }
-    }
+    /// Directions of columns: exact, or grid:STEPS (ENCODE's grid of orientations)
+    #[arg(long, value_name = "ATOMS", default_value = "grid:360", hide_default_value = true)]
+    #[arg(
+        default_value_if("compat", "dipy", "exact"),
+        usually = "grid:360; exact with --compat dipy"
+    )]
+    pub atoms: AtomsName,
+
+    /// Columns for the directions listed in this file, three numbers a line, in the axes that
+    /// streamlines' are taken in: each part of a streamline takes the nearest
+    #[arg(long, value_name = "FILE", conflicts_with = "atoms")]
+    pub directions: Option<PathBuf>,
+
+    /// Diffusivity along streamlines
+    #[arg(long, value_name = "D", number = above(0.0, "mm²/s"))]
+    #[arg(default_value_t = Response::default().axial_mm2_per_s)]
+    pub axial: f64,
+
+    /// Diffusivity across streamlines: 0 is a stick, more a zeppelin
+    #[arg(long, value_name = "D", number = at_least(0.0, "mm²/s"))]
+    #[arg(default_value_t = Response::default().radial_mm2_per_s)]
+    pub radial: f64,
+
+    /// Isotropic compartments of every voxel, separated by commas
+    #[arg(long, value_name = "D", number = above(0.0, "mm²/s"), value_delimiter = ',')]
+    #[arg(usually = "none")]
+    pub isotropic: Vec<f64>,
+
+    /// What the parts of a streamline in a voxel add up to
+    #[arg(long, value_name = "HOW", value_parser = choice::<Normalise>())]
+    #[arg(default_value = "length", hide_default_value = true)]
+    #[arg(default_value_ifs([("compat", "encode", "nodes"), ("compat", "dipy", "none")]))]
+    #[arg(usually = "length; with --compat encode nodes, with dipy none")]
+    pub normalise: Named<Normalise>,
+
+    /// What is taken from signal and columns
+    #[arg(long, value_name = "CENTRE", value_parser = choice::<Demean>(), default_value = "mean")]
+    pub demean: Named<Demean>,
+
+    /// Numbers a column is held in: auto (as many as miss 0.1 % of columns), full (one for each
+    /// volume) or how many
+    #[arg(long, value_name = "RANK", default_value = "auto", hide_default_value = true)]
+    #[arg(default_value_if("compat", ArgPredicate::IsPresent, "full"))]
+    #[arg(usually = "auto; full with --compat")]
+    pub rank: RankName,
+
+    /// How weights are found
+    #[arg(long, value_name = "SOLVER", value_parser = choice::<Method>())]
+    #[arg(default_value = "conjugate", hide_default_value = true)]
+    #[arg(default_value_ifs([
+        // The published iteration knows no sets.
+        ("group", ArgPredicate::IsPresent, "conjugate"),
+        ("compat", ArgPredicate::Equals("encode".into()), "sbb"),
+    ]))]
+    #[arg(usually = "conjugate; sbb with --compat encode")]
+    pub solver: Named<Method>,
+
+    /// Iterations at most
+    #[arg(long, value_name = "N", default_value_t = 1000, hide_default_value = true)]
+    #[arg(default_value_if("compat", "encode", "500"), usually = "1000; 500 with --compat encode")]
+    pub max_iterations: usize,
+
+    /// End once the projected gradient is this share of that without weights
+    #[arg(long, value_name = "SHARE", number = at_least(0.0, "").below(1.0))]
+    #[arg(default_value_t = 1e-5, allow_hyphen_values = true)]
+    pub tolerance: f64,
+
+    /// L1 penalty on weights, as a share of the least that leaves none
+    #[arg(long, value_name = "SHARE", number = at_least(0.0, ""))]
+    #[arg(default_value_t = 0.0, allow_hyphen_values = true)]
+    pub l1: f64,
+
+    /// Penalty on each set of streamlines (--sets, or the groups of a TRX): Σ √n ‖w‖, as a share of
+    /// the least that leaves no set any weight; its steps are of their own
+    #[arg(long, value_name = "SHARE", number = at_least(0.0, ""), conflicts_with = "solver")]
+    #[arg(allow_hyphen_values = true, usually = "0")]
+    pub group: Option<f64>,
 }
 
 impl LifeParameters {
-    /// The conventions of another program; what it leaves open as by default.
-    pub fn of(compat: Compat) -> Self {
-        let common =
-            Self { compat: Some(Named(compat)), rank: RankName(Rank::Full), ..Self::default() };
-        match compat {
-            Compat::Encode => Self {
-                normalise: Named(Normalise::Nodes),
-                solver: Named(Method::Sbb),
-                max_iterations: 500,
-                ..common
-            },
-            Compat::Dipy => {
-                Self { atoms: AtomsName(Atoms::Exact), normalise: Named(Normalise::None), ..common }
-            }
+    /// What is in effect, as records have it. A list of directions is an input: what it holds
+    /// counts, not where it is.
+    pub fn in_effect(&self) -> Value {
+        let mut values = json!(self);
+        if self.directions.is_some() {
+            (values["atoms"], values["directions"]) = (Value::Null, Value::Null);
         }
-    }
-
-    /// Refuses what no solver can be given.
-    ///
-    /// # Errors
-    /// [`LifeError::Penalty`].
-    pub fn check(&self) -> Result<(), LifeError> {
-        let is_share = |share: &f64| *share >= 0.0 && share.is_finite();
-        match [self.l1, self.group].into_iter().find(|share| !is_share(share)) {
-            Some(share) => Err(LifeError::Penalty(share)),
-            None => Ok(()),
+        if self.group.is_some() {
+            values["solver"] = Value::Null;
         }
+        values
     }
 
     /// How the tractogram is encoded.
-    pub fn encode(&self) -> EncodeOptions {
-        EncodeOptions {
-            atoms: self.atoms.0.clone(),
-            normalise: self.normalise.0,
-            in_voxel_axes: self.in_voxel_axes(),
-        }
+    ///
+    /// # Errors
+    /// Where a list of directions cannot be read.
+    pub fn encode(&self) -> Result<EncodeOptions, LifeInputError> {
+        let atoms = match &self.directions {
+            Some(path) => Atoms::Listed(read_directions(path)?),
+            None => self.atoms.0.clone(),
+        };
+        let (normalise, in_voxel_axes) = (self.normalise.0, self.in_voxel_axes());
+        Ok(EncodeOptions { atoms, normalise, in_voxel_axes })
     }
 
     /// True where directions are taken in voxel axes.
@@ -277,6 +287,7 @@ impl LifeParameters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::from_values;
 
     #[test]
     fn atoms_and_ranks_are_read_as_they_are_written() {
@@ -293,9 +304,26 @@ mod tests {
     }
 
     #[test]
-    fn parameters_survive_json() {
-        let parameters = LifeParameters::of(Compat::Encode);
-        let text = serde_json::to_string(&parameters).unwrap();
-        assert_eq!(serde_json::from_str::<LifeParameters>(&text).unwrap(), parameters);
+    fn another_programs_conventions_are_defaults() {
+        let given = |values: Value| {
+            let options: LifeParameters = from_values(values.as_object().unwrap()).unwrap();
+            // What is in effect says the same once more.
+            let again = options.in_effect();
+            assert_eq!(from_values(again.as_object().unwrap()), Ok(options.clone()));
+            options
+        };
+        let plain = given(json!({}));
+        let encode = given(json!({ "compat": "encode" }));
+        let dipy = given(json!({ "compat": "dipy", "rank": "48" }));
+        let found = |options: &LifeParameters| {
+            (options.normalise.0, options.solver.0, options.max_iterations, options.rank.0)
+        };
+        let auto = Rank::Error(RankName::AUTO);
+        assert_eq!(found(&plain), (Normalise::Length, Method::Conjugate, 1000, auto));
+        assert_eq!(found(&encode), (Normalise::Nodes, Method::Sbb, 500, Rank::Full));
+        assert_eq!(found(&dipy), (Normalise::None, Method::Conjugate, 1000, Rank::Vectors(48)));
+        assert_eq!((encode.atoms.0, dipy.atoms.0), (Atoms::Grid(360), Atoms::Exact));
+        let group = given(json!({ "compat": "encode", "group": 0.5 }));
+        assert_eq!(group.solver.0, Method::Conjugate);
     }
 }

@@ -28,7 +28,7 @@ impl Stage for Life {
     fn inputs(&self) -> Vec<Input> {
         let mut inputs = vec![("tractogram".to_owned(), self.files.tractogram.clone())];
         let others = [
-            ("directions", &self.files.directions),
+            ("directions", &self.parameters.directions),
             ("labels", &self.files.labels),
             ("sets", &self.files.sets),
             ("start", &self.files.start),
@@ -36,13 +36,13 @@ impl Stage for Life {
         for (role, path) in others {
             inputs.extend(path.iter().map(|path| (role.to_owned(), path.clone())));
         }
-        let second = self.files.second.iter().flat_map(SubjectFiles::inputs);
+        let second = self.second.iter().flat_map(SubjectFiles::inputs);
         inputs.extend(second.map(|(role, path)| (format!("second {role}"), path)));
         inputs
     }
 
     fn parameters(&self) -> Value {
-        json!({ "life": self.parameters, "maps": self.style, "entities": self.entities })
+        json!({ "life": self.parameters.in_effect(), "maps": self.style, "entities": self.entities })
     }
 
     fn outputs(&self) -> Vec<String> {
@@ -71,7 +71,6 @@ impl Life {
     fn evaluate(&self, subject: &Subject, log: &Logbook<'_>) -> Result<Evaluation, StageError> {
         let (grid, on) = (*subject.dwi.grid(), log.session().on);
         let (parameters, tissue) = (&self.parameters, self.parameters.tissue());
-        parameters.check()?;
         let frame_from_ras = if parameters.in_voxel_axes() {
             BvecFrame::Voxel.frame_from_ras(&grid.ras_from_vox)
         } else {
@@ -79,10 +78,9 @@ impl Life {
         };
         let protocol = Protocol::new(&subject.gradients, &frame_from_ras, parameters.demean.0)?;
         tissue.check(&protocol)?;
-        let Companions { second, nodes, sets, start } =
-            Companions::open(&self.files, subject, log)?;
+        let Companions { second, nodes, sets, start } = Companions::open(self, subject, log)?;
         let mask = (subject.mask.len() < grid.len()).then_some(&subject.mask);
-        let (tractogram, options) = (&self.files.tractogram, parameters.encode());
+        let (tractogram, options) = (&self.files.tractogram, parameters.encode()?);
         let survey = survey_file(tractogram, grid, mask, &options, log)?;
         let second_held = second.as_ref().map(SignalSource::held_bytes);
         self.state_memory(&survey, subject, second_held, &protocol, log)?;
@@ -100,7 +98,7 @@ impl Life {
         let signal = measured(&*subject.dwi)?;
         report_signal(&signal, log);
         // Before the weights, so that a series which cannot be compared costs no fit.
-        let repeated = match (second, &self.files.second) {
+        let repeated = match (second, &self.second) {
             (Some(second), Some(files)) => {
                 Some(repeated(measured(&second), voxels.len(), &files.dwi, log)?)
             }

@@ -8,7 +8,6 @@ use fimbria_life::solve::Step;
 use fimbria_life::{
     Encoding, Grouped, Groups, LifeError, Protocol, Signal, System, WeighOptions, Weights,
 };
-use serde_json::json;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::{Life, LifeInputError, LifeParameters, NamedSet};
@@ -44,10 +43,9 @@ impl Life {
         sets: &[NamedSet],
         streamlines: usize,
     ) -> Result<Option<Grouped>, StageError> {
-        let share = self.parameters.group;
-        if share == 0.0 {
+        let Some(share) = self.parameters.group.filter(|share| *share > 0.0) else {
             return Ok(None);
-        }
+        };
         let members: Vec<_> = sets[1..].iter().map(|set| set.members.clone()).collect();
         let groups = Groups::new(members, streamlines)?;
         if groups.is_empty() {
@@ -154,7 +152,7 @@ impl Life {
         hash.update(env!("CARGO_PKG_VERSION").as_bytes());
         // The rule for stopping may change on the way.
         let same = LifeParameters { max_iterations: 0, tolerance: 0.0, ..self.parameters.clone() };
-        hash.update(json!(same).to_string().as_bytes());
+        hash.update(same.in_effect().to_string().as_bytes());
         hash.update(format!("{protocol:?} {groups:?} {:?}", encoding.grid).as_bytes());
         hash.update(bytemuck::cast_slice(&encoding.start));
         hash.update(bytemuck::cast_slice(&encoding.entries));

@@ -68,7 +68,7 @@ fn context(life: &Life, carried: Carried) -> MapContext {
         model: "life",
         model_entry: json!({
             "Description": "Linear fascicle evaluation",
-            "Parameters": life.parameters,
+            "Parameters": life.parameters.in_effect(),
         }),
         entities: life.entities.clone(),
         carried,
@@ -83,7 +83,7 @@ pub(super) fn file_names(life: &Life) -> Vec<String> {
         files.push("pruned_weights.txt".to_owned());
     }
     let mut maps = vec![RMSE, RMSE_S0, prediction(1)];
-    if life.files.second.is_some() {
+    if life.second.is_some() {
         maps.extend([RMSE_XV, RRMSE]);
     }
     if !life.parameters.isotropic.is_empty() {

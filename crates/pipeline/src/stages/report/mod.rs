@@ -133,7 +133,7 @@ impl Report {
         }
         let sticks = records.iter().find_map(Sticks::of_record);
         if let Some(sticks) = &sticks {
-            methods.push(sections::sticks::methods(&sticks.parameters));
+            methods.push(sections::sticks::methods(sticks));
         }
         if let Some(track) = records.iter().find_map(WholeBrain::of_record) {
             methods.push(sections::tracks::methods(&track.parameters, sticks.is_some()));

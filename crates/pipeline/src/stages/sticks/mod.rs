@@ -23,13 +23,14 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
 use self::kept::Kept;
-pub use self::parameters::{SticksParameters, Within};
+pub use self::parameters::{SticksInRun, SticksParameters, Within};
 use super::fits::dti::DtiParameters;
 use super::fits::fit_maps::Maps;
 use super::load::Subject;
 use super::peaks;
 use crate::agreement::agree;
-use crate::{Logbook, OutputFolder, Products, RunRecord, Stage, StageError};
+use crate::options::from_values;
+use crate::{Logbook, Named, OutputFolder, Products, RunRecord, Stage, StageError};
 
 /// The maps of a sampling beside its [`StickSamples`].
 pub struct SticksMaps(pub Vec<FittedMap>);
@@ -37,8 +38,10 @@ pub struct SticksMaps(pub Vec<FittedMap>);
 /// Samples the [`Subject`] and hands on its [`StickSamples`] and [`SticksMaps`]. Of several processes
 /// each samples a part; the first one alone keeps chunks and has something to hand on.
 pub struct Sticks {
-    /// What to sample, and how.
+    /// How to sample.
     pub parameters: SticksParameters,
+    /// Which voxels.
+    pub within: Within,
     /// Extension of images ("nii.gz").
     pub extension: &'static str,
     /// Folder for finished chunks.
@@ -61,9 +64,10 @@ pub enum Resume {
 impl Sticks {
     /// The stage that wrote a folder, by its record; `None` where it was another.
     pub fn of_record(record: &RunRecord) -> Option<Self> {
-        let parameters = record.parameters_of("sticks")?;
-        let parameters = serde_json::from_value(parameters.get("sticks")?.clone()).ok()?;
-        Some(Self { parameters, extension: "nii.gz", keep: None, resume: Resume::No })
+        let parameters = record.parameters_of("sticks")?.get("sticks")?.as_object()?;
+        let SticksInRun { sampling, within } = from_values(parameters).ok()?;
+        let (extension, keep, resume) = ("nii.gz", None, Resume::No);
+        Some(Self { parameters: sampling, within: within.0, extension, keep, resume })
     }
 }
 
@@ -80,7 +84,8 @@ impl Stage for Sticks {
     }
 
     fn parameters(&self) -> Value {
-        json!({ "sticks": self.parameters, "format": self.extension })
+        let (sampling, within) = (self.parameters.clone(), Named(self.within));
+        json!({ "sticks": SticksInRun { sampling, within }, "format": self.extension })
     }
 
     fn outputs(&self) -> Vec<String> {
@@ -95,13 +100,13 @@ impl Stage for Sticks {
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let subject = products.get::<Subject>()?;
         let session = log.session();
-        let mask = match self.parameters.within.0 {
+        let mask = match self.within {
             Within::Mask => subject.mask.clone(),
             Within::Fibres => with_fibres(products, &subject.mask)?,
         };
         log.count("voxels", mask.len() as u64);
         let (gradients, grad_dev) = (&subject.gradients, subject.grad_dev.as_deref());
-        let options = self.parameters.options();
+        let options = self.parameters.options()?;
         let fingerprint = self.fingerprint(subject, &mask);
         if session.on.comm.size() > 1 {
             agree(session.on.comm, fingerprint, 0)?;

@@ -1,8 +1,12 @@
 //! What is sampled, and how.
 
-use fimbria_sticks::{Diffusivity, Noise, Offset, Relevance, SticksOptions};
-use serde::{Deserialize, Serialize};
+use std::fmt::Display;
 
+use clap::Args;
+use fimbria_sticks::{Diffusivity, Noise, Offset, Relevance, SticksOptions};
+use serde::Serialize;
+
+use crate::options::{Described as _, OptionError, choice, within};
 use crate::{Choice, Named};
 
 impl Choice for Diffusivity {
@@ -57,79 +61,105 @@ impl Choice for Within {
     ];
 }
 
-/// The parameters of a sampling; the defaults are bedpostx's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The options of a sampling; the defaults are bedpostx's.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct SticksParameters {
-    /// FSL's model number.
+    /// The model of diffusivity, by FSL's number
+    #[arg(long, value_name = "MODEL", default_value = "2", value_parser = choice::<Diffusivity>())]
     pub model: Named<Diffusivity>,
-    /// Fibres per voxel.
+
+    /// Fibres per voxel
+    #[arg(long, visible_alias = "nf", value_name = "N", number = within(1_usize, 4, ""))]
+    #[arg(default_value_t = 3)]
     pub fibres: usize,
-    /// Which fractions tend to 0.
+
+    /// Fractions that tend to 0 where the data do not ask for the fibre (automatic relevance
+    /// determination)
+    #[arg(long, value_name = "WHICH", default_value = "further")]
+    #[arg(value_parser = choice::<Relevance>())]
     pub ard: Named<Relevance>,
-    /// How strongly.
+
+    /// How strongly: the prior is f^-FUDGE
+    #[arg(long, value_name = "FUDGE", default_value_t = 1.0)]
     pub fudge: f64,
-    /// The noise.
+
+    /// How noise enters
+    #[arg(long, value_name = "NOISE", default_value = "gaussian", value_parser = choice::<Noise>())]
     pub noise: Named<Noise>,
-    /// A signal without attenuation.
+
+    /// A part of the signal that no weighting attenuates
+    #[arg(long, value_name = "PRIOR", default_value = "none", value_parser = choice::<Offset>())]
     pub f0: Named<Offset>,
-    /// Mean and standard deviation of the prior of a zeppelin's ratio.
-    pub ratio: [f64; 2],
-    /// Jumps before the first sample.
+
+    /// Mean and standard deviation of the prior of the zeppelins' ratio (model 3)
+    #[arg(long, value_name = "MEAN,STD", value_delimiter = ',', default_value = "0.13,0.03")]
+    pub ratio: Vec<f64>,
+
+    /// Jumps before the first sample
+    #[arg(long, visible_alias = "bi", value_name = "N", default_value_t = 1000)]
     pub burn_in: u32,
-    /// Jumps from then on.
+
+    /// Jumps from then on
+    #[arg(long, visible_alias = "nj", value_name = "N", default_value_t = 1250)]
     pub jumps: u32,
-    /// Every so many are kept.
+
+    /// Keep every Nth of them as a sample
+    #[arg(long, visible_alias = "se", value_name = "N", default_value_t = 25)]
     pub sample_every: u32,
-    /// Jumps between adaptations of the proposals.
+
+    /// Adapt the proposals every N jumps
+    #[arg(long, value_name = "N", default_value_t = 40)]
     pub adapt_every: u32,
-    /// The seed.
+
+    /// Seed of the random numbers; the same seed gives the same samples
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
     pub rng_seed: u64,
-    /// Which voxels are sampled.
-    pub within: Named<Within>,
-    /// Write the samples in half precision.
+
+    /// Write the samples in half precision, in one file that only fimbria reads, in place of the
+    /// merged images
+    #[arg(long, help_heading = "Output")]
     pub half: bool,
 }
 
-impl Default for SticksParameters {
-    fn default() -> Self {
-        let options = SticksOptions::default();
-        Self {
-            model: Named(options.diffusivity),
-            fibres: options.n_fibres,
-            ard: Named(options.relevance),
-            fudge: options.fudge,
-            noise: Named(options.noise),
-            f0: Named(options.offset),
-            ratio: [options.ratio.0, options.ratio.1],
-            burn_in: options.burn_in,
-            jumps: options.jumps,
-            sample_every: options.sample_every,
-            adapt_every: options.adapt_every,
-            rng_seed: options.seed,
-            within: Named(Within::Mask),
-            half: false,
-        }
-    }
+/// The same in a run, which knows more of the voxels.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
+pub struct SticksInRun {
+    /// How voxels are sampled.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub sampling: SticksParameters,
+
+    /// Which voxels are sampled
+    #[arg(long, value_name = "WHICH", default_value = "fibres", value_parser = choice::<Within>())]
+    pub within: Named<Within>,
 }
 
 impl SticksParameters {
     /// The same as the sampler takes them.
-    pub fn options(&self) -> SticksOptions {
-        SticksOptions {
+    ///
+    /// # Errors
+    /// Where they are none.
+    pub fn options(&self) -> Result<SticksOptions, OptionError> {
+        let unusable = |why: &dyn Display| OptionError::Unusable(why.to_string());
+        let &[mean, deviation] = &self.ratio[..] else {
+            return Err(unusable(&"ratio takes two numbers: 0.13,0.03"));
+        };
+        let options = SticksOptions {
             diffusivity: self.model.0,
             n_fibres: self.fibres,
             relevance: self.ard.0,
             fudge: self.fudge,
             noise: self.noise.0,
             offset: self.f0.0,
-            ratio: (self.ratio[0], self.ratio[1]),
+            ratio: (mean, deviation),
             burn_in: self.burn_in,
             jumps: self.jumps,
             sample_every: self.sample_every,
             adapt_every: self.adapt_every,
             seed: self.rng_seed,
-        }
+        };
+        options.check().map_err(|error| unusable(&error))?;
+        Ok(options)
     }
 
     /// Names of the maps beside those of

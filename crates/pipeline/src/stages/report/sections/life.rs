@@ -52,10 +52,11 @@ pub(in crate::stages::report) fn weights(
 
 /// What was done, in words for a paper.
 pub(in crate::stages::report) fn methods(life: &LifeParameters) -> Methods {
-    let LifeParameters { axial, radial, tolerance, l1, group, .. } = life;
-    let penalised = if *l1 > 0.0 || *group > 0.0 { " and penalties on w" } else { "" };
+    let LifeParameters { axial, radial, tolerance, l1, .. } = life;
+    let group = life.group.unwrap_or_default();
+    let penalised = if *l1 > 0.0 || group > 0.0 { " and penalties on w" } else { "" };
     let solver = match life.solver.0 {
-        _ if *group > 0.0 => "Proximal steps of Barzilai and Borwein's length",
+        _ if group > 0.0 => "Proximal steps of Barzilai and Borwein's length",
         Method::Conjugate => "Conjugate gradients on faces of w ≥ 0",
         Method::Sbb => "The subspace Barzilai-Borwein method",
     };

@@ -9,7 +9,7 @@ use fimbria_sticks::{Diffusivity, Relevance};
 
 use super::{Methods, closer_look};
 use crate::RunRecord;
-use crate::stages::sticks::{SticksParameters, Within};
+use crate::stages::sticks::{Sticks, SticksParameters, Within};
 
 /// Fibres with a smaller mean fraction are not shown, as in bedpostX's own maps.
 const LEAST_FRACTION: f64 = 0.05;
@@ -78,7 +78,8 @@ fn of_few(records: &[RunRecord], section: Section) -> Section {
 }
 
 /// What was done, in words for a paper.
-pub(in crate::stages::report) fn methods(sticks: &SticksParameters) -> Methods {
+pub(in crate::stages::report) fn methods(stage: &Sticks) -> Methods {
+    let sticks = &stage.parameters;
     let model = match sticks.model.0 {
         Diffusivity::Single => "sticks in a ball of one diffusivity",
         Diffusivity::Gamma => "sticks in a ball of Gamma-distributed diffusivities",
@@ -89,7 +90,7 @@ pub(in crate::stages::report) fn methods(sticks: &SticksParameters) -> Methods {
         Relevance::All => ", with automatic relevance determination",
         Relevance::Off => "",
     };
-    let within = match sticks.within.0 {
+    let within = match stage.within {
         Within::Mask => "",
         Within::Fibres => {
             " in the voxels whose density has a peak above 0.15 (FA, without densities)"
