@@ -25,7 +25,7 @@ use crate::stages::phantom::{Phantom, PhantomSpec};
 use crate::stages::qsm::{MapSusceptibility, QsmParameters};
 use crate::stages::report::Report;
 use crate::stages::sticks::{Resume, Sticks, SticksInRun, SticksParameters};
-use crate::stages::track::{WholeBrain, WholeBrainParameters};
+use crate::stages::track::{TrackParameters, WholeBrain};
 use crate::{
     ByteSize, Choice, MapFormat, MapStyle, Named, OutputFolder, Stage, StageError, bids_entities,
 };
@@ -38,10 +38,6 @@ pub struct RunConfig {
     pub input: SubjectFiles,
     /// What is done.
     pub run: Systems,
-    /// The search for fibre directions.
-    pub peaks: PeaksParameters,
-    /// Tracking.
-    pub track: WholeBrainParameters,
     /// How maps are written.
     pub maps: MapStyle,
     /// The page.
@@ -60,8 +56,12 @@ struct StageTable {
 
 /// The tables of stages that are no fits.
 const TABLES: &[StageTable] = &[
+    // The search for fibre directions.
+    StageTable::of::<PeaksParameters>("peaks"),
     // The sampling of ball and sticks.
     StageTable::of::<SticksInRun>("sticks"),
+    // Tracking.
+    StageTable::of::<TrackParameters>("track"),
     // The evaluation of the streamlines.
     StageTable::of::<LifeParameters>("life"),
     // A gradient-echo scan of the same head.
@@ -350,8 +350,12 @@ impl RunConfig {
                 self.maps,
             )?),
         };
+        let (peaks, track): (PeaksParameters, TrackParameters) =
+            (self.options("peaks")?, self.options("track")?);
+        peaks.check().map_err(options_of("peaks"))?;
+        track.check_in_run().map_err(options_of("track"))?;
         let (sticks, life) = (self.options("sticks")?, self.options("life")?);
-        let Self { input, peaks, track, maps, report, .. } = self;
+        let Self { input, maps, report, .. } = self;
         let memory = input.memory;
         let mut stages: Vec<Box<dyn Stage>> =
             vec![Box::new(Load { files: input, found: Some(maps) }), tensor];
@@ -432,7 +436,7 @@ fn sampling(options: SticksInRun, root: &Path) -> Result<Box<dyn Stage>, ConfigE
 
 /// Streamlines, and where it is wanted what each of them explains, within so much memory.
 fn streamline_stages(
-    track: WholeBrainParameters,
+    track: TrackParameters,
     life: Option<(LifeParameters, Option<ByteSize>)>,
     style: MapStyle,
     entities: &str,
@@ -458,10 +462,10 @@ pub fn demo_stages(spec: CrossingSpec, root: &Path) -> Result<Vec<Box<dyn Stage>
         usual.fit(DTI, entities)?,
     ];
     let density = usual.fit(FOD, entities)?;
-    stages.extend(fibre_stages(density, PeaksParameters::default(), style, entities));
+    stages.extend(fibre_stages(density, usual.options("peaks")?, style, entities));
     stages.push(sampling(demo_sticks(), root)?);
     let life = demo_life(&diffusivities);
-    let track = WholeBrainParameters::default();
+    let track = usual.options("track")?;
     stages.extend(streamline_stages(track, Some((life, None)), style, entities, root));
     stages.push(usual.fit(DKI, entities)?);
     stages.push(Box::new(GrePhantom { spec: gre, format: MapFormat::NiiGz }));
@@ -558,6 +562,27 @@ mod tests {
         let (field, qsm) = (config.options("field").unwrap(), config.options("qsm").unwrap());
         let stages = susceptibility_stages(None, field, qsm, MapStyle::default()).unwrap();
         stages[2].parameters()["qsm"].clone()
+    }
+
+    #[test]
+    fn tracks_of_a_run_are_fewer_and_of_fibres_only() {
+        let run = RunConfig::default();
+        let track: TrackParameters = run.options("track").unwrap();
+        assert_eq!((track.samples, track.step, track.jitter), (2, None, None));
+        assert_eq!((track.min_length, track.max_length), (20.0, 250.0));
+        assert_eq!(track.fibre_threshold, 0.05);
+        let run = run.with_settings(&["track.max_length=100".to_owned()]).unwrap();
+        let track: TrackParameters = run.options("track").unwrap();
+        assert_eq!((track.max_length, track.min_length), (100.0, 20.0));
+    }
+
+    #[test]
+    fn a_run_writes_its_tracks() {
+        let none = ["track.tracks=none".to_owned()];
+        let track: TrackParameters =
+            RunConfig::default().with_settings(&none).unwrap().options("track").unwrap();
+        let said = track.check_in_run().unwrap_err().to_string();
+        assert!(said.contains("`tracks` cannot be none"), "{said}");
     }
 
     #[test]

@@ -97,8 +97,8 @@ Configuration:
     [sticks]
     within = \"fibres\"          # densities above 0.15; or mask: all voxels; and the options of the command
     [track]
-    samples = 2                # from each voxel; also step_mm, min_length_mm, max_length_mm,
-    format = \"trx\"             # angle_deg, fibre_threshold, rng_seed
+    samples = 2                # the options of `fimbria track` from step to tracks; those of which
+    min_length = 20            # the default differs in a run say so there
     [gre]                      # a gradient-echo scan, in the same scanner coordinates: phase, and
     phase = [\"phase.nii.gz\"]   # the long options of `fimbria field` for its input, _ for -
     te = [5, 10, 15]

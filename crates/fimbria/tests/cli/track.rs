@@ -228,6 +228,25 @@ fn functions_of_both_kinds_and_frames_are_followed_along_their_maxima() {
 }
 
 #[test]
+fn options_that_have_no_use_with_the_directions_are_refused() {
+    let folder = with_samples();
+    let mut form = Image::zeros(grid(), 15);
+    form.volume_mut(0).fill(1.0);
+    write_image(folder.join("hot.nii.gz"), &form, &WriteOptions::default()).unwrap();
+    for (directions, option, holds) in [
+        ("bpx", "--dispersion 10", "--dispersion has no use with the samples of bpx"),
+        ("bpx", "--frame voxel", "--frame has no use with the samples of bpx"),
+        ("bpx", "--peaks", "--peaks has no use with the samples of bpx"),
+        ("hot.nii.gz --hot", "--dispersion 10", "has no use with the functions of hot.nii.gz"),
+    ] {
+        let ran = folder.run(&format!("track {directions} --seeds seed.nii.gz -o out {option}"));
+        assert_eq!(ran.code, Some(2), "{option}: {}", ran.stderr);
+        assert!(ran.stderr.contains(holds), "{option}: {}", ran.stderr);
+        assert!(!folder.join("out").exists(), "{option}");
+    }
+}
+
+#[test]
 fn what_cannot_be_tracked_is_one_error() {
     let folder = with_samples();
     let error = folder.failed("track bpx --seeds none.nii.gz -o out");

@@ -17,14 +17,13 @@ use std::path::PathBuf;
 use fimbria_image::bedpostx::BedpostxError;
 use fimbria_image::gifti::GiftiError;
 use fimbria_image::{GridMismatch, ImageError};
-use fimbria_tracking::{Propagation, Sequence, SingularTransform, WarpError};
+use fimbria_tracking::{FirstFibre, Propagation, Sequence, SingularTransform, WarpError};
 use serde_json::{Value, json};
 
 use crate::Choice as _;
 use crate::output::{OutputError, OutputFolder};
 use crate::session::{Input, Logbook};
 use crate::stage::{Products, Stage, StageError};
-use crate::stages::track::propagation_parameters;
 use crate::surfaces::{MeshSpace, SurfaceError};
 
 /// What probtrackx2 is asked for; names as FSL's options.
@@ -308,4 +307,33 @@ impl Stage for Probtrackx2 {
         out.write("probtrackx.log", command.as_bytes())?;
         Ok(())
     }
+}
+
+/// How streamlines are propagated, as records list it.
+fn propagation_parameters(propagation: &Propagation) -> Value {
+    let Propagation {
+        step_mm,
+        max_points,
+        min_cos,
+        fibre_threshold,
+        use_fraction,
+        modified_euler,
+        loop_check,
+        first_fibre,
+        // Those of the command.
+        sample_choice: _,
+        ends_inside: _,
+    } = propagation;
+    let first_fibre = match first_fibre {
+        FirstFibre::Number(0) => "largest".to_owned(),
+        FirstFibre::Number(number) => format!("number {}", number + 1),
+        FirstFibre::Uniform => "uniform".to_owned(),
+        FirstFibre::Proportional => "proportional".to_owned(),
+        FirstFibre::Any => "any".to_owned(),
+    };
+    json!({
+        "step_mm": step_mm, "max_points": max_points, "min_cos": min_cos,
+        "fibre_threshold": fibre_threshold, "use_fraction": use_fraction,
+        "modified_euler": modified_euler, "loop_check": loop_check, "first_fibre": first_fibre,
+    })
 }

@@ -2,18 +2,19 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
 use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::{
     BvecFrame, GridMismatch, ImageError, ImageHeader, Mask, OpenOptions, SignalSource, StoredImage,
     counted, read_mask,
 };
 use fimbria_tensors::sh::{ShBasis, lmax_of_count, sh_count};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::contents::{Claim, Contents, ContentsError, Looks};
 use super::doubts::warn_of_place;
 use crate::hashing::with_sidecar;
+use crate::options::{Described as _, choice};
 use crate::{ByteSize, Carried, Choice, Input, Logbook, Named, Products, Stage, StageError};
 
 impl Choice for ShBasis {
@@ -25,24 +26,38 @@ impl Choice for ShBasis {
 }
 
 /// Where the coefficients are and what they are.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Args)]
 pub struct FieldFiles {
-    /// The image of coefficients.
+    /// Coefficients, 4-D: unique entries of symmetric tensors, or spherical harmonics (--sh-basis,
+    /// where the image itself does not say so), of order 4, 6 or 8 (15, 28 or 45 volumes)
+    #[arg(value_name = "IMAGE")]
     pub image: PathBuf,
-    /// The basis of spherical harmonics; `None` for what the image says of itself, unique entries
-    /// of a tensor where it says nothing.
+
+    /// The coefficients are spherical harmonics of this basis
+    #[arg(long, value_name = "BASIS", value_parser = choice::<ShBasis>(), help_heading = "Input")]
+    #[arg(usually = "what the image says of itself; unique entries where it says nothing")]
     pub sh_basis: Option<Named<ShBasis>>,
-    /// Order of the tensor or highest degree of the harmonics; `None` for what the number of
-    /// volumes says.
+
+    /// Order of the tensors, or highest degree of the harmonics
+    #[arg(long, value_name = "ORDER", help_heading = "Input")]
+    #[arg(usually = "what the number of volumes says")]
     pub order: Option<usize>,
-    /// The axes they refer to; `None` for voxel axes with a basis of DIPY, else scanner axes.
+
+    /// Axes the coefficients refer to
+    #[arg(long, value_name = "FRAME", value_parser = choice::<BvecFrame>(), help_heading = "Input")]
+    #[arg(usually = "voxel with a basis of DIPY, else scanner")]
     pub frame: Option<Named<BvecFrame>>,
-    /// The voxels to work on; `None` for all.
+
+    /// Voxels to work on: a 3-D image on the same grid, inside where above zero
+    #[arg(long, value_name = "FILE", help_heading = "Input", usually = "all")]
     pub mask: Option<PathBuf>,
+
     /// Memory that the program may take.
+    #[arg(skip)]
     pub memory: Option<ByteSize>,
+
     /// Folder for a scratch file where the samples take more than their share.
+    #[arg(skip)]
     pub scratch: Option<PathBuf>,
 }
 

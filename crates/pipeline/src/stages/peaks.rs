@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_compute::queue::Shares;
 use fimbria_image::frames::turn_vectors;
@@ -10,10 +11,11 @@ use fimbria_tensors::peaks::low_rank::{Fibre, find_low_rank};
 use fimbria_tensors::peaks::{
     PeakCounts, PeakOptions, PeakStatus, Peaks, PeaksError, find_peaks, find_peaks_sh,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::load_field::OrientationField;
+use crate::options::{Described as _, OptionError, choice, from_values, refuse_unused, within};
 use crate::{
     Carried, Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, RunRecord,
     Stage, StageError,
@@ -43,40 +45,44 @@ impl Choice for Fibre {
     ];
 }
 
-/// The parameters of a search.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The options of a search.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct PeaksParameters {
-    /// What counts as a direction.
+    /// What counts as a fibre direction
+    #[arg(long, value_name = "METHOD", default_value = "maxima")]
+    #[arg(value_parser = choice::<PeakMethod>())]
     pub method: Named<PeakMethod>,
-    /// What a single fibre looks like, for rank-one terms; `None` for a delta function in
-    /// harmonics and a power in unique entries.
-    pub fibre: Option<Named<Fibre>>,
-    /// At most this many in a voxel.
-    pub number: usize,
-    /// Least value as a share of the voxel's largest.
-    pub threshold: f64,
-    /// Values at or below this do not count.
-    pub absolute_threshold: f64,
-    /// Of two directions nearer than this the larger is kept.
-    pub separation_deg: f64,
-    /// Directions from which the search sets out.
-    pub starts: usize,
-}
 
-impl Default for PeaksParameters {
-    fn default() -> Self {
-        let options = PeakOptions::default();
-        Self {
-            method: Named(PeakMethod::Maxima),
-            fibre: None,
-            number: options.n_peaks,
-            threshold: options.relative_threshold,
-            absolute_threshold: options.absolute_threshold,
-            separation_deg: options.min_separation_deg,
-            starts: options.starts,
-        }
-    }
+    /// What a single fibre looks like in the input
+    #[arg(long, value_name = "FIBRE", value_parser = choice::<Fibre>())]
+    #[arg(used_by("method", &[PeakMethod::LowRank]))]
+    #[arg(usually = "delta in harmonics, rank-one in unique entries")]
+    pub fibre: Option<Named<Fibre>>,
+
+    /// Directions of a voxel at most
+    #[arg(short, long, visible_alias = "num", value_name = "N", number = within(1_usize, 32, ""))]
+    #[arg(default_value_t = PeakOptions::default().n_peaks)]
+    pub number: usize,
+
+    /// Least value of a direction, as a share of the voxel's largest
+    #[arg(long, value_name = "SHARE", number = within(0.0, 1.0, ""))]
+    #[arg(default_value_t = PeakOptions::default().relative_threshold)]
+    pub threshold: f64,
+
+    /// Value that a direction must exceed, in units of the input
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    #[arg(default_value_t = PeakOptions::default().absolute_threshold)]
+    pub absolute_threshold: f64,
+
+    /// Of two directions nearer than this only the larger is kept
+    #[arg(long, value_name = "DEG", number = within(0.0, 90.0, "degrees"))]
+    #[arg(default_value_t = PeakOptions::default().min_separation_deg)]
+    pub separation: f64,
+
+    /// Directions of the half sphere from which the search sets out
+    #[arg(long, value_name = "N", number = within(16_usize, 4096, ""))]
+    #[arg(default_value_t = PeakOptions::default().starts)]
+    pub starts: usize,
 }
 
 /// The largest peak of a density is that of fibres where it is above this. Of a response estimated
@@ -92,12 +98,20 @@ pub(crate) fn with_fibres(found: &Peaks) -> Mask {
 }
 
 impl PeaksParameters {
+    /// Whether every option that is given is used.
+    ///
+    /// # Errors
+    /// [`OptionError::Unused`].
+    pub fn check(&self) -> Result<(), OptionError> {
+        refuse_unused(self, "method", self.method.0.name())
+    }
+
     fn options(&self) -> PeakOptions {
         PeakOptions {
             n_peaks: self.number,
             relative_threshold: self.threshold,
             absolute_threshold: self.absolute_threshold,
-            min_separation_deg: self.separation_deg,
+            min_separation_deg: self.separation,
             starts: self.starts,
             ..PeakOptions::default()
         }
@@ -166,7 +180,7 @@ impl FindPeaks {
         let parameters = record.parameters_of("peaks")?;
         let part = |name: &str| parameters.get(name).cloned();
         Some(Self {
-            parameters: serde_json::from_value(part("peaks")?).ok()?,
+            parameters: from_values(part("peaks")?.as_object()?).ok()?,
             style: serde_json::from_value(part("maps")?).ok()?,
             entities: serde_json::from_value(part("entities")?).ok()?,
         })

@@ -207,6 +207,7 @@ mod tests {
     use fimbria_image::{MapKind, MapSpec};
 
     use super::*;
+    use crate::options::usual;
     use crate::stages::fits::FITS;
     use crate::stages::peaks::PeaksParameters;
     use crate::{Choice as _, MapLayout, MapStyle, Named};
@@ -215,7 +216,7 @@ mod tests {
     const KEPT: usize = 79;
 
     fn all_maps() -> Vec<MapSpec> {
-        let mut maps = PeaksParameters::default().maps().to_vec();
+        let mut maps = usual::<PeaksParameters>().maps().to_vec();
         maps.extend(FITS.iter().flat_map(|fit| fit.maps()));
         maps
     }

@@ -128,7 +128,7 @@ impl Report {
         let mut methods = vec![sections::dti::methods(&dti.unwrap_or_else(usual), volumes)];
         if let Some(fod) = records.iter().find_map(Fod::of_record) {
             let peaks = records.iter().find_map(FindPeaks::of_record);
-            let peaks = peaks.map(|peaks| peaks.parameters).unwrap_or_default();
+            let peaks = peaks.map_or_else(usual, |peaks| peaks.parameters);
             methods.push(sections::peaks::methods(&fod.parameters, &peaks));
         }
         let sticks = records.iter().find_map(Sticks::of_record);

@@ -6,6 +6,8 @@
 
 mod counted;
 mod directions;
+mod files;
+mod parameters;
 mod source;
 mod starts;
 mod whole_brain;
@@ -16,6 +18,7 @@ pub(crate) use counted::count;
 use counted::{Counted, counted};
 use directions::Directions;
 pub use directions::LoadDirections;
+pub use files::{DirectionFiles, RegionFiles};
 use fimbria_compute::Progress as _;
 use fimbria_image::gifti::Surface;
 use fimbria_image::{Grid, GridMismatch, Image, ImageError, WriteOptions, read_image, write_image};
@@ -23,17 +26,17 @@ use fimbria_streamlines::{
     Format, Header, TractogramError, WriteOptions as LineOptions, WriteStreamlines, create,
 };
 use fimbria_tracking::{
-    FirstFibre, Judgement, Lines, NetworkMatrix, Propagation, Region, Rules, Seed,
-    SingularTransform, Space, Tally, Targets, Tracking, Waypoints,
+    Judgement, Lines, NetworkMatrix, Propagation, Region, Rules, Seed, SingularTransform, Space,
+    Tally, Targets, Tracking, Waypoints,
 };
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
+pub use parameters::{TrackParameters, Tracks};
 pub use source::{Source, SourceError};
 use starts::Starts;
-pub use whole_brain::{Tracked, WholeBrain, WholeBrainParameters};
+pub use whole_brain::{Tracked, WholeBrain};
 
-use crate::Choice;
 use crate::agreement::agree;
 use crate::hashing::{HashError, Hashing};
 use crate::output::{OutputError, OutputFolder};
@@ -45,33 +48,10 @@ use crate::surfaces::{MeshSpace, SurfaceError, crossed_region, is_surface};
 /// samples; the first one alone writes.
 #[derive(Clone, Debug)]
 pub struct Track {
-    /// Images, surfaces (.gii) and lists of points (.txt) to start from; the grid of the first image
-    /// is that of all regions and maps.
-    pub seeds: Vec<PathBuf>,
-    /// Where streamlines must go.
-    pub include: Vec<PathBuf>,
-    /// In this order.
-    pub in_order: bool,
-    /// Where they must not go.
-    pub exclude: Vec<PathBuf>,
-    /// Where they end.
-    pub stop: Vec<PathBuf>,
-    /// Count for every seed the samples that reach these.
-    pub targets: Vec<PathBuf>,
-    /// Keep only what joins two seed regions, and count pairs.
-    pub network: bool,
-    /// Samples per seed.
-    pub n_samples: u32,
-    /// Radius of the sphere around a voxel's centre to start in, mm.
-    pub jitter_mm: f32,
-    /// Least length, mm.
-    pub least_length_mm: f32,
-    /// Steps.
-    pub propagation: Propagation,
-    /// Format of the streamlines; `None` for none.
-    pub tracks: Option<Format>,
-    /// Seed of the random numbers.
-    pub rng_seed: u64,
+    /// From where, and by which ways.
+    pub regions: RegionFiles,
+    /// How.
+    pub parameters: TrackParameters,
 }
 
 /// Why it cannot be done.
@@ -127,12 +107,13 @@ impl Stage for Track {
     }
 
     fn inputs(&self) -> Vec<Input> {
+        let RegionFiles { seeds, include, exclude, stop, target, .. } = &self.regions;
         let kinds = [
-            ("seeds", &self.seeds),
-            ("include", &self.include),
-            ("exclude", &self.exclude),
-            ("stop", &self.stop),
-            ("target", &self.targets),
+            ("seeds", seeds),
+            ("include", include),
+            ("exclude", exclude),
+            ("stop", stop),
+            ("target", target),
         ];
         let of_kind = |(what, paths): (&str, &Vec<PathBuf>)| -> Vec<Input> {
             paths.iter().map(|path| (what.to_owned(), path.clone())).collect()
@@ -141,40 +122,23 @@ impl Stage for Track {
     }
 
     fn parameters(&self) -> Value {
-        // Whole, so that a new one is not forgotten.
-        let Self {
-            seeds,
-            include: _,
-            in_order,
-            exclude: _,
-            stop: _,
-            targets,
-            network,
-            n_samples,
-            jitter_mm,
-            least_length_mm,
-            propagation,
-            tracks,
-            rng_seed,
-        } = self;
+        let RegionFiles { seeds, in_order, target, network, .. } = &self.regions;
         let stems = |paths: &[PathBuf]| paths.iter().map(|path| stem(path)).collect::<Vec<_>>();
         json!({
             // Of which rows, columns and files have their names.
-            "seeds": stems(seeds), "targets": stems(targets),
-            "in_order": in_order, "network": network, "samples_per_seed": n_samples,
-            "jitter_mm": jitter_mm, "min_length_mm": least_length_mm,
-            "tracks": tracks.map_or("none", Choice::name),
-            "rng_seed": rng_seed, "propagation": propagation_parameters(propagation),
+            "seeds": stems(seeds), "targets": stems(target),
+            "in_order": in_order, "network": network, "track": self.in_effect(),
         })
     }
 
     fn outputs(&self) -> Vec<String> {
         let mut names = vec!["visits.nii.gz".to_owned(), "waytotal".to_owned()];
-        names.extend(self.tracks.map(tracks_name));
-        for target in &self.targets {
-            names.extend(Starts::target_names(&self.seeds, &stem(target)));
+        names.extend(self.parameters.tracks.0.0.map(tracks_name));
+        let RegionFiles { seeds, target, network, .. } = &self.regions;
+        for target in target {
+            names.extend(Starts::target_names(seeds, &stem(target)));
         }
-        if self.network {
+        if *network {
             names.push("matrix_network.tsv".to_owned());
         }
         names
@@ -200,6 +164,20 @@ impl Stage for Track {
 }
 
 impl Track {
+    fn step_mm(&self) -> f32 {
+        self.parameters.step.unwrap_or(Propagation::default().step_mm)
+    }
+
+    fn jitter_mm(&self) -> f32 {
+        self.parameters.jitter.unwrap_or(0.0)
+    }
+
+    /// The options with what is usual from regions.
+    fn in_effect(&self) -> TrackParameters {
+        let (step, jitter) = (Some(self.step_mm()), Some(self.jitter_mm()));
+        TrackParameters { step, jitter, ..self.parameters.clone() }
+    }
+
     /// Of everything that streamlines and counts depend on; `directions` is that of the samples.
     fn fingerprint(&self, directions: u128) -> Result<u128, HashError> {
         let mut text = format!("{directions} {}", self.parameters());
@@ -224,15 +202,16 @@ impl Track {
                 log.warn(&format!("{} has no voxel: nothing can reach it", region.name));
             }
         }
+        let propagation = self.parameters.propagation(self.step_mm());
         let tracking = Tracking {
             field,
             space,
-            propagation: &self.propagation,
+            propagation: &propagation,
             rules: &rules,
             seeds: &starts.seeds,
-            n_samples: self.n_samples,
-            jitter_mm: self.jitter_mm,
-            rng_seed: self.rng_seed,
+            n_samples: self.parameters.samples,
+            jitter_mm: self.jitter_mm(),
+            rng_seed: self.parameters.rng_seed,
         };
         tell_outside(&tracking, log);
         let tally = self.tracked(&tracking, &targets, &starts, log, out.as_deref_mut())?;
@@ -244,21 +223,23 @@ impl Track {
 
     /// Where streamlines start, the regions whose samples are counted, and the other regions.
     fn places(&self, samples: &Grid) -> Result<(Starts, Vec<Region>, Rules), TrackError> {
-        let starts = Starts::read(&self.seeds, samples)?;
+        let RegionFiles { seeds, include, in_order, exclude, stop, target, network } =
+            &self.regions;
+        let starts = Starts::read(seeds, samples)?;
         let read = |paths: &[PathBuf]| -> Result<Vec<Region>, TrackError> {
             paths.iter().map(|path| region(&starts.space, path)).collect()
         };
-        let targets = read(&self.targets)?;
+        let targets = read(target)?;
         let rules = Rules {
-            avoid: read(&self.exclude)?,
-            stop: read(&self.stop)?,
+            avoid: read(exclude)?,
+            stop: read(stop)?,
             waypoints: Waypoints {
-                regions: read(&self.include)?,
-                in_order: self.in_order,
+                regions: read(include)?,
+                in_order: *in_order,
                 ..Waypoints::default()
             },
-            network: if self.network { starts.regions()? } else { Vec::new() },
-            least_length_mm: self.least_length_mm,
+            network: if *network { starts.regions()? } else { Vec::new() },
+            least_length_mm: self.parameters.min_length,
             judgement: Judgement::Whole,
             ..Rules::default()
         };
@@ -273,7 +254,7 @@ impl Track {
         log: &Logbook<'_>,
         out: Option<&mut OutputFolder>,
     ) -> Result<Tally<'t>, TrackError> {
-        let mut writer = match (self.tracks, out) {
+        let mut writer = match (self.parameters.tracks.0.0, out) {
             (Some(format), Some(out)) => Some(writer(tracking, format, log, out)?),
             _ => None,
         };
@@ -283,8 +264,8 @@ impl Track {
             if !targets.is_empty() {
                 tally.targets = Some(Targets::new(targets, tracking.seeds.len()));
             }
-            tally.network = self.network.then(|| NetworkMatrix::new(n_regions));
-            Counted { tally, lines: self.tracks.map(|_| Lines::new(tracking.space)) }
+            tally.network = self.regions.network.then(|| NetworkMatrix::new(n_regions));
+            Counted { tally, lines: self.parameters.tracks.0.0.map(|_| Lines::new(tracking.space)) }
         };
         let tally = counted(tracking, log, new, |lines| match &mut writer {
             Some(writer) => Ok(writer.write(&lines)?),
@@ -320,7 +301,7 @@ impl Track {
         let kept: String = tally.kept.iter().map(|kept| format!("{kept}\n")).collect();
         out.write("waytotal", kept.as_bytes())?;
         if let Some(network) = &tally.network {
-            let names: Vec<_> = self.seeds.iter().map(|path| stem(path)).collect();
+            let names: Vec<_> = self.regions.seeds.iter().map(|path| stem(path)).collect();
             let mut text = format!("from\\to\t{}\n", names.join("\t"));
             for (from, name) in names.iter().enumerate() {
                 let row = (0..network.len()).map(|to| network.count(from, to).to_string());
@@ -346,35 +327,6 @@ fn writer(
     }
     let path = out.stage(&tracks_name(format))?;
     Ok(create(&path, format, &header, &LineOptions::default())?)
-}
-
-/// How streamlines are propagated, as records list it.
-pub(crate) fn propagation_parameters(propagation: &Propagation) -> Value {
-    let Propagation {
-        step_mm,
-        max_points,
-        min_cos,
-        fibre_threshold,
-        use_fraction,
-        modified_euler,
-        loop_check,
-        first_fibre,
-        // Those of the command.
-        sample_choice: _,
-        ends_inside: _,
-    } = propagation;
-    let first_fibre = match first_fibre {
-        FirstFibre::Number(0) => "largest".to_owned(),
-        FirstFibre::Number(number) => format!("number {}", number + 1),
-        FirstFibre::Uniform => "uniform".to_owned(),
-        FirstFibre::Proportional => "proportional".to_owned(),
-        FirstFibre::Any => "any".to_owned(),
-    };
-    json!({
-        "step_mm": step_mm, "max_points": max_points, "min_cos": min_cos,
-        "fibre_threshold": fibre_threshold, "use_fraction": use_fraction,
-        "modified_euler": modified_euler, "loop_check": loop_check, "first_fibre": first_fibre,
-    })
 }
 
 /// Warns of seeds from which nothing can be followed.

@@ -8,78 +8,15 @@ use fimbria_image::{BvecFrame, Image, WriteOptions, read_image, write_image};
 use fimbria_streamlines::{Format, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
 use fimbria_tensors::peaks::Peaks;
 use fimbria_tensors::samples::{Scatter, from_peaks};
-use fimbria_tracking::{
-    Field, FirstFibre, Lines, Propagation, Rules, Space, Tally, Tracking, seeds_of_region,
-};
-use serde::{Deserialize, Serialize};
+use fimbria_tracking::{Field, Lines, Rules, Space, Tally, Tracking, seeds_of_region};
 use serde_json::{Value, json};
 
 use super::counted::{Counted, counted};
-use super::tracks_name;
+use super::{TrackParameters, tracks_name};
+use crate::options::from_values;
 use crate::stages::load::Subject;
 use crate::stages::peaks::with_fibres;
-use crate::{Choice, Logbook, Named, OutputFolder, Products, RunRecord, Stage, StageError};
-
-impl Choice for Format {
-    const CHOICES: &'static [(Self, &'static str, &'static str)] = Self::OF_FILES;
-}
-
-/// The parameters of tracking through the whole brain.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct WholeBrainParameters {
-    /// Streamlines that start in each voxel, anywhere in it.
-    pub samples: u32,
-    /// Length of a step, mm; `None` for a quarter of the shortest voxel edge.
-    pub step_mm: Option<f32>,
-    /// Shorter streamlines are left out, mm.
-    pub min_length_mm: f32,
-    /// Longer ones end, mm.
-    pub max_length_mm: f32,
-    /// Largest angle between two steps, degrees.
-    pub angle_deg: f32,
-    /// Fibres with a smaller fraction are not followed.
-    pub fibre_threshold: f32,
-    /// Format of the streamlines.
-    pub format: Named<Format>,
-    /// The seed.
-    pub rng_seed: u64,
-}
-
-impl Default for WholeBrainParameters {
-    /// Two streamlines from each voxel, of 20 to 250 mm. Fibres of a fraction below 0.05 are those
-    /// that bedpostX's own maps leave out.
-    fn default() -> Self {
-        Self {
-            samples: 2,
-            step_mm: None,
-            min_length_mm: 20.0,
-            max_length_mm: 250.0,
-            angle_deg: Propagation::default().min_cos.acos().to_degrees(),
-            fibre_threshold: 0.05,
-            format: Named(Format::DEFAULT),
-            rng_seed: 1,
-        }
-    }
-}
-
-impl WholeBrainParameters {
-    fn propagation(&self, edges_mm: [f64; 3]) -> Result<Propagation, StageError> {
-        let quarter = 0.25 * edges_mm.into_iter().fold(f64::INFINITY, f64::min) as f32;
-        let step_mm = self.step_mm.unwrap_or(quarter);
-        if !(step_mm > 0.0 && step_mm.is_finite()) {
-            return Err(format!("a step of {step_mm} mm: it must be above 0").into());
-        }
-        Ok(Propagation {
-            step_mm,
-            max_points: Propagation::points_within(self.max_length_mm, step_mm),
-            min_cos: self.angle_deg.to_radians().cos(),
-            fibre_threshold: self.fibre_threshold,
-            first_fibre: FirstFibre::Proportional,
-            ..Propagation::default()
-        })
-    }
-}
+use crate::{Logbook, OutputFolder, Products, RunRecord, Stage, StageError};
 
 /// Streamlines through the whole brain.
 pub struct Tracked {
@@ -93,41 +30,44 @@ pub struct Tracked {
 /// voxel that has some; hands on what was [`Tracked`].
 pub struct WholeBrain {
     /// How.
-    pub parameters: WholeBrainParameters,
+    pub parameters: TrackParameters,
 }
 
 impl WholeBrain {
     /// The stage that wrote a folder, by its record; `None` where it was another.
     pub fn of_record(record: &RunRecord) -> Option<Self> {
-        let parameters = record.parameters_of("track")?.clone();
-        Some(Self { parameters: serde_json::from_value(parameters).ok()? })
+        let parameters = record.parameters_of("track")?.as_object()?;
+        Some(Self { parameters: from_values(parameters).ok()? })
     }
 
     /// The name of the file of streamlines.
     pub(crate) fn tracks(&self) -> String {
-        tracks_name(self.parameters.format.0)
+        tracks_name(self.parameters.tracks.0.0.unwrap_or(Format::DEFAULT))
     }
 
     fn tracked(&self, samples: StickSamples, log: &Logbook<'_>) -> Result<Tracked, StageError> {
         let (grid, on) = (samples.mask.grid, log.session().on);
         let edges_mm = grid.ras_from_vox.spacing();
-        let propagation = self.parameters.propagation(edges_mm)?;
+        let shortest_edge = edges_mm.into_iter().fold(f64::INFINITY, f64::min) as f32;
+        let longest_edge = edges_mm.into_iter().fold(0.0, f64::max) as f32;
+        let TrackParameters { samples: n_samples, step, min_length, jitter, rng_seed, .. } =
+            self.parameters;
+        let propagation = self.parameters.propagation(step.unwrap_or(0.25 * shortest_edge));
         let mut inside = Image::zeros(grid, 1);
         samples.mask.voxels.iter().for_each(|&voxel| inside.data[voxel as usize] = 1.0);
         let field = Field::new(samples, on.workers);
         let space = Space::same(grid);
         let seeds = seeds_of_region(&space, &space.region(&inside, "the voxels tracked")?, 0);
-        let rules = Rules { least_length_mm: self.parameters.min_length_mm, ..Rules::default() };
-        let longest_edge = edges_mm.into_iter().fold(0.0, f64::max) as f32;
+        let rules = Rules { least_length_mm: min_length, ..Rules::default() };
         let tracking = Tracking {
             field: &field,
             space: &space,
             propagation: &propagation,
             rules: &rules,
             seeds: &seeds,
-            n_samples: self.parameters.samples,
-            jitter_mm: 0.5 * longest_edge,
-            rng_seed: self.parameters.rng_seed,
+            n_samples,
+            jitter_mm: jitter.unwrap_or(0.5 * longest_edge),
+            rng_seed,
         };
         let new =
             || Counted { tally: Tally::new(&space, 1, false), lines: Some(Lines::new(&space)) };
@@ -139,7 +79,7 @@ impl WholeBrain {
             Ok(())
         })?;
         if lines.is_empty() {
-            log.warn("no streamline is as long as track.min_length_mm");
+            log.warn("no streamline is as long as track.min_length");
         }
         let visits = space.image(|voxel| tally.visits.count(voxel) as f32);
         Ok(Tracked { visits, lines: Tractogram::new(header, lines) })

@@ -39,7 +39,7 @@ pub(in crate::stages::report) fn peaks(
 
 /// What was done, in words for a paper.
 pub(in crate::stages::report) fn methods(fod: &FodParameters, peaks: &PeaksParameters) -> Methods {
-    let PeaksParameters { threshold, absolute_threshold, separation_deg, .. } = peaks;
+    let PeaksParameters { threshold, absolute_threshold, separation, .. } = peaks;
     let absolute = match *absolute_threshold {
         least if least > 0.0 => format!(", or of {least} at most"),
         _ => String::new(),
@@ -50,7 +50,7 @@ pub(in crate::stages::report) fn methods(fod: &FodParameters, peaks: &PeaksParam
              deconvolution of all shells, non-negative in every direction of a dense set, with \
              responses estimated from the data. Their maxima were found as eigenvectors of the \
              equivalent symmetric tensors and certified by the projected Hessian; maxima below \
-             {threshold} of the voxel's largest{absolute}, or nearer than {separation_deg}° to a larger \
+             {threshold} of the voxel's largest{absolute}, or nearer than {separation}° to a larger \
              one, were left out.",
             fod.order.0.0,
         ),

@@ -6,7 +6,7 @@ use fimbria_report::{FigureError, Section, Window, colour};
 
 use super::Methods;
 use crate::stages::peaks::LEAST_DENSITY;
-use crate::stages::track::{Tracked, WholeBrainParameters};
+use crate::stages::track::{TrackParameters, Tracked};
 
 pub(in crate::stages::report) fn tracks(
     tracked: &Tracked,
@@ -38,9 +38,9 @@ pub(in crate::stages::report) fn tracks(
 }
 
 /// What was done, in words for a paper.
-pub(in crate::stages::report) fn methods(track: &WholeBrainParameters, sampled: bool) -> Methods {
-    let WholeBrainParameters { samples, min_length_mm, max_length_mm, angle_deg, .. } = track;
-    let step = match track.step_mm {
+pub(in crate::stages::report) fn methods(track: &TrackParameters, sampled: bool) -> Methods {
+    let TrackParameters { samples, step, min_length, max_length, angle, .. } = track;
+    let step = match step {
         Some(mm) => format!("{mm} mm"),
         None => "a quarter of a voxel".to_owned(),
     };
@@ -54,7 +54,7 @@ pub(in crate::stages::report) fn methods(track: &WholeBrainParameters, sampled: 
         text: format!(
             "From {starts} in every voxel {within}, streamlines followed {directions} both \
              ways in steps of {step}, interpolated by random corners, turning by at most \
-             {angle_deg:.0}° a step; those of {min_length_mm} to {max_length_mm} mm were kept."
+             {angle:.0}° a step; those of {min_length} to {max_length} mm were kept."
         ),
         references: vec!["Behrens TEJ et al. NeuroImage 34, 144 (2007)"],
     }

@@ -64,6 +64,16 @@ pub enum SourceError {
     /// Nothing to follow.
     #[error("{} has no direction in any voxel of the mask", .0.display())]
     Nothing(PathBuf),
+    /// An option that is of no use with what was given.
+    #[error("--{option} has no use with the {holds} of {}: leave it out", path.display())]
+    Unused {
+        /// The option.
+        option: &'static str,
+        /// What the file or folder holds.
+        holds: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+    },
     /// Samples cannot be drawn.
     #[error(transparent)]
     Drawn(#[from] SamplesError),
@@ -197,7 +207,8 @@ fn read_peaks(
         (None, _) => {
             if is_by_axis {
                 log.warn(
-                    "five dimensions, as DIPY writes peaks: they are taken to be in scanner axes,                      where DIPY's own are in voxel axes (--frame voxel)",
+                    "five dimensions, as DIPY writes peaks: they are taken to be in scanner axes, \
+                     where DIPY's own are in voxel axes (--frame voxel)",
                 );
             }
             BvecFrame::Scanner
