@@ -1,7 +1,5 @@
 //! `fimbria compare`
 
-use std::path::PathBuf;
-
 use clap::Args;
 use fimbria_pipeline::stages::compare::CompareMaps;
 use serde_json::Value;
@@ -15,17 +13,8 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Compare {
-    /// Maps of repeated runs, two or more with different seeds
-    #[arg(value_name = "A", required = true, num_args = 2..)]
-    first: Vec<PathBuf>,
-
-    /// The other set, after --: two or more as well
-    #[arg(value_name = "B", required = true, num_args = 2.., last = true)]
-    second: Vec<PathBuf>,
-
-    /// Mean value from which voxels take part
-    #[arg(long, value_name = "VALUE", default_value_t = 20.0)]
-    threshold: f64,
+    #[command(flatten)]
+    compare: CompareMaps,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -52,8 +41,7 @@ Order and frame:
 
 impl Compare {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { first, second, threshold, output, threads } = self;
-        let compare = CompareMaps { first, second, threshold };
+        let Self { compare, output, threads } = self;
         let folder = |planned: &[String]| output.folder(planned, console);
         let record = run_on_threads("compare", &compare, &folder, threads, console)?;
         let number = |name: &str| record.results.get(name).and_then(Value::as_f64);

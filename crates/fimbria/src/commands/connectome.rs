@@ -1,10 +1,7 @@
 //! `fimbria connectome`
 
-use std::path::PathBuf;
-
 use clap::Args;
 use fimbria_pipeline::stages::connectome::CountConnections;
-use fimbria_streamlines::connectome::Assignment;
 
 use crate::args::{OutputArgs, ThreadArgs};
 use crate::commands::{report, run_on_threads};
@@ -15,23 +12,8 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct ConnectomeCommand {
-    /// Tractogram: .tck, .trk, .trx or a TRX folder
-    tractogram: PathBuf,
-
-    /// Image of labels: whole numbers, 0 is background
-    labels: PathBuf,
-
-    /// How far the nearest labelled voxel may be from an end, mm
-    #[arg(long, value_name = "MM", default_value_t = 4.0, conflicts_with = "exact_label")]
-    radius: f64,
-
-    /// Take the label of the voxel that holds the end, and no other
-    #[arg(long)]
-    exact_label: bool,
-
-    /// Weight of each streamline: a text file of numbers, or the name of the tractogram's own data
-    #[arg(long, value_name = "FILE|NAME")]
-    weights: Option<String>,
+    #[command(flatten)]
+    count: CountConnections,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -57,12 +39,7 @@ Order and frame:
 
 impl ConnectomeCommand {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { tractogram, labels, radius, exact_label, weights, output, threads } = self;
-        let assignment = match exact_label {
-            true => Assignment::ExactLabel,
-            false => Assignment::RadialSearch { radius_mm: radius },
-        };
-        let count = CountConnections { tractogram, labels, assignment, weights };
+        let Self { count, output, threads } = self;
         let folder = |planned: &[String]| output.folder(planned, console);
         let record = run_on_threads("connectome", &count, &folder, threads, console)?;
         report(&record, output.path(), console);

@@ -1,10 +1,8 @@
 //! `fimbria convert`
 
-use std::path::PathBuf;
-
 use clap::Args;
-use fimbria_image::Datatype;
-use fimbria_pipeline::stages::convert::{ConvertImage, ConvertTractogram, TensorConventions};
+use fimbria_image::is_image_name;
+use fimbria_pipeline::stages::convert::{ConvertImage, ConvertOptions, ConvertTractogram};
 use fimbria_pipeline::stages::load::SubjectFiles;
 use fimbria_streamlines::Format;
 
@@ -18,24 +16,8 @@ use crate::memory;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Convert {
-    /// Image to read (.nii, .hdr/.img or .mif, each also with .gz), or tractogram (.tck, .trk,
-    /// .trx, or a TRX folder)
-    input: PathBuf,
-
-    /// Type of the samples written: int8 to uint64, float32, float64; bit and float16 for .mif.
-    /// Of a tractogram's coordinates: float32; float64 for .tck and .trx, float16 for .trx
-    /// [default: as stored, scaling included; where the format has no such type, the next that
-    /// holds all of it]
-    #[arg(long, value_name = "TYPE", help_heading = "Output")]
-    datatype: Option<Datatype>,
-
-    /// Bring tensors from one program's order and frame to another's, such as dipy:mrtrix; of
-    /// fimbria, fsl, mrtrix, dipy. A map of 6 volumes is of diffusion tensors, one of 15 of kurtosis
-    #[arg(long, value_name = "FROM:TO", help_heading = "Output")]
-    tensors: Option<TensorConventions>,
-
     #[command(flatten)]
-    tractogram: TractogramArgs,
+    options: ConvertOptions,
 
     #[command(flatten)]
     table: TableArgs,
@@ -45,19 +27,6 @@ pub(crate) struct Convert {
 
     #[command(flatten)]
     threads: ThreadArgs,
-}
-
-/// What only tractograms have.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Tractogram")]
-struct TractogramArgs {
-    /// Image whose grid .trk and .trx name [default: the one that the input names]
-    #[arg(long, value_name = "IMAGE")]
-    reference: Option<PathBuf>,
-
-    /// Write TRX as a folder OUT instead of a file
-    #[arg(long)]
-    trx_folder: bool,
 }
 
 const HELP: &str = "\
@@ -86,15 +55,17 @@ Order and frame:
 
 impl Convert {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { input, datatype, tensors, tractogram, table, output, threads } = self;
+        let Self { options, table, output, threads } = self;
         let to = output.path().clone();
-        if Format::of_content(&input).is_ok() {
-            if tensors.is_some() {
-                return Err(Failure::usage("--tensors is for images, not for a tractogram"));
-            }
-            let TractogramArgs { reference, trx_folder } = tractogram;
-            let format = if trx_folder { Format::TRX_FOLDER } else { Format::of_name(&to)? };
-            let convert = ConvertTractogram { input, datatype, reference, format, to };
+        let is_tractogram = Format::of_content(&options.input).is_ok();
+        // What is neither is told by reading it.
+        if is_tractogram || is_image_name(&options.input) {
+            options.check(is_tractogram).map_err(Failure::usage)?;
+        }
+        if is_tractogram {
+            let format =
+                if options.trx_folder { Format::TRX_FOLDER } else { Format::of_name(&to)? };
+            let convert = ConvertTractogram { options, format, to };
             let folder = |planned: &[String]| match format.file_in_folder() {
                 Some(_) => output.folder_of_any_name(planned, console),
                 None => output.file(planned, console),
@@ -102,10 +73,10 @@ impl Convert {
             run_on_threads("convert", &convert, &folder, threads, console)?;
             return Ok(());
         }
-        let mut files = SubjectFiles::new(input);
+        let mut files = SubjectFiles::new(options.input.clone());
         table.add_to(&mut files);
         files.memory = memory::allowed();
-        let convert = ConvertImage { files, datatype, tensors, to };
+        let convert = ConvertImage { files, options, to };
         let folder = |planned: &[String]| output.file(planned, console);
         run_on_threads("convert", &convert, &folder, threads, console)?;
         Ok(())

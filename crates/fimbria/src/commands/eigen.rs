@@ -1,11 +1,7 @@
 //! `fimbria eigen`
 
-use std::path::PathBuf;
-
 use clap::Args;
-use fimbria_pipeline::stages::eigen::FindEigenpairs;
-use fimbria_tensors::pairs::Search;
-use fimbria_tensors::sshopm::{Extremum, Shift};
+use fimbria_pipeline::stages::eigen::{EigenOptions, FindEigenpairs};
 
 use crate::args::{OutputArgs, ThreadArgs};
 use crate::commands::run_on_threads;
@@ -16,29 +12,8 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Eigen {
-    /// File of tensors (JSON)
-    tensors: PathBuf,
-
-    /// Largest residual of a pair, relative to the Frobenius norm of A (plus |λ| times that of B)
-    #[arg(long, value_name = "T", default_value_t = Search::default().tolerance)]
-    #[arg(help_heading = "Search")]
-    tolerance: f64,
-
-    /// Starts to follow for each tensor [default: as many as seem needed; 128 with --shift]
-    #[arg(long, value_name = "N", help_heading = "Search")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    starts: Option<u32>,
-
-    /// Seed of the random starts
-    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Search")]
-    rng_seed: u64,
-
-    /// Use the shifted power method (SS-HOPM) alone, from random starts, with this shift: maxima
-    /// for 0 and above, minima below; `maxima` and `minima` adapt the shift in every iteration.
-    /// Starts that do not converge in 1000 iterations are counted
-    #[arg(long, value_name = "ALPHA", help_heading = "Search", value_parser = shift)]
-    #[arg(allow_hyphen_values = true)]
-    shift: Option<Shift>,
+    #[command(flatten)]
+    options: EigenOptions,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -85,24 +60,11 @@ References:
 
 impl Eigen {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { tensors, tolerance, starts, rng_seed, shift, output, threads } = self;
+        let Self { options, output, threads } = self;
         let file = output.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let starts = starts.map(|starts| starts as usize);
-        let find = FindEigenpairs { tensors, tolerance, starts, rng_seed, shift, file };
+        let find = FindEigenpairs { options, file };
         let folder = |planned: &[String]| output.file(planned, console);
         run_on_threads("eigen", &find, &folder, threads, console)?;
         Ok(())
-    }
-}
-
-/// `0.5`, `maxima` or `minima`
-fn shift(text: &str) -> Result<Shift, String> {
-    match text {
-        "maxima" => Ok(Shift::Adaptive(Extremum::Maximum)),
-        "minima" => Ok(Shift::Adaptive(Extremum::Minimum)),
-        number => match number.parse::<f64>() {
-            Ok(alpha) if alpha.is_finite() => Ok(Shift::Fixed(alpha)),
-            _ => Err("write a number, maxima or minima".to_owned()),
-        },
     }
 }

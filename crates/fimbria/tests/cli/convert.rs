@@ -177,3 +177,14 @@ fn what_a_header_says_cannot_command_the_terminal() {
     let error = folder.failed("info b.mif");
     assert!(error.contains("\\u{1b}[31mred") && !error.contains('\u{1b}'), "{error:?}");
 }
+
+#[test]
+fn options_of_tractograms_are_refused_for_images() {
+    let folder = Folder::with_subject();
+    for option in ["--reference mask.nii", "--trx-folder"] {
+        let ran = folder.run(&format!("convert mask.nii -o out.mif {option}"));
+        assert_eq!(ran.code, Some(2), "{option}: {}", ran.stderr);
+        assert!(ran.stderr.contains("is for tractograms, not for an image"), "{}", ran.stderr);
+        assert!(!folder.join("out.mif").exists(), "{option}");
+    }
+}

@@ -2,18 +2,25 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
 use fimbria_image::{Image, WriteOptions, read_image, write_image};
 use serde_json::{Value, json};
 
 use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
 
 /// Tests two sets of maps of repeated runs against each other, voxel by voxel; its results are noted.
+#[derive(Clone, Debug, Args)]
 pub struct CompareMaps {
-    /// Two or more.
+    /// Maps of repeated runs, two or more with different seeds
+    #[arg(value_name = "A", required = true, num_args = 2..)]
     pub first: Vec<PathBuf>,
-    /// Two or more.
+
+    /// The other set, after --: two or more as well
+    #[arg(value_name = "B", required = true, num_args = 2.., last = true)]
     pub second: Vec<PathBuf>,
-    /// Mean value from which voxels take part.
+
+    /// Mean value from which voxels take part
+    #[arg(long, value_name = "VALUE", default_value_t = 20.0)]
     pub threshold: f64,
 }
 

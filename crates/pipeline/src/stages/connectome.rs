@@ -3,24 +3,37 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_image::read_image;
 use fimbria_streamlines::connectome::{Assignment, Connectome, Nodes};
 use fimbria_streamlines::{CHUNK_POINTS, Streamlines, open};
 use serde_json::{Value, json};
 
+use crate::options::{Described as _, within};
 use crate::stages::contents::check_labels;
 use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
 
 /// Counts, weighs and measures the streamlines between labels.
+#[derive(Clone, Debug, Args)]
 pub struct CountConnections {
-    /// The streamlines.
+    /// Tractogram: .tck, .trk, .trx or a TRX folder
     pub tractogram: PathBuf,
-    /// An image of whole numbers, 0 is background.
+
+    /// Image of labels: whole numbers, 0 is background
     pub labels: PathBuf,
-    /// Which label an end has.
-    pub assignment: Assignment,
-    /// A weight for each streamline: the name of the tractogram's own data, or a text file.
+
+    /// How far the nearest labelled voxel may be from an end
+    #[arg(long, value_name = "MM", number = within(0.0, 100.0, "mm"))]
+    #[arg(default_value_t = 4.0, conflicts_with = "exact_label")]
+    pub radius: f64,
+
+    /// Take the label of the voxel that holds the end, and no other
+    #[arg(long)]
+    pub exact_label: bool,
+
+    /// Weight of each streamline: a text file of numbers, or the name of the tractogram's own data
+    #[arg(long, value_name = "FILE|NAME")]
     pub weights: Option<String>,
 }
 
@@ -66,7 +79,11 @@ impl CountConnections {
     fn count(&self, log: &Logbook<'_>) -> Result<Counted, StageError> {
         let workers = log.session().on.workers;
         check_labels(&self.labels)?;
-        let nodes = Nodes::new(&workers.install(|| read_image(&self.labels))?, self.assignment)?;
+        let assignment = match self.exact_label {
+            true => Assignment::ExactLabel,
+            false => Assignment::RadialSearch { radius_mm: self.radius },
+        };
+        let nodes = Nodes::new(&workers.install(|| read_image(&self.labels))?, assignment)?;
         let mut reader = open(&self.tractogram)?;
         let listed = self.weights_file().map(read_weights).transpose()?;
         let column = self.weights.as_deref().filter(|_| listed.is_none());
@@ -113,15 +130,12 @@ impl Stage for CountConnections {
     }
 
     fn parameters(&self) -> Value {
-        let radius_mm = match self.assignment {
-            Assignment::ExactLabel => None,
-            Assignment::RadialSearch { radius_mm } => Some(radius_mm),
-        };
+        let radius = (!self.exact_label).then_some(self.radius);
         let weights = match (&self.weights, self.weights_file()) {
             (Some(name), None) => Some(name.as_str()),
             (given, _) => given.as_ref().map(|_| "listed"),
         };
-        json!({ "radius_mm": radius_mm, "weights": weights })
+        json!({ "radius": radius, "exact_label": self.exact_label, "weights": weights })
     }
 
     fn outputs(&self) -> Vec<String> {

@@ -11,6 +11,7 @@ use fimbria_image::{
 };
 use serde_json::{Value, json};
 
+use super::ConvertOptions;
 use super::tensors::TensorConventions;
 use crate::hashing::with_sidecar;
 use crate::stages::contents::Claim;
@@ -21,18 +22,16 @@ use crate::{ByteSize, Input, Logbook, OutputFolder, Products, Stage, StageError}
 pub struct ConvertImage {
     /// The image, with its gradient table where it has one.
     pub files: SubjectFiles,
-    /// Type of the samples; `None` for as stored.
-    pub datatype: Option<Datatype>,
-    /// Whose order and frame tensors have, and are to have.
-    pub tensors: Option<TensorConventions>,
+    /// As what it is written.
+    pub options: ConvertOptions,
     /// What is written.
     pub to: PathBuf,
 }
 
 impl ConvertImage {
     fn convert(&self, out: &mut OutputFolder, log: &Logbook<'_>) -> Result<(), StageError> {
-        let Self { files, datatype, tensors, to } = self;
-        let (datatype, tensors) = (*datatype, *tensors);
+        let Self { files, options, to } = self;
+        let ConvertOptions { datatype, tensors, .. } = *options;
         let names = Names::of(to);
         let workers = log.session().on.workers;
         let memory_limit = files.memory.map(ByteSize::for_samples);
@@ -102,8 +101,8 @@ impl Stage for ConvertImage {
 
     fn parameters(&self) -> Value {
         json!({
-            "datatype": self.datatype.map(Datatype::name),
-            "tensors": self.tensors.map(|conventions| conventions.to_string()),
+            "datatype": self.options.datatype.map(Datatype::name),
+            "tensors": self.options.tensors.map(|conventions| conventions.to_string()),
             "bvec_frame": self.files.bvec_frame,
             "b0_threshold": self.files.b0_threshold,
             "bvalue_scaling": self.files.bvalue_scaling,

@@ -8,17 +8,14 @@ use fimbria_image::{Datatype, ImageHeader};
 use fimbria_streamlines::{Format, WriteOptions, copy, create, open};
 use serde_json::{Value, json};
 
+use super::ConvertOptions;
 use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
 
 /// Writes a tractogram in another format.
 pub struct ConvertTractogram {
-    /// What is read.
-    pub input: PathBuf,
-    /// Type of coordinates; `None` for as stored.
-    pub datatype: Option<Datatype>,
-    /// An image whose grid the header states.
-    pub reference: Option<PathBuf>,
-    /// What is written.
+    /// What is read, and as what it is written.
+    pub options: ConvertOptions,
+    /// In which format.
     pub format: Format,
     /// Where.
     pub to: PathBuf,
@@ -30,8 +27,8 @@ impl ConvertTractogram {
     }
 
     fn convert(&self, out: &mut OutputFolder, log: &Logbook<'_>) -> Result<(), StageError> {
-        let Self { input, datatype, reference, format, to: _ } = self;
-        let (datatype, format) = (*datatype, *format);
+        let ConvertOptions { input, datatype, reference, .. } = &self.options;
+        let (datatype, format) = (*datatype, self.format);
         let grid = match reference {
             Some(path) => Some(*ImageHeader::read(path)?.grid()),
             None => None,
@@ -72,12 +69,15 @@ impl Stage for ConvertTractogram {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let reference = self.reference.iter().map(|path| ("reference".to_owned(), path.clone()));
-        std::iter::once(("tractogram".to_owned(), self.input.clone())).chain(reference).collect()
+        let reference =
+            self.options.reference.iter().map(|path| ("reference".to_owned(), path.clone()));
+        std::iter::once(("tractogram".to_owned(), self.options.input.clone()))
+            .chain(reference)
+            .collect()
     }
 
     fn parameters(&self) -> Value {
-        let datatype = self.datatype.map(Datatype::name);
+        let datatype = self.options.datatype.map(Datatype::name);
         json!({ "format": self.format.to_string(), "datatype": datatype })
     }
 

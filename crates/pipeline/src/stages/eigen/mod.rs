@@ -4,6 +4,7 @@ mod input;
 
 use std::path::PathBuf;
 
+use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_tensors::pairs::{Pair, PairFinder, Search};
 use fimbria_tensors::sshopm::{Extremum, Shift};
@@ -12,20 +13,41 @@ use serde_json::{Value, json};
 
 pub use self::input::EigenError;
 use self::input::{Entries, Tensors};
+use crate::options::{Described as _, at_least};
 use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
+
+/// What is looked for.
+#[derive(Clone, Debug, Args)]
+pub struct EigenOptions {
+    /// File of tensors (JSON)
+    pub tensors: PathBuf,
+
+    /// Largest residual of a pair, relative to the Frobenius norm of A (plus |λ| times that of B)
+    #[arg(long, value_name = "T", default_value_t = Search::default().tolerance)]
+    #[arg(help_heading = "Search")]
+    pub tolerance: f64,
+
+    /// Starts to follow for each tensor
+    #[arg(long, value_name = "N", help_heading = "Search", number = at_least(1_usize, ""))]
+    #[arg(usually = "as many as seem needed; 128 with --shift")]
+    pub starts: Option<usize>,
+
+    /// Seed of the random starts
+    #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Search")]
+    pub rng_seed: u64,
+
+    /// Use the shifted power method (SS-HOPM) alone, from random starts, with this shift: maxima
+    /// for 0 and above, minima below; `maxima` and `minima` adapt the shift in every iteration.
+    /// Starts that do not converge in 1000 iterations are counted
+    #[arg(long, value_name = "ALPHA", help_heading = "Search", value_parser = shift)]
+    #[arg(allow_hyphen_values = true)]
+    pub shift: Option<Shift>,
+}
 
 /// Finds the eigenpairs of the tensors of a file.
 pub struct FindEigenpairs {
-    /// JSON.
-    pub tensors: PathBuf,
-    /// Largest residual of a pair, relative to the norm of the tensor.
-    pub tolerance: f64,
-    /// Starts to follow for each tensor; `None` for as many as seem needed.
-    pub starts: Option<usize>,
-    /// Seed of the random ones.
-    pub rng_seed: u64,
-    /// The shifted power method alone, with this shift.
-    pub shift: Option<Shift>,
+    /// What is looked for.
+    pub options: EigenOptions,
     /// Name of the file to write.
     pub file: String,
 }
@@ -35,11 +57,12 @@ struct Found(String);
 
 impl FindEigenpairs {
     fn find(&self, log: &Logbook<'_>) -> Result<String, StageError> {
-        let input = Tensors::read(&self.tensors)?;
+        let EigenOptions { tensors, tolerance, starts, rng_seed, shift } = &self.options;
+        let input = Tensors::read(tensors)?;
         let finder = PairFinder::new(input.order, input.dimension).map_err(EigenError::Size)?;
         let tensors = input.into_entries()?;
-        let search = Search { starts: self.starts, seed: self.rng_seed, tolerance: self.tolerance };
-        let task = Task { finder: &finder, search, shift: self.shift, log };
+        let search = Search { starts: *starts, seed: *rng_seed, tolerance: *tolerance };
+        let task = Task { finder: &finder, search, shift: *shift, log };
         log.start("finding eigenpairs", tensors.len() as u64);
         let answers: Vec<Answer> = log.session().on.workers.install(|| {
             let indexed = tensors.par_iter().enumerate();
@@ -65,11 +88,11 @@ impl Stage for FindEigenpairs {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        vec![("tensors".to_owned(), self.tensors.clone())]
+        vec![("tensors".to_owned(), self.options.tensors.clone())]
     }
 
     fn parameters(&self) -> Value {
-        let Self { tensors: _, tolerance, starts, rng_seed, shift, file: _ } = self;
+        let EigenOptions { tensors: _, tolerance, starts, rng_seed, shift } = &self.options;
         json!({
             "tolerance": tolerance, "starts": starts, "rng_seed": rng_seed,
             "shift": shift.map(shift_name),
@@ -163,5 +186,17 @@ fn shift_name(shift: Shift) -> String {
         Shift::Fixed(alpha) => alpha.to_string(),
         Shift::Adaptive(Extremum::Maximum) => "maxima".to_owned(),
         Shift::Adaptive(Extremum::Minimum) => "minima".to_owned(),
+    }
+}
+
+/// `0.5`, `maxima` or `minima`
+fn shift(text: &str) -> Result<Shift, String> {
+    match text {
+        "maxima" => Ok(Shift::Adaptive(Extremum::Maximum)),
+        "minima" => Ok(Shift::Adaptive(Extremum::Minimum)),
+        number => match number.parse::<f64>() {
+            Ok(alpha) if alpha.is_finite() => Ok(Shift::Fixed(alpha)),
+            _ => Err("write a number, maxima or minima".to_owned()),
+        },
     }
 }
