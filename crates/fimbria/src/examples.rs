@@ -94,6 +94,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "phantom",
         &[
+            "fimbria phantom head -o subject",
             "fimbria phantom crossing -o subject",
             "fimbria phantom gre -o scan",
             "fimbria phantom tensors --order 6 -o sheet",
@@ -113,6 +114,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "fimbria phantom gre -o scan",
             "fimbria phantom gre --te 5 10 15 --b0 7 -o scan",
             "fimbria phantom gre --air 0 --snr inf -o scan",
+        ],
+    ),
+    (
+        "phantom head",
+        &[
+            "fimbria phantom head -o subject",
+            "fimbria phantom head --subject 2 --voxel 2 --snr inf -o subject",
+            "fimbria phantom head --voxel 1.25 --shells 1000:90,2000:90,3000:90 --b0s 18 -o hcp",
         ],
     ),
     (

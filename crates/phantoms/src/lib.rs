@@ -8,10 +8,12 @@
 //!   every direction known exactly.
 //! * [`gre`]: the same head in a gradient-echo scan: phase and magnitude of the field of its
 //!   susceptibility tensors and of air below it.
+//! * [`head`](head::head): a head as in people, folded cortex, nuclei and named bundles, measured by
+//!   compartments whose kurtosis is not zero. For tracking, quality checks and first pictures.
 //! * [`tensors`]: a sheet of higher-order tensors with one or two fibres per voxel, without a
 //!   series.
 //!
-//! The first two return a [`Subject`]: series, gradient table, mask, and a [`Truth`] of named maps.
+//! The first two kinds return a [`Subject`]: series, gradient table, mask, and a [`Truth`] of named maps.
 //! Directions are in scanner RAS+ axes. Everything is a function of the specification: the same
 //! bits for any number of threads, noise keyed by (seed, voxel, volume). Nothing is written to
 //! disk here.
@@ -30,6 +32,7 @@ mod directions;
 mod error;
 mod field;
 mod gre;
+pub mod head;
 mod placement;
 mod protocol;
 mod render;

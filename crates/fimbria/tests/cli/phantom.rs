@@ -49,6 +49,27 @@ fn the_seed_decides_the_noise_and_the_threads_do_not() {
 }
 
 #[test]
+fn a_head_has_tissues_labels_and_bundles_that_others_read() {
+    let folder = Folder::new();
+    folder.done("phantom head --voxel 6 --shells 1000:6 --b0s 1 --snr inf -o h");
+    let five = folder.image("h/5tt.nii.gz");
+    let mask = folder.image("h/mask.nii.gz");
+    let n = mask.data.len();
+    let sum = |v: usize| (0..5).map(|k| five.volume(k)[v]).sum::<f32>();
+    assert!((0..n).all(|v| (sum(v) - mask.data[v]).abs() < 1e-5));
+    let table = fs::read_to_string(folder.join("h/labels.txt")).unwrap();
+    let known: Vec<f32> =
+        table.lines().map(|l| l.split(' ').next().unwrap().parse().unwrap()).collect();
+    let labels = folder.image("h/labels.nii.gz");
+    assert!(labels.data.iter().all(|label| known.contains(label)));
+    let text = folder.done("info h/truth/tracts.trx").stdout;
+    assert!(text.contains("corticospinal_left"), "{text}");
+    assert!(folder.join("h/truth/bundles/arcuate_right.nii.gz").exists());
+    let said = &folder.json("h/run.json")["parameters"]["head"];
+    assert_eq!((&said["voxel"], &said["snr"]), (&"6,6,6".into(), &"inf".into()));
+}
+
+#[test]
 fn the_protocol_of_the_paper_has_its_volumes_and_truth() {
     let folder = Folder::new();
     folder.done("phantom protocol --size 16,16,4 --voxel 3.75,3.75,3 --snr inf -o p");

@@ -1,4 +1,5 @@
 //! Subjects are what their specification says.
 
 mod crossing;
+mod head;
 mod protocol;

@@ -13,6 +13,7 @@ pub mod fits;
 pub mod fod_field;
 pub mod gre;
 pub mod guide;
+pub mod head;
 pub mod life;
 pub mod load;
 pub mod load_field;

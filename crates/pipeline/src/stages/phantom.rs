@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fimbria_compute::Workers;
 use fimbria_image::{
-    BvecFrame, Datatype, Grid, Image, Mask, SignalSource, WriteOptions, write_image,
+    BvecFrame, Datatype, GradientTable, Grid, Image, Mask, SignalSource, WriteOptions, write_image,
 };
 use fimbria_phantoms::{
     CrossingSpec, PerDirection, PhantomError, ProtocolSpec, Tract, Truth, TruthMap, crossing,
@@ -149,16 +149,7 @@ impl Stage for Phantom {
     ) -> Result<(), StageError> {
         let made = products.get::<Arc<fimbria_phantoms::Subject>>()?;
         let mut files = Files { out, format: self.format, log };
-        let gradients = &made.gradients;
-        let mut series = files.options("simulated diffusion-weighted series");
-        if self.format == MapFormat::Mif {
-            series.dw_scheme = Some(gradients.to_dw_scheme());
-        } else {
-            let fsl = gradients.to_fsl(BvecFrame::Fsl, &made.dwi.grid.ras_from_vox);
-            files.out.write("dwi.bval", fsl.bvals.as_bytes())?;
-            files.out.write("dwi.bvec", fsl.bvecs.as_bytes())?;
-        }
-        files.image("dwi", &made.dwi, &series)?;
+        files.series(&made.dwi, &made.gradients)?;
         files.mask(&made.mask)?;
         files.truth(&made.truth.maps)?;
         if let PhantomSpec::Crossing(CrossingSpec { placement, .. }) = &self.spec {
@@ -228,6 +219,23 @@ impl Files<'_> {
         let workers: &Workers = self.log.session().on.workers;
         workers.install(|| write_image(&path, image, options))?;
         Ok(())
+    }
+
+    /// `dwi` with its table, as the format has it.
+    pub(crate) fn series(
+        &mut self,
+        dwi: &Image,
+        gradients: &GradientTable,
+    ) -> Result<(), StageError> {
+        let mut series = self.options("simulated diffusion-weighted series");
+        if self.format == MapFormat::Mif {
+            series.dw_scheme = Some(gradients.to_dw_scheme());
+        } else {
+            let fsl = gradients.to_fsl(BvecFrame::Fsl, &dwi.grid.ras_from_vox);
+            self.out.write("dwi.bval", fsl.bvals.as_bytes())?;
+            self.out.write("dwi.bvec", fsl.bvecs.as_bytes())?;
+        }
+        self.image("dwi", dwi, &series)
     }
 
     /// `mask`: 1 in its voxels.

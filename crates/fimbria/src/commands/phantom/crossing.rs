@@ -2,6 +2,7 @@
 
 use clap::Args;
 use fimbria_phantoms::{Acquisition, CrossingSpec, ShellSpec};
+use fimbria_pipeline::stages::head::Shell;
 use fimbria_pipeline::stages::phantom::PhantomSpec;
 
 use super::{HeadGrid, Making, snr};
@@ -78,10 +79,5 @@ impl Crossing {
 
 /// `1000:30`
 fn shell(text: &str) -> Result<ShellSpec, String> {
-    let parts = text.split_once(':');
-    let shell = parts.and_then(|(b, n)| {
-        let (b_s_per_mm2, directions) = (b.trim().parse().ok()?, n.trim().parse().ok()?);
-        Some(ShellSpec { b_s_per_mm2, directions })
-    });
-    shell.ok_or_else(|| "write b and number of directions, such as 1000:30".to_owned())
+    text.parse::<Shell>().map(|shell| shell.0)
 }

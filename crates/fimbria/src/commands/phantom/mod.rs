@@ -2,11 +2,13 @@
 
 mod crossing;
 mod gre;
+mod head;
 mod protocol;
 mod tensors;
 
 use clap::{Args, Subcommand};
 use fimbria_phantoms::Placement;
+use fimbria_pipeline::stages::head::{Snr, Three};
 use fimbria_pipeline::stages::phantom::{Phantom, PhantomSpec};
 use fimbria_pipeline::{MapFormat, Named, Stage};
 
@@ -27,6 +29,7 @@ pub(crate) struct PhantomCommand {
 enum Kind {
     Crossing(crossing::Crossing),
     Gre(gre::Gre),
+    Head(head::HeadCommand),
     Protocol(protocol::Protocol),
     Tensors(tensors::Tensors),
 }
@@ -36,6 +39,7 @@ impl PhantomCommand {
         match self.kind {
             Kind::Crossing(crossing) => crossing.run(console),
             Kind::Gre(gre) => gre.run(console),
+            Kind::Head(head) => head.run(console),
             Kind::Protocol(protocol) => protocol.run(console),
             Kind::Tensors(tensors) => tensors.run(console),
         }
@@ -107,18 +111,10 @@ impl Making {
 
 /// Three numbers separated by commas, or one for all three.
 fn three<T: std::str::FromStr + Copy>(text: &str) -> Result<[T; 3], String> {
-    let numbers: Result<Vec<T>, _> = text.split(',').map(|part| part.trim().parse()).collect();
-    match numbers.as_deref() {
-        Ok(&[all]) => Ok([all; 3]),
-        Ok(&[x, y, z]) => Ok([x, y, z]),
-        _ => Err("write one number, or three separated by commas".to_owned()),
-    }
+    text.parse::<Three<T>>().map(|three| three.0)
 }
 
 /// A signal-to-noise ratio, `inf` for no noise.
 fn snr(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(snr) if snr > 0.0 => Ok(snr),
-        _ => Err("it must be a number above 0, or inf for no noise".to_owned()),
-    }
+    text.parse::<Snr>().map(|snr| snr.0)
 }

@@ -1,0 +1,82 @@
+//! `fimbria phantom head`
+
+use clap::Args;
+use fimbria_pipeline::stages::head::{HeadOptions, HeadPhantom};
+
+use super::Making;
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// A head as in people: folded cortex, nuclei, ventricles, named bundles, skull and air
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP)]
+pub(crate) struct HeadCommand {
+    #[command(flatten)]
+    options: HeadOptions,
+
+    #[command(flatten)]
+    making: Making,
+}
+
+const HELP: &str = "\
+Method:
+  Surfaces in mm decide what every point is, so that the head is the same at any voxel size and on
+  any grid; voxels on a boundary are sampled at --samples points along each axis. Cortex is a shell
+  of 2.6 mm about a folded surface: sulci that every brain has (central, Sylvian with the insula,
+  calcarine, cingulate ...) and between them others that differ from --subject to --subject.
+  Bundles are streamlines from cortex to cortex or nucleus; their densities are the fibres of white
+  matter, and what they leave is filled with fibres of no bundle.
+
+  A fibre is half axon (a stick of 2.0e-3 mm²/s) and half water around it (1.6e-3 along, 0.55e-3
+  across), its directions spread by Watson's distribution. Cortex is water of 0.95e-3 and 0.4e-3
+  mm²/s and neurites at right angles to its surface, fluid 3.0e-3 mm²/s. Kurtosis follows from the
+  mixture: it is not zero. TR 4 s, TE 75 ms, 3 T.
+
+Outputs:
+  dwi               the series, with dwi.bval and dwi.bvec (in its header for .mif)
+  mask              voxels at least half of which are brain or its fluid (uint8)
+  t1w               a T1-weighted picture without noise
+  labels            numbers of labels.txt (uint16), FreeSurfer's where it has them
+  labels.txt        number, name, red, green, blue, 0: a table that FSLeyes and mrview read
+  5tt               5 volumes: cortical grey, subcortical grey, white, fluid, none; sum 1 in the mask,
+                    0 outside: what `track --act` and MRtrix3 read
+  truth/tissues     9 volumes, sum 1 everywhere: cortical and subcortical grey, white, fluid, blood,
+                    soft, fat, bone, air
+  truth/dirs        12 volumes: x y z of up to four fibres, largest fraction first, 0 = none
+  truth/fractions   4 volumes: their parts of the unweighted signal
+  truth/bundles     4 volumes: numbers of their bundles, as in truth/bundles.txt
+  truth/ODI         4 volumes: NODDI's index of their dispersion
+  truth/FA, MD, MK  of the signal without noise, in closed form, in the mask
+  truth/S0          signal without weighting and noise
+  truth/coil        sensitivity of the coil
+  truth/tracts.trx  the streamlines, a group for each bundle
+  truth/bundles/    a mask for each bundle: the voxels that its streamlines pass (uint8)
+  truth/bundles.txt number, name and streamlines of each bundle; the last number is that of fibres
+                    of no bundle
+  run.json          parameters, machine, times
+
+Units:
+  b in s/mm², diffusivities in mm²/s, angles in degrees.
+
+Order and frame:
+  Scanner coordinates are mm from the anterior commissure. Directions of the truth are in scanner RAS
+  axes; dwi.bvec is in FSL's frame. Volumes are the unweighted ones, spread evenly, and the shells in
+  the order given.
+
+Limits:
+  Bundles are those named; what else white matter holds has plausible directions, not those of an
+  atlas. There is no motion, no distortion and no field.
+
+The same parameters give the same bits for any number of threads. What is as in people, and within
+which published range, is in docs/phantom-head.md.
+
+References:
+  Zhang H et al. NeuroImage 61, 1000 (2012): dispersion
+  Smith RE et al. NeuroImage 62, 1924 (2012): five tissues";
+
+impl HeadCommand {
+    pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self { options, making } = self;
+        making.run(|format| Box::new(HeadPhantom { options, format }), console)
+    }
+}

@@ -1,0 +1,171 @@
+//! Which part of the head a point lies in.
+
+use fimbria_compute::dense::vec3::{Vec3, add, dot, scale, sub};
+use fimbria_compute::{Progress, Workers};
+
+use super::cerebrum::{Envelope, above_floor, arch, middle};
+use super::cortex::{Cortex, THICKNESS_MM};
+use super::labels::Part;
+use super::lattice::Lattice;
+use super::shapes::ramp;
+use super::waves::{Dice, Waves};
+use super::{deep, hindbrain, surround};
+use crate::PhantomError;
+use crate::bundle::unit;
+
+/// Every head is bent from the pattern by this much, mm, over this wavelength.
+const BEND_MM: f64 = 0.9;
+const BEND_WAVELENGTH_MM: f64 = 110.0;
+
+/// A head. Positions are in scanner RAS+ mm, the origin at the anterior commissure.
+pub(super) struct Anatomy {
+    envelope: Envelope,
+    cortex: Cortex,
+    /// Depth in the cavity of the skull, x from the midline outwards.
+    cavity: Lattice,
+    /// How far every point is from that of the pattern, along x, y, z.
+    bend: [Lattice; 3],
+    /// Where fibres of no named bundle cross others.
+    crossing: Waves,
+    /// Size along each axis, relative to the pattern.
+    size: Vec3,
+    /// How much the ventricles are wider than in the pattern, mm.
+    ventricle_mm: f64,
+}
+
+impl Anatomy {
+    /// The head of a seed.
+    ///
+    /// # Errors
+    /// Where memory is short or the user stops it.
+    pub(super) fn new(
+        seed: u64,
+        workers: &Workers,
+        progress: &dyn Progress,
+    ) -> Result<Self, PhantomError> {
+        let bend = |purpose| {
+            let waves = Waves::new(Dice::new(seed, purpose), 24, BEND_WAVELENGTH_MM);
+            let mut bend = Lattice::spanning([-110.0, -150.0, -110.0], [110.0; 3], 8.0)?;
+            bend.fill(workers, |p| BEND_MM * waves.at(p));
+            Ok::<_, PhantomError>(bend)
+        };
+        let bend = [bend(1)?, bend(2)?, bend(3)?];
+        let mut cavity = Lattice::spanning([0.0, -125.0, -110.0], [92.0, 110.0, 100.0], 2.0)?;
+        cavity.fill(workers, surround::cavity);
+        let envelope = Envelope::new(workers)?;
+        let [x, y, z, ventricle] = Dice::new(seed, 4).four(0, 0);
+        let size = [x, y, z].map(|part| 0.975 + 0.05 * part);
+        let cortex = Cortex::new(&envelope, seed, workers, progress)?;
+        let crossing = Waves::new(Dice::new(seed, 5), 16, 30.0);
+        Ok(Self { envelope, cortex, cavity, bend, crossing, size, ventricle_mm: ventricle + 0.6 })
+    }
+
+    /// The point of the pattern that lies at `p`.
+    pub(super) fn in_pattern(&self, p: Vec3) -> Vec3 {
+        let bent = [0, 1, 2].map(|a| p[a] + self.bend[a].at(p));
+        [0, 1, 2].map(|a| bent[a] / self.size[a])
+    }
+
+    /// Where a point of the pattern lies.
+    pub(super) fn from_pattern(&self, q: Vec3) -> Vec3 {
+        let mut p = [0, 1, 2].map(|a| q[a] * self.size[a]);
+        // The bend is a contraction: each step leaves a tenth of the error.
+        for _ in 0..5 {
+            let miss = sub(q, self.in_pattern(p));
+            p = add(p, miss);
+        }
+        p
+    }
+
+    /// The part at a point and whether it is on the right.
+    pub(super) fn part(&self, p: Vec3) -> (Part, bool) {
+        let q = self.in_pattern(p);
+        (self.part_of_pattern(q), q[0] > 0.0)
+    }
+
+    fn part_of_pattern(&self, q: Vec3) -> Part {
+        let p = [q[0].abs(), q[1], q[2]];
+        let cavity = self.cavity.at(p);
+        if cavity <= 0.0 {
+            return surround::part(p, cavity);
+        }
+        if surround::vein(p, cavity) {
+            return Part::Vein;
+        }
+        if let Some(part) = deep::part(p, self.ventricle_mm) {
+            return part;
+        }
+        if let Some(part) = hindbrain::part(p) {
+            return part;
+        }
+        let below = self.cortex.below_white(q);
+        if below > 0.0 {
+            return Part::White;
+        }
+        if below < -THICKNESS_MM {
+            return Part::Fluid;
+        }
+        // The surface of the callosum and of what is below it has no cortex.
+        let from_middle = middle(p);
+        if from_middle > 0.0 {
+            return Part::White;
+        }
+        if from_middle > -2.0 && (p[0] < 0.7 || above_floor(p) < 3.0) {
+            return Part::Fluid;
+        }
+        Part::Cortex
+    }
+
+    /// How far below the surface of the white matter a point lies, mm.
+    pub(super) fn below_white(&self, p: Vec3) -> f64 {
+        self.cortex.below_white(self.in_pattern(p))
+    }
+
+    /// The way from the envelope of a hemisphere inwards, at unit length.
+    pub(super) fn envelope_inwards(&self, p: Vec3) -> Vec3 {
+        let [x, y, z] = self.in_pattern(p);
+        let [out, ahead, up] = self.envelope.inwards([x.abs(), y, z]);
+        [out * x.signum(), ahead, up]
+    }
+
+    /// The direction of fibres of no named bundle: along gyri, deep down towards the internal
+    /// capsule, in the stem upwards, in the cerebellum towards its peduncles.
+    pub(super) fn unnamed_fibre(&self, p: Vec3) -> Vec3 {
+        let q = self.in_pattern(p);
+        let pattern = [q[0].abs(), q[1], q[2]];
+        let dir = if hindbrain::stem(pattern) > 0.0 {
+            [0.0, 0.25, 1.0]
+        } else if hindbrain::cerebellum(pattern) > 0.0 {
+            sub(pattern, [16.0, -40.0, -35.0])
+        } else {
+            let depth = self.envelope.depth(pattern);
+            // Under the callosum the midline is no surface to leave.
+            let under = ramp(middle(pattern), 2.0, 6.0) * ramp(arch(pattern), 6.0, 9.0);
+            let deep = ramp(depth, 10.0, 26.0).max(under);
+            let fan = unit(sub(pattern, [19.0, -12.0, -6.0]));
+            let out = scale(self.envelope.inwards(pattern), -1.0);
+            let out = if dot(out, fan) < 0.0 { scale(out, -1.0) } else { out };
+            add(scale(out, 1.0 - deep), scale(fan, deep))
+        };
+        unit([dir[0] * q[0].signum(), dir[1], dir[2]])
+    }
+
+    /// Fibres of no named bundle that run along the hemisphere and cross those: their direction, and
+    /// their part, which comes and goes over centimetres. None in the stem and the cerebellum.
+    pub(super) fn crossing_fibre(&self, p: Vec3) -> Option<(Vec3, f64)> {
+        let q = self.in_pattern(p);
+        let pattern = [q[0].abs(), q[1], q[2]];
+        if hindbrain::stem(pattern) > 0.0 || hindbrain::cerebellum(pattern) > 0.0 {
+            return None;
+        }
+        let along = self.unnamed_fibre(p);
+        let ahead = [0.15 * q[0].signum(), 1.0, 0.2];
+        let dir = unit(sub(ahead, scale(along, dot(ahead, along))));
+        Some((dir, 0.24 + 0.12 * self.crossing.at(q).clamp(-1.8, 1.8)))
+    }
+
+    /// The way from the cortex to the white matter, length about 1.
+    pub(super) fn inwards(&self, p: Vec3) -> Vec3 {
+        self.cortex.inwards(self.in_pattern(p))
+    }
+}

@@ -1,0 +1,137 @@
+//! The compartments of every voxel: what its signal is a sum of.
+
+use fimbria_compute::dense::vec3::Vec3;
+use fimbria_compute::{Progress, Workers};
+use fimbria_image::{Grid, Image};
+use rayon::prelude::*;
+
+use super::anatomy::Anatomy;
+use super::cells::Cells;
+use super::fixels::{FIXELS, Fixel, Fixels};
+use super::labels::Tissue;
+use super::lines::HeadBundle;
+use super::tissue::{Bundled, ISOTROPIC, isotropic, t1_weighted, unweighted};
+use crate::PhantomError;
+use crate::bundle::unit;
+
+/// Populations of fibres: those of white matter, of cortex, of nuclei.
+pub(super) const POPULATIONS: usize = FIXELS + 2;
+
+/// Fibres of a voxel.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Population {
+    /// Of the unweighted signal.
+    pub(super) part: f32,
+    pub(super) dir_ras: [f32; 3],
+    /// Its kind among [`Compartments::kinds`].
+    pub(super) kind: u16,
+}
+
+/// A voxel with signal.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Mixture {
+    /// Its place in the grid.
+    pub(super) voxel: u32,
+    /// Unweighted signal.
+    pub(super) s0: f32,
+    /// By [`ISOTROPIC`]: parts of the unweighted signal.
+    pub(super) isotropic: [f32; ISOTROPIC.len()],
+    /// White matter's first, largest part first; then cortex, then nuclei.
+    pub(super) populations: [Population; POPULATIONS],
+    /// Numbers of the bundles of white matter's populations.
+    pub(super) bundles: [u16; FIXELS],
+}
+
+/// Every voxel with signal.
+pub(super) struct Compartments {
+    pub(super) grid: Grid,
+    /// In the order of their places.
+    pub(super) voxels: Vec<Mixture>,
+    /// The kinds of fibres there are: of every bundle, between them, of cortex, of nuclei.
+    pub(super) kinds: Vec<Bundled>,
+}
+
+impl Compartments {
+    /// # Errors
+    /// Where the user stops it.
+    pub(super) fn new(
+        anatomy: &Anatomy,
+        cells: &Cells,
+        bundles: &[HeadBundle],
+        fixels: &Fixels,
+        workers: &Workers,
+        progress: &dyn Progress,
+    ) -> Result<Self, PhantomError> {
+        let grid = cells.labels.grid;
+        let mut kinds: Vec<_> = bundles.iter().map(|b| Bundled::white(b.dispersion)).collect();
+        kinds.extend([Bundled::UNNAMED, Bundled::CORTEX, Bundled::NUCLEUS]);
+        let cortex = bundles.len() + 1;
+        let signals = Tissue::ALL.map(unweighted);
+        let mixture = |voxel: usize| {
+            let parts = Tissue::ALL.map(|t| f64::from(cells.of(t, voxel)) * signals[t as usize]);
+            let s0: f64 = parts.iter().sum();
+            if s0 <= 0.0 {
+                return None;
+            }
+            let p = grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64));
+            let mut mixture = Mixture { voxel: voxel as u32, ..Mixture::default() };
+            for tissue in Tissue::ALL {
+                let part = parts[tissue as usize] / s0;
+                let free = isotropic(tissue);
+                for (sum, of) in mixture.isotropic.iter_mut().zip(free) {
+                    *sum += (part * of) as f32;
+                }
+                let part = part * (1.0 - free.iter().sum::<f64>());
+                let of = |part: f64, dir: Vec3, kind: usize| Population {
+                    part: part as f32,
+                    dir_ras: dir.map(|c| c as f32),
+                    kind: kind as u16,
+                };
+                match tissue {
+                    Tissue::White if part > 0.0 => {
+                        for (k, fixel) in fixels.at(anatomy, p).into_iter().enumerate() {
+                            let Fixel { part: share, dir_ras, bundle } = fixel;
+                            mixture.populations[k] = of(part * share, dir_ras, bundle);
+                            mixture.bundles[k] = bundle as u16;
+                        }
+                    }
+                    Tissue::CorticalGrey if part > 0.0 => {
+                        let dir = unit(anatomy.inwards(p));
+                        mixture.populations[FIXELS] = of(part, dir, cortex);
+                    }
+                    Tissue::SubcorticalGrey if part > 0.0 => {
+                        let dir = anatomy.unnamed_fibre(p);
+                        mixture.populations[FIXELS + 1] = of(part, dir, cortex + 1);
+                    }
+                    _ => {}
+                }
+            }
+            mixture.s0 = (s0 * coil(p)) as f32;
+            Some(mixture)
+        };
+        progress.start("filling the voxels", 1);
+        progress.check()?;
+        let voxels =
+            workers.install(|| (0..grid.len()).into_par_iter().filter_map(mixture).collect());
+        progress.advance(1);
+        Ok(Self { grid, voxels, kinds })
+    }
+}
+
+/// How well the coil receives from a place: better near its elements, around the head.
+pub(super) fn coil(p: Vec3) -> f64 {
+    let [x, y, z] = [p[0] / 90.0, (p[1] + 15.0) / 110.0, (p[2] - 10.0) / 90.0];
+    0.88 + 0.22 * (x * x + y * y + z * z) + 0.05 * z - 0.03 * y
+}
+
+/// A T1-weighted picture of the same head, without noise.
+pub(super) fn t1_picture(cells: &Cells) -> Image {
+    let grid = cells.labels.grid;
+    let signals = Tissue::ALL.map(t1_weighted);
+    let at = |voxel: usize| {
+        let p = grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64));
+        let parts = Tissue::ALL.map(|t| f64::from(cells.of(t, voxel)) * signals[t as usize]);
+        (coil(p) * parts.iter().sum::<f64>()) as f32
+    };
+    Image { grid, n_volumes: 1, data: (0..grid.len()).map(at).collect() }
+}

@@ -1,0 +1,228 @@
+//! A head of known truth: anatomy, bundles and signal.
+//!
+//! The head is made from surfaces, so that it is the same at any voxel size and on any grid. One
+//! idea per file: `shapes` (solids), `waves` (randomness), `cerebrum` (envelope of a hemisphere),
+//! `sulci` (where it folds), `cortex` (the folded shell), `deep` and `hindbrain` (nuclei,
+//! ventricles, stem, cerebellum), `surround` (fluid, skull, air), `anatomy` (all of them), `cells`
+//! (parts of voxels), `routes` and `lines` (bundles), `fixels` (their densities), `tissue` and
+//! `watson` (what water does), `compartments`, `series` and `cumulants` (signal and its truth).
+
+mod anatomy;
+mod cells;
+mod cerebrum;
+mod compartments;
+mod cortex;
+mod cumulants;
+mod deep;
+mod fixels;
+mod hindbrain;
+mod labels;
+mod lattice;
+mod lines;
+mod routes;
+mod series;
+mod shapes;
+mod sulci;
+mod surround;
+mod tissue;
+mod watson;
+mod waves;
+
+use fimbria_compute::{Progress, Workers};
+use fimbria_image::{GradientTable, Grid, Image, Mask};
+
+use crate::render::zeros;
+use crate::{Acquisition, PhantomError, Placement, Truth, TruthMap};
+pub use labels::{Label, Tissue, labels, lookup_table};
+pub use lines::HeadBundle;
+
+/// What [`head`] makes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeadSpec {
+    /// The grid. Its middle is the head's; scanner coordinates are from the anterior commissure.
+    pub placement: Placement,
+    /// The volumes.
+    pub acquisition: Acquisition,
+    /// Unweighted white-matter signal over the standard deviation of the noise in either part of
+    /// the complex signal; infinite for no noise.
+    pub snr: f64,
+    /// Seed of the noise.
+    pub seed: u64,
+    /// Which head: folds, size and ventricles.
+    pub subject: u64,
+    /// Points per axis at which voxels on a boundary are sampled, 2 to 8.
+    pub samples_per_axis: usize,
+}
+
+impl Default for HeadSpec {
+    /// 2.5 mm voxels around the whole head, the default acquisition, SNR 30.
+    fn default() -> Self {
+        Self {
+            placement: Placement {
+                dims: [72, 88, 71],
+                voxel_mm: [2.5; 3],
+                tilt_deg: [6.0, -4.0, 3.0],
+                x_right_to_left: true,
+            },
+            acquisition: Acquisition::default(),
+            snr: 30.0,
+            seed: 1,
+            subject: 1,
+            samples_per_axis: 3,
+        }
+    }
+}
+
+/// A measured head and all that is known of it.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// The series.
+    pub dwi: Image,
+    /// Its weighting, in scanner RAS+ axes.
+    pub gradients: GradientTable,
+    /// Voxels at least half of which are brain or its fluid.
+    pub mask: Mask,
+    /// A T1-weighted picture without noise.
+    pub t1w: Image,
+    /// Numbers of [`labels`].
+    pub labels: Image,
+    /// Cortical grey, subcortical grey, white, fluid and nothing: parts of a voxel of the brain, of
+    /// sum 1, in the order of MRtrix's 5TT; zero outside the mask.
+    pub five_tissues: Image,
+    /// Parts of every voxel by [`Tissue::ALL`], of sum 1.
+    pub tissues: Image,
+    /// FA, MD, MK, dirs, fractions, bundles, ODI, S0, coil.
+    pub truth: Truth,
+    /// The bundles, numbered from 1 in `bundles` of the truth; the number after the last is that
+    /// of fibres of no bundle.
+    pub bundles: Vec<HeadBundle>,
+}
+
+/// The middle of the head in mm from the anterior commissure, where the middle of the grid is.
+const MIDDLE_MM: [f64; 3] = [0.0, -14.0, 2.0];
+
+/// Makes a head.
+///
+/// # Errors
+/// [`PhantomError`] where the specification is out of range, memory is short or the user stops it.
+pub fn head(
+    spec: &HeadSpec,
+    workers: &Workers,
+    progress: &dyn Progress,
+) -> Result<Head, PhantomError> {
+    let grid = spec.grid()?;
+    let gradients = spec.acquisition.gradients()?;
+    let anatomy = anatomy::Anatomy::new(spec.subject, workers, progress)?;
+    let bundles = lines::bundles(&anatomy, spec.subject, workers, progress)?;
+    let cells = cells::Cells::sample(&anatomy, grid, spec.samples_per_axis, workers, progress)?;
+    let fixels = fixels::Fixels::new(&bundles);
+    let compartments =
+        compartments::Compartments::new(&anatomy, &cells, &bundles, &fixels, workers, progress)?;
+    let dwi = series::series(&compartments, &gradients, spec.snr, spec.seed, workers, progress)?;
+    let mask = brain(&cells);
+    let inside = Image { data: inside(&mask), ..cells.labels.clone() };
+    let mut maps = cumulants::maps(&compartments, |v| inside.data[v as usize] > 0.0, workers)?;
+    maps.extend(cumulants::fibres(&compartments)?);
+    maps.extend(received(&compartments)?);
+    let noise_sigma = tissue::WHITE_SIGNAL / spec.snr;
+    Ok(Head {
+        dwi,
+        gradients,
+        t1w: compartments::t1_picture(&cells),
+        five_tissues: five_tissues(&cells, &mask)?,
+        mask,
+        labels: cells.labels,
+        tissues: cells.tissues,
+        truth: Truth { maps, noise_sigma },
+        bundles,
+    })
+}
+
+impl HeadSpec {
+    fn grid(&self) -> Result<Grid, PhantomError> {
+        let valid = (2..=8).contains(&self.samples_per_axis);
+        PhantomError::require(valid, "samples per axis", self.samples_per_axis, "2 to 8")?;
+        PhantomError::require(self.snr > 0.0, "SNR", self.snr, "above 0 (infinite for no noise)")?;
+        self.placement.check_head()?;
+        let mut grid = self.placement.grid()?;
+        for (row, middle) in grid.ras_from_vox.0.iter_mut().zip(MIDDLE_MM) {
+            row[3] += middle;
+        }
+        Ok(grid)
+    }
+}
+
+impl Head {
+    /// The true map of this name.
+    pub fn truth(&self, name: &str) -> Option<&Image> {
+        self.truth.map(name)
+    }
+
+    /// The voxels that streamlines of a bundle pass, 1 there.
+    pub fn bundle_mask(&self, bundle: &HeadBundle) -> Image {
+        let grid = self.labels.grid;
+        let mut image = Image::zeros(grid, 1);
+        let Some(vox_from_ras) = grid.ras_from_vox.inverse() else { return image };
+        // Points are a millimetre apart; halfway between them no small voxel is missed.
+        for pair in bundle.streamlines.iter().flat_map(|line| line.windows(2)) {
+            for part in [0.0, 0.5, 1.0_f64] {
+                let p = [0, 1, 2].map(|a| {
+                    let [from, to] = [pair[0][a], pair[1][a]].map(f64::from);
+                    from + part * (to - from)
+                });
+                let v = vox_from_ras.apply(p).map(f64::round);
+                if (0..3).all(|a| v[a] >= 0.0 && v[a] < grid.dims[a] as f64) {
+                    let [x, y, z] = v.map(|c| c as usize);
+                    image.data[x + grid.dims[0] * (y + grid.dims[1] * z)] = 1.0;
+                }
+            }
+        }
+        image
+    }
+}
+
+/// Voxels at least half of which are brain.
+fn brain(cells: &cells::Cells) -> Mask {
+    let grid = cells.labels.grid;
+    let data = (0..grid.len()).map(|v| f32::from(u8::from(cells.brain(v) >= 0.5))).collect();
+    Mask::from_image(&Image { grid, n_volumes: 1, data })
+}
+
+fn inside(mask: &Mask) -> Vec<f32> {
+    let mut inside = vec![0.0; mask.grid.len()];
+    mask.voxels.iter().for_each(|&v| inside[v as usize] = 1.0);
+    inside
+}
+
+/// The parts of the brain alone, of sum 1 in the mask: veins count as fluid.
+fn five_tissues(cells: &cells::Cells, mask: &Mask) -> Result<Image, PhantomError> {
+    use Tissue::{Blood, CorticalGrey, Fluid, SubcorticalGrey, White};
+    let mut image = zeros(mask.grid, 5)?;
+    for voxel in mask.voxels.iter().map(|&v| v as usize) {
+        let whole = cells.brain(voxel);
+        let [cortex, nuclei, white, fluid, blood] =
+            [CorticalGrey, SubcorticalGrey, White, Fluid, Blood].map(|t| cells.of(t, voxel));
+        for (k, part) in [cortex, nuclei, white, fluid + blood].into_iter().enumerate() {
+            image.volume_mut(k)[voxel] = part / whole;
+        }
+    }
+    Ok(image)
+}
+
+/// The unweighted signal without noise and how well the coil receives.
+fn received(compartments: &compartments::Compartments) -> Result<Vec<TruthMap>, PhantomError> {
+    let grid = compartments.grid;
+    let (mut s0, mut coil) = (zeros(grid, 1)?, zeros(grid, 1)?);
+    for mixture in &compartments.voxels {
+        s0.data[mixture.voxel as usize] = mixture.s0;
+    }
+    for (voxel, value) in coil.data.iter_mut().enumerate() {
+        let p = grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64));
+        *value = compartments::coil(p) as f32;
+    }
+    let map = |name, description, image| TruthMap { name, description, image };
+    Ok(vec![
+        map("S0", "unweighted signal without noise, units of the series", s0),
+        map("coil", "sensitivity of the coil, by which every signal is multiplied", coil),
+    ])
+}

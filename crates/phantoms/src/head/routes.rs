@@ -1,0 +1,303 @@
+//! Where the bundles run: ellipsoids that all fibres of a bundle pass, in order.
+//!
+//! A fibre keeps its place: what is a third of the way from the middle to the edge of one ellipsoid
+//! is so in all. Wide ellipsoids at the ends make a bundle fan out. Positions are those of the right
+//! side, in mm from the anterior commissure; the left is its mirror image.
+
+use fimbria_compute::dense::vec3::Vec3;
+
+use super::shapes::Ball;
+
+/// What becomes of a fibre at its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// It goes on to the cortex, outwards.
+    Cortex,
+    /// It ends where the last ellipsoid is: at a nucleus, or where the head ends.
+    There,
+}
+
+/// An ellipsoid that fibres pass: its centre and its semi-axes, mm.
+pub(super) type Gate = (Vec3, Vec3);
+
+/// A bundle of the right side, or one of both.
+pub(super) struct Route {
+    pub(super) name: &'static str,
+    /// What becomes of the first and of the last end.
+    pub(super) ends: [End; 2],
+    pub(super) gates: &'static [Gate],
+    /// The last gate is on the midline, and from there the way goes on to the other side.
+    pub(super) crosses: bool,
+    /// What all fibres take of the cross section where they run densest, mm².
+    pub(super) area_mm2: f64,
+    /// How much fibres disperse about their direction, NODDI's index.
+    pub(super) dispersion: f64,
+}
+
+use End::{Cortex, There};
+
+const fn route(
+    name: &'static str,
+    ends: [End; 2],
+    crosses: bool,
+    area_mm2: f64,
+    dispersion: f64,
+    gates: &'static [Gate],
+) -> Route {
+    Route { name, ends, gates, crosses, area_mm2, dispersion }
+}
+
+impl Route {
+    /// The tube through the gates between the ends, which no sulcus enters.
+    pub(super) fn tube(&self) -> Vec<Ball> {
+        let ball = |(centre, [a, b, c]): &Gate| {
+            let all = a + b + c;
+            let widest = a.max(*b).max(*c);
+            // The mean of the two smaller: the bundle runs along the third.
+            (*centre, (0.5 * (all - widest)).clamp(1.6, 3.2))
+        };
+        self.gates.iter().map(ball).collect()
+    }
+
+    /// Whether it runs in a hemisphere.
+    pub(super) fn is_cerebral(&self) -> bool {
+        self.ends[0] == Cortex || self.ends[1] == Cortex
+    }
+}
+
+/// All but the U-fibres.
+pub(super) const ROUTES: [Route; 16] = [
+    route(
+        "forceps_minor",
+        [Cortex, Cortex],
+        true,
+        150.0,
+        0.06,
+        &[
+            ([20., 50., 12.], [10., 6., 15.]),
+            ([12., 35., 10.], [3., 3.5, 6.]),
+            ([0., 26.5, 7.5], [0.3, 2.5, 5.]),
+        ],
+    ),
+    route(
+        "callosum_front",
+        [Cortex, Cortex],
+        true,
+        130.0,
+        0.07,
+        &[
+            ([30., 24., 40.], [16., 9., 9.]),
+            ([17., 17., 27.], [3., 7., 3.]),
+            ([0., 13., 20.8], [0.3, 7., 1.8]),
+        ],
+    ),
+    route(
+        "callosum_middle",
+        [Cortex, Cortex],
+        true,
+        130.0,
+        0.07,
+        &[
+            ([32., -8., 46.], [20., 11., 9.]),
+            ([18., -5., 30.], [3., 9., 2.5]),
+            ([0., -5., 23.8], [0.3, 9., 2.]),
+        ],
+    ),
+    route(
+        "callosum_back",
+        [Cortex, Cortex],
+        true,
+        130.0,
+        0.07,
+        &[
+            ([32., -38., 44.], [18., 10., 9.]),
+            ([18., -26., 28.], [3., 7., 2.5]),
+            ([0., -22., 21.8], [0.3, 7., 1.8]),
+        ],
+    ),
+    route(
+        "forceps_major",
+        [Cortex, Cortex],
+        true,
+        140.0,
+        0.06,
+        &[
+            ([17., -78., 10.], [6., 5., 10.]),
+            ([13., -58., 15.], [2.5, 4., 4.]),
+            ([9., -46., 13.], [2., 2.5, 3.5]),
+            ([0., -39., 8.5], [0.3, 2.8, 4.]),
+        ],
+    ),
+    route(
+        "corticospinal",
+        [Cortex, There],
+        false,
+        90.0,
+        0.06,
+        &[
+            ([30., -16., 50.], [20., 7., 9.]),
+            ([25., -15., 27.], [4.5, 6., 3.]),
+            ([22., -14., 8.], [2., 5., 3.]),
+            ([17.5, -14.5, -5.], [2., 3.5, 2.]),
+            ([12.5, -16.5, -14.], [3.4, 2.6, 2.]),
+            ([6., -21., -28.], [3., 4., 2.]),
+            ([3.5, -26., -44.], [1.8, 2., 2.]),
+            ([3.2, -31., -58.], [1.6, 1.8, 2.]),
+        ],
+    ),
+    route(
+        "anterior_thalamic",
+        [Cortex, There],
+        false,
+        60.0,
+        0.09,
+        &[
+            ([22., 44., 10.], [9., 6., 13.]),
+            ([21., 26., 7.], [3., 3., 6.]),
+            ([19.4, 11., 5.], [1.2, 3., 5.]),
+            ([16., 0., 7.], [1.5, 2., 4.]),
+            ([9., -10., 7.], [2.5, 3., 4.]),
+        ],
+    ),
+    route(
+        "arcuate",
+        [Cortex, Cortex],
+        false,
+        60.0,
+        0.1,
+        &[
+            ([45., 16., 18.], [5., 7., 8.]),
+            ([38.5, 2., 26.], [2.5, 3., 4.]),
+            ([37., -18., 29.], [2.5, 4., 4.]),
+            ([37.5, -40., 26.], [3., 3., 4.]),
+            ([41., -54., 13.], [2.5, 3., 4.]),
+            ([44., -50., -2.], [2.5, 3., 3.5]),
+            ([47., -28., -10.], [4., 9., 5.]),
+        ],
+    ),
+    route(
+        "cingulum",
+        [Cortex, Cortex],
+        false,
+        25.0,
+        0.09,
+        &[
+            ([6.5, 32., -8.], [1.5, 2., 2.]),
+            ([6.5, 37., 2.], [1.4, 1.6, 2.]),
+            ([6.5, 31.5, 17.], [1.4, 1.6, 1.6]),
+            ([6.5, 16., 28.5], [1.4, 2., 1.6]),
+            ([6.5, -6., 32.5], [1.4, 2., 1.6]),
+            ([6.5, -28., 28.5], [1.4, 2., 1.6]),
+            ([8., -43., 17.], [1.6, 1.6, 2.]),
+            ([11., -48.5, 4.], [1.6, 1.6, 2.]),
+            ([18., -44., -5.], [1.6, 2., 1.6]),
+            ([22., -32., -13.], [1.5, 2., 1.5]),
+            ([23., -16., -20.], [2., 4., 1.5]),
+        ],
+    ),
+    route(
+        "ilf",
+        [Cortex, Cortex],
+        false,
+        50.0,
+        0.1,
+        &[
+            ([34., -84., 0.], [8., 6., 8.]),
+            ([38., -66., 0.], [3., 3., 4.]),
+            ([40., -45., -9.], [3., 4., 3.]),
+            ([40., -20., -18.], [3., 4., 3.]),
+            ([39., 3., -24.], [4., 4., 4.]),
+        ],
+    ),
+    route(
+        "ifof",
+        [Cortex, Cortex],
+        false,
+        50.0,
+        0.09,
+        &[
+            ([30., -84., 8.], [8., 5., 10.]),
+            ([35., -60., 9.], [2.5, 3., 4.]),
+            ([36., -38., 4.], [2., 3., 4.]),
+            ([34.5, -16., -6.], [1.5, 3., 3.]),
+            ([31., 4., -12.], [2., 3., 2.]),
+            ([26., 22., -5.], [2.5, 3., 3.]),
+            ([28., 46., 6.], [9., 6., 12.]),
+        ],
+    ),
+    route(
+        "uncinate",
+        [Cortex, Cortex],
+        false,
+        30.0,
+        0.09,
+        &[
+            ([38., 6., -26.], [4., 4., 3.]),
+            ([33., 6., -19.], [2.5, 2.5, 2.]),
+            ([29., 12., -12.], [2., 2., 2.]),
+            ([23., 26., -12.], [3., 2., 2.]),
+            ([21., 44., -9.], [8., 5., 4.]),
+        ],
+    ),
+    route(
+        "optic_radiation",
+        [There, Cortex],
+        false,
+        45.0,
+        0.07,
+        &[
+            ([22., -24., -1.], [1.5, 1.5, 1.5]),
+            ([30., -21., -2.], [1.8, 4., 1.5]),
+            ([36., -33., -2.], [1.5, 3.5, 4.]),
+            ([33., -52., 4.], [2., 4., 5.]),
+            ([26., -68., 5.], [2.5, 3., 5.]),
+            ([15., -82., 2.], [4., 5., 6.]),
+        ],
+    ),
+    route(
+        "fornix",
+        [There, There],
+        false,
+        8.0,
+        0.05,
+        &[
+            ([2.6, -6., -9.], [0.7, 0.7, 0.7]),
+            ([2.4, 0.5, -2.], [0.7, 0.7, 0.7]),
+            ([2.2, 1., 5.], [0.7, 0.7, 0.7]),
+            ([2.4, -6., 13.], [0.8, 0.8, 0.8]),
+            ([3.6, -20., 15.], [0.9, 0.9, 0.8]),
+            ([10., -33., 11.], [0.8, 0.8, 0.8]),
+            ([19.5, -38., 4.], [0.7, 0.7, 0.7]),
+            ([24., -30., -5.], [0.7, 0.7, 0.7]),
+            ([24.4, -19., -11.], [0.7, 0.7, 0.7]),
+        ],
+    ),
+    route(
+        "pontine",
+        [There, There],
+        true,
+        110.0,
+        0.1,
+        &[
+            ([28., -58., -37.], [3., 5., 2.5]),
+            ([20., -42., -36.], [3., 3., 3.]),
+            ([13., -27., -30.], [2.5, 3.5, 5.]),
+            ([0., -17., -28.], [0.3, 3., 7.]),
+        ],
+    ),
+    route(
+        "lemniscus",
+        [There, There],
+        false,
+        35.0,
+        0.08,
+        &[
+            ([12., -21., 2.], [2.5, 2.5, 2.]),
+            ([10., -25., -8.], [2., 1.5, 1.5]),
+            ([6., -29., -20.], [2.5, 1.5, 1.5]),
+            ([3.5, -30., -34.], [2., 1.8, 1.5]),
+            ([1.8, -31., -46.], [1., 2., 1.5]),
+            ([2.6, -34., -58.], [1.4, 1.4, 1.5]),
+        ],
+    ),
+];

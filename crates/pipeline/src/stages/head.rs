@@ -1,0 +1,290 @@
+//! The stage that makes a head of known truth.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use clap::Args;
+use fimbria_image::{Datatype, WriteOptions};
+use fimbria_phantoms::head::{Head, HeadBundle, HeadSpec, head, lookup_table};
+use fimbria_phantoms::{Acquisition, Placement, ShellSpec};
+use fimbria_streamlines::{Group, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use crate::options::{Described as _, within};
+use crate::stages::phantom::Files;
+use crate::{Choice as _, Logbook, MapFormat, OutputFolder, Products, Stage, StageError};
+
+/// The options of a head.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
+pub struct HeadOptions {
+    /// Which head: folds, size and ventricles differ from number to number
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub subject: u64,
+
+    /// Voxel size in mm
+    #[arg(long, value_name = "MM", default_value = "2.5")]
+    pub voxel: Three<f64>,
+
+    /// Number of voxels along x, y, z
+    #[arg(long, value_name = "NX,NY,NZ", usually = "what holds the whole head")]
+    pub size: Option<Three<usize>>,
+
+    /// Turns of the grid about scanner x, y, z in degrees
+    #[arg(long, value_name = "DEG", default_value = "6,-4,3", allow_hyphen_values = true)]
+    pub tilt: Three<f64>,
+
+    /// Store x from left to right (det(affine) > 0) instead of right to left
+    #[arg(long)]
+    pub x_left_to_right: bool,
+
+    /// Number of unweighted volumes
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    pub b0s: usize,
+
+    /// Shells, each b in s/mm² and number of directions
+    #[arg(long, value_name = "B:N,...", default_value = "1000:30,2000:60", value_delimiter = ',')]
+    pub shells: Vec<Shell>,
+
+    /// Unweighted white-matter signal over the noise in either channel; inf for no noise
+    #[arg(long, value_name = "SNR", default_value = "30")]
+    pub snr: Snr,
+
+    /// Seed of the noise
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    pub rng_seed: u64,
+
+    /// Points along each axis at which a voxel on a boundary is sampled
+    #[arg(long, value_name = "N", default_value_t = 3, number = within(2_usize, 8, ""))]
+    pub samples: usize,
+}
+
+/// The size of a box that holds the head, mm.
+const HEAD_MM: [f64; 3] = [180.0, 220.0, 176.0];
+
+impl HeadOptions {
+    /// What they describe.
+    pub fn spec(&self) -> HeadSpec {
+        let voxel_mm = self.voxel.0;
+        let whole = || [0, 1, 2].map(|a| (HEAD_MM[a] / voxel_mm[a]).ceil().max(1.0) as usize);
+        HeadSpec {
+            placement: Placement {
+                dims: self.size.map_or_else(whole, |size| size.0),
+                voxel_mm,
+                tilt_deg: self.tilt.0,
+                x_right_to_left: !self.x_left_to_right,
+            },
+            acquisition: Acquisition {
+                b0s: self.b0s,
+                shells: self.shells.iter().map(|shell| shell.0).collect(),
+            },
+            snr: self.snr.0,
+            seed: self.rng_seed,
+            subject: self.subject,
+            samples_per_axis: self.samples,
+        }
+    }
+}
+
+/// Three numbers, written with commas between; one stands for all three.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Three<T>(pub [T; 3]);
+
+impl<T: FromStr + Copy> FromStr for Three<T> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers: Result<Vec<T>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+        match numbers.as_deref() {
+            Ok(&[all]) => Ok(Self([all; 3])),
+            Ok(&[x, y, z]) => Ok(Self([x, y, z])),
+            _ => Err("write one number, or three separated by commas".to_owned()),
+        }
+    }
+}
+
+impl<T: fmt::Display> Serialize for Three<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let [x, y, z] = &self.0;
+        serializer.collect_str(&format_args!("{x},{y},{z}"))
+    }
+}
+
+/// A shell, written as in `1000:30`: b in s/mm² and number of directions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shell(pub ShellSpec);
+
+impl FromStr for Shell {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once(':');
+        let shell = parts.and_then(|(b, n)| {
+            let (b_s_per_mm2, directions) = (b.trim().parse().ok()?, n.trim().parse().ok()?);
+            Some(Self(ShellSpec { b_s_per_mm2, directions }))
+        });
+        shell.ok_or_else(|| "write b and number of directions, such as 1000:30".to_owned())
+    }
+}
+
+impl Serialize for Shell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ShellSpec { b_s_per_mm2, directions } = self.0;
+        serializer.collect_str(&format_args!("{b_s_per_mm2}:{directions}"))
+    }
+}
+
+/// A signal-to-noise ratio, `inf` for no noise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Snr(pub f64);
+
+impl FromStr for Snr {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<f64>() {
+            Ok(snr) if snr > 0.0 => Ok(Self(snr)),
+            _ => Err("it must be a number above 0, or inf for no noise".to_owned()),
+        }
+    }
+}
+
+impl Serialize for Snr {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // JSON has no infinity.
+        if self.0.is_finite() {
+            serializer.serialize_f64(self.0)
+        } else {
+            serializer.serialize_str("inf")
+        }
+    }
+}
+
+/// Makes a head: hands on a [`Head`], and writes it.
+pub struct HeadPhantom {
+    /// What to make.
+    pub options: HeadOptions,
+    /// Format of its images.
+    pub format: MapFormat,
+}
+
+impl Stage for HeadPhantom {
+    fn name(&self) -> &'static str {
+        "head"
+    }
+
+    fn parameters(&self) -> Value {
+        let mut values = json!(self.options);
+        values["format"] = json!(self.format.name());
+        values
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        let image = |name| format!("{name}.{}", self.format.name());
+        let mut files = ["dwi", "mask", "t1w", "labels", "5tt"].map(image).to_vec();
+        files.push("labels.txt".to_owned());
+        if self.format != MapFormat::Mif {
+            files.extend(["dwi.bval".to_owned(), "dwi.bvec".to_owned()]);
+        }
+        files
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        let made = head(&self.options.spec(), log.session().on.workers, log)?;
+        log.count("volumes", made.dwi.n_volumes as u64);
+        log.count("voxels", made.mask.len() as u64);
+        let lines = made.bundles.iter().map(|bundle| bundle.streamlines.len() as u64);
+        log.count("streamlines", lines.sum());
+        products.put(made);
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let made = products.get::<Head>()?;
+        out.write("labels.txt", lookup_table().as_bytes())?;
+        out.write("truth/bundles.txt", numbered(&made.bundles).as_bytes())?;
+        let mut files = Files { out, format: self.format, log };
+        files.series(&made.dwi, &made.gradients)?;
+        files.mask(&made.mask)?;
+        let t1w = files.options("simulated T1-weighted picture without noise");
+        files.image("t1w", &made.t1w, &t1w)?;
+        let described = "numbers of labels.txt";
+        let labels = WriteOptions { datatype: Datatype::UInt16, ..files.options(described) };
+        files.image("labels", &made.labels, &labels)?;
+        let described = "parts: cortical grey, subcortical grey, white, fluid, none";
+        let five = files.options(described);
+        files.image("5tt", &made.five_tissues, &five)?;
+        let described = "parts: both greys, white, fluid, blood, soft, fat, bone, air";
+        let tissues = files.options(described);
+        files.image("truth/tissues", &made.tissues, &tissues)?;
+        files.truth(&made.truth.maps)?;
+        for bundle in &made.bundles {
+            let options = WriteOptions {
+                datatype: Datatype::UInt8,
+                ..files.options("voxels that streamlines of the bundle pass")
+            };
+            let name = format!("truth/bundles/{}", bundle.name);
+            files.image(&name, &made.bundle_mask(bundle), &options)?;
+        }
+        let lines = grouped(made);
+        lines.write(files.out.stage("truth/tracts.trx")?, &LineOptions::default())?;
+        Ok(())
+    }
+
+    /// Makes it again, as the other phantoms.
+    fn restore(
+        &self,
+        _folder: &Path,
+        products: &mut Products,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        self.compute(products, log)
+    }
+}
+
+/// The numbers of the bundles, their names and how many streamlines each has.
+fn numbered(bundles: &[HeadBundle]) -> String {
+    let line =
+        |(i, b): (usize, &HeadBundle)| format!("{} {} {}\n", i + 1, b.name, b.streamlines.len());
+    let mut text: String = bundles.iter().enumerate().map(line).collect();
+    text += &format!("{} none 0\n", bundles.len() + 1);
+    text
+}
+
+/// All streamlines, each bundle a group.
+fn grouped(made: &Head) -> Tractogram {
+    let mut header = Header::on(made.labels.grid);
+    let mut lines = Streamlines::default();
+    for bundle in &made.bundles {
+        let first = lines.len() as u32;
+        bundle.streamlines.iter().for_each(|line| lines.push(line));
+        let members = (first..lines.len() as u32).collect();
+        header.groups.push(Group { name: bundle.name.clone(), members, data: Vec::new() });
+    }
+    Tractogram::new(header, lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{Values, from_values, usual};
+
+    #[test]
+    fn the_record_gives_the_options_back() {
+        let usual: HeadOptions = usual();
+        let quiet = HeadOptions { snr: Snr(f64::INFINITY), size: Some(Three([4, 5, 6])), ..usual };
+        let Value::Object(values) = json!(quiet) else { panic!("no object") };
+        assert_eq!(from_values::<HeadOptions>(&values as &Values).unwrap(), quiet);
+    }
+
+    #[test]
+    fn the_usual_grid_is_that_of_the_library() {
+        assert_eq!(usual::<HeadOptions>().spec(), HeadSpec::default());
+    }
+}
