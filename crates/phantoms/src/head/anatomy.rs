@@ -67,7 +67,7 @@ impl Anatomy {
     }
 
     /// Where a point of the pattern lies.
-    pub(super) fn from_pattern(&self, q: Vec3) -> Vec3 {
+    pub(super) fn of_pattern(&self, q: Vec3) -> Vec3 {
         let mut p = [0, 1, 2].map(|a| q[a] * self.size[a]);
         // The bend is a contraction: each step leaves a tenth of the error.
         for _ in 0..5 {
@@ -151,11 +151,15 @@ impl Anatomy {
     }
 
     /// Fibres of no named bundle that run along the hemisphere and cross those: their direction, and
-    /// their part, which comes and goes over centimetres. None in the stem and the cerebellum.
+    /// their part, which comes and goes over centimetres. None in the middle, the stem and the
+    /// cerebellum.
     pub(super) fn crossing_fibre(&self, p: Vec3) -> Option<(Vec3, f64)> {
         let q = self.in_pattern(p);
         let pattern = [q[0].abs(), q[1], q[2]];
-        if hindbrain::stem(pattern) > 0.0 || hindbrain::cerebellum(pattern) > 0.0 {
+        if hindbrain::stem(pattern) > 0.0
+            || hindbrain::cerebellum(pattern) > 0.0
+            || middle(pattern) > 0.0
+        {
             return None;
         }
         let along = self.unnamed_fibre(p);

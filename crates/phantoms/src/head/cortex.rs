@@ -42,7 +42,7 @@ impl Cortex {
         halfway.fill(workers, |p| solid(envelope, &sulci, p));
         progress.advance(1);
         progress.check()?;
-        halfway.to_distance(15.0);
+        halfway.make_distance(15.0);
         progress.advance(1);
         Ok(Self { halfway })
     }
@@ -65,7 +65,7 @@ fn solid(envelope: &Envelope, sulci: &Sulci<'_>, p: Vec3) -> f64 {
     let p = [p[0].abs(), p[1], p[2]];
     let depth = envelope.depth(p);
     let within = depth - 0.5 * THICKNESS_MM;
-    let of_hemisphere = if depth < -4.0 || depth > DEEPEST_MM {
+    let of_hemisphere = if !(-4.0..=DEEPEST_MM).contains(&depth) {
         within
     } else {
         let gap = HALF_GAP_MM[0] + HALF_GAP_MM[1] * (-depth.max(0.0) / 6.0).exp();

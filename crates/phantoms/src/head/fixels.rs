@@ -3,6 +3,7 @@
 use fimbria_compute::dense::vec3::{Vec3, norm, scale, sub};
 
 use super::anatomy::Anatomy;
+use super::labels::Part;
 use super::lines::HeadBundle;
 use crate::bundle::unit;
 
@@ -56,7 +57,10 @@ impl Fixels {
     pub(super) fn at(&self, anatomy: &Anatomy, p: Vec3) -> Vec<Fixel> {
         let mut all = self.found(p);
         let named: f64 = all.iter().map(|fixel| fixel.part).sum();
-        let unnamed = (1.0 - named).max(LEAST_UNNAMED);
+        let is_callosum = anatomy.part(p).0 == Part::Callosum;
+        // Of the callosum every fibre is of the bundle that runs nearest.
+        let unnamed =
+            if is_callosum && named > 0.0 { 0.0 } else { (1.0 - named).max(LEAST_UNNAMED) };
         let bundle = self.fields.len();
         let (across, crossing) = anatomy.crossing_fibre(p).unwrap_or_default();
         let parts = [(anatomy.unnamed_fibre(p), 1.0 - crossing), (across, crossing)];

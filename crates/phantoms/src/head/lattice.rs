@@ -83,7 +83,7 @@ impl Lattice {
 
     /// Replaces the values by the distance to where they are zero, mm, with their sign, by the
     /// fast sweeping method (Zhao, Math Comput 74, 603 (2005)). Distances end at `farthest`.
-    pub(super) fn to_distance(&mut self, farthest: f64) {
+    pub(super) fn make_distance(&mut self, farthest: f64) {
         let step = [1, self.dims[0], self.dims[0] * self.dims[1]];
         let signs: Vec<bool> = self.values.iter().map(|v| *v >= 0.0).collect();
         let fixed: Vec<f32> = (0..self.values.len()).map(|i| self.beside_zero(i, step)).collect();
@@ -170,7 +170,7 @@ mod tests {
         let mut lattice = Lattice::spanning([-12.0; 3], [12.0; 3], 1.0).unwrap();
         let workers = Workers::new(1).unwrap();
         lattice.fill(&workers, |p| 3.0 * (1.0 - norm(p) / 8.0) * (2.0 + 0.1 * p[0]));
-        lattice.to_distance(20.0);
+        lattice.make_distance(20.0);
         for p in [[8.0, 0.0, 0.0], [3.0, 4.0, 5.0], [0.0, 10.5, 0.0], [-6.0, -6.0, 6.0]] {
             let expected = 8.0 - norm(p);
             // First order in the spacing over the radius.

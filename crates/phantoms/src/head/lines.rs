@@ -88,7 +88,7 @@ fn grown(
     let place = in_ball(dice, item as u64, step as u32);
     let at = |gate: &Gate, side: f64| {
         let p = [0, 1, 2].map(|a| gate.0[a] + place[a] * gate.1[a]);
-        anatomy.from_pattern([side * p[0], p[1], p[2]])
+        anatomy.of_pattern([side * p[0], p[1], p[2]])
     };
     let mut gates: Vec<Vec3> = route.gates.iter().map(|gate| at(gate, side)).collect();
     if route.crosses {
