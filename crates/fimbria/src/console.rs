@@ -121,7 +121,8 @@ impl Drop for Console {
 
 /// A line on standard error; nobody there to read it is no error.
 fn say_line(message: &str) {
-    let _ = writeln!(io::stderr(), "{}", printable(&final_names(message)));
+    // At once: what ends the program for want of memory writes past the lock.
+    let _ = io::stderr().write_all(format!("{}\n", printable(&final_names(message))).as_bytes());
 }
 
 impl Progress for Console {

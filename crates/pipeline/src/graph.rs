@@ -41,9 +41,39 @@ pub enum PipelineError {
         /// Why.
         source: StageError,
     },
+    /// A stage takes what none before it makes.
+    #[error(transparent)]
+    Unmade(#[from] Unmade),
     /// The caller asked to stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
+}
+
+/// A stage needs what no stage before it makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the stage {stage} needs a {product}, which no stage before it makes")]
+pub struct Unmade {
+    stage: &'static str,
+    product: &'static str,
+}
+
+/// Which of the stages before stage `index` make what it takes, the last one of each product.
+fn makers(stages: &[&dyn Stage], index: usize) -> Result<Vec<usize>, Unmade> {
+    let stage = stages[index];
+    let mut makers = Vec::new();
+    for taken in stage.takes() {
+        let maker = stages[..index].iter().rposition(|s| s.makes().contains(&taken.product));
+        match maker {
+            Some(maker) => makers.push(maker),
+            None if taken.is_needed => {
+                return Err(Unmade { stage: stage.name(), product: taken.product.name() });
+            }
+            None => {}
+        }
+    }
+    makers.sort_unstable();
+    makers.dedup();
+    Ok(makers)
 }
 
 /// What [`run_stages`] hands back.
@@ -89,7 +119,9 @@ pub fn run_stages(
             Some(record) => {
                 OutputFolder::clear_beside(&step.folder);
                 if step.is_needed {
+                    products.open_to(&**stage);
                     stage.restore(&step.folder, &mut products, &log).map_err(failed)?;
+                    products.close();
                 }
                 log.adopt(record.stages.iter().map(|s| StageEntry { resumed: true, ..s.clone() }));
                 record.clone()
@@ -137,12 +169,14 @@ fn run_one<'s>(
         // What stood in the way was refused before the first stage, or is to be replaced.
         Some(OutputFolder::create(&step.folder, &planned, true, session.unfinished)?)
     };
+    products.open_to(stage);
     log.stage(name, || {
         stage.compute_into(products, out.as_mut(), &log)?;
         log.check()?;
         out.as_mut().map_or(Ok(()), |out| stage.write(products, out, &log))
     })
     .map_err(failed)?;
+    products.close();
     // What was loaded earlier may be read only now.
     read.try_for_each(Hashed::check)?;
     let mut record = log.record(name, step.inputs.entries.clone(), stage.parameters());
@@ -165,16 +199,23 @@ pub fn run_alone(
     session: Session<'_>,
 ) -> Result<RunRecord, StageError> {
     let log = Logbook::new(session);
+    for index in 0..stages.len() {
+        makers(stages, index)?;
+    }
     let hashing = hash_inputs(stages);
     // What is not there is said before anything else is.
     hashing.iter().try_for_each(Hashing::check_there)?;
     let mut products = Products::default();
     for stage in stages {
+        products.open_to(*stage);
         log.stage(stage.name(), || stage.compute_into(&mut products, Some(&mut out), &log))?;
         log.check()?;
     }
     log.stage("write", || {
-        stages.iter().try_for_each(|stage| stage.write(&products, &mut out, &log))
+        stages.iter().try_for_each(|stage| {
+            products.open_to(*stage);
+            stage.write(&products, &mut out, &log)
+        })
     })?;
     let inputs = finish(hashing)?;
     let fingerprint = fingerprint_alone(stages, &inputs);
@@ -207,6 +248,10 @@ pub fn earlier_alone(stages: &[&dyn Stage], folder: &Path) -> Result<Option<Earl
     };
     let fingerprint = fingerprint_alone(stages, &finish(hash_inputs(stages))?);
     let is_same = record.fingerprint == Some(fingerprint);
+    if is_same {
+        // What a run that was killed left behind.
+        OutputFolder::clear_beside(folder);
+    }
     Ok(Some(Earlier { record, is_same }))
 }
 
@@ -272,6 +317,8 @@ struct Step {
     folder: PathBuf,
     inputs: Hashed,
     fingerprint: String,
+    /// The stages whose products it takes.
+    makers: Vec<usize>,
     /// The record of an earlier run that makes this one superfluous.
     earlier: Option<RunRecord>,
     /// True where its products are wanted: it runs, or is read back.
@@ -285,25 +332,25 @@ impl Plan {
         existing: Existing,
     ) -> Result<Self, PipelineError> {
         let mut steps: Vec<Step> = Vec::with_capacity(stages.len());
+        let all: Vec<&dyn Stage> = stages.iter().map(|stage| &**stage).collect();
         for (i, stage) in stages.iter().enumerate() {
             let inputs = Hashing::start(stage.inputs()).wait()?;
-            let needed = stages[..i].iter().zip(&steps);
-            let needed = needed.filter(|(s, _)| stage.needs().contains(&s.name()));
-            let upstream: Vec<_> = needed.map(|(_, step)| &step.fingerprint).collect();
+            let makers = makers(&all, i)?;
+            let upstream: Vec<_> = makers.iter().map(|&j| &steps[j].fingerprint).collect();
             let fingerprint = fingerprint_of(&**stage, &inputs.entries, &upstream);
             let folder = root.join(stage.name());
             let earlier = (existing == Existing::Resume && !stage.outputs().is_empty())
                 .then(|| earlier_run(&folder, &fingerprint))
                 .flatten();
-            steps.push(Step { folder, inputs, fingerprint, earlier, is_needed: false });
+            steps.push(Step { folder, inputs, fingerprint, makers, earlier, is_needed: false });
         }
         for i in (0..stages.len()).rev() {
             let must_run = steps[i].earlier.is_none()
                 && (steps[i].is_needed || !stages[i].outputs().is_empty());
             if must_run {
                 steps[i].is_needed = true;
-                for j in 0..i {
-                    steps[j].is_needed |= stages[i].needs().contains(&stages[j].name());
+                for j in steps[i].makers.clone() {
+                    steps[j].is_needed = true;
                 }
             }
         }

@@ -37,7 +37,9 @@ mod unfinished;
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use checkpoint_file::{CheckpointError, CheckpointFile};
 pub use follow::{TooManyVolumes, follow};
-pub use graph::{Earlier, Existing, Finished, PipelineError, earlier_alone, run_alone, run_stages};
+pub use graph::{
+    Earlier, Existing, Finished, PipelineError, Unmade, earlier_alone, run_alone, run_stages,
+};
 pub use hashing::{HashError, Hashed, Hashing};
 pub use map_file::{Carried, MapContext, MapError, MapStyle, bids_entities};
 pub use map_layout::{MapFormat, MapLayout};
@@ -46,6 +48,6 @@ pub use output::{OutputError, OutputFolder, final_names, refuse_name_of_file};
 pub use record::{InputEntry, Machine, OutputEntry, RunRecord, StageEntry, StepEntry};
 pub use run::{ConfigError, ReportConfig, RunConfig, demo_stages};
 pub use session::{Input, Logbook, Session};
-pub use stage::{MissingProduct, Products, Stage, StageError, StageRecords};
+pub use stage::{MissingProduct, Product, Products, Stage, StageError, StageRecords, Taken};
 pub use surfaces::{MeshSpace, SurfaceError};
 pub use unfinished::Unfinished;

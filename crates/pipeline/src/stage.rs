@@ -12,33 +12,111 @@ use crate::{Input, Logbook, OutputFolder, RunRecord};
 /// Any error of a stage.
 pub type StageError = Box<dyn Error + Send + Sync>;
 
+/// A type of what stages hand on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Product {
+    id: TypeId,
+    name: &'static str,
+}
+
+impl Product {
+    /// The type `T`.
+    pub fn of<T: Any>() -> Self {
+        Self { id: TypeId::of::<T>(), name: std::any::type_name::<T>() }
+    }
+
+    /// Its path in the code.
+    pub fn name(self) -> &'static str {
+        self.name
+    }
+}
+
+/// What a stage takes of earlier ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The product.
+    pub product: Product,
+    /// True where it cannot work without.
+    pub is_needed: bool,
+}
+
+impl Taken {
+    /// It cannot work without `T`.
+    pub fn always<T: Any>() -> Self {
+        Self { product: Product::of::<T>(), is_needed: true }
+    }
+
+    /// It takes `T` where an earlier stage makes one.
+    pub fn where_made<T: Any>() -> Self {
+        Self::product_where_made(Product::of::<T>())
+    }
+
+    /// The same of a type that is not known here.
+    pub fn product_where_made(product: Product) -> Self {
+        Self { product, is_needed: false }
+    }
+}
+
 /// Values that stages hand on in memory, one of each type.
 #[derive(Default)]
-pub struct Products(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+pub struct Products {
+    made: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+    /// The stage at work, what it says that it takes or makes, and what it says that it makes;
+    /// `None` where nobody says.
+    declared: Option<(&'static str, Vec<TypeId>, Vec<TypeId>)>,
+}
 
 impl Products {
     /// Hands on `product`, in place of an earlier one of its type.
+    ///
+    /// # Panics
+    /// In debug builds, where the stage at work does not say that it makes one.
     pub fn put<T: Any + Send + Sync>(&mut self, product: T) {
-        self.0.insert(TypeId::of::<T>(), Box::new(product));
+        if let Some((stage, _, made)) = &self.declared {
+            let (is_declared, name) = (made.contains(&TypeId::of::<T>()), Product::of::<T>().name);
+            debug_assert!(is_declared, "the stage {stage} does not say that it makes a {name}");
+        }
+        self.made.insert(TypeId::of::<T>(), Box::new(product));
     }
 
     /// Adds to the [`StageRecords`].
     pub(crate) fn note(&mut self, record: RunRecord) {
-        let records = self.0.get_mut(&TypeId::of::<StageRecords>());
+        let records = self.made.get_mut(&TypeId::of::<StageRecords>());
         if let Some(records) = records.and_then(|any| any.downcast_mut::<StageRecords>()) {
             records.0.push(record);
         }
     }
 
+    /// From now on `stage` is at work.
+    pub(crate) fn open_to(&mut self, stage: &dyn Stage) {
+        let made: Vec<_> = stage.makes().iter().map(|product| product.id).collect();
+        let mut known: Vec<_> = stage.takes().iter().map(|taken| taken.product.id).collect();
+        known.extend(&made);
+        known.push(TypeId::of::<StageRecords>());
+        self.declared = Some((stage.name(), known, made));
+    }
+
+    /// From now on nobody is at work.
+    pub(crate) fn close(&mut self) {
+        self.declared = None;
+    }
+
     /// What an earlier stage handed on, if one did.
+    ///
+    /// # Panics
+    /// In debug builds, where the stage at work does not say that it takes one.
     pub fn find<T: Any>(&self) -> Option<&T> {
-        self.0.get(&TypeId::of::<T>())?.downcast_ref()
+        if let Some((stage, known, _)) = &self.declared {
+            let (is_declared, name) = (known.contains(&TypeId::of::<T>()), Product::of::<T>().name);
+            debug_assert!(is_declared, "the stage {stage} does not say that it takes a {name}");
+        }
+        self.made.get(&TypeId::of::<T>())?.downcast_ref()
     }
 
     /// What an earlier stage handed on.
     ///
     /// # Errors
-    /// [`MissingProduct`] where none did: the stage does not list that one in its needs.
+    /// [`MissingProduct`] where none did.
     pub fn get<T: Any>(&self) -> Result<&T, MissingProduct> {
         self.find().ok_or(MissingProduct(std::any::type_name::<T>()))
     }
@@ -60,10 +138,15 @@ pub trait Stage {
     /// Its name, which is also that of its folder.
     fn name(&self) -> &'static str;
 
-    /// Names of the stages whose products it takes, as far as they are in the graph: a fit takes
-    /// its subject from a stage that loads one or from one that makes one.
-    fn needs(&self) -> &'static [&'static str] {
-        &[]
+    /// What it takes of earlier stages. That each of what it needs is made before is checked before
+    /// the first stage runs.
+    fn takes(&self) -> Vec<Taken> {
+        Vec::new()
+    }
+
+    /// What it hands on.
+    fn makes(&self) -> Vec<Product> {
+        Vec::new()
     }
 
     /// The files it reads itself.

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_pipeline::{
-    Existing, Finished, Input, Logbook, OutputFolder, PipelineError, Products, Session, Stage,
-    StageError, Unfinished, run_stages,
+    Existing, Finished, Input, Logbook, OutputFolder, PipelineError, Product, Products, Session,
+    Stage, StageError, Taken, Unfinished, run_stages,
 };
 use serde_json::{Value, json};
 
@@ -24,6 +24,9 @@ struct Load {
 impl Stage for Load {
     fn name(&self) -> &'static str {
         "load"
+    }
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Number>()]
     }
     fn inputs(&self) -> Vec<Input> {
         vec![("number".into(), self.path.clone())]
@@ -48,8 +51,11 @@ impl Stage for SquareIt {
     fn name(&self) -> &'static str {
         "square"
     }
-    fn needs(&self) -> &'static [&'static str] {
-        &["load"]
+    fn takes(&self) -> Vec<Taken> {
+        vec![Taken::always::<Number>()]
+    }
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Square>()]
     }
     fn parameters(&self) -> Value {
         json!({ "factor": self.factor })
@@ -93,8 +99,8 @@ impl Stage for Root {
     fn name(&self) -> &'static str {
         "root"
     }
-    fn needs(&self) -> &'static [&'static str] {
-        &["square"]
+    fn takes(&self) -> Vec<Taken> {
+        vec![Taken::always::<Square>()]
     }
     fn parameters(&self) -> Value {
         json!({})
@@ -137,13 +143,23 @@ impl Bench {
 
     fn run(&self, factor: f64, fails: bool, existing: Existing) -> Result<Finished, PipelineError> {
         let stages: Vec<Box<dyn Stage>> = vec![
-            Box::new(Load {
-                path: self.folder.path().join("number.txt"),
-                runs: self.loads.clone(),
-            }),
+            self.load(),
             Box::new(SquareIt { factor, runs: self.squares.clone() }),
             Box::new(Root { fails }),
         ];
+        self.run_all(&stages, existing)
+    }
+
+    fn load(&self) -> Box<dyn Stage> {
+        let path = self.folder.path().join("number.txt");
+        Box::new(Load { path, runs: self.loads.clone() })
+    }
+
+    fn run_all(
+        &self,
+        stages: &[Box<dyn Stage>],
+        existing: Existing,
+    ) -> Result<Finished, PipelineError> {
         let workers = Workers::new(1).unwrap();
         let session = Session {
             on: Backend::cpu(&workers),
@@ -151,7 +167,7 @@ impl Bench {
             unfinished: &Unfinished::new(),
             command_line: &[],
         };
-        run_stages("test", &stages, &self.out(), existing, session)
+        run_stages("test", stages, &self.out(), existing, session)
     }
 
     fn runs(&self) -> (usize, usize) {
@@ -232,4 +248,13 @@ fn a_missing_input_is_named_and_leaves_no_folder() {
     let error = bench.run(4.0, false, Existing::Refuse).err().unwrap();
     assert!(error.to_string().contains("number.txt"), "{error}");
     assert!(!bench.out().exists());
+}
+
+#[test]
+fn what_no_stage_makes_is_missed_before_the_first_one_runs() {
+    let bench = Bench::new();
+    let stages: Vec<Box<dyn Stage>> = vec![bench.load(), Box::new(Root { fails: false })];
+    let error = bench.run_all(&stages, Existing::Refuse).err().unwrap().to_string();
+    assert!(error.contains("root needs a") && error.contains("Square"), "{error}");
+    assert_eq!(bench.loads.load(Ordering::Relaxed), 0);
 }

@@ -5,13 +5,54 @@ use std::time::Duration;
 
 use fimbria_cluster::World;
 use fimbria_compute::comm::Comm;
-use fimbria_compute::{Backend, Silent};
-use fimbria_pipeline::{Logbook, OutputError, OutputFolder, Products, Session, Stage};
+use fimbria_compute::{Backend, Progress as _, Silent};
+use fimbria_pipeline::{
+    Existing, Logbook, OutputError, OutputFolder, Products, Session, Stage, earlier_alone,
+    refuse_name_of_file,
+};
 
 use super::{command_line, run_stages_in, session};
-use crate::args::{DeviceArgs, ThreadArgs};
+use crate::args::{DeviceArgs, KeptOutputArgs, ThreadArgs};
 use crate::console::Console;
 use crate::failure::Failure;
+
+/// [`run_together`] of work that keeps in OUT/.resume what it has come to. With
+/// [`Existing::Resume`], what is finished in OUT of the same inputs and parameters stays, and of
+/// others it is an error.
+pub(crate) fn run_kept(
+    name: &str,
+    stages: &[&dyn Stage],
+    world: &World,
+    output: &KeptOutputArgs,
+    threads: ThreadArgs,
+    devices: DeviceArgs,
+    console: &Console,
+) -> Result<(), Failure> {
+    let (path, existing, _) = output.split();
+    if existing == Existing::Resume
+        && let Some(earlier) = earlier_alone(stages, path)?
+    {
+        if !earlier.is_same {
+            let message = format!(
+                "{} is finished, with other inputs or parameters ({}): --force makes it anew",
+                path.display(),
+                earlier.record.command_line.join(" ")
+            );
+            return end_together(Err(Failure::usage(message)), world, console);
+        }
+        if world.comm().rank() == 0 {
+            console.note(&format!("{} is finished already", path.display()));
+        }
+        return Ok(());
+    }
+    let folder = |planned: &[String]| {
+        refuse_name_of_file(path)?;
+        let overwrite = existing != Existing::Refuse;
+        OutputFolder::create(path, planned, overwrite, console.unfinished())
+    };
+    let kept = path.join(OutputFolder::KEPT);
+    run_together(name, stages, world, &folder, Some(&kept), threads, devices, console)
+}
 
 /// Runs `stages` in every process of `world`: the first makes the folder, writes and reports, the
 /// others only compute along. Where one fails, its message is said once, and all end; where the user

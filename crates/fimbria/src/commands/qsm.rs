@@ -1,20 +1,16 @@
 //! `fimbria qsm`
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use fimbria_cluster::World;
-use fimbria_compute::Progress as _;
 use fimbria_pipeline::stages::load_local_field::{LoadLocalField, LocalFieldFiles};
 use fimbria_pipeline::stages::qsm::{Keep, MapSusceptibility, QsmMethod, QsmParameters};
-use fimbria_pipeline::{
-    Choice as _, Existing, OutputFolder, Stage, earlier_alone, refuse_name_of_file,
-};
+use fimbria_pipeline::{Choice as _, Stage};
 use fimbria_qsm::FA_THRESHOLD;
 
-use crate::args::{DeviceArgs, ExistingArgs, MapArgs, ThreadArgs};
-use crate::commands::processes::{end_together, run_together};
+use crate::args::{DeviceArgs, KeptOutputArgs, MapArgs, ThreadArgs};
+use crate::commands::processes::{end_together, run_kept};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -28,16 +24,12 @@ pub(crate) struct Qsm {
     #[command(flatten)]
     parameters: QsmParameters,
 
-    /// Folder to write
-    #[arg(short, long, value_name = "OUT", help_heading = "Output")]
-    output: PathBuf,
+    #[command(flatten)]
+    output: KeptOutputArgs,
 
     /// Seconds between checkpoints, which --resume goes on from [default: 60]
     #[arg(long, value_name = "SECONDS", help_heading = "Output")]
     checkpoint: Option<u64>,
-
-    #[command(flatten)]
-    existing: ExistingArgs,
 
     #[command(flatten)]
     style: MapArgs,
@@ -89,8 +81,7 @@ References:
 
 impl Qsm {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { files, parameters, output, checkpoint, existing, style, threads, devices } =
-            self;
+        let Self { files, parameters, output, checkpoint, style, threads, devices } = self;
         files.check(&parameters).and_then(|()| parameters.check()).map_err(Failure::usage)?;
         let method = parameters.method.0;
         let is_shared = method == QsmMethod::Dqsm;
@@ -103,11 +94,11 @@ impl Qsm {
                 return Err(Failure::usage(format!("--{option} is not used by --method {method}")));
             }
         }
-        let policy = existing.policy();
+        let (folder, _, resume) = output.split();
         let keep = Keep {
-            folder: output.clone(),
+            folder: folder.to_owned(),
             every: Duration::from_secs(checkpoint.unwrap_or(60)),
-            resume: policy == Existing::Resume,
+            resume,
         };
         let world = World::start();
         if world.comm().size() > 1 && !is_shared {
@@ -126,27 +117,6 @@ impl Qsm {
         };
         let load = LoadLocalField { files, fa_threshold };
         let stages: [&dyn Stage; 2] = [&load, &map];
-        if policy == Existing::Resume
-            && let Some(earlier) = earlier_alone(&stages, &output)?
-        {
-            if !earlier.is_same {
-                return Err(Failure::usage(format!(
-                    "{} is finished, with other inputs or parameters ({}): --force makes it anew",
-                    output.display(),
-                    earlier.record.command_line.join(" ")
-                )));
-            }
-            if world.comm().rank() == 0 {
-                console.note(&format!("{} is finished already", output.display()));
-            }
-            return Ok(());
-        }
-        let folder = |planned: &[String]| {
-            refuse_name_of_file(&output)?;
-            let overwrite = policy != Existing::Refuse;
-            OutputFolder::create(&output, planned, overwrite, console.unfinished())
-        };
-        let kept = output.join(OutputFolder::KEPT);
-        run_together("qsm", &stages, &world, &folder, Some(&kept), threads, devices, console)
+        run_kept("qsm", &stages, &world, &output, threads, devices, console)
     }
 }

@@ -8,8 +8,8 @@ use fimbria_pipeline::stages::load::Load;
 use fimbria_pipeline::stages::sticks::{Resume, Sticks as SticksStage, SticksParameters, Within};
 use fimbria_pipeline::{OutputFolder, Stage};
 
-use crate::args::{DeviceArgs, OutputArgs, SubjectArgs, ThreadArgs};
-use crate::commands::processes::run_together;
+use crate::args::{DeviceArgs, KeptOutputArgs, SubjectArgs, ThreadArgs};
+use crate::commands::processes::run_kept;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -24,15 +24,11 @@ pub(crate) struct Sticks {
     #[command(flatten)]
     parameters: SticksParameters,
 
-    /// Take up what an interrupted run left in OUT
-    #[arg(long)]
-    resume: bool,
-
     #[command(flatten)]
     subject: SubjectArgs,
 
     #[command(flatten)]
-    output: OutputArgs,
+    output: KeptOutputArgs,
 
     #[command(flatten)]
     threads: ThreadArgs,
@@ -100,17 +96,15 @@ References:
 
 impl Sticks {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { dwi, parameters, resume, subject, output, threads, devices } = self;
+        let Self { dwi, parameters, subject, output, threads, devices } = self;
         parameters.options().map_err(Failure::usage)?;
-        let kept = output.path().join(OutputFolder::KEPT);
-        let keep = Some(kept.clone());
-        let resume = if resume { Resume::Yes } else { Resume::No };
+        let (folder, _, resumes) = output.split();
+        let keep = Some(folder.join(OutputFolder::KEPT));
+        let resume = if resumes { Resume::Yes } else { Resume::No };
         let sticks =
             SticksStage { parameters, within: Within::Mask, extension: "nii.gz", keep, resume };
         let load = Load { files: subject.files(dwi), found: None };
         let stages: [&dyn Stage; 2] = [&load, &sticks];
-        let folder = |planned: &[String]| output.folder(planned, console);
-        let world = World::start();
-        run_together("sticks", &stages, &world, &folder, Some(&kept), threads, devices, console)
+        run_kept("sticks", &stages, &World::start(), &output, threads, devices, console)
     }
 }

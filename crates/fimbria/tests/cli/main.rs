@@ -34,6 +34,7 @@ mod qsm;
 mod qsm_options;
 mod records;
 mod run;
+mod snapshots;
 mod sticks;
 mod track;
 mod tractogram;

@@ -15,6 +15,7 @@ mod fod_fit;
 mod hostile;
 mod hot_devices;
 mod hot_real;
+mod laws;
 mod msdki;
 mod nvrtc;
 mod partly;

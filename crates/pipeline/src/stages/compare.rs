@@ -6,7 +6,7 @@ use clap::Args;
 use fimbria_image::{Image, WriteOptions, read_image, write_image};
 use serde_json::{Value, json};
 
-use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
+use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError};
 
 /// Tests two sets of maps of repeated runs against each other, voxel by voxel; its results are noted.
 #[derive(Clone, Debug, Args)]
@@ -39,6 +39,10 @@ struct Compared(Image);
 impl Stage for CompareMaps {
     fn name(&self) -> &'static str {
         "compare"
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Compared>()]
     }
 
     fn inputs(&self) -> Vec<Input> {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::options::{Described as _, within};
 use crate::stages::contents::check_labels;
-use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
+use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError};
 
 /// Counts, weighs and measures the streamlines between labels.
 #[derive(Clone, Debug, Args)]
@@ -118,6 +118,10 @@ impl CountConnections {
 impl Stage for CountConnections {
     fn name(&self) -> &'static str {
         "connectome"
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Counted>()]
     }
 
     fn inputs(&self) -> Vec<Input> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::fits::fit_maps::Maps;
 use super::fits::fod::FodParameters;
 use super::load_field::OrientationField;
-use crate::{Carried, Logbook, Products, Stage, StageError};
+use crate::{Carried, Logbook, Product, Products, Stage, StageError, Taken};
 
 /// Makes the [`OrientationField`] of the densities that were just fitted.
 pub struct FodField;
@@ -17,8 +17,12 @@ impl Stage for FodField {
         "fod field"
     }
 
-    fn needs(&self) -> &'static [&'static str] {
-        &["fod"]
+    fn takes(&self) -> Vec<Taken> {
+        vec![Taken::always::<Maps<FodParameters>>()]
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<OrientationField>()]
     }
 
     fn parameters(&self) -> Value {

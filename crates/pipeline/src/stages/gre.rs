@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::stages::field::Echoes;
 use crate::stages::phantom::Files;
-use crate::{Choice as _, Logbook, MapFormat, OutputFolder, Products, Stage, StageError};
+use crate::{Choice as _, Logbook, MapFormat, OutputFolder, Product, Products, Stage, StageError};
 
 /// Makes a scan: hands on its [`Echoes`] and the [`GreSubject`], and writes that.
 pub struct GrePhantom {
@@ -22,6 +22,10 @@ pub struct GrePhantom {
 impl Stage for GrePhantom {
     fn name(&self) -> &'static str {
         "gre"
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Echoes>(), Product::of::<GreSubject>()]
     }
 
     fn parameters(&self) -> Value {

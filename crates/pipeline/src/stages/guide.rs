@@ -10,7 +10,7 @@ use super::field::Fields;
 use super::fits::dti::DtiParameters;
 use super::fits::fit_maps::Maps;
 use super::load_local_field::LocalField;
-use crate::{Logbook, Products, Stage, StageError};
+use crate::{Logbook, Product, Products, Stage, StageError, Taken};
 
 /// Makes the [`LocalField`] of the [`Fields`] and the tensor fit, as `fimbria qsm --resample` does
 /// of their files: fibre directions are those of the nearest voxel in the scanner.
@@ -24,8 +24,16 @@ impl Stage for Guide {
         "guide"
     }
 
-    fn needs(&self) -> &'static [&'static str] {
-        &["gre", "field", "dti"]
+    fn takes(&self) -> Vec<Taken> {
+        vec![
+            Taken::always::<Fields>(),
+            Taken::always::<Maps<DtiParameters>>(),
+            Taken::where_made::<GreSubject>(),
+        ]
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<LocalField>()]
     }
 
     fn parameters(&self) -> Value {

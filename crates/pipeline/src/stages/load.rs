@@ -18,7 +18,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::doubts::{Doubt, warn_of_place};
 use crate::{
-    ByteSize, Carried, Input, Logbook, MapStyle, Named, OutputFolder, Products, Stage, StageError,
+    ByteSize, Carried, Input, Logbook, MapStyle, Named, OutputFolder, Product, Products, Stage,
+    StageError,
 };
 
 /// Where a subject's data are and how to read them.
@@ -337,6 +338,10 @@ impl Load {
 impl Stage for Load {
     fn name(&self) -> &'static str {
         "load"
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Subject>()]
     }
 
     fn inputs(&self) -> Vec<Input> {

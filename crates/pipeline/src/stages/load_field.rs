@@ -15,7 +15,9 @@ use super::contents::{Claim, Contents, ContentsError, Looks};
 use super::doubts::warn_of_place;
 use crate::hashing::with_sidecar;
 use crate::options::{Described as _, choice};
-use crate::{ByteSize, Carried, Choice, Input, Logbook, Named, Products, Stage, StageError};
+use crate::{
+    ByteSize, Carried, Choice, Input, Logbook, Named, Product, Products, Stage, StageError,
+};
 
 impl Choice for ShBasis {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
@@ -244,6 +246,10 @@ pub struct LoadField(pub FieldFiles);
 impl Stage for LoadField {
     fn name(&self) -> &'static str {
         "load"
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<OrientationField>()]
     }
 
     fn inputs(&self) -> Vec<Input> {

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use super::load_field::OrientationField;
 use crate::options::{Described as _, OptionError, choice, from_values, refuse_unused, within};
 use crate::{
-    Carried, Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, RunRecord,
-    Stage, StageError,
+    Carried, Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Product, Products,
+    RunRecord, Stage, StageError, Taken,
 };
 
 /// What counts as a fibre direction.
@@ -211,8 +211,12 @@ impl Stage for FindPeaks {
         "peaks"
     }
 
-    fn needs(&self) -> &'static [&'static str] {
-        &["load", "fod field"]
+    fn takes(&self) -> Vec<Taken> {
+        vec![Taken::always::<OrientationField>()]
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Peaks>()]
     }
 
     fn parameters(&self) -> Value {

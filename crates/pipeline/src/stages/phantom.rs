@@ -15,7 +15,9 @@ use fimbria_streamlines::{Group, Header, Streamlines, Tractogram, WriteOptions a
 use serde_json::{Value, json};
 
 use crate::stages::load::Subject;
-use crate::{Carried, Choice, Logbook, MapFormat, OutputFolder, Products, Stage, StageError};
+use crate::{
+    Carried, Choice, Logbook, MapFormat, OutputFolder, Product, Products, Stage, StageError,
+};
 
 /// What to make.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +73,10 @@ impl Phantom {
 impl Stage for Phantom {
     fn name(&self) -> &'static str {
         "phantom"
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Subject>(), Product::of::<Arc<fimbria_phantoms::Subject>>()]
     }
 
     fn parameters(&self) -> Value {

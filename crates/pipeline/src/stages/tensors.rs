@@ -4,7 +4,7 @@ use fimbria_phantoms::{TensorSheet, TensorsSpec, tensors};
 use serde_json::{Value, json};
 
 use crate::stages::phantom::Files;
-use crate::{Choice as _, Logbook, MapFormat, OutputFolder, Products, Stage, StageError};
+use crate::{Choice as _, Logbook, MapFormat, OutputFolder, Product, Products, Stage, StageError};
 
 /// Makes a sheet of tensors whose fibres are known, and writes both.
 pub struct TensorsPhantom {
@@ -17,6 +17,10 @@ pub struct TensorsPhantom {
 impl Stage for TensorsPhantom {
     fn name(&self) -> &'static str {
         "phantom"
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<TensorSheet>()]
     }
 
     fn parameters(&self) -> Value {

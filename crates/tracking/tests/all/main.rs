@@ -3,6 +3,7 @@
 mod bend;
 mod deterministic;
 mod devices;
+mod laws;
 mod matrices;
 mod processes;
 mod same;

@@ -6,10 +6,10 @@ use fimbria_image::gradients::BScaling;
 use fimbria_pipeline::stages::life::{Life, LifeFiles, LifeParameters, LoadSeries};
 use fimbria_pipeline::{Named, OutputFolder, Stage, bids_entities};
 
-use crate::args::{DeviceArgs, MapArgs, OutputArgs, SubjectArgs, ThreadArgs};
+use crate::args::{DeviceArgs, KeptOutputArgs, MapArgs, SubjectArgs, ThreadArgs};
 #[cfg(feature = "mpi")]
 use crate::args::{ExchangeName, exchange};
-use crate::commands::processes::run_together;
+use crate::commands::processes::run_kept;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -41,13 +41,8 @@ pub(crate) struct Evaluate {
     #[arg(help_heading = "Machine")]
     exchange: ExchangeName,
 
-    /// Begin with the weights that the same command left in OUT/.resume when it was interrupted or
-    /// could not write its results
-    #[arg(long, conflicts_with = "start", help_heading = "Output")]
-    resume: bool,
-
     #[command(flatten)]
-    output: OutputArgs,
+    output: KeptOutputArgs,
 
     #[command(flatten)]
     style: MapArgs,
@@ -116,7 +111,6 @@ impl Evaluate {
             parameters,
             #[cfg(feature = "mpi")]
             exchange,
-            resume,
             output,
             style,
             threads,
@@ -133,18 +127,18 @@ impl Evaluate {
             series.bvalue_scaling = Named(BScaling::Yes);
         }
         let second = second.map(|second| series.repeated_by(second));
-        let kept = output.path().join(OutputFolder::KEPT);
+        let (folder, _, resumes) = output.split();
+        let kept = folder.join(OutputFolder::KEPT);
         let life = Life {
             files,
             second,
             parameters,
             style: style.style(),
             entities,
-            checkpoint: Some((kept.join("weights"), resume)),
+            checkpoint: Some((kept.join("weights"), resumes)),
             memory: series.memory,
         };
         let stages: [&dyn Stage; 2] = [&LoadSeries(series), &life];
-        let folder = |planned: &[String]| output.folder(planned, console);
-        run_together("life", &stages, &world, &folder, Some(&kept), threads, devices, console)
+        run_kept("life", &stages, &world, &output, threads, devices, console)
     }
 }

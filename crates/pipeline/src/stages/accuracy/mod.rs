@@ -9,6 +9,7 @@ mod tracks;
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use fimbria_image::sticks::StickSamples;
 use fimbria_phantoms::GreSubject;
@@ -23,7 +24,7 @@ use crate::stages::life::Weighed;
 use crate::stages::phantom::truth_in;
 use crate::stages::qsm::ChiMap;
 use crate::stages::track::Tracked;
-use crate::{Logbook, OutputFolder, Products, Stage, StageError};
+use crate::{Logbook, OutputFolder, Product, Products, Stage, StageError, Taken};
 
 /// How close a fit came to the truth.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -103,8 +104,22 @@ impl Stage for Compare {
         "accuracy"
     }
 
-    fn needs(&self) -> &'static [&'static str] {
-        &["phantom", "dti", "peaks", "dki", "sticks", "track", "life", "qsm"]
+    fn takes(&self) -> Vec<Taken> {
+        vec![
+            Taken::always::<Arc<fimbria_phantoms::Subject>>(),
+            Taken::where_made::<Maps<DtiParameters>>(),
+            Taken::where_made::<Peaks>(),
+            Taken::where_made::<Maps<DkiParameters>>(),
+            Taken::where_made::<StickSamples>(),
+            Taken::where_made::<Tracked>(),
+            Taken::where_made::<Weighed>(),
+            Taken::where_made::<ChiMap>(),
+            Taken::where_made::<GreSubject>(),
+        ]
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Accuracy>()]
     }
 
     fn parameters(&self) -> Value {

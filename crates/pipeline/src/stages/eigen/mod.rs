@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 pub use self::input::EigenError;
 use self::input::{Entries, Tensors};
 use crate::options::{Described as _, at_least};
-use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
+use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError};
 
 /// What is looked for.
 #[derive(Clone, Debug, Args)]
@@ -85,6 +85,10 @@ impl FindEigenpairs {
 impl Stage for FindEigenpairs {
     fn name(&self) -> &'static str {
         "eigen"
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Found>()]
     }
 
     fn inputs(&self) -> Vec<Input> {

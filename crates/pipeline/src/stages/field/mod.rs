@@ -19,8 +19,8 @@ pub use self::phase_files::{Echoes, PhaseFiles, PhaseFilesError};
 use crate::hashing::with_sidecar;
 use crate::options::{Described as _, OptionError, above, choice, refuse_unused};
 use crate::{
-    Carried, Choice, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Products, Stage,
-    StageError,
+    Carried, Choice, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Product, Products,
+    Stage, StageError, Taken,
 };
 
 /// How wraps are undone.
@@ -207,8 +207,15 @@ impl Stage for MakeField {
         "field"
     }
 
-    fn needs(&self) -> &'static [&'static str] {
-        &["gre"]
+    fn takes(&self) -> Vec<Taken> {
+        match self.files {
+            Some(_) => Vec::new(),
+            None => vec![Taken::always::<Echoes>()],
+        }
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Fields>()]
     }
 
     fn inputs(&self) -> Vec<Input> {

@@ -22,8 +22,8 @@ use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMaps};
 use crate::stages::volumes::{ChosenVolumes, VolumeChoice, VolumesError};
 use crate::{
-    Choice, Hashing, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Products,
-    RunRecord, Stage, StageError,
+    Choice, Hashing, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Product, Products,
+    RunRecord, Stage, StageError, Taken,
 };
 
 /// The options of a model's fit, which know how to fit it: all that is said of a model stands here.
@@ -250,8 +250,12 @@ impl<P: FitModel> Stage for FitMaps<P> {
         P::STAGE
     }
 
-    fn needs(&self) -> &'static [&'static str] {
-        &["load", "phantom"]
+    fn takes(&self) -> Vec<Taken> {
+        vec![Taken::always::<Subject>()]
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Maps<P>>()]
     }
 
     fn inputs(&self) -> Vec<Input> {

@@ -43,7 +43,8 @@ use crate::options::{OptionError, Values, from_values, paths_beside};
 use crate::stages::load::SubjectFiles;
 use crate::stages::report::Methods;
 use crate::{
-    MapContext, MapLayout, MapStyle, Named, Products, RunRecord, Session, Stage, StageError, follow,
+    MapContext, MapLayout, MapStyle, Named, Product, Products, RunRecord, Session, Stage,
+    StageError, follow,
 };
 
 /// Every fit, in the order of a run.
@@ -83,6 +84,9 @@ pub trait Fit: Sync {
 
     /// When a run makes it.
     fn in_run(&self) -> InRun;
+
+    /// What its stage hands on.
+    fn product(&self) -> Product;
 
     /// The maps that it writes where nothing is said.
     fn maps(&self) -> Vec<MapSpec>;
@@ -216,6 +220,10 @@ impl<P: FitModel> Fit for Of<P> {
 
     fn in_run(&self) -> InRun {
         P::IN_RUN
+    }
+
+    fn product(&self) -> Product {
+        Product::of::<Maps<P>>()
     }
 
     fn maps(&self) -> Vec<MapSpec> {

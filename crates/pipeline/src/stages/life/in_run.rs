@@ -9,7 +9,12 @@ use serde_json::Value;
 use super::evidence::read_weights;
 use super::{Evaluation, Life, LifeFiles, LifeParameters};
 use crate::options::from_values;
-use crate::{ByteSize, Logbook, MapStyle, OutputFolder, Products, RunRecord, Stage, StageError};
+use crate::stages::load::Subject;
+use crate::stages::track::Tracked;
+use crate::{
+    ByteSize, Logbook, MapStyle, OutputFolder, Product, Products, RunRecord, Stage, StageError,
+    Taken,
+};
 
 /// [`Life`] on the streamlines that the stage before it wrote.
 pub struct LifeInRun {
@@ -70,8 +75,12 @@ impl Stage for LifeInRun {
         "life"
     }
 
-    fn needs(&self) -> &'static [&'static str] {
-        &["load", "phantom", "track"]
+    fn takes(&self) -> Vec<Taken> {
+        vec![Taken::always::<Subject>(), Taken::always::<Tracked>()]
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Evaluation>(), Product::of::<Weighed>()]
     }
 
     fn parameters(&self) -> Value {

@@ -30,8 +30,8 @@ pub use evidence::{Evaluation, NamedSet};
 pub use in_run::{LifeInRun, Weighed};
 pub use parameters::{AtomsName, Compat, LifeParameters, ParseChoiceError, RankName};
 
-use super::load::SubjectFiles;
-use crate::{ByteSize, Input, Logbook, MapStyle, Products, Stage, StageError};
+use super::load::{Subject, SubjectFiles};
+use crate::{ByteSize, Input, Logbook, MapStyle, Product, Products, Stage, StageError};
 
 /// Why an evaluation fails before it begins to compute.
 #[derive(Debug, thiserror::Error)]
@@ -192,7 +192,7 @@ pub struct LifeFiles {
     pub sets: Option<PathBuf>,
 
     /// Weights to begin with, one a line
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    #[arg(long, value_name = "FILE", conflicts_with = "resume", help_heading = "Input")]
     pub start: Option<PathBuf>,
 }
 
@@ -222,6 +222,10 @@ pub struct LoadSeries(pub SubjectFiles);
 impl Stage for LoadSeries {
     fn name(&self) -> &'static str {
         "load"
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Subject>()]
     }
 
     fn inputs(&self) -> Vec<Input> {

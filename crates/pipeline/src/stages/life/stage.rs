@@ -14,15 +14,19 @@ use super::encode::survey_file;
 use super::evidence::named_sets;
 use super::{Evaluation, Life, LifeInputError, NamedSet, encode_file, write};
 use crate::stages::load::{Subject, SubjectFiles};
-use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
+use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken};
 
 impl Stage for Life {
     fn name(&self) -> &'static str {
         "life"
     }
 
-    fn needs(&self) -> &'static [&'static str] {
-        &["load", "phantom"]
+    fn takes(&self) -> Vec<Taken> {
+        vec![Taken::always::<Subject>()]
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Evaluation>()]
     }
 
     fn inputs(&self) -> Vec<Input> {

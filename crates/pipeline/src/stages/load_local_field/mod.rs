@@ -24,7 +24,7 @@ use crate::options::{Described as _, OptionError, choice, refuse_unused};
 use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::{ContentsError, check_directions};
 use crate::stages::qsm::{GUIDED, QsmParameters};
-use crate::{Choice as _, Input, Logbook, Named, Products, Stage, StageError};
+use crate::{Choice as _, Input, Logbook, Named, Product, Products, Stage, StageError};
 
 /// The files of a local field, and what is to be known of them.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -67,7 +67,7 @@ pub struct LocalFieldFiles {
     pub weights: Option<PathBuf>,
 
     /// Compare with a map of known susceptibility, ppm, on the same grid
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub truth: Option<PathBuf>,
 
     /// Unit of the field
@@ -446,6 +446,10 @@ pub struct LoadLocalField {
 impl Stage for LoadLocalField {
     fn name(&self) -> &'static str {
         "load"
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<LocalField>()]
     }
 
     fn inputs(&self) -> Vec<Input> {

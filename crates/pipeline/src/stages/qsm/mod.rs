@@ -22,8 +22,8 @@ use super::load_local_field::LocalField;
 use crate::agreement::agree;
 use crate::options::from_values;
 use crate::{
-    Carried, CheckpointFile, Input, Logbook, MapContext, MapStyle, OutputFolder, Products,
-    RunRecord, Stage, StageError,
+    Carried, CheckpointFile, Input, Logbook, MapContext, MapStyle, OutputFolder, Product, Products,
+    RunRecord, Stage, StageError, Taken,
 };
 
 /// Name of the file that an interrupted iteration goes on from.
@@ -303,8 +303,12 @@ impl Stage for MapSusceptibility {
         "qsm"
     }
 
-    fn needs(&self) -> &'static [&'static str] {
-        &["load", "guide"]
+    fn takes(&self) -> Vec<Taken> {
+        vec![Taken::always::<LocalField>()]
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<ChiMap>()]
     }
 
     fn inputs(&self) -> Vec<Input> {

@@ -184,7 +184,8 @@ pub struct QsmParameters {
     #[arg(long, in_run = "true")]
     pub zero_mean: bool,
 
-    /// Make the mean over these voxels zero: a 3-D image on the same grid, inside where above zero
+    /// Make the mean over these voxels zero instead: a 3-D image on the same grid, inside where above
+    /// zero
     #[arg(long, value_name = "FILE")]
     pub reference: Option<PathBuf>,
 }

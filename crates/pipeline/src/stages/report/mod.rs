@@ -3,7 +3,7 @@
 mod restored;
 mod sections;
 
-use std::sync::LazyLock;
+use std::sync::Arc;
 
 use fimbria_image::sticks::StickSamples;
 use fimbria_report::Page;
@@ -25,7 +25,7 @@ use crate::stages::phantom::truth_in;
 use crate::stages::qsm::{ChiMap, MapSusceptibility};
 use crate::stages::sticks::Sticks;
 use crate::stages::track::{Tracked, WholeBrain};
-use crate::{Logbook, OutputFolder, Products, Stage, StageError, StageRecords};
+use crate::{Logbook, OutputFolder, Product, Products, Stage, StageError, StageRecords, Taken};
 
 /// Draws a page of everything among the products that can be shown.
 pub struct Report {
@@ -41,13 +41,23 @@ impl Stage for Report {
         "report"
     }
 
-    fn needs(&self) -> &'static [&'static str] {
-        static NEEDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
-            let fits = FITS.iter().map(|fit| fit.name());
-            let others = ["phantom", "peaks", "sticks", "track", "life", "qsm", "accuracy"];
-            fits.chain(others).collect()
-        });
-        &NEEDS
+    fn takes(&self) -> Vec<Taken> {
+        let fits = FITS.iter().map(|fit| Taken::product_where_made(fit.product()));
+        let others = [
+            Taken::always::<Maps<DtiParameters>>(),
+            Taken::where_made::<Arc<fimbria_phantoms::Subject>>(),
+            Taken::where_made::<Peaks>(),
+            Taken::where_made::<StickSamples>(),
+            Taken::where_made::<Tracked>(),
+            Taken::where_made::<Weighed>(),
+            Taken::where_made::<ChiMap>(),
+            Taken::where_made::<Accuracy>(),
+        ];
+        fits.chain(others).collect()
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<ReportPage>()]
     }
 
     fn parameters(&self) -> Value {

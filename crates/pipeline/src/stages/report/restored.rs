@@ -13,7 +13,10 @@ use crate::stages::peaks::FindPeaks;
 use crate::stages::qsm::MapSusceptibility;
 use crate::stages::sticks::Sticks;
 use crate::stages::track::WholeBrain;
-use crate::{Input, Logbook, OutputFolder, Products, RunRecord, Stage, StageError, StageRecords};
+use crate::{
+    Input, Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, StageRecords,
+    Taken,
+};
 
 /// A folder that is not what a finished run leaves.
 #[derive(Debug, thiserror::Error)]
@@ -109,6 +112,16 @@ fn read_record(folder: &Path) -> Result<RunRecord, NotFinished> {
 impl Stage for Restored {
     fn name(&self) -> &'static str {
         "report"
+    }
+
+    fn takes(&self) -> Vec<Taken> {
+        // Of what it restores itself.
+        self.report.takes().iter().map(|taken| Taken::product_where_made(taken.product)).collect()
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        let restored = self.shown.iter().flat_map(|(stage, _)| stage.makes());
+        restored.chain([Product::of::<StageRecords>()]).chain(self.report.makes()).collect()
     }
 
     fn inputs(&self) -> Vec<Input> {

@@ -30,7 +30,7 @@ use super::load::Subject;
 use super::peaks;
 use crate::agreement::agree;
 use crate::options::from_values;
-use crate::{Logbook, Named, OutputFolder, Products, RunRecord, Stage, StageError};
+use crate::{Logbook, Named, OutputFolder, Product, Products, RunRecord, Stage, StageError, Taken};
 
 /// The maps of a sampling beside its [`StickSamples`].
 pub struct SticksMaps(pub Vec<FittedMap>);
@@ -79,8 +79,16 @@ impl Stage for Sticks {
         "sticks"
     }
 
-    fn needs(&self) -> &'static [&'static str] {
-        &["load", "phantom", "dti", "peaks"]
+    fn takes(&self) -> Vec<Taken> {
+        vec![
+            Taken::always::<Subject>(),
+            Taken::where_made::<Peaks>(),
+            Taken::where_made::<Maps<DtiParameters>>(),
+        ]
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<StickSamples>(), Product::of::<SticksMaps>()]
     }
 
     fn parameters(&self) -> Value {

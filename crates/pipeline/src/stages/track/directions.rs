@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Source;
-use crate::{Input, Logbook, Products, Stage, StageError};
+use crate::{Input, Logbook, Product, Products, Stage, StageError};
 
 /// Reads or draws samples of directions for [`Track`](super::Track).
 pub struct LoadDirections {
@@ -39,6 +39,10 @@ fn hash_of(samples: &StickSamples) -> u128 {
 impl Stage for LoadDirections {
     fn name(&self) -> &'static str {
         "load"
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Directions>()]
     }
 
     fn inputs(&self) -> Vec<Input> {

@@ -41,7 +41,7 @@ use crate::agreement::agree;
 use crate::hashing::{HashError, Hashing};
 use crate::output::{OutputError, OutputFolder};
 use crate::session::{Input, Logbook};
-use crate::stage::{Products, Stage, StageError};
+use crate::stage::{Products, Stage, StageError, Taken};
 use crate::surfaces::{MeshSpace, SurfaceError, crossed_region, is_surface};
 
 /// Tracks through the directions of [`LoadDirections`]. Of several processes each takes a part of the
@@ -102,8 +102,8 @@ impl Stage for Track {
         "track"
     }
 
-    fn needs(&self) -> &'static [&'static str] {
-        &["load"]
+    fn takes(&self) -> Vec<Taken> {
+        vec![Taken::always::<Directions>()]
     }
 
     fn inputs(&self) -> Vec<Input> {

@@ -16,7 +16,7 @@ use super::{TrackParameters, tracks_name};
 use crate::options::from_values;
 use crate::stages::load::Subject;
 use crate::stages::peaks::with_fibres;
-use crate::{Logbook, OutputFolder, Products, RunRecord, Stage, StageError};
+use crate::{Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, Taken};
 
 /// Streamlines through the whole brain.
 pub struct Tracked {
@@ -91,8 +91,16 @@ impl Stage for WholeBrain {
         "track"
     }
 
-    fn needs(&self) -> &'static [&'static str] {
-        &["sticks", "peaks"]
+    fn takes(&self) -> Vec<Taken> {
+        vec![
+            Taken::where_made::<StickSamples>(),
+            Taken::where_made::<Peaks>(),
+            Taken::where_made::<Subject>(),
+        ]
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Tracked>()]
     }
 
     fn parameters(&self) -> Value {

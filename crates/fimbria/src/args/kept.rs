@@ -1,0 +1,39 @@
+//! Where outputs go of work that is long enough to be interrupted.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use fimbria_pipeline::Existing;
+
+/// Where outputs go of work that keeps in OUT/.resume what it has come to.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct KeptOutputArgs {
+    /// Folder to write
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+
+    /// Overwrite existing outputs
+    #[arg(short, long)]
+    force: bool,
+
+    /// Go on from what the same command left in OUT/.resume when it was interrupted, to the same
+    /// result; keep what it finished
+    #[arg(long)]
+    resume: bool,
+}
+
+impl KeptOutputArgs {
+    /// The folder, what is to be done about an earlier run there, and whether to go on from what it
+    /// has left.
+    pub(crate) fn split(&self) -> (&Path, Existing, bool) {
+        let Self { output, force, resume } = self;
+        let existing = match (force, resume) {
+            // Another one may be in the way of what is gone on from.
+            (true, _) => Existing::Overwrite,
+            (false, true) => Existing::Resume,
+            (false, false) => Existing::Refuse,
+        };
+        (output, existing, *resume)
+    }
+}

@@ -1,0 +1,99 @@
+//! What users and scripts see stays as it was, until somebody says otherwise: the help of every
+//! command, and which entries run.json has. `FIMBRIA_BLESS=1` writes the snapshots anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::help::commands;
+use crate::util::Folder;
+
+fn snapshots() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots"))
+}
+
+/// Holds the files of `folder` to `texts`.
+fn hold(folder: &str, texts: &BTreeMap<String, String>) {
+    let folder = snapshots().join(folder);
+    if std::env::var_os("FIMBRIA_BLESS").is_some() {
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        for (name, text) in texts {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+    }
+    let there = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name());
+    let there: BTreeSet<String> = there.map(|name| name.into_string().unwrap()).collect();
+    assert_eq!(there, texts.keys().cloned().collect(), "FIMBRIA_BLESS=1 writes them anew");
+    for (name, text) in texts {
+        let expected = std::fs::read_to_string(folder.join(name)).unwrap();
+        for (line, (now, then)) in text.lines().zip(expected.lines()).enumerate() {
+            assert_eq!(now, then, "{name}, line {}; FIMBRIA_BLESS=1 writes it anew", line + 1);
+        }
+        assert_eq!(text.lines().count(), expected.lines().count(), "{name}");
+    }
+}
+
+// With MPI some commands have an option more.
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn help_says_what_it_said() {
+    let folder = Folder::new();
+    let help = |command: &String| folder.done(&format!("{command} --help")).stdout;
+    let name = |command: &String| format!("{}.txt", command.replace(' ', "-"));
+    hold("help", &commands(&folder).iter().map(|line| (name(line), help(line))).collect());
+}
+
+/// Adds to `lines` the paths of all entries of `value`, and what stands there.
+fn shape(path: &str, value: &Value, lines: &mut BTreeSet<String>) {
+    let what = match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                shape(&format!("{path}.{key}"), value, lines);
+            }
+            return;
+        }
+        Value::Array(values) => {
+            for value in values {
+                shape(&format!("{path}[]"), value, lines);
+            }
+            return;
+        }
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "text",
+    };
+    lines.insert(format!("{}: {what}", path.trim_start_matches('.')));
+}
+
+#[test]
+fn records_have_the_entries_they_had() {
+    let folder = Folder::new();
+    folder.done("phantom crossing --size 24,28,22 --voxel 6.5 --format nii -o head");
+    folder.done("phantom gre --size 24,28,22 --voxel 6.5 -o gre");
+    let head = "head/dwi.nii --mask head/mask.nii --device cpu";
+    let sampled = format!("sticks {head} --fibres 1 --burn-in 5 --jumps 10 --sample-every 5");
+    let lines = [
+        ("fit-dti", format!("fit dti {head}")),
+        ("fit-fod", format!("fit fod {head}")),
+        ("peaks", "peaks fit-fod/fod.nii.gz --device cpu".to_owned()),
+        ("sticks", sampled),
+        ("track", "track peaks/peaks.nii.gz --seeds head/mask.nii -n 1 --device cpu".to_owned()),
+        ("life", "life track/tracks.trx --dwi head/dwi.nii --max-iterations 2 --device cpu".into()),
+        ("connectome", "connectome track/tracks.trx head/mask.nii".to_owned()),
+        ("field", "field gre/phase.nii.gz --mask gre/mask.nii.gz".to_owned()),
+        ("qsm", "qsm field/local_field.nii.gz --mask field/mask.nii.gz --iterations 2".to_owned()),
+        ("run", format!("run {head} --set run.fits=[]")),
+    ];
+    let mut texts = BTreeMap::new();
+    for (name, line) in lines {
+        folder.done(&format!("{line} -o {name}"));
+        let mut entries = BTreeSet::new();
+        shape("", &folder.json(&format!("{name}/run.json")), &mut entries);
+        let entries: Vec<String> = entries.into_iter().collect();
+        texts.insert(format!("{name}.txt"), entries.join("\n") + "\n");
+    }
+    hold("records", &texts);
+}
