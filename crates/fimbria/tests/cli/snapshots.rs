@@ -84,7 +84,11 @@ fn records_have_the_entries_they_had() {
         ("life", "life track/tracks.trx --dwi head/dwi.nii --max-iterations 2 --device cpu".into()),
         ("connectome", "connectome track/tracks.trx head/mask.nii".to_owned()),
         ("field", "field gre/phase.nii.gz --mask gre/mask.nii.gz".to_owned()),
-        ("qsm", "qsm field/local_field.nii.gz --mask field/mask.nii.gz --iterations 2".to_owned()),
+        (
+            "qsm",
+            "qsm field/local_field.nii.gz --mask field/mask.nii.gz --iterations 2 --device cpu"
+                .to_owned(),
+        ),
         ("run", format!("run {head} --set run.fits=[]")),
     ];
     let mut texts = BTreeMap::new();
