@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::options::{Described as _, within};
 use crate::stages::phantom::Files;
-use crate::{Choice as _, Logbook, MapFormat, OutputFolder, Products, Stage, StageError};
+use crate::{Choice as _, Logbook, MapFormat, OutputFolder, Product, Products, Stage, StageError};
 
 /// The options of a head.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -172,6 +172,10 @@ pub struct HeadPhantom {
 impl Stage for HeadPhantom {
     fn name(&self) -> &'static str {
         "head"
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Head>()]
     }
 
     fn parameters(&self) -> Value {
