@@ -42,7 +42,7 @@ pub struct RunConfig {
     pub maps: MapStyle,
     /// The page.
     pub report: ReportConfig,
-    /// The options of the stages of [`TABLES`] and of [`FITS`], by their names.
+    /// The options of stages that are no fits and of [`FITS`], by their names.
     #[serde(flatten)]
     pub tables: BTreeMap<String, Values>,
 }

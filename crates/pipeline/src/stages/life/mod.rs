@@ -196,7 +196,7 @@ pub struct LifeFiles {
     pub start: Option<PathBuf>,
 }
 
-/// Evaluates the tractogram on the [`Subject`](super::load::Subject). Of several processes each
+/// Evaluates the tractogram on the [`Subject`]. Of several processes each
 /// reads the inputs, weighs with its part of the voxels and has all results; one of them writes.
 pub struct Life {
     /// What is read.
