@@ -59,20 +59,22 @@ COMMANDS = [
     ("life-small", f"life {{r}}/{SMALL}/EuDX_small_25.trk --dwi {{r}}/{SMALL}/small_25.nii.gz"
                    " --bvec-frame voxel -o life-small"),
     ("connectome", "connectome track/tracks.trx {r}/brain/truth/nfibres.nii.gz -o connectome"),
-    ("field", "field {r}/qsm/gre_real/phase_small.nii.gz --te 4,8,12 -o field"),
+    ("gre", "phantom gre -o gre"),
+    ("field", "field gre/phase.nii.gz --magnitude gre/magnitude.nii.gz -o field"),
     ("qsm", "qsm {r}/brain/qsm/field_local_noisy_ppm.nii.gz --mask {r}/brain/qsm/mask.nii.gz -o qsm"),
     *[(f"qsm-{m}", "qsm {r}/brain/qsm/field_local_noisy_ppm.nii.gz --mask {r}/brain/qsm/mask.nii.gz"
        f" --method {m} -o qsm-{m}") for m in ("tkd", "tikhonov", "tv", "rts")],
     ("qsm-guided", "qsm {r}/brain/qsm/field_local_noisy_ppm.nii.gz --mask {r}/brain/qsm/mask.nii.gz"
                    " --dti dti --iterations 10 -o qsm-guided"),
-    ("dqsm", "qsm {r}/dqsm/dx20 -o dqsm"),
+    ("dqsm", "qsm {r}/dqsm/dx20/deltab.bin --dqsm-files --mask {r}/dqsm/dx20/mask.bin"
+             " --v1 {r}/dqsm/dx20/models.bin --compat dqsm --iterations 10 -o dqsm"),
     ("convert-mif", "convert {r}/brain/dwi.nii.gz -o dwi.mif"),
     ("convert-tck", f"convert {{r}}/{SMALL}/tracks300.trk -o tracks.tck"),
     ("phantom", "phantom crossing -o phantom"),
-    ("gre", "phantom gre -o gre"),
     ("demo", "demo -o demo"),
     ("run", f"run {{r}}/{HUMAN}/dwi.nii.gz --mask {{r}}/{HUMAN}/mask.nii.gz -o run"),
-    ("compare", "compare --a track-sticks --b track-sticks -o compare"),
+    ("compare", "compare dti-real/FA.nii.gz dti-nlls/FA.nii.gz -o compare"
+                " -- dti-restore/FA.nii.gz dti-double/FA.nii.gz"),
 ]
 
 # Files that hold times or paths.

@@ -13,7 +13,7 @@ use fimbria_image::gradients::GradientError;
 use fimbria_image::{GridMismatch, ImageError};
 use fimbria_pipeline::stages::contents::{Contents, ContentsError};
 use fimbria_pipeline::stages::load::LoadError;
-use fimbria_pipeline::stages::load_field::FieldError;
+use fimbria_pipeline::stages::load_orientations::FieldError;
 use fimbria_pipeline::stages::track::{SourceError, TrackError};
 use fimbria_pipeline::{MapError, OutputError, PipelineError, final_names};
 use fimbria_qsm::phase::PhaseError;
@@ -74,12 +74,12 @@ impl Failure {
     }
 
     /// What the user of `console` is told: who stopped the work, not how the work noticed.
-    pub(crate) fn told_to(self, console: &Console) -> Self {
+    pub(crate) fn said_to_user_of(self, console: &Console) -> Self {
         match self {
             Self::Usage(_) | Self::Work(_) if console.was_interrupted() => {
                 Self::Interrupted { kept: None }
             }
-            told => told,
+            other => other,
         }
     }
 
@@ -94,7 +94,7 @@ impl Failure {
             }
             Self::Work(error) => {
                 memory::wait_where_ending();
-                eprint_all(&told(&chain(&*error), help_for(&*error).as_deref()));
+                eprint_all(&error_text(&chain(&*error), help_for(&*error).as_deref()));
                 ExitCode::from(FAILED)
             }
             Self::Interrupted { kept } => {
@@ -117,7 +117,7 @@ fn eprint_all(text: &str) {
 }
 
 /// An error as the user sees it: one line, and one with what helps. As clap writes those of usage.
-fn told(message: &str, help: Option<&str>) -> String {
+fn error_text(message: &str, help: Option<&str>) -> String {
     use io::IsTerminal as _;
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || !io::stderr().is_terminal();

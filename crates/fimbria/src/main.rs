@@ -46,6 +46,6 @@ fn main() -> ExitCode {
     );
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.told_to(&console).report(),
+        Err(failure) => failure.said_to_user_of(&console).report(),
     }
 }

@@ -107,7 +107,7 @@ fn end_panics_for_want_of_memory() {
         let said = said.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
         let said = said.unwrap_or_default();
         if SAID.iter().any(|words| said.contains(words)) {
-            alone();
+            end_by_this_thread();
             let message = b"error: out of memory: the system has no more for a thread or a block\n";
             say(message);
             clean_up_and_leave()
@@ -131,7 +131,7 @@ pub(crate) fn wait_where_ending() {
 fn clean_up_where_aborted() {
     extern "C" fn tell(_: libc::c_int) {
         const MESSAGE: &[u8] = b"error: a library ended the program, most likely out of memory\n";
-        alone();
+        end_by_this_thread();
         say(MESSAGE);
         clean_up_and_leave()
     }
@@ -146,7 +146,7 @@ fn clean_up_where_aborted() {
 fn clean_up_where_aborted() {}
 
 /// Lets one thread say what happened, clean up and end the program.
-fn alone() {
+fn end_by_this_thread() {
     thread_local! {
         static CLEANS_UP: Cell<bool> = const { Cell::new(false) };
     }
@@ -178,7 +178,7 @@ fn say(message: &[u8]) {
 /// Says what was refused, cleans up, and leaves: any lock may be held here, so that nothing else
 /// is waited for.
 fn refused(refusal: Refusal) -> ! {
-    alone();
+    end_by_this_thread();
     let size = |bytes: usize| ByteSize(bytes as u64);
     let Refusal { bytes, held, limit } = refusal;
     // In place: there may be no memory for a text.

@@ -57,12 +57,12 @@ pub fn follow<P: FitModel>(
     refuse_name_of_file(root)?;
     // Refuses at once what must not be overwritten.
     let mut first = Some(OutputFolder::create(root, &planned, overwrite, session.unfinished)?);
-    let hushed = Hushed(session.progress);
+    let unheard = CancelledOnly(session.progress);
     let mut follower = Follower {
         files,
         fit,
         session,
-        hushed: Session { progress: &hushed, ..session },
+        unheard: Session { progress: &unheard, ..session },
         table: None,
         is_hopeless: false,
         products: Products::default(),
@@ -128,9 +128,9 @@ fn next(arrivals: &mut Arrivals, session: &Session<'_>) -> Option<Arrived> {
 
 /// Lets nothing through but the wish to stop: how far work is that is done often, and what it
 /// warns of, is said of the last time only.
-struct Hushed<'a>(&'a dyn Progress);
+struct CancelledOnly<'a>(&'a dyn Progress);
 
-impl Progress for Hushed<'_> {
+impl Progress for CancelledOnly<'_> {
     fn start(&self, _what: &str, _total: u64) {}
     fn advance(&self, _items: u64) {}
     fn warn(&self, _message: &str) {}
@@ -144,7 +144,7 @@ struct Follower<'a, P> {
     fit: &'a FitMaps<P>,
     session: Session<'a>,
     /// For all fits but the last.
-    hushed: Session<'a>,
+    unheard: Session<'a>,
     /// That of all volumes to come.
     table: Option<GradientTable>,
     /// Not even all volumes of the table support the model.
@@ -194,7 +194,7 @@ impl<'a, P: FitModel> Follower<'a, P> {
             b0_threshold: table.b0_threshold,
         };
         let complete = n == planned;
-        let log = Logbook::new(if complete { self.session } else { self.hushed });
+        let log = Logbook::new(if complete { self.session } else { self.unheard });
         // They may grow meanwhile; what is fitted is what had arrived.
         let inputs = Hashing::start(self.inputs(arrived));
         let workers = self.session.on.workers;

@@ -67,7 +67,7 @@ pub struct Machine {
     /// Operating system and processor family ("linux x86_64").
     pub system: String,
     /// Processes that shared it.
-    #[serde(default = "alone")]
+    #[serde(default = "one")]
     pub processes: usize,
     /// Worker threads of each.
     pub threads: usize,
@@ -78,7 +78,7 @@ pub struct Machine {
 }
 
 /// Of records that do not say.
-fn alone() -> usize {
+fn one() -> usize {
     1
 }
 

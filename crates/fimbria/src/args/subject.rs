@@ -84,6 +84,12 @@ pub(crate) struct SubjectArgs {
 }
 
 impl TableArgs {
+    /// True where files of a gradient table are given.
+    pub(crate) fn names_a_table(&self) -> bool {
+        let files = [&self.bval, &self.bvec, &self.grad, &self.bmatrix];
+        files.iter().any(|file| file.is_some()) || self.fslgrad.is_some()
+    }
+
     /// Adds the options to the files of a subject.
     pub(crate) fn add_to(self, files: &mut SubjectFiles) {
         let Self { bval, bvec, fslgrad, grad, bmatrix, bvec_frame, b0_threshold, bvalue_scaling } =

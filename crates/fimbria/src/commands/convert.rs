@@ -63,6 +63,9 @@ impl Convert {
             options.check(is_tractogram).map_err(Failure::usage)?;
         }
         if is_tractogram {
+            if table.names_a_table() {
+                return Err(Failure::usage("a gradient table is for images, not for a tractogram"));
+            }
             let format =
                 if options.trx_folder { Format::TRX_FOLDER } else { Format::of_name(&to)? };
             let convert = ConvertTractogram { options, format, to };

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use fimbria_pipeline::bids_entities;
-use fimbria_pipeline::stages::load_field::{FieldFiles, LoadField};
+use fimbria_pipeline::stages::load_orientations::{LoadOrientations, OrientationFiles};
 use fimbria_pipeline::stages::peaks::{FindPeaks, PeaksParameters};
 
 use crate::args::{DeviceArgs, MapArgs, OutputArgs, ScratchArgs, ThreadArgs};
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 #[command(after_long_help = HELP)]
 pub(crate) struct Peaks {
     #[command(flatten)]
-    files: FieldFiles,
+    files: OrientationFiles,
 
     #[command(flatten)]
     parameters: PeaksParameters,
@@ -71,7 +71,7 @@ impl Peaks {
         let entities = bids_entities(&files.image);
         let peaks = FindPeaks { parameters, style: style.style(), entities };
         let (memory, scratch) = scratch.limits();
-        let load = LoadField(FieldFiles { memory, scratch, ..files }.settled()?);
+        let load = LoadOrientations(OrientationFiles { memory, scratch, ..files }.settled()?);
         run_stages("peaks", &[&load, &peaks], &output, threads, devices, console)
     }
 }

@@ -115,7 +115,7 @@ pub(crate) fn end_together(
     match done {
         Err(failure) if world.comm().size() > 1 => {
             give_precedence(world.comm().rank());
-            let _ = failure.told_to(console).report();
+            let _ = failure.said_to_user_of(console).report();
             world.abort(1);
             Ok(())
         }

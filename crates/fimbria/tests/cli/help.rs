@@ -56,3 +56,17 @@ fn completions_are_made_for_every_shell() {
         assert!(folder.done(&format!("completions {shell}")).stdout.contains("bvec-frame"));
     }
 }
+
+#[test]
+fn descriptions_overwrite_nothing_unless_they_are_told_to() {
+    let folder = Folder::new();
+    folder.done("describe fit dti --format json -o out");
+    let page = folder.join("out/fimbria-fit-dti.json");
+    std::fs::write(&page, "mine").unwrap();
+    let said = folder.failed("describe fit --format json -o out");
+    assert!(said.contains("fimbria-fit-dti.json"), "{said}");
+    assert_eq!(std::fs::read_to_string(&page).unwrap(), "mine");
+    assert!(!folder.join("out/fimbria-fit-dki.json").exists());
+    folder.done("describe fit dti --format json -o out --force");
+    assert_ne!(std::fs::read_to_string(&page).unwrap(), "mine");
+}

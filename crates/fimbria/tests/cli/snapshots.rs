@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+#[cfg(not(feature = "mpi"))]
 use crate::help::commands;
 use crate::util::Folder;
 

@@ -52,6 +52,18 @@ fn a_tractogram_goes_through_every_format_and_back() {
 }
 
 #[test]
+fn options_of_images_are_refused_for_tractograms() {
+    let folder = with_tractogram();
+    fs::write(folder.join("grad.b"), "0 0 0 0\n").unwrap();
+    for option in ["--grad grad.b", "--bval grad.b --bvec grad.b", "--tensors dipy:mrtrix"] {
+        let ran = folder.run(&format!("convert a.trx -o b.trk {option}"));
+        assert_eq!(ran.code, Some(2), "{option}: {}", ran.stderr);
+        assert!(ran.stderr.contains("for images, not for a tractogram"), "{}", ran.stderr);
+        assert!(!folder.join("b.trk").exists(), "{option}");
+    }
+}
+
+#[test]
 fn a_reference_is_asked_for() {
     let folder = with_tractogram();
     folder.done("convert a.trx -o b.tck");

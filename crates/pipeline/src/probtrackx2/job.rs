@@ -74,7 +74,7 @@ impl Probtrackx2 {
             ));
         }
         let matrices = Matrices::read(&self.matrices, &here, &starts)?;
-        if self.told {
+        if self.is_verbose {
             log.note(&format!(
                 "{} in {}; {} of {} with {}",
                 counted(starts.seeds.len(), "seed"),

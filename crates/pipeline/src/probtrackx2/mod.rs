@@ -78,7 +78,7 @@ pub struct Probtrackx2 {
     /// Regions.
     pub regions: RegionFiles,
     /// Say what was read.
-    pub told: bool,
+    pub is_verbose: bool,
     /// Write every path.
     pub save_paths: bool,
     /// Seed of the random numbers.
@@ -249,7 +249,7 @@ impl Stage for Probtrackx2 {
             sampvox_mm,
             propagation,
             regions,
-            told: _,
+            is_verbose: _,
             save_paths,
             rng_seed,
             sequence,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::fits::fit_maps::Maps;
 use super::fits::fod::FodParameters;
-use super::load_field::OrientationField;
+use super::load_orientations::OrientationField;
 use crate::{Carried, Logbook, Product, Products, Stage, StageError, Taken};
 
 /// Makes the [`OrientationField`] of the densities that were just fitted.

@@ -291,4 +291,25 @@ mod tests {
     fn the_usual_grid_is_that_of_the_library() {
         assert_eq!(usual::<HeadOptions>().spec(), HeadSpec::default());
     }
+
+    /// A head takes too long for the test that proves the records of other commands by running them.
+    #[test]
+    fn every_option_is_in_the_record() {
+        let record = |values: &Values| {
+            let options = from_values::<HeadOptions>(values).unwrap();
+            HeadPhantom { options, format: MapFormat::NiiGz }.parameters()
+        };
+        let plain = record(&Values::new());
+        let others = json!({
+            "subject": 2, "voxel": "3", "size": "4,5,6", "tilt": "0", "x_left_to_right": true, "b0s": 2,
+            "shells": ["700:6"], "snr": "inf", "rng_seed": 2, "samples": 2,
+        });
+        let others = others.as_object().unwrap();
+        let command = HeadOptions::augment_args(clap::Command::new("head"));
+        for option in command.get_arguments().map(|arg| arg.get_id().as_str()) {
+            let value = others.get(option).unwrap_or_else(|| panic!("no other {option}"));
+            let changed = record(&Values::from_iter([(option.to_owned(), value.clone())]));
+            assert_ne!(changed, plain, "{option}");
+        }
+    }
 }

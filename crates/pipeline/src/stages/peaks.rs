@@ -14,7 +14,7 @@ use fimbria_tensors::peaks::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::load_field::OrientationField;
+use super::load_orientations::OrientationField;
 use crate::options::{Described as _, OptionError, choice, from_values, refuse_unused, within};
 use crate::{
     Carried, Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Product, Products,

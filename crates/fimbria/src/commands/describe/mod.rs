@@ -7,6 +7,7 @@ mod method;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Command, ValueEnum};
+use fimbria_pipeline::OutputError;
 
 use self::method::Method;
 use crate::cli::Cli;
@@ -28,6 +29,10 @@ pub(crate) struct Describe {
     /// Folder to write a file for each command to [default: standard output]
     #[arg(short, long, value_name = "FOLDER", help_heading = "Output")]
     output: Option<PathBuf>,
+
+    /// Overwrite existing files
+    #[arg(short, long, requires = "output", help_heading = "Output")]
+    force: bool,
 }
 
 /// The forms of a description.
@@ -70,7 +75,7 @@ Order and frame:
 
 impl Describe {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { command, format, output } = self;
+        let Self { command, format, output, force } = self;
         let name = command.join(" ");
         let texts = texts(&Cli::described(), &name, format)?;
         if texts.is_empty() {
@@ -87,9 +92,32 @@ impl Describe {
                     console.print(&text)?;
                 }
             }
-            Some(folder) => write(&folder, &texts, format)?,
+            Some(folder) => {
+                refuse_existing(&folder, &texts, format, force)?;
+                write(&folder, &texts, format)?;
+            }
         }
         Ok(())
+    }
+}
+
+/// The name of the file of a command.
+fn file_name(path: &str, format: Format) -> String {
+    format!("fimbria-{}.{}", path.replace(' ', "-"), format.extension())
+}
+
+/// Refuses files that are there already, where they are not to be overwritten.
+fn refuse_existing(
+    folder: &Path,
+    texts: &[(String, String)],
+    format: Format,
+    force: bool,
+) -> Result<(), OutputError> {
+    let names = texts.iter().map(|(path, _)| file_name(path, format));
+    let names: Vec<_> = names.filter(|name| !force && folder.join(name).exists()).collect();
+    match names.is_empty() {
+        true => Ok(()),
+        false => Err(OutputError::Exists { folder: folder.to_owned(), names }),
     }
 }
 
@@ -140,8 +168,7 @@ fn text(
 fn write(folder: &Path, texts: &[(String, String)], format: Format) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     for (path, text) in texts {
-        let name = format!("fimbria-{}.{}", path.replace(' ', "-"), format.extension());
-        std::fs::write(folder.join(name), text)?;
+        std::fs::write(folder.join(file_name(path, format)), text)?;
     }
     Ok(())
 }
@@ -211,7 +238,7 @@ mod tests {
             write(&folder, &texts, Format::Markdown).unwrap();
         }
         for (path, text) in &texts {
-            let file = folder.join(format!("fimbria-{}.md", path.replace(' ', "-")));
+            let file = folder.join(file_name(path, Format::Markdown));
             let there = std::fs::read_to_string(&file).unwrap_or_default();
             assert!(
                 there == *text,

@@ -42,7 +42,7 @@ pub(crate) struct Probtrackx2Command {
     /// How much is said: 0, or 1 and 2 for what was read
     #[arg(short = 'V', value_name = "LEVEL", default_value_t = 0)]
     #[arg(value_parser = clap::value_parser!(u8).range(0..=2), help_heading = "Messages")]
-    told: u8,
+    verbosity: u8,
 
     #[command(flatten)]
     absent: AbsentFlags,
@@ -134,7 +134,8 @@ References:
 
 impl Probtrackx2Command {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { files, outputs, regions, steps, told, absent, rng, threads, devices } = self;
+        let Self { files, outputs, regions, steps, verbosity, absent, rng, threads, devices } =
+            self;
         absent.refuse()?;
         let FileArgs {
             samples,
@@ -216,7 +217,7 @@ impl Probtrackx2Command {
             seedref,
             mesh_space: meshspace.0,
             closest_vertex: closestvertex,
-            told: told > 0 || console.is_verbose(),
+            is_verbose: verbosity > 0 || console.is_verbose(),
             n_samples,
             sampvox_mm,
             propagation,

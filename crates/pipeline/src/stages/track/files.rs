@@ -9,7 +9,7 @@ use fimbria_tensors::sh::ShBasis;
 use super::{Source, SourceError};
 use crate::Named;
 use crate::options::{Described as _, at_least, choice};
-use crate::stages::load_field::FieldFiles;
+use crate::stages::load_orientations::OrientationFiles;
 
 /// What to follow.
 #[derive(Clone, Debug, Args)]
@@ -61,11 +61,11 @@ impl DirectionFiles {
     pub fn source(&self) -> Result<Source, SourceError> {
         let Self { directions, sh_basis, peaks, hot, frame, dispersion, mask: _ } = self;
         let image = directions.clone();
-        let function = |image| FieldFiles {
+        let function = |image| OrientationFiles {
             image,
             sh_basis: *sh_basis,
             frame: *frame,
-            ..FieldFiles::default()
+            ..OrientationFiles::default()
         };
         let source = if *hot {
             Source::Function(function(image))

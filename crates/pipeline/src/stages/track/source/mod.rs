@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::hashing::with_sidecar;
 use crate::stages::contents::{Claim, Contents, ContentsError, check_directions};
 use crate::stages::doubts::warn_of_place;
-use crate::stages::load_field::{FieldError, FieldFiles};
+use crate::stages::load_orientations::{FieldError, OrientationFiles};
 use crate::{Choice as _, Input, Logbook, Named};
 
 /// What directions come from.
@@ -35,7 +35,7 @@ pub enum Source {
         dispersion_deg: f64,
     },
     /// A function on the sphere, as unique entries or spherical harmonics.
-    Function(FieldFiles),
+    Function(OrientationFiles),
 }
 
 /// Why there are no directions.
@@ -103,7 +103,7 @@ impl Source {
         let claim = if sure { None } else { Claim::of(&ImageHeader::read(&image)?) };
         if let Some(Claim { what: Contents::Harmonics(_), .. }) = claim {
             let frame = frame.map(Named);
-            let files = FieldFiles { image, frame, ..FieldFiles::default() };
+            let files = OrientationFiles { image, frame, ..OrientationFiles::default() };
             return Ok(Self::Function(files.settled()?));
         }
         Ok(Self::Peaks { image, frame, sure, dispersion_deg })
@@ -159,7 +159,7 @@ impl Source {
                     .ok_or_else(|| SourceError::Nothing(image.clone()))
             }
             Self::Function(files) => {
-                let files = FieldFiles { mask: mask.map(Path::to_owned), ..files.clone() };
+                let files = OrientationFiles { mask: mask.map(Path::to_owned), ..files.clone() };
                 let field = files.read(log)?;
                 let functions = Functions {
                     coefficients: &*field.coefficients,

@@ -29,7 +29,7 @@ impl Choice for ShBasis {
 
 /// Where the coefficients are and what they are.
 #[derive(Clone, Debug, Default, PartialEq, Args)]
-pub struct FieldFiles {
+pub struct OrientationFiles {
     /// Coefficients, 4-D: unique entries of symmetric tensors, or spherical harmonics (--sh-basis,
     /// where the image itself does not say so), of order 4, 6 or 8 (15, 28 or 45 volumes)
     #[arg(value_name = "IMAGE")]
@@ -132,7 +132,7 @@ pub struct OrientationField {
     pub carried: Carried,
 }
 
-impl FieldFiles {
+impl OrientationFiles {
     /// The axes in effect.
     pub fn frame(&self) -> BvecFrame {
         let of_basis = match self.sh_basis {
@@ -241,9 +241,9 @@ fn check_values(
 }
 
 /// Reads an [`OrientationField`].
-pub struct LoadField(pub FieldFiles);
+pub struct LoadOrientations(pub OrientationFiles);
 
-impl Stage for LoadField {
+impl Stage for LoadOrientations {
     fn name(&self) -> &'static str {
         "load"
     }
