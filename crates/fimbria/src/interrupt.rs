@@ -66,7 +66,7 @@ fn tell_of_cut_files() {
         let file = printable(&file);
         let message =
             format!("\nerror: {file} was cut off, or its disk failed, while it was being read\n");
-        let _ = std::io::stderr().write_all(message.as_bytes());
+        crate::memory::say(message.as_bytes());
         crate::memory::clean_up_and_leave()
     }
     // SAFETY: the signal comes from a look at a map, in the midst of numbers, where the thread holds

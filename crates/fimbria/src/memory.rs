@@ -163,7 +163,7 @@ fn end_by_this_thread() {
 }
 
 /// Writes `message` to standard error, whoever holds the lock of it.
-fn say(message: &[u8]) {
+pub(crate) fn say(message: &[u8]) {
     #[cfg(unix)]
     {
         use std::os::fd::FromRawFd as _;

@@ -4,7 +4,8 @@
 //!   and programs to agree with;
 //! * `device`: an OpenCL device, every kernel against its oracle, for races, and for CUDA;
 //! * `processes`: processes that are threads of one;
-//! * `acquisition`: gradient tables, and signals with known truth; `series`: a series on disk.
+//! * `acquisition`: gradient tables, and signals with known truth; `series`: a series on disk;
+//! * `snapshot`: texts that are kept in the repository.
 //!
 //! It stands above `tensors` and below all that use it: crates up to `tensors` use it in the tests
 //! of their folder `tests/` only, where one build of them serves both.
@@ -17,6 +18,7 @@ mod device;
 mod need;
 mod processes;
 mod series;
+mod snapshot;
 
 pub use acquisition::{Noise, acquisition, quadratic, signals, tensor};
 pub use device::{
@@ -26,3 +28,4 @@ pub use device::{
 pub use need::{missing, python, refdata, skipped};
 pub use processes::as_processes;
 pub use series::{Series, angle};
+pub use snapshot::hold_to;

@@ -20,10 +20,16 @@ impl ExistingArgs {
     /// The policy they ask for.
     pub(crate) fn policy(&self) -> Existing {
         let Self { force, resume } = self;
-        match (force, resume) {
-            (true, _) => Existing::Overwrite,
-            (false, true) => Existing::Resume,
-            (false, false) => Existing::Refuse,
-        }
+        existing(*force, *resume)
+    }
+}
+
+/// What `--force` and `--resume` ask for.
+pub(super) fn existing(force: bool, resume: bool) -> Existing {
+    match (force, resume) {
+        // Where work goes on from what it kept, another run may be in the way of its outputs.
+        (true, _) => Existing::Overwrite,
+        (false, true) => Existing::Resume,
+        (false, false) => Existing::Refuse,
     }
 }

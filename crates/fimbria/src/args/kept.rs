@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fimbria_pipeline::Existing;
 
+use super::existing::existing;
+
 /// Where outputs go of work that keeps in OUT/.resume what it has come to.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
@@ -28,12 +30,6 @@ impl KeptOutputArgs {
     /// has left.
     pub(crate) fn split(&self) -> (&Path, Existing, bool) {
         let Self { output, force, resume } = self;
-        let existing = match (force, resume) {
-            // Another one may be in the way of what is gone on from.
-            (true, _) => Existing::Overwrite,
-            (false, true) => Existing::Resume,
-            (false, false) => Existing::Refuse,
-        };
-        (output, existing, *resume)
+        (output, existing(*force, *resume), *resume)
     }
 }

@@ -2,38 +2,19 @@
 //! command, and which entries run.json has. `FIMBRIA_BLESS=1` writes the snapshots anew.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::Path;
 
+use fimbria_testing::hold_to;
 use serde_json::Value;
 
 #[cfg(not(feature = "mpi"))]
 use crate::help::commands;
 use crate::util::Folder;
 
-fn snapshots() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots"))
-}
-
-/// Holds the files of `folder` to `texts`.
+/// Holds the snapshots in `folder` to `texts`.
 fn hold(folder: &str, texts: &BTreeMap<String, String>) {
-    let folder = snapshots().join(folder);
-    if std::env::var_os("FIMBRIA_BLESS").is_some() {
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        for (name, text) in texts {
-            std::fs::write(folder.join(name), text).unwrap();
-        }
-    }
-    let there = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name());
-    let there: BTreeSet<String> = there.map(|name| name.into_string().unwrap()).collect();
-    assert_eq!(there, texts.keys().cloned().collect(), "FIMBRIA_BLESS=1 writes them anew");
-    for (name, text) in texts {
-        let expected = std::fs::read_to_string(folder.join(name)).unwrap();
-        for (line, (now, then)) in text.lines().zip(expected.lines()).enumerate() {
-            assert_eq!(now, then, "{name}, line {}; FIMBRIA_BLESS=1 writes it anew", line + 1);
-        }
-        assert_eq!(text.lines().count(), expected.lines().count(), "{name}");
-    }
+    let snapshots = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/snapshots"));
+    hold_to(&snapshots.join(folder), texts);
 }
 
 // With MPI some commands have an option more.

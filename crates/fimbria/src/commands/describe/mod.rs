@@ -234,19 +234,8 @@ mod tests {
     fn the_reference_in_the_docs_is_not_stale() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
         let texts = texts(&Cli::described(), "", Format::Markdown).unwrap();
-        if std::env::var_os("FIMBRIA_BLESS").is_some() {
-            write(&folder, &texts, Format::Markdown).unwrap();
-        }
-        for (path, text) in &texts {
-            let file = folder.join(file_name(path, Format::Markdown));
-            let there = std::fs::read_to_string(&file).unwrap_or_default();
-            assert!(
-                there == *text,
-                "{} is stale: run this test with FIMBRIA_BLESS=1",
-                file.display()
-            );
-        }
-        let files = std::fs::read_dir(&folder).unwrap().count();
-        assert_eq!(files, texts.len(), "a page of a command that there is no more");
+        let pages = texts.into_iter();
+        let pages = pages.map(|(path, text)| (file_name(&path, Format::Markdown), text));
+        fimbria_testing::hold_to(&folder, &pages.collect());
     }
 }
