@@ -165,12 +165,18 @@ impl Header {
             return Err(format!("its layout has version {}, not {VERSION}", small(8)));
         }
         let (n_fibres, n_samples, n_voxels) = (small(12), small(16), large(24));
-        let per_voxel = 4 + STICK as u128 * n_fibres as u128 * n_samples as u128;
-        let expected = HEADER as u128 + u128::from(n_voxels) * per_voxel;
-        if expected != bytes.len() as u128 || n_fibres == 0 || n_samples == 0 || n_voxels == 0 {
+        // A damaged count may exceed what any number here holds.
+        let expected = (n_fibres as u64)
+            .checked_mul(n_samples as u64)
+            .and_then(|sticks| {
+                sticks.checked_mul(STICK as u64)?.checked_add(4)?.checked_mul(n_voxels)
+            })
+            .and_then(|bytes| bytes.checked_add(HEADER as u64));
+        if expected != Some(bytes.len() as u64) || n_fibres == 0 || n_samples == 0 || n_voxels == 0
+        {
             return Err(format!(
-                "{n_voxels} voxels of {n_samples} samples of {n_fibres} fibres take {expected} \
-                 bytes, and it has {}",
+                "{n_voxels} voxels of {n_samples} samples of {n_fibres} fibres do not fill its {} \
+                 bytes",
                 bytes.len()
             ));
         }

@@ -240,11 +240,13 @@ fn a_broken_file_of_half_precision_is_one_error() {
         broken
     };
     for (broken, part) in [
-        (whole[..whole.len() - 1].to_vec(), "bytes, and it has"),
+        (whole[..whole.len() - 1].to_vec(), "do not fill its"),
         (whole[..20].to_vec(), "no file of samples"),
         (with(0, b"x"), "no file of samples"),
         (with(8, &[2]), "version 2"),
-        (with(24, &[255; 8]), "bytes, and it has"),
+        (with(24, &[255; 8]), "do not fill its"),
+        // Products of these exceed 128 bits.
+        (with(12, &[255; 20]), "do not fill its"),
         (with(32, &[255; 8]), "a grid of"),
         (with(152, &[9]), "ascending"),
         (with(152 + 12, &[255; 4]), "ascending"),
