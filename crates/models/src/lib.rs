@@ -44,3 +44,11 @@ pub mod voxelwise;
 pub use checks::checks;
 pub use protocol::ProtocolError;
 pub use voxelwise::{Fitted, FittedMap, RaisedSamples};
+
+/// Hands the models that the program fits to the macro `$to`: their names, in the order of a run.
+#[macro_export]
+macro_rules! each_fit {
+    ($to:ident) => {
+        $to! { dti hot fod dki stremi dki1d stremi1d ivim mono msdki expr }
+    };
+}

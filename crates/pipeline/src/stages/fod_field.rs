@@ -5,7 +5,7 @@ use fimbria_tensors::sh::ShBasis;
 use serde_json::{Value, json};
 
 use super::fits::fit_maps::Maps;
-use super::fits::fod::FodParameters;
+use super::fits::fod;
 use super::load_orientations::OrientationField;
 use crate::{Carried, Logbook, Product, Products, Stage, StageError, Taken};
 
@@ -18,7 +18,7 @@ impl Stage for FodField {
     }
 
     fn takes(&self) -> Vec<Taken> {
-        vec![Taken::always::<Maps<FodParameters>>()]
+        vec![Taken::always::<Maps<fod::Parameters>>()]
     }
 
     fn makes(&self) -> Vec<Product> {
@@ -30,7 +30,7 @@ impl Stage for FodField {
     }
 
     fn compute(&self, products: &mut Products, _log: &Logbook<'_>) -> Result<(), StageError> {
-        let fit = products.get::<Maps<FodParameters>>()?;
+        let fit = products.get::<Maps<fod::Parameters>>()?;
         let fod = fit.map("fod").ok_or("there are no densities")?;
         let status = fit.map("status").ok_or("the densities have no status map")?;
         let field = OrientationField {

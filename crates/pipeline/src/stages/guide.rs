@@ -7,7 +7,7 @@ use fimbria_qsm::shapes_of;
 use serde_json::{Value, json};
 
 use super::field::Fields;
-use super::fits::dti::DtiParameters;
+use super::fits::dti;
 use super::fits::fit_maps::Maps;
 use super::load_local_field::LocalField;
 use crate::{Logbook, Product, Products, Stage, StageError, Taken};
@@ -27,7 +27,7 @@ impl Stage for Guide {
     fn takes(&self) -> Vec<Taken> {
         vec![
             Taken::always::<Fields>(),
-            Taken::always::<Maps<DtiParameters>>(),
+            Taken::always::<Maps<dti::Parameters>>(),
             Taken::where_made::<GreSubject>(),
         ]
     }
@@ -42,7 +42,7 @@ impl Stage for Guide {
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let fields = products.get::<Fields>()?;
-        let fit = products.get::<Maps<DtiParameters>>()?;
+        let fit = products.get::<Maps<dti::Parameters>>()?;
         let map = |map: DtiMap, name: &str| {
             let image = fit.map(map).ok_or_else(|| format!("the tensor fit has no {name}"))?;
             Ok::<Image, StageError>(image.at_nearest_voxels(&fields.local.grid))

@@ -17,8 +17,7 @@ pub use fimbria_phantoms::closeness::Closeness;
 use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};
 
-use crate::stages::fits::dki::DkiParameters;
-use crate::stages::fits::dti::DtiParameters;
+use crate::stages::fits;
 use crate::stages::fits::fit_maps::Maps;
 use crate::stages::life::Weighed;
 use crate::stages::phantom::truth_in;
@@ -107,9 +106,9 @@ impl Stage for Compare {
     fn takes(&self) -> Vec<Taken> {
         vec![
             Taken::always::<Arc<fimbria_phantoms::Subject>>(),
-            Taken::where_made::<Maps<DtiParameters>>(),
+            Taken::where_made::<Maps<fits::dti::Parameters>>(),
             Taken::where_made::<Peaks>(),
-            Taken::where_made::<Maps<DkiParameters>>(),
+            Taken::where_made::<Maps<fits::dki::Parameters>>(),
             Taken::where_made::<StickSamples>(),
             Taken::where_made::<Tracked>(),
             Taken::where_made::<Weighed>(),
@@ -133,7 +132,7 @@ impl Stage for Compare {
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let truth = truth_in(products).ok_or("there is no truth to compare with")?;
         let mut accuracy = Accuracy::default();
-        if let Some(fit) = products.find::<Maps<DtiParameters>>() {
+        if let Some(fit) = products.find::<Maps<fits::dti::Parameters>>() {
             dti::compare(fit, truth, &mut accuracy);
         }
         if let Some(found) = products.find::<Peaks>() {
@@ -148,7 +147,7 @@ impl Stage for Compare {
             let weights = products.find::<Weighed>().map(|weighed| &weighed.weights[..]);
             workers.install(|| tracks::compare(&tracked.lines, weights, truth, &mut accuracy));
         }
-        if let Some(fit) = products.find::<Maps<DkiParameters>>() {
+        if let Some(fit) = products.find::<Maps<fits::dki::Parameters>>() {
             dki::compare(fit, truth, &mut accuracy);
         }
         if let (Some(map), Some(made)) = (products.find::<ChiMap>(), products.find::<GreSubject>())

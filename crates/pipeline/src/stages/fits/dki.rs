@@ -10,7 +10,7 @@ use fimbria_report::Window;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::fit_maps::{FitMaps, FitModel, InRun, Outcome, written};
+use super::fit_maps::{FitModel, InRun, Outcome, written};
 use crate::about::About;
 use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
@@ -18,12 +18,9 @@ use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Choice, Logbook, Named, Products, StageError};
 
-/// The stage.
-pub type Dki = FitMaps<DkiParameters>;
-
 /// The options of a kurtosis fit.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
-pub struct DkiParameters {
+pub struct Parameters {
     /// How the tensors are estimated
     #[arg(long, value_name = "METHOD", value_parser = choice::<Method>())]
     #[arg(usually = "wls; iwls with --compat mrtrix, as that program does")]
@@ -80,7 +77,7 @@ impl From<Clip> for String {
     }
 }
 
-impl DkiParameters {
+impl Parameters {
     /// The method in effect: without one, that of the program that is followed, as it is when it
     /// is told nothing.
     pub fn method(&self) -> Method {
@@ -107,7 +104,7 @@ impl DkiParameters {
     }
 }
 
-impl FitModel for DkiParameters {
+impl FitModel for Parameters {
     const STAGE: &'static str = "dki";
     const BIDS_MODEL: &'static str = "dki";
     const DESCRIPTION: &'static str = "Diffusion kurtosis";

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::curve::{DIRECTIONS, NoiseOptions, PALOMBO, SolverOptions, earlier, lines};
-use super::fit_maps::{FitMaps, FitModel, Outcome};
+use super::fit_maps::{FitModel, Outcome};
 use crate::about::{About, FileAbout};
 use crate::options::{Described as _, above};
 use crate::stages::load::Subject;
@@ -25,13 +25,10 @@ use crate::{Input, Logbook, Products, StageError};
 /// Share of directions with incredible K beyond which MK is not to be trusted.
 const MUCH: f64 = 0.1;
 
-/// The stage.
-pub type Dki1d = FitMaps<Dki1dParameters>;
-
 /// The options of a kurtosis fit by direction. The likelihood is Gaussian, since the model has its
 /// own floor.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
-pub struct Dki1dParameters {
+pub struct Parameters {
     /// The noise floor relative to S0: sigma (sigma / S0), rms (sqrt(2) sigma / S0), fixed:V (V in
     /// all voxels, as in fixed:0.02) or fit (one for each direction, 0 to 0.5)
     #[arg(long, value_name = "sigma|rms|fixed:V|fit", default_value = "sigma")]
@@ -109,7 +106,7 @@ impl NoiseFloor {
     }
 }
 
-impl FitModel for Dki1dParameters {
+impl FitModel for Parameters {
     const STAGE: &'static str = "dki1d";
     const BIDS_MODEL: &'static str = "dki1d";
     const DESCRIPTION: &'static str = "Diffusion kurtosis along each gradient direction";

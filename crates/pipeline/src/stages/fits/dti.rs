@@ -6,7 +6,7 @@ use fimbria_models::dti::{self, Compat, DtiMap, DtiOptions, Method, Precision};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::fit_maps::{Deviation, FitMaps, FitModel, Outcome, written};
+use super::fit_maps::{Deviation, FitModel, Outcome, written};
 use crate::about::About;
 use crate::options::{Described as _, above, at_least, choice};
 use crate::stages::load::Subject;
@@ -17,12 +17,9 @@ use crate::{Logbook, Named, Products, StageError};
 /// kurtosis makes diffusivities too small.
 pub const USUAL_B_MAX: f64 = 1500.0;
 
-/// The stage.
-pub type Dti = FitMaps<DtiParameters>;
-
 /// The options of a tensor fit.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
-pub struct DtiParameters {
+pub struct Parameters {
     /// How the tensor is estimated
     #[arg(long, value_name = "METHOD", value_parser = choice::<Method>())]
     #[arg(
@@ -60,7 +57,7 @@ pub struct DtiParameters {
     pub bmax: Option<f64>,
 }
 
-impl DtiParameters {
+impl Parameters {
     /// The method in effect: without one, that of the program that is followed, as it is when it
     /// is told nothing.
     pub fn method(&self) -> Method {
@@ -83,7 +80,7 @@ impl DtiParameters {
     }
 }
 
-impl FitModel for DtiParameters {
+impl FitModel for Parameters {
     const STAGE: &'static str = "dti";
     const BIDS_MODEL: &'static str = "tensor";
     const DESCRIPTION: &'static str = "Diffusion tensor";

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::curve::{MORE, NoiseOptions, SolverOptions};
-use super::fit_maps::{FitMaps, FitModel, Outcome};
+use super::fit_maps::{FitModel, Outcome};
 use crate::about::About;
 use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
@@ -20,12 +20,9 @@ use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Input, Logbook, Named, Products, StageError};
 
-/// The stage.
-pub type Expr = FitMaps<ExprParameters>;
-
 /// The options of a fit of a formula.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
-pub struct ExprParameters {
+pub struct Parameters {
     /// The signal: b, gx, gy, gz, parameters, constants, + - * / ^ and functions
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     pub model: String,
@@ -159,7 +156,7 @@ impl FromStr for NoiseLevel {
     }
 }
 
-impl ExprParameters {
+impl Parameters {
     /// What is fitted, in the order of the maps.
     pub fn parameters(&self) -> Vec<Parameter> {
         self.param.iter().map(|parameter| parameter.0.clone()).collect()
@@ -175,7 +172,7 @@ impl ExprParameters {
     }
 }
 
-impl FitModel for ExprParameters {
+impl FitModel for Parameters {
     const STAGE: &'static str = "expr";
     const BIDS_MODEL: &'static str = "expression";
     const DESCRIPTION: &'static str = "Signal model given as an expression";

@@ -7,19 +7,16 @@ use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::fod::{self, FodFit, FodOptions, REGULARISATION, Response, Responses, Tissues};
 use serde::Serialize;
 
-use super::fit_maps::{Deviation, FitMaps, FitModel, Outcome};
+use super::fit_maps::{Deviation, FitModel, Outcome};
 use crate::about::{About, FileAbout};
 use crate::options::{Described as _, above, at_least, choice};
 use crate::stages::load::Subject;
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Choice, Input, Logbook, Named, Products, StageError};
 
-/// The stage.
-pub type Fod = FitMaps<FodParameters>;
-
 /// The options of a deconvolution.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
-pub struct FodParameters {
+pub struct Parameters {
     /// Degree of the density
     #[arg(long, visible_alias = "lmax", value_name = "L", default_value = "8")]
     #[arg(value_parser = choice::<Degree>())]
@@ -91,7 +88,7 @@ pub fn tells_fibres_apart(gradients: &GradientTable) -> bool {
     shells.iter().any(|s| weighted(s.b_s_per_mm2) && s.volumes.len() >= LEAST_DIRECTIONS)
 }
 
-impl FitModel for FodParameters {
+impl FitModel for Parameters {
     const STAGE: &'static str = "fod";
     const BIDS_MODEL: &'static str = "csd";
     const DESCRIPTION: &'static str = "Constrained spherical deconvolution";

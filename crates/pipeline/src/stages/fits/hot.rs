@@ -5,19 +5,16 @@ use fimbria_image::MapSpec;
 use fimbria_models::hot::{self, HotMethod, HotOptions, HotOrder};
 use serde::Serialize;
 
-use super::fit_maps::{FitMaps, FitModel, Outcome};
+use super::fit_maps::{FitModel, Outcome};
 use crate::about::About;
 use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Logbook, Named, Products, StageError};
 
-/// The stage.
-pub type Hot = FitMaps<HotParameters>;
-
 /// The options of a fit of generalised diffusion tensors.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
-pub struct HotParameters {
+pub struct Parameters {
     /// Order of the form
     #[arg(long, value_name = "ORDER", default_value = "4", value_parser = choice::<HotOrder>())]
     pub order: Named<HotOrder>,
@@ -42,13 +39,13 @@ pub struct HotParameters {
     pub bmax: Option<f64>,
 }
 
-impl HotParameters {
+impl Parameters {
     fn options(&self) -> HotOptions {
         HotOptions { order: self.order.0, method: self.method.0, positive: self.positive }
     }
 }
 
-impl FitModel for HotParameters {
+impl FitModel for Parameters {
     const STAGE: &'static str = "hot";
     const BIDS_MODEL: &'static str = "hot";
     const DESCRIPTION: &'static str = "Generalised diffusion tensor";

@@ -7,25 +7,22 @@ use fimbria_report::Window;
 use serde::Serialize;
 
 use super::curve::{CurveParameters, earlier};
-use super::fit_maps::{FitMaps, FitModel, Outcome};
+use super::fit_maps::{FitModel, Outcome};
 use crate::about::About;
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::{Logbook, Products, StageError};
 
-/// The stage.
-pub type Ivim = FitMaps<IvimParameters>;
-
 /// The options of a fit of intravoxel incoherent motion.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
-pub struct IvimParameters {
+pub struct Parameters {
     /// Those of every fit of a curve.
     #[command(flatten)]
     #[serde(flatten)]
     pub curve: CurveParameters,
 }
 
-impl FitModel for IvimParameters {
+impl FitModel for Parameters {
     const STAGE: &'static str = "ivim";
     const BIDS_MODEL: &'static str = "ivim";
     const DESCRIPTION: &'static str = "Intravoxel incoherent motion";

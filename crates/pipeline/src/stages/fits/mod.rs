@@ -1,23 +1,12 @@
-//! The fits there are. A new one is its file, and its line here.
+//! The fits there are: those that [`fimbria_models::each_fit`] names, a file for each with its options, what
+//! help and page say, and the call of its science.
 //!
-//! * a file for each model: its options, what help and page say, and the call of its science;
-//! * [`fit_maps`]: the stage around any of them; [`curve`]: what those by Levenberg and Marquardt's
-//!   method share; `fit_report`: what is said of a fit.
+//! [`fit_maps`]: the stage around any of them; [`curve`]: what those by Levenberg and Marquardt's method
+//! share; `fit_report`: what is said of a fit.
 
 pub mod curve;
-pub mod dki;
-pub mod dki1d;
-pub mod dti;
-pub mod expr;
 pub mod fit_maps;
 pub(crate) mod fit_report;
-pub mod fod;
-pub mod hot;
-pub mod ivim;
-pub mod mono;
-pub mod msdki;
-pub mod stremi;
-pub mod stremi1d;
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -26,18 +15,7 @@ use clap::{ArgMatches, Command};
 use fimbria_image::{GradientTable, MapSpec, Mask};
 use fimbria_report::{FigureError, Section};
 
-use self::dki::DkiParameters;
-use self::dki1d::Dki1dParameters;
-use self::dti::DtiParameters;
-use self::expr::ExprParameters;
 use self::fit_maps::{FitMaps, FitModel, InRun, Maps};
-use self::fod::FodParameters;
-use self::hot::HotParameters;
-use self::ivim::IvimParameters;
-use self::mono::MonoParameters;
-use self::msdki::MsdkiParameters;
-use self::stremi::StremiParameters;
-use self::stremi1d::Stremi1dParameters;
 use crate::about::About;
 use crate::options::{OptionError, Values, from_values, paths_beside};
 use crate::stages::load::SubjectFiles;
@@ -47,27 +25,23 @@ use crate::{
     StageError, follow,
 };
 
-/// Every fit, in the order of a run.
-pub static FITS: &[&dyn Fit] = &[
-    DTI,
-    &Of::<HotParameters>::NEW,
-    FOD,
-    DKI,
-    &Of::<StremiParameters>::NEW,
-    &Of::<Dki1dParameters>::NEW,
-    &Of::<Stremi1dParameters>::NEW,
-    &Of::<IvimParameters>::NEW,
-    &Of::<MonoParameters>::NEW,
-    &Of::<MsdkiParameters>::NEW,
-    &Of::<ExprParameters>::NEW,
-];
+/// Declares the module of each fit, and lists them.
+macro_rules! fits {
+    ($($name:ident)*) => {
+        $(pub mod $name;)*
+
+        /// Every fit, in the order of a run.
+        pub static FITS: &[&dyn Fit] = &[$(&Of::<$name::Parameters>::NEW),*];
+    };
+}
+fimbria_models::each_fit!(fits);
 
 /// The diffusion tensor.
-pub const DTI: &dyn Fit = &Of::<DtiParameters>::NEW;
+pub const DTI: &dyn Fit = &Of::<dti::Parameters>::NEW;
 /// Fibre orientation densities.
-pub const FOD: &dyn Fit = &Of::<FodParameters>::NEW;
+pub const FOD: &dyn Fit = &Of::<fod::Parameters>::NEW;
 /// Kurtosis.
-pub const DKI: &dyn Fit = &Of::<DkiParameters>::NEW;
+pub const DKI: &dyn Fit = &Of::<dki::Parameters>::NEW;
 
 /// The fit of this name.
 pub fn fit_named(name: &str) -> Option<&'static dyn Fit> {
@@ -275,7 +249,21 @@ impl<P: FitModel> Fit for Of<P> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    /// rustc says nothing of a file that no name leads to.
+    #[test]
+    fn every_file_of_the_folder_is_a_fit_of_its_name() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/stages/fits");
+        let files = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
+        let files: BTreeSet<_> =
+            files.map(|file| file.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+        let others = ["curve", "fit_maps", "fit_report", "mod"];
+        let fits = FITS.iter().map(|fit| fit.name());
+        assert_eq!(files, others.into_iter().chain(fits).map(str::to_owned).collect());
+    }
 
     #[test]
     fn every_fit_has_a_name_of_its_own_and_help_that_says_what_it_needs() {

@@ -7,25 +7,22 @@ use fimbria_report::Window;
 use serde::Serialize;
 
 use super::curve::{CurveParameters, MORE, earlier};
-use super::fit_maps::{FitMaps, FitModel, Outcome};
+use super::fit_maps::{FitModel, Outcome};
 use crate::about::About;
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::{Logbook, Products, StageError};
 
-/// The stage.
-pub type Mono = FitMaps<MonoParameters>;
-
 /// The options of a mono-exponential fit.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
-pub struct MonoParameters {
+pub struct Parameters {
     /// Those of every fit of a curve.
     #[command(flatten)]
     #[serde(flatten)]
     pub curve: CurveParameters,
 }
 
-impl FitModel for MonoParameters {
+impl FitModel for Parameters {
     const STAGE: &'static str = "mono";
     const BIDS_MODEL: &'static str = "mono";
     const DESCRIPTION: &'static str = "Mono-exponential decay";

@@ -6,7 +6,7 @@ use fimbria_models::msdki;
 use fimbria_report::Window;
 use serde::Serialize;
 
-use super::fit_maps::{FitMaps, FitModel, Outcome};
+use super::fit_maps::{FitModel, Outcome};
 use crate::about::About;
 use crate::options::{Described as _, above};
 use crate::stages::load::Subject;
@@ -14,12 +14,9 @@ use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Logbook, Products, StageError};
 
-/// The stage.
-pub type Msdki = FitMaps<MsdkiParameters>;
-
 /// The options of a fit of mean-signal kurtosis.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
-pub struct MsdkiParameters {
+pub struct Parameters {
     /// Leave out volumes with b above this (by more than 5 %)
     #[arg(long, value_name = "B", default_value_t = 3000.0, number = above(0.0, "s/mm²"))]
     pub bmax: f64,
@@ -30,7 +27,7 @@ pub struct MsdkiParameters {
     pub shells: ShellOptions,
 }
 
-impl FitModel for MsdkiParameters {
+impl FitModel for Parameters {
     const STAGE: &'static str = "msdki";
     const BIDS_MODEL: &'static str = "msdki";
     const DESCRIPTION: &'static str = "Mean-signal diffusion kurtosis";

@@ -8,19 +8,16 @@ use fimbria_report::Window;
 use serde::Serialize;
 
 use super::curve::{CurveParameters, PALOMBO, earlier};
-use super::fit_maps::{FitMaps, FitModel, InRun, Outcome};
+use super::fit_maps::{FitModel, InRun, Outcome};
 use crate::about::About;
 use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::{Choice, Logbook, Named, Products, StageError};
 
-/// The stage.
-pub type Stremi = FitMaps<StremiParameters>;
-
 /// The options of a stretched-exponential fit.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
-pub struct StremiParameters {
+pub struct Parameters {
     /// How b projects on an axis e of the tensor, for a gradient along g
     #[arg(long, value_name = "PROJECTION", default_value = "dti")]
     #[arg(value_parser = choice::<Projection>())]
@@ -44,13 +41,13 @@ impl Choice for Projection {
     ];
 }
 
-impl StremiParameters {
+impl Parameters {
     fn options(&self, curve: CurveOptions) -> StremiOptions {
         StremiOptions { curve, projection: self.projection.0, axes_b_max_s_per_mm2: self.axes_bmax }
     }
 }
 
-impl FitModel for StremiParameters {
+impl FitModel for Parameters {
     const STAGE: &'static str = "stremi";
     const BIDS_MODEL: &'static str = "stremi";
     const DESCRIPTION: &'static str = "Stretched-exponential model along the axes of the tensor";

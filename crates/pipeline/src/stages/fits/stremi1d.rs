@@ -7,25 +7,22 @@ use fimbria_report::Window;
 use serde::Serialize;
 
 use super::curve::{CurveParameters, DIRECTIONS, PALOMBO, earlier, lines};
-use super::fit_maps::{FitMaps, FitModel, Outcome};
+use super::fit_maps::{FitModel, Outcome};
 use crate::about::{About, FileAbout};
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::{Logbook, Products, StageError};
 
-/// The stage.
-pub type Stremi1d = FitMaps<Stremi1dParameters>;
-
 /// The options of a stretched-exponential fit by direction.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
-pub struct Stremi1dParameters {
+pub struct Parameters {
     /// Those of every fit of a curve.
     #[command(flatten)]
     #[serde(flatten)]
     pub curve: CurveParameters,
 }
 
-impl FitModel for Stremi1dParameters {
+impl FitModel for Parameters {
     const STAGE: &'static str = "stremi1d";
     const BIDS_MODEL: &'static str = "stremi1d";
     const DESCRIPTION: &'static str = "Stretched exponential along each gradient direction";

@@ -15,10 +15,10 @@ pub use self::sections::{Methods, ShownMap, ShownMaps};
 use crate::options::usual;
 use crate::stages::accuracy::Accuracy;
 use crate::stages::fits::FITS;
-use crate::stages::fits::dti::{Dti, DtiParameters};
-use crate::stages::fits::fit_maps::Maps;
+use crate::stages::fits::dti;
+use crate::stages::fits::fit_maps::{FitMaps, Maps};
 use crate::stages::fits::fit_report::VOLUMES;
-use crate::stages::fits::fod::Fod;
+use crate::stages::fits::fod;
 use crate::stages::life::{LifeInRun, Weighed};
 use crate::stages::peaks::FindPeaks;
 use crate::stages::phantom::truth_in;
@@ -44,7 +44,7 @@ impl Stage for Report {
     fn takes(&self) -> Vec<Taken> {
         let fits = FITS.iter().map(|fit| Taken::product_where_made(fit.product()));
         let others = [
-            Taken::always::<Maps<DtiParameters>>(),
+            Taken::always::<Maps<dti::Parameters>>(),
             Taken::where_made::<Arc<fimbria_phantoms::Subject>>(),
             Taken::where_made::<Peaks>(),
             Taken::where_made::<StickSamples>(),
@@ -86,7 +86,7 @@ impl Stage for Report {
 
 impl Report {
     fn page(&self, products: &Products) -> Result<Page, StageError> {
-        let fit = products.get::<Maps<DtiParameters>>()?;
+        let fit = products.get::<Maps<dti::Parameters>>()?;
         let records = products.find::<StageRecords>().map_or(&[][..], |records| &records.0);
         let mask = sections::fitted_mask(fit)?;
         let mut page = Page::new(&self.title)
@@ -132,11 +132,14 @@ impl Report {
             page = page.section(sections::truth::truth(accuracy, fit, truth_in(products), &mask)?);
         }
         page = page.section(sections::quality(fit, &mask)?);
-        let dti = records.iter().find_map(Dti::of_record).map(|dti| dti.parameters);
+        let dti = records
+            .iter()
+            .find_map(FitMaps::<dti::Parameters>::of_record)
+            .map(|dti| dti.parameters);
         let of_dti = records.iter().find(|record| record.parameters_of("dti").is_some());
         let volumes = of_dti.and_then(|record| record.results.get(VOLUMES)?.as_str());
         let mut methods = vec![sections::dti::methods(&dti.unwrap_or_else(usual), volumes)];
-        if let Some(fod) = records.iter().find_map(Fod::of_record) {
+        if let Some(fod) = records.iter().find_map(FitMaps::<fod::Parameters>::of_record) {
             let peaks = records.iter().find_map(FindPeaks::of_record);
             let peaks = peaks.map_or_else(usual, |peaks| peaks.parameters);
             methods.push(sections::peaks::methods(&fod.parameters, &peaks));

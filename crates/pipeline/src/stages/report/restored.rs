@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::{Report, ReportPage};
 use crate::stages::accuracy::Compare;
-use crate::stages::fits::dti::Dti;
+use crate::stages::fits::dti;
+use crate::stages::fits::fit_maps::FitMaps;
 use crate::stages::fits::{FITS, FitStage};
 use crate::stages::life::LifeInRun;
 use crate::stages::peaks::FindPeaks;
@@ -61,9 +62,8 @@ impl Restored {
         let inner = folder.join("dti");
         let dti_folder = if inner.is_dir() { inner } else { folder.to_owned() };
         let dti_record = read_record(&dti_folder)?;
-        let dti = Dti::of_record(&dti_record).ok_or_else(|| NotFinished::NoPage {
-            folder: folder.to_owned(),
-            task: record.task.clone(),
+        let dti = FitMaps::<dti::Parameters>::of_record(&dti_record).ok_or_else(|| {
+            NotFinished::NoPage { folder: folder.to_owned(), task: record.task.clone() }
         })?;
         let mut shown: Vec<(Box<dyn Stage>, PathBuf)> = vec![(Box::new(dti), dti_folder)];
         let mut records = vec![dti_record];

@@ -24,7 +24,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use self::kept::Kept;
 pub use self::parameters::{SticksInRun, SticksParameters, Within};
-use super::fits::dti::DtiParameters;
+use super::fits::dti;
 use super::fits::fit_maps::Maps;
 use super::load::Subject;
 use super::peaks;
@@ -83,7 +83,7 @@ impl Stage for Sticks {
         vec![
             Taken::always::<Subject>(),
             Taken::where_made::<Peaks>(),
-            Taken::where_made::<Maps<DtiParameters>>(),
+            Taken::where_made::<Maps<dti::Parameters>>(),
         ]
     }
 
@@ -243,7 +243,8 @@ fn with_fibres(products: &Products, mask: &Mask) -> Result<Mask, StageError> {
     let is_fibre: Box<dyn Fn(usize) -> bool> = if let Some(found) = products.find::<Peaks>() {
         let voxels = peaks::with_fibres(found).voxels;
         Box::new(move |voxel| voxels.binary_search(&(voxel as u32)).is_ok())
-    } else if let Some(fa) = products.find::<Maps<DtiParameters>>().and_then(|fit| fit.map("FA")) {
+    } else if let Some(fa) = products.find::<Maps<dti::Parameters>>().and_then(|fit| fit.map("FA"))
+    {
         Box::new(|voxel| fa.data[voxel] >= LEAST_FA)
     } else {
         return Err("sampling within fibres takes an earlier stage that finds them".into());

@@ -8,7 +8,7 @@ use fimbria_report::{FigureError, Section, Window, colour};
 
 use super::{Methods, closer_look};
 use crate::Choice as _;
-use crate::stages::fits::dti::DtiParameters;
+use crate::stages::fits::dti;
 
 pub(in crate::stages::report) fn maps(fit: &Fitted, mask: &Mask) -> Result<Section, FigureError> {
     let mut section = Section::new("Maps");
@@ -51,7 +51,7 @@ pub(in crate::stages::report) fn directions(
 
 /// What was done, in words for a paper.
 /// `volumes`: which were used.
-pub(in crate::stages::report) fn methods(fit: &DtiParameters, volumes: Option<&str>) -> Methods {
+pub(in crate::stages::report) fn methods(fit: &dti::Parameters, volumes: Option<&str>) -> Methods {
     let (how, reference) = match fit.method() {
         Method::Ols => ("by ordinary least squares", None),
         Method::Wls => (

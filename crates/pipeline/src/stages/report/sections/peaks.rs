@@ -6,7 +6,7 @@ use fimbria_report::{FigureError, Layout, Section};
 use fimbria_tensors::peaks::Peaks;
 
 use super::{Methods, closer_look};
-use crate::stages::fits::fod::FodParameters;
+use crate::stages::fits::fod;
 use crate::stages::peaks::PeaksParameters;
 
 /// All directions as sticks over `background` (FA), and how many there are.
@@ -38,7 +38,10 @@ pub(in crate::stages::report) fn peaks(
 }
 
 /// What was done, in words for a paper.
-pub(in crate::stages::report) fn methods(fod: &FodParameters, peaks: &PeaksParameters) -> Methods {
+pub(in crate::stages::report) fn methods(
+    fod: &fod::Parameters,
+    peaks: &PeaksParameters,
+) -> Methods {
     let PeaksParameters { threshold, absolute_threshold, separation, .. } = peaks;
     let absolute = match *absolute_threshold {
         least if least > 0.0 => format!(", or of {least} at most"),
