@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use fimbria_image::MapSpec;
 
+use crate::written::Written;
+
 /// The words of a method's help, manual and page.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
@@ -19,9 +21,6 @@ pub struct About {
     pub examples: &'static [&'static str],
 }
 
-/// A file that a method writes: its name, and what it holds.
-pub type FileAbout = (&'static str, &'static str);
-
 /// The column that what a file holds begins at.
 const INDENT: usize = 16;
 /// The width of help.
@@ -30,7 +29,7 @@ const WIDTH: usize = 100;
 impl About {
     /// The part of the help that follows the options, for a fit that writes these maps and text
     /// files.
-    pub fn help_of_fit(&self, maps: &[MapSpec], texts: &[FileAbout]) -> String {
+    pub fn help_of_fit(&self, maps: &[MapSpec], texts: &[Written]) -> String {
         let mut help = String::new();
         let mut section = |text: &str| {
             if !text.is_empty() {
@@ -45,11 +44,13 @@ impl About {
                 1 => String::new(),
                 n => format!(" ({n} volumes)"),
             };
-            row(&mut outputs, &map.name, &format!("{}{volumes}", map.description));
+            row(&mut outputs, &map.name, &format!("{}{volumes}", map.description), INDENT);
         }
-        for (name, holds) in texts.iter().chain(WRITTEN_BY_ALL) {
-            row(&mut outputs, name, holds);
+        for text in texts {
+            row(&mut outputs, text.file, &text.meaning(), INDENT);
         }
+        row(&mut outputs, "mask mean_b0", MADE_MASK, INDENT);
+        row(&mut outputs, Written::RECORD.file, Written::RECORD.holds, INDENT);
         section(outputs.trim_end());
         section(self.notes);
         section(GRADIENT_TABLE);
@@ -70,13 +71,16 @@ impl About {
     }
 }
 
-/// What every fit writes.
-const WRITTEN_BY_ALL: &[FileAbout] = &[
-    (
-        "mask mean_b0",
-        "where no mask is given: the one that was made (uint8), and the mean unweighted volume that it was made of",
-    ),
-    ("run.json", "inputs with hashes, parameters, machine, times, counts, warnings"),
+/// What every fit writes where it makes the mask itself.
+const MADE_MASK: &str = "\
+where no mask is given: the one that was made (uint8), and the mean unweighted volume that it was made of";
+
+/// What every fit writes beside its maps and texts.
+pub(crate) const WRITTEN_BY_FITS: &[Written] = &[
+    Written::code("mask", "the mask that was made").only("where no mask is given"),
+    Written::scalar("mean_b0", "arbitrary", "the mean unweighted volume that it was made of")
+        .only("where no mask is given"),
+    Written::RECORD,
 ];
 
 const GRADIENT_TABLE: &str = "\
@@ -84,13 +88,16 @@ Gradient table:
   Where none is named, it is taken from the header of a .mif, else from NAME.bval and NAME.bvec,
   NAME.bvals and NAME.bvecs, NAME.b, bvals and bvecs, or grad.b beside the series.";
 
-fn row(to: &mut String, name: &str, holds: &str) {
-    let name = format!("  {name:<width$}", width = INDENT - 2);
-    let name = if name.ends_with(' ') { name } else { name + "  " };
+/// Adds a file and what it holds, which begins at this column.
+pub(crate) fn row(to: &mut String, name: &str, holds: &str, column: usize) {
+    let name = format!("  {name:<width$}", width = column - 2);
     let mut lines = String::new();
-    wrapped(&mut lines, holds, INDENT, INDENT);
+    wrapped(&mut lines, holds, column, column);
     to.push_str(&name);
-    to.push_str(lines.trim_start());
+    match name.ends_with("  ") {
+        true => to.push_str(lines.trim_start()),
+        false => to.push_str(&format!("\n{lines}")),
+    }
 }
 
 /// Adds `text` in lines of [`WIDTH`], the first one `first` columns in, the others `others`.

@@ -4,7 +4,8 @@
 //!   written last, with inputs and their hashes, parameters, machine, times, counts and warnings;
 //! * [`Stage`] and [`run_stages`]: the graph of stages, what they hand on in memory
 //!   ([`Products`]), and what an earlier run makes superfluous;
-//! * [`options`], [`about`]: what a method may be told and says of itself, said once;
+//! * [`options`], [`about`], [`Written`]: what a method may be told, says of itself and writes, said
+//!   once;
 //! * [`stages`]: the stages there are, one file each;
 //! * [`RunConfig`]: the stages of a subject and their parameters, from a TOML file or flags;
 //! * [`MapStyle`]: maps under the names and in the orders and frames of fimbria, FSL, MRtrix3 and
@@ -33,6 +34,7 @@ mod stage;
 pub mod stages;
 mod surfaces;
 mod unfinished;
+mod written;
 
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use checkpoint_file::{CheckpointError, CheckpointFile};
@@ -51,3 +53,4 @@ pub use session::{Input, Logbook, Session};
 pub use stage::{MissingProduct, Product, Products, Stage, StageError, StageRecords, Taken};
 pub use surfaces::{MeshSpace, SurfaceError};
 pub use unfinished::Unfinished;
+pub use written::{FileKind, Writes, Written};

@@ -1,7 +1,8 @@
 //! `fimbria compare`
 
 use clap::Args;
-use fimbria_pipeline::stages::compare::CompareMaps;
+use fimbria_pipeline::Writes;
+use fimbria_pipeline::stages::compare::{COMPARE_WRITES, CompareMaps};
 use serde_json::Value;
 
 use crate::args::{OutputArgs, ThreadArgs};
@@ -11,7 +12,7 @@ use crate::failure::Failure;
 
 /// Test two sets of maps against each other, voxel by voxel
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(add = Writes(COMPARE_WRITES), after_long_help = HELP)]
 pub(crate) struct Compare {
     #[command(flatten)]
     compare: CompareMaps,
@@ -27,9 +28,7 @@ const HELP: &str = "\
     fimbria compare cpu_1.nii.gz cpu_2.nii.gz -o OUT -- gpu_1.nii.gz gpu_2.nii.gz
 
 Outputs:
-  z              difference of the means over its standard error, B - A; 0 below the threshold
-                 (float32)
-  run.json       voxels tested, mean and largest |z|, Q = mean of z squared, the sums of both
+{outputs}
 
 Units:
   None: z is a number of standard errors. Where both sets come from the same distribution Q is near 1;

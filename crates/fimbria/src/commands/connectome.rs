@@ -1,7 +1,8 @@
 //! `fimbria connectome`
 
 use clap::Args;
-use fimbria_pipeline::stages::connectome::CountConnections;
+use fimbria_pipeline::Writes;
+use fimbria_pipeline::stages::connectome::{CONNECTOME_WRITES, CountConnections};
 
 use crate::args::{OutputArgs, ThreadArgs};
 use crate::commands::{report, run_on_threads};
@@ -10,7 +11,7 @@ use crate::failure::Failure;
 
 /// Count the streamlines between the regions of a label image
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(add = Writes(CONNECTOME_WRITES), after_long_help = HELP)]
 pub(crate) struct ConnectomeCommand {
     #[command(flatten)]
     count: CountConnections,
@@ -24,10 +25,7 @@ pub(crate) struct ConnectomeCommand {
 
 const HELP: &str = "\
 Outputs (comma-separated values, symmetric, one row and column per label):
-  weights.csv    number of streamlines, or with --weights the sum of their weights
-  lengths.csv    their (weighted) mean length, 0 where there are none
-  labels.txt     the label of each row, ascending
-  run.json       inputs with hashes, parameters, machine, times, how many were assigned
+{outputs}
 
 Units:
   Millimetres.

@@ -2,7 +2,10 @@
 
 use clap::Args;
 use fimbria_image::is_image_name;
-use fimbria_pipeline::stages::convert::{ConvertImage, ConvertOptions, ConvertTractogram};
+use fimbria_pipeline::Writes;
+use fimbria_pipeline::stages::convert::{
+    CONVERT_WRITES, ConvertImage, ConvertOptions, ConvertTractogram,
+};
 use fimbria_pipeline::stages::load::SubjectFiles;
 use fimbria_streamlines::Format;
 
@@ -14,7 +17,7 @@ use crate::memory;
 
 /// Convert an image or a tractogram from one format to another
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(add = Writes(CONVERT_WRITES), after_long_help = HELP)]
 pub(crate) struct Convert {
     #[command(flatten)]
     options: ConvertOptions,
@@ -31,9 +34,7 @@ pub(crate) struct Convert {
 
 const HELP: &str = "\
 Outputs:
-  OUT           the image, in the format of its name: .nii, .hdr, .img, .mif, each also with .gz;
-                or the tractogram: .tck, .trk, .trx
-  OUT.run.json  what was done
+{outputs}
   A gradient table given, found in the header or beside the image is written as well: into the
   header of a .mif, as NAME.bval and NAME.bvec (FSL form and frame) beside a NIfTI image.
   Data per point and per streamline and groups go along where the format has them; what it does not

@@ -6,6 +6,7 @@ use clap::Args;
 use fimbria_compute::Backend;
 use fimbria_phantoms::{CrossingSpec, Placement};
 use fimbria_pipeline::stages::accuracy::Accuracy;
+use fimbria_pipeline::{FileKind, Writes, Written};
 use fimbria_pipeline::{demo_stages, run_stages};
 
 use crate::args::{DeviceArgs, ExistingArgs, ThreadArgs};
@@ -15,7 +16,7 @@ use crate::failure::Failure;
 
 /// Make a subject, run every stage on it, and show how close each came to the truth
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(add = Writes(WRITES), after_long_help = HELP)]
 pub(crate) struct Demo {
     /// Folder to write
     #[arg(short, long, value_name = "OUT", default_value = "fimbria-demo")]
@@ -40,22 +41,62 @@ pub(crate) struct Demo {
     devices: DeviceArgs,
 }
 
+/// What a demonstration writes.
+const WRITES: &[Written] = &[
+    Written::file(
+        "phantom/",
+        FileKind::Folder,
+        "the subject and its truth, as `fimbria phantom crossing` writes them",
+    ),
+    Written::file("dti/", FileKind::Folder, "the tensor maps, as `fimbria fit dti` writes them"),
+    Written::file(
+        "fod/",
+        FileKind::Folder,
+        "the fibre orientation densities, as `fimbria fit fod` writes them",
+    ),
+    Written::file(
+        "peaks/",
+        FileKind::Folder,
+        "the fibre directions, as `fimbria peaks` writes them",
+    ),
+    Written::file(
+        "sticks/",
+        FileKind::Folder,
+        "samples of ball and sticks, as `fimbria sticks` writes them, after half as \
+         many jumps, in the voxels with a peak",
+    ),
+    Written::file(
+        "track/",
+        FileKind::Folder,
+        "tracks.trx, visits: streamlines from those voxels, as `fimbria track` writes \
+         them",
+    ),
+    Written::file("dki/", FileKind::Folder, "the kurtosis maps, as `fimbria fit dki` writes them"),
+    Written::file(
+        "life/",
+        FileKind::Folder,
+        "what each streamline explains, as `fimbria life` writes it",
+    ),
+    Written::file(
+        "gre/",
+        FileKind::Folder,
+        "a gradient-echo scan of the subject, as `fimbria phantom gre` writes it",
+    ),
+    Written::file("field/", FileKind::Folder, "its field, as `fimbria field` writes it"),
+    Written::file("qsm/", FileKind::Folder, "its susceptibility, as `fimbria qsm` writes it"),
+    Written::file(
+        "accuracy/",
+        FileKind::Folder,
+        "accuracy.tsv: quantity, unit, voxels (or streamlines), median, 95 % and \
+         worst error",
+    ),
+    Written::file("report/", FileKind::Folder, "report.html, one page with pictures"),
+    Written::file("run.json", FileKind::Json, "what was done; each folder has one of its own"),
+];
+
 const HELP: &str = "\
 Outputs:
-  phantom/      the subject and its truth, as `fimbria phantom crossing` writes them
-  dti/          the tensor maps, as `fimbria fit dti` writes them
-  fod/          the fibre orientation densities, as `fimbria fit fod` writes them
-  peaks/        the fibre directions, as `fimbria peaks` writes them
-  sticks/       samples of ball and sticks, as `fimbria sticks` writes them, after half as many jumps,
-                in the voxels with a peak
-  track/        tracks.trx, visits: streamlines from those voxels, as `fimbria track` writes them
-  dki/          the kurtosis maps, as `fimbria fit dki` writes them
-  life/         what each streamline explains, as `fimbria life` writes it
-  gre/          a gradient-echo scan of the subject, as `fimbria phantom gre` writes it
-  field/, qsm/  its field and susceptibility, as `fimbria field` and `fimbria qsm` write them
-  accuracy/     accuracy.tsv: quantity, unit, voxels (or streamlines), median, 95 % and worst error
-  report/       report.html, one page with pictures
-  run.json      what was done; each folder has one of its own
+{outputs}
   On standard output the table of accuracy and the place of the page.
 
 Units:

@@ -1,7 +1,8 @@
 //! `fimbria eigen`
 
 use clap::Args;
-use fimbria_pipeline::stages::eigen::{EigenOptions, FindEigenpairs};
+use fimbria_pipeline::Writes;
+use fimbria_pipeline::stages::eigen::{EIGEN_WRITES, EigenOptions, FindEigenpairs};
 
 use crate::args::{OutputArgs, ThreadArgs};
 use crate::commands::run_on_threads;
@@ -10,7 +11,7 @@ use crate::failure::Failure;
 
 /// Find all real eigenpairs of symmetric tensors of any order and dimension
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(add = Writes(EIGEN_WRITES), after_long_help = HELP)]
 pub(crate) struct Eigen {
     #[command(flatten)]
     options: EigenOptions,
@@ -30,9 +31,7 @@ Input:
   each tensor's B (or null).
 
 Outputs:
-  OUT           {\"tensors\": [{\"pairs\": [{\"lambda\": L, \"x\": [...], \"kind\": \"maximum\",
-                \"residual\": R}, ...]}, ...]}, one for each tensor of the input, in its order
-  OUT.run.json  what was done
+{outputs}
   kind is maximum, minimum or saddle of A x^m (over B x^m) on the unit sphere, by the eigenvalues
   of the projected second derivative. residual is |A x^(m-1) - λ x| (or - λ B x^(m-1)).
   A pair whose second derivative is singular has \"degenerate\": true. It may be one of a continuum

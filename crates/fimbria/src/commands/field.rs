@@ -1,7 +1,8 @@
 //! `fimbria field`
 
 use clap::Args;
-use fimbria_pipeline::stages::field::{FieldParameters, MakeField, PhaseFiles};
+use fimbria_pipeline::Writes;
+use fimbria_pipeline::stages::field::{FIELD_WRITES, FieldParameters, MakeField, PhaseFiles};
 
 use crate::args::{MapArgs, OutputArgs, ThreadArgs};
 use crate::commands::{report, run_on_threads};
@@ -10,7 +11,7 @@ use crate::failure::Failure;
 
 /// Make a local field of the phase of a gradient-echo scan, for `fimbria qsm`
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(add = Writes(FIELD_WRITES), after_long_help = HELP)]
 pub(crate) struct Field {
     #[command(flatten)]
     files: PhaseFiles,
@@ -30,11 +31,8 @@ pub(crate) struct Field {
 
 const HELP: &str = "\
 Outputs (float32 unless said otherwise):
-  total_field   field of all sources, 0 outside the mask
-  local_field   field of the sources inside the mask: the input of `fimbria qsm`
-  mask          where the local field is known (uint8)
-  r2star        with --magnitude of two echoes or more: rate of decay
-  run.json      inputs with hashes, parameters, machine, times, counts, warnings
+{outputs}
+  Fields are 0 outside the mask. The local field is the input of `fimbria qsm`.
 
 Units:
   Fields are in ppm of B0, R2* in 1/s. Phase within ±pi is taken as radians, integers of 0 to 4095,

@@ -1,9 +1,10 @@
 //! `fimbria peaks`
 
 use clap::Args;
+use fimbria_pipeline::Writes;
 use fimbria_pipeline::bids_entities;
 use fimbria_pipeline::stages::load_orientations::{LoadOrientations, OrientationFiles};
-use fimbria_pipeline::stages::peaks::{FindPeaks, PeaksParameters};
+use fimbria_pipeline::stages::peaks::{FindPeaks, PEAKS_WRITES, PeaksParameters};
 
 use crate::args::{DeviceArgs, MapArgs, OutputArgs, ScratchArgs, ThreadArgs};
 use crate::commands::run_stages;
@@ -12,7 +13,7 @@ use crate::failure::Failure;
 
 /// Find fibre directions: the maxima of a function on the sphere in every voxel
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(add = Writes(PEAKS_WRITES), after_long_help = HELP)]
 pub(crate) struct Peaks {
     #[command(flatten)]
     files: OrientationFiles,
@@ -38,13 +39,7 @@ pub(crate) struct Peaks {
 
 const HELP: &str = "\
 Outputs (float32 unless said otherwise):
-  peaks         3 volumes for each direction, largest first: x y z, length = value; NaN = none
-  values        their values, a volume for each; NaN = none
-  count         how many there are (uint8)
-  status        0 outside the mask, 1 found, 2 none above the thresholds, 3 uncertain (a search
-                ended without a certified maximum), 4 a coefficient is not finite, 5 the same in
-                all directions (uint8)
-  run.json      inputs with hashes, parameters, machine, times, counts, voxels per second, warnings
+{outputs}
 
 Units:
   Values are in units of the input; with --method low-rank they are the weights of the terms.

@@ -5,8 +5,10 @@ use std::time::Duration;
 use clap::Args;
 use fimbria_cluster::World;
 use fimbria_pipeline::stages::load_local_field::{LoadLocalField, LocalFieldFiles};
-use fimbria_pipeline::stages::qsm::{Keep, MapSusceptibility, QsmMethod, QsmParameters};
-use fimbria_pipeline::{Choice as _, Stage};
+use fimbria_pipeline::stages::qsm::{
+    Keep, MapSusceptibility, QSM_WRITES, QsmMethod, QsmParameters,
+};
+use fimbria_pipeline::{Choice as _, Stage, Writes};
 use fimbria_qsm::FA_THRESHOLD;
 
 use crate::args::{DeviceArgs, KeptOutputArgs, MapArgs, ThreadArgs};
@@ -16,7 +18,7 @@ use crate::failure::Failure;
 
 /// Map magnetic susceptibility from a local field, guided by diffusion
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(add = Writes(QSM_WRITES), after_long_help = HELP)]
 pub(crate) struct Qsm {
     #[command(flatten)]
     files: LocalFieldFiles,
@@ -43,17 +45,9 @@ pub(crate) struct Qsm {
 
 const HELP: &str = "\
 Outputs (float32):
-  chi             magnetic susceptibility, 0 outside the mask
-  msa             with --method tensor: anisotropy of the susceptibility tensor (along the fibre
-                  less across it), 0 where FA is not above --fa-threshold; chi is then its mean
-  iterations.tsv  iteration, rms of the map (ppm), relative change, data term ‖Ax - b‖² and penalty
-                  ‖Dx‖² after it, relative gradient; of --method dqsm and tensor
-  metrics.json    with --truth: NRMSE, detrended NRMSE, HFEN (%), XSIM, correlation, slope
-  chi.bin         with --dqsm-files: the map (not ppm), bare float32 in that program's order; its
-                  x_iter files are neither written nor read
-  run.json        inputs with hashes, parameters in effect, machine, times, counts, warnings; of the
-                  iteration kappa and step (in units of B0), iterations, and why it stopped
-  .resume         until the run is done: where --resume goes on, with the same result
+{outputs}
+  Maps are 0 outside the mask, msa also where FA is not above --fa-threshold; with it chi is the mean of
+  the tensor.
 
 Units:
   The field is in ppm of B0 unless --field-unit says otherwise, susceptibility is in ppm (SI). A

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_compute::Backend;
+use fimbria_pipeline::Writes;
 use fimbria_pipeline::run_alone;
-use fimbria_pipeline::stages::report::Restored;
+use fimbria_pipeline::stages::report::{REPORT_WRITES, Restored};
 
 use crate::args::{OutputArgs, ThreadArgs};
 use crate::commands::{self, command_line, session};
@@ -14,7 +15,7 @@ use crate::failure::Failure;
 
 /// Draw the page of a finished folder
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(add = Writes(REPORT_WRITES), after_long_help = HELP)]
 pub(crate) struct ReportCommand {
     /// Folder that `fit dti`, `run` or `demo` wrote
     folder: PathBuf,
@@ -32,8 +33,7 @@ pub(crate) struct ReportCommand {
 
 const HELP: &str = "\
 Outputs:
-  OUT           one HTML file that needs no other and no network
-  OUT.run.json  what was done
+{outputs}
 
 Units:
   Those of the maps: diffusivities in mm²/s.

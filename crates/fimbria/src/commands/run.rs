@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_compute::Backend;
+use fimbria_pipeline::{FileKind, Writes, Written};
 use fimbria_pipeline::{RunConfig, run_stages};
 
 use crate::args::{DeviceArgs, ExistingArgs, MapArgs, SubjectArgs, ThreadArgs};
@@ -14,7 +15,7 @@ use crate::memory;
 
 /// Run all stages over one subject, from its series to a report
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(add = Writes(WRITES), after_long_help = HELP)]
 pub(crate) struct Run {
     /// Diffusion-weighted series, 4-D
     #[arg(value_name = "DWI", required_unless_present = "config")]
@@ -51,23 +52,77 @@ pub(crate) struct Run {
     devices: DeviceArgs,
 }
 
+/// What a run writes.
+const WRITES: &[Written] = &[
+    Written::file(
+        "load/",
+        FileKind::Folder,
+        "mask and mean_b0 where no mask is given: the one that was made, uint8, and \
+         the mean unweighted volume that it was made of",
+    ),
+    Written::file("dti/", FileKind::Folder, "the tensor maps, as `fimbria fit dti` writes them"),
+    Written::file(
+        "fod/",
+        FileKind::Folder,
+        "the fibre orientation densities, as `fimbria fit fod` writes them",
+    ),
+    Written::file(
+        "peaks/",
+        FileKind::Folder,
+        "the fibre directions, as `fimbria peaks` writes them",
+    ),
+    Written::file(
+        "sticks/",
+        FileKind::Folder,
+        "a bedpostX folder, as `fimbria sticks` writes it, of the voxels with a peak",
+    ),
+    Written::file(
+        "track/",
+        FileKind::Folder,
+        "tracks.trx (or .tck, .trk): streamlines from every voxel with a direction, \
+         with their data as `fimbria track` writes them; visits: how many pass each \
+         voxel",
+    ),
+    Written::file(
+        "life/",
+        FileKind::Folder,
+        "what each of them explains, as `fimbria life` writes it",
+    ),
+    Written::file("dki/", FileKind::Folder, "the kurtosis maps, as `fimbria fit dki` writes them"),
+    Written::file(
+        "stremi/",
+        FileKind::Folder,
+        "the maps of stretched exponentials, as `fimbria fit stremi` writes them",
+    ),
+    Written::file("dki1d/", FileKind::Folder, "as `fimbria fit dki1d` writes them")
+        .only("where asked for"),
+    Written::file("stremi1d/", FileKind::Folder, "as `fimbria fit stremi1d` writes them")
+        .only("where asked for"),
+    Written::file("ivim/", FileKind::Folder, "as `fimbria fit ivim` writes them")
+        .only("where asked for"),
+    Written::file("mono/", FileKind::Folder, "as `fimbria fit mono` writes them")
+        .only("where asked for"),
+    Written::file("hot/", FileKind::Folder, "as `fimbria fit hot` writes them")
+        .only("where asked for"),
+    Written::file("msdki/", FileKind::Folder, "as `fimbria fit msdki` writes them")
+        .only("where asked for"),
+    Written::file("expr/", FileKind::Folder, "as `fimbria fit expr` writes them")
+        .only("where asked for"),
+    Written::file("field/", FileKind::Folder, "as `fimbria field` writes it")
+        .only("with a table [gre]"),
+    Written::file("qsm/", FileKind::Folder, "as `fimbria qsm` writes it")
+        .only("with a table [gre]"),
+    Written::file("report/", FileKind::Folder, "report.html, one page with pictures"),
+    Written::file(
+        "run.json",
+        FileKind::Json,
+        "what was done, written last; each folder has one of its own",
+    ),
+];
+
 const HELP: &str = "\
 Outputs:
-  load/         mask and mean_b0 where no mask is given: the one that was made, uint8, and the mean
-                unweighted volume that it was made of
-  dti/          the tensor maps, as `fimbria fit dti` writes them
-  fod/          the fibre orientation densities, as `fimbria fit fod` writes them
-  peaks/        the fibre directions, as `fimbria peaks` writes them
-  sticks/       a bedpostX folder, as `fimbria sticks` writes it, of the voxels with a peak
-  track/        tracks.trx (or .tck, .trk): streamlines from every voxel with a direction, with their
-                data as `fimbria track` writes them; visits: how many pass each voxel
-  life/         what each of them explains, as `fimbria life` writes it
-  dki/          the kurtosis maps, as `fimbria fit dki` writes them
-  stremi/       the maps of stretched exponentials, as `fimbria fit stremi` writes them
-  dki1d/, stremi1d/, ivim/, mono/, expr/  where they are asked for, as `fimbria fit` writes them
-  field/, qsm/  with a table [gre]: as `fimbria field` and `fimbria qsm` write them
-  report/       report.html, one page with pictures
-  run.json      what was done, written last; each folder has one of its own
+{outputs}
   What the gradient table does not support is left out, unless the configuration asks for it.
 
 Units:

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use fimbria_cluster::World;
-use fimbria_pipeline::Stage;
 use fimbria_pipeline::stages::track::{
-    DirectionFiles, LoadDirections, RegionFiles, SourceError, Track, TrackParameters,
+    DirectionFiles, LoadDirections, RegionFiles, SourceError, TRACK_WRITES, Track, TrackParameters,
 };
+use fimbria_pipeline::{Stage, Writes};
 
 use crate::args::{DeviceArgs, OutputArgs, ThreadArgs};
 use crate::commands::processes::run_together;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 /// Track fibres through samples of directions, peaks or functions on the sphere
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(add = Writes(TRACK_WRITES), after_long_help = HELP)]
 pub(crate) struct TrackCommand {
     #[command(flatten)]
     input: DirectionFiles,
@@ -37,15 +37,7 @@ pub(crate) struct TrackCommand {
 
 const HELP: &str = "\
 Outputs:
-  tracks.trx          streamlines (or .tck, .trk), with seed (index of the seed voxel, x fastest, x
-                      counted as FSL does; number of a vertex or point), region, sample, seed_point (which point is the seed),
-                      end_first and end_last (why it ends there); not in .tck
-  visits              streamlines through each voxel, each counted once (float32)
-  waytotal            streamlines kept, a line for each seed region
-  seeds_to_TARGET     streamlines of each seed voxel that reach the target (float32); of vertices and
-                      points in seeds_SURFACE_to_TARGET.gii and seeds_LIST_to_TARGET.txt
-  matrix_network.tsv  streamlines from region (row) to region (column) (--network)
-  run.json            inputs with hashes, parameters, machine, times, how many halves ended and why
+{outputs}
   Reasons to end: 1 no samples there, 2 small fraction, 3 sharp turn, 4 no direction, 5 left the mask,
   6 longest, 7 loop, 8 stop region, 10 region to avoid.
 

@@ -9,6 +9,7 @@ use clap::{Arg, Command};
 
 use super::choice::Choice;
 use super::number::{Number, Quantity};
+use crate::Writes;
 
 /// What an option is where nothing is said, when that depends on others: in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +85,8 @@ impl Described for Arg {
     }
 }
 
-/// `command` with what its options are described with in their help: units, ranges, defaults in
-/// words.
+/// `command` with what it and its options are described with in their help: what it writes; units,
+/// ranges, defaults in words.
 pub fn complete(command: Command) -> Command {
     let command = command.mut_args(|arg| {
         let said = said(&arg);
@@ -103,6 +104,10 @@ pub fn complete(command: Command) -> Command {
             None => arg,
         }
     });
+    let command = match command.get::<Writes>().copied() {
+        Some(writes) => writes.complete(command),
+        None => command,
+    };
     command.mut_subcommands(complete)
 }
 

@@ -12,6 +12,7 @@ mod matrices;
 mod outputs;
 mod starts;
 
+pub use self::outputs::PROBTRACKX2_WRITES;
 use std::path::PathBuf;
 
 use fimbria_image::bedpostx::BedpostxError;

@@ -3,12 +3,103 @@
 use std::fmt::Write as _;
 
 use fimbria_image::gifti::Surface;
-use fimbria_image::{Image, WriteOptions, principal_axis, write_image};
+use fimbria_image::{Image, MapKind, WriteOptions, principal_axis, write_image};
 use fimbria_tracking::{Sample, Tally};
 
 use super::Probtrackx2Error;
 use super::job::Job;
 use crate::output::OutputFolder;
+use crate::{FileKind, Written};
+
+/// What `fimbria probtrackx2` writes.
+pub const PROBTRACKX2_WRITES: &[Written] = &[
+    Written::scalar(
+        "fdt_paths*",
+        "",
+        "visits of each voxel, one per sample at most, under the name of --out; of each point with --simple, \
+         fdt_paths_X_Y_Z; sums of distances with --pd",
+    )
+    .only("with --opd"),
+    Written::scalar("fdt_paths*_lengths", "mm", "mean distance from the seed").only("with --ompl"),
+    Written::scalar(
+        "fdt_paths*_alt*",
+        "",
+        "visits in the regions of --fopd, 0 elsewhere; of several _alt_0, _alt_1 and \
+         so on",
+    )
+    .only("with --fopd"),
+    Written::image(
+        "fdt_paths*_localdir",
+        MapKind::Vector,
+        3,
+        "",
+        "mean orientation of the steps that first enter a voxel",
+    )
+    .only("with --opathdir"),
+    Written::file(
+        "waytotal",
+        FileKind::Table,
+        "samples kept; with --network a row for each seed region",
+    ),
+    Written::scalar("seeds_*to_*", "", "samples of each seed that reach the target")
+        .only("with --os2t"),
+    Written::file("seeds_*to_*.gii", FileKind::Surface, "the same of a surface")
+        .only("with --os2t"),
+    Written::file("matrix_seeds_to_all_targets", FileKind::Table, "the same as text")
+        .only("with --s2tastext"),
+    Written::file(
+        "fdt_network_matrix",
+        FileKind::Table,
+        "samples from region (row) to region (column)",
+    )
+    .only("with --network"),
+    Written::file("fdt_network_matrix_lengths", FileKind::Table, "their mean lengths, mm")
+        .only("with --network and --ompl"),
+    Written::file(
+        "fdt_matrix1.dot",
+        FileKind::Table,
+        "samples from seed (row) to seed (column): row column value, 1-based",
+    )
+    .only("with --omatrix1"),
+    Written::file(
+        "coords_for_fdt_matrix1",
+        FileKind::Table,
+        "x y z region number of each seed, stored voxel coordinates",
+    )
+    .only("with --omatrix1"),
+    Written::file(
+        "fdt_matrix2.dot",
+        FileKind::Table,
+        "samples from seed (row) to voxel of --target2 (column)",
+    )
+    .only("with --omatrix2"),
+    Written::file("coords_for_fdt_matrix2", FileKind::Table, "where rows are")
+        .only("with --omatrix2"),
+    Written::file("tract_space_coords_for_fdt_matrix2", FileKind::Table, "where columns are")
+        .only("with --omatrix2"),
+    Written::scalar("lookup_tractspace_fdt_matrix2", "", "the column of each voxel")
+        .only("with --omatrix2"),
+    Written::file(
+        "fdt_matrix3.dot",
+        FileKind::Table,
+        "samples through two voxels of --target3, row before column, or through one \
+         of it and one of --lrtarget3",
+    )
+    .only("with --omatrix3"),
+    Written::file("coords_for_fdt_matrix3", FileKind::Table, "where rows are")
+        .only("with --omatrix3"),
+    Written::file(
+        "tract_space_coords_for_fdt_matrix3",
+        FileKind::Table,
+        "where columns are, where they have voxels of their own",
+    )
+    .only("with --omatrix3"),
+    Written::file("fdt_matrix*_lengths.dot", FileKind::Table, "mean lengths of the entries, mm")
+        .only("with --ompl"),
+    Written::file("saved_paths.txt", FileKind::Text, "paths").only("with --savepaths"),
+    Written::file("probtrackx.log", FileKind::Text, "what was done, why halves ended"),
+    Written::file("run.json", FileKind::Json, "the same for programs"),
+];
 
 impl Job<'_> {
     /// Visits, or with `--pd` their distances; with `--ompl` mean lengths.

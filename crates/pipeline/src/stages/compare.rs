@@ -3,10 +3,29 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_image::{Image, WriteOptions, read_image, write_image};
+use fimbria_image::{Image, MapKind, WriteOptions, read_image, write_image};
 use serde_json::{Value, json};
 
-use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError};
+use crate::{
+    FileKind, Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Written,
+};
+
+/// What `fimbria compare` writes.
+pub const COMPARE_WRITES: &[Written] = &[
+    Written::image(
+        "z",
+        MapKind::Scalar,
+        0,
+        "",
+        "difference of the means over its standard error, B - A; 0 below the \
+         threshold",
+    ),
+    Written::file(
+        "run.json",
+        FileKind::Json,
+        "voxels tested, mean and largest |z|, Q = mean of z squared, the sums of both",
+    ),
+];
 
 /// Tests two sets of maps of repeated runs against each other, voxel by voxel; its results are noted.
 #[derive(Clone, Debug, Args)]

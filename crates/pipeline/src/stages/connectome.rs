@@ -12,7 +12,29 @@ use serde_json::{Value, json};
 
 use crate::options::{Described as _, within};
 use crate::stages::contents::check_labels;
-use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError};
+use crate::{
+    FileKind, Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Written,
+};
+
+/// What `fimbria connectome` writes.
+pub const CONNECTOME_WRITES: &[Written] = &[
+    Written::file(
+        "weights.csv",
+        FileKind::Table,
+        "number of streamlines, or with --weights the sum of their weights",
+    ),
+    Written::file(
+        "lengths.csv",
+        FileKind::Table,
+        "their (weighted) mean length, mm, 0 where there are none",
+    ),
+    Written::file("labels.txt", FileKind::Table, "the label of each row, ascending"),
+    Written::file(
+        "run.json",
+        FileKind::Json,
+        "inputs with hashes, parameters, machine, times, how many were assigned",
+    ),
+];
 
 /// Counts, weighs and measures the streamlines between labels.
 #[derive(Clone, Debug, Args)]

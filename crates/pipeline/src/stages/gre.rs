@@ -2,14 +2,106 @@
 
 use std::path::Path;
 
-use fimbria_image::Image;
-use fimbria_phantoms::{GreSpec, GreSubject, gre};
+use clap::Args;
+use fimbria_image::{Image, MapKind};
+use fimbria_phantoms::{GreSpec, GreSubject, Susceptibilities, gre};
 use fimbria_qsm::Geometry;
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::stages::crossing::BrainGrid;
 use crate::stages::field::Echoes;
+use crate::stages::head::Snr;
 use crate::stages::phantom::Files;
-use crate::{Choice as _, Logbook, MapFormat, OutputFolder, Product, Products, Stage, StageError};
+use crate::{
+    Choice as _, FileKind, Logbook, MapFormat, OutputFolder, Product, Products, Stage, StageError,
+    Written,
+};
+
+/// What `fimbria phantom gre` writes.
+pub const GRE_WRITES: &[Written] = &[
+    Written::image("phase", MapKind::Scalar, 0, "rad", "phase of every echo, wrapped"),
+    Written::file("phase.json", FileKind::Json, "echo times and B0"),
+    Written::image("magnitude", MapKind::Scalar, 0, "arbitrary", "magnitude of every echo"),
+    Written::code("mask", "voxels at least half of which are brain"),
+    Written::scalar("truth/chi", "ppm", "mean of the susceptibility tensor, 0 outside the mask"),
+    Written::scalar("truth/local_field", "ppm", "field of what is in the head"),
+    Written::scalar("truth/total_field", "ppm", "the same with the air below it"),
+    Written::image(
+        "truth/fibre",
+        MapKind::Vector,
+        3,
+        "",
+        "direction of the largest fibre, as long as its fraction: what `fimbria qsm \
+         --v1` takes",
+    ),
+    Written::file("run.json", FileKind::Json, "parameters, machine, times"),
+];
+
+/// The options of a gradient-echo scan.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
+pub struct GreOptions {
+    /// Its grid.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub grid: BrainGrid,
+
+    /// Echo times in milliseconds
+    #[arg(long, value_name = "MS", num_args = 1.., default_values_t = [4.0, 12.0, 20.0, 28.0])]
+    pub te: Vec<f64>,
+
+    /// Strength of B0, tesla; it is along scanner z
+    #[arg(long, value_name = "TESLA", default_value_t = 3.0)]
+    pub b0: f64,
+
+    /// Mean susceptibility of fibres, ppm relative to fluid
+    #[arg(long, value_name = "PPM", default_value_t = Susceptibilities::default().fibre)]
+    #[arg(allow_negative_numbers = true)]
+    pub fibre: f64,
+
+    /// Susceptibility along fibres less that across them, ppm
+    #[arg(long, value_name = "PPM", default_value_t = Susceptibilities::default().fibre_anisotropy)]
+    #[arg(allow_negative_numbers = true)]
+    pub anisotropy: f64,
+
+    /// Susceptibility of grey matter, ppm relative to fluid
+    #[arg(long, value_name = "PPM", default_value_t = Susceptibilities::default().grey)]
+    #[arg(allow_negative_numbers = true)]
+    pub grey: f64,
+
+    /// Susceptibility of the air below the brain, ppm; 0 for no background
+    #[arg(long, value_name = "PPM", default_value_t = Susceptibilities::default().air)]
+    #[arg(allow_negative_numbers = true)]
+    pub air: f64,
+
+    /// Make the field on a grid as many times finer along each axis, 1 to 4
+    #[arg(long, value_name = "TIMES", default_value_t = 2)]
+    pub finer: usize,
+
+    /// White matter's magnitude at echo time 0 over the noise in either channel; inf for no noise
+    #[arg(long, value_name = "SNR", default_value = "100")]
+    pub snr: Snr,
+
+    /// Seed of the noise
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    pub rng_seed: u64,
+}
+
+impl GreOptions {
+    /// What they describe.
+    pub fn spec(&self) -> GreSpec {
+        let &Self { fibre, anisotropy: fibre_anisotropy, grey, air, .. } = self;
+        GreSpec {
+            placement: self.grid.placement(),
+            susceptibilities: Susceptibilities { fibre, fibre_anisotropy, grey, air },
+            b0_tesla: self.b0,
+            echo_times: self.te.iter().map(|ms| 1e-3 * ms).collect(),
+            snr: self.snr.0,
+            seed: self.rng_seed,
+            finer: self.finer,
+        }
+    }
+}
 
 /// Makes a scan: hands on its [`Echoes`] and the [`GreSubject`], and writes that.
 pub struct GrePhantom {

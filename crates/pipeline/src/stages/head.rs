@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use clap::Args;
-use fimbria_image::{Datatype, WriteOptions};
+use fimbria_image::{Datatype, MapKind, WriteOptions};
 use fimbria_phantoms::head::{Head, HeadBundle, HeadSpec, head, lookup_table};
 use fimbria_phantoms::{Acquisition, Placement, ShellSpec};
 use fimbria_streamlines::{Group, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
@@ -14,7 +14,81 @@ use serde_json::{Value, json};
 
 use crate::options::{Described as _, within};
 use crate::stages::phantom::Files;
-use crate::{Choice as _, Logbook, MapFormat, OutputFolder, Product, Products, Stage, StageError};
+use crate::{
+    Choice as _, FileKind, Logbook, MapFormat, OutputFolder, Product, Products, Stage, StageError,
+    Written,
+};
+
+/// What `fimbria phantom head` writes.
+pub const HEAD_WRITES: &[Written] = &[
+    Written::image("dwi", MapKind::Scalar, 0, "arbitrary", "the series"),
+    Written::BVAL,
+    Written::BVEC,
+    Written::code("mask", "voxels at least half of which are brain or its fluid"),
+    Written::scalar("t1w", "arbitrary", "a T1-weighted picture without noise"),
+    Written::scalar("labels", "", "numbers of labels.txt (uint16), FreeSurfer's where it has them"),
+    Written::file(
+        "labels.txt",
+        FileKind::Table,
+        "number, name, red, green, blue, 0: a table that FSLeyes and mrview read",
+    ),
+    Written::image(
+        "5tt",
+        MapKind::Scalar,
+        5,
+        "",
+        "cortical grey, subcortical grey, white, fluid, none; sum 1 in the mask, 0 \
+         outside: what `track --act` and MRtrix3 read",
+    ),
+    Written::image(
+        "truth/tissues",
+        MapKind::Scalar,
+        9,
+        "",
+        "sum 1 everywhere: cortical and subcortical grey, white, fluid, blood, soft, \
+         fat, bone, air",
+    ),
+    Written::image(
+        "truth/dirs",
+        MapKind::Peaks,
+        12,
+        "",
+        "x y z of up to four fibres, largest fraction first, 0 = none",
+    ),
+    Written::image(
+        "truth/fractions",
+        MapKind::Scalar,
+        4,
+        "",
+        "their parts of the unweighted signal",
+    ),
+    Written::image(
+        "truth/bundles",
+        MapKind::Scalar,
+        4,
+        "",
+        "numbers of their bundles, as in truth/bundles.txt",
+    ),
+    Written::image("truth/ODI", MapKind::Scalar, 4, "", "NODDI's index of their dispersion"),
+    Written::scalar("truth/FA", "", "of the signal without noise, in closed form, in the mask"),
+    Written::scalar("truth/MD", "mm^2/s", "the same"),
+    Written::scalar("truth/MK", "", "the same"),
+    Written::scalar("truth/S0", "arbitrary", "signal without weighting and noise"),
+    Written::scalar("truth/coil", "", "sensitivity of the coil"),
+    Written::file(
+        "truth/tracts.trx",
+        FileKind::Tractogram,
+        "the streamlines, a group for each bundle",
+    ),
+    Written::code("truth/bundles/*", "of each bundle the voxels that its streamlines pass"),
+    Written::file(
+        "truth/bundles.txt",
+        FileKind::Table,
+        "number, name and streamlines of each bundle; the last number is that of \
+         fibres of no bundle",
+    ),
+    Written::file("run.json", FileKind::Json, "parameters, machine, times"),
+];
 
 /// The options of a head.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -87,27 +161,35 @@ impl HeadOptions {
     }
 }
 
-/// Three numbers, written with commas between; one stands for all three.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Three<T>(pub [T; 3]);
+/// Two numbers, written with a comma between; one stands for both.
+pub type Two<T> = Several<T, 2>;
 
-impl<T: FromStr + Copy> FromStr for Three<T> {
+/// Three numbers, written with commas between; one stands for all three.
+pub type Three<T> = Several<T, 3>;
+
+/// So many numbers, written with commas between; one stands for all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Several<T, const N: usize>(pub [T; N]);
+
+impl<T: FromStr + Copy, const N: usize> FromStr for Several<T, N> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let numbers: Result<Vec<T>, _> = text.split(',').map(|part| part.trim().parse()).collect();
-        match numbers.as_deref() {
-            Ok(&[all]) => Ok(Self([all; 3])),
-            Ok(&[x, y, z]) => Ok(Self([x, y, z])),
+        let numbers = numbers.unwrap_or_default();
+        match (numbers.as_slice().try_into(), numbers.as_slice()) {
+            (Ok(each), _) => Ok(Self(each)),
+            (Err(_), &[all]) => Ok(Self([all; N])),
+            _ if N == 2 => Err("write one number, or two separated by a comma".to_owned()),
             _ => Err("write one number, or three separated by commas".to_owned()),
         }
     }
 }
 
-impl<T: fmt::Display> Serialize for Three<T> {
+impl<T: fmt::Display, const N: usize> Serialize for Several<T, N> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let [x, y, z] = &self.0;
-        serializer.collect_str(&format_args!("{x},{y},{z}"))
+        let numbers: Vec<_> = self.0.iter().map(T::to_string).collect();
+        serializer.serialize_str(&numbers.join(","))
     }
 }
 
@@ -282,7 +364,8 @@ mod tests {
     #[test]
     fn the_record_gives_the_options_back() {
         let usual: HeadOptions = usual();
-        let quiet = HeadOptions { snr: Snr(f64::INFINITY), size: Some(Three([4, 5, 6])), ..usual };
+        let quiet =
+            HeadOptions { snr: Snr(f64::INFINITY), size: Some(Several([4, 5, 6])), ..usual };
         let Value::Object(values) = json!(quiet) else { panic!("no object") };
         assert_eq!(from_values::<HeadOptions>(&values as &Values).unwrap(), quiet);
     }

@@ -18,8 +18,41 @@ use super::load_orientations::OrientationField;
 use crate::options::{Described as _, OptionError, choice, from_values, refuse_unused, within};
 use crate::{
     Carried, Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Product, Products,
-    RunRecord, Stage, StageError, Taken,
+    RunRecord, Stage, StageError, Taken, Written,
 };
+
+static PEAKS: MapSpec = MapSpec::of_kind(
+    "peaks",
+    MapKind::Peaks,
+    0,
+    "",
+    "fibre directions, x y z of each, scanner RAS axes, length = value, NaN = none",
+);
+static VALUES: MapSpec = MapSpec::of_kind(
+    "values",
+    MapKind::Scalar,
+    0,
+    "",
+    "values in the fibre directions, largest first, NaN = none",
+);
+static COUNT: MapSpec =
+    MapSpec::of_kind("count", MapKind::Code, 1, "", "number of fibre directions");
+static STATUS: MapSpec = MapSpec::of_kind(
+    "status",
+    MapKind::Code,
+    1,
+    "",
+    "0 outside mask, 1 found, 2 none above thresholds, 3 uncertain, 4 not finite, 5 flat",
+);
+
+/// What `fimbria peaks` writes.
+pub const PEAKS_WRITES: &[Written] = &[
+    Written::map(&PEAKS),
+    Written::map(&VALUES),
+    Written::map(&COUNT),
+    Written::map(&STATUS),
+    Written::RECORD,
+];
 
 /// What counts as a fibre direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,29 +170,10 @@ impl PeaksParameters {
     /// The maps in the order of [`Peaks`].
     pub(crate) fn maps(&self) -> [MapSpec; 4] {
         [
-            MapSpec::of_kind(
-                "peaks",
-                MapKind::Peaks,
-                3 * self.number,
-                "",
-                "fibre directions, x y z of each, scanner RAS axes, length = value, NaN = none",
-            ),
-            MapSpec::of_kind(
-                "values",
-                MapKind::Scalar,
-                self.number,
-                "",
-                "values in the fibre directions, largest first, NaN = none",
-            ),
-            MapSpec::of_kind("count", MapKind::Code, 1, "", "number of fibre directions"),
-            MapSpec::of_kind(
-                "status",
-                MapKind::Code,
-                1,
-                "",
-                "0 outside mask, 1 found, 2 none above thresholds, 3 uncertain, 4 not finite, \
-                 5 flat",
-            ),
+            MapSpec { n_volumes: 3 * self.number, ..PEAKS.clone() },
+            MapSpec { n_volumes: self.number, ..VALUES.clone() },
+            COUNT.clone(),
+            STATUS.clone(),
         ]
     }
 }

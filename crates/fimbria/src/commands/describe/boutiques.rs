@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::method::{Kind, Method, OptionAbout};
+use super::method::{Kind, Method, OptionAbout, Output};
+
+/// The options that name what is written; the second is that of FSL.
+const WRITTEN: [&str; 2] = ["output", "dir"];
 
 /// The descriptor of a command.
 pub(super) fn descriptor(method: &Method) -> Value {
@@ -15,7 +18,7 @@ pub(super) fn descriptor(method: &Method) -> Value {
     let keys: Vec<_> = options.iter().map(|option| key(option)).collect();
     let command_line = format!("fimbria {} {}", method.name, keys.join(" "));
     let inputs: Vec<_> = options.iter().map(|option| input(option)).collect();
-    let output = options.iter().find(|option| option.name == "output");
+    let output = options.iter().find(|option| WRITTEN.contains(&option.name.as_str()));
     let mut descriptor = json!({
         "name": format!("fimbria {}", method.name),
         "description": format!("{}.", method.sentence),
@@ -26,29 +29,46 @@ pub(super) fn descriptor(method: &Method) -> Value {
         "tags": { "domain": ["neuroinformatics", "mri"] },
     });
     if let Some(output) = output {
-        let name = "What it writes";
-        let file = json!({
-            "id": "outputs",
-            "name": name,
-            "description": files(method),
-            "path-template": key(output),
-            "optional": false,
-        });
-        descriptor["output-files"] = json!([file]);
+        let mut files: Vec<Value> = Vec::new();
+        for (number, written) in method.outputs.iter().enumerate() {
+            let file = output_file(number, written, &key(output));
+            // A name that the user gives may be that of files of several kinds.
+            if files.iter().all(|other| other["path-template"] != file["path-template"]) {
+                files.push(file);
+            }
+        }
+        if !files.is_empty() {
+            descriptor["output-files"] = files.into();
+        }
     }
     descriptor
 }
 
-fn key(option: &OptionAbout) -> String {
-    format!("[{}]", option.name.to_uppercase())
+/// A file below the folder that the option `key` names, or that file itself.
+fn output_file(number: usize, output: &Output, key: &str) -> Value {
+    let path = match output.file.strip_prefix("OUT") {
+        Some(rest) => format!("{key}{rest}"),
+        // In the format where none is named.
+        None if output.is_image() => format!("{key}/{}.nii.gz", output.file),
+        None => format!("{key}/{}", output.file),
+    };
+    let only = output.only.map(|only| format!("{only}: ")).unwrap_or_default();
+    let unit = match output.unit.as_str() {
+        "" => String::new(),
+        unit => format!(" [{unit}]"),
+    };
+    json!({
+        "id": format!("output_{number}"),
+        "name": output.file,
+        "description": format!("{only}{}{unit}", output.holds),
+        "path-template": path,
+        // Images have other names in other formats and layouts.
+        "optional": output.only.is_some() || output.is_image(),
+    })
 }
 
-fn files(method: &Method) -> String {
-    let files: Vec<_> = method.outputs.iter().map(|output| output.file.as_str()).collect();
-    match files.is_empty() {
-        true => "a file or folder".to_owned(),
-        false => format!("a file, or a folder with {}", files.join(", ")),
-    }
+fn key(option: &OptionAbout) -> String {
+    format!("[{}]", option.name.to_uppercase())
 }
 
 fn input(option: &OptionAbout) -> Value {
@@ -62,7 +82,7 @@ fn input(option: &OptionAbout) -> Value {
     put("value-key", key(option).into());
     put("optional", (!option.required).into());
     // What is written is not there before, and is no file to Boutiques.
-    let is_written = option.name == "output";
+    let is_written = WRITTEN.contains(&option.name.as_str());
     let kind = match option.kind {
         Kind::Flag => "Flag",
         Kind::Number | Kind::Integer => "Number",

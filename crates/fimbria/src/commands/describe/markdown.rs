@@ -31,9 +31,11 @@ pub(super) fn page(method: &Method) -> String {
         }
     }
     if !outputs.is_empty() {
-        line("\n## Outputs\n\n| file | holds |\n|---|---|");
+        line("\n## Outputs\n\n| file | unit | holds |\n|---|---|---|");
         for output in outputs {
-            line(&format!("| `{}` | {} |", output.file, escaped(&output.holds)));
+            let only = output.only.map(|only| format!("{only}: ")).unwrap_or_default();
+            let holds = escaped(&format!("{only}{}", output.holds));
+            line(&format!("| `{}` | {} | {holds} |", output.file, output.unit));
         }
     }
     if !notes.is_empty() {

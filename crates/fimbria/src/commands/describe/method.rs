@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command};
 use fimbria_image::MapSpec;
-use fimbria_pipeline::MapLayout;
 use fimbria_pipeline::options::{Choice as _, InRun, Quantity, UsedBy, Usual};
 use fimbria_pipeline::stages::fits::{Fit, fit_named};
+use fimbria_pipeline::{FileKind, MapLayout, Writes, Written};
 use serde::Serialize;
 
 /// A command.
@@ -83,14 +83,21 @@ pub(super) struct Value {
 /// A file that is written.
 #[derive(Debug, Serialize)]
 pub(super) struct Output {
-    /// Its name without extension, or several.
+    /// Its name in the folder, of an image without extension; `*` and `NAME` are what data and
+    /// options decide, `OUT` is the name that the user gives.
     pub(super) file: String,
     pub(super) holds: String,
-    /// Of maps.
-    pub(super) unit: Option<String>,
+    /// What the file is: image, surface, tractogram, table, text, json, page, binary or folder.
+    #[serde(rename = "type")]
+    pub(super) kind_of_file: String,
+    /// Of images: what their volumes are.
     pub(super) kind: Option<String>,
-    /// Of maps; 0 where the data decide.
+    /// The unit of its values; empty for pure numbers, and where each column has its own.
+    pub(super) unit: String,
+    /// Of images; 0 where the data or options decide.
     pub(super) volumes: Option<usize>,
+    /// What makes it be written, where it is not always.
+    pub(super) only: Option<&'static str>,
     /// Of maps: their files by layout.
     pub(super) files: BTreeMap<&'static str, String>,
 }
@@ -114,12 +121,14 @@ impl Method {
             text.lines().skip(1).map(|line| line.trim().to_owned()).collect()
         };
         let outputs = match path.strip_prefix("fit ").and_then(fit_named) {
-            Some(fit) => fit.maps().iter().map(|map| Output::of_map(fit, map)).collect(),
+            Some(fit) => {
+                let maps = fit.maps();
+                let maps = maps.iter().map(|map| Output::from_map(fit, map));
+                maps.chain(written(&fit.others())).collect()
+            }
             None => Vec::new(),
         };
-        let mut written = section("Outputs").map(|(_, text)| rows(text)).unwrap_or_default();
-        let of_maps: &[Output] = &outputs;
-        written.retain(|row| of_maps.iter().all(|map| map.file != row.file));
+        let own = command.get::<Writes>().map_or(&[][..], |writes| writes.0);
         let taken = ["Outputs", "References", "Examples"];
         let notes: Vec<_> = sections
             .iter()
@@ -130,7 +139,7 @@ impl Method {
             name: path.to_owned(),
             sentence: command.get_about().map(ToString::to_string).unwrap_or_default(),
             options,
-            outputs: outputs.into_iter().chain(written).collect(),
+            outputs: outputs.into_iter().chain(written(own)).collect(),
             notes: notes.join("\n\n"),
             references: lines("References"),
             examples: lines("Examples"),
@@ -229,17 +238,45 @@ impl Kind {
     }
 }
 
+/// Files as their lines say them.
+fn written(files: &[Written]) -> Vec<Output> {
+    let output = |file: &Written| {
+        let (kind_of_file, kind) = match file.kind {
+            FileKind::Image(kind) => ("image".to_owned(), Some(format!("{kind:?}").to_lowercase())),
+            other => (format!("{other:?}").to_lowercase(), None),
+        };
+        Output {
+            file: file.file.to_owned(),
+            holds: file.holds.to_owned(),
+            kind_of_file,
+            volumes: kind.is_some().then_some(file.volumes),
+            kind,
+            unit: file.unit.to_owned(),
+            only: file.only,
+            files: BTreeMap::new(),
+        }
+    };
+    files.iter().map(output).collect()
+}
+
 impl Output {
-    fn of_map(fit: &dyn Fit, map: &MapSpec) -> Self {
+    fn from_map(fit: &dyn Fit, map: &MapSpec) -> Self {
         let layouts = MapLayout::CHOICES.iter();
         Self {
             files: layouts.map(|&(layout, name, _)| (name, fit.file_of(map, layout))).collect(),
             file: map.name.clone().into_owned(),
             holds: map.description.clone().into_owned(),
-            unit: Some(map.unit.clone().into_owned()),
+            kind_of_file: "image".to_owned(),
             kind: Some(format!("{:?}", map.kind).to_lowercase()),
+            unit: map.unit.clone().into_owned(),
             volumes: Some(map.n_volumes),
+            only: None,
         }
+    }
+
+    /// True of an image, whose format the user chooses.
+    pub(super) fn is_image(&self) -> bool {
+        self.kind.is_some()
     }
 }
 
@@ -255,32 +292,4 @@ fn sections(help: &str) -> Vec<(&str, &str)> {
     let texts = starts.iter().zip(ends).map(|(&start, end)| help[start..end].trim_end());
     let texts = texts.filter(|text| !text.is_empty());
     texts.map(|text| (text.lines().next().unwrap_or_default(), text)).collect()
-}
-
-/// The rows of a section of outputs: names two columns in, what they hold to the right or below.
-fn rows(section: &str) -> Vec<Output> {
-    let mut rows: Vec<Output> = Vec::new();
-    for line in section.lines().skip(1) {
-        let text = line.trim();
-        let depth = line.len() - line.trim_start().len();
-        let (file, holds) = match text.split_once("  ") {
-            Some((file, holds)) if depth == 2 => (file, holds.trim()),
-            _ => {
-                if let Some(row) = rows.last_mut().filter(|_| depth > 2) {
-                    row.holds = format!("{} {text}", row.holds).trim().to_owned();
-                }
-                continue;
-            }
-        };
-        let (file, holds) = (file.to_owned(), holds.to_owned());
-        rows.push(Output {
-            file,
-            holds,
-            unit: None,
-            kind: None,
-            volumes: None,
-            files: BTreeMap::new(),
-        });
-    }
-    rows
 }

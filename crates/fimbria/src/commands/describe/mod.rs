@@ -64,8 +64,8 @@ Outputs:
   (man FOLDER/fimbria-fit-dti.1) or .json. What is described is what the program itself goes by.
 
   In JSON: name, sentence, options (name, long, short, type, choices, default, range, unit, whether
-  required or repeatable, conflicts), outputs (file, unit, kind, volumes, meaning), notes,
-  references, examples.
+  required or repeatable, conflicts), outputs (file, type, kind, unit, volumes, meaning, when it is
+  written), notes, references, examples.
 
 Units:
   Those that each command says of its own outputs.
@@ -220,8 +220,10 @@ mod tests {
         let methods = methods();
         let dti = methods.iter().find(|method| method.name == "fit dti").unwrap();
         let md = dti.outputs.iter().find(|output| output.file == "MD").unwrap();
-        assert_eq!((md.unit.as_deref(), md.volumes), (Some("mm^2/s"), Some(1)));
+        assert_eq!((&*md.unit, md.volumes), ("mm^2/s", Some(1)));
         assert_eq!((&*md.files["fsl"], &*md.files["mrtrix"]), ("dti_MD.nii.gz", "adc.mif"));
+        let made = dti.outputs.iter().find(|output| output.file == "mask").unwrap();
+        assert_eq!((&*made.kind_of_file, made.only), ("image", Some("where no mask is given")));
         let bmax = dti.options.iter().find(|option| option.name == "bmax").unwrap();
         assert_eq!((bmax.unit, bmax.range.as_deref()), (Some("s/mm²"), Some("above 0")));
         assert_eq!(bmax.kind, method::Kind::Number);

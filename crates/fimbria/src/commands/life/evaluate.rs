@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_cluster::World;
 use fimbria_image::gradients::BScaling;
-use fimbria_pipeline::stages::life::{Life, LifeFiles, LifeParameters, LoadSeries};
-use fimbria_pipeline::{Named, OutputFolder, Stage, bids_entities};
+use fimbria_pipeline::stages::life::{LIFE_WRITES, Life, LifeFiles, LifeParameters, LoadSeries};
+use fimbria_pipeline::{Named, OutputFolder, Stage, Writes, bids_entities};
 
 use crate::args::{DeviceArgs, KeptOutputArgs, MapArgs, SubjectArgs, ThreadArgs};
 #[cfg(feature = "mpi")]
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 
 /// Weigh every streamline of a tractogram by what it explains of the signal (LiFE)
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(add = Writes(LIFE_WRITES), after_long_help = HELP)]
 pub(crate) struct Evaluate {
     #[command(flatten)]
     files: LifeFiles,
@@ -56,21 +56,8 @@ pub(crate) struct Evaluate {
 
 const HELP: &str = "\
 Outputs (images float32):
-  weights.txt         the weight of every streamline, one a line, in the order of the input
-  pruned.EXT          the streamlines of positive weight, in the input's format; TRX and TRK with
-                      their weights per streamline, TCK with pruned_weights.txt beside it
-  rmse                root mean squared error of each voxel; rmse_s0: over the unweighted signal; NaN
-                      where that is unusable, as rmse_xv
-  prediction          predicted signal of every volume (unweighted volumes: their mean)
-  evidence.tsv        virtual lesions: of each set of streamlines (all, TRX groups, --sets) what
-                      the signal of its voxels loses without it
-  rmse_xv, rrmse      with --second: error of its prediction, and that over the difference of the
-                      two series (below 1: the model predicts better than a repetition)
-  isotropic           with --isotropic: weights of the compartments, a volume each
-  matrix_*.csv        with --labels: sums of weights, numbers and mean weights of streamlines of
-                      positive weight and their mean lengths (mm) between nodes; matrix_labels.txt
-  run.json            inputs with hashes, parameters, objective, nonzero, iterations, optimality,
-                      times, counts, warnings
+{outputs}
+  Errors over the unweighted signal are NaN where that is unusable, as rmse_xv is.
 
 Units:
   Errors and predictions are in units of the series, diffusivities in mm²/s, b in s/mm². A weight

@@ -1,7 +1,8 @@
 //! `fimbria phantom head`
 
 use clap::Args;
-use fimbria_pipeline::stages::head::{HeadOptions, HeadPhantom};
+use fimbria_pipeline::Writes;
+use fimbria_pipeline::stages::head::{HEAD_WRITES, HeadOptions, HeadPhantom};
 
 use super::Making;
 use crate::console::Console;
@@ -9,7 +10,7 @@ use crate::failure::Failure;
 
 /// A head as in people: folded cortex, nuclei, ventricles, named bundles, skull and air
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP)]
+#[command(add = Writes(HEAD_WRITES), after_long_help = HELP)]
 pub(crate) struct HeadCommand {
     #[command(flatten)]
     options: HeadOptions,
@@ -33,27 +34,7 @@ Method:
   mixture: it is not zero. TR 4 s, TE 75 ms, 3 T.
 
 Outputs:
-  dwi               the series, with dwi.bval and dwi.bvec (in its header for .mif)
-  mask              voxels at least half of which are brain or its fluid (uint8)
-  t1w               a T1-weighted picture without noise
-  labels            numbers of labels.txt (uint16), FreeSurfer's where it has them
-  labels.txt        number, name, red, green, blue, 0: a table that FSLeyes and mrview read
-  5tt               5 volumes: cortical grey, subcortical grey, white, fluid, none; sum 1 in the mask,
-                    0 outside: what `track --act` and MRtrix3 read
-  truth/tissues     9 volumes, sum 1 everywhere: cortical and subcortical grey, white, fluid, blood,
-                    soft, fat, bone, air
-  truth/dirs        12 volumes: x y z of up to four fibres, largest fraction first, 0 = none
-  truth/fractions   4 volumes: their parts of the unweighted signal
-  truth/bundles     4 volumes: numbers of their bundles, as in truth/bundles.txt
-  truth/ODI         4 volumes: NODDI's index of their dispersion
-  truth/FA, MD, MK  of the signal without noise, in closed form, in the mask
-  truth/S0          signal without weighting and noise
-  truth/coil        sensitivity of the coil
-  truth/tracts.trx  the streamlines, a group for each bundle
-  truth/bundles/    a mask for each bundle: the voxels that its streamlines pass (uint8)
-  truth/bundles.txt number, name and streamlines of each bundle; the last number is that of fibres
-                    of no bundle
-  run.json          parameters, machine, times
+{outputs}
 
 Units:
   b in s/mm², diffusivities in mm²/s, angles in degrees.

@@ -7,8 +7,6 @@ mod protocol;
 mod tensors;
 
 use clap::{Args, Subcommand};
-use fimbria_phantoms::Placement;
-use fimbria_pipeline::stages::head::{Snr, Three};
 use fimbria_pipeline::stages::phantom::{Phantom, PhantomSpec};
 use fimbria_pipeline::{MapFormat, Named, Stage};
 
@@ -46,34 +44,6 @@ impl PhantomCommand {
     }
 }
 
-/// The grid of the phantoms of a head.
-#[derive(Debug, Args)]
-struct HeadGrid {
-    /// Number of voxels along x, y, z
-    #[arg(long, value_name = "NX,NY,NZ", default_value = "60,72,56", value_parser = three::<usize>)]
-    size: [usize; 3],
-
-    /// Voxel size in mm
-    #[arg(long, value_name = "MM", default_value = "2.5", value_parser = three::<f64>)]
-    voxel: [f64; 3],
-
-    /// Turns of the grid about scanner x, y, z in degrees
-    #[arg(long, value_name = "DEG", default_value = "6,-4,10", value_parser = three::<f64>)]
-    #[arg(allow_hyphen_values = true)]
-    tilt: [f64; 3],
-
-    /// Store x from left to right (det(affine) > 0) instead of right to left
-    #[arg(long)]
-    x_left_to_right: bool,
-}
-
-impl HeadGrid {
-    fn placement(self) -> Placement {
-        let Self { size, voxel, tilt, x_left_to_right } = self;
-        Placement { dims: size, voxel_mm: voxel, tilt_deg: tilt, x_right_to_left: !x_left_to_right }
-    }
-}
-
 /// What all kinds share.
 #[derive(Debug, Args)]
 struct Making {
@@ -107,14 +77,4 @@ impl Making {
         report(&record, output.path(), console);
         Ok(())
     }
-}
-
-/// Three numbers separated by commas, or one for all three.
-fn three<T: std::str::FromStr + Copy>(text: &str) -> Result<[T; 3], String> {
-    text.parse::<Three<T>>().map(|three| three.0)
-}
-
-/// A signal-to-noise ratio, `inf` for no noise.
-fn snr(text: &str) -> Result<f64, String> {
-    text.parse::<Snr>().map(|snr| snr.0)
 }

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_compute::comm::Solo;
-use fimbria_pipeline::OutputFolder;
-use fimbria_pipeline::probtrackx2::{MatrixFiles, Probtrackx2, RegionFiles};
+use fimbria_pipeline::probtrackx2::{MatrixFiles, PROBTRACKX2_WRITES, Probtrackx2, RegionFiles};
+use fimbria_pipeline::{OutputFolder, Writes};
 use fimbria_tracking::Sequence;
 
 use self::absent::AbsentFlags;
@@ -25,7 +25,7 @@ use crate::failure::Failure;
 
 /// Track as FSL's probtrackx2 does: its options, its files, its numbers
 #[derive(Debug, Args)]
-#[command(after_long_help = HELP, disable_version_flag = true)]
+#[command(add = Writes(PROBTRACKX2_WRITES), after_long_help = HELP, disable_version_flag = true)]
 pub(crate) struct Probtrackx2Command {
     #[command(flatten)]
     files: FileArgs,
@@ -84,28 +84,7 @@ fn generator(text: &str) -> Result<Generator, String> {
 
 const HELP: &str = "\
 Outputs, in the folder of --dir (images are float32, on the grid of --seedref):
-  fdt_paths                   visits of each voxel, one per sample at most (--opd); with --simple one
-                              map per point, fdt_paths_X_Y_Z; with --pd sums of distances
-  fdt_paths_lengths           mean distance from the seed (--ompl)
-  fdt_paths_alt               visits in the regions of --fopd, 0 elsewhere; of several _alt_0, _alt_1 ...
-  fdt_paths_localdir          mean orientation of the steps that first enter a voxel (--opathdir)
-  waytotal                    samples kept; with --network a row for each seed region
-  seeds_to_TARGET             samples of each seed that reach the target (--os2t); .gii for a surface
-  matrix_seeds_to_all_targets the same as text (--s2tastext)
-  fdt_network_matrix          samples from region (row) to region (column) (--network); with --ompl
-                              mean lengths in fdt_network_matrix_lengths
-  fdt_matrix1.dot             samples from seed (row) to seed (column): row column value, 1-based;
-  coords_for_fdt_matrix1      x y z region number of each seed, stored voxel coordinates (--omatrix1)
-  fdt_matrix2.dot             samples from seed (row) to voxel of --target2 (column) (--omatrix2);
-  coords_for_fdt_matrix2, tract_space_coords_for_fdt_matrix2, lookup_tractspace_fdt_matrix2
-                              where rows and columns are, and the column of each voxel
-  fdt_matrix3.dot             samples through two voxels of --target3, row before column, or through
-                              one of it and one of --lrtarget3 (--omatrix3);
-  coords_for_fdt_matrix3, tract_space_coords_for_fdt_matrix3
-                              where rows are, and columns where they have voxels of their own
-  *_lengths.dot               mean lengths of the entries (--ompl)
-  saved_paths.txt             paths (--savepaths)
-  probtrackx.log, run.json    what was done, why halves ended
+{outputs}
 
 Units:
   Millimetres; angles as cosines.

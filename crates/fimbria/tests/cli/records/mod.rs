@@ -1,11 +1,15 @@
 //! What a result depends on is in its record: every file that a command reads is an input with its hash,
 //! and every option that it has changes its fingerprint. A line for each command; an option without a
-//! row, or whose row changes no record, fails.
+//! row, or whose row changes no record, fails, and so does a file that the description does not say.
 
+mod described;
+mod files;
 mod fits;
 mod fixtures;
 mod fsl;
-mod systems;
+mod phantoms;
+mod susceptibility;
+mod tractography;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, FileTimes};
@@ -14,6 +18,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
+use self::described::Described;
 use crate::help;
 use crate::util::Folder;
 
@@ -130,6 +135,8 @@ struct Runs<'p> {
     folder: Folder,
     /// Fingerprints by what follows the command.
     fingerprints: BTreeMap<String, String>,
+    /// The names of the files that its description says it writes.
+    described: Vec<Described>,
     notes_reading: bool,
 }
 
@@ -178,6 +185,11 @@ impl Runs<'_> {
         if self.notes_reading {
             let unsaid: Vec<_> = read.difference(&hashed).collect();
             assert!(unsaid.is_empty(), "`{line}` read {unsaid:?}, which are no inputs");
+        }
+        for output in record["outputs"].as_array().unwrap() {
+            let file = output["file"].as_str().unwrap();
+            let is_said = self.described.iter().any(|described| described.is(file));
+            assert!(is_said, "`{line}` wrote {file}, which its description does not say");
         }
         let fingerprint = record["fingerprint"].as_str();
         let fingerprint = fingerprint.unwrap_or_else(|| panic!("`{line}` has none")).to_owned();
@@ -228,7 +240,8 @@ fn prove(proof: &Proof) {
     assert!(without.is_empty(), "`{}` has options without a row: {without:?}", proof.command);
     let gone: Vec<_> = rows.keys().filter(|name| !options.contains(**name)).collect();
     assert!(gone.is_empty(), "`{}` has no options {gone:?}", proof.command);
-    let mut runs = Runs { proof, folder, fingerprints: BTreeMap::new(), notes_reading };
+    let described = Described::of(&folder, proof.command);
+    let mut runs = Runs { proof, folder, fingerprints: BTreeMap::new(), described, notes_reading };
     let mut unsaid = Vec::new();
     for (option, vary) in rows {
         let (usual, other) = match vary {
@@ -254,8 +267,15 @@ fn prove(proof: &Proof) {
 #[test]
 fn every_command_that_writes_is_proven() {
     let folder = Folder::new();
-    let proven: BTreeSet<&str> =
-        [systems::PROOFS, fits::PROOFS, fsl::PROOFS].concat().iter().map(|p| p.command).collect();
+    let proofs = [
+        files::PROOFS,
+        fits::PROOFS,
+        fsl::PROOFS,
+        phantoms::PROOFS,
+        susceptibility::PROOFS,
+        tractography::PROOFS,
+    ];
+    let proven: BTreeSet<&str> = proofs.concat().iter().map(|proof| proof.command).collect();
     // Those made of others, whose stages are proven with these, and those that read no data; a head
     // takes long, and its stage has a test of its own.
     let of_others = ["demo", "run", "report", "describe", "phantom head"];

@@ -4,6 +4,7 @@ mod image;
 mod tensors;
 mod tractogram;
 
+use fimbria_image::MapKind;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -14,6 +15,27 @@ pub use tensors::TensorConventions;
 pub use tractogram::ConvertTractogram;
 
 use crate::options::{Described as _, OptionError};
+use crate::{FileKind, Written};
+
+/// What `fimbria convert` writes.
+pub const CONVERT_WRITES: &[Written] = &[
+    Written::image(
+        "OUT",
+        MapKind::Scalar,
+        0,
+        "",
+        "the image, in the format of its name: .nii, .hdr, .img, .mif, each also with \
+         .gz",
+    )
+    .only("of an image"),
+    Written::file("OUT.bval", FileKind::Table, "b of every volume")
+        .only("of an image with a gradient table, beside all but .mif"),
+    Written::file("OUT.bvec", FileKind::Table, "its direction")
+        .only("of an image with a gradient table, beside all but .mif"),
+    Written::file("OUT", FileKind::Tractogram, "the tractogram: .tck, .trk, .trx")
+        .only("of streamlines"),
+    Written::RECORD_BESIDE,
+];
 
 /// What is read, and as what it is written.
 #[derive(Clone, Debug, Args)]

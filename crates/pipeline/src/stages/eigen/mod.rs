@@ -14,7 +14,21 @@ use serde_json::{Value, json};
 pub use self::input::EigenError;
 use self::input::{Entries, Tensors};
 use crate::options::{Described as _, at_least};
-use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError};
+use crate::{
+    FileKind, Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Written,
+};
+
+/// What `fimbria eigen` writes.
+pub const EIGEN_WRITES: &[Written] = &[
+    Written::file(
+        "OUT",
+        FileKind::Json,
+        "{\"tensors\": [{\"pairs\": [{\"lambda\": L, \"x\": [...], \"kind\": \
+         \"maximum\", \"residual\": R}, ...]}, ...]}, one for each tensor of the \
+         input, in its order",
+    ),
+    Written::RECORD_BESIDE,
+];
 
 /// What is looked for.
 #[derive(Clone, Debug, Args)]

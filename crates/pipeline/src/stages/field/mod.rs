@@ -20,8 +20,17 @@ use crate::hashing::with_sidecar;
 use crate::options::{Described as _, OptionError, above, choice, refuse_unused};
 use crate::{
     Carried, Choice, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Product, Products,
-    Stage, StageError, Taken,
+    Stage, StageError, Taken, Written,
 };
+
+/// What `fimbria field` writes.
+pub const FIELD_WRITES: &[Written] = &[
+    Written::map(&TOTAL),
+    Written::map(&LOCAL),
+    Written::map(&MASK),
+    Written::map(&R2STAR).only("with --magnitude of two echoes or more"),
+    Written::RECORD,
+];
 
 /// How wraps are undone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -13,15 +13,22 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::fit_maps::{FitModel, Maps};
-use crate::about::FileAbout;
 use crate::options::{Described as _, above, at_least, choice};
 use crate::stages::load::Subject;
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Choice, Input, Logbook, Named, Products, StageError};
+use crate::{Choice, FileKind, Input, Logbook, Named, Products, StageError, Written};
 
 /// The file with the directions of a fit of each.
-pub const DIRECTIONS: FileAbout =
-    ("directions.txt", "x y z of each direction, a line each, unit, in the order of the volumes");
+pub const DIRECTIONS: Written = Written::file(
+    "directions.txt",
+    FileKind::Table,
+    "x y z of each direction, a line each, unit, in the order of the volumes",
+);
+
+/// The maps of what is uncertain.
+pub(super) const ERRORS: Written =
+    Written::scalar("*_error", "", "the standard error of the map of that name, in its unit")
+        .only("with --errors");
 
 /// The page's words for the paper that fits of each direction follow.
 pub(super) const PALOMBO: &str = "Palombo M et al. GPU-parallelized model fitting for realtime \

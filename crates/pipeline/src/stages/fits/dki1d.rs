@@ -13,14 +13,14 @@ use fimbria_report::Window;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::curve::{DIRECTIONS, NoiseOptions, PALOMBO, SolverOptions, earlier, lines};
+use super::curve::{DIRECTIONS, ERRORS, NoiseOptions, PALOMBO, SolverOptions, earlier, lines};
 use super::fit_maps::{FitModel, Outcome};
-use crate::about::{About, FileAbout};
+use crate::about::About;
 use crate::options::{Described as _, above};
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Input, Logbook, Products, StageError};
+use crate::{Input, Logbook, Products, StageError, Written};
 
 /// Share of directions with incredible K beyond which MK is not to be trusted.
 const MUCH: f64 = 0.1;
@@ -112,7 +112,7 @@ impl FitModel for Parameters {
     const DESCRIPTION: &'static str = "Diffusion kurtosis along each gradient direction";
 
     const ABOUT: &About = &ABOUT;
-    const TEXTS: &'static [FileAbout] = &[DIRECTIONS];
+    const TEXTS: &'static [Written] = &[DIRECTIONS];
 
     fn consistent(&self) -> Result<(), String> {
         self.noise.check(self.eta.takes_noise(), "with --eta sigma and rms")
@@ -129,6 +129,10 @@ impl FitModel for Parameters {
     fn check(&self, gradients: &GradientTable) -> Result<(), StageError> {
         curve::directions(gradients, Some(self.bmax), dki1d::least_b(self.eta.0))?;
         Ok(())
+    }
+
+    fn described_others() -> Vec<Written> {
+        vec![ERRORS]
     }
 
     fn maps(&self) -> Vec<MapSpec> {

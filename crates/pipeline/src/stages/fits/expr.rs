@@ -18,7 +18,7 @@ use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Input, Logbook, Named, Products, StageError};
+use crate::{Input, Logbook, Named, Products, StageError, Written};
 
 /// The options of a fit of a formula.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -218,6 +218,10 @@ impl FitModel for Parameters {
         let error = MapSpec::scalar("NAME_error", "", "its standard error, with --errors");
         let rest = expr::maps("b", &[], false);
         [parameter, error].into_iter().chain(rest).collect()
+    }
+
+    fn described_others() -> Vec<Written> {
+        Vec::new()
     }
 
     fn maps(&self) -> Vec<MapSpec> {

@@ -13,17 +13,17 @@ use fimbria_models::{Fitted, FittedMap, RaisedSamples};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::about::{About, FileAbout};
+use crate::about::About;
 use crate::agreement::agree;
 use crate::options::{Options, from_values, usual};
-use crate::stages::fits::curve::{CurveParameters, SolverOptions};
+use crate::stages::fits::curve::{CurveParameters, ERRORS, SolverOptions};
 use crate::stages::fits::fit_report::{check_physics, report_counts, report_volumes};
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMaps};
 use crate::stages::volumes::{ChosenVolumes, VolumeChoice, VolumesError};
 use crate::{
     Choice, Hashing, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Product, Products,
-    RunRecord, Stage, StageError, Taken,
+    RunRecord, Stage, StageError, Taken, Written,
 };
 
 /// The options of a model's fit, which know how to fit it: all that is said of a model stands here.
@@ -38,7 +38,7 @@ pub trait FitModel: Options + Clone {
     /// What its help says.
     const ABOUT: &'static About;
     /// Text files that are written beside the maps; a fit may make only the first of them.
-    const TEXTS: &'static [FileAbout] = &[];
+    const TEXTS: &'static [Written] = &[];
     /// What a run makes of it.
     const IN_RUN: InRun = InRun::WhereAsked;
 
@@ -101,6 +101,11 @@ pub trait FitModel: Options + Clone {
     /// The same where nothing is said, as help describes them.
     fn described_maps() -> Vec<MapSpec> {
         usual::<Self>().maps()
+    }
+
+    /// What it writes besides these with some options, as descriptions say it.
+    fn described_others() -> Vec<Written> {
+        usual::<Self>().curve().map(|_| ERRORS).into_iter().collect()
     }
 
     /// The maps that the page shows, and their heading.
@@ -272,7 +277,7 @@ impl<P: FitModel> Stage for FitMaps<P> {
         let context = self.context(None, Vec::new());
         let maps = self.parameters.maps();
         let maps = maps.iter().flat_map(|map| self.style.file_names(map, &context));
-        maps.chain(P::TEXTS.iter().map(|(name, _)| (*name).to_owned())).collect()
+        maps.chain(P::TEXTS.iter().map(|text| text.file.to_owned())).collect()
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
@@ -313,8 +318,8 @@ impl<P: FitModel> Stage for FitMaps<P> {
             log.check()?;
             self.style.write(spec, image, &context, out, log.session().on.workers)?;
         }
-        for ((name, _), text) in P::TEXTS.iter().zip(texts) {
-            out.write(name, text.as_bytes())?;
+        for (Written { file, .. }, text) in P::TEXTS.iter().zip(texts) {
+            out.write(file, text.as_bytes())?;
         }
         Ok(())
     }
@@ -340,7 +345,7 @@ impl<P: FitModel> Stage for FitMaps<P> {
             }
         }
         // A fit may have made only the first of them.
-        let paths = P::TEXTS.iter().map(|(name, _)| folder.join(name));
+        let paths = P::TEXTS.iter().map(|text| folder.join(text.file));
         let texts = paths.take_while(|path| path.exists()).map(std::fs::read_to_string);
         let texts = texts.collect::<Result<_, _>>()?;
         // What was counted while fitting stands in the record of that run.

@@ -8,11 +8,14 @@ use fimbria_models::fod::{self, FodFit, FodOptions, REGULARISATION, Response, Re
 use serde::Serialize;
 
 use super::fit_maps::{Deviation, FitModel, Outcome};
-use crate::about::{About, FileAbout};
+use crate::about::About;
 use crate::options::{Described as _, above, at_least, choice};
 use crate::stages::load::Subject;
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Choice, Input, Logbook, Named, Products, StageError};
+use crate::{Choice, FileKind, Input, Logbook, Named, Products, StageError, Written};
+
+/// When the responses of other tissues are written.
+const THREE: &str = "where there are three tissues";
 
 /// The options of a deconvolution.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -95,14 +98,15 @@ impl FitModel for Parameters {
     const DEVIATION: Deviation = Deviation::Ignored;
 
     const ABOUT: &About = &ABOUT;
-    const TEXTS: &'static [FileAbout] = &[
-        (
+    const TEXTS: &'static [Written] = &[
+        Written::file(
             "response.txt",
+            FileKind::Table,
             "the response of single fibres, a row of zonal harmonics for each shell, as MRtrix3 \
                  writes it",
         ),
-        ("response_gm.txt", "that of grey matter, where there are three tissues"),
-        ("response_csf.txt", "that of fluid, where there are three tissues"),
+        Written::file("response_gm.txt", FileKind::Table, "that of grey matter").only(THREE),
+        Written::file("response_csf.txt", FileKind::Table, "that of fluid").only(THREE),
     ];
 
     fn choice(&self) -> VolumeChoice {

@@ -16,13 +16,13 @@ use fimbria_image::{GradientTable, MapSpec, Mask};
 use fimbria_report::{FigureError, Section};
 
 use self::fit_maps::{FitMaps, FitModel, InRun, Maps};
-use crate::about::About;
+use crate::about::{About, WRITTEN_BY_FITS};
 use crate::options::{OptionError, Values, from_values, paths_beside};
 use crate::stages::load::SubjectFiles;
 use crate::stages::report::Methods;
 use crate::{
     MapContext, MapLayout, MapStyle, Named, Product, Products, RunRecord, Session, Stage,
-    StageError, follow,
+    StageError, Written, follow,
 };
 
 /// Declares the module of each fit, and lists them.
@@ -64,6 +64,9 @@ pub trait Fit: Sync {
 
     /// The maps that it writes where nothing is said.
     fn maps(&self) -> Vec<MapSpec>;
+
+    /// What it writes besides.
+    fn others(&self) -> Vec<Written>;
 
     /// The file of a map in a layout, in the layout's usual format.
     fn file_of(&self, map: &MapSpec, layout: MapLayout) -> String;
@@ -202,6 +205,10 @@ impl<P: FitModel> Fit for Of<P> {
 
     fn maps(&self) -> Vec<MapSpec> {
         P::described_maps()
+    }
+
+    fn others(&self) -> Vec<Written> {
+        [P::described_others().as_slice(), P::TEXTS, WRITTEN_BY_FITS].concat()
     }
 
     fn file_of(&self, map: &MapSpec, layout: MapLayout) -> String {

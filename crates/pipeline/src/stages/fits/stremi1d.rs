@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::curve::{CurveParameters, DIRECTIONS, PALOMBO, earlier, lines};
 use super::fit_maps::{FitModel, Outcome};
-use crate::about::{About, FileAbout};
+use crate::about::About;
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMap, ShownMaps};
-use crate::{Logbook, Products, StageError};
+use crate::{Logbook, Products, StageError, Written};
 
 /// The options of a stretched-exponential fit by direction.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -28,7 +28,7 @@ impl FitModel for Parameters {
     const DESCRIPTION: &'static str = "Stretched exponential along each gradient direction";
 
     const ABOUT: &About = &ABOUT;
-    const TEXTS: &'static [FileAbout] = &[DIRECTIONS];
+    const TEXTS: &'static [Written] = &[DIRECTIONS];
 
     fn curve(&self) -> Option<&CurveParameters> {
         Some(&self.curve)

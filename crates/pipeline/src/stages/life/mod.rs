@@ -29,6 +29,7 @@ pub use encode::encode_file;
 pub use evidence::{Evaluation, NamedSet};
 pub use in_run::{LifeInRun, Weighed};
 pub use parameters::{AtomsName, Compat, LifeParameters, ParseChoiceError, RankName};
+pub use write::LIFE_WRITES;
 
 use super::load::{Subject, SubjectFiles};
 use crate::{ByteSize, Input, Logbook, MapStyle, Product, Products, Stage, StageError};

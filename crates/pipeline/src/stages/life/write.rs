@@ -13,24 +13,80 @@ use serde_json::json;
 use super::evidence::table;
 use super::{Evaluation, Life, pruned_name};
 use crate::stages::load::Subject;
-use crate::{Carried, Logbook, MapContext, OutputFolder, StageError};
+use crate::{Carried, FileKind, Logbook, MapContext, OutputFolder, StageError, Written};
 
-const RMSE: MapSpec = MapSpec::scalar(
+/// What `fimbria life` writes.
+pub const LIFE_WRITES: &[Written] = &[
+    Written::file(
+        "weights.txt",
+        FileKind::Table,
+        "the weight of every streamline, one a line, in the order of the input",
+    ),
+    Written::file(
+        "pruned.*",
+        FileKind::Tractogram,
+        "the streamlines of positive weight, in the input's format; TRX and TRK with \
+         their weights per streamline",
+    ),
+    Written::file("pruned_weights.txt", FileKind::Table, "those weights").only("of TCK"),
+    Written::map(&RMSE),
+    Written::map(&RMSE_S0),
+    Written::image(
+        "prediction",
+        MapKind::Scalar,
+        0,
+        "arbitrary",
+        "predicted signal of every volume (unweighted volumes: their mean)",
+    ),
+    Written::file(
+        "evidence.tsv",
+        FileKind::Table,
+        "virtual lesions: of each set of streamlines (all, TRX groups, --sets) what \
+         the signal of its voxels loses without it",
+    ),
+    Written::map(&RMSE_XV).only("with --second"),
+    Written::map(&RRMSE).only("with --second"),
+    Written::image(
+        "isotropic",
+        MapKind::Scalar,
+        0,
+        "",
+        "weights of the compartments, a volume each",
+    )
+    .only("with --isotropic"),
+    Written::file(
+        "matrix_*.csv",
+        FileKind::Table,
+        "sums of weights, numbers and mean weights of streamlines of positive weight \
+         and their mean lengths (mm) between nodes",
+    )
+    .only("with --labels"),
+    Written::file("matrix_labels.txt", FileKind::Table, "the labels of rows and columns")
+        .only("with --labels"),
+    Written::file(
+        "run.json",
+        FileKind::Json,
+        "inputs with hashes, parameters, objective, nonzero, iterations, optimality, \
+         times, counts, warnings",
+    ),
+];
+
+static RMSE: MapSpec = MapSpec::scalar(
     "rmse",
     "arbitrary",
     "root mean squared error of the predicted signal, units of the signal, 0 where no streamline is",
 );
-const RMSE_S0: MapSpec = MapSpec::scalar(
+static RMSE_S0: MapSpec = MapSpec::scalar(
     "rmse_s0",
     "",
     "root mean squared error over the unweighted signal, 0 where no streamline is",
 );
-const RMSE_XV: MapSpec = MapSpec::scalar(
+static RMSE_XV: MapSpec = MapSpec::scalar(
     "rmse_xv",
     "arbitrary",
     "root mean squared error of the prediction of the second series, units of the signal",
 );
-const RRMSE: MapSpec = MapSpec::scalar(
+static RRMSE: MapSpec = MapSpec::scalar(
     "rrmse",
     "",
     "error of the prediction of the second series over the difference of both series",
@@ -82,9 +138,9 @@ pub(super) fn file_names(life: &Life) -> Vec<String> {
     if pruned == "pruned.tck" {
         files.push("pruned_weights.txt".to_owned());
     }
-    let mut maps = vec![RMSE, RMSE_S0, prediction(1)];
+    let mut maps = vec![RMSE.clone(), RMSE_S0.clone(), prediction(1)];
     if life.second.is_some() {
-        maps.extend([RMSE_XV, RRMSE]);
+        maps.extend([RMSE_XV.clone(), RRMSE.clone()]);
     }
     if !life.parameters.isotropic.is_empty() {
         maps.push(isotropic(1));
@@ -145,12 +201,12 @@ fn write_maps(
     let usable = |value: f32, s0: f32| if s0 > 0.0 { value } else { f32::NAN };
     let pairs = || rmse.iter().zip(&signal.s0);
     let mut maps = vec![
-        (RMSE, image_of(&mut pairs().map(|(e, s0)| usable(*e, *s0)))),
-        (RMSE_S0, image_of(&mut pairs().map(|(e, s0)| usable(e / s0, *s0)))),
+        (RMSE.clone(), image_of(&mut pairs().map(|(e, s0)| usable(*e, *s0)))),
+        (RMSE_S0.clone(), image_of(&mut pairs().map(|(e, s0)| usable(e / s0, *s0)))),
     ];
     if let Some(cross) = cross {
-        maps.push((RMSE_XV, image_of(&mut cross.rmse.iter().copied())));
-        maps.push((RRMSE, image_of(&mut cross.ratio.iter().copied())));
+        maps.push((RMSE_XV.clone(), image_of(&mut cross.rmse.iter().copied())));
+        maps.push((RRMSE.clone(), image_of(&mut cross.ratio.iter().copied())));
     }
     let compartments = weights.isotropic.len();
     if compartments > 0 {

@@ -22,9 +22,44 @@ use super::load_local_field::LocalField;
 use crate::agreement::agree;
 use crate::options::from_values;
 use crate::{
-    Carried, CheckpointFile, Input, Logbook, MapContext, MapStyle, OutputFolder, Product, Products,
-    RunRecord, Stage, StageError, Taken,
+    Carried, CheckpointFile, FileKind, Input, Logbook, MapContext, MapStyle, OutputFolder, Product,
+    Products, RunRecord, Stage, StageError, Taken, Written,
 };
+
+/// What `fimbria qsm` writes.
+pub const QSM_WRITES: &[Written] = &[
+    Written::map(&CHI),
+    Written::map(&MSA).only("with --method tensor"),
+    Written::file(
+        "iterations.tsv",
+        FileKind::Table,
+        "iteration, rms of the map (ppm), relative change, data term ‖Ax - b‖² and \
+         penalty ‖Dx‖² after it, relative gradient",
+    )
+    .only("of --method dqsm and tensor"),
+    Written::file(
+        "metrics.json",
+        FileKind::Json,
+        "NRMSE, detrended NRMSE, HFEN (%), XSIM, correlation, slope",
+    )
+    .only("with --truth"),
+    Written::file(
+        "chi.bin",
+        FileKind::Binary,
+        "the map (not ppm), bare float32 in that program's order; its x_iter files \
+         are neither written nor read",
+    )
+    .only("with --dqsm-files"),
+    Written::file(
+        "run.json",
+        FileKind::Json,
+        "inputs with hashes, parameters in effect, machine, times, counts, warnings; \
+         of the iteration kappa and step (in units of B0), iterations, and why it \
+         stopped",
+    ),
+    Written::file(".resume", FileKind::Folder, "where --resume goes on, with the same result")
+        .only("until the run is done"),
+];
 
 /// Name of the file that an interrupted iteration goes on from.
 const CHECKPOINT: &str = "iteration";

@@ -25,7 +25,16 @@ use crate::stages::phantom::truth_in;
 use crate::stages::qsm::{ChiMap, MapSusceptibility};
 use crate::stages::sticks::Sticks;
 use crate::stages::track::{Tracked, WholeBrain};
-use crate::{Logbook, OutputFolder, Product, Products, Stage, StageError, StageRecords, Taken};
+use crate::{
+    FileKind, Logbook, OutputFolder, Product, Products, Stage, StageError, StageRecords, Taken,
+    Written,
+};
+
+/// What `fimbria report` writes.
+pub const REPORT_WRITES: &[Written] = &[
+    Written::file("OUT", FileKind::Page, "one HTML file that needs no other and no network"),
+    Written::RECORD_BESIDE,
+];
 
 /// Draws a page of everything among the products that can be shown.
 pub struct Report {

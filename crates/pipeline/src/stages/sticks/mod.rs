@@ -30,7 +30,87 @@ use super::load::Subject;
 use super::peaks;
 use crate::agreement::agree;
 use crate::options::from_values;
-use crate::{Logbook, Named, OutputFolder, Product, Products, RunRecord, Stage, StageError, Taken};
+use crate::{
+    FileKind, Logbook, Named, OutputFolder, Product, Products, RunRecord, Stage, StageError, Taken,
+    Written,
+};
+
+/// What `fimbria sticks` writes.
+pub const STICKS_WRITES: &[Written] = &[
+    Written::image(
+        "merged_th*samples",
+        MapKind::Scalar,
+        0,
+        "rad",
+        "polar angle, a volume per sample; fibres are in the order of their mean \
+         fractions",
+    ),
+    Written::image("merged_ph*samples", MapKind::Scalar, 0, "rad", "azimuth"),
+    Written::image("merged_f*samples", MapKind::Scalar, 0, "", "fraction"),
+    Written::file(
+        "merged_samples.f16",
+        FileKind::Binary,
+        "fimbria track and fimbria probtrackx2 read it. Little endian: 'fimstick', \
+         u32 1, fibres, samples, 0, u64 voxels, 3 u64 size of the grid, 12 f64 \
+         scanner mm from voxel, u32 index of each voxel (x fastest), then \
+         [voxel][sample][fibre] f16 u v f: direction in scanner axes on the \
+         octahedron |x|+|y|+|z| = 1 unfolded to a square (u = x, v = y where z >= 0, \
+         else (1-|y|) sign x, (1-|x|) sign y), NaN = none; fraction",
+    )
+    .only("with --half in their place"),
+    Written::scalar("mean_th*samples", "rad", "mean of the samples, near the dyad"),
+    Written::scalar("mean_ph*samples", "rad", "the same of the azimuth"),
+    Written::scalar("mean_f*samples", "", "mean of the samples; mean_fsumsamples: of all fibres"),
+    Written::image(
+        "dyads*",
+        MapKind::Vector,
+        3,
+        "",
+        "unit principal direction x y z of the samples, sign arbitrary; \
+         dyads2_thr0.05 and so on: where the mean of f is at least 0.05",
+    ),
+    Written::scalar(
+        "dyads*_dispersion",
+        "",
+        "1 - largest eigenvalue of the mean of v vᵀ: 0 sure, 2/3 any direction",
+    ),
+    Written::image(
+        "dyads*_thr0.05_modf*",
+        MapKind::Vector,
+        3,
+        "",
+        "the same as dyads2_thr0.05 times mean f2 / mean f1",
+    ),
+    Written::scalar("mean_dsamples", "mm^2/s", "mean of d"),
+    Written::scalar("std_dsamples", "mm^2/s", "standard deviation of d"),
+    Written::scalar("mean_d_stdsamples", "mm^2/s", "mean spread of diffusivities")
+        .only("of model 2 and 3"),
+    Written::scalar("mean_Rsamples", "", "mean ratio of diffusivity across to along")
+        .only("of model 3"),
+    Written::scalar("mean_f0samples", "", "mean fraction without attenuation").only("with --f0"),
+    Written::scalar("mean_tausamples", "", "mean 1/variance of the noise").only("of rician noise"),
+    Written::scalar("mean_S0samples", "arbitrary", "signal without weighting, sampled"),
+    Written::scalar("nodif_brain", "arbitrary", "the same, measured"),
+    Written::code("nodif_brain_mask", "the mask"),
+    Written::scalar(
+        "acceptance",
+        "",
+        "share of the proposals after burn-in that were taken, 0.2 to 0.5 where \
+         chains mix",
+    ),
+    Written::scalar(
+        "effective_samples",
+        "",
+        "how many independent samples the kept ones are worth: the least of S0, d and \
+         f1",
+    ),
+    Written::code("status", "0 outside the mask, 1 sampled, 4 bad signal"),
+    Written::file("bvals", FileKind::Table, "b of every volume"),
+    Written::file("bvecs", FileKind::Table, "its direction"),
+    Written::file("xfms/eye.mat", FileKind::Table, "the identity, where FSL looks for a transform"),
+    Written::file("commands.txt", FileKind::Text, "the command, as bedpostX leaves it"),
+    Written::RECORD,
+];
 
 /// The maps of a sampling beside its [`StickSamples`].
 pub struct SticksMaps(pub Vec<FittedMap>);

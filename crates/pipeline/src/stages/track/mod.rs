@@ -43,6 +43,38 @@ use crate::output::{OutputError, OutputFolder};
 use crate::session::{Input, Logbook};
 use crate::stage::{Products, Stage, StageError, Taken};
 use crate::surfaces::{MeshSpace, SurfaceError, crossed_region, is_surface};
+use crate::{FileKind, Written};
+
+/// What `fimbria track` writes.
+pub const TRACK_WRITES: &[Written] = &[
+    Written::file(
+        "tracks.*",
+        FileKind::Tractogram,
+        "streamlines (.trx, or .tck, .trk), with seed (index of the seed voxel, x \
+         fastest, x counted as FSL does; number of a vertex or point), region, \
+         sample, seed_point (which point is the seed), end_first and end_last (why it \
+         ends there); not in .tck",
+    ),
+    Written::scalar("visits", "", "streamlines through each voxel, each counted once"),
+    Written::file("waytotal", FileKind::Table, "streamlines kept, a line for each seed region"),
+    Written::scalar("seeds_*to_*", "", "streamlines of each seed voxel that reach the target")
+        .only("with --target"),
+    Written::file("seeds_*to_*.gii", FileKind::Surface, "the same of the vertices of a surface")
+        .only("with --target"),
+    Written::file("seeds_*to_*.txt", FileKind::Table, "the same of points").only("with --target"),
+    Written::file(
+        "matrix_network.tsv",
+        FileKind::Table,
+        "streamlines from region (row) to region (column)",
+    )
+    .only("with --network"),
+    Written::file(
+        "run.json",
+        FileKind::Json,
+        "inputs with hashes, parameters, machine, times, how many halves ended and \
+         why",
+    ),
+];
 
 /// Tracks through the directions of [`LoadDirections`]. Of several processes each takes a part of the
 /// samples; the first one alone writes.

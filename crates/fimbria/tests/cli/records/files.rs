@@ -1,0 +1,81 @@
+//! What takes files as they are.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::fixtures::{even, put, with_series};
+use super::{Instead, On, Proof, TABLE, With, prove};
+use crate::util::Folder;
+
+const EIGEN: Proof = Proof {
+    command: "eigen",
+    fixture: || {
+        let folder = Folder::new();
+        let tensors = json!({ "order": 2, "dimension": 2, "tensors": [[2.0, 1.0, 3.0]] });
+        fs::write(folder.join("in.json"), tensors.to_string()).unwrap();
+        folder
+    },
+    line: "in.json",
+    rows: &[&[
+        ("tolerance", With("--tolerance 1e-6")),
+        ("starts", With("--starts 20")),
+        ("rng-seed", With("--rng-seed 3")),
+        ("shift", With("--shift 1")),
+    ]],
+};
+
+const COMPARE: Proof = Proof {
+    command: "compare",
+    fixture: || {
+        let folder = Folder::new();
+        for (name, value) in [("a", 30.0), ("b", 31.0), ("c", 35.0), ("d", 36.0)] {
+            put(&folder, &format!("{name}.nii"), &even(&[value]));
+        }
+        folder
+    },
+    line: "--threads 1 a.nii b.nii -- c.nii d.nii",
+    rows: &[&[("threshold", Instead("--threshold 3 a.nii b.nii -- c.nii d.nii"))]],
+};
+
+const CONVERT: Proof = Proof {
+    command: "convert",
+    fixture: || {
+        let folder = with_series();
+        let tracts = crate::tractogram::with_tractogram();
+        for name in ["a.trx", "labels.nii"] {
+            fs::copy(tracts.join(name), folder.join(name)).unwrap();
+        }
+        put(&folder, "six.nii", &even(&[1.0, 0.1, 0.2, 2.0, 0.3, 3.0]));
+        folder.done("convert a.trx -o a.tck");
+        folder
+    },
+    // The first word is the extension of what is written.
+    line: ".nii dwi.nii",
+    rows: &[
+        TABLE,
+        &[
+            ("datatype", With("--datatype float64")),
+            ("tensors", On(".nii six.nii", "--tensors dipy:mrtrix")),
+            ("reference", On(".tck a.tck", "--reference labels.nii")),
+            ("trx-folder", On("/ a.trx --trx-folder", "--datatype float16")),
+        ],
+    ],
+};
+
+pub(super) const PROOFS: &[&Proof] = &[&EIGEN, &COMPARE, &CONVERT];
+
+#[test]
+fn of_eigen() {
+    prove(&EIGEN);
+}
+
+#[test]
+fn of_compare() {
+    prove(&COMPARE);
+}
+
+#[test]
+fn of_convert() {
+    prove(&CONVERT);
+}

@@ -1,0 +1,131 @@
+//! From phase to susceptibility.
+
+use std::fs;
+
+use super::fixtures::put;
+use super::{Instead, On, Proof, Refused, STYLE, Two, With, prove};
+use crate::util::Folder;
+
+const FIELD: Proof = Proof {
+    command: "field",
+    fixture: || {
+        let folder = Folder::new();
+        folder.done("phantom gre --size 20,24,18 --voxel 7.5 --te 4 12 20 --format nii -o gre");
+        folder
+    },
+    line: "gre/phase.nii --mask gre/mask.nii --background pdf",
+    rows: &[
+        STYLE,
+        &[
+            ("unwrap", With("--unwrap laplacian")),
+            ("offset", With("--offset false")),
+            ("background", Instead("gre/phase.nii --mask gre/mask.nii --background lbv")),
+            ("radius", On("gre/phase.nii --mask gre/mask.nii", "--radius 10")),
+            ("phase-range", With("--phase-range -3.1416 3.1416")),
+            ("magnitude", With("--magnitude gre/magnitude.nii")),
+            ("te", With("--te 4,12,21")),
+            ("b0", With("--b0 2.9")),
+            ("b0-dir", With("--b0-dir 0 0.6 0.8")),
+            ("b0-dir-vox", With("--b0-dir-vox 0 0.6 0.8")),
+            ("phase-sign", With("--phase-sign -1")),
+            ("mask", Instead("gre/phase.nii --magnitude gre/magnitude.nii --background pdf")),
+        ],
+    ],
+};
+
+const QSM: Proof = Proof {
+    command: "qsm",
+    fixture: || {
+        let folder = crate::qsm::with_sphere();
+        let mut hertz = folder.image("field.nii");
+        hertz.data.iter_mut().for_each(|ppm| *ppm *= 128.0);
+        put(&folder, "hz.nii", &hertz);
+        fs::create_dir(folder.join("dti")).unwrap();
+        fs::copy(folder.join("v1.nii"), folder.join("dti/V1.nii")).unwrap();
+        fs::copy(folder.join("fa.nii"), folder.join("dti/FA.nii")).unwrap();
+        folder
+    },
+    line: "field.nii --mask mask.nii --device cpu --iterations 1",
+    rows: &[
+        STYLE,
+        &[
+            ("method", Instead("field.nii --mask mask.nii --method tkd")),
+            ("compat", With("--compat dqsm --b0 3")),
+            ("kappa", With("--kappa 0.5")),
+            ("solver", With("--solver lsmr")),
+            (
+                "step",
+                On(
+                    "field.nii --mask mask.nii --device cpu --iterations 1 --solver landweber",
+                    "--step 0.1",
+                ),
+            ),
+            (
+                "products",
+                On("field.nii --mask truth.nii --device cpu --iterations 1", "--products dense"),
+            ),
+            ("edges", With("--edges zero")),
+            ("support", With("--support 5")),
+            ("start", With("--start tikhonov")),
+            ("iterations", Instead("field.nii --mask mask.nii --device cpu --iterations 2")),
+            ("tolerance", With("--tolerance 1e-3")),
+            ("gradient-tolerance", With("--gradient-tolerance 1e-3")),
+            ("noise", With("--noise 0.001")),
+            ("strength", On("field.nii --mask mask.nii --method tkd", "--strength 0.2")),
+            ("zero-mean", With("--zero-mean")),
+            ("reference", With("--reference truth.nii")),
+            ("truth", With("--truth truth.nii")),
+            ("mask", Instead("field.nii --mask truth.nii --device cpu --iterations 1")),
+            ("dti", With("--dti dti")),
+            ("v1", With("--v1 v1.nii")),
+            ("fa", With("--v1 v1.nii --fa fa.nii")),
+            (
+                "v1-frame",
+                On(
+                    "field.nii --mask mask.nii --device cpu --iterations 1 --v1 v1.nii --fa fa.nii",
+                    "--v1-frame voxel",
+                ),
+            ),
+            (
+                "resample",
+                On(
+                    "field.nii --mask mask.nii --device cpu --iterations 1 --v1 v1.nii --fa fa.nii",
+                    "--resample",
+                ),
+            ),
+            (
+                "fa-threshold",
+                On(
+                    "field.nii --mask mask.nii --device cpu --iterations 1 --v1 v1.nii --fa fa.nii",
+                    "--fa-threshold 0.3",
+                ),
+            ),
+            ("weights", With("--weights fa.nii")),
+            (
+                "field-unit",
+                Two(
+                    "hz.nii --mask mask.nii --device cpu --iterations 1 --b0 3 --field-unit hz",
+                    "hz.nii --mask mask.nii --device cpu --iterations 1 --b0 3 --field-unit rad/s",
+                ),
+            ),
+            ("phase-sign", With("--phase-sign -1")),
+            ("b0", With("--b0 3")),
+            ("b0-dir", With("--b0-dir 0 0.6 0.8")),
+            ("b0-dir-vox", With("--b0-dir-vox 0 0.6 0.8")),
+            // Those files stand alone: tests of their own read them.
+            ("dqsm-files", Refused("--dqsm-files")),
+        ],
+    ],
+};
+
+pub(super) const PROOFS: &[&Proof] = &[&FIELD, &QSM];
+
+#[test]
+fn of_field() {
+    prove(&FIELD);
+}
+
+#[test]
+fn of_qsm() {
+    prove(&QSM);
+}

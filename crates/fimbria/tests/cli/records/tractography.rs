@@ -1,0 +1,177 @@
+//! Directions, streamlines and what is made of them.
+
+use std::fs;
+
+use super::fixtures::{with_coefficients, with_directions, with_series};
+use super::{Instead, On, Proof, Refused, STYLE, TABLE, With, prove};
+
+const PEAKS: Proof = Proof {
+    command: "peaks",
+    fixture: with_coefficients,
+    line: "hot.nii",
+    rows: &[
+        STYLE,
+        &[
+            ("method", With("--method low-rank")),
+            ("fibre", On("hot.nii --method low-rank", "--fibre delta")),
+            ("sh-basis", On("hot.nii --sh-basis mrtrix", "--frame voxel")),
+            ("number", With("--number 1")),
+            ("threshold", With("--threshold 0.5")),
+            ("absolute-threshold", With("--absolute-threshold 0.01")),
+            ("separation", With("--separation 40")),
+            ("starts", With("--starts 60")),
+            ("order", With("--order 6")),
+            ("frame", With("--frame voxel")),
+            ("mask", With("--mask mask.nii")),
+        ],
+    ],
+};
+
+const STICKS: Proof = Proof {
+    command: "sticks",
+    fixture: with_series,
+    line: "dwi.nii --mask mask.nii --device cpu --burn-in 20 --jumps 40",
+    rows: &[
+        TABLE,
+        &[
+            ("grad-dev", With("--grad-dev dev.nii")),
+            ("mask", Instead("dwi.nii --mask other_mask.nii --device cpu --burn-in 20 --jumps 40")),
+            ("model", With("--model 1")),
+            ("fibres", With("--fibres 1")),
+            ("ard", With("--ard off")),
+            ("fudge", With("--fudge 2")),
+            ("noise", With("--noise rician")),
+            ("f0", With("--f0 ard")),
+            (
+                "ratio",
+                On(
+                    "dwi.nii --mask mask.nii --device cpu --burn-in 20 --jumps 40 --model 3",
+                    "--ratio 0.2,0.03",
+                ),
+            ),
+            ("burn-in", Instead("dwi.nii --mask mask.nii --device cpu --burn-in 21 --jumps 40")),
+            ("jumps", Instead("dwi.nii --mask mask.nii --device cpu --burn-in 20 --jumps 80")),
+            ("sample-every", With("--sample-every 20")),
+            ("adapt-every", With("--adapt-every 10")),
+            ("rng-seed", With("--rng-seed 7")),
+            ("half", With("--half")),
+        ],
+    ],
+};
+
+const TRACK: Proof = Proof {
+    command: "track",
+    fixture: with_directions,
+    line: "bpx --seeds seed.nii.gz -n 4",
+    rows: &[&[
+        ("sh-basis", On("hot.nii --seeds seed.nii.gz -n 4 --sh-basis mrtrix", "--frame voxel")),
+        ("peaks", On("peaks.nii --seeds seed.nii.gz -n 4", "--peaks")),
+        ("hot", Instead("hot.nii --hot --seeds seed.nii.gz -n 4")),
+        ("frame", On("peaks.nii --seeds seed.nii.gz -n 4", "--frame voxel")),
+        ("dispersion", On("peaks.nii --seeds seed.nii.gz -n 4", "--dispersion 10")),
+        ("mask", With("--mask beside.nii.gz")),
+        ("seeds", Instead("bpx --seeds two.nii.gz -n 4")),
+        ("include", With("--include far.nii.gz")),
+        ("in-order", On("bpx --seeds seed.nii.gz -n 4 --include far.nii.gz", "--in-order")),
+        ("exclude", With("--exclude far.nii.gz")),
+        ("stop", With("--stop far.nii.gz")),
+        ("target", With("--target far.nii.gz")),
+        ("network", On("bpx --seeds seed.nii.gz --seeds far.nii.gz -n 4", "--network")),
+        ("samples", Instead("bpx --seeds seed.nii.gz -n 5")),
+        ("step", With("--step 0.7")),
+        ("max-length", With("--max-length 5")),
+        ("min-length", With("--min-length 5")),
+        ("angle", With("--angle 30")),
+        ("fibre-threshold", With("--fibre-threshold 0.2")),
+        ("use-fraction", With("--use-fraction")),
+        ("modified-euler", With("--modified-euler")),
+        ("loop-check", With("--loop-check")),
+        ("first-fibre", With("--first-fibre uniform")),
+        ("jitter", With("--jitter 1")),
+        ("rng-seed", With("--rng-seed 7")),
+        ("tracks", With("--tracks tck")),
+    ]],
+};
+
+const LIFE: Proof = Proof {
+    command: "life",
+    fixture: || {
+        let folder = crate::life::with_companions();
+        super::fixtures::add_tables(&folder);
+        super::fixtures::add_maps(&folder);
+        fs::write(folder.join("sets.txt"), "along 0 1 2 3\nacross 12 13\n").unwrap();
+        fs::write(folder.join("start.txt"), "0.1\n".repeat(20)).unwrap();
+        fs::write(folder.join("dirs.txt"), "1 0 0\n0 1 0\n0 0 1\n").unwrap();
+        folder
+    },
+    line: "lines.tck --dwi dwi.nii",
+    rows: &[
+        TABLE,
+        STYLE,
+        &[
+            ("dwi", Instead("lines.tck --dwi stronger.nii")),
+            ("mask", With("--mask mask.nii")),
+            ("grad-dev", Refused("--grad-dev dev.nii")),
+            ("second", With("--second same.nii")),
+            ("labels", With("--labels labels.nii")),
+            ("sets", With("--sets sets.txt")),
+            ("start", With("--start start.txt")),
+            ("compat", With("--compat dipy")),
+            ("atoms", With("--atoms exact")),
+            ("directions", With("--directions dirs.txt")),
+            ("axial", With("--axial 0.0015")),
+            ("radial", With("--radial 0.0001")),
+            ("isotropic", On("lines.tck --dwi dwi.nii --demean none", "--isotropic 0.003")),
+            ("normalise", With("--normalise nodes")),
+            ("demean", With("--demean none")),
+            ("rank", With("--rank full")),
+            ("solver", With("--solver sbb")),
+            ("max-iterations", With("--max-iterations 3")),
+            ("tolerance", With("--tolerance 0.1")),
+            ("l1", With("--l1 0.1")),
+            ("group", On("lines.tck --dwi dwi.nii --sets sets.txt", "--group 0.1")),
+        ],
+    ],
+};
+
+const CONNECTOME: Proof = Proof {
+    command: "connectome",
+    fixture: || {
+        let folder = crate::tractogram::with_tractogram();
+        fs::write(folder.join("w.txt"), "1 2 3\n").unwrap();
+        folder
+    },
+    line: "a.trx labels.nii",
+    rows: &[&[
+        ("radius", With("--radius 2")),
+        ("exact-label", With("--exact-label")),
+        ("weights", With("--weights w.txt")),
+    ]],
+};
+
+pub(super) const PROOFS: &[&Proof] = &[&PEAKS, &STICKS, &TRACK, &LIFE, &CONNECTOME];
+
+#[test]
+fn of_peaks() {
+    prove(&PEAKS);
+}
+
+#[test]
+fn of_sticks() {
+    prove(&STICKS);
+}
+
+#[test]
+fn of_track() {
+    prove(&TRACK);
+}
+
+#[test]
+fn of_life() {
+    prove(&LIFE);
+}
+
+#[test]
+fn of_connectome() {
+    prove(&CONNECTOME);
+}
