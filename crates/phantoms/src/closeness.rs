@@ -40,9 +40,17 @@ impl Closeness {
     }
 }
 
-/// Fibres with less of the signal are at the edge of a bundle: nothing could see them, and voxels
-/// that have one are left out.
-const SMALLEST_FRACTION: f32 = 0.2;
+/// Fibres with less of the signal than the first count as none, with more than the second as there;
+/// nothing could tell which of both what is in between is, and voxels that have such a fibre are left
+/// out.
+const UNSEEN_OR_SEEN: [f32; 2] = [0.1, 0.2];
+
+/// How many fibres a voxel has; `None` where it cannot be told.
+pub fn seen_fibres(fractions: &Image, voxel: usize) -> Option<usize> {
+    let [unseen, seen] = UNSEEN_OR_SEEN;
+    let n = (0..fractions.n_volumes).take_while(|&k| fractions.volume(k)[voxel] >= unseen).count();
+    (n == 0 || fractions.volume(n - 1)[voxel] >= seen).then_some(n)
+}
 
 /// How far off peaks are in voxels of one number of fibres.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,11 +61,11 @@ pub struct PeakErrors {
     pub counts: Vec<f64>,
 }
 
-/// The errors of peaks in voxels of one fibre, of two, and so on. Fibres and peaks are paired from the
+/// The errors of peaks in voxels of one fibre, of two, and so on, by [`seen_fibres`]. Fibres and peaks are paired from the
 /// smallest angle up; a fibre without a peak counts as 90°.
 ///
 /// `peaks` has three volumes per peak in scanner axes, NaN where there is none; voxels outside `mask`
-/// were not looked at.
+/// were not looked at. The truth has `dirs`, largest fraction first, and their `fractions`.
 pub fn peaks_by_fibres(peaks: &Image, mask: Option<&Mask>, truth: &Truth) -> Vec<PeakErrors> {
     let (Some(dirs), Some(fractions)) = (truth.map("dirs"), truth.map("fractions")) else {
         return Vec::new();
@@ -69,11 +77,10 @@ pub fn peaks_by_fibres(peaks: &Image, mask: Option<&Mask>, truth: &Truth) -> Vec
         None => (0..dirs.grid.len()).collect(),
     };
     for voxel in voxels {
-        let fraction = |k: usize| fractions.volume(k)[voxel];
-        let n = (0..fibres).take_while(|&k| fraction(k) > 0.0).count();
-        if n == 0 || fraction(n - 1) < SMALLEST_FRACTION {
+        let Some(n) = seen_fibres(fractions, voxel).map(|n| n.min(fibres)).filter(|n| *n > 0)
+        else {
             continue;
-        }
+        };
         let truth: Vec<_> = (0..n).map(|k| vector(dirs, 3 * k, voxel)).collect();
         let found: Vec<_> = (0..peaks.n_volumes / 3)
             .map(|k| vector(peaks, 3 * k, voxel))
@@ -103,20 +110,24 @@ fn angles_of_pairs(truth: &[[f64; 3]], found: &[[f64; 3]]) -> Vec<f64> {
     angles
 }
 
-/// Further off, a streamline follows no fibre: less than the narrowest crossing of the phantom.
+/// Further off, a streamline follows no fibre.
 const ASTRAY_DEG: f64 = 20.0;
 
 /// What one streamline does.
 #[derive(Clone, Copy, Debug)]
 pub struct Course {
-    /// Mean angle between its segments and the fibres next to them in direction, degrees.
+    /// Mean angle between its segments and the fibres next to them in direction, degrees, where there
+    /// are some.
     pub angle_deg: f64,
-    /// Percentage of its length that is further than 20° from every fibre.
+    /// Percentage of its length that is further than 20° from every fibre of a voxel that has some.
     pub astray_percent: f64,
+    /// Percentage of its length that is where there are no fibres.
+    pub outside_percent: f64,
 }
 
 impl Course {
-    /// Of a streamline, points in scanner mm, among the fibres `dirs` of the truth.
+    /// Of a streamline, points in scanner mm, among the fibres `dirs` of the truth, of which the first
+    /// zero of a voxel ends the list.
     pub fn new(points: &[[f32; 3]], dirs: &Image) -> Self {
         let vox_from_ras = dirs.grid.ras_from_vox.inverse().unwrap_or(Affine::IDENTITY);
         let voxel = |p: [f64; 3]| -> Option<usize> {
@@ -124,7 +135,7 @@ impl Course {
             let inside = (0..3).all(|k| p[k] >= 0.0 && p[k] < dirs.grid.dims[k] as f64);
             inside.then(|| dirs.grid.index(p.map(|x| x as usize)))
         };
-        let (mut length, mut astray, mut turned) = (0.0, 0.0, 0.0);
+        let (mut length, mut outside, mut astray, mut turned) = (0.0, 0.0, 0.0, 0.0);
         for pair in points.windows(2) {
             let [a, b] = [pair[0], pair[1]].map(|p| p.map(f64::from));
             let step = sub(b, a);
@@ -134,15 +145,23 @@ impl Course {
                 let fibres = (0..dirs.n_volumes / 3).map(move |k| vector(dirs, 3 * k, voxel));
                 fibres.take_while(|fibre| *fibre != [0.0; 3])
             });
-            let angle = fibres.map(|fibre| angle_deg(step, fibre)).fold(90.0, f64::min);
             length += mm;
+            let Some(angle) = fibres.map(|fibre| angle_deg(step, fibre)).reduce(f64::min) else {
+                outside += mm;
+                continue;
+            };
             turned += mm * angle;
             if angle > ASTRAY_DEG {
                 astray += mm;
             }
         }
-        let length = if length > 0.0 { length } else { 1.0 };
-        Self { angle_deg: turned / length, astray_percent: 100.0 * astray / length }
+        let part = |of: f64| if length > 0.0 { 100.0 * of / length } else { 0.0 };
+        let inside = length - outside;
+        Self {
+            angle_deg: if inside > 0.0 { turned / inside } else { 0.0 },
+            astray_percent: part(astray),
+            outside_percent: part(outside),
+        }
     }
 }
 
@@ -182,13 +201,16 @@ mod tests {
 
     #[test]
     fn the_part_of_a_streamline_along_no_fibre_is_astray() {
-        let grid = Grid { dims: [2, 1, 1], ras_from_vox: Affine::IDENTITY };
+        let grid = Grid { dims: [4, 1, 1], ras_from_vox: Affine::IDENTITY };
         let mut dirs = Image::zeros(grid, 6);
-        // Along x in the first voxel, along y in the second, none besides.
-        (dirs.data[0], dirs.data[3]) = (1.0, 1.0);
-        let course = Course::new(&[[0.0; 3], [0.5, 0.0, 0.0], [1.0, 0.0, 0.0]], &dirs);
-        assert!(
-            (course.astray_percent - 50.0).abs() < 1e-9 && (course.angle_deg - 45.0).abs() < 1e-9
-        );
+        // Along x in the first voxel, along y in the second, none in the third.
+        (dirs.data[0], dirs.data[5]) = (1.0, 1.0);
+        let course = Course::new(&[0.0, 0.4, 1.0, 1.4].map(|x| [x, 0.0, 0.0]), &dirs);
+        // 0.4 mm and twice 0.5 mm about the middles 0.2, 0.7 and 1.2: one of three along x.
+        let astray = 100.0 * 1.0 / 1.4;
+        assert!((course.astray_percent - astray).abs() < 1e-4, "{course:?}");
+        assert!((course.angle_deg - 0.9 * astray).abs() < 1e-4 && course.outside_percent == 0.0);
+        let course = Course::new(&[1.0, 1.4, 1.6, 2.4].map(|x| [x, 0.0, 0.0]), &dirs);
+        assert!((course.outside_percent - 100.0 * 0.8 / 1.4).abs() < 1e-4, "{course:?}");
     }
 }

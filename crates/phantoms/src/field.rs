@@ -18,7 +18,7 @@ use fimbria_image::Grid;
 use rayon::prelude::*;
 
 /// The field along scanner z of `magnetisation`, three volumes of `grid` with its components along
-/// scanner x, y and z, in their unit.
+/// scanner x, y and z, in their unit; a component that is zero everywhere may be empty.
 ///
 /// # Errors
 /// Where the volume is too large to transform.
@@ -30,7 +30,7 @@ pub(crate) fn field_along_z(
     let space = Space::new(grid)?;
     let [half, ny, nz] = space.fft.spectrum_shape();
     let mut field = vec![Complex32::default(); half * ny * nz];
-    for (a, volume) in magnetisation.iter().enumerate() {
+    for (a, volume) in magnetisation.iter().enumerate().filter(|(_, m)| !m.is_empty()) {
         let spectrum = space.spectrum(volume, workers);
         let of_b0 = f64::from(u8::from(a == 2)) / 3.0;
         let rows = field.par_chunks_mut(half).zip(spectrum.par_chunks(half)).enumerate();

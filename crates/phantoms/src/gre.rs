@@ -78,7 +78,7 @@ pub struct GreSubject {
     pub phase: Image,
     /// Likewise.
     pub magnitude: Image,
-    /// Voxels of which at least half is tissue.
+    /// Voxels of which at least half is tissue; of a head those that are nothing else.
     pub mask: Mask,
     /// What went in: `chi`, `local_field`, `total_field`, `fibre`, as in the table at [`gre`].
     pub truth: Vec<TruthMap>,
@@ -95,7 +95,7 @@ impl GreSubject {
 const R2STAR: [f64; 2] = [20.0, 4.0];
 
 /// Proton's gyromagnetic ratio over 2π, in Hz for each tesla and part per million.
-const HZ_PER_TESLA_PPM: f64 = 42.577_478_518;
+pub(crate) const HZ_PER_TESLA_PPM: f64 = 42.577_478_518;
 
 /// Makes the head of [`crossing`](crate::crossing) in a gradient-echo scan.
 ///
@@ -157,17 +157,7 @@ fn fibre(tissue: &Tissue) -> Result<Image, PhantomError> {
 
 impl GreSpec {
     fn check(&self) -> Result<(), PhantomError> {
-        let times = &self.echo_times;
-        let ascend = times.first().is_some_and(|t| *t > 0.0)
-            && times.iter().all(|t| t.is_finite())
-            && times.windows(2).all(|pair| pair[0] < pair[1]);
-        PhantomError::require(ascend, "echo times", times, "above 0 and ascending, in seconds")?;
-        let b0 = self.b0_tesla;
-        let is_field = b0 > 0.0 && b0.is_finite();
-        PhantomError::require(is_field, "B0", b0, "above 0 and finite, in tesla")?;
-        PhantomError::require(self.snr > 0.0, "SNR", self.snr, "above 0 (infinite for no noise)")?;
-        let valid = (1..=4).contains(&self.finer);
-        PhantomError::require(valid, "the finer grid", self.finer, "1 to 4 times as fine")
+        check_scan(&self.echo_times, self.b0_tesla, self.snr, self.finer)
     }
 
     /// What voxels are made of, on a grid `finer` times as fine.
@@ -258,11 +248,8 @@ impl GreSpec {
                 let rate = R2STAR[0] + (R2STAR[1] - R2STAR[0]) * fluid;
                 let signal = f64::from(tissue.s0.data[voxel]) * (-rate * time).exp();
                 let (sin, cos) = (TAU * turns * f64::from(field_ppm[voxel])).sin_cos();
-                let noise = normals::<f32>(source.at(voxel as u64, echo as u32));
-                let real = signal * cos + sigma * f64::from(noise[0]);
-                let imaginary = signal * sin + sigma * f64::from(noise[1]);
-                *phase = imaginary.atan2(real).clamp(-PI, PI) as f32;
-                *magnitude = real.hypot(imaginary) as f32;
+                let drawn = source.at(voxel as u64, echo as u32);
+                [*phase, *magnitude] = measured([signal * cos, signal * sin], sigma, drawn);
             };
             workers.install(|| {
                 phase.par_iter_mut().zip(magnitude).enumerate().for_each(measure);
@@ -271,6 +258,32 @@ impl GreSpec {
         }
         Ok([phase, magnitude])
     }
+}
+
+/// Whether there can be such a scan.
+pub(crate) fn check_scan(
+    times: &[f64],
+    b0_tesla: f64,
+    snr: f64,
+    finer: usize,
+) -> Result<(), PhantomError> {
+    let ascend = times.first().is_some_and(|t| *t > 0.0)
+        && times.iter().all(|t| t.is_finite())
+        && times.windows(2).all(|pair| pair[0] < pair[1]);
+    PhantomError::require(ascend, "echo times", times, "above 0 and ascending, in seconds")?;
+    let is_field = b0_tesla > 0.0 && b0_tesla.is_finite();
+    PhantomError::require(is_field, "B0", b0_tesla, "above 0 and finite, in tesla")?;
+    PhantomError::require(snr > 0.0, "SNR", snr, "above 0 (infinite for no noise)")?;
+    let valid = (1..=4).contains(&finer);
+    PhantomError::require(valid, "the finer grid", finer, "1 to 4 times as fine")
+}
+
+/// Phase, wrapped, and magnitude of a complex signal with noise of `sigma` in both parts.
+pub(crate) fn measured([real, imaginary]: [f64; 2], sigma: f64, drawn: [u32; 4]) -> [f32; 2] {
+    let noise = normals::<f32>(drawn);
+    let real = real + sigma * f64::from(noise[0]);
+    let imaginary = imaginary + sigma * f64::from(noise[1]);
+    [imaginary.atan2(real).clamp(-PI, PI) as f32, real.hypot(imaginary) as f32]
 }
 
 /// Parts of the volume of a voxel: the fibres, grey matter, fluid; what is left is air.
@@ -287,7 +300,7 @@ fn volumes_of(tissue: &Tissue, voxel: usize) -> [f64; FIBRES + 2] {
 }
 
 /// The mean over blocks of `finer` voxels along each axis.
-fn means(volume: &[f32], dims: [usize; 3], finer: usize) -> Vec<f32> {
+pub(crate) fn means(volume: &[f32], dims: [usize; 3], finer: usize) -> Vec<f32> {
     let [nx, ny, nz] = dims;
     let (row, plane) = (nx * finer, nx * ny * finer * finer);
     let count = (finer * finer * finer) as f64;

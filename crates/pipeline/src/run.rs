@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fimbria_image::{GradientTable, ImageHeader};
-use fimbria_phantoms::{CrossingSpec, Diffusivities, GreSpec};
 use fimbria_qsm::FA_THRESHOLD;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -16,13 +15,12 @@ use crate::stages::fits::fit_maps::InRun;
 use crate::stages::fits::fod::tells_fibres_apart;
 use crate::stages::fits::{DKI, DTI, FITS, FOD, Fit, FitStage, fit_named};
 use crate::stages::fod_field::FodField;
-use crate::stages::gre::GrePhantom;
 use crate::stages::guide::Guide;
+use crate::stages::head::{HeadOptions, HeadPhantom};
 use crate::stages::life::{LifeInRun, LifeParameters};
 use crate::stages::load::{Load, LoadError, SubjectFiles};
 use crate::stages::peaks::{FindPeaks, PeaksParameters};
-use crate::stages::phantom::{Phantom, PhantomSpec};
-use crate::stages::qsm::{MapSusceptibility, QsmParameters};
+use crate::stages::qsm::{MapSusceptibility, QsmMethod, QsmParameters};
 use crate::stages::report::Report;
 use crate::stages::sticks::{Resume, Sticks, SticksInRun, SticksParameters};
 use crate::stages::track::{TrackParameters, WholeBrain};
@@ -452,39 +450,33 @@ fn streamline_stages(
     stages
 }
 
-/// The stages of the demo: a phantom instead of a subject, and its truth to compare with.
-pub fn demo_stages(spec: CrossingSpec, root: &Path) -> Result<Vec<Box<dyn Stage>>, ConfigError> {
+/// The stages of the demo: a head instead of a subject, and its truth to compare with.
+pub fn demo_stages(options: HeadOptions, root: &Path) -> Result<Vec<Box<dyn Stage>>, ConfigError> {
     let (style, entities, usual) = (MapStyle::default(), "", RunConfig::default());
-    let diffusivities = spec.diffusivities;
-    let gre = GreSpec { placement: spec.placement, seed: spec.seed, ..GreSpec::default() };
     let mut stages: Vec<Box<dyn Stage>> = vec![
-        Box::new(Phantom { spec: PhantomSpec::Crossing(spec), format: MapFormat::NiiGz }),
+        Box::new(HeadPhantom { options, format: MapFormat::NiiGz }),
         usual.fit(DTI, entities)?,
     ];
     let density = usual.fit(FOD, entities)?;
     stages.extend(fibre_stages(density, usual.options("peaks")?, style, entities));
     stages.push(sampling(demo_sticks(), root)?);
-    let life = demo_life(&diffusivities);
     let track = usual.options("track")?;
-    stages.extend(streamline_stages(track, Some((life, None)), style, entities, root));
+    stages.extend(streamline_stages(track, Some((demo_life(), None)), style, entities, root));
     stages.push(usual.fit(DKI, entities)?);
-    stages.push(Box::new(GrePhantom { spec: gre, format: MapFormat::NiiGz }));
     stages.extend(susceptibility_stages(None, demo_field(), demo_qsm(), style)?);
     stages.push(Box::new(Compare));
-    stages
-        .push(Box::new(Report { title: "fimbria demo: a head with crossing bundles".to_owned() }));
+    stages.push(Box::new(Report { title: "fimbria demo: a head of known truth".to_owned() }));
     Ok(stages)
 }
 
-/// The phantom's mask is its head to the voxel, so that the field on its border is background: what
-/// spherical means would take off with it, the slow part of the brain's own field, is kept.
+/// What keeps all of the mask and least of what is outside it.
 fn demo_field() -> FieldParameters {
-    FieldParameters { background: Named(BackgroundMethod::Lbv), ..usual() }
+    FieldParameters { background: Named(BackgroundMethod::Pdf), ..usual() }
 }
 
-/// Half as many iterations as in a run.
+/// The method that comes nearest to the truth of a head (docs/susceptibility.md).
 fn demo_qsm() -> QsmParameters {
-    QsmParameters { iterations: Some(10), zero_mean: true, ..usual() }
+    QsmParameters { method: Named(QsmMethod::Tv), zero_mean: true, ..usual() }
 }
 
 /// Half as many jumps as by default: the demo is to be short.
@@ -494,9 +486,10 @@ fn demo_sticks() -> SticksInRun {
     SticksInRun { sampling, ..usual }
 }
 
-/// Tissue as the phantom has it, and as near the optimum as pictures show.
-fn demo_life(phantom: &Diffusivities) -> LifeParameters {
-    LifeParameters { axial: phantom.axial, radial: phantom.radial, tolerance: 1e-2, ..usual() }
+/// A fibre as white matter of the head has it where nothing crosses, and as near the optimum as pictures
+/// show.
+fn demo_life() -> LifeParameters {
+    LifeParameters { axial: 1.45e-3, radial: 0.45e-3, tolerance: 1e-2, ..usual() }
 }
 
 /// A setting as a table; a value that is no TOML is taken as a word.

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_compute::Backend;
-use fimbria_phantoms::{CrossingSpec, Placement};
+use fimbria_pipeline::options::usual;
 use fimbria_pipeline::stages::accuracy::Accuracy;
+use fimbria_pipeline::stages::head::{EchoTimes, HeadOptions, Several};
 use fimbria_pipeline::{FileKind, Writes, Written};
 use fimbria_pipeline::{demo_stages, run_stages};
 
@@ -14,7 +15,7 @@ use crate::commands::{command_line, report, session};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Make a subject, run every stage on it, and show how close each came to the truth
+/// Make a head, run every stage on it, and show how close each came to the truth
 #[derive(Debug, Args)]
 #[command(add = Writes(WRITES), after_long_help = HELP)]
 pub(crate) struct Demo {
@@ -26,8 +27,9 @@ pub(crate) struct Demo {
     #[command(flatten)]
     existing: ExistingArgs,
 
-    /// Edge of the subject's voxels in mm; the time is inversely as its cube
-    #[arg(long, value_name = "MM", default_value_t = 5.0, value_parser = edge)]
+    /// Edge of the voxels of the series in mm, those of the gradient-echo scan are half as large; the
+    /// time is inversely as its cube
+    #[arg(long, value_name = "MM", default_value_t = 4.0, value_parser = edge)]
     voxel: f64,
 
     /// Seed of the noise
@@ -44,9 +46,9 @@ pub(crate) struct Demo {
 /// What a demonstration writes.
 const WRITES: &[Written] = &[
     Written::file(
-        "phantom/",
+        "head/",
         FileKind::Folder,
-        "the subject and its truth, as `fimbria phantom crossing` writes them",
+        "the subject and its truth, as `fimbria phantom head --gre` writes them",
     ),
     Written::file("dti/", FileKind::Folder, "the tensor maps, as `fimbria fit dti` writes them"),
     Written::file(
@@ -77,11 +79,6 @@ const WRITES: &[Written] = &[
         FileKind::Folder,
         "what each streamline explains, as `fimbria life` writes it",
     ),
-    Written::file(
-        "gre/",
-        FileKind::Folder,
-        "a gradient-echo scan of the subject, as `fimbria phantom gre` writes it",
-    ),
     Written::file("field/", FileKind::Folder, "its field, as `fimbria field` writes it"),
     Written::file("qsm/", FileKind::Folder, "its susceptibility, as `fimbria qsm` writes it"),
     Written::file(
@@ -101,12 +98,13 @@ Outputs:
 
 Units:
   Errors of FA and MK as numbers, of MD in percent of the truth, of directions as angles in degrees,
-  of susceptibility in parts per billion less its mean;
+  of field and susceptibility in parts per billion less their mean;
   a streamline is astray where it is 20° or more off every fibre of its voxel, in percent of its
   length: all of them, and those that keep a weight.
 
 Order and frame:
-  Those of the commands above: scanner RAS axes, dwi.bvec in FSL's frame.";
+  Those of the commands above: scanner RAS axes, dwi.bvec in FSL's frame. The head is described in
+  docs/phantom-head.md.";
 
 impl Demo {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
@@ -133,13 +131,13 @@ fn edge(text: &str) -> Result<f64, String> {
     if (1.0..=10.0).contains(&edge) { Ok(edge) } else { Err("not between 1 and 10 mm".to_owned()) }
 }
 
-/// The same head whatever the size of its voxels.
-fn subject(voxel_mm: f64, seed: u64) -> CrossingSpec {
-    let mut spec = CrossingSpec { seed, ..CrossingSpec::default() };
-    let Placement { dims, voxel_mm: edges, .. } = &mut spec.placement;
-    for (n, edge) in dims.iter_mut().zip(edges) {
-        *n = (*n as f64 * *edge / voxel_mm).round() as usize;
-        *edge = voxel_mm;
+/// The head in voxels of one size, with a gradient-echo scan in finer ones.
+fn subject(voxel_mm: f64, seed: u64) -> HeadOptions {
+    HeadOptions {
+        voxel: Several([voxel_mm; 3]),
+        rng_seed: seed,
+        gre: Some(EchoTimes(vec![4.0, 12.0, 20.0, 28.0])),
+        gre_voxel: Some(0.5 * voxel_mm),
+        ..usual()
     }
-    spec
 }

@@ -103,7 +103,7 @@ impl Anatomy {
             return Part::White;
         }
         if below < -THICKNESS_MM {
-            return Part::Fluid;
+            return if surround::dura(p) { Part::Dura } else { Part::Fluid };
         }
         // The surface of the callosum and of what is below it has no cortex.
         let from_middle = middle(p);

@@ -5,10 +5,11 @@ use fimbria_compute::dense::vec3::Vec3;
 
 use super::cerebrum::{arch, middle};
 use super::labels::Part;
-use super::shapes::{Ball, both, chain, either, ellipsoid, sheared};
+use super::shapes::{Ball, both, chain, either, ellipsoid, ramp, sheared};
 
-const FRONTAL_HORN_AND_BODY: [Ball; 6] = [
-    ([7.5, 29.0, 1.0], 3.2),
+const FRONTAL_HORN_AND_BODY: [Ball; 7] = [
+    ([13.0, 34.5, -1.0], 1.6),
+    ([9.5, 29.0, 2.0], 3.4),
     ([7.0, 20.0, 8.0], 4.8),
     ([6.4, 2.0, 15.0], 4.6),
     ([7.5, -14.0, 17.5], 4.4),
@@ -52,6 +53,21 @@ pub(super) const FORNIX: [Ball; 9] = [
     ([24.0, -19.0, -11.0], 1.4),
 ];
 
+/// From the temporal pole under putamen and pallidum across the midline, in front of the fornix.
+const ANTERIOR_COMMISSURE: [Ball; 4] = [
+    ([0.0, 3.6, -3.6], 1.5),
+    ([12.0, 3.4, -5.0], 1.5),
+    ([21.0, 0.5, -9.5], 1.6),
+    ([29.0, 1.0, -15.5], 2.0),
+];
+/// From the chiasm around the peduncle to the lateral geniculate body.
+const OPTIC_TRACT: [Ball; 4] = [
+    ([1.5, 2.0, -17.0], 2.2),
+    ([9.5, -6.0, -15.0], 1.8),
+    ([16.5, -14.5, -10.5], 1.7),
+    ([20.5, -22.0, -4.0], 1.8),
+];
+
 /// The part of the deep brain a point lies in; `None` of what is simply white matter.
 pub(super) fn part(p: Vec3, ventricle_mm: f64) -> Option<Part> {
     if p[0] > 42.0 || p[1] > 36.0 || p[1] < -70.0 || p[2] > 30.0 || p[2] < -32.0 {
@@ -59,6 +75,9 @@ pub(super) fn part(p: Vec3, ventricle_mm: f64) -> Option<Part> {
     }
     if chain(p, &FORNIX) > 0.0 {
         return Some(Part::Fornix);
+    }
+    if chain(p, &ANTERIOR_COMMISSURE) > 0.0 || chain(p, &OPTIC_TRACT) > 0.0 {
+        return Some(Part::White);
     }
     for (depth, part) in [
         (chain(p, &CAUDATE), Part::Caudate),
@@ -106,8 +125,9 @@ fn lateral_ventricle(p: Vec3) -> f64 {
     let horn = chain(narrow, &FRONTAL_HORN_AND_BODY.map(|([x, y, z], r)| ([x * 1.12, y, z], r)));
     let horns = either(horn, chain(p, &TEMPORAL_HORN), 2.0);
     let all = either(horns, chain(p, &OCCIPITAL_HORN), 2.0);
-    // Below the callosum, beside the septum.
-    both(all, arch(p) - 5.6, 1.5).min(p[0] - 0.8)
+    // Below the callosum, whose knee the frontal horn passes on the outside, and beside the septum.
+    let beside = 9.0 * ramp(p[0], 7.0, 12.0) * ramp(p[1], 18.0, 26.0);
+    both(all, arch(p) - 5.6 + beside, 1.5).min(p[0] - 0.8)
 }
 
 fn third_ventricle(p: Vec3) -> f64 {

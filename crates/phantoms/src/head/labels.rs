@@ -12,7 +12,7 @@ pub enum Tissue {
     White,
     /// Cerebrospinal fluid.
     Fluid,
-    /// Blood of veins.
+    /// Blood of veins, and the dura between which they lie.
     Blood,
     /// Skin and muscle, the eyes.
     Soft,
@@ -72,7 +72,42 @@ pub(super) enum Part {
     CerebellarWhite,
     CerebellarCortex,
     Dentate,
+    Dura,
 }
+
+/// All, in their order.
+pub(super) const PARTS: [Part; 30] = [
+    Part::Air,
+    Part::Skin,
+    Part::Fat,
+    Part::Skull,
+    Part::Marrow,
+    Part::Eye,
+    Part::Vein,
+    Part::Fluid,
+    Part::White,
+    Part::Cortex,
+    Part::LateralVentricle,
+    Part::ThirdVentricle,
+    Part::FourthVentricle,
+    Part::Thalamus,
+    Part::Caudate,
+    Part::Putamen,
+    Part::Pallidum,
+    Part::Hippocampus,
+    Part::Amygdala,
+    Part::Accumbens,
+    Part::RedNucleus,
+    Part::Nigra,
+    Part::Subthalamic,
+    Part::Callosum,
+    Part::Fornix,
+    Part::BrainStem,
+    Part::CerebellarWhite,
+    Part::CerebellarCortex,
+    Part::Dentate,
+    Part::Dura,
+];
 
 /// A line of the table of labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +130,7 @@ use Tissue::{Air, Blood, Bone, CorticalGrey, Fat, Fluid, Soft, SubcorticalGrey, 
 
 /// The left and the right of every part, in the order of [`Part`]; the same twice where it has no
 /// sides.
-const SIDES: [[Label; 2]; 29] = [
+const SIDES: [[Label; 2]; PARTS.len()] = [
     [label(0, "Unknown", [0, 0, 0], Air); 2],
     [label(119, "Connective-Tissue", [196, 150, 130], Soft); 2],
     [label(120, "Fat", [230, 210, 150], Fat); 2],
@@ -173,6 +208,7 @@ const SIDES: [[Label; 2]; 29] = [
         label(903, "Left-Dentate-Nucleus", [150, 90, 200], SubcorticalGrey),
         label(913, "Right-Dentate-Nucleus", [150, 90, 200], SubcorticalGrey),
     ],
+    [label(904, "Dura", [160, 120, 120], Blood); 2],
 ];
 
 impl Part {
@@ -210,7 +246,7 @@ mod tests {
 
     #[test]
     fn every_part_has_its_line() {
-        assert_eq!(Part::Dentate as usize + 1, SIDES.len());
+        assert!(PARTS.into_iter().enumerate().all(|(i, part)| part as usize == i));
         assert_eq!(Part::Dentate.label(true).name, "Right-Dentate-Nucleus");
         assert_eq!(Part::Fornix.label(false).name, "Fornix");
         assert_eq!(Part::Cortex.label(false).number, 3);

@@ -5,7 +5,8 @@
 //! `sulci` (where it folds), `cortex` (the folded shell), `deep` and `hindbrain` (nuclei,
 //! ventricles, stem, cerebellum), `surround` (fluid, skull, air), `anatomy` (all of them), `cells`
 //! (parts of voxels), `routes` and `lines` (bundles), `fixels` (their densities), `tissue` and
-//! `watson` (what water does), `compartments`, `series` and `cumulants` (signal and its truth).
+//! `watson` (what water does), `compartments`, `series` and `cumulants` (signal and its truth),
+//! `sources`, `magnet` and `scan` (susceptibility, its field, gradient echoes).
 
 mod anatomy;
 mod cells;
@@ -19,22 +20,28 @@ mod hindbrain;
 mod labels;
 mod lattice;
 mod lines;
+mod magnet;
 mod routes;
+mod scan;
 mod series;
 mod shapes;
+mod sources;
 mod sulci;
 mod surround;
 mod tissue;
 mod watson;
 mod waves;
 
+use std::sync::Arc;
+
 use fimbria_compute::{Progress, Workers};
-use fimbria_image::{GradientTable, Grid, Image, Mask};
+use fimbria_image::{Grid, Image, Mask};
 
 use crate::render::zeros;
-use crate::{Acquisition, PhantomError, Placement, Truth, TruthMap};
+use crate::{Acquisition, GreSubject, PhantomError, Placement, Subject, Truth, TruthMap};
 pub use labels::{Label, Tissue, labels, lookup_table};
 pub use lines::HeadBundle;
+pub use scan::HeadScan;
 
 /// What [`head`] makes.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +59,8 @@ pub struct HeadSpec {
     pub subject: u64,
     /// Points per axis at which voxels on a boundary are sampled, 2 to 8.
     pub samples_per_axis: usize,
+    /// A gradient-echo scan besides the series, if one is wanted.
+    pub scan: Option<HeadScan>,
 }
 
 impl Default for HeadSpec {
@@ -69,6 +78,7 @@ impl Default for HeadSpec {
             seed: 1,
             subject: 1,
             samples_per_axis: 3,
+            scan: None,
         }
     }
 }
@@ -76,12 +86,11 @@ impl Default for HeadSpec {
 /// A measured head and all that is known of it.
 #[derive(Clone, Debug)]
 pub struct Head {
-    /// The series.
-    pub dwi: Image,
-    /// Its weighting, in scanner RAS+ axes.
-    pub gradients: GradientTable,
-    /// Voxels at least half of which are brain or its fluid.
-    pub mask: Mask,
+    /// The series, its mask (voxels at least half of which are brain or its fluid) and its truth: FA,
+    /// MD, MK, dirs, fractions, bundles, ODI, S0, coil.
+    pub subject: Arc<Subject>,
+    /// The gradient-echo scan.
+    pub scan: Option<GreSubject>,
     /// A T1-weighted picture without noise.
     pub t1w: Image,
     /// Numbers of [`labels`].
@@ -91,8 +100,6 @@ pub struct Head {
     pub five_tissues: Image,
     /// Parts of every voxel by [`Tissue::ALL`], of sum 1.
     pub tissues: Image,
-    /// FA, MD, MK, dirs, fractions, bundles, ODI, S0, coil.
-    pub truth: Truth,
     /// The bundles, numbered from 1 in `bundles` of the truth; the number after the last is that
     /// of fibres of no bundle.
     pub bundles: Vec<HeadBundle>,
@@ -116,24 +123,35 @@ pub fn head(
     let bundles = lines::bundles(&anatomy, spec.subject, workers, progress)?;
     let cells = cells::Cells::sample(&anatomy, grid, spec.samples_per_axis, workers, progress)?;
     let fixels = fixels::Fixels::new(&bundles);
-    let compartments =
-        compartments::Compartments::new(&anatomy, &cells, &bundles, &fixels, workers, progress)?;
+    let filled = |cells: &cells::Cells| {
+        compartments::Compartments::new(&anatomy, cells, &bundles, &fixels, workers, progress)
+    };
+    let compartments = filled(&cells)?;
+    let mask = brain(&cells, 0.5);
+    let scan = |of: &HeadScan| {
+        let own = of.placement(&spec.placement).map(|placement| grid_of(&placement)).transpose()?;
+        let Some(grid) = own else {
+            return scan::scan(of, spec.seed, &anatomy, &compartments, &cells, workers, progress);
+        };
+        let samples = spec.samples_per_axis;
+        let cells = cells::Cells::sample(&anatomy, grid, samples, workers, progress)?;
+        let compartments = filled(&cells)?;
+        scan::scan(of, spec.seed, &anatomy, &compartments, &cells, workers, progress)
+    };
+    let scan = spec.scan.as_ref().map(scan).transpose()?;
     let dwi = series::series(&compartments, &gradients, spec.snr, spec.seed, workers, progress)?;
-    let mask = brain(&cells);
     let inside = Image { data: inside(&mask), ..cells.labels.clone() };
     let mut maps = cumulants::maps(&compartments, |v| inside.data[v as usize] > 0.0, workers)?;
     maps.extend(cumulants::fibres(&compartments)?);
     maps.extend(received(&compartments)?);
     let noise_sigma = tissue::WHITE_SIGNAL / spec.snr;
     Ok(Head {
-        dwi,
-        gradients,
         t1w: compartments::t1_picture(&cells),
         five_tissues: five_tissues(&cells, &mask)?,
-        mask,
+        subject: Arc::new(Subject { dwi, gradients, mask, truth: Truth { maps, noise_sigma } }),
+        scan,
         labels: cells.labels,
         tissues: cells.tissues,
-        truth: Truth { maps, noise_sigma },
         bundles,
     })
 }
@@ -143,19 +161,25 @@ impl HeadSpec {
         let valid = (2..=8).contains(&self.samples_per_axis);
         PhantomError::require(valid, "samples per axis", self.samples_per_axis, "2 to 8")?;
         PhantomError::require(self.snr > 0.0, "SNR", self.snr, "above 0 (infinite for no noise)")?;
-        self.placement.check_head()?;
-        let mut grid = self.placement.grid()?;
-        for (row, middle) in grid.ras_from_vox.0.iter_mut().zip(MIDDLE_MM) {
-            row[3] += middle;
-        }
-        Ok(grid)
+        self.scan.as_ref().map_or(Ok(()), HeadScan::check)?;
+        grid_of(&self.placement)
     }
+}
+
+/// A grid around the middle of the head.
+fn grid_of(placement: &Placement) -> Result<Grid, PhantomError> {
+    placement.check_head()?;
+    let mut grid = placement.grid()?;
+    for (row, middle) in grid.ras_from_vox.0.iter_mut().zip(MIDDLE_MM) {
+        row[3] += middle;
+    }
+    Ok(grid)
 }
 
 impl Head {
     /// The true map of this name.
     pub fn truth(&self, name: &str) -> Option<&Image> {
-        self.truth.map(name)
+        self.subject.truth.map(name)
     }
 
     /// The voxels that streamlines of a bundle pass, 1 there.
@@ -181,10 +205,10 @@ impl Head {
     }
 }
 
-/// Voxels at least half of which are brain.
-fn brain(cells: &cells::Cells) -> Mask {
+/// Voxels of which at least such a part is brain.
+fn brain(cells: &cells::Cells, least: f32) -> Mask {
     let grid = cells.labels.grid;
-    let data = (0..grid.len()).map(|v| f32::from(u8::from(cells.brain(v) >= 0.5))).collect();
+    let data = (0..grid.len()).map(|v| f32::from(u8::from(cells.brain(v) >= least))).collect();
     Mask::from_image(&Image { grid, n_volumes: 1, data })
 }
 

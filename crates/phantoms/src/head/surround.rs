@@ -3,7 +3,7 @@
 
 use fimbria_compute::dense::vec3::Vec3;
 
-use super::cerebrum::{dome, temporal, whole};
+use super::cerebrum::{arch, dome, temporal, whole};
 use super::hindbrain::{cerebellum, stem};
 use super::labels::Part;
 use super::shapes::{Ball, chain, either, ellipsoid, ramp};
@@ -13,6 +13,8 @@ const FLUID_MM: f64 = 0.5;
 const SKULL_MM: f64 = 6.5;
 const SCALP_MM: f64 = 6.0;
 
+const NOSE: [Ball; 3] =
+    [([0.0, 88.0, -22.0], 6.0), ([0.0, 99.0, -44.0], 7.0), ([0.0, 97.0, -52.0], 9.0)];
 const STRAIGHT_SINUS: [Ball; 3] =
     [([0.0, -45.0, 9.0], 1.6), ([0.0, -70.0, 2.0], 2.0), ([0.0, -95.0, -9.0], 2.4)];
 const TRANSVERSE_SINUS: [Ball; 4] = [
@@ -41,6 +43,15 @@ pub(super) fn vein(p: Vec3, cavity: f64) -> bool {
         || chain(p, &INTERNAL_CEREBRAL) > 0.0
 }
 
+/// Whether a point in fluid is in the dura: the falx between the hemispheres, and the tentorium over the
+/// cerebellum.
+pub(super) fn dura(p: Vec3) -> bool {
+    let falx = p[0] < 0.6 && p[2] > 0.0 && arch(p) < -9.0;
+    let above = -cerebellum(p);
+    let tentorium = (1.0..2.1).contains(&above) && p[2] > -20.0 && p[1] < -34.0;
+    falx || tentorium
+}
+
 /// What is outside the cavity, whose depth at the point is given and is negative.
 pub(super) fn part(p: Vec3, cavity: f64) -> Part {
     if p[2] > 15.0 && cavity < -(SKULL_MM + SCALP_MM + 6.0) {
@@ -50,6 +61,7 @@ pub(super) fn part(p: Vec3, cavity: f64) -> Part {
     let face = ellipsoid(p, [0.0, 18.0, -50.0], [62.0, 76.0, 78.0]);
     let neck = chain(p, &[([0.0, -32.0, -60.0], 58.0), ([0.0, -32.0, -200.0], 56.0)]);
     let head = either(either(cavity + SKULL_MM + SCALP_MM, face, 25.0), neck, 20.0);
+    let head = either(head, chain(p, &NOSE), 6.0);
     if head < 0.0 || air(p) {
         return Part::Air;
     }

@@ -15,6 +15,8 @@ pub(super) struct Water {
 
 /// How a series is weighted besides its gradients: repetition and echo time, s.
 const DIFFUSION_SCAN: [f64; 2] = [4.0, 0.075];
+/// A spoiled gradient echo: repetition time, s, and flip angle, degrees.
+const GRADIENT_ECHO: [f64; 2] = [0.045, 15.0];
 /// An inversion recovery: inversion time, s, and how much of the signal is inverted beyond zero.
 const T1_SCAN: [f64; 2] = [1.0, 1.55];
 
@@ -61,6 +63,18 @@ pub(super) fn t1_weighted(tissue: Tissue) -> f64 {
         proton_density * (1.0 - inverted * (-inversion / t1).exp()).max(0.04)
     };
     1000.0 * of(tissue) / of(Tissue::White)
+}
+
+/// Signal of a pure tissue in a spoiled gradient echo at echo time 0, white matter's being
+/// [`WHITE_SIGNAL`].
+pub(super) fn gradient_echo(tissue: Tissue) -> f64 {
+    let [repetition, flip] = GRADIENT_ECHO;
+    let of = |tissue: Tissue| {
+        let Water { proton_density, t1, .. } = WATER[tissue as usize];
+        let left = (-repetition / t1).exp();
+        proton_density * (1.0 - left) / (1.0 - flip.to_radians().cos() * left)
+    };
+    WHITE_SIGNAL * of(tissue) / of(Tissue::White)
 }
 
 /// Isotropic diffusion, µm²/ms: water between the cells of grey matter, water held in them, free

@@ -54,6 +54,12 @@ impl Watson {
         Self { moments }
     }
 
+    /// How far directions keep to their mean: the mean of the second Legendre polynomial, 1 where they
+    /// all do, 0 where they go everywhere alike.
+    pub(super) fn order(&self) -> f64 {
+        self.moments[1]
+    }
+
     /// The mean over directions u of exp(-b (across + (along - across) (u·g)²)) for every cosine
     /// between g and the mean direction, 0 to 1 at even steps.
     pub(super) fn signal(&self, b: f64, [along, across]: [f64; 2], steps: usize) -> Vec<f64> {

@@ -143,29 +143,14 @@ impl Stage for GrePhantom {
     }
 
     fn outputs(&self) -> Vec<String> {
-        let image = |name| format!("{name}.{}", self.format.name());
-        let mut files = ["phase", "magnitude", "mask"].map(image).to_vec();
-        files.push("phase.json".to_owned());
-        files
+        GreFiles { folder: "", format: self.format }.names()
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let made = gre(&self.spec, log.session().on.workers, log)?;
         log.count("echoes", made.phase.n_volumes as u64);
         log.count("voxels", made.mask.len() as u64);
-        let volumes = |image: &Image| -> Vec<Vec<f32>> {
-            (0..image.n_volumes).map(|v| image.volume(v).to_vec()).collect()
-        };
-        let grid = made.phase.grid;
-        products.put(Echoes {
-            grid,
-            geometry: Geometry::new(&grid, [0.0, 0.0, 1.0])?,
-            phases: volumes(&made.phase),
-            magnitudes: volumes(&made.magnitude),
-            times: self.spec.echo_times.clone(),
-            b0_tesla: self.spec.b0_tesla,
-            mask: made.mask.clone(),
-        });
+        products.put(echoes(&made, &self.spec.echo_times, self.spec.b0_tesla)?);
         products.put(made);
         Ok(())
     }
@@ -176,20 +161,9 @@ impl Stage for GrePhantom {
         out: &mut OutputFolder,
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        let made = products.get::<GreSubject>()?;
-        let sidecar = json!({
-            "EchoTime": self.spec.echo_times,
-            "MagneticFieldStrength": self.spec.b0_tesla,
-            "Units": "rad",
-        });
-        out.write("phase.json", format!("{sidecar:#}\n").as_bytes())?;
-        let mut files = Files { out, format: self.format, log };
-        let phase = files.options("simulated phase, radians");
-        files.image("phase", &made.phase, &phase)?;
-        let magnitude = files.options("simulated magnitude");
-        files.image("magnitude", &made.magnitude, &magnitude)?;
-        files.mask(&made.mask)?;
-        files.truth(&made.truth)
+        let GreSpec { echo_times, b0_tesla, .. } = &self.spec;
+        let files = GreFiles { folder: "", format: self.format };
+        files.write(products.get::<GreSubject>()?, echo_times, *b0_tesla, out, log)
     }
 
     /// Makes it again, as the other phantoms.
@@ -200,5 +174,68 @@ impl Stage for GrePhantom {
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
         self.compute(products, log)
+    }
+}
+
+/// The echoes of a scan as a later stage takes them.
+pub(crate) fn echoes(
+    made: &GreSubject,
+    echo_times: &[f64],
+    b0_tesla: f64,
+) -> Result<Echoes, StageError> {
+    let volumes = |image: &Image| -> Vec<Vec<f32>> {
+        (0..image.n_volumes).map(|v| image.volume(v).to_vec()).collect()
+    };
+    let grid = made.phase.grid;
+    Ok(Echoes {
+        grid,
+        geometry: Geometry::new(&grid, [0.0, 0.0, 1.0])?,
+        phases: volumes(&made.phase),
+        magnitudes: volumes(&made.magnitude),
+        times: echo_times.to_vec(),
+        b0_tesla,
+        mask: made.mask.clone(),
+    })
+}
+
+/// Where a scan is written, relative to the output folder, with a slash at its end, and how.
+pub(crate) struct GreFiles {
+    pub(crate) folder: &'static str,
+    pub(crate) format: MapFormat,
+}
+
+impl GreFiles {
+    /// What others may read.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let Self { folder, format } = self;
+        let image = |name| format!("{folder}{name}.{}", format.name());
+        let mut files = ["phase", "magnitude", "mask"].map(image).to_vec();
+        files.push(format!("{folder}phase.json"));
+        files
+    }
+
+    /// Writes scan and truth.
+    pub(crate) fn write(
+        &self,
+        made: &GreSubject,
+        echo_times: &[f64],
+        b0_tesla: f64,
+        out: &mut OutputFolder,
+        log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let Self { folder, format } = *self;
+        let sidecar = json!({
+            "EchoTime": echo_times,
+            "MagneticFieldStrength": b0_tesla,
+            "Units": "rad",
+        });
+        out.write(&format!("{folder}phase.json"), format!("{sidecar:#}\n").as_bytes())?;
+        let mut files = Files { out, folder, format, log };
+        let phase = files.options("simulated phase, radians");
+        files.image("phase", &made.phase, &phase)?;
+        let magnitude = files.options("simulated magnitude");
+        files.image("magnitude", &made.magnitude, &magnitude)?;
+        files.mask(&made.mask)?;
+        files.truth(&made.truth)
     }
 }

@@ -3,21 +3,28 @@
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use clap::Args;
 use fimbria_image::{Datatype, MapKind, WriteOptions};
-use fimbria_phantoms::head::{Head, HeadBundle, HeadSpec, head, lookup_table};
-use fimbria_phantoms::{Acquisition, Placement, ShellSpec};
+use fimbria_phantoms::head::{Head, HeadBundle, HeadScan, HeadSpec, head, lookup_table};
+use fimbria_phantoms::{Acquisition, GreSubject, Placement, ShellSpec};
 use fimbria_streamlines::{Group, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::options::{Described as _, within};
-use crate::stages::phantom::Files;
+use crate::options::{Described as _, above, within};
+use crate::stages::field::Echoes;
+use crate::stages::gre::{GreFiles, echoes};
+use crate::stages::load::Subject;
+use crate::stages::phantom::{Files, handed_on};
 use crate::{
     Choice as _, FileKind, Logbook, MapFormat, OutputFolder, Product, Products, Stage, StageError,
     Written,
 };
+
+/// What asks for the gradient-echo scan.
+const GRE: &str = "with --gre";
 
 /// What `fimbria phantom head` writes.
 pub const HEAD_WRITES: &[Written] = &[
@@ -87,6 +94,33 @@ pub const HEAD_WRITES: &[Written] = &[
         "number, name and streamlines of each bundle; the last number is that of \
          fibres of no bundle",
     ),
+    Written::image("gre/phase", MapKind::Scalar, 0, "rad", "phase of every echo, wrapped")
+        .only(GRE),
+    Written::file("gre/phase.json", FileKind::Json, "echo times and B0").only(GRE),
+    Written::image("gre/magnitude", MapKind::Scalar, 0, "arbitrary", "magnitude of every echo")
+        .only(GRE),
+    Written::code("gre/mask", "voxels that are brain or its fluid alone").only(GRE),
+    Written::scalar(
+        "gre/truth/chi",
+        "ppm",
+        "mean of the susceptibility tensor, 0 outside the mask",
+    )
+    .only(GRE),
+    Written::scalar("gre/truth/local_field", "ppm", "field of what is in the mask").only(GRE),
+    Written::scalar("gre/truth/total_field", "ppm", "the same with all outside it, shimmed")
+        .only(GRE),
+    Written::image(
+        "gre/truth/fibre",
+        MapKind::Vector,
+        3,
+        "",
+        "direction of the largest fibre, as long as its fraction",
+    )
+    .only(GRE),
+    Written::scalar("gre/truth/r2star", "1/s", "decay of the magnitude but for that by the field")
+        .only(GRE),
+    Written::scalar("gre/truth/phase_offset", "rad", "phase at echo time 0").only(GRE),
+    Written::scalar("gre/truth/labels", "", "numbers of labels.txt").only(GRE),
     Written::file("run.json", FileKind::Json, "parameters, machine, times"),
 ];
 
@@ -132,7 +166,27 @@ pub struct HeadOptions {
     /// Points along each axis at which a voxel on a boundary is sampled
     #[arg(long, value_name = "N", default_value_t = 3, number = within(2_usize, 8, ""))]
     pub samples: usize,
+
+    /// Also a gradient-echo scan; echo times in milliseconds
+    #[arg(long, value_name = "MS,...", num_args = 0..=1, default_missing_value = "4,12,20,28")]
+    pub gre: Option<EchoTimes>,
+
+    /// Strength of B0 in that scan; it is along scanner z
+    #[arg(long, value_name = "TESLA", number = above(0.0, "T"), requires = "gre", usually = "3")]
+    pub gre_b0: Option<f64>,
+
+    /// Voxel size of that scan, the same along all axes
+    #[arg(long, value_name = "MM", number = above(0.0, "mm"), requires = "gre")]
+    #[arg(usually = "that of the series")]
+    pub gre_voxel: Option<f64>,
+
+    /// White matter's magnitude at echo time 0 over the noise in either channel; inf for no noise
+    #[arg(long, value_name = "SNR", requires = "gre", usually = "100")]
+    pub gre_snr: Option<Snr>,
 }
+
+/// Where the gradient-echo scan is written.
+const SCAN: &str = "gre/";
 
 /// The size of a box that holds the head, mm.
 const HEAD_MM: [f64; 3] = [180.0, 220.0, 176.0];
@@ -157,7 +211,37 @@ impl HeadOptions {
             seed: self.rng_seed,
             subject: self.subject,
             samples_per_axis: self.samples,
+            scan: self.gre.as_ref().map(|times| {
+                let usual = HeadScan::default();
+                HeadScan {
+                    echo_times: times.0.iter().map(|ms| 1e-3 * ms).collect(),
+                    b0_tesla: self.gre_b0.unwrap_or(usual.b0_tesla),
+                    snr: self.gre_snr.map_or(usual.snr, |snr| snr.0),
+                    voxel_mm: self.gre_voxel,
+                    ..usual
+                }
+            }),
         }
+    }
+}
+
+/// Echo times in milliseconds, written with commas between.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EchoTimes(pub Vec<f64>);
+
+impl FromStr for EchoTimes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let times: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+        times.map(Self).map_err(|_| "write times in ms separated by commas".to_owned())
+    }
+}
+
+impl Serialize for EchoTimes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let times: Vec<_> = self.0.iter().map(ToString::to_string).collect();
+        serializer.collect_str(&times.join(","))
     }
 }
 
@@ -243,7 +327,8 @@ impl Serialize for Snr {
     }
 }
 
-/// Makes a head: hands on a [`Head`], and writes it.
+/// Makes a head: hands on a [`Head`], its [`Subject`] and its truth, the [`Echoes`] and the truth of
+/// its gradient-echo scan where there is one, and writes them.
 pub struct HeadPhantom {
     /// What to make.
     pub options: HeadOptions,
@@ -257,7 +342,15 @@ impl Stage for HeadPhantom {
     }
 
     fn makes(&self) -> Vec<Product> {
-        vec![Product::of::<Head>()]
+        let mut made = vec![
+            Product::of::<Head>(),
+            Product::of::<Subject>(),
+            Product::of::<Arc<fimbria_phantoms::Subject>>(),
+        ];
+        if self.options.gre.is_some() {
+            made.extend([Product::of::<Echoes>(), Product::of::<GreSubject>()]);
+        }
+        made
     }
 
     fn parameters(&self) -> Value {
@@ -273,15 +366,25 @@ impl Stage for HeadPhantom {
         if self.format != MapFormat::Mif {
             files.extend(["dwi.bval".to_owned(), "dwi.bvec".to_owned()]);
         }
+        if self.options.gre.is_some() {
+            files.extend(GreFiles { folder: SCAN, format: self.format }.names());
+        }
         files
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        let made = head(&self.options.spec(), log.session().on.workers, log)?;
-        log.count("volumes", made.dwi.n_volumes as u64);
-        log.count("voxels", made.mask.len() as u64);
+        let spec = self.options.spec();
+        let mut made = head(&spec, log.session().on.workers, log)?;
+        log.count("volumes", made.subject.dwi.n_volumes as u64);
+        log.count("voxels", made.subject.mask.len() as u64);
         let lines = made.bundles.iter().map(|bundle| bundle.streamlines.len() as u64);
         log.count("streamlines", lines.sum());
+        if let (Some(scan), Some(of)) = (made.scan.take(), spec.scan) {
+            products.put(echoes(&scan, &of.echo_times, of.b0_tesla)?);
+            products.put(scan);
+        }
+        products.put(handed_on(&made.subject));
+        products.put(made.subject.clone());
         products.put(made);
         Ok(())
     }
@@ -295,9 +398,9 @@ impl Stage for HeadPhantom {
         let made = products.get::<Head>()?;
         out.write("labels.txt", lookup_table().as_bytes())?;
         out.write("truth/bundles.txt", numbered(&made.bundles).as_bytes())?;
-        let mut files = Files { out, format: self.format, log };
-        files.series(&made.dwi, &made.gradients)?;
-        files.mask(&made.mask)?;
+        let mut files = Files { out, folder: "", format: self.format, log };
+        files.series(&made.subject.dwi, &made.subject.gradients)?;
+        files.mask(&made.subject.mask)?;
         let t1w = files.options("simulated T1-weighted picture without noise");
         files.image("t1w", &made.t1w, &t1w)?;
         let described = "numbers of labels.txt";
@@ -309,7 +412,7 @@ impl Stage for HeadPhantom {
         let described = "parts: both greys, white, fluid, blood, soft, fat, bone, air";
         let tissues = files.options(described);
         files.image("truth/tissues", &made.tissues, &tissues)?;
-        files.truth(&made.truth.maps)?;
+        files.truth(&made.subject.truth.maps)?;
         for bundle in &made.bundles {
             let options = WriteOptions {
                 datatype: Datatype::UInt8,
@@ -320,6 +423,11 @@ impl Stage for HeadPhantom {
         }
         let lines = grouped(made);
         lines.write(files.out.stage("truth/tracts.trx")?, &LineOptions::default())?;
+        if let Some(spec) = self.options.spec().scan {
+            let files = GreFiles { folder: SCAN, format: self.format };
+            let made = products.get::<GreSubject>()?;
+            files.write(made, &spec.echo_times, spec.b0_tesla, out, log)?;
+        }
         Ok(())
     }
 
@@ -364,8 +472,13 @@ mod tests {
     #[test]
     fn the_record_gives_the_options_back() {
         let usual: HeadOptions = usual();
-        let quiet =
-            HeadOptions { snr: Snr(f64::INFINITY), size: Some(Several([4, 5, 6])), ..usual };
+        let quiet = HeadOptions {
+            snr: Snr(f64::INFINITY),
+            size: Some(Several([4, 5, 6])),
+            gre: Some(EchoTimes(vec![5.0, 10.5])),
+            gre_b0: Some(7.0),
+            ..usual
+        };
         let Value::Object(values) = json!(quiet) else { panic!("no object") };
         assert_eq!(from_values::<HeadOptions>(&values as &Values).unwrap(), quiet);
     }
@@ -385,14 +498,23 @@ mod tests {
         let plain = record(&Values::new());
         let others = json!({
             "subject": 2, "voxel": "3", "size": "4,5,6", "tilt": "0", "x_left_to_right": true, "b0s": 2,
-            "shells": ["700:6"], "snr": "inf", "rng_seed": 2, "samples": 2,
+            "shells": ["700:6"], "snr": "inf", "rng_seed": 2, "samples": 2, "gre": "5,10", "gre_b0": 7,
+            "gre_voxel": 2, "gre_snr": 50,
         });
         let others = others.as_object().unwrap();
         let command = HeadOptions::augment_args(clap::Command::new("head"));
         for option in command.get_arguments().map(|arg| arg.get_id().as_str()) {
             let value = others.get(option).unwrap_or_else(|| panic!("no other {option}"));
-            let changed = record(&Values::from_iter([(option.to_owned(), value.clone())]));
-            assert_ne!(changed, plain, "{option}");
+            let mut values = Values::from_iter([(option.to_owned(), value.clone())]);
+            // The scan's options are of a scan.
+            let plain = if option.starts_with("gre_") {
+                let scan = ("gre".to_owned(), others["gre"].clone());
+                values.extend([scan.clone()]);
+                &record(&Values::from_iter([scan]))
+            } else {
+                &plain
+            };
+            assert_ne!(record(&values), *plain, "{option}");
         }
     }
 }

@@ -136,13 +136,7 @@ impl Stage for Phantom {
         let made = Arc::new(self.make(log)?);
         log.count("volumes", made.dwi.n_volumes as u64);
         log.count("voxels", made.mask.len() as u64);
-        products.put(Subject {
-            dwi: Arc::new(Made(made.clone())),
-            gradients: made.gradients.clone(),
-            mask: made.mask.clone(),
-            grad_dev: None,
-            carried: Carried::default(),
-        });
+        products.put(handed_on(&made));
         products.put(made);
         Ok(())
     }
@@ -154,7 +148,7 @@ impl Stage for Phantom {
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
         let made = products.get::<Arc<fimbria_phantoms::Subject>>()?;
-        let mut files = Files { out, format: self.format, log };
+        let mut files = Files { out, folder: "", format: self.format, log };
         files.series(&made.dwi, &made.gradients)?;
         files.mask(&made.mask)?;
         files.truth(&made.truth.maps)?;
@@ -173,6 +167,17 @@ impl Stage for Phantom {
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
         self.compute(products, log)
+    }
+}
+
+/// The subject as one that was read from files.
+pub(crate) fn handed_on(made: &Arc<fimbria_phantoms::Subject>) -> Subject {
+    Subject {
+        dwi: Arc::new(Made(made.clone())),
+        gradients: made.gradients.clone(),
+        mask: made.mask.clone(),
+        grad_dev: None,
+        carried: Carried::default(),
     }
 }
 
@@ -200,6 +205,8 @@ pub fn truth_in(products: &Products) -> Option<&Truth> {
 /// Images on their way to a folder.
 pub(crate) struct Files<'a> {
     pub(crate) out: &'a mut OutputFolder,
+    /// Within it, with a slash at its end; empty for itself.
+    pub(crate) folder: &'static str,
     pub(crate) format: MapFormat,
     pub(crate) log: &'a Logbook<'a>,
 }
@@ -221,7 +228,7 @@ impl Files<'_> {
     ) -> Result<(), StageError> {
         use fimbria_compute::Progress as _;
         self.log.check()?;
-        let path = self.out.stage(&format!("{name}.{}", self.format.name()))?;
+        let path = self.out.stage(&format!("{}{name}.{}", self.folder, self.format.name()))?;
         let workers: &Workers = self.log.session().on.workers;
         workers.install(|| write_image(&path, image, options))?;
         Ok(())
@@ -238,8 +245,8 @@ impl Files<'_> {
             series.dw_scheme = Some(gradients.to_dw_scheme());
         } else {
             let fsl = gradients.to_fsl(BvecFrame::Fsl, &dwi.grid.ras_from_vox);
-            self.out.write("dwi.bval", fsl.bvals.as_bytes())?;
-            self.out.write("dwi.bvec", fsl.bvecs.as_bytes())?;
+            self.out.write(&format!("{}dwi.bval", self.folder), fsl.bvals.as_bytes())?;
+            self.out.write(&format!("{}dwi.bvec", self.folder), fsl.bvecs.as_bytes())?;
         }
         self.image("dwi", dwi, &series)
     }

@@ -115,7 +115,7 @@ impl Stage for TensorsPhantom {
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
         let sheet = products.get::<TensorSheet>()?;
-        let mut files = Files { out, format: self.format, log };
+        let mut files = Files { out, folder: "", format: self.format, log };
         let hot = format!("unique entries of a form of order {}, scanner axes", self.spec.order);
         files.image("hot", &sheet.hot, &files.options(&hot))?;
         files.truth(&sheet.truth)

@@ -33,10 +33,16 @@ Method:
   mm²/s and neurites at right angles to its surface, fluid 3.0e-3 mm²/s. Kurtosis follows from the
   mixture: it is not zero. TR 4 s, TE 75 ms, 3 T.
 
+  With --gre every point of a grid twice as fine has a susceptibility: iron in nuclei, veins, bone, fat,
+  air, a calcified pineal gland, a bleed, and in white matter a tensor about each of its fibres. Their field
+  is by Fourier transform, with none of the models of `fimbria qsm`; shims of second order are taken
+  off. A voxel's signal is that of its points, each in its own field, with the phase of the coil.
+
 Outputs:
 {outputs}
 
 Units:
+  Susceptibility and fields in ppm (SI, relative to fluid and to B0), R2* in 1/s;
   b in s/mm², diffusivities in mm²/s, angles in degrees.
 
 Order and frame:
@@ -46,13 +52,14 @@ Order and frame:
 
 Limits:
   Bundles are those named; what else white matter holds has plausible directions, not those of an
-  atlas. There is no motion, no distortion and no field.
+  atlas. There is no motion and no distortion; the gradient echoes are not distorted either.
 
 The same parameters give the same bits for any number of threads. What is as in people, and within
 which published range, is in docs/phantom-head.md.
 
 References:
   Zhang H et al. NeuroImage 61, 1000 (2012): dispersion
+  Salomir R et al. Concepts Magn Reson B 19, 26 (2003): field by Fourier transform
   Smith RE et al. NeuroImage 62, 1924 (2012): five tissues";
 
 impl HeadCommand {

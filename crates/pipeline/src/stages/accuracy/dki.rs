@@ -1,27 +1,19 @@
 //! Kurtosis maps against the truth.
 
-use fimbria_image::Status;
 use fimbria_models::Fitted;
-use fimbria_phantoms::Truth;
+use fimbria_phantoms::head::Head;
 
-use super::{Accuracy, Closeness};
+use super::dti::is_fitted;
+use super::{Accuracy, Closeness, Place, voxels_of};
 
-/// Compares MK with the mean kurtosis of the mixture in voxels of the mask, where the fit
-/// succeeded: pure tissue, where it is 0 at any b, and mixtures, where a fit at finite b has a bias
-/// besides its noise.
-pub(super) fn compare(fit: &Fitted, truth: &Truth, accuracy: &mut Accuracy) {
-    /// Kurtosis that only a mixture has.
-    const MIXED: f32 = 1e-3;
+/// Compares MK with that of the signal at b = 0, where the fit succeeded.
+pub(super) fn compare(fit: &Fitted, head: &Head, accuracy: &mut Accuracy) {
     let (Some(found), Some(status)) = (fit.map("MK"), fit.map("status")) else { return };
-    let Some(true_mk) = truth.map("MK") else { return };
-    for (where_, mixed) in [("pure tissue", false), ("mixtures", true)] {
-        let errors = (0..true_mk.grid.len())
-            .filter(|&v| {
-                let status = Status::from_code(status.data[v]);
-                matches!(status, Status::Fitted | Status::Constrained)
-                    && (true_mk.data[v] > MIXED) == mixed
-            })
-            .map(|v| f64::from((found.data[v] - true_mk.data[v]).abs()));
-        accuracy.rows.extend(Closeness::new(&format!("MK, {where_}"), "", errors.collect()));
+    let Some(truth) = head.truth("MK") else { return };
+    for place in [Place::White, Place::Nuclei, Place::Cortex] {
+        let voxels = voxels_of(head, place).filter(|v| is_fitted(status, *v));
+        let errors = voxels.map(|v| f64::from((found.data[v] - truth.data[v]).abs()));
+        let quantity = format!("MK, {}", place.name());
+        accuracy.rows.extend(Closeness::new(&quantity, "", errors.collect()));
     }
 }

@@ -3,42 +3,44 @@
 use fimbria_image::{Image, Status};
 use fimbria_models::Fitted;
 use fimbria_models::dti::DtiMap;
-use fimbria_phantoms::Truth;
-use fimbria_phantoms::closeness::{angle_deg, vector};
+use fimbria_phantoms::closeness::{angle_deg, seen_fibres, vector};
+use fimbria_phantoms::head::Head;
 
-use super::{Accuracy, Closeness, DIRECTION};
+use super::{Accuracy, Closeness, DIRECTION, Place, voxels_of};
 
-/// Compares where a voxel holds a single compartment: |ΔFA| and the relative error of MD, in
-/// fibres and in isotropic tissue apart, and the angle of V1 in fibres.
-pub(super) fn compare(fit: &Fitted, truth: &Truth, accuracy: &mut Accuracy) {
-    let Some(true_v1) = truth.map("V1") else { return };
-    let in_fibre = |voxel: usize| true_v1.data[voxel].is_finite();
-    for (map, name, unit) in [(DtiMap::Fa, "FA", ""), (DtiMap::Md, "MD", "%")] {
-        let (Some(found), Some(truth)) = (fit.map(map), truth.map(name)) else { continue };
-        let known = known_voxels(truth, fit);
-        for (where_, fibres) in [("fibres", true), ("isotropic", false)] {
-            let voxels = known.iter().filter(|v| in_fibre(**v) == fibres);
-            let errors = voxels.map(|&v| {
+/// Compares |ΔFA| and the relative error of MD in the places where either means something, and the angle
+/// of V1 where white matter has one fibre.
+pub(super) fn compare(fit: &Fitted, head: &Head, accuracy: &mut Accuracy) {
+    let Some(status) = fit.map(DtiMap::Status) else { return };
+    let fitted = |voxel: usize| is_fitted(status, voxel);
+    let anywhere = [Place::White, Place::Cortex, Place::Fluid];
+    for (map, name, unit, places) in
+        [(DtiMap::Fa, "FA", "", &anywhere[..2]), (DtiMap::Md, "MD", "%", &anywhere)]
+    {
+        let (Some(found), Some(truth)) = (fit.map(map), head.truth(name)) else { continue };
+        for place in places {
+            let errors = voxels_of(head, *place).filter(|v| fitted(*v)).map(|v| {
                 let error = f64::from((found.data[v] - truth.data[v]).abs());
                 if unit == "%" { 100.0 * error / f64::from(truth.data[v]) } else { error }
             });
-            let quantity = format!("{name}, {where_}");
+            let quantity = format!("{name}, {}", place.name());
             accuracy.rows.extend(Closeness::new(&quantity, unit, errors.collect()));
         }
     }
-    if let Some(found) = fit.map(DtiMap::V1) {
-        let angle = |&v: &usize| angle_deg(vector(found, 0, v), vector(true_v1, 0, v));
-        let angles: Vec<_> = known_voxels(true_v1, fit).iter().map(angle).collect();
-        accuracy.rows.extend(Closeness::new(DIRECTION, "°", angles.clone()));
-        accuracy.angles_deg = angles;
-    }
+    let (Some(found), Some(dirs), Some(fractions)) =
+        (fit.map(DtiMap::V1), head.truth("dirs"), head.truth("fractions"))
+    else {
+        return;
+    };
+    let single = voxels_of(head, Place::White)
+        .filter(|v| fitted(*v) && seen_fibres(fractions, *v) == Some(1));
+    let angles: Vec<_> =
+        single.map(|v| angle_deg(vector(found, 0, v), vector(dirs, 0, v))).collect();
+    accuracy.rows.extend(Closeness::new(DIRECTION, "°", angles.clone()));
+    accuracy.angles_deg = angles;
 }
 
-/// The voxels where the truth is a number and the fit succeeded.
-fn known_voxels(truth: &Image, fit: &Fitted) -> Vec<usize> {
-    let Some(status) = fit.map(DtiMap::Status) else { return Vec::new() };
-    let fitted = |voxel: usize| {
-        matches!(Status::from_code(status.data[voxel]), Status::Fitted | Status::Constrained)
-    };
-    (0..truth.grid.len()).filter(|&v| truth.data[v].is_finite() && fitted(v)).collect()
+/// Whether a fit succeeded.
+pub(super) fn is_fitted(status: &Image, voxel: usize) -> bool {
+    matches!(Status::from_code(status.data[voxel]), Status::Fitted | Status::Constrained)
 }

@@ -9,18 +9,19 @@ mod tracks;
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 
+use fimbria_image::Mask;
 use fimbria_image::sticks::StickSamples;
 use fimbria_phantoms::GreSubject;
 pub use fimbria_phantoms::closeness::Closeness;
+use fimbria_phantoms::head::Head;
 use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};
 
+use crate::stages::field::Fields;
 use crate::stages::fits;
 use crate::stages::fits::fit_maps::Maps;
 use crate::stages::life::Weighed;
-use crate::stages::phantom::truth_in;
 use crate::stages::qsm::ChiMap;
 use crate::stages::track::Tracked;
 use crate::{Logbook, OutputFolder, Product, Products, Stage, StageError, Taken};
@@ -30,7 +31,7 @@ use crate::{Logbook, OutputFolder, Product, Products, Stage, StageError, Taken};
 pub struct Accuracy {
     /// One row per quantity.
     pub rows: Vec<Closeness>,
-    /// The angle to the true direction in every voxel of a single fibre, degrees; empty where it
+    /// The angle to the true direction in every voxel of one fibre, degrees; empty where it
     /// was read back.
     pub angles_deg: Vec<f64>,
 }
@@ -44,12 +45,12 @@ impl Accuracy {
     /// The rows as a table for people: one line each, columns aligned.
     pub fn to_table(&self) -> String {
         let mut text =
-            format!("{:<24}{:>11}{:>12}{:>12}{:>12}\n", "", "number", "median", "95 %", "worst");
+            format!("{:<30}{:>11}{:>12}{:>12}{:>12}\n", "", "number", "median", "95 %", "worst");
         for row in &self.rows {
             let error = |error: f64| format!("{error:.3} {:<1}", row.unit);
             let _ = writeln!(
                 text,
-                "{:<24}{:>11}{:>12}{:>12}{:>12}",
+                "{:<30}{:>11}{:>12}{:>12}{:>12}",
                 row.quantity,
                 row.voxels,
                 error(row.median),
@@ -90,10 +91,38 @@ impl Accuracy {
     }
 }
 
-const DIRECTION: &str = "V1, fibres";
+/// Voxels that are of one thing nearly alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Cortex,
+    Nuclei,
+    White,
+    Fluid,
+}
+
+impl Place {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Cortex => "cortex",
+            Self::Nuclei => "nuclei",
+            Self::White => "white matter",
+            Self::Fluid => "fluid",
+        }
+    }
+}
+
+/// The voxels nine tenths of which, or more, are of one thing.
+fn voxels_of(head: &Head, place: Place) -> impl Iterator<Item = usize> {
+    const LEAST: f32 = 0.9;
+    // In the order of five tissues.
+    let parts = head.five_tissues.volume(place as usize).iter().enumerate();
+    parts.filter(|(_, part)| **part >= LEAST).map(|(voxel, _)| voxel)
+}
+
+const DIRECTION: &str = "V1, one fibre";
 const HEADER: &str = "quantity\tunit\tvoxels\tmedian\tpercentile_95\tworst\n";
 
-/// Compares a fit of a phantom with its truth.
+/// Compares what was found of a head with its truth.
 pub struct Compare;
 
 const FILE: &str = "accuracy.tsv";
@@ -105,13 +134,14 @@ impl Stage for Compare {
 
     fn takes(&self) -> Vec<Taken> {
         vec![
-            Taken::always::<Arc<fimbria_phantoms::Subject>>(),
+            Taken::always::<Head>(),
             Taken::where_made::<Maps<fits::dti::Parameters>>(),
             Taken::where_made::<Peaks>(),
             Taken::where_made::<Maps<fits::dki::Parameters>>(),
             Taken::where_made::<StickSamples>(),
             Taken::where_made::<Tracked>(),
             Taken::where_made::<Weighed>(),
+            Taken::where_made::<Fields>(),
             Taken::where_made::<ChiMap>(),
             Taken::where_made::<GreSubject>(),
         ]
@@ -130,17 +160,20 @@ impl Stage for Compare {
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        let truth = truth_in(products).ok_or("there is no truth to compare with")?;
+        let head = products.get::<Head>()?;
+        let truth = &head.subject.truth;
         let mut accuracy = Accuracy::default();
         if let Some(fit) = products.find::<Maps<fits::dti::Parameters>>() {
-            dti::compare(fit, truth, &mut accuracy);
+            dti::compare(fit, head, &mut accuracy);
         }
         if let Some(found) = products.find::<Peaks>() {
-            peaks::compare("peaks", &found.peaks, None, truth, &mut accuracy);
+            let voxels = voxels_of(head, Place::White).map(|v| v as u32).collect();
+            let white = Mask { grid: head.labels.grid, voxels };
+            peaks::compare("peaks", &found.peaks, &white, truth, &mut accuracy);
         }
         if let Some(samples) = products.find::<StickSamples>() {
             let workers = log.session().on.workers;
-            workers.install(|| sticks::compare(samples, truth, &mut accuracy));
+            workers.install(|| sticks::compare(samples, head, &mut accuracy));
         }
         if let Some(tracked) = products.find::<Tracked>() {
             let workers = log.session().on.workers;
@@ -148,11 +181,15 @@ impl Stage for Compare {
             workers.install(|| tracks::compare(&tracked.lines, weights, truth, &mut accuracy));
         }
         if let Some(fit) = products.find::<Maps<fits::dki::Parameters>>() {
-            dki::compare(fit, truth, &mut accuracy);
+            dki::compare(fit, head, &mut accuracy);
         }
-        if let (Some(map), Some(made)) = (products.find::<ChiMap>(), products.find::<GreSubject>())
-        {
-            qsm::compare(map, made, &mut accuracy);
+        if let Some(made) = products.find::<GreSubject>() {
+            if let Some(fields) = products.find::<Fields>() {
+                qsm::compare_field(fields, made, &mut accuracy);
+            }
+            if let Some(map) = products.find::<ChiMap>() {
+                qsm::compare(map, made, &mut accuracy);
+            }
         }
         products.put(accuracy);
         Ok(())

@@ -12,11 +12,11 @@ use super::{Accuracy, Closeness};
 pub(super) fn compare(
     name: &str,
     peaks: &Image,
-    mask: Option<&Mask>,
+    mask: &Mask,
     truth: &Truth,
     accuracy: &mut Accuracy,
 ) {
-    let found = peaks_by_fibres(peaks, mask, truth);
+    let found = peaks_by_fibres(peaks, Some(mask), truth);
     for (n, errors) in (1..).zip(found) {
         let fibres = if n == 1 { "1 fibre".to_owned() } else { format!("{n} fibres") };
         let rows = [

@@ -7,6 +7,9 @@ use rayon::prelude::*;
 
 use super::{Accuracy, Closeness};
 
+/// Fibres with less of the signal are none that a streamline may follow.
+const LEAST_FRACTION: f32 = 0.1;
+
 /// Compares each streamline, segment by segment, with the fibres of the voxel the segment is in;
 /// once more those that keep a weight, where there are `weights`.
 pub(super) fn compare(
@@ -15,16 +18,25 @@ pub(super) fn compare(
     truth: &Truth,
     accuracy: &mut Accuracy,
 ) {
-    let Some(dirs) = truth.map("dirs") else { return };
+    let (Some(dirs), Some(fractions)) = (truth.map("dirs"), truth.map("fractions")) else { return };
+    let mut dirs = dirs.clone();
+    let n = dirs.grid.len();
+    for (i, fraction) in fractions.data.iter().enumerate() {
+        if *fraction < LEAST_FRACTION {
+            (0..3).for_each(|a| dirs.data[(3 * (i / n) + a) * n + i % n] = 0.0);
+        }
+    }
     let streamlines = &lines.streamlines;
     let courses: Vec<Course> = (0..streamlines.len())
         .into_par_iter()
-        .map(|line| Course::new(streamlines.points(line), dirs))
+        .map(|line| Course::new(streamlines.points(line), &dirs))
         .collect();
     let angles = courses.iter().map(|course| course.angle_deg).collect();
     accuracy.rows.extend(Closeness::new("streamlines, mean angle", "°", angles));
     let astray = courses.iter().map(|course| course.astray_percent).collect();
     accuracy.rows.extend(Closeness::new("streamlines, astray", "%", astray));
+    let outside = courses.iter().map(|course| course.outside_percent).collect();
+    accuracy.rows.extend(Closeness::new("streamlines, in no fibre", "%", outside));
     if let Some(weights) = weights {
         let kept = courses.iter().zip(weights).filter(|(_, weight)| **weight > 0.0);
         let astray = kept.map(|(course, _)| course.astray_percent).collect();
