@@ -56,6 +56,7 @@ pub mod oracle;
 mod problems;
 pub mod robust;
 pub mod rules;
+mod trust;
 
 pub use determined::keep_determined;
 pub use dual::Dual;

@@ -6,7 +6,7 @@ use fimbria_compute::dense::cholesky;
 use super::likelihood::{Likelihood, ln_i0e_and_ratio_f64};
 use super::problems::LmStatus;
 use super::rules::{self, Rules};
-use super::{LmOptions, Model, Parameter};
+use super::{LmOptions, Model, Parameter, trust};
 
 /// One problem.
 #[derive(Clone, Copy, Debug)]
@@ -41,11 +41,44 @@ pub struct Solution<const P: usize> {
 /// Cost, gradient and Gauss-Newton matrix at a point.
 #[derive(Clone, Copy)]
 pub(super) struct Point<const P: usize> {
-    cost: f64,
+    pub(super) cost: f64,
     /// Σ w (f - y)², which is not 2 `cost` for a Rician likelihood.
     pub(super) squares: f64,
-    gradient: [f64; P],
+    pub(super) gradient: [f64; P],
     pub(super) matrix: [[f64; P]; P],
+}
+
+impl<const P: usize> Point<P> {
+    /// Whether cost and matrix are numbers.
+    pub(super) fn is_usable(&self) -> bool {
+        (self.cost + (0..P).map(|j| self.matrix[j][j]).sum::<f64>()).is_finite()
+    }
+
+    /// Parameters that do not move from `p`: fixed, without influence, or pushed against a bound.
+    pub(super) fn held(
+        &self,
+        parameters: &[Parameter; P],
+        p: &[f64; P],
+        no_influence: f64,
+    ) -> [bool; P] {
+        std::array::from_fn(|j| {
+            let Parameter { lower, upper, fixed, .. } = parameters[j];
+            fixed
+                || self.matrix[j][j] <= no_influence
+                || p[j] <= lower && self.gradient[j] > 0.0
+                || p[j] >= upper && self.gradient[j] < 0.0
+        })
+    }
+
+    /// By how much `step` should lower the cost.
+    pub(super) fn predicted(&self, step: &[f64; P]) -> f64 {
+        let mut predicted = 0.0;
+        for j in 0..P {
+            let curvature: f64 = (0..P).map(|k| self.matrix[j][k] * step[k]).sum();
+            predicted -= step[j] * (self.gradient[j] + 0.5 * curvature);
+        }
+        predicted
+    }
 }
 
 pub(super) fn evaluate<const P: usize, M: Model<P>>(
@@ -86,7 +119,11 @@ pub(super) fn evaluate<const P: usize, M: Model<P>>(
 
 /// Solves M x = b by Cholesky's factorisation, or says that a pivot is at most `least` of the
 /// diagonal.
-fn solve<const P: usize>(m: &[[f64; P]; P], b: &[f64; P], least: f64) -> Option<[f64; P]> {
+pub(super) fn solve<const P: usize>(
+    m: &[[f64; P]; P],
+    b: &[f64; P],
+    least: f64,
+) -> Option<[f64; P]> {
     let l = cholesky::factor_array(m, least)?;
     // Unlike `cholesky::solve` this takes each sum from x at once; the results of double precision rest
     // on that to the bit.
@@ -101,7 +138,7 @@ fn solve<const P: usize>(m: &[[f64; P]; P], b: &[f64; P], least: f64) -> Option<
 }
 
 /// The matrix with rows and columns of `held` parameters replaced by the identity's.
-fn without<const P: usize>(m: &[[f64; P]; P], held: &[bool; P]) -> [[f64; P]; P] {
+pub(super) fn without<const P: usize>(m: &[[f64; P]; P], held: &[bool; P]) -> [[f64; P]; P] {
     let mut out = *m;
     for j in 0..P {
         for k in 0..P {
@@ -113,7 +150,8 @@ fn without<const P: usize>(m: &[[f64; P]; P], held: &[bool; P]) -> [[f64; P]; P]
     out
 }
 
-/// Minimises the cost of `problem` from `start`, by [`rules`].
+/// Minimises the cost of `problem` from `start`, by [`rules`]; where these give up, from where steps of
+/// bounded length lead, and keeps what is lower.
 pub fn fit<const P: usize, M: Model<P>>(
     model: &M,
     parameters: &[Parameter; P],
@@ -121,7 +159,14 @@ pub fn fit<const P: usize, M: Model<P>>(
     start: &[f64; P],
     options: &LmOptions,
 ) -> Solution<P> {
-    fit_by(&Rules::DOUBLE, model, parameters, problem, start, options)
+    let by_damping = fit_by(&Rules::DOUBLE, model, parameters, problem, start, options);
+    if by_damping.status != LmStatus::NotConverged {
+        return by_damping;
+    }
+    let near = trust::approach(model, parameters, problem, start, options);
+    let by_length = fit_by(&Rules::DOUBLE, model, parameters, problem, &near, options);
+    let arrived = by_length.status != LmStatus::NotConverged;
+    if arrived && by_length.residual <= by_damping.residual { by_length } else { by_damping }
 }
 
 /// [`fit`] by other constants: with those of single precision it stops where the lanes stop.
@@ -148,12 +193,11 @@ pub fn fit_by<const P: usize, M: Model<P>>(
     }
     let clamp = |k: usize, x: f64| x.clamp(parameters[k].lower, parameters[k].upper);
     let at = |p: &[f64; P]| evaluate(model, problem, options.likelihood, p);
-    let usable = |x: &Point<P>| (x.cost + (0..P).map(|j| x.matrix[j][j]).sum::<f64>()).is_finite();
     let floor = 0.5 * rules.rounding.powi(2) * square;
 
     let mut p: [f64; P] = std::array::from_fn(|k| clamp(k, start[k]));
     let mut here = at(&p);
-    if !usable(&here) {
+    if !here.is_usable() {
         return solution;
     }
     let mut scale: [f64; P] = std::array::from_fn(|j| here.matrix[j][j]);
@@ -164,13 +208,7 @@ pub fn fit_by<const P: usize, M: Model<P>>(
         && solution.iterations < options.max_iterations
     {
         solution.iterations += 1;
-        let held: [bool; P] = std::array::from_fn(|j| {
-            let Parameter { lower, upper, fixed, .. } = parameters[j];
-            fixed
-                || here.matrix[j][j] <= rules.no_influence
-                || p[j] <= lower && here.gradient[j] > 0.0
-                || p[j] >= upper && here.gradient[j] < 0.0
-        });
+        let held = here.held(parameters, &p, rules.no_influence);
         let mut damped = here.matrix;
         for j in 0..P {
             damped[j][j] += damping * scale[j];
@@ -184,23 +222,19 @@ pub fn fit_by<const P: usize, M: Model<P>>(
         let next: [f64; P] =
             std::array::from_fn(|k| if held[k] { p[k] } else { clamp(k, p[k] + step[k]) });
         let step: [f64; P] = std::array::from_fn(|k| next[k] - p[k]);
-        let mut predicted = 0.0;
-        for j in 0..P {
-            let curvature: f64 = (0..P).map(|k| here.matrix[j][k] * step[k]).sum();
-            predicted -= step[j] * (here.gradient[j] + 0.5 * curvature);
-        }
+        let predicted = here.predicted(&step);
         let remaining = solve(&without(&here.matrix, &held), &rhs, rules.pivot)
             .map_or(f64::INFINITY, |x| 0.5 * (0..P).map(|j| x[j] * rhs[j]).sum::<f64>());
         let there = at(&next);
         let rounding = rules.flat * here.cost + 2.0 * (here.cost * floor).sqrt() + floor;
         let flat = predicted <= rounding;
         let limit = here.cost + rounding;
-        let accept = usable(&there) && (there.cost < here.cost || flat && there.cost <= limit);
+        let accept = there.is_usable() && (there.cost < here.cost || flat && there.cost <= limit);
         let length = |x: &[f64; P]| (0..P).map(|j| scale[j] * x[j] * x[j]).sum::<f64>();
         let still = length(&step) <= rules.step.powi(2) * length(&p);
         let last = rules.decrease * here.cost + floor;
         let arrived = 0.0 <= remaining && remaining <= last;
-        converged = usable(&there)
+        converged = there.is_usable()
             && predicted >= -floor
             && (arrived || damping <= rules.last_damping && (predicted <= last || still));
         if accept {
