@@ -315,7 +315,8 @@ fn help_for_io(error: &io::Error) -> Option<String> {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             Some(
-                "the disk, a quota or a size limit is full; nothing unfinished was left".to_owned(),
+                "the disk, a quota or a size limit is full; no unfinished output was left"
+                    .to_owned(),
             )
         }
         _ => None,

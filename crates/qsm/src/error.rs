@@ -64,7 +64,7 @@ pub enum QsmError {
         expected: usize,
     },
     /// A parameter that makes no sense.
-    #[error("{name} = {value}: {rule}")]
+    #[error("{name} = {value:?}: {rule}")]
     Parameter {
         /// Which.
         name: &'static str,

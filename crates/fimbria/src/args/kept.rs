@@ -19,8 +19,8 @@ pub(crate) struct KeptOutputArgs {
     #[arg(short, long)]
     force: bool,
 
-    /// Go on from what the same command left in OUT/.resume when it was interrupted, to the same
-    /// result; keep what it finished
+    /// Go on from what the same command left in OUT/.resume when it was interrupted: to the same bits, or
+    /// (life) to weights as good with another fingerprint in run.json; keep what it finished
     #[arg(long)]
     resume: bool,
 }

@@ -11,8 +11,9 @@ use crate::memory;
 #[command(next_help_heading = "Machine")]
 pub(crate) struct MemoryArgs {
     /// Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a
-    /// third, are worked on from disk; where the rest does not fit, that is one error [default: no
-    /// limit]
+    /// third, are worked on from disk; where the rest does not fit, that is one error. Pages of files
+    /// that are read in place do not count: the system takes them back when it needs them [default:
+    /// no limit]
     #[arg(long, global = true, value_name = "SIZE")]
     memory: Option<ByteSize>,
 }

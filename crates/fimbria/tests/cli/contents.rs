@@ -118,6 +118,65 @@ fn a_history_of_mrtrix_says_the_basis_also_through_conversions() {
 }
 
 #[test]
+fn comments_of_an_earlier_image_do_not_speak_for_what_is_made_of_it() {
+    // MRtrix3 copies the comments of its input: a density that says so lies before peaks, a series
+    // before a density.
+    let folder = with_seed();
+    let made = |name: &str, image: &Image, description: &str, command: &str| {
+        let history = format!("fimbria fit fod dwi.mif -o x  (version=fimbria 0.1.0)\n{command}");
+        let options = WriteOptions {
+            description: description.to_owned(),
+            keyvals: vec![("command_history".to_owned(), history)],
+            ..WriteOptions::default()
+        };
+        write_image(folder.join(name), image, &options).unwrap();
+    };
+    let density = "FOD as real spherical harmonics, MRtrix3 basis, scanner RAS axes";
+    let sh2peaks = "/usr/bin/sh2peaks -num 5 fod.mif peaks.mif  (version=3.0.3)";
+    made("peaks.mif", &peaks(5, f64::NAN, [0.7, 0.3]), density, sh2peaks);
+    folder.done(&format!("track peaks.mif {TRACK}"));
+    let as_said = std::fs::read(folder.join("out/tracks.trx")).unwrap();
+    folder.done(&format!("track peaks.mif --peaks {TRACK}"));
+    assert!(std::fs::read(folder.join("out/tracks.trx")).unwrap() == as_said);
+
+    let fod = image(|voxel| harmonics(8, direction(voxel)));
+    let series = "diffusion-weighted series of a phantom";
+    made("fod.mif", &fod, series, "dwi2fod csd dwi.mif r.txt fod.mif  (version=3.0.3)");
+    folder.done(&format!("track fod.mif {TRACK}"));
+    folder.done("peaks fod.mif -o found");
+    assert_eq!(folder.json("found/run.json")["parameters"]["load"]["sh_basis"], "mrtrix");
+    // Where this program made it, its own words count.
+    made("own.mif", &fod, density, "fimbria fit fod dwi.mif -o x  (version=fimbria 0.1.0)");
+    folder.done("peaks own.mif -o own");
+}
+
+#[test]
+fn coefficients_of_real_fits_are_not_followed_as_directions() {
+    let folder = with_seed();
+    // Fits to noise break the bounds of coefficients in a third of the voxels.
+    let noisy = |order: usize, make: fn(usize, [f64; 3]) -> Vec<f64>| {
+        image(move |voxel| {
+            let sign = if voxel % 3 == 0 { -1.0 } else { 1.0 };
+            make(order, direction(voxel)).into_iter().map(|x| sign * x).collect()
+        })
+    };
+    write(&folder, "hot.nii", &noisy(8, entries), "");
+    let error = folder.failed(&format!("track hot.nii {TRACK}"));
+    assert!(error.contains("look like unique entries"), "{error}");
+    write(&folder, "sh.nii", &noisy(4, harmonics), "");
+    let error = folder.failed(&format!("track sh.nii {TRACK}"));
+    assert!(error.contains("look like spherical harmonics"), "{error}");
+    let error = folder.failed("peaks sh.nii -o none");
+    assert!(error.contains("--sh-basis"), "{error}");
+    // Kurtosis in another order of entries is like neither, and no list of peaks.
+    let kurtosis = image(|v| (0..15).map(|k| direction(v + 71 * k)[k % 3]).collect());
+    write(&folder, "kurtosis.nii", &kurtosis, "");
+    folder.failed(&format!("track kurtosis.nii {TRACK}"));
+    folder.failed("peaks kurtosis.nii -o none");
+    folder.done(&format!("track kurtosis.nii --peaks {TRACK}"));
+}
+
+#[test]
 fn images_that_say_nothing_are_refused_where_their_values_cannot_be_directions() {
     let folder = with_seed();
     let reordered = |order: [usize; 6]| {

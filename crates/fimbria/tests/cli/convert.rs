@@ -125,6 +125,15 @@ fn labels_above_two_to_the_24th_survive() {
 }
 
 #[test]
+fn fractions_that_a_type_cannot_hold_are_told() {
+    let folder = Folder::new();
+    let data: Vec<u8> = [0.5_f32, 1.25, 3.0, 7.75].iter().flat_map(|x| x.to_le_bytes()).collect();
+    mif(&folder, "a.mif", "dim: 2,2,1\nlayout: +0,+1,+2\ndatatype: float32le", &data);
+    let ran = folder.done("convert a.mif --datatype int16 -o b.nii");
+    assert!(ran.stderr.contains("3 samples lost digits in Int16"), "{}", ran.stderr);
+}
+
+#[test]
 fn five_dimensions_stay_five() {
     let folder = Folder::new();
     let data: Vec<u8> = (0..24).collect();

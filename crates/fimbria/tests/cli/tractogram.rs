@@ -88,6 +88,26 @@ fn counts_grid_and_data_are_shown_and_lengths_on_request() {
 }
 
 #[test]
+fn labels_that_no_streamline_meets_are_told_and_none_are_refused() {
+    let folder = with_tractogram();
+    let labels = folder.image("labels.nii");
+    let write = |name: &str, image: &Image| {
+        write_image(folder.join(name), image, &WriteOptions::default()).unwrap();
+    };
+    let mut far = labels.clone();
+    for row in &mut far.grid.ras_from_vox.0 {
+        row[3] += 1000.0;
+    }
+    write("far.nii", &far);
+    let ran = folder.done("connectome a.trx far.nii --radius 1 -o far");
+    assert!(ran.stderr.contains("no streamline ends at labels"), "{}", ran.stderr);
+    let none = Image::zeros(labels.grid, 1);
+    write("none.nii", &none);
+    let error = folder.failed("connectome a.trx none.nii -o none");
+    assert!(error.contains("no voxel has a label above 0"), "{error}");
+}
+
+#[test]
 fn connections_are_counted_weighed_and_measured() {
     let folder = with_tractogram();
     folder.done("connectome a.trx labels.nii --radius 1 -o out");

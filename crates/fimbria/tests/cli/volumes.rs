@@ -83,6 +83,29 @@ fn another_program_takes_all_volumes_and_its_own_method() {
 }
 
 #[test]
+fn kurtosis_of_another_program_takes_all_volumes() {
+    let folder = with_shells(1000.0, 4000.0);
+    let line = "fit dki dwi.nii --mask mask.nii --bvec-frame scanner -o out -f";
+    for program in ["dipy", "mrtrix"] {
+        folder.done(&format!("{line} --compat {program}"));
+        assert_eq!(folder.json("out/run.json")["stages"][1]["counts"]["volumes_used"], 42);
+        folder.failed(&format!("{line} --compat {program} --bmax 3000"));
+    }
+    // One shell alone is left below 3000.
+    folder.failed(line);
+}
+
+#[test]
+fn a_largest_b_next_to_the_threshold_is_told_by_every_fit() {
+    let folder = with_shells(50.0, 100.0);
+    for fit in ["dti", "mono", "fod --order 4", "hot --order 4"] {
+        let line = format!("fit {fit} dwi.nii --mask mask.nii --bvec-frame scanner -o out -f");
+        let said = folder.run(&line).stderr;
+        assert!(said.contains("the largest b is 100 s/mm²: is it in ms/µm²?"), "{fit}: {said}");
+    }
+}
+
+#[test]
 fn shells_and_the_largest_b_are_chosen_by_hand() {
     let folder = with_shells(1000.0, 3000.0);
     assert_eq!(fitted(&folder, "--bmax 3000").1, 42);

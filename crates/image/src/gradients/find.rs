@@ -85,7 +85,9 @@ pub fn find_beside(dwi: &Path) -> Result<GradientFiles, GradientError> {
         GradientFiles::Mrtrix(beside("grad.b".into())),
     ];
     for files in &candidates {
-        let (there, missing): (Vec<_>, Vec<_>) = files.paths().partition(|p| p.is_file());
+        // A pipe is there too, and reading says why it is not read.
+        let (there, missing): (Vec<_>, Vec<_>) =
+            files.paths().partition(|p| p.exists() && !p.is_dir());
         match (there.first(), missing.first()) {
             (Some(_), None) => return Ok(files.clone()),
             (Some(found), Some(missing)) => {

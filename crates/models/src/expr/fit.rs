@@ -263,7 +263,10 @@ impl<'a> ExprFit<'a> {
     /// True where something was measured and a noise level that is needed is one.
     fn is_usable(&self, inputs: &[f32], stride: usize, voxel: usize) -> bool {
         let (samples, constants) = inputs.split_at(self.n_volumes * stride);
-        let has_signal = samples.iter().skip(voxel).step_by(stride).any(|&sample| sample > 0.0);
+        // What is fitted by least squares may have any sign, such as a recovery after inversion.
+        let any_sign = self.lm.likelihood == Likelihood::Gaussian;
+        let mut of_voxel = samples.iter().skip(voxel).step_by(stride);
+        let has_signal = of_voxel.any(|&sample| sample > 0.0 || any_sign && sample != 0.0);
         let has_level = match self.lm.sigma {
             Sigma::Constant(row) if self.lm.likelihood != Likelihood::Gaussian => {
                 let sigma = constants[row * stride + voxel];

@@ -2,7 +2,7 @@
 
 use fimbria_compute::{HostError, Interrupted};
 use fimbria_fitting::active_set::ActiveSetError;
-use fimbria_image::GridMismatch;
+use fimbria_image::{GridMismatch, counted};
 
 use super::ResponseError;
 use crate::ProtocolError;
@@ -66,8 +66,8 @@ pub enum FodError {
     },
     /// The data hold too few voxels to estimate a response from.
     #[error(
-        "only {found} voxels of the mask can be {tissue} ({criterion}), {needed} are needed to \
-         estimate its response; give one"
+        "only {} of the mask can be {tissue} ({criterion}), {needed} are needed to estimate its \
+         response; give one", counted(*found, "voxel")
     )]
     TooFewVoxels {
         /// Which tissue.

@@ -66,6 +66,18 @@ fn b_is_in_ms_per_um2_and_parameters_come_back() {
 }
 
 #[test]
+fn a_signal_below_zero_is_fitted_by_least_squares() {
+    let mut image = series(0.0);
+    image.data.iter_mut().for_each(|sample| *sample = -*sample);
+    let fitted = run(&image, VoxelConstants::default(), &options("-S0*exp(-b*D)")).unwrap();
+    let (s0, d) = truth(7);
+    let at = |name: &str| f64::from(fitted.map(name).unwrap().data[7]);
+    assert_eq!(at("status"), 1.0);
+    // Rounding of f32 samples.
+    assert!((at("S0") / s0 - 1.0).abs() < 1e-5 && (at("D") - d).abs() < 1e-5);
+}
+
+#[test]
 fn directions_are_in_scanner_axes() {
     let options = options("S0*exp(-b*D*(gx*gx*5 + gy*gy/0.72 + gz*gz/1.28))");
     let fitted = run(&series(0.0), VoxelConstants::default(), &options).unwrap();

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_compute::Progress as _;
-use fimbria_image::read_image;
+use fimbria_image::{ImageHeader, read_image};
 use fimbria_streamlines::connectome::{Assignment, Connectome, Nodes};
 use fimbria_streamlines::{CHUNK_POINTS, Streamlines, open};
 use serde_json::{Value, json};
 
 use crate::options::{Described as _, within};
 use crate::stages::contents::check_labels;
+use crate::stages::doubts::warn_of_place;
 use crate::{
     FileKind, Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Written,
 };
@@ -106,6 +107,9 @@ impl CountConnections {
             false => Assignment::RadialSearch { radius_mm: self.radius },
         };
         let nodes = Nodes::new(&workers.install(|| read_image(&self.labels))?, assignment)?;
+        if let Ok(header) = ImageHeader::read(&self.labels) {
+            warn_of_place(&header, log);
+        }
         let mut reader = open(&self.tractogram)?;
         let listed = self.weights_file().map(read_weights).transpose()?;
         let column = self.weights.as_deref().filter(|_| listed.is_none());
@@ -131,6 +135,11 @@ impl CountConnections {
             log.warn(&doubt);
         }
         let (assigned, total) = connectome.assigned_of_total();
+        if assigned == 0 && total > 0 {
+            log.warn(
+                "no streamline ends at labels: do the tractogram and the labels lie in the same place?",
+            );
+        }
         log.count("streamlines", total);
         log.count("assigned", assigned);
         Ok(Counted { connectome, labels: nodes.labels().to_vec() })

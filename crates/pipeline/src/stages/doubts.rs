@@ -42,7 +42,7 @@ impl Doubt {
         let (smallest, largest) = (b.clone().fold(least, f64::min), b.fold(most, f64::max));
         if largest <= threshold {
             Some(Self::Unweighted { largest, threshold })
-        } else if largest < SMALL_B {
+        } else if largest <= SMALL_B {
             Some(Self::SmallB(largest))
         } else if smallest > threshold {
             Some(Self::NoB0 { smallest, threshold })
@@ -105,6 +105,7 @@ mod tests {
         let none = Doubt::Unweighted { largest: 3.0, threshold: 50.0 };
         assert_eq!(about(&[0.0, 1.0, 2.0, 3.0], 50.0), Some(none));
         assert_eq!(about(&[0.0, 1.0, 2.0, 3.0], 0.5), Some(Doubt::SmallB(3.0)));
+        assert_eq!(about(&[0.0, 50.0, 100.0], 50.0), Some(Doubt::SmallB(100.0)));
         let smallest = Doubt::NoB0 { smallest: 700.0, threshold: 50.0 };
         assert_eq!(about(&[1000.0, 700.0], 50.0), Some(smallest));
     }

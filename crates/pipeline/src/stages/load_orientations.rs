@@ -233,6 +233,9 @@ fn check_values(
         Contents::Directions
     } else if asked == Contents::Entries && looks.like_harmonics {
         Contents::Harmonics(None)
+    } else if asked == Contents::Entries {
+        // Perhaps entries in another order, as MRtrix3 writes kurtosis.
+        Contents::Numbers
     } else {
         return Ok(());
     };

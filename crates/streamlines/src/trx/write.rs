@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 use fimbria_image::{Datatype, Grid};
@@ -33,9 +34,13 @@ pub(crate) struct Writer {
     block: Vec<u8>,
 }
 
+/// An archive that is closed by name alone: one that is dropped where its disk is full would try to close
+/// itself and complain on standard error. Its file stays open until the program ends.
+type Archive = ManuallyDrop<Box<ZipWriter<BufWriter<File>>>>;
+
 /// Where positions are written.
 enum Container {
-    Zip(Box<ZipWriter<BufWriter<File>>>),
+    Zip(Archive),
     Folder(BufWriter<File>),
 }
 
@@ -73,7 +78,7 @@ impl Writer {
         let mut zip = ZipWriter::new(file);
         zip.start_file(positions_name(header.position_type), zip_options())
             .map_err(|why| error(why.into()))?;
-        Self::new(path, path, header, Container::Zip(Box::new(zip)))
+        Self::new(path, path, header, Container::Zip(ManuallyDrop::new(Box::new(zip))))
     }
 
     pub(crate) fn create_folder(path: &Path, header: &Header) -> Result<Self, TractogramError> {
@@ -169,7 +174,7 @@ impl Writer {
 
 /// Takes the parts that follow the positions.
 enum Rest<'a> {
-    Zip(Box<ZipWriter<BufWriter<File>>>),
+    Zip(Archive),
     Folder(&'a Path),
 }
 
@@ -188,7 +193,7 @@ impl<'a> Rest<'a> {
         match self {
             Self::Zip(zip) => {
                 zip.start_file(name, zip_options())?;
-                io::copy(bytes, zip)?;
+                io::copy(bytes, &mut ***zip)?;
             }
             Self::Folder(root) => {
                 let path = root.join(name);
@@ -203,7 +208,7 @@ impl<'a> Rest<'a> {
 
     fn close(self) -> io::Result<()> {
         match self {
-            Self::Zip(zip) => zip.finish()?.flush(),
+            Self::Zip(zip) => ManuallyDrop::into_inner(zip).finish()?.flush(),
             Self::Folder(_) => Ok(()),
         }
     }

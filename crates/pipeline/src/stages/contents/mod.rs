@@ -128,13 +128,17 @@ pub enum ContentsError {
 
 impl Claim {
     /// The first of: sidecar, description, command history of a .mif, intent of a NIfTI header,
-    /// name. What an image of so many volumes cannot be it does not say: headers are copied to what
-    /// is made of an image.
+    /// name. What an image of so many volumes cannot be it does not say, nor does a description where
+    /// another program made the image: headers are copied to what is made of an image.
     pub fn of(header: &ImageHeader) -> Option<Self> {
         let can_be = |claim: &Self| claim.what.can_have(header.n_volumes());
         words::of_sidecar(header.path())
             .filter(can_be)
-            .or_else(|| words::of_description(header.description()).filter(can_be))
+            .or_else(|| {
+                let is_its_own = !words::is_made_anew(header);
+                let said = is_its_own.then(|| words::of_description(header.description()));
+                said.flatten().filter(can_be)
+            })
             .or_else(|| words::of_history(header).filter(can_be))
             .or_else(|| words::of_intent(header))
             .or_else(|| words::of_name(header))

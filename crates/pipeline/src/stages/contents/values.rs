@@ -22,12 +22,16 @@ pub(crate) struct Looks {
     pub(crate) like_a_tensor: bool,
     /// None is below zero, and they are not all alike.
     pub(crate) like_numbers: bool,
+    /// As many as a whole set of coefficients of order 4 or above.
+    is_whole_set: bool,
 }
 
 /// About so many voxels are looked at.
 const LOOKED_AT: usize = 4096;
 /// What holds of this share of the voxels holds of the image: fits to noise fail in some.
 const MOST: f64 = 0.95;
+/// The same of coefficients: those that fits to real data make break their bounds in many voxels.
+const MOST_COEFFICIENTS: f64 = 0.6;
 /// Fewer voxels than this tell nothing of signs.
 const FEWEST: usize = 8;
 
@@ -52,14 +56,11 @@ impl Looks {
     fn of_rows(rows: &[Vec<f64>]) -> Self {
         let n = rows.first().map_or(0, Vec::len);
         let order = lmax_of_count(n).filter(|order| *order >= 4);
-        let in_most = |holds: &dyn Fn(&[f64]) -> bool| {
-            let number = rows.iter().filter(|row| holds(row)).count();
-            number > 0 && number as f64 >= MOST * rows.len() as f64
+        let share = |holds: &dyn Fn(&[f64]) -> bool| {
+            rows.iter().filter(|row| holds(row)).count() as f64 / rows.len().max(1) as f64
         };
-        let in_some = |holds: &dyn Fn(&[f64]) -> bool| {
-            const SOME: f64 = 0.2;
-            rows.iter().filter(|row| holds(row)).count() as f64 > SOME * rows.len() as f64
-        };
+        let in_most = |holds: &dyn Fn(&[f64]) -> bool| share(holds) >= MOST;
+        let in_some = |holds: &dyn Fn(&[f64]) -> bool| share(holds) > 0.2;
         let like_directions = n > 0
             && n.is_multiple_of(3)
             && (in_most(&|row| (length(&row[..3]) - 1.0).abs() < 1e-3)
@@ -73,11 +74,14 @@ impl Looks {
             like_directions,
             like_entries: order.is_some_and(|order| {
                 // A form may vanish along an axis.
-                in_most(&|row| [0, n - order - 1, n - 1].iter().all(|i| row[*i] >= 0.0))
+                let holds = |row: &[f64]| [0, n - order - 1, n - 1].iter().all(|i| row[*i] >= 0.0);
+                share(&holds) >= MOST_COEFFICIENTS
             }),
-            like_harmonics: order.is_some_and(|order| in_most(&|row| is_density(row, order))),
+            like_harmonics: order
+                .is_some_and(|order| share(&|row| is_density(row, order)) >= MOST_COEFFICIENTS),
             like_a_tensor: differ && positive_definite.any(|is| is),
             like_numbers: differ && in_most(&|row| row.iter().all(|value| *value >= 0.0)),
+            is_whole_set: order.is_some(),
         }
     }
 
@@ -93,6 +97,9 @@ impl Looks {
             Some(Contents::Entries)
         } else if self.like_harmonics {
             Some(Contents::Harmonics(None))
+        } else if self.is_whole_set {
+            // So many directions are shorter one after the other, or missing in places.
+            Some(Contents::Entries)
         } else {
             None
         }

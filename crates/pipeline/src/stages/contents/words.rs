@@ -128,11 +128,21 @@ const MAKERS: [(&str, Contents); 8] = [
 /// Programs that bring an image from one form to another and leave it what it is.
 const CONVERTERS: [&str; 3] = ["mrconvert", "mrtransform", "mrgrid"];
 
-/// The last program of the command history of a .mif that made something.
-pub(super) fn of_history(header: &ImageHeader) -> Option<Claim> {
+/// The last command in the history of a .mif that made something.
+fn maker(header: &ImageHeader) -> Option<&str> {
     let commands = header.keyvals().iter().rev().filter(|(key, _)| key == "command_history");
-    let made = commands.map(|(_, command)| &**command).find(|command| !converts(command))?;
-    let what = made_by(made, header.n_volumes())?;
+    commands.map(|(_, command)| &**command).find(|command| !converts(command))
+}
+
+/// True where another program made the image of one of ours: MRtrix3 copies the comments, which tell of
+/// the earlier image.
+pub(super) fn is_made_anew(header: &ImageHeader) -> bool {
+    maker(header).is_some_and(|command| !is_ours(command))
+}
+
+/// What the last command of the history of a .mif makes.
+pub(super) fn of_history(header: &ImageHeader) -> Option<Claim> {
+    let what = made_by(maker(header)?, header.n_volumes())?;
     Some(Claim { what, frame: Some(BvecFrame::Scanner), place: "command history" })
 }
 
@@ -141,11 +151,14 @@ fn program_of(command: &str) -> Option<&str> {
     Some(program.trim_end_matches(".exe"))
 }
 
+/// True of a command of this program, whatever its file is called.
+fn is_ours(command: &str) -> bool {
+    command.contains("(version=fimbria ") || program_of(command) == Some("fimbria")
+}
+
 fn converts(command: &str) -> bool {
-    program_of(command).is_some_and(|program| {
-        let ours = program == "fimbria" && command.split_whitespace().nth(1) == Some("convert");
-        ours || CONVERTERS.contains(&program)
-    })
+    let ours = is_ours(command) && command.split_whitespace().nth(1) == Some("convert");
+    ours || program_of(command).is_some_and(|program| CONVERTERS.contains(&program))
 }
 
 fn made_by(command: &str, n_volumes: usize) -> Option<Contents> {
@@ -220,7 +233,8 @@ mod tests {
         assert_eq!(made_by("mrcat a.mif b.mif c.mif", 45), None);
         assert_eq!(made_by("", 45), None);
         assert!(converts("mrconvert a.mif b.mif") && converts("bin/fimbria convert a b.mif"));
-        assert!(!converts(dwi2fod));
+        assert!(converts("/tmp/renamed convert a b.mif  (version=fimbria 0.1.0)"));
+        assert!(!converts(dwi2fod) && !is_ours(dwi2fod) && is_ours("fimbria fit fod a.mif"));
     }
 
     #[test]

@@ -179,9 +179,10 @@ fn tell(copied: &Copied, stored: &StoredImage, asked: Option<Datatype>, log: &Lo
             n(clipped)
         ));
     }
-    // Whole numbers are labels or counts: rounding them is not what a type is chosen for.
+    // Whole numbers are labels or counts: rounding them is not what a type is chosen for, nor are
+    // fractions that are lost.
     let whole = !stored.datatype().is_float() && stored.scaling().is_none();
-    if rounded > 0 && (whole || asked.is_none()) {
+    if rounded > 0 && (whole || asked.is_none() || !datatype.is_float()) {
         log.warn(&format!("{} lost digits in {datatype}", n(rounded)));
     }
     if asked.is_none() && scaling != stored.scaling() {

@@ -35,8 +35,9 @@ pub struct Parameters {
     pub unconstrained: bool,
 
     /// Leave out volumes with b above this (by more than 5 %)
-    #[arg(long, value_name = "B", default_value_t = 3000.0, number = above(0.0, "s/mm²"))]
-    pub bmax: f64,
+    #[arg(long, value_name = "B", number = above(0.0, "s/mm²"))]
+    #[arg(usually = "3000; all with --compat, as those programs do")]
+    pub bmax: Option<f64>,
 
     /// Clip MK, AK, RK, Kmax and Kmin to this range
     #[arg(long, value_name = "LOW,HIGH", allow_hyphen_values = true, usually = "-3/7,10")]
@@ -93,10 +94,17 @@ impl Parameters {
             method: self.method(),
             compat: self.compat.map(|compat| compat.0),
             constrained: self.is_constrained(),
-            b_max_s_per_mm2: self.bmax,
+            b_max_s_per_mm2: self.bmax().unwrap_or(f64::MAX),
             clip: self.clip.map_or_else(KurtosisRange::default, |clip| clip.0),
             maps: written(self.maps.as_ref()),
         }
+    }
+
+    /// Volumes with b above this are left out.
+    fn bmax(&self) -> Option<f64> {
+        /// Beyond this the expansion in b does not hold in tissue.
+        const USUAL_B_MAX: f64 = 3000.0;
+        self.bmax.or_else(|| self.compat.is_none().then_some(USUAL_B_MAX))
     }
 
     fn is_constrained(&self) -> bool {
@@ -113,7 +121,7 @@ impl FitModel for Parameters {
     const IN_RUN: InRun = InRun::WhereSupported;
 
     fn choice(&self) -> VolumeChoice {
-        self.shells.up_to(Some(self.bmax))
+        self.shells.up_to(self.bmax())
     }
 
     fn in_effect(&self) -> Value {
@@ -121,6 +129,7 @@ impl FitModel for Parameters {
         json!(Self {
             method: Some(Named(options.method)),
             unconstrained: !options.constrained,
+            bmax: self.bmax(),
             clip: Some(Clip(options.clip)),
             maps: Some(options.maps.into_iter().map(Named).collect()),
             ..self.clone()
@@ -159,12 +168,14 @@ impl FitModel for Parameters {
         } else {
             ""
         };
+        let volumes = match self.bmax() {
+            Some(bmax) => format!("all volumes up to {bmax} s/mm²"),
+            None => "all volumes".to_owned(),
+        };
         Some(Methods {
             text: format!(
-                "ln S = ln S0 - b gᵀDg + b² MD² W(g) / 6 was fitted to all volumes up to {} s/mm² by \
-                 {}{constraint}. MK, AK and RK are means of the apparent kurtosis over the sphere, \
+                "ln S = ln S0 - b gᵀDg + b² MD² W(g) / 6 was fitted to {volumes} by {}{constraint}. MK, AK and RK are means of the apparent kurtosis over the sphere, \
                  along the first eigenvector and across it.",
-                self.bmax,
                 self.method().name(),
             ),
             references: vec![

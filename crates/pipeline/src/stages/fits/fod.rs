@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::fit_maps::{Deviation, FitModel, Outcome};
 use crate::about::About;
-use crate::options::{Described as _, above, at_least, choice};
+use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Choice, FileKind, Input, Logbook, Named, Products, StageError, Written};
@@ -42,7 +42,7 @@ pub struct Parameters {
     pub response_csf: Option<PathBuf>,
 
     /// Preference for small coefficients, relative to the largest diagonal of the normal equations
-    #[arg(long, value_name = "RHO", default_value_t = REGULARISATION, number = at_least(0.0, ""))]
+    #[arg(long, value_name = "RHO", default_value_t = REGULARISATION, number = above(0.0, ""))]
     pub regularisation: f64,
 
     /// Which shells.

@@ -92,7 +92,8 @@ Noise:
     notes: "\
 Status:
   Status 2 says that a parameter rests at a bound: D or D* at 3e-3 mm²/s. Status 7 says that no
-  perfusion was seen: f is 0, D and S0 are those of what is left, an exponential.
+  perfusion was seen: f is 0 and D* NaN, D and S0 are those of what is left, an exponential.
+  Elsewhere f may come to rest at 0 too; D* is then where the fit left it.
 
 Units:
   b-values are read in s/mm², diffusivities written in mm²/s.

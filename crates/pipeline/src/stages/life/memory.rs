@@ -1,6 +1,7 @@
 //! What an evaluation holds, said before it begins.
 
 use fimbria_compute::Progress as _;
+use fimbria_image::counted;
 use fimbria_life::{Dictionary, Protocol, Rank, Survey};
 
 use super::{Life, LifeInputError};
@@ -66,7 +67,8 @@ impl Life {
             _ => entries.to_string(),
         };
         log.note(&format!(
-            "about {entries} entries in {voxels} voxels: about {needed} of memory at most"
+            "about {entries} entries in {}: about {needed} of memory at most",
+            counted(voxels, "voxel")
         ));
         log.count("bytes_foreseen", needed.0);
         match self.memory {
