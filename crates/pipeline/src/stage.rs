@@ -113,6 +113,16 @@ impl Products {
         self.made.get(&TypeId::of::<T>())?.downcast_ref()
     }
 
+    /// Takes out what an earlier stage handed on.
+    ///
+    /// # Errors
+    /// [`MissingProduct`] where none did.
+    pub fn take<T: Any>(&mut self) -> Result<T, MissingProduct> {
+        let taken = self.made.remove(&TypeId::of::<T>());
+        let taken = taken.and_then(|any| any.downcast().ok()).map(|product| *product);
+        taken.ok_or(MissingProduct(std::any::type_name::<T>()))
+    }
+
     /// What an earlier stage handed on.
     ///
     /// # Errors

@@ -186,6 +186,11 @@ impl<P> Maps<P> {
     pub fn text(&self, index: usize) -> Option<&str> {
         self.outcome.texts.get(index).map(String::as_str)
     }
+
+    /// All of it, to keep.
+    pub fn into_outcome(self) -> Outcome {
+        self.outcome
+    }
 }
 
 impl<P> From<Outcome> for Maps<P> {

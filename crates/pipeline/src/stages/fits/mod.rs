@@ -15,14 +15,14 @@ use clap::{ArgMatches, Command};
 use fimbria_image::{GradientTable, MapSpec, Mask};
 use fimbria_report::{FigureError, Section};
 
-use self::fit_maps::{FitMaps, FitModel, InRun, Maps};
+use self::fit_maps::{FitMaps, FitModel, InRun, Maps, Outcome};
 use crate::about::{About, WRITTEN_BY_FITS};
 use crate::options::{OptionError, Values, from_values, paths_beside};
 use crate::stages::load::SubjectFiles;
 use crate::stages::report::Methods;
 use crate::{
-    MapContext, MapLayout, MapStyle, Named, Product, Products, RunRecord, Session, Stage,
-    StageError, Written, follow,
+    MapContext, MapLayout, MapStyle, MissingProduct, Named, Product, Products, RunRecord, Session,
+    Stage, StageError, Written, follow,
 };
 
 /// Declares the module of each fit, and lists them.
@@ -114,6 +114,12 @@ pub trait FitStage: Stage {
     /// Why not.
     fn supports(&self, gradients: &GradientTable) -> Result<(), StageError>;
 
+    /// Takes what the fit made from the products: for callers that write no files.
+    ///
+    /// # Errors
+    /// Where it was not computed.
+    fn take_outcome(&self, products: &mut Products) -> Result<Outcome, MissingProduct>;
+
     /// Whether the page shows any of its maps.
     fn is_shown(&self) -> bool;
 
@@ -142,6 +148,10 @@ pub trait FitStage: Stage {
 impl<P: FitModel> FitStage for FitMaps<P> {
     fn supports(&self, gradients: &GradientTable) -> Result<(), StageError> {
         self.parameters.supports(gradients)
+    }
+
+    fn take_outcome(&self, products: &mut Products) -> Result<Outcome, MissingProduct> {
+        Ok(products.take::<Maps<P>>()?.into_outcome())
     }
 
     fn is_shown(&self) -> bool {

@@ -1,0 +1,187 @@
+"""Fits of the diffusion tensor and of kurtosis, as DIPY shapes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .fits import Fit
+from .gradients import as_gradients
+
+Array = npt.NDArray[Any]
+
+# xx xy xz yy yz zz as rows and columns of a matrix.
+_MATRIX = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
+
+
+class TensorFit(Fit):
+    """A fit of the diffusion tensor: fa md ad rd, evals evecs, mode, S0_hat and more.
+
+    Diffusivities are in mm²/s, directions in the axes of the gradient table.
+    """
+
+    @property
+    def evals(self) -> Array:
+        """Eigenvalues, the largest first: [..., 3]."""
+        return np.stack([self.maps[name] for name in ("L1", "L2", "L3")], axis=-1)
+
+    @property
+    def evecs(self) -> Array:
+        """Unit eigenvectors as columns: [..., component, eigenvalue]."""
+        return np.stack([self.maps[name] for name in ("V1", "V2", "V3")], axis=-1)
+
+    @property
+    def directions(self) -> Array:
+        """The principal direction: [..., 1, 3]."""
+        return self.maps["V1"][..., None, :]
+
+    @property
+    def quadratic_form(self) -> Array:
+        """The tensor as a matrix: [..., 3, 3]."""
+        return self.maps["tensor"][..., _MATRIX]
+
+    def lower_triangular(self, b0: float | None = None) -> Array:
+        """Dxx Dxy Dyy Dxz Dyz Dzz, followed by -ln(b0) where it is given."""
+        lower = self.maps["tensor"][..., [0, 1, 3, 2, 4, 5]]
+        if b0 is None:
+            return lower
+        last = np.full((*lower.shape[:-1], 1), -np.log(b0), dtype=lower.dtype)
+        return np.concatenate([lower, last], axis=-1)
+
+    @property
+    def mode(self) -> Array:
+        """From -1 (planar) to 1 (linear)."""
+        return self.maps["MO"]
+
+    @property
+    def S0_hat(self) -> Array:
+        """The signal without diffusion weighting."""
+        return self.maps["S0"]
+
+    @property
+    def trace(self) -> Array:
+        """Three times the mean diffusivity."""
+        return 3 * self.maps["MD"]
+
+    @property
+    def linearity(self) -> Array:
+        """(λ1 - λ2) / (λ1 + λ2 + λ3)."""
+        return self._share(self.maps["L1"] - self.maps["L2"])
+
+    @property
+    def planarity(self) -> Array:
+        """2 (λ2 - λ3) / (λ1 + λ2 + λ3)."""
+        return self._share(2 * (self.maps["L2"] - self.maps["L3"]))
+
+    @property
+    def sphericity(self) -> Array:
+        """3 λ3 / (λ1 + λ2 + λ3)."""
+        return self._share(3 * self.maps["L3"])
+
+    def _share(self, part: Array) -> Array:
+        trace = self.evals.sum(axis=-1)
+        return np.divide(part, trace, out=np.zeros_like(part), where=trace != 0)
+
+    @property
+    def color_fa(self) -> Array:
+        """FA times |V1|, red green blue from 0 to 1: [..., 3]."""
+        return np.clip(self.maps["FA"], 0, 1)[..., None] * np.abs(self.maps["V1"])
+
+    def adc(self, sphere: Any) -> Array:
+        """The diffusivity along directions (a sphere of DIPY, or an array [n, 3]): [..., n]."""
+        dirs = np.asarray(getattr(sphere, "vertices", sphere), dtype=np.float64)
+        return np.einsum("ni,...ij,nj->...n", dirs, self.quadratic_form, dirs)
+
+    def odf(self, sphere: Any) -> Array:
+        """The orientation distribution of the tensor, 1 / (4π √|D| (uᵀD⁻¹u)^{3/2}): [..., n]."""
+        dirs = np.asarray(getattr(sphere, "vertices", sphere), dtype=np.float64)
+        form = self.quadratic_form.astype(np.float64)
+        determinant = np.linalg.det(form)
+        usable = (self.maps["status"] != 0) & (determinant > 0)
+        odf = np.zeros((*self.shape, len(dirs)))
+        inverse = np.linalg.inv(form[usable])
+        square = np.einsum("ni,vij,nj->vn", dirs, inverse, dirs)
+        odf[usable] = 1 / (4 * np.pi * np.sqrt(determinant[usable])[:, None] * square**1.5)
+        return odf
+
+    def predict(self, gtab: Any = None, S0: npt.ArrayLike | None = None) -> Array:
+        """The signal that the model gives for a gradient table: [..., volumes]."""
+        table = self.gtab if gtab is None else as_gradients(gtab)
+        signal = np.exp(-table.bvals * self.adc(table.bvecs))
+        amplitude = self.S0_hat if S0 is None else np.broadcast_to(np.asarray(S0), self.shape)
+        return amplitude[..., None] * signal
+
+
+# Entries of W in this package's order, as index classes.
+_CLASSES = [
+    "xxxx", "xxxy", "xxxz", "xxyy", "xxyz", "xxzz", "xyyy", "xyyz", "xyzz", "xzzz",
+    "yyyy", "yyyz", "yyzz", "yzzz", "zzzz",
+]  # fmt: skip
+_DIPY_ORDER = [
+    "xxxx", "yyyy", "zzzz", "xxxy", "xxxz", "xyyy", "yyyz", "xzzz", "yzzz",
+    "xxyy", "xxzz", "yyzz", "xxyz", "xyyz", "xyzz",
+]  # fmt: skip
+
+
+def _multiplicity(entry: str) -> int:
+    """How many entries of the whole tensor are this one."""
+    times = 24
+    for axis in "xyz":
+        times //= (1, 1, 2, 6, 24)[entry.count(axis)]
+    return times
+
+
+class KurtosisFit(TensorFit):
+    """A fit of diffusion kurtosis: mk() ak() rk() mkt(), kfa, kt, and what a tensor fit has."""
+
+    @property
+    def evals(self) -> Array:
+        """Eigenvalues, the largest first: [..., 3]."""
+        return np.linalg.eigvalsh(self.quadratic_form)[..., ::-1]
+
+    @property
+    def evecs(self) -> Array:
+        """Unit eigenvectors as columns: [..., component, eigenvalue]."""
+        return np.linalg.eigh(self.quadratic_form)[1][..., ::-1]
+
+    def mk(self, min_kurtosis: float = -np.inf, max_kurtosis: float = np.inf) -> Array:
+        """Mean kurtosis, within limits; the fit has clipped it already, see its option `clip`."""
+        return np.clip(self.maps["MK"], min_kurtosis, max_kurtosis)
+
+    def ak(self, min_kurtosis: float = -np.inf, max_kurtosis: float = np.inf) -> Array:
+        """Axial kurtosis, within limits."""
+        return np.clip(self.maps["AK"], min_kurtosis, max_kurtosis)
+
+    def rk(self, min_kurtosis: float = -np.inf, max_kurtosis: float = np.inf) -> Array:
+        """Radial kurtosis, within limits."""
+        return np.clip(self.maps["RK"], min_kurtosis, max_kurtosis)
+
+    def mkt(self, min_kurtosis: float = -np.inf, max_kurtosis: float = np.inf) -> Array:
+        """Mean of the kurtosis tensor, within limits."""
+        return np.clip(self.maps["MKT"], min_kurtosis, max_kurtosis)
+
+    @property
+    def kfa(self) -> Array:
+        """Kurtosis fractional anisotropy."""
+        return self.maps["KFA"]
+
+    @property
+    def kt(self) -> Array:
+        """The 15 entries of the kurtosis tensor in DIPY's order; `maps["kurtosis"]` has fimbria's."""
+        return self.maps["kurtosis"][..., [_CLASSES.index(entry) for entry in _DIPY_ORDER]]
+
+    def predict(self, gtab: Any = None, S0: npt.ArrayLike | None = None) -> Array:
+        """S0 exp(-b D + b² MD² W / 6) for a gradient table: [..., volumes]."""
+        table = self.gtab if gtab is None else as_gradients(gtab)
+        n = table.bvecs
+        columns = [
+            _multiplicity(entry) * np.prod([n[:, "xyz".index(axis)] for axis in entry], axis=0)
+            for entry in _CLASSES
+        ]
+        kurtosis = np.einsum("...e,en->...n", self.maps["kurtosis"], np.array(columns))
+        mean = np.trace(self.quadratic_form, axis1=-2, axis2=-1)[..., None] / 3
+        exponent = -table.bvals * self.adc(n) + table.bvals**2 * mean**2 * kurtosis / 6
+        amplitude = self.S0_hat if S0 is None else np.broadcast_to(np.asarray(S0), self.shape)
+        return amplitude[..., None] * np.exp(exponent)

@@ -1,0 +1,251 @@
+"""What the fits of all models share: how they are called, and what they give."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Mapping
+from os import PathLike, fspath
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._picture import picture
+from ._progress import Shown
+from .gradients import Gradients, as_gradients
+from .images import Image
+
+#: What a voxel's status says.
+STATUS = {
+    0: "outside the mask",
+    1: "fitted",
+    2: "constraint active",
+    3: "not converged",
+    4: "bad signal",
+    5: "not determined",
+    6: "fitted, some samples not positive",
+    7: "fitted, some maps undefined",
+}
+
+
+class FimbriaWarning(UserWarning):
+    """Something to know, though the work went on."""
+
+
+F = TypeVar("F", bound="Fit")
+
+
+class Fit:
+    """The maps of a fit, by name and as attributes.
+
+    Attributes
+    ----------
+    maps : dict of arrays
+        Each of the shape of the voxels, followed by volumes where it has several.
+    status : array
+        What became of each voxel: `fimbria.STATUS` has the words.
+    gtab : Gradients
+        The table that was fitted with.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        maps: Mapping[str, npt.NDArray[np.float32]],
+        gtab: Gradients,
+        texts: list[str] | None = None,
+    ) -> None:
+        self.model = model
+        self.maps = dict(maps)
+        self.gtab = gtab
+        self.texts = list(texts or [])
+        self._names = {name.lower(): name for name in self.maps}
+
+    def __getattr__(self, name: str) -> npt.NDArray[np.float32]:
+        names = self.__dict__.get("_names", {})
+        if name.lower() in names:
+            return self.maps[names[name.lower()]]
+        known = ", ".join(self.__dict__.get("maps", {}))
+        raise AttributeError(f"a fit of {self.__dict__.get('model')} has no `{name}`; its maps are {known}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._names]
+
+    def __getitem__(self: F, index: Any) -> F:
+        """The same for some voxels: `fit[i, j, k]`, `fit[mask]`."""
+        some = {name: values[index] for name, values in self.maps.items()}
+        return type(self)(self.model, some, self.gtab, self.texts)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the voxels."""
+        return self.maps["status"].shape
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many voxels have which status."""
+        codes, numbers = np.unique(self.maps["status"], return_counts=True)
+        return {STATUS[int(code)]: int(n) for code, n in zip(codes, numbers)}
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{n} {what}" for what, n in self.counts.items())
+        return f"<{type(self).__name__} of {self.model}, {self.shape} voxels: {counts}>"
+
+    def _repr_html_(self) -> str:
+        first = next(iter(self.maps))
+        rows = "".join(f"<tr><td>{what}</td><td>{n}</td></tr>" for what, n in self.counts.items())
+        image = picture(self.maps[first]) if len(self.shape) == 3 else ""
+        return f"<b>{self.model}</b>: {', '.join(self.maps)}<br>{image}<table>{rows}</table>"
+
+
+class Model:
+    """A model with a gradient table and options, to be fitted to series.
+
+    Every model takes `threads` (0: one per core) and `progress` (a callable `progress(step, done, total)`;
+    True for a bar, which is also shown by default in terminals and notebooks; False for none) in `fit`.
+    """
+
+    #: The name of the fit, as in `fimbria fit NAME`.
+    name: ClassVar[str]
+    _fit: ClassVar[type[Fit]] = Fit
+
+    def __init__(self, gtab: Any, **options: Any) -> None:
+        self.gtab = as_gradients(gtab)
+        self.options = {key: plain(value) for key, value in options.items() if value is not None}
+
+    def fit(
+        self,
+        data: Any,
+        mask: npt.ArrayLike | None = None,
+        *,
+        threads: int = 0,
+        progress: Callable[[str, int, int], object] | bool | None = None,
+    ) -> Any:
+        """Fits the model to every voxel.
+
+        Parameters
+        ----------
+        data : array [..., volumes], Image, or nibabel image
+            float32 is read where it lies, in C or in Fortran order, as are float64 and integers up to 32
+            bits; nothing is copied.
+        mask : array, optional
+            The voxels to fit; all by default.
+
+        Returns
+        -------
+        Fit
+            Its maps have the shape of the voxels and are zero outside the mask.
+
+        Raises
+        ------
+        FimbriaError
+            Where the gradient table does not determine the model, or options contradict each other.
+        """
+        maps, texts = run_fit(self.name, data, self.gtab, mask, self.options, threads, progress)
+        return self._fit(self.name, maps, self.gtab, texts)
+
+
+def plain(value: Any) -> Any:
+    """An option as JSON has it."""
+    if isinstance(value, PathLike):
+        return fspath(value)
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+def run_fit(
+    name: str,
+    data: Any,
+    gtab: Gradients,
+    mask: npt.ArrayLike | None,
+    options: Mapping[str, Any],
+    threads: int,
+    progress: Callable[[str, int, int], object] | bool | None,
+) -> tuple[dict[str, npt.NDArray[np.float32]], list[str]]:
+    """The maps and texts of a fit."""
+    source, affine, shape = source_of(data)
+    inside = None
+    if mask is not None:
+        inside = np.asarray(mask)
+        if inside.shape != shape:
+            raise ValueError(f"mask has the shape {inside.shape}, and the voxels {shape}")
+        inside = (inside > 0).reshape(in_3d(shape))
+    with Shown(progress) as shown:
+        made = _core.fit(
+            name,
+            source,
+            gtab.bvals.tolist(),
+            gtab.bvecs.tolist(),
+            gtab.b0_threshold,
+            inside,
+            json.dumps(dict(options)),
+            affine,
+            threads,
+            shown,
+        )
+    for message in made["warnings"]:
+        warnings.warn(message, FimbriaWarning, stacklevel=3)
+    maps = {name: values.reshape(shape + values.shape[3:], order="F") for name, values in made["maps"].items()}
+    return maps, made["texts"]
+
+
+def in_3d(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    """The shape of the voxels with three axes."""
+    if len(shape) == 3:
+        return (shape[0], shape[1], shape[2])
+    return (int(np.prod(shape, dtype=np.int64)), 1, 1)
+
+
+def source_of(data: Any) -> tuple[Any, list[list[float]], tuple[int, ...]]:
+    """What the extension reads, its affine, and the shape of the voxels."""
+    if isinstance(data, Image):
+        x, y, z, _ = data._series.shape
+        return data._series, data.affine.tolist(), (x, y, z)
+    affine = np.eye(4)
+    if hasattr(data, "dataobj") and hasattr(data, "affine"):
+        affine = np.asarray(data.affine, dtype=np.float64)
+        data = data.dataobj
+    array = np.asanyarray(data)
+    if array.ndim == 0:
+        raise TypeError(f"data must be an array or an image, not {type(data).__name__}")
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"data is of type {array.dtype}: it must be real numbers")
+    read_in_place = array.dtype.itemsize <= 4 or array.dtype == np.float64
+    if not (array.dtype.isnative and read_in_place) or array.dtype == np.float16:
+        array = array.astype(np.float32)
+    shape = array.shape[:-1]
+    if array.ndim != 4:
+        array = array.reshape((*in_3d(shape), array.shape[-1]))
+    return array, affine.tolist(), shape
+
+
+def fit(
+    name: str,
+    data: Any,
+    gtab: Any = None,
+    mask: npt.ArrayLike | None = None,
+    *,
+    threads: int = 0,
+    progress: Callable[[str, int, int], object] | bool | None = None,
+    **options: Any,
+) -> Fit:
+    """Fits any model by its name: `fit("ivim", data, gtab, mask)` is `fimbria fit ivim`.
+
+    The options are those of the command, with underscores; the table of an `Image` is taken where none
+    is given.
+    """
+    if gtab is None:
+        gtab = getattr(data, "gradients", None)
+        if gtab is None:
+            raise TypeError("no gradient table: give gtab, or an image that has one")
+    table = as_gradients(gtab)
+    said = {key: plain(value) for key, value in options.items() if value is not None}
+    maps, texts = run_fit(name, data, table, mask, said, threads, progress)
+    return Fit(name, maps, table, texts)

@@ -1,0 +1,995 @@
+"""The models, a class each. Made by generate.py from `fimbria describe`: not to be edited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, Literal
+
+from ._diffusion import KurtosisFit, TensorFit
+from .fits import Fit, Model
+
+__all__ = [
+    "ExpressionModel",
+    "FibreOrientationModel",
+    "HigherOrderTensorModel",
+    "IvimModel",
+    "KurtosisModel",
+    "KurtosisPerDirectionModel",
+    "MeanSignalKurtosisModel",
+    "MonoExponentialModel",
+    "StretchedExponentialModel",
+    "StretchedExponentialPerDirectionModel",
+    "TensorModel",
+]
+
+
+# DIPY's names of methods.
+_METHODS = {"LS": "ols", "OLS": "ols", "RT": "restore", "CLS": "cwls", "CWLS": "cwls"}
+
+
+def method_of(name: str | None) -> str | None:
+    """A method as fimbria names it."""
+    return None if name is None else _METHODS.get(name.upper(), name.lower())
+
+
+class TensorModel(Model):
+    """Fit the diffusion tensor: FA, MD, eigenvectors and more.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs).
+    fit_method : {ols, wls, iwls, nlls, restore}
+        How the tensor is estimated [default: wls; with compat what that program does: ols with
+        fsl, wls with dipy, iwls with mrtrix]
+    compat : {fsl, dipy, mrtrix}
+        Follow the numerics of another program, for comparison
+    precision : {single, double}
+        Arithmetic of the fit [default: single]
+    sigma : number
+        Standard deviation of the noise, for fit_method restore [from 0 on, units of the input]
+        [default: estimated in each voxel]
+    maps : {FA, MD, AD, RD, L1, L2, L3, V1, V2, V3, MO, S0, tensor, residual, status}
+        Maps to make; status always is [default: all]
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: 1500
+        where that determines the tensor, all with compat or shells]
+
+    Maps
+    ----
+    FA
+        fractional anisotropy, 0 to 1 (above 1 where an eigenvalue is negative)
+    MD
+        mean diffusivity, mm²/s
+    AD
+        axial diffusivity, the largest eigenvalue, mm²/s
+    RD
+        radial diffusivity, the mean of the other two eigenvalues, mm²/s
+    L1
+        largest eigenvalue, mm²/s
+    L2
+        middle eigenvalue, mm²/s
+    L3
+        smallest eigenvalue, mm²/s
+    V1
+        unit eigenvector of L1, x y z in the axes of gtab, sign arbitrary
+    V2
+        unit eigenvector of L2, x y z in the axes of gtab, sign arbitrary
+    V3
+        unit eigenvector of L3, x y z in the axes of gtab, sign arbitrary
+    MO
+        mode, -1 (planar) to 1 (linear)
+    S0
+        signal without diffusion weighting, input units
+    tensor
+        diffusion tensor, xx xy xz yy yz zz in the axes of gtab, mm²/s
+    residual
+        root mean square of measured minus predicted signal, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+
+    References
+    ----------
+    Basser PJ, Mattiello J, Le Bihan D. J Magn Reson B 103, 247 (1994): the tensor
+    Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006): wls
+    Veraart J et al. NeuroImage 81, 335 (2013): iwls
+    Chang LC, Jones DK, Pierpaoli C. Magn Reson Med 53, 1088 (2005): restore
+    """
+
+    name = "dti"
+    _fit = TensorFit
+
+    def __init__(
+        self,
+        gtab: Any,
+        fit_method: str | None = None,
+        *,
+        compat: Literal["fsl", "dipy", "mrtrix"] | None = None,
+        precision: Literal["single", "double"] | None = None,
+        sigma: float | None = None,
+        maps: Literal["FA", "MD", "AD", "RD", "L1", "L2", "L3", "V1", "V2", "V3", "MO", "S0", "tensor", "residual", "status"] | Sequence[Literal["FA", "MD", "AD", "RD", "L1", "L2", "L3", "V1", "V2", "V3", "MO", "S0", "tensor", "residual", "status"]] | None = None,
+        shells: float | Sequence[float] | None = None,
+        bmax: float | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            method=method_of(fit_method),
+            compat=compat,
+            precision=precision,
+            sigma=sigma,
+            maps=maps,
+            shells=shells,
+            bmax=bmax,
+        )
+
+class HigherOrderTensorModel(Model):
+    """Fit generalised diffusion tensors: forms of order 4, 6 or 8, and their measures.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs).
+    order : {4, 6, 8}
+        Order of the form [default: 4]
+    fit_method : {ols, wls, iwls}
+        How it is estimated [default: wls]
+    positive : flag
+        Keep the diffusivity positive in 300 directions; voxels where that changes the fit have
+        status 2
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
+        are used]
+
+    Maps
+    ----
+    hot
+        unique entries of the diffusivity as a homogeneous form of the direction, lexicographic
+        (x..x x..y x..z ... z..z), in the axes of gtab, mm²/s
+    MD
+        mean diffusivity over all directions, mm²/s
+    GA
+        generalised anisotropy, 0 to 1
+    variance
+        variance of the diffusivity over its generalised trace
+    S0
+        signal without diffusion weighting, input units
+    residual
+        root mean square of measured minus predicted signal, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+
+    References
+    ----------
+    Ozarslan E, Mareci TH. Magn Reson Med 50, 955 (2003): the form
+    Ozarslan E, Vemuri BC, Mareci TH. Magn Reson Med 53, 866 (2005): MD, variance, GA
+    Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006): wls
+    Veraart J et al. NeuroImage 81, 335 (2013): iwls
+    """
+
+    name = "hot"
+    _fit = Fit
+
+    def __init__(
+        self,
+        gtab: Any,
+        fit_method: str | None = None,
+        *,
+        order: Literal["4", "6", "8"] | None = None,
+        positive: bool | None = None,
+        shells: float | Sequence[float] | None = None,
+        bmax: float | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            method=method_of(fit_method),
+            order=order,
+            positive=positive,
+            shells=shells,
+            bmax=bmax,
+        )
+
+class FibreOrientationModel(Model):
+    """Estimate fibre orientation densities by constrained spherical deconvolution.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs).
+    order : {4, 6, 8}
+        Degree of the density [default: 8]
+    tissues : {auto, white, three}
+        Compartments of the signal [default: auto]
+    response : path
+        Response of single fibres, MRtrix3's text [default: estimated]
+    response_gm : path
+        Response of grey matter [default: estimated]
+    response_csf : path
+        Response of fluid [default: estimated]
+    regularisation : number
+        Preference for small coefficients, relative to the largest diagonal of the normal
+        equations [from 0 on] [default: 0.00001]
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
+        are used]
+
+    Maps
+    ----
+    fod
+        fibre orientation density, spherical harmonics in MRtrix3's basis and order, scanner RAS
+        axes; integral 1 for tissue like that of the response
+    hot
+        the same density as unique entries of a symmetric tensor, lexicographic (1111 1112 ...),
+        scanner RAS axes
+    tissues
+        amounts of fibres (integral of the density) and, where they are told apart, of grey
+        matter and fluid, in units of their responses
+    residual
+        root mean square of measured minus predicted signal, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+
+    References
+    ----------
+    Tournier JD et al. NeuroImage 23, 1176 (2004); 35, 1459 (2007): spherical deconvolution
+    Jeurissen B et al. NeuroImage 103, 411 (2014): several shells and tissues
+    Tournier JD et al. NMR Biomed 26, 1775 (2013): the response of single fibres
+    Dhollander T et al. ISMRM workshop, Lisbon (2016): responses of the other tissues
+    """
+
+    name = "fod"
+    _fit = Fit
+
+    def __init__(
+        self,
+        gtab: Any,
+        *,
+        order: Literal["4", "6", "8"] | None = None,
+        tissues: Literal["auto", "white", "three"] | None = None,
+        response: str | PathLike[str] | None = None,
+        response_gm: str | PathLike[str] | None = None,
+        response_csf: str | PathLike[str] | None = None,
+        regularisation: float | None = None,
+        shells: float | Sequence[float] | None = None,
+        bmax: float | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            order=order,
+            tissues=tissues,
+            response=response,
+            response_gm=response_gm,
+            response_csf=response_csf,
+            regularisation=regularisation,
+            shells=shells,
+            bmax=bmax,
+        )
+
+class KurtosisModel(Model):
+    """Fit diffusion kurtosis: MK, AK, RK, KFA, the two tensors and more.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs).
+    fit_method : {ols, wls, iwls, nlls}
+        How the tensors are estimated [default: wls; iwls with compat mrtrix, as that program
+        does]
+    compat : {dipy, mrtrix}
+        Follow the numerics of another program, for comparison; implies unconstrained
+    unconstrained : flag
+        Leave estimates as they are where they violate D > 0, K >= 0 or K <= 3 / (b_max D)
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: 3000]
+    clip : text
+        Clip MK, AK, RK, Kmax and Kmin to this range [default: -3/7,10]
+    maps : {MK, AK, RK, MKT, KFA, Kmax, Kmin, FA, MD, AD, RD, V1, S0, tensor, kurtosis, residual, status}
+        Maps to make; status always is [default: all]
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+
+    Maps
+    ----
+    MK
+        mean kurtosis, the mean of K over all directions, clipped
+    AK
+        axial kurtosis, K along the first eigenvector of the tensor, clipped
+    RK
+        radial kurtosis, the mean of K across that eigenvector, clipped
+    MKT
+        mean of the kurtosis tensor, (W1111 + W2222 + W3333 + 2 W1122 + 2 W1133 + 2 W2233) / 5
+    KFA
+        kurtosis fractional anisotropy, 0 to 1
+    Kmax
+        largest kurtosis of any direction, clipped
+    Kmin
+        smallest kurtosis of any direction, clipped
+    FA
+        fractional anisotropy of the tensor, 0 to 1 (above 1 where an eigenvalue is negative)
+    MD
+        mean diffusivity, mm²/s
+    AD
+        axial diffusivity, the largest eigenvalue, mm²/s
+    RD
+        radial diffusivity, the mean of the other two eigenvalues, mm²/s
+    V1
+        unit eigenvector of the largest eigenvalue, x y z in the axes of gtab, sign arbitrary
+    S0
+        signal without diffusion weighting, input units
+    tensor
+        diffusion tensor, xx xy xz yy yz zz in the axes of gtab, mm²/s
+    kurtosis
+        kurtosis tensor W in the axes of gtab, 1111 1112 1113 1122 1123 1133 1222 1223 1233 1333
+        2222 2223 2233 2333 3333
+    residual
+        root mean square of measured minus predicted signal, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+
+    References
+    ----------
+    Jensen JH et al. Magn Reson Med 53, 1432 (2005): the model
+    Tabesh A et al. Magn Reson Med 65, 823 (2011): the metrics, the constraints
+    Hansen B, Jespersen SN. Sci Data 3, 160072 (2016): KFA
+    Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006): wls
+    Veraart J et al. NeuroImage 81, 335 (2013): iwls
+    """
+
+    name = "dki"
+    _fit = KurtosisFit
+
+    def __init__(
+        self,
+        gtab: Any,
+        fit_method: str | None = None,
+        *,
+        compat: Literal["dipy", "mrtrix"] | None = None,
+        unconstrained: bool | None = None,
+        bmax: float | None = None,
+        clip: str | float | None = None,
+        maps: Literal["MK", "AK", "RK", "MKT", "KFA", "Kmax", "Kmin", "FA", "MD", "AD", "RD", "V1", "S0", "tensor", "kurtosis", "residual", "status"] | Sequence[Literal["MK", "AK", "RK", "MKT", "KFA", "Kmax", "Kmin", "FA", "MD", "AD", "RD", "V1", "S0", "tensor", "kurtosis", "residual", "status"]] | None = None,
+        shells: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            method=method_of(fit_method),
+            compat=compat,
+            unconstrained=unconstrained,
+            bmax=bmax,
+            clip=clip,
+            maps=maps,
+            shells=shells,
+        )
+
+class StretchedExponentialModel(Model):
+    """Fit the stretched-exponential model to all volumes: gamma, A, Mgamma and Agamma.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs).
+    projection : {dti, paper}
+        How b projects on an axis e of the tensor, for a gradient along g [default: dti]
+    axes_bmax : number
+        Largest b of the tensor fit that gives the axes (volumes up to 5 % above count) [above
+        0, s/mm²] [default: 1500]
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
+        are used]
+    likelihood : {gaussian, offset-gaussian, rician}
+        How noise enters [default: gaussian]
+    sigma : number
+        Standard deviation of the noise [from 0 on, units of the input] [default: estimated from
+        the spread of repeated unweighted volumes]
+    background : path
+        Estimate it from the magnitude in the voxels of this mask, which must hold air, not
+        zeros
+    precision : {single, double}
+        Arithmetic of the fit [default: single]
+    max_iterations : integer
+        Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
+        expressions 1000]
+    robust : {huber, tukey}
+        Keep outliers from pulling: fit again with weights made of the residuals, until these
+        settle (the scale of the residuals is that of each fit by itself)
+    errors : flag
+        Also write the standard error of each map of the model, NAME_error, in its unit: from
+        the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
+        where unknown, as at a bound; with robust some 10 % too small
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+
+    Maps
+    ----
+    gamma
+        stretching exponents along the axes of the tensor, largest eigenvalue first; NaN where A
+        is 0
+    A
+        generalised diffusivities along the axes of the tensor, (10^-3 mm^2/s)^gamma:
+        A^(1/gamma) is in 10^-3 mm²/s
+    Mgamma
+        mean of the three exponents
+    Agamma
+        anisotropy of the exponents, sqrt(3/2) |gamma - Mgamma| / |gamma|
+    gamma_parallel
+        exponent along the first axis
+    gamma_perpendicular
+        mean exponent along the other two axes
+    S0
+        signal without diffusion weighting, input units
+    residual
+        root mean square of measured minus predicted signal, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+
+    References
+    ----------
+    De Santis S et al. Magn Reson Med 65, 1043 (2011): the model, Mgamma, Agamma
+    Palombo M et al. (2014) GPU-parallelized model fitting for realtime non-Gaussian diffusion
+    NMR
+    parametric imaging: equation 4
+    """
+
+    name = "stremi"
+    _fit = Fit
+
+    def __init__(
+        self,
+        gtab: Any,
+        *,
+        projection: Literal["dti", "paper"] | None = None,
+        axes_bmax: float | None = None,
+        bmax: float | None = None,
+        likelihood: Literal["gaussian", "offset-gaussian", "rician"] | None = None,
+        sigma: float | None = None,
+        background: str | PathLike[str] | None = None,
+        precision: Literal["single", "double"] | None = None,
+        max_iterations: int | None = None,
+        robust: Literal["huber", "tukey"] | None = None,
+        errors: bool | None = None,
+        shells: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            projection=projection,
+            axes_bmax=axes_bmax,
+            bmax=bmax,
+            likelihood=likelihood,
+            sigma=sigma,
+            background=background,
+            precision=precision,
+            max_iterations=max_iterations,
+            robust=robust,
+            errors=errors,
+            shells=shells,
+        )
+
+class KurtosisPerDirectionModel(Model):
+    """Fit kurtosis along each gradient direction, above a noise floor: D, K and MK.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs).
+    eta : text
+        The noise floor relative to S0: sigma (sigma / S0), rms (sqrt(2) sigma / S0), fixed:V (V
+        in all voxels, as in fixed:0.02) or fit (one for each direction, 0 to 0.5) [default:
+        sigma]
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: 3000]
+    sigma : number
+        Standard deviation of the noise [from 0 on, units of the input] [default: estimated from
+        the spread of repeated unweighted volumes]
+    background : path
+        Estimate it from the magnitude in the voxels of this mask, which must hold air, not
+        zeros
+    precision : {single, double}
+        Arithmetic of the fit [default: single]
+    max_iterations : integer
+        Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
+        expressions 1000]
+    robust : {huber, tukey}
+        Keep outliers from pulling: fit again with weights made of the residuals, until these
+        settle (the scale of the residuals is that of each fit by itself)
+    errors : flag
+        Also write the standard error of each map of the model, NAME_error, in its unit: from
+        the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
+        where unknown, as at a bound; with robust some 10 % too small
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+
+    Maps
+    ----
+    D
+        apparent diffusivity, mm²/s, one volume per direction of directions.txt
+    K
+        apparent kurtosis, one volume per direction of directions.txt; 0 where the signal loses
+        less than 1 %
+    MD
+        mean of D over the directions that converged, mm²/s
+    MK
+        mean of K over the directions that converged, each limited to -3/7..10; NaN where none
+        tells it
+    S0
+        signal without diffusion weighting, mean of the fits of all directions, input units
+    residual
+        root mean square of measured minus predicted signal, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+
+    References
+    ----------
+    Jensen JH et al. Magn Reson Med 53, 1432 (2005): the model, with its floor
+    Palombo M et al. (2014) GPU-parallelized model fitting for realtime non-Gaussian diffusion
+    NMR
+    parametric imaging: the fit of each direction, MK
+    """
+
+    name = "dki1d"
+    _fit = Fit
+
+    def __init__(
+        self,
+        gtab: Any,
+        *,
+        eta: str | float | None = None,
+        bmax: float | None = None,
+        sigma: float | None = None,
+        background: str | PathLike[str] | None = None,
+        precision: Literal["single", "double"] | None = None,
+        max_iterations: int | None = None,
+        robust: Literal["huber", "tukey"] | None = None,
+        errors: bool | None = None,
+        shells: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            eta=eta,
+            bmax=bmax,
+            sigma=sigma,
+            background=background,
+            precision=precision,
+            max_iterations=max_iterations,
+            robust=robust,
+            errors=errors,
+            shells=shells,
+        )
+
+class StretchedExponentialPerDirectionModel(Model):
+    """Fit a stretched exponential along each gradient direction: A, gamma and Mgamma.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs).
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
+        are used]
+    likelihood : {gaussian, offset-gaussian, rician}
+        How noise enters [default: gaussian]
+    sigma : number
+        Standard deviation of the noise [from 0 on, units of the input] [default: estimated from
+        the spread of repeated unweighted volumes]
+    background : path
+        Estimate it from the magnitude in the voxels of this mask, which must hold air, not
+        zeros
+    precision : {single, double}
+        Arithmetic of the fit [default: single]
+    max_iterations : integer
+        Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
+        expressions 1000]
+    robust : {huber, tukey}
+        Keep outliers from pulling: fit again with weights made of the residuals, until these
+        settle (the scale of the residuals is that of each fit by itself)
+    errors : flag
+        Also write the standard error of each map of the model, NAME_error, in its unit: from
+        the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
+        where unknown, as at a bound; with robust some 10 % too small
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+
+    Maps
+    ----
+    A
+        generalised diffusivity of exp(-A b^gamma), (10^-3 mm^2/s)^gamma: A^(1/gamma) is in
+        10^-3 mm²/s; one volume per direction of directions.txt
+    gamma
+        stretching exponent, one volume per direction of directions.txt; 0 where the signal
+        loses less than 1 %
+    MA
+        mean of A over the directions that converged
+    Mgamma
+        mean of gamma over the directions that converged; NaN where none tells it
+    S0
+        signal without diffusion weighting, mean of the fits of all directions, input units
+    residual
+        root mean square of measured minus predicted signal, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+
+    References
+    ----------
+    Bennett KM et al. Magn Reson Med 50, 727 (2003): the stretched exponential
+    Palombo M et al. (2014) GPU-parallelized model fitting for realtime non-Gaussian diffusion
+    NMR
+    parametric imaging: the fit of each direction, Mgamma
+    """
+
+    name = "stremi1d"
+    _fit = Fit
+
+    def __init__(
+        self,
+        gtab: Any,
+        *,
+        bmax: float | None = None,
+        likelihood: Literal["gaussian", "offset-gaussian", "rician"] | None = None,
+        sigma: float | None = None,
+        background: str | PathLike[str] | None = None,
+        precision: Literal["single", "double"] | None = None,
+        max_iterations: int | None = None,
+        robust: Literal["huber", "tukey"] | None = None,
+        errors: bool | None = None,
+        shells: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            bmax=bmax,
+            likelihood=likelihood,
+            sigma=sigma,
+            background=background,
+            precision=precision,
+            max_iterations=max_iterations,
+            robust=robust,
+            errors=errors,
+            shells=shells,
+        )
+
+class IvimModel(Model):
+    """Fit intravoxel incoherent motion: perfusion fraction, D and D* of two exponentials.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs).
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
+        are used]
+    likelihood : {gaussian, offset-gaussian, rician}
+        How noise enters [default: gaussian]
+    sigma : number
+        Standard deviation of the noise [from 0 on, units of the input] [default: estimated from
+        the spread of repeated unweighted volumes]
+    background : path
+        Estimate it from the magnitude in the voxels of this mask, which must hold air, not
+        zeros
+    precision : {single, double}
+        Arithmetic of the fit [default: single]
+    max_iterations : integer
+        Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
+        expressions 1000]
+    robust : {huber, tukey}
+        Keep outliers from pulling: fit again with weights made of the residuals, until these
+        settle (the scale of the residuals is that of each fit by itself)
+    errors : flag
+        Also write the standard error of each map of the model, NAME_error, in its unit: from
+        the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
+        where unknown, as at a bound; with robust some 10 % too small
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+
+    Maps
+    ----
+    f
+        perfusion fraction of the signal without weighting
+    D
+        diffusivity of the tissue, mm²/s
+    Dstar
+        pseudo-diffusivity of the perfusion, mm²/s; NaN where there is none (f is 0)
+    S0
+        signal without diffusion weighting, input units
+    residual
+        root mean square of measured minus predicted signal, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+
+    References
+    ----------
+    Le Bihan D et al. Radiology 168, 497 (1988): the model
+    Federau C. NMR Biomed 30, e3780 (2017): what protocols and fits it takes
+    """
+
+    name = "ivim"
+    _fit = Fit
+
+    def __init__(
+        self,
+        gtab: Any,
+        *,
+        bmax: float | None = None,
+        likelihood: Literal["gaussian", "offset-gaussian", "rician"] | None = None,
+        sigma: float | None = None,
+        background: str | PathLike[str] | None = None,
+        precision: Literal["single", "double"] | None = None,
+        max_iterations: int | None = None,
+        robust: Literal["huber", "tukey"] | None = None,
+        errors: bool | None = None,
+        shells: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            bmax=bmax,
+            likelihood=likelihood,
+            sigma=sigma,
+            background=background,
+            precision=precision,
+            max_iterations=max_iterations,
+            robust=robust,
+            errors=errors,
+            shells=shells,
+        )
+
+class MonoExponentialModel(Model):
+    """Fit one exponential, S0 exp(-b D), to all volumes: D and S0.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs).
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
+        are used]
+    likelihood : {gaussian, offset-gaussian, rician}
+        How noise enters [default: gaussian]
+    sigma : number
+        Standard deviation of the noise [from 0 on, units of the input] [default: estimated from
+        the spread of repeated unweighted volumes]
+    background : path
+        Estimate it from the magnitude in the voxels of this mask, which must hold air, not
+        zeros
+    precision : {single, double}
+        Arithmetic of the fit [default: single]
+    max_iterations : integer
+        Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
+        expressions 1000]
+    robust : {huber, tukey}
+        Keep outliers from pulling: fit again with weights made of the residuals, until these
+        settle (the scale of the residuals is that of each fit by itself)
+    errors : flag
+        Also write the standard error of each map of the model, NAME_error, in its unit: from
+        the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
+        where unknown, as at a bound; with robust some 10 % too small
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+
+    Maps
+    ----
+    D
+        diffusivity of S0 exp(-b D), mm²/s
+    S0
+        signal without diffusion weighting, input units
+    residual
+        root mean square of measured minus predicted signal, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+
+    References
+    ----------
+    Stejskal EO, Tanner JE. J Chem Phys 42, 288 (1965): the decay
+    Gudbjartsson H, Patz S. Magn Reson Med 34, 910 (1995): rician
+    """
+
+    name = "mono"
+    _fit = Fit
+
+    def __init__(
+        self,
+        gtab: Any,
+        *,
+        bmax: float | None = None,
+        likelihood: Literal["gaussian", "offset-gaussian", "rician"] | None = None,
+        sigma: float | None = None,
+        background: str | PathLike[str] | None = None,
+        precision: Literal["single", "double"] | None = None,
+        max_iterations: int | None = None,
+        robust: Literal["huber", "tukey"] | None = None,
+        errors: bool | None = None,
+        shells: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            bmax=bmax,
+            likelihood=likelihood,
+            sigma=sigma,
+            background=background,
+            precision=precision,
+            max_iterations=max_iterations,
+            robust=robust,
+            errors=errors,
+            shells=shells,
+        )
+
+class MeanSignalKurtosisModel(Model):
+    """Fit kurtosis to the mean signal of each shell: MSD, MSK, and the fraction of axons.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs).
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: 3000]
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+
+    Maps
+    ----
+    MSD
+        diffusivity of the mean signal of the shells, mm²/s
+    MSK
+        kurtosis of that mean signal; NaN where MSD is not above 0
+    AWF
+        axonal water fraction of two compartments with that MSK, 0 to 1
+    DI
+        their intrinsic diffusivity, mm²/s
+    MFA
+        their microscopic fractional anisotropy, 0 to 1
+    S0
+        signal without diffusion weighting, input units
+    residual
+        root mean square of measured minus predicted mean signals, a shell counting by its
+        volumes, input units
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+
+    References
+    ----------
+    Neto Henriques R. Advanced methods for diffusion MRI data analysis and their application to
+    the
+    healthy ageing brain. University of Cambridge (2018): the model
+    Kaden E et al. NeuroImage 139, 346 (2016): the compartments
+    Neto Henriques R, Jespersen SN, Shemesh N. Magn Reson Med 81, 3245 (2019): AWF, DI and MFA
+    of MSD
+    and MSK
+    """
+
+    name = "msdki"
+    _fit = Fit
+
+    def __init__(
+        self,
+        gtab: Any,
+        *,
+        bmax: float | None = None,
+        shells: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            bmax=bmax,
+            shells=shells,
+        )
+
+class ExpressionModel(Model):
+    """Fit a signal model written as an expression, 'S0*exp(-b*D)+C'.
+
+    Parameters
+    ----------
+    gtab : gradient table
+        Of fimbria or DIPY, or (bvals, bvecs).
+    model : text
+        The signal: b, gx, gy, gz, parameters, constants, + - * / ^ and functions
+    param : text
+        A parameter, where its fit starts, and its bounds ('-' for none) or 'fixed'; once for
+        each, in the order of the maps
+    constant : text
+        A map of one volume that the expression takes as a constant of each voxel
+    bmax : number
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
+        are used]
+    likelihood : {gaussian, offset-gaussian, rician}
+        How noise enters [default: gaussian]
+    sigma : text
+        Standard deviation of the noise in input units, a number or a map, for the offset-
+        Gaussian and Rician likelihoods [default: estimated from the spread of repeated
+        unweighted volumes]
+    background : path
+        Estimate it from the magnitude in the voxels of this mask, which must hold air, not
+        zeros
+    precision : {single, double}
+        Arithmetic of the fit [default: single]
+    max_iterations : integer
+        Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
+        expressions 1000]
+    robust : {huber, tukey}
+        Keep outliers from pulling: fit again with weights made of the residuals, until these
+        settle (the scale of the residuals is that of each fit by itself)
+    errors : flag
+        Also write the standard error of each map of the model, NAME_error, in its unit: from
+        the residuals (sigma with the Rician likelihood) and the curvature at the solution; 0
+        where unknown, as at a bound; with robust some 10 % too small
+    shells : number
+        Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
+        [default: all]
+
+    Maps
+    ----
+    NAME
+        each parameter, in the unit the expression gives it; NaN where the samples of a voxel do
+        not determine it, and others are kept
+    NAME_error
+        its standard error, with errors
+    residual
+        root mean square of measured minus predicted signal, input units
+    iterations
+        iterations of the fit
+    status
+        0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
+        determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+
+    References
+    ----------
+    Moré JJ. Lecture Notes in Mathematics 630, 105 (1978): Levenberg-Marquardt
+    Alexander DC. NeuroImage 43, 258 (2008): offset-gaussian
+    Gudbjartsson H, Patz S. Magn Reson Med 34, 910 (1995): rician
+    """
+
+    name = "expr"
+    _fit = Fit
+
+    def __init__(
+        self,
+        gtab: Any,
+        model: str | float,
+        param: str | float | Sequence[str | float],
+        *,
+        constant: str | float | Sequence[str | float] | None = None,
+        bmax: float | None = None,
+        likelihood: Literal["gaussian", "offset-gaussian", "rician"] | None = None,
+        sigma: str | float | None = None,
+        background: str | PathLike[str] | None = None,
+        precision: Literal["single", "double"] | None = None,
+        max_iterations: int | None = None,
+        robust: Literal["huber", "tukey"] | None = None,
+        errors: bool | None = None,
+        shells: float | Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(
+            gtab,
+            model=model,
+            param=param,
+            constant=constant,
+            bmax=bmax,
+            likelihood=likelihood,
+            sigma=sigma,
+            background=background,
+            precision=precision,
+            max_iterations=max_iterations,
+            robust=robust,
+            errors=errors,
+            shells=shells,
+        )

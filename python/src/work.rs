@@ -1,0 +1,134 @@
+//! How Python waits for work: without the lock of the interpreter, told how far it is, and ready to stop.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use fimbria_compute::{Backend, Progress, Workers};
+use fimbria_pipeline::{Logbook, Session, StageError, Unfinished};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::prelude::*;
+
+use crate::FimbriaError;
+
+/// How often Python looks whether it was interrupted, and tells of progress.
+const POLL: Duration = Duration::from_millis(50);
+
+/// What work says of itself while it goes on.
+#[derive(Default)]
+struct Told {
+    is_cancelled: AtomicBool,
+    done: AtomicU64,
+    step: Mutex<(String, u64)>,
+    warnings: Mutex<Vec<String>>,
+    is_finished: Mutex<bool>,
+    finished: Condvar,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Every value is replaced whole, and so valid after a panic elsewhere.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Progress for Told {
+    fn start(&self, what: &str, total: u64) {
+        *locked(&self.step) = (what.to_owned(), total);
+        self.done.store(0, Ordering::Relaxed);
+    }
+
+    fn advance(&self, items: u64) {
+        self.done.fetch_add(items, Ordering::Relaxed);
+    }
+
+    fn warn(&self, message: &str) {
+        locked(&self.warnings).push(message.to_owned());
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+}
+
+impl Told {
+    fn finish(&self) {
+        *locked(&self.is_finished) = true;
+        self.finished.notify_all();
+    }
+
+    /// Waits a little; true once the work has ended.
+    fn wait(&self) -> bool {
+        let guard = locked(&self.is_finished);
+        let waited = self.finished.wait_timeout_while(guard, POLL, |is_finished| !*is_finished);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Tells `callback(step, done, total)`.
+    fn tell(&self, py: Python<'_>, callback: Option<&Py<PyAny>>) -> PyResult<()> {
+        let Some(callback) = callback else { return Ok(()) };
+        let (what, total) = locked(&self.step).clone();
+        if !what.is_empty() {
+            callback.call1(py, (what, self.done.load(Ordering::Relaxed).min(total), total))?;
+        }
+        Ok(())
+    }
+}
+
+/// Does `work` on `threads` threads of its own (0: one per core), while `progress` is called from the
+/// thread that asked; its result, and what it warned of.
+///
+/// # Errors
+/// Those of the work as [`FimbriaError`], what the callback raises, and `KeyboardInterrupt`.
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    threads: usize,
+    progress: Option<&Py<PyAny>>,
+    work: impl FnOnce(&Logbook<'_>) -> Result<T, StageError> + Send,
+) -> PyResult<(T, Vec<String>)> {
+    let workers = Workers::new(threads).map_err(|e| PyRuntimeError::new_err(chain(&e)))?;
+    let (told, unfinished) = (Told::default(), Unfinished::default());
+    let log = Logbook::new(Session {
+        on: Backend::cpu(&workers),
+        progress: &told,
+        unfinished: &unfinished,
+        command_line: &[],
+    });
+    let done = std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(&log)));
+            told.finish();
+            done
+        });
+        let mut raised = None;
+        while !py.detach(|| told.wait()) {
+            if raised.is_none() {
+                let told = py.check_signals().and_then(|()| told.tell(py, progress));
+                raised = told.err();
+            }
+            told.is_cancelled.store(raised.is_some(), Ordering::Relaxed);
+        }
+        let done = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+        raised.map_or_else(|| Ok(done), Err)
+    })?;
+    let done = done.unwrap_or_else(|panic| resume_unwind(panic));
+    let warnings = std::mem::take(&mut *locked(&told.warnings));
+    match done {
+        Ok(done) => {
+            told.tell(py, progress)?;
+            Ok((done, warnings))
+        }
+        Err(_) if told.is_cancelled() => Err(PyKeyboardInterrupt::new_err(())),
+        Err(error) => Err(FimbriaError::new_err(chain(&*error))),
+    }
+}
+
+/// An error with its causes, in a sentence.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text += &format!(": {cause}");
+        source = cause.source();
+    }
+    text
+}

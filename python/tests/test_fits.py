@@ -1,0 +1,195 @@
+import json
+import multiprocessing
+import threading
+
+import numpy as np
+import pytest
+
+import fimbria
+from fimbria import _core
+
+
+def test_the_tensor_is_that_of_the_signal(gtab, series, tensors):
+    fit = fimbria.TensorModel(gtab).fit(series)
+    # Rounding of float32 in samples and sums.
+    np.testing.assert_allclose(fit.quadratic_form, tensors, atol=2e-9)
+    values = np.linalg.eigvalsh(tensors)[..., ::-1]
+    np.testing.assert_allclose(fit.evals, values, atol=2e-9)
+    np.testing.assert_allclose(fit.md, values.mean(axis=-1), atol=2e-9)
+    rebuilt = np.einsum("...ik,...k,...jk->...ij", fit.evecs, fit.evals, fit.evecs)
+    np.testing.assert_allclose(rebuilt, tensors, atol=2e-9)
+    np.testing.assert_allclose(fit.S0_hat, 1000, rtol=1e-5)
+    np.testing.assert_allclose(fit.predict(gtab), series, rtol=1e-4, atol=1e-2)
+    assert fit.counts == {"fitted": 60}
+
+
+def test_order_type_and_axes_of_the_array_do_not_matter(gtab, series):
+    model = fimbria.TensorModel(gtab)
+    expected = model.fit(series).maps
+    doubled = series.astype(np.float64)
+    whole = np.round(series).astype(np.int16)
+    several = {
+        "fortran": np.asfortranarray(series),
+        "double": doubled,
+        "strided": np.repeat(series, 2, axis=1)[:, ::2],
+        "backwards": np.ascontiguousarray(series[::-1])[::-1],
+        "big endian": series.astype(">f4"),
+        "rows": series.reshape(-1, series.shape[-1]),
+    }
+    for what, data in several.items():
+        maps = model.fit(data).maps
+        for name, values in maps.items():
+            np.testing.assert_array_equal(values.reshape(expected[name].shape), expected[name], f"{what}: {name}")
+    for kind in (np.int16, np.uint16, np.int32, np.uint32, np.int64):
+        maps = model.fit(whole.astype(kind)).maps
+        np.testing.assert_array_equal(maps["FA"], model.fit(whole.astype(np.float32)).maps["FA"])
+
+
+def test_a_single_voxel_has_maps_without_axes(gtab, series):
+    fit = fimbria.TensorModel(gtab).fit(series[1, 2, 0])
+    assert fit.fa.shape == () and fit.evecs.shape == (3, 3)
+    assert fit.fa == fimbria.TensorModel(gtab).fit(series)[1, 2, 0].fa
+
+
+def test_outside_the_mask_everything_is_zero(gtab, series):
+    mask = np.zeros(series.shape[:3], dtype=bool)
+    mask[1:3, :, 1] = True
+    fit = fimbria.TensorModel(gtab).fit(series, mask=mask)
+    assert (fit.status[mask] == 1).all() and (fit.status[~mask] == 0).all()
+    assert (fit.md[~mask] == 0).all() and (fit.md[mask] > 0).all()
+
+
+def test_threads_do_not_change_a_bit(gtab, series):
+    one, two = (fimbria.KurtosisModel(gtab).fit(series, threads=n) for n in (1, 2))
+    for name, values in one.maps.items():
+        np.testing.assert_array_equal(values, two.maps[name])
+
+
+def test_every_model_can_be_fitted_by_its_class_and_by_its_name(gtab, series):
+    needs = {"fod": {"tissues": "white", "order": 4}, "expr": {"model": "S0*exp(-b*D)", "param": ["S0=1000,0,-", "D=1e-3,0,0.01"]}}
+    classes = {getattr(fimbria.models, name).name: getattr(fimbria.models, name) for name in fimbria.models.__all__}
+    assert sorted(classes) == sorted(fimbria.fit_names())
+    spread = np.r_[0, 10, 20, 40, np.repeat([80.0, 400.0, 1000.0], (len(gtab) - 4) // 3)]
+    ivim = fimbria.Gradients(spread, np.where(spread[:, None] > 0, gtab.bvecs[-1], 0), b0_threshold=0)
+    for name, one in classes.items():
+        table = ivim if name == "ivim" else gtab
+        options = needs.get(name, {})
+        try:
+            by_class = one(table, **options).fit(series)
+        except fimbria.FimbriaError as error:
+            pytest.fail(f"{name}: {error}")
+        by_name = fimbria.fit(name, series, table, **options)
+        assert by_class.status.shape == series.shape[:3]
+        for map_, values in by_class.maps.items():
+            np.testing.assert_array_equal(values, by_name.maps[map_], f"{name}: {map_}")
+
+
+def test_signatures_have_the_options_of_the_extension():
+    import inspect
+
+    for name in fimbria.models.__all__:
+        one = getattr(fimbria.models, name)
+        said = set(inspect.signature(one).parameters) - {"gtab"}
+        said = {"method" if option == "fit_method" else option for option in said}
+        assert said == set(_core.fit_options(one.name)), name
+
+
+def test_errors_say_what_is_wrong(gtab, series):
+    with pytest.raises(ValueError, match="volumes"):
+        fimbria.TensorModel(gtab).fit(series[..., :10])
+    with pytest.raises(fimbria.FimbriaError):
+        fimbria.TensorModel((np.zeros(len(gtab)), gtab.bvecs)).fit(series)
+    with pytest.raises(ValueError, match="mask has the shape"):
+        fimbria.TensorModel(gtab).fit(series, mask=np.ones((2, 2, 2)))
+    with pytest.raises(fimbria.FimbriaError, match="magic"):
+        fimbria.TensorModel(gtab, "magic").fit(series)
+    with pytest.raises(TypeError, match="complex64"):
+        fimbria.TensorModel(gtab).fit(series.astype(np.complex64))
+    with pytest.raises(ValueError, match="no voxel"):
+        fimbria.TensorModel(gtab).fit(series, mask=np.zeros(series.shape[:3]))
+    with pytest.raises(AttributeError, match="its maps are FA"):
+        fimbria.TensorModel(gtab).fit(series).colour
+
+
+def test_progress_is_told_on_the_calling_thread_and_may_raise(gtab, series):
+    told = []
+
+    def progress(what: str, done: int, total: int) -> None:
+        assert threading.current_thread() is threading.main_thread()
+        told.append((what, done, total))
+
+    fimbria.TensorModel(gtab).fit(series, progress=progress)
+    assert told[-1][1] == told[-1][2] == 60
+
+    class Enough(Exception):
+        pass
+
+    def raising(*_: object) -> None:
+        raise Enough
+
+    big = np.tile(series, (20, 20, 4, 1))
+    with pytest.raises(Enough):
+        fimbria.StretchedExponentialModel(gtab).fit(big, progress=raising)
+    # The interpreter and the next fit are sound.
+    assert fimbria.TensorModel(gtab).fit(series).counts == {"fitted": 60}
+
+
+def test_an_interrupt_is_answered_soon(gtab, series):
+    import os
+    import signal
+    import time
+
+    big = np.tile(series, (30, 30, 10, 1))
+    began = []
+
+    def interrupt() -> None:
+        time.sleep(0.3)
+        began.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        fimbria.StretchedExponentialModel(gtab).fit(big)
+    # A busy machine may take longer than the 0.2 s of an idle one; a fit that is not stopped takes minutes.
+    assert time.monotonic() - began[0] < 5
+    thread.join()
+
+
+def fa_of(data):
+    table, series = data
+    return fimbria.TensorModel(table).fit(series, threads=1).fa
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_work_after_the_parent_has(gtab, series, method):
+    expected = fimbria.TensorModel(gtab).fit(series).fa
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        pair = (gtab.bvals, gtab.bvecs)
+        for fa in pool.map(fa_of, [(pair, series)] * 2):
+            np.testing.assert_array_equal(fa, expected)
+
+
+def test_many_threads_fit_at_once(gtab, series):
+    expected = fimbria.TensorModel(gtab).fit(series).fa
+    made = []
+    threads = [
+        threading.Thread(target=lambda: made.append(fimbria.TensorModel(gtab).fit(series, threads=1).fa))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 8 and all((fa == expected).all() for fa in made)
+
+
+def test_a_fit_is_shown_in_a_notebook(gtab, series):
+    html = fimbria.TensorModel(gtab).fit(series)._repr_html_()
+    assert "data:image/png;base64," in html and "<td>fitted</td><td>60</td>" in html
+
+
+def test_options_of_every_kind_are_passed_on(gtab, series):
+    fit = fimbria.TensorModel(gtab, "WLS", shells=[1000], maps=["FA", "MD"])
+    assert json.dumps(fit.options)
+    assert set(fit.fit(series).maps) == {"FA", "MD", "status"}
