@@ -59,8 +59,8 @@ pub(super) fn approach<const P: usize, M: Model<P>>(
             }
         }
         let arrived = gain > 0.25 && predicted <= NEAR * here.cost;
-        // NaN where nothing can move any more.
-        if arrived || !(long > Rules::DOUBLE.step * length(&scale, &p)) {
+        let is_still = long <= Rules::DOUBLE.step * length(&scale, &p);
+        if arrived || is_still || long.is_nan() {
             break;
         }
     }
