@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
-"""Streamlines per second: fimbria track beside MRtrix3's tckgen (iFOD2) on the same densities.
+"""Streamlines through densities: fimbria track beside MRtrix3's tckgen, how good and how fast.
 
     python3 benches/rivals/tracking.py --fimbria target/release/fimbria MASK SEEDS \\
-        (--dwi DWI BVAL BVEC | --fod FOD)
+        (--dwi DWI BVAL BVEC | --fod FOD) [--truth PEAKS]
 
 Fibre orientation densities are given, or estimated once, by MRtrix3 (dwi2response tournier, dwi2fod
-csd, the largest shell). tckgen tracks them as they are, with its defaults; fimbria draws 50 samples of
-directions in each voxel first, which is timed by itself, and tracks those with steps of 0.5 mm. The
-longest streamline allowed is lowered on the side whose mean is longer until the means agree to 3 %.
-Both work with one thread. A rate is what further streamlines take, in user CPU seconds: the whole command for
-many less that for few. Both by turns, --rounds times; the best of each counts. Last, seconds of
-tracking alone, and both writing TCK files. Needs MRtrix3 and numpy.
+csd, the largest shell). Both programs track them with their defaults from the same seed voxels, with
+one thread, and write TCK files of --count streamlines. Said of each: median and mean length, median
+turn between steps per mm, median angle of steps to the nearest of the true directions (--truth, three
+volumes each, scanner axes; in voxels that have some), and streamlines a second of user CPU: what
+further ones take, the whole command for many less that for few, both programs by turns, the best of
+--rounds. Needs MRtrix3, numpy and nibabel.
 """
 
 import argparse
-import json
 import resource
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import nibabel as nib
 import numpy as np
 
 
@@ -30,14 +30,6 @@ def user_seconds(*command):
     if finished.returncode != 0:
         sys.exit(f"{' '.join(map(str, command))}\n{finished.stderr}")
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-
-
-def lengths(tck):
-    """Number and mean length of streamlines, by MRtrix3."""
-    run = subprocess.run(["tckstats", "-quiet", "-output", "count", "-output", "mean", str(tck)],
-                         capture_output=True, text=True, check=True)
-    count, mean = run.stdout.split()
-    return int(count), float(mean)
 
 
 def densities(args, tmp):
@@ -53,103 +45,105 @@ def densities(args, tmp):
     return fod
 
 
-class Theirs:
-    name = "tckgen iFOD2"
-
-    def __init__(self, args, fod, tmp):
-        self.args, self.fod, self.out = args, fod, tmp / "theirs.tck"
-        self.longest = None
-
-    def run(self, count):
-        longest = ["-maxlength", self.longest] if self.longest else []
-        return user_seconds("tckgen", "-quiet", "-force", "-nthreads", 0, "-algorithm", "iFOD2",
-                            "-seed_image", self.args.seeds, "-mask", self.args.mask, "-select",
-                            count, *longest, self.fod, self.out), lengths(self.out)
+def tckgen(algorithm):
+    def run(args, fod, count, out):
+        return user_seconds("tckgen", "-quiet", "-force", "-nthreads", 0, "-algorithm", algorithm,
+                            "-seed_image", args.seeds, "-mask", args.mask, "-select", count, fod,
+                            out)
+    return run
 
 
-class Ours:
-    name = "fimbria track"
-
-    def __init__(self, args, fod, tmp, tracks):
-        self.args, self.fod, self.folder, self.tracks = args, fod, tmp / "ours", tracks
-        self.seeds = int(subprocess.run(
-            ["mrstats", "-quiet", "-output", "count", "-ignorezero", str(args.seeds)],
-            capture_output=True, text=True, check=True).stdout.split()[0])
-        self.longest = None
-
-    def run(self, count, tracks=None):
-        tracks = tracks or self.tracks
-        longest = ["--max-length", self.longest] if self.longest else []
-        seconds = user_seconds(
-            self.args.fimbria, "track", self.fod, "--sh-basis", "mrtrix", "--mask", self.args.mask,
-            "--seeds", self.args.seeds, "-n", max(1, round(count / self.seeds)), "--threads", 1,
-            "--device", "cpu", "--jitter", 1, "--min-length", self.args.shortest, "--tracks", tracks,
-            "-o", self.folder, "-f", "-q", *longest)
-        record = json.loads((self.folder / "run.json").read_text())
-        track = next(s for s in record["stages"] if s["name"] == "track")
-        # Points count the seed twice.
-        kept, points = track["counts"]["kept"], track["counts"]["points"]
-        self.tracking = track["seconds"]
-        return seconds, (kept, (points / kept - 2) * 0.5)
+def fimbria(algorithm):
+    def run(args, fod, count, out):
+        folder = out.with_suffix("")
+        seconds = user_seconds(args.fimbria, "track", fod, "--sh-basis", "mrtrix", "--mask",
+                               args.mask, "--seeds", args.seeds, "--select", count, "--algorithm",
+                               algorithm, "--threads", 1, "--device", "cpu", "--tracks", "tck",
+                               "-o", folder, "-f", "-q")
+        out.unlink(missing_ok=True)
+        (folder / "tracks.tck").rename(out)
+        return seconds
+    return run
 
 
-def agree(ours, theirs, count):
-    """Lowers the longest allowed of the longer side until means are equal to 3 %."""
-    _, (_, mine) = ours.run(20 * count)
-    _, (_, yours) = theirs.run(count)
-    print(f"means by default: {mine:.1f} mm ours, {yours:.1f} mm theirs", flush=True)
-    longer, target = (ours, yours) if mine > yours else (theirs, mine)
-    low, high = 0.5 * target, 1000.0
-    for _ in range(9):
-        longer.longest = 0.5 * (low + high)
-        _, (_, mean) = longer.run(20 * count if longer is ours else count)
-        if abs(mean / target - 1) < 0.03:
-            break
-        low, high = (low, longer.longest) if mean > target else (longer.longest, high)
+PAIRS = [
+    [("tckgen iFOD2", tckgen("iFOD2")), ("fimbria probabilistic", fimbria("probabilistic"))],
+    [("tckgen SD_STREAM", tckgen("SD_STREAM")),
+     ("fimbria deterministic", fimbria("deterministic"))],
+]
 
 
-def rate(runner, few, many):
-    seconds, (count, mean) = runner.run(many)
-    start, (fewer, _) = runner.run(few)
-    return (count - fewer) / (seconds - start), mean
+class Truth:
+    """True directions in the voxel of a point."""
+
+    def __init__(self, path):
+        image = nib.load(path)
+        peaks = np.nan_to_num(image.get_fdata(dtype=np.float32))
+        peaks = peaks.reshape(peaks.shape[:3] + (-1, 3))
+        norm = np.linalg.norm(peaks, axis=-1, keepdims=True)
+        self.dirs = np.where(norm > 0, peaks / np.maximum(norm, 1e-9), 0)
+        self.vox = np.linalg.inv(image.affine)
+
+    def angles(self, points, dirs):
+        at = np.rint(points @ self.vox[:3, :3].T + self.vox[:3, 3]).astype(int)
+        inside = np.all((at >= 0) & (at < self.dirs.shape[:3]), axis=1)
+        i, j, k = at[inside].T
+        here = self.dirs[i, j, k]
+        known = np.any(here != 0, axis=(1, 2))
+        cos = np.abs((here * dirs[inside][:, None, :]).sum(-1)).max(1)[known]
+        return np.degrees(np.arccos(np.clip(cos, 0, 1)))
+
+
+def quality(tck, truth):
+    lengths, turns, angles = [], [], []
+    for points in nib.streamlines.load(tck).streamlines:
+        steps = np.diff(np.asarray(points, float), axis=0)
+        mm = np.linalg.norm(steps, axis=1)
+        dirs = steps / mm[:, None]
+        lengths.append(mm.sum())
+        cos = np.clip((dirs[1:] * dirs[:-1]).sum(1), -1, 1)
+        turns.append(np.degrees(np.arccos(cos)) / (0.5 * (mm[1:] + mm[:-1])))
+        if truth:
+            angles.append(truth.angles(0.5 * (points[1:] + points[:-1]), dirs))
+    off = np.median(np.concatenate(angles)) if truth else np.nan
+    return np.median(lengths), np.mean(lengths), np.median(np.concatenate(turns)), off
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--fimbria", default="fimbria")
-    parser.add_argument("--count", type=int, default=4000, help="streamlines of tckgen")
+    parser.add_argument("--count", type=int, default=3000, help="streamlines")
+    parser.add_argument("--more", type=int, default=10, help="times as many of fimbria's are timed")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--shortest", type=float, default=12.5,
-                        help="shortest streamline, mm: tckgen's default is five voxels")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--dwi", nargs=3, type=Path, metavar=("DWI", "BVAL", "BVEC"))
     source.add_argument("--fod", type=Path, help="spherical harmonics of MRtrix3")
+    parser.add_argument("--truth", type=Path, help="true directions, three volumes each")
     parser.add_argument("mask", type=Path)
     parser.add_argument("seeds", type=Path)
     args = parser.parse_args()
+    truth = Truth(args.truth) if args.truth else None
     with tempfile.TemporaryDirectory() as folder:
         tmp = Path(folder)
         fod = densities(args, tmp)
-        theirs = Theirs(args, fod, tmp)
-        for tracks in ("none", "tck"):
-            ours = Ours(args, fod, tmp, tracks)
-            if tracks == "none":
-                agree(ours, theirs, args.count)
-                longest = ours.longest
-                print(f"{'':22s} {'streamlines/s':>14s} {'mean mm':>8s}")
-            ours.longest = longest
-            best = {}
+        print(f"{'':22s} {'median mm':>9s} {'mean mm':>8s} {'turn/mm':>8s} {'to truth':>8s} "
+              f"{'a second':>9s}")
+        for pair in PAIRS:
+            best = {name: 0.0 for name, _ in pair}
             for _ in range(args.rounds):
-                for runner, few, many in ((theirs, args.count // 10, args.count),
-                                          (ours, 5 * args.count, 100 * args.count)):
-                    now = rate(runner, few, many)
-                    best[runner.name] = max(best.get(runner.name, (0, 0)), now)
-            for name, (per_second, mean) in best.items():
-                wrote = " (maps)" if (name, tracks) == (ours.name, "none") else " (TCK)"
-                print(f"{name + wrote:22s} {per_second:14.0f} {mean:8.1f}", flush=True)
-            (mine, my_mean), (yours, your_mean) = best[ours.name], best[theirs.name]
-            print(f"{'ratio':22s} {mine / yours:14.1f}   per mm {mine * my_mean / (yours * your_mean):.1f}",
-                  flush=True)
+                for name, run in pair:
+                    count = args.count * (args.more if name.startswith("fimbria") else 1)
+                    few, out = count // 10, tmp / "timed.tck"
+                    seconds = run(args, fod, count, out) - run(args, fod, few, out)
+                    best[name] = max(best[name], (count - few) / max(seconds, 1e-9))
+            for name, run in pair:
+                out = tmp / "judged.tck"
+                run(args, fod, args.count, out)
+                median, mean, turn, off = quality(out, truth)
+                print(f"{name:22s} {median:9.1f} {mean:8.1f} {turn:8.1f} {off:8.1f} "
+                      f"{best[name]:9.0f}", flush=True)
+            (_, theirs), (_, ours) = best.items()
+            print(f"{'ratio':22s} {'':36s} {ours / theirs:9.1f}", flush=True)
 
 
 if __name__ == "__main__":

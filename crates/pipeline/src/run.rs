@@ -23,7 +23,7 @@ use crate::stages::peaks::{FindPeaks, PeaksParameters};
 use crate::stages::qsm::{MapSusceptibility, QsmMethod, QsmParameters};
 use crate::stages::report::Report;
 use crate::stages::sticks::{Resume, Sticks, SticksInRun, SticksParameters};
-use crate::stages::track::{TrackParameters, WholeBrain};
+use crate::stages::track::{Through, TrackParameters, WholeBrain};
 use crate::{
     ByteSize, Choice, MapFormat, MapStyle, Named, OutputFolder, Stage, StageError, bids_entities,
 };
@@ -110,7 +110,11 @@ impl Choice for System {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
         (Self::Peaks, "peaks", "fibre orientation densities and their peaks"),
         (Self::Sticks, "sticks", "samples of ball and sticks"),
-        (Self::Track, "track", "streamlines through the sticks, or without them the peaks"),
+        (
+            Self::Track,
+            "track",
+            "streamlines through the sticks, or without them the densities that peaks are of",
+        ),
         (Self::Life, "life", "weights of the streamlines: what each explains of the signal"),
     ];
 }
@@ -351,7 +355,6 @@ impl RunConfig {
         let (peaks, track): (PeaksParameters, TrackParameters) =
             (self.options("peaks")?, self.options("track")?);
         peaks.check().map_err(options_of("peaks"))?;
-        track.check_in_run().map_err(options_of("track"))?;
         let (sticks, life) = (self.options("sticks")?, self.options("life")?);
         let Self { input, maps, report, .. } = self;
         let memory = input.memory;
@@ -366,7 +369,10 @@ impl RunConfig {
         let is_evaluated = systems.contains(&System::Life);
         if is_evaluated || systems.contains(&System::Track) {
             let life = is_evaluated.then_some((life, memory));
-            stages.extend(streamline_stages(track, life, maps, &entities, root));
+            let is_sampled = systems.contains(&System::Sticks);
+            let through = if is_sampled { Through::Samples } else { Through::Densities };
+            track.check_in_run(through).map_err(options_of("track"))?;
+            stages.extend(streamline_stages(track, through, life, maps, &entities, root));
         }
         stages.extend(others.into_iter().map(|fit| fit as Box<dyn Stage>));
         stages.extend(susceptibility.into_iter().flatten());
@@ -435,12 +441,13 @@ fn sampling(options: SticksInRun, root: &Path) -> Result<Box<dyn Stage>, ConfigE
 /// Streamlines, and where it is wanted what each of them explains, within so much memory.
 fn streamline_stages(
     track: TrackParameters,
+    through: Through,
     life: Option<(LifeParameters, Option<ByteSize>)>,
     style: MapStyle,
     entities: &str,
     root: &Path,
 ) -> Vec<Box<dyn Stage>> {
-    let track = WholeBrain { parameters: track };
+    let track = WholeBrain { parameters: track, through };
     let tractogram = root.join("track").join(track.tracks());
     let mut stages: Vec<Box<dyn Stage>> = vec![Box::new(track)];
     if let Some((parameters, memory)) = life {
@@ -461,7 +468,8 @@ pub fn demo_stages(options: HeadOptions, root: &Path) -> Result<Vec<Box<dyn Stag
     stages.extend(fibre_stages(density, usual.options("peaks")?, style, entities));
     stages.push(sampling(demo_sticks(), root)?);
     let track = usual.options("track")?;
-    stages.extend(streamline_stages(track, Some((demo_life(), None)), style, entities, root));
+    let life = Some((demo_life(), None));
+    stages.extend(streamline_stages(track, Through::Samples, life, style, entities, root));
     stages.push(usual.fit(DKI, entities)?);
     stages.extend(susceptibility_stages(None, demo_field(), demo_qsm(), style)?);
     stages.push(Box::new(Compare));
@@ -558,23 +566,11 @@ mod tests {
     }
 
     #[test]
-    fn tracks_of_a_run_are_fewer_and_of_fibres_only() {
-        let run = RunConfig::default();
-        let track: TrackParameters = run.options("track").unwrap();
-        assert_eq!((track.samples, track.step, track.jitter), (2, None, None));
-        assert_eq!((track.min_length, track.max_length), (20.0, 250.0));
-        assert_eq!(track.fibre_threshold, 0.05);
-        let run = run.with_settings(&["track.max_length=100".to_owned()]).unwrap();
-        let track: TrackParameters = run.options("track").unwrap();
-        assert_eq!((track.max_length, track.min_length), (100.0, 20.0));
-    }
-
-    #[test]
     fn a_run_writes_its_tracks() {
         let none = ["track.tracks=none".to_owned()];
         let track: TrackParameters =
             RunConfig::default().with_settings(&none).unwrap().options("track").unwrap();
-        let said = track.check_in_run().unwrap_err().to_string();
+        let said = track.check_in_run(Through::Samples).unwrap_err().to_string();
         assert!(said.contains("`tracks` cannot be none"), "{said}");
     }
 

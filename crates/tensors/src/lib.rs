@@ -53,6 +53,7 @@ pub mod blocked;
 mod checks;
 #[cfg(test)]
 mod dense;
+pub mod functions;
 pub mod geap;
 pub mod general;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use fimbria_compute::{Real, Word, Workers};
 use fimbria_image::sticks::{PackedStick, StickSamples};
-use fimbria_image::{BvecFrame, Grid};
+use fimbria_image::{BvecFrame, Grid, Mask};
 use rayon::prelude::*;
 
 use crate::device::FieldSize;
@@ -18,7 +18,6 @@ pub struct Field {
     grid: Grid,
     /// With one voxel around, which has no samples: corners of any point need no bounds.
     slot_plus_1: Vec<u32>,
-    padded: [usize; 3],
     sticks: Vec<PackedStick>,
     n_fibres: usize,
     n_samples: usize,
@@ -39,6 +38,19 @@ pub fn radiological(grid: &Grid, index: usize) -> usize {
     }
 }
 
+/// The slot of every voxel of a mask plus 1, by radiological place among voxels with one more around
+/// them; 0 where there is none.
+pub(crate) fn padded_slots(mask: &Mask) -> Vec<u32> {
+    let grid = &mask.grid;
+    let lattice = Lattice::padded(grid.dims);
+    let mut slot_plus_1 = vec![0; lattice.slice * (grid.dims[2] + 2)];
+    for (slot, voxel) in mask.voxels.iter().enumerate() {
+        let [i, j, k] = grid.voxel(radiological(grid, *voxel as usize));
+        slot_plus_1[i + 1 + lattice.row * (j + 1) + lattice.slice * (k + 1)] = slot as u32 + 1;
+    }
+    slot_plus_1
+}
+
 impl Field {
     /// Takes samples over and turns them.
     pub fn new(samples: StickSamples, workers: &Workers) -> Self {
@@ -53,13 +65,8 @@ impl Field {
             }
         };
         workers.install(|| sticks.par_iter_mut().for_each(turned));
-        let padded = grid.dims.map(|n| n + 2);
-        let mut slot_plus_1 = vec![0; padded.iter().product()];
-        for (slot, voxel) in mask.voxels.iter().enumerate() {
-            let [i, j, k] = grid.voxel(radiological(&grid, *voxel as usize));
-            slot_plus_1[i + 1 + padded[0] * (j + 1 + padded[1] * (k + 1))] = slot as u32 + 1;
-        }
-        Self { grid, slot_plus_1, padded, sticks, n_fibres, n_samples }
+        let slot_plus_1 = padded_slots(&mask);
+        Self { grid, slot_plus_1, sticks, n_fibres, n_samples }
     }
 
     /// The grid of the samples.
@@ -88,12 +95,7 @@ impl Field {
 
     /// What propagation of one step needs to know of the grid.
     pub(crate) fn lattice(&self) -> Lattice {
-        let [nx, ny, nz] = self.grid.dims;
-        Lattice {
-            last: [nx as f32, ny as f32, nz as f32],
-            row: self.padded[0],
-            slice: self.padded[0] * self.padded[1],
-        }
+        Lattice::padded(self.grid.dims)
     }
 
     /// The slot of every padded voxel plus 1.
@@ -153,6 +155,12 @@ pub(crate) struct Lattice {
 }
 
 impl Lattice {
+    /// A grid with one voxel around.
+    pub(crate) fn padded([nx, ny, nz]: [usize; 3]) -> Self {
+        let row = nx + 2;
+        Self { last: [nx as f32, ny as f32, nz as f32], row, slice: row * (ny + 2) }
+    }
+
     /// The place among padded voxels of a corner with whole coordinates; what lies outside the
     /// grid is taken to the padding.
     #[inline(always)]

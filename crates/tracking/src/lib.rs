@@ -19,6 +19,7 @@
 //! This crate knows nothing of commands.
 
 mod checks;
+mod densities;
 mod device;
 mod draws;
 mod driver;
@@ -39,9 +40,14 @@ mod tally;
 mod warp;
 
 pub use checks::checks;
+pub use densities::{
+    Attempts, Densities, DensityError, DensityPropagation, DensityRule, DensityTracking,
+};
 pub use device::{FieldSize, MemoryPlan, Shortage};
 pub use draws::{Draws, Keyed, Lookup, Sequence};
-pub use driver::{Deal, Tracking, track, track_among, track_on, track_slowly};
+pub use driver::{
+    Deal, Selected, Tracking, track, track_among, track_densities, track_on, track_slowly,
+};
 pub use field::{Field, is_reversed, radiological};
 pub use lines::Lines;
 pub use mesh::{Mesh, MeshTooLarge};

@@ -56,7 +56,7 @@ impl Collect for Lines {
         let seed_point = first.len().saturating_sub(1) as u32;
         let seed = sample.seed;
         self.made.push(Line {
-            order: (sample.seed_index, sample.number),
+            order: sample.order,
             points: joined.map(ras).collect(),
             numbers: [seed.key, seed.region, sample.number, seed_point],
             ends: sample.ends.map(|end| end as u8),

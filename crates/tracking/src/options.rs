@@ -102,6 +102,8 @@ pub enum EndReason {
     StopOnLeaving = 9,
     /// It entered a region to avoid.
     Avoid = 10,
+    /// The densities ahead are below the cut-off.
+    Cutoff = 11,
 }
 
 impl EndReason {
@@ -112,7 +114,7 @@ impl EndReason {
     }
 
     /// Every reason with its name in records and files.
-    pub const ALL: [(Self, &'static str); 10] = [
+    pub const ALL: [(Self, &'static str); 11] = [
         (Self::OutsideSamples, "outside samples"),
         (Self::Fraction, "small fraction"),
         (Self::Curvature, "sharp turn"),
@@ -123,5 +125,6 @@ impl EndReason {
         (Self::Stop, "stop region"),
         (Self::StopOnLeaving, "left stop region"),
         (Self::Avoid, "avoid region"),
+        (Self::Cutoff, "small density"),
     ];
 }

@@ -9,8 +9,10 @@ pub struct Sample<'a> {
     pub seed: &'a Seed,
     /// Place of the seed in the list of seeds.
     pub seed_index: usize,
-    /// Which of the seed's samples.
+    /// Which of the seed's samples, or of all.
     pub number: u32,
+    /// What samples are sorted by.
+    pub order: (usize, u32),
     /// The halves that are kept, joined as probtrackx2 joins them: the first from the seed outwards,
     /// then the second from the seed outwards. Radiological voxel coordinates of the seed space.
     pub points: &'a [[f32; 3]],

@@ -39,7 +39,12 @@ const HELP: &str = "\
 Outputs:
 {outputs}
   Reasons to end: 1 no samples there, 2 small fraction, 3 sharp turn, 4 no direction, 5 left the mask,
-  6 longest, 7 loop, 8 stop region, 10 region to avoid.
+  6 longest, 7 loop, 8 stop region, 10 region to avoid, 11 small density.
+
+Directions:
+  Samples and peaks are followed as probtrackx2 follows samples. Through densities (harmonics, unique
+  entries; coefficients interpolated trilinearly) streamlines run along arcs drawn by the densities along
+  them, or along the nearest maximum (--algorithm). docs/tracking.md says what is usual with each, and why.
 
 Units:
   Millimetres, degrees.
@@ -47,10 +52,10 @@ Units:
 Order and frame:
   Surfaces, points and streamlines are in scanner RAS millimetres; streamlines in the order of seed
   regions, then of voxels (x fastest), vertices or points, then of samples, whatever the number of
-  threads. Regions and maps lie on the grid of the first image of seeds, or of the directions.
+  threads; with --select in the order in which they were started. Regions and maps lie on the grid of the first image of seeds, or of the directions.
 
 Random numbers depend on seed voxel, sample and step alone: further seeds change no streamline, nor do
-threads and devices. --loop-check and a random first fibre are worked on by the threads.
+threads and devices. --loop-check, a random first fibre and all densities are worked on by the threads.
 
 Several processes:
   Built with --features mpi, `mpirun -n 4 fimbria track ...` deals the samples out to processes, each on
@@ -61,7 +66,8 @@ Differences from `fimbria probtrackx2`: a streamline is judged as a whole, regio
 included; it ends inside the mask; every sample has the same weight.
 
 References:
-  Behrens TEJ et al. Magn Reson Med 50, 1077 (2003); NeuroImage 34, 144 (2007)";
+  Behrens TEJ et al. Magn Reson Med 50, 1077 (2003); NeuroImage 34, 144 (2007)
+  Tournier J-D, Calamante F, Connelly A. Proc ISMRM 18, 1670 (2010): arcs through densities";
 
 impl TrackCommand {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
@@ -70,8 +76,13 @@ impl TrackCommand {
             SourceError::Unused { .. } => Failure::usage(error),
             other => other.into(),
         })?;
+        let through = source.through();
+        if let Some(option) = parameters.unused(through) {
+            let (holds, path) = (source.holds(), source.path().to_owned());
+            return Err(Failure::usage(SourceError::Unused { option, holds, path }));
+        }
         let load = LoadDirections { source, mask: input.mask, rng_seed: parameters.rng_seed };
-        let track = Track { regions, parameters };
+        let track = Track { regions, parameters, through };
         let stages: [&dyn Stage; 2] = [&load, &track];
         let folder = |planned: &[String]| output.folder(planned, console);
         let world = World::start();

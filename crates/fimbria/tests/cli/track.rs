@@ -184,7 +184,9 @@ fn functions_of_both_kinds_and_frames_are_followed_along_their_maxima() {
     let turn = grid().ras_from_vox.rotation();
     let scanner = [turn[0][0], turn[1][0], turn[2][0]];
     let along_x = |name: &str, options: &str| {
-        folder.done(&format!("track {name} --seeds seed.nii.gz -n 200 -o {name}.out {options}"));
+        // The grid is small.
+        let line = format!("track {name} --seeds seed.nii.gz -n 200 --min-length 0 {options}");
+        folder.done(&format!("{line} -o {name}.out"));
         let visits = folder.image(&format!("{name}.out/visits.nii.gz"));
         let on_axis: f32 = (0..7).map(|i| visits.data[grid().index([i, 2, 2])]).sum();
         // Lobes are a few voxels wide at the ends; off the axis there are less than on it.
@@ -211,9 +213,9 @@ fn functions_of_both_kinds_and_frames_are_followed_along_their_maxima() {
         entries
     };
     write("hot.nii.gz", &entries(scanner));
-    along_x("hot.nii.gz", "--hot");
+    along_x("hot.nii.gz", "--hot --algorithm deterministic");
     write("hot_fsl.nii.gz", &entries([1.0, 0.0, 0.0]));
-    along_x("hot_fsl.nii.gz", "--hot --frame fsl");
+    along_x("hot_fsl.nii.gz", "--hot --frame fsl --algorithm deterministic");
     write("v1.nii.gz", &scanner);
     along_x("v1.nii.gz", "");
     write("v1_fsl.nii.gz", &[1.0, 0.0, 0.0]);
@@ -224,7 +226,7 @@ fn functions_of_both_kinds_and_frames_are_followed_along_their_maxima() {
     let harmonics: Vec<f64> =
         rows.map(|row| row.iter().zip(&entries).map(|(a, b)| a * b).sum()).collect();
     write("sh.nii.gz", &harmonics);
-    along_x("sh.nii.gz", "--sh-basis mrtrix");
+    along_x("sh.nii.gz", "--sh-basis mrtrix --algorithm deterministic");
 }
 
 #[test]
@@ -238,11 +240,80 @@ fn options_that_have_no_use_with_the_directions_are_refused() {
         ("bpx", "--frame voxel", "--frame has no use with the samples of bpx"),
         ("bpx", "--peaks", "--peaks has no use with the samples of bpx"),
         ("hot.nii.gz --hot", "--dispersion 10", "has no use with the functions of hot.nii.gz"),
+        ("hot.nii.gz --hot", "--use-fraction", "--use-fraction has no use with the functions"),
+        ("hot.nii.gz --hot", "--fibre-threshold 0.1", "--fibre-threshold has no use"),
+        ("hot.nii.gz --hot", "--algorithm deterministic --power 2", "--power has no use with"),
+        ("bpx", "--select 10", "--select has no use with the samples of bpx"),
+        ("bpx", "--cutoff 0.2", "--cutoff has no use with the samples of bpx"),
     ] {
         let ran = folder.run(&format!("track {directions} --seeds seed.nii.gz -o out {option}"));
         assert_eq!(ran.code, Some(2), "{option}: {}", ran.stderr);
         assert!(ran.stderr.contains(holds), "{option}: {}", ran.stderr);
         assert!(!folder.join("out").exists(), "{option}");
+    }
+}
+
+/// `(v.u)^8` along the image's x axis everywhere.
+fn with_densities() -> Folder {
+    let folder = with_samples();
+    let turn = grid().ras_from_vox.rotation();
+    let v = [turn[0][0], turn[1][0], turn[2][0]];
+    let mut image = Image::zeros(grid(), 45);
+    let mut term = 0;
+    for x in (0..=8).rev() {
+        for y in (0..=8 - x).rev() {
+            let entry = v[0].powi(x) * v[1].powi(y) * v[2].powi(8 - x - y);
+            image.volume_mut(term).fill(entry as f32);
+            term += 1;
+        }
+    }
+    write_image(folder.join("hot.nii.gz"), &image, &WriteOptions::default()).unwrap();
+    write_image(folder.join("all.nii.gz"), &voxels(&every()), &WriteOptions::default()).unwrap();
+    folder
+}
+
+fn every() -> Vec<[usize; 3]> {
+    (0..grid().len()).map(|index| grid().voxel(index)).collect()
+}
+
+#[test]
+fn so_many_streamlines_through_densities_as_asked_for_are_kept_whatever_the_threads() {
+    let folder = with_densities();
+    let line =
+        "track hot.nii.gz --hot --seeds all.nii.gz --select 1500 --min-length 4 --device cpu";
+    folder.done(&format!("{line} -o a --threads 1"));
+    folder.done(&format!("{line} -o b --threads 3"));
+    let read = |name: &str| Tractogram::read(folder.join(name)).unwrap().streamlines;
+    let tracks = read("a/tracks.trx");
+    assert_eq!(tracks.len(), 1500);
+    assert_eq!(tracks, read("b/tracks.trx"));
+    let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
+    assert!(bytes("a/visits.nii.gz") == bytes("b/visits.nii.gz"));
+    // What was started in vain counts for nothing but the number started.
+    let counts = &folder.json("a/run.json")["stages"][1]["counts"];
+    assert_eq!(counts["kept"], 1500);
+    assert!(counts["samples"].as_u64().unwrap() >= 1500);
+    assert_eq!(fs::read_to_string(folder.join("a/waytotal")).unwrap(), "1500\n");
+}
+
+#[test]
+fn fewer_streamlines_than_asked_for_are_told_once_a_thousand_times_as_many_were_started() {
+    let folder = with_densities();
+    let line = "track hot.nii.gz --hot --seeds seed.nii.gz --select 2 --min-length 200 -o out";
+    let ran = folder.done(&format!("{line} --device cpu"));
+    let told = "0 of 2 streamlines are there after 2000 were started";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+}
+
+#[test]
+fn densities_below_the_cut_off_are_not_followed() {
+    let folder = with_densities();
+    let line = "track hot.nii.gz --hot --seeds seed.nii.gz -n 5 --min-length 0 --device cpu";
+    for algorithm in ["probabilistic", "deterministic"] {
+        // The largest density is 1.
+        folder.done(&format!("{line} --algorithm {algorithm} --cutoff 1.5 -o out -f"));
+        let counts = &folder.json("out/run.json")["stages"][1]["counts"];
+        assert_eq!(counts["ends: small density"], 10, "{algorithm}: {counts}");
     }
 }
 

@@ -96,7 +96,9 @@ impl Probtrackx2 {
             matrices: &matrices,
             codes: reference.space_codes(),
         };
-        tell_outside(&job.tracking(&starts.seeds), log);
+        let tracking = job.tracking(&starts.seeds);
+        let is_inside = |pos| tracking.field.is_inside(pos);
+        tell_outside(tracking.space, tracking.seeds, is_inside, log);
         job.run(log, out)
     }
 

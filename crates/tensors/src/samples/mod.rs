@@ -1,13 +1,10 @@
-//! Samples of fibre directions drawn from what was found without samples: from peaks, and from functions
-//! on the sphere.
+//! Samples of fibre directions from what was found without samples: from peaks.
 
-mod lobes;
 mod peaks;
 
 use fimbria_image::Mask;
 use fimbria_image::sticks::StickSamples;
 
-pub use self::lobes::{Functions, from_functions};
 pub use self::peaks::{Scatter, from_peaks};
 
 /// Samples drawn in each voxel.
@@ -24,9 +21,6 @@ pub enum SamplesError {
         /// Voxels of the mask.
         voxels: usize,
     },
-    /// Harmonics of this order are not known.
-    #[error("a function of order {0} cannot be tracked; orders 2 to 16 can")]
-    Order(usize),
 }
 
 /// Room for samples in the voxels of `mask` where `has` says that there are any; `None` where there are

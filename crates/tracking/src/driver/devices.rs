@@ -8,10 +8,10 @@ use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::queue::run_chunks;
 use fimbria_compute::{Interrupted, Progress, Workers};
 
-use super::rounds::pieces;
+use super::rounds::{Team, pieces};
 use super::single::Single;
 use super::threads::Threads;
-use super::{Deal, Tracking, jittered, lock};
+use super::{Deal, Tracker as _, Tracking, jittered, lock};
 use crate::device::{Batch, DeviceTracker, MemoryPlan};
 use crate::draws::{Keyed, item_key};
 use crate::sample::Collect;
@@ -42,7 +42,7 @@ pub(super) fn usable(
 /// Who makes the samples of a process: its threads or, where there are some, its devices, each of
 /// which keeps the field from the first chunk to the last.
 pub(super) struct Crew<'a, C, F> {
-    threads: Threads<'a, C, F>,
+    threads: Threads<'a, Tracking<'a>, C, F>,
     plans: &'a [(Device, MemoryPlan)],
     /// Samples that all devices have memory for.
     per_chunk: u64,
@@ -71,30 +71,73 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
         new: F,
     ) -> Self {
         progress.start("tracking", tracking.total());
-        let threads = Threads::new(tracking, workers, progress, deal.block, new);
+        let all = 0..tracking.total();
+        let threads = Threads::new(tracking, workers, progress, deal.block, all, new);
         let fits = plans.iter().map(|(_, plan)| plan.samples_per_launch).min().unwrap_or(1);
         let trackers = plans.iter().map(|_| Mutex::default()).collect();
         let failures = plans.iter().map(|_| AtomicU32::new(0)).collect();
         Self { threads, plans, per_chunk: deal.launch.min(fits), trackers, failures }
     }
 
-    /// Samples of all seeds.
-    pub(super) fn total(&self) -> u64 {
-        self.threads.tracking.total()
+    /// A chunk on a device, launch by launch of samples of one region; judged on the threads only
+    /// once all of it is made, so that a device that fails leaves nothing behind.
+    fn on_device(&self, index: usize, chunk: &mut Chunk<C>) -> Result<(), DeviceError> {
+        let (device, plan) = &self.plans[index];
+        let tracking = self.threads.tracking;
+        let Tracking { field, propagation, seeds, rng_seed, .. } = *tracking;
+        let mut tracker = lock(&self.trackers[index]);
+        let tracker = match &mut *tracker {
+            Some(tracker) => tracker,
+            none => none.insert(DeviceTracker::new(device, field, propagation, rng_seed, plan)?),
+        };
+        let n_samples = u64::from(tracking.n_samples);
+        let mut made = Vec::new();
+        let mut rest = chunk.samples.clone();
+        while !rest.is_empty() {
+            let region = seeds[(rest.start / n_samples) as usize].region;
+            let in_region = |at: &u64| seeds[(*at / n_samples) as usize].region == region;
+            let stretch: Vec<u64> = rest.clone().take_while(in_region).collect();
+            let samples = rest.start..rest.start + stretch.len() as u64;
+            rest.start = samples.end;
+            let mut batch = Batch { region, ..Batch::default() };
+            for at in stretch {
+                let (seed, number) = (&seeds[(at / n_samples) as usize], (at % n_samples) as u32);
+                let mut draws = Keyed::new(rng_seed, region, seed.key, number);
+                let start = jittered(tracking, seed, &mut draws);
+                batch.items.push(item_key(seed.key, number));
+                batch.starts.push(tracking.space.to_samples(start));
+            }
+            made.push((samples, tracker.make(device, &batch)?));
+        }
+        for (samples, paths) in made {
+            let done = self.threads.filled(samples.clone(), |block, collector| {
+                let mut single = Single::new(tracking);
+                for at in block {
+                    let (seed, number) = ((at / n_samples) as usize, (at % n_samples) as u32);
+                    let item = (at - samples.start) as usize;
+                    single.replay(seed, number, &paths, item, collector);
+                }
+            });
+            chunk.blocks.extend(done);
+        }
+        Ok(())
+    }
+}
+
+impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
+    fn all(&self) -> Range<u64> {
+        self.threads.all()
     }
 
-    /// Who hears how many of them are made.
-    pub(super) fn progress(&self) -> &'a dyn Progress {
+    fn progress(&self) -> &dyn Progress {
         self.threads.progress
     }
 
-    /// How many samples it takes at a time.
-    pub(super) fn unit(&self) -> u64 {
+    fn unit(&self) -> u64 {
         if self.plans.is_empty() { self.threads.block } else { self.per_chunk }
     }
 
-    /// How many keep it busy. Finished ones wait for those before them, so that it takes no more.
-    pub(super) fn at_once(&self) -> u64 {
+    fn at_once(&self) -> u64 {
         let units = if self.plans.is_empty() {
             4 * self.threads.workers.threads()
         } else {
@@ -103,8 +146,7 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
         self.unit().saturating_mul(units as u64)
     }
 
-    /// Makes every sample of `units`; the blocks of each, in order.
-    pub(super) fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted> {
+    fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted> {
         if self.plans.is_empty() {
             return self.threads.make(units);
         }
@@ -155,52 +197,7 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
         Ok(blocks)
     }
 
-    /// Where everything was collected.
-    pub(super) fn collectors(self) -> Vec<C> {
+    fn collectors(self) -> Vec<C> {
         self.threads.collectors()
-    }
-
-    /// A chunk on a device, launch by launch of samples of one region; judged on the threads only
-    /// once all of it is made, so that a device that fails leaves nothing behind.
-    fn on_device(&self, index: usize, chunk: &mut Chunk<C>) -> Result<(), DeviceError> {
-        let (device, plan) = &self.plans[index];
-        let tracking = self.threads.tracking;
-        let Tracking { field, propagation, seeds, rng_seed, .. } = *tracking;
-        let mut tracker = lock(&self.trackers[index]);
-        let tracker = match &mut *tracker {
-            Some(tracker) => tracker,
-            none => none.insert(DeviceTracker::new(device, field, propagation, rng_seed, plan)?),
-        };
-        let n_samples = u64::from(tracking.n_samples);
-        let mut made = Vec::new();
-        let mut rest = chunk.samples.clone();
-        while !rest.is_empty() {
-            let region = seeds[(rest.start / n_samples) as usize].region;
-            let in_region = |at: &u64| seeds[(*at / n_samples) as usize].region == region;
-            let stretch: Vec<u64> = rest.clone().take_while(in_region).collect();
-            let samples = rest.start..rest.start + stretch.len() as u64;
-            rest.start = samples.end;
-            let mut batch = Batch { region, ..Batch::default() };
-            for at in stretch {
-                let (seed, number) = (&seeds[(at / n_samples) as usize], (at % n_samples) as u32);
-                let mut draws = Keyed::new(rng_seed, region, seed.key, number);
-                let start = jittered(tracking, seed, &mut draws);
-                batch.items.push(item_key(seed.key, number));
-                batch.starts.push(tracking.space.to_samples(start));
-            }
-            made.push((samples, tracker.make(device, &batch)?));
-        }
-        for (samples, paths) in made {
-            let done = self.threads.filled(samples.clone(), |block, collector| {
-                let mut single = Single::new(tracking);
-                for at in block {
-                    let (seed, number) = ((at / n_samples) as usize, (at % n_samples) as u32);
-                    let item = (at - samples.start) as usize;
-                    single.replay(seed, number, &paths, item, collector);
-                }
-            });
-            chunk.blocks.extend(done);
-        }
-        Ok(())
     }
 }

@@ -1,22 +1,27 @@
 //! Seeds and samples dealt to processes, and there to threads and devices.
 
 mod devices;
+mod judging;
 mod rounds;
+mod select;
 mod single;
 mod threads;
 
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fimbria_compute::device::Device;
-use fimbria_compute::{Backend, Interrupted, Progress, Workers};
+use fimbria_compute::{Backend, Interrupted, Progress, SimdLevel, Workers};
 
 use crate::device::MemoryPlan;
 use crate::draws::{Draws, Keyed, Sequence};
+use crate::fast::FastTracker;
 use crate::sample::{Collect, Parcel};
 use crate::{Field, Propagation, Rules, Seed, Space};
 
 use devices::Crew;
-pub(crate) use single::Made;
+pub(crate) use judging::{Judged, Judging, Made};
+pub use select::{Selected, track_densities};
 use single::Single;
 
 /// Everything that streamlines depend on.
@@ -40,10 +45,22 @@ pub struct Tracking<'a> {
     pub rng_seed: u64,
 }
 
-impl Tracking<'_> {
-    /// Samples of all seeds.
+/// Makes streamlines on one thread.
+pub(crate) trait Tracker: Sync {
+    /// How many there are, counted through all seeds.
+    fn total(&self) -> u64;
+
+    /// Makes those of a range, in any order.
+    fn run<C: Collect>(&self, range: Range<u64>, simd: SimdLevel, collector: &mut C);
+}
+
+impl Tracker for Tracking<'_> {
     fn total(&self) -> u64 {
         self.seeds.len() as u64 * u64::from(self.n_samples)
+    }
+
+    fn run<C: Collect>(&self, range: Range<u64>, simd: SimdLevel, collector: &mut C) {
+        FastTracker::new(self).run(range, simd, collector);
     }
 }
 

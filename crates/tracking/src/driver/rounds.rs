@@ -3,40 +3,60 @@
 
 use std::ops::Range;
 
-use fimbria_compute::Interrupted;
 use fimbria_compute::comm::Comm;
+use fimbria_compute::{Interrupted, Progress};
 
-use super::devices::Crew;
 use crate::sample::{Collect, Parcel};
 
-/// Lets a crew make all samples, counted through all seeds.
-pub(super) fn alone<C: Collect, E: From<Interrupted>>(
-    crew: Crew<'_, C, impl Fn() -> C + Sync>,
-    mut each: impl FnMut(C::Block) -> Result<(), E>,
-) -> Result<Vec<C>, E> {
-    let unit = crew.unit();
-    for round in pieces(0..crew.total(), crew.at_once()) {
-        let made = crew.make(pieces(round, unit).collect())?;
-        made.into_iter().flatten().try_for_each(&mut each)?;
-    }
-    Ok(crew.collectors())
+/// Who makes the samples of a process.
+pub(super) trait Team<C: Collect> {
+    /// The samples of all processes, counted through all seeds.
+    fn all(&self) -> Range<u64>;
+
+    /// Who hears how many of them are made.
+    fn progress(&self) -> &dyn Progress;
+
+    /// How many samples it takes at a time.
+    fn unit(&self) -> u64;
+
+    /// How many keep it busy. Finished ones wait for those before them, so that it takes no more.
+    fn at_once(&self) -> u64;
+
+    /// Makes every sample of `units`; the blocks of each, in order.
+    fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted>;
+
+    /// Where everything was collected.
+    fn collectors(self) -> Vec<C>;
 }
 
-/// Deals all samples to the crews of all processes. The first hands all blocks to `each`, and holds
+/// Lets a team make all samples.
+pub(super) fn alone<C: Collect, E: From<Interrupted>>(
+    team: impl Team<C>,
+    mut each: impl FnMut(C::Block) -> Result<(), E>,
+) -> Result<Vec<C>, E> {
+    let unit = team.unit();
+    for round in pieces(team.all(), team.at_once()) {
+        let made = team.make(pieces(round, unit).collect())?;
+        made.into_iter().flatten().try_for_each(&mut each)?;
+    }
+    Ok(team.collectors())
+}
+
+/// Deals all samples to the teams of all processes. The first hands all blocks to `each`, and holds
 /// no more than its own of a round and one of another's.
 pub(super) fn among<C: Parcel, E: From<Interrupted>>(
-    crew: Crew<'_, C, impl Fn() -> C + Sync>,
+    team: impl Team<C>,
     comm: &dyn Comm,
     mut each: impl FnMut(C::Block) -> Result<(), E>,
 ) -> Result<Vec<C>, E> {
-    let unit = largest(comm, crew.unit());
-    let each_at_once = largest(comm, crew.at_once()).div_ceil(unit).saturating_mul(unit);
+    let unit = largest(comm, team.unit());
+    let each_at_once = largest(comm, team.at_once()).div_ceil(unit).saturating_mul(unit);
     let at_once = each_at_once.saturating_mul(comm.size() as u64);
     // Processes take turns, unit by unit, for streamlines of neighbours are of like lengths.
-    for round in pieces(0..crew.total(), at_once) {
+    for round in pieces(team.all(), at_once) {
         let units: Vec<_> = pieces(round, unit).collect();
         let mine = units.iter().skip(comm.rank()).step_by(comm.size());
-        let mut mine = crew.make(mine.cloned().collect())?.into_iter();
+        let mut mine = team.make(mine.cloned().collect())?.into_iter();
         for (unit, from) in units.into_iter().zip((0..comm.size()).cycle()) {
             if from == comm.rank() {
                 let blocks = mine.next().unwrap_or_default();
@@ -49,11 +69,11 @@ pub(super) fn among<C: Parcel, E: From<Interrupted>>(
                 for _ in 0..number(&comm.to_first(Vec::new(), from)) {
                     each(C::unpack(&comm.to_first(Vec::new(), from)))?;
                 }
-                crew.progress().advance(unit.end - unit.start);
+                team.progress().advance(unit.end - unit.start);
             }
         }
     }
-    Ok(crew.collectors())
+    Ok(team.collectors())
 }
 
 /// `samples`, so many at a time.

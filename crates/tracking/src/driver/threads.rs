@@ -6,31 +6,33 @@ use std::sync::{Mutex, PoisonError};
 use fimbria_compute::{Interrupted, Progress, Workers};
 use rayon::prelude::*;
 
-use super::rounds::pieces;
-use super::{Tracking, lock};
-use crate::fast::FastTracker;
+use super::rounds::{Team, pieces};
+use super::{Tracker, lock};
 use crate::sample::Collect;
 
 /// The threads of a process, and a collector for each of them.
-pub(super) struct Threads<'a, C, F> {
-    pub(super) tracking: &'a Tracking<'a>,
+pub(super) struct Threads<'a, T, C, F> {
+    pub(super) tracking: &'a T,
     pub(super) workers: &'a Workers,
     pub(super) progress: &'a dyn Progress,
     /// Samples that a thread takes at a time.
     pub(super) block: u64,
+    /// The samples to be made.
+    all: Range<u64>,
     new: F,
     idle: Mutex<Vec<C>>,
 }
 
-impl<'a, C: Collect, F: Fn() -> C + Sync> Threads<'a, C, F> {
+impl<'a, T: Tracker, C: Collect, F: Fn() -> C + Sync> Threads<'a, T, C, F> {
     pub(super) fn new(
-        tracking: &'a Tracking<'a>,
+        tracking: &'a T,
         workers: &'a Workers,
         progress: &'a dyn Progress,
         block: u64,
+        all: Range<u64>,
         new: F,
     ) -> Self {
-        Self { tracking, workers, progress, block, new, idle: Mutex::default() }
+        Self { tracking, workers, progress, block, all, new, idle: Mutex::default() }
     }
 
     /// What a collector that `fill` fills with samples leaves behind.
@@ -59,23 +61,37 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Threads<'a, C, F> {
         let made = |block: Range<u64>| {
             self.progress.check()?;
             let (simd, len) = (self.workers.simd(), block.end - block.start);
-            let done = self.collected(|collector| {
-                FastTracker::new(self.tracking).run(block, simd, collector);
-            });
+            let done = self.collected(|collector| self.tracking.run(block, simd, collector));
             self.progress.advance(len);
             Ok(done)
         };
         let blocks: Vec<_> = pieces(samples, self.block).collect();
         self.workers.install(|| blocks.into_par_iter().map(made).collect())
     }
+}
 
-    /// Makes every sample of `units`; the blocks of each, in order.
-    pub(super) fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted> {
+impl<T: Tracker, C: Collect, F: Fn() -> C + Sync> Team<C> for Threads<'_, T, C, F> {
+    fn all(&self) -> Range<u64> {
+        self.all.clone()
+    }
+
+    fn progress(&self) -> &dyn Progress {
+        self.progress
+    }
+
+    fn unit(&self) -> u64 {
+        self.block
+    }
+
+    fn at_once(&self) -> u64 {
+        self.block.saturating_mul(4 * self.workers.threads() as u64)
+    }
+
+    fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted> {
         self.workers.install(|| units.into_par_iter().map(|unit| self.made(unit)).collect())
     }
 
-    /// Where everything was collected.
-    pub(super) fn collectors(self) -> Vec<C> {
+    fn collectors(self) -> Vec<C> {
         self.idle.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -214,13 +214,14 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
     fn hand_in(&mut self, lane: usize, n_made_first: usize, particles: &Particles) {
         let InLane { seed_index, number, ends, judge, verdicts, .. } = &self.lanes[lane];
         let seed = &self.tracking.seeds[*seed_index];
-        let made =
-            Made { seed, seed_index: *seed_index, number: *number, n_made_first, ends: *ends };
+        let (seed_index, number, ends) = (*seed_index, *number, *ends);
+        let order = (seed_index, number);
+        let made = Made { seed, seed_index, number, order, n_made_first, ends };
         let path = &particles.paths[lane];
         // Places are those of the samples' grid.
         let is_same = self.tracking.space.is_that_of_samples();
         let places = if is_same { &path.places[..] } else { &[] };
         let propagation = self.tracking.propagation;
-        made.hand_in(judge, verdicts, propagation, &path.points, places, self.collector);
+        made.hand_in(judge, verdicts, propagation.step_mm, &path.points, places, self.collector);
     }
 }

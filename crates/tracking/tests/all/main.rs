@@ -1,6 +1,7 @@
 //! Tracks, visits and matrices against truth and FSL.
 
 mod bend;
+mod densities;
 mod deterministic;
 mod devices;
 mod laws;

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::fixtures::{with_coefficients, with_directions, with_series};
-use super::{Instead, On, Proof, Refused, STYLE, TABLE, With, prove};
+use super::{Instead, On, Proof, Refused, STYLE, TABLE, Two, With, prove};
 
 const PEAKS: Proof = Proof {
     command: "peaks",
@@ -59,6 +59,8 @@ const STICKS: Proof = Proof {
     ],
 };
 
+const SELECT_4: &str = "hot.nii --hot --seeds seed.nii.gz --select 4 --min-length 0";
+
 const TRACK: Proof = Proof {
     command: "track",
     fixture: with_directions,
@@ -78,6 +80,10 @@ const TRACK: Proof = Proof {
         ("target", With("--target far.nii.gz")),
         ("network", On("bpx --seeds seed.nii.gz --seeds far.nii.gz -n 4", "--network")),
         ("samples", Instead("bpx --seeds seed.nii.gz -n 5")),
+        ("select", Two(SELECT_4, "hot.nii --hot --seeds seed.nii.gz --select 5 --min-length 0")),
+        ("algorithm", On(SELECT_4, "--algorithm deterministic")),
+        ("cutoff", On(SELECT_4, "--cutoff 0.2")),
+        ("power", On(SELECT_4, "--power 2")),
         ("step", With("--step 0.7")),
         ("max-length", With("--max-length 5")),
         ("min-length", With("--min-length 5")),

@@ -158,7 +158,7 @@ impl Report {
             methods.push(sections::sticks::methods(sticks));
         }
         if let Some(track) = records.iter().find_map(WholeBrain::of_record) {
-            methods.push(sections::tracks::methods(&track.parameters, sticks.is_some()));
+            methods.push(sections::tracks::methods(&track));
         }
         if let Some(life) = records.iter().find_map(LifeInRun::of_record) {
             methods.push(sections::life::methods(&life.parameters));

@@ -1,8 +1,10 @@
 //! What is made of samples: counts, and where wanted streamlines.
 
+use fimbria_compute::Progress as _;
 use fimbria_streamlines::Streamlines;
 use fimbria_tracking::{
-    Collect, Deal, EndReason, Lines, Parcel, Sample, Tally, Tracking, track_among,
+    Attempts, Collect, Deal, DensityTracking, EndReason, Lines, Parcel, Sample, Tally, Tracking,
+    track_among, track_densities,
 };
 
 use super::TrackError;
@@ -43,7 +45,7 @@ impl Parcel for Counted<'_> {
 /// Tracks with all processes. The first gets all counts, which it logs, and all streamlines, which
 /// come to `each` in the order of seeds.
 pub(super) fn counted<'t>(
-    tracking: &Tracking<'t>,
+    tracking: &Tracking<'_>,
     log: &Logbook<'_>,
     new: impl Fn() -> Counted<'t> + Sync,
     mut each: impl FnMut(Streamlines) -> Result<(), TrackError>,
@@ -60,12 +62,46 @@ pub(super) fn counted<'t>(
     Ok(tally)
 }
 
+/// The same through densities.
+pub(super) fn counted_through_densities<'t>(
+    tracking: &DensityTracking<'_>,
+    log: &Logbook<'_>,
+    new: impl Fn() -> Counted<'t> + Sync,
+    mut each: impl FnMut(Streamlines) -> Result<(), TrackError>,
+) -> Result<Tally<'t>, TrackError> {
+    let on = log.session().on;
+    if !on.devices.is_empty() {
+        log.note(
+            "streamlines through densities are made by the threads: devices have no kernel of it",
+        );
+    }
+    let mut tally = new().tally;
+    let selected =
+        track_densities(tracking, on, log, new, |lines| lines.map_or(Ok(()), &mut each))?;
+    selected.collectors.into_iter().for_each(|part| tally.merge(part.tally));
+    tally.gather(on.comm);
+    count(&tally, log);
+    if let (Some(kept), Attempts::UntilKept { select, .. }) = (selected.kept, tracking.attempts)
+        && kept < select
+    {
+        log.warn(&format!(
+            "{kept} of {select} streamlines are there after {} were started: see in run.json why \
+             the others ended, or lower --min-length or --cutoff",
+            selected.attempts
+        ));
+    }
+    Ok(tally)
+}
+
 /// Notes how many samples were made and kept, and why halves ended.
 pub(crate) fn count(tally: &Tally<'_>, log: &Logbook<'_>) {
     log.count("samples", tally.made);
     log.count("kept", tally.kept.iter().sum());
     log.count("points", tally.points);
-    for ((_, name), count) in EndReason::ALL.iter().zip(tally.ends) {
-        log.count(&format!("ends: {name}"), count);
+    for ((reason, name), count) in EndReason::ALL.iter().zip(tally.ends) {
+        // Only densities end so.
+        if *reason != EndReason::Cutoff || count > 0 {
+            log.count(&format!("ends: {name}"), count);
+        }
     }
 }

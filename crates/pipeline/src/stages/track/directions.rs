@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use fimbria_image::sticks::StickSamples;
-use fimbria_tracking::Field;
+use fimbria_tracking::{Densities, Field};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Source;
+use super::source::Found;
 use crate::{Input, Logbook, Product, Products, Stage, StageError};
 
 /// Reads or draws samples of directions for [`Track`](super::Track).
@@ -22,9 +23,15 @@ pub struct LoadDirections {
 
 /// What is tracked through.
 pub(super) struct Directions {
-    pub(super) field: Field,
-    /// Of all samples, for several processes to compare; `None` for one alone.
+    pub(super) medium: Medium,
+    /// Of all of it, for several processes to compare; `None` for one alone.
     pub(super) hash: Option<u128>,
+}
+
+/// What there is in each voxel.
+pub(super) enum Medium {
+    Samples(Field),
+    Densities(Densities),
 }
 
 fn hash_of(samples: &StickSamples) -> u128 {
@@ -58,11 +65,24 @@ impl Stage for LoadDirections {
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        let samples = self.source.read(self.mask.as_deref(), self.rng_seed, log)?;
-        log.count("voxels", samples.mask.len() as u64);
         let on = log.session().on;
-        let hash = (on.comm.size() > 1).then(|| hash_of(&samples));
-        products.put(Directions { field: Field::new(samples, on.workers), hash });
+        let is_compared = on.comm.size() > 1;
+        let (medium, hash) = match self.source.read(self.mask.as_deref(), self.rng_seed, log)? {
+            Found::Samples(samples) => {
+                log.count("voxels", samples.mask.len() as u64);
+                let hash = is_compared.then(|| hash_of(&samples));
+                (Medium::Samples(Field::new(samples, on.workers)), hash)
+            }
+            Found::Densities(densities) => {
+                let hash = is_compared.then(|| {
+                    let mut hash = Xxh3::new();
+                    densities.digest(|bytes| hash.update(bytes));
+                    hash.digest128()
+                });
+                (Medium::Densities(densities), hash)
+            }
+        };
+        products.put(Directions { medium, hash });
         Ok(())
     }
 }

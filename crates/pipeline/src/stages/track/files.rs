@@ -77,12 +77,13 @@ impl DirectionFiles {
             Source::Samples(image)
         };
         let scatters = (*dispersion > 0.0).then_some("dispersion");
-        let (holds, unused) = match source {
-            Source::Peaks { .. } => ("peaks", None),
-            Source::Function(_) => ("functions", scatters),
+        let holds = source.holds();
+        let unused = match source {
+            Source::Peaks { .. } => None,
+            Source::Function(_) => scatters,
             Source::Samples(_) => {
                 let turns = frame.is_some().then_some("frame");
-                ("samples", scatters.or(turns).or(peaks.then_some("peaks")))
+                scatters.or(turns).or(peaks.then_some("peaks"))
             }
         };
         match unused {

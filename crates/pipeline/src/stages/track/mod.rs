@@ -15,24 +15,26 @@ mod whole_brain;
 use std::path::{Path, PathBuf};
 
 pub(crate) use counted::count;
-use counted::{Counted, counted};
-use directions::Directions;
+use counted::{Counted, counted, counted_through_densities};
 pub use directions::LoadDirections;
+use directions::{Directions, Medium};
 pub use files::{DirectionFiles, RegionFiles};
 use fimbria_compute::Progress as _;
 use fimbria_image::gifti::Surface;
 use fimbria_image::{Grid, GridMismatch, Image, ImageError, WriteOptions, read_image, write_image};
 use fimbria_streamlines::{
-    Format, Header, TractogramError, WriteOptions as LineOptions, WriteStreamlines, create,
+    Format, Header, Streamlines, TractogramError, WriteOptions as LineOptions, WriteStreamlines,
+    create,
 };
 use fimbria_tracking::{
-    Judgement, Lines, NetworkMatrix, Propagation, Region, Rules, Seed, SingularTransform, Space,
-    Tally, Targets, Tracking, Waypoints,
+    DensityTracking, Judgement, Lines, NetworkMatrix, Propagation, Region, Rules, Seed,
+    SingularTransform, Space, Tally, Targets, Tracking, Waypoints,
 };
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
-pub use parameters::{TrackParameters, Tracks};
+use parameters::Place;
+pub use parameters::{Algorithm, Through, TrackParameters, Tracks};
 pub use source::{Source, SourceError};
 use starts::Starts;
 pub use whole_brain::{Tracked, WholeBrain};
@@ -84,6 +86,8 @@ pub struct Track {
     pub regions: RegionFiles,
     /// How.
     pub parameters: TrackParameters,
+    /// What the directions are.
+    pub through: Through,
 }
 
 /// Why it cannot be done.
@@ -159,7 +163,8 @@ impl Stage for Track {
         json!({
             // Of which rows, columns and files have their names.
             "seeds": stems(seeds), "targets": stems(target),
-            "in_order": in_order, "network": network, "track": self.in_effect(),
+            "in_order": in_order, "network": network, "through": self.through.name(),
+            "track": self.in_effect(),
         })
     }
 
@@ -196,18 +201,9 @@ impl Stage for Track {
 }
 
 impl Track {
-    fn step_mm(&self) -> f32 {
-        self.parameters.step.unwrap_or(Propagation::default().step_mm)
-    }
-
-    fn jitter_mm(&self) -> f32 {
-        self.parameters.jitter.unwrap_or(0.0)
-    }
-
-    /// The options with what is usual from regions.
+    /// The options with what is usual.
     fn in_effect(&self) -> TrackParameters {
-        let (step, jitter) = (Some(self.step_mm()), Some(self.jitter_mm()));
-        TrackParameters { step, jitter, ..self.parameters.clone() }
+        self.parameters.in_effect(self.through, Place::Regions)
     }
 
     /// Of everything that streamlines and counts depend on; `directions` is that of the samples.
@@ -226,27 +222,69 @@ impl Track {
         mut out: Option<&mut OutputFolder>,
     ) -> Result<(), TrackError> {
         let workers = log.session().on.workers;
-        let field = &directions.field;
-        let (starts, targets, rules) = workers.install(|| self.places(field.grid()))?;
+        let grid = match &directions.medium {
+            Medium::Samples(field) => field.grid(),
+            Medium::Densities(densities) => densities.grid(),
+        };
+        let (starts, targets, rules) = workers.install(|| self.places(grid))?;
         let space = &starts.space;
         for region in targets.iter().chain(&rules.waypoints.regions) {
             if region.is_empty() {
                 log.warn(&format!("{} has no voxel: nothing can reach it", region.name));
             }
         }
-        let propagation = self.parameters.propagation(self.step_mm());
-        let tracking = Tracking {
-            field,
-            space,
-            propagation: &propagation,
-            rules: &rules,
-            seeds: &starts.seeds,
-            n_samples: self.parameters.samples,
-            jitter_mm: self.jitter_mm(),
-            rng_seed: self.parameters.rng_seed,
+        let mut writer = match (self.parameters.tracks.0.0, out.as_deref_mut()) {
+            (Some(format), Some(out)) => Some(writer(grid, format, log, out)?),
+            _ => None,
         };
-        tell_outside(&tracking, log);
-        let tally = self.tracked(&tracking, &targets, &starts, log, out.as_deref_mut())?;
+        let new = || self.counts(&starts, &targets);
+        let each = |lines: Streamlines| match &mut writer {
+            Some(writer) => Ok(writer.write(&lines)?),
+            None => Ok(()),
+        };
+        let options = self.in_effect();
+        let (seeds, rng_seed) = (&starts.seeds[..], options.rng_seed);
+        let tally = match &directions.medium {
+            Medium::Samples(field) => {
+                let step_mm = options.step.unwrap_or(Propagation::default().step_mm);
+                let propagation = options.propagation(step_mm);
+                let tracking = Tracking {
+                    field,
+                    space,
+                    propagation: &propagation,
+                    rules: &rules,
+                    seeds,
+                    n_samples: options.samples.unwrap_or(1),
+                    jitter_mm: options.jitter.unwrap_or(0.0),
+                    rng_seed,
+                };
+                tell_outside(space, seeds, |pos| field.is_inside(pos), log);
+                counted(&tracking, log, new, each)?
+            }
+            Medium::Densities(densities) => {
+                let edges = grid.ras_from_vox.spacing();
+                let shortest = edges.into_iter().fold(f64::INFINITY, f64::min) as f32;
+                let propagation = options.density_propagation(shortest);
+                let tracking = DensityTracking {
+                    densities,
+                    space,
+                    propagation: &propagation,
+                    rules: &rules,
+                    seeds,
+                    attempts: options.attempts(),
+                    jitter_mm: options.jitter.or(starts.are_points().then_some(0.0)),
+                    rng_seed,
+                };
+                tell_outside(space, seeds, |pos| densities.is_inside(pos), log);
+                counted_through_densities(&tracking, log, new, each)?
+            }
+        };
+        if let Some(writer) = writer {
+            writer.finish()?;
+        }
+        if tally.kept.iter().sum::<u64>() == 0 {
+            log.warn("no streamline was kept: see in run.json why they ended");
+        }
         match out {
             Some(out) => workers.install(|| self.write_counts(&tally, &starts, out)),
             None => Ok(()),
@@ -271,45 +309,23 @@ impl Track {
                 ..Waypoints::default()
             },
             network: if *network { starts.regions()? } else { Vec::new() },
-            least_length_mm: self.parameters.min_length,
+            least_length_mm: self.in_effect().min_length.unwrap_or(0.0),
             judgement: Judgement::Whole,
             ..Rules::default()
         };
         Ok((starts, targets, rules))
     }
 
-    fn tracked<'t>(
-        &self,
-        tracking: &Tracking<'t>,
-        targets: &'t [Region],
-        starts: &Starts,
-        log: &Logbook<'_>,
-        out: Option<&mut OutputFolder>,
-    ) -> Result<Tally<'t>, TrackError> {
-        let mut writer = match (self.parameters.tracks.0.0, out) {
-            (Some(format), Some(out)) => Some(writer(tracking, format, log, out)?),
-            _ => None,
-        };
+    /// What is counted, with nothing in it yet.
+    fn counts<'t>(&self, starts: &'t Starts, targets: &'t [Region]) -> Counted<'t> {
         let n_regions = starts.origins.len();
-        let new = || {
-            let mut tally = Tally::new(tracking.space, n_regions, false);
-            if !targets.is_empty() {
-                tally.targets = Some(Targets::new(targets, tracking.seeds.len()));
-            }
-            tally.network = self.regions.network.then(|| NetworkMatrix::new(n_regions));
-            Counted { tally, lines: self.parameters.tracks.0.0.map(|_| Lines::new(tracking.space)) }
-        };
-        let tally = counted(tracking, log, new, |lines| match &mut writer {
-            Some(writer) => Ok(writer.write(&lines)?),
-            None => Ok(()),
-        })?;
-        if let Some(writer) = writer {
-            writer.finish()?;
+        let mut tally = Tally::new(&starts.space, n_regions, false);
+        if !targets.is_empty() {
+            tally.targets = Some(Targets::new(targets, starts.seeds.len()));
         }
-        if tally.kept.iter().sum::<u64>() == 0 {
-            log.warn("no streamline was kept: see in run.json why they ended");
-        }
-        Ok(tally)
+        tally.network = self.regions.network.then(|| NetworkMatrix::new(n_regions));
+        let lines = self.parameters.tracks.0.0.map(|_| Lines::new(&starts.space));
+        Counted { tally, lines }
     }
 
     fn write_counts(
@@ -347,12 +363,12 @@ impl Track {
 
 /// The file of streamlines.
 fn writer(
-    tracking: &Tracking<'_>,
+    grid: &Grid,
     format: Format,
     log: &Logbook<'_>,
     out: &mut OutputFolder,
 ) -> Result<Box<dyn WriteStreamlines>, TrackError> {
-    let mut header = Header::on(*tracking.field.grid());
+    let mut header = Header::on(*grid);
     header.per_streamline = Lines::columns();
     for loss in format.losses(&header) {
         log.note(&format!("{format} has no place for {loss}"));
@@ -361,16 +377,21 @@ fn writer(
     Ok(create(&path, format, &header, &LineOptions::default())?)
 }
 
-/// Warns of seeds from which nothing can be followed.
-pub(crate) fn tell_outside(tracking: &Tracking<'_>, log: &Logbook<'_>) {
-    let is_outside = |seed: &&Seed| !tracking.field.is_inside(tracking.space.to_samples(seed.pos));
-    let n_seeds = tracking.seeds.len();
-    match tracking.seeds.iter().filter(is_outside).count() {
+/// Warns of seeds from which nothing can be followed; `is_inside` says where something can, in voxels
+/// of the directions.
+pub(crate) fn tell_outside(
+    space: &Space,
+    seeds: &[Seed],
+    is_inside: impl Fn([f32; 3]) -> bool,
+    log: &Logbook<'_>,
+) {
+    let is_outside = |seed: &&Seed| !is_inside(space.to_samples(seed.pos));
+    match seeds.iter().filter(is_outside).count() {
         0 => {}
-        n if n == n_seeds => log.warn("every seed lies outside the mask of the directions"),
+        n if n == seeds.len() => log.warn("every seed lies outside the mask of the directions"),
         n => log.warn(&format!(
             "outside the mask of the directions: {n} of {}",
-            fimbria_image::counted(n_seeds, "seed")
+            fimbria_image::counted(seeds.len(), "seed")
         )),
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use fimbria_streamlines::Format;
-use fimbria_tracking::{FirstFibre, Propagation};
+use fimbria_tracking::{Attempts, DensityPropagation, DensityRule, FirstFibre, Propagation};
 use serde::Serialize;
 
 use crate::options::{Described as _, OptionError, above, at_least, choice, within};
@@ -15,6 +15,51 @@ impl Choice for FirstFibre {
         (Self::Uniform, "uniform", "any above the threshold"),
         (Self::Proportional, "proportional", "any above the threshold, by fraction"),
     ];
+}
+
+/// How streamlines follow densities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Along random arcs.
+    #[default]
+    Probabilistic,
+    /// Along maxima.
+    Deterministic,
+}
+
+impl Choice for Algorithm {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Probabilistic, "probabilistic", "along arcs drawn by the densities along them"),
+        (Self::Deterministic, "deterministic", "along the nearest maximum of the density"),
+    ];
+}
+
+/// What streamlines run through, of which what is usual depends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Through {
+    /// Samples of directions, or peaks.
+    Samples,
+    /// Functions on the sphere.
+    Densities,
+}
+
+impl Through {
+    /// What records call it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Samples => "samples",
+            Self::Densities => "densities",
+        }
+    }
+}
+
+/// From where, of which what is usual depends too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// From regions, by `fimbria track`.
+    Regions,
+    /// From every voxel, in a run.
+    WholeBrain,
 }
 
 /// The format of the streamlines; `None` where none are written.
@@ -34,41 +79,63 @@ impl Choice for Tracks {
     };
 }
 
-/// The options of streamlines.
+/// The options of streamlines. What is usual depends on what they run through: docs/tracking.md.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
 #[command(next_help_heading = "Streamlines")]
 pub struct TrackParameters {
     /// Streamlines from each seed
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 50, in_run = "2")]
-    #[arg(number = at_least(1_u32, "").up_to(1_000_000_000))]
-    pub samples: u32,
+    #[arg(short = 'n', long, value_name = "N", number = at_least(1_u32, "").up_to(1_000_000_000))]
+    #[arg(usually = "50; through densities --select; in a run 2", conflicts_with = "select")]
+    pub samples: Option<u32>,
+
+    /// Through densities: start at seeds drawn at random until so many streamlines are kept, or a
+    /// thousand times as many were started
+    #[arg(long, value_name = "N", number = at_least(1_u32, "").up_to(4_000_000))]
+    #[arg(usually = "10000 through densities")]
+    pub select: Option<u32>,
+
+    /// Through densities: which way to go on
+    #[arg(long, value_name = "ALGORITHM", value_parser = choice::<Algorithm>())]
+    #[arg(usually = "probabilistic")]
+    pub algorithm: Option<Named<Algorithm>>,
 
     /// Length of a step
     #[arg(long, value_name = "MM", number = above(0.0_f32, "mm"))]
-    #[arg(usually = "0.5; in a run a quarter of the shortest voxel edge")]
+    #[arg(
+        usually = "0.5, in a run a quarter of the shortest voxel edge; through densities half of \
+                     it, deterministic a fifth"
+    )]
     pub step: Option<f32>,
 
     /// Longest streamline
     #[arg(long, value_name = "MM", number = above(0.0_f32, "mm"))]
-    #[arg(default_value_t = 1000.0, in_run = "250")]
-    pub max_length: f32,
+    #[arg(usually = "1000; through densities and in a run 250")]
+    pub max_length: Option<f32>,
 
     /// Shortest streamline kept
     #[arg(long, value_name = "MM", number = at_least(0.0_f32, "mm"))]
-    #[arg(default_value_t = 0.0, in_run = "20")]
-    pub min_length: f32,
+    #[arg(usually = "0, in a run 20; through densities 10")]
+    pub min_length: Option<f32>,
 
     // That of which the cosine is 0.2.
     /// Largest angle between two steps
     #[arg(long, value_name = "DEG", number = within(0.0_f32, 180.0, "degrees"))]
-    #[arg(default_value_t = 78.463_04)]
-    pub angle: f32,
+    #[arg(usually = "78.46304; through densities 45")]
+    pub angle: Option<f32>,
+
+    /// Through densities: end where the density is below this, in its units
+    #[arg(long, value_name = "DENSITY", number = above(0.0_f32, ""), usually = "0.1")]
+    pub cutoff: Option<f32>,
+
+    /// Through densities: the power to which densities along an arc are raised
+    #[arg(long, value_name = "POWER", number = above(0.0_f32, ""), usually = "1")]
+    pub power: Option<f32>,
 
     // Smaller fractions than 0.05 are those that bedpostX's own maps leave out.
     /// Fibres with a fraction (of peaks: length as part of the longest) up to this are not followed
     #[arg(long, value_name = "F", number = within(0.0_f32, 1.0, ""))]
-    #[arg(default_value_t = 0.01, in_run = "0.05")]
-    pub fibre_threshold: f32,
+    #[arg(usually = "0.01; in a run 0.05")]
+    pub fibre_threshold: Option<f32>,
 
     /// End with probability 1 - f at each step
     #[arg(long)]
@@ -84,12 +151,13 @@ pub struct TrackParameters {
 
     /// The fibre to start with
     #[arg(long, value_name = "RULE", value_parser = choice::<FirstFibre>())]
-    #[arg(default_value = "largest", in_run = "proportional")]
-    pub first_fibre: Named<FirstFibre>,
+    #[arg(usually = "largest; in a run proportional")]
+    pub first_fibre: Option<Named<FirstFibre>>,
 
     /// Start anywhere in a sphere of this radius
     #[arg(long, value_name = "MM", number = at_least(0.0_f32, "mm"))]
-    #[arg(usually = "0; in a run half of the longest voxel edge")]
+    #[arg(usually = "0, in a run half the longest voxel edge; through densities anywhere in the \
+                     voxel")]
     pub jitter: Option<f32>,
 
     /// Seed of the random numbers
@@ -107,30 +175,127 @@ impl TrackParameters {
     ///
     /// # Errors
     /// [`OptionError::Unusable`].
-    pub fn check_in_run(&self) -> Result<(), OptionError> {
-        match self.tracks.0.0 {
-            Some(_) => Ok(()),
-            None => Err(OptionError::Unusable(
-                "`tracks` cannot be none in a run, whose page shows them".to_owned(),
-            )),
+    pub fn check_in_run(&self, through: Through) -> Result<(), OptionError> {
+        let why = match (self.tracks.0.0, self.unused(through)) {
+            (None, _) => "`tracks` cannot be none in a run, whose page shows them".to_owned(),
+            (_, Some(option)) => {
+                let (option, through) = (option.replace('-', "_"), through.name());
+                format!("`{option}` has no use through {through}: leave it out")
+            }
+            _ => return Ok(()),
+        };
+        Err(OptionError::Unusable(why))
+    }
+
+    /// The options with what is usual of what they run through; the length of a step and where
+    /// streamlines start in a voxel, which depend on the voxels, are left as they are.
+    pub(super) fn in_effect(&self, through: Through, place: Place) -> Self {
+        let all = self.clone();
+        let (is_run, given) = (place == Place::WholeBrain, &self);
+        let of_place = |regions: f32, run: f32| Some(if is_run { run } else { regions });
+        if through == Through::Densities {
+            let select = given.select.or((given.samples.is_none() && !is_run).then_some(10_000));
+            let samples = given.samples.or((select.is_none()).then_some(2));
+            let algorithm = given.algorithm.unwrap_or(Named(Algorithm::Probabilistic));
+            let is_random = algorithm.0 == Algorithm::Probabilistic;
+            return Self {
+                samples,
+                select,
+                algorithm: Some(algorithm),
+                max_length: given.max_length.or(Some(250.0)),
+                min_length: given.min_length.or(Some(10.0)),
+                angle: given.angle.or(Some(45.0)),
+                cutoff: given.cutoff.or(Some(0.1)),
+                power: given.power.or(is_random.then_some(1.0)),
+                ..all
+            };
+        }
+        let first = if is_run { FirstFibre::Proportional } else { FirstFibre::Number(0) };
+        Self {
+            samples: given.samples.or(Some(if is_run { 2 } else { 50 })),
+            step: given.step.or((!is_run).then_some(Propagation::default().step_mm)),
+            max_length: given.max_length.or(of_place(1000.0, 250.0)),
+            min_length: given.min_length.or(of_place(0.0, 20.0)),
+            angle: given.angle.or(Some(78.463_04)),
+            fibre_threshold: given.fibre_threshold.or(of_place(0.01, 0.05)),
+            first_fibre: given.first_fibre.or(Some(Named(first))),
+            jitter: given.jitter.or((!is_run).then_some(0.0)),
+            ..all
         }
     }
 
-    /// How streamlines are propagated in steps of this length.
+    /// An option that is given and has no use through these directions.
+    pub fn unused(&self, through: Through) -> Option<&'static str> {
+        let is_deterministic = self.algorithm == Some(Named(Algorithm::Deterministic));
+        let named: &[(&str, bool)] = match through {
+            Through::Densities => &[
+                ("fibre-threshold", self.fibre_threshold.is_some()),
+                ("use-fraction", self.use_fraction),
+                ("modified-euler", self.modified_euler),
+                ("loop-check", self.loop_check),
+                ("first-fibre", self.first_fibre.is_some()),
+                ("power", self.power.is_some() && is_deterministic),
+            ],
+            Through::Samples => &[
+                ("select", self.select.is_some()),
+                ("algorithm", self.algorithm.is_some()),
+                ("cutoff", self.cutoff.is_some()),
+                ("power", self.power.is_some()),
+            ],
+        };
+        named.iter().find(|(_, given)| *given).map(|(name, _)| *name)
+    }
+
+    /// How streamlines are propagated through samples in steps of this length; of options in effect.
     pub(super) fn propagation(&self, step_mm: f32) -> Propagation {
+        let usual = Propagation::default();
         Propagation {
             step_mm,
-            max_points: Propagation::points_within(self.max_length, step_mm),
-            min_cos: self.angle.to_radians().cos(),
-            fibre_threshold: self.fibre_threshold,
+            max_points: self
+                .max_length
+                .map_or(usual.max_points, |mm| Propagation::points_within(mm, step_mm)),
+            min_cos: self.angle.map_or(usual.min_cos, |angle| angle.to_radians().cos()),
+            fibre_threshold: self.fibre_threshold.unwrap_or(usual.fibre_threshold),
             use_fraction: self.use_fraction,
             modified_euler: self.modified_euler,
             loop_check: self.loop_check,
-            first_fibre: self.first_fibre.0,
-            ..Propagation::default()
+            first_fibre: self.first_fibre.map_or(usual.first_fibre, |first| first.0),
+            ..usual
+        }
+    }
+
+    /// How they follow densities on voxels of which this is the shortest edge; of options in effect.
+    pub(super) fn density_propagation(&self, shortest_edge_mm: f32) -> DensityPropagation {
+        let is_random = self.algorithm != Some(Named(Algorithm::Deterministic));
+        let edges = if is_random { 0.5 } else { 0.2 };
+        let power = self.power.unwrap_or(1.0);
+        DensityPropagation {
+            rule: if is_random {
+                DensityRule::Arcs { power, places: 3 }
+            } else {
+                DensityRule::Maximum
+            },
+            step_mm: self.step.unwrap_or(edges * shortest_edge_mm),
+            max_angle: self.angle.unwrap_or(45.0).to_radians(),
+            cutoff: self.cutoff.unwrap_or(0.1),
+            max_length_mm: self.max_length.unwrap_or(250.0),
+        }
+    }
+
+    /// How many streamlines start through densities; of options in effect.
+    pub(super) fn attempts(&self) -> Attempts {
+        match (self.select, self.samples) {
+            (Some(select), _) => {
+                let select = u64::from(select);
+                Attempts::UntilKept { select, at_most: ATTEMPTS * select }
+            }
+            (None, samples) => Attempts::PerSeed(samples.unwrap_or(2)),
         }
     }
 }
+
+/// Streamlines started at most for one that is to be kept.
+const ATTEMPTS: u64 = 1000;
 
 #[cfg(test)]
 mod tests {
@@ -138,11 +303,33 @@ mod tests {
     use crate::options::usual;
 
     #[test]
-    fn the_usual_steps_are_those_of_the_tracking() {
+    fn the_usual_steps_through_samples_are_those_of_the_tracking() {
         let default = Propagation::default();
         let usual: TrackParameters = usual();
+        let usual = usual.in_effect(Through::Samples, Place::Regions);
         let propagation = usual.propagation(default.step_mm);
         // 1000 mm, and the seed in each half, where probtrackx2 counts 2000 steps.
         assert_eq!(propagation, Propagation { max_points: 2002, ..default });
+        assert_eq!((usual.samples, usual.step, usual.jitter), (Some(50), Some(0.5), Some(0.0)));
+    }
+
+    #[test]
+    fn tracks_of_a_run_through_samples_are_fewer_and_of_fibres_only() {
+        let usual: TrackParameters = usual();
+        let usual = usual.in_effect(Through::Samples, Place::WholeBrain);
+        assert_eq!((usual.samples, usual.step, usual.jitter), (Some(2), None, None));
+        assert_eq!((usual.min_length, usual.max_length), (Some(20.0), Some(250.0)));
+        assert_eq!(usual.fibre_threshold, Some(0.05));
+    }
+
+    #[test]
+    fn densities_are_followed_alike_from_regions_and_in_a_run_but_for_how_many_start() {
+        let usual: TrackParameters = usual();
+        let of = |place| usual.in_effect(Through::Densities, place);
+        let (regions, run) = (of(Place::Regions), of(Place::WholeBrain));
+        assert_eq!(regions.density_propagation(2.0), run.density_propagation(2.0));
+        assert_eq!((regions.min_length, regions.jitter), (run.min_length, run.jitter));
+        assert_eq!((regions.samples, regions.select), (None, Some(10_000)));
+        assert_eq!((run.samples, run.select), (Some(2), None));
     }
 }

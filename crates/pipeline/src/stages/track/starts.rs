@@ -75,6 +75,11 @@ impl Starts {
         Ok(())
     }
 
+    /// True where some seeds are no voxels.
+    pub(super) fn are_points(&self) -> bool {
+        self.origins.iter().any(|origin| !matches!(origin, Origin::Voxels(_)))
+    }
+
     /// The regions of a network.
     pub(super) fn regions(&self) -> Result<Vec<Region>, TrackError> {
         if self.origins.len() < 2 {

@@ -4,17 +4,21 @@ use std::path::Path;
 
 use fimbria_compute::Progress as _;
 use fimbria_image::sticks::StickSamples;
-use fimbria_image::{BvecFrame, Image, WriteOptions, read_image, write_image};
+use fimbria_image::{Grid, Image, Mask, WriteOptions, read_image, write_image};
 use fimbria_streamlines::{Format, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
 use fimbria_tensors::peaks::Peaks;
-use fimbria_tensors::samples::{Scatter, from_peaks};
-use fimbria_tracking::{Field, Lines, Rules, Space, Tally, Tracking, seeds_of_region};
+use fimbria_tracking::{
+    DensityTracking, Field, Lines, Rules, Seed, Space, Tally, Tracking, seeds_of_region,
+};
 use serde_json::{Value, json};
 
-use super::counted::{Counted, counted};
-use super::{TrackParameters, tracks_name};
+use super::counted::{Counted, counted, counted_through_densities};
+use super::parameters::Place;
+use super::source::densities_of;
+use super::{Through, TrackError, TrackParameters, tracks_name};
 use crate::options::from_values;
 use crate::stages::load::Subject;
+use crate::stages::load_orientations::OrientationField;
 use crate::stages::peaks::with_fibres;
 use crate::{Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, Taken};
 
@@ -26,18 +30,25 @@ pub struct Tracked {
     pub lines: Tractogram,
 }
 
-/// Tracks through the [`StickSamples`], or where there are none through the [`Peaks`], from every
-/// voxel that has some; hands on what was [`Tracked`].
+/// Tracks from every voxel with fibres through the [`StickSamples`], or through the densities of the
+/// [`OrientationField`] in voxels whose [`Peaks`] are those of fibres; hands on what was [`Tracked`].
 pub struct WholeBrain {
     /// How.
     pub parameters: TrackParameters,
+    /// Which of them.
+    pub through: Through,
 }
 
 impl WholeBrain {
     /// The stage that wrote a folder, by its record; `None` where it was another.
     pub fn of_record(record: &RunRecord) -> Option<Self> {
-        let parameters = record.parameters_of("track")?.as_object()?;
-        Some(Self { parameters: from_values(parameters).ok()? })
+        let parameters = record.parameters_of("track")?;
+        let through = match parameters.get("through")?.as_str()? {
+            name if name == Through::Samples.name() => Through::Samples,
+            _ => Through::Densities,
+        };
+        let parameters = from_values(parameters.get("track")?.as_object()?).ok()?;
+        Some(Self { parameters, through })
     }
 
     /// The name of the file of streamlines.
@@ -45,36 +56,86 @@ impl WholeBrain {
         tracks_name(self.parameters.tracks.0.0.unwrap_or(Format::DEFAULT))
     }
 
-    fn tracked(&self, samples: StickSamples, log: &Logbook<'_>) -> Result<Tracked, StageError> {
-        let (grid, on) = (samples.mask.grid, log.session().on);
-        let edges_mm = grid.ras_from_vox.spacing();
-        let shortest_edge = edges_mm.into_iter().fold(f64::INFINITY, f64::min) as f32;
-        let longest_edge = edges_mm.into_iter().fold(0.0, f64::max) as f32;
-        let TrackParameters { samples: n_samples, step, min_length, jitter, rng_seed, .. } =
-            self.parameters;
-        let propagation = self.parameters.propagation(step.unwrap_or(0.25 * shortest_edge));
+    fn in_effect(&self) -> TrackParameters {
+        self.parameters.in_effect(self.through, Place::WholeBrain)
+    }
+
+    /// Through samples, from every voxel that has some.
+    fn through_samples(
+        &self,
+        samples: StickSamples,
+        log: &Logbook<'_>,
+    ) -> Result<Tracked, StageError> {
+        let (edges, mask) = (Edges::of(&samples.mask.grid), samples.mask.clone());
+        let options = self.in_effect();
+        let field = Field::new(samples, log.session().on.workers);
+        self.tracked(&mask, log, |space, rules, seeds, new, each| {
+            let tracking = Tracking {
+                field: &field,
+                space,
+                propagation: &options.propagation(options.step.unwrap_or(0.25 * edges.shortest)),
+                rules,
+                seeds,
+                n_samples: options.samples.unwrap_or(1),
+                jitter_mm: options.jitter.unwrap_or(0.5 * edges.longest),
+                rng_seed: options.rng_seed,
+            };
+            counted(&tracking, log, new, each)
+        })
+    }
+
+    /// Through densities, from every voxel of a mask.
+    fn through_densities(
+        &self,
+        field: &OrientationField,
+        mask: &Mask,
+        log: &Logbook<'_>,
+    ) -> Result<Tracked, StageError> {
+        let options = self.in_effect();
+        let densities = densities_of(field, &field.mask, log)?;
+        let edges = Edges::of(densities.grid());
+        self.tracked(mask, log, |space, rules, seeds, new, each| {
+            let tracking = DensityTracking {
+                densities: &densities,
+                space,
+                propagation: &options.density_propagation(edges.shortest),
+                rules,
+                seeds,
+                attempts: options.attempts(),
+                jitter_mm: options.jitter,
+                rng_seed: options.rng_seed,
+            };
+            counted_through_densities(&tracking, log, new, each)
+        })
+    }
+
+    /// From the voxels of a mask, by `track`, which is given where seeds are, what decides over
+    /// streamlines, the seeds, what is counted, and where streamlines go.
+    fn tracked(
+        &self,
+        mask: &Mask,
+        log: &Logbook<'_>,
+        track: impl for<'t> FnOnce(
+            &'t Space,
+            &'t Rules,
+            &'t [Seed],
+            &(dyn Fn() -> Counted<'t> + Sync),
+            &mut dyn FnMut(Streamlines) -> Result<(), TrackError>,
+        ) -> Result<Tally<'t>, TrackError>,
+    ) -> Result<Tracked, StageError> {
+        let grid = mask.grid;
         let mut inside = Image::zeros(grid, 1);
-        samples.mask.voxels.iter().for_each(|&voxel| inside.data[voxel as usize] = 1.0);
-        let field = Field::new(samples, on.workers);
+        mask.voxels.iter().for_each(|&voxel| inside.data[voxel as usize] = 1.0);
         let space = Space::same(grid);
         let seeds = seeds_of_region(&space, &space.region(&inside, "the voxels tracked")?, 0);
-        let rules = Rules { least_length_mm: min_length, ..Rules::default() };
-        let tracking = Tracking {
-            field: &field,
-            space: &space,
-            propagation: &propagation,
-            rules: &rules,
-            seeds: &seeds,
-            n_samples,
-            jitter_mm: jitter.unwrap_or(0.5 * longest_edge),
-            rng_seed,
-        };
+        let least_length_mm = self.in_effect().min_length.unwrap_or(0.0);
+        let rules = Rules { least_length_mm, ..Rules::default() };
         let new =
             || Counted { tally: Tally::new(&space, 1, false), lines: Some(Lines::new(&space)) };
         let mut header = Header::on(grid);
         header.per_streamline = Lines::columns();
         let mut lines = Streamlines::for_header(&header);
-        let tally = counted(&tracking, log, new, |block| {
+        let tally = track(&space, &rules, &seeds, &new, &mut |block| {
             lines.append(&block);
             Ok(())
         })?;
@@ -86,6 +147,22 @@ impl WholeBrain {
     }
 }
 
+/// The edges of a voxel, mm.
+struct Edges {
+    shortest: f32,
+    longest: f32,
+}
+
+impl Edges {
+    fn of(grid: &Grid) -> Self {
+        let edges = grid.ras_from_vox.spacing();
+        Self {
+            shortest: edges.into_iter().fold(f64::INFINITY, f64::min) as f32,
+            longest: edges.into_iter().fold(0.0, f64::max) as f32,
+        }
+    }
+}
+
 impl Stage for WholeBrain {
     fn name(&self) -> &'static str {
         "track"
@@ -94,6 +171,7 @@ impl Stage for WholeBrain {
     fn takes(&self) -> Vec<Taken> {
         vec![
             Taken::where_made::<StickSamples>(),
+            Taken::where_made::<OrientationField>(),
             Taken::where_made::<Peaks>(),
             Taken::where_made::<Subject>(),
         ]
@@ -104,7 +182,7 @@ impl Stage for WholeBrain {
     }
 
     fn parameters(&self) -> Value {
-        json!(self.parameters)
+        json!({ "through": self.through.name(), "track": self.in_effect() })
     }
 
     fn outputs(&self) -> Vec<String> {
@@ -112,17 +190,15 @@ impl Stage for WholeBrain {
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        let samples = if let Some(samples) = products.find::<StickSamples>() {
-            samples.clone()
-        } else if let Some(found) = products.find::<Peaks>() {
-            let (peaks, mask) = (&found.peaks, with_fibres(found));
-            let workers = log.session().on.workers;
-            from_peaks(peaks, BvecFrame::Scanner, Some(mask), Scatter::NONE, workers)?
-                .ok_or("no voxel has a direction to track along")?
-        } else {
-            return Err("tracking takes sticks or peaks: neither is among run.fits".into());
+        let tracked = match self.through {
+            Through::Samples => {
+                self.through_samples(products.get::<StickSamples>()?.clone(), log)?
+            }
+            Through::Densities => {
+                let mask = with_fibres(products.get::<Peaks>()?);
+                self.through_densities(products.get::<OrientationField>()?, &mask, log)?
+            }
         };
-        let tracked = self.tracked(samples, log)?;
         products.put(tracked);
         Ok(())
     }

@@ -5,8 +5,9 @@ use fimbria_report::figure::{Scalar, Tracts, mosaic_scalar, tracts};
 use fimbria_report::{FigureError, Section, Window, colour};
 
 use super::Methods;
+use crate::Named;
 use crate::stages::peaks::LEAST_DENSITY;
-use crate::stages::track::{TrackParameters, Tracked};
+use crate::stages::track::{Algorithm, Through, TrackParameters, Tracked, WholeBrain};
 
 pub(in crate::stages::report) fn tracks(
     tracked: &Tracked,
@@ -37,25 +38,45 @@ pub(in crate::stages::report) fn tracks(
         ))
 }
 
-/// What was done, in words for a paper.
-pub(in crate::stages::report) fn methods(track: &TrackParameters, sampled: bool) -> Methods {
-    let TrackParameters { samples, step, min_length, max_length, angle, .. } = track;
-    let step = match step {
-        Some(mm) => format!("{mm} mm"),
-        None => "a quarter of a voxel".to_owned(),
+/// What was done, in words for a paper; the options are those in effect.
+pub(in crate::stages::report) fn methods(track: &WholeBrain) -> Methods {
+    let TrackParameters { samples, step, min_length, max_length, angle, cutoff, .. } =
+        &track.parameters;
+    let is_deterministic = track.parameters.algorithm == Some(Named(Algorithm::Deterministic));
+    let (within, followed, part, reference) = match track.through {
+        Through::Samples => (
+            "with a direction".to_owned(),
+            "random samples of the sticks, interpolated by random corners,".to_owned(),
+            "a quarter",
+            "Behrens TEJ et al. NeuroImage 34, 144 (2007)",
+        ),
+        Through::Densities => {
+            let along = if is_deterministic {
+                "the nearest maxima of the interpolated densities"
+            } else {
+                "arcs drawn by the interpolated densities along them"
+            };
+            let end = cutoff.map_or(String::new(), |cutoff| format!(" down to {cutoff}"));
+            (
+                format!("whose density has a peak above {LEAST_DENSITY}"),
+                format!("{along}{end},"),
+                if is_deterministic { "a fifth" } else { "half" },
+                "Tournier J-D et al. Proc ISMRM 18, 1670 (2010)",
+            )
+        }
     };
-    let (directions, within) = if sampled {
-        ("random samples of the sticks", "with a direction".to_owned())
-    } else {
-        ("the directions found", format!("whose density has a peak above {LEAST_DENSITY}"))
+    let step = step.map_or_else(|| format!("{part} of a voxel"), |mm| format!("{mm} mm"));
+    let starts = match samples {
+        Some(1) | None => "a point".to_owned(),
+        Some(n) => format!("{n} points"),
     };
-    let starts = if *samples == 1 { "a point".to_owned() } else { format!("{samples} points") };
+    let [angle, least, most] = [angle, min_length, max_length].map(|x| x.unwrap_or_default());
     Methods {
         text: format!(
-            "From {starts} in every voxel {within}, streamlines followed {directions} both \
-             ways in steps of {step}, interpolated by random corners, turning by at most \
-             {angle:.0}° a step; those of {min_length} to {max_length} mm were kept."
+            "From {starts} in every voxel {within}, streamlines followed {followed} both ways in \
+             steps of {step}, turning by at most {angle:.0}° a step; those of {least} to {most} mm \
+             were kept."
         ),
-        references: vec!["Behrens TEJ et al. NeuroImage 34, 144 (2007)"],
+        references: vec![reference],
     }
 }

@@ -6,15 +6,19 @@ use fimbria_compute::Progress as _;
 use fimbria_image::bedpostx::{BedpostxError, read_bedpostx};
 use fimbria_image::sticks::StickSamples;
 use fimbria_image::{
-    BvecFrame, Image, ImageError, ImageHeader, OpenOptions, StoredImage, counted, read_mask,
+    BvecFrame, Image, ImageError, ImageHeader, Mask, OpenOptions, StoredImage, counted, read_mask,
 };
-use fimbria_tensors::samples::{Functions, SamplesError, Scatter, from_functions, from_peaks};
+use fimbria_tensors::functions::Functions;
+use fimbria_tensors::samples::{SamplesError, Scatter, from_peaks};
+use fimbria_tensors::sh::ShError;
+use fimbria_tracking::{Densities, DensityError};
 use serde_json::{Value, json};
 
 use crate::hashing::with_sidecar;
 use crate::stages::contents::{Claim, Contents, ContentsError, check_directions};
 use crate::stages::doubts::warn_of_place;
-use crate::stages::load_orientations::{FieldError, OrientationFiles};
+use crate::stages::load_orientations::{FieldError, OrientationField, OrientationFiles};
+use crate::stages::track::Through;
 use crate::{Choice as _, Input, Logbook, Named};
 
 /// What directions come from.
@@ -77,6 +81,18 @@ pub enum SourceError {
     /// Samples cannot be drawn.
     #[error(transparent)]
     Drawn(#[from] SamplesError),
+    /// Densities cannot be tracked.
+    #[error(transparent)]
+    Densities(#[from] DensityError),
+    /// Harmonics cannot be read as densities.
+    #[error(transparent)]
+    Harmonics(#[from] ShError),
+}
+
+/// What was read.
+pub(super) enum Found {
+    Samples(StickSamples),
+    Densities(Densities),
 }
 
 impl Source {
@@ -133,20 +149,37 @@ impl Source {
         }
     }
 
-    /// Reads or draws the samples.
+    /// What the file or folder holds, in words.
+    pub fn holds(&self) -> &'static str {
+        match self {
+            Self::Samples(_) => "samples",
+            Self::Peaks { .. } => "peaks",
+            Self::Function(_) => "functions",
+        }
+    }
+
+    /// What streamlines run through.
+    pub fn through(&self) -> Through {
+        match self {
+            Self::Samples(_) | Self::Peaks { .. } => Through::Samples,
+            Self::Function(_) => Through::Densities,
+        }
+    }
+
+    /// Reads samples or densities, or makes samples of peaks.
     ///
     /// # Errors
     /// [`SourceError`].
-    pub fn read(
+    pub(super) fn read(
         &self,
         mask: Option<&Path>,
         rng_seed: u64,
         log: &Logbook<'_>,
-    ) -> Result<StickSamples, SourceError> {
+    ) -> Result<Found, SourceError> {
         let workers = log.session().on.workers;
-        match self {
+        let samples = match self {
             Self::Samples(path) => {
-                Ok(workers.install(|| read_bedpostx(path, mask, &OpenOptions::default()))?)
+                workers.install(|| read_bedpostx(path, mask, &OpenOptions::default()))?
             }
             Self::Peaks { image, frame, sure, dispersion_deg } => {
                 let (peaks, frame) = read_peaks(image, *frame, *sure, log)?;
@@ -156,23 +189,29 @@ impl Source {
                 };
                 let scatter = Scatter { deg: *dispersion_deg, rng_seed };
                 from_peaks(&peaks, frame, mask, scatter, workers)?
-                    .ok_or_else(|| SourceError::Nothing(image.clone()))
+                    .ok_or_else(|| SourceError::Nothing(image.clone()))?
             }
             Self::Function(files) => {
                 let files = OrientationFiles { mask: mask.map(Path::to_owned), ..files.clone() };
                 let field = files.read(log)?;
-                let functions = Functions {
-                    coefficients: &*field.coefficients,
-                    order: field.order,
-                    basis: field.basis,
-                    frame: field.frame,
-                    mask: &field.mask,
-                };
-                from_functions(functions, rng_seed, workers)?
-                    .ok_or(SourceError::Nothing(files.image))
+                return Ok(Found::Densities(densities_of(&field, &field.mask, log)?));
             }
-        }
+        };
+        Ok(Found::Samples(samples))
     }
+}
+
+/// The densities of a field in the voxels of a mask.
+pub(super) fn densities_of(
+    field: &OrientationField,
+    mask: &Mask,
+    log: &Logbook<'_>,
+) -> Result<Densities, SourceError> {
+    let OrientationField { order, basis, frame, .. } = *field;
+    let coefficients = &*field.coefficients;
+    let functions = Functions { coefficients, order, basis, frame, mask };
+    let workers = log.session().on.workers;
+    Ok(Densities::new(mask, order, frame, workers, functions.entries()?)?)
 }
 
 /// Directions, three volumes each, and their axes.

@@ -1,0 +1,548 @@
+//! Arcs drawn at random, many at a time in SIMD lanes.
+//!
+//! What an arc costs is the densities along it: 8 forms around each place, as many multiply-adds as
+//! forms have terms. All places of some arcs that start at one point lie close together, so that their
+//! lanes share the forms: each is read once and broadcast, without gathers. A lane gives no weight to
+//! forms that are not around it, which changes none of its bits, so that neither the width of registers
+//! nor its neighbours do.
+//!
+//! Arcs are drawn evenly over the cap and kept with their chance over a bound on it (rejection). The
+//! bound is made of the densities at 32 directions of the cap at the middle of the step, times a margin
+//! that makes it one in practice: what lies above it would be drawn as if it were at it.
+
+use fimbria_compute::math::{atan2, ln, sincos, sincos_turns};
+use fimbria_compute::philox::{Philox, uniform};
+use fimbria_compute::{Lanes, Real, Word as _, Words};
+use pulp::Simd;
+
+use super::field::{Densities, MAX_TERMS};
+use super::form::{four_values, monomials, value};
+use super::options::{DensityPropagation, DensityRule};
+use crate::EndReason;
+use crate::draws::step_key;
+use crate::field::{Lattice, floor};
+
+/// Lanes of a batch, whatever the width of registers.
+const LANES: usize = 16;
+
+/// Arcs, or first directions, drawn before a streamline ends for want of one.
+const MAX_TRIALS: u32 = 1024;
+
+/// It ends after so many if no density along any of them reached the cut-off.
+const MAX_IN_VAIN: u32 = 64;
+
+/// Most places of an arc.
+pub(super) const MAX_PLACES: usize = 8;
+
+/// Directions of the cap at which its bound is looked for.
+const CAP: usize = 32;
+
+/// Rings of the cap: directions on each, and how far out, as a part of the largest angle.
+const RINGS: [(usize, f32); 4] = [(1, 0.0), (5, 0.3), (10, 0.62), (16, 0.95)];
+
+/// Directions of the half sphere at which densities are looked at where no direction is known.
+const HALF_SPHERE: usize = 64;
+
+/// The largest density of the cap may be so much above that at the 32 directions: rings and the
+/// directions on them are 0.3 of the largest angle apart.
+const MARGIN: f32 = 1.25;
+
+type Batch<T> = [T; LANES];
+
+/// Bits of the step of [`Philox`] that count trials.
+const TRIAL_BITS: u32 = 11;
+
+/// The stream of numbers for the first direction: no half has as many points.
+const FIRST_DIRECTION: u32 = u32::MAX - 1;
+
+/// What random numbers depend on besides what they are for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Key {
+    pub(super) item: u64,
+    pub(super) region: u32,
+}
+
+/// Where a particle is, and where it goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) pos: [f32; 3],
+    pub(super) dir: [f32; 3],
+}
+
+/// Draws arcs and first directions.
+pub(super) struct Drawer<'a, S: Simd, const ORDER: usize, const TERMS: usize> {
+    simd: S,
+    field: &'a Densities,
+    lattice: Lattice,
+    philox: Philox,
+    step_mm: f32,
+    cutoff: f32,
+    /// `1 - cos` of the largest angle.
+    cap_height: f32,
+    /// The exponent of each density but the last, which has half of it.
+    exponent: f32,
+    places: usize,
+    /// Along the direction, and across it twice.
+    cap: Box<[[f32; CAP]; 3]>,
+    half_sphere: Box<[[f32; HALF_SPHERE]; 3]>,
+}
+
+/// Arcs as drawn: positions and directions at each place. Room for them is made once.
+pub(super) struct Arcs {
+    pos: [[Batch<f32>; 3]; MAX_PLACES],
+    dir: [[Batch<f32>; 3]; MAX_PLACES],
+    /// The logarithm of the number that decides.
+    level: Batch<f32>,
+}
+
+impl Default for Arcs {
+    fn default() -> Self {
+        Self {
+            pos: [[[0.0; LANES]; 3]; MAX_PLACES],
+            dir: [[[0.0; LANES]; 3]; MAX_PLACES],
+            level: [0.0; LANES],
+        }
+    }
+}
+
+// What works on registers has loops in place of closures: those are compiled for another instruction
+// set where they are not inlined, which nothing can make them.
+impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, TERMS> {
+    pub(super) fn new(
+        simd: S,
+        field: &'a Densities,
+        options: &DensityPropagation,
+        rng_seed: u64,
+    ) -> Self {
+        let (power, places) = match options.rule {
+            DensityRule::Arcs { power, places } => (power, places.clamp(1, MAX_PLACES)),
+            DensityRule::Maximum => (1.0, 1),
+        };
+        let angle = options.max_angle;
+        let half = (0.5 * f64::from(angle)).sin();
+        Self {
+            simd,
+            field,
+            lattice: field.lattice(),
+            philox: Philox::new(rng_seed),
+            step_mm: options.step_mm,
+            cutoff: options.cutoff.max(f32::MIN_POSITIVE),
+            cap_height: (2.0 * half * half) as f32,
+            exponent: power / places as f32,
+            places,
+            cap: Box::new(cap(angle)),
+            half_sphere: Box::new(half_sphere()),
+        }
+    }
+
+    /// The next place, after an arc drawn at random; `point` counts steps of the half.
+    ///
+    /// # Errors
+    /// Why there is none.
+    #[inline(always)]
+    pub(super) fn next(
+        &self,
+        from: Place,
+        key: Key,
+        (half, point): (u32, u32),
+        arcs: &mut Arcs,
+    ) -> Result<Place, EndReason> {
+        let across = across(from.dir);
+        let Some(bound) = self.bound(from, across) else { return Err(self.why(from.pos)) };
+        let philox = self.philox.stream(step_key(half, point));
+        let per_batch = LANES / self.places;
+        let (mut trial, mut is_dense) = (0, false);
+        while trial < MAX_TRIALS && (is_dense || trial < MAX_IN_VAIN) {
+            self.draw(from, across, philox, key, trial, arcs);
+            for first in (0..=LANES - per_batch).step_by(per_batch) {
+                if let Some(arc) = self.accepted(arcs, first, bound, from.pos, &mut is_dense) {
+                    let (pos, dir) = (&arcs.pos[self.places - 1], &arcs.dir[self.places - 1]);
+                    return Ok(Place {
+                        pos: [pos[0][arc], pos[1][arc], pos[2][arc]],
+                        dir: unit([dir[0][arc], dir[1][arc], dir[2][arc]]),
+                    });
+                }
+            }
+            trial += LANES as u32;
+        }
+        Err(self.why(from.pos))
+    }
+
+    /// The logarithm of a bound on the chance of an arc; `None` where no density of the cap reaches
+    /// the cut-off.
+    #[inline(always)]
+    fn bound(&self, from: Place, [p, q]: [[f32; 3]; 2]) -> Option<f32> {
+        let mut form = [0.0; MAX_TERMS];
+        let middle = self.moved(from.pos, from.dir, 0.5 * self.step_mm);
+        self.field.interpolate(self.simd, &self.lattice, middle, &mut form);
+        let form: &[f32; TERMS] = form.first_chunk().unwrap_or(&[0.0; TERMS]);
+        let mut values = [0.0; CAP];
+        for at in (0..CAP).step_by(Lanes::<S>::LANES) {
+            let [t, u, v] = load3(self.simd, &self.cap, at);
+            let mut dir = [t; 3];
+            for a in 0..3 {
+                dir[a] = t * from.dir[a] + u * p[a] + v * q[a];
+            }
+            let monomials = monomials::<Lanes<S>, ORDER, TERMS>(dir);
+            value::<S, TERMS>(&monomials, form).store(&mut values[at..]);
+        }
+        let mut rings = [0.0_f32; RINGS.len()];
+        let (mut at, mut largest) = (0, 0.0_f32);
+        for (ring, (n, _)) in rings.iter_mut().zip(RINGS) {
+            for value in &values[at..at + n] {
+                largest = if *value > largest { *value } else { largest };
+            }
+            at += n;
+            *ring = largest;
+        }
+        if largest * MARGIN < self.cutoff {
+            return None;
+        }
+        let mut sum = 0.0;
+        for place in 1..=self.places {
+            // What a place can reach, and the ring beyond it.
+            let reach = place as f32 / self.places as f32 + 0.2;
+            let mut ring = 0;
+            while ring + 1 < RINGS.len() && RINGS[ring + 1].1 <= reach {
+                ring += 1;
+            }
+            let weight = if place == self.places { 0.5 } else { 1.0 };
+            sum += weight * ln((rings[ring] * MARGIN).max(self.cutoff));
+        }
+        Some(self.exponent * sum)
+    }
+
+    /// Sixteen arcs.
+    #[inline(always)]
+    fn draw(
+        &self,
+        from: Place,
+        [p, q]: [[f32; 3]; 2],
+        philox: Philox,
+        key: Key,
+        trial: u32,
+        arcs: &mut Arcs,
+    ) {
+        let trials = trials(key, trial);
+        let m = self.field.vox_from_dir();
+        for at in (0..LANES).step_by(Lanes::<S>::LANES) {
+            let words = self.words(philox, key, &trials[at..]);
+            let one = Lanes::new(self.simd, 1.0);
+            // 1 - cos is spread evenly; the half angle keeps small angles exact.
+            let sin_half = (uniform::<Lanes<S>>(words[0]) * (0.5 * self.cap_height)).sqrt();
+            let cos_half = sin_half.neg_mul_add(sin_half, one).max(one.splat(0.0)).sqrt();
+            let angle = atan2(sin_half, cos_half) * 2.0;
+            let (sin_turn, cos_turn) = sincos_turns(uniform::<Lanes<S>>(words[1]));
+            ln(uniform::<Lanes<S>>(words[2])).store(&mut arcs.level[at..]);
+            let mut bend = [one; 3];
+            for a in 0..3 {
+                bend[a] = cos_turn * p[a] + sin_turn * q[a];
+            }
+            let (sin_part, cos_part) = sincos(angle / self.places as f32);
+            let radius_mm = one.splat(self.step_mm) / angle;
+            let (mut sin, mut cos) = (sin_part, cos_part);
+            for place in 0..self.places {
+                if place > 0 {
+                    (sin, cos) = (
+                        sin.mul_add(cos_part, cos * sin_part),
+                        cos.mul_add(cos_part, -(sin * sin_part)),
+                    );
+                }
+                let ahead = radius_mm * sin;
+                // 1 - cos = sin²/(1 + cos).
+                let aside = ahead * sin / (cos + 1.0);
+                let mut mm = [one; 3];
+                for a in 0..3 {
+                    bend[a].mul_add(sin, cos * from.dir[a]).store(&mut arcs.dir[place][a][at..]);
+                    mm[a] = bend[a].mul_add(aside, ahead * from.dir[a]);
+                }
+                for a in 0..3 {
+                    let pos = mm[0] * m[a][0] + mm[1] * m[a][1] + mm[2] * m[a][2] + from.pos[a];
+                    pos.store(&mut arcs.pos[place][a][at..]);
+                }
+            }
+        }
+    }
+
+    /// The first arc of the batch from `first` on that is kept; notes whether any has a chance.
+    #[inline(always)]
+    fn accepted(
+        &self,
+        arcs: &Arcs,
+        first: usize,
+        bound: f32,
+        start: [f32; 3],
+        any_dense: &mut bool,
+    ) -> Option<usize> {
+        let n = LANES / self.places;
+        // Lanes without an arc are at the start.
+        let mut pos = [[start[0]; LANES], [start[1]; LANES], [start[2]; LANES]];
+        let mut dir = [[0.0; LANES]; 3];
+        for place in 0..self.places {
+            for a in 0..3 {
+                for arc in 0..n {
+                    pos[a][place * n + arc] = arcs.pos[place][a][first + arc];
+                    dir[a][place * n + arc] = arcs.dir[place][a][first + arc];
+                }
+            }
+        }
+        let values = self.densities(&pos, &dir);
+        let mut logs = [0.0; LANES];
+        for at in (0..LANES).step_by(Lanes::<S>::LANES) {
+            let values = Lanes::load(self.simd, &values[at..]);
+            ln(values.max(values.splat(self.cutoff))).store(&mut logs[at..]);
+        }
+        for arc in 0..n {
+            let (mut sum, mut is_dense) = (0.0, true);
+            for place in 0..self.places {
+                let lane = place * n + arc;
+                // What is no number is not.
+                is_dense &= values[lane] >= self.cutoff;
+                sum += if place + 1 == self.places { 0.5 } else { 1.0 } * logs[lane];
+            }
+            *any_dense |= is_dense;
+            if is_dense && bound + arcs.level[first + arc] <= self.exponent * sum {
+                return Some(first + arc);
+            }
+        }
+        None
+    }
+
+    /// The densities at a batch of points that lie close together, each in its direction.
+    #[inline(always)]
+    fn densities(&self, pos: &[Batch<f32>; 3], dir: &[Batch<f32>; 3]) -> Batch<f32> {
+        let (mut low, mut high) = ([0.0; 3], [0.0; 3]);
+        for a in 0..3 {
+            let mut least = Lanes::load(self.simd, &pos[a]);
+            let mut most = -least;
+            for at in (0..LANES).step_by(Lanes::<S>::LANES).skip(1) {
+                let next = Lanes::load(self.simd, &pos[a][at..]);
+                (least, most) = (least.min(next), most.min(-next));
+            }
+            (low[a], high[a]) = (floor(least.least()), floor(-most.least()) + 1.0);
+        }
+        let mut values = [0.0; LANES];
+        for at in (0..LANES).step_by(Lanes::<S>::LANES) {
+            let here = load3(self.simd, pos, at);
+            let along = load3(self.simd, dir, at);
+            let monomials = monomials::<Lanes<S>, ORDER, TERMS>(along);
+            let zero = Lanes::new(self.simd, 0.0);
+            let mut sum = zero;
+            let (mut forms, mut weights, mut waiting) = ([0; 4], [zero; 4], 0);
+            let mut corner = low;
+            while corner[2] <= high[2] {
+                let weight_z = hat(here[2], corner[2]);
+                corner[1] = low[1];
+                while corner[1] <= high[1] {
+                    let weight_yz = weight_z * hat(here[1], corner[1]);
+                    corner[0] = low[0];
+                    while corner[0] <= high[0] {
+                        forms[waiting] = self.field.form_at(&self.lattice, corner);
+                        weights[waiting] = weight_yz * hat(here[0], corner[0]);
+                        waiting += 1;
+                        if waiting == 4 {
+                            sum = self.added(&monomials, forms, weights, sum);
+                            waiting = 0;
+                        }
+                        corner[0] += 1.0;
+                    }
+                    corner[1] += 1.0;
+                }
+                corner[2] += 1.0;
+            }
+            if waiting > 0 {
+                // The first form of all is zero.
+                for none in waiting..4 {
+                    (forms[none], weights[none]) = (0, zero);
+                }
+                sum = self.added(&monomials, forms, weights, sum);
+            }
+            sum.store(&mut values[at..]);
+        }
+        values
+    }
+
+    /// A sum and four more values by their weights.
+    #[inline(always)]
+    fn added(
+        &self,
+        monomials: &[Lanes<S>; TERMS],
+        forms: [usize; 4],
+        weights: [Lanes<S>; 4],
+        mut sum: Lanes<S>,
+    ) -> Lanes<S> {
+        let form = self.field;
+        let four =
+            [form.form(forms[0]), form.form(forms[1]), form.form(forms[2]), form.form(forms[3])];
+        let values = four_values::<S, TERMS>(monomials, four);
+        for i in 0..4 {
+            sum = weights[i].mul_add(values[i], sum);
+        }
+        sum
+    }
+
+    /// A direction at a point, drawn in proportion to the density there.
+    ///
+    /// # Errors
+    /// Why there is none.
+    #[inline(always)]
+    pub(super) fn first_direction(&self, pos: [f32; 3], key: Key) -> Result<[f32; 3], EndReason> {
+        let mut form = [0.0; MAX_TERMS];
+        self.field.interpolate(self.simd, &self.lattice, pos, &mut form);
+        let form: &[f32; TERMS] = form.first_chunk().unwrap_or(&[0.0; TERMS]);
+        let largest = self.largest(form) * MARGIN;
+        let philox = self.philox.stream(FIRST_DIRECTION);
+        let mut trial = 0;
+        while largest >= self.cutoff && trial < MAX_TRIALS {
+            let trials = trials(key, trial);
+            let mut dirs = [[0.0; LANES]; 3];
+            let (mut values, mut levels) = ([0.0; LANES], [0.0; LANES]);
+            for at in (0..LANES).step_by(Lanes::<S>::LANES) {
+                let words = self.words(philox, key, &trials[at..]);
+                let one = Lanes::new(self.simd, 1.0);
+                let z = uniform::<Lanes<S>>(words[0]) * 2.0 - 1.0;
+                let radius = z.neg_mul_add(z, one).max(one.splat(0.0)).sqrt();
+                let (sin, cos) = sincos_turns(uniform::<Lanes<S>>(words[1]));
+                let dir = [radius * cos, radius * sin, z];
+                let monomials = monomials::<Lanes<S>, ORDER, TERMS>(dir);
+                value::<S, TERMS>(&monomials, form).store(&mut values[at..]);
+                (uniform::<Lanes<S>>(words[2]) * largest).store(&mut levels[at..]);
+                for a in 0..3 {
+                    dir[a].store(&mut dirs[a][at..]);
+                }
+            }
+            for i in 0..LANES {
+                if values[i] >= self.cutoff && levels[i] <= values[i] {
+                    return Ok(unit([dirs[0][i], dirs[1][i], dirs[2][i]]));
+                }
+            }
+            trial += LANES as u32;
+        }
+        Err(EndReason::Cutoff)
+    }
+
+    /// Why nothing goes on from a point: whether a density reaches the cut-off in some direction.
+    #[inline(always)]
+    fn why(&self, pos: [f32; 3]) -> EndReason {
+        let mut form = [0.0; MAX_TERMS];
+        self.field.interpolate(self.simd, &self.lattice, pos, &mut form);
+        let largest = self.largest(form.first_chunk().unwrap_or(&[0.0; TERMS]));
+        if largest < self.cutoff { EndReason::Cutoff } else { EndReason::Curvature }
+    }
+
+    /// The largest value of a form at directions of the half sphere.
+    #[inline(always)]
+    fn largest(&self, form: &[f32; TERMS]) -> f32 {
+        let mut values = [0.0; HALF_SPHERE];
+        for at in (0..HALF_SPHERE).step_by(Lanes::<S>::LANES) {
+            let dir = load3(self.simd, &self.half_sphere, at);
+            let monomials = monomials::<Lanes<S>, ORDER, TERMS>(dir);
+            value::<S, TERMS>(&monomials, form).store(&mut values[at..]);
+        }
+        let mut largest = 0.0;
+        for value in values {
+            largest = if value > largest { value } else { largest };
+        }
+        largest
+    }
+
+    #[inline(always)]
+    fn words(&self, philox: Philox, key: Key, trials: &[u32]) -> [Words<S>; 4] {
+        let trials = Words::load(self.simd, trials);
+        let low = trials.splat(key.item as u32);
+        philox.lanes(low, low.splat((key.item >> 32) as u32), trials)
+    }
+
+    /// A point so far along a direction.
+    #[inline(always)]
+    pub(super) fn moved(&self, pos: [f32; 3], dir: [f32; 3], mm: f32) -> [f32; 3] {
+        let m = self.field.vox_from_dir();
+        let mut moved = pos;
+        for a in 0..3 {
+            moved[a] += mm * (m[a][0] * dir[0] + m[a][1] * dir[1] + m[a][2] * dir[2]);
+        }
+        moved
+    }
+
+    /// Calls what the next step needs into the cache.
+    #[inline(always)]
+    pub(super) fn fetch(&self, place: Place) {
+        self.field.fetch(&self.lattice, self.moved(place.pos, place.dir, 0.5 * self.step_mm));
+    }
+
+    /// The interpolated form at a point.
+    #[inline(always)]
+    pub(super) fn form(&self, pos: [f32; 3], out: &mut [f32; MAX_TERMS]) {
+        self.field.interpolate(self.simd, &self.lattice, pos, out);
+    }
+}
+
+/// Trilinear weights along one axis: zero from one voxel away on.
+#[inline(always)]
+fn hat<R: Real>(x: R, corner: f32) -> R {
+    (x.splat(1.0) - (x - corner).abs()).max(x.splat(0.0))
+}
+
+#[inline(always)]
+fn load3<S: Simd, const N: usize>(simd: S, from: &[[f32; N]; 3], at: usize) -> [Lanes<S>; 3] {
+    [
+        Lanes::load(simd, &from[0][at..]),
+        Lanes::load(simd, &from[1][at..]),
+        Lanes::load(simd, &from[2][at..]),
+    ]
+}
+
+/// What sixteen trials' numbers depend on.
+#[inline(always)]
+fn trials(key: Key, first: u32) -> Batch<u32> {
+    let mut trials = [0; LANES];
+    for (lane, trial) in (0..).zip(&mut trials) {
+        *trial = key.region << TRIAL_BITS | (first + lane);
+    }
+    trials
+}
+
+/// Two directions across `t`, and across each other (Duff et al. 2017).
+#[inline(always)]
+pub(super) fn across(t: [f32; 3]) -> [[f32; 3]; 2] {
+    let sign = 1.0_f32.copysign(t[2]);
+    let a = -1.0 / (sign + t[2]);
+    let b = t[0] * t[1] * a;
+    [[1.0 + sign * t[0] * t[0] * a, sign * b, -sign * t[0]], [b, sign + t[1] * t[1] * a, -t[1]]]
+}
+
+#[inline(always)]
+fn unit(v: [f32; 3]) -> [f32; 3] {
+    let scale = 1.0 / (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
+    [v[0] * scale, v[1] * scale, v[2] * scale]
+}
+
+/// The directions of the cap, in the frame of its middle.
+fn cap(angle: f32) -> [[f32; CAP]; 3] {
+    let mut all = [[0.0; CAP]; 3];
+    let mut at = 0;
+    for (n, out) in RINGS {
+        let (sin, cos) = f64::from(out * angle).sin_cos();
+        for i in 0..n {
+            // Rings are turned against each other.
+            let turn = std::f64::consts::TAU * (f64::from(i as u32) + f64::from(out)) / n as f64;
+            let dir = [cos, sin * turn.cos(), sin * turn.sin()];
+            (0..3).for_each(|k| all[k][at] = dir[k] as f32);
+            at += 1;
+        }
+    }
+    all
+}
+
+/// Directions of the half sphere, evenly along a spiral.
+fn half_sphere() -> [[f32; HALF_SPHERE]; 3] {
+    let golden = std::f64::consts::PI * (3.0 - 5.0_f64.sqrt());
+    let mut all = [[0.0; HALF_SPHERE]; 3];
+    for i in 0..HALF_SPHERE {
+        let z = (i as f64 + 0.5) / HALF_SPHERE as f64;
+        let (radius, turn) = ((1.0 - z * z).sqrt(), golden * i as f64);
+        let dir = [radius * turn.cos(), radius * turn.sin(), z];
+        (0..3).for_each(|k| all[k][i] = dir[k] as f32);
+    }
+    all
+}

@@ -1,0 +1,28 @@
+//! Tracking through functions on the sphere: orientation densities.
+//!
+//! A [`Densities`] holds a function of even order in every voxel; between voxels its coefficients are
+//! interpolated trilinearly. [`DensityTracking`] follows it by one of two rules ([`DensityRule`]):
+//! random arcs whose chance is that of the densities along them (second-order integration, Tournier,
+//! Calamante, Connelly, Proc ISMRM 18, 1670 (2010)), or the maximum nearest to the direction it comes
+//! along.
+//!
+//! * [`oracle`] says in plain `f64` what a density, an arc and its chance are;
+//! * [`arcs`] draws them in SIMD lanes, [`maximum`] finds maxima, a particle in each lane;
+//! * [`run`] makes streamlines of them.
+
+mod arcs;
+mod field;
+mod form;
+mod maximum;
+mod options;
+#[cfg(test)]
+mod oracle;
+mod run;
+mod starts;
+
+pub use field::{Densities, DensityError};
+pub use options::{DensityPropagation, DensityRule};
+pub use starts::{Attempts, DensityTracking};
+
+#[cfg(test)]
+mod tests;

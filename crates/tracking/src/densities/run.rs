@@ -1,0 +1,297 @@
+//! Streamlines through densities, some at a time on one thread.
+//!
+//! Particles take turns. One that follows arcs has the registers to itself for a step, and calls what
+//! its next step needs into the cache before the others have theirs; those that follow maxima climb side
+//! by side, one in each lane. A particle's numbers and its arithmetic depend on its seed and number
+//! alone, so that nothing changes with threads, blocks or the width of registers.
+
+use std::ops::Range;
+
+use fimbria_compute::SimdLevel;
+use pulp::{Simd, WithSimd};
+
+use super::arcs::{Arcs, Drawer, Key, Place};
+use super::field::MAX_TERMS;
+use super::form::multiplicities;
+use super::maximum::{Ascents, SIDE_BY_SIDE};
+use super::options::DensityRule;
+use super::starts::DensityTracking;
+use crate::EndReason;
+use crate::draws::item_key;
+use crate::driver::{Judged, Judging, Tracker};
+use crate::sample::Collect;
+use crate::step::dot;
+
+/// Particles that take turns at arcs: what they are about to read stays in the first-level cache.
+const TURNS: usize = 4;
+
+impl Tracker for DensityTracking<'_> {
+    fn total(&self) -> u64 {
+        DensityTracking::total(self)
+    }
+
+    fn run<C: Collect>(&self, range: Range<u64>, simd: SimdLevel, collector: &mut C) {
+        match self.densities.order() {
+            4 => simd.run(Run::<C, 4, 15> { tracking: self, range, collector }),
+            6 => simd.run(Run::<C, 6, 28> { tracking: self, range, collector }),
+            // No other is made.
+            _ => simd.run(Run::<C, 8, 45> { tracking: self, range, collector }),
+        }
+    }
+}
+
+struct Run<'a, C, const ORDER: usize, const TERMS: usize> {
+    tracking: &'a DensityTracking<'a>,
+    range: Range<u64>,
+    collector: &'a mut C,
+}
+
+impl<C: Collect, const ORDER: usize, const TERMS: usize> WithSimd for Run<'_, C, ORDER, TERMS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { tracking, range, collector } = self;
+        let options = tracking.propagation;
+        let mut flight = Flight::<S, C, ORDER, TERMS> {
+            simd,
+            drawer: Drawer::new(simd, tracking.densities, options, tracking.rng_seed),
+            judging: Judging::new(tracking.space, tracking.rules, options.step_mm),
+            tracking,
+            next: range,
+            collector,
+        };
+        match options.rule {
+            DensityRule::Arcs { .. } => flight.arcs(),
+            DensityRule::Maximum => flight.maxima(),
+        }
+    }
+}
+
+struct Flight<'a, S: Simd, C, const ORDER: usize, const TERMS: usize> {
+    simd: S,
+    tracking: &'a DensityTracking<'a>,
+    drawer: Drawer<'a, S, ORDER, TERMS>,
+    judging: Judging<'a>,
+    next: Range<u64>,
+    collector: &'a mut C,
+}
+
+/// A streamline on its way.
+struct Particle {
+    seed_index: usize,
+    number: u32,
+    key: Key,
+    /// Where both halves start.
+    start: Place,
+    at: Place,
+    half: u32,
+    /// Points of this half, the seed point among them.
+    point: u32,
+    /// Both halves, each from the seed outwards.
+    points: Vec<[f32; 3]>,
+    n_first: usize,
+    ends: [EndReason; 2],
+}
+
+impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, C, ORDER, TERMS> {
+    #[inline(always)]
+    fn arcs(&mut self) {
+        let mut particles: Vec<_> = (0..TURNS).filter_map(|_| self.started()).collect();
+        let mut arcs = Box::new(Arcs::default());
+        while !particles.is_empty() {
+            let mut turn = 0;
+            while turn < particles.len() {
+                let particle = &mut particles[turn];
+                let step = (particle.half, particle.point);
+                let step = self.drawer.next(particle.at, particle.key, step, &mut arcs);
+                let goes_on = self.took(particle, step);
+                if goes_on {
+                    self.drawer.fetch(particles[turn].at);
+                    turn += 1;
+                } else if let Some(next) = self.started() {
+                    particles[turn] = next;
+                    turn += 1;
+                } else {
+                    particles.swap_remove(turn);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn maxima(&mut self) {
+        let mut ascents = Ascents::default();
+        let over: Vec<_> = multiplicities(ORDER).into_iter().map(|m| 1.0 / m).collect();
+        let mut particles: Vec<_> = (0..SIDE_BY_SIDE).filter_map(|_| self.started()).collect();
+        // A first direction is one of the density; its maximum is what is followed.
+        let mut is_new = vec![true; particles.len()];
+        while !particles.is_empty() {
+            let half_step = 0.5 * self.tracking.propagation.step_mm;
+            let starts: Vec<_> = particles.iter().map(|particle| particle.at).collect();
+            let here = self.climbed(&mut ascents, &over, &starts);
+            let trials: Vec<_> = (starts.iter().zip(&here))
+                .map(|(start, (dir, _))| Place {
+                    pos: self.drawer.moved(start.pos, *dir, half_step),
+                    dir: *dir,
+                })
+                .collect();
+            let middle = self.climbed(&mut ascents, &over, &trials);
+            let mut turn = 0;
+            let mut at = 0;
+            while turn < particles.len() {
+                let (start, found) = (starts[at], [here[at], middle[at]]);
+                at += 1;
+                let particle = &mut particles[turn];
+                if is_new[turn] {
+                    is_new[turn] = false;
+                    (particle.start.dir, particle.at.dir) = (found[0].0, found[0].0);
+                }
+                let step = self.to_maximum(particle.at, start.pos, found);
+                if self.took(particle, step) {
+                    turn += 1;
+                } else if let Some(next) = self.started() {
+                    (particles[turn], is_new[turn]) = (next, true);
+                    turn += 1;
+                } else {
+                    particles.remove(turn);
+                    is_new.remove(turn);
+                }
+            }
+        }
+    }
+
+    /// The maxima near the directions of some places, and the values there.
+    #[inline(always)]
+    fn climbed(
+        &self,
+        ascents: &mut Ascents,
+        over: &[f32],
+        places: &[Place],
+    ) -> Vec<([f32; 3], f32)> {
+        let mut form = [0.0; MAX_TERMS];
+        for (lane, place) in places.iter().enumerate() {
+            self.drawer.form(place.pos, &mut form);
+            for term in 0..TERMS {
+                ascents.entries[term][lane] = form[term] * over[term];
+            }
+            for a in 0..3 {
+                ascents.dir[a][lane] = place.dir[a];
+            }
+        }
+        ascents.climb::<S, ORDER, TERMS>(self.simd);
+        let found = |lane: usize| (ascents.dir.map(|axis| axis[lane]), ascents.value[lane]);
+        (0..places.len()).map(found).collect()
+    }
+
+    /// The next place of the midpoint rule, given maxima here and half a step ahead.
+    fn to_maximum(
+        &self,
+        at: Place,
+        pos: [f32; 3],
+        [here, middle]: [([f32; 3], f32); 2],
+    ) -> Result<Place, EndReason> {
+        let options = self.tracking.propagation;
+        let least_cos = options.max_angle.cos();
+        for ((dir, value), from) in [(here, at.dir), (middle, here.0)] {
+            if value.is_nan() || value < options.cutoff {
+                return Err(EndReason::Cutoff);
+            }
+            if dot(dir, from) < least_cos {
+                return Err(EndReason::Curvature);
+            }
+        }
+        if dot(middle.0, at.dir) < least_cos {
+            return Err(EndReason::Curvature);
+        }
+        Ok(Place { pos: self.drawer.moved(pos, middle.0, options.step_mm), dir: middle.0 })
+    }
+
+    /// The next streamline, at its seed; those that go nowhere are handed in at once.
+    #[inline(always)]
+    fn started(&mut self) -> Option<Particle> {
+        while let Some(at) = self.next.next() {
+            let (seed_index, number) = self.tracking.seed_of(at);
+            let seed = &self.tracking.seeds[seed_index];
+            let pos = self.tracking.space.to_samples(self.tracking.start_of(seed, number));
+            let key = Key { item: item_key(seed.key, number), region: seed.region };
+            let place = Place { pos, dir: [0.0; 3] };
+            let mut particle = Particle {
+                seed_index,
+                number,
+                key,
+                start: place,
+                at: place,
+                half: 0,
+                point: 1,
+                points: Vec::new(),
+                n_first: 0,
+                ends: [EndReason::OutsideMask; 2],
+            };
+            if self.tracking.densities.is_inside(pos) {
+                match self.drawer.first_direction(pos, key) {
+                    Ok(dir) => {
+                        particle.start.dir = dir;
+                        particle.at.dir = dir;
+                        particle.points.push(pos);
+                        self.drawer.fetch(particle.at);
+                        return Some(particle);
+                    }
+                    Err(reason) => particle.ends = [reason; 2],
+                }
+            }
+            self.hand_in(&particle);
+        }
+        None
+    }
+
+    /// Takes a step or ends the half; false once the streamline is handed in.
+    #[inline(always)]
+    fn took(&mut self, particle: &mut Particle, step: Result<Place, EndReason>) -> bool {
+        let step = step.and_then(|place| {
+            let is_inside = self.tracking.densities.is_inside(place.pos);
+            if is_inside { Ok(place) } else { Err(EndReason::OutsideMask) }
+        });
+        let end = match step {
+            Err(reason) => reason,
+            Ok(place) => {
+                particle.at = place;
+                particle.points.push(place.pos);
+                particle.point += 1;
+                // Each half has the seed point.
+                let steps = particle.points.len() as u32 - 1 - particle.half;
+                if steps < self.tracking.propagation.max_steps() {
+                    return true;
+                }
+                EndReason::Length
+            }
+        };
+        particle.ends[particle.half as usize] = end;
+        if particle.half == 1 {
+            self.hand_in(particle);
+            return false;
+        }
+        particle.half = 1;
+        particle.point = 1;
+        particle.n_first = particle.points.len();
+        particle.points.push(particle.start.pos);
+        particle.at = Place { dir: particle.start.dir.map(|x| -x), ..particle.start };
+        if end == EndReason::Length {
+            // It is as long as it may be.
+            particle.ends[1] = end;
+            self.hand_in(particle);
+            return false;
+        }
+        true
+    }
+
+    /// Judges a streamline whose halves are made.
+    fn hand_in(&mut self, particle: &Particle) {
+        let (first, second) = particle.points.split_at(particle.n_first);
+        let Particle { seed_index, number, ends, .. } = *particle;
+        let seed = &self.tracking.seeds[seed_index];
+        let order = self.tracking.order_of(seed_index, number);
+        let judged = Judged { seed, seed_index, number, order };
+        self.judging.halves(judged, [first, second], ends, self.collector);
+    }
+}

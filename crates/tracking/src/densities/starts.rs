@@ -1,0 +1,109 @@
+//! Where streamlines through densities start, and all they depend on.
+
+use fimbria_compute::philox::{Philox, uniform};
+
+use super::field::Densities;
+use super::options::DensityPropagation;
+use crate::draws::item_key;
+use crate::{Rules, Seed, Space};
+
+/// Everything that streamlines through densities depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct DensityTracking<'a> {
+    /// The densities.
+    pub densities: &'a Densities,
+    /// Where seeds and regions are.
+    pub space: &'a Space,
+    /// How streamlines follow them.
+    pub propagation: &'a DensityPropagation,
+    /// What decides over streamlines.
+    pub rules: &'a Rules,
+    /// Where they may start.
+    pub seeds: &'a [Seed],
+    /// How many start, and at which of the seeds.
+    pub attempts: Attempts,
+    /// Radius of the sphere around each seed to start in, mm; `None` for anywhere in its voxel.
+    pub jitter_mm: Option<f32>,
+    /// Seed of the random numbers.
+    pub rng_seed: u64,
+}
+
+/// How many streamlines start, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempts {
+    /// So many at each seed.
+    PerSeed(u32),
+    /// At seeds drawn with equal chances, until so many are kept.
+    UntilKept {
+        /// Streamlines to keep.
+        select: u64,
+        /// Streamlines to start at most.
+        at_most: u64,
+    },
+}
+
+/// The stream of numbers for starts: no half has as many points.
+const STARTS: u32 = u32::MAX;
+
+/// Which seed is drawn.
+const SEED: u32 = 0;
+/// Where in its voxel or sphere; tries count on from there.
+const PLACE: u32 = 1;
+
+impl DensityTracking<'_> {
+    /// Streamlines that may start.
+    pub(crate) fn total(&self) -> u64 {
+        match self.attempts {
+            Attempts::PerSeed(n) => self.seeds.len() as u64 * u64::from(n),
+            // They are numbered in 32 bits.
+            Attempts::UntilKept { at_most, .. } => at_most.min(1 << 32),
+        }
+    }
+
+    /// The place of the seed of a streamline in the list, and the number of the streamline.
+    pub(super) fn seed_of(&self, at: u64) -> (usize, u32) {
+        match self.attempts {
+            Attempts::PerSeed(n) => ((at / u64::from(n)) as usize, (at % u64::from(n)) as u32),
+            Attempts::UntilKept { .. } => {
+                let [word, ..] = self.numbers().at(at, SEED);
+                let drawn = (u64::from(word) * self.seeds.len() as u64) >> 32;
+                (drawn as usize, at as u32)
+            }
+        }
+    }
+
+    /// What streamlines are sorted by.
+    pub(super) fn order_of(&self, seed_index: usize, number: u32) -> (usize, u32) {
+        match self.attempts {
+            Attempts::PerSeed(_) => (seed_index, number),
+            Attempts::UntilKept { .. } => (0, number),
+        }
+    }
+
+    /// Where it starts, in voxels of the seed space.
+    pub(super) fn start_of(&self, seed: &Seed, number: u32) -> [f32; 3] {
+        let numbers = |attempt: u32| {
+            let step = (PLACE + attempt) | seed.region << 11;
+            let [x, y, z, _] = self.numbers().at(item_key(seed.key, number), step);
+            [x, y, z].map(uniform::<f32>)
+        };
+        let Some(radius) = self.jitter_mm else {
+            let place = numbers(0);
+            return std::array::from_fn(|a| seed.pos[a] + place[a] - 0.5);
+        };
+        if radius <= 0.0 {
+            return seed.pos;
+        }
+        let spacing = self.space.grid().ras_from_vox.spacing();
+        // The chance to miss the sphere a thousand times is nil.
+        let place = (0..1000)
+            .map(|attempt| numbers(attempt).map(|u| (2.0 * u - 1.0) * radius))
+            .find(|place| place.iter().map(|x| x * x).sum::<f32>() <= radius * radius);
+        let place = place.unwrap_or_default();
+        std::array::from_fn(|a| seed.pos[a] + place[a] / spacing[a] as f32)
+    }
+
+    fn numbers(&self) -> Philox {
+        Philox::new(self.rng_seed).stream(STARTS)
+    }
+}

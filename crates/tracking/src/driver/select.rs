@@ -1,0 +1,155 @@
+//! Streamlines through densities dealt out; where so many are to be kept, until they are there.
+
+use fimbria_compute::{Backend, Interrupted, Progress, Silent};
+
+use super::rounds;
+use super::threads::Threads;
+use crate::densities::{Attempts, DensityTracking};
+use crate::packed::{put, take};
+use crate::sample::{Collect, Parcel, Sample};
+
+/// Streamlines that a thread takes at a time: each costs a hundred times one through samples.
+const BLOCK: u64 = 256;
+
+/// Streamlines of the first round, from which the share that is kept is known.
+const FIRST_ROUND: u64 = 1024;
+
+/// Streamlines of a round at most: they wait for its end.
+const LARGEST_ROUND: u64 = 1 << 17;
+
+/// What was made.
+pub struct Selected<C> {
+    /// Where it was collected.
+    pub collectors: Vec<C>,
+    /// Streamlines started.
+    pub attempts: u64,
+    /// Those kept, where so many were to be; as the first process knows them.
+    pub kept: Option<u64>,
+}
+
+/// Tracks through densities on the threads of all processes of `on`, which must be given the same
+/// `tracking`. What blocks leave behind comes to `each` of the first process alone, in the order in
+/// which streamlines are numbered; every process gets the collectors of those that it made.
+///
+/// With [`Attempts::UntilKept`] streamlines are started until as many are kept as were asked for:
+/// those are the first ones by number that are, whatever the threads and processes.
+///
+/// # Errors
+/// Those of `each`, and [`Interrupted`] where the user stops it, on any process; the others wait for
+/// it, and must be ended.
+pub fn track_densities<C: Parcel, E: From<Interrupted> + Send>(
+    tracking: &DensityTracking<'_>,
+    on: Backend<'_>,
+    progress: &dyn Progress,
+    new: impl Fn() -> C + Sync,
+    mut each: impl FnMut(C::Block) -> Result<(), E>,
+) -> Result<Selected<C>, E> {
+    let Attempts::UntilKept { select, .. } = tracking.attempts else {
+        let all = 0..tracking.total();
+        progress.start("tracking", all.end);
+        let threads = Threads::new(tracking, on.workers, progress, BLOCK, all.clone(), new);
+        let collectors = rounds::among(threads, on.comm, each)?;
+        return Ok(Selected { collectors, attempts: all.end, kept: None });
+    };
+    progress.start("tracking", select);
+    let quiet = Quiet(progress);
+    let mut selected = Selected { collectors: Vec::new(), attempts: 0, kept: Some(0) };
+    let mut kept = 0;
+    while kept < select && selected.attempts < tracking.total() {
+        let wanted = select - kept;
+        let first = selected.attempts;
+        let mut end = (first + round(wanted, kept, first)).min(tracking.total());
+        loop {
+            let mut blocks = Vec::new();
+            let mut numbers = Vec::new();
+            let counting = || Counting { inner: new(), kept: Vec::new() };
+            let threads = Threads::new(tracking, on.workers, &quiet, BLOCK, first..end, counting);
+            let made = rounds::among(threads, on.comm, |(block, kept): (C::Block, Vec<u32>)| {
+                blocks.push(block);
+                numbers.extend(kept);
+                Ok::<(), Interrupted>(())
+            })?;
+            // The last streamline wanted is the end; what comes after it is made no more.
+            numbers.sort_unstable();
+            let is_too_many = numbers.len() as u64 > wanted;
+            let last = if is_too_many { u64::from(numbers[wanted as usize - 1]) + 1 } else { end };
+            let last = on.comm.of_each(last)[0];
+            if last < end {
+                end = last;
+                continue;
+            }
+            let now = on.comm.of_each(numbers.len() as u64)[0];
+            kept += now;
+            progress.advance(now);
+            blocks.into_iter().try_for_each(&mut each)?;
+            selected.collectors.extend(made.into_iter().map(|counting| counting.inner));
+            break;
+        }
+        selected.attempts = end;
+    }
+    selected.kept = Some(kept);
+    Ok(selected)
+}
+
+/// Streamlines of the next round, where so many are still wanted, and of `made` so many were kept.
+/// Rounds stay below what is wanted until little is, as those too many are made in vain.
+fn round(wanted: u64, kept: u64, made: u64) -> u64 {
+    if made == 0 {
+        return wanted.clamp(64, FIRST_ROUND);
+    }
+    let expected = wanted as f64 * made as f64 / (kept.max(1)) as f64;
+    let few = 0.9 * expected;
+    let next = if expected > FIRST_ROUND as f64 { few } else { expected };
+    (next.ceil() as u64).clamp(64, LARGEST_ROUND)
+}
+
+/// Knows the numbers of the streamlines that are kept.
+struct Counting<C> {
+    inner: C,
+    kept: Vec<u32>,
+}
+
+impl<C: Collect> Collect for Counting<C> {
+    type Block = (C::Block, Vec<u32>);
+
+    fn sample(&mut self, sample: &Sample<'_>) {
+        if sample.kept {
+            self.kept.push(sample.number);
+        }
+        self.inner.sample(sample);
+    }
+
+    fn end_block(&mut self) -> Self::Block {
+        (self.inner.end_block(), std::mem::take(&mut self.kept))
+    }
+}
+
+impl<C: Parcel> Parcel for Counting<C> {
+    fn pack((block, kept): Self::Block) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        put(&mut bytes, &kept);
+        bytes.extend(C::pack(block));
+        bytes
+    }
+
+    fn unpack(mut bytes: &[u8]) -> Self::Block {
+        let kept = take(&mut bytes);
+        (C::unpack(bytes), kept)
+    }
+}
+
+/// Tells nothing of how far it is: rounds do.
+struct Quiet<'a>(&'a dyn Progress);
+
+impl Progress for Quiet<'_> {
+    fn start(&self, what: &str, total: u64) {
+        Silent.start(what, total);
+    }
+    fn advance(&self, _items: u64) {}
+    fn warn(&self, message: &str) {
+        self.0.warn(message);
+    }
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}

@@ -1,0 +1,294 @@
+//! Streamlines through densities: closed forms, and the same ones whatever the threads.
+
+use fimbria_compute::comm::{Comm, Solo};
+use fimbria_compute::{Backend, Interrupted, Silent, SimdLevel, Workers};
+use fimbria_image::{Affine, BvecFrame, Grid, Mask};
+use fimbria_streamlines::Streamlines;
+use fimbria_testing::as_processes;
+use fimbria_tracking::{
+    Attempts, Collect, Densities, DensityPropagation, DensityRule, DensityTracking, EndReason,
+    Lines, Parcel, Rules, Sample, Seed, Space, track_densities,
+};
+
+/// A streamline, kept or not, in voxels.
+#[derive(Clone, Debug, PartialEq)]
+struct Line {
+    order: (usize, u32),
+    points: Vec<[f32; 3]>,
+    n_first: usize,
+    ends: [EndReason; 2],
+    kept: bool,
+}
+
+#[derive(Default)]
+struct All(Vec<Line>);
+
+impl Collect for All {
+    type Block = Vec<Line>;
+    fn sample(&mut self, sample: &Sample<'_>) {
+        self.0.push(Line {
+            order: sample.order,
+            points: sample.all_points.to_vec(),
+            n_first: sample.n_made_first,
+            ends: sample.ends,
+            kept: sample.kept,
+        });
+    }
+    fn end_block(&mut self) -> Vec<Line> {
+        let mut block = std::mem::take(&mut self.0);
+        block.sort_by_key(|line| line.order);
+        block
+    }
+}
+
+/// One process sends nothing.
+impl Parcel for All {
+    fn pack(_: Vec<Line>) -> Vec<u8> {
+        unreachable!("one process")
+    }
+    fn unpack(_: &[u8]) -> Vec<Line> {
+        unreachable!("one process")
+    }
+}
+
+const STEP_MM: f32 = 1.0;
+
+const ARCS: DensityPropagation = DensityPropagation {
+    rule: DensityRule::Arcs { power: 1.0, places: 3 },
+    step_mm: STEP_MM,
+    max_angle: std::f32::consts::FRAC_PI_4,
+    cutoff: 0.1,
+    max_length_mm: 250.0,
+};
+
+const MAXIMA: DensityPropagation =
+    DensityPropagation { rule: DensityRule::Maximum, step_mm: 0.4, ..ARCS };
+
+/// 2 mm voxels; radiological, so that voxels times 2 are millimetres along the axes of directions.
+fn grid() -> Grid {
+    let ras_from_vox = Affine([[-2., 0., 0., 30.], [0., 2., 0., 0.], [0., 0., 2., 0.]]);
+    Grid { dims: [31, 31, 15], ras_from_vox }
+}
+
+/// Densities whose lobes at a voxel `lobes` says: directions, scanner axes, and sizes.
+fn densities(lobes: impl Fn([f64; 3]) -> Vec<([f64; 3], f64)> + Sync) -> Densities {
+    let grid = grid();
+    let fill = |voxel: u32, entries: &mut [f32]| {
+        let mut at = 0;
+        let here = lobes(grid.voxel(voxel as usize).map(|x| x as f64));
+        for i in (0..=8).rev() {
+            for j in (0..=8 - i).rev() {
+                let term = |(v, w): &([f64; 3], f64)| {
+                    w * v[0].powi(i) * v[1].powi(j) * v[2].powi(8 - i - j)
+                };
+                entries[at] = here.iter().map(term).sum::<f64>() as f32;
+                at += 1;
+            }
+        }
+    };
+    let workers = Workers::new(1).unwrap();
+    Densities::new(&Mask::full(grid), 8, BvecFrame::Scanner, &workers, fill).unwrap()
+}
+
+fn seed(pos: [f32; 3]) -> Seed {
+    Seed { key: grid().index(pos.map(|x| x.round() as usize)) as u32, region: 0, pos }
+}
+
+fn tracked(
+    densities: &Densities,
+    propagation: &DensityPropagation,
+    seeds: &[Seed],
+    attempts: Attempts,
+    workers: &Workers,
+) -> Vec<Line> {
+    let space = Space::same(grid());
+    let rules = Rules { least_length_mm: 5.0, ..Rules::default() };
+    let tracking = DensityTracking {
+        densities,
+        space: &space,
+        propagation,
+        rules: &rules,
+        seeds,
+        attempts,
+        jitter_mm: Some(0.0),
+        rng_seed: 5,
+    };
+    let mut all = Vec::new();
+    track_densities(&tracking, Backend::cpu(workers), &Silent, All::default, |block| {
+        all.extend::<Vec<Line>>(block);
+        Ok::<(), Interrupted>(())
+    })
+    .unwrap();
+    all
+}
+
+fn best() -> Workers {
+    Workers::new(2).unwrap()
+}
+
+const ALONG_X: ([f64; 3], f64) = ([1.0, 0.0, 0.0], 1.0);
+const ALONG_Y: ([f64; 3], f64) = ([0.0, 1.0, 0.0], 1.0);
+
+#[test]
+fn the_maxima_of_a_straight_bundle_are_a_straight_line_to_its_ends() {
+    let field = densities(|_| vec![ALONG_X]);
+    let seeds = [seed([15.0, 15.2, 7.3])];
+    let lines = tracked(&field, &MAXIMA, &seeds, Attempts::PerSeed(3), &best());
+    for line in &lines {
+        for point in &line.points {
+            assert!((point[1] - 15.2).abs() < 1e-3 && (point[2] - 7.3).abs() < 1e-3, "{point:?}");
+        }
+        // Half a voxel beyond the last one the mask ends; there is a step to spare.
+        let x: Vec<f32> = line.points.iter().map(|point| point[0]).collect();
+        let (least, most) = x.iter().fold((15.0_f32, 15.0_f32), |(a, b), x| (a.min(*x), b.max(*x)));
+        assert!(least < -0.25 && most > 30.25, "{least} {most}");
+    }
+}
+
+#[test]
+fn arcs_along_a_straight_bundle_scatter_about_it_and_have_the_length_of_a_step() {
+    let field = densities(|_| vec![ALONG_X]);
+    let seeds = [seed([15.0, 15.0, 7.0])];
+    let lines = tracked(&field, &ARCS, &seeds, Attempts::PerSeed(200), &best());
+    let (mut across, mut n) = (0.0, 0.0);
+    for line in &lines {
+        let (first, second) = line.points.split_at(line.n_first);
+        for step in first.windows(2).chain(second.windows(2)) {
+            let d: [f32; 3] = std::array::from_fn(|a| 2.0 * (step[1][a] - step[0][a]));
+            let chord = d.iter().map(|x| x * x).sum::<f32>().sqrt();
+            // The chord of an arc of 45 degrees is 2.6 % shorter than the arc.
+            assert!(chord <= STEP_MM * 1.0001 && chord > 0.974 * STEP_MM, "{chord}");
+        }
+        let end = second.last().unwrap();
+        across += f64::from(end[1] - 15.0);
+        n += 1.0;
+    }
+    // To either side alike: ends lie some 6 voxels off, in the mean of 200 half a voxel; four times.
+    assert!((across / n).abs() < 1.8, "{}", across / n);
+}
+
+#[test]
+fn both_rules_go_straight_on_through_a_crossing() {
+    let field = densities(|[i, j, _]| {
+        let mut here = Vec::new();
+        if (i - 15.0).abs() < 3.5 {
+            here.push(ALONG_Y);
+        }
+        if (j - 15.0).abs() < 3.5 {
+            here.push(ALONG_X);
+        }
+        here
+    });
+    let seeds = [seed([5.0, 15.0, 7.0])];
+    // Cubed, the eighth power of a cosine is as narrow as a lobe of measured densities.
+    let arcs = DensityPropagation { rule: DensityRule::Arcs { power: 3.0, places: 3 }, ..ARCS };
+    for (propagation, least, most) in [(MAXIMA, 0.99, 0.01), (arcs, 0.5, 0.2)] {
+        let lines = tracked(&field, &propagation, &seeds, Attempts::PerSeed(100), &best());
+        let reached = |line: &&Line| line.points.iter().any(|point| point[0] > 22.0);
+        let turned = |line: &&Line| line.points.iter().any(|point| (point[1] - 15.0).abs() > 6.0);
+        let through = lines.iter().filter(reached).count() as f64 / lines.len() as f64;
+        let aside = lines.iter().filter(turned).count() as f64 / lines.len() as f64;
+        // Some arcs leave the bundle, which is 7 voxels wide, and end at its edge.
+        assert!(through >= least && aside <= most, "{propagation:?}: {through} {aside}");
+    }
+}
+
+#[test]
+fn maxima_follow_a_circle_by_the_square_of_the_step() {
+    // About the corner of the grid, 30 mm away from the seed.
+    let field = densities(|[i, j, _]| {
+        let r = (i * i + j * j).sqrt().max(1e-9);
+        // The array's x axis runs against the scanner's.
+        vec![([j / r, i / r, 0.0], 1.0)]
+    });
+    let seeds = [seed([15.0, 0.0, 7.0])];
+    let worst = |step_mm| {
+        let propagation = DensityPropagation { step_mm, ..MAXIMA };
+        let lines = tracked(&field, &propagation, &seeds, Attempts::PerSeed(1), &best());
+        let off = |p: &[f32; 3]| (2.0 * (p[0] * p[0] + p[1] * p[1]).sqrt() - 30.0).abs();
+        lines[0].points.iter().map(off).fold(0.0, f32::max)
+    };
+    let (fine, coarse) = (worst(0.2), worst(2.0));
+    // Trilinear interpolation between directions of a circle is off by itself, by some 0.02 mm.
+    assert!(fine < 0.1 && coarse < 0.2, "{fine} {coarse}");
+}
+
+#[test]
+fn the_longest_streamline_is_as_long_as_both_halves_may_be_together() {
+    let field = densities(|_| vec![ALONG_X]);
+    let propagation = DensityPropagation { max_length_mm: 20.0, ..ARCS };
+    let seeds = [seed([15.0, 15.0, 7.0])];
+    let lines = tracked(&field, &propagation, &seeds, Attempts::PerSeed(50), &best());
+    let longest = lines.iter().map(|line| line.points.len()).max().unwrap();
+    // The seed point is in both halves.
+    assert_eq!(longest, 22);
+    assert!(lines.iter().any(|line| line.ends.contains(&EndReason::Length)));
+}
+
+#[test]
+fn streamlines_are_the_same_for_any_threads_and_registers() {
+    let field = densities(|[i, j, k]| {
+        let t = 0.05 * i - 0.04 * j + 0.1 * k;
+        vec![([t.cos(), t.sin(), 0.1], 0.9), ([-t.sin(), t.cos(), 0.2], 0.5)]
+    });
+    let seeds: Vec<_> = (0..40).map(|i| seed([3.0 + 0.6 * i as f32, 12.3, 6.0])).collect();
+    let until = Attempts::UntilKept { select: 1300, at_most: 100_000 };
+    for propagation in [ARCS, MAXIMA] {
+        for attempts in [Attempts::PerSeed(9), until] {
+            let of = |threads: usize, level: SimdLevel| {
+                let workers = Workers::new(threads).unwrap().with_simd(level);
+                tracked(&field, &propagation, &seeds, attempts, &workers)
+            };
+            let one = of(1, SimdLevel::best());
+            assert!(one.len() >= 300, "too little to see");
+            if attempts == until {
+                assert_eq!(one.iter().filter(|line| line.kept).count(), 1300);
+            }
+            assert_eq!(one, of(3, SimdLevel::best()));
+            for level in SimdLevel::available().into_iter().filter(|level| level.fuses()) {
+                assert_eq!(one, of(2, level), "{level:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn any_number_of_processes_keeps_the_same_streamlines() {
+    let field = densities(|_| vec![ALONG_X, ([0.6, 0.8, 0.0], 0.4)]);
+    let space = Space::same(grid());
+    let seeds = [seed([15.0, 15.0, 7.0]), seed([7.0, 12.0, 6.0])];
+    let made = |comm: &dyn Comm| {
+        let workers = Workers::new(1 + comm.rank() % 2).unwrap();
+        let tracking = DensityTracking {
+            densities: &field,
+            space: &space,
+            propagation: &ARCS,
+            rules: &Rules { least_length_mm: 12.0, ..Rules::default() },
+            seeds: &seeds,
+            attempts: Attempts::UntilKept { select: 1500, at_most: 1_000_000 },
+            jitter_mm: None,
+            rng_seed: 5,
+        };
+        let on = Backend { comm, ..Backend::cpu(&workers) };
+        let mut lines = Streamlines::with_columns(&[], &Lines::columns());
+        let selected = track_densities(
+            &tracking,
+            on,
+            &Silent,
+            || Lines::new(&space),
+            |block| {
+                lines.append(&block);
+                Ok::<(), Interrupted>(())
+            },
+        );
+        let selected = selected.unwrap();
+        (lines, selected.attempts, selected.kept)
+    };
+    let alone = made(&Solo);
+    assert_eq!((alone.0.len(), alone.2), (1500, Some(1500)));
+    for size in [1, 2, 3] {
+        let all = as_processes(size, |comm| made(comm));
+        assert!(all[0] == alone, "{size} processes");
+        assert!(all.iter().all(|(_, attempts, kept)| (*attempts, *kept) == (alone.1, alone.2)));
+    }
+}
