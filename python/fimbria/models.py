@@ -92,6 +92,10 @@ class TensorModel(Model):
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
         determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
 
     References
     ----------
@@ -166,6 +170,10 @@ class HigherOrderTensorModel(Model):
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
         determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
 
     References
     ----------
@@ -216,7 +224,7 @@ class FibreOrientationModel(Model):
         Response of fluid [default: estimated]
     regularisation : number
         Preference for small coefficients, relative to the largest diagonal of the normal
-        equations [from 0 on] [default: 0.00001]
+        equations [above 0] [default: 0.00001]
     shells : number
         Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
         [default: all]
@@ -240,6 +248,10 @@ class FibreOrientationModel(Model):
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
         determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
 
     References
     ----------
@@ -292,7 +304,8 @@ class KurtosisModel(Model):
     unconstrained : flag
         Leave estimates as they are where they violate D > 0, K >= 0 or K <= 3 / (b_max D)
     bmax : number
-        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: 3000]
+        Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: 3000;
+        all with compat, as those programs do]
     clip : text
         Clip MK, AK, RK, Kmax and Kmin to this range [default: -3/7,10]
     maps : {MK, AK, RK, MKT, KFA, Kmax, Kmin, FA, MD, AD, RD, V1, S0, tensor, kurtosis, residual, status}
@@ -339,6 +352,10 @@ class KurtosisModel(Model):
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
         determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
 
     References
     ----------
@@ -437,6 +454,12 @@ class StretchedExponentialModel(Model):
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
         determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+    *_error
+        the standard error of the map of that name, in its unit
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
 
     References
     ----------
@@ -534,6 +557,12 @@ class KurtosisPerDirectionModel(Model):
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
         determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+    *_error
+        the standard error of the map of that name, in its unit
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
 
     References
     ----------
@@ -626,6 +655,12 @@ class StretchedExponentialPerDirectionModel(Model):
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
         determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+    *_error
+        the standard error of the map of that name, in its unit
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
 
     References
     ----------
@@ -714,6 +749,12 @@ class IvimModel(Model):
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
         determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+    *_error
+        the standard error of the map of that name, in its unit
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
 
     References
     ----------
@@ -796,6 +837,12 @@ class MonoExponentialModel(Model):
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
         determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+    *_error
+        the standard error of the map of that name, in its unit
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
 
     References
     ----------
@@ -866,6 +913,10 @@ class MeanSignalKurtosisModel(Model):
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
         determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
 
     References
     ----------
@@ -950,6 +1001,10 @@ class ExpressionModel(Model):
     status
         0 outside mask, 1 fitted, 2 constraint active, 3 not converged, 4 bad signal, 5 not
         determined, 6 fitted, some samples not positive, 7 fitted, some maps undefined
+    mask
+        the mask that was made
+    mean_b0
+        the mean unweighted volume that it was made of
 
     References
     ----------
