@@ -15,6 +15,7 @@ use fimbria_compute::philox::{Philox, uniform};
 use fimbria_compute::{Lanes, Real, Word as _, Words};
 use pulp::Simd;
 
+use super::directions::{CAP, HALF_SPHERE, RINGS, cap, half_sphere, load3};
 use super::field::{Densities, MAX_TERMS};
 use super::form::{four_values, monomials, value};
 use super::options::{DensityPropagation, DensityRule};
@@ -33,15 +34,6 @@ const MAX_IN_VAIN: u32 = 64;
 
 /// Most places of an arc.
 pub(super) const MAX_PLACES: usize = 8;
-
-/// Directions of the cap at which its bound is looked for.
-const CAP: usize = 32;
-
-/// Rings of the cap: directions on each, and how far out, as a part of the largest angle.
-const RINGS: [(usize, f32); 4] = [(1, 0.0), (5, 0.3), (10, 0.62), (16, 0.95)];
-
-/// Directions of the half sphere at which densities are looked at where no direction is known.
-const HALF_SPHERE: usize = 64;
 
 /// The largest density of the cap may be so much above that at the 32 directions: rings and the
 /// directions on them are 0.3 of the largest angle apart.
@@ -174,7 +166,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     fn bound(&self, from: Place, [p, q]: [[f32; 3]; 2]) -> Option<f32> {
         let mut form = [0.0; MAX_TERMS];
         let middle = self.moved(from.pos, from.dir, 0.5 * self.step_mm);
-        self.field.interpolate(self.simd, &self.lattice, middle, &mut form);
+        self.form(middle, &mut form);
         let form: &[f32; TERMS] = form.first_chunk().unwrap_or(&[0.0; TERMS]);
         let mut values = [0.0; CAP];
         for at in (0..CAP).step_by(Lanes::<S>::LANES) {
@@ -388,7 +380,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     #[inline(always)]
     pub(super) fn first_direction(&self, pos: [f32; 3], key: Key) -> Result<[f32; 3], EndReason> {
         let mut form = [0.0; MAX_TERMS];
-        self.field.interpolate(self.simd, &self.lattice, pos, &mut form);
+        self.form(pos, &mut form);
         let form: &[f32; TERMS] = form.first_chunk().unwrap_or(&[0.0; TERMS]);
         let largest = self.largest(form) * MARGIN;
         let philox = self.philox.stream(FIRST_DIRECTION);
@@ -425,7 +417,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     #[inline(always)]
     fn why(&self, pos: [f32; 3]) -> EndReason {
         let mut form = [0.0; MAX_TERMS];
-        self.field.interpolate(self.simd, &self.lattice, pos, &mut form);
+        self.form(pos, &mut form);
         let largest = self.largest(form.first_chunk().unwrap_or(&[0.0; TERMS]));
         if largest < self.cutoff { EndReason::Cutoff } else { EndReason::Curvature }
     }
@@ -483,15 +475,6 @@ fn hat<R: Real>(x: R, corner: f32) -> R {
     (x.splat(1.0) - (x - corner).abs()).max(x.splat(0.0))
 }
 
-#[inline(always)]
-fn load3<S: Simd, const N: usize>(simd: S, from: &[[f32; N]; 3], at: usize) -> [Lanes<S>; 3] {
-    [
-        Lanes::load(simd, &from[0][at..]),
-        Lanes::load(simd, &from[1][at..]),
-        Lanes::load(simd, &from[2][at..]),
-    ]
-}
-
 /// What sixteen trials' numbers depend on.
 #[inline(always)]
 fn trials(key: Key, first: u32) -> Batch<u32> {
@@ -515,34 +498,4 @@ pub(super) fn across(t: [f32; 3]) -> [[f32; 3]; 2] {
 fn unit(v: [f32; 3]) -> [f32; 3] {
     let scale = 1.0 / (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
     [v[0] * scale, v[1] * scale, v[2] * scale]
-}
-
-/// The directions of the cap, in the frame of its middle.
-fn cap(angle: f32) -> [[f32; CAP]; 3] {
-    let mut all = [[0.0; CAP]; 3];
-    let mut at = 0;
-    for (n, out) in RINGS {
-        let (sin, cos) = f64::from(out * angle).sin_cos();
-        for i in 0..n {
-            // Rings are turned against each other.
-            let turn = std::f64::consts::TAU * (f64::from(i as u32) + f64::from(out)) / n as f64;
-            let dir = [cos, sin * turn.cos(), sin * turn.sin()];
-            (0..3).for_each(|k| all[k][at] = dir[k] as f32);
-            at += 1;
-        }
-    }
-    all
-}
-
-/// Directions of the half sphere, evenly along a spiral.
-fn half_sphere() -> [[f32; HALF_SPHERE]; 3] {
-    let golden = std::f64::consts::PI * (3.0 - 5.0_f64.sqrt());
-    let mut all = [[0.0; HALF_SPHERE]; 3];
-    for i in 0..HALF_SPHERE {
-        let z = (i as f64 + 0.5) / HALF_SPHERE as f64;
-        let (radius, turn) = ((1.0 - z * z).sqrt(), golden * i as f64);
-        let dir = [radius * turn.cos(), radius * turn.sin(), z];
-        (0..3).for_each(|k| all[k][i] = dir[k] as f32);
-    }
-    all
 }

@@ -11,6 +11,7 @@
 //! * [`run`] makes streamlines of them.
 
 mod arcs;
+mod directions;
 mod field;
 mod form;
 mod maximum;

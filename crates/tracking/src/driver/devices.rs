@@ -134,16 +134,14 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
     }
 
     fn unit(&self) -> u64 {
-        if self.plans.is_empty() { self.threads.block } else { self.per_chunk }
+        if self.plans.is_empty() { self.threads.unit() } else { self.per_chunk }
     }
 
     fn at_once(&self) -> u64 {
-        let units = if self.plans.is_empty() {
-            4 * self.threads.workers.threads()
-        } else {
-            2 * self.plans.len()
-        };
-        self.unit().saturating_mul(units as u64)
+        if self.plans.is_empty() {
+            return self.threads.at_once();
+        }
+        self.per_chunk.saturating_mul(2 * self.plans.len() as u64)
     }
 
     fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted> {

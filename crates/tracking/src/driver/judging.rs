@@ -89,11 +89,8 @@ impl<'a> Judging<'a> {
         collector: &mut C,
     ) {
         self.sample(judged, collector, |half, _, watcher| {
-            let points = halves[half as usize].iter();
-            let ended = points.map(|pos| (*pos, [0.0; 3])).find_map(|(pos, dir)| {
-                watcher.enter(pos, dir).and_then(|()| watcher.leave()).err()
-            });
-            HalfEnd { first_dir: None, reason: ended.unwrap_or(ends[half as usize]) }
+            let points = halves[half as usize].iter().map(|pos| (*pos, [0.0; 3]));
+            watched(points, ends[half as usize], watcher)
         });
     }
 
@@ -108,6 +105,19 @@ impl<'a> Judging<'a> {
         let voxel = self.space.voxel(pos);
         self.judge.enter(pos, voxel).and_then(|()| self.judge.leave()).is_err()
     }
+}
+
+/// The end of a half that is made, points with directions: where the watcher ends it, or else where it
+/// ended.
+pub(super) fn watched(
+    points: impl IntoIterator<Item = ([f32; 3], [f32; 3])>,
+    end: EndReason,
+    watcher: &mut Watcher<'_, '_>,
+) -> HalfEnd {
+    let mut points = points.into_iter();
+    let ended =
+        points.find_map(|(pos, dir)| watcher.enter(pos, dir).and_then(|()| watcher.leave()).err());
+    HalfEnd { first_dir: None, reason: ended.unwrap_or(end) }
 }
 
 /// A sample whose halves are made.

@@ -1,6 +1,6 @@
 //! Streamlines through densities dealt out; where so many are to be kept, until they are there.
 
-use fimbria_compute::{Backend, Interrupted, Progress, Silent};
+use fimbria_compute::{Backend, Interrupted, Progress};
 
 use super::rounds;
 use super::threads::Threads;
@@ -142,9 +142,7 @@ impl<C: Parcel> Parcel for Counting<C> {
 struct Quiet<'a>(&'a dyn Progress);
 
 impl Progress for Quiet<'_> {
-    fn start(&self, what: &str, total: u64) {
-        Silent.start(what, total);
-    }
+    fn start(&self, _what: &str, _total: u64) {}
     fn advance(&self, _items: u64) {}
     fn warn(&self, message: &str) {
         self.0.warn(message);

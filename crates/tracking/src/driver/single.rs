@@ -1,11 +1,11 @@
 //! One sample at a time, made by the oracle or by a device.
 
-use super::judging::{Judged, Judging};
+use super::judging::{Judged, Judging, watched};
 use super::{Tracking, jittered};
 use crate::Seed;
 use crate::device::Paths;
 use crate::draws::{Draws, Keyed};
-use crate::oracle::{HalfEnd, Visit as _, propagate};
+use crate::oracle::propagate;
 use crate::sample::Collect;
 
 /// The oracle with what belongs to one sample.
@@ -58,15 +58,7 @@ impl<'a> Single<'a> {
         let judged = Judged { seed, seed_index, number, order: (seed_index, number) };
         self.judging.sample(judged, collector, |half, _, watcher| {
             let half = half as usize;
-            let mut reason = paths.reason(half, item);
-            for (pos, dir) in paths.half(half, item) {
-                let seen = watcher.enter(pos, dir).and_then(|()| watcher.leave());
-                if let Err(why) = seen {
-                    reason = why;
-                    break;
-                }
-            }
-            HalfEnd { first_dir: None, reason }
+            watched(paths.half(half, item), paths.reason(half, item), watcher)
         });
     }
 }
