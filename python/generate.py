@@ -75,9 +75,14 @@ def wrapped(text: str, indent: int) -> str:
     return "\n".join(" " * indent + line for line in lines)
 
 
-def class_of(one: dict[str, Any]) -> str:
+def names_of(one: dict[str, Any]) -> tuple[str, str, str]:
+    """The name of a fit, of its class, and of the class of what it gives."""
     name = one["name"].removeprefix("fit ")
-    title, fit = CLASSES.get(name, (f"{name.capitalize()}Model", "Fit"))
+    return (name, *CLASSES.get(name, (f"{name.capitalize()}Model", "Fit")))
+
+
+def class_of(one: dict[str, Any]) -> str:
+    name, title, fit = names_of(one)
     own = [o for o in one["options"] if o["group"] not in OURS and o["name"] != "dwi" or o["name"] == "maps"]
     needed = [o for o in own if o["required"]]
     has_method = any(o["name"] == "method" for o in own)
@@ -140,8 +145,8 @@ def method_of(name: str | None) -> str | None:
 def main() -> None:
     program, check = sys.argv[1], "--check" in sys.argv
     made = fits(program)
-    names = [CLASSES.get(n, (f"{n.capitalize()}Model", ""))[0] for n in (m["name"][4:] for m in made)]
-    exported = "\n__all__ = [\n" + "".join(f'    "{name}",\n' for name in sorted(names)) + "]\n"
+    titles = sorted(names_of(one)[1] for one in made)
+    exported = "\n__all__ = [\n" + "".join(f'    "{title}",\n' for title in titles) + "]\n"
     text = HEAD + exported + METHOD_OF + "".join(class_of(one) for one in made) + "\n"
     path = Path(__file__).parent / "fimbria" / "models.py"
     if check:

@@ -89,7 +89,6 @@ pub(crate) fn fit<'py>(
     let subject = Subject { dwi, gradients, mask, grad_dev: None, carried: Carried::default() };
     let (outcome, warnings) = run(py, threads, progress.as_ref(), move |log| {
         let stage = fit.of_values(&values, MapStyle::default(), String::new())?;
-        stage.supports(&subject.gradients)?;
         let mut products = Products::default();
         products.put(subject);
         stage.compute(&mut products, log)?;

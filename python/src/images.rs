@@ -8,9 +8,8 @@ use fimbria_pipeline::stages::load::SubjectFiles;
 use numpy::PyArray2;
 use pyo3::prelude::*;
 
-use crate::FimbriaError;
 use crate::arrays::array_of;
-use crate::work::{chain, run};
+use crate::work::run;
 
 /// A series in its file, read where it is fitted, with its gradient table in scanner axes.
 #[pyclass(frozen, module = "fimbria._core")]
@@ -95,11 +94,5 @@ pub(crate) fn load(
     })?;
     let warnings = read.iter().flat_map(|read| &read.repairs).map(ToString::to_string).collect();
     let table = read.map(|read| read.table);
-    if let (Some(table), n) = (&table, stored.n_volumes())
-        && table.len() != n
-    {
-        let said = format!("{n} volumes and {} rows of the gradient table", table.len());
-        return Err(FimbriaError::new_err(chain(&std::io::Error::other(said))));
-    }
     Ok(Series { path, stored: Arc::new(stored), table, warnings })
 }
