@@ -52,6 +52,21 @@ pub fn seen_fibres(fractions: &Image, voxel: usize) -> Option<usize> {
     (n == 0 || fractions.volume(n - 1)[voxel] >= seen).then_some(n)
 }
 
+/// Directions without those of fibres that count as none: zero in their place. `fractions` has a volume
+/// for each three of `dirs`.
+#[must_use]
+pub fn seen_dirs(dirs: &Image, fractions: &Image) -> Image {
+    let [unseen, _] = UNSEEN_OR_SEEN;
+    let mut dirs = dirs.clone();
+    let n = dirs.grid.len();
+    for (i, fraction) in fractions.data.iter().enumerate() {
+        if *fraction < unseen {
+            (0..3).for_each(|a| dirs.data[(3 * (i / n) + a) * n + i % n] = 0.0);
+        }
+    }
+    dirs
+}
+
 /// How far off peaks are in voxels of one number of fibres.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PeakErrors {

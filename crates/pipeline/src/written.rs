@@ -74,6 +74,11 @@ impl Written {
         Self { file, kind, volumes: 0, unit: "", holds, only: None }
     }
 
+    /// A folder with files of its own.
+    pub const fn folder(folder: &'static str, holds: &'static str) -> Self {
+        Self::file(folder, FileKind::Folder, holds)
+    }
+
     /// An image.
     pub const fn image(
         file: &'static str,

@@ -6,7 +6,7 @@ use clap::Args;
 use fimbria_compute::Backend;
 use fimbria_pipeline::options::usual;
 use fimbria_pipeline::stages::accuracy::Accuracy;
-use fimbria_pipeline::stages::head::{EchoTimes, HeadOptions, Several};
+use fimbria_pipeline::stages::head::{EchoTimes, HeadOptions, SeriesOptions, Several};
 use fimbria_pipeline::{FileKind, Writes, Written};
 use fimbria_pipeline::{demo_stages, run_stages};
 
@@ -45,49 +45,33 @@ pub(crate) struct Demo {
 
 /// What a demonstration writes.
 const WRITES: &[Written] = &[
-    Written::file(
+    Written::folder(
         "head/",
-        FileKind::Folder,
         "the subject and its truth, as `fimbria phantom head --gre` writes them",
     ),
-    Written::file("dti/", FileKind::Folder, "the tensor maps, as `fimbria fit dti` writes them"),
-    Written::file(
-        "fod/",
-        FileKind::Folder,
-        "the fibre orientation densities, as `fimbria fit fod` writes them",
-    ),
-    Written::file(
-        "peaks/",
-        FileKind::Folder,
-        "the fibre directions, as `fimbria peaks` writes them",
-    ),
-    Written::file(
+    Written::folder("dti/", "the tensor maps, as `fimbria fit dti` writes them"),
+    Written::folder("fod/", "the fibre orientation densities, as `fimbria fit fod` writes them"),
+    Written::folder("peaks/", "the fibre directions, as `fimbria peaks` writes them"),
+    Written::folder(
         "sticks/",
-        FileKind::Folder,
         "samples of ball and sticks, as `fimbria sticks` writes them, after half as \
          many jumps, in the voxels with a peak",
     ),
-    Written::file(
+    Written::folder(
         "track/",
-        FileKind::Folder,
         "tracks.trx, visits: streamlines from those voxels, as `fimbria track` writes \
          them",
     ),
-    Written::file("dki/", FileKind::Folder, "the kurtosis maps, as `fimbria fit dki` writes them"),
-    Written::file(
-        "life/",
-        FileKind::Folder,
-        "what each streamline explains, as `fimbria life` writes it",
-    ),
-    Written::file("field/", FileKind::Folder, "its field, as `fimbria field` writes it"),
-    Written::file("qsm/", FileKind::Folder, "its susceptibility, as `fimbria qsm` writes it"),
-    Written::file(
+    Written::folder("dki/", "the kurtosis maps, as `fimbria fit dki` writes them"),
+    Written::folder("life/", "what each streamline explains, as `fimbria life` writes it"),
+    Written::folder("field/", "its field, as `fimbria field` writes it"),
+    Written::folder("qsm/", "its susceptibility, as `fimbria qsm` writes it"),
+    Written::folder(
         "accuracy/",
-        FileKind::Folder,
         "accuracy.tsv: quantity, unit, voxels (or streamlines), median, 95 % and \
          worst error",
     ),
-    Written::file("report/", FileKind::Folder, "report.html, one page with pictures"),
+    Written::folder("report/", "report.html, one page with pictures"),
     Written::file("run.json", FileKind::Json, "what was done; each folder has one of its own"),
 ];
 
@@ -135,7 +119,7 @@ fn edge(text: &str) -> Result<f64, String> {
 fn subject(voxel_mm: f64, seed: u64) -> HeadOptions {
     HeadOptions {
         voxel: Several([voxel_mm; 3]),
-        rng_seed: seed,
+        series: SeriesOptions { rng_seed: seed, ..usual() },
         gre: Some(EchoTimes(vec![4.0, 12.0, 20.0, 28.0])),
         gre_voxel: Some(0.5 * voxel_mm),
         ..usual()

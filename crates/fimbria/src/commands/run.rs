@@ -54,65 +54,40 @@ pub(crate) struct Run {
 
 /// What a run writes.
 const WRITES: &[Written] = &[
-    Written::file(
+    Written::folder(
         "load/",
-        FileKind::Folder,
         "mask and mean_b0 where no mask is given: the one that was made, uint8, and \
          the mean unweighted volume that it was made of",
     ),
-    Written::file("dti/", FileKind::Folder, "the tensor maps, as `fimbria fit dti` writes them"),
-    Written::file(
-        "fod/",
-        FileKind::Folder,
-        "the fibre orientation densities, as `fimbria fit fod` writes them",
-    ),
-    Written::file(
-        "peaks/",
-        FileKind::Folder,
-        "the fibre directions, as `fimbria peaks` writes them",
-    ),
-    Written::file(
+    Written::folder("dti/", "the tensor maps, as `fimbria fit dti` writes them"),
+    Written::folder("fod/", "the fibre orientation densities, as `fimbria fit fod` writes them"),
+    Written::folder("peaks/", "the fibre directions, as `fimbria peaks` writes them"),
+    Written::folder(
         "sticks/",
-        FileKind::Folder,
         "a bedpostX folder, as `fimbria sticks` writes it, of the voxels with a peak",
     ),
-    Written::file(
+    Written::folder(
         "track/",
-        FileKind::Folder,
         "tracks.trx (or .tck, .trk): streamlines from every voxel with a direction, \
          with their data as `fimbria track` writes them; visits: how many pass each \
          voxel",
     ),
-    Written::file(
-        "life/",
-        FileKind::Folder,
-        "what each of them explains, as `fimbria life` writes it",
-    ),
-    Written::file("dki/", FileKind::Folder, "the kurtosis maps, as `fimbria fit dki` writes them"),
-    Written::file(
+    Written::folder("life/", "what each of them explains, as `fimbria life` writes it"),
+    Written::folder("dki/", "the kurtosis maps, as `fimbria fit dki` writes them"),
+    Written::folder(
         "stremi/",
-        FileKind::Folder,
         "the maps of stretched exponentials, as `fimbria fit stremi` writes them",
     ),
-    Written::file("dki1d/", FileKind::Folder, "as `fimbria fit dki1d` writes them")
-        .only("where asked for"),
-    Written::file("stremi1d/", FileKind::Folder, "as `fimbria fit stremi1d` writes them")
-        .only("where asked for"),
-    Written::file("ivim/", FileKind::Folder, "as `fimbria fit ivim` writes them")
-        .only("where asked for"),
-    Written::file("mono/", FileKind::Folder, "as `fimbria fit mono` writes them")
-        .only("where asked for"),
-    Written::file("hot/", FileKind::Folder, "as `fimbria fit hot` writes them")
-        .only("where asked for"),
-    Written::file("msdki/", FileKind::Folder, "as `fimbria fit msdki` writes them")
-        .only("where asked for"),
-    Written::file("expr/", FileKind::Folder, "as `fimbria fit expr` writes them")
-        .only("where asked for"),
-    Written::file("field/", FileKind::Folder, "as `fimbria field` writes it")
-        .only("with a table [gre]"),
-    Written::file("qsm/", FileKind::Folder, "as `fimbria qsm` writes it")
-        .only("with a table [gre]"),
-    Written::file("report/", FileKind::Folder, "report.html, one page with pictures"),
+    Written::folder("dki1d/", "as `fimbria fit dki1d` writes them").only("where asked for"),
+    Written::folder("stremi1d/", "as `fimbria fit stremi1d` writes them").only("where asked for"),
+    Written::folder("ivim/", "as `fimbria fit ivim` writes them").only("where asked for"),
+    Written::folder("mono/", "as `fimbria fit mono` writes them").only("where asked for"),
+    Written::folder("hot/", "as `fimbria fit hot` writes them").only("where asked for"),
+    Written::folder("msdki/", "as `fimbria fit msdki` writes them").only("where asked for"),
+    Written::folder("expr/", "as `fimbria fit expr` writes them").only("where asked for"),
+    Written::folder("field/", "as `fimbria field` writes it").only("with a table [gre]"),
+    Written::folder("qsm/", "as `fimbria qsm` writes it").only("with a table [gre]"),
+    Written::folder("report/", "report.html, one page with pictures"),
     Written::file(
         "run.json",
         FileKind::Json,

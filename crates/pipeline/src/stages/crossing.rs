@@ -2,10 +2,10 @@
 
 use clap::Args;
 use fimbria_image::MapKind;
-use fimbria_phantoms::{Acquisition, CrossingSpec, Placement};
+use fimbria_phantoms::{CrossingSpec, Placement};
 use serde::Serialize;
 
-use crate::stages::head::{Shell, Snr, Three};
+use crate::stages::head::{SeriesOptions, Three};
 use crate::{FileKind, Written};
 
 /// The options of the phantom of crossing bundles.
@@ -16,21 +16,10 @@ pub struct CrossingOptions {
     #[serde(flatten)]
     pub grid: BrainGrid,
 
-    /// Number of unweighted volumes
-    #[arg(long, value_name = "N", default_value_t = 6)]
-    pub b0s: usize,
-
-    /// Shells, each b in s/mm² and number of directions
-    #[arg(long, value_name = "B:N,...", default_value = "1000:30,2000:60", value_delimiter = ',')]
-    pub shells: Vec<Shell>,
-
-    /// Unweighted white-matter signal over the noise in either channel; inf for no noise
-    #[arg(long, value_name = "SNR", default_value = "30")]
-    pub snr: Snr,
-
-    /// Seed of the noise
-    #[arg(long, value_name = "SEED", default_value_t = 1)]
-    pub rng_seed: u64,
+    /// Its series.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub series: SeriesOptions,
 }
 
 impl CrossingOptions {
@@ -38,12 +27,9 @@ impl CrossingOptions {
     pub fn spec(&self) -> CrossingSpec {
         CrossingSpec {
             placement: self.grid.placement(),
-            acquisition: Acquisition {
-                b0s: self.b0s,
-                shells: self.shells.iter().map(|shell| shell.0).collect(),
-            },
-            snr: self.snr.0,
-            seed: self.rng_seed,
+            acquisition: self.series.acquisition(),
+            snr: self.series.snr.0,
+            seed: self.series.rng_seed,
             ..CrossingSpec::default()
         }
     }

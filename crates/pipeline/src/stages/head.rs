@@ -147,21 +147,10 @@ pub struct HeadOptions {
     #[arg(long)]
     pub x_left_to_right: bool,
 
-    /// Number of unweighted volumes
-    #[arg(long, value_name = "N", default_value_t = 6)]
-    pub b0s: usize,
-
-    /// Shells, each b in s/mm² and number of directions
-    #[arg(long, value_name = "B:N,...", default_value = "1000:30,2000:60", value_delimiter = ',')]
-    pub shells: Vec<Shell>,
-
-    /// Unweighted white-matter signal over the noise in either channel; inf for no noise
-    #[arg(long, value_name = "SNR", default_value = "30")]
-    pub snr: Snr,
-
-    /// Seed of the noise
-    #[arg(long, value_name = "SEED", default_value_t = 1)]
-    pub rng_seed: u64,
+    /// Its series.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub series: SeriesOptions,
 
     /// Points along each axis at which a voxel on a boundary is sampled
     #[arg(long, value_name = "N", default_value_t = 3, number = within(2_usize, 8, ""))]
@@ -185,6 +174,33 @@ pub struct HeadOptions {
     pub gre_snr: Option<Snr>,
 }
 
+/// The options of a phantom's diffusion series.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
+pub struct SeriesOptions {
+    /// Number of unweighted volumes
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    pub b0s: usize,
+
+    /// Shells, each b in s/mm² and number of directions
+    #[arg(long, value_name = "B:N,...", default_value = "1000:30,2000:60", value_delimiter = ',')]
+    pub shells: Vec<Shell>,
+
+    /// Unweighted white-matter signal over the noise in either channel; inf for no noise
+    #[arg(long, value_name = "SNR", default_value = "30")]
+    pub snr: Snr,
+
+    /// Seed of the noise
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    pub rng_seed: u64,
+}
+
+impl SeriesOptions {
+    /// Which volumes it has.
+    pub(crate) fn acquisition(&self) -> Acquisition {
+        Acquisition { b0s: self.b0s, shells: self.shells.iter().map(|shell| shell.0).collect() }
+    }
+}
+
 /// Where the gradient-echo scan is written.
 const SCAN: &str = "gre/";
 
@@ -203,12 +219,9 @@ impl HeadOptions {
                 tilt_deg: self.tilt.0,
                 x_right_to_left: !self.x_left_to_right,
             },
-            acquisition: Acquisition {
-                b0s: self.b0s,
-                shells: self.shells.iter().map(|shell| shell.0).collect(),
-            },
-            snr: self.snr.0,
-            seed: self.rng_seed,
+            acquisition: self.series.acquisition(),
+            snr: self.series.snr.0,
+            seed: self.series.rng_seed,
             subject: self.subject,
             samples_per_axis: self.samples,
             scan: self.gre.as_ref().map(|times| {
@@ -473,7 +486,7 @@ mod tests {
     fn the_record_gives_the_options_back() {
         let usual: HeadOptions = usual();
         let quiet = HeadOptions {
-            snr: Snr(f64::INFINITY),
+            series: SeriesOptions { snr: Snr(f64::INFINITY), ..usual.series },
             size: Some(Several([4, 5, 6])),
             gre: Some(EchoTimes(vec![5.0, 10.5])),
             gre_b0: Some(7.0),

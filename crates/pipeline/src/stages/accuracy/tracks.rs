@@ -1,14 +1,11 @@
 //! Streamlines against true fibres.
 
 use fimbria_phantoms::Truth;
-use fimbria_phantoms::closeness::Course;
+use fimbria_phantoms::closeness::{Course, seen_dirs};
 use fimbria_streamlines::Tractogram;
 use rayon::prelude::*;
 
 use super::{Accuracy, Closeness};
-
-/// Fibres with less of the signal are none that a streamline may follow.
-const LEAST_FRACTION: f32 = 0.1;
 
 /// Compares each streamline, segment by segment, with the fibres of the voxel the segment is in;
 /// once more those that keep a weight, where there are `weights`.
@@ -19,13 +16,7 @@ pub(super) fn compare(
     accuracy: &mut Accuracy,
 ) {
     let (Some(dirs), Some(fractions)) = (truth.map("dirs"), truth.map("fractions")) else { return };
-    let mut dirs = dirs.clone();
-    let n = dirs.grid.len();
-    for (i, fraction) in fractions.data.iter().enumerate() {
-        if *fraction < LEAST_FRACTION {
-            (0..3).for_each(|a| dirs.data[(3 * (i / n) + a) * n + i % n] = 0.0);
-        }
-    }
+    let dirs = seen_dirs(dirs, fractions);
     let streamlines = &lines.streamlines;
     let courses: Vec<Course> = (0..streamlines.len())
         .into_par_iter()

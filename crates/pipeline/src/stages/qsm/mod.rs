@@ -57,7 +57,7 @@ pub const QSM_WRITES: &[Written] = &[
          of the iteration kappa and step (in units of B0), iterations, and why it \
          stopped",
     ),
-    Written::file(".resume", FileKind::Folder, "where --resume goes on, with the same result")
+    Written::folder(".resume", "where --resume goes on, with the same result")
         .only("until the run is done"),
 ];
 

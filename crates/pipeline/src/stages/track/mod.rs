@@ -6,6 +6,7 @@
 
 mod counted;
 mod directions;
+mod edges;
 mod files;
 mod parameters;
 mod source;
@@ -33,6 +34,7 @@ use fimbria_tracking::{
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
+use edges::Edges;
 use parameters::Place;
 pub use parameters::{Algorithm, Through, TrackParameters, Tracks};
 pub use source::{Source, SourceError};
@@ -262,9 +264,7 @@ impl Track {
                 counted(&tracking, log, new, each)?
             }
             Medium::Densities(densities) => {
-                let edges = grid.ras_from_vox.spacing();
-                let shortest = edges.into_iter().fold(f64::INFINITY, f64::min) as f32;
-                let propagation = options.density_propagation(shortest);
+                let propagation = options.density_propagation(Edges::of(grid).shortest);
                 let tracking = DensityTracking {
                     densities,
                     space,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fimbria_compute::Progress as _;
 use fimbria_image::sticks::StickSamples;
-use fimbria_image::{Grid, Image, Mask, WriteOptions, read_image, write_image};
+use fimbria_image::{Image, Mask, WriteOptions, read_image, write_image};
 use fimbria_streamlines::{Format, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
 use fimbria_tensors::peaks::Peaks;
 use fimbria_tracking::{
@@ -13,6 +13,7 @@ use fimbria_tracking::{
 use serde_json::{Value, json};
 
 use super::counted::{Counted, counted, counted_through_densities};
+use super::edges::Edges;
 use super::parameters::Place;
 use super::source::densities_of;
 use super::{Through, TrackError, TrackParameters, tracks_name};
@@ -144,22 +145,6 @@ impl WholeBrain {
         }
         let visits = space.image(|voxel| tally.visits.count(voxel) as f32);
         Ok(Tracked { visits, lines: Tractogram::new(header, lines) })
-    }
-}
-
-/// The edges of a voxel, mm.
-struct Edges {
-    shortest: f32,
-    longest: f32,
-}
-
-impl Edges {
-    fn of(grid: &Grid) -> Self {
-        let edges = grid.ras_from_vox.spacing();
-        Self {
-            shortest: edges.into_iter().fold(f64::INFINITY, f64::min) as f32,
-            longest: edges.into_iter().fold(0.0, f64::max) as f32,
-        }
     }
 }
 
