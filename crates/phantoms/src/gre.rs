@@ -157,6 +157,7 @@ fn fibre(tissue: &Tissue) -> Result<Image, PhantomError> {
 
 impl GreSpec {
     fn check(&self) -> Result<(), PhantomError> {
+        self.placement.check_head()?;
         check_scan(&self.echo_times, self.b0_tesla, self.snr, self.finer)
     }
 

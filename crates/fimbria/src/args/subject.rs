@@ -75,7 +75,7 @@ pub(crate) struct SubjectArgs {
     mask: Option<PathBuf>,
 
     /// Gradient non-linearity as FSL gives it (nine volumes): every voxel gets its own b and
-    /// directions
+    /// directions; for `fit dti` and `sticks`, other methods refuse it
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     grad_dev: Option<PathBuf>,
 

@@ -143,6 +143,8 @@ fn a_tensor_phantom_of_no_order_is_refused() {
 #[test]
 fn a_head_of_metres_is_refused_at_once() {
     let folder = Folder::new();
-    let error = folder.failed("phantom crossing --voxel 65536 --size 4 -o p");
-    assert!(error.contains("1000 mm"), "{error}");
+    for kind in ["crossing", "gre"] {
+        let error = folder.failed(&format!("phantom {kind} --voxel 65536 --size 4 -o p"));
+        assert!(error.contains("1000 mm"), "{kind}: {error}");
+    }
 }

@@ -82,7 +82,7 @@ pub struct NoiseOptions {
 /// How the solver works.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct SolverOptions {
-    /// Arithmetic of the fit
+    /// Arithmetic of the fit; measurements and maps are held in single precision
     #[arg(long, value_name = "PRECISION", default_value = "single")]
     #[arg(value_parser = choice::<Precision>())]
     pub precision: Named<Precision>,

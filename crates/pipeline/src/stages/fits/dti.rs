@@ -31,7 +31,7 @@ pub struct Parameters {
     #[arg(long, value_name = "PROGRAM", value_parser = choice::<Compat>())]
     pub compat: Option<Named<Compat>>,
 
-    /// Arithmetic of the fit
+    /// Arithmetic of the fit; measurements and maps are held in single precision
     #[arg(long, value_name = "PRECISION", default_value = "single")]
     #[arg(value_parser = choice::<Precision>())]
     pub precision: Named<Precision>,

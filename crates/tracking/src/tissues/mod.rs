@@ -1,0 +1,217 @@
+//! Tissues that say where streamlines may end: anatomical constraint.
+//!
+//! Smith RE, Tournier J-D, Calamante F, Connelly A. NeuroImage 62, 1924 (2012).
+
+mod labels;
+
+use fimbria_image::{Grid, Image};
+use fimbria_memory::{Refused, try_zeros};
+
+pub use labels::{LabelError, Labels};
+
+use crate::field::floor;
+use crate::space::{SingularTransform, Transform, between_grids};
+
+/// Shares of the five tissues at a point, each 0 to 1; all 0 outside the image.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shares {
+    /// Cortical grey matter.
+    pub cortex: f32,
+    /// Subcortical grey matter.
+    pub deep: f32,
+    /// White matter.
+    pub white: f32,
+    /// Cerebrospinal fluid.
+    pub fluid: f32,
+    /// What is not healthy, of which nothing is asked.
+    pub other: f32,
+}
+
+impl Shares {
+    /// All together: below a half outside the brain.
+    pub fn sum(self) -> f32 {
+        self.cortex + self.deep + self.white + self.fluid + self.other
+    }
+
+    /// White matter less grey matter: zero on the boundary between them.
+    pub fn whiteness(self) -> f32 {
+        self.white - self.cortex - self.deep
+    }
+}
+
+/// How many tissues there are.
+const TISSUES: usize = 5;
+
+/// Shares of five tissues in the voxels of a grid, which may be another than that of the densities.
+#[derive(Clone, Debug)]
+pub struct Tissues {
+    dims: [usize; 3],
+    /// `[voxel][tissue]`.
+    shares: Vec<f32>,
+    from_samples: Transform,
+}
+
+/// An image that is none of five tissues.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TissueError {
+    /// Of so many volumes.
+    #[error(
+        "it has {0} volumes: a five-tissue image has five (cortical grey, subcortical grey, white, \
+         fluid, other), an image of labels has one"
+    )]
+    Volumes(usize),
+    /// No share.
+    #[error(
+        "a voxel has a share of {value} of tissue {tissue}, all of them {sum}: shares are 0 to 1, and \
+         so is their sum"
+    )]
+    Share {
+        /// Which, counted from 1.
+        tissue: usize,
+        /// The value.
+        value: f32,
+        /// Of the voxel.
+        sum: f32,
+    },
+    /// None anywhere.
+    #[error("there is no white matter in it")]
+    NoWhiteMatter,
+    /// There is not enough memory.
+    #[error("the tissues do not fit into memory: {0}")]
+    Memory(#[from] Refused),
+    /// A grid without inverse.
+    #[error(transparent)]
+    Transform(#[from] SingularTransform),
+}
+
+impl Tissues {
+    /// Those of an image of five volumes, in the order of MRtrix3 (cortical grey, subcortical grey,
+    /// white, fluid, other), for points in radiological voxels of the grid `samples`; both lie in the
+    /// same scanner space.
+    ///
+    /// # Errors
+    /// [`TissueError`].
+    pub fn new(image: &Image, samples: &Grid) -> Result<Self, TissueError> {
+        /// The rounding of what resamples and stores shares.
+        const SLACK: f32 = 0.02;
+        if image.n_volumes != TISSUES {
+            return Err(TissueError::Volumes(image.n_volumes));
+        }
+        let n = image.grid.len();
+        let mut shares: Vec<f32> = try_zeros(n * TISSUES)?;
+        for (voxel, shares) in shares.chunks_exact_mut(TISSUES).enumerate() {
+            let mut sum = 0.0;
+            for (tissue, share) in shares.iter_mut().enumerate() {
+                let value = image.data[tissue * n + voxel];
+                // Outside the brain some programs have no number.
+                *share = if value.is_nan() { 0.0 } else { value };
+                sum += *share;
+            }
+            let is_one = |x: f32| (-SLACK..=1.0 + SLACK).contains(&x);
+            if let Some(tissue) = (0..TISSUES).find(|i| !is_one(shares[*i]) || !is_one(sum)) {
+                return Err(TissueError::Share { tissue: tissue + 1, value: shares[tissue], sum });
+            }
+        }
+        if shares.chunks_exact(TISSUES).all(|shares| shares[2] < 0.5) {
+            return Err(TissueError::NoWhiteMatter);
+        }
+        let from_samples = between_grids(samples, &image.grid)?;
+        Ok(Self { dims: image.grid.dims, shares, from_samples })
+    }
+
+    /// Trilinear shares at a point, in radiological voxels of the samples.
+    pub fn at(&self, pos: [f32; 3]) -> Shares {
+        let at = self.from_samples.apply(pos);
+        let low = at.map(floor);
+        let mut sum = [0.0; TISSUES];
+        for number in 0..8_usize {
+            let mut weight = 1.0;
+            let mut voxel = 0;
+            let mut is_inside = true;
+            for axis in (0..3).rev() {
+                let above = number >> axis & 1;
+                let part = at[axis] - low[axis];
+                weight *= if above == 1 { part } else { 1.0 - part };
+                // What is left of the first voxel becomes far beyond the last.
+                let index = (low[axis] as i32).wrapping_add(above as i32) as u32 as usize;
+                is_inside &= index < self.dims[axis];
+                voxel = voxel * self.dims[axis] + index;
+            }
+            if is_inside {
+                let shares = &self.shares[voxel * TISSUES..][..TISSUES];
+                sum.iter_mut().zip(shares).for_each(|(sum, share)| *sum += weight * share);
+            }
+        }
+        let [cortex, deep, white, fluid, other] = sum;
+        Shares { cortex, deep, white, fluid, other }
+    }
+
+    /// Bits that depend on all of it, for several processes to compare.
+    pub fn digest(&self, mut take: impl FnMut(&[u8])) {
+        take(format!("{:?} {:?}", self.dims, self.from_samples).as_bytes());
+        take(bytemuck::cast_slice(&self.shares));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fimbria_image::Affine;
+
+    use super::*;
+
+    const GRID: Grid = Grid { dims: [4, 3, 2], ras_from_vox: Affine::IDENTITY };
+
+    /// White matter but for one voxel of the cortex, the second along x.
+    fn image() -> Image {
+        let mut image = Image::zeros(GRID, TISSUES);
+        image.volume_mut(2).fill(1.0);
+        image.volume_mut(2)[1] = 0.0;
+        image.volume_mut(0)[1] = 1.0;
+        image
+    }
+
+    #[test]
+    fn shares_lie_between_those_of_the_voxels_around() {
+        let tissues = Tissues::new(&image(), &GRID).unwrap();
+        // The identity has a positive determinant: x counts from the last voxel.
+        let at = tissues.at([2.0 + 0.25, 0.5, 0.0]);
+        assert_eq!((at.cortex, at.white), (0.375, 0.625));
+        assert_eq!((at.sum(), at.whiteness()), (1.0, 0.25));
+        // Half outside; then wholly.
+        assert_eq!(tissues.at([0.0, 0.0, -0.5]).sum(), 0.5);
+        for outside in [[0.0, 0.0, 2.5], [-7.0, 0.0, 0.0], [f32::NAN; 3], [1e30; 3]] {
+            let sum = tissues.at(outside).sum();
+            assert!(sum == 0.0 || sum.is_nan(), "{outside:?}: {sum}");
+        }
+    }
+
+    #[test]
+    fn another_grid_is_met_where_it_lies_in_the_scanner() {
+        let halved = Affine::from_spacing([0.5; 3]);
+        let samples = Grid { dims: [8, 6, 4], ras_from_vox: halved };
+        let tissues = Tissues::new(&image(), &samples).unwrap();
+        // 7 - 5 = 2 voxels of half a millimetre from the first.
+        assert_eq!(tissues.at([5.0, 0.0, 0.0]).cortex, 1.0);
+    }
+
+    #[test]
+    fn what_is_no_image_of_tissues_is_an_error() {
+        assert_eq!(
+            Tissues::new(&Image::zeros(GRID, 3), &GRID).unwrap_err(),
+            TissueError::Volumes(3)
+        );
+        assert_eq!(
+            Tissues::new(&Image::zeros(GRID, 5), &GRID).unwrap_err(),
+            TissueError::NoWhiteMatter
+        );
+        for (value, sum) in [(900.0, 900.0), (-0.5, 0.5), (0.9, 1.9)] {
+            let mut wrong = image();
+            wrong.volume_mut(1)[5] = value;
+            let expected = TissueError::Share { tissue: if sum == 1.9 { 1 } else { 2 }, value, sum };
+            match Tissues::new(&wrong, &GRID).unwrap_err() {
+                TissueError::Share { sum: found, .. } => assert!((found - sum).abs() < 1e-3),
+                other => panic!("{other} for {expected}"),
+            }
+        }
+    }
+}
