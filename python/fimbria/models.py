@@ -46,7 +46,8 @@ class TensorModel(Model):
     compat : {fsl, dipy, mrtrix}
         Follow the numerics of another program, for comparison
     precision : {single, double}
-        Arithmetic of the fit [default: single]
+        Arithmetic of the fit; measurements and maps are held in single precision [default:
+        single]
     sigma : number
         Standard deviation of the noise, for fit_method restore [from 0 on, units of the input]
         [default: estimated in each voxel]
@@ -416,7 +417,8 @@ class StretchedExponentialModel(Model):
         Estimate it from the magnitude in the voxels of this mask, which must hold air, not
         zeros
     precision : {single, double}
-        Arithmetic of the fit [default: single]
+        Arithmetic of the fit; measurements and maps are held in single precision [default:
+        single]
     max_iterations : integer
         Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
         expressions 1000]
@@ -523,7 +525,8 @@ class KurtosisPerDirectionModel(Model):
         Estimate it from the magnitude in the voxels of this mask, which must hold air, not
         zeros
     precision : {single, double}
-        Arithmetic of the fit [default: single]
+        Arithmetic of the fit; measurements and maps are held in single precision [default:
+        single]
     max_iterations : integer
         Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
         expressions 1000]
@@ -621,7 +624,8 @@ class StretchedExponentialPerDirectionModel(Model):
         Estimate it from the magnitude in the voxels of this mask, which must hold air, not
         zeros
     precision : {single, double}
-        Arithmetic of the fit [default: single]
+        Arithmetic of the fit; measurements and maps are held in single precision [default:
+        single]
     max_iterations : integer
         Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
         expressions 1000]
@@ -719,7 +723,8 @@ class IvimModel(Model):
         Estimate it from the magnitude in the voxels of this mask, which must hold air, not
         zeros
     precision : {single, double}
-        Arithmetic of the fit [default: single]
+        Arithmetic of the fit; measurements and maps are held in single precision [default:
+        single]
     max_iterations : integer
         Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
         expressions 1000]
@@ -811,7 +816,8 @@ class MonoExponentialModel(Model):
         Estimate it from the magnitude in the voxels of this mask, which must hold air, not
         zeros
     precision : {single, double}
-        Arithmetic of the fit [default: single]
+        Arithmetic of the fit; measurements and maps are held in single precision [default:
+        single]
     max_iterations : integer
         Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
         expressions 1000]
@@ -972,7 +978,8 @@ class ExpressionModel(Model):
         Estimate it from the magnitude in the voxels of this mask, which must hold air, not
         zeros
     precision : {single, double}
-        Arithmetic of the fit [default: single]
+        Arithmetic of the fit; measurements and maps are held in single precision [default:
+        single]
     max_iterations : integer
         Iterations after which a fit is given up and marked [from 1 on] [default: 100, of
         expressions 1000]
