@@ -37,11 +37,12 @@ mod seeds;
 mod space;
 mod step;
 mod tally;
+mod tissues;
 mod warp;
 
 pub use checks::checks;
 pub use densities::{
-    Attempts, Densities, DensityError, DensityPropagation, DensityRule, DensityTracking,
+    Anatomy, Attempts, Densities, DensityError, DensityPropagation, DensityRule, DensityTracking,
 };
 pub use device::{FieldSize, MemoryPlan, Shortage};
 pub use draws::{Draws, Keyed, Lookup, Sequence};
@@ -62,4 +63,5 @@ pub use tally::{
     Locations, NetworkMatrix, Pair, Pairs, PlaceMatrix, SeedMatrix, Tally, Targets, Visited,
     Visits, VoxelMatrix,
 };
+pub use tissues::{LabelError, Labels, TissueError, Tissues};
 pub use warp::{Warp, WarpError, covers};

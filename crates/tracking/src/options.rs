@@ -104,6 +104,14 @@ pub enum EndReason {
     Avoid = 10,
     /// The densities ahead are below the cut-off.
     Cutoff = 11,
+    /// It entered the cortex.
+    Cortex = 12,
+    /// It ended in subcortical grey matter.
+    Deep = 13,
+    /// It entered fluid.
+    Fluid = 14,
+    /// It left all tissue.
+    OutsideTissue = 15,
 }
 
 impl EndReason {
@@ -114,7 +122,7 @@ impl EndReason {
     }
 
     /// Every reason with its name in records and files.
-    pub const ALL: [(Self, &'static str); 11] = [
+    pub const ALL: [(Self, &'static str); 15] = [
         (Self::OutsideSamples, "outside samples"),
         (Self::Fraction, "small fraction"),
         (Self::Curvature, "sharp turn"),
@@ -126,5 +134,9 @@ impl EndReason {
         (Self::StopOnLeaving, "left stop region"),
         (Self::Avoid, "avoid region"),
         (Self::Cutoff, "small density"),
+        (Self::Cortex, "cortex"),
+        (Self::Deep, "subcortical grey matter"),
+        (Self::Fluid, "fluid"),
+        (Self::OutsideTissue, "left the brain"),
     ];
 }

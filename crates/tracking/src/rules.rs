@@ -173,9 +173,7 @@ impl<'a> Judge<'a> {
         half.points += 1;
         let step = half.step;
         if !(is_first && rules.force_first_step) && rules.avoid.iter().any(|r| r.is_met(&step)) {
-            half.avoided = true;
-            self.reached.clone_from(&half.reached_before);
-            self.network.clone_from(&half.network_before);
+            self.reject_half();
             return Err(EndReason::Avoid);
         }
         // probtrackx2 lets the point count that it then takes off.
@@ -209,6 +207,19 @@ impl<'a> Judge<'a> {
                 self.reached[i] = true;
             }
         }
+    }
+
+    /// The half is rejected, and what it has reached does not count, as where it enters a region to
+    /// avoid.
+    pub(crate) fn reject_half(&mut self) {
+        self.half.avoided = true;
+        self.reached.clone_from(&self.half.reached_before);
+        self.network.clone_from(&self.half.network_before);
+    }
+
+    /// True where a region may end a half and leave it right.
+    pub(crate) fn may_stop(&self) -> bool {
+        !self.rules.stop.is_empty() || !self.rules.stop_on_leaving.is_empty()
     }
 
     /// Whether the half ends at the point just entered.

@@ -15,7 +15,7 @@ pub struct Space {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Transform {
+pub(crate) enum Transform {
     Affine([[f32; 4]; 3]),
     Warp(Warp),
 }
@@ -26,7 +26,7 @@ impl Transform {
     }
 
     #[inline]
-    fn apply(&self, pos: [f32; 3]) -> [f32; 3] {
+    pub(crate) fn apply(&self, pos: [f32; 3]) -> [f32; 3] {
         match self {
             Self::Affine(m) => m.map(|r| r[0] * pos[0] + r[1] * pos[1] + r[2] * pos[2] + r[3]),
             Self::Warp(warp) => warp.apply(pos),
@@ -159,6 +159,13 @@ impl Space {
         }
         image
     }
+}
+
+/// From radiological voxels of a grid to voxels of another as it is stored, in one scanner space.
+pub(crate) fn between_grids(from: &Grid, to: &Grid) -> Result<Transform, SingularTransform> {
+    let singular = || SingularTransform(to.ras_from_vox.0.iter().map(|r| r.to_vec()).collect());
+    let vox_from_ras = to.ras_from_vox.inverse().ok_or_else(singular)?;
+    Ok(Transform::affine(vox_from_ras.after(&ras_from_radiological(from))))
 }
 
 fn spacing(grid: &Grid) -> Affine {

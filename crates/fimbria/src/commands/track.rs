@@ -3,7 +3,8 @@
 use clap::Args;
 use fimbria_cluster::World;
 use fimbria_pipeline::stages::track::{
-    DirectionFiles, LoadDirections, RegionFiles, SourceError, TRACK_WRITES, Track, TrackParameters,
+    AnatomyOptions, DirectionFiles, LoadDirections, RegionFiles, SourceError, TRACK_WRITES, Track,
+    TrackParameters,
 };
 use fimbria_pipeline::{Stage, Writes};
 
@@ -23,6 +24,9 @@ pub(crate) struct TrackCommand {
     regions: RegionFiles,
 
     #[command(flatten)]
+    anatomy: AnatomyOptions,
+
+    #[command(flatten)]
     parameters: TrackParameters,
 
     #[command(flatten)]
@@ -39,12 +43,18 @@ const HELP: &str = "\
 Outputs:
 {outputs}
   Reasons to end: 1 no samples there, 2 small fraction, 3 sharp turn, 4 no direction, 5 left the mask,
-  6 longest, 7 loop, 8 stop region, 10 region to avoid, 11 small density.
+  6 longest, 7 loop, 8 stop region, 10 region to avoid, 11 small density; with --act 12 cortex,
+  13 subcortical grey matter, 14 fluid, 15 left the brain.
 
 Directions:
   Samples and peaks are followed as probtrackx2 follows samples. Through densities (harmonics, unique
   entries; coefficients interpolated trilinearly) streamlines run along arcs drawn by the densities along
   them, or along the nearest maximum (--algorithm). docs/tracking.md says what is usual with each, and why.
+
+Anatomy:
+  With --act a streamline is kept only if both its ends are where fibres end: at the first point that is
+  half cortex, in subcortical grey matter, or where the brain leaves the image. One that enters fluid or
+  ends in white matter is rejected, or with --backtrack goes back and on another way.
 
 Units:
   Millimetres, degrees.
@@ -67,22 +77,24 @@ included; it ends inside the mask; every sample has the same weight.
 
 References:
   Behrens TEJ et al. Magn Reson Med 50, 1077 (2003); NeuroImage 34, 144 (2007)
-  Tournier J-D, Calamante F, Connelly A. Proc ISMRM 18, 1670 (2010): arcs through densities";
+  Tournier J-D, Calamante F, Connelly A. Proc ISMRM 18, 1670 (2010): arcs through densities
+  Smith RE et al. NeuroImage 62, 1924 (2012): anatomical constraint";
 
 impl TrackCommand {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { input, regions, parameters, output, threads, devices } = self;
+        let Self { input, regions, anatomy, parameters, output, threads, devices } = self;
         let source = input.source().map_err(|error| match error {
             SourceError::Unused { .. } => Failure::usage(error),
             other => other.into(),
         })?;
         let through = source.through();
-        if let Some(option) = parameters.unused(through) {
+        let unused = parameters.unused(through).or_else(|| anatomy.unused(through, &parameters));
+        if let Some(option) = unused {
             let (holds, path) = (source.holds(), source.path().to_owned());
             return Err(Failure::usage(SourceError::Unused { option, holds, path }));
         }
         let load = LoadDirections { source, mask: input.mask, rng_seed: parameters.rng_seed };
-        let track = Track { regions, parameters, through };
+        let track = Track { regions, anatomy, parameters, through };
         let stages: [&dyn Stage; 2] = [&load, &track];
         let folder = |planned: &[String]| output.folder(planned, console);
         let world = World::start();

@@ -245,6 +245,12 @@ fn options_that_have_no_use_with_the_directions_are_refused() {
         ("hot.nii.gz --hot", "--algorithm deterministic --power 2", "--power has no use with"),
         ("bpx", "--select 10", "--select has no use with the samples of bpx"),
         ("bpx", "--cutoff 0.2", "--cutoff has no use with the samples of bpx"),
+        ("bpx", "--act 5tt.nii.gz", "--act has no use with the samples of bpx"),
+        (
+            "hot.nii.gz --hot",
+            "--act 5tt.nii.gz --backtrack --algorithm deterministic",
+            "--backtrack has no use with",
+        ),
     ] {
         let ran = folder.run(&format!("track {directions} --seeds seed.nii.gz -o out {option}"));
         assert_eq!(ran.code, Some(2), "{option}: {}", ran.stderr);
@@ -315,6 +321,81 @@ fn densities_below_the_cut_off_are_not_followed() {
         let counts = &folder.json("out/run.json")["stages"][1]["counts"];
         assert_eq!(counts["ends: small density"], 10, "{algorithm}: {counts}");
     }
+}
+
+/// Five tissues: cortex on the left, then white matter, then the tissue with this number.
+pub(crate) fn tissues(at_the_end: usize) -> Image {
+    let mut image = Image::zeros(grid(), 5);
+    for index in 0..grid().len() {
+        let tissue = match grid().voxel(index)[0] {
+            0..=1 => 0,
+            2..=5 => 2,
+            _ => at_the_end,
+        };
+        image.volume_mut(tissue)[index] = 1.0;
+    }
+    image
+}
+
+#[test]
+fn tissues_say_where_streamlines_end() {
+    let folder = with_densities();
+    let write = |name: &str, image: &Image| {
+        write_image(folder.join(name), image, &WriteOptions::default()).unwrap();
+    };
+    write("5tt.nii.gz", &tissues(0));
+    // The same as labels of FreeSurfer.
+    let mut labels = Image::zeros(grid(), 1);
+    for (index, label) in labels.data.iter_mut().enumerate() {
+        *label = if (2..=5).contains(&grid().voxel(index)[0]) { 41.0 } else { 2011.0 };
+    }
+    write("aseg.nii.gz", &labels);
+    write("fluid.nii.gz", &tissues(3));
+    let line = "track hot.nii.gz --hot --seeds seed.nii.gz -n 20 --min-length 0 --device cpu";
+    let counts = |more: &str| {
+        folder.done(&format!("{line} {more} -o out -f"));
+        folder.json("out/run.json")["stages"][1]["counts"].clone()
+    };
+    let tracks = || Tractogram::read(folder.join("out/tracks.trx")).unwrap().streamlines;
+    let whole = counts("--act 5tt.nii.gz");
+    assert_eq!((&whole["kept"], &whole["ends: cortex"]), (&20.into(), &40.into()));
+    let lines = tracks();
+    assert_eq!(counts("--act aseg.nii.gz")["kept"], 20);
+    assert!(tracks() == lines);
+    // Ends that are cut off are points that were there beyond the boundary, on both sides.
+    assert_eq!(counts("--act 5tt.nii.gz --crop")["ends: cortex"], 40);
+    let turn = grid().ras_from_vox.rotation();
+    let along = |point: &[f32; 3]| (0..3).map(|a| turn[a][0] as f32 * point[a]).sum::<f32>();
+    for (cut, whole) in tracks().iter().zip(lines.iter()) {
+        let length =
+            |points: &[[f32; 3]]| (along(&points[points.len() - 1]) - along(&points[0])).abs();
+        assert!(length(cut) < length(whole), "{} {}", length(cut), length(whole));
+    }
+    let boundary = counts("--act 5tt.nii.gz --seed-boundary --seeds all.nii.gz");
+    assert!(boundary["kept"].as_u64().unwrap() > 0, "{boundary}");
+    // Into fluid goes one half of each, whatever way it tries.
+    for more in ["", "--backtrack"] {
+        let wrong = counts(&format!("--act fluid.nii.gz {more}"));
+        assert_eq!(wrong["kept"], 0, "{wrong}");
+    }
+}
+
+#[test]
+fn images_that_are_no_tissues_are_refused() {
+    let folder = with_densities();
+    write_image(folder.join("5tt.nii.gz"), &tissues(0), &WriteOptions::default()).unwrap();
+    write_image(folder.join("none.nii.gz"), &voxels(&[]), &WriteOptions::default()).unwrap();
+    let line = "track hot.nii.gz --hot --seeds seed.nii.gz -n 2 -o out";
+    for (act, why) in [
+        ("hot.nii.gz", "it has 45 volumes: a five-tissue image has five"),
+        ("seed.nii.gz", "there is no white matter in it"),
+    ] {
+        let error = folder.failed(&format!("{line} --act {act}"));
+        assert!(error.contains(why) && error.contains(act), "{error}");
+    }
+    let far = format!("{line} --act 5tt.nii.gz --seed-boundary");
+    let error = folder.failed(&far);
+    assert!(error.contains("passes no voxel of the seeds"), "{error}");
 }
 
 #[test]

@@ -18,27 +18,40 @@ pub struct Anatomy<'a> {
     pub backtrack: bool,
     /// Cut ends in grey matter off at its boundary with white matter.
     pub crop: bool,
+    /// Start on that boundary, and go into white matter only.
+    pub from_boundary: bool,
 }
 
 /// A tissue is met where it has this share.
 const MET: f32 = 0.5;
 
 impl Anatomy<'_> {
-    /// Whether a streamline may start at a point.
+    /// Where a streamline starts whose seed is at a point.
     ///
     /// # Errors
-    /// What is there instead of white or subcortical grey matter.
-    pub(super) fn start(&self, pos: [f32; 3]) -> Result<(), EndReason> {
+    /// What is there instead of white or subcortical grey matter, or a boundary nearby.
+    pub(super) fn start(&self, pos: [f32; 3]) -> Result<[f32; 3], EndReason> {
+        let pos = if self.from_boundary {
+            self.tissues.nearest_boundary(pos).ok_or(EndReason::OutsideTissue)?
+        } else {
+            pos
+        };
         let here = self.tissues.at(pos);
         if here.sum() < MET {
             Err(EndReason::OutsideTissue)
         } else if here.fluid >= MET {
             Err(EndReason::Fluid)
-        } else if here.cortex >= MET {
+        } else if here.cortex >= MET && !self.from_boundary {
             Err(EndReason::Cortex)
         } else {
-            Ok(())
+            Ok(pos)
         }
+    }
+
+    /// What is beyond a start on the boundary, where the streamline has its other end.
+    pub(super) fn beyond(&self, start: [f32; 3]) -> EndReason {
+        let here = self.tissues.at(start);
+        if here.deep > here.cortex { EndReason::Deep } else { EndReason::Cortex }
     }
 
     /// Why a half ends that goes on no more of itself, towards `next` where it was about to leave the
@@ -58,17 +71,11 @@ impl Anatomy<'_> {
     /// The half `points`, of the seed and what comes after it, with the end at the boundary of white
     /// matter, if it ends in grey matter.
     pub(super) fn cropped(&self, points: &mut Vec<[f32; 3]>, first: usize) {
-        let whiteness = |pos: [f32; 3]| self.tissues.at(pos).whiteness();
-        let last_white = (first..points.len()).rev().find(|at| whiteness(points[*at]) >= 0.0);
+        let is_white = |pos: [f32; 3]| self.tissues.at(pos).whiteness() >= 0.0;
+        let last_white = (first..points.len()).rev().find(|at| is_white(points[*at]));
         let Some(at) = last_white.filter(|at| at + 1 < points.len()) else { return };
         points.truncate(at + 2);
-        let (mut white, mut grey) = (points[at], points[at + 1]);
-        // Halved until nothing is left of a step.
-        for _ in 0..20 {
-            let middle = std::array::from_fn(|a| 0.5 * (white[a] + grey[a]));
-            if whiteness(middle) >= 0.0 { white = middle } else { grey = middle }
-        }
-        points[at + 1] = white;
+        points[at + 1] = self.tissues.boundary(points[at], points[at + 1]);
     }
 }
 
@@ -147,7 +154,7 @@ pub(super) struct Retries {
     /// Tries since it got so far.
     since: u32,
     /// Tries of this half.
-    pub(super) tries: u32,
+    tries: u32,
 }
 
 impl Retries {
@@ -155,6 +162,12 @@ impl Retries {
     const FROM_EACH: u32 = 3;
     /// Tries of a half at most: they are counted in ten bits of the step of its random numbers.
     const MOST: u32 = 1000;
+
+    /// What random numbers of a step from this point depend on: tries count above its bits.
+    pub(super) fn point(&self, point: u32) -> u32 {
+        // A half has less than 2^21 points.
+        point | self.tries << 21
+    }
 
     /// A half begins along `dir`.
     pub(super) fn begin(&mut self, dir: [f32; 3]) {

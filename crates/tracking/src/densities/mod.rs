@@ -8,8 +8,9 @@
 //!
 //! * [`oracle`] says in plain `f64` what a density, an arc and its chance are;
 //! * [`arcs`] draws them in SIMD lanes, [`maximum`] finds maxima, a particle in each lane;
-//! * [`run`] makes streamlines of them.
+//! * [`run`] makes streamlines of them, [`anatomy`] says where tissues let them end.
 
+mod anatomy;
 mod arcs;
 mod directions;
 mod field;
@@ -21,6 +22,7 @@ mod oracle;
 mod run;
 mod starts;
 
+pub use anatomy::Anatomy;
 pub use field::{Densities, DensityError};
 pub use options::{DensityPropagation, DensityRule};
 pub use starts::{Attempts, DensityTracking};

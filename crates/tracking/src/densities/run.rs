@@ -10,6 +10,7 @@ use std::ops::Range;
 use fimbria_compute::SimdLevel;
 use pulp::{Simd, WithSimd};
 
+use super::anatomy::{Retries, Step, Way, is_right};
 use super::arcs::{Arcs, Drawer, Key, Place};
 use super::field::MAX_TERMS;
 use super::form::multiplicities;
@@ -18,7 +19,7 @@ use super::options::DensityRule;
 use super::starts::DensityTracking;
 use crate::EndReason;
 use crate::draws::item_key;
-use crate::driver::{Judged, Judging, Tracker};
+use crate::driver::{Half, Judged, Judging, Tracker};
 use crate::sample::Collect;
 use crate::step::dot;
 
@@ -90,8 +91,21 @@ struct Particle {
     point: u32,
     /// Both halves, each from the seed outwards.
     points: Vec<[f32; 3]>,
+    /// Those of the first half, once the second has begun.
     n_first: usize,
     ends: [EndReason; 2],
+    /// Its way through tissues, and how often it was taken back.
+    way: Way,
+    /// The first half has left the tissue of the seed.
+    has_left_first: bool,
+    retries: Retries,
+}
+
+impl Particle {
+    /// What the random numbers of the next step depend on besides the streamline.
+    fn step(&self) -> (u32, u32) {
+        (self.half, self.retries.point(self.point))
+    }
 }
 
 impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, C, ORDER, TERMS> {
@@ -103,8 +117,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
             let mut turn = 0;
             while turn < particles.len() {
                 let particle = &mut particles[turn];
-                let step = (particle.half, particle.point);
-                let step = self.drawer.next(particle.at, particle.key, step, &mut arcs);
+                let step = self.drawer.next(particle.at, particle.key, particle.step(), &mut arcs);
                 let goes_on = self.took(particle, step);
                 if goes_on {
                     self.drawer.fetch(particles[turn].at);
@@ -227,61 +240,146 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
                 points: Vec::new(),
                 n_first: 0,
                 ends: [EndReason::OutsideMask; 2],
+                way: Way::default(),
+                has_left_first: false,
+                retries: Retries::default(),
             };
-            if self.tracking.densities.is_inside(pos) {
-                match self.drawer.first_direction(pos, key) {
-                    Ok(dir) => {
-                        particle.start.dir = dir;
-                        particle.at.dir = dir;
-                        particle.points.push(pos);
-                        self.drawer.fetch(particle.at);
-                        return Some(particle);
-                    }
-                    Err(reason) => particle.ends = [reason; 2],
+            match self.first_place(pos, key) {
+                Ok(place) => {
+                    (particle.start, particle.at) = (place, place);
+                    self.begin_half(&mut particle);
+                    self.drawer.fetch(particle.at);
+                    return Some(particle);
                 }
+                Err(reason) => particle.ends = [reason; 2],
             }
             self.hand_in(&particle);
         }
         None
     }
 
+    /// Where a streamline with its seed at `pos` starts, and in which direction.
+    #[inline(always)]
+    fn first_place(&self, pos: [f32; 3], key: Key) -> Result<Place, EndReason> {
+        let anatomy = &self.tracking.anatomy;
+        let pos = anatomy.map_or(Ok(pos), |anatomy| anatomy.start(pos))?;
+        if !self.tracking.densities.is_inside(pos) {
+            return Err(EndReason::OutsideMask);
+        }
+        let mut dir = self.drawer.first_direction(pos, key)?;
+        if let Some(anatomy) = anatomy.filter(|anatomy| anatomy.from_boundary) {
+            let half_step = 0.5 * self.tracking.propagation.step_mm;
+            let whiteness = |mm| anatomy.tissues.at(self.drawer.moved(pos, dir, mm)).whiteness();
+            if whiteness(-half_step) > whiteness(half_step) {
+                dir = dir.map(|x| -x);
+            }
+        }
+        Ok(Place { pos, dir })
+    }
+
+    /// Puts a particle that knows its direction at its seed.
+    fn begin_half(&self, particle: &mut Particle) {
+        particle.point = 1;
+        particle.n_first = particle.points.len();
+        if let Some(anatomy) = &self.tracking.anatomy {
+            particle.has_left_first = particle.half == 1 && !particle.way.is_in_first();
+            let here = anatomy.tissues.at(particle.start.pos);
+            particle.way = Way::from_seed(here, particle.points.len(), particle.has_left_first);
+            particle.retries.begin(particle.at.dir);
+        }
+        particle.points.push(particle.start.pos);
+    }
+
     /// Takes a step or ends the half; false once the streamline is handed in.
     #[inline(always)]
     fn took(&mut self, particle: &mut Particle, step: Result<Place, EndReason>) -> bool {
-        let step = step.and_then(|place| {
-            let is_inside = self.tracking.densities.is_inside(place.pos);
-            if is_inside { Ok(place) } else { Err(EndReason::OutsideMask) }
-        });
-        let end = match step {
-            Err(reason) => reason,
-            Ok(place) => {
-                particle.at = place;
-                particle.points.push(place.pos);
-                particle.point += 1;
-                // Each half has the seed point.
-                let steps = particle.points.len() as u32 - 1 - particle.half;
-                if steps < self.tracking.propagation.max_steps() {
-                    return true;
-                }
-                EndReason::Length
-            }
-        };
+        let Some(end) = self.grown(particle, step) else { return true };
+        let is_wrong = self.tracking.anatomy.is_some() && !is_right(end);
+        if is_wrong && self.went_back(particle, end) {
+            return true;
+        }
+        if let Some(anatomy) = self.tracking.anatomy.filter(|anatomy| anatomy.crop) {
+            let first = particle.n_first;
+            anatomy.cropped(&mut particle.points, first);
+        }
         particle.ends[particle.half as usize] = end;
+        // It is as long as it may be, or will be rejected.
+        let is_over = end == EndReason::Length || (is_wrong && !self.judging.may_stop());
         if particle.half == 1 {
             self.hand_in(particle);
             return false;
         }
         particle.half = 1;
-        particle.point = 1;
-        particle.n_first = particle.points.len();
-        particle.points.push(particle.start.pos);
         particle.at = Place { dir: particle.start.dir.map(|x| -x), ..particle.start };
-        if end == EndReason::Length {
-            // It is as long as it may be.
+        self.begin_half(particle);
+        let from_boundary = self.tracking.anatomy.filter(|anatomy| anatomy.from_boundary);
+        if is_over {
             particle.ends[1] = end;
-            self.hand_in(particle);
-            return false;
+        } else if let Some(anatomy) = from_boundary {
+            particle.ends[1] = anatomy.beyond(particle.start.pos);
+        } else {
+            return true;
         }
+        self.hand_in(particle);
+        false
+    }
+
+    /// Adds a point; why the half ends, where it does.
+    #[inline(always)]
+    fn grown(
+        &mut self,
+        particle: &mut Particle,
+        step: Result<Place, EndReason>,
+    ) -> Option<EndReason> {
+        let DensityTracking { densities, propagation, anatomy, .. } = self.tracking;
+        let mut next = None;
+        let step = step.and_then(|place| {
+            next = Some(place.pos);
+            let is_inside = densities.is_inside(place.pos);
+            if is_inside { Ok(place) } else { Err(EndReason::OutsideMask) }
+        });
+        let why = match step {
+            Err(reason) => reason,
+            Ok(place) => {
+                particle.at = place;
+                particle.points.push(place.pos);
+                particle.point += 1;
+                if let Some(anatomy) = anatomy {
+                    particle.retries.enter(place.dir);
+                    let (here, at) = (anatomy.tissues.at(place.pos), particle.points.len() - 1);
+                    if let Step::End(why, n) = particle.way.enter(here, at) {
+                        particle.points.truncate(n);
+                        return Some(why);
+                    }
+                }
+                // Each half has the seed point.
+                let steps = particle.points.len() as u32 - 1 - particle.half;
+                if steps < propagation.max_steps() {
+                    return None;
+                }
+                next = None;
+                EndReason::Length
+            }
+        };
+        Some(anatomy.map_or(why, |anatomy| anatomy.end(&particle.way, why, next)))
+    }
+
+    /// Takes a half that ended wrongly back; false where it stays as it is.
+    fn went_back(&self, particle: &mut Particle, end: EndReason) -> bool {
+        let Some(anatomy) = self.tracking.anatomy.filter(|anatomy| anatomy.backtrack) else {
+            return false;
+        };
+        let first = particle.n_first;
+        let back = || particle.retries.back(&mut particle.points, first);
+        let Some(place) = (end != EndReason::Length).then(back).flatten() else { return false };
+        particle.at = place;
+        particle.point = (particle.points.len() - first) as u32;
+        let tissue = |at: usize| anatomy.tissues.at(particle.points[at]);
+        let mut way = Way::from_seed(tissue(first), first, particle.has_left_first);
+        for at in first + 1..particle.points.len() {
+            way.enter(tissue(at), at);
+        }
+        particle.way = way;
         true
     }
 
@@ -292,6 +390,9 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
         let seed = &self.tracking.seeds[seed_index];
         let order = self.tracking.order_of(seed_index, number);
         let judged = Judged { seed, seed_index, number, order };
-        self.judging.halves(judged, [first, second], ends, self.collector);
+        let is_wrong = |end| self.tracking.anatomy.is_some() && !is_right(end);
+        let half = |points, end| Half { points, end, is_wrong: is_wrong(end) };
+        let halves = [half(first, ends[0]), half(second, ends[1])];
+        self.judging.halves(judged, halves, self.collector);
     }
 }

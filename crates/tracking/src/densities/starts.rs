@@ -2,6 +2,7 @@
 
 use fimbria_compute::philox::{Philox, uniform};
 
+use super::anatomy::Anatomy;
 use super::field::Densities;
 use super::options::DensityPropagation;
 use crate::draws::item_key;
@@ -18,6 +19,8 @@ pub struct DensityTracking<'a> {
     pub propagation: &'a DensityPropagation,
     /// What decides over streamlines.
     pub rules: &'a Rules,
+    /// Tissues that say where they may end.
+    pub anatomy: Option<Anatomy<'a>>,
     /// Where they may start.
     pub seeds: &'a [Seed],
     /// How many start, and at which of the seeds.

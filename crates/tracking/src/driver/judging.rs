@@ -25,6 +25,17 @@ pub(crate) struct Judged<'a> {
     pub(crate) order: (usize, u32),
 }
 
+/// A half that is made.
+#[derive(Clone, Copy)]
+pub(crate) struct Half<'a> {
+    /// In voxels of the directions, from the seed outwards.
+    pub(crate) points: &'a [[f32; 3]],
+    /// Why it ended.
+    pub(crate) end: EndReason,
+    /// Its end is not where a fibre ends: it is rejected, unless a region stops it before.
+    pub(crate) is_wrong: bool,
+}
+
 impl<'a> Judging<'a> {
     pub(crate) fn new(space: &'a Space, rules: &'a Rules, step_mm: f32) -> Self {
         Self {
@@ -79,19 +90,27 @@ impl<'a> Judging<'a> {
         made.hand_in(&self.judge, &self.verdicts, self.step_mm, &self.all, &[], collector);
     }
 
-    /// Judges a streamline whose halves are made, in voxels of the directions, each from the seed
-    /// outwards; `ends` says why they end.
+    /// Judges a streamline whose halves are made.
     pub(crate) fn halves<C: Collect>(
         &mut self,
         judged: Judged<'_>,
-        halves: [&[[f32; 3]]; 2],
-        ends: [EndReason; 2],
+        halves: [Half<'_>; 2],
         collector: &mut C,
     ) {
         self.sample(judged, collector, |half, _, watcher| {
-            let points = halves[half as usize].iter().map(|pos| (*pos, [0.0; 3]));
-            watched(points, ends[half as usize], watcher)
+            let Half { points, end, is_wrong } = halves[half as usize];
+            let points = points.iter().map(|pos| (*pos, [0.0; 3]));
+            let ended = stopped(points, watcher);
+            if is_wrong && ended.is_none() {
+                watcher.judge.reject_half();
+            }
+            HalfEnd { first_dir: None, reason: ended.unwrap_or(end) }
         });
+    }
+
+    /// True where a region may end a half before it ends of itself, and leave it right.
+    pub(crate) fn may_stop(&self) -> bool {
+        self.judge.may_stop()
     }
 
     /// True where some rule ends a streamline at its start.
@@ -107,17 +126,13 @@ impl<'a> Judging<'a> {
     }
 }
 
-/// The end of a half that is made, points with directions: where the watcher ends it, or else where it
-/// ended.
-pub(super) fn watched(
+/// Why the watcher ends a half that is made, points with directions; `None` where it lets it pass.
+pub(super) fn stopped(
     points: impl IntoIterator<Item = ([f32; 3], [f32; 3])>,
-    end: EndReason,
     watcher: &mut Watcher<'_, '_>,
-) -> HalfEnd {
+) -> Option<EndReason> {
     let mut points = points.into_iter();
-    let ended =
-        points.find_map(|(pos, dir)| watcher.enter(pos, dir).and_then(|()| watcher.leave()).err());
-    HalfEnd { first_dir: None, reason: ended.unwrap_or(end) }
+    points.find_map(|(pos, dir)| watcher.enter(pos, dir).and_then(|()| watcher.leave()).err())
 }
 
 /// A sample whose halves are made.

@@ -20,7 +20,7 @@ use crate::sample::{Collect, Parcel};
 use crate::{Field, Propagation, Rules, Seed, Space};
 
 use devices::Crew;
-pub(crate) use judging::{Judged, Judging, Made};
+pub(crate) use judging::{Half, Judged, Judging, Made};
 pub use select::{Selected, track_densities};
 use single::Single;
 

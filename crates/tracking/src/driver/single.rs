@@ -1,11 +1,11 @@
 //! One sample at a time, made by the oracle or by a device.
 
-use super::judging::{Judged, Judging, watched};
+use super::judging::{Judged, Judging, stopped};
 use super::{Tracking, jittered};
 use crate::Seed;
 use crate::device::Paths;
 use crate::draws::{Draws, Keyed};
-use crate::oracle::propagate;
+use crate::oracle::{HalfEnd, propagate};
 use crate::sample::Collect;
 
 /// The oracle with what belongs to one sample.
@@ -58,7 +58,8 @@ impl<'a> Single<'a> {
         let judged = Judged { seed, seed_index, number, order: (seed_index, number) };
         self.judging.sample(judged, collector, |half, _, watcher| {
             let half = half as usize;
-            watched(paths.half(half, item), paths.reason(half, item), watcher)
+            let ended = stopped(paths.half(half, item), watcher);
+            HalfEnd { first_dir: None, reason: ended.unwrap_or(paths.reason(half, item)) }
         });
     }
 }

@@ -18,12 +18,19 @@ pub enum LabelError {
     /// No whole number.
     #[error("a voxel has the value {0}: labels are whole numbers from 0 on")]
     NotALabel(f32),
-    /// Nobody's.
+    /// Nobody's, in many voxels.
     #[error(
-        "label {0} is none of FreeSurfer's (aseg, aparc+aseg; SynthSeg's are the same) nor of FAST's \
-         (1 fluid, 2 grey, 3 white)"
+        "label {label} and others, in {voxels} of {of} voxels with labels, are none of FreeSurfer's \
+         (aseg, aparc+aseg; SynthSeg's are the same) nor of FAST's (1 fluid, 2 grey, 3 white)"
     )]
-    Unknown(u32),
+    Unknown {
+        /// The first of them.
+        label: u32,
+        /// Voxels with such labels.
+        voxels: usize,
+        /// Voxels with any.
+        of: usize,
+    },
     /// There is not enough memory.
     #[error("the tissues do not fit into memory: {0}")]
     Memory(#[from] Refused),
@@ -46,59 +53,101 @@ impl Labels {
         if largest <= 3.0 { Self::Fast } else { Self::FreeSurfer }
     }
 
-    /// The image of five tissues: each voxel is one of them, or none.
+    /// The image of five tissues, each voxel one of them or none; and how many voxels are none as
+    /// nobody knows their labels.
     ///
     /// # Errors
-    /// [`LabelError`].
-    pub fn tissues(self, image: &Image) -> Result<Image, LabelError> {
+    /// [`LabelError`]; where those are more than one in twenty, the labels are another program's.
+    pub fn tissues(self, image: &Image) -> Result<(Image, usize), LabelError> {
         let n = image.grid.len();
         let mut data: Vec<f32> = try_zeros(n * super::TISSUES)?;
+        let (mut labelled, mut unknown, mut first_unknown) = (0, 0, 0);
         for (voxel, value) in image.volume(0).iter().enumerate() {
             if *value < 0.0 || value.fract() != 0.0 || *value > 1e6 {
                 return Err(LabelError::NotALabel(*value));
             }
-            if let Some(tissue) = self.tissue(*value as u32)? {
-                data[tissue as usize * n + voxel] = 1.0;
+            let label = *value as u32;
+            labelled += usize::from(label != 0);
+            match self.meaning(label) {
+                Meaning::Tissue(tissue) => data[tissue as usize * n + voxel] = 1.0,
+                Meaning::Nothing => {}
+                Meaning::Unknown => {
+                    if unknown == 0 {
+                        first_unknown = label;
+                    }
+                    unknown += 1;
+                }
             }
         }
-        Ok(Image { grid: image.grid, n_volumes: super::TISSUES, data })
+        if 20 * unknown > labelled {
+            let (label, voxels, of) = (first_unknown, unknown, labelled);
+            return Err(LabelError::Unknown { label, voxels, of });
+        }
+        Ok((Image { grid: image.grid, n_volumes: super::TISSUES, data }, unknown))
     }
 
-    fn tissue(self, label: u32) -> Result<Option<Tissue>, LabelError> {
-        match self {
-            Self::Fast => Ok(match label {
-                1 => Some(Tissue::Fluid),
-                2 => Some(Tissue::Cortex),
-                3 => Some(Tissue::White),
-                _ => None,
-            }),
-            Self::FreeSurfer => free_surfer(label),
+    fn meaning(self, label: u32) -> Meaning {
+        match (self, label) {
+            (Self::Fast, 1) => Meaning::Tissue(Tissue::Fluid),
+            (Self::Fast, 2) => Meaning::Tissue(Tissue::Cortex),
+            (Self::Fast, 3) => Meaning::Tissue(Tissue::White),
+            (Self::Fast, _) => Meaning::Nothing,
+            (Self::FreeSurfer, label) => free_surfer(label),
         }
     }
 }
 
-/// By FreeSurferColorLUT.txt. The brain stem and the ventral diencephalon, which fibres run through,
-/// are white matter; optic chiasm and vessels are nothing that a streamline would end in.
-fn free_surfer(label: u32) -> Result<Option<Tissue>, LabelError> {
-    let tissue = match label {
+/// What a label says.
+enum Meaning {
+    Tissue(Tissue),
+    /// Outside the brain.
+    Nothing,
+    Unknown,
+}
+
+/// By FreeSurferColorLUT.txt, with what the head of this program adds to it. The brain stem and the
+/// ventral diencephalon, which fibres run through, are white matter.
+fn free_surfer(label: u32) -> Meaning {
+    Meaning::Tissue(match label {
         // Cortex; that of the cerebellum; parcels of both hemispheres.
-        3 | 42 | 8 | 47 | 1000..=2999 | 11000..=12999 => Tissue::Cortex,
-        // Thalamus, caudate, putamen, pallidum; hippocampus, amygdala; accumbens, substantia nigra.
-        9..=13 | 17..=18 | 26..=27 | 48..=54 | 58..=59 => Tissue::Deep,
-        // Hemispheres, cerebellum, stem, ventral diencephalon, optic chiasm, corpus callosum, fornix,
-        // white-matter parcels, unsegmented white matter.
-        2 | 41 | 7 | 46 | 16 | 28 | 60 | 85 | 192 | 250..=255 | 3000..=5002 | 13000..=14999 => {
-            Tissue::White
-        }
+        3 | 42 | 8 | 47 | 172 | 1000..=2999 | 11000..=12999 => Tissue::Cortex,
+        // Thalamus, caudate, putamen, pallidum; hippocampus, amygdala; accumbens, substantia nigra;
+        // claustrum, dentate nucleus; red and subthalamic nuclei of the head.
+        9..=13
+        | 17..=18
+        | 26..=27
+        | 48..=54
+        | 58..=59
+        | 138..=139
+        | 171
+        | 901..=903
+        | 911..=913 => Tissue::Deep,
+        // Hemispheres, cerebellum, brain stem whole and in parts, ventral diencephalon, optic chiasm,
+        // corpus callosum, fornix; parcels, and white matter of none.
+        2
+        | 41
+        | 7
+        | 46
+        | 16
+        | 170
+        | 173..=175
+        | 28
+        | 60
+        | 85
+        | 192
+        | 250..=255
+        | 3000..=5002
+        | 13000..=14999 => Tissue::White,
         // Ventricles, choroid plexus, vessels, fluid around the brain.
-        4 | 5 | 43 | 44 | 14 | 15 | 24 | 72 | 30 | 31 | 62 | 63 | 257 => Tissue::Fluid,
-        // Hypointensities of white and grey matter, lesions.
+        4 | 5 | 43 | 44 | 14 | 15 | 24 | 72 | 30 | 31 | 62 | 63 | 122 | 257 => Tissue::Fluid,
+        // Lesions, hypointensities.
         25 | 57 | 77..=82 => Tissue::Other,
-        // Outside: background, skull, skin, air and what SynthSeg adds.
-        0 | 1 | 40 | 29 | 61 | 118..=120 | 165 | 258..=259 => return Ok(None),
-        unknown => return Err(LabelError::Unknown(unknown)),
-    };
-    Ok(Some(tissue))
+        // Background, what was left undetermined; skin, fat, muscle, bone, air, eyes.
+        0 | 1 | 29 | 40 | 61 | 118..=121 | 123..=135 | 165..=169 | 258..=259 | 904 => {
+            return Meaning::Nothing;
+        }
+        _ => return Meaning::Unknown,
+    })
 }
 
 #[cfg(test)]
@@ -115,7 +164,8 @@ mod tests {
     #[test]
     fn each_label_becomes_its_tissue() {
         let labels = image(&[0.0, 1035.0, 10.0, 2.0, 43.0, 77.0, 16.0]);
-        let made = Labels::of(&labels).tissues(&labels).unwrap();
+        let (made, unknown) = Labels::of(&labels).tissues(&labels).unwrap();
+        assert_eq!(unknown, 0);
         let of = |voxel: usize| (0..5).find(|t| made.volume(*t)[voxel] == 1.0);
         let found: Vec<_> = (0..7).map(of).collect();
         let expected = [None, Some(0), Some(1), Some(2), Some(3), Some(4), Some(2)];
@@ -126,7 +176,7 @@ mod tests {
     fn three_labels_are_those_of_fast() {
         let labels = image(&[0.0, 1.0, 2.0, 3.0]);
         assert_eq!(Labels::of(&labels), Labels::Fast);
-        let made = Labels::Fast.tissues(&labels).unwrap();
+        let (made, _) = Labels::Fast.tissues(&labels).unwrap();
         assert_eq!(made.volume(3), [0.0, 1.0, 0.0, 0.0]);
         assert_eq!(made.volume(0), [0.0, 0.0, 1.0, 0.0]);
     }
@@ -136,6 +186,16 @@ mod tests {
         let of = |value| Labels::FreeSurfer.tissues(&image(&[value]));
         assert_eq!(of(0.5), Err(LabelError::NotALabel(0.5)));
         assert_eq!(of(-1.0), Err(LabelError::NotALabel(-1.0)));
-        assert_eq!(of(999.0), Err(LabelError::Unknown(999)));
+    }
+
+    #[test]
+    fn a_few_unknown_labels_are_nothing_and_many_are_another_programs() {
+        let mut values = [2.0; 40];
+        values[..2].fill(700.0);
+        let (made, unknown) = Labels::FreeSurfer.tissues(&image(&values)).unwrap();
+        assert_eq!((unknown, made.data.iter().sum::<f32>()), (2, 38.0));
+        values[2] = 700.0;
+        let error = Labels::FreeSurfer.tissues(&image(&values)).unwrap_err();
+        assert_eq!(error, LabelError::Unknown { label: 700, voxels: 3, of: 40 });
     }
 }

@@ -6,18 +6,18 @@ use fimbria_image::{Affine, BvecFrame, Grid, Mask};
 use fimbria_streamlines::Streamlines;
 use fimbria_testing::as_processes;
 use fimbria_tracking::{
-    Attempts, Collect, Densities, DensityPropagation, DensityRule, DensityTracking, EndReason,
-    Lines, Parcel, Rules, Sample, Seed, Space, track_densities,
+    Anatomy, Attempts, Collect, Densities, DensityPropagation, DensityRule, DensityTracking,
+    EndReason, Lines, Parcel, Rules, Sample, Seed, Space, track_densities,
 };
 
 /// A streamline, kept or not, in voxels.
 #[derive(Clone, Debug, PartialEq)]
-struct Line {
-    order: (usize, u32),
-    points: Vec<[f32; 3]>,
-    n_first: usize,
-    ends: [EndReason; 2],
-    kept: bool,
+pub(crate) struct Line {
+    pub(crate) order: (usize, u32),
+    pub(crate) points: Vec<[f32; 3]>,
+    pub(crate) n_first: usize,
+    pub(crate) ends: [EndReason; 2],
+    pub(crate) kept: bool,
 }
 
 #[derive(Default)]
@@ -53,7 +53,7 @@ impl Parcel for All {
 
 const STEP_MM: f32 = 1.0;
 
-const ARCS: DensityPropagation = DensityPropagation {
+pub(crate) const ARCS: DensityPropagation = DensityPropagation {
     rule: DensityRule::Arcs { power: 1.0, places: 3 },
     step_mm: STEP_MM,
     max_angle: std::f32::consts::FRAC_PI_4,
@@ -61,17 +61,17 @@ const ARCS: DensityPropagation = DensityPropagation {
     max_length_mm: 250.0,
 };
 
-const MAXIMA: DensityPropagation =
+pub(crate) const MAXIMA: DensityPropagation =
     DensityPropagation { rule: DensityRule::Maximum, step_mm: 0.4, ..ARCS };
 
 /// 2 mm voxels; radiological, so that voxels times 2 are millimetres along the axes of directions.
-fn grid() -> Grid {
+pub(crate) fn grid() -> Grid {
     let ras_from_vox = Affine([[-2., 0., 0., 30.], [0., 2., 0., 0.], [0., 0., 2., 0.]]);
     Grid { dims: [31, 31, 15], ras_from_vox }
 }
 
 /// Densities whose lobes at a voxel `lobes` says: directions, scanner axes, and sizes.
-fn densities(lobes: impl Fn([f64; 3]) -> Vec<([f64; 3], f64)> + Sync) -> Densities {
+pub(crate) fn densities(lobes: impl Fn([f64; 3]) -> Vec<([f64; 3], f64)> + Sync) -> Densities {
     let grid = grid();
     let fill = |voxel: u32, entries: &mut [f32]| {
         let mut at = 0;
@@ -90,11 +90,23 @@ fn densities(lobes: impl Fn([f64; 3]) -> Vec<([f64; 3], f64)> + Sync) -> Densiti
     Densities::new(&Mask::full(grid), 8, BvecFrame::Scanner, &workers, fill).unwrap()
 }
 
-fn seed(pos: [f32; 3]) -> Seed {
+pub(crate) fn seed(pos: [f32; 3]) -> Seed {
     Seed { key: grid().index(pos.map(|x| x.round() as usize)) as u32, region: 0, pos }
 }
 
 fn tracked(
+    densities: &Densities,
+    propagation: &DensityPropagation,
+    seeds: &[Seed],
+    attempts: Attempts,
+    workers: &Workers,
+) -> Vec<Line> {
+    tracked_within(None, densities, propagation, seeds, attempts, workers)
+}
+
+/// The same, constrained by tissues.
+pub(crate) fn tracked_within(
+    anatomy: Option<Anatomy<'_>>,
     densities: &Densities,
     propagation: &DensityPropagation,
     seeds: &[Seed],
@@ -108,6 +120,7 @@ fn tracked(
         space: &space,
         propagation,
         rules: &rules,
+        anatomy,
         seeds,
         attempts,
         jitter_mm: Some(0.0),
@@ -122,11 +135,11 @@ fn tracked(
     all
 }
 
-fn best() -> Workers {
+pub(crate) fn best() -> Workers {
     Workers::new(2).unwrap()
 }
 
-const ALONG_X: ([f64; 3], f64) = ([1.0, 0.0, 0.0], 1.0);
+pub(crate) const ALONG_X: ([f64; 3], f64) = ([1.0, 0.0, 0.0], 1.0);
 const ALONG_Y: ([f64; 3], f64) = ([0.0, 1.0, 0.0], 1.0);
 
 #[test]
@@ -264,6 +277,7 @@ fn any_number_of_processes_keeps_the_same_streamlines() {
             space: &space,
             propagation: &ARCS,
             rules: &Rules { least_length_mm: 12.0, ..Rules::default() },
+            anatomy: None,
             seeds: &seeds,
             attempts: Attempts::UntilKept { select: 1500, at_most: 1_000_000 },
             jitter_mm: None,

@@ -1,5 +1,6 @@
 //! Tracks, visits and matrices against truth and FSL.
 
+mod anatomy;
 mod bend;
 mod densities;
 mod deterministic;

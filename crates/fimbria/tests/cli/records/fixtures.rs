@@ -78,5 +78,7 @@ pub(super) fn with_directions() -> Folder {
     let entry = |class: Vec<usize>| class.iter().map(|&i| AXIS[i]).product::<f64>() as f32;
     put(&folder, "hot.nii", &even(&classes.index_classes().map(entry).collect::<Vec<_>>()));
     put(&folder, "two.nii.gz", &crate::track::voxels(&[[3, 2, 2], [3, 4, 2]]));
+    put(&folder, "5tt.nii", &crate::track::tissues(0));
+    put(&folder, "edge.nii.gz", &crate::track::voxels(&[[1, 2, 2], [3, 2, 2]]));
     folder
 }

@@ -61,6 +61,8 @@ const STICKS: Proof = Proof {
 
 const SELECT_4: &str = "hot.nii --hot --seeds seed.nii.gz --select 4 --min-length 0";
 
+const TISSUES: &str = "hot.nii --hot --seeds edge.nii.gz -n 4 --min-length 0 --act 5tt.nii";
+
 const TRACK: Proof = Proof {
     command: "track",
     fixture: with_directions,
@@ -79,6 +81,10 @@ const TRACK: Proof = Proof {
         ("stop", With("--stop far.nii.gz")),
         ("target", With("--target far.nii.gz")),
         ("network", On("bpx --seeds seed.nii.gz --seeds far.nii.gz -n 4", "--network")),
+        ("act", On("hot.nii --hot --seeds seed.nii.gz -n 4", "--act 5tt.nii")),
+        ("backtrack", On(TISSUES, "--backtrack")),
+        ("crop", On(TISSUES, "--crop")),
+        ("seed-boundary", On(TISSUES, "--seed-boundary")),
         ("samples", Instead("bpx --seeds seed.nii.gz -n 5")),
         ("select", Two(SELECT_4, "hot.nii --hot --seeds seed.nii.gz --select 5 --min-length 0")),
         ("algorithm", On(SELECT_4, "--algorithm deterministic")),

@@ -99,8 +99,8 @@ pub(crate) fn count(tally: &Tally<'_>, log: &Logbook<'_>) {
     log.count("kept", tally.kept.iter().sum());
     log.count("points", tally.points);
     for ((reason, name), count) in EndReason::ALL.iter().zip(tally.ends) {
-        // Only densities end so.
-        if *reason != EndReason::Cutoff || count > 0 {
+        // Only densities end so, or tissues end them.
+        if *reason < EndReason::Cutoff || count > 0 {
             log.count(&format!("ends: {name}"), count);
         }
     }

@@ -4,6 +4,7 @@
 //! * [`LoadDirections`]: reads or draws samples of directions;
 //! * [`Track`]: tracks through them from regions; [`WholeBrain`]: from every voxel, in a run.
 
+mod anatomy;
 mod counted;
 mod directions;
 mod edges;
@@ -15,6 +16,7 @@ mod whole_brain;
 
 use std::path::{Path, PathBuf};
 
+pub use anatomy::AnatomyOptions;
 pub(crate) use counted::count;
 use counted::{Counted, counted, counted_through_densities};
 pub use directions::LoadDirections;
@@ -29,7 +31,7 @@ use fimbria_streamlines::{
 };
 use fimbria_tracking::{
     DensityTracking, Judgement, Lines, NetworkMatrix, Propagation, Region, Rules, Seed,
-    SingularTransform, Space, Tally, Targets, Tracking, Waypoints,
+    SingularTransform, Space, Tally, Targets, TissueError, Tracking, Waypoints,
 };
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
@@ -86,6 +88,8 @@ pub const TRACK_WRITES: &[Written] = &[
 pub struct Track {
     /// From where, and by which ways.
     pub regions: RegionFiles,
+    /// Where streamlines may end.
+    pub anatomy: AnatomyOptions,
     /// How.
     pub parameters: TrackParameters,
     /// What the directions are.
@@ -116,6 +120,9 @@ pub enum TrackError {
     /// No seeds.
     #[error("{} has no voxel, vertex or point to start from: none is above zero", .0.display())]
     NoSeeds(PathBuf),
+    /// No seeds on the boundary.
+    #[error("the boundary of grey and white matter passes no voxel of the seeds")]
+    NoBoundary,
     /// A list of points.
     #[error("{}: {why}", path.display())]
     Points {
@@ -123,6 +130,14 @@ pub enum TrackError {
         path: PathBuf,
         /// What is wrong with it.
         why: String,
+    },
+    /// Tissues that are none.
+    #[error("{}: {source}", path.display())]
+    Tissues {
+        /// The image.
+        path: PathBuf,
+        /// Why.
+        source: TissueError,
     },
     /// A grid without inverse.
     #[error(transparent)]
@@ -156,7 +171,7 @@ impl Stage for Track {
         let of_kind = |(what, paths): (&str, &Vec<PathBuf>)| -> Vec<Input> {
             paths.iter().map(|path| (what.to_owned(), path.clone())).collect()
         };
-        kinds.into_iter().flat_map(of_kind).collect()
+        kinds.into_iter().flat_map(of_kind).chain(self.anatomy.inputs()).collect()
     }
 
     fn parameters(&self) -> Value {
@@ -166,6 +181,7 @@ impl Stage for Track {
             // Of which rows, columns and files have their names.
             "seeds": stems(seeds), "targets": stems(target),
             "in_order": in_order, "network": network, "through": self.through.name(),
+            "anatomy": self.anatomy.act.as_ref().map(|_| &self.anatomy),
             "track": self.in_effect(),
         })
     }
@@ -228,7 +244,14 @@ impl Track {
             Medium::Samples(field) => field.grid(),
             Medium::Densities(densities) => densities.grid(),
         };
-        let (starts, targets, rules) = workers.install(|| self.places(grid))?;
+        let (mut starts, targets, rules) = workers.install(|| self.places(grid))?;
+        let tissues = workers.install(|| self.anatomy.read(grid, log))?;
+        if let Some(tissues) = tissues.as_ref().filter(|_| self.anatomy.seed_boundary) {
+            starts.seeds = tissues.boundary_seeds(&starts.seeds, &starts.space);
+            if starts.seeds.is_empty() {
+                return Err(TrackError::NoBoundary);
+            }
+        }
         let space = &starts.space;
         for region in targets.iter().chain(&rules.waypoints.regions) {
             if region.is_empty() {
@@ -270,6 +293,7 @@ impl Track {
                     space,
                     propagation: &propagation,
                     rules: &rules,
+                    anatomy: self.anatomy.constraint(&tissues),
                     seeds,
                     attempts: options.attempts(),
                     jitter_mm: options.jitter.or(starts.are_points().then_some(0.0)),

@@ -101,6 +101,7 @@ impl WholeBrain {
                 space,
                 propagation: &options.density_propagation(edges.shortest),
                 rules,
+                anatomy: None,
                 seeds,
                 attempts: options.attempts(),
                 jitter_mm: options.jitter,

@@ -1,0 +1,102 @@
+//! Tissues that say where streamlines may end.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fimbria_compute::Progress as _;
+use fimbria_image::{Grid, Image, counted, read_image};
+use fimbria_tracking::{Anatomy, LabelError, Labels, Tissues};
+use serde::Serialize;
+
+use super::parameters::Algorithm;
+use super::{Through, TrackError, TrackParameters};
+use crate::Named;
+use crate::session::{Input, Logbook};
+
+/// Where streamlines may end, by the tissues of the head.
+#[derive(Clone, Debug, Default, Args, Serialize)]
+#[command(next_help_heading = "Anatomy (through densities)")]
+pub struct AnatomyOptions {
+    /// Tissues that say where streamlines may end: five volumes (cortical grey, subcortical grey,
+    /// white, fluid, other), as `phantom head` and 5ttgen write them, or labels of FreeSurfer,
+    /// SynthSeg or FAST; any grid in the same scanner space
+    #[arg(long, value_name = "IMAGE")]
+    #[serde(skip)]
+    pub act: Option<PathBuf>,
+
+    /// Take streamlines that end wrongly back some steps and let them go on another way
+    #[arg(long, requires = "act")]
+    pub backtrack: bool,
+
+    /// Cut ends in grey matter off at its boundary with white matter
+    #[arg(long, requires = "act")]
+    pub crop: bool,
+
+    /// Start on that boundary, in the voxels of --seeds that it passes, and go into white matter
+    #[arg(long, requires = "act")]
+    pub seed_boundary: bool,
+}
+
+impl AnatomyOptions {
+    /// An option that is given and has no use with these directions and options.
+    pub fn unused(&self, through: Through, parameters: &TrackParameters) -> Option<&'static str> {
+        let is_deterministic = parameters.algorithm == Some(Named(Algorithm::Deterministic));
+        if self.act.is_some() && through == Through::Samples {
+            Some("act")
+        } else if self.backtrack && is_deterministic {
+            Some("backtrack")
+        } else {
+            None
+        }
+    }
+
+    /// What is read.
+    pub(super) fn inputs(&self) -> Option<Input> {
+        self.act.as_ref().map(|path| ("act".to_owned(), path.clone()))
+    }
+
+    /// The tissues, for points in voxels of `samples`; tells whose labels they are of.
+    ///
+    /// # Errors
+    /// Where the image cannot be read or is none of tissues.
+    pub(super) fn read(
+        &self,
+        samples: &Grid,
+        log: &Logbook<'_>,
+    ) -> Result<Option<Tissues>, TrackError> {
+        let Some(path) = &self.act else { return Ok(None) };
+        let image = read_image(path)?;
+        let wrong = |source| TrackError::Tissues { path: path.clone(), source };
+        let image = match image.n_volumes {
+            1 => of_labels(&image, log).map_err(|error| wrong(error.into()))?,
+            _ => image,
+        };
+        Tissues::new(&image, samples).map(Some).map_err(wrong)
+    }
+
+    /// How streamlines are constrained by them.
+    pub(super) fn constraint<'t>(&self, tissues: &'t Option<Tissues>) -> Option<Anatomy<'t>> {
+        let Self { act: _, backtrack, crop, seed_boundary: from_boundary } = *self;
+        tissues.as_ref().map(|tissues| Anatomy { tissues, backtrack, crop, from_boundary })
+    }
+}
+
+/// The five tissues of labels.
+fn of_labels(image: &Image, log: &Logbook<'_>) -> Result<Image, LabelError> {
+    let labels = Labels::of(image);
+    log.note(match labels {
+        Labels::FreeSurfer => "tissues are those of FreeSurfer's labels",
+        Labels::Fast => {
+            "tissues are those of FAST's labels (1 fluid, 2 grey, 3 white): all grey matter is taken \
+             for cortex"
+        }
+    });
+    let (tissues, unknown) = labels.tissues(image)?;
+    if unknown > 0 {
+        let voxels = counted(unknown, "voxel");
+        log.warn(&format!(
+            "{voxels} have labels that are not FreeSurfer's: they count as no tissue"
+        ));
+    }
+    Ok(tissues)
+}

@@ -1,0 +1,219 @@
+//! Streamlines that tissues constrain: each kept one ends where a fibre can.
+
+use fimbria_compute::{SimdLevel, Workers};
+use fimbria_image::Image;
+use fimbria_tracking::{Anatomy, Attempts, Densities, EndReason, Space, Tissues};
+
+use crate::densities::{ALONG_X, ARCS, Line, MAXIMA, best, densities, grid, seed, tracked_within};
+
+/// What voxels are: the number of a volume of the image of five tissues.
+#[derive(Clone, Copy)]
+enum Tissue {
+    Cortex,
+    Deep,
+    White,
+    Fluid,
+}
+
+fn tissues(of: impl Fn([f32; 3]) -> Tissue) -> Tissues {
+    let mut image = Image::zeros(grid(), 5);
+    for index in 0..grid().len() {
+        let tissue = of(grid().voxel(index).map(|x| x as f32));
+        image.volume_mut(tissue as usize)[index] = 1.0;
+    }
+    Tissues::new(&image, &grid()).unwrap()
+}
+
+/// White matter for x from 5 to 25, cortex beyond it.
+fn between_cortices([x, ..]: [f32; 3]) -> Tissue {
+    if (4.5..25.5).contains(&x) { Tissue::White } else { Tissue::Cortex }
+}
+
+fn straight() -> Densities {
+    densities(|_| vec![ALONG_X])
+}
+
+const PLAIN: fn(&Tissues) -> Anatomy<'_> =
+    |tissues| Anatomy { tissues, backtrack: false, crop: false, from_boundary: false };
+
+/// Streamlines along maxima from the middle.
+fn along_x(anatomy: Anatomy<'_>, field: &Densities) -> Vec<Line> {
+    let seeds = [seed([15.0, 15.2, 7.3])];
+    tracked_within(Some(anatomy), field, &MAXIMA, &seeds, Attempts::PerSeed(4), &best())
+}
+
+/// The ends of a streamline, the one with the smaller x first.
+fn ends(line: &Line) -> [[f32; 3]; 2] {
+    let ends = [line.points[line.n_first - 1], line.points[line.points.len() - 1]];
+    if ends[0][0] < ends[1][0] { ends } else { [ends[1], ends[0]] }
+}
+
+#[test]
+fn streamlines_end_at_the_first_point_in_the_cortex() {
+    let tissues = tissues(between_cortices);
+    for line in along_x(PLAIN(&tissues), &straight()) {
+        assert!(line.kept);
+        assert_eq!(line.ends, [EndReason::Cortex; 2]);
+        let [low, high] = ends(&line).map(|end| end[0]);
+        // A step is 0.2 voxels.
+        assert!((4.3..=4.5).contains(&low) && (25.5..=25.7).contains(&high), "{low} {high}");
+    }
+}
+
+#[test]
+fn cropped_ends_lie_on_the_boundary() {
+    let tissues = tissues(between_cortices);
+    let anatomy = Anatomy { crop: true, ..PLAIN(&tissues) };
+    for line in along_x(anatomy, &straight()) {
+        let [low, high] = ends(&line).map(|end| end[0]);
+        // Halved twenty times; the rounding of f32.
+        assert!((low - 4.5).abs() < 1e-4 && (high - 25.5).abs() < 1e-4, "{low} {high}");
+        assert_eq!(line.ends, [EndReason::Cortex; 2]);
+    }
+}
+
+#[test]
+fn who_enters_fluid_or_ends_in_white_matter_is_rejected() {
+    let fluid = tissues(|at| if at[0] > 25.5 { Tissue::Fluid } else { between_cortices(at) });
+    let short = densities(|at| if at[0] > 20.0 { Vec::new() } else { vec![ALONG_X] });
+    let white = tissues(between_cortices);
+    let cases = [(&fluid, &straight(), EndReason::Fluid), (&white, &short, EndReason::Cutoff)];
+    for (tissues, field, why) in cases {
+        for backtrack in [false, true] {
+            let anatomy = Anatomy { backtrack, ..PLAIN(tissues) };
+            for line in along_x(anatomy, field) {
+                assert!(!line.kept && line.ends.contains(&why), "{:?}", line.ends);
+            }
+        }
+    }
+}
+
+#[test]
+fn who_leaves_the_brain_is_kept_without_the_point_outside() {
+    // The image of tissues ends in the middle of white matter, as a scan ends at the neck.
+    let tissues = tissues(|at| if at[0] < 4.5 { Tissue::Cortex } else { Tissue::White });
+    for line in along_x(PLAIN(&tissues), &straight()) {
+        assert!(line.kept && line.ends.contains(&EndReason::OutsideTissue), "{:?}", line.ends);
+        assert!(ends(&line)[1][0] <= 30.5);
+    }
+}
+
+#[test]
+fn subcortical_grey_matter_is_entered_and_ended_in_where_its_share_is_largest() {
+    let deep = |low: f32, high: f32| {
+        tissues(
+            move |at| {
+                if (low..high).contains(&at[0]) { Tissue::Deep } else { between_cortices(at) }
+            },
+        )
+    };
+    for line in along_x(PLAIN(&deep(19.5, 22.5)), &straight()) {
+        assert!(line.kept);
+        assert_eq!(ends(&line)[1][0].round(), 20.0);
+        assert!(line.ends.contains(&EndReason::Deep) && line.ends.contains(&EndReason::Cortex));
+    }
+    // Who starts there leaves it at one end only.
+    for line in along_x(PLAIN(&deep(13.5, 16.5)), &straight()) {
+        assert!(line.kept);
+        assert_eq!(line.ends, [EndReason::Cortex, EndReason::Deep]);
+    }
+}
+
+#[test]
+fn nobody_starts_in_cortex_fluid_or_nothing() {
+    let tissues = tissues(|at| match at[0] {
+        x if x < 4.5 => Tissue::Cortex,
+        x if x > 25.5 => Tissue::Fluid,
+        _ => Tissue::White,
+    });
+    let field = straight();
+    for (x, why) in [(2.0, EndReason::Cortex), (28.0, EndReason::Fluid)] {
+        let seeds = [seed([x, 15.0, 7.0])];
+        let (anatomy, each) = (Some(PLAIN(&tissues)), Attempts::PerSeed(2));
+        for line in tracked_within(anatomy, &field, &MAXIMA, &seeds, each, &best()) {
+            assert!(line.points.is_empty() && !line.kept);
+            assert_eq!(line.ends, [why; 2]);
+        }
+    }
+}
+
+#[test]
+fn who_starts_on_the_boundary_goes_into_white_matter_only() {
+    let (tissues, field) = (tissues(between_cortices), straight());
+    let space = Space::same(grid());
+    let all: Vec<_> = (0..31).map(|x| seed([x as f32, 15.0, 7.0])).collect();
+    // The boundary lies between two voxels: their outer corners are beyond it.
+    let seeds = tissues.boundary_seeds(&all, &space);
+    let found: Vec<_> = seeds.iter().map(|seed| seed.pos[0]).collect();
+    assert!(
+        found.len() <= 4 && found.iter().all(|x| [4.0, 5.0, 25.0, 26.0].contains(x)),
+        "{found:?}"
+    );
+    let anatomy = Anatomy { from_boundary: true, ..PLAIN(&tissues) };
+    let each = Attempts::PerSeed(20);
+    let lines = tracked_within(Some(anatomy), &field, &MAXIMA, &seeds, each, &best());
+    assert!(!lines.is_empty());
+    for line in lines {
+        assert!(line.kept, "{:?}", line.ends);
+        assert_eq!(line.points.len() - line.n_first, 1);
+        let [low, high] = ends(&line).map(|end| end[0]);
+        let starts_low = (line.points[0][0] - 4.5).abs() < 1e-4;
+        assert!(starts_low || (line.points[0][0] - 25.5).abs() < 1e-4, "{:?}", line.points[0]);
+        assert!(low <= 4.5 + 1e-4 && high >= 25.5 - 1e-4, "{low} {high}");
+    }
+}
+
+/// Cortex at one end; at the other cortex and fluid in turns.
+fn fringed([x, y, z]: [f32; 3]) -> Tissue {
+    let is_fluid = x > 25.5 && (y / 3.0).floor() as i32 % 2 == 0;
+    if is_fluid { Tissue::Fluid } else { between_cortices([x, y, z]) }
+}
+
+#[test]
+fn backtracking_finds_more_ways_and_only_right_ones() {
+    let (tissues, field) = (tissues(fringed), straight());
+    let seeds = [seed([15.0, 15.2, 7.3])];
+    let kept = |backtrack: bool| {
+        let anatomy = Anatomy { backtrack, ..PLAIN(&tissues) };
+        let each = Attempts::PerSeed(400);
+        let lines = tracked_within(Some(anatomy), &field, &ARCS, &seeds, each, &best());
+        let kept: Vec<_> = lines.into_iter().filter(|line| line.kept).collect();
+        for line in &kept {
+            assert_eq!(line.ends, [EndReason::Cortex; 2]);
+            for (at, pos) in line.points.iter().enumerate() {
+                let here = tissues.at(*pos);
+                let is_end = at + 1 == line.n_first || at + 1 == line.points.len();
+                assert!(here.fluid < 0.5 && (here.cortex >= 0.5) == is_end, "{at}: {here:?}");
+            }
+            // No step is longer than the others: what was taken back left no gap.
+            for half in [&line.points[..line.n_first], &line.points[line.n_first..]] {
+                for pair in half.windows(2) {
+                    let step = (0..3).map(|a| (pair[1][a] - pair[0][a]).powi(2)).sum::<f32>();
+                    assert!(step.sqrt() <= 0.5 + 1e-4, "{step}");
+                }
+            }
+        }
+        kept.len()
+    };
+    let (without, with) = (kept(false), kept(true));
+    // A good part of the far end is fluid.
+    assert!((100..330).contains(&without), "{without}");
+    assert!(with >= 380, "{with} of 400 with, {without} without");
+}
+
+#[test]
+fn threads_and_registers_change_no_streamline() {
+    let (tissues, field) = (tissues(fringed), straight());
+    let seeds = [seed([15.0, 15.2, 7.3]), seed([12.0, 14.0, 6.0])];
+    let anatomy = Anatomy { backtrack: true, crop: true, ..PLAIN(&tissues) };
+    let of = |workers: &Workers| {
+        tracked_within(Some(anatomy), &field, &ARCS, &seeds, Attempts::PerSeed(150), workers)
+    };
+    let expected = of(&best());
+    for level in SimdLevel::available().into_iter().filter(|level| level.fuses()) {
+        for threads in [1, 3] {
+            let workers = Workers::new(threads).unwrap().with_simd(level);
+            assert!(of(&workers) == expected, "{level:?}, {threads} threads");
+        }
+    }
+}
