@@ -1,4 +1,5 @@
-"""Writes fimbria/models.py from what the program says of its fits: a class for each, with its options.
+"""Writes fimbria/models.py and fimbria/methods.py from what the program says of itself: a class for each fit
+and a function for each other method, with their options.
 
     python generate.py path/to/fimbria
     python generate.py path/to/fimbria --check     # fails where the file is stale
@@ -7,11 +8,12 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 # Names that users of DIPY know, and the shape of what such a fit gives; others are named after the fit.
 CLASSES = {
@@ -67,10 +69,15 @@ def type_of(option: dict[str, Any]) -> str:
     return f"{one} | Sequence[{one}]" if option["repeatable"] or option["delimiter"] else one
 
 
+def of_fits(text: str) -> str:
+    """What help says of the maps and options of fits, in Python's words."""
+    return text.replace("in scanner RAS axes", "in the axes of gtab").replace("--method", "fit_method")
+
+
 def wrapped(text: str, indent: int) -> str:
     # What help says of files and command lines, in Python's words.
-    text = text.replace("in scanner RAS axes", "in the axes of gtab").replace("--method", "fit_method")
-    text = text.replace(", separated by commas", "").replace("Maps to write", "Maps to make").replace("--", "")
+    text = re.sub(r"--[a-z-]+", lambda option: option[0][2:].replace("-", "_"), text)
+    text = text.replace(", separated by commas", "").replace("Maps to write", "Maps to make")
     lines = textwrap.wrap(text, WIDTH - indent, break_long_words=False)
     return "\n".join(" " * indent + line for line in lines)
 
@@ -98,21 +105,14 @@ def class_of(one: dict[str, Any]) -> str:
     doc += ["    gtab : gradient table", wrapped("Of fimbria or DIPY, or (bvals, bvecs).", 8)]
     for o in own:
         shown = "fit_method" if o["name"] == "method" else o["name"]
-        kind = "{" + ", ".join(c["name"] for c in o["choices"]) + "}" if o["choices"] else o["type"]
-        doc.append(f"    {shown} : {kind}")
-        parts = [o["help"].rstrip(".")]
-        limits = ", ".join(p for p in (o["range"], o["unit"]) if p)
-        if limits:
-            parts.append(f"[{limits}]")
-        if o["default"] not in (None, ""):
-            parts.append(f"[default: {o['default']}]")
-        doc.append(wrapped(" ".join(parts), 8))
+        doc.append(f"    {shown} : {kind_of(o)}")
+        doc.append(wrapped(of_fits(help_of(o)), 8))
     doc += ["", "    Maps", "    ----"]
     for o in one["outputs"]:
         if o["volumes"] is None or o["kind"] is None:
             continue
         doc.append(f"    {o['file']}")
-        doc.append(wrapped(o["holds"], 8))
+        doc.append(wrapped(of_fits(o["holds"]), 8))
     doc += ["", "    References", "    ----------"]
     for reference in one["references"]:
         doc.append(wrapped(reference if isinstance(reference, str) else reference["citation"], 4))
@@ -129,6 +129,240 @@ def class_of(one: dict[str, Any]) -> str:
     lines.append("        )")
     return "\n".join(lines)
 
+
+# Options of all commands by name, which Python says otherwise; not all have a group of their own.
+COMMON = {
+    "threads", "device", "device_memory", "quiet", "verbose", "memory", "scratch",
+    "output", "force", "resume", "checkpoint", "format", "layout", "half", "tracks",
+    "bval", "bvec", "fslgrad", "grad", "bmatrix", "bvec_frame", "b0_threshold", "bvalue_scaling", "grad_dev",
+}  # fmt: skip
+
+
+class Given(NamedTuple):
+    """What a method is given besides its options: type, default (None: needed), and what it is."""
+
+    type: str
+    default: str | None = None
+    doc: str | None = None
+
+
+AFFINE = Given(
+    "npt.ArrayLike | None",
+    "None",
+    "Scanner RAS mm from voxel of the array; by default that of the image or the fit, else the identity",
+)
+MASK = Given("npt.ArrayLike | None", "None", "Voxels to work on [x, y, z]; all by default")
+SERIES = {
+    "data": Given("Any", None, "Series [x, y, z, volumes], `fimbria.Image`, or image of nibabel; float32 is read where it lies"),
+    "gtab": Given("Any", "None", "Gradient table of fimbria or DIPY, or (bvals, bvecs); that of the image by default"),
+}
+TRACTOGRAM = Given("Any", None, "`fimbria.Tractogram`, path, StatefulTractogram, or arrays [n, 3] in scanner RAS mm")
+REGION = (
+    "Voxels above zero of an array [x, y, z] or an image, or the path of an image or a surface; a list of "
+    "several regions."
+)
+
+
+class Method(NamedTuple):
+    """How a command is called in Python."""
+
+    name: str
+    gives: str
+    given: dict[str, Given]
+    notes: str
+    example: list[str]
+    leaves_out: tuple[str, ...] = ()
+    has_device: bool = True
+
+
+METHODS = {
+    "peaks": Method(
+        "peaks",
+        "Peaks",
+        {
+            "directions": Given("Any", None, "A fit of `FibreOrientationModel` or `HigherOrderTensorModel`, or coefficients [x, y, z, n]: spherical harmonics with sh_basis, else unique entries of symmetric tensors"),
+            "sh_basis": Given("", "None"),
+            "frame": Given("", "None"),
+            "mask": MASK,
+            "affine": AFFINE,
+        },
+        "`peak_dirs` [x, y, z, n, 3] and `peak_values` [x, y, z, n], the largest first; `directions`, whose "
+        "length is the value, are in scanner RAS axes: those of the table where a fit was made with one in "
+        "scanner axes.",
+        [
+            "import numpy as np",
+            "harmonics = np.zeros((1, 1, 1, 15), np.float32)",
+            "harmonics[..., [0, 3]] = 1.0, 2.0  # degree 2 along z",
+            'peaks(harmonics, sh_basis="mrtrix", threads=1).peak_values.shape',
+        ],
+        ("image", "order"),
+    ),
+    "sticks": Method(
+        "sample_sticks",
+        "Sticks",
+        {**SERIES, "mask": MASK, "affine": AFFINE},
+        "Maps as bedpostX names them, `dyads1` and `mean_f1samples` and so on, directions in the axes of the "
+        "table; `samples(fibre)` gives the samples, and `track` follows them.",
+        [],
+        ("dwi",),
+    ),
+    "track": Method(
+        "track",
+        "Tracks",
+        {
+            "directions": Given("Any", None, "A fit of `FibreOrientationModel`, `Sticks`, `Peaks`, or an array: spherical harmonics with sh_basis, unique entries with hot, else directions [x, y, z, n, 3] or [x, y, z, 3 n]"),
+            "seeds": Given("Any", None, "Where to start: voxels above zero of an array [x, y, z] or an image; points [n, 3] in scanner RAS mm; the path of an image, a surface or a list; a list of several regions"),
+            "sh_basis": Given("", "None"),
+            "hot": Given("", "False"),
+            "frame": Given("", "None"),
+            "dispersion": Given("", "0.0"),
+            "mask": MASK,
+            "affine": AFFINE,
+            "include": Given("Any", "None", "Where streamlines must pass, all of them. " + REGION),
+            "in_order": Given("", "False"),
+            "exclude": Given("Any", "None", "Where streamlines must not pass. " + REGION),
+            "stop": Given("Any", "None", "Where streamlines end. " + REGION),
+            "target": Given("Any", "None", "Count for each seed the streamlines that reach this. " + REGION),
+            "network": Given("", "False"),
+            "act": Given("Any", "None", "Through densities: tissues that say where streamlines may end, an array [x, y, z, 5] (cortical grey, subcortical grey, white, fluid, other), labels [x, y, z], an image, or its path"),
+        },
+        "A `Tractogram` in scanner RAS mm, in the order of seeds, with `visits` [x, y, z] and counts. "
+        "Directions of a fit must be in scanner axes: those of a table of `fimbria.load`. Through harmonics and "
+        "entries the defaults differ from those through samples and peaks.",
+        [
+            "import numpy as np",
+            "along_x = np.zeros((30, 3, 3, 1, 3), np.float32)",
+            "along_x[..., 0] = 1.0",
+            "seeds = np.zeros((30, 3, 3), bool)",
+            "seeds[15, 1, 1] = True",
+            "tracks = track(along_x, seeds, samples=1, threads=1)",
+            "len(tracks), int(np.ptp(tracks[0][:, 0]))",
+        ],
+        ("peaks",),
+    ),
+    "life": Method(
+        "life",
+        "Evaluation",
+        {"tractogram": TRACTOGRAM, **SERIES, "mask": MASK, "affine": AFFINE},
+        "`weights` [streamlines], `errors` [x, y, z] and other maps, and `lesions` of all streamlines and of each "
+        "group of the tractogram. The table must be in scanner axes, as that of `fimbria.load` is.",
+        [],
+        ("dwi", "labels", "sets", "start", "second"),
+    ),
+    "connectome": Method(
+        "connectome",
+        "Connectome",
+        {
+            "tractogram": TRACTOGRAM,
+            "labels": Given("Any", None, "Whole numbers [x, y, z], 0 for no region; an image, or its path"),
+            "weights": Given("npt.ArrayLike | str | None", "None", "A weight for each streamline, or the name of such data of the tractogram"),
+            "affine": AFFINE,
+        },
+        "`weights` and `lengths` (mm) [n, n] and `labels` [n].",
+        [
+            "import numpy as np",
+            "from fimbria import Tractogram",
+            "labels = np.zeros((10, 1, 1), int)",
+            "labels[0], labels[9] = 4, 7",
+            "lines = Tractogram([[0, 0, 0], [9, 0, 0]], [0, 2])",
+            "connectome(lines, labels, radius=2, threads=1).weights.tolist()",
+        ],
+        has_device=False,
+    ),
+}
+
+METHODS_HEAD = '''"""The methods that are no fits. Made by generate.py from `fimbria describe`: not to be edited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, Literal
+
+import numpy.typing as npt
+
+from . import _methods
+from ._methods import Connectome, Evaluation, Peaks, Sticks, Tracks
+from ._work import Progress
+'''
+
+# What the methods give.
+GIVEN_BACK = ["Connectome", "Evaluation", "Peaks", "Sticks", "Tracks"]
+
+MACHINE_DOC = {
+    "threads": "Threads to work with; 0 for one per core. Results do not depend on it.",
+    "device": "Where to work: auto, cpu, gpu, gpu:0,1 or opencl:0; the threads alone by default.",
+    "progress": "A callable progress(step, done, total), which may raise; True for a bar, False for none.",
+}
+
+
+def help_of(option: dict[str, Any]) -> str:
+    """What help says, with limits and default."""
+    parts = [option["help"].rstrip(".")]
+    limits = ", ".join(p for p in (option["range"], option["unit"]) if p)
+    if limits:
+        parts.append(f"[{limits}]")
+    if option["default"] not in (None, ""):
+        parts.append(f"[default: {option['default']}]")
+    return " ".join(parts)
+
+
+def kind_of(option: dict[str, Any]) -> str:
+    return "{" + ", ".join(c["name"] for c in option["choices"]) + "}" if option["choices"] else option["type"]
+
+
+def function_of(one: dict[str, Any], method: Method) -> str:
+    """A method that is no fit."""
+    by_name = {option["name"]: option for option in one["options"]}
+    left_out = COMMON | set(method.leaves_out) | set(method.given)
+    own = [option for option in one["options"] if option["name"] not in left_out]
+    arguments, doc, passed = [], [], []
+    is_keyword = False
+    for name, given in method.given.items():
+        # What is given is data, and the rest is said by name.
+        if given.default is not None and name != "gtab" and not is_keyword:
+            arguments.append("*")
+            is_keyword = True
+        option = by_name.get(name)
+        type_ = given.type or f"{type_of(option)}" + (" | None" if given.default == "None" else "")
+        arguments.append(f"{name}: {type_}" + (f" = {given.default}" if given.default is not None else ""))
+        kind = kind_of(option) if option and not given.doc else "optional" if given.default else "data"
+        doc += [f"    {name} : {kind}", wrapped(given.doc or help_of(option), 8)]
+        passed.append(f"{name}={name}" if given.default is not None and name != "gtab" else name)
+    for option in own:
+        arguments.append(f"{option['name']}: {type_of(option)} | None = None")
+        doc += [f"    {option['name']} : {kind_of(option)}", wrapped(help_of(option), 8)]
+    machine = {"threads": "int = 0", "device": "str | None = None", "progress": "Progress = None"}
+    if not method.has_device:
+        del machine["device"]
+    for name, type_ in machine.items():
+        arguments.append(f"{name}: {type_}")
+        doc += [f"    {name} : optional", wrapped(MACHINE_DOC[name], 8)]
+        passed.append(f"{name}={name}")
+    passed.insert(-len(machine), "options={" + ", ".join(f'"{o["name"]}": {o["name"]}' for o in own) + "}")
+    lines = ["", "", "", f"def {method.name}("]
+    lines += [f"    {argument}," for argument in arguments]
+    lines += [f") -> {method.gives}:", f'    """{one["sentence"]}.', "", "    Parameters", "    ----------", *doc]
+    lines += ["", "    Returns", "    -------", f"    {method.gives}", wrapped(method.notes, 8)]
+    if one["references"]:
+        lines += ["", "    References", "    ----------"]
+        for reference in one["references"]:
+            lines.append(wrapped(reference if isinstance(reference, str) else reference["citation"], 4))
+    if method.example:
+        lines += ["", "    Examples", "    --------", *[f"    >>> {line}" for line in method.example]]
+        lines.append(f"    {RESULTS[method.name]}")
+    lines += ['    """', f"    return _methods.{method.name}("]
+    lines += [f"        {argument}," for argument in passed]
+    lines.append("    )")
+    return "\n".join(lines)
+
+
+# What examples give.
+RESULTS = {
+    "peaks": "(1, 1, 1, 3)",
+    "track": "(1, 29)",
+    "connectome": "[[0.0, 1.0], [1.0, 0.0]]",
+}
 
 METHOD_OF = '''
 
@@ -148,12 +382,17 @@ def main() -> None:
     titles = sorted(names_of(one)[1] for one in made)
     exported = "\n__all__ = [\n" + "".join(f'    "{title}",\n' for title in titles) + "]\n"
     text = HEAD + exported + METHOD_OF + "".join(class_of(one) for one in made) + "\n"
-    path = Path(__file__).parent / "fimbria" / "models.py"
-    if check:
-        if path.read_text() != text:
+    folder = Path(__file__).parent / "fimbria"
+    described_ = {one["name"]: one for one in described(program)}
+    functions = [function_of(described_[command], method) for command, method in METHODS.items()]
+    names = sorted([method.name for method in METHODS.values()] + GIVEN_BACK)
+    exported = "\n__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]\n"
+    files = {folder / "models.py": text, folder / "methods.py": METHODS_HEAD + exported + "".join(functions) + "\n"}
+    for path, made_ in files.items():
+        if not check:
+            path.write_text(made_)
+        elif path.read_text() != made_:
             sys.exit(f"{path} is stale: run `python {Path(__file__).name} {program}`")
-    else:
-        path.write_text(text)
 
 
 if __name__ == "__main__":

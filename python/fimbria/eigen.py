@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._progress import Shown
+from ._work import Progress, machine
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ def eigenpairs(
     seed: int = 0,
     tolerance: float = 1e-12,
     threads: int = 0,
-    progress: Callable[[str, int, int], object] | bool | None = None,
+    progress: Progress = None,
 ) -> Eigenpairs | list[Eigenpairs]:
     """All real eigenpairs of a symmetric tensor, or of each of a batch.
 
@@ -86,8 +85,8 @@ def eigenpairs(
             raise ValueError("the tensor is not symmetric: entries with permuted indices differ")
     classes = np.array(_core.index_classes(order, size))
     entries = np.ascontiguousarray(tensors[(slice(None), *classes.T)])
-    with Shown(progress) as shown:
-        found = _core.eigenpairs(entries, order, size, starts, seed, tolerance, threads, shown)
+    with machine(threads, None, progress) as on:
+        found = _core.eigenpairs(entries, order, size, starts, seed, tolerance, on)
     all_: list[Eigenpairs] = []
     for pairs, complete in found:
         one = Eigenpairs(Eigenpair(v, np.array(x), kind, r, degenerate) for v, x, kind, r, degenerate in pairs)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import warnings
-from collections.abc import Callable, Mapping
-from os import PathLike, fspath
+from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -13,9 +10,11 @@ import numpy.typing as npt
 
 from . import _core
 from ._picture import picture
-from ._progress import Shown
+from ._work import FimbriaWarning, Progress, as_json, machine, said, told
 from .gradients import Gradients, as_gradients
 from .images import Image
+
+__all__ = ["STATUS", "FimbriaWarning", "Fit", "Model", "fit"]
 
 #: What a voxel's status says.
 STATUS = {
@@ -28,10 +27,6 @@ STATUS = {
     6: "fitted, some samples not positive",
     7: "fitted, some maps undefined",
 }
-
-
-class FimbriaWarning(UserWarning):
-    """Something to know, though the work went on."""
 
 
 F = TypeVar("F", bound="Fit")
@@ -48,6 +43,8 @@ class Fit:
         What became of each voxel: `fimbria.STATUS` has the words.
     gtab : Gradients
         The table that was fitted with.
+    affine : (4, 4) array
+        Scanner mm from voxel; that of the image, or of arrays the identity.
     """
 
     def __init__(
@@ -56,7 +53,9 @@ class Fit:
         maps: Mapping[str, npt.NDArray[np.float32]],
         gtab: Gradients,
         texts: list[str] | None = None,
+        affine: npt.ArrayLike | None = None,
     ) -> None:
+        self.affine = np.eye(4) if affine is None else np.asarray(affine, dtype=np.float64)
         self.model = model
         self.maps = dict(maps)
         self.gtab = gtab
@@ -76,7 +75,7 @@ class Fit:
     def __getitem__(self: F, index: Any) -> F:
         """The same for some voxels: `fit[i, j, k]`, `fit[mask]`."""
         some = {name: values[index] for name, values in self.maps.items()}
-        return type(self)(self.model, some, self.gtab, self.texts)
+        return type(self)(self.model, some, self.gtab, self.texts, self.affine)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -103,8 +102,9 @@ class Fit:
 class Model:
     """A model with a gradient table and options, to be fitted to series.
 
-    Every model takes `threads` (0: one per core) and `progress` (a callable `progress(step, done, total)`;
-    True for a bar, which is also shown by default in terminals and notebooks; False for none) in `fit`.
+    Every model takes `threads` (0: one per core), `device` (as `fimbria fit --device` does; the threads
+    alone by default) and `progress` (a callable `progress(step, done, total)`; True for a bar, which is
+    also shown by default in terminals and notebooks; False for none) in `fit`.
     """
 
     #: The name of the fit, as in `fimbria fit NAME`.
@@ -113,7 +113,7 @@ class Model:
 
     def __init__(self, gtab: Any, **options: Any) -> None:
         self.gtab = as_gradients(gtab)
-        self.options = {key: plain(value) for key, value in options.items() if value is not None}
+        self.options = said(options)
 
     def fit(
         self,
@@ -121,7 +121,8 @@ class Model:
         mask: npt.ArrayLike | None = None,
         *,
         threads: int = 0,
-        progress: Callable[[str, int, int], object] | bool | None = None,
+        device: str | None = None,
+        progress: Progress = None,
     ) -> Any:
         """Fits the model to every voxel.
 
@@ -143,21 +144,8 @@ class Model:
         FimbriaError
             Where the gradient table does not determine the model, or options contradict each other.
         """
-        maps, texts = run_fit(self.name, data, self.gtab, mask, self.options, threads, progress)
-        return self._fit(self.name, maps, self.gtab, texts)
-
-
-def plain(value: Any) -> Any:
-    """An option as JSON has it."""
-    if isinstance(value, PathLike):
-        return fspath(value)
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return value
+        made = run_fit(self.name, data, self.gtab, mask, self.options, threads, device, progress)
+        return self._fit(self.name, *made)
 
 
 def run_fit(
@@ -167,33 +155,46 @@ def run_fit(
     mask: npt.ArrayLike | None,
     options: Mapping[str, Any],
     threads: int,
-    progress: Callable[[str, int, int], object] | bool | None,
-) -> tuple[dict[str, npt.NDArray[np.float32]], list[str]]:
-    """The maps and texts of a fit."""
-    source, affine, shape = source_of(data)
+    device: str | None,
+    progress: Progress,
+) -> tuple[dict[str, npt.NDArray[np.float32]], Gradients, list[str], npt.NDArray[np.float64]]:
+    """The maps of a fit, its table, texts and affine."""
+    series, affine, shape = series_of(data, gtab, mask)
+    with machine(threads, device, progress) as on:
+        made = _core.fit(name, series, as_json(options), on)
+    told(made)
+    return in_shape(made["maps"], shape), gtab, made["texts"], affine
+
+
+def in_shape(
+    maps: Mapping[str, npt.NDArray[np.float32]], shape: tuple[int, ...]
+) -> dict[str, npt.NDArray[np.float32]]:
+    """Maps in the shape of the voxels that were handed over."""
+    return {name: values.reshape(shape + values.shape[3:], order="F") for name, values in maps.items()}
+
+
+def series_of(
+    data: Any, gtab: Gradients, mask: npt.ArrayLike | None, affine: npt.ArrayLike | None = None
+) -> tuple[dict[str, Any], npt.NDArray[np.float64], tuple[int, ...]]:
+    """What the extension takes for a series, its affine, and the shape of the voxels."""
+    field, used, shape = field_of(data, mask, affine)
+    table = {"b": gtab.bvals.tolist(), "dirs": gtab.bvecs.tolist(), "b0_threshold": gtab.b0_threshold}
+    return {"field": field, **table}, used, shape
+
+
+def field_of(
+    data: Any, mask: npt.ArrayLike | None, affine: npt.ArrayLike | None = None
+) -> tuple[dict[str, Any], npt.NDArray[np.float64], tuple[int, ...]]:
+    """What the extension takes for numbers on a grid, its affine, and the shape of the voxels."""
+    source, own, shape = source_of(data)
+    used = np.asarray(own if affine is None else affine, dtype=np.float64)
     inside = None
     if mask is not None:
         inside = np.asarray(mask)
         if inside.shape != shape:
             raise ValueError(f"mask has the shape {inside.shape}, and the voxels {shape}")
         inside = (inside > 0).reshape(in_3d(shape))
-    with Shown(progress) as shown:
-        made = _core.fit(
-            name,
-            source,
-            gtab.bvals.tolist(),
-            gtab.bvecs.tolist(),
-            gtab.b0_threshold,
-            inside,
-            json.dumps(dict(options)),
-            affine,
-            threads,
-            shown,
-        )
-    for message in made["warnings"]:
-        warnings.warn(message, FimbriaWarning, stacklevel=3)
-    maps = {name: values.reshape(shape + values.shape[3:], order="F") for name, values in made["maps"].items()}
-    return maps, made["texts"]
+    return {"data": source, "affine": used.tolist(), "mask": inside}, used, shape
 
 
 def in_3d(shape: tuple[int, ...]) -> tuple[int, int, int]:
@@ -226,6 +227,15 @@ def source_of(data: Any) -> tuple[Any, list[list[float]], tuple[int, ...]]:
     return array, affine.tolist(), shape
 
 
+def table_of(data: Any, gtab: Any) -> Gradients:
+    """The table given, or that of an image."""
+    if gtab is None:
+        gtab = getattr(data, "gradients", None)
+        if gtab is None:
+            raise TypeError("no gradient table: give gtab, or an image that has one")
+    return as_gradients(gtab)
+
+
 def fit(
     name: str,
     data: Any,
@@ -233,7 +243,8 @@ def fit(
     mask: npt.ArrayLike | None = None,
     *,
     threads: int = 0,
-    progress: Callable[[str, int, int], object] | bool | None = None,
+    device: str | None = None,
+    progress: Progress = None,
     **options: Any,
 ) -> Fit:
     """Fits any model by its name: `fit("ivim", data, gtab, mask)` is `fimbria fit ivim`.
@@ -241,11 +252,5 @@ def fit(
     The options are those of the command, with underscores; the table of an `Image` is taken where none
     is given.
     """
-    if gtab is None:
-        gtab = getattr(data, "gradients", None)
-        if gtab is None:
-            raise TypeError("no gradient table: give gtab, or an image that has one")
-    table = as_gradients(gtab)
-    said = {key: plain(value) for key, value in options.items() if value is not None}
-    maps, texts = run_fit(name, data, table, mask, said, threads, progress)
-    return Fit(name, maps, table, texts)
+    table = table_of(data, gtab)
+    return Fit(name, *run_fit(name, data, table, mask, options, threads, device, progress))

@@ -59,7 +59,9 @@ class Gradients:
                 f"the direction of volume {first} has the length {lengths[first]:.3g}; "
                 "weighted volumes have unit directions"
             )
-        dirs = dirs / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+        # A unit vector keeps its bits, so that a table of `fimbria.load` is that of the program.
+        is_unit = np.abs(lengths - 1.0) < 1e-12
+        dirs = dirs / np.where((lengths > 0.0) & ~is_unit, lengths, 1.0)[:, None]
         object.__setattr__(self, "bvals", b)
         object.__setattr__(self, "bvecs", dirs)
         object.__setattr__(self, "b0_threshold", float(b0_threshold))

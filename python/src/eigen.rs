@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::work::{chain, run};
+use crate::work::{Machine, chain, run};
 
 /// λ, x, kind, residual, whether degenerate.
 type Pair = (f64, Vec<f64>, &'static str, f64, bool);
@@ -32,8 +32,7 @@ pub(crate) fn eigenpairs(
     starts: Option<usize>,
     seed: u64,
     tolerance: f64,
-    threads: usize,
-    progress: Option<Py<PyAny>>,
+    machine: Machine,
 ) -> PyResult<Vec<(Vec<Pair>, bool)>> {
     let finder = PairFinder::new(order, dimension);
     let finder = finder.map_err(|error| PyValueError::new_err(chain(&error)))?;
@@ -46,7 +45,7 @@ pub(crate) fn eigenpairs(
     }
     let rows: Vec<Vec<f64>> = entries.as_array().rows().into_iter().map(|r| r.to_vec()).collect();
     let search = Search { starts, seed, tolerance };
-    let (found, _) = run(py, threads, progress.as_ref(), |log| {
+    let (found, _) = run(py, &machine, |log| {
         log.start("finding eigenpairs", rows.len() as u64);
         log.session().on.workers.install(|| {
             let tensors = rows.par_iter().enumerate();

@@ -9,7 +9,7 @@ use numpy::PyArray2;
 use pyo3::prelude::*;
 
 use crate::arrays::array_of;
-use crate::work::run;
+use crate::work::{Machine, run};
 
 /// A series in its file, read where it is fitted, with its gradient table in scanner axes.
 #[pyclass(frozen, module = "fimbria._core")]
@@ -60,8 +60,9 @@ impl Series {
     /// All samples as float32, `[x][y][z]` or `[x][y][z][volume]`.
     fn read<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let path = self.path.clone();
-        let (image, _) =
-            run(py, 0, None, |log| Ok(log.session().on.workers.install(|| read_image(&path))?))?;
+        let (image, _) = run(py, &Machine::default(), |log| {
+            Ok(log.session().on.workers.install(|| read_image(&path))?)
+        })?;
         array_of(py, image)
     }
 }
@@ -79,7 +80,7 @@ pub(crate) fn load(
     b0_threshold: Option<f64>,
 ) -> PyResult<Series> {
     let files = SubjectFiles { bval, bvec, grad, b0_threshold, ..SubjectFiles::new(path.clone()) };
-    let ((stored, read), _) = run(py, 0, None, |log| {
+    let ((stored, read), _) = run(py, &Machine::default(), |log| {
         let options = files.open_options();
         let stored =
             log.session().on.workers.install(|| StoredImage::open(&files.dwi, &options))?;

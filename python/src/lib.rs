@@ -6,9 +6,14 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 mod arrays;
+mod connections;
+mod directions;
 mod eigen;
 mod fits;
 mod images;
+mod lines;
+mod methods;
+mod subject;
 mod work;
 
 create_exception!(fimbria, FimbriaError, PyValueError, "What fimbria cannot do, in a sentence.");
@@ -24,6 +29,17 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fits::fit, module)?)?;
     module.add_function(wrap_pyfunction!(fits::fit_names, module)?)?;
     module.add_function(wrap_pyfunction!(fits::fit_options, module)?)?;
+    module.add_class::<directions::Samples>()?;
+    module.add_class::<lines::Lines>()?;
+    module.add_class::<lines::LineFile>()?;
+    module.add_class::<lines::LineWriter>()?;
+    module.add_function(wrap_pyfunction!(methods::options_of, module)?)?;
+    module.add_function(wrap_pyfunction!(methods::devices, module)?)?;
+    module.add_function(wrap_pyfunction!(directions::peaks, module)?)?;
+    module.add_function(wrap_pyfunction!(directions::sample_sticks, module)?)?;
+    module.add_function(wrap_pyfunction!(directions::track, module)?)?;
+    module.add_function(wrap_pyfunction!(connections::connectome, module)?)?;
+    module.add_function(wrap_pyfunction!(connections::life, module)?)?;
     module.add_function(wrap_pyfunction!(eigen::eigenpairs, module)?)?;
     module.add_function(wrap_pyfunction!(eigen::index_classes, module)?)?;
     Ok(())

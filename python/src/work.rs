@@ -5,15 +5,56 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use fimbria_compute::device::{DeviceOptions, Selection, list, may_have_gpu};
 use fimbria_compute::{Backend, Progress, Workers};
-use fimbria_pipeline::{Logbook, Session, StageError, Unfinished};
+use fimbria_pipeline::{Logbook, RunRecord, Session, StageError, Unfinished};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::Value;
 
 use crate::FimbriaError;
 
 /// How often Python looks whether it was interrupted, and tells of progress.
 const POLL: Duration = Duration::from_millis(50);
+
+/// Where work is done, and who is told how far it is.
+#[derive(Default, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Machine {
+    /// 0: one per core.
+    threads: usize,
+    /// As the program names them; none where nothing is said.
+    device: Option<String>,
+    progress: Option<Py<PyAny>>,
+}
+
+/// What work said of itself once it is done.
+pub(crate) struct Said {
+    warnings: Vec<String>,
+    record: RunRecord,
+}
+
+impl Said {
+    /// Adds it to what a function gives.
+    pub(crate) fn put_into(self, result: &Bound<'_, PyDict>) -> PyResult<()> {
+        let counts = self.record.stages.iter().flat_map(|stage| &stage.counts);
+        let counted = PyDict::new(result.py());
+        for (what, number) in counts {
+            counted.set_item(what, number)?;
+        }
+        for (what, value) in &self.record.results {
+            match value {
+                Value::Number(number) => counted.set_item(what, number.as_f64())?,
+                Value::String(text) => counted.set_item(what, text)?,
+                _ => {}
+            }
+        }
+        result.set_item("warnings", self.warnings)?;
+        result.set_item("counts", counted)?;
+        result.set_item("seconds", self.record.stages.iter().map(|s| s.seconds).sum::<f64>())
+    }
+}
 
 /// What work says of itself while it goes on.
 #[derive(Default)]
@@ -42,7 +83,7 @@ impl Progress for Told {
     }
 
     fn warn(&self, message: &str) {
-        locked(&self.warnings).push(message.to_owned());
+        locked(&self.warnings).push(in_python(message));
     }
 
     fn is_cancelled(&self) -> bool {
@@ -74,28 +115,45 @@ impl Told {
     }
 }
 
-/// Does `work` on `threads` threads of its own (0: one per core), while `progress` is called from the
-/// thread that asked; its result, and what it warned of.
+/// Does `work` on threads of its own, while `progress` is called from the thread that asked; its result,
+/// and what it said.
 ///
 /// # Errors
 /// Those of the work as [`FimbriaError`], what the callback raises, and `KeyboardInterrupt`.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
-    threads: usize,
-    progress: Option<&Py<PyAny>>,
+    machine: &Machine,
     work: impl FnOnce(&Logbook<'_>) -> Result<T, StageError> + Send,
-) -> PyResult<(T, Vec<String>)> {
-    let workers = Workers::new(threads).map_err(|e| PyRuntimeError::new_err(chain(&e)))?;
+) -> PyResult<(T, Said)> {
+    let progress = machine.progress.as_ref();
+    let workers = Workers::new(machine.threads);
+    let workers = workers.map_err(|e| PyRuntimeError::new_err(chain(&e)))?;
     let (told, unfinished) = (Told::default(), Unfinished::default());
+    let selection: Selection = match &machine.device {
+        Some(device) => device.parse().map_err(|e| FimbriaError::new_err(chain(&e)))?,
+        None => Selection::Cpu,
+    };
+    let is_cpu = match selection {
+        Selection::Cpu => true,
+        Selection::Auto => !may_have_gpu(),
+        _ => false,
+    };
+    let devices = if is_cpu {
+        Vec::new()
+    } else {
+        let opened = py.detach(|| selection.open(&list(), &DeviceOptions::default(), &told));
+        opened.map_err(|e| FimbriaError::new_err(chain(&e)))?
+    };
     let log = Logbook::new(Session {
-        on: Backend::cpu(&workers),
+        on: Backend::new(&workers, &devices),
         progress: &told,
         unfinished: &unfinished,
         command_line: &[],
     });
     let done = std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(&log)));
+            let work = || log.stage("work", || work(&log));
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
             told.finish();
             done
         });
@@ -115,7 +173,7 @@ pub(crate) fn run<T: Send>(
     match done {
         Ok(done) => {
             told.tell(py, progress)?;
-            Ok((done, warnings))
+            Ok((done, Said { warnings, record: log.record("work", Vec::new(), Value::Null) }))
         }
         Err(_) if told.is_cancelled() => Err(PyKeyboardInterrupt::new_err(())),
         Err(error) => Err(FimbriaError::new_err(chain(&*error))),
@@ -130,5 +188,18 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
         text += &format!(": {cause}");
         source = cause.source();
     }
-    text
+    in_python(&text)
+}
+
+/// A message with options and records as Python calls them: `--b0-threshold` is `b0_threshold` there.
+fn in_python(message: &str) -> String {
+    let word = |word: &str| match word.trim_start_matches(['(', '`']).strip_prefix("--") {
+        Some(option) if !option.is_empty() => {
+            let before = &word[..word.len() - option.len() - 2];
+            format!("{before}{}", option.replace('-', "_"))
+        }
+        _ => word.to_owned(),
+    };
+    let words: Vec<_> = message.split(' ').map(word).collect();
+    words.join(" ").replace("see in run.json", "see in counts")
 }

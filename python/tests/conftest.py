@@ -1,7 +1,26 @@
+import os
+import shutil
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import fimbria
+
+
+@pytest.fixture(scope="session")
+def program() -> str:
+    """The program: that of the wheel, of the repository, or in PATH."""
+    target = Path(__file__).parents[2] / "target"
+    places = [Path(sys.executable).parent, target / "debug", target / "release"]
+    there = [str(place / "fimbria") for place in places if (place / "fimbria").exists()]
+    found = there[0] if there else shutil.which("fimbria")
+    if found is None:
+        if os.environ.get("FIMBRIA_REQUIRE_TOOLS") == "1":
+            pytest.fail("the program fimbria is not there")
+        pytest.skip("the program fimbria is not there")
+    return found
 
 
 @pytest.fixture(scope="session")

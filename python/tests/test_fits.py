@@ -111,6 +111,29 @@ def test_errors_say_what_is_wrong(gtab, series):
         fimbria.TensorModel(gtab).fit(series).colour
 
 
+def test_doubtful_tables_are_refused_or_warned_of_as_by_the_program(gtab, series):
+    def fitted(b, first=0, **options):
+        table = fimbria.Gradients(b[first:], gtab.bvecs[first:], **options)
+        return fimbria.TensorModel(table, bmax=1e9).fit(series[..., first:])
+
+    with pytest.raises(fimbria.FimbriaError, match="the largest b is 2 s/mm².*1 ms/µm² is 1000 s/mm²"):
+        fitted(gtab.bvals / 1000)
+    with pytest.warns(fimbria.FimbriaWarning, match="is it in ms/µm²"):
+        fitted(gtab.bvals / 1000, b0_threshold=0.1)
+    with pytest.warns(fimbria.FimbriaWarning, match=r"no volume is unweighted \(b up to 50 s/mm²; b0_threshold"):
+        fitted(gtab.bvals, first=4)
+
+
+def test_diffusivities_that_cannot_be_are_warned_of(gtab, series):
+    with pytest.warns(fimbria.FimbriaWarning, match="MD is outside what diffusion can be"):
+        fimbria.TensorModel(fimbria.Gradients(gtab.bvals * 1000, gtab.bvecs), bmax=1e9).fit(series)
+
+
+def test_a_unit_direction_keeps_its_bits(gtab):
+    again = fimbria.Gradients(gtab.bvals, gtab.bvecs)
+    np.testing.assert_array_equal(again.bvecs, gtab.bvecs)
+
+
 def test_progress_is_told_on_the_calling_thread_and_may_raise(gtab, series):
     told = []
 

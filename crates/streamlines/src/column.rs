@@ -96,6 +96,11 @@ impl Column {
         &self.bytes
     }
 
+    /// Kind and rows as bytes, little endian.
+    pub fn into_parts(self) -> (ColumnKind, Vec<u8>) {
+        (self.kind, self.bytes)
+    }
+
     /// The rows as bytes, to append to.
     pub(crate) fn bytes_mut(&mut self) -> &mut Vec<u8> {
         &mut self.bytes

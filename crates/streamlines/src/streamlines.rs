@@ -55,6 +55,11 @@ impl Streamlines {
         Self { offsets, positions, ..Self::default() }
     }
 
+    /// Offsets, positions, data per point, and data per streamline.
+    pub fn into_parts(self) -> (Vec<u64>, Vec<[f32; 3]>, Vec<Column>, Vec<Column>) {
+        (self.offsets, self.positions, self.per_point, self.per_streamline)
+    }
+
     /// Number of streamlines.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1

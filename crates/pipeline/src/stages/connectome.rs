@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_compute::Progress as _;
-use fimbria_image::{ImageHeader, read_image};
+use fimbria_image::{Image, ImageHeader, read_image};
 use fimbria_streamlines::connectome::{Assignment, Connectome, Nodes};
-use fimbria_streamlines::{CHUNK_POINTS, Streamlines, open};
+use fimbria_streamlines::{CHUNK_POINTS, Header, Streamlines, open};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::options::{Described as _, within};
 use crate::stages::contents::check_labels;
 use crate::stages::doubts::warn_of_place;
+use crate::stages::given_lines::{GivenLines, open_lines};
 use crate::{
-    FileKind, Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Written,
+    FileKind, Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken, Written,
 };
 
 /// What `fimbria connectome` writes.
@@ -38,7 +40,7 @@ pub const CONNECTOME_WRITES: &[Written] = &[
 ];
 
 /// Counts, weighs and measures the streamlines between labels.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Args, Serialize)]
 pub struct CountConnections {
     /// Tractogram: .tck, .trk, .trx or a TRX folder
     pub tractogram: PathBuf,
@@ -84,34 +86,54 @@ pub enum ConnectomeWeightsError {
     Few(usize),
 }
 
+/// Labels in memory, which are counted between in place of their file.
+pub struct GivenLabels(pub Image);
+
 /// What was counted.
-struct Counted {
-    connectome: Connectome,
-    labels: Vec<u32>,
+pub struct Connections {
+    /// Streamlines between nodes.
+    pub connectome: Connectome,
+    /// The label of each node, ascending.
+    pub labels: Vec<u32>,
 }
 
 impl CountConnections {
     /// The file of weights; none where the tractogram has data of that name.
     fn weights_file(&self) -> Option<&str> {
-        let name = self.weights.as_deref()?;
-        let reader = open(&self.tractogram).ok()?;
-        let mut own = reader.header().per_streamline.iter();
-        (!own.any(|kind| kind.name == name)).then_some(name)
+        self.weights.as_deref()?;
+        self.listed(open(&self.tractogram).ok()?.header())
     }
 
-    fn count(&self, log: &Logbook<'_>) -> Result<Counted, StageError> {
+    /// The same of a tractogram with this header.
+    fn listed(&self, header: &Header) -> Option<&str> {
+        let name = self.weights.as_deref()?;
+        (!header.per_streamline.iter().any(|kind| kind.name == name)).then_some(name)
+    }
+
+    fn count(
+        &self,
+        lines: Option<&GivenLines>,
+        labels: Option<&GivenLabels>,
+        log: &Logbook<'_>,
+    ) -> Result<Connections, StageError> {
         let workers = log.session().on.workers;
-        check_labels(&self.labels)?;
         let assignment = match self.exact_label {
             true => Assignment::ExactLabel,
             false => Assignment::RadialSearch { radius_mm: self.radius },
         };
-        let nodes = Nodes::new(&workers.install(|| read_image(&self.labels))?, assignment)?;
-        if let Ok(header) = ImageHeader::read(&self.labels) {
-            warn_of_place(&header, log);
-        }
-        let mut reader = open(&self.tractogram)?;
-        let listed = self.weights_file().map(read_weights).transpose()?;
+        let nodes = match labels {
+            Some(GivenLabels(image)) => Nodes::new(image, assignment)?,
+            None => {
+                check_labels(&self.labels)?;
+                let image = workers.install(|| read_image(&self.labels))?;
+                if let Ok(header) = ImageHeader::read(&self.labels) {
+                    warn_of_place(&header, log);
+                }
+                Nodes::new(&image, assignment)?
+            }
+        };
+        let mut reader = open_lines(lines, &self.tractogram)?;
+        let listed = self.listed(reader.header()).map(read_weights).transpose()?;
         let column = self.weights.as_deref().filter(|_| listed.is_none());
         let mut connectome = Connectome::new(&nodes);
         log.start("counting connections", reader.header().n_streamlines.unwrap_or(0));
@@ -142,7 +164,7 @@ impl CountConnections {
         }
         log.count("streamlines", total);
         log.count("assigned", assigned);
-        Ok(Counted { connectome, labels: nodes.labels().to_vec() })
+        Ok(Connections { connectome, labels: nodes.labels().to_vec() })
     }
 }
 
@@ -151,8 +173,12 @@ impl Stage for CountConnections {
         "connectome"
     }
 
+    fn takes(&self) -> Vec<Taken> {
+        vec![Taken::where_made::<GivenLines>(), Taken::where_made::<GivenLabels>()]
+    }
+
     fn makes(&self) -> Vec<Product> {
-        vec![Product::of::<Counted>()]
+        vec![Product::of::<Connections>()]
     }
 
     fn inputs(&self) -> Vec<Input> {
@@ -178,7 +204,8 @@ impl Stage for CountConnections {
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        products.put(self.count(log)?);
+        let counted = self.count(products.find(), products.find(), log)?;
+        products.put(counted);
         Ok(())
     }
 
@@ -188,7 +215,7 @@ impl Stage for CountConnections {
         out: &mut OutputFolder,
         _log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        let Counted { connectome, labels } = products.get::<Counted>()?;
+        let Connections { connectome, labels } = products.get::<Connections>()?;
         out.write("weights.csv", table(&connectome.weights(), labels.len()).as_bytes())?;
         out.write("lengths.csv", table(&connectome.mean_lengths_mm(), labels.len()).as_bytes())?;
         let labels: String = labels.iter().map(|label| format!("{label}\n")).collect();

@@ -83,6 +83,21 @@ impl fmt::Display for Doubt {
     }
 }
 
+impl std::error::Error for Doubt {}
+
+/// Warns of a gradient table that is likely wrong.
+///
+/// # Errors
+/// [`Doubt::Unweighted`], of which nothing can be made.
+pub fn check_table(table: &GradientTable, log: &Logbook<'_>) -> Result<(), Doubt> {
+    match Doubt::about_table(table) {
+        Some(doubt @ Doubt::Unweighted { .. }) => return Err(doubt),
+        Some(doubt) => log.warn(&doubt.to_string()),
+        None => {}
+    }
+    Ok(())
+}
+
 /// Warns where an image does not say how it lies.
 pub(crate) fn warn_of_place(header: &ImageHeader, log: &Logbook<'_>) {
     if let Some(doubt) = Doubt::about_place(header) {

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::doubts::{Doubt, warn_of_place};
+use super::doubts::{Doubt, check_table, warn_of_place};
 use crate::{
     ByteSize, Carried, Input, Logbook, MapStyle, Named, OutputFolder, Product, Products, Stage,
     StageError,
@@ -287,13 +287,8 @@ impl SubjectFiles {
         for repair in repairs {
             log.warn(&repair.to_string());
         }
-        match Doubt::about_table(&gradients) {
-            Some(doubt @ Doubt::Unweighted { .. }) => {
-                return Err(LoadError::Doubtful { path: self.dwi.clone(), doubt });
-            }
-            Some(doubt) => log.warn(&doubt.to_string()),
-            None => {}
-        }
+        check_table(&gradients, log)
+            .map_err(|doubt| LoadError::Doubtful { path: self.dwi.clone(), doubt })?;
         warn_of_place(&stored, log);
         let shells: Vec<_> = gradients.shells().iter().map(ToString::to_string).collect();
         log.note(&format!(

@@ -1,6 +1,6 @@
 //! The stage that reads a function on the sphere in every voxel.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_compute::{Progress as _, Workers};
@@ -132,19 +132,63 @@ pub struct OrientationField {
     pub carried: Carried,
 }
 
+impl OrientationField {
+    /// Of coefficients in memory, which messages call `name`: harmonics of `basis`, or unique entries.
+    ///
+    /// # Errors
+    /// [`FieldError`] where their number or their values are those of neither.
+    pub fn in_memory(
+        name: &Path,
+        coefficients: Box<dyn SignalSource + Send + Sync>,
+        basis: Option<ShBasis>,
+        frame: Option<BvecFrame>,
+        mask: Mask,
+        workers: &Workers,
+    ) -> Result<Self, FieldError> {
+        let order = order_of(name, None, coefficients.n_volumes())?;
+        check_values(name, &*coefficients, asked(basis), workers)?;
+        let frame = frame.unwrap_or(usual_frame(basis));
+        Ok(Self { coefficients, order, basis, frame, mask, carried: Carried::default() })
+    }
+}
+
+/// What coefficients are to be.
+fn asked(basis: Option<ShBasis>) -> Contents {
+    basis.map_or(Contents::Entries, |basis| Contents::Harmonics(Some(basis)))
+}
+
+/// The axes of coefficients where nothing is said.
+fn usual_frame(basis: Option<ShBasis>) -> BvecFrame {
+    match basis {
+        Some(ShBasis::Dipy | ShBasis::DipyLegacy) => BvecFrame::Voxel,
+        Some(ShBasis::Mrtrix) | None => BvecFrame::Scanner,
+    }
+}
+
+/// The order of so many coefficients, or that asked for.
+fn order_of(path: &Path, asked: Option<usize>, volumes: usize) -> Result<usize, FieldError> {
+    let path = path.to_owned();
+    match asked {
+        None => lmax_of_count(volumes)
+            .filter(|order| (4..=8).contains(order))
+            .ok_or(FieldError::Volumes { path, volumes }),
+        Some(order) if order > 1000 || sh_count(order) != volumes => {
+            let expected = sh_count(order.min(1000));
+            Err(FieldError::Order { path, volumes, order, expected })
+        }
+        Some(order) => Ok(order),
+    }
+}
+
 impl OrientationFiles {
     /// The axes in effect.
     pub fn frame(&self) -> BvecFrame {
-        let of_basis = match self.sh_basis {
-            Some(Named(ShBasis::Dipy | ShBasis::DipyLegacy)) => BvecFrame::Voxel,
-            Some(Named(ShBasis::Mrtrix)) | None => BvecFrame::Scanner,
-        };
-        self.frame.map_or(of_basis, |frame| frame.0)
+        self.frame.map_or(usual_frame(self.sh_basis.map(|basis| basis.0)), |frame| frame.0)
     }
 
     /// What the volumes of the image are to be read as.
     fn asked(&self) -> Contents {
-        self.sh_basis.map_or(Contents::Entries, |basis| Contents::Harmonics(Some(basis.0)))
+        asked(self.sh_basis.map(|basis| basis.0))
     }
 
     /// The same, with what the image says of itself: its basis and its axes, where neither was
@@ -170,20 +214,6 @@ impl OrientationFiles {
         Ok(self)
     }
 
-    fn order_of(&self, volumes: usize) -> Result<usize, FieldError> {
-        let path = self.image.clone();
-        match self.order {
-            None => lmax_of_count(volumes)
-                .filter(|order| (4..=8).contains(order))
-                .ok_or(FieldError::Volumes { path, volumes }),
-            Some(order) if order > 1000 || sh_count(order) != volumes => {
-                let expected = sh_count(order.min(1000));
-                Err(FieldError::Order { path, volumes, order, expected })
-            }
-            Some(order) => Ok(order),
-        }
-    }
-
     /// Reads the coefficients, and says what they are.
     ///
     /// # Errors
@@ -198,9 +228,9 @@ impl OrientationFiles {
         let (basis, asked) = (self.sh_basis.map(|basis| basis.0), self.asked());
         let claim = Claim::checked(&stored, asked)?;
         warn_of_place(&stored, log);
-        let order = self.order_of(stored.n_volumes())?;
+        let order = order_of(&self.image, self.order, stored.n_volumes())?;
         if claim.is_none() {
-            check_values(&stored, asked, workers)?;
+            check_values(&self.image, &stored, asked, workers)?;
         }
         log.note(&format!("{asked} of order {order}"));
         let mask = match &self.mask {
@@ -221,7 +251,8 @@ impl OrientationFiles {
 
 /// Refuses values that cannot be what was asked for, of an image that says nothing of itself.
 fn check_values(
-    stored: &StoredImage,
+    path: &Path,
+    stored: &dyn SignalSource,
     asked: Contents,
     workers: &Workers,
 ) -> Result<(), ContentsError> {
@@ -239,7 +270,7 @@ fn check_values(
     } else {
         return Ok(());
     };
-    let (path, volumes) = (stored.path().to_owned(), stored.n_volumes());
+    let (path, volumes) = (path.to_owned(), stored.n_volumes());
     Err(ContentsError::Looks { path, volumes, looks, asked })
 }
 

@@ -12,6 +12,7 @@ pub mod eigen;
 pub mod field;
 pub mod fits;
 pub mod fod_field;
+pub mod given_lines;
 pub mod gre;
 pub mod guide;
 pub mod head;

@@ -5,22 +5,21 @@ use std::path::Path;
 use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::{Grid, Mask, counted};
 use fimbria_life::{EncodeCounts, EncodeOptions, Encoder, Encoding, Survey, Surveyor};
-use fimbria_streamlines::{CHUNK_POINTS, Header, Streamlines, open};
+use fimbria_streamlines::{CHUNK_POINTS, Header, ReadStreamlines, Streamlines, open};
 
 use crate::{Logbook, StageError};
 
-/// Looks at the streamlines of `path`, and says how large their encoding becomes.
+/// Looks at streamlines, and says how large their encoding becomes.
 ///
 /// # Errors
-/// Where the file cannot be read.
-pub(super) fn survey_file(
-    path: &Path,
+/// Where they cannot be read.
+pub(super) fn survey(
+    mut reader: Box<dyn ReadStreamlines>,
     grid: Grid,
     mask: Option<&Mask>,
     options: &EncodeOptions,
     log: &Logbook<'_>,
 ) -> Result<Survey, StageError> {
-    let mut reader = open(path)?;
     let named = reader.header().grid.filter(|named| named.dims == grid.dims);
     if let Some(Err(elsewhere)) = named.map(|named| grid.check_same(&named, "that image")) {
         log.warn(&format!(
@@ -53,8 +52,18 @@ pub fn encode_file(
     options: &EncodeOptions,
     log: &Logbook<'_>,
 ) -> Result<(Encoding, Header), StageError> {
+    encode(open(path)?, grid, mask, options, log)
+}
+
+/// The same of streamlines wherever they are.
+pub(super) fn encode(
+    mut reader: Box<dyn ReadStreamlines>,
+    grid: Grid,
+    mask: Option<&Mask>,
+    options: &EncodeOptions,
+    log: &Logbook<'_>,
+) -> Result<(Encoding, Header), StageError> {
     let workers: &Workers = log.session().on.workers;
-    let mut reader = open(path)?;
     let header = reader.header().clone();
     let mut encoder = Encoder::new(grid, mask, options, workers, log)?;
     log.start("encoding streamlines", header.n_streamlines.unwrap_or(0));

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::evidence::read_weights;
 use super::{Evaluation, Life, LifeFiles, LifeParameters};
 use crate::options::from_values;
+use crate::stages::given_lines::GivenLines;
 use crate::stages::load::Subject;
 use crate::stages::track::Tracked;
 use crate::{
@@ -76,7 +77,11 @@ impl Stage for LifeInRun {
     }
 
     fn takes(&self) -> Vec<Taken> {
-        vec![Taken::always::<Subject>(), Taken::always::<Tracked>()]
+        vec![
+            Taken::always::<Subject>(),
+            Taken::always::<Tracked>(),
+            Taken::where_made::<GivenLines>(),
+        ]
     }
 
     fn makes(&self) -> Vec<Product> {

@@ -10,9 +10,10 @@ use fimbria_life::{LifeError, Protocol, Signal, System, Weights};
 use serde_json::{Value, json};
 
 use super::companions::Companions;
-use super::encode::survey_file;
+use super::encode::{encode, survey};
 use super::evidence::named_sets;
-use super::{Evaluation, Life, LifeInputError, NamedSet, encode_file, write};
+use super::{Evaluation, Life, LifeInputError, NamedSet, write};
+use crate::stages::given_lines::{GivenLines, open_lines};
 use crate::stages::load::{Subject, SubjectFiles};
 use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken};
 
@@ -22,7 +23,7 @@ impl Stage for Life {
     }
 
     fn takes(&self) -> Vec<Taken> {
-        vec![Taken::always::<Subject>()]
+        vec![Taken::always::<Subject>(), Taken::where_made::<GivenLines>()]
     }
 
     fn makes(&self) -> Vec<Product> {
@@ -55,7 +56,7 @@ impl Stage for Life {
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let subject = products.get::<Subject>()?;
-        let evaluation = self.evaluate(subject, log)?;
+        let evaluation = self.evaluate(subject, products.find::<GivenLines>(), log)?;
         products.put(evaluation);
         Ok(())
     }
@@ -72,7 +73,12 @@ impl Stage for Life {
 }
 
 impl Life {
-    fn evaluate(&self, subject: &Subject, log: &Logbook<'_>) -> Result<Evaluation, StageError> {
+    fn evaluate(
+        &self,
+        subject: &Subject,
+        given: Option<&GivenLines>,
+        log: &Logbook<'_>,
+    ) -> Result<Evaluation, StageError> {
         let (grid, on) = (*subject.dwi.grid(), log.session().on);
         let (parameters, tissue) = (&self.parameters, self.parameters.tissue());
         let frame_from_ras = if parameters.in_voxel_axes() {
@@ -84,11 +90,11 @@ impl Life {
         tissue.check(&protocol)?;
         let Companions { second, nodes, sets, start } = Companions::open(self, subject, log)?;
         let mask = (subject.mask.len() < grid.len()).then_some(&subject.mask);
-        let (tractogram, options) = (&self.files.tractogram, parameters.encode()?);
-        let survey = survey_file(tractogram, grid, mask, &options, log)?;
+        let (lines, options) = (|| open_lines(given, &self.files.tractogram), parameters.encode()?);
+        let survey = survey(lines()?, grid, mask, &options, log)?;
         let second_held = second.as_ref().map(SignalSource::held_bytes);
         self.state_memory(&survey, subject, second_held, &protocol, log)?;
-        let (encoding, header) = encode_file(tractogram, grid, mask, &options, log)?;
+        let (encoding, header) = encode(lines()?, grid, mask, &options, log)?;
         let streamlines = encoding.streamlines();
         let sets = named_sets(&header, sets, streamlines)?;
         let groups = self.grouped(&sets, streamlines)?;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use fimbria_compute::Progress as _;
-use fimbria_image::{Image, MapKind, MapSpec};
+use fimbria_image::{GradientTable, Image, MapKind, MapSpec};
 use fimbria_streamlines::connectome::{Connectome, Nodes};
 use fimbria_streamlines::{
     CHUNK_POINTS, Column, Format, Group, Header, Streamlines, WriteOptions, create, open,
@@ -186,61 +186,67 @@ fn write_maps(
     out: &mut OutputFolder,
     log: &Logbook<'_>,
 ) -> Result<(), StageError> {
-    let Evaluation { encoding, signal, rmse, cross, predicted, weights, .. } = evaluation;
     let carried = subject.carried.clone().with(log.session().header_entries());
     let context = context(life, carried);
-    let workers = log.session().on.workers;
-    let grid = encoding.grid;
-    let image_of = |values: &mut dyn Iterator<Item = f32>| {
-        let mut image = Image::zeros(grid, 1);
-        for (&voxel, value) in encoding.voxels.iter().zip(values) {
-            image.data[voxel as usize] = value;
-        }
-        image
-    };
-    let usable = |value: f32, s0: f32| if s0 > 0.0 { value } else { f32::NAN };
-    let pairs = || rmse.iter().zip(&signal.s0);
-    let mut maps = vec![
-        (RMSE.clone(), image_of(&mut pairs().map(|(e, s0)| usable(*e, *s0)))),
-        (RMSE_S0.clone(), image_of(&mut pairs().map(|(e, s0)| usable(e / s0, *s0)))),
-    ];
-    if let Some(cross) = cross {
-        maps.push((RMSE_XV.clone(), image_of(&mut cross.rmse.iter().copied())));
-        maps.push((RRMSE.clone(), image_of(&mut cross.ratio.iter().copied())));
-    }
-    let compartments = weights.isotropic.len();
-    if compartments > 0 {
-        let mut image = Image::zeros(grid, compartments);
-        for (volume, weights) in weights.isotropic.iter().enumerate() {
-            let samples = image.volume_mut(volume);
-            for (&voxel, &weight) in encoding.voxels.iter().zip(weights) {
-                samples[voxel as usize] = weight;
-            }
-        }
-        maps.push((isotropic(compartments), image));
-    }
-    let table = &subject.gradients;
-    let mut image = Image::zeros(grid, table.len());
-    let rows = signal.rows();
-    let mut row = 0;
-    for volume in 0..table.len() {
-        let samples = image.volume_mut(volume);
-        for (place, &voxel) in encoding.voxels.iter().enumerate() {
-            let at = place * rows + row;
-            samples[voxel as usize] = if table.is_b0(volume) {
-                signal.s0[place]
-            } else {
-                predicted[at] + signal.taken[at]
-            };
-        }
-        row += usize::from(!table.is_b0(volume));
-    }
-    maps.push((prediction(table.len()), image));
-    for (map, image) in &maps {
+    for (map, image) in &evaluation.maps(&subject.gradients) {
         log.check()?;
-        life.style.write(map, image, &context, out, workers)?;
+        life.style.write(map, image, &context, out, log.session().on.workers)?;
     }
     Ok(())
+}
+
+impl Evaluation {
+    /// Errors, the prediction of a series with this table, and where there are some the comparison
+    /// with a second series and the weights of compartments.
+    pub fn maps(&self, table: &GradientTable) -> Vec<(MapSpec, Image)> {
+        let Self { encoding, signal, rmse, cross, predicted, weights, .. } = self;
+        let grid = encoding.grid;
+        let image_of = |values: &mut dyn Iterator<Item = f32>| {
+            let mut image = Image::zeros(grid, 1);
+            for (&voxel, value) in encoding.voxels.iter().zip(values) {
+                image.data[voxel as usize] = value;
+            }
+            image
+        };
+        let usable = |value: f32, s0: f32| if s0 > 0.0 { value } else { f32::NAN };
+        let pairs = || rmse.iter().zip(&signal.s0);
+        let mut maps = vec![
+            (RMSE.clone(), image_of(&mut pairs().map(|(e, s0)| usable(*e, *s0)))),
+            (RMSE_S0.clone(), image_of(&mut pairs().map(|(e, s0)| usable(e / s0, *s0)))),
+        ];
+        if let Some(cross) = cross {
+            maps.push((RMSE_XV.clone(), image_of(&mut cross.rmse.iter().copied())));
+            maps.push((RRMSE.clone(), image_of(&mut cross.ratio.iter().copied())));
+        }
+        let compartments = weights.isotropic.len();
+        if compartments > 0 {
+            let mut image = Image::zeros(grid, compartments);
+            for (volume, weights) in weights.isotropic.iter().enumerate() {
+                let samples = image.volume_mut(volume);
+                for (&voxel, &weight) in encoding.voxels.iter().zip(weights) {
+                    samples[voxel as usize] = weight;
+                }
+            }
+            maps.push((isotropic(compartments), image));
+        }
+        let mut image = Image::zeros(grid, table.len());
+        let rows = signal.rows();
+        let mut row = 0;
+        for volume in 0..table.len() {
+            let samples = image.volume_mut(volume);
+            for (place, &voxel) in encoding.voxels.iter().enumerate() {
+                let at = place * rows + row;
+                samples[voxel as usize] = if table.is_b0(volume) {
+                    signal.s0[place]
+                } else {
+                    predicted[at] + signal.taken[at]
+                };
+            }
+            row += usize::from(!table.is_b0(volume));
+        }
+        maps.push((prediction(table.len()), image));
+        maps
+    }
 }
 
 /// Reads the tractogram again: what has weight goes into the pruned one and into matrices.

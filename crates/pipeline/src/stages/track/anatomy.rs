@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::parameters::Algorithm;
 use super::{Through, TrackError, TrackParameters};
 use crate::Named;
+use crate::options::OptionError;
 use crate::session::{Input, Logbook};
 
 /// Where streamlines may end, by the tissues of the head.
@@ -50,6 +51,17 @@ impl AnatomyOptions {
         }
     }
 
+    /// Whether all that is given has a use.
+    ///
+    /// # Errors
+    /// [`OptionError::Unusable`].
+    pub fn check(&self, through: Through, parameters: &TrackParameters) -> Result<(), OptionError> {
+        let Some(option) = self.unused(through, parameters) else { return Ok(()) };
+        let through = through.name();
+        let why = format!("`{option}` has no use here, through {through}: leave it out");
+        Err(OptionError::Unusable(why))
+    }
+
     /// What is read.
     pub(super) fn inputs(&self) -> Option<Input> {
         self.act.as_ref().map(|path| ("act".to_owned(), path.clone()))
@@ -65,7 +77,17 @@ impl AnatomyOptions {
         log: &Logbook<'_>,
     ) -> Result<Option<Tissues>, TrackError> {
         let Some(path) = &self.act else { return Ok(None) };
-        let image = read_image(path)?;
+        self.of_image(read_image(path)?, samples, log)
+    }
+
+    /// The same of the image itself.
+    pub(super) fn of_image(
+        &self,
+        image: Image,
+        samples: &Grid,
+        log: &Logbook<'_>,
+    ) -> Result<Option<Tissues>, TrackError> {
+        let Some(path) = &self.act else { return Ok(None) };
         let wrong = |source| TrackError::Tissues { path: path.clone(), source };
         let image = match image.n_volumes {
             1 => of_labels(&image, log).map_err(|error| wrong(error.into()))?,

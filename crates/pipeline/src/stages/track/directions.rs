@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use fimbria_image::Grid;
 use fimbria_image::sticks::StickSamples;
 use fimbria_tracking::{Densities, Field};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::Source;
-use super::source::Found;
+use super::source::{Found, densities_of};
+use super::{Source, SourceError, Through};
+use crate::stages::load_orientations::OrientationField;
 use crate::{Input, Logbook, Product, Products, Stage, StageError};
 
 /// Reads or draws samples of directions for [`Track`](super::Track).
@@ -22,10 +24,44 @@ pub struct LoadDirections {
 }
 
 /// What is tracked through.
-pub(super) struct Directions {
+pub struct Directions {
     pub(super) medium: Medium,
     /// Of all of it, for several processes to compare; `None` for one alone.
     pub(super) hash: Option<u128>,
+}
+
+impl Directions {
+    /// Samples in memory.
+    pub fn of_samples(samples: StickSamples, log: &Logbook<'_>) -> Self {
+        log.count("voxels", samples.mask.len() as u64);
+        let medium = Medium::Samples(Field::new(samples, log.session().on.workers));
+        Self { medium, hash: None }
+    }
+
+    /// Functions on the sphere in memory.
+    ///
+    /// # Errors
+    /// [`SourceError`] where they are none.
+    pub fn of_field(field: &OrientationField, log: &Logbook<'_>) -> Result<Self, SourceError> {
+        let medium = Medium::Densities(densities_of(field, &field.mask, log)?);
+        Ok(Self { medium, hash: None })
+    }
+
+    /// Where they lie.
+    pub(super) fn grid(&self) -> &Grid {
+        match &self.medium {
+            Medium::Samples(field) => field.grid(),
+            Medium::Densities(densities) => densities.grid(),
+        }
+    }
+
+    /// Which of the two they are.
+    pub fn through(&self) -> Through {
+        match self.medium {
+            Medium::Samples(_) => Through::Samples,
+            Medium::Densities(_) => Through::Densities,
+        }
+    }
 }
 
 /// What there is in each voxel.

@@ -2,14 +2,18 @@
 //! inside the mask; visits, streamlines and matrices.
 //!
 //! * [`LoadDirections`]: reads or draws samples of directions;
-//! * [`Track`]: tracks through them from regions; [`WholeBrain`]: from every voxel, in a run.
+//! * [`Track`]: tracks through them from regions; [`TrackInMemory`]: without a file;
+//!   [`WholeBrain`]: from every voxel, in a run.
 
 mod anatomy;
 mod counted;
 mod directions;
 mod edges;
 mod files;
+mod follow;
+mod in_memory;
 mod parameters;
+mod regions;
 mod source;
 mod starts;
 mod whole_brain;
@@ -18,27 +22,23 @@ use std::path::{Path, PathBuf};
 
 pub use anatomy::AnatomyOptions;
 pub(crate) use counted::count;
-use counted::{Counted, counted, counted_through_densities};
-pub use directions::LoadDirections;
-use directions::{Directions, Medium};
+pub use directions::{Directions, LoadDirections};
 pub use files::{DirectionFiles, RegionFiles};
 use fimbria_compute::Progress as _;
-use fimbria_image::gifti::Surface;
-use fimbria_image::{Grid, GridMismatch, Image, ImageError, WriteOptions, read_image, write_image};
+use fimbria_image::{Grid, GridMismatch, ImageError, WriteOptions, write_image};
 use fimbria_streamlines::{
-    Format, Header, Streamlines, TractogramError, WriteOptions as LineOptions, WriteStreamlines,
-    create,
+    Format, Header, TractogramError, WriteOptions as LineOptions, WriteStreamlines, create,
 };
-use fimbria_tracking::{
-    DensityTracking, Judgement, Lines, NetworkMatrix, Propagation, Region, Rules, Seed,
-    SingularTransform, Space, Tally, Targets, TissueError, Tracking, Waypoints,
-};
+use fimbria_tracking::{Lines, SingularTransform, Tally, TissueError};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
-use edges::Edges;
+use follow::follow;
+pub(crate) use follow::tell_outside;
+pub use in_memory::{TrackInMemory, TracksFound};
 use parameters::Place;
 pub use parameters::{Algorithm, Through, TrackParameters, Tracks};
+pub use regions::{RegionFrom, Regions};
 pub use source::{Source, SourceError};
 use starts::Starts;
 pub use whole_brain::{Tracked, WholeBrain};
@@ -48,7 +48,7 @@ use crate::hashing::{HashError, Hashing};
 use crate::output::{OutputError, OutputFolder};
 use crate::session::{Input, Logbook};
 use crate::stage::{Products, Stage, StageError, Taken};
-use crate::surfaces::{MeshSpace, SurfaceError, crossed_region, is_surface};
+use crate::surfaces::SurfaceError;
 use crate::{FileKind, Written};
 
 /// What `fimbria track` writes.
@@ -240,116 +240,30 @@ impl Track {
         mut out: Option<&mut OutputFolder>,
     ) -> Result<(), TrackError> {
         let workers = log.session().on.workers;
-        let grid = match &directions.medium {
-            Medium::Samples(field) => field.grid(),
-            Medium::Densities(densities) => densities.grid(),
-        };
-        let (mut starts, targets, rules) = workers.install(|| self.places(grid))?;
+        let grid = directions.grid();
+        let options = self.in_effect();
+        let regions = Regions::from(&self.regions);
+        let least = options.min_length.unwrap_or(0.0);
+        let mut places = workers.install(|| regions.places(grid, least))?;
         let tissues = workers.install(|| self.anatomy.read(grid, log))?;
-        if let Some(tissues) = tissues.as_ref().filter(|_| self.anatomy.seed_boundary) {
-            starts.seeds = tissues.boundary_seeds(&starts.seeds, &starts.space);
-            if starts.seeds.is_empty() {
-                return Err(TrackError::NoBoundary);
-            }
-        }
-        let space = &starts.space;
-        for region in targets.iter().chain(&rules.waypoints.regions) {
-            if region.is_empty() {
-                log.warn(&format!("{} has no voxel: nothing can reach it", region.name));
-            }
-        }
+        places.constrain(&self.anatomy, tissues)?;
         let mut writer = match (self.parameters.tracks.0.0, out.as_deref_mut()) {
             (Some(format), Some(out)) => Some(writer(grid, format, log, out)?),
             _ => None,
         };
-        let new = || self.counts(&starts, &targets);
-        let each = |lines: Streamlines| match &mut writer {
-            Some(writer) => Ok(writer.write(&lines)?),
-            None => Ok(()),
-        };
-        let options = self.in_effect();
-        let (seeds, rng_seed) = (&starts.seeds[..], options.rng_seed);
-        let tally = match &directions.medium {
-            Medium::Samples(field) => {
-                let step_mm = options.step.unwrap_or(Propagation::default().step_mm);
-                let propagation = options.propagation(step_mm);
-                let tracking = Tracking {
-                    field,
-                    space,
-                    propagation: &propagation,
-                    rules: &rules,
-                    seeds,
-                    n_samples: options.samples.unwrap_or(1),
-                    jitter_mm: options.jitter.unwrap_or(0.0),
-                    rng_seed,
-                };
-                tell_outside(space, seeds, |pos| field.is_inside(pos), log);
-                counted(&tracking, log, new, each)?
-            }
-            Medium::Densities(densities) => {
-                let propagation = options.density_propagation(Edges::of(grid).shortest);
-                let tracking = DensityTracking {
-                    densities,
-                    space,
-                    propagation: &propagation,
-                    rules: &rules,
-                    anatomy: self.anatomy.constraint(&tissues),
-                    seeds,
-                    attempts: options.attempts(),
-                    jitter_mm: options.jitter.or(starts.are_points().then_some(0.0)),
-                    rng_seed,
-                };
-                tell_outside(space, seeds, |pos| densities.is_inside(pos), log);
-                counted_through_densities(&tracking, log, new, each)?
-            }
-        };
+        let makes_lines = self.parameters.tracks.0.0.is_some();
+        let tally =
+            follow(directions, &places, &options, makes_lines, log, |lines| match &mut writer {
+                Some(writer) => Ok(writer.write(&lines)?),
+                None => Ok(()),
+            })?;
         if let Some(writer) = writer {
             writer.finish()?;
         }
-        if tally.kept.iter().sum::<u64>() == 0 {
-            log.warn("no streamline was kept: see in run.json why they ended");
-        }
         match out {
-            Some(out) => workers.install(|| self.write_counts(&tally, &starts, out)),
+            Some(out) => workers.install(|| self.write_counts(&tally, &places.starts, out)),
             None => Ok(()),
         }
-    }
-
-    /// Where streamlines start, the regions whose samples are counted, and the other regions.
-    fn places(&self, samples: &Grid) -> Result<(Starts, Vec<Region>, Rules), TrackError> {
-        let RegionFiles { seeds, include, in_order, exclude, stop, target, network } =
-            &self.regions;
-        let starts = Starts::read(seeds, samples)?;
-        let read = |paths: &[PathBuf]| -> Result<Vec<Region>, TrackError> {
-            paths.iter().map(|path| region(&starts.space, path)).collect()
-        };
-        let targets = read(target)?;
-        let rules = Rules {
-            avoid: read(exclude)?,
-            stop: read(stop)?,
-            waypoints: Waypoints {
-                regions: read(include)?,
-                in_order: *in_order,
-                ..Waypoints::default()
-            },
-            network: if *network { starts.regions()? } else { Vec::new() },
-            least_length_mm: self.in_effect().min_length.unwrap_or(0.0),
-            judgement: Judgement::Whole,
-            ..Rules::default()
-        };
-        Ok((starts, targets, rules))
-    }
-
-    /// What is counted, with nothing in it yet.
-    fn counts<'t>(&self, starts: &'t Starts, targets: &'t [Region]) -> Counted<'t> {
-        let n_regions = starts.origins.len();
-        let mut tally = Tally::new(&starts.space, n_regions, false);
-        if !targets.is_empty() {
-            tally.targets = Some(Targets::new(targets, starts.seeds.len()));
-        }
-        tally.network = self.regions.network.then(|| NetworkMatrix::new(n_regions));
-        let lines = self.parameters.tracks.0.0.map(|_| Lines::new(&starts.space));
-        Counted { tally, lines }
     }
 
     fn write_counts(
@@ -401,25 +315,6 @@ fn writer(
     Ok(create(&path, format, &header, &LineOptions::default())?)
 }
 
-/// Warns of seeds from which nothing can be followed; `is_inside` says where something can, in voxels
-/// of the directions.
-pub(crate) fn tell_outside(
-    space: &Space,
-    seeds: &[Seed],
-    is_inside: impl Fn([f32; 3]) -> bool,
-    log: &Logbook<'_>,
-) {
-    let is_outside = |seed: &&Seed| !is_inside(space.to_samples(seed.pos));
-    match seeds.iter().filter(is_outside).count() {
-        0 => {}
-        n if n == seeds.len() => log.warn("every seed lies outside the mask of the directions"),
-        n => log.warn(&format!(
-            "outside the mask of the directions: {n} of {}",
-            fimbria_image::counted(seeds.len(), "seed")
-        )),
-    }
-}
-
 fn tracks_name(format: Format) -> String {
     format!("tracks.{}", format.extension())
 }
@@ -428,19 +323,4 @@ fn tracks_name(format: Format) -> String {
 fn stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.split('.').next().unwrap_or(&name).to_owned()
-}
-
-/// The voxels above zero of an image, or a surface in scanner millimetres.
-fn region(space: &Space, path: &Path) -> Result<Region, TrackError> {
-    if is_surface(path) {
-        let surface = Surface::read(path).map_err(SurfaceError::from)?;
-        return Ok(crossed_region(path, &surface, MeshSpace::Caret, space, false)?);
-    }
-    named(space, &read_image(path)?, path)
-}
-
-fn named(space: &Space, image: &Image, path: &Path) -> Result<Region, TrackError> {
-    let mut region = space.region(image, &path.display().to_string())?;
-    region.name = stem(path);
-    Ok(region)
 }

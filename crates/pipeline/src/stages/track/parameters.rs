@@ -176,14 +176,21 @@ impl TrackParameters {
     /// # Errors
     /// [`OptionError::Unusable`].
     pub fn check_in_run(&self, through: Through) -> Result<(), OptionError> {
-        let why = match (self.tracks.0.0, self.unused(through)) {
-            (None, _) => "`tracks` cannot be none in a run, whose page shows them".to_owned(),
-            (_, Some(option)) => {
-                let (option, through) = (option.replace('-', "_"), through.name());
-                format!("`{option}` has no use through {through}: leave it out")
-            }
-            _ => return Ok(()),
-        };
+        if self.tracks.0.0.is_none() {
+            let why = "`tracks` cannot be none in a run, whose page shows them".to_owned();
+            return Err(OptionError::Unusable(why));
+        }
+        self.check(through)
+    }
+
+    /// Whether all that is given has a use.
+    ///
+    /// # Errors
+    /// [`OptionError::Unusable`].
+    pub fn check(&self, through: Through) -> Result<(), OptionError> {
+        let Some(option) = self.unused(through) else { return Ok(()) };
+        let (option, through) = (option.replace('-', "_"), through.name());
+        let why = format!("`{option}` has no use through {through}: leave it out");
         Err(OptionError::Unusable(why))
     }
 

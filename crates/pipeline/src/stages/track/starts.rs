@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use fimbria_image::gifti::Surface;
-use fimbria_image::{Grid, ImageHeader, SpaceCodes, WriteOptions, read_image, write_image};
+use fimbria_image::{Grid, Image, ImageHeader, SpaceCodes, WriteOptions, read_image, write_image};
 use fimbria_tracking::{Region, Seed, Space, Targets, seeds_of_region};
 
-use super::{TrackError, named, stem};
+use super::regions::{RegionFrom, voxels};
+use super::{TrackError, stem};
 use crate::output::OutputFolder;
 use crate::surfaces::{MeshSpace, SurfaceError, crossed_region, is_surface};
 
@@ -35,43 +36,58 @@ fn is_list(path: &Path) -> bool {
 
 impl Starts {
     /// Reads them; coordinates of surfaces and lists are scanner millimetres.
-    pub(super) fn read(paths: &[PathBuf], samples: &Grid) -> Result<Self, TrackError> {
-        let image = paths.iter().find(|path| !is_surface(path) && !is_list(path));
-        let (grid, codes) = match image {
-            Some(path) => {
-                let header = ImageHeader::read(path)?;
-                (*header.grid(), header.space_codes())
+    pub(super) fn read(given: &[RegionFrom], samples: &Grid) -> Result<Self, TrackError> {
+        let on = |from: &RegionFrom| match from {
+            RegionFrom::File(path) if is_surface(path) || is_list(path) => None,
+            RegionFrom::File(path) => {
+                Some(ImageHeader::read(path).map(|header| (*header.grid(), header.space_codes())))
             }
-            None => (*samples, None),
+            RegionFrom::Voxels(_, image) => Some(Ok((image.grid, None))),
+            RegionFrom::Points(..) => None,
         };
+        let (grid, codes) = given.iter().find_map(on).unwrap_or(Ok((*samples, None)))?;
         let space = Space::scanner(grid, samples)?;
         let mut starts = Self { space, codes, seeds: Vec::new(), origins: Vec::new() };
-        for (number, path) in (0..).zip(paths) {
+        for (number, from) in (0..).zip(given) {
             let before = starts.seeds.len();
-            starts.add(number, path)?;
+            starts.add(number, from)?;
             if starts.seeds.len() == before {
+                let (RegionFrom::File(path)
+                | RegionFrom::Voxels(path, _)
+                | RegionFrom::Points(path, _)) = from;
                 return Err(TrackError::NoSeeds(path.clone()));
             }
         }
         Ok(starts)
     }
 
-    fn add(&mut self, region: u32, path: &Path) -> Result<(), TrackError> {
+    fn add(&mut self, region: u32, from: &RegionFrom) -> Result<(), TrackError> {
         let space = &self.space;
         let place = |point: [f32; 3]| MeshSpace::Caret.voxel(space, point);
         let seed = |(key, point)| Some(Seed { key, region, pos: place(point)? });
-        self.origins.push(if is_surface(path) {
-            let surface = Surface::read(path).map_err(SurfaceError::from)?;
-            self.seeds.extend(surface.counted_vertices().filter_map(seed));
-            Origin::Vertices(path.to_owned(), surface)
-        } else if is_list(path) {
-            self.seeds.extend((0..).zip(points(path)?).filter_map(seed));
-            Origin::Points(path.to_owned())
-        } else {
-            let voxels = named(space, &read_image(path)?, path)?;
-            self.seeds.extend(seeds_of_region(space, &voxels, region));
-            Origin::Voxels(voxels)
-        });
+        let of_image = |image: &Image, path: &Path| -> Result<_, TrackError> {
+            let voxels = voxels(space, image, path)?;
+            Ok((seeds_of_region(space, &voxels, region), Origin::Voxels(voxels)))
+        };
+        let (seeds, origin) = match from {
+            RegionFrom::File(path) if is_surface(path) => {
+                let surface = Surface::read(path).map_err(SurfaceError::from)?;
+                let seeds = surface.counted_vertices().filter_map(seed).collect();
+                (seeds, Origin::Vertices(path.clone(), surface))
+            }
+            RegionFrom::File(path) if is_list(path) => {
+                let seeds = (0..).zip(points(path)?).filter_map(seed).collect();
+                (seeds, Origin::Points(path.clone()))
+            }
+            RegionFrom::Points(name, points) => {
+                let seeds = (0..).zip(points.iter().copied()).filter_map(seed).collect();
+                (seeds, Origin::Points(name.clone()))
+            }
+            RegionFrom::File(path) => of_image(&read_image(path)?, path)?,
+            RegionFrom::Voxels(name, image) => of_image(image, name)?,
+        };
+        self.seeds.extend(seeds);
+        self.origins.push(origin);
         Ok(())
     }
 
@@ -103,6 +119,29 @@ impl Starts {
         map.into_iter().chain(others.map(|path| target_name(path, target))).collect()
     }
 
+    /// What was counted of the seeds that are voxels; `None` where none are.
+    pub(super) fn map_of(&self, counts: &[u32]) -> Option<Image> {
+        let is_voxel = |origin: &Origin| matches!(origin, Origin::Voxels(_));
+        self.origins.iter().any(is_voxel).then(|| {
+            let mut map = vec![0.0; self.space.grid().len()];
+            let counted = self.seeds.iter().zip(counts);
+            counted
+                .filter(|(seed, _)| is_voxel(&self.origins[seed.region as usize]))
+                .for_each(|(seed, n)| map[seed.key as usize] += *n as f32);
+            self.space.image(|voxel| map[voxel])
+        })
+    }
+
+    /// What was counted of the seeds that are vertices or points, as they were given.
+    pub(super) fn rows_of<'c>(&'c self, counts: &'c [u32]) -> impl Iterator<Item = Vec<u32>> + 'c {
+        let origins = self.origins.iter().enumerate();
+        let rows = origins.filter(|(_, origin)| !matches!(origin, Origin::Voxels(_)));
+        rows.map(move |(number, _)| {
+            let counted = self.seeds.iter().zip(counts);
+            counted.filter(|(seed, _)| seed.region as usize == number).map(|(_, n)| *n).collect()
+        })
+    }
+
     /// Writes them.
     pub(super) fn write_targets(
         &self,
@@ -115,13 +154,10 @@ impl Starts {
                 let counted = self.seeds.iter().zip(targets.counts(target));
                 counted.filter(move |(seed, _)| seed.region as usize == number)
             };
-            let mut map = None;
             for (number, origin) in self.origins.iter().enumerate() {
                 match origin {
-                    Origin::Voxels(_) => {
-                        let counts = map.get_or_insert_with(|| vec![0.0; self.space.grid().len()]);
-                        of(number).for_each(|(seed, n)| counts[seed.key as usize] += *n as f32);
-                    }
+                    // All in one map.
+                    Origin::Voxels(_) => {}
                     Origin::Vertices(path, surface) => {
                         let mut values = vec![0.0; surface.vertices.len()];
                         of(number).for_each(|(seed, n)| values[seed.key as usize] = *n as f32);
@@ -138,9 +174,9 @@ impl Starts {
                     }
                 }
             }
-            if let Some(counts) = map {
+            if let Some(map) = self.map_of(targets.counts(target)) {
                 let path = out.stage(&format!("seeds_to_{}.nii.gz", region.name))?;
-                write_image(&path, &self.space.image(|voxel| counts[voxel]), options)?;
+                write_image(&path, &map, options)?;
             }
         }
         Ok(())

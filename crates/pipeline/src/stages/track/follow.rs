@@ -1,0 +1,86 @@
+//! Streamlines through directions of any kind.
+
+use fimbria_compute::Progress as _;
+use fimbria_streamlines::Streamlines;
+use fimbria_tracking::{DensityTracking, Propagation, Seed, Space, Tally, Tracking};
+
+use super::counted::{counted, counted_through_densities};
+use super::directions::{Directions, Medium};
+use super::edges::Edges;
+use super::regions::Places;
+use super::{TrackError, TrackParameters};
+use crate::Logbook;
+
+/// Tracks with options in effect; streamlines, where they are made, come to `each` in their order.
+pub(super) fn follow<'p>(
+    directions: &Directions,
+    places: &'p Places,
+    options: &TrackParameters,
+    makes_lines: bool,
+    log: &Logbook<'_>,
+    each: impl FnMut(Streamlines) -> Result<(), TrackError>,
+) -> Result<Tally<'p>, TrackError> {
+    places.tell_empty(log);
+    let Places { starts, rules, .. } = places;
+    let space = &starts.space;
+    let new = || places.counts(makes_lines);
+    let (seeds, rng_seed) = (&starts.seeds[..], options.rng_seed);
+    let tally = match &directions.medium {
+        Medium::Samples(field) => {
+            let step_mm = options.step.unwrap_or(Propagation::default().step_mm);
+            let propagation = options.propagation(step_mm);
+            let tracking = Tracking {
+                field,
+                space,
+                propagation: &propagation,
+                rules,
+                seeds,
+                n_samples: options.samples.unwrap_or(1),
+                jitter_mm: options.jitter.unwrap_or(0.0),
+                rng_seed,
+            };
+            tell_outside(space, seeds, |pos| field.is_inside(pos), log);
+            counted(&tracking, log, new, each)?
+        }
+        Medium::Densities(densities) => {
+            let shortest = Edges::of(directions.grid()).shortest;
+            let propagation = options.density_propagation(shortest);
+            let tracking = DensityTracking {
+                densities,
+                space,
+                propagation: &propagation,
+                rules,
+                anatomy: places.constraint(),
+                seeds,
+                attempts: options.attempts(),
+                jitter_mm: options.jitter.or(starts.are_points().then_some(0.0)),
+                rng_seed,
+            };
+            tell_outside(space, seeds, |pos| densities.is_inside(pos), log);
+            counted_through_densities(&tracking, log, new, each)?
+        }
+    };
+    if tally.kept.iter().sum::<u64>() == 0 {
+        log.warn("no streamline was kept: see in run.json why they ended");
+    }
+    Ok(tally)
+}
+
+/// Warns of seeds from which nothing can be followed; `is_inside` says where something can, in voxels
+/// of the directions.
+pub(crate) fn tell_outside(
+    space: &Space,
+    seeds: &[Seed],
+    is_inside: impl Fn([f32; 3]) -> bool,
+    log: &Logbook<'_>,
+) {
+    let is_outside = |seed: &&Seed| !is_inside(space.to_samples(seed.pos));
+    match seeds.iter().filter(is_outside).count() {
+        0 => {}
+        n if n == seeds.len() => log.warn("every seed lies outside the mask of the directions"),
+        n => log.warn(&format!(
+            "outside the mask of the directions: {n} of {}",
+            fimbria_image::counted(seeds.len(), "seed")
+        )),
+    }
+}

@@ -1,0 +1,571 @@
+"""The methods that are no fits. Made by generate.py from `fimbria describe`: not to be edited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, Literal
+
+import numpy.typing as npt
+
+from . import _methods
+from ._methods import Connectome, Evaluation, Peaks, Sticks, Tracks
+from ._work import Progress
+
+__all__ = [
+    "Connectome",
+    "Evaluation",
+    "Peaks",
+    "Sticks",
+    "Tracks",
+    "connectome",
+    "life",
+    "peaks",
+    "sample_sticks",
+    "track",
+]
+
+
+
+def peaks(
+    directions: Any,
+    *,
+    sh_basis: Literal["mrtrix", "dipy", "dipy-legacy"] | None = None,
+    frame: Literal["fsl", "voxel", "scanner"] | None = None,
+    mask: npt.ArrayLike | None = None,
+    affine: npt.ArrayLike | None = None,
+    method: Literal["maxima", "low-rank"] | None = None,
+    fibre: Literal["delta", "rank-one"] | None = None,
+    number: int | None = None,
+    threshold: float | None = None,
+    absolute_threshold: float | None = None,
+    separation: float | None = None,
+    starts: int | None = None,
+    threads: int = 0,
+    device: str | None = None,
+    progress: Progress = None,
+) -> Peaks:
+    """Find fibre directions: the maxima of a function on the sphere in every voxel.
+
+    Parameters
+    ----------
+    directions : data
+        A fit of `FibreOrientationModel` or `HigherOrderTensorModel`, or coefficients [x, y, z,
+        n]: spherical harmonics with sh_basis, else unique entries of symmetric tensors
+    sh_basis : {mrtrix, dipy, dipy-legacy}
+        The coefficients are spherical harmonics of this basis [default: what the image says of
+        itself; unique entries where it says nothing]
+    frame : {fsl, voxel, scanner}
+        Axes the coefficients refer to [default: voxel with a basis of DIPY, else scanner]
+    mask : optional
+        Voxels to work on [x, y, z]; all by default
+    affine : optional
+        Scanner RAS mm from voxel of the array; by default that of the image or the fit, else
+        the identity
+    method : {maxima, low-rank}
+        What counts as a fibre direction [default: maxima]
+    fibre : {delta, rank-one}
+        What a single fibre looks like in the input [default: delta in harmonics, rank-one in
+        unique entries]
+    number : integer
+        Directions of a voxel at most [1 to 32] [default: 3]
+    threshold : number
+        Least value of a direction, as a share of the voxel's largest [0 to 1] [default: 0.1]
+    absolute_threshold : number
+        Value that a direction must exceed, in units of the input [default: 0]
+    separation : number
+        Of two directions nearer than this only the larger is kept [0 to 90, degrees] [default:
+        25]
+    starts : integer
+        Directions of the half sphere from which the search sets out [16 to 4096] [default:
+        1024]
+    threads : optional
+        Threads to work with; 0 for one per core. Results do not depend on it.
+    device : optional
+        Where to work: auto, cpu, gpu, gpu:0,1 or opencl:0; the threads alone by default.
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Peaks
+        `peak_dirs` [x, y, z, n, 3] and `peak_values` [x, y, z, n], the largest first;
+        `directions`, whose length is the value, are in scanner RAS axes: those of the table
+        where a fit was made with one in scanner axes.
+
+    References
+    ----------
+    Ballard G, Kolda T, Plantenga T. IPDPS Workshops (2011)          maxima of symmetric tensors
+    Kolda T, Mayo J. SIAM J Matrix Anal Appl 32, 1095 (2011)         what certifies a maximum
+    Schultz T, Seidel HP. IEEE Trans Vis Comput Graph 14, 1635 (2008)    low-rank
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> harmonics = np.zeros((1, 1, 1, 15), np.float32)
+    >>> harmonics[..., [0, 3]] = 1.0, 2.0  # degree 2 along z
+    >>> peaks(harmonics, sh_basis="mrtrix", threads=1).peak_values.shape
+    (1, 1, 1, 3)
+    """
+    return _methods.peaks(
+        directions,
+        sh_basis=sh_basis,
+        frame=frame,
+        mask=mask,
+        affine=affine,
+        options={"method": method, "fibre": fibre, "number": number, "threshold": threshold, "absolute_threshold": absolute_threshold, "separation": separation, "starts": starts},
+        threads=threads,
+        device=device,
+        progress=progress,
+    )
+
+
+def sample_sticks(
+    data: Any,
+    gtab: Any = None,
+    *,
+    mask: npt.ArrayLike | None = None,
+    affine: npt.ArrayLike | None = None,
+    model: Literal["1", "2", "3"] | None = None,
+    fibres: int | None = None,
+    ard: Literal["further", "all", "off"] | None = None,
+    fudge: float | None = None,
+    noise: Literal["gaussian", "rician"] | None = None,
+    f0: Literal["none", "flat", "ard"] | None = None,
+    ratio: float | Sequence[float] | None = None,
+    burn_in: int | None = None,
+    jumps: int | None = None,
+    sample_every: int | None = None,
+    adapt_every: int | None = None,
+    rng_seed: int | None = None,
+    threads: int = 0,
+    device: str | None = None,
+    progress: Progress = None,
+) -> Sticks:
+    """Sample ball and sticks: fibre directions of every voxel and how sure they are (bedpostx).
+
+    Parameters
+    ----------
+    data : data
+        Series [x, y, z, volumes], `fimbria.Image`, or image of nibabel; float32 is read where
+        it lies
+    gtab : optional
+        Gradient table of fimbria or DIPY, or (bvals, bvecs); that of the image by default
+    mask : optional
+        Voxels to work on [x, y, z]; all by default
+    affine : optional
+        Scanner RAS mm from voxel of the array; by default that of the image or the fit, else
+        the identity
+    model : {1, 2, 3}
+        The model of diffusivity, by FSL's number [default: 2]
+    fibres : integer
+        Fibres per voxel [1 to 4] [default: 3]
+    ard : {further, all, off}
+        Fractions that tend to 0 where the data do not ask for the fibre (automatic relevance
+        determination) [default: further]
+    fudge : number
+        How strongly: the prior is f^-FUDGE [default: 1]
+    noise : {gaussian, rician}
+        How noise enters [default: gaussian]
+    f0 : {none, flat, ard}
+        A part of the signal that no weighting attenuates [default: none]
+    ratio : number
+        Mean and standard deviation of the prior of the zeppelins' ratio (model 3) [default:
+        0.13,0.03]
+    burn_in : integer
+        Jumps before the first sample [default: 1000]
+    jumps : integer
+        Jumps from then on [default: 1250]
+    sample_every : integer
+        Keep every Nth of them as a sample [default: 25]
+    adapt_every : integer
+        Adapt the proposals every N jumps [default: 40]
+    rng_seed : integer
+        Seed of the random numbers; the same seed gives the same samples [default: 0]
+    threads : optional
+        Threads to work with; 0 for one per core. Results do not depend on it.
+    device : optional
+        Where to work: auto, cpu, gpu, gpu:0,1 or opencl:0; the threads alone by default.
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Sticks
+        Maps as bedpostX names them, `dyads1` and `mean_f1samples` and so on, directions in the
+        axes of the table; `samples(fibre)` gives the samples, and `track` follows them.
+
+    References
+    ----------
+    Behrens TEJ et al. Magn Reson Med 50, 1077 (2003)         ball and stick, its sampling
+    Behrens TEJ et al. NeuroImage 34, 144 (2007)              several fibres, relevance
+    Jbabdi S et al. Magn Reson Med 68, 1846 (2012)            model 2
+    Sotiropoulos SN et al. NeuroImage 134, 396 (2016)         model 3
+    """
+    return _methods.sample_sticks(
+        data,
+        gtab,
+        mask=mask,
+        affine=affine,
+        options={"model": model, "fibres": fibres, "ard": ard, "fudge": fudge, "noise": noise, "f0": f0, "ratio": ratio, "burn_in": burn_in, "jumps": jumps, "sample_every": sample_every, "adapt_every": adapt_every, "rng_seed": rng_seed},
+        threads=threads,
+        device=device,
+        progress=progress,
+    )
+
+
+def track(
+    directions: Any,
+    seeds: Any,
+    *,
+    sh_basis: Literal["mrtrix", "dipy", "dipy-legacy"] | None = None,
+    hot: bool = False,
+    frame: Literal["fsl", "voxel", "scanner"] | None = None,
+    dispersion: float = 0.0,
+    mask: npt.ArrayLike | None = None,
+    affine: npt.ArrayLike | None = None,
+    include: Any = None,
+    in_order: bool = False,
+    exclude: Any = None,
+    stop: Any = None,
+    target: Any = None,
+    network: bool = False,
+    act: Any = None,
+    backtrack: bool | None = None,
+    crop: bool | None = None,
+    seed_boundary: bool | None = None,
+    samples: int | None = None,
+    select: int | None = None,
+    algorithm: Literal["probabilistic", "deterministic"] | None = None,
+    step: float | None = None,
+    max_length: float | None = None,
+    min_length: float | None = None,
+    angle: float | None = None,
+    cutoff: float | None = None,
+    power: float | None = None,
+    fibre_threshold: float | None = None,
+    use_fraction: bool | None = None,
+    modified_euler: bool | None = None,
+    loop_check: bool | None = None,
+    first_fibre: Literal["largest", "uniform", "proportional"] | None = None,
+    jitter: float | None = None,
+    rng_seed: int | None = None,
+    threads: int = 0,
+    device: str | None = None,
+    progress: Progress = None,
+) -> Tracks:
+    """Track fibres through samples of directions, peaks or functions on the sphere.
+
+    Parameters
+    ----------
+    directions : data
+        A fit of `FibreOrientationModel`, `Sticks`, `Peaks`, or an array: spherical harmonics
+        with sh_basis, unique entries with hot, else directions [x, y, z, n, 3] or [x, y, z, 3
+        n]
+    seeds : data
+        Where to start: voxels above zero of an array [x, y, z] or an image; points [n, 3] in
+        scanner RAS mm; the path of an image, a surface or a list; a list of several regions
+    sh_basis : {mrtrix, dipy, dipy-legacy}
+        Volumes are spherical harmonics of this basis [default: what the image says of itself]
+    hot : flag
+        Volumes are unique entries of a higher-order tensor (fit fod)
+    frame : {fsl, voxel, scanner}
+        Axes of peaks or coefficients [default: what the image says of itself (FSL's V1 and
+        dyads are in FSL's), else scanner; voxel with a basis of DIPY]
+    dispersion : number
+        Scatter directions around peaks by this angle; 0 tracks deterministically [from 0 on,
+        degrees] [default: 0]
+    mask : optional
+        Voxels to work on [x, y, z]; all by default
+    affine : optional
+        Scanner RAS mm from voxel of the array; by default that of the image or the fit, else
+        the identity
+    include : optional
+        Where streamlines must pass, all of them. Voxels above zero of an array [x, y, z] or an
+        image, or the path of an image or a surface; a list of several regions.
+    in_order : flag
+        In the order given
+    exclude : optional
+        Where streamlines must not pass. Voxels above zero of an array [x, y, z] or an image, or
+        the path of an image or a surface; a list of several regions.
+    stop : optional
+        Where streamlines end. Voxels above zero of an array [x, y, z] or an image, or the path
+        of an image or a surface; a list of several regions.
+    target : optional
+        Count for each seed the streamlines that reach this. Voxels above zero of an array [x,
+        y, z] or an image, or the path of an image or a surface; a list of several regions.
+    network : flag
+        Keep only what joins two of the seed regions, and count pairs
+    act : optional
+        Through densities: tissues that say where streamlines may end, an array [x, y, z, 5]
+        (cortical grey, subcortical grey, white, fluid, other), labels [x, y, z], an image, or
+        its path
+    backtrack : flag
+        Take streamlines that end wrongly back some steps and let them go on another way
+    crop : flag
+        Cut ends in grey matter off at its boundary with white matter
+    seed_boundary : flag
+        Start on that boundary, in the voxels of seeds that it passes, and go into white matter
+    samples : integer
+        Streamlines from each seed [1 to 1000000000] [default: 50; through densities select; in
+        a run 2]
+    select : integer
+        Through densities: start at seeds drawn at random until so many streamlines are kept, or
+        a thousand times as many were started [1 to 4000000] [default: 10000 through densities]
+    algorithm : {probabilistic, deterministic}
+        Through densities: which way to go on [default: probabilistic]
+    step : number
+        Length of a step [above 0, mm] [default: 0.5, in a run a quarter of the shortest voxel
+        edge; through densities half of it, deterministic a fifth]
+    max_length : number
+        Longest streamline [above 0, mm] [default: 1000; through densities and in a run 250]
+    min_length : number
+        Shortest streamline kept [from 0 on, mm] [default: 0, in a run 20; through densities 10]
+    angle : number
+        Largest angle between two steps [0 to 180, degrees] [default: 78.46304; through
+        densities 45]
+    cutoff : number
+        Through densities: end where the density is below this, in its units [above 0] [default:
+        0.1]
+    power : number
+        Through densities: the power to which densities along an arc are raised [above 0]
+        [default: 1]
+    fibre_threshold : number
+        Fibres with a fraction (of peaks: length as part of the longest) up to this are not
+        followed [0 to 1] [default: 0.01; in a run 0.05]
+    use_fraction : flag
+        End with probability 1 - f at each step
+    modified_euler : flag
+        Average each direction with that one step ahead
+    loop_check : flag
+        End streamlines that come back on themselves
+    first_fibre : {largest, uniform, proportional}
+        The fibre to start with [default: largest; in a run proportional]
+    jitter : number
+        Start anywhere in a sphere of this radius [from 0 on, mm] [default: 0, in a run half the
+        longest voxel edge; through densities anywhere in the voxel]
+    rng_seed : integer
+        Seed of the random numbers [default: 1]
+    threads : optional
+        Threads to work with; 0 for one per core. Results do not depend on it.
+    device : optional
+        Where to work: auto, cpu, gpu, gpu:0,1 or opencl:0; the threads alone by default.
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Tracks
+        A `Tractogram` in scanner RAS mm, in the order of seeds, with `visits` [x, y, z] and
+        counts. Directions of a fit must be in scanner axes: those of a table of `fimbria.load`.
+        Through harmonics and entries the defaults differ from those through samples and peaks.
+
+    References
+    ----------
+    Behrens TEJ et al. Magn Reson Med 50, 1077 (2003); NeuroImage 34, 144 (2007)
+    Tournier J-D, Calamante F, Connelly A. Proc ISMRM 18, 1670 (2010): arcs through densities
+    Smith RE et al. NeuroImage 62, 1924 (2012): anatomical constraint
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> along_x = np.zeros((30, 3, 3, 1, 3), np.float32)
+    >>> along_x[..., 0] = 1.0
+    >>> seeds = np.zeros((30, 3, 3), bool)
+    >>> seeds[15, 1, 1] = True
+    >>> tracks = track(along_x, seeds, samples=1, threads=1)
+    >>> len(tracks), int(np.ptp(tracks[0][:, 0]))
+    (1, 29)
+    """
+    return _methods.track(
+        directions,
+        seeds,
+        sh_basis=sh_basis,
+        hot=hot,
+        frame=frame,
+        dispersion=dispersion,
+        mask=mask,
+        affine=affine,
+        include=include,
+        in_order=in_order,
+        exclude=exclude,
+        stop=stop,
+        target=target,
+        network=network,
+        act=act,
+        options={"backtrack": backtrack, "crop": crop, "seed_boundary": seed_boundary, "samples": samples, "select": select, "algorithm": algorithm, "step": step, "max_length": max_length, "min_length": min_length, "angle": angle, "cutoff": cutoff, "power": power, "fibre_threshold": fibre_threshold, "use_fraction": use_fraction, "modified_euler": modified_euler, "loop_check": loop_check, "first_fibre": first_fibre, "jitter": jitter, "rng_seed": rng_seed},
+        threads=threads,
+        device=device,
+        progress=progress,
+    )
+
+
+def life(
+    tractogram: Any,
+    data: Any,
+    gtab: Any = None,
+    *,
+    mask: npt.ArrayLike | None = None,
+    affine: npt.ArrayLike | None = None,
+    compat: Literal["encode", "dipy"] | None = None,
+    atoms: str | float | None = None,
+    directions: str | PathLike[str] | None = None,
+    axial: float | None = None,
+    radial: float | None = None,
+    isotropic: float | Sequence[float] | None = None,
+    normalise: Literal["length", "nodes", "none", "volume"] | None = None,
+    demean: Literal["mean", "shell-mean", "shell-median", "none"] | None = None,
+    rank: str | float | None = None,
+    solver: Literal["conjugate", "sbb"] | None = None,
+    max_iterations: int | None = None,
+    tolerance: float | None = None,
+    l1: float | None = None,
+    group: float | None = None,
+    threads: int = 0,
+    device: str | None = None,
+    progress: Progress = None,
+) -> Evaluation:
+    """Weigh every streamline of a tractogram by what it explains of the signal (LiFE).
+
+    Parameters
+    ----------
+    tractogram : data
+        `fimbria.Tractogram`, path, StatefulTractogram, or arrays [n, 3] in scanner RAS mm
+    data : data
+        Series [x, y, z, volumes], `fimbria.Image`, or image of nibabel; float32 is read where
+        it lies
+    gtab : optional
+        Gradient table of fimbria or DIPY, or (bvals, bvecs); that of the image by default
+    mask : optional
+        Voxels to work on [x, y, z]; all by default
+    affine : optional
+        Scanner RAS mm from voxel of the array; by default that of the image or the fit, else
+        the identity
+    compat : {encode, dipy}
+        Take over the conventions of another program; other options still change them
+    atoms : text
+        Directions of columns: exact, or grid:STEPS (ENCODE's grid of orientations) [default:
+        grid:360; exact with compat dipy]
+    directions : path
+        Columns for the directions listed in this file, three numbers a line, in the axes that
+        streamlines' are taken in: each part of a streamline takes the nearest
+    axial : number
+        Diffusivity along streamlines [above 0, mm²/s] [default: 0.001]
+    radial : number
+        Diffusivity across streamlines: 0 is a stick, more a zeppelin [from 0 on, mm²/s]
+        [default: 0]
+    isotropic : number
+        Isotropic compartments of every voxel [above 0, mm²/s] [default: none]
+    normalise : {length, nodes, none, volume}
+        What the parts of a streamline in a voxel add up to [default: length; with compat encode
+        nodes, with dipy none]
+    demean : {mean, shell-mean, shell-median, none}
+        What is taken from signal and columns [default: mean]
+    rank : text
+        Numbers a column is held in: auto (as many as miss 0.1 % of columns), full (one for each
+        volume) or how many [default: auto; full with compat]
+    solver : {conjugate, sbb}
+        How weights are found [default: conjugate; sbb with compat encode]
+    max_iterations : integer
+        Iterations at most [default: 1000; 500 with compat encode]
+    tolerance : number
+        End once the projected gradient is this share of that without weights [0 to below 1]
+        [default: 0.00001]
+    l1 : number
+        L1 penalty on weights, as a share of the least that leaves none [from 0 on] [default: 0]
+    group : number
+        Penalty on each set of streamlines (sets, or the groups of a TRX): Σ √n ‖w‖, as a share
+        of the least that leaves no set any weight; its steps are of their own [from 0 on]
+        [default: 0]
+    threads : optional
+        Threads to work with; 0 for one per core. Results do not depend on it.
+    device : optional
+        Where to work: auto, cpu, gpu, gpu:0,1 or opencl:0; the threads alone by default.
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Evaluation
+        `weights` [streamlines], `errors` [x, y, z] and other maps, and `lesions` of all
+        streamlines and of each group of the tractogram. The table must be in scanner axes, as
+        that of `fimbria.load` is.
+
+    References
+    ----------
+    Pestilli F et al. Nat Methods 11, 1058 (2014)                    LiFE
+    Caiafa C, Pestilli F. Sci Rep 7, 11491 (2017)                    ENCODE, compat encode
+    Gugnani S et al. HiPC (2017)                                     MPI-LiFE
+    Kim D, Sra S, Dhillon I. Optim Methods Softw 28, 1012 (2013)     solver sbb
+    Schiavi S et al. Sci Adv 6, eaba8245 (2020)                      group
+    """
+    return _methods.life(
+        tractogram,
+        data,
+        gtab,
+        mask=mask,
+        affine=affine,
+        options={"compat": compat, "atoms": atoms, "directions": directions, "axial": axial, "radial": radial, "isotropic": isotropic, "normalise": normalise, "demean": demean, "rank": rank, "solver": solver, "max_iterations": max_iterations, "tolerance": tolerance, "l1": l1, "group": group},
+        threads=threads,
+        device=device,
+        progress=progress,
+    )
+
+
+def connectome(
+    tractogram: Any,
+    labels: Any,
+    *,
+    weights: npt.ArrayLike | str | None = None,
+    affine: npt.ArrayLike | None = None,
+    radius: float | None = None,
+    exact_label: bool | None = None,
+    threads: int = 0,
+    progress: Progress = None,
+) -> Connectome:
+    """Count the streamlines between the regions of a label image.
+
+    Parameters
+    ----------
+    tractogram : data
+        `fimbria.Tractogram`, path, StatefulTractogram, or arrays [n, 3] in scanner RAS mm
+    labels : data
+        Whole numbers [x, y, z], 0 for no region; an image, or its path
+    weights : optional
+        A weight for each streamline, or the name of such data of the tractogram
+    affine : optional
+        Scanner RAS mm from voxel of the array; by default that of the image or the fit, else
+        the identity
+    radius : number
+        How far the nearest labelled voxel may be from an end [0 to 100, mm] [default: 4]
+    exact_label : flag
+        Take the label of the voxel that holds the end, and no other
+    threads : optional
+        Threads to work with; 0 for one per core. Results do not depend on it.
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Connectome
+        `weights` and `lengths` (mm) [n, n] and `labels` [n].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Tractogram
+    >>> labels = np.zeros((10, 1, 1), int)
+    >>> labels[0], labels[9] = 4, 7
+    >>> lines = Tractogram([[0, 0, 0], [9, 0, 0]], [0, 2])
+    >>> connectome(lines, labels, radius=2, threads=1).weights.tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    return _methods.connectome(
+        tractogram,
+        labels,
+        weights=weights,
+        affine=affine,
+        options={"radius": radius, "exact_label": exact_label},
+        threads=threads,
+        progress=progress,
+    )

@@ -1,0 +1,36 @@
+//! What the methods may be told, and the machine they run on.
+
+use fimbria_compute::device::list;
+use fimbria_pipeline::stages::connectome::CountConnections;
+use fimbria_pipeline::stages::life::LifeParameters;
+use fimbria_pipeline::stages::peaks::PeaksParameters;
+use fimbria_pipeline::stages::sticks::SticksParameters;
+use fimbria_pipeline::stages::track::{AnatomyOptions, TrackParameters};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+
+use crate::subject::names_of;
+
+/// The names of the options of a method that is no fit.
+#[pyfunction]
+pub(crate) fn options_of(name: &str) -> PyResult<Vec<String>> {
+    match name {
+        "peaks" => Ok(names_of::<PeaksParameters>()),
+        "sticks" => Ok(names_of::<SticksParameters>()),
+        "track" => Ok([names_of::<TrackParameters>(), names_of::<AnatomyOptions>()].concat()),
+        "connectome" => Ok(names_of::<CountConnections>()),
+        "life" => Ok(names_of::<LifeParameters>()),
+        _ => Err(PyKeyError::new_err(format!("`{name}` is no method"))),
+    }
+}
+
+/// Devices: how each is asked for, its name, its runtime, bytes of its memory.
+#[pyfunction]
+pub(crate) fn devices(py: Python<'_>) -> Vec<(String, String, String, u64)> {
+    let found = py.detach(list);
+    let gpus = found.gpus().enumerate().map(|(i, info)| (format!("gpu:{i}"), info));
+    let opencl = found.opencl.iter().enumerate().map(|(i, info)| (format!("opencl:{i}"), info));
+    let all = gpus.chain(opencl);
+    all.map(|(asked, info)| (asked, info.name.clone(), info.runtime.to_string(), info.memory_bytes))
+        .collect()
+}
