@@ -30,6 +30,7 @@ pub mod dki1d;
 pub mod dti;
 pub mod expr;
 pub mod fod;
+pub mod gradient_check;
 pub mod hot;
 pub mod ivim;
 pub mod mono;

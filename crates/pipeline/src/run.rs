@@ -15,6 +15,7 @@ use crate::stages::fits::fit_maps::InRun;
 use crate::stages::fits::fod::tells_fibres_apart;
 use crate::stages::fits::{DKI, DTI, FITS, FOD, Fit, FitStage, fit_named};
 use crate::stages::fod_field::FodField;
+use crate::stages::gradients::CheckGradients;
 use crate::stages::guide::Guide;
 use crate::stages::head::{HeadOptions, HeadPhantom};
 use crate::stages::life::{LifeInRun, LifeParameters};
@@ -358,8 +359,11 @@ impl RunConfig {
         let (sticks, life) = (self.options("sticks")?, self.options("life")?);
         let Self { input, maps, report, .. } = self;
         let memory = input.memory;
-        let mut stages: Vec<Box<dyn Stage>> =
-            vec![Box::new(Load { files: input, found: Some(maps) }), tensor];
+        let mut stages: Vec<Box<dyn Stage>> = vec![
+            Box::new(Load { files: input, found: Some(maps) }),
+            tensor,
+            Box::new(CheckGradients),
+        ];
         if systems.contains(&System::Peaks) {
             stages.extend(fibre_stages(density, peaks, maps, &entities));
         }

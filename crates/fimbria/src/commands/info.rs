@@ -4,13 +4,16 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fimbria_compute::Progress as _;
+use fimbria_compute::{Backend, Progress as _, Workers};
 use fimbria_image::gradients::{GradientError, GradientsRead};
 use fimbria_image::{ImageHeader, counted};
+use fimbria_pipeline::Logbook;
 use fimbria_pipeline::stages::doubts::Doubt;
+use fimbria_pipeline::stages::gradients::check_table;
 use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
 use fimbria_streamlines::{CHUNK_POINTS, ColumnKind, Format, LengthStatistics, Streamlines, open};
 
+use super::{command_line, session};
 use crate::args::TableArgs;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -31,6 +34,15 @@ pub(crate) struct Info {
     #[arg(long)]
     table: bool,
 
+    /// Check by a tensor fit whether the gradient table lies as the image does: fibres run on only
+    /// where it does
+    #[arg(long, conflicts_with = "table")]
+    check_gradients: bool,
+
+    /// Voxels to fit for that [default: a simple brain mask]
+    #[arg(long, visible_short_alias = 'm', value_name = "FILE", requires = "check_gradients")]
+    mask: Option<PathBuf>,
+
     #[command(flatten)]
     gradients: TableArgs,
 }
@@ -40,19 +52,28 @@ Outputs:
   On standard output, per image: dimensions, voxel size, sample type, affine, and where there is a
   gradient table its shells, and what of it is doubtful. With --table the table alone. Per tractogram: format, counts, grid,
   data and groups, from the header alone; with --lengths also minimum, median, maximum, mean and
-  standard deviation of the lengths.
+  standard deviation of the lengths. With --check-gradients how far fibres run on (below).
+
+Gradient check:
+  With --check-gradients a tensor is fitted, and streamlines follow its main directions with the table as
+  it is and with axes swapped or flipped, 24 ways in all: they are longest where the table lies as the
+  image does. `fimbria run` does the same and warns.
 
 Units:
   Millimetres; b in s/mm².
 
 Order and frame:
   The affine takes voxel coordinates (integer = centre) to scanner RAS millimetres, in three rows.
-  The table has x y z b per line, one line per volume, directions in scanner RAS axes.";
+  The table has x y z b per line, one line per volume, directions in scanner RAS axes.
+
+References:
+  Jeurissen B, Leemans A, Sijbers J. Med Image Anal 18, 953 (2014): the check";
 
 impl Info {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { files: paths, lengths, table: table_only, gradients } = self;
-        let mut shared = SubjectFiles::default();
+        let Self { files: paths, lengths, table: table_only, check_gradients, mask, gradients } =
+            self;
+        let mut shared = SubjectFiles { mask, ..SubjectFiles::default() };
         gradients.add_to(&mut shared);
         for path in paths {
             if Format::of_content(&path).is_ok() {
@@ -77,9 +98,21 @@ impl Info {
                 Some(read) if table_only => console.print(&read.table.to_mrtrix())?,
                 read => console.print(&described(&header, read.as_ref()))?,
             }
+            if check_gradients {
+                let found = checked(files, console)?;
+                console.print(&format!("  {:<12} {found}\n", "checked"))?;
+            }
         }
         Ok(())
     }
+}
+
+/// Whether the gradient table lies as the image does.
+fn checked(files: SubjectFiles, console: &Console) -> Result<String, Failure> {
+    let workers = Workers::new(0)?;
+    let command_line = command_line();
+    let log = Logbook::new(session(Backend::cpu(&workers), console, &command_line));
+    check_table(files, &log).map_err(Failure::Work)
 }
 
 /// What a tractogram's header says and, if wanted, how long its streamlines are.

@@ -13,6 +13,7 @@ pub mod field;
 pub mod fits;
 pub mod fod_field;
 pub mod given_lines;
+pub mod gradients;
 pub mod gre;
 pub mod guide;
 pub mod head;

@@ -6,6 +6,7 @@ mod sections;
 use std::sync::Arc;
 
 use fimbria_image::sticks::StickSamples;
+use fimbria_models::gradient_check::GradientCheck;
 use fimbria_report::Page;
 use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};
@@ -19,6 +20,7 @@ use crate::stages::fits::dti;
 use crate::stages::fits::fit_maps::{FitMaps, Maps};
 use crate::stages::fits::fit_report::VOLUMES;
 use crate::stages::fits::fod;
+use crate::stages::gradients::GRADIENT_TABLE;
 use crate::stages::life::{LifeInRun, Weighed};
 use crate::stages::peaks::FindPeaks;
 use crate::stages::phantom::truth_in;
@@ -55,6 +57,7 @@ impl Stage for Report {
         let others = [
             Taken::always::<Maps<dti::Parameters>>(),
             Taken::where_made::<Arc<fimbria_phantoms::Subject>>(),
+            Taken::where_made::<GradientCheck>(),
             Taken::where_made::<Peaks>(),
             Taken::where_made::<StickSamples>(),
             Taken::where_made::<Tracked>(),
@@ -140,7 +143,8 @@ impl Report {
         if let Some(accuracy) = products.find::<Accuracy>() {
             page = page.section(sections::truth::truth(accuracy, fit, truth_in(products), &mask)?);
         }
-        page = page.section(sections::quality(fit, &mask)?);
+        let table = records.iter().find_map(|record| record.results.get(GRADIENT_TABLE)?.as_str());
+        page = page.section(sections::quality(fit, &mask, table)?);
         let dti = records
             .iter()
             .find_map(FitMaps::<dti::Parameters>::of_record)

@@ -159,8 +159,16 @@ fn closer_look(mask: &Mask) -> Mask {
     Mask { grid, voxels: mask.voxels.iter().copied().filter(inside).collect() }
 }
 
-pub(super) fn quality(fit: &Fitted, mask: &Mask) -> Result<Section, FigureError> {
+/// `table`: what was found of the gradient table.
+pub(super) fn quality(
+    fit: &Fitted,
+    mask: &Mask,
+    table: Option<&str>,
+) -> Result<Section, FigureError> {
     let mut section = Section::new("Quality of the fit");
+    if let Some(found) = table {
+        section = section.text(format!("Gradient table: {found}."));
+    }
     if let Some(residual) = fit.map(DtiMap::Residual) {
         let style = Scalar {
             scale: colour::Scale::Ember,

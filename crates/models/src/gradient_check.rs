@@ -1,0 +1,331 @@
+//! Whether a gradient table lies as its image does: fibres run on where it does, and break off where
+//! axes are swapped or flipped.
+//!
+//! Every way to swap and flip axes is tried, 24 in all, and scored by the mean length of streamlines
+//! along the main directions. To turn the table is to turn these directions, so that one tensor fit does
+//! for all. After Jeurissen B, Leemans A, Sijbers J. Med Image Anal 18, 953 (2014).
+
+use std::fmt;
+
+use fimbria_compute::Workers;
+use fimbria_image::{Grid, Image};
+use rayon::prelude::*;
+
+/// Axes of voxels swapped, then flipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AxisChange {
+    /// Which axis of the table becomes the first, the second, the third.
+    pub from: [usize; 3],
+    /// Which of these is then flipped; `None` for none. To flip two is to flip the third: a direction
+    /// and its opposite are the same.
+    pub flipped: Option<usize>,
+}
+
+/// How well a table fits its image.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GradientCheck {
+    /// Mean length of streamlines, mm, after each change: the first is none.
+    pub lengths_mm: Vec<(AxisChange, f64)>,
+    /// Streamlines of each.
+    pub n_seeds: usize,
+}
+
+/// What follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GradientVerdict {
+    /// No change makes fibres run on farther.
+    Right,
+    /// This one does.
+    Wrong(AxisChange),
+    /// Another change does as well: the data do not tell.
+    Unclear,
+    /// The image is too thin, or has too few fibres, for any to run on.
+    TooThin,
+}
+
+/// A voxel with at least this fractional anisotropy has a fibre.
+const FIBRE: f32 = 0.2;
+/// Streamlines start where it is this.
+const START: f32 = 0.3;
+/// So many of them at most.
+const SEEDS: usize = 2000;
+/// Fewer tell nothing.
+const FEWEST_SEEDS: usize = 100;
+/// Voxels that fibres need along each axis to run on at all.
+const THINNEST: usize = 8;
+/// A step, as a part of the shortest voxel edge.
+const STEP: f64 = 0.5;
+/// The cosine of the largest angle of a step, 45 degrees.
+const STRAIGHT: f64 = std::f64::consts::FRAC_1_SQRT_2;
+/// A half at its longest, mm: a brain.
+const LONGEST_MM: f64 = 150.0;
+/// Another change is better where its streamlines are longer by this factor; closer ones are as good.
+const BETTER: f64 = 1.05;
+
+impl AxisChange {
+    /// All 24, none first.
+    pub fn all() -> Vec<Self> {
+        const ORDERS: [[usize; 3]; 6] =
+            [[0, 1, 2], [1, 0, 2], [2, 1, 0], [0, 2, 1], [1, 2, 0], [2, 0, 1]];
+        let flips = [None, Some(0), Some(1), Some(2)];
+        let all = ORDERS.iter().flat_map(|from| flips.map(|flipped| Self { from: *from, flipped }));
+        all.collect()
+    }
+
+    /// A vector after the change.
+    pub fn apply(self, v: [f64; 3]) -> [f64; 3] {
+        let mut changed = self.from.map(|axis| v[axis]);
+        if let Some(axis) = self.flipped {
+            changed[axis] = -changed[axis];
+        }
+        changed
+    }
+}
+
+impl fmt::Display for AxisChange {
+    /// As what is done to the table: "x and y swapped, z flipped".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let swapped = match self.from {
+            [0, 1, 2] => "",
+            [1, 0, 2] => "x and y swapped",
+            [2, 1, 0] => "x and z swapped",
+            [0, 2, 1] => "y and z swapped",
+            [1, 2, 0] => "x y z replaced by y z x",
+            _ => "x y z replaced by z x y",
+        };
+        f.write_str(swapped)?;
+        let between = if swapped.is_empty() { "" } else { ", " };
+        match self.flipped {
+            Some(axis) => write!(f, "{between}{} flipped", ["x", "y", "z"][axis]),
+            None if swapped.is_empty() => f.write_str("as it is"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl GradientCheck {
+    /// Of the main directions `v1` (scanner axes) and fractional anisotropies `fa` of a tensor fit to
+    /// the table; both 0 where there is no tissue.
+    pub fn new(v1: &Image, fa: &Image, workers: &Workers) -> Self {
+        let field = Directions::new(v1, fa);
+        let starts: Vec<usize> =
+            (0..field.fa.len()).filter(|voxel| field.fa[*voxel] >= START).collect();
+        let stride = starts.len().div_ceil(SEEDS).max(1);
+        let seeds: Vec<usize> = starts.iter().copied().step_by(stride).collect();
+        let lengths_mm = workers.install(|| {
+            let mean = |change: AxisChange| {
+                let total: f64 = seeds.iter().map(|seed| field.length_mm(*seed, change)).sum();
+                (change, total / seeds.len().max(1) as f64)
+            };
+            AxisChange::all().into_par_iter().map(mean).collect()
+        });
+        let n_seeds = if field.is_thin(&starts) { 0 } else { seeds.len() };
+        Self { lengths_mm, n_seeds }
+    }
+
+    /// The change with the longest streamlines.
+    pub fn best(&self) -> (AxisChange, f64) {
+        let longer = |a: (AxisChange, f64), b: &(AxisChange, f64)| if b.1 > a.1 { *b } else { a };
+        self.lengths_mm.iter().fold(self.lengths_mm[0], longer)
+    }
+
+    /// What follows for the table as it is.
+    pub fn verdict(&self) -> GradientVerdict {
+        let (best, longest) = self.best();
+        let given = self.lengths_mm[0].1;
+        // The second best, besides the table as it is.
+        let others = self.lengths_mm[1..].iter().filter(|(change, _)| *change != best);
+        let second = others.map(|(_, length)| *length).fold(0.0, f64::max);
+        if self.n_seeds < FEWEST_SEEDS {
+            GradientVerdict::TooThin
+        } else if longest > BETTER * given {
+            if longest > BETTER * second {
+                GradientVerdict::Wrong(best)
+            } else {
+                GradientVerdict::Unclear
+            }
+        } else if given > BETTER * second {
+            GradientVerdict::Right
+        } else {
+            GradientVerdict::Unclear
+        }
+    }
+}
+
+/// Main directions along the axes of the voxels.
+struct Directions {
+    grid: Grid,
+    edges_mm: [f64; 3],
+    along: Vec<[f64; 3]>,
+    fa: Vec<f32>,
+}
+
+impl Directions {
+    fn new(v1: &Image, fa: &Image) -> Self {
+        let (grid, n) = (v1.grid, v1.grid.len());
+        let axes = grid.ras_from_vox.rotation();
+        let along = |voxel: usize| {
+            let v = [0, 1, 2].map(|axis| f64::from(v1.data[axis * n + voxel]));
+            [0, 1, 2].map(|axis| (0..3).map(|row| axes[row][axis] * v[row]).sum::<f64>())
+        };
+        let is_number = |voxel: usize| along(voxel).iter().all(|x| x.is_finite());
+        let fa_of = |voxel: usize| if is_number(voxel) { fa.data[voxel] } else { 0.0 };
+        Self {
+            grid,
+            edges_mm: grid.ras_from_vox.spacing(),
+            along: (0..n).map(along).collect(),
+            fa: (0..n).map(fa_of).collect(),
+        }
+    }
+
+    /// True where voxels with fibres reach over too few along some axis.
+    fn is_thin(&self, starts: &[usize]) -> bool {
+        let mut ranges = [(usize::MAX, 0); 3];
+        for start in starts {
+            for (range, at) in ranges.iter_mut().zip(self.grid.voxel(*start)) {
+                *range = (range.0.min(at), range.1.max(at));
+            }
+        }
+        ranges.iter().any(|(low, high)| (high + 1).saturating_sub(*low) < THINNEST)
+    }
+
+    /// Of the streamline through a voxel, after a change of its directions.
+    fn length_mm(&self, seed: usize, change: AxisChange) -> f64 {
+        let first = change.apply(self.along[seed]);
+        self.half_mm(seed, first, change) + self.half_mm(seed, first.map(|x| -x), change)
+    }
+
+    fn half_mm(&self, seed: usize, first: [f64; 3], change: AxisChange) -> f64 {
+        let shortest = self.edges_mm.iter().copied().fold(f64::INFINITY, f64::min);
+        let step_mm = STEP * shortest;
+        let mut pos = self.grid.voxel(seed).map(|x| x as f64);
+        let mut dir = first;
+        let mut length = 0.0;
+        while length < LONGEST_MM {
+            for axis in 0..3 {
+                pos[axis] += step_mm * dir[axis] / self.edges_mm[axis];
+            }
+            let Some(voxel) = self.voxel(pos).filter(|voxel| self.fa[*voxel] >= FIBRE) else {
+                break;
+            };
+            let next = change.apply(self.along[voxel]);
+            let cos: f64 = (0..3).map(|axis| next[axis] * dir[axis]).sum();
+            if cos.abs() < STRAIGHT {
+                break;
+            }
+            dir = next.map(|x| x * cos.signum());
+            length += step_mm;
+        }
+        length
+    }
+
+    fn voxel(&self, pos: [f64; 3]) -> Option<usize> {
+        let at = pos.map(|x| x.round());
+        let is_inside = (0..3).all(|a| at[a] >= 0.0 && at[a] < self.grid.dims[a] as f64);
+        is_inside.then(|| self.grid.index(at.map(|x| x as usize)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fimbria_image::Affine;
+
+    use super::*;
+
+    /// Rings about an axis that is none of the voxels', in oblique voxels of unlike edges: no change
+    /// of axes leaves them as they are.
+    fn rings(change: AxisChange) -> (Image, Image) {
+        const ABOUT: [f64; 3] = [0.5, 0.3, 0.812_403_840_463_596];
+        let ras_from_vox =
+            Affine([[-1.9, 0.3, 0.1, 30.0], [0.3, 2.0, 0.2, -9.0], [-0.1, -0.2, 2.5, 4.0]]);
+        let grid = Grid { dims: [32, 30, 26], ras_from_vox };
+        let (mut v1, mut fa) = (Image::zeros(grid, 3), Image::zeros(grid, 1));
+        let (axes, edges, n) = (ras_from_vox.rotation(), ras_from_vox.spacing(), grid.len());
+        for index in 0..n {
+            let at = grid.voxel(index);
+            let at: [f64; 3] =
+                [0, 1, 2].map(|a| edges[a] * (at[a] as f64 - 0.5 * (grid.dims[a] - 1) as f64));
+            let height: f64 = (0..3).map(|a| at[a] * ABOUT[a]).sum();
+            let out = [0, 1, 2].map(|a| at[a] - height * ABOUT[a]);
+            let radius = out.iter().map(|x| x * x).sum::<f64>().sqrt();
+            if !(8.0..22.0).contains(&radius) || height.abs() > 8.0 {
+                continue;
+            }
+            let along = [0, 1, 2].map(|a| {
+                let (b, c) = ((a + 1) % 3, (a + 2) % 3);
+                (ABOUT[b] * out[c] - ABOUT[c] * out[b]) / radius
+            });
+            let along = change.apply(along);
+            for row in 0..3 {
+                let scanner: f64 = (0..3).map(|axis| axes[row][axis] * along[axis]).sum();
+                v1.data[row * n + index] = scanner as f32;
+            }
+            fa.data[index] = 0.6;
+        }
+        (v1, fa)
+    }
+
+    /// The change that undoes another.
+    fn inverse(change: AxisChange) -> AxisChange {
+        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let is_undone = |undo: &AxisChange| {
+            let matrix = axes.map(|axis| undo.apply(change.apply(axis)));
+            // A direction and its opposite are the same.
+            matrix == axes || matrix == axes.map(|axis| axis.map(|x| -x))
+        };
+        // -0 and 0 are equal.
+        AxisChange::all().into_iter().find(is_undone).unwrap()
+    }
+
+    #[test]
+    fn every_way_to_swap_and_flip_axes_is_found() {
+        let workers = Workers::new(2).unwrap();
+        for change in AxisChange::all() {
+            let (v1, fa) = rings(change);
+            let check = GradientCheck::new(&v1, &fa, &workers);
+            let expected = match inverse(change) {
+                none if none == AxisChange::all()[0] => GradientVerdict::Right,
+                undo => GradientVerdict::Wrong(undo),
+            };
+            assert_eq!(check.verdict(), expected, "{change}: {:?}", check.lengths_mm);
+        }
+    }
+
+    #[test]
+    fn the_24_changes_are_all_different() {
+        let all = AxisChange::all();
+        for (at, change) in all.iter().enumerate() {
+            let made = change.apply([1.0, 2.0, 3.0]);
+            for other in &all[..at] {
+                let other = other.apply([1.0, 2.0, 3.0]);
+                assert!(made != other && made != other.map(|x| -x), "{change}");
+            }
+        }
+    }
+
+    #[test]
+    fn thin_images_do_not_tell() {
+        let (v1, mut fa) = rings(AxisChange::all()[0]);
+        for (index, fa) in fa.data.iter_mut().enumerate() {
+            if v1.grid.voxel(index)[2] > 1 {
+                *fa = 0.0;
+            }
+        }
+        let check = GradientCheck::new(&v1, &fa, &Workers::new(1).unwrap());
+        assert_eq!(check.verdict(), GradientVerdict::TooThin);
+    }
+
+    #[test]
+    fn directions_at_random_do_not_tell() {
+        let (mut v1, fa) = rings(AxisChange::all()[0]);
+        let n = fa.data.len();
+        for index in 0..n {
+            let axis = index.wrapping_mul(2_654_435_761) >> 7;
+            for row in 0..3 {
+                v1.data[row * n + index] = f32::from(u8::from(row == axis % 3));
+            }
+        }
+        let check = GradientCheck::new(&v1, &fa, &Workers::new(1).unwrap());
+        assert!(!matches!(check.verdict(), GradientVerdict::Wrong(_)), "{:?}", check.lengths_mm);
+    }
+}
