@@ -58,6 +58,8 @@ def fits(program: str) -> list[dict[str, Any]]:
 
 
 def type_of(option: dict[str, Any]) -> str:
+    if {choice["name"] for choice in option["choices"]} == {"true", "false"}:
+        return "bool"
     one = {
         "choice": "Literal[" + ", ".join(f'"{c["name"]}"' for c in option["choices"]) + "]",
         "number": "float",
@@ -66,6 +68,8 @@ def type_of(option: dict[str, Any]) -> str:
         "path": "str | PathLike[str]",
         "text": "str | float",
     }[option["type"]]
+    if option["values"][0] > 1:
+        return f"Sequence[{one}]"
     return f"{one} | Sequence[{one}]" if option["repeatable"] or option["delimiter"] else one
 
 
@@ -240,6 +244,38 @@ METHODS = {
         ],
         ("peaks",),
     ),
+    "field": Method(
+        "local_field",
+        "Fields",
+        {
+            "phase": Given("Any", None, "Phase [x, y, z, echoes] in any scaling, an image of it, or its path"),
+            "magnitude": Given("Any", "None", "Magnitude, likewise: weighs voxels and echoes, gives R2* and, without a mask, the mask"),
+            "mask": Given("npt.ArrayLike | None", "None", "Voxels to work on [x, y, z]; by default what is bright in the first magnitude"),
+            "affine": AFFINE,
+        },
+        "`local_field` and `total_field` [x, y, z] in ppm of B0, `mask`, and of two echoes with a magnitude `r2star` in "
+        "1/s. Echo times (`te`) and the strength of B0 (`b0`) must be said.",
+        [],
+        has_device=False,
+    ),
+    "qsm": Method(
+        "qsm",
+        "Susceptibility",
+        {
+            "field": Given("Any", None, "What `local_field` gives, or a local field [x, y, z], an image of it, or its path"),
+            "mask": Given("npt.ArrayLike | None", "None", "Voxels to solve for [x, y, z]; that of `local_field`, or all but those where the field is 0 from there to the edge of the volume"),
+            "v1": Given("Any", "None", "Fibre directions [x, y, z, 3]: voxels with a fibre are cylinders along them"),
+            "fa": Given("Any", "None", "Fractional anisotropy [x, y, z], which says where there are fibres"),
+            "weights": Given("Any", "None", "Weights of the data [x, y, z]"),
+            "truth": Given("Any", "None", "A map to compare with [x, y, z], ppm"),
+            "reference": Given("Any", "None", "Region whose mean is zero in the map [x, y, z]"),
+            "affine": AFFINE,
+        },
+        "`chi` [x, y, z] in ppm and with method tensor `msa`; `iterations`, a row each: number, rms of the map "
+        "(ppm), relative change, data term, penalty, relative gradient; `metrics` with a truth.",
+        [],
+        ("dti", "resample", "dqsm_files"),
+    ),
     "life": Method(
         "life",
         "Evaluation",
@@ -282,12 +318,12 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from . import _methods
-from ._methods import Connectome, Evaluation, Peaks, Sticks, Tracks
+from ._methods import Connectome, Evaluation, Fields, Peaks, Sticks, Susceptibility, Tracks
 from ._work import Progress
 '''
 
 # What the methods give.
-GIVEN_BACK = ["Connectome", "Evaluation", "Peaks", "Sticks", "Tracks"]
+GIVEN_BACK = ["Connectome", "Evaluation", "Fields", "Peaks", "Sticks", "Susceptibility", "Tracks"]
 
 MACHINE_DOC = {
     "threads": "Threads to work with; 0 for one per core. Results do not depend on it.",
@@ -308,6 +344,8 @@ def help_of(option: dict[str, Any]) -> str:
 
 
 def kind_of(option: dict[str, Any]) -> str:
+    if type_of(option) == "bool":
+        return "flag"
     return "{" + ", ".join(c["name"] for c in option["choices"]) + "}" if option["choices"] else option["type"]
 
 

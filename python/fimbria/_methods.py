@@ -147,6 +147,35 @@ class Evaluation(Maps):
         return self.maps["rmse"]
 
 
+class Fields(Maps):
+    """What a scan of phase gives: `total_field`, `local_field` (ppm of B0), `mask`, and `r2star` (1/s)."""
+
+    def __init__(self, made: Mapping[str, Any], affine: Array, shape: tuple[int, ...], b0: Mapping[str, Any]) -> None:
+        super().__init__(made, affine, shape)
+        #: how B0 was said to lie, for `qsm`
+        self._b0 = {name: value for name, value in b0.items() if value is not None}
+
+
+class Susceptibility(Maps):
+    """A map of susceptibility: `chi` in ppm, and of tensors `msa`.
+
+    Attributes
+    ----------
+    iterations : (n, 6) array
+        Number, rms of the map (ppm), relative change, data term, penalty, relative gradient.
+    stopped : str or None
+        Why the iteration ended.
+    metrics : dict or None
+        How near the map is to the truth that was given.
+    """
+
+    def __init__(self, made: Mapping[str, Any], affine: Array, shape: tuple[int, ...]) -> None:
+        super().__init__(made, affine, shape)
+        self.iterations: Array = made["iterations"]
+        self.stopped: str | None = made["stopped"]
+        self.metrics: dict[str, float] | None = made["metrics"]
+
+
 class Connectome:
     """Matrices between labels.
 
@@ -334,6 +363,74 @@ def track(
     return Tracks(made)
 
 
+def _volumes(
+    name: str, given: Any, mask: npt.ArrayLike | None, affine: npt.ArrayLike | None
+) -> tuple[dict[str, Any], Array, tuple[int, ...]]:
+    """Images as the extension takes them, of one volume too."""
+    if isinstance(given, (str, PathLike)):
+        given = load(str(given))
+    if isinstance(given, Image):
+        return field_of(given, mask, given.affine)
+    own = getattr(given, "affine", affine)
+    array = np.asanyarray(getattr(given, "dataobj", given))
+    array = array[..., None] if array.ndim == 3 else array
+    if array.ndim != 4:
+        raise ValueError(f"{name} has the shape {array.shape}, and must have the axes x, y, z")
+    return field_of(array, mask, own)
+
+
+def local_field(
+    phase: Any,
+    *,
+    magnitude: Any,
+    mask: npt.ArrayLike | None,
+    affine: npt.ArrayLike | None,
+    options: Mapping[str, Any],
+    threads: int,
+    progress: Progress,
+) -> Fields:
+    field, used, shape = _volumes("phase", phase, mask, affine)
+    beside = None
+    if magnitude is not None:
+        beside, _, echoes = _volumes("magnitude", magnitude, None, used)
+        if echoes != shape:
+            raise ValueError(f"magnitude has the voxels {echoes}, and the phase {shape}")
+    with machine(threads, None, progress) as on:
+        made = _core.local_field(field, beside, as_json(options), on)
+    told(made)
+    return Fields(made, used, shape, {name: options[name] for name in ("b0_dir", "b0_dir_vox")})
+
+
+def qsm(
+    field: Any,
+    *,
+    mask: npt.ArrayLike | None,
+    v1: Any,
+    fa: Any,
+    weights: Any,
+    truth: Any,
+    reference: Any,
+    affine: npt.ArrayLike | None,
+    options: Mapping[str, Any],
+    threads: int,
+    device: str | None,
+    progress: Progress,
+) -> Susceptibility:
+    if isinstance(field, Fields):
+        if options["b0_dir"] is None and options["b0_dir_vox"] is None:
+            options = {**options, **field._b0}
+        mask = field.mask > 0 if mask is None else mask
+        affine = field.affine if affine is None else affine
+        field = field.local_field
+    numbers, used, shape = _volumes("field", field, mask, affine)
+    given = {"v1": v1, "fa": fa, "weights": weights, "truth": truth, "reference": reference}
+    beside = {name: None if one is None else _volumes(name, one, None, used)[0] for name, one in given.items()}
+    with machine(threads, device, progress) as on:
+        made = _core.qsm(numbers, beside, as_json(options), on)
+    told(made)
+    return Susceptibility(made, used, shape)
+
+
 def _tractogram(given: Any) -> Tractogram:
     if isinstance(given, (str, PathLike)):
         return load_tractogram(str(given))
@@ -380,16 +477,7 @@ def connectome(
     elif column is not None and column not in lines.per_streamline:
         known = ", ".join(lines.per_streamline) or "none"
         raise ValueError(f"the streamlines have no data `{column}`; they have {known}")
-    if isinstance(labels, (str, PathLike)):
-        labels = load(str(labels))
-    if isinstance(labels, Image):
-        affine, labels = labels.affine if affine is None else affine, labels.read()
-    elif hasattr(labels, "dataobj"):
-        affine, labels = labels.affine if affine is None else affine, np.asanyarray(labels.dataobj)
-    array = np.asarray(labels)
-    if array.ndim != 3:
-        raise ValueError(f"labels has the shape {array.shape}, and must be (x, y, z)")
-    field, _, _ = field_of(array[..., None], None, affine)
+    field, _, _ = _volumes("labels", labels, None, affine)
     with machine(threads, None, progress) as on:
         made = _core.connectome(lines._lines(), field, as_json({**options, "weights": column}), on)
     told(made)

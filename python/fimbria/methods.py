@@ -9,18 +9,22 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from . import _methods
-from ._methods import Connectome, Evaluation, Peaks, Sticks, Tracks
+from ._methods import Connectome, Evaluation, Fields, Peaks, Sticks, Susceptibility, Tracks
 from ._work import Progress
 
 __all__ = [
     "Connectome",
     "Evaluation",
+    "Fields",
     "Peaks",
     "Sticks",
+    "Susceptibility",
     "Tracks",
     "connectome",
     "life",
+    "local_field",
     "peaks",
+    "qsm",
     "sample_sticks",
     "track",
 ]
@@ -394,6 +398,239 @@ def track(
         network=network,
         act=act,
         options={"backtrack": backtrack, "crop": crop, "seed_boundary": seed_boundary, "samples": samples, "select": select, "algorithm": algorithm, "step": step, "max_length": max_length, "min_length": min_length, "angle": angle, "cutoff": cutoff, "power": power, "fibre_threshold": fibre_threshold, "use_fraction": use_fraction, "modified_euler": modified_euler, "loop_check": loop_check, "first_fibre": first_fibre, "jitter": jitter, "rng_seed": rng_seed},
+        threads=threads,
+        device=device,
+        progress=progress,
+    )
+
+
+def local_field(
+    phase: Any,
+    *,
+    magnitude: Any = None,
+    mask: npt.ArrayLike | None = None,
+    affine: npt.ArrayLike | None = None,
+    phase_range: Sequence[float] | None = None,
+    te: float | Sequence[float] | None = None,
+    b0: float | None = None,
+    b0_dir: Sequence[float] | None = None,
+    b0_dir_vox: Sequence[float] | None = None,
+    phase_sign: int | None = None,
+    unwrap: Literal["region", "laplacian"] | None = None,
+    offset: bool | None = None,
+    background: Literal["vsharp", "pdf", "lbv"] | None = None,
+    radius: float | None = None,
+    threads: int = 0,
+    progress: Progress = None,
+) -> Fields:
+    """Make a local field of the phase of a gradient-echo scan, for `fimbria qsm`.
+
+    Parameters
+    ----------
+    phase : data
+        Phase [x, y, z, echoes] in any scaling, an image of it, or its path
+    magnitude : optional
+        Magnitude, likewise: weighs voxels and echoes, gives R2* and, without a mask, the mask
+    mask : optional
+        Voxels to work on [x, y, z]; by default what is bright in the first magnitude
+    affine : optional
+        Scanner RAS mm from voxel of the array; by default that of the image or the fit, else
+        the identity
+    phase_range : number
+        Two numbers of the phase that are a turn apart, its ends: 0 4096, -180 180 [default:
+        told by the numbers, see below]
+    te : number
+        Echo times [above 0, ms] [default: EchoTime of the .json beside each phase]
+    b0 : number
+        Strength of B0 [above 0, up to 30, tesla] [default: MagneticFieldStrength of the .json
+        beside the phase]
+    b0_dir : number
+        Direction of B0 in scanner axes [default: 0 0 1]
+    b0_dir_vox : number
+        Direction of B0 in voxel axes
+    phase_sign : integer
+        Sign of the phase along B0 beside a paramagnetic source: 1 or -1 [default: 1]
+    unwrap : {region, laplacian}
+        How wraps are undone [default: region]
+    offset : flag
+        Fit the phase at echo time 0 (true) or take it as 0 (false) [default: true from three
+        echoes on]
+    background : {vsharp, pdf, lbv}
+        How the background is removed [default: vsharp]
+    radius : number
+        Largest radius of the spherical means [above 0, mm] [default: 12]
+    threads : optional
+        Threads to work with; 0 for one per core. Results do not depend on it.
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Fields
+        `local_field` and `total_field` [x, y, z] in ppm of B0, `mask`, and of two echoes with a
+        magnitude `r2star` in 1/s. Echo times (`te`) and the strength of B0 (`b0`) must be said.
+
+    References
+    ----------
+    Dymerska B et al. Magn Reson Med 85, 2294 (2021)                     region
+    Schofield M, Zhu Y. Opt Lett 28, 1194 (2003)                         laplacian
+    Wu B et al. Magn Reson Med 67, 137 (2012)                            vsharp
+    Liu T et al. NMR Biomed 24, 1129 (2011)                              pdf
+    Zhou D et al. NMR Biomed 27, 312 (2014)                              lbv
+    """
+    return _methods.local_field(
+        phase,
+        magnitude=magnitude,
+        mask=mask,
+        affine=affine,
+        options={"phase_range": phase_range, "te": te, "b0": b0, "b0_dir": b0_dir, "b0_dir_vox": b0_dir_vox, "phase_sign": phase_sign, "unwrap": unwrap, "offset": offset, "background": background, "radius": radius},
+        threads=threads,
+        progress=progress,
+    )
+
+
+def qsm(
+    field: Any,
+    *,
+    mask: npt.ArrayLike | None = None,
+    v1: Any = None,
+    fa: Any = None,
+    weights: Any = None,
+    truth: Any = None,
+    reference: Any = None,
+    affine: npt.ArrayLike | None = None,
+    v1_frame: Literal["fsl", "voxel", "scanner"] | None = None,
+    field_unit: Literal["ppm", "hz", "rad/s", "tesla"] | None = None,
+    phase_sign: int | None = None,
+    b0: float | None = None,
+    b0_dir: Sequence[float] | None = None,
+    b0_dir_vox: Sequence[float] | None = None,
+    method: Literal["dqsm", "tensor", "tkd", "tikhonov", "tv", "rts"] | None = None,
+    compat: Literal["dqsm"] | None = None,
+    fa_threshold: float | None = None,
+    kappa: float | None = None,
+    solver: Literal["cgls", "lsmr", "landweber"] | None = None,
+    step: float | None = None,
+    products: Literal["fast", "dense"] | None = None,
+    edges: Literal["free", "zero"] | None = None,
+    support: int | None = None,
+    start: Literal["zero", "tikhonov"] | None = None,
+    iterations: int | None = None,
+    tolerance: float | None = None,
+    gradient_tolerance: float | None = None,
+    noise: float | None = None,
+    strength: float | None = None,
+    zero_mean: bool | None = None,
+    threads: int = 0,
+    device: str | None = None,
+    progress: Progress = None,
+) -> Susceptibility:
+    """Map magnetic susceptibility from a local field, guided by diffusion.
+
+    Parameters
+    ----------
+    field : data
+        What `local_field` gives, or a local field [x, y, z], an image of it, or its path
+    mask : optional
+        Voxels to solve for [x, y, z]; that of `local_field`, or all but those where the field
+        is 0 from there to the edge of the volume
+    v1 : optional
+        Fibre directions [x, y, z, 3]: voxels with a fibre are cylinders along them
+    fa : optional
+        Fractional anisotropy [x, y, z], which says where there are fibres
+    weights : optional
+        Weights of the data [x, y, z]
+    truth : optional
+        A map to compare with [x, y, z], ppm
+    reference : optional
+        Region whose mean is zero in the map [x, y, z]
+    affine : optional
+        Scanner RAS mm from voxel of the array; by default that of the image or the fit, else
+        the identity
+    v1_frame : {fsl, voxel, scanner}
+        Axes the fibre directions refer to [default: what the image says of itself, else
+        scanner]
+    field_unit : {ppm, hz, rad/s, tesla}
+        Unit of the field [default: ppm, refused where the numbers are unlike it]
+    phase_sign : integer
+        Sign of the field along B0 beside a paramagnetic source: 1 or -1 [default: 1]
+    b0 : number
+        Strength of B0 [above 0, up to 30, tesla]
+    b0_dir : number
+        Direction of B0 in scanner axes [default: 0 0 1]
+    b0_dir_vox : number
+        Direction of B0 in voxel axes
+    method : {dqsm, tensor, tkd, tikhonov, tv, rts}
+        How the map is made [default: dqsm]
+    compat : {dqsm}
+        Whose numerics to follow
+    fa_threshold : number
+        FA above which a voxel has a fibre [0 to 1] [default: 0.2]
+    kappa : number
+        Share κ of the data [above 0, up to 1] [default: 0.985; 0.95 in a run, for its noisier
+        fields; 0.75 with compat dqsm]
+    solver : {cgls, lsmr, landweber}
+        Which iteration [default: cgls; landweber with compat dqsm]
+    step : number
+        Step of solver landweber; one that would diverge is made smaller [above 0] [default: a
+        safe one; 0.15 with compat dqsm]
+    products : {fast, dense}
+        How products are made; both are exact [default: fast]
+    edges : {free, zero}
+        What lies beyond the mask, for the penalty [default: free; zero with compat dqsm]
+    support : integer
+        Voxels that a source reaches along each axis [from 1 on] [default: all; 50 with compat
+        dqsm]
+    start : {zero, tikhonov}
+        Where the iteration starts [default: zero]
+    iterations : integer
+        Iterations at most [from 1 on] [default: 1000; 20 in a run, for its noisier fields]
+    tolerance : number
+        Stop where the map changes by no more than this part of itself [from 0 on] [default:
+        1e-6]
+    gradient_tolerance : number
+        Stop where the gradient is no more than this part of its first [from 0 on] [default:
+        1e-6]
+    noise : number
+        Stop where the field is explained to this noise (after weights) [above 0, ppm]
+    strength : number
+        Threshold of tkd, λ of tikhonov and tv, δ of rts [above 0] [default: 0.15 of tkd, 0.01
+        of tikhonov, 2e-4 of tv, 0.15 of rts]
+    zero_mean : flag
+        Make the mean over the mask zero
+    threads : optional
+        Threads to work with; 0 for one per core. Results do not depend on it.
+    device : optional
+        Where to work: auto, cpu, gpu, gpu:0,1 or opencl:0; the threads alone by default.
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Susceptibility
+        `chi` [x, y, z] in ppm and with method tensor `msa`; `iterations`, a row each: number,
+        rms of the map (ppm), relative change, data term, penalty, relative gradient; `metrics`
+        with a truth.
+
+    References
+    ----------
+    Ng A et al. ISMRM (2013) 2394; Kaluza OL et al. "Fast diffusion-guided QSM using GPUs"
+    dqsm
+    Liu C. Magn Reson Med 63, 1471 (2010)                tensor
+    Shmueli K et al. Magn Reson Med 62, 1510 (2009)      tkd
+    Bilgic B et al. Magn Reson Med 72, 1444 (2014)       tv
+    Kames C et al. NeuroImage 167, 276 (2018)            rts
+    """
+    return _methods.qsm(
+        field,
+        mask=mask,
+        v1=v1,
+        fa=fa,
+        weights=weights,
+        truth=truth,
+        reference=reference,
+        affine=affine,
+        options={"v1_frame": v1_frame, "field_unit": field_unit, "phase_sign": phase_sign, "b0": b0, "b0_dir": b0_dir, "b0_dir_vox": b0_dir_vox, "method": method, "compat": compat, "fa_threshold": fa_threshold, "kappa": kappa, "solver": solver, "step": step, "products": products, "edges": edges, "support": support, "start": start, "iterations": iterations, "tolerance": tolerance, "gradient_tolerance": gradient_tolerance, "noise": noise, "strength": strength, "zero_mean": zero_mean},
         threads=threads,
         device=device,
         progress=progress,

@@ -363,29 +363,66 @@ def load_tractogram(path: str | PathLike[str]) -> Tractogram:
     FimbriaError
         Where it cannot be read or contradicts itself.
     """
-    reader = open_tractogram(path)
-    chunks = list(reader)
-    if len(chunks) == 1:
-        whole = chunks[0]
-    else:
-        whole = _joined(chunks)
-        whole.affine, whole.shape = reader.affine, reader.shape
-    whole.groups = reader.groups
-    return whole
+    return _whole(open_tractogram(path))
 
 
-def _joined(chunks: list[Tractogram]) -> Tractogram:
-    if not chunks:
-        return Tractogram(np.zeros((0, 3), np.float32), [0])
-    first = chunks[0]
-    ends = np.cumsum([0] + [len(chunk.points) for chunk in chunks])
-    offsets = [chunk.offsets[1:] + np.uint64(end) for chunk, end in zip(chunks, ends)]
-    together = lambda name, rows: np.concatenate([getattr(chunk, name)[rows] for chunk in chunks])  # noqa: E731
+class _Rows:
+    """An array that grows where it lies."""
+
+    def __init__(self, expected: int) -> None:
+        self._expected, self._n = expected, 0
+        self._rows: Array | None = None
+
+    def add(self, rows: Array) -> None:
+        n = self._n + len(rows)
+        if self._rows is None:
+            if len(rows) >= self._expected:
+                # All there is: its memory is taken over.
+                self._rows, self._n = rows, n
+                return
+            self._rows = np.empty((self._expected, *rows.shape[1:]), rows.dtype)
+        if n > len(self._rows):
+            # A quarter more at a time, so that little is held for nothing.
+            self._rows = _longer(self._rows, max(n, len(self._rows) + len(self._rows) // 4))
+        self._rows[self._n : n] = rows
+        self._n = n
+
+    def all(self) -> Array | None:
+        return None if self._rows is None else _longer(self._rows, self._n)
+
+
+def _longer(rows: Array, n: int) -> Array:
+    """The same with n rows; without a copy where the memory is its own."""
+    if n <= len(rows):
+        return rows[:n]
+    if not rows.flags.owndata:
+        rows = rows.copy()
+    rows.resize((n, *rows.shape[1:]), refcheck=False)
+    return rows
+
+
+def _whole(reader: TractogramReader) -> Tractogram:
+    points, offsets = _Rows(reader.n_points or 0), _Rows(reader.n_streamlines or 0)
+    data: tuple[dict[str, _Rows], dict[str, _Rows]] = ({}, {})
+    end = np.uint64(0)
+    for chunk in reader:
+        points.add(chunk.points)
+        offsets.add(chunk.offsets[1:] + end)
+        end += chunk.offsets[-1]
+        sizes = (reader.n_points or 0, reader.n_streamlines or 0)
+        for made, columns, size in zip(data, (chunk.per_point, chunk.per_streamline), sizes):
+            for name, rows in columns.items():
+                made.setdefault(name, _Rows(size)).add(rows)
+    all_points, ends = points.all(), offsets.all()
+    per_point, per_streamline = ({name: rows.all() for name, rows in made.items()} for made in data)
     return Tractogram(
-        np.concatenate([chunk.points for chunk in chunks]),
-        np.concatenate([np.zeros(1, np.uint64), *offsets]),
-        per_point={name: together("per_point", name) for name in first.per_point},
-        per_streamline={name: together("per_streamline", name) for name in first.per_streamline},
+        np.zeros((0, 3), np.float32) if all_points is None else all_points,
+        np.concatenate([np.zeros(1, np.uint64), np.zeros(0, np.uint64) if ends is None else ends]),
+        per_point={name: rows for name, rows in per_point.items() if rows is not None},
+        per_streamline={name: rows for name, rows in per_streamline.items() if rows is not None},
+        groups=reader.groups,
+        affine=reader.affine,
+        shape=reader.shape,
     )
 
 

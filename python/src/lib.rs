@@ -14,6 +14,7 @@ mod images;
 mod lines;
 mod methods;
 mod subject;
+mod susceptibility;
 mod work;
 
 create_exception!(fimbria, FimbriaError, PyValueError, "What fimbria cannot do, in a sentence.");
@@ -40,6 +41,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(directions::track, module)?)?;
     module.add_function(wrap_pyfunction!(connections::connectome, module)?)?;
     module.add_function(wrap_pyfunction!(connections::life, module)?)?;
+    module.add_function(wrap_pyfunction!(susceptibility::local_field, module)?)?;
+    module.add_function(wrap_pyfunction!(susceptibility::qsm, module)?)?;
     module.add_function(wrap_pyfunction!(eigen::eigenpairs, module)?)?;
     module.add_function(wrap_pyfunction!(eigen::index_classes, module)?)?;
     Ok(())

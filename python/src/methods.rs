@@ -2,8 +2,11 @@
 
 use fimbria_compute::device::list;
 use fimbria_pipeline::stages::connectome::CountConnections;
+use fimbria_pipeline::stages::field::{FieldParameters, PhaseFiles};
 use fimbria_pipeline::stages::life::LifeParameters;
+use fimbria_pipeline::stages::load_local_field::LocalFieldFiles;
 use fimbria_pipeline::stages::peaks::PeaksParameters;
+use fimbria_pipeline::stages::qsm::QsmParameters;
 use fimbria_pipeline::stages::sticks::SticksParameters;
 use fimbria_pipeline::stages::track::{AnatomyOptions, TrackParameters};
 use pyo3::exceptions::PyKeyError;
@@ -19,6 +22,8 @@ pub(crate) fn options_of(name: &str) -> PyResult<Vec<String>> {
         "sticks" => Ok(names_of::<SticksParameters>()),
         "track" => Ok([names_of::<TrackParameters>(), names_of::<AnatomyOptions>()].concat()),
         "connectome" => Ok(names_of::<CountConnections>()),
+        "field" => Ok([names_of::<FieldParameters>(), names_of::<PhaseFiles>()].concat()),
+        "qsm" => Ok([names_of::<QsmParameters>(), names_of::<LocalFieldFiles>()].concat()),
         "life" => Ok(names_of::<LifeParameters>()),
         _ => Err(PyKeyError::new_err(format!("`{name}` is no method"))),
     }

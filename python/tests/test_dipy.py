@@ -66,3 +66,40 @@ def test_mean_signal_kurtosis_is_dipys(table, series):
     ours = fimbria.MeanSignalKurtosisModel(table).fit(series)
     np.testing.assert_allclose(ours.MSD, theirs.msd, rtol=1e-4)
     np.testing.assert_allclose(ours.MSK, theirs.msk, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("legacy", [True, False])
+def test_peaks_of_dipys_harmonics_are_dipys(legacy):
+    from dipy.data import get_sphere
+    from dipy.reconst.shm import sf_to_sh, sh_to_sf
+
+    sphere = get_sphere(name="repulsion724")
+    rng = np.random.default_rng(7)
+    ways = rng.standard_normal((6, 3))
+    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+    # A single lobe along each of them.
+    lobes = (sphere.vertices @ ways.T).T ** 8
+    harmonics = sf_to_sh(lobes, sphere, sh_order_max=8, basis_type="descoteaux07", legacy=legacy)
+    found = fimbria.peaks(harmonics.reshape(6, 1, 1, -1), sh_basis="dipy-legacy" if legacy else "dipy")
+    along = np.abs(np.einsum("vi,vi->v", found.peak_dirs[:, 0, 0, 0], ways))
+    # cos^8 is a polynomial of order 8, whose maximum is where it was put, to single precision.
+    np.testing.assert_allclose(along, 1, atol=1e-5)
+    heights = sh_to_sf(harmonics, sphere, sh_order_max=8, basis_type="descoteaux07", legacy=legacy).max(axis=1)
+    # The sphere of 724 points misses the maximum by up to 4 degrees.
+    np.testing.assert_allclose(found.peak_values[:, 0, 0, 0], heights, rtol=0.03)
+
+
+def test_connectomes_by_exact_label_are_dipys():
+    from dipy.tracking.streamline import Streamlines
+    from dipy.tracking.utils import connectivity_matrix
+
+    rng = np.random.default_rng(8)
+    affine = np.diag([2.0, 2.0, 2.0, 1.0])
+    labels = rng.integers(0, 5, (12, 12, 12))
+    # Off the edges between voxels, where either side is right.
+    parts = [2 * (rng.integers(0, 11, (5, 3)) + rng.uniform(-0.4, 0.4, (5, 3))) for _ in range(200)]
+    theirs = connectivity_matrix(Streamlines(parts), affine, labels, inclusive=False, symmetric=True)
+    ours = fimbria.connectome(parts, labels, affine=affine, exact_label=True)
+    assert ours.labels.tolist() == [1, 2, 3, 4]
+    expected = theirs[1:, 1:]
+    np.testing.assert_array_equal(np.triu(ours.weights), np.triu(expected))

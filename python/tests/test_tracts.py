@@ -227,11 +227,14 @@ def test_signatures_have_the_options_of_the_extension():
         },
         "life": series | {"tractogram"},
         "connectome": {"affine"},
+        "field": {"affine"},
+        "qsm": {"affine", "device"},
     }  # fmt: skip
+    names = {"sticks": "sample_sticks", "field": "local_field"}
     for command, others in given.items():
-        function = getattr(fimbria, "sample_sticks" if command == "sticks" else command)
+        function = getattr(fimbria, names.get(command, command))
         said = set(inspect.signature(function).parameters) - others - {"threads", "progress"}
-        assert said == set(_core.options_of(command)) - {"half", "tracks"}, command
+        assert said == set(_core.options_of(command)) - {"half", "tracks", "dti", "resample", "dqsm_files"}, command
 
 
 def test_progress_of_a_method_may_raise_and_leaves_the_next_one_sound(fod, seeds):
@@ -243,6 +246,23 @@ def test_progress_of_a_method_may_raise_and_leaves_the_next_one_sound(fod, seeds
 
     with pytest.raises(Enough):
         fimbria.track(fod[0], np.ones_like(seeds), sh_basis="mrtrix", affine=fod[1], select=1_000_000, progress=raising)
+    assert len(fimbria.track(fod[0], seeds, sh_basis="mrtrix", affine=fod[1], select=3)) == 3
+
+
+def test_an_interrupt_ends_tracking_and_leaves_the_next_one_sound(fod, seeds):
+    import os
+    import signal
+    import threading
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    soon = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    soon.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fimbria.track(fod[0], np.ones_like(seeds), sh_basis="mrtrix", affine=fod[1], select=4_000_000)
+    finally:
+        soon.join()
+        signal.signal(signal.SIGINT, before)
     assert len(fimbria.track(fod[0], seeds, sh_basis="mrtrix", affine=fod[1], select=3)) == 3
 
 

@@ -69,13 +69,18 @@ impl B0Direction {
     /// The voxels of the image at `path` in this field; a direction in scanner axes is one that the
     /// image has to know.
     pub(super) fn geometry(&self, path: &Path, grid: &Grid) -> Result<Geometry, B0Error> {
-        if let Some(vox) = self.vox() {
-            return Ok(Geometry::in_voxel_axes(grid, vox)?);
-        }
-        if ImageHeader::read(path)?.orientation() == Orientation::Absent {
+        if self.vox().is_none() && ImageHeader::read(path)?.orientation() == Orientation::Absent {
             return Err(B0Error::NoDirection(path.to_owned()));
         }
-        Ok(Geometry::new(grid, self.ras())?)
+        self.on_grid(grid)
+    }
+
+    /// Voxels whose place in the scanner is known in this field.
+    pub(super) fn on_grid(&self, grid: &Grid) -> Result<Geometry, B0Error> {
+        Ok(match self.vox() {
+            Some(vox) => Geometry::in_voxel_axes(grid, vox)?,
+            None => Geometry::new(grid, self.ras())?,
+        })
     }
 }
 

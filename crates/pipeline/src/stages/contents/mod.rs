@@ -194,15 +194,21 @@ pub(crate) fn check_directions(
     header: &ImageHeader,
     image: &Image,
 ) -> Result<Option<Claim>, ContentsError> {
-    let asked = Contents::Directions;
-    let claim = Claim::checked(header, asked)?;
-    if claim.is_none()
-        && let Some(looks) = Looks::of_source(image).unlike_directions()
-    {
-        let (path, volumes) = (header.path().to_owned(), image.n_volumes);
-        return Err(ContentsError::Looks { path, volumes, looks, asked });
+    let claim = Claim::checked(header, Contents::Directions)?;
+    if claim.is_none() {
+        check_directions_in_memory(header.path(), image)?;
     }
     Ok(claim)
+}
+
+/// Refuses directions whose values cannot be some.
+///
+/// # Errors
+/// [`ContentsError::Looks`].
+pub(crate) fn check_directions_in_memory(path: &Path, image: &Image) -> Result<(), ContentsError> {
+    let Some(looks) = Looks::of_source(image).unlike_directions() else { return Ok(()) };
+    let (path, volumes, asked) = (path.to_owned(), image.n_volumes, Contents::Directions);
+    Err(ContentsError::Looks { path, volumes, looks, asked })
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use fimbria_qsm::phase::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-pub use self::phase_files::{Echoes, PhaseFiles, PhaseFilesError};
+pub use self::phase_files::{Echoes, PhaseFiles, PhaseFilesError, PhaseImages};
 use crate::hashing::with_sidecar;
 use crate::options::{Described as _, OptionError, above, choice, refuse_unused};
 use crate::{

@@ -142,6 +142,18 @@ pub struct Echoes {
     pub mask: Mask,
 }
 
+/// Phase and magnitude as numbers.
+pub struct PhaseImages {
+    /// The grid.
+    pub grid: Grid,
+    /// Phase in any scaling, a volume for each echo.
+    pub phases: Vec<Vec<f32>>,
+    /// Magnitude, likewise, or none.
+    pub magnitudes: Vec<Vec<f32>>,
+    /// The voxels to work on; `None` for what is bright in the first magnitude.
+    pub mask: Option<Mask>,
+}
+
 impl PhaseFiles {
     /// Reads them.
     ///
@@ -149,8 +161,40 @@ impl PhaseFiles {
     /// [`PhaseFilesError`].
     pub fn read(&self, log: &Logbook<'_>) -> Result<Echoes, PhaseFilesError> {
         let workers = log.session().on.workers;
-        let (grid, mut phases) = workers.install(|| volumes(&self.phase, None))?;
+        let (grid, phases) = workers.install(|| volumes(&self.phase, None))?;
         let (_, magnitudes) = workers.install(|| volumes(&self.magnitude, Some(grid)))?;
+        let place = |first: &Path| {
+            let geometry = self.b0_direction.geometry(first, &grid)?;
+            let mask = self.mask.as_ref().map(|path| workers.install(|| read_mask(path, &grid)));
+            Ok((geometry, mask.transpose()?))
+        };
+        self.echoes(grid, phases, magnitudes, place, log)
+    }
+
+    /// The same of images in memory.
+    ///
+    /// # Errors
+    /// [`PhaseFilesError`].
+    pub fn of_images(
+        &self,
+        images: PhaseImages,
+        log: &Logbook<'_>,
+    ) -> Result<Echoes, PhaseFilesError> {
+        let PhaseImages { grid, phases, magnitudes, mask } = images;
+        let place = |_: &Path| Ok((self.b0_direction.on_grid(&grid)?, mask));
+        self.echoes(grid, phases, magnitudes, place, log)
+    }
+
+    /// `place` says how the voxels of the first file lie in B0, and which of them to work on.
+    fn echoes(
+        &self,
+        grid: Grid,
+        mut phases: Vec<Vec<f32>>,
+        magnitudes: Vec<Vec<f32>>,
+        place: impl FnOnce(&Path) -> Result<(Geometry, Option<Mask>), PhaseFilesError>,
+        log: &Logbook<'_>,
+    ) -> Result<Echoes, PhaseFilesError> {
+        let workers = log.session().on.workers;
         let echoes = phases.len();
         if !magnitudes.is_empty() && magnitudes.len() != echoes {
             return Err(PhaseFilesError::Magnitudes { magnitudes: magnitudes.len(), echoes });
@@ -161,9 +205,9 @@ impl PhaseFiles {
         });
         let b0_tesla = b0::strength(b0_tesla.ok_or(PhaseFilesError::NeedsB0)?)?;
         let first = self.phase.first().map_or(Path::new(""), PathBuf::as_path);
-        let geometry = self.b0_direction.geometry(first, &grid)?;
-        let mut mask = match (&self.mask, magnitudes.first()) {
-            (Some(path), _) => workers.install(|| read_mask(path, &grid))?,
+        let (geometry, mask) = place(first)?;
+        let mut mask = match (mask, magnitudes.first()) {
+            (Some(mask), _) => mask,
             (None, Some(first)) => {
                 log.warn("no mask given: what is bright in the first magnitude is taken");
                 head_mask(Image { grid, n_volumes: 1, data: first.clone() }, workers)

@@ -22,7 +22,7 @@ use self::unit::{Said, check_numbers};
 use crate::hashing::with_sidecar;
 use crate::options::{Described as _, OptionError, choice, refuse_unused};
 use crate::stages::b0::{self, B0Direction, B0Error};
-use crate::stages::contents::{ContentsError, check_directions};
+use crate::stages::contents::{ContentsError, check_directions, check_directions_in_memory};
 use crate::stages::qsm::{GUIDED, QsmParameters};
 use crate::{Choice as _, Input, Logbook, Named, Product, Products, Stage, StageError};
 
@@ -198,6 +198,22 @@ pub enum LocalFieldError {
     Empty,
 }
 
+/// The images of a [`LocalField`], each on a grid of its own.
+pub struct FieldImages {
+    /// The field as stored.
+    pub field: Image,
+    /// The voxels to solve for.
+    pub mask: Option<Mask>,
+    /// Fibre directions, and the axes that they are said to be in.
+    pub v1: Option<(Image, Option<BvecFrame>)>,
+    /// Fractional anisotropy.
+    pub fa: Option<Image>,
+    /// Weights of the data.
+    pub weights: Option<Image>,
+    /// A map to compare with.
+    pub truth: Option<Image>,
+}
+
 /// A field and everything that its inversion depends on.
 pub struct LocalField {
     /// The grid.
@@ -264,21 +280,62 @@ impl LocalFieldFiles {
 
     fn load(&self, fa_threshold: f64, log: &Logbook<'_>) -> Result<LocalField, LocalFieldError> {
         let (field, b0_tesla, direction) = self.field()?;
+        let geometry = direction.geometry(&self.field, &field.grid)?;
+        let images = FieldImages {
+            mask: self.mask(&field.grid)?,
+            v1: self.vectors(&field.grid)?,
+            fa: self.anisotropy().map(read_image).transpose()?,
+            weights: self.weights.as_ref().map(read_image).transpose()?,
+            truth: self.truth.as_ref().map(read_image).transpose()?,
+            field,
+        };
+        self.local_field(images, geometry, b0_tesla, fa_threshold, log)
+    }
+
+    /// The same of images in memory; the paths are what messages call them.
+    ///
+    /// # Errors
+    /// [`LocalFieldError`].
+    pub fn of_images(
+        &self,
+        images: FieldImages,
+        fa_threshold: f64,
+        log: &Logbook<'_>,
+    ) -> Result<LocalField, LocalFieldError> {
+        self.expect_volumes(&self.field, &images.field, 1)?;
+        if let (Some(path), Some((v1, _))) = (self.directions(), &images.v1) {
+            self.expect_volumes(&path, v1, 3)?;
+            check_directions_in_memory(&path, v1)?;
+        }
+        let geometry = self.b0_direction.on_grid(&images.field.grid)?;
+        let workers = log.session().on.workers;
+        workers.install(|| self.local_field(images, geometry, self.b0, fa_threshold, log))
+    }
+
+    fn local_field(
+        &self,
+        images: FieldImages,
+        geometry: Geometry,
+        b0_tesla: Option<f64>,
+        fa_threshold: f64,
+        log: &Logbook<'_>,
+    ) -> Result<LocalField, LocalFieldError> {
+        let FieldImages { field, mask, v1, fa, weights, truth } = images;
         let grid = field.grid;
-        let geometry = direction.geometry(&self.field, &grid)?;
         let (unit, said) = self.unit();
         let strength = match (unit, b0_tesla) {
             (FieldUnit::Ppm, b0) => b0::strength(b0.unwrap_or(1.0))?,
             (_, Some(b0)) => b0::strength(b0)?,
             (unit, None) => return Err(LocalFieldError::NeedsB0 { unit: unit.name() }),
         };
-        let mask = self.mask(&field, log)?;
+        let mask = inside(mask, &field, log)?;
         let factor = unit.ppm(strength) * f64::from(self.phase_sign);
         check_numbers(&field, &mask, (unit, said), factor, log)?;
         let field_ppm = field.data.iter().map(|b| (f64::from(*b) * factor) as f32).collect();
-        let shapes = self.shapes(&mask, fa_threshold, log)?;
-        let weights = self.on_grid(self.weights.as_deref(), &grid, "the weights")?;
-        let truth_ppm = self.on_grid(self.truth.as_deref(), &grid, "the truth")?;
+        let is_guided = v1.is_some();
+        let shapes = self.shapes(v1, fa, &mask, fa_threshold, log)?;
+        let weights = self.on_grid(self.weights.as_deref(), weights, &grid, "the weights")?;
+        let truth_ppm = self.on_grid(self.truth.as_deref(), truth, &grid, "the truth")?;
         if let Some(truth) = &truth_ppm {
             let inside: Vec<f32> = mask.voxels.iter().map(|&v| truth[v as usize]).collect();
             if inside.iter().all(|value| !value.is_finite() || *value == inside[0]) {
@@ -295,7 +352,7 @@ impl LocalFieldFiles {
         let cylinders = shapes.iter().filter(|shape| **shape != Shape::Sphere).count();
         log.count("unknowns", mask.len() as u64);
         log.count("cylinders", cylinders as u64);
-        if cylinders == 0 && self.directions().is_some() {
+        if cylinders == 0 && is_guided {
             log.warn(
                 "the directions make no cylinder: they are zero, below --fa-threshold or elsewhere \
                  than the mask, and guide nothing",
@@ -353,49 +410,43 @@ impl LocalFieldFiles {
         Err(LocalFieldError::Volumes { path: path.to_owned(), found: image.n_volumes, expected })
     }
 
-    fn mask(&self, field: &Image, log: &Logbook<'_>) -> Result<Mask, LocalFieldError> {
-        let mask = match &self.mask {
-            None => {
-                let mask = outside::with_field(field);
-                let (inside, left_out) = (mask.len(), field.grid.len() - mask.len());
-                log.count("voxels_left_out", left_out as u64);
-                log.note(&format!(
-                    "no mask: solved for {}; left out, where the field is 0 up to the edge of the \
-                     volume: {left_out}",
-                    counted(inside, "voxel")
-                ));
-                mask
-            }
-            Some(path) if self.dqsm_files => dqsm_files::read_mask(path, &field.grid)?,
-            Some(path) => read_mask(path, &field.grid)?,
-        };
-        if mask.is_empty() {
-            return Err(LocalFieldError::Empty);
+    fn mask(&self, grid: &Grid) -> Result<Option<Mask>, LocalFieldError> {
+        Ok(match &self.mask {
+            None => None,
+            Some(path) if self.dqsm_files => Some(dqsm_files::read_mask(path, grid)?),
+            Some(path) => Some(read_mask(path, grid)?),
+        })
+    }
+
+    /// Fibre directions, and the axes that their file says they are in.
+    fn vectors(&self, grid: &Grid) -> Result<Option<(Image, Option<BvecFrame>)>, LocalFieldError> {
+        let Some(v1) = &self.directions() else { return Ok(None) };
+        if self.dqsm_files {
+            return Ok(Some((dqsm_files::read_models(v1, grid)?, None)));
         }
-        Ok(mask)
+        let image = read_image(v1)?;
+        self.expect_volumes(v1, &image, 3)?;
+        let claim = check_directions(&ImageHeader::read(v1)?, &image)?;
+        Ok(Some((image, claim.and_then(|claim| claim.frame))))
     }
 
     /// The shape of each voxel of the mask; all spheres where no directions are given.
     fn shapes(
         &self,
+        v1: Option<(Image, Option<BvecFrame>)>,
+        mut fa: Option<Image>,
         mask: &Mask,
         fa_threshold: f64,
         log: &Logbook<'_>,
     ) -> Result<Vec<Shape>, LocalFieldError> {
-        let Some(v1) = &self.directions() else {
+        let Some((mut vectors, said)) = v1 else {
             log.note("no fibre directions: every voxel is a sphere");
             return Ok(vec![Shape::Sphere; mask.len()]);
         };
-        let (mut vectors, said) = if self.dqsm_files {
-            (dqsm_files::read_models(v1, &mask.grid)?, None)
-        } else {
-            let image = read_image(v1)?;
-            self.expect_volumes(v1, &image, 3)?;
-            let claim = check_directions(&ImageHeader::read(v1)?, &image)?;
-            (image, claim)
-        };
-        self.expect_volumes(v1, &vectors, 3)?;
-        let frame = match (self.v1_frame, said.and_then(|claim| claim.frame)) {
+        if let Some(path) = self.directions() {
+            self.expect_volumes(&path, &vectors, 3)?;
+        }
+        let frame = match (self.v1_frame, said) {
             (None, Some(said)) => said,
             _ => self.v1_frame(),
         };
@@ -404,10 +455,8 @@ impl LocalFieldFiles {
             let turn = frame.ras_from_frame(&vectors.grid.ras_from_vox);
             turn_vectors(&mut vectors, &turn);
         }
-        let path = self.anisotropy();
-        let mut fa = path.as_ref().map(read_image).transpose()?;
-        if let (Some(path), Some(fa)) = (&path, &fa) {
-            self.expect_volumes(path, fa, 1)?;
+        if let (Some(path), Some(fa)) = (self.anisotropy(), &fa) {
+            self.expect_volumes(&path, fa, 1)?;
         }
         if self.resample {
             vectors = vectors.at_nearest_voxels(&mask.grid);
@@ -419,15 +468,31 @@ impl LocalFieldFiles {
     fn on_grid(
         &self,
         path: Option<&Path>,
+        image: Option<Image>,
         grid: &Grid,
         what: &str,
     ) -> Result<Option<Vec<f32>>, LocalFieldError> {
-        let Some(path) = path else { return Ok(None) };
-        let image = read_image(path)?;
-        self.expect_volumes(path, &image, 1)?;
+        let Some(image) = image else { return Ok(None) };
+        self.expect_volumes(path.unwrap_or(Path::new(what)), &image, 1)?;
         grid.check_same(&image.grid, what)?;
         Ok(Some(image.data))
     }
+}
+
+/// The voxels to solve for: those given, or all that have a field.
+fn inside(given: Option<Mask>, field: &Image, log: &Logbook<'_>) -> Result<Mask, LocalFieldError> {
+    let mask = given.unwrap_or_else(|| {
+        let mask = outside::with_field(field);
+        let (inside, left_out) = (mask.len(), field.grid.len() - mask.len());
+        log.count("voxels_left_out", left_out as u64);
+        log.note(&format!(
+            "no mask: solved for {}; left out, where the field is 0 up to the edge of the volume: \
+             {left_out}",
+            counted(inside, "voxel")
+        ));
+        mask
+    });
+    if mask.is_empty() { Err(LocalFieldError::Empty) } else { Ok(mask) }
 }
 
 /// The map `name` in a folder of `fimbria fit`, in the format it has there.

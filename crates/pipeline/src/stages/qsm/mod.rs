@@ -90,6 +90,9 @@ pub struct MapSusceptibility {
     pub keep: Option<Keep>,
 }
 
+/// The reference region in memory, in place of its file.
+pub struct GivenReference(pub Mask);
+
 /// A map of susceptibility.
 pub struct ChiMap {
     /// In ppm, 0 outside the mask.
@@ -158,11 +161,19 @@ impl MapSusceptibility {
     }
 
     /// Where the mean of the map over `mask` is to be zero, if it is.
-    fn reference(&self, mask: &Mask, log: &Logbook<'_>) -> Result<Option<Mask>, StageError> {
+    fn reference(
+        &self,
+        given: Option<&GivenReference>,
+        mask: &Mask,
+        log: &Logbook<'_>,
+    ) -> Result<Option<Mask>, StageError> {
         let Some(path) = &self.parameters.reference else {
             return Ok(self.parameters.zero_mean.then(|| mask.clone()));
         };
-        let mut reference = log.session().on.workers.install(|| read_mask(path, &mask.grid))?;
+        let mut reference = match given {
+            Some(GivenReference(reference)) => reference.clone(),
+            None => log.session().on.workers.install(|| read_mask(path, &mask.grid))?,
+        };
         // Elsewhere the map is 0, which is no susceptibility.
         reference.voxels.retain(|voxel| mask.voxels.binary_search(voxel).is_ok());
         if reference.voxels.is_empty() {
@@ -339,7 +350,7 @@ impl Stage for MapSusceptibility {
     }
 
     fn takes(&self) -> Vec<Taken> {
-        vec![Taken::always::<LocalField>()]
+        vec![Taken::always::<LocalField>(), Taken::where_made::<GivenReference>()]
     }
 
     fn makes(&self) -> Vec<Product> {
@@ -377,7 +388,7 @@ impl Stage for MapSusceptibility {
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let field = products.get::<LocalField>()?;
-        let reference = self.reference(&field.mask, log)?;
+        let reference = self.reference(products.find(), &field.mask, log)?;
         let mut map = match self.parameters.fourier() {
             None => self.guided(field, log)?,
             Some(method) => self.unguided(method, field, log)?,
