@@ -83,7 +83,7 @@ class Lines:
     def __new__(
         cls,
         points: npt.NDArray[np.float32],
-        offsets: Sequence[int],
+        offsets: npt.NDArray[np.uint64],
         per_point: Sequence[Column],
         per_streamline: Sequence[Column],
         groups: Sequence[tuple[str, Sequence[int]]],

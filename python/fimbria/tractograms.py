@@ -161,7 +161,7 @@ class Tractogram:
             grid = (self.shape, self.affine.tolist())
         groups = [(name, members.tolist()) for name, members in self.groups.items()]
         columns = [[_column(name, v) for name, v in data.items()] for data in (self.per_point, self.per_streamline)]
-        return _core.Lines(self.points, self.offsets.tolist(), columns[0], columns[1], groups, grid)
+        return _core.Lines(self.points, self.offsets, columns[0], columns[1], groups, grid)
 
     def save(
         self,
@@ -451,6 +451,9 @@ class TractogramWriter:
     """
 
     def __init__(self, path: str | PathLike[str], *, like: Tractogram, dtype: str | None = None) -> None:
+        needs_image = fspath(path).lower().endswith((".trx", ".trk"))
+        if needs_image and (like.affine is None or like.shape is None):
+            raise ValueError(f"{fspath(path)} names the image that its streamlines lie on: set affine and shape")
         self._writer = _core.LineWriter(path, like._lines(), dtype)
 
     def write(self, lines: Tractogram, *, progress: Progress = None) -> None:

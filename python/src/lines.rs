@@ -143,13 +143,14 @@ impl Lines {
     #[new]
     fn new(
         points: PyReadonlyArray2<'_, f32>,
-        offsets: Vec<u64>,
+        offsets: PyReadonlyArray1<'_, u64>,
         per_point: Vec<ColumnArg<'_>>,
         per_streamline: Vec<ColumnArg<'_>>,
         groups: Vec<(String, Vec<u32>)>,
         grid: Option<([usize; 3], Vec<[f64; 4]>)>,
     ) -> PyResult<Self> {
         let (slice, n) = (points.as_slice()?, points.as_array().nrows());
+        let offsets = offsets.as_slice()?.to_vec();
         if points.as_array().ncols() != 3 {
             return Err(PyValueError::new_err("points have three coordinates each"));
         }
@@ -301,7 +302,12 @@ impl LineWriter {
         let part = path.with_file_name(format!(".{}.{name}", std::process::id()));
         let position_type = position_type.map(datatype).transpose()?;
         let options = WriteOptions { position_type, ..WriteOptions::default() };
-        let writer = create(&part, format, &like.0.header, &options).map_err(error)?;
+        // The user named the file, not what it is called until it is whole.
+        let named = |error: TractogramError| {
+            let (part, path) = (part.display().to_string(), path.display().to_string());
+            FimbriaError::new_err(chain(&error).replace(&part, &path))
+        };
+        let writer = create(&part, format, &like.0.header, &options).map_err(named)?;
         Ok(Self { path, part, writer: Mutex::new(Some(writer)) })
     }
 

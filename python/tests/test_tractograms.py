@@ -107,8 +107,11 @@ def test_a_writer_that_is_left_by_an_error_leaves_nothing(tmp_path, lines):
     assert os.listdir(tmp_path) == []
     # An earlier file stays until another is whole.
     lines.save(tmp_path / "a.tck")
-    with pytest.raises(fimbria.FimbriaError):
+    with pytest.raises(ValueError, match="a.trk names the image .*: set affine and shape"):
         fimbria.Tractogram(lines.points, lines.offsets).save(tmp_path / "a.trk")
+    with pytest.raises(fimbria.FimbriaError) as caught:
+        lines.save(tmp_path / "no" / "a.tck")
+    assert str(tmp_path / "no" / "a.tck") in str(caught.value)
     assert os.listdir(tmp_path) == ["a.tck"]
 
 
