@@ -307,6 +307,27 @@ METHODS = {
     ),
 }
 
+# Defaults that files say, or that differ in a run, as they are on arrays.
+DEFAULTS = {
+    ("track", "sh_basis"): "that of a fit; else directions are peaks",
+    ("track", "frame"): "scanner; voxel with a basis of DIPY",
+    ("track", "step"): "0.5; through densities half of the shortest voxel edge, deterministic a fifth",
+    ("track", "max_length"): "1000; through densities 250",
+    ("peaks", "sh_basis"): "that of a fit; else unique entries",
+    ("field", "phase_range"): "told by the numbers",
+    ("field", "te"): "none: they must be said",
+    ("field", "b0"): "none: it must be said",
+    ("qsm", "v1_frame"): "scanner",
+}
+IN_A_RUN = re.compile(r"[;,] [^;,]*\bin a run\b[^;]*")
+
+
+def on_arrays(command: str, option: dict[str, Any]) -> dict[str, Any]:
+    """An option with the default that it has in Python."""
+    default = DEFAULTS.get((command, option["name"]), option["default"])
+    return {**option, "default": IN_A_RUN.sub("", default) if default else default}
+
+
 METHODS_HEAD = '''"""The methods that are no fits. Made by generate.py from `fimbria describe`: not to be edited."""
 
 from __future__ import annotations
@@ -351,9 +372,10 @@ def kind_of(option: dict[str, Any]) -> str:
 
 def function_of(one: dict[str, Any], method: Method) -> str:
     """A method that is no fit."""
-    by_name = {option["name"]: option for option in one["options"]}
+    options = [on_arrays(one["name"], option) for option in one["options"]]
+    by_name = {option["name"]: option for option in options}
     left_out = COMMON | set(method.leaves_out) | set(method.given)
-    own = [option for option in one["options"] if option["name"] not in left_out]
+    own = [option for option in options if option["name"] not in left_out]
     arguments, doc, passed = [], [], []
     is_keyword = False
     for name, given in method.given.items():

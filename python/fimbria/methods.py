@@ -57,8 +57,8 @@ def peaks(
         A fit of `FibreOrientationModel` or `HigherOrderTensorModel`, or coefficients [x, y, z,
         n]: spherical harmonics with sh_basis, else unique entries of symmetric tensors
     sh_basis : {mrtrix, dipy, dipy-legacy}
-        The coefficients are spherical harmonics of this basis [default: what the image says of
-        itself; unique entries where it says nothing]
+        The coefficients are spherical harmonics of this basis [default: that of a fit; else
+        unique entries]
     frame : {fsl, voxel, scanner}
         Axes the coefficients refer to [default: voxel with a basis of DIPY, else scanner]
     mask : optional
@@ -270,12 +270,12 @@ def track(
         Where to start: voxels above zero of an array [x, y, z] or an image; points [n, 3] in
         scanner RAS mm; the path of an image, a surface or a list; a list of several regions
     sh_basis : {mrtrix, dipy, dipy-legacy}
-        Volumes are spherical harmonics of this basis [default: what the image says of itself]
+        Volumes are spherical harmonics of this basis [default: that of a fit; else directions
+        are peaks]
     hot : flag
         Volumes are unique entries of a higher-order tensor (fit fod)
     frame : {fsl, voxel, scanner}
-        Axes of peaks or coefficients [default: what the image says of itself (FSL's V1 and
-        dyads are in FSL's), else scanner; voxel with a basis of DIPY]
+        Axes of peaks or coefficients [default: scanner; voxel with a basis of DIPY]
     dispersion : number
         Scatter directions around peaks by this angle; 0 tracks deterministically [from 0 on,
         degrees] [default: 0]
@@ -311,20 +311,19 @@ def track(
     seed_boundary : flag
         Start on that boundary, in the voxels of seeds that it passes, and go into white matter
     samples : integer
-        Streamlines from each seed [1 to 1000000000] [default: 50; through densities select; in
-        a run 2]
+        Streamlines from each seed [1 to 1000000000] [default: 50; through densities select]
     select : integer
         Through densities: start at seeds drawn at random until so many streamlines are kept, or
         a thousand times as many were started [1 to 4000000] [default: 10000 through densities]
     algorithm : {probabilistic, deterministic}
         Through densities: which way to go on [default: probabilistic]
     step : number
-        Length of a step [above 0, mm] [default: 0.5, in a run a quarter of the shortest voxel
-        edge; through densities half of it, deterministic a fifth]
+        Length of a step [above 0, mm] [default: 0.5; through densities half of the shortest
+        voxel edge, deterministic a fifth]
     max_length : number
-        Longest streamline [above 0, mm] [default: 1000; through densities and in a run 250]
+        Longest streamline [above 0, mm] [default: 1000; through densities 250]
     min_length : number
-        Shortest streamline kept [from 0 on, mm] [default: 0, in a run 20; through densities 10]
+        Shortest streamline kept [from 0 on, mm] [default: 0; through densities 10]
     angle : number
         Largest angle between two steps [0 to 180, degrees] [default: 78.46304; through
         densities 45]
@@ -336,7 +335,7 @@ def track(
         [default: 1]
     fibre_threshold : number
         Fibres with a fraction (of peaks: length as part of the longest) up to this are not
-        followed [0 to 1] [default: 0.01; in a run 0.05]
+        followed [0 to 1] [default: 0.01]
     use_fraction : flag
         End with probability 1 - f at each step
     modified_euler : flag
@@ -344,10 +343,10 @@ def track(
     loop_check : flag
         End streamlines that come back on themselves
     first_fibre : {largest, uniform, proportional}
-        The fibre to start with [default: largest; in a run proportional]
+        The fibre to start with [default: largest]
     jitter : number
-        Start anywhere in a sphere of this radius [from 0 on, mm] [default: 0, in a run half the
-        longest voxel edge; through densities anywhere in the voxel]
+        Start anywhere in a sphere of this radius [from 0 on, mm] [default: 0; through densities
+        anywhere in the voxel]
     rng_seed : integer
         Seed of the random numbers [default: 1]
     threads : optional
@@ -438,12 +437,11 @@ def local_field(
         the identity
     phase_range : number
         Two numbers of the phase that are a turn apart, its ends: 0 4096, -180 180 [default:
-        told by the numbers, see below]
+        told by the numbers]
     te : number
-        Echo times [above 0, ms] [default: EchoTime of the .json beside each phase]
+        Echo times [above 0, ms] [default: none: they must be said]
     b0 : number
-        Strength of B0 [above 0, up to 30, tesla] [default: MagneticFieldStrength of the .json
-        beside the phase]
+        Strength of B0 [above 0, up to 30, tesla] [default: none: it must be said]
     b0_dir : number
         Direction of B0 in scanner axes [default: 0 0 1]
     b0_dir_vox : number
@@ -548,8 +546,7 @@ def qsm(
         Scanner RAS mm from voxel of the array; by default that of the image or the fit, else
         the identity
     v1_frame : {fsl, voxel, scanner}
-        Axes the fibre directions refer to [default: what the image says of itself, else
-        scanner]
+        Axes the fibre directions refer to [default: scanner]
     field_unit : {ppm, hz, rad/s, tesla}
         Unit of the field [default: ppm, refused where the numbers are unlike it]
     phase_sign : integer
@@ -567,8 +564,7 @@ def qsm(
     fa_threshold : number
         FA above which a voxel has a fibre [0 to 1] [default: 0.2]
     kappa : number
-        Share κ of the data [above 0, up to 1] [default: 0.985; 0.95 in a run, for its noisier
-        fields; 0.75 with compat dqsm]
+        Share κ of the data [above 0, up to 1] [default: 0.985; 0.75 with compat dqsm]
     solver : {cgls, lsmr, landweber}
         Which iteration [default: cgls; landweber with compat dqsm]
     step : number
@@ -584,7 +580,7 @@ def qsm(
     start : {zero, tikhonov}
         Where the iteration starts [default: zero]
     iterations : integer
-        Iterations at most [from 1 on] [default: 1000; 20 in a run, for its noisier fields]
+        Iterations at most [from 1 on] [default: 1000]
     tolerance : number
         Stop where the map changes by no more than this part of itself [from 0 on] [default:
         1e-6]
