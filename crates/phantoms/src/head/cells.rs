@@ -2,10 +2,10 @@
 
 use fimbria_compute::{Progress, Workers};
 use fimbria_image::{Grid, Image};
-use rayon::prelude::*;
 
 use super::anatomy::Anatomy;
 use super::labels::{Label, Part, Tissue};
+use super::made;
 use crate::PhantomError;
 use crate::render::zeros;
 
@@ -58,23 +58,18 @@ impl Cells {
             composed(&seen)
         };
         progress.start("sampling the head", n as u64);
-        workers.install(|| {
-            const SLAB: usize = 1 << 17;
-            for first in (0..n).step_by(SLAB) {
-                progress.check()?;
-                let end = n.min(first + SLAB);
-                let cells: Vec<_> =
-                    (first..end).into_par_iter().with_min_len(256).map(cell).collect();
-                for (l, (number, parts)) in cells.into_iter().enumerate() {
-                    labels.data[first + l] = f32::from(number);
-                    for (t, part) in parts.into_iter().enumerate() {
-                        tissues.data[t * n + first + l] = part;
-                    }
+        const SLAB: usize = 1 << 17;
+        for first in (0..n).step_by(SLAB) {
+            let end = n.min(first + SLAB);
+            let cells = made(first..end, workers, progress, |voxel| Some(cell(voxel)))?;
+            for (l, (number, parts)) in cells.into_iter().enumerate() {
+                labels.data[first + l] = f32::from(number);
+                for (t, part) in parts.into_iter().enumerate() {
+                    tissues.data[t * n + first + l] = part;
                 }
-                progress.advance((end - first) as u64);
             }
-            Ok::<_, PhantomError>(())
-        })?;
+            progress.advance((end - first) as u64);
+        }
         Ok(Self { tissues, labels })
     }
 

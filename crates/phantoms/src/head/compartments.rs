@@ -3,13 +3,13 @@
 use fimbria_compute::dense::vec3::Vec3;
 use fimbria_compute::{Progress, Workers};
 use fimbria_image::{Grid, Image};
-use rayon::prelude::*;
 
 use super::anatomy::Anatomy;
 use super::cells::Cells;
 use super::fixels::{FIXELS, Fixel, Fixels};
 use super::labels::Tissue;
 use super::lines::HeadBundle;
+use super::made;
 use super::tissue::{Bundled, ISOTROPIC, isotropic, t1_weighted, unweighted};
 use crate::PhantomError;
 use crate::bundle::unit;
@@ -110,9 +110,7 @@ impl Compartments {
             Some(mixture)
         };
         progress.start("filling the voxels", 1);
-        progress.check()?;
-        let voxels =
-            workers.install(|| (0..grid.len()).into_par_iter().filter_map(mixture).collect());
+        let voxels = made(0..grid.len(), workers, progress, mixture)?;
         progress.advance(1);
         Ok(Self { grid, voxels, kinds })
     }

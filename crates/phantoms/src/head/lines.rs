@@ -2,10 +2,10 @@
 
 use fimbria_compute::dense::vec3::{Vec3, add, dot, norm, scale, sub};
 use fimbria_compute::{Progress, Workers};
-use rayon::prelude::*;
 
 use super::anatomy::Anatomy;
 use super::labels::{Part, Tissue};
+use super::made;
 use super::routes::{End, Gate, ROUTES, Route};
 use super::waves::Dice;
 use crate::PhantomError;
@@ -47,7 +47,6 @@ pub(super) fn bundles(
     progress.start("growing the bundles", ROUTES.len() as u64 + 1);
     let mut all = Vec::new();
     for (r, route) in ROUTES.iter().enumerate() {
-        progress.check()?;
         let sides: &[(f64, &str)] =
             if route.crosses { &[(1.0, "")] } else { &[(-1.0, "_left"), (1.0, "_right")] };
         for (side, suffix) in sides {
@@ -57,8 +56,7 @@ pub(super) fn bundles(
             for first in (0..TRIES).map(|round| round * wanted) {
                 let missing = wanted - streamlines.len();
                 let round = first..first + wanted;
-                let tried: Vec<_> =
-                    workers.install(|| round.into_par_iter().filter_map(line).collect());
+                let tried: Vec<_> = made(round, workers, progress, line)?;
                 streamlines.extend(tried.into_iter().take(missing));
             }
             all.push(HeadBundle {
@@ -70,8 +68,7 @@ pub(super) fn bundles(
         }
         progress.advance(1);
     }
-    progress.check()?;
-    all.extend(u_fibres(anatomy, dice, workers));
+    all.extend(u_fibres(anatomy, dice, workers, progress)?);
     progress.advance(1);
     Ok(all)
 }
@@ -253,11 +250,15 @@ fn ends_in_grey(beyond: &[Tissue]) -> bool {
 }
 
 /// Fibres from gyrus to gyrus under the sulcus between, in the two hemispheres.
-fn u_fibres(anatomy: &Anatomy, dice: Dice, workers: &Workers) -> Vec<HeadBundle> {
+fn u_fibres(
+    anatomy: &Anatomy,
+    dice: Dice,
+    workers: &Workers,
+    progress: &dyn Progress,
+) -> Result<Vec<HeadBundle>, PhantomError> {
     const CANDIDATES: usize = 40_000;
-    let all: Vec<(bool, Vec<[f32; 3]>)> = workers.install(|| {
-        (0..CANDIDATES).into_par_iter().filter_map(|i| u_fibre(anatomy, dice, i as u64)).collect()
-    });
+    let candidate = |i: usize| u_fibre(anatomy, dice, i as u64);
+    let all: Vec<(bool, Vec<[f32; 3]>)> = made(0..CANDIDATES, workers, progress, candidate)?;
     let side = |is_right: bool, name: &str| {
         let of = all.iter().filter(|(right, _)| *right == is_right);
         HeadBundle {
@@ -267,7 +268,7 @@ fn u_fibres(anatomy: &Anatomy, dice: Dice, workers: &Workers) -> Vec<HeadBundle>
             dispersion: 0.2,
         }
     };
-    vec![side(false, "u_fibres_left"), side(true, "u_fibres_right")]
+    Ok(vec![side(false, "u_fibres_left"), side(true, "u_fibres_right")])
 }
 
 fn u_fibre(anatomy: &Anatomy, dice: Dice, item: u64) -> Option<(bool, Vec<[f32; 3]>)> {

@@ -32,10 +32,12 @@ mod tissue;
 mod watson;
 mod waves;
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use fimbria_compute::{Progress, Workers};
+use fimbria_compute::{Interrupted, Progress, Workers};
 use fimbria_image::{Grid, Image, Mask};
+use rayon::prelude::*;
 
 use crate::render::zeros;
 use crate::{Acquisition, GreSubject, PhantomError, Placement, Subject, Truth, TruthMap};
@@ -154,6 +156,20 @@ pub fn head(
         tissues: cells.tissues,
         bundles,
     })
+}
+
+/// What `make` makes of numbers, in their order, by all threads. Each item looks whether the user
+/// stops it: some take milliseconds.
+fn made<T: Send>(
+    numbers: Range<usize>,
+    workers: &Workers,
+    progress: &dyn Progress,
+    make: impl Fn(usize) -> Option<T> + Sync + Send,
+) -> Result<Vec<T>, Interrupted> {
+    let unless_stopped = |i| if progress.is_cancelled() { None } else { make(i) };
+    let all = workers.install(|| numbers.into_par_iter().filter_map(unless_stopped).collect());
+    progress.check()?;
+    Ok(all)
 }
 
 impl HeadSpec {
