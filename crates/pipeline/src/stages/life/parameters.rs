@@ -150,6 +150,7 @@ impl From<RankName> for String {
 /// The options of an evaluation. What another program would take by default follows from
 /// `--compat`.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
+#[command(next_help_heading = "Evaluation")]
 pub struct LifeParameters {
     /// Take over the conventions of another program; other options still change them
     #[arg(long, value_name = "PROGRAM", value_parser = choice::<Compat>())]
