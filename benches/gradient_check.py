@@ -5,7 +5,7 @@
 
 SERIES are images with .bval and .bvec beside them (rows x y z, FSL's axes) and, where there is one, a mask
 called mask.nii.gz in their folder. A table is found right if it is as given, and wrong by a change that
-gives it back. Needs numpy and nibabel.
+gives it back, done to the file. Needs numpy.
 """
 
 import argparse
@@ -15,7 +15,6 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import nibabel
 import numpy as np
 
 ORDERS = {
@@ -43,7 +42,7 @@ def asked_for(text: str) -> tuple[tuple[int, ...], int | None]:
     return ORDERS[swapped], "xyz".index(flipped[1]) if flipped else None
 
 
-def verdict(program: str, series: Path, table: np.ndarray, right: np.ndarray, sign: float) -> str:
+def verdict(program: str, series: Path, table: np.ndarray, right: np.ndarray) -> str:
     with tempfile.TemporaryDirectory() as folder:
         bvec = Path(folder) / "dwi.bvec"
         np.savetxt(bvec, table)
@@ -55,13 +54,8 @@ def verdict(program: str, series: Path, table: np.ndarray, right: np.ndarray, si
     found = said.split("checked", 1)[1].strip()
     if "do not tell" in found or "to tell whether" in found:
         return "unclear"
-    change = re.search(r".* mm with (.*) \(axes", found)
-    # The program speaks of the axes of voxels; FSL's x is the other way where the determinant is positive.
-    to_voxels = np.array([[sign], [1.0], [1.0]])
-    made = table * to_voxels
-    if change:
-        made = changed(made, *asked_for(change[1]))
-    made *= to_voxels
+    change = re.search(r".* mm with (.*) \(in the bvecs", found)
+    made = changed(table, *asked_for(change[1])) if change else table
     is_right = min(np.abs(made - right).max(), np.abs(made + right).max()) < 1e-6
     return ("given" if not change else "mended") if is_right else "missed"
 
@@ -74,12 +68,10 @@ def main() -> None:
     print("series\tas given\tfound and mended\tunclear\tmissed")
     for series in options.series:
         right = np.loadtxt(series.parent / (series.name.split(".")[0] + ".bvec"))
-        affine = nibabel.load(series).affine
-        sign = -1.0 if np.linalg.det(affine[:3, :3]) > 0 else 1.0
         counts = {"given": 0, "mended": 0, "unclear": 0, "missed": 0}
         for order, flipped in itertools.product(ORDERS.values(), [None, 0, 1, 2]):
             table = changed(right, order, flipped)
-            counts[verdict(options.program, series, table, right, sign)] += 1
+            counts[verdict(options.program, series, table, right)] += 1
         print("\t".join([series.parent.name, *(str(n) for n in counts.values())]), flush=True)
 
 

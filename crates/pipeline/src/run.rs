@@ -358,11 +358,11 @@ impl RunConfig {
         peaks.check().map_err(options_of("peaks"))?;
         let (sticks, life) = (self.options("sticks")?, self.options("life")?);
         let Self { input, maps, report, .. } = self;
-        let memory = input.memory;
+        let (memory, axes) = (input.memory, input.table_axes(&header));
         let mut stages: Vec<Box<dyn Stage>> = vec![
             Box::new(Load { files: input, found: Some(maps) }),
             tensor,
-            Box::new(CheckGradients),
+            Box::new(CheckGradients { axes }),
         ];
         if systems.contains(&System::Peaks) {
             stages.extend(fibre_stages(density, peaks, maps, &entities));

@@ -88,7 +88,7 @@ fn a_table_with_axes_swapped_or_flipped_is_found() {
     let right = checked("");
     assert!(right.contains("with the table as it is") && right.contains("at most"), "{right}");
     let wrong = checked("--bvec wrong.bvec --bval turned.bval");
-    assert!(wrong.contains("mm with x and y swapped, z flipped (axes of the voxels)"), "{wrong}");
+    assert!(wrong.contains("mm with x and y swapped, z flipped (in the bvecs)"), "{wrong}");
     // A run says so before it is sent to a colleague.
     let run = "run turned.nii --mask mask.nii --set run.fits=[\"dti\"]";
     let ran = folder.done(&format!("{run} -o right"));

@@ -385,15 +385,21 @@ fn images_that_are_no_tissues_are_refused() {
     let folder = with_densities();
     write_image(folder.join("5tt.nii.gz"), &tissues(0), &WriteOptions::default()).unwrap();
     write_image(folder.join("none.nii.gz"), &voxels(&[]), &WriteOptions::default()).unwrap();
-    let line = "track hot.nii.gz --hot --seeds seed.nii.gz -n 2 -o out";
+    let line = "track hot.nii.gz --hot --seeds seed.nii.gz -n 2";
     for (act, why) in [
         ("hot.nii.gz", "it has 45 volumes: a five-tissue image has five"),
         ("seed.nii.gz", "there is no white matter in it"),
     ] {
-        let error = folder.failed(&format!("{line} --act {act}"));
+        let error = folder.failed(&format!("{line} --act {act} -o out"));
         assert!(error.contains(why) && error.contains(act), "{error}");
     }
-    let far = format!("{line} --act 5tt.nii.gz --seed-boundary");
+    // Tissues that lie elsewhere are told of.
+    let mut elsewhere = tissues(0);
+    elsewhere.grid.ras_from_vox.0[2][3] += 9.0;
+    write_image(folder.join("elsewhere.nii.gz"), &elsewhere, &WriteOptions::default()).unwrap();
+    let told = folder.done(&format!("{line} --act elsewhere.nii.gz -o moved --device cpu")).stderr;
+    assert!(told.contains("do both images show the same head"), "{told}");
+    let far = format!("{line} --act 5tt.nii.gz --seed-boundary -o out");
     let error = folder.failed(&far);
     assert!(error.contains("passes no voxel of the seeds"), "{error}");
 }

@@ -1,8 +1,9 @@
 //! The stage that checks the gradient table by how far fibres run on.
 
 use fimbria_compute::Progress as _;
+use fimbria_image::{BvecFrame, ImageHeader};
 use fimbria_models::dti::DtiMap;
-use fimbria_models::gradient_check::{GradientCheck, GradientVerdict};
+use fimbria_models::gradient_check::{GradientCheck, GradientVerdict, TableChange};
 use serde_json::Value;
 
 use super::fits::dti;
@@ -16,7 +17,10 @@ pub(crate) const GRADIENT_TABLE: &str = "gradient_table";
 
 /// Checks the gradient table by the directions of the tensor fit, and makes a [`GradientCheck`]; warns
 /// where the table does not lie as the image does.
-pub struct CheckGradients;
+pub struct CheckGradients {
+    /// The axes that the table was given in.
+    pub axes: BvecFrame,
+}
 
 impl Stage for CheckGradients {
     fn name(&self) -> &'static str {
@@ -41,7 +45,7 @@ impl Stage for CheckGradients {
             log.note("the gradient table is not checked: the fit has no V1 or no FA");
             return Ok(());
         };
-        let check = GradientCheck::new(v1, fa, log.session().on.workers);
+        let check = GradientCheck::new(v1, fa, self.axes, log.session().on.workers);
         log.result(GRADIENT_TABLE, said(&check));
         if let GradientVerdict::Wrong(_) = check.verdict() {
             log.warn(&format!("the gradient table looks wrong: {}", said(&check)));
@@ -56,6 +60,7 @@ impl Stage for CheckGradients {
 /// # Errors
 /// Where the series cannot be read or fitted.
 pub fn check_table(files: SubjectFiles, log: &Logbook<'_>) -> Result<String, StageError> {
+    let axes = files.table_axes(&ImageHeader::read(&files.dwi)?);
     let stages: [&dyn Stage; 3] = [
         &Load { files, found: None },
         &FitMaps {
@@ -63,7 +68,7 @@ pub fn check_table(files: SubjectFiles, log: &Logbook<'_>) -> Result<String, Sta
             style: MapStyle::default(),
             entities: String::new(),
         },
-        &CheckGradients,
+        &CheckGradients { axes },
     ];
     let mut products = Products::default();
     stages.into_iter().try_for_each(|stage| stage.compute(&mut products, log))?;
@@ -72,21 +77,31 @@ pub fn check_table(files: SubjectFiles, log: &Logbook<'_>) -> Result<String, Sta
 
 /// What a check found.
 fn said(check: &GradientCheck) -> String {
-    let given = check.lengths_mm[0].1;
+    let (none, given) = check.lengths_mm[0];
     let (best, longest) = check.best();
-    let others = check.lengths_mm[1..].iter().map(|(_, length)| *length).fold(0.0, f64::max);
+    let others = check.longest_but(none);
     match check.verdict() {
         GradientVerdict::Right => format!(
             "fibres run on for {given:.1} mm with the table as it is, {others:.1} mm at most with axes \
              swapped or flipped"
         ),
-        GradientVerdict::Wrong(_) => format!(
-            "fibres run on for {given:.1} mm with the table as it is, {longest:.1} mm with {best} (axes of \
-             the voxels)"
-        ),
+        GradientVerdict::Wrong(TableChange { change, axes }) => {
+            let place = match axes {
+                BvecFrame::Fsl => "in the bvecs",
+                BvecFrame::Voxel if none.axes == BvecFrame::Voxel => "in the bvecs",
+                BvecFrame::Voxel => "in the axes of the voxels",
+                BvecFrame::Scanner => "in the table, which is in scanner axes",
+            };
+            format!(
+                "fibres run on for {given:.1} mm with the table as it is, {longest:.1} mm with {change} \
+                 ({place})"
+            )
+        }
         GradientVerdict::Unclear => format!(
             "the data do not tell whether the table lies as the image does: fibres run on for {given:.1} \
-             mm with it, {others:.1} mm at most with axes swapped or flipped"
+             mm with it, {:.1} mm with {}",
+            if best == none { others } else { longest },
+            if best == none { "another at most".to_owned() } else { best.change.to_string() },
         ),
         GradientVerdict::TooThin => {
             "the image is too thin, or has too few fibres, to tell whether the \

@@ -202,6 +202,20 @@ impl SubjectFiles {
         })
     }
 
+    /// The axes in which the table is given; those of bvecs where there is none.
+    pub fn table_axes(&self, header: &ImageHeader) -> BvecFrame {
+        let named = self.named_table().ok().flatten();
+        let table = match (named, header.dw_scheme()) {
+            (None, Some(_)) => return BvecFrame::Scanner,
+            (None, None) => find_beside(&self.dwi).ok(),
+            (named, _) => named,
+        };
+        match table {
+            Some(GradientFiles::Mrtrix(_)) => BvecFrame::Scanner,
+            _ => self.bvec_frame.0,
+        }
+    }
+
     /// Every file that is read, for the record.
     pub fn inputs(&self) -> Vec<Input> {
         let mut inputs = vec![("dwi".to_owned(), self.dwi.clone())];

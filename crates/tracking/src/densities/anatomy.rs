@@ -48,16 +48,28 @@ impl Anatomy<'_> {
         }
     }
 
+    /// True where a streamline may start whose seed is at a point.
+    pub fn may_start(&self, pos: [f32; 3]) -> bool {
+        self.start(pos).is_ok()
+    }
+
     /// What is beyond a start on the boundary, where the streamline has its other end.
     pub(super) fn beyond(&self, start: [f32; 3]) -> EndReason {
         let here = self.tissues.at(start);
         if here.deep > here.cortex { EndReason::Deep } else { EndReason::Cortex }
     }
 
-    /// Why a half ends that goes on no more of itself, towards `next` where it was about to leave the
-    /// densities.
-    pub(super) fn end(&self, way: &Way, why: EndReason, next: Option<[f32; 3]>) -> EndReason {
-        if way.deep.is_some() {
+    /// Why a half of `points` ends that goes on no more of itself, towards `next` where it was about to
+    /// leave the densities.
+    pub(super) fn end(
+        &self,
+        way: &Way,
+        points: &mut Vec<[f32; 3]>,
+        why: EndReason,
+        next: Option<[f32; 3]>,
+    ) -> EndReason {
+        if let Some((deepest, _)) = way.deep {
+            points.truncate(deepest + 1);
             return EndReason::Deep;
         }
         match next.map(|pos| self.tissues.at(pos)) {
@@ -72,6 +84,10 @@ impl Anatomy<'_> {
     /// matter, if it ends in grey matter.
     pub(super) fn cropped(&self, points: &mut Vec<[f32; 3]>, first: usize) {
         let is_white = |pos: [f32; 3]| self.tissues.at(pos).whiteness() >= 0.0;
+        // What ends in a lesion or in nothing is not cut.
+        if points.last().is_none_or(|end| is_white(*end)) {
+            return;
+        }
         let last_white = (first..points.len()).rev().find(|at| is_white(points[*at]));
         let Some(at) = last_white.filter(|at| at + 1 < points.len()) else { return };
         points.truncate(at + 2);

@@ -313,8 +313,12 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
         particle.at = Place { dir: particle.start.dir.map(|x| -x), ..particle.start };
         self.begin_half(particle);
         let from_boundary = self.tracking.anatomy.filter(|anatomy| anatomy.from_boundary);
+        // Each half has the seed point.
+        let steps = particle.points.len() as u32 - 2;
         if is_over {
             particle.ends[1] = end;
+        } else if steps >= self.tracking.propagation.max_steps() && from_boundary.is_none() {
+            particle.ends[1] = EndReason::Length;
         } else if let Some(anatomy) = from_boundary {
             particle.ends[1] = anatomy.beyond(particle.start.pos);
         } else {
@@ -361,7 +365,8 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
                 EndReason::Length
             }
         };
-        Some(anatomy.map_or(why, |anatomy| anatomy.end(&particle.way, why, next)))
+        let Particle { way, points, .. } = particle;
+        Some(anatomy.map_or(why, |anatomy| anatomy.end(way, points, why, next)))
     }
 
     /// Takes a half that ended wrongly back; false where it stays as it is.

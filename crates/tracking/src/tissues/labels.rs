@@ -47,10 +47,11 @@ enum Tissue {
 }
 
 impl Labels {
-    /// Whose labels an image of one volume has: FAST's where none is above 3.
+    /// Whose labels an image of one volume has: FAST's where they are 1, 2 and 3. FreeSurfer's 2 and 3
+    /// are white matter and cortex.
     pub fn of(image: &Image) -> Self {
         let largest = image.data.iter().fold(0.0, |largest: f32, x| largest.max(*x));
-        if largest <= 3.0 { Self::Fast } else { Self::FreeSurfer }
+        if largest == 3.0 && image.data.contains(&1.0) { Self::Fast } else { Self::FreeSurfer }
     }
 
     /// The image of five tissues, each voxel one of them or none; and how many voxels are none as
@@ -176,6 +177,7 @@ mod tests {
     fn three_labels_are_those_of_fast() {
         let labels = image(&[0.0, 1.0, 2.0, 3.0]);
         assert_eq!(Labels::of(&labels), Labels::Fast);
+        assert_eq!(Labels::of(&image(&[0.0, 2.0, 3.0])), Labels::FreeSurfer);
         let (made, _) = Labels::Fast.tissues(&labels).unwrap();
         assert_eq!(made.volume(3), [0.0, 1.0, 0.0, 0.0]);
         assert_eq!(made.volume(0), [0.0, 0.0, 1.0, 0.0]);

@@ -38,6 +38,16 @@ impl Shares {
     pub fn whiteness(self) -> f32 {
         self.white - self.cortex - self.deep
     }
+
+    /// True on the white side of that boundary.
+    fn is_white(self) -> bool {
+        self.white > 0.0 && self.whiteness() >= 0.0
+    }
+
+    /// True on its grey side.
+    fn is_grey(self) -> bool {
+        self.whiteness() < 0.0
+    }
 }
 
 /// How many tissues there are.
@@ -63,8 +73,8 @@ pub enum TissueError {
     Volumes(usize),
     /// No share.
     #[error(
-        "a voxel has a share of {value} of tissue {tissue}, all of them {sum}: shares are 0 to 1, and \
-         so is their sum"
+        "a voxel has a share of {value} of tissue {tissue}, {sum} of all five: shares are 0 to 1, and so \
+         is their sum (of 0 to 255 or percent divide them)"
     )]
     Share {
         /// Which, counted from 1.
@@ -111,8 +121,13 @@ impl Tissues {
                 *share = if value.is_nan() { 0.0 } else { value };
                 sum += *share;
             }
-            let is_one = |x: f32| (-SLACK..=1.0 + SLACK).contains(&x);
-            if let Some(tissue) = (0..TISSUES).find(|i| !is_one(shares[*i]) || !is_one(sum)) {
+            let is_share = |x: f32| (-SLACK..=1.0 + SLACK).contains(&x);
+            if !(is_share(sum) && shares.iter().all(|share| is_share(*share))) {
+                // The one that is farthest from being a share.
+                let excess = |share: f32| (share - 0.5).abs();
+                let worse =
+                    |a: usize, b: usize| if excess(shares[b]) > excess(shares[a]) { b } else { a };
+                let tissue = (0..TISSUES).fold(0, worse);
                 return Err(TissueError::Share { tissue: tissue + 1, value: shares[tissue], sum });
             }
         }
@@ -150,13 +165,23 @@ impl Tissues {
         Shares { cortex, deep, white, fluid, other }
     }
 
+    /// The share of some points that lie where tissue is.
+    pub fn covers(&self, points: impl IntoIterator<Item = [f32; 3]>) -> f64 {
+        let (mut n, mut covered) = (0_u64, 0_u64);
+        for point in points {
+            n += 1;
+            covered += u64::from(self.at(point).sum() >= 0.5);
+        }
+        covered as f64 / n.max(1) as f64
+    }
+
     /// The boundary of grey and white matter between two points, the first of them in white matter and
     /// the other in grey: the last white point.
     pub(crate) fn boundary(&self, mut white: [f32; 3], mut grey: [f32; 3]) -> [f32; 3] {
         // Halved until nothing is left of a step.
         for _ in 0..20 {
             let middle = std::array::from_fn(|a| 0.5 * (white[a] + grey[a]));
-            let end = if self.at(middle).whiteness() >= 0.0 { &mut white } else { &mut grey };
+            let end = if self.at(middle).is_white() { &mut white } else { &mut grey };
             *end = middle;
         }
         white
@@ -177,29 +202,31 @@ impl Tissues {
         if length <= 0.0 {
             return None;
         }
-        let here = whiteness(pos);
-        let down = if here >= 0.0 { -1.0 } else { 1.0 };
+        let here = self.at(pos);
+        let down = if here.is_white() { -1.0 } else { 1.0 };
         // In quarters, so that the nearest one is found.
         (1..=4).find_map(|quarter| {
             let way = down * 0.25 * quarter as f32 / length;
-            let there = std::array::from_fn(|a| pos[a] + way * slope[a]);
-            match (here >= 0.0, whiteness(there) >= 0.0) {
-                (true, false) => Some(self.boundary(pos, there)),
-                (false, true) => Some(self.boundary(there, pos)),
-                _ => None,
+            let at = std::array::from_fn(|a| pos[a] + way * slope[a]);
+            let there = self.at(at);
+            if here.is_white() && there.is_grey() {
+                Some(self.boundary(pos, at))
+            } else if here.is_grey() && there.is_white() {
+                Some(self.boundary(at, pos))
+            } else {
+                None
             }
         })
     }
 
     /// The seeds through whose voxels the boundary of grey and white matter passes; `space` is theirs.
     pub fn boundary_seeds(&self, seeds: &[Seed], space: &Space) -> Vec<Seed> {
-        let is_white = |seed: &Seed, corner: usize| {
+        let corner = |seed: &Seed, corner: usize| {
             let at = |a: usize| seed.pos[a] + if corner >> a & 1 == 1 { 0.5 } else { -0.5 };
-            self.at(space.to_samples([at(0), at(1), at(2)])).whiteness() >= 0.0
+            self.at(space.to_samples([at(0), at(1), at(2)]))
         };
         let is_passed = |seed: &&Seed| {
-            let first = is_white(seed, 0);
-            (1..8).any(|corner| is_white(seed, corner) != first)
+            (0..8).any(|i| corner(seed, i).is_white()) && (0..8).any(|i| corner(seed, i).is_grey())
         };
         seeds.iter().filter(is_passed).copied().collect()
     }

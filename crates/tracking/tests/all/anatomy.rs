@@ -2,7 +2,9 @@
 
 use fimbria_compute::{SimdLevel, Workers};
 use fimbria_image::Image;
-use fimbria_tracking::{Anatomy, Attempts, Densities, EndReason, Space, Tissues};
+use fimbria_tracking::{
+    Anatomy, Attempts, Densities, DensityPropagation, EndReason, Space, Tissues,
+};
 
 use crate::densities::{ALONG_X, ARCS, Line, MAXIMA, best, densities, grid, seed, tracked_within};
 
@@ -216,4 +218,32 @@ fn threads_and_registers_change_no_streamline() {
             assert!(of(&workers) == expected, "{level:?}, {threads} threads");
         }
     }
+}
+
+#[test]
+fn no_streamline_is_longer_than_it_may_be() {
+    let (tissues, field) = (tissues(between_cortices), straight());
+    let seeds = [seed([15.0, 15.2, 7.3])];
+    // From cortex to cortex there are 42 mm: 53 steps of 0.4 mm on either side.
+    for most in [41.8, 42.2, 42.6, 60.0] {
+        let propagation = DensityPropagation { max_length_mm: most, ..MAXIMA };
+        let (anatomy, each) = (Some(PLAIN(&tissues)), Attempts::PerSeed(4));
+        let lines = tracked_within(anatomy, &field, &propagation, &seeds, each, &best());
+        for line in lines.iter().filter(|line| line.kept) {
+            assert!((line.points.len() - 2) as f32 * 0.4 <= most, "{most}: {}", line.points.len());
+        }
+        assert_eq!(lines.iter().all(|line| line.kept), most > 42.4, "{most}");
+    }
+}
+
+#[test]
+fn a_lesion_is_no_boundary_of_white_matter() {
+    let mut image = Image::zeros(grid(), 5);
+    for index in 0..grid().len() {
+        let tissue = if grid().voxel(index)[0] < 15 { 2 } else { 4 };
+        image.volume_mut(tissue)[index] = 1.0;
+    }
+    let tissues = Tissues::new(&image, &grid()).unwrap();
+    let all: Vec<_> = (0..31).map(|x| seed([x as f32, 15.0, 7.0])).collect();
+    assert!(tissues.boundary_seeds(&all, &Space::same(grid())).is_empty());
 }

@@ -2,7 +2,7 @@
 
 use fimbria_compute::Progress as _;
 use fimbria_streamlines::Streamlines;
-use fimbria_tracking::{DensityTracking, Propagation, Seed, Space, Tally, Tracking};
+use fimbria_tracking::{Anatomy, DensityTracking, Propagation, Seed, Space, Tally, Tracking};
 
 use super::counted::{counted, counted_through_densities};
 use super::directions::{Directions, Medium};
@@ -57,6 +57,9 @@ pub(super) fn follow<'p>(
                 rng_seed,
             };
             tell_outside(space, seeds, |pos| densities.is_inside(pos), log);
+            if let Some(anatomy) = &tracking.anatomy {
+                tell_misplaced(anatomy, &tracking, log);
+            }
             counted_through_densities(&tracking, log, new, each)?
         }
     };
@@ -64,6 +67,42 @@ pub(super) fn follow<'p>(
         log.warn("no streamline was kept: see in run.json why they ended");
     }
     Ok(tally)
+}
+
+/// Warns where tissues and densities can hardly be of one head, and where most seeds lie in the wrong
+/// tissue.
+fn tell_misplaced(anatomy: &Anatomy<'_>, tracking: &DensityTracking<'_>, log: &Logbook<'_>) {
+    /// So many points tell.
+    const LOOKED_AT: usize = 20_000;
+    /// Masks of the brain are some voxels wider than its tissues.
+    const COVERED: f64 = 0.85;
+    const STARTING: f64 = 0.2;
+    let DensityTracking { densities, space, seeds, .. } = *tracking;
+    let grid = densities.grid();
+    let centres = (0..grid.len())
+        .step_by(grid.len().div_ceil(LOOKED_AT) | 1)
+        .map(|index| grid.voxel(index).map(|x| x as f32));
+    let covered = anatomy.tissues.covers(centres.filter(|pos| densities.is_inside(*pos)));
+    if covered < COVERED {
+        log.warn(&format!(
+            "{:.0} % of the voxels with densities lie where --act says that there is no tissue: do both \
+             images show the same head, in one scanner space?",
+            100.0 * (1.0 - covered)
+        ));
+    }
+    let looked_at = seeds.iter().step_by(seeds.len().div_ceil(LOOKED_AT).max(1));
+    let (mut n, mut starting) = (0, 0);
+    for seed in looked_at {
+        n += 1;
+        starting += usize::from(anatomy.may_start(space.to_samples(seed.pos)));
+    }
+    if (starting as f64) < STARTING * f64::from(n) {
+        log.warn(&format!(
+            "by --act {:.0} % of the seeds lie in cortex, in fluid or outside the brain, where nothing \
+             starts",
+            100.0 * (1.0 - starting as f64 / f64::from(n))
+        ));
+    }
 }
 
 /// Warns of seeds from which nothing can be followed; `is_inside` says where something can, in voxels
