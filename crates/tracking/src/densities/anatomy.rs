@@ -72,6 +72,9 @@ impl Anatomy<'_> {
             points.truncate(deepest + 1);
             return EndReason::Deep;
         }
+        if way.in_first {
+            return EndReason::Deep;
+        }
         match next.map(|pos| self.tissues.at(pos)) {
             Some(there) if there.sum() < MET => EndReason::OutsideTissue,
             Some(there) if there.cortex >= MET => EndReason::Cortex,

@@ -247,3 +247,19 @@ fn a_lesion_is_no_boundary_of_white_matter() {
     let all: Vec<_> = (0..31).map(|x| seed([x as f32, 15.0, 7.0])).collect();
     assert!(tissues.boundary_seeds(&all, &Space::same(grid())).is_empty());
 }
+
+#[test]
+fn who_never_leaves_the_subcortical_grey_matter_it_starts_in_is_right() {
+    let tissues =
+        tissues(
+            |at| {
+                if (10.5..19.5).contains(&at[0]) { Tissue::Deep } else { between_cortices(at) }
+            },
+        );
+    // Nothing to follow right of the middle of it.
+    let field = densities(|at| if at[0] > 17.0 { Vec::new() } else { vec![ALONG_X] });
+    for line in along_x(PLAIN(&tissues), &field) {
+        assert!(line.kept, "{:?}", line.ends);
+        assert!(line.ends.contains(&EndReason::Deep), "{:?}", line.ends);
+    }
+}
