@@ -78,8 +78,7 @@ pub fn check_table(files: SubjectFiles, log: &Logbook<'_>) -> Result<String, Sta
 /// What a check found.
 fn said(check: &GradientCheck) -> String {
     let (none, given) = check.lengths_mm[0];
-    let (best, longest) = check.best();
-    let others = check.longest_but(none);
+    let ((best, _), others) = (check.best(), check.longest_but(none));
     match check.verdict() {
         GradientVerdict::Right => format!(
             "fibres run on for {given:.1} mm with the table as it is, {others:.1} mm at most with axes \
@@ -93,16 +92,18 @@ fn said(check: &GradientCheck) -> String {
                 BvecFrame::Scanner => "in the table, which is in scanner axes",
             };
             format!(
-                "fibres run on for {given:.1} mm with the table as it is, {longest:.1} mm with {change} \
+                "fibres run on for {given:.1} mm with the table as it is, {others:.1} mm with {change} \
                  ({place})"
             )
         }
-        GradientVerdict::Unclear => format!(
-            "the data do not tell whether the table lies as the image does: fibres run on for {given:.1} \
-             mm with it, {:.1} mm with {}",
-            if best == none { others } else { longest },
-            if best == none { "another at most".to_owned() } else { best.change.to_string() },
-        ),
+        GradientVerdict::Unclear => {
+            let other =
+                if best == none { "another at most".to_owned() } else { best.change.to_string() };
+            format!(
+                "the data do not tell whether the table lies as the image does: fibres run on for \
+                 {given:.1} mm with it, {others:.1} mm with {other}"
+            )
+        }
         GradientVerdict::TooThin => {
             "the image is too thin, or has too few fibres, to tell whether the \
                                      gradient table lies as it does"

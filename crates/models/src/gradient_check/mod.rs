@@ -4,33 +4,23 @@
 //! Every way to swap and flip axes is tried, 24 in all, and scored by the mean length of streamlines
 //! along the main directions. To turn the table is to turn these directions, so that one tensor fit does
 //! for all. The axes are those in which the table was given, so that what is found can be done to it; of
-//! a table in scanner axes those of the voxels are tried too, as it may have been made of bvecs. After Jeurissen B, Leemans A, Sijbers J. Med Image Anal 18, 953 (2014).
+//! a table in scanner axes those of the voxels are tried too, as it may have been made of bvecs.
+//! After Jeurissen B, Leemans A, Sijbers J. Med Image Anal 18, 953 (2014).
+//!
+//! * `change`: what can be done to a table;
+//! * `fibres`: how far streamlines run on.
 
-use std::fmt;
+mod change;
+mod fibres;
 
 use fimbria_compute::Workers;
-use fimbria_image::frames::{Matrix3, transposed};
-use fimbria_image::{Affine, BvecFrame, Grid, Image};
+use fimbria_image::frames::Matrix3;
+use fimbria_image::{BvecFrame, Image};
 use rayon::prelude::*;
 
-/// Axes swapped, then flipped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AxisChange {
-    /// Which axis of the table becomes the first, the second, the third.
-    pub from: [usize; 3],
-    /// Which of these is then flipped; `None` for none. To flip two is to flip the third: a direction
-    /// and its opposite are the same.
-    pub flipped: Option<usize>,
-}
-
-/// A change of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TableChange {
-    /// What is done.
-    pub change: AxisChange,
-    /// In which axes.
-    pub axes: BvecFrame,
-}
+use change::changes;
+pub use change::{AxisChange, TableChange};
+use fibres::Directions;
 
 /// How well a table fits its image.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,68 +44,15 @@ pub enum GradientVerdict {
     TooThin,
 }
 
-/// A voxel with at least this fractional anisotropy has a fibre.
-const FIBRE: f32 = 0.2;
 /// Streamlines start where it is this.
 const START: f32 = 0.3;
 /// So many of them at most.
 const SEEDS: usize = 2000;
 /// Fewer tell nothing.
 const FEWEST_SEEDS: usize = 100;
-/// Voxels that fibres need along each axis to run on at all.
-const THINNEST: usize = 8;
-/// A step, as a part of the shortest voxel edge.
-const STEP: f64 = 0.5;
-/// The cosine of the largest angle of a step, 45 degrees.
-const STRAIGHT: f64 = std::f64::consts::FRAC_1_SQRT_2;
-/// A half at its longest, mm: a brain.
-const LONGEST_MM: f64 = 150.0;
 /// What is better has streamlines longer by this factor. On whole heads it is 1.2 to 1.8; in blocks of
 /// some ten voxels an edge chance alone makes 1.06.
 const BETTER: f64 = 1.15;
-/// Two changes are one where no entry of their matrices differs by more: a turn of some 15 degrees.
-const ALIKE: f64 = 0.27;
-
-impl AxisChange {
-    /// All 24, none first.
-    pub fn all() -> Vec<Self> {
-        const ORDERS: [[usize; 3]; 6] =
-            [[0, 1, 2], [1, 0, 2], [2, 1, 0], [0, 2, 1], [1, 2, 0], [2, 0, 1]];
-        let flips = [None, Some(0), Some(1), Some(2)];
-        let all = ORDERS.iter().flat_map(|from| flips.map(|flipped| Self { from: *from, flipped }));
-        all.collect()
-    }
-
-    /// The matrix that does it.
-    fn matrix(self) -> Matrix3 {
-        let mut matrix = self.from.map(|axis| [0, 1, 2].map(|i| f64::from(u8::from(i == axis))));
-        if let Some(axis) = self.flipped {
-            matrix[axis] = matrix[axis].map(|x| -x);
-        }
-        matrix
-    }
-}
-
-impl fmt::Display for AxisChange {
-    /// As what is done to the table: "x and y swapped, z flipped".
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let swapped = match self.from {
-            [0, 1, 2] => "",
-            [1, 0, 2] => "x and y swapped",
-            [2, 1, 0] => "x and z swapped",
-            [0, 2, 1] => "y and z swapped",
-            [1, 2, 0] => "x y z replaced by y z x",
-            _ => "x y z replaced by z x y",
-        };
-        f.write_str(swapped)?;
-        let between = if swapped.is_empty() { "" } else { ", " };
-        match self.flipped {
-            Some(axis) => write!(f, "{between}{} flipped", ["x", "y", "z"][axis]),
-            None if swapped.is_empty() => f.write_str("as it is"),
-            None => Ok(()),
-        }
-    }
-}
 
 impl GradientCheck {
     /// Of the main directions `v1` (scanner axes) and fractional anisotropies `fa` of a tensor fit to
@@ -165,120 +102,12 @@ impl GradientCheck {
     }
 }
 
-/// The changes of a table in these axes, with what each does to directions along the axes of voxels.
-fn changes(axes: BvecFrame, ras_from_vox: &Affine) -> Vec<(TableChange, Matrix3)> {
-    let voxel_axes = (axes == BvecFrame::Scanner).then_some(BvecFrame::Voxel);
-    let mut all: Vec<(TableChange, Matrix3)> = Vec::new();
-    for axes in std::iter::once(axes).chain(voxel_axes) {
-        let ras_from_axes = axes.ras_from_frame(ras_from_vox);
-        let axes_from_vox = product(&transposed(&ras_from_axes), &ras_from_vox.rotation());
-        for change in AxisChange::all() {
-            // In the axes and back.
-            let turn =
-                product(&transposed(&axes_from_vox), &product(&change.matrix(), &axes_from_vox));
-            if all.iter().all(|(_, other)| !are_alike(&turn, other)) {
-                all.push((TableChange { change, axes }, turn));
-            }
-        }
-    }
-    all
-}
-
-/// True for turns that are nearly one; a direction and its opposite are the same.
-fn are_alike(a: &Matrix3, b: &Matrix3) -> bool {
-    let is_near = |sign: f64| {
-        let pairs = a.as_flattened().iter().zip(b.as_flattened());
-        pairs.map(|(x, y)| (x - sign * y).abs()).fold(0.0, f64::max) < ALIKE
-    };
-    is_near(1.0) || is_near(-1.0)
-}
-
-fn product(a: &Matrix3, b: &Matrix3) -> Matrix3 {
-    [0, 1, 2].map(|i| [0, 1, 2].map(|j| (0..3).map(|k| a[i][k] * b[k][j]).sum()))
-}
-
-/// Main directions along the axes of the voxels.
-struct Directions {
-    grid: Grid,
-    edges_mm: [f64; 3],
-    along: Vec<[f64; 3]>,
-    fa: Vec<f32>,
-}
-
-impl Directions {
-    fn new(v1: &Image, fa: &Image) -> Self {
-        let (grid, n) = (v1.grid, v1.grid.len());
-        let axes = grid.ras_from_vox.rotation();
-        let along = |voxel: usize| {
-            let v = [0, 1, 2].map(|axis| f64::from(v1.data[axis * n + voxel]));
-            [0, 1, 2].map(|axis| (0..3).map(|row| axes[row][axis] * v[row]).sum::<f64>())
-        };
-        let is_number = |voxel: usize| along(voxel).iter().all(|x| x.is_finite());
-        let fa_of = |voxel: usize| if is_number(voxel) { fa.data[voxel] } else { 0.0 };
-        Self {
-            grid,
-            edges_mm: grid.ras_from_vox.spacing(),
-            along: (0..n).map(along).collect(),
-            fa: (0..n).map(fa_of).collect(),
-        }
-    }
-
-    /// True where voxels with fibres reach over too few along some axis.
-    fn is_thin(&self, starts: &[usize]) -> bool {
-        let mut ranges = [(usize::MAX, 0); 3];
-        for start in starts {
-            for (range, at) in ranges.iter_mut().zip(self.grid.voxel(*start)) {
-                *range = (range.0.min(at), range.1.max(at));
-            }
-        }
-        ranges.iter().any(|(low, high)| (high + 1).saturating_sub(*low) < THINNEST)
-    }
-
-    /// Of the streamline through a voxel, after a turn of all directions.
-    fn length_mm(&self, seed: usize, turn: &Matrix3) -> f64 {
-        let first = turned(turn, self.along[seed]);
-        self.half_mm(seed, first, turn) + self.half_mm(seed, first.map(|x| -x), turn)
-    }
-
-    fn half_mm(&self, seed: usize, first: [f64; 3], turn: &Matrix3) -> f64 {
-        let shortest = self.edges_mm.iter().copied().fold(f64::INFINITY, f64::min);
-        let step_mm = STEP * shortest;
-        let mut pos = self.grid.voxel(seed).map(|x| x as f64);
-        let mut dir = first;
-        let mut length = 0.0;
-        while length < LONGEST_MM {
-            for axis in 0..3 {
-                pos[axis] += step_mm * dir[axis] / self.edges_mm[axis];
-            }
-            let Some(voxel) = self.voxel(pos).filter(|voxel| self.fa[*voxel] >= FIBRE) else {
-                break;
-            };
-            let next = turned(turn, self.along[voxel]);
-            let cos: f64 = (0..3).map(|axis| next[axis] * dir[axis]).sum();
-            if cos.abs() < STRAIGHT {
-                break;
-            }
-            dir = next.map(|x| x * cos.signum());
-            length += step_mm;
-        }
-        length
-    }
-
-    fn voxel(&self, pos: [f64; 3]) -> Option<usize> {
-        let at = pos.map(|x| x.round());
-        let is_inside = (0..3).all(|a| at[a] >= 0.0 && at[a] < self.grid.dims[a] as f64);
-        is_inside.then(|| self.grid.index(at.map(|x| x as usize)))
-    }
-}
-
-fn turned(turn: &Matrix3, v: [f64; 3]) -> [f64; 3] {
-    turn.map(|row| (0..3).map(|k| row[k] * v[k]).sum())
-}
-
 #[cfg(test)]
 mod tests {
-    use fimbria_image::Affine;
+    use fimbria_image::frames::{product, turned};
+    use fimbria_image::{Affine, Grid};
 
+    use super::change::are_alike;
     use super::*;
 
     /// Rings about an axis that is none of the voxels', in oblique voxels of unlike edges: no change
@@ -296,7 +125,7 @@ mod tests {
         let (edges, n) = (ras_from_vox.spacing(), grid.len());
         let ras_from_axes = axes.ras_from_frame(&ras_from_vox);
         // From the voxels to the axes of the table, changed there, and to the scanner.
-        let axes_from_vox = product(&transposed(&ras_from_axes), &ras_from_vox.rotation());
+        let axes_from_vox = product(&axes.frame_from_ras(&ras_from_vox), &ras_from_vox.rotation());
         let measured = product(&ras_from_axes, &product(&change.matrix(), &axes_from_vox));
         for index in 0..n {
             let at = grid.voxel(index);
