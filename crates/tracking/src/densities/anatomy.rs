@@ -86,12 +86,9 @@ impl Anatomy<'_> {
     /// The half `points`, of the seed and what comes after it, with the end at the boundary of white
     /// matter, if it ends in grey matter.
     pub(super) fn cropped(&self, points: &mut Vec<[f32; 3]>, first: usize) {
-        let is_white = |pos: [f32; 3]| self.tissues.at(pos).whiteness() >= 0.0;
-        // What ends in a lesion or in nothing is not cut.
-        if points.last().is_none_or(|end| is_white(*end)) {
-            return;
-        }
-        let last_white = (first..points.len()).rev().find(|at| is_white(points[*at]));
+        // What ends in a lesion or in nothing is on neither side, and not cut.
+        let is_grey = |at: &usize| self.tissues.at(points[*at]).is_grey();
+        let last_white = (first..points.len()).rev().find(|at| !is_grey(at));
         let Some(at) = last_white.filter(|at| at + 1 < points.len()) else { return };
         points.truncate(at + 2);
         points[at + 1] = self.tissues.boundary(points[at], points[at + 1]);

@@ -45,7 +45,7 @@ impl Shares {
     }
 
     /// True on its grey side.
-    fn is_grey(self) -> bool {
+    pub(crate) fn is_grey(self) -> bool {
         self.whiteness() < 0.0
     }
 }
