@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._work import Progress, as_json, machine, told
+from ._work import Progress, as_json, worked
 from .fits import Fit, field_of, in_shape, series_of, table_of
 from .images import Image, load
 from .tractograms import Tractogram, load_tractogram, parts_of
@@ -234,9 +234,7 @@ def peaks(
     progress: Progress,
 ) -> Peaks:
     function, used, shape = _function(directions, sh_basis, frame, mask, affine)
-    with machine(threads, device, progress) as on:
-        made = _core.peaks(function, as_json(options), on)
-    told(made)
+    made = worked(lambda on: _core.peaks(function, as_json(options), on), threads, device, progress)
     return Peaks(made, used, shape)
 
 
@@ -252,9 +250,7 @@ def sample_sticks(
     progress: Progress,
 ) -> Sticks:
     series, used, shape = series_of(data, table_of(data, gtab), mask, affine)
-    with machine(threads, device, progress) as on:
-        made = _core.sample_sticks(series, as_json(options), on)
-    told(made)
+    made = worked(lambda on: _core.sample_sticks(series, as_json(options), on), threads, device, progress)
     return Sticks(made, used, shape)
 
 
@@ -337,10 +333,11 @@ def track(
     for name, is_given in unused:
         if is_given:
             raise ValueError(f"{name} has no use with these directions: leave it out")
-    if not _regions("seeds", seeds, used):
+    starts = _regions("seeds", seeds, used)
+    if not starts:
         raise ValueError("there are no seeds: give a mask, points, or files")
     regions = {
-        "seeds": _regions("seeds", seeds, used),
+        "seeds": starts,
         "include": _regions("include", include, used),
         "in_order": in_order,
         "exclude": _regions("exclude", exclude, used),
@@ -357,9 +354,7 @@ def track(
             act = np.asanyarray(getattr(act, "dataobj", act))
             act = act[..., None] if act.ndim == 3 else act
         tissues, _, _ = field_of(act, None, used)
-    with machine(threads, device, progress) as on:
-        made = _core.track(medium, regions, tissues, as_json(options), on)
-    told(made)
+    made = worked(lambda on: _core.track(medium, regions, tissues, as_json(options), on), threads, device, progress)
     return Tracks(made)
 
 
@@ -395,9 +390,7 @@ def local_field(
         beside, _, echoes = _volumes("magnitude", magnitude, None, used)
         if echoes != shape:
             raise ValueError(f"magnitude has the voxels {echoes}, and the phase {shape}")
-    with machine(threads, None, progress) as on:
-        made = _core.local_field(field, beside, as_json(options), on)
-    told(made)
+    made = worked(lambda on: _core.local_field(field, beside, as_json(options), on), threads, None, progress)
     return Fields(made, used, shape, {name: options[name] for name in ("b0_dir", "b0_dir_vox")})
 
 
@@ -425,9 +418,7 @@ def qsm(
     numbers, used, shape = _volumes("field", field, mask, affine)
     given = {"v1": v1, "fa": fa, "weights": weights, "truth": truth, "reference": reference}
     beside = {name: None if one is None else _volumes(name, one, None, used)[0] for name, one in given.items()}
-    with machine(threads, device, progress) as on:
-        made = _core.qsm(numbers, beside, as_json(options), on)
-    told(made)
+    made = worked(lambda on: _core.qsm(numbers, beside, as_json(options), on), threads, device, progress)
     return Susceptibility(made, used, shape)
 
 
@@ -452,9 +443,7 @@ def life(
     series, used, shape = series_of(data, table_of(data, gtab), mask, affine)
     if len(shape) != 3:
         raise ValueError(f"data has the voxels {shape}: streamlines lie on three axes")
-    with machine(threads, device, progress) as on:
-        made = _core.life(_tractogram(tractogram)._lines(), series, as_json(options), on)
-    told(made)
+    made = worked(lambda on: _core.life(_tractogram(tractogram)._lines(), series, as_json(options), on), threads, device, progress)
     return Evaluation(made, used, shape)
 
 
@@ -478,9 +467,7 @@ def connectome(
         known = ", ".join(lines.per_streamline) or "none"
         raise ValueError(f"the streamlines have no data `{column}`; they have {known}")
     field, _, _ = _volumes("labels", labels, None, affine)
-    with machine(threads, None, progress) as on:
-        made = _core.connectome(lines._lines(), field, as_json({**options, "weights": column}), on)
-    told(made)
+    made = worked(lambda on: _core.connectome(lines._lines(), field, as_json({**options, "weights": column}), on), threads, None, progress)
     return Connectome(made)
 
 

@@ -28,10 +28,23 @@ def machine(threads: int, device: str | None, progress: Progress) -> Iterator[di
         yield {"threads": threads, "device": device, "progress": shown}
 
 
-def told(made: Mapping[str, Any], stacklevel: int = 4) -> None:
+def told(made: Mapping[str, Any], stacklevel: int) -> None:
     """Warns of what the work warned of, where the user called."""
     for message in made["warnings"]:
         warnings.warn(message, FimbriaWarning, stacklevel=stacklevel)
+
+
+def worked(
+    work: Callable[[dict[str, Any]], dict[str, Any]],
+    threads: int,
+    device: str | None,
+    progress: Progress,
+) -> dict[str, Any]:
+    """What the extension makes on this machine, with progress shown and warnings given to the user two calls up."""
+    with machine(threads, device, progress) as on:
+        made = work(on)
+    told(made, stacklevel=5)
+    return made
 
 
 def plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from . import _core
 from ._picture import picture
-from ._work import FimbriaWarning, Progress, as_json, machine, said, told
+from ._work import FimbriaWarning, Progress, as_json, said, worked
 from .gradients import Gradients, as_gradients
 from .images import Image
 
@@ -160,9 +160,7 @@ def run_fit(
 ) -> tuple[dict[str, npt.NDArray[np.float32]], Gradients, list[str], npt.NDArray[np.float64]]:
     """The maps of a fit, its table, texts and affine."""
     series, affine, shape = series_of(data, gtab, mask)
-    with machine(threads, device, progress) as on:
-        made = _core.fit(name, series, as_json(options), on)
-    told(made)
+    made = worked(lambda on: _core.fit(name, series, as_json(options), on), threads, device, progress)
     return in_shape(made["maps"], shape), gtab, made["texts"], affine
 
 
