@@ -11,6 +11,8 @@ mod link;
 #[cfg(feature = "mpi")]
 mod mpi_world;
 
+use std::time::Duration;
+
 use fimbria_compute::comm::{Comm, Solo};
 
 pub use link::Link;
@@ -82,6 +84,19 @@ impl World {
         }
         // Alone there is nothing to exchange.
         let _ = exchange;
+    }
+
+    /// For a process that has failed: whether all the others fail within `patience` of it, and say so
+    /// by this call. Then each ends by itself; else somebody has to [`abort`](Self::abort) those that
+    /// still wait for this one. True where it is alone.
+    pub fn all_fail_within(&self, patience: Duration) -> bool {
+        #[cfg(feature = "mpi")]
+        if let Some(mpi) = &self.mpi {
+            return mpi.all_fail_within(patience);
+        }
+        // Alone there is nobody to wait for.
+        let _ = patience;
+        true
     }
 
     /// Ends all processes at once, after one of them has failed and said why. Returns where this

@@ -1,4 +1,5 @@
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use fimbria_compute::comm::Comm;
 use mpi::collective::{CommunicatorCollectives as _, SystemOperation};
@@ -22,6 +23,9 @@ pub(crate) struct MpiWorld {
     pub(crate) exchange: Exchange,
     /// One call at a time.
     world: Mutex<Handle>,
+    /// For [`all_fail_within`](Self::all_fail_within) alone: what others still exchange is not taken
+    /// for it.
+    end: Handle,
     // Finalises MPI, last.
     _universe: Alive,
 }
@@ -36,6 +40,8 @@ unsafe impl Send for Handle {}
 unsafe impl Send for Alive {}
 // SAFETY: as above.
 unsafe impl Sync for Alive {}
+// SAFETY: the second handle is used under the first one's mutex.
+unsafe impl Sync for Handle {}
 
 impl MpiWorld {
     /// `None` where MPI cannot be started, runs already, or does not allow threads.
@@ -46,8 +52,26 @@ impl MpiWorld {
         }
         let world = universe.world();
         let (rank, size) = (world.rank() as usize, world.size() as usize);
+        let end = Handle(world.duplicate());
         let (exchange, world) = (Exchange::default(), Mutex::new(Handle(world)));
-        Some(Self { rank, size, exchange, world, _universe: Alive(universe) })
+        Some(Self { rank, size, exchange, world, end, _universe: Alive(universe) })
+    }
+
+    pub(crate) fn all_fail_within(&self, patience: Duration) -> bool {
+        let begun = Instant::now();
+        let mut others = self.with(|_| self.end.0.immediate_barrier());
+        loop {
+            match self.with(|_| others.test()) {
+                Ok(_) => return true,
+                Err(waiting) if begun.elapsed() > patience => {
+                    // Ends with the process, which is about to be aborted.
+                    std::mem::forget(waiting);
+                    return false;
+                }
+                Err(waiting) => others = waiting,
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     pub(crate) fn abort(&self, code: i32) {

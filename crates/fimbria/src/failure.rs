@@ -41,6 +41,8 @@ pub(crate) enum Failure {
         /// The file that --resume goes on from.
         kept: Option<PathBuf>,
     },
+    /// It is said already, with this exit code: by this process, or by the first of several.
+    Said(u8),
 }
 
 impl<E: Error + Send + Sync + 'static> From<E> for Failure {
@@ -83,19 +85,33 @@ impl Failure {
         }
     }
 
-    /// Says what happened on standard error (help goes to standard output), and gives the exit
-    /// code.
+    /// Says what happened, and gives the exit code.
     pub(crate) fn report(self) -> ExitCode {
+        self.say();
+        ExitCode::from(self.code())
+    }
+
+    /// The exit code of a command that ends so.
+    pub(crate) fn code(&self) -> u8 {
+        match self {
+            Self::Usage(error) if !error.use_stderr() => 0,
+            Self::Usage(_) => USAGE,
+            Self::Work(_) => FAILED,
+            Self::Interrupted { .. } => INTERRUPTED,
+            Self::Said(code) => *code,
+        }
+    }
+
+    /// Says what happened on standard error (help goes to standard output).
+    pub(crate) fn say(&self) {
         match self {
             Self::Usage(error) => {
                 // Nobody there to read it: nothing else to do.
                 let _ = error.print();
-                ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
             }
             Self::Work(error) => {
                 memory::wait_where_ending();
-                eprint_all(&error_text(&chain(&*error), help_for(&*error).as_deref()));
-                ExitCode::from(FAILED)
+                eprint_all(&error_text(&chain(&**error), help_for(&**error).as_deref()));
             }
             Self::Interrupted { kept } => {
                 let left = match kept {
@@ -105,8 +121,8 @@ impl Failure {
                     }
                 };
                 eprint_all(&format!("interrupted: {left}\n"));
-                ExitCode::from(INTERRUPTED)
             }
+            Self::Said(_) => {}
         }
     }
 }

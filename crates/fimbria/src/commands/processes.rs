@@ -97,27 +97,37 @@ fn work_along(
     stages.try_for_each(|stage| stage.compute(&mut products, &log)).map_err(Failure::Work)
 }
 
-/// What fails in several processes is said by the first of them, which ends the others meanwhile:
-/// waits until this one may speak.
-fn give_precedence(rank: usize) {
-    if rank > 0 {
-        std::thread::sleep(Duration::from_secs(3) + Duration::from_millis(300) * rank as u32);
+/// How long a process that failed waits for one that may speak before it does.
+fn precedence(rank: usize) -> Duration {
+    match rank {
+        // Time for the others to fail of the same cause.
+        0 => Duration::from_secs(2),
+        _ => Duration::from_secs(3) + Duration::from_millis(300) * rank as u32,
     }
 }
 
 /// `done`, or where it failed as one of several processes, its message, said once, and the end of
-/// all.
+/// all: each by itself where all failed (the first of them speaks), or else by force.
 pub(crate) fn end_together(
     done: Result<(), Failure>,
     world: &World,
     console: &Console,
 ) -> Result<(), Failure> {
+    let rank = world.comm().rank();
     match done {
         Err(failure) if world.comm().size() > 1 => {
-            give_precedence(world.comm().rank());
-            let _ = failure.said_to_user_of(console).report();
-            world.abort(1);
-            Ok(())
+            let failure = failure.said_to_user_of(console);
+            let code = failure.code();
+            if rank == 0 {
+                failure.say();
+                if !world.all_fail_within(precedence(rank)) {
+                    world.abort(1);
+                }
+            } else if !world.all_fail_within(precedence(rank)) {
+                failure.say();
+                world.abort(1);
+            }
+            Err(Failure::Said(code))
         }
         done => done,
     }
@@ -140,7 +150,10 @@ pub(crate) fn rank_and_size() -> Option<(usize, usize)> {
 pub(crate) fn refuse_several(is_shared: bool) -> Result<(), Failure> {
     match rank_and_size() {
         Some((rank, size)) if size > 1 => {
-            give_precedence(rank);
+            if rank > 0 {
+                // The first speaks, and what started them ends the others.
+                std::thread::sleep(precedence(rank));
+            }
             let why = if is_shared {
                 "share this work only where the program is built with --features mpi"
             } else {
