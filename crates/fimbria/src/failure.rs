@@ -306,7 +306,9 @@ fn help_for_contents(error: &ContentsError) -> String {
         (_, Contents::Kurtosis) => {
             "`fimbria convert --tensors mrtrix:fimbria` brings its entries into order"
         }
-        (_, Contents::Tensor | Contents::Numbers) => "is it another file that was meant?",
+        (_, Contents::Across | Contents::Tensor | Contents::Numbers) => {
+            "is it another file that was meant?"
+        }
     };
     help.to_owned()
 }

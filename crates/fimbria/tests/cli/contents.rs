@@ -322,6 +322,15 @@ fn susceptibility_is_guided_by_directions_only() {
     assert!(error.contains("look like plain numbers"), "{error}");
     let error = folder.failed("qsm field.nii --v1 dti/V1.nii.gz --fa dti/V2.nii.gz -o qsm");
     assert!(error.contains("3 volumes where 1 are needed"), "{error}");
+    // What it is stands in the file, whatever it is called.
+    std::fs::copy(folder.join("dti/V2.nii.gz"), folder.join("V1.nii.gz")).unwrap();
+    for command in [
+        "qsm field.nii --v1 V1.nii.gz --fa dti/FA.nii.gz -o qsm",
+        "track V1.nii.gz --seeds mask.nii -o tracks",
+    ] {
+        let error = folder.failed(command);
+        assert!(error.contains("holds the second or third eigenvector of a tensor"), "{error}");
+    }
     // Directions in axes of FSL say so and are turned.
     folder.done(&format!("{FIT} --layout fsl -o fsl"));
     let guided = |v1: &str, fa: &str| {

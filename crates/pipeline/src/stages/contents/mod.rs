@@ -18,6 +18,8 @@ pub(crate) use self::words::sidecar_of;
 pub enum Contents {
     /// Directions, three volumes each.
     Directions,
+    /// The second or third eigenvector of a tensor: a direction across the fibres.
+    Across,
     /// Unique entries of a symmetric tensor of order 4 or above, lexicographic.
     Entries,
     /// The diffusion tensor, in any order of its six entries.
@@ -36,6 +38,7 @@ impl Contents {
         let order = lmax_of_count(n_volumes).unwrap_or(0);
         match self {
             Self::Directions => n_volumes.is_multiple_of(3),
+            Self::Across => n_volumes == 3,
             Self::Entries => order >= 4,
             Self::Tensor => n_volumes == 6,
             Self::Kurtosis => n_volumes == 15,
@@ -62,6 +65,7 @@ impl fmt::Display for Contents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Directions => f.write_str("fibre directions"),
+            Self::Across => f.write_str("the second or third eigenvector of a tensor"),
             Self::Entries => f.write_str("unique entries of a symmetric tensor"),
             Self::Tensor => f.write_str("a diffusion tensor"),
             Self::Kurtosis => f.write_str("a kurtosis tensor"),
@@ -245,6 +249,9 @@ mod tests {
                 let what = claim.map(|claim| claim.what);
                 let turned = if of_fsl { BvecFrame::Fsl } else { BvecFrame::Scanner };
                 let (expected, frame) = match map.kind {
+                    MapKind::Vector if matches!(&*map.name, "V2" | "V3") => {
+                        (Contents::Across, turned)
+                    }
                     MapKind::Vector | MapKind::Peaks => (Contents::Directions, turned),
                     MapKind::Tensor => (Contents::Tensor, turned),
                     MapKind::Kurtosis if layout == MapLayout::Mrtrix => {

@@ -53,7 +53,7 @@ pub(crate) fn sidecar_of(image: &Path) -> Option<PathBuf> {
 
 /// What each of these words means in a description; the first that is found counts. NIfTI keeps 79
 /// bytes of one.
-const WORDS: [(&str, Contents); 30] = [
+const WORDS: [(&str, Contents); 32] = [
     ("standard error", Contents::Numbers),
     ("fibre directions per voxel", Contents::Numbers),
     ("number of fibre", Contents::Numbers),
@@ -66,6 +66,8 @@ const WORDS: [(&str, Contents); 30] = [
     ("a kurtosis tensor", Contents::Kurtosis),
     ("kurtosis tensor w", Contents::Kurtosis),
     ("diffusion tensor", Contents::Tensor),
+    ("unit eigenvector of l2", Contents::Across),
+    ("unit eigenvector of l3", Contents::Across),
     ("unit eigenvector", Contents::Directions),
     ("unit vector", Contents::Directions),
     ("fibre directions", Contents::Directions),
@@ -187,7 +189,10 @@ pub(super) fn of_intent(header: &ImageHeader) -> Option<Claim> {
     /// NIfTI's code for a vector shown as a colour.
     const RGB_VECTOR: i32 = 2003;
     let is_vector = header.intent().code == RGB_VECTOR && header.n_volumes() == 3;
-    let (what, frame) = (Contents::Directions, Some(BvecFrame::Fsl));
+    let name = header.path().file_name()?.to_str()?;
+    let is_across = name.contains("V2.") || name.contains("V3.");
+    let what = if is_across { Contents::Across } else { Contents::Directions };
+    let frame = Some(BvecFrame::Fsl);
     is_vector.then_some(Claim { what, frame, place: "intent (a vector, as FSL writes it)" })
 }
 
