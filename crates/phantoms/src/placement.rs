@@ -60,7 +60,7 @@ impl Placement {
 }
 
 /// The turn about a scanner axis.
-fn turn_about(axis: usize, angle: f64) -> Affine {
+pub(crate) fn turn_about(axis: usize, angle: f64) -> Affine {
     let (sin, cos) = angle.sin_cos();
     let (a, b) = ((axis + 1) % 3, (axis + 2) % 3);
     let mut turn = Affine::IDENTITY;

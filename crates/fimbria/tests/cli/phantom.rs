@@ -70,6 +70,55 @@ fn a_head_has_tissues_labels_and_bundles_that_others_read() {
 }
 
 #[test]
+fn gradients_that_deviate_are_mended_by_the_image_that_says_how() {
+    let folder = Folder::new();
+    let head = "phantom head --voxel 6 --shells 1000:12 --b0s 1 --snr inf";
+    folder.done(&format!("{head} -o even"));
+    folder.done(&format!("{head} --nonlinearity 0.15 -o bent"));
+    let md = |of: &str, how: &str| {
+        let fit = format!("fit dti {of}/dwi.nii.gz --mask even/mask.nii.gz {how} -o dti -f");
+        folder.done(&fit);
+        folder.image("dti/MD.nii.gz").data
+    };
+    let even = md("even", "");
+    let off = |found: Vec<f32>| -> f32 {
+        let relative = found.iter().zip(&even).filter(|(_, e)| **e > 0.0);
+        let mut off: Vec<f32> = relative.map(|(f, e)| (f / e - 1.0).abs()).collect();
+        off.sort_by(f32::total_cmp);
+        off[off.len() / 2]
+    };
+    let [blind, told] = ["", "--grad-dev bent/grad_dev.nii.gz"].map(|how| off(md("bent", how)));
+    // What is left is kurtosis, which weighs more where b is larger.
+    assert!(blind > 0.02 && told < 0.2 * blind, "{blind} {told}");
+}
+
+#[test]
+fn a_head_that_moves_and_slices_that_are_lost_are_in_the_truth() {
+    let folder = Folder::new();
+    let head = "phantom head --voxel 10 --shells 1000:6 --b0s 2 --snr inf";
+    folder.done(&format!("{head} -o still"));
+    folder.done(&format!("{head} --motion 5 -o moved"));
+    folder.done(&format!("{head} --dropped-slices 4 -o lost"));
+    let [still, moved, lost] =
+        ["still", "moved", "lost"].map(|name| folder.image(&format!("{name}/dwi.nii.gz")));
+    let table = fs::read_to_string(folder.join("moved/truth/motion.tsv")).unwrap();
+    assert_eq!(table.lines().count(), 1 + 8);
+    assert_eq!(moved.volume(0), still.volume(0));
+    assert_ne!(moved.volume(4), still.volume(4));
+    let dropped = fs::read_to_string(folder.join("lost/truth/dropped.tsv")).unwrap();
+    let n = still.grid.dims[0] * still.grid.dims[1];
+    let mut changed = 0;
+    for (volume, slice) in (0..8).flat_map(|v| (0..still.grid.dims[2]).map(move |s| (v, s))) {
+        let at = slice * n..(slice + 1) * n;
+        let [before, after] = [&still, &lost].map(|image| &image.volume(volume)[at.clone()]);
+        let is_said = dropped.lines().any(|l| l.starts_with(&format!("{volume}\t{slice}\t")));
+        assert_eq!(before != after, is_said, "volume {volume}, slice {slice}");
+        changed += usize::from(is_said);
+    }
+    assert_eq!(changed, 4);
+}
+
+#[test]
 fn the_echoes_of_a_head_are_what_field_reads() {
     let folder = Folder::new();
     folder.done("phantom head --voxel 10 --shells 1000:1 --gre 5,10,15 --gre-voxel 6 -o h");

@@ -5,8 +5,8 @@
 //! `sulci` (where it folds), `cortex` (the folded shell), `deep` and `hindbrain` (nuclei,
 //! ventricles, stem, cerebellum), `surround` (fluid, skull, air), `anatomy` (all of them), `cells`
 //! (parts of voxels), `routes` and `lines` (bundles), `fixels` (their densities), `tissue` and
-//! `watson` (what water does), `compartments`, `series` and `cumulants` (signal and its truth),
-//! `sources`, `magnet` and `scan` (susceptibility, its field, gradient echoes).
+//! `watson` (what water does), `compartments`, `series` and `cumulants` (signal and its truth), `faults`
+//! (motion, lost slices, uneven gradients), `sources`, `magnet` and `scan` (susceptibility, its field, gradient echoes).
 
 mod anatomy;
 mod cells;
@@ -15,6 +15,7 @@ mod compartments;
 mod cortex;
 mod cumulants;
 mod deep;
+mod faults;
 mod fixels;
 mod hindbrain;
 mod labels;
@@ -41,6 +42,7 @@ use rayon::prelude::*;
 
 use crate::render::zeros;
 use crate::{Acquisition, GreSubject, PhantomError, Placement, Subject, Truth, TruthMap};
+pub use faults::{Dropped, Faults, Faulty, Pose};
 pub use labels::{Label, Tissue, labels, lookup_table};
 pub use lines::HeadBundle;
 pub use scan::HeadScan;
@@ -61,6 +63,8 @@ pub struct HeadSpec {
     pub subject: u64,
     /// Points per axis at which voxels on a boundary are sampled, 2 to 8.
     pub samples_per_axis: usize,
+    /// What goes wrong in the series.
+    pub faults: Faults,
     /// A gradient-echo scan besides the series, if one is wanted.
     pub scan: Option<HeadScan>,
 }
@@ -80,6 +84,7 @@ impl Default for HeadSpec {
             seed: 1,
             subject: 1,
             samples_per_axis: 3,
+            faults: Faults::default(),
             scan: None,
         }
     }
@@ -91,6 +96,8 @@ pub struct Head {
     /// The series, its mask (voxels at least half of which are brain or its fluid) and its truth: FA,
     /// MD, MK, dirs, fractions, bundles, ODI, S0, coil.
     pub subject: Arc<Subject>,
+    /// What went wrong in the series. Masks and truth are of the head in its first volume.
+    pub faults: Faulty,
     /// The gradient-echo scan.
     pub scan: Option<GreSubject>,
     /// A T1-weighted picture without noise.
@@ -141,7 +148,10 @@ pub fn head(
         scan::scan(of, spec.seed, &anatomy, &compartments, &cells, workers, progress)
     };
     let scan = spec.scan.as_ref().map(scan).transpose()?;
-    let dwi = series::series(&compartments, &gradients, spec.snr, spec.seed, workers, progress)?;
+    let weighted: Vec<_> = (0..gradients.len()).map(|volume| !gradients.is_b0(volume)).collect();
+    let faults = spec.faults.made(grid, &weighted, &mask.voxels, spec.seed)?;
+    let (snr, seed) = (spec.snr, spec.seed);
+    let dwi = series::series(&compartments, &gradients, &faults, snr, seed, workers, progress)?;
     let inside = Image { data: inside(&mask), ..cells.labels.clone() };
     let mut maps = cumulants::maps(&compartments, |v| inside.data[v as usize] > 0.0, workers)?;
     maps.extend(cumulants::fibres(&compartments)?);
@@ -151,6 +161,7 @@ pub fn head(
         t1w: compartments::t1_picture(&cells),
         five_tissues: five_tissues(&cells, &mask)?,
         subject: Arc::new(Subject { dwi, gradients, mask, truth: Truth { maps, noise_sigma } }),
+        faults,
         scan,
         labels: cells.labels,
         tissues: cells.tissues,
@@ -177,6 +188,7 @@ impl HeadSpec {
         let valid = (2..=8).contains(&self.samples_per_axis);
         PhantomError::require(valid, "samples per axis", self.samples_per_axis, "2 to 8")?;
         PhantomError::require(self.snr > 0.0, "SNR", self.snr, "above 0 (infinite for no noise)")?;
+        self.faults.check()?;
         self.scan.as_ref().map_or(Ok(()), HeadScan::check)?;
         grid_of(&self.placement)
     }

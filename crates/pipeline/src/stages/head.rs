@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use fimbria_image::{Datatype, MapKind, WriteOptions};
-use fimbria_phantoms::head::{Head, HeadBundle, HeadScan, HeadSpec, head, lookup_table};
+use fimbria_phantoms::head::{
+    Dropped, Faults, Faulty, Head, HeadBundle, HeadScan, HeadSpec, head, lookup_table,
+};
 use fimbria_phantoms::{Acquisition, GreSubject, Placement, ShellSpec};
 use fimbria_streamlines::{Group, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
 use serde::{Serialize, Serializer};
@@ -23,6 +25,10 @@ use crate::{
     Written,
 };
 
+/// What asks for faults.
+const MOTION: &str = "with --motion";
+const DROPPED: &str = "with --dropped-slices";
+const NONLINEARITY: &str = "with --nonlinearity";
 /// What asks for the gradient-echo scan.
 const GRE: &str = "with --gre";
 
@@ -94,6 +100,26 @@ pub const HEAD_WRITES: &[Written] = &[
         "number, name and streamlines of each bundle; the last number is that of \
          fibres of no bundle",
     ),
+    Written::image(
+        "grad_dev",
+        MapKind::Scalar,
+        9,
+        "",
+        "L of every voxel, column by column, as FSL's: what --grad-dev of the fits reads",
+    )
+    .only(NONLINEARITY),
+    Written::file(
+        "truth/motion.tsv",
+        FileKind::Table,
+        "where the head is in each volume: mm along scanner x, y, z, then radians about them",
+    )
+    .only(MOTION),
+    Written::file(
+        "truth/dropped.tsv",
+        FileKind::Table,
+        "volume and slice, from 0, and what is left of the signal",
+    )
+    .only(DROPPED),
     Written::image("gre/phase", MapKind::Scalar, 0, "rad", "phase of every echo, wrapped")
         .only(GRE),
     Written::file("gre/phase.json", FileKind::Json, "echo times and B0").only(GRE),
@@ -151,6 +177,19 @@ pub struct HeadOptions {
     #[command(flatten)]
     #[serde(flatten)]
     pub series: SeriesOptions,
+
+    /// The head moves during the series, up to so far from where it was first, and turns by up to as
+    /// many degrees
+    #[arg(long, value_name = "MM", default_value_t = 0.0, number = within(0.0, 50.0, "mm"))]
+    pub motion: f64,
+
+    /// Slices of weighted volumes that lose 60 to 95 % of their signal
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub dropped_slices: usize,
+
+    /// Largest deviation of the gradients in the brain, as a fraction
+    #[arg(long, value_name = "PART", default_value_t = 0.0, number = within(0.0, 0.3, ""))]
+    pub nonlinearity: f64,
 
     /// Points along each axis at which a voxel on a boundary is sampled
     #[arg(long, value_name = "N", default_value_t = 3, number = within(2_usize, 8, ""))]
@@ -224,6 +263,11 @@ impl HeadOptions {
             seed: self.series.rng_seed,
             subject: self.subject,
             samples_per_axis: self.samples,
+            faults: Faults {
+                motion: self.motion,
+                dropped_slices: self.dropped_slices,
+                nonlinearity: self.nonlinearity,
+            },
             scan: self.gre.as_ref().map(|times| {
                 let usual = HeadScan::default();
                 HeadScan {
@@ -379,6 +423,9 @@ impl Stage for HeadPhantom {
         if self.format != MapFormat::Mif {
             files.extend(["dwi.bval".to_owned(), "dwi.bvec".to_owned()]);
         }
+        if self.options.nonlinearity > 0.0 {
+            files.push(image("grad_dev"));
+        }
         if self.options.gre.is_some() {
             files.extend(GreFiles { folder: SCAN, format: self.format }.names());
         }
@@ -426,6 +473,16 @@ impl Stage for HeadPhantom {
         let tissues = files.options(described);
         files.image("truth/tissues", &made.tissues, &tissues)?;
         files.truth(&made.subject.truth.maps)?;
+        if let Some(deviation) = &made.faults.deviation {
+            let described = files.options("gradient non-linearity: L, column by column, as FSL's");
+            files.image("grad_dev", deviation, &described)?;
+        }
+        if !made.faults.poses.is_empty() {
+            files.out.write("truth/motion.tsv", poses(&made.faults).as_bytes())?;
+        }
+        if !made.faults.dropped.is_empty() {
+            files.out.write("truth/dropped.tsv", dropped(&made.faults).as_bytes())?;
+        }
         for bundle in &made.bundles {
             let options = WriteOptions {
                 datatype: Datatype::UInt8,
@@ -453,6 +510,24 @@ impl Stage for HeadPhantom {
     ) -> Result<(), StageError> {
         self.compute(products, log)
     }
+}
+
+/// A row for each volume, named as fMRIPrep and QSIPrep name them.
+fn poses(faults: &Faulty) -> String {
+    let mut text = "trans_x\ttrans_y\ttrans_z\trot_x\trot_y\trot_z\n".to_owned();
+    for pose in &faults.poses {
+        let turned = pose.turned_deg.map(f64::to_radians);
+        let numbers = pose.moved_mm.iter().chain(&turned).map(|x| format!("{x:.6}"));
+        text += &numbers.collect::<Vec<_>>().join("\t");
+        text += "\n";
+    }
+    text
+}
+
+fn dropped(faults: &Faulty) -> String {
+    let line = |d: &Dropped| format!("{}\t{}\t{:.4}\n", d.volume, d.slice, d.left);
+    let lines: String = faults.dropped.iter().map(line).collect();
+    format!("volume\tslice\tleft\n{lines}")
 }
 
 /// The numbers of the bundles, their names and how many streamlines each has.
@@ -512,7 +587,7 @@ mod tests {
         let others = json!({
             "subject": 2, "voxel": "3", "size": "4,5,6", "tilt": "0", "x_left_to_right": true, "b0s": 2,
             "shells": ["700:6"], "snr": "inf", "rng_seed": 2, "samples": 2, "gre": "5,10", "gre_b0": 7,
-            "gre_voxel": 2, "gre_snr": 50,
+            "gre_voxel": 2, "gre_snr": 50, "motion": 2, "dropped_slices": 3, "nonlinearity": 0.1,
         });
         let others = others.as_object().unwrap();
         let command = HeadOptions::augment_args(clap::Command::new("head"));

@@ -38,6 +38,11 @@ Method:
   is by Fourier transform, with none of the models of `fimbria qsm`; shims of second order are taken
   off. A voxel's signal is that of its points, each in its own field, with the phase of the coil.
 
+  With --motion the head walks and turns at random, the gradients keep still and the table says nothing of
+  it. With --dropped-slices whole slices lose signal, as where the head moved within a gradient. With
+  --nonlinearity the fields of the gradient coils have a term of third order, so that b and direction are
+  others in every voxel. The truth is that of the head in its first volume, under the gradients asked for.
+
 Outputs:
 {outputs}
 
@@ -52,7 +57,7 @@ Order and frame:
 
 Limits:
   Bundles are those named; what else white matter holds has plausible directions, not those of an
-  atlas. There is no motion and no distortion; the gradient echoes are not distorted either.
+  atlas. There is no distortion, and the gradient echoes have none of the series' faults.
 
 The same parameters give the same bits for any number of threads. What is as in people, and within
 which published range, is in docs/phantom-head.md.
