@@ -17,6 +17,7 @@
 
 pub mod about;
 mod agreement;
+mod bids_name;
 mod byte_size;
 mod checkpoint_file;
 mod follow;
@@ -36,6 +37,7 @@ mod surfaces;
 mod unfinished;
 mod written;
 
+pub use bids_name::{BidsName, bids_entities};
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use checkpoint_file::{CheckpointError, CheckpointFile};
 pub use follow::{TooManyVolumes, follow};
@@ -43,7 +45,7 @@ pub use graph::{
     Earlier, Existing, Finished, PipelineError, Unmade, earlier_alone, run_alone, run_stages,
 };
 pub use hashing::{HashError, Hashed, Hashing};
-pub use map_file::{Carried, MapContext, MapError, MapStyle, bids_entities};
+pub use map_file::{Carried, MapContext, MapError, MapStyle};
 pub use map_layout::{MapFormat, MapLayout};
 pub use options::{Choice, Named};
 pub use output::{OutputError, OutputFolder, final_names, refuse_name_of_file};

@@ -252,28 +252,27 @@ fn sidecar_of(map: &MapSpec, context: &MapContext) -> Value {
                 "AntipodalSymmetry": true, "FillValue": "NaN",
             });
         }
-        MapKind::Kurtosis => {
-            sidecar["OrientationEncoding"] = json!({
-                "Type": "tensor", "TensorRank": 4, "EncodingAxis": 3, "Reference": "xyz",
-                "AntipodalSymmetry": true,
-            });
-        }
-        MapKind::Form(order) => {
-            sidecar["OrientationEncoding"] = json!({
-                "Type": "tensor", "TensorRank": order, "EncodingAxis": 3, "Reference": "xyz",
-                "AntipodalSymmetry": true,
-            });
-        }
+        MapKind::Kurtosis => sidecar["SymmetricTensor"] = symmetric_tensor(4),
+        MapKind::Form(order) => sidecar["SymmetricTensor"] = symmetric_tensor(order),
         MapKind::Harmonics(degree) => {
             sidecar["OrientationEncoding"] = json!({
                 "Type": "sh", "EncodingAxis": 3, "Reference": "xyz",
-                "SphericalHarmonicBasis": "MRtrix3", "SphericalHarmonicDegree": degree,
+                "SphericalHarmonicBasis": "mrtrix3", "SphericalHarmonicDegree": degree,
                 "AntipodalSymmetry": true,
             });
         }
         MapKind::Scalar | MapKind::Code => {}
     }
     sidecar
+}
+
+/// How the entries of a tensor of an order above 2 are stored: BIDS has tensors of rank 2 alone, so
+/// that this is a key of our own.
+fn symmetric_tensor(order: usize) -> Value {
+    json!({
+        "Rank": order, "Entries": "unique, in lexicographic order of their indices",
+        "EncodingAxis": 3, "Reference": "xyz",
+    })
 }
 
 /// What MRtrix3's own programs, or their documentation, call a map.
@@ -300,32 +299,7 @@ fn bids_param(name: &str) -> String {
     match name {
         "MO" => "mode".to_owned(),
         "tensor" => "diffusivity".to_owned(),
+        "fod" => "wm".to_owned(),
         _ => name.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), ""),
-    }
-}
-
-/// The BIDS entities of a series, with a trailing underscore: all of its name before the suffix
-/// `dwi`. Empty where the name has none.
-pub fn bids_entities(dwi: &Path) -> String {
-    let name = dwi.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.split('.').next().unwrap_or_default();
-    match stem.strip_suffix("_dwi") {
-        Some(entities) if entities.starts_with("sub-") => format!("{entities}_"),
-        _ => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn entities_are_what_stands_before_the_suffix() {
-        let entities = |name: &str| bids_entities(Path::new(name));
-        assert_eq!(
-            entities("/d/sub-01_ses-2_desc-preproc_dwi.nii.gz"),
-            "sub-01_ses-2_desc-preproc_"
-        );
-        assert_eq!(entities("dwi.nii.gz"), "");
     }
 }

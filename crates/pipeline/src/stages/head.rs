@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use crate::options::{Described as _, above, within};
 use crate::stages::field::Echoes;
 use crate::stages::gre::{GreFiles, echoes};
+use crate::stages::head_data_set::DATA_SET_WRITES;
 use crate::stages::load::Subject;
 use crate::stages::phantom::{Files, handed_on};
 use crate::{
@@ -147,6 +148,10 @@ pub const HEAD_WRITES: &[Written] = &[
         .only(GRE),
     Written::scalar("gre/truth/phase_offset", "rad", "phase at echo time 0").only(GRE),
     Written::scalar("gre/truth/labels", "", "numbers of labels.txt").only(GRE),
+    DATA_SET_WRITES[0],
+    DATA_SET_WRITES[1],
+    DATA_SET_WRITES[2],
+    DATA_SET_WRITES[3],
     Written::file("run.json", FileKind::Json, "parameters, machine, times"),
 ];
 

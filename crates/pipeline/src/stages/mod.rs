@@ -17,6 +17,7 @@ pub mod gradients;
 pub mod gre;
 pub mod guide;
 pub mod head;
+pub mod head_data_set;
 pub mod life;
 pub mod load;
 pub mod load_local_field;

@@ -1,6 +1,6 @@
 //! The stage that makes a digital subject, where another one would load a real one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fimbria_compute::Workers;
@@ -220,18 +220,19 @@ impl Files<'_> {
         }
     }
 
+    /// Writes an image, and says where it is until all are committed.
     pub(crate) fn image(
         &mut self,
         name: &str,
         image: &Image,
         options: &WriteOptions,
-    ) -> Result<(), StageError> {
+    ) -> Result<PathBuf, StageError> {
         use fimbria_compute::Progress as _;
         self.log.check()?;
         let path = self.out.stage(&format!("{}{name}.{}", self.folder, self.format.name()))?;
         let workers: &Workers = self.log.session().on.workers;
         workers.install(|| write_image(&path, image, options))?;
-        Ok(())
+        Ok(path)
     }
 
     /// `dwi` with its table, as the format has it.
@@ -248,7 +249,8 @@ impl Files<'_> {
             self.out.write(&format!("{}dwi.bval", self.folder), fsl.bvals.as_bytes())?;
             self.out.write(&format!("{}dwi.bvec", self.folder), fsl.bvecs.as_bytes())?;
         }
-        self.image("dwi", dwi, &series)
+        self.image("dwi", dwi, &series)?;
+        Ok(())
     }
 
     /// `mask`: 1 in its voxels.
@@ -256,7 +258,8 @@ impl Files<'_> {
         let mut inside = Image::zeros(mask.grid, 1);
         mask.voxels.iter().for_each(|&voxel| inside.data[voxel as usize] = 1.0);
         let options = WriteOptions { datatype: Datatype::UInt8, ..self.options("brain mask") };
-        self.image("mask", &inside, &options)
+        self.image("mask", &inside, &options)?;
+        Ok(())
     }
 
     /// What is known, in a folder of its own.

@@ -1,8 +1,9 @@
 //! `fimbria phantom head`
 
 use clap::Args;
-use fimbria_pipeline::Writes;
+use fimbria_pipeline::{MapFormat, Writes};
 use fimbria_pipeline::stages::head::{HEAD_WRITES, HeadOptions, HeadPhantom};
+use fimbria_pipeline::stages::head_data_set::{DataSetOptions, HeadDataSet};
 
 use super::Making;
 use crate::console::Console;
@@ -14,6 +15,9 @@ use crate::failure::Failure;
 pub(crate) struct HeadCommand {
     #[command(flatten)]
     options: HeadOptions,
+
+    #[command(flatten)]
+    data_set: DataSetOptions,
 
     #[command(flatten)]
     making: Making,
@@ -43,6 +47,11 @@ Method:
   --nonlinearity the fields of the gradient coils have a term of third order, so that b and direction are
   others in every voxel. The truth is that of the head in its first volume, under the gradients asked for.
 
+Data set:
+  With --bids there are several heads, from --subject on, in the files and names of QSIPrep's
+  derivatives: what `fimbria bids` takes. Each has the noise of --snr times 1, 0.8, 0.65, 1 ... and a
+  seed of its own; the truth is left out. With --gre every subject has phase and magnitude of each echo.
+
 Outputs:
 {outputs}
 
@@ -69,7 +78,16 @@ References:
 
 impl HeadCommand {
     pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { options, making } = self;
+        let Self { options, data_set, making } = self;
+        if data_set.bids.is_some() {
+            if making.format.0 == MapFormat::Mif {
+                return Err(Failure::usage("BIDS has no .mif: give --bids --format nii.gz or nii"));
+            }
+            return making.run(
+                |format| Box::new(HeadDataSet { options, data_set, format }),
+                console,
+            );
+        }
         making.run(|format| Box::new(HeadPhantom { options, format }), console)
     }
 }
