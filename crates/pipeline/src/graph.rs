@@ -150,6 +150,16 @@ pub fn run_stages(
     Ok(Finished { products, record: out.commit(record)? })
 }
 
+/// Identifies what [`run_stages`] would make of `stages`: version, inputs by their hashes, parameters.
+///
+/// # Errors
+/// [`PipelineError`] where an input cannot be read, or a stage takes what none makes.
+pub fn fingerprint_of_run(stages: &[Box<dyn Stage>]) -> Result<String, PipelineError> {
+    let plan = Plan::new(stages, Path::new(""), Existing::Refuse)?;
+    let all: Vec<_> = plan.steps.iter().map(|step| step.fingerprint.as_str()).collect();
+    Ok(hash_text(&all.join(" ")))
+}
+
 /// Runs one stage into its folder, or in memory where it has no outputs.
 fn run_one<'s>(
     stage: &dyn Stage,

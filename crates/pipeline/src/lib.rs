@@ -42,7 +42,8 @@ pub use byte_size::{ByteSize, ByteSizeError};
 pub use checkpoint_file::{CheckpointError, CheckpointFile};
 pub use follow::{TooManyVolumes, follow};
 pub use graph::{
-    Earlier, Existing, Finished, PipelineError, Unmade, earlier_alone, run_alone, run_stages,
+    Earlier, Existing, Finished, PipelineError, Unmade, earlier_alone, fingerprint_of_run, run_alone,
+    run_stages,
 };
 pub use hashing::{HashError, Hashed, Hashing};
 pub use map_file::{Carried, MapContext, MapError, MapStyle};
@@ -50,7 +51,7 @@ pub use map_layout::{MapFormat, MapLayout};
 pub use options::{Choice, Named};
 pub use output::{OutputError, OutputFolder, final_names, refuse_name_of_file};
 pub use record::{InputEntry, Machine, OutputEntry, RunRecord, StageEntry, StepEntry};
-pub use run::{ConfigError, ReportConfig, RunConfig, demo_stages};
+pub use run::{ConfigError, Preset, ReportConfig, RunConfig, demo_stages};
 pub use session::{Input, Logbook, Session};
 pub use stage::{MissingProduct, Product, Products, Stage, StageError, StageRecords, Taken};
 pub use surfaces::{MeshSpace, SurfaceError};

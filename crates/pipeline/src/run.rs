@@ -1,5 +1,7 @@
 //! A subject from series to report: which stages, with which parameters.
 
+mod preset;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -10,6 +12,7 @@ use toml::{Table, Value};
 
 use crate::options::{OptionError, Options, Values, in_run, paths_beside, usual};
 use crate::stages::accuracy::Compare;
+use crate::stages::connectome::{ConnectomeInRun, ConnectomeOptions};
 use crate::stages::field::{BackgroundMethod, FieldParameters, MakeField, PhaseFiles};
 use crate::stages::fits::fit_maps::InRun;
 use crate::stages::fits::fod::tells_fibres_apart;
@@ -28,6 +31,8 @@ use crate::stages::track::{Through, TrackParameters, WholeBrain};
 use crate::{
     ByteSize, Choice, MapFormat, MapStyle, Named, OutputFolder, Stage, StageError, bids_entities,
 };
+
+pub use self::preset::Preset;
 
 /// Everything `fimbria run` can be told; the form of its TOML file, one table per stage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -63,6 +68,8 @@ const TABLES: &[StageTable] = &[
     StageTable::of::<TrackParameters>("track"),
     // The evaluation of the streamlines.
     StageTable::of::<LifeParameters>("life"),
+    // Streamlines between labels.
+    StageTable::of::<ConnectomeOptions>("connectome"),
     // A gradient-echo scan of the same head.
     StageTable::of::<PhaseFiles>("gre"),
     // The field of its phase.
@@ -92,6 +99,8 @@ pub struct Systems {
     /// Names of a [`System`] or of one of [`FITS`]; `None`: all that the gradient table supports,
     /// of those that are usual.
     pub fits: Option<Vec<String>>,
+    /// The same by one word, instead.
+    pub preset: Option<Named<Preset>>,
 }
 
 /// Something that is done besides fits, with what goes before.
@@ -183,6 +192,15 @@ pub enum ConfigError {
     /// The gradient table, which says what can be fitted, cannot be read.
     #[error(transparent)]
     Gradients(#[from] LoadError),
+    /// What is done is said twice.
+    #[error("run.preset and run.fits both say what is done: give one of them")]
+    Twice,
+    /// Susceptibility of nothing.
+    #[error("the preset susceptibility takes a gradient-echo scan: give the table [gre]")]
+    NoScan,
+    /// A connectome of no streamlines.
+    #[error("[connectome] counts streamlines, and none are made: add `track` to run.fits")]
+    NoStreamlines,
     /// No series is named.
     #[error("no series is named: give one, or `dwi` in the table [input]")]
     NoSeries,
@@ -278,22 +296,11 @@ impl RunConfig {
 
     /// What is to be done with a series of these gradients.
     fn asked(&self, gradients: &GradientTable) -> Result<Asked, ConfigError> {
-        let systems = || System::CHOICES.iter().map(|(system, ..)| *system);
-        let Some(names) = &self.run.fits else {
-            // With fewer directions crossings cannot be told from noise.
-            let crossings = tells_fibres_apart(gradients);
-            let systems = systems().filter(|_| crossings).collect();
-            let mut fits = Vec::new();
-            for &fit in FITS {
-                // Each volume has one b and direction in these.
-                let is_usual =
-                    fit.in_run() == InRun::WhereSupported && self.input.grad_dev.is_none();
-                let is_asked = self.tables.contains_key(fit.name()) && fit.name() == "expr";
-                if is_asked || is_usual && self.fit(fit, "")?.supports(gradients).is_ok() {
-                    fits.push(fit);
-                }
-            }
-            return Ok(Asked { systems, fits });
+        let names = match (&self.run.fits, self.run.preset) {
+            (Some(_), Some(_)) => return Err(ConfigError::Twice),
+            (Some(names), None) => names,
+            (None, Some(Named(preset))) => return preset.asked(self, gradients),
+            (None, None) => return self.usual(gradients),
         };
         let mut asked = Asked { systems: Vec::new(), fits: Vec::new() };
         for name in names {
@@ -302,7 +309,8 @@ impl RunConfig {
                 (None, Some(fit)) => asked.fits.push(fit),
                 (None, None) => {
                     let fits = FITS.iter().map(|fit| fit.name());
-                    let known = systems().map(System::name).chain(fits).collect::<Vec<_>>();
+                    let systems = System::CHOICES.iter().map(|(system, ..)| *system);
+                    let known = systems.map(System::name).chain(fits).collect::<Vec<_>>();
                     return Err(ConfigError::Unknown {
                         name: name.clone(),
                         known: known.join(", "),
@@ -313,6 +321,24 @@ impl RunConfig {
         // A formula is asked for by its table.
         asked.fits.extend(fit_named("expr").filter(|fit| self.tables.contains_key(fit.name())));
         Ok(asked)
+    }
+
+    /// What is done with a series of these gradients where nothing is said.
+    fn usual(&self, gradients: &GradientTable) -> Result<Asked, ConfigError> {
+        // With fewer directions crossings cannot be told from noise.
+        let crossings = tells_fibres_apart(gradients);
+        let systems = System::CHOICES.iter().map(|(system, ..)| *system);
+        let systems = systems.filter(|_| crossings).collect();
+        let mut fits = Vec::new();
+        for &fit in FITS {
+            // Each volume has one b and direction in these.
+            let is_usual = fit.in_run() == InRun::WhereSupported && self.input.grad_dev.is_none();
+            let is_asked = self.tables.contains_key(fit.name()) && fit.name() == "expr";
+            if is_asked || is_usual && self.fit(fit, "")?.supports(gradients).is_ok() {
+                fits.push(fit);
+            }
+        }
+        Ok(Asked { systems, fits })
     }
 
     /// The stages, in order, of a run into the folder `root`. Reads the header of the series and
@@ -353,8 +379,15 @@ impl RunConfig {
                 self.maps,
             )?),
         };
-        let (peaks, track): (PeaksParameters, TrackParameters) =
+        let (peaks, mut track): (PeaksParameters, TrackParameters) =
             (self.options("peaks")?, self.options("track")?);
+        if self.run.preset == Some(Named(Preset::Connectome)) && track.samples.is_none() {
+            track.select.get_or_insert(preset::STREAMLINES);
+        }
+        let connectome: Option<ConnectomeOptions> = match self.tables.contains_key("connectome") {
+            true => Some(self.options("connectome")?),
+            false => None,
+        };
         peaks.check().map_err(options_of("peaks"))?;
         let (sticks, life) = (self.options("sticks")?, self.options("life")?);
         let Self { input, maps, report, .. } = self;
@@ -376,7 +409,10 @@ impl RunConfig {
             let is_sampled = systems.contains(&System::Sticks);
             let through = if is_sampled { Through::Samples } else { Through::Densities };
             track.check_in_run(through).map_err(options_of("track"))?;
-            stages.extend(streamline_stages(track, through, life, maps, &entities, root));
+            let streamlines = (track, through);
+            stages.extend(streamline_stages(streamlines, life, connectome, maps, &entities, root));
+        } else if connectome.is_some() {
+            return Err(ConfigError::NoStreamlines);
         }
         stages.extend(others.into_iter().map(|fit| fit as Box<dyn Stage>));
         stages.extend(susceptibility.into_iter().flatten());
@@ -442,11 +478,12 @@ fn sampling(options: SticksInRun, root: &Path) -> Result<Box<dyn Stage>, ConfigE
     Ok(Box::new(Sticks { parameters, within, extension, keep, resume }))
 }
 
-/// Streamlines, and where it is wanted what each of them explains, within so much memory.
+/// Streamlines, where it is wanted what each of them explains, within so much memory, and between
+/// which labels they run.
 fn streamline_stages(
-    track: TrackParameters,
-    through: Through,
+    (track, through): (TrackParameters, Through),
     life: Option<(LifeParameters, Option<ByteSize>)>,
+    connectome: Option<ConnectomeOptions>,
     style: MapStyle,
     entities: &str,
     root: &Path,
@@ -455,8 +492,11 @@ fn streamline_stages(
     let tractogram = root.join("track").join(track.tracks());
     let mut stages: Vec<Box<dyn Stage>> = vec![Box::new(track)];
     if let Some((parameters, memory)) = life {
-        let entities = entities.to_owned();
+        let (entities, tractogram) = (entities.to_owned(), tractogram.clone());
         stages.push(Box::new(LifeInRun { parameters, style, entities, tractogram, memory }));
+    }
+    if let Some(options) = connectome {
+        stages.push(Box::new(ConnectomeInRun::new(options, tractogram)));
     }
     stages
 }
@@ -473,7 +513,8 @@ pub fn demo_stages(options: HeadOptions, root: &Path) -> Result<Vec<Box<dyn Stag
     stages.push(sampling(demo_sticks(), root)?);
     let track = usual.options("track")?;
     let life = Some((demo_life(), None));
-    stages.extend(streamline_stages(track, Through::Samples, life, style, entities, root));
+    let streamlines = (track, Through::Samples);
+    stages.extend(streamline_stages(streamlines, life, None, style, entities, root));
     stages.push(usual.fit(DKI, entities)?);
     stages.extend(susceptibility_stages(None, demo_field(), demo_qsm(), style)?);
     stages.push(Box::new(Compare));

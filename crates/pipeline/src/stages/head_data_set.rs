@@ -265,8 +265,11 @@ impl DataSetFiles<'_, '_> {
 
     fn sidecar(&mut self, name: &str, sidecar: &Value) -> Result<(), StageError> {
         let mut sidecar = sidecar.clone();
-        let reference = self.name.anat("space-ACPC_desc-preproc_T1w");
-        sidecar["SpatialReference"] = json!(format!("bids::{reference}.{}", self.files.format.name()));
+        if name.contains("_space-ACPC_") {
+            let picture = self.name.anat("space-ACPC_desc-preproc_T1w");
+            let picture = format!("bids::{picture}.{}", self.files.format.name());
+            sidecar["SpatialReference"] = json!(picture);
+        }
         self.text(&format!("{name}.json"), &format!("{sidecar:#}\n"))
     }
 

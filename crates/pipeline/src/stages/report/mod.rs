@@ -28,7 +28,7 @@ use crate::stages::qsm::{ChiMap, MapSusceptibility};
 use crate::stages::sticks::Sticks;
 use crate::stages::track::{Tracked, WholeBrain};
 use crate::{
-    FileKind, Logbook, OutputFolder, Product, Products, Stage, StageError, StageRecords, Taken,
+    FileKind, Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, StageRecords, Taken,
     Written,
 };
 
@@ -127,7 +127,6 @@ impl Report {
         if let (Some(weighed), Some(fa)) = (products.find::<Weighed>(), fa) {
             page = page.section(sections::life::weights(weighed, fa, &mask)?);
         }
-        let mut of_fits = Vec::new();
         for fit in FITS {
             let Some(stage) = records.iter().find_map(|record| fit.of_record(record)) else {
                 continue;
@@ -135,7 +134,6 @@ impl Report {
             if let Some(section) = stage.section(products, &mask)? {
                 page = page.section(section);
             }
-            of_fits.extend(stage.methods());
         }
         if let Some(map) = products.find::<ChiMap>() {
             page = page.section(sections::qsm::susceptibility(map)?);
@@ -145,36 +143,39 @@ impl Report {
         }
         let table = records.iter().find_map(|record| record.results.get(GRADIENT_TABLE)?.as_str());
         page = page.section(sections::quality(fit, &mask, table)?);
-        let dti = records
-            .iter()
-            .find_map(FitMaps::<dti::Parameters>::of_record)
-            .map(|dti| dti.parameters);
-        let of_dti = records.iter().find(|record| record.parameters_of("dti").is_some());
-        let volumes = of_dti.and_then(|record| record.results.get(VOLUMES)?.as_str());
-        let mut methods = vec![sections::dti::methods(&dti.unwrap_or_else(usual), volumes)];
-        if let Some(fod) = records.iter().find_map(FitMaps::<fod::Parameters>::of_record) {
-            let peaks = records.iter().find_map(FindPeaks::of_record);
-            let peaks = peaks.map_or_else(usual, |peaks| peaks.parameters);
-            methods.push(sections::peaks::methods(&fod.parameters, &peaks));
-        }
-        let sticks = records.iter().find_map(Sticks::of_record);
-        if let Some(sticks) = &sticks {
-            methods.push(sections::sticks::methods(sticks));
-        }
-        if let Some(track) = records.iter().find_map(WholeBrain::of_record) {
-            methods.push(sections::tracks::methods(&track));
-        }
-        if let Some(life) = records.iter().find_map(LifeInRun::of_record) {
-            methods.push(sections::life::methods(&life.parameters));
-        }
-        methods.extend(of_fits);
-        if let Some(qsm) = records.iter().find_map(MapSusceptibility::of_record) {
-            methods.push(sections::qsm::methods(&qsm.parameters));
-        }
-        page = page.section(Methods::section(methods));
+        page = page.section(Methods::section(methods_of(records)));
         if !records.is_empty() {
             page = page.section(sections::record::record(records));
         }
         Ok(page)
     }
+}
+
+/// What the stages with these records did, in words for a paper.
+pub fn methods_of(records: &[RunRecord]) -> Vec<Methods> {
+    let dti = records.iter().find_map(FitMaps::<dti::Parameters>::of_record);
+    let dti = dti.map_or_else(usual, |dti| dti.parameters);
+    let of_dti = records.iter().find(|record| record.parameters_of("dti").is_some());
+    let volumes = of_dti.and_then(|record| record.results.get(VOLUMES)?.as_str());
+    let mut methods = vec![sections::dti::methods(&dti, volumes)];
+    if let Some(fod) = records.iter().find_map(FitMaps::<fod::Parameters>::of_record) {
+        let peaks = records.iter().find_map(FindPeaks::of_record);
+        let peaks = peaks.map_or_else(usual, |peaks| peaks.parameters);
+        methods.push(sections::peaks::methods(&fod.parameters, &peaks));
+    }
+    if let Some(sticks) = records.iter().find_map(Sticks::of_record) {
+        methods.push(sections::sticks::methods(&sticks));
+    }
+    if let Some(track) = records.iter().find_map(WholeBrain::of_record) {
+        methods.push(sections::tracks::methods(&track));
+    }
+    if let Some(life) = records.iter().find_map(LifeInRun::of_record) {
+        methods.push(sections::life::methods(&life.parameters));
+    }
+    let fits = FITS.iter().filter_map(|fit| records.iter().find_map(|r| fit.of_record(r)));
+    methods.extend(fits.filter_map(|stage| stage.methods()));
+    if let Some(qsm) = records.iter().find_map(MapSusceptibility::of_record) {
+        methods.push(sections::qsm::methods(&qsm.parameters));
+    }
+    methods
 }

@@ -1,5 +1,7 @@
 //! The stage that counts streamlines between the regions of a label image.
 
+mod in_run;
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +20,8 @@ use crate::stages::given_lines::{GivenLines, open_lines};
 use crate::{
     FileKind, Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken, Written,
 };
+
+pub use self::in_run::{ConnectomeInRun, ConnectomeOptions};
 
 /// What `fimbria connectome` writes.
 pub const CONNECTOME_WRITES: &[Written] = &[
@@ -48,6 +52,19 @@ pub struct CountConnections {
     /// Image of labels: whole numbers, 0 is background
     pub labels: PathBuf,
 
+    /// How ends meet labels.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub reach: Reach,
+
+    /// Weight of each streamline: a text file of numbers, or the name of the tractogram's own data
+    #[arg(long, value_name = "FILE|NAME")]
+    pub weights: Option<String>,
+}
+
+/// How the ends of streamlines meet labels.
+#[derive(Clone, Debug, PartialEq, Args, Serialize)]
+pub struct Reach {
     /// How far the nearest labelled voxel may be from an end
     #[arg(long, value_name = "MM", number = within(0.0, 100.0, "mm"))]
     #[arg(default_value_t = 4.0, conflicts_with = "exact_label")]
@@ -56,10 +73,6 @@ pub struct CountConnections {
     /// Take the label of the voxel that holds the end, and no other
     #[arg(long)]
     pub exact_label: bool,
-
-    /// Weight of each streamline: a text file of numbers, or the name of the tractogram's own data
-    #[arg(long, value_name = "FILE|NAME")]
-    pub weights: Option<String>,
 }
 
 /// Weights that are no use.
@@ -117,9 +130,9 @@ impl CountConnections {
         log: &Logbook<'_>,
     ) -> Result<Connections, StageError> {
         let workers = log.session().on.workers;
-        let assignment = match self.exact_label {
+        let assignment = match self.reach.exact_label {
             true => Assignment::ExactLabel,
-            false => Assignment::RadialSearch { radius_mm: self.radius },
+            false => Assignment::RadialSearch { radius_mm: self.reach.radius },
         };
         let nodes = match labels {
             Some(GivenLabels(image)) => Nodes::new(image, assignment)?,
@@ -191,12 +204,12 @@ impl Stage for CountConnections {
     }
 
     fn parameters(&self) -> Value {
-        let radius = (!self.exact_label).then_some(self.radius);
+        let radius = (!self.reach.exact_label).then_some(self.reach.radius);
         let weights = match (&self.weights, self.weights_file()) {
             (Some(name), None) => Some(name.as_str()),
             (given, _) => given.as_ref().map(|_| "listed"),
         };
-        json!({ "radius": radius, "exact_label": self.exact_label, "weights": weights })
+        json!({ "radius": radius, "exact_label": self.reach.exact_label, "weights": weights })
     }
 
     fn outputs(&self) -> Vec<String> {
