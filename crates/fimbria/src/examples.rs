@@ -28,6 +28,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "bids",
+        &[
+            "fimbria bids qsiprep fimbria participant",
+            "fimbria bids qsiprep fimbria participant --participant-label 01 02 --preset connectome",
+            "fimbria bids qsiprep fimbria participant --config study.toml --nprocs 8 --mem 16G",
+            "fimbria bids qsiprep fimbria group",
+        ],
+    ),
+    (
         "fit",
         &[
             "fimbria fit dti dwi.nii.gz -o dti",

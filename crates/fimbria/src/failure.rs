@@ -200,6 +200,11 @@ fn chain(error: &(dyn Error + 'static)) -> String {
     text
 }
 
+/// What an error says with its causes, in the words of a user: files by their final names.
+pub(crate) fn message_of(error: &(dyn Error + 'static)) -> String {
+    final_names(&chain(error))
+}
+
 /// What the user can do about it, for the errors that are met often.
 fn help_for(error: &(dyn Error + 'static)) -> Option<String> {
     causes(error).find_map(|error| {

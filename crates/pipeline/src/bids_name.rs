@@ -96,7 +96,9 @@ mod tests {
 
     #[test]
     fn what_is_no_name_of_bids_is_none() {
-        for name in ["dwi.nii.gz", "sub-01.html", "ses-1_dwi.nii", "sub-01_x_dwi.nii", "sub-_dwi.nii"] {
+        for name in
+            ["dwi.nii.gz", "sub-01.html", "ses-1_dwi.nii", "sub-01_x_dwi.nii", "sub-_dwi.nii"]
+        {
             assert_eq!(parsed(name), None, "{name}");
         }
     }

@@ -42,8 +42,8 @@ pub use byte_size::{ByteSize, ByteSizeError};
 pub use checkpoint_file::{CheckpointError, CheckpointFile};
 pub use follow::{TooManyVolumes, follow};
 pub use graph::{
-    Earlier, Existing, Finished, PipelineError, Unmade, earlier_alone, fingerprint_of_run, run_alone,
-    run_stages,
+    Earlier, Existing, Finished, PipelineError, Unmade, earlier_alone, fingerprint_of_run,
+    run_alone, run_stages,
 };
 pub use hashing::{HashError, Hashed, Hashing};
 pub use map_file::{Carried, MapContext, MapError, MapStyle};

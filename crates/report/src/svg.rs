@@ -98,6 +98,22 @@ impl Drawing {
         self.push(format_args!(r#"<circle cx="{x}" cy="{y}" r="{r}" fill="{fill}"/>"#));
     }
 
+    /// A circle that leads to a page, with words of its own.
+    pub(crate) fn linked_circle(
+        &mut self,
+        [x, y]: [f64; 2],
+        radius: f64,
+        fill: &str,
+        link: &str,
+        words: &str,
+    ) {
+        let (x, y, r) = (coordinate(x), coordinate(y), coordinate(radius));
+        let (link, words) = (escape(link), escape(words));
+        self.push(format_args!(
+            r#"<a href="{link}"><title>{words}</title><circle cx="{x}" cy="{y}" r="{r}" fill="{fill}" fill-opacity="0.75"/></a>"#
+        ));
+    }
+
     /// A stroked path with round ends; `data` is a path's `d`, `more` further attributes.
     pub(crate) fn path(&mut self, data: &str, stroke: &str, width: f64, more: &str) {
         self.push(format_args!(

@@ -14,7 +14,7 @@ pub(crate) struct MemoryArgs {
     /// third, are worked on from disk; where the rest does not fit, that is one error. Pages of files
     /// that are read in place do not count: the system takes them back when it needs them [default:
     /// no limit]
-    #[arg(long, global = true, value_name = "SIZE")]
+    #[arg(long, visible_alias = "mem", global = true, value_name = "SIZE")]
     memory: Option<ByteSize>,
 }
 

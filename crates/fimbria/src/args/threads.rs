@@ -8,7 +8,7 @@ use fimbria_compute::{Workers, WorkersError};
 #[command(next_help_heading = "Machine")]
 pub(crate) struct ThreadArgs {
     /// Threads to work with; 0 for one per core. Results do not depend on it
-    #[arg(long, visible_alias = "nthreads", value_name = "N", default_value_t = 0)]
+    #[arg(long, visible_aliases = ["nthreads", "nprocs"], value_name = "N", default_value_t = 0)]
     #[arg(value_parser = clap::value_parser!(u16).range(..=4096))]
     threads: u16,
 }

@@ -2,6 +2,7 @@
 //! the work.
 
 mod bench;
+mod bids;
 mod compare;
 mod completions;
 mod connectome;
@@ -41,6 +42,7 @@ use crate::failure::Failure;
 pub(crate) enum Command {
     Demo(demo::Demo),
     Run(run::Run),
+    Bids(bids::Bids),
     Fit(fit::Fit),
     Eigen(eigen::Eigen),
     Peaks(peaks::Peaks),
@@ -78,6 +80,7 @@ impl Command {
             | Self::Completions(_) => Ok(()),
             Self::Demo(_)
             | Self::Run(_)
+            | Self::Bids(_)
             | Self::Eigen(_)
             | Self::Peaks(_)
             | Self::Field(_)
@@ -96,6 +99,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
     match command {
         Command::Demo(demo) => demo.run(console),
         Command::Run(run) => run.run(console),
+        Command::Bids(bids) => bids.run(console),
         Command::Fit(fit) => fit.run(console),
         Command::Eigen(eigen) => eigen.run(console),
         Command::Peaks(peaks) => peaks.run(console),

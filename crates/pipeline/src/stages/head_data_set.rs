@@ -139,7 +139,11 @@ impl Stage for HeadDataSet {
     }
 
     fn outputs(&self) -> Vec<String> {
-        DATA_SET_WRITES.iter().filter(|w| w.kind != FileKind::Folder).map(|w| w.file.into()).collect()
+        DATA_SET_WRITES
+            .iter()
+            .filter(|w| w.kind != FileKind::Folder)
+            .map(|w| w.file.into())
+            .collect()
     }
 
     fn compute(&self, _: &mut Products, _: &Logbook<'_>) -> Result<(), StageError> {
@@ -311,9 +315,8 @@ impl DataSetFiles<'_, '_> {
         let described = "simulated diffusion-weighted series";
         let series = self.image(&name, dwi, described, Datatype::Float32, &sidecar)?;
         // Nothing moves in a simulation.
-        let columns = [
-            "framewise_displacement", "trans_x", "trans_y", "trans_z", "rot_x", "rot_y", "rot_z",
-        ];
+        let columns =
+            ["framewise_displacement", "trans_x", "trans_y", "trans_z", "rot_x", "rot_y", "rot_z"];
         let mut table = columns.join("\t") + "\n";
         for volume in 0..dwi.n_volumes {
             let displacement = if volume == 0 { "n/a" } else { "0" };
@@ -399,7 +402,8 @@ impl HeadDataSet {
         log: &Logbook<'_>,
     ) -> Result<PathBuf, StageError> {
         let workers = log.session().on.workers;
-        let mut files = DataSetFiles { files: Files { out, folder: "", format: self.format, log }, name };
+        let mut files =
+            DataSetFiles { files: Files { out, folder: "", format: self.format, log }, name };
         let fimbria_phantoms::Subject { dwi, gradients, mask, .. } = &*made.subject;
         let series = files.series(dwi, gradients)?;
         files.mask(&name.dwi("space-ACPC_desc-brain_mask"), mask)?;

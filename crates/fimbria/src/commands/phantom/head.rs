@@ -1,9 +1,9 @@
 //! `fimbria phantom head`
 
 use clap::Args;
-use fimbria_pipeline::{MapFormat, Writes};
 use fimbria_pipeline::stages::head::{HEAD_WRITES, HeadOptions, HeadPhantom};
 use fimbria_pipeline::stages::head_data_set::{DataSetOptions, HeadDataSet};
+use fimbria_pipeline::{MapFormat, Writes};
 
 use super::Making;
 use crate::console::Console;
@@ -83,10 +83,8 @@ impl HeadCommand {
             if making.format.0 == MapFormat::Mif {
                 return Err(Failure::usage("BIDS has no .mif: give --bids --format nii.gz or nii"));
             }
-            return making.run(
-                |format| Box::new(HeadDataSet { options, data_set, format }),
-                console,
-            );
+            return making
+                .run(|format| Box::new(HeadDataSet { options, data_set, format }), console);
         }
         making.run(|format| Box::new(HeadPhantom { options, format }), console)
     }

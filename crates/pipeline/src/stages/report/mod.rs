@@ -28,8 +28,8 @@ use crate::stages::qsm::{ChiMap, MapSusceptibility};
 use crate::stages::sticks::Sticks;
 use crate::stages::track::{Tracked, WholeBrain};
 use crate::{
-    FileKind, Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, StageRecords, Taken,
-    Written,
+    FileKind, Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, StageRecords,
+    Taken, Written,
 };
 
 /// What `fimbria report` writes.

@@ -1,0 +1,97 @@
+//! Which process has which session: several may work on one folder.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use crate::BidsError;
+use crate::files::make_folder;
+
+/// A session that this process has to itself. The system lets go of it however the process ends.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    path: PathBuf,
+    _lock: File,
+}
+
+/// What comes of a claim.
+#[derive(Debug)]
+pub(crate) enum Claimed {
+    /// It is ours.
+    Ours(Claim),
+    /// Another process is at work on it.
+    Theirs,
+    /// The file system knows no locks, so that nobody can tell.
+    Unknown,
+}
+
+impl Claim {
+    /// Claims `name` among those in `folder`.
+    pub(crate) fn take(folder: &Path, name: &str) -> Result<Claimed, BidsError> {
+        let path = folder.join(name);
+        // Who is finished removes the file, and with it the lock that another may just have opened.
+        for _ in 0..100 {
+            make_folder(folder)?;
+            let lock = match File::options().create(true).append(true).open(&path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                lock => lock.map_err(BidsError::io("claim", &path))?,
+            };
+            match lock.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(Claimed::Theirs),
+                Err(TryLockError::Error(_)) => return Ok(Claimed::Unknown),
+            }
+            if is_same(&lock, &path) {
+                return Ok(Claimed::Ours(Self { path, _lock: lock }));
+            }
+        }
+        Ok(Claimed::Theirs)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // Before the lock goes, so that nobody who has it sees another file under the name.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// True where `path` still is the open file.
+#[cfg(unix)]
+fn is_same(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    match (file.metadata(), path.metadata()) {
+        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
+    }
+}
+
+/// True where `path` still is the open file; open files cannot be removed there.
+#[cfg(not(unix))]
+fn is_same(_: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_has_no_other_gets_until_it_is_let_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let claims = folder.path().join("claims");
+        let take = || Claim::take(&claims, "sub-01").unwrap();
+        let Claimed::Ours(first) = take() else { panic!("not ours") };
+        assert!(matches!(take(), Claimed::Theirs));
+        assert!(matches!(Claim::take(&claims, "sub-02").unwrap(), Claimed::Ours(_)));
+        drop(first);
+        assert!(matches!(take(), Claimed::Ours(_)));
+        assert_eq!(fs::read_dir(&claims).unwrap().count(), 0, "claims leave no files");
+    }
+
+    #[test]
+    fn the_file_of_a_killed_process_is_no_claim() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("sub-01"), "").unwrap();
+        assert!(matches!(Claim::take(folder.path(), "sub-01").unwrap(), Claimed::Ours(_)));
+    }
+}

@@ -1,0 +1,94 @@
+//! Why nothing comes of a data set, or of a session.
+
+use std::io;
+use std::path::PathBuf;
+
+use fimbria_image::ImageError;
+use fimbria_pipeline::{ConfigError, OutputError, PipelineError};
+
+/// What goes wrong with a data set.
+#[derive(Debug, thiserror::Error)]
+pub enum BidsError {
+    /// A folder or file cannot be read or written.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Nothing to work on.
+    #[error(
+        "{} has no series: there is no sub-*/[ses-*/]dwi/sub-*_dwi.nii.gz below it", .0.display()
+    )]
+    NoSeries(PathBuf),
+    /// Labels that are not there.
+    #[error("{} has no {what} {}", folder.display(), names.join(", "))]
+    NotThere {
+        /// The data set.
+        folder: PathBuf,
+        /// Subjects or sessions.
+        what: &'static str,
+        /// As asked for.
+        names: Vec<String>,
+    },
+    /// Results would be written into the inputs.
+    #[error("{} is the input: name another folder for what is made of it", .0.display())]
+    SameFolder(PathBuf),
+    /// Somebody else's data set.
+    #[error("{} holds a data set that was made by {by}: name another folder", folder.display())]
+    OfOthers {
+        /// The folder.
+        folder: PathBuf,
+        /// Who made it.
+        by: String,
+    },
+    /// The configuration says what the data set says.
+    #[error("[input] {0} cannot be given for a data set: each series has its own")]
+    Given(&'static str),
+    /// Several segmentations.
+    #[error("there are labels {}: say which with --atlas", .0.join(", "))]
+    Atlases(Vec<String>),
+    /// None of this name.
+    #[error("no labels in the space of the series are called {name}: there are {}", some(known))]
+    NoAtlas {
+        /// As asked for.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// No gradient-echo scan.
+    #[error("no gradient-echo scan lies in the space of the series")]
+    NoScan,
+    /// Nobody was there before.
+    #[error("{} holds no finished session: run `participant` first", .0.display())]
+    NothingDone(PathBuf),
+    /// What a run is told is no use.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The run failed.
+    #[error(transparent)]
+    Run(#[from] PipelineError),
+    /// Results cannot be put in their place.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// A map cannot be read again.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+}
+
+fn some(known: &[String]) -> String {
+    if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+}
+
+impl BidsError {
+    pub(crate) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+}

@@ -1,0 +1,31 @@
+//! From a BIDS data set to derivatives: `fimbria bids`.
+//!
+//! * [`DataSet`]: subjects, sessions and series of a raw data set or of QSIPrep's derivatives, with
+//!   what belongs to each;
+//! * [`Participants`]: a run of each session ([`fimbria_pipeline::RunConfig`], nothing of its own), and
+//!   what becomes of each; `claim`: which process has which session;
+//! * `publish`, `names`, `sidecar`: what a run made, under the names and with the words of BIDS;
+//! * `root`, `citation`: what belongs to the data set as a whole;
+//! * [`group`]: a table and a page of all sessions; [`digest`]: what two sites compare.
+//!
+//! Nothing here computes a model or reads a series; inputs are only ever read.
+
+mod citation;
+mod claim;
+mod data_set;
+mod digest;
+mod error;
+mod files;
+mod group;
+mod names;
+mod numbers;
+mod participants;
+mod publish;
+mod root;
+mod sidecar;
+
+pub use self::data_set::{DataSet, Series, Session};
+pub use self::digest::digest;
+pub use self::error::BidsError;
+pub use self::group::{Group, group};
+pub use self::participants::{Ended, Outcome, Participants, ReportLevel};

@@ -1,0 +1,118 @@
+//! What files of a run are called in derivatives.
+
+use std::path::Path;
+
+use fimbria_pipeline::BidsName;
+
+/// What names of one series have in common.
+pub(crate) struct Names {
+    /// Its entities, with an underscore at the end ("sub-01_space-ACPC_").
+    entities: String,
+    /// Those of them that a gradient-echo scan has: subject, session, space.
+    of_scan: String,
+    /// `seg-NAME_` of the labels between which streamlines are counted.
+    labels: String,
+}
+
+impl Names {
+    /// Of the series of this name, with these labels.
+    pub(crate) fn of(series: &BidsName, labels: Option<&str>) -> Self {
+        let mut of_scan = series.clone();
+        of_scan.entities.retain(|(key, _)| ["sub", "ses", "space"].contains(&key.as_str()));
+        let labels = labels.map_or(String::new(), |name| format!("seg-{}_", plain(name)));
+        let entities = series.clone().without("desc").prefix();
+        Self { entities, of_scan: of_scan.prefix(), labels }
+    }
+
+    /// `sub-01_space-ACPC`.
+    pub(crate) fn label(&self) -> &str {
+        self.entities.trim_end_matches('_')
+    }
+
+    /// The place, below the folder of the session, of what `stage` wrote as `file`; `None` for the page.
+    /// `directions` names what streamlines followed.
+    pub(crate) fn place(&self, stage: &str, file: &str, directions: &str) -> Option<String> {
+        let Self { entities, of_scan, labels } = self;
+        let (stem, extension) = file.split_once('.').unwrap_or((file, ""));
+        let param = stem.split("_param-").nth(1).and_then(|rest| rest.split('_').next());
+        Some(match (stage, stem) {
+            ("report", _) => return None,
+            ("field" | "qsm", _) => {
+                let name = match (stage, param.unwrap_or(stem)) {
+                    ("qsm", "chi") => "Chimap".to_owned(),
+                    (_, "r2star") => "R2starmap".to_owned(),
+                    ("field", "totalfield") => "desc-total_fieldmap".to_owned(),
+                    ("field", "localfield") => "desc-local_fieldmap".to_owned(),
+                    ("field", "mask") => "desc-gre_mask".to_owned(),
+                    ("qsm", "mask") => "desc-qsm_mask".to_owned(),
+                    (_, other) => format!("desc-{}_{stage}", plain(other)),
+                };
+                format!("anat/{of_scan}{name}.{extension}")
+            }
+            // Named by the stage.
+            _ if BidsName::parse(Path::new(file)).is_some() => format!("dwi/{file}"),
+            ("load", "mask") => format!("dwi/{entities}desc-brain_mask.{extension}"),
+            ("load", "mean_b0") => format!("dwi/{entities}dwiref.{extension}"),
+            ("sticks", _) => format!("dwi/{entities}desc-sticks.bedpostX/{file}"),
+            ("track", "tracks") => {
+                let track = if directions == "csd" { "track-ifod" } else { "desc-sticks" };
+                format!("dwi/{entities}{track}_tractogram.{extension}")
+            }
+            ("connectome", "weights") => format!("dwi/{entities}{labels}meas-count_relmat.tsv"),
+            ("connectome", "lengths") => format!("dwi/{entities}{labels}meas-length_relmat.tsv"),
+            ("connectome", "labels") => {
+                format!("dwi/{entities}{labels}meas-count_relmat.nodes.txt")
+            }
+            ("fod", _) => {
+                format!("dwi/{entities}model-csd_param-{}_dwimap.{extension}", plain(stem))
+            }
+            ("track", _) => {
+                format!("dwi/{entities}model-{directions}_param-{}_dwimap.{extension}", plain(stem))
+            }
+            _ => format!("dwi/{entities}model-{stage}_param-{}_dwimap.{extension}", plain(stem)),
+        })
+    }
+}
+
+/// A label of BIDS: letters and digits.
+fn plain(text: &str) -> String {
+    text.chars().filter(char::is_ascii_alphanumeric).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_a_run_have_names_of_bids() {
+        let series = "sub-01_ses-2_dir-AP_space-ACPC_desc-preproc_dwi.nii.gz";
+        let series = BidsName::parse(Path::new(series)).unwrap();
+        let names = Names::of(&series, Some("4S156Parcels"));
+        let at = "dwi/sub-01_ses-2_dir-AP_space-ACPC_";
+        let fa = "sub-01_ses-2_dir-AP_space-ACPC_model-tensor_param-fa_dwimap.nii.gz";
+        for (stage, file, expected) in [
+            ("dti", fa, format!("dwi/{fa}")),
+            ("load", "mask.nii.gz", format!("{at}desc-brain_mask.nii.gz")),
+            ("load", "mean_b0.nii.gz", format!("{at}dwiref.nii.gz")),
+            ("fod", "response_gm.txt", format!("{at}model-csd_param-responsegm_dwimap.txt")),
+            ("track", "tracks.trx", format!("{at}track-ifod_tractogram.trx")),
+            ("track", "visits.nii.gz", format!("{at}model-csd_param-visits_dwimap.nii.gz")),
+            ("connectome", "weights.csv", format!("{at}seg-4S156Parcels_meas-count_relmat.tsv")),
+            ("sticks", "dyads1.nii.gz", format!("{at}desc-sticks.bedpostX/dyads1.nii.gz")),
+            (
+                "qsm",
+                "model-qsm_param-chi_dwimap.nii.gz",
+                "anat/sub-01_ses-2_space-ACPC_Chimap.nii.gz".to_owned(),
+            ),
+            (
+                "field",
+                "model-field_param-totalfield_dwimap.json",
+                "anat/sub-01_ses-2_space-ACPC_desc-total_fieldmap.json".to_owned(),
+            ),
+            ("life", "weights.txt", format!("{at}model-life_param-weights_dwimap.txt")),
+        ] {
+            assert_eq!(names.place(stage, file, "csd"), Some(expected));
+        }
+        assert_eq!(names.place("report", "report.html", "csd"), None);
+    }
+}

@@ -1,0 +1,345 @@
+//! A run of every session, and what becomes of each.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fimbria_pipeline::options::Values;
+use fimbria_pipeline::stages::report::methods_of;
+use fimbria_pipeline::{
+    Choice, Existing, Logbook, MapLayout, MapStyle, Named, OutputEntry, OutputFolder, RunConfig,
+    RunRecord, Session as Machine, Stage, StageRecords, fingerprint_of_run, run_stages,
+};
+use serde_json::{Map, Value, json};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::claim::{Claim, Claimed};
+use crate::files::{make_folder, replace};
+use crate::publish::Ran;
+use crate::root::Root;
+use crate::{BidsError, DataSet, Series, Session, citation, numbers};
+
+/// Where pages are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReportLevel {
+    /// At the root of the derivatives.
+    #[default]
+    Root,
+    /// In the folders of subjects.
+    Subject,
+    /// In those of sessions.
+    Session,
+}
+
+impl Choice for ReportLevel {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Root, "root", "beside the folders of subjects"),
+        (Self::Subject, "subject", "in the folder of the subject"),
+        (Self::Session, "session", "in the folder of the session"),
+    ];
+}
+
+/// What is to be done with the sessions of a data set.
+pub struct Participants {
+    /// The sessions.
+    pub data_set: DataSet,
+    /// The folder of the derivatives.
+    pub out: PathBuf,
+    /// What each run is told; its series, and what belongs to it, come from the data set.
+    pub config: RunConfig,
+    /// The labels between which streamlines are counted, where there are several.
+    pub atlas: Option<String>,
+    /// Where runs lie until they are finished; `None` for a hidden folder of the derivatives.
+    pub work: Option<PathBuf>,
+    /// Whether finished sessions are made again.
+    pub force: bool,
+    /// Where pages go.
+    pub level: ReportLevel,
+}
+
+/// How a session ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// It was made.
+    Done,
+    /// An earlier call had made it, of the same inputs with the same parameters.
+    Kept,
+    /// Another process is at work on it.
+    Elsewhere,
+    /// It could not be made.
+    Failed(BidsError),
+}
+
+/// A session and how it ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// `sub-01_ses-2`.
+    pub session: String,
+    /// How.
+    pub ended: Ended,
+}
+
+/// What is kept of the program's own beside the derivatives.
+const OWN: &str = ".fimbria";
+
+/// A change of names or sidecars makes finished sessions again.
+const SHAPE: u32 = 1;
+
+/// A run of a series that is to be made.
+struct Planned<'a> {
+    series: &'a Series,
+    labels: Option<(&'a str, &'a Path)>,
+    folder: PathBuf,
+    stages: Vec<Box<dyn Stage>>,
+}
+
+impl Participants {
+    /// Makes every session that nobody else is at work on, one after the other; one that fails does not
+    /// stop the others.
+    ///
+    /// # Errors
+    /// Where nothing can be done at all, or the user stops it.
+    pub fn run(&self, machine: Machine<'_>) -> Result<Vec<Outcome>, BidsError> {
+        self.check()?;
+        Root { data_set: &self.data_set, out: &self.out }.write()?;
+        let mut outcomes = Vec::new();
+        let sessions = &self.data_set.sessions;
+        let mut without_locks = false;
+        for (index, session) in sessions.iter().enumerate() {
+            let name = session.name();
+            let claim = match Claim::take(&self.out.join(OWN).join("claims"), &name)? {
+                Claimed::Ours(claim) => Some(claim),
+                Claimed::Theirs => {
+                    outcomes.push(Outcome { session: name, ended: Ended::Elsewhere });
+                    continue;
+                }
+                Claimed::Unknown => {
+                    if !std::mem::replace(&mut without_locks, true) {
+                        machine.progress.warn(&format!(
+                            "the file system of {} has no locks: see to it that no other process \
+                             works there",
+                            self.out.display()
+                        ));
+                    }
+                    None
+                }
+            };
+            machine.progress.note(&format!("{name}: {} of {}", index + 1, sessions.len()));
+            let ended = match self.session(session, machine) {
+                Err(error) if machine.progress.is_cancelled() => return Err(error),
+                Err(error) => Ended::Failed(error),
+                Ok(ended) => ended,
+            };
+            outcomes.push(Outcome { session: name, ended });
+            drop(claim);
+        }
+        Ok(outcomes)
+    }
+
+    /// Whether the configuration leaves to the data set what is its own.
+    fn check(&self) -> Result<(), BidsError> {
+        let input = &self.config.input;
+        let given = [
+            ("dwi", !input.dwi.as_os_str().is_empty()),
+            ("mask", input.mask.is_some()),
+            ("bval", input.bval.is_some()),
+            ("bvec", input.bvec.is_some()),
+            ("grad", input.grad.is_some()),
+            ("bmatrix", input.bmatrix.is_some()),
+            ("grad_dev", input.grad_dev.is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((what, _)) => Err(BidsError::Given(what)),
+            None => Ok(()),
+        }
+    }
+
+    fn work(&self, session: &Session) -> PathBuf {
+        let work = self.work.clone().unwrap_or_else(|| self.out.join(OWN).join("work"));
+        work.join(session.name())
+    }
+
+    /// Makes a session, unless it is there.
+    fn session(&self, session: &Session, machine: Machine<'_>) -> Result<Ended, BidsError> {
+        let work = self.work(session);
+        let mut planned = Vec::new();
+        for series in &session.series {
+            planned.push(self.plan(series, &work)?);
+        }
+        let fingerprint = self.fingerprint(&planned)?;
+        let folder = self.out.join(session.folder());
+        let earlier = RunRecord::read(&folder.join(OutputFolder::RECORD)).ok();
+        let same = earlier.filter(|r| r.fingerprint.as_ref() == Some(&fingerprint));
+        if !self.force && same.is_some_and(|record| record.is_complete_in(&folder)) {
+            return Ok(Ended::Kept);
+        }
+        let existing = if self.force { Existing::Overwrite } else { Existing::Resume };
+        let log = Logbook::new(machine);
+        let (mut ran, mut results, mut methods) = (Vec::new(), Vec::new(), Vec::new());
+        for Planned { series, labels, folder, stages } in planned {
+            make_folder(&folder)?;
+            let finished = run_stages("bids", &stages, &folder, existing, machine)?;
+            let records = finished.products.find::<StageRecords>().map(|records| &records.0[..]);
+            methods.push(methods_of(records.unwrap_or_default()));
+            let record = finished.record;
+            log.adopt(record.stages.iter().cloned());
+            let workers = machine.on.workers;
+            results.push(workers.install(|| numbers::of_run(&folder, &record))?);
+            ran.push(Ran { data_set: &self.data_set, series, labels, folder, record });
+        }
+        self.publish(session, &ran, results, fingerprint, &log)?;
+        citation::write(&self.out, &methods)?;
+        // What is left of the runs are their records and pages.
+        let _ = fs::remove_dir_all(&work);
+        Ok(Ended::Done)
+    }
+
+    /// Puts what was run in its place: pages first, then the folder of the session as a whole.
+    fn publish(
+        &self,
+        session: &Session,
+        ran: &[Ran<'_>],
+        results: Vec<Map<String, Value>>,
+        fingerprint: String,
+        log: &Logbook<'_>,
+    ) -> Result<(), BidsError> {
+        let folder = self.out.join(session.folder());
+        let unfinished = log.session().unfinished;
+        let mut out = OutputFolder::create(&folder, &[], true, unfinished)?;
+        let inputs: Vec<_> = ran.iter().flat_map(|ran| ran.record.inputs.clone()).collect();
+        let parameters =
+            ran.iter().map(|ran| (ran.names().label().to_owned(), ran.record.parameters.clone()));
+        let mut record = log.record("bids", inputs, Value::Object(parameters.collect()));
+        record.fingerprint = Some(fingerprint);
+        let mut told = Vec::new();
+        for (ran, numbers) in ran.iter().zip(results) {
+            let name = match session.series.len() {
+                1 => session.name(),
+                _ => ran.names().label().to_owned(),
+            };
+            let up = self.above(session);
+            let page = format!("{up}{name}.html");
+            let text = fs::read(ran.page()).map_err(BidsError::io("read", ran.page()))?;
+            if up.is_empty() {
+                out.write(&page, &text)?;
+            } else {
+                replace(&folder.join(&page), &text)?;
+                let (bytes, xxh3_128) = (text.len() as u64, format!("{:032x}", xxh3_128(&text)));
+                record.outputs.push(OutputEntry { file: page.clone(), bytes, xxh3_128 });
+            }
+            ran.publish(&mut out)?;
+            record.warnings.extend(ran.record.warnings.iter().cloned());
+            let mut entry = json!({ "name": ran.names().label(), "page": page });
+            entry["columns"] = Value::Object(numbers);
+            entry["input_columns"] = Value::Object(of_input(ran.series));
+            told.push(entry);
+        }
+        record.results.insert("series".to_owned(), json!(told));
+        out.commit(record)?;
+        Ok(())
+    }
+
+    /// The way from the folder of a session to that of its page.
+    fn above(&self, session: &Session) -> &'static str {
+        match (self.level, &session.session) {
+            (ReportLevel::Root, Some(_)) => "../../",
+            (ReportLevel::Root, None) | (ReportLevel::Subject, Some(_)) => "../",
+            (ReportLevel::Subject, None) | (ReportLevel::Session, _) => "",
+        }
+    }
+
+    fn fingerprint(&self, planned: &[Planned<'_>]) -> Result<String, BidsError> {
+        let mut all = format!("{SHAPE} {}", self.level.name());
+        for Planned { series, stages, labels, .. } in planned {
+            let labels = labels.map_or("", |(name, _)| name);
+            all += &format!(" {} {labels} {}", series.name, fingerprint_of_run(stages)?);
+        }
+        Ok(format!("{:032x}", xxh3_128(all.as_bytes())))
+    }
+
+    fn plan<'a>(&'a self, series: &'a Series, work: &Path) -> Result<Planned<'a>, BidsError> {
+        let preset = self.config.run.preset.map(|Named(preset)| preset);
+        let asks = |table: &str| self.config.tables.contains_key(table);
+        let mut config = self.config.clone();
+        config.input.dwi = series.dwi.clone();
+        config.input.mask = series.mask.clone();
+        config.input.grad_dev = series.grad_dev.clone();
+        if let Some([bval, bvec]) = series.tables.clone() {
+            (config.input.bval, config.input.bvec) = (Some(bval), Some(bvec));
+        }
+        config.maps = MapStyle { format: None, layout: Named(MapLayout::Bids) };
+        let title = series.name.clone().without("desc").prefix();
+        config.report.title = Some(title.trim_end_matches('_').replace('_', " "));
+        let needs_scan = ["gre", "field", "qsm"].iter().any(|table| asks(table))
+            || preset == Some(fimbria_pipeline::Preset::Susceptibility);
+        if needs_scan || preset.is_some_and(|preset| preset.maps_susceptibility()) {
+            match &series.echoes {
+                Some([phase, magnitude]) => {
+                    let scan = config.tables.entry("gre".to_owned()).or_default();
+                    scan.insert("phase".to_owned(), json!(phase));
+                    if !magnitude.is_empty() {
+                        scan.insert("magnitude".to_owned(), json!(magnitude));
+                    }
+                }
+                None if needs_scan => return Err(BidsError::NoScan),
+                None => {}
+            }
+        }
+        let mut labels = None;
+        if asks("connectome") || preset.is_some_and(|preset| preset.tracks()) {
+            labels = self.labels(series)?;
+            if let Some((_, path)) = labels {
+                let table: &mut Values = config.tables.entry("connectome".to_owned()).or_default();
+                table.insert("labels".to_owned(), json!(path));
+            }
+        }
+        let folder = work.join(series.name.clone().without("desc").prefix().trim_end_matches('_'));
+        let stages = config.stages(&folder)?;
+        Ok(Planned { series, labels, folder, stages })
+    }
+
+    /// The labels between which streamlines of a series are counted; `None` where it has none.
+    fn labels<'a>(&self, series: &'a Series) -> Result<Option<(&'a str, &'a Path)>, BidsError> {
+        let known = || series.labels.keys().cloned().collect::<Vec<_>>();
+        let entry = match (&self.atlas, series.labels.len()) {
+            (Some(name), _) => match series.labels.get_key_value(name) {
+                None => return Err(BidsError::NoAtlas { name: name.clone(), known: known() }),
+                entry => entry,
+            },
+            (None, 0 | 1) => series.labels.first_key_value(),
+            (None, _) => return Err(BidsError::Atlases(known())),
+        };
+        Ok(entry.map(|(name, path)| (name.as_str(), path.as_path())))
+    }
+}
+
+/// What others measured of the input: the mean displacement from volume to volume, and the columns of
+/// QSIPrep's own table.
+fn of_input(series: &Series) -> Map<String, Value> {
+    let mut columns = Map::new();
+    let table = |path: &Option<PathBuf>| {
+        let text = fs::read_to_string(path.as_ref()?).ok()?;
+        let mut rows = text.lines().map(|line| line.split('\t').map(str::to_owned).collect());
+        Some((rows.next()?, rows.collect::<Vec<Vec<String>>>()))
+    };
+    let confounds: Option<(Vec<String>, _)> = table(&series.confounds);
+    if let Some((heading, rows)) = confounds
+        && let Some(at) = heading.iter().position(|name| name == "framewise_displacement")
+    {
+        let moved = rows.iter().filter_map(|row| row.get(at)?.parse().ok());
+        let moved: Vec<f64> = moved.collect();
+        if !moved.is_empty() {
+            let mean = moved.iter().sum::<f64>() / moved.len() as f64;
+            columns.insert("framewise_displacement_mean".to_owned(), json!(mean));
+        }
+    }
+    if let Some((heading, rows)) = table(&series.image_qc)
+        && let Some(row) = rows.first()
+    {
+        for (name, value) in heading.iter().zip(row) {
+            if let Ok(number) = value.parse::<f64>() {
+                columns.insert(format!("input_{name}"), json!(number));
+            }
+        }
+    }
+    columns
+}

@@ -1,0 +1,71 @@
+//! What a run made, on its way into the folder of the session.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fimbria_pipeline::{OutputFolder, RunRecord};
+use serde_json::{Value, json};
+
+use crate::files::move_file;
+use crate::names::Names;
+use crate::sidecar::{self, Common};
+use crate::{BidsError, DataSet, Series};
+
+/// A finished run of a series.
+pub(crate) struct Ran<'a> {
+    pub(crate) data_set: &'a DataSet,
+    pub(crate) series: &'a Series,
+    /// The name of the labels between which streamlines were counted, and their file.
+    pub(crate) labels: Option<(&'a str, &'a Path)>,
+    /// The folder of the run.
+    pub(crate) folder: PathBuf,
+    /// Its record.
+    pub(crate) record: RunRecord,
+}
+
+impl Ran<'_> {
+    pub(crate) fn names(&self) -> Names {
+        Names::of(&self.series.name, self.labels.map(|(name, _)| name))
+    }
+
+    /// The page of the run.
+    pub(crate) fn page(&self) -> PathBuf {
+        self.folder.join("report").join("report.html")
+    }
+
+    /// Moves every file of the run but its page to `out`, with the sidecars of BIDS.
+    pub(crate) fn publish(&self, out: &mut OutputFolder) -> Result<(), BidsError> {
+        let names = self.names();
+        let common = Common::of(self.data_set, self.series, self.labels.map(|(_, path)| path));
+        let through = self.record.parameters.get("track").map(|track| &track["through"]);
+        let directions = if through == Some(&json!("samples")) { "bs" } else { "csd" };
+        let outputs = self.record.outputs.iter().filter_map(|output| output.file.split_once('/'));
+        for (stage, file) in outputs {
+            let Some(place) = names.place(stage, file, directions) else { continue };
+            let from = self.folder.join(stage).join(file);
+            if file.ends_with(".json") {
+                let mut said = common.complete(stage, sidecar::fs_json(&from));
+                if place.contains("_model-csd_param-wm_") {
+                    said = sidecar::of_density(said, &self.folder);
+                }
+                write_json(out, &place, &said)?;
+                continue;
+            }
+            if stage == "connectome" && file.ends_with(".csv") {
+                let text = fs::read_to_string(&from).map_err(BidsError::io("read", &from))?;
+                out.write(&place, text.replace(',', "\t").as_bytes())?;
+            } else {
+                move_file(&from, &out.stage(&place)?)?;
+            }
+            if let Some(said) = sidecar::own(stage, file, &self.record, &self.folder) {
+                let stem = place.split('.').next().unwrap_or(&place);
+                write_json(out, &format!("{stem}.json"), &common.complete(stage, said))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_json(out: &mut OutputFolder, name: &str, value: &Value) -> Result<(), BidsError> {
+    Ok(out.write(name, format!("{value:#}\n").as_bytes())?)
+}

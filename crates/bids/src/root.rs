@@ -1,0 +1,130 @@
+//! What belongs to the derivatives as a whole.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::data_set::description_of;
+use crate::files::{make_folder, replace};
+use crate::sidecar::INPUT;
+use crate::{BidsError, DataSet};
+
+/// The root of derivatives of a data set.
+pub(crate) struct Root<'a> {
+    pub(crate) data_set: &'a DataSet,
+    pub(crate) out: &'a Path,
+}
+
+/// What the BIDS standard has no rule for yet: maps, streamlines and matrices are in proposals to it.
+const IGNORED: &str = "\
+*_dwimap.*
+*_tractogram.*
+*_relmat.*
+*_dwiref.*
+*_fieldmap.*
+*_field.*
+*_qsm.*
+*.bedpostX/
+*.html
+run.json
+group_dwi.tsv
+logs/
+";
+
+const README: &str = "\
+Derivatives of diffusion MRI, written by fimbria.
+
+sub-*/[ses-*/]dwi     maps, fibre orientation densities, peaks, streamlines, matrices
+sub-*/[ses-*/]anat    susceptibility, of a gradient-echo scan
+sub-*/[ses-*/]run.json  inputs with their hashes, parameters, machine, times, warnings, files written
+sub-*.html            a page of each session, which needs no network
+group_dwi.tsv, .html  a row, and a point in each plot, of each session (fimbria bids ... group)
+logs/CITATION.*       what was done, in words for a paper
+
+Directions, tensors and spherical harmonics are in scanner RAS axes, tensors in the order
+xx xy xz yy yz zz, harmonics in MRtrix3's basis; each image has a sidecar that says so.
+";
+
+impl Root<'_> {
+    /// Writes what is not there as it should be.
+    ///
+    /// # Errors
+    /// Where the folder is the input, or holds somebody else's data set, or cannot be written to.
+    pub(crate) fn write(&self) -> Result<(), BidsError> {
+        let Self { data_set, out } = self;
+        let there = description_of(out);
+        let by = &there["GeneratedBy"][0]["Name"];
+        if !there.is_null() && by != "fimbria" {
+            let by = by.as_str().or(there["Name"].as_str()).unwrap_or("another program").to_owned();
+            return Err(BidsError::OfOthers { folder: out.to_path_buf(), by });
+        }
+        make_folder(out)?;
+        let absolute =
+            |path: &Path| path.canonicalize().map_err(BidsError::io("find", path.to_owned()));
+        let (input, output) = (absolute(&data_set.root)?, absolute(out)?);
+        if input == output {
+            return Err(BidsError::SameFolder(out.to_path_buf()));
+        }
+        let description = description(&data_set.description(), &relative(&output, &input));
+        let description = format!("{description:#}\n");
+        replace(&out.join("dataset_description.json"), description.as_bytes())?;
+        replace(&out.join(".bidsignore"), IGNORED.as_bytes())?;
+        replace(&out.join("README"), README.as_bytes())
+    }
+}
+
+fn description(input: &Value, way: &Path) -> Value {
+    let source = match (&input["DatasetDOI"], &input["Name"]) {
+        (Value::String(doi), _) => json!({ "DOI": doi }),
+        _ => json!({ "URL": way }),
+    };
+    let name = input["Name"].as_str().map_or(String::new(), |name| format!(" of {name}"));
+    json!({
+        "Name": format!("fimbria: derivatives of diffusion MRI{name}"),
+        "BIDSVersion": "1.10.0",
+        "DatasetType": "derivative",
+        "License": input.get("License").cloned().unwrap_or(json!("n/a")),
+        "GeneratedBy": [{
+            "Name": "fimbria",
+            "Version": env!("CARGO_PKG_VERSION"),
+            "CodeURL": env!("CARGO_PKG_REPOSITORY"),
+        }],
+        "SourceDatasets": [source],
+        "DatasetLinks": { INPUT: way },
+    })
+}
+
+/// The way from one folder to another, both absolute.
+fn relative(from: &Path, to: &Path) -> PathBuf {
+    let both = from.components().zip(to.components());
+    let common = both.take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(common).map(|_| Component::ParentDir);
+    up.chain(to.components().skip(common)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_lead_from_one_folder_to_the_other() {
+        let way = |from: &str, to: &str| relative(Path::new(from), Path::new(to));
+        assert_eq!(way("/a/out", "/a/in"), PathBuf::from("../in"));
+        assert_eq!(way("/in/derivatives/fimbria", "/in"), PathBuf::from("../.."));
+    }
+
+    #[test]
+    fn the_data_set_of_others_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (input, out) = (folder.path().join("in"), folder.path().join("out"));
+        std::fs::create_dir_all(&input).unwrap();
+        let data_set = DataSet { root: input.clone(), sessions: Vec::new() };
+        let write = |out: &Path| Root { data_set: &data_set, out }.write();
+        write(&out).unwrap();
+        write(&out).unwrap();
+        assert!(matches!(write(&input), Err(BidsError::SameFolder(_))));
+        let others = r#"{"Name": "x", "GeneratedBy": [{"Name": "QSIPrep"}]}"#;
+        std::fs::write(out.join("dataset_description.json"), others).unwrap();
+        assert!(matches!(write(&out), Err(BidsError::OfOthers { by, .. }) if by == "QSIPrep"));
+    }
+}

@@ -1,0 +1,263 @@
+//! `fimbria bids`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fimbria_bids::{BidsError, DataSet, Ended, Outcome, Participants, ReportLevel, digest, group};
+use fimbria_compute::{Backend, Progress as _};
+use fimbria_pipeline::options::Described as _;
+use fimbria_pipeline::{Choice, FileKind, Named, Preset, RunConfig, Writes, Written};
+
+use crate::args::{DeviceArgs, ThreadArgs, choice};
+use crate::commands::{command_line, session};
+use crate::console::Console;
+use crate::failure::{Failure, message_of};
+use crate::memory;
+
+/// Run all stages over every subject of a BIDS data set, and write derivatives
+#[derive(Debug, Args)]
+#[command(add = Writes(WRITES), after_long_help = HELP)]
+pub(crate) struct Bids {
+    /// The data set: raw, or derivatives as QSIPrep writes them
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+
+    /// Folder of the derivatives
+    #[arg(value_name = "OUT")]
+    out: PathBuf,
+
+    /// What is worked on
+    #[arg(value_name = "LEVEL", value_parser = choice::<Level>())]
+    level: Named<Level>,
+
+    /// Subjects, with or without sub-
+    #[arg(long, value_name = "LABEL", num_args = 1.., help_heading = "Input", usually = "all")]
+    participant_label: Vec<String>,
+
+    /// Sessions, with or without ses-
+    #[arg(long, value_name = "LABEL", num_args = 1.., help_heading = "Input", usually = "all")]
+    session_label: Vec<String>,
+
+    /// Name of the labels between which streamlines are counted: that of the entity atlas, seg or desc
+    #[arg(long, value_name = "NAME", help_heading = "Input", usually = "the only ones there are")]
+    atlas: Option<String>,
+
+    /// Has no effect: BIDS apps are called with it. `fimbria bids` checks what it reads, and nothing else
+    #[arg(long, help_heading = "Input")]
+    skip_bids_validation: bool,
+
+    /// What is done
+    #[arg(long, value_name = "PRESET", value_parser = choice::<Preset>())]
+    #[arg(usually = "maps", conflicts_with = "config")]
+    preset: Option<Named<Preset>>,
+
+    /// Take what is done from a TOML file, as `fimbria run` does; its [input] names no files
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Set one parameter of a stage, such as dti.method=nlls; may be repeated
+    #[arg(long = "set", value_name = "STAGE.KEY=VALUE")]
+    settings: Vec<String>,
+
+    /// Make finished sessions again
+    #[arg(short, long, help_heading = "Output")]
+    force: bool,
+
+    /// Where pages are written
+    #[arg(long, value_name = "LEVEL", default_value = "root", help_heading = "Output")]
+    #[arg(value_parser = choice::<ReportLevel>())]
+    report_output_level: Named<ReportLevel>,
+
+    /// Print a hash of every file of finished sessions, and one of all: what two sites compare
+    #[arg(long, help_heading = "Output")]
+    digest: bool,
+
+    /// Folder where sessions are worked on; what an interruption leaves there is gone on from
+    #[arg(short, long, value_name = "FOLDER", help_heading = "Machine")]
+    #[arg(usually = "OUT/.fimbria/work")]
+    work_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    threads: ThreadArgs,
+
+    #[command(flatten)]
+    devices: DeviceArgs,
+}
+
+/// What a BIDS app works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// Each session by itself.
+    Participant,
+    /// All that are finished.
+    Group,
+}
+
+impl Choice for Level {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Participant, "participant", "each session by itself"),
+        (Self::Group, "group", "a table and a page of all that are finished"),
+    ];
+}
+
+/// What the command writes.
+const WRITES: &[Written] = &[
+    Written::folder(
+        "sub-*/",
+        "[ses-*/]dwi and anat: maps, densities, peaks, streamlines, matrices, susceptibility, under \
+         names of BIDS, with sidecars; run.json, written last",
+    ),
+    Written::file("sub-*.html", FileKind::Page, "a page of each session"),
+    Written::file(
+        "dataset_description.json",
+        FileKind::Json,
+        "what the data set is and is made of",
+    ),
+    Written::file(".bidsignore", FileKind::Text, "what BIDS has no rule for yet"),
+    Written::file("README", FileKind::Text, "what is where"),
+    Written::folder("logs/", "CITATION.md, .bib and .html: what was done, in words for a paper"),
+    Written::file(
+        "group_dwi.tsv",
+        FileKind::Table,
+        "a row of each series: medians of maps, share \
+        of voxels fitted, volumes used, warnings, what the input says of it",
+    )
+    .only("group"),
+    Written::file(
+        "group_dwi.html",
+        FileKind::Page,
+        "a dot of each series in a strip of each \
+        number, which leads to its page",
+    )
+    .only("group"),
+];
+
+const HELP: &str = "\
+Input:
+  Series are sub-*/[ses-*/]dwi/*_dwi.nii.gz: those with desc-preproc where there are any, of several
+  spaces that of ACPC. With each are taken bval and bvec (beside it or above), desc-brain_mask, graddev,
+  and for the group's table confounds and image_qc; labels (dseg) and a gradient-echo scan
+  (part-phase, part-mag in anat or swi) where they lie in the space of the series. IN is only read.
+
+What is done:
+  Each series is a run as `fimbria run` makes it. A preset leaves out what the gradient table does not
+  support; --config FILE has tables for stages, and says by [run] fits what is done.
+
+Several at once:
+  Any number of processes may work on one OUT: each takes a session that nobody else works on, and what
+  a killed one had is free again. One that is finished, with the same inputs and parameters, is kept.
+  A session that fails is named at the end with its reason, the others go on, and the exit code is 1.
+
+Outputs in OUT:
+{outputs}
+
+Units:
+  b in s/mm², diffusivities in mm²/s, susceptibility in ppm; sidecars say which.
+
+Order and frame:
+  Scanner RAS axes; tensors xx xy xz yy yz zz, densities in MRtrix3's basis, as sidecars say.
+
+See docs/bids.md.";
+
+impl Bids {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        let Self {
+            input,
+            out,
+            level: Named(level),
+            participant_label,
+            session_label,
+            atlas,
+            skip_bids_validation: _,
+            preset,
+            config,
+            settings,
+            force,
+            report_output_level: Named(pages),
+            digest: is_digested,
+            work_dir: work,
+            threads,
+            devices,
+        } = self;
+        let data_set = DataSet::open(&input)?.of_labels(&participant_label, &session_label)?;
+        let done = match level {
+            Level::Participant => {
+                let mut config = match config {
+                    Some(path) => RunConfig::read(&path)?,
+                    None => {
+                        let mut config = RunConfig::default();
+                        config.run.preset = Some(preset.unwrap_or(Named(Preset::Maps)));
+                        config
+                    }
+                };
+                config = config.with_settings(&settings)?;
+                config.input.memory = memory::allowed();
+                let workers = threads.start()?;
+                let devices = devices.open(console)?;
+                let command_line = command_line();
+                let machine = session(Backend::new(&workers, &devices), console, &command_line);
+                let all = Participants {
+                    data_set,
+                    out: out.clone(),
+                    config,
+                    atlas,
+                    work,
+                    force,
+                    level: pages,
+                };
+                summary(all.run(machine)?, console)
+            }
+            Level::Group => {
+                let made = group(&data_set, &out)?;
+                console.note(&format!("{} series in {}", made.series, made.page.display()));
+                if !made.missing.is_empty() {
+                    console.warn(&format!("not finished: {}", made.missing.join(", ")));
+                }
+                Ok(())
+            }
+        };
+        if is_digested {
+            console.print(&digest(&out)?)?;
+        }
+        done
+    }
+}
+
+/// Sessions that could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error("{} of {of} failed:{}", failed.len(), lines(failed))]
+struct SomeFailed {
+    failed: Vec<(String, String)>,
+    of: usize,
+}
+
+fn lines(failed: &[(String, String)]) -> String {
+    failed.iter().map(|(session, reason)| format!("\n  {session}: {reason}")).collect()
+}
+
+/// Says how many sessions ended how, and names those that failed.
+fn summary(outcomes: Vec<Outcome>, console: &Console) -> Result<(), Failure> {
+    let of = outcomes.len();
+    let (mut done, mut kept, mut elsewhere, mut failed) = (0, 0, Vec::new(), Vec::new());
+    for Outcome { session, ended } in outcomes {
+        match ended {
+            Ended::Done => done += 1,
+            Ended::Kept => kept += 1,
+            Ended::Elsewhere => elsewhere.push(session),
+            Ended::Failed(error) => failed.push((session, reason(&error))),
+        }
+    }
+    let mut said = format!("{done} of {of} done");
+    if kept > 0 {
+        said += &format!(", {kept} kept from before");
+    }
+    if !elsewhere.is_empty() {
+        said += &format!(", at work in other processes: {}", elsewhere.join(", "));
+    }
+    console.note(&said);
+    if failed.is_empty() { Ok(()) } else { Err(SomeFailed { failed, of }.into()) }
+}
+
+fn reason(error: &BidsError) -> String {
+    message_of(error)
+}

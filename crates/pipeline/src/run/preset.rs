@@ -1,0 +1,95 @@
+//! What a run does by one word.
+
+use fimbria_image::GradientTable;
+
+use super::{Asked, ConfigError, RunConfig, System};
+use crate::Choice;
+use crate::stages::fits::Fit;
+use crate::stages::fits::fit_named;
+
+/// What is done, by one word: what the gradient table does not support of it is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// Maps of fits.
+    Maps,
+    /// Fibre orientation densities and their peaks.
+    Fibres,
+    /// The same, streamlines through them and, of labels, the connectome.
+    Connectome,
+    /// All that a run does where nothing is said.
+    Everything,
+    /// Susceptibility, guided by the tensor.
+    Susceptibility,
+}
+
+impl Choice for Preset {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Maps, "maps", "tensor, kurtosis and mean-signal kurtosis"),
+        (Self::Fibres, "fibres", "tensor, fibre orientation densities and their peaks"),
+        (
+            Self::Connectome,
+            "connectome",
+            "maps and fibres, a million streamlines through the densities, the matrix of labels",
+        ),
+        (
+            Self::Everything,
+            "everything",
+            "all that the gradient table supports, samples of ball and sticks and weights of the \
+             streamlines included",
+        ),
+        (Self::Susceptibility, "susceptibility", "tensor, and the gradient-echo scan it guides"),
+    ];
+}
+
+/// The fits of maps beside the tensor.
+const MAPS: [&str; 2] = ["dki", "msdki"];
+
+/// Streamlines of a connectome where no number is said.
+pub(super) const STREAMLINES: u32 = 1_000_000;
+
+impl Preset {
+    /// Whether susceptibility is asked for.
+    pub fn maps_susceptibility(self) -> bool {
+        matches!(self, Self::Everything | Self::Susceptibility)
+    }
+
+    /// Whether streamlines are made, of which labels make a connectome.
+    pub fn tracks(self) -> bool {
+        matches!(self, Self::Connectome | Self::Everything)
+    }
+
+    /// What is done with a series of these gradients.
+    pub(super) fn asked(
+        self,
+        config: &RunConfig,
+        gradients: &GradientTable,
+    ) -> Result<Asked, ConfigError> {
+        let systems = match self {
+            Self::Maps | Self::Susceptibility => Vec::new(),
+            Self::Fibres => vec![System::Peaks],
+            Self::Connectome => vec![System::Peaks, System::Track],
+            Self::Everything => config.usual(gradients)?.systems,
+        };
+        let mut fits = match self {
+            Self::Everything => config.usual(gradients)?.fits,
+            _ => Vec::new(),
+        };
+        if self == Self::Susceptibility && !config.tables.contains_key("gre") {
+            return Err(ConfigError::NoScan);
+        }
+        if matches!(self, Self::Maps | Self::Connectome | Self::Everything) {
+            let known: Vec<&dyn Fit> = MAPS.iter().filter_map(|name| fit_named(name)).collect();
+            for fit in known {
+                let is_new = fits.iter().all(|other: &&dyn Fit| other.name() != fit.name());
+                let one_table = config.input.grad_dev.is_none();
+                if is_new && one_table && config.fit(fit, "")?.supports(gradients).is_ok() {
+                    fits.push(fit);
+                }
+            }
+        }
+        // A formula is asked for by its table.
+        let formula = fit_named("expr").filter(|fit| config.tables.contains_key(fit.name()));
+        fits.extend(formula.filter(|f| fits.iter().all(|fit| fit.name() != f.name())));
+        Ok(Asked { systems, fits })
+    }
+}
