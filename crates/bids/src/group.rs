@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fimbria_report::plot::{Dot, strip};
 use fimbria_report::{Page, Section, Table};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::digest::finished;
 use crate::files::replace;
@@ -104,7 +104,7 @@ fn tsv(rows: &[Row], columns: &[String]) -> String {
     let mut text = format!("participant_id\tsession_id\tseries\t{}\tpage\n", columns.join("\t"));
     for row in rows {
         let values = columns.iter().map(|column| match row.value(column) {
-            Some(value) => value.to_string(),
+            Some(value) => json!(value).to_string(),
             None => "n/a".to_owned(),
         });
         let values: Vec<_> = values.collect();
@@ -184,7 +184,7 @@ mod tests {
         let columns = columns_of(&rows);
         let expected = "participant_id\tsession_id\tseries\ta\tb\tpage\n\
                         sub-1\tn/a\tsub-1\t1.5\tn/a\tsub-1.html\n\
-                        sub-2\tn/a\tsub-2\t2\t0\tsub-2.html\n";
+                        sub-2\tn/a\tsub-2\t2.0\t0.0\tsub-2.html\n";
         assert_eq!(tsv(&rows, &columns), expected);
         let page = html(&rows, &columns, &["sub-3".to_owned()]);
         assert!(page.contains("Not finished: sub-3.") && page.contains("<a href=\"sub-2.html\">"));

@@ -46,7 +46,9 @@ pub(crate) fn of_run(run: &Path, record: &RunRecord) -> Result<Map<String, Value
             if image.n_volumes == 1
                 && let Some(median) = median(&image, &status)
             {
-                numbers.insert(format!("{model}_{param}_median"), json!(median));
+                // With the digits that a single has.
+                let digits: f64 = median.to_string().parse().unwrap_or_default();
+                numbers.insert(format!("{model}_{param}_median"), json!(digits));
             }
         }
     }

@@ -68,7 +68,22 @@ impl Common {
         if let Some(reference) = &self.reference {
             sidecar["SpatialReference"] = reference.clone();
         }
-        sidecar
+        if matches!(stage, "field" | "qsm") {
+            // Nothing is mapped outside the mask.
+            sidecar["SkullStripped"] = json!(true);
+        }
+        without_nulls(sidecar)
+    }
+}
+
+/// What is said, without what is not.
+fn without_nulls(said: Value) -> Value {
+    match said {
+        Value::Object(entries) => {
+            let entries = entries.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(entries.map(|(key, value)| (key, without_nulls(value))).collect())
+        }
+        other => other,
     }
 }
 
@@ -146,4 +161,22 @@ pub(crate) fn of_density(mut sidecar: Value, run: &Path) -> Value {
     }
     sidecar["NonNegativity"] = json!("constrained");
     sidecar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_that_is_not_given_is_not_in_a_sidecar() {
+        let said = json!({ "a": null, "b": { "c": null, "d": [1] } });
+        assert_eq!(without_nulls(said), json!({ "b": { "d": [1] } }));
+    }
+
+    #[test]
+    fn a_sidecar_names_its_sources_below_the_input() {
+        let data_set = DataSet { root: "/in".into(), sessions: Vec::new() };
+        let file = Path::new("/in/sub-1/dwi/sub-1_dwi.nii");
+        assert_eq!(uri(&data_set, file), "bids:input:sub-1/dwi/sub-1_dwi.nii");
+    }
 }

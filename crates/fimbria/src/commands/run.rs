@@ -73,6 +73,11 @@ const WRITES: &[Written] = &[
          voxel",
     ),
     Written::folder("life/", "what each of them explains, as `fimbria life` writes it"),
+    Written::folder(
+        "connectome/",
+        "between which labels they run, as `fimbria connectome` writes it",
+    )
+    .only("with a table [connectome]"),
     Written::folder("dki/", "the kurtosis maps, as `fimbria fit dki` writes them"),
     Written::folder(
         "stremi/",
@@ -113,7 +118,8 @@ Configuration:
     mask = \"mask.nii.gz\"       # bvalue_scaling, grad_dev, memory, scratch
     [run]
     fits = [\"peaks\"]          # peaks (with fod), sticks, track, life, dki, stremi: by default
-                               # these; also hot, dki1d, stremi1d, ivim, mono, expr
+                               # these; also hot, dki1d, stremi1d, ivim, mono, expr; or by a word
+                               # preset = \"maps\" (fibres, connectome, everything, susceptibility)
     [dti]
     method = \"wls\"             # a table for each fit, with the long options of its command,
     bmax = 1500                # _ for -: maps = [\"FA\", \"MD\"], shells = [1000, 2000]
@@ -129,6 +135,8 @@ Configuration:
     [track]
     samples = 2                # the options of `fimbria track` from step to tracks; those of which
     min_length = 20            # the default differs in a run say so there
+    [connectome]               # of the streamlines, between labels: also radius, exact_label
+    labels = \"labels.nii.gz\"
     [gre]                      # a gradient-echo scan, in the same scanner coordinates: phase, and
     phase = [\"phase.nii.gz\"]   # the long options of `fimbria field` for its input, _ for -
     te = [5, 10, 15]

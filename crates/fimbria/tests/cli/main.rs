@@ -1,6 +1,7 @@
 //! The program as a user meets it: one behaviour per test.
 
 mod bench;
+mod bids;
 mod contents;
 mod convert;
 mod demo;

@@ -1,0 +1,248 @@
+//! `fimbria bids`.
+
+mod names;
+mod several;
+mod standard;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use fimbria_image::{BvecFrame, WriteOptions, write_image};
+use serde_json::json;
+
+use crate::util::{Folder, subject};
+
+/// Where QSIPrep writes the series of three subjects; the second has two sessions.
+const SERIES: [(&str, &str); 4] = [
+    ("sub-01", "sub-01"),
+    ("sub-02/ses-1", "sub-02_ses-1"),
+    ("sub-02/ses-2", "sub-02_ses-2"),
+    ("sub-03", "sub-03"),
+];
+
+/// `in`, a data set in the shape of QSIPrep's derivatives: each series is brighter than the one before.
+fn data_set(folder: &Folder, series: &[(&str, &str)]) {
+    let root = folder.join("in");
+    fs::create_dir_all(&root).unwrap();
+    let description = json!({
+        "Name": "test", "BIDSVersion": "1.10.0", "DatasetType": "derivative",
+        "GeneratedBy": [{ "Name": "QSIPrep" }],
+    });
+    fs::write(root.join("dataset_description.json"), description.to_string()).unwrap();
+    let mut made = subject();
+    let to_fsl = BvecFrame::Fsl.frame_from_ras(&made.dwi.grid.ras_from_vox);
+    let dirs: Vec<[f64; 3]> = made
+        .bvecs
+        .lines()
+        .map(|line| {
+            let mut words = line.split(' ').map(|word| word.parse().unwrap());
+            let [x, y, z]: [f64; 3] = [(); 3].map(|()| words.next().unwrap());
+            to_fsl.map(|row| row[0] * x + row[1] * y + row[2] * z)
+        })
+        .collect();
+    let row =
+        |axis: usize| dirs.iter().map(|dir| dir[axis].to_string()).collect::<Vec<_>>().join(" ");
+    let bvecs = [0, 1, 2].map(row).join("\n");
+    for (at, name) in series {
+        let folder = root.join(at).join("dwi");
+        fs::create_dir_all(&folder).unwrap();
+        made.dwi.data.iter_mut().for_each(|value| *value *= 1.1);
+        let path = |rest: &str| folder.join(format!("{name}_{rest}"));
+        let options = WriteOptions::default();
+        write_image(path("space-ACPC_desc-preproc_dwi.nii.gz"), &made.dwi, &options).unwrap();
+        write_image(path("space-ACPC_desc-brain_mask.nii.gz"), &made.mask, &options).unwrap();
+        fs::write(path("space-ACPC_desc-preproc_dwi.bval"), &made.bvals).unwrap();
+        fs::write(path("space-ACPC_desc-preproc_dwi.bvec"), &bvecs).unwrap();
+        fs::write(path("desc-confounds_timeseries.tsv"), "framewise_displacement\nn/a\n0.2\n0.4\n")
+            .unwrap();
+        fs::write(path("space-ACPC_desc-image_qc.tsv"), "file_name\tmean_fd\nx\t0.3\n").unwrap();
+    }
+}
+
+/// A folder with that data set.
+fn with_data_set() -> Folder {
+    let folder = Folder::new();
+    data_set(&folder, &SERIES);
+    folder
+}
+
+/// Every file below a folder, by its name below it.
+fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().display().to_string();
+                all.insert(name, fs::read(path).unwrap());
+            }
+        }
+    }
+    all
+}
+
+const PARTICIPANT: &str = "bids in out participant --device cpu";
+
+#[test]
+fn every_session_is_made_and_kept_when_it_is_done() {
+    let folder = with_data_set();
+    let first = folder.done(PARTICIPANT).stderr;
+    assert!(first.contains("4 of 4 done"), "{first}");
+    for (at, name) in SERIES {
+        let record = folder.json(&format!("out/{at}/run.json"));
+        assert_eq!(record["task"], "bids");
+        assert!(folder.join(&format!("out/{name}.html")).exists(), "{name}");
+    }
+    let before = contents(&folder.join("out"));
+    let second = folder.done(PARTICIPANT).stderr;
+    assert!(second.contains("0 of 4 done, 4 kept from before"), "{second}");
+    assert!(contents(&folder.join("out")) == before);
+    // Of other parameters it is another.
+    let third = folder.done(&format!("{PARTICIPANT} --participant-label 01 --set dti.method=ols"));
+    assert!(third.stderr.contains("1 of 1 done"), "{}", third.stderr);
+    let forced = folder.done(&format!("{PARTICIPANT} --participant-label sub-03 --force"));
+    assert!(forced.stderr.contains("1 of 1 done"), "{}", forced.stderr);
+}
+
+#[test]
+fn maps_are_those_of_a_run_of_the_series() {
+    let folder = with_data_set();
+    let settings = "--set input.b0_threshold=20";
+    folder.done(&format!("{PARTICIPANT} --participant-label 03 {settings}"));
+    let series = "in/sub-03/dwi/sub-03_space-ACPC_desc-preproc_dwi.nii.gz";
+    let mask = "in/sub-03/dwi/sub-03_space-ACPC_desc-brain_mask.nii.gz";
+    folder.done(&format!("run {series} --mask {mask} --b0-threshold 20 --device cpu -o run"));
+    let ours = "out/sub-03/dwi/sub-03_space-ACPC_model-tensor_param";
+    for (param, map) in [("fa", "FA"), ("v1", "V1"), ("diffusivity", "tensor")] {
+        let ours = fs::read(folder.join(&format!("{ours}-{param}_dwimap.nii.gz"))).unwrap();
+        let theirs = fs::read(folder.join(&format!("run/dti/{map}.nii.gz"))).unwrap();
+        assert!(ours == theirs, "{map}");
+    }
+}
+
+#[test]
+fn a_session_that_fails_is_named_and_the_others_go_on() {
+    let folder = with_data_set();
+    let broken = folder.join("in/sub-02/ses-1/dwi/sub-02_ses-1_space-ACPC_desc-preproc_dwi.nii.gz");
+    let bytes = fs::read(&broken).unwrap();
+    fs::write(&broken, &bytes[..bytes.len() / 2]).unwrap();
+    let said = folder.failed(PARTICIPANT);
+    assert!(said.contains("1 of 4 failed") && said.contains("\n  sub-02_ses-1: "), "{said}");
+    assert!(said.contains("3 of 4 done"), "{said}");
+    assert!(!folder.join("out/sub-02/ses-1/run.json").exists());
+    // Once it is whole, it alone is made.
+    fs::write(&broken, bytes).unwrap();
+    let said = folder.done(PARTICIPANT).stderr;
+    assert!(said.contains("1 of 4 done, 3 kept"), "{said}");
+}
+
+#[test]
+fn inputs_are_only_read() {
+    let folder = with_data_set();
+    let before = contents(&folder.join("in"));
+    let mut rights = fs::metadata(folder.join("in/sub-01/dwi")).unwrap().permissions();
+    rights.set_readonly(true);
+    fs::set_permissions(folder.join("in/sub-01/dwi"), rights).unwrap();
+    folder.done(PARTICIPANT);
+    folder.done("bids in out group");
+    assert!(contents(&folder.join("in")) == before);
+    let said = folder.failed("bids in in participant");
+    assert!(said.contains("made by QSIPrep"), "{said}");
+    assert!(contents(&folder.join("in")) == before);
+}
+
+#[test]
+fn thread_counts_do_not_change_the_digest() {
+    let folder = with_data_set();
+    let digest = |out: &str, threads: u32| {
+        let line = format!("bids in {out} participant --device cpu --nprocs {threads} --digest");
+        folder.done(&line).stdout
+    };
+    let one = digest("one", 1);
+    assert_eq!(one, digest("three", 3));
+    let last = one.lines().last().unwrap();
+    assert!(last.ends_with("  all") && last.len() == 32 + 5, "{last}");
+    let map = "  sub-02/ses-2/dwi/sub-02_ses-2_space-ACPC_model-tensor_param-fa_dwimap.nii.gz";
+    assert!(one.lines().any(|line| line.ends_with(map)), "{one}");
+    assert!(!one.contains("html") && !one.contains("run.json"));
+}
+
+#[test]
+fn the_group_has_a_row_and_dots_of_every_series() {
+    let folder = with_data_set();
+    let said = folder.failed("bids in out group");
+    assert!(said.contains("run `participant` first"), "{said}");
+    folder.done(&format!("{PARTICIPANT} --participant-label 01 02"));
+    let said = folder.done("bids in out group").stderr;
+    assert!(said.contains("not finished: sub-03"), "{said}");
+    let table = fs::read_to_string(folder.join("out/group_dwi.tsv")).unwrap();
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!(rows.len(), 4);
+    let column = |name: &str| rows[0].iter().position(|heading| *heading == name).unwrap();
+    let value = |row: usize, name: &str| rows[row][column(name)];
+    assert_eq!((value(2, "participant_id"), value(2, "session_id")), ("sub-02", "ses-1"));
+    // Of eigenvalues of 1.7, 0.4 and 0.2e-3 mm²/s, in closed form; maps are singles.
+    let eigenvalues = [1.7e-3, 0.4e-3, 0.2e-3_f64];
+    let md = eigenvalues.iter().sum::<f64>() / 3.0;
+    let spread: f64 = eigenvalues.iter().map(|l| (l - md).powi(2)).sum();
+    let fa = (1.5 * spread / eigenvalues.iter().map(|l| l * l).sum::<f64>()).sqrt();
+    let number = |row: usize, name: &str| value(row, name).parse::<f64>().unwrap();
+    assert!((number(1, "tensor_md_median") - md).abs() < 1e-8);
+    assert!((number(1, "tensor_fa_median") - fa).abs() < 1e-5);
+    assert_eq!(number(1, "volumes_used"), 22.0);
+    assert_eq!(number(1, "tensor_fitted_percent"), 100.0);
+    assert!((number(1, "framewise_displacement_mean") - 0.3).abs() < 1e-12);
+    assert_eq!(number(1, "input_mean_fd"), 0.3);
+    let page = fs::read_to_string(folder.join("out/group_dwi.html")).unwrap();
+    assert!(page.contains("<a href=\"sub-02_ses-1.html\"><title>sub-02_ses-1"), "no dot of it");
+    assert!(!page.contains("src=\"http") && !page.contains("<script"));
+}
+
+#[test]
+fn pages_go_where_they_are_wanted() {
+    let folder = with_data_set();
+    for (level, page) in [
+        ("root", "sub-02_ses-1.html"),
+        ("subject", "sub-02/sub-02_ses-1.html"),
+        ("session", "sub-02/ses-1/sub-02_ses-1.html"),
+    ] {
+        let line = format!("bids in {level} participant --participant-label 02 --session-label 1");
+        folder.done(&format!("{line} --device cpu --report-output-level {level}"));
+        assert!(folder.join(&format!("{level}/{page}")).exists(), "{level}");
+        folder.done(&format!("bids in {level} group"));
+        let group = fs::read_to_string(folder.join(&format!("{level}/group_dwi.html"))).unwrap();
+        assert!(group.contains(&format!("<a href=\"{page}\">")), "{level}");
+    }
+}
+
+#[test]
+fn a_file_says_what_is_done_but_not_of_which_series() {
+    let folder = with_data_set();
+    fs::write(folder.join("study.toml"), "[run]\nfits = []\n[dti]\nmaps = [\"FA\"]\n").unwrap();
+    let line = "bids in out participant --participant-label 01 --config study.toml";
+    folder.done(line);
+    let files = contents(&folder.join("out/sub-01/dwi"));
+    let names: Vec<_> = files.keys().filter(|name| name.ends_with(".nii.gz")).collect();
+    let map = |param: &str| format!("sub-01_space-ACPC_model-tensor_param-{param}_dwimap.nii.gz");
+    assert_eq!(names, [&map("fa"), &map("status")]);
+    fs::write(folder.join("study.toml"), "[input]\nmask = \"m.nii\"\n").unwrap();
+    let said = folder.failed(line);
+    assert!(said.contains("[input] mask cannot be given"), "{said}");
+}
+
+#[test]
+fn what_is_asked_for_and_not_there_is_said() {
+    let folder = with_data_set();
+    let said = folder.failed("bids in out participant --participant-label 01 09");
+    assert!(said.contains("no subject 09"), "{said}");
+    let said =
+        folder.failed(&format!("{PARTICIPANT} --preset susceptibility --participant-label 01"));
+    assert!(said.contains("no gradient-echo scan"), "{said}");
+    let said = folder.failed("bids out nothing participant");
+    assert!(said.contains("open the data set out") || said.contains("no series"), "{said}");
+    assert_eq!(folder.run("bids in out group --preset magic").code, Some(2));
+}

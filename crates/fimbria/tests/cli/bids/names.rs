@@ -1,0 +1,136 @@
+//! Names, entities and keys beside those of QSIRecon and of BEP 16.
+
+use std::fs;
+
+use super::{PARTICIPANT, contents, with_data_set};
+use crate::util::Folder;
+
+/// The labels under which QSIRecon 26.0.0 writes scalars of the models that both have (its folder
+/// `data/scalars`), those of ours that it has too.
+const QSIRECON: [(&str, &[&str]); 3] = [
+    ("tensor", &["ad", "fa", "md", "rd"]),
+    ("dki", &["ad", "ak", "fa", "kfa", "md", "mk", "mkt", "rd", "rk"]),
+    ("msdki", &["msk", "msd", "awf", "di", "mfa"]),
+];
+
+/// A crossing under names of BIDS, with the shells that kurtosis takes.
+fn with_shells() -> Folder {
+    let folder = Folder::new();
+    let shells = "--b0s 2 --shells 1000:30,2000:30";
+    folder.done(&format!("phantom crossing --size 14,16,10 --voxel 11 {shells} -o p"));
+    let dwi = folder.join("in/sub-01/dwi");
+    fs::create_dir_all(&dwi).unwrap();
+    let name = "sub-01_dir-AP_space-T1w_desc";
+    for (from, to) in [
+        ("dwi.nii.gz", "preproc_dwi.nii.gz"),
+        ("dwi.bval", "preproc_dwi.bval"),
+        ("dwi.bvec", "preproc_dwi.bvec"),
+        ("mask.nii.gz", "brain_mask.nii.gz"),
+    ] {
+        fs::copy(folder.join(&format!("p/{from}")), dwi.join(format!("{name}-{to}"))).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn scalars_have_the_labels_of_qsirecon_and_their_units() {
+    let folder = with_shells();
+    folder.done(PARTICIPANT);
+    let at = "out/sub-01/dwi/sub-01_dir-AP_space-T1w_model";
+    for (model, params) in QSIRECON {
+        for param in params {
+            let stem = format!("{at}-{model}_param-{param}_dwimap");
+            assert_eq!(folder.image(&format!("{stem}.nii.gz")).n_volumes, 1, "{stem}");
+            let sidecar = folder.json(&format!("{stem}.json"));
+            assert!(sidecar.get("OrientationEncoding").is_none(), "a scalar has no orientation");
+            let is_diffusivity = ["ad", "md", "rd", "msd", "di"].contains(param);
+            let unit = if is_diffusivity { Some("mm^2/s") } else { None };
+            assert_eq!(sidecar["Units"].as_str(), unit, "{stem}");
+            assert!(sidecar["Model"]["Description"].is_string(), "{stem}");
+            let source = "bids:input:sub-01/dwi/sub-01_dir-AP_space-T1w_desc-preproc_dwi.nii.gz";
+            assert_eq!(sidecar["Sources"][0], source);
+        }
+    }
+    let parameters = folder.json(&format!("{at}-tensor_param-fa_dwimap.json"));
+    assert_eq!(parameters["Model"]["Parameters"]["FitMethod"], "wls");
+}
+
+#[test]
+fn no_name_says_preprocessed_and_only_tensors_of_rank_two_have_a_rank() {
+    let folder = with_shells();
+    folder.done(&format!("{PARTICIPANT} --preset fibres"));
+    let kurtosis = "fit dki in/sub-01/dwi/sub-01_dir-AP_space-T1w_desc-preproc_dwi.nii.gz";
+    folder.done(&format!("{kurtosis} --layout bids -o dki"));
+    for place in ["out/sub-01", "dki"] {
+        for (name, bytes) in contents(&folder.join(place)) {
+            assert!(!name.contains("desc-preproc"), "{name}");
+            if !name.ends_with("_dwimap.json") {
+                continue;
+            }
+            let sidecar: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+            let rank = &sidecar["OrientationEncoding"]["TensorRank"];
+            let is_tensor = name.contains("_param-diffusivity_");
+            assert_eq!(rank.as_u64(), is_tensor.then_some(2), "{name}");
+        }
+    }
+    let of = |param: &str| {
+        folder.json(&format!("out/sub-01/dwi/sub-01_dir-AP_space-T1w_model-{param}_dwimap.json"))
+    };
+    let tensor = of("tensor_param-diffusivity");
+    assert_eq!(tensor["OrientationEncoding"]["Reference"], "xyz");
+    let density = of("csd_param-wm");
+    assert_eq!(density["OrientationEncoding"]["Type"], "sh");
+    assert_eq!(density["OrientationEncoding"]["SphericalHarmonicBasis"], "mrtrix3");
+    assert_eq!(density["NonNegativity"], "constrained");
+    // A row of zonal harmonics for each shell.
+    assert_eq!(density["ResponseFunction"]["Coefficients"].as_array().unwrap().len(), 3);
+    // What was written is read for what it is.
+    folder.done(
+        "peaks out/sub-01/dwi/sub-01_dir-AP_space-T1w_model-csd_param-wm_dwimap.nii.gz -o peaks",
+    );
+}
+
+#[test]
+fn a_connectome_has_streamlines_and_a_matrix_of_its_labels() {
+    let folder = with_shells();
+    let labels = folder.join("in/sub-01/anat/sub-01_space-T1w_seg-halves_dseg.nii.gz");
+    fs::create_dir_all(labels.parent().unwrap()).unwrap();
+    let mut image = folder.image("p/mask.nii.gz");
+    let half = image.data.len() / 2;
+    image.data[half..].iter_mut().for_each(|label| *label *= 2.0);
+    fimbria_image::write_image(&labels, &image, &fimbria_image::WriteOptions::default()).unwrap();
+    folder.done(&format!("{PARTICIPANT} --preset connectome --set track.select=200"));
+    let at = "out/sub-01/dwi/sub-01_dir-AP_space-T1w";
+    let matrix = format!("{at}_seg-halves_meas-count_relmat");
+    let text = fs::read_to_string(folder.join(&format!("{matrix}.tsv"))).unwrap();
+    let rows: Vec<Vec<f64>> =
+        text.lines().map(|l| l.split('\t').map(|n| n.parse().unwrap()).collect()).collect();
+    assert_eq!((rows.len(), rows[0].len()), (2, 2));
+    assert!(rows.concat().iter().sum::<f64>() > 0.0, "{text}");
+    let sidecar = folder.json(&format!("{matrix}.json"));
+    assert_eq!(sidecar["Nodes"], serde_json::json!([1, 2]));
+    let sidecar = folder.json(&format!("{at}_track-ifod_tractogram.json"));
+    assert_eq!(sidecar["StreamlineSeeding"]["StreamlinesWanted"], 200);
+    assert_eq!(sidecar["StreamlineAcceptanceCriteria"]["MinLength"], 10.0);
+    let said = folder.failed(&format!("{PARTICIPANT} --preset connectome --atlas thirds"));
+    assert!(said.contains("called thirds: there are halves"), "{said}");
+}
+
+#[test]
+fn the_root_says_what_it_is_made_of_and_how() {
+    let folder = with_data_set();
+    folder.done(&format!("{PARTICIPANT} --participant-label 01"));
+    let description = folder.json("out/dataset_description.json");
+    assert_eq!(description["DatasetType"], "derivative");
+    assert_eq!(description["GeneratedBy"][0]["Name"], "fimbria");
+    assert_eq!(description["DatasetLinks"]["input"], "../in");
+    let methods = fs::read_to_string(folder.join("out/logs/CITATION.md")).unwrap();
+    assert!(
+        methods.contains("squared predicted signal") && methods.contains("Basser"),
+        "{methods}"
+    );
+    assert!(!methods.contains("kurtosis"), "what was not run");
+    for name in [".bidsignore", "README", "logs/CITATION.bib", "logs/CITATION.html"] {
+        assert!(folder.join(&format!("out/{name}")).exists(), "{name}");
+    }
+}

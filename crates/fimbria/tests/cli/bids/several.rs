@@ -1,0 +1,85 @@
+//! Several processes at work on one folder.
+#![cfg(unix)]
+
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use super::{PARTICIPANT, SERIES, data_set, with_data_set};
+use crate::util::{Folder, Ran};
+
+fn start(folder: &Folder, line: &str) -> Child {
+    folder.command(line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// The digest of `out`, after nothing more was to be done.
+fn digest(folder: &Folder, out: &str) -> String {
+    let ran = folder.done(&format!("bids in {out} participant --device cpu --digest"));
+    assert!(ran.stderr.contains("0 of"), "{}", ran.stderr);
+    ran.stdout
+}
+
+#[test]
+fn two_processes_share_the_sessions() {
+    let folder = with_data_set();
+    let both = [(); 2].map(|()| start(&folder, PARTICIPANT));
+    let said = both.map(|child| Ran::of(&child.wait_with_output().unwrap()));
+    for ran in &said {
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    }
+    folder.done("bids in alone participant --device cpu");
+    assert_eq!(digest(&folder, "out"), digest(&folder, "alone"));
+    assert_eq!(folder.names("out/.fimbria/claims"), [""; 0]);
+}
+
+#[test]
+fn tasks_killed_at_random_end_with_every_session_once_and_complete() {
+    /// Tasks at work at a time, and how often all of them are killed.
+    const TASKS: u64 = 3;
+    const KILLS: u64 = 12;
+    let folder = Folder::new();
+    let names: Vec<String> = (1..=12).map(|n| format!("sub-{n:02}")).collect();
+    let series: Vec<(&str, &str)> = names.iter().map(|name| (&**name, &**name)).collect();
+    data_set(&folder, &series);
+    folder.done("bids in alone participant --device cpu");
+    // Moments that are spread, and the same each time.
+    let mut state = 1_u64;
+    let mut random = || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    for _ in 0..KILLS {
+        let mut tasks: Vec<Child> = (0..TASKS).map(|_| start(&folder, PARTICIPANT)).collect();
+        for task in &mut tasks {
+            std::thread::sleep(Duration::from_millis(random() % 120));
+            let _ = task.kill();
+            task.wait().unwrap();
+        }
+    }
+    let said = folder.done(PARTICIPANT).stderr;
+    assert!(said.contains("of 12 done"), "{said}");
+    assert_eq!(digest(&folder, "out"), digest(&folder, "alone"));
+    for name in names {
+        let record =
+            fimbria_pipeline::RunRecord::read(&folder.join(&format!("out/{name}/run.json")));
+        assert!(record.unwrap().is_complete_in(&folder.join(&format!("out/{name}"))), "{name}");
+        let files = folder.names(&format!("out/{name}"));
+        assert_eq!(files, ["dwi", "run.json"], "{name} has what is unfinished");
+    }
+    assert_eq!(folder.names("out/.fimbria/work"), [""; 0]);
+}
+
+#[test]
+fn a_session_in_work_elsewhere_is_left_alone() {
+    let folder = with_data_set();
+    let claims = folder.join("out/.fimbria/claims");
+    std::fs::create_dir_all(&claims).unwrap();
+    let claim = std::fs::File::create(claims.join("sub-02_ses-1")).unwrap();
+    claim.lock().unwrap();
+    let said = folder.done(PARTICIPANT).stderr;
+    assert!(said.contains("3 of 4 done, at work in other processes: sub-02_ses-1"), "{said}");
+    drop(claim);
+    let said = folder.done(PARTICIPANT).stderr;
+    assert!(said.contains("1 of 4 done, 3 kept from before"), "{said}");
+    assert_eq!(SERIES.len(), 4);
+}
