@@ -9,7 +9,7 @@ use fimbria_compute::Progress as _;
 use fimbria_image::{BvecFrame, Datatype, GradientTable, Image, Mask, WriteOptions};
 use fimbria_models::brain_mask::mean_unweighted;
 use fimbria_phantoms::GreSubject;
-use fimbria_phantoms::head::{Head, head, lookup_table};
+use fimbria_phantoms::head::{Faulty, Head, Pose, head, lookup_table};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ pub const DATA_SET_WRITES: [Written; 4] = [
     Written::folder(
         "sub-*/",
         "dwi/ as QSIPrep has it: series, its tables, mask, mean unweighted volume, confounds and \
-         image_qc; anat/: T1-weighted picture, labels, five tissues, with --gre phase and \
+         image_qc, with --nonlinearity graddev; anat/: T1-weighted picture, labels, five tissues, with --gre phase and \
          magnitude of every echo",
     )
     .only(BIDS),
@@ -213,11 +213,12 @@ run.json
 *_desc-confounds_timeseries.*
 *_desc-image_qc.tsv
 *_dwiref.*
+*_graddev.*
 ";
 
 const README: &str = "\
 Simulated heads of known truth, with files and names as QSIPrep leaves them: to try programs on that
-take its derivatives further. Nothing here was measured, moved or corrected.
+take its derivatives further. Nothing here was measured or corrected.
 
 Written by `fimbria phantom head --bids`; run.json has the parameters.
 ";
@@ -300,7 +301,12 @@ impl DataSetFiles<'_, '_> {
     }
 
     /// Series, tables, and what is known of them; says where the series is meanwhile.
-    fn series(&mut self, dwi: &Image, gradients: &GradientTable) -> Result<PathBuf, StageError> {
+    fn series(
+        &mut self,
+        dwi: &Image,
+        gradients: &GradientTable,
+        faults: &Faulty,
+    ) -> Result<PathBuf, StageError> {
         let name = self.name.dwi("space-ACPC_desc-preproc_dwi");
         let fsl = gradients.to_fsl(BvecFrame::Fsl, &dwi.grid.ras_from_vox);
         self.text(&format!("{name}.bval"), &fsl.bvals)?;
@@ -314,24 +320,27 @@ impl DataSetFiles<'_, '_> {
         });
         let described = "simulated diffusion-weighted series";
         let series = self.image(&name, dwi, described, Datatype::Float32, &sidecar)?;
-        // Nothing moves in a simulation.
-        let columns =
-            ["framewise_displacement", "trans_x", "trans_y", "trans_z", "rot_x", "rot_y", "rot_z"];
-        let mut table = columns.join("\t") + "\n";
-        for volume in 0..dwi.n_volumes {
-            let displacement = if volume == 0 { "n/a" } else { "0" };
-            let _ = writeln!(table, "{displacement}{}", "\t0".repeat(columns.len() - 1));
-        }
         let confounds = self.name.dwi("desc-confounds_timeseries");
-        self.text(&format!("{confounds}.tsv"), &table)?;
-        self.sidecar(&confounds, &json!({ "Description": "simulated: without motion" }))?;
+        let moved = Moved::of(&faults.poses, dwi.n_volumes);
+        self.text(&format!("{confounds}.tsv"), &moved.table)?;
+        let said = json!({ "Description": "where the simulated head is: nothing was estimated" });
+        self.sidecar(&confounds, &said)?;
+        if let Some(deviation) = &faults.deviation {
+            let described = "gradient non-linearity: L, column by column, as FSL's";
+            let said = json!({ "Description": described });
+            let name = self.name.dwi("space-ACPC_graddev");
+            self.image(&name, deviation, described, Datatype::Float32, &said)?;
+        }
         let largest = gradients.b_s_per_mm2.iter().copied().fold(0.0, f64::max);
         let [x, y, z] = dwi.grid.ras_from_vox.spacing();
         let table = format!(
             "file_name\traw_voxel_size_x\traw_voxel_size_y\traw_voxel_size_z\traw_max_b\t\
-             raw_num_directions\tmean_fd\tmax_fd\n{}\t{x:.4}\t{y:.4}\t{z:.4}\t{largest}\t{}\t0\t0\n",
+             raw_num_directions\tmean_fd\tmax_fd\n{}\t{x:.4}\t{y:.4}\t{z:.4}\t{largest}\t{}\t{:.6}\t\
+             {:.6}\n",
             self.name.entities.trim_end_matches('_'),
             gradients.b_s_per_mm2.len(),
+            moved.mean,
+            moved.most,
         );
         self.text(&format!("{}.tsv", self.name.dwi("space-ACPC_desc-image_qc")), &table)?;
         Ok(series)
@@ -379,6 +388,50 @@ impl DataSetFiles<'_, '_> {
     }
 }
 
+/// The motion of a head, as tables of confounds have it.
+struct Moved {
+    table: String,
+    /// Displacement from volume to volume, mm.
+    mean: f64,
+    most: f64,
+}
+
+impl Moved {
+    fn of(poses: &[Pose], n_volumes: usize) -> Self {
+        /// A turn counts as the way of a point so far from the middle (Power et al. 2012).
+        const RADIUS_MM: f64 = 50.0;
+        let at = |volume: usize| -> [f64; 6] {
+            let Pose { moved_mm: [x, y, z], turned_deg } =
+                poses.get(volume).copied().unwrap_or_default();
+            let [a, b, c] = turned_deg.map(f64::to_radians);
+            [x, y, z, a, b, c]
+        };
+        let mut table =
+            "framewise_displacement\ttrans_x\ttrans_y\ttrans_z\trot_x\trot_y\trot_z\n".to_owned();
+        let (mut sum, mut most) = (0.0, 0.0_f64);
+        for volume in 0..n_volumes {
+            let pose = at(volume);
+            if volume == 0 {
+                table += "n/a";
+            } else {
+                let before = at(volume - 1);
+                let way = |i: usize| {
+                    let scale = if i < 3 { 1.0 } else { RADIUS_MM };
+                    scale * (pose[i] - before[i]).abs()
+                };
+                let displaced: f64 = (0..6).map(way).sum();
+                let _ = write!(table, "{displaced:.6}");
+                (sum, most) = (sum + displaced, most.max(displaced));
+            }
+            pose.iter().for_each(|number| {
+                let _ = write!(table, "\t{number:.6}");
+            });
+            table.push('\n');
+        }
+        Self { table, mean: sum / n_volumes.saturating_sub(1).max(1) as f64, most }
+    }
+}
+
 /// The table of labels as BIDS has it.
 fn label_table() -> String {
     let mut table = "index\tname\n".to_owned();
@@ -405,7 +458,7 @@ impl HeadDataSet {
         let mut files =
             DataSetFiles { files: Files { out, folder: "", format: self.format, log }, name };
         let fimbria_phantoms::Subject { dwi, gradients, mask, .. } = &*made.subject;
-        let series = files.series(dwi, gradients)?;
+        let series = files.series(dwi, gradients, &made.faults)?;
         files.mask(&name.dwi("space-ACPC_desc-brain_mask"), mask)?;
         let mean = mean_unweighted(dwi, gradients, workers);
         let plain = json!({ "Description": "mean of the unweighted volumes" });
@@ -416,5 +469,25 @@ impl HeadDataSet {
             files.echoes(echoes, &of.echo_times, of.b0_tesla)?;
         }
         Ok(series)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn displacement_is_from_volume_to_volume() {
+        let pose =
+            |x: f64, turned: f64| Pose { moved_mm: [x, 0.0, 0.0], turned_deg: [0.0, turned, 0.0] };
+        let moved = Moved::of(&[pose(0.0, 0.0), pose(-0.5, 0.0), pose(-0.5, 1.0)], 3);
+        // A degree at 50 mm.
+        let turn = 50.0 * 1.0_f64.to_radians();
+        assert!(
+            (moved.most - turn).abs() < 1e-12 && (moved.mean - (0.5 + turn) / 2.0).abs() < 1e-12
+        );
+        let first: Vec<_> = moved.table.lines().map(|l| l.split('\t').next().unwrap()).collect();
+        assert_eq!(first, ["framewise_displacement", "n/a", "0.500000", "0.872665"]);
+        assert_eq!(Moved::of(&[], 4).most, 0.0);
     }
 }
