@@ -168,7 +168,7 @@ impl Bids {
             participant_label,
             session_label,
             atlas,
-            skip_bids_validation: _,
+            skip_bids_validation,
             preset,
             config,
             settings,
@@ -179,6 +179,9 @@ impl Bids {
             threads,
             devices,
         } = self;
+        if skip_bids_validation {
+            console.detail("--skip-bids-validation: only what is read is checked in any case");
+        }
         let data_set = DataSet::open(&input)?.of_labels(&participant_label, &session_label)?;
         let done = match level {
             Level::Participant => {

@@ -85,7 +85,7 @@ fn densities_of_this_program_say_their_basis_in_every_layout_and_after_convert()
         let name = match layout {
             "fsl" => "fsl/fod_fod.nii.gz",
             "mrtrix" => "mrtrix/fod.mif",
-            "bids" => "bids/model-csd_param-fod_dwimap.nii.gz",
+            "bids" => "bids/model-csd_param-wm_dwimap.nii.gz",
             _ => "fimbria/fod.nii.gz",
         };
         folder.done(&format!("peaks {name} -o out -f"));
