@@ -51,9 +51,18 @@ pub(crate) fn replace(path: &Path, text: &[u8]) -> Result<(), BidsError> {
     if fs::read(path).is_ok_and(|there| there == text) {
         return Ok(());
     }
+    replace_by(path, text, &std::process::id().to_string())
+}
+
+/// The same of a file that nobody else writes: what a killed process left of it is written over.
+pub(crate) fn replace_own(path: &Path, text: &[u8]) -> Result<(), BidsError> {
+    replace_by(path, text, "new")
+}
+
+fn replace_by(path: &Path, text: &[u8], until_then: &str) -> Result<(), BidsError> {
     let failed = || BidsError::io("write", path);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let new = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let new = path.with_file_name(format!(".{name}.{until_then}"));
     fs::write(&new, text).and_then(|()| fs::rename(&new, path)).map_err(|error| {
         let _ = fs::remove_file(&new);
         failed()(error)

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::claim::{Claim, Claimed};
-use crate::files::{make_folder, replace};
+use crate::files::{make_folder, replace_own};
 use crate::publish::Ran;
 use crate::root::Root;
 use crate::{BidsError, DataSet, Series, Session, citation, numbers};
@@ -170,6 +170,9 @@ impl Participants {
         let earlier = RunRecord::read(&folder.join(OutputFolder::RECORD)).ok();
         let same = earlier.filter(|r| r.fingerprint.as_ref() == Some(&fingerprint));
         if !self.force && same.is_some_and(|record| record.is_complete_in(&folder)) {
+            // What a process left that was killed right after it had finished.
+            OutputFolder::clear_beside(&folder);
+            let _ = fs::remove_dir_all(&work);
             return Ok(Ended::Kept);
         }
         let existing = if self.force { Existing::Overwrite } else { Existing::Resume };
@@ -222,7 +225,7 @@ impl Participants {
             if up.is_empty() {
                 out.write(&page, &text)?;
             } else {
-                replace(&folder.join(&page), &text)?;
+                replace_own(&folder.join(&page), &text)?;
                 let (bytes, xxh3_128) = (text.len() as u64, format!("{:032x}", xxh3_128(&text)));
                 record.outputs.push(OutputEntry { file: page.clone(), bytes, xxh3_128 });
             }

@@ -146,7 +146,7 @@ impl OutputFolder {
 
     /// Takes away what a killed process may have left beside the finished folder `root`, for whoever
     /// has the folder above to itself.
-    pub(crate) fn clear_beside(root: &Path) {
+    pub fn clear_beside(root: &Path) {
         for left in left_beside(root).into_iter().flatten() {
             let _ = disk::remove_all(&left);
         }

@@ -67,6 +67,9 @@ fn tasks_killed_at_random_end_with_every_session_once_and_complete() {
         assert_eq!(files, ["dwi", "run.json"], "{name} has what is unfinished");
     }
     assert_eq!(folder.names("out/.fimbria/work"), [""; 0]);
+    let hidden: Vec<_> =
+        folder.names("out").into_iter().filter(|name| name.starts_with('.')).collect();
+    assert_eq!(hidden, [".bidsignore", ".fimbria"]);
 }
 
 #[test]
