@@ -4,9 +4,9 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crate::BidsError;
-use crate::files::make_folder;
+use crate::files::{OWN, make_folder};
 
-/// A session that this process has to itself. The system lets go of it however the process ends.
+/// A session, or the root, that this process has to itself. The system lets go of it however the process ends.
 #[derive(Debug)]
 pub(crate) struct Claim {
     path: PathBuf,
@@ -25,26 +25,44 @@ pub(crate) enum Claimed {
 }
 
 impl Claim {
-    /// Claims `name` among those in `folder`.
-    pub(crate) fn take(folder: &Path, name: &str) -> Result<Claimed, BidsError> {
+    /// Claims `name` among those of the derivatives in `out`.
+    pub(crate) fn take(out: &Path, name: &str) -> Result<Claimed, BidsError> {
+        Self::by(out, name, &File::try_lock)
+    }
+
+    /// Waits until nobody else writes what belongs to the derivatives as a whole; `None` where the file
+    /// system knows no locks.
+    pub(crate) fn of_root(out: &Path) -> Result<Option<Self>, BidsError> {
+        let wait = |file: &File| file.lock().map_err(TryLockError::Error);
+        match Self::by(out, "root", &wait)? {
+            Claimed::Ours(claim) => Ok(Some(claim)),
+            Claimed::Theirs | Claimed::Unknown => Ok(None),
+        }
+    }
+
+    fn by(
+        out: &Path,
+        name: &str,
+        lock: &dyn Fn(&File) -> Result<(), TryLockError>,
+    ) -> Result<Claimed, BidsError> {
+        let folder = out.join(OWN).join("claims");
         let path = folder.join(name);
         // Who is finished removes the file, and with it the lock that another may just have opened.
-        for _ in 0..100 {
-            make_folder(folder)?;
-            let lock = match File::options().create(true).append(true).open(&path) {
+        loop {
+            make_folder(&folder)?;
+            let file = match File::options().create(true).append(true).open(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                lock => lock.map_err(BidsError::io("claim", &path))?,
+                file => file.map_err(BidsError::io("claim", &path))?,
             };
-            match lock.try_lock() {
+            match lock(&file) {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(Claimed::Theirs),
                 Err(TryLockError::Error(_)) => return Ok(Claimed::Unknown),
             }
-            if is_same(&lock, &path) {
-                return Ok(Claimed::Ours(Self { path, _lock: lock }));
+            if is_same(&file, &path) {
+                return Ok(Claimed::Ours(Self { path, _lock: file }));
             }
         }
-        Ok(Claimed::Theirs)
     }
 }
 
@@ -78,20 +96,22 @@ mod tests {
     #[test]
     fn what_one_has_no_other_gets_until_it_is_let_go() {
         let folder = tempfile::tempdir().unwrap();
-        let claims = folder.path().join("claims");
-        let take = || Claim::take(&claims, "sub-01").unwrap();
+        let take = || Claim::take(folder.path(), "sub-01").unwrap();
         let Claimed::Ours(first) = take() else { panic!("not ours") };
         assert!(matches!(take(), Claimed::Theirs));
-        assert!(matches!(Claim::take(&claims, "sub-02").unwrap(), Claimed::Ours(_)));
+        assert!(matches!(Claim::take(folder.path(), "sub-02").unwrap(), Claimed::Ours(_)));
         drop(first);
         assert!(matches!(take(), Claimed::Ours(_)));
-        assert_eq!(fs::read_dir(&claims).unwrap().count(), 0, "claims leave no files");
+        let claims = folder.path().join(OWN).join("claims");
+        assert_eq!(fs::read_dir(claims).unwrap().count(), 0, "claims leave no files");
     }
 
     #[test]
     fn the_file_of_a_killed_process_is_no_claim() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("sub-01"), "").unwrap();
+        let claims = folder.path().join(OWN).join("claims");
+        fs::create_dir_all(&claims).unwrap();
+        fs::write(claims.join("sub-01"), "").unwrap();
         assert!(matches!(Claim::take(folder.path(), "sub-01").unwrap(), Claimed::Ours(_)));
     }
 }

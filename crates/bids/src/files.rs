@@ -7,6 +7,9 @@ use fimbria_pipeline::BidsName;
 
 use crate::BidsError;
 
+/// The folder of the derivatives that holds what is the program's own.
+pub(crate) const OWN: &str = ".fimbria";
+
 /// The names in a folder, sorted; none where there is no folder.
 pub(crate) fn list(folder: &Path) -> Result<Vec<String>, BidsError> {
     let failed = || BidsError::io("list", folder);
@@ -46,26 +49,18 @@ pub(crate) fn named(folder: &Path) -> Result<Vec<Named>, BidsError> {
     Ok(list(folder)?.into_iter().filter_map(parse).collect())
 }
 
-/// Puts `text` in the place of what `path` holds, in one step: several processes may do so.
+/// Puts `text` in the place of what `path` holds, in one step, for whoever has claimed it: what a
+/// killed process left of the step is written over.
 pub(crate) fn replace(path: &Path, text: &[u8]) -> Result<(), BidsError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let new = path.with_file_name(format!(".{name}.new"));
     if fs::read(path).is_ok_and(|there| there == text) {
+        let _ = fs::remove_file(&new);
         return Ok(());
     }
-    replace_by(path, text, &std::process::id().to_string())
-}
-
-/// The same of a file that nobody else writes: what a killed process left of it is written over.
-pub(crate) fn replace_own(path: &Path, text: &[u8]) -> Result<(), BidsError> {
-    replace_by(path, text, "new")
-}
-
-fn replace_by(path: &Path, text: &[u8], until_then: &str) -> Result<(), BidsError> {
-    let failed = || BidsError::io("write", path);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let new = path.with_file_name(format!(".{name}.{until_then}"));
     fs::write(&new, text).and_then(|()| fs::rename(&new, path)).map_err(|error| {
         let _ = fs::remove_file(&new);
-        failed()(error)
+        BidsError::io("write", path)(error)
     })
 }
 

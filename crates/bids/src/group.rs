@@ -6,6 +6,7 @@ use fimbria_report::plot::{Dot, strip};
 use fimbria_report::{Page, Section, Table};
 use serde_json::{Value, json};
 
+use crate::claim::Claim;
 use crate::digest::finished;
 use crate::files::replace;
 use crate::{BidsError, DataSet};
@@ -59,6 +60,7 @@ pub fn group(data_set: &DataSet, out: &Path) -> Result<Group, BidsError> {
     let missing: Vec<String> = names.filter(|name| !done.contains(name)).collect();
     let columns = columns_of(&rows);
     let [table, page] = ["group_dwi.tsv", "group_dwi.html"].map(|name| out.join(name));
+    let _claim = Claim::of_root(out)?;
     replace(&table, tsv(&rows, &columns).as_bytes())?;
     replace(&page, html(&rows, &columns, &missing).as_bytes())?;
     Ok(Group { table, page, series: rows.len(), missing })

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::claim::{Claim, Claimed};
-use crate::files::{make_folder, replace_own};
+use crate::files::{OWN, make_folder, replace};
 use crate::publish::Ran;
 use crate::root::Root;
 use crate::{BidsError, DataSet, Series, Session, citation, numbers};
@@ -78,9 +78,6 @@ pub struct Outcome {
     pub ended: Ended,
 }
 
-/// What is kept of the program's own beside the derivatives.
-const OWN: &str = ".fimbria";
-
 /// A change of names or sidecars makes finished sessions again.
 const SHAPE: u32 = 1;
 
@@ -100,13 +97,18 @@ impl Participants {
     /// Where nothing can be done at all, or the user stops it.
     pub fn run(&self, machine: Machine<'_>) -> Result<Vec<Outcome>, BidsError> {
         self.check()?;
-        Root { data_set: &self.data_set, out: &self.out }.write()?;
+        let root = Root { data_set: &self.data_set, out: &self.out };
+        root.check()?;
+        {
+            let _claim = Claim::of_root(&self.out)?;
+            root.write()?;
+        }
         let mut outcomes = Vec::new();
         let sessions = &self.data_set.sessions;
         let mut without_locks = false;
         for (index, session) in sessions.iter().enumerate() {
             let name = session.name();
-            let claim = match Claim::take(&self.out.join(OWN).join("claims"), &name)? {
+            let claim = match Claim::take(&self.out, &name)? {
                 Claimed::Ours(claim) => Some(claim),
                 Claimed::Theirs => {
                     outcomes.push(Outcome { session: name, ended: Ended::Elsewhere });
@@ -190,7 +192,10 @@ impl Participants {
             ran.push(Ran { data_set: &self.data_set, series, labels, folder, record });
         }
         self.publish(session, &ran, results, fingerprint, &log)?;
-        citation::write(&self.out, &methods)?;
+        {
+            let _claim = Claim::of_root(&self.out)?;
+            citation::write(&self.out, &methods)?;
+        }
         // What is left of the runs are their records and pages.
         let _ = fs::remove_dir_all(&work);
         Ok(Ended::Done)
@@ -225,7 +230,7 @@ impl Participants {
             if up.is_empty() {
                 out.write(&page, &text)?;
             } else {
-                replace_own(&folder.join(&page), &text)?;
+                replace(&folder.join(&page), &text)?;
                 let (bytes, xxh3_128) = (text.len() as u64, format!("{:032x}", xxh3_128(&text)));
                 record.outputs.push(OutputEntry { file: page.clone(), bytes, xxh3_128 });
             }

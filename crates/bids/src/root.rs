@@ -46,11 +46,11 @@ xx xy xz yy yz zz, harmonics in MRtrix3's basis; each image has a sidecar that s
 ";
 
 impl Root<'_> {
-    /// Writes what is not there as it should be.
+    /// Whether derivatives may be written there.
     ///
     /// # Errors
-    /// Where the folder is the input, or holds somebody else's data set, or cannot be written to.
-    pub(crate) fn write(&self) -> Result<(), BidsError> {
+    /// Where the folder is the input, or holds somebody else's data set, or cannot be made.
+    pub(crate) fn check(&self) -> Result<(), BidsError> {
         let Self { data_set, out } = self;
         let there = description_of(out);
         let by = &there["GeneratedBy"][0]["Name"];
@@ -59,18 +59,29 @@ impl Root<'_> {
             return Err(BidsError::OfOthers { folder: out.to_path_buf(), by });
         }
         make_folder(out)?;
-        let absolute =
-            |path: &Path| path.canonicalize().map_err(BidsError::io("find", path.to_owned()));
-        let (input, output) = (absolute(&data_set.root)?, absolute(out)?);
-        if input == output {
-            return Err(BidsError::SameFolder(out.to_path_buf()));
+        match absolute(&data_set.root)? == absolute(out)? {
+            true => Err(BidsError::SameFolder(out.to_path_buf())),
+            false => Ok(()),
         }
+    }
+
+    /// Writes what is not there as it should be.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub(crate) fn write(&self) -> Result<(), BidsError> {
+        let Self { data_set, out } = self;
+        let (input, output) = (absolute(&data_set.root)?, absolute(out)?);
         let description = description(&data_set.description(), &relative(&output, &input));
         let description = format!("{description:#}\n");
         replace(&out.join("dataset_description.json"), description.as_bytes())?;
         replace(&out.join(".bidsignore"), IGNORED.as_bytes())?;
         replace(&out.join("README"), README.as_bytes())
     }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, BidsError> {
+    path.canonicalize().map_err(BidsError::io("find", path))
 }
 
 fn description(input: &Value, way: &Path) -> Value {
@@ -119,12 +130,13 @@ mod tests {
         let (input, out) = (folder.path().join("in"), folder.path().join("out"));
         std::fs::create_dir_all(&input).unwrap();
         let data_set = DataSet { root: input.clone(), sessions: Vec::new() };
-        let write = |out: &Path| Root { data_set: &data_set, out }.write();
-        write(&out).unwrap();
-        write(&out).unwrap();
-        assert!(matches!(write(&input), Err(BidsError::SameFolder(_))));
+        let check = |out: &Path| Root { data_set: &data_set, out }.check();
+        check(&out).unwrap();
+        Root { data_set: &data_set, out: &out }.write().unwrap();
+        check(&out).unwrap();
+        assert!(matches!(check(&input), Err(BidsError::SameFolder(_))));
         let others = r#"{"Name": "x", "GeneratedBy": [{"Name": "QSIPrep"}]}"#;
         std::fs::write(out.join("dataset_description.json"), others).unwrap();
-        assert!(matches!(write(&out), Err(BidsError::OfOthers { by, .. }) if by == "QSIPrep"));
+        assert!(matches!(check(&out), Err(BidsError::OfOthers { by, .. }) if by == "QSIPrep"));
     }
 }
