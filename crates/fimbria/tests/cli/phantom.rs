@@ -69,12 +69,16 @@ fn a_head_has_tissues_labels_and_bundles_that_others_read() {
     assert_eq!((&said["voxel"], &said["snr"]), (&"6,6,6".into(), &"inf".into()));
 }
 
+/// One test, as a head takes long to make.
 #[test]
-fn gradients_that_deviate_are_mended_by_the_image_that_says_how() {
+fn a_head_with_faults_says_what_they_are() {
     let folder = Folder::new();
-    let head = "phantom head --voxel 6 --shells 1000:12 --b0s 1 --snr inf";
+    let head = "phantom head --voxel 8 --shells 1000:12 --b0s 2 --snr inf";
     folder.done(&format!("{head} -o even"));
     folder.done(&format!("{head} --nonlinearity 0.15 -o bent"));
+    folder.done(&format!("{head} --motion 5 --dropped-slices 4 --b-tensor planar -o worse"));
+
+    // The image of deviations mends what they do.
     let md = |of: &str, how: &str| {
         let fit = format!("fit dti {of}/dwi.nii.gz --mask even/mask.nii.gz {how} -o dti -f");
         folder.done(&fit);
@@ -88,34 +92,18 @@ fn gradients_that_deviate_are_mended_by_the_image_that_says_how() {
         off[off.len() / 2]
     };
     let [blind, told] = ["", "--grad-dev bent/grad_dev.nii.gz"].map(|how| off(md("bent", how)));
-    // What is left is kurtosis, which weighs more where b is larger.
-    assert!(blind > 0.02 && told < 0.2 * blind, "{blind} {told}");
-}
+    // What is left is kurtosis: it takes some 15 % of MD at this b, and b is off by up to a third.
+    assert!(blind > 0.02 && told < 0.4 * blind, "{blind} {told}");
 
-#[test]
-fn a_head_that_moves_and_slices_that_are_lost_are_in_the_truth() {
-    let folder = Folder::new();
-    let head = "phantom head --voxel 10 --shells 1000:6 --b0s 2 --snr inf";
-    folder.done(&format!("{head} -o still"));
-    folder.done(&format!("{head} --motion 5 -o moved"));
-    folder.done(&format!("{head} --dropped-slices 4 -o lost"));
-    let [still, moved, lost] =
-        ["still", "moved", "lost"].map(|name| folder.image(&format!("{name}/dwi.nii.gz")));
-    let table = fs::read_to_string(folder.join("moved/truth/motion.tsv")).unwrap();
-    assert_eq!(table.lines().count(), 1 + 8);
-    assert_eq!(moved.volume(0), still.volume(0));
-    assert_ne!(moved.volume(4), still.volume(4));
-    let dropped = fs::read_to_string(folder.join("lost/truth/dropped.tsv")).unwrap();
-    let n = still.grid.dims[0] * still.grid.dims[1];
-    let mut changed = 0;
-    for (volume, slice) in (0..8).flat_map(|v| (0..still.grid.dims[2]).map(move |s| (v, s))) {
-        let at = slice * n..(slice + 1) * n;
-        let [before, after] = [&still, &lost].map(|image| &image.volume(volume)[at.clone()]);
-        let is_said = dropped.lines().any(|l| l.starts_with(&format!("{volume}\t{slice}\t")));
-        assert_eq!(before != after, is_said, "volume {volume}, slice {slice}");
-        changed += usize::from(is_said);
-    }
-    assert_eq!(changed, 4);
+    let rows = |name: &str| fs::read_to_string(folder.join(name)).unwrap().lines().count() - 1;
+    assert_eq!((rows("worse/truth/motion.tsv"), rows("worse/truth/dropped.tsv")), (14, 4));
+    let [still, worse] = ["even", "worse"].map(|name| folder.image(&format!("{name}/dwi.nii.gz")));
+    assert_eq!(worse.volume(0), still.volume(0));
+    assert_ne!(worse.volume(7), still.volume(7));
+    let shapes = fs::read_to_string(folder.join("worse/dwi.bshape")).unwrap();
+    assert_eq!(shapes.split_whitespace().filter(|shape| *shape == "-0.5").count(), 12);
+    let error = folder.failed("fit dti worse/dwi.nii.gz --mask even/mask.nii.gz -o dti -f");
+    assert!(error.contains("b-tensors of 12 volumes are not linear"), "{error}");
 }
 
 #[test]

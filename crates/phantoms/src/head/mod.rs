@@ -5,7 +5,7 @@
 //! `sulci` (where it folds), `cortex` (the folded shell), `deep` and `hindbrain` (nuclei,
 //! ventricles, stem, cerebellum), `surround` (fluid, skull, air), `anatomy` (all of them), `cells`
 //! (parts of voxels), `routes` and `lines` (bundles), `fixels` (their densities), `tissue` and
-//! `watson` (what water does), `compartments`, `series` and `cumulants` (signal and its truth), `faults`
+//! `watson` (what water does), `compartments`, `encoding`, `series` and `cumulants` (signal and its truth), `faults`
 //! (motion, lost slices, uneven gradients), `sources`, `magnet` and `scan` (susceptibility, its field, gradient echoes).
 
 mod anatomy;
@@ -15,6 +15,7 @@ mod compartments;
 mod cortex;
 mod cumulants;
 mod deep;
+mod encoding;
 mod faults;
 mod fixels;
 mod hindbrain;
@@ -42,6 +43,7 @@ use rayon::prelude::*;
 
 use crate::render::zeros;
 use crate::{Acquisition, GreSubject, PhantomError, Placement, Subject, Truth, TruthMap};
+pub use encoding::Encoding;
 pub use faults::{Dropped, Faults, Faulty, Pose};
 pub use labels::{Label, Tissue, labels, lookup_table};
 pub use lines::HeadBundle;
@@ -54,6 +56,8 @@ pub struct HeadSpec {
     pub placement: Placement,
     /// The volumes.
     pub acquisition: Acquisition,
+    /// Shapes of the shells' b-tensors: one of all or one of each; none where all are linear.
+    pub encodings: Vec<Encoding>,
     /// Unweighted white-matter signal over the standard deviation of the noise in either part of
     /// the complex signal; infinite for no noise.
     pub snr: f64,
@@ -80,6 +84,7 @@ impl Default for HeadSpec {
                 x_right_to_left: true,
             },
             acquisition: Acquisition::default(),
+            encodings: Vec::new(),
             snr: 30.0,
             seed: 1,
             subject: 1,
@@ -96,6 +101,8 @@ pub struct Head {
     /// The series, its mask (voxels at least half of which are brain or its fluid) and its truth: FA,
     /// MD, MK, dirs, fractions, bundles, ODI, S0, coil.
     pub subject: Arc<Subject>,
+    /// Δ of each volume's b-tensor: 1 linear, -0.5 planar, 0 spherical.
+    pub shapes: Vec<f64>,
     /// What went wrong in the series. Masks and truth are of the head in its first volume.
     pub faults: Faulty,
     /// The gradient-echo scan.
@@ -128,6 +135,7 @@ pub fn head(
 ) -> Result<Head, PhantomError> {
     let grid = spec.grid()?;
     let gradients = spec.acquisition.gradients()?;
+    let shapes = encoding::shapes(&spec.encodings, &spec.acquisition, &gradients)?;
     let anatomy = anatomy::Anatomy::new(spec.subject, workers, progress)?;
     let bundles = lines::bundles(&anatomy, spec.subject, workers, progress)?;
     let cells = cells::Cells::sample(&anatomy, grid, spec.samples_per_axis, workers, progress)?;
@@ -150,8 +158,9 @@ pub fn head(
     let scan = spec.scan.as_ref().map(scan).transpose()?;
     let weighted: Vec<_> = (0..gradients.len()).map(|volume| !gradients.is_b0(volume)).collect();
     let faults = spec.faults.made(grid, &weighted, &mask.voxels, spec.seed)?;
+    let measured = series::Measured { gradients: &gradients, shapes: &shapes, faults: &faults };
     let (snr, seed) = (spec.snr, spec.seed);
-    let dwi = series::series(&compartments, &gradients, &faults, snr, seed, workers, progress)?;
+    let dwi = series::series(&compartments, &measured, snr, seed, workers, progress)?;
     let inside = Image { data: inside(&mask), ..cells.labels.clone() };
     let mut maps = cumulants::maps(&compartments, |v| inside.data[v as usize] > 0.0, workers)?;
     maps.extend(cumulants::fibres(&compartments)?);
@@ -161,6 +170,7 @@ pub fn head(
         t1w: compartments::t1_picture(&cells),
         five_tissues: five_tissues(&cells, &mask)?,
         subject: Arc::new(Subject { dwi, gradients, mask, truth: Truth { maps, noise_sigma } }),
+        shapes,
         faults,
         scan,
         labels: cells.labels,
@@ -189,6 +199,9 @@ impl HeadSpec {
         PhantomError::require(valid, "samples per axis", self.samples_per_axis, "2 to 8")?;
         PhantomError::require(self.snr > 0.0, "SNR", self.snr, "above 0 (infinite for no noise)")?;
         self.faults.check()?;
+        let bent = self.faults.nonlinearity > 0.0 && self.encodings.iter().any(|e| e.shape() < 1.0);
+        let needed = "0 with b-tensors that are not linear: it would bend their shapes";
+        PhantomError::require(!bent, "non-linearity", self.faults.nonlinearity, needed)?;
         self.scan.as_ref().map_or(Ok(()), HeadScan::check)?;
         grid_of(&self.placement)
     }

@@ -26,13 +26,16 @@ struct Attenuations {
 }
 
 impl Attenuations {
-    /// `b` in ms/µm².
-    fn new(kinds: &[Bundled], b: f64, workers: &Workers) -> Self {
+    /// `b` in ms/µm² of an axisymmetric b-tensor b ((1 - Δ) I/3 + Δ g gᵀ): what it makes of water is
+    /// what b Δ along g makes of it, and b (1 - Δ) in its mean diffusivity.
+    fn new(kinds: &[Bundled], b: f64, shape: f64, workers: &Workers) -> Self {
+        let signal = |watson: &Watson, d: [f64; 2]| {
+            let all = (-b * (1.0 - shape) * (d[0] + 2.0 * d[1]) / 3.0).exp();
+            watson.signal(b * shape, d, STEPS).into_iter().map(move |along| all * along)
+        };
         let of = |kind: &Bundled| {
             let watson = Watson::new(kind.dispersion);
-            let inside = watson.signal(b, INSIDE, STEPS);
-            let around = watson.signal(b, AROUND, STEPS);
-            let both = inside.into_iter().zip(around);
+            let both = signal(&watson, INSIDE).zip(signal(&watson, AROUND));
             both.map(|(i, a)| (kind.inside * i + (1.0 - kind.inside) * a) as f32).collect()
         };
         Self {
@@ -72,9 +75,9 @@ const NEARBY: [f64; 6] = [0.45, 0.6, 0.85, 1.15, 1.45, 1.7];
 
 impl Nearby {
     /// `b` in ms/µm².
-    fn new(kinds: &[Bundled], b: f64, bends: bool, workers: &Workers) -> Self {
+    fn new(kinds: &[Bundled], b: f64, shape: f64, bends: bool, workers: &Workers) -> Self {
         let at: &[f64] = if bends && b > 0.0 { &NEARBY } else { &[1.0] };
-        let table = |&by: &f64| (by, Attenuations::new(kinds, b * by, workers));
+        let table = |&by: &f64| (by, Attenuations::new(kinds, b * by, shape, workers));
         Self { tables: at.iter().map(table).collect() }
     }
 
@@ -98,27 +101,36 @@ impl Nearby {
     }
 }
 
-/// The series, with `faults` and Rician noise keyed by (seed, voxel, volume).
+/// What is measured.
+pub(super) struct Measured<'a> {
+    pub(super) gradients: &'a GradientTable,
+    /// Δ of each volume's b-tensor.
+    pub(super) shapes: &'a [f64],
+    pub(super) faults: &'a Faulty,
+}
+
+/// The series, with faults and Rician noise keyed by (seed, voxel, volume).
 ///
 /// # Errors
 /// Where memory is short or the user stops it.
 pub(super) fn series(
     compartments: &Compartments,
-    gradients: &GradientTable,
-    faults: &Faulty,
+    measured: &Measured<'_>,
     snr: f64,
     seed: u64,
     workers: &Workers,
     progress: &dyn Progress,
 ) -> Result<Image, PhantomError> {
+    let Measured { gradients, shapes, faults } = *measured;
     let (grid, n) = (compartments.grid, compartments.grid.len());
     let mut series = zeros(grid, gradients.len())?;
     progress.start("measuring the head", gradients.len() as u64);
     let mut tables = BTreeMap::new();
-    for b in &gradients.b_s_per_mm2 {
-        tables
-            .entry(b.to_bits())
-            .or_insert_with(|| Nearby::new(&compartments.kinds, 1e-3 * b, faults.bends(), workers));
+    let key = |volume: usize| [gradients.b_s_per_mm2[volume], shapes[volume]].map(f64::to_bits);
+    for (volume, b) in gradients.b_s_per_mm2.iter().enumerate() {
+        let (kinds, shape) = (&compartments.kinds, shapes[volume]);
+        let table = || Nearby::new(kinds, 1e-3 * b, shape, faults.bends(), workers);
+        tables.entry(key(volume)).or_insert_with(table);
     }
     let place = |voxel: usize| grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64));
     let sigma = (WHITE_SIGNAL / snr) as f32;
@@ -126,7 +138,7 @@ pub(super) fn series(
     workers.install(|| {
         series.data.par_chunks_mut(n).enumerate().try_for_each(|(volume, samples)| {
             progress.check()?;
-            let table = &tables[&gradients.b_s_per_mm2[volume].to_bits()];
+            let table = &tables[&key(volume)];
             let g = gradients.dirs_ras[volume];
             match faults.pose(volume) {
                 None => {
@@ -174,6 +186,23 @@ mod tests {
     use crate::head::compartments::Population;
 
     #[test]
+    fn a_b_tensor_is_as_many_gradients_as_it_has_axes() {
+        let workers = Workers::new(1).unwrap();
+        // Gaussian water, of which the axes' parts multiply: hardly any dispersion, all of it around.
+        let kinds = [Bundled { dispersion: 1e-3, inside: 0.0 }];
+        let mut mixture = Mixture::default();
+        mixture.populations[0] = Population { part: 1.0, dir_ras: [0.6, 0.0, 0.8], kind: 0 };
+        let linear = |b: f64, g| Attenuations::new(&kinds, b, 1.0, &workers).of(&mixture, g);
+        let [x, y, z] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let planar = Attenuations::new(&kinds, 1.2, -0.5, &workers).of(&mixture, z);
+        let spherical = Attenuations::new(&kinds, 1.2, 0.0, &workers).of(&mixture, z);
+        let by_axes = linear(0.4, x) * linear(0.4, y) * linear(0.4, z);
+        // The dispersion that is left, and polynomials up to the 48th degree.
+        assert!((planar - linear(0.6, x) * linear(0.6, y)).abs() < 2e-3, "{planar}");
+        assert!((spherical - by_axes).abs() < 2e-3, "{spherical} {by_axes}");
+    }
+
+    #[test]
     fn the_signal_between_values_of_b_is_that_of_its_formula() {
         let workers = Workers::new(1).unwrap();
         let kinds = [Bundled { dispersion: 0.1, inside: 0.5 }];
@@ -182,10 +211,10 @@ mod tests {
         mixture.populations[0] = Population { part: 0.7, dir_ras: [0.6, 0.8, 0.0], kind: 0 };
         // b in ms/µm², and what a polynomial of fifth degree may be off by: cumulants beyond the sixth.
         for (b, off) in [(1.0, 5e-6), (3.0, 5e-5), (10.0, 1e-3)] {
-            let nearby = Nearby::new(&kinds, b, true, &workers);
+            let nearby = Nearby::new(&kinds, b, 1.0, true, &workers);
             for by in [0.5, 0.75, 1.0, 1.3, 1.65_f64] {
                 let exact =
-                    Attenuations::new(&kinds, b * by, &workers).of(&mixture, [1.0, 0.0, 0.0]);
+                    Attenuations::new(&kinds, b * by, 1.0, &workers).of(&mixture, [1.0, 0.0, 0.0]);
                 let found = nearby.of(&mixture, [by.sqrt(), 0.0, 0.0]);
                 assert!((found - exact).abs() < off, "{b} {by}: {found} {exact}");
             }
@@ -197,7 +226,7 @@ mod tests {
         let workers = Workers::new(1).unwrap();
         let kinds = [Bundled { dispersion: 1.0, inside: 1.0 }];
         for b in [0.0, 1.0, 3.0] {
-            let table = Attenuations::new(&kinds, b, &workers);
+            let table = Attenuations::new(&kinds, b, 1.0, &workers);
             let mut free = Mixture::default();
             free.isotropic[2] = 1.0;
             let expected = (-3.0 * b).exp() as f32;

@@ -1,9 +1,10 @@
 //! What makes a series or an image doubtful although it can be read.
 
 use std::fmt;
+use std::path::Path;
 
 use fimbria_compute::Progress as _;
-use fimbria_image::{GradientTable, ImageHeader, Orientation};
+use fimbria_image::{GradientTable, ImageHeader, Orientation, counted};
 
 use crate::Logbook;
 
@@ -25,6 +26,11 @@ pub enum Doubt {
         smallest: f64,
         /// As above.
         threshold: f64,
+    },
+    /// Volumes are weighted along more than one direction, says the file beside the series.
+    Shaped {
+        /// How many.
+        volumes: usize,
     },
     /// The file does not say how it lies in the scanner.
     NoOrientation,
@@ -51,6 +57,18 @@ impl Doubt {
         }
     }
 
+    /// What is doubtful about the shapes of b-tensors: numbers in NAME.bshape beside the series, 1 where
+    /// they are linear.
+    pub fn about_shapes(series: &Path) -> Option<Self> {
+        let name = series.file_name()?.to_str()?;
+        let (stem, _) = name.strip_suffix(".gz").unwrap_or(name).rsplit_once('.')?;
+        let beside = series.with_file_name(format!("{stem}.bshape"));
+        let text = fimbria_image::read_regular_text(beside).ok()?;
+        let shaped = text.split_whitespace().filter(|word| word.parse() != Ok(1.0));
+        let volumes = shaped.count();
+        (volumes > 0).then_some(Self::Shaped { volumes })
+    }
+
     /// What is doubtful about the place of an image.
     pub fn about_place(header: &ImageHeader) -> Option<Self> {
         (header.orientation() == Orientation::Absent).then_some(Self::NoOrientation)
@@ -73,6 +91,12 @@ impl fmt::Display for Doubt {
                 f,
                 "no volume is unweighted (b up to {threshold} s/mm²; --b0-threshold changes that): \
                  the signal without weighting is extrapolated from b = {smallest} on"
+            ),
+            Self::Shaped { volumes } => write!(
+                f,
+                "the .bshape beside it says that b-tensors of {} are not linear, as all models here need \
+                 them: take those volumes out",
+                counted(*volumes, "volume")
             ),
             Self::NoOrientation => f.write_str(
                 "the header does not say how the image lies in the scanner (sform_code and \

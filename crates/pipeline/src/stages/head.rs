@@ -8,27 +8,28 @@ use std::sync::Arc;
 use clap::Args;
 use fimbria_image::{Datatype, MapKind, WriteOptions};
 use fimbria_phantoms::head::{
-    Dropped, Faults, Faulty, Head, HeadBundle, HeadScan, HeadSpec, head, lookup_table,
+    Dropped, Encoding, Faults, Faulty, Head, HeadBundle, HeadScan, HeadSpec, head, lookup_table,
 };
 use fimbria_phantoms::{Acquisition, GreSubject, Placement, ShellSpec};
 use fimbria_streamlines::{Group, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::options::{Described as _, above, within};
+use crate::options::{Described as _, above, choice, within};
 use crate::stages::field::Echoes;
 use crate::stages::gre::{GreFiles, echoes};
 use crate::stages::head_data_set::DATA_SET_WRITES;
 use crate::stages::load::Subject;
 use crate::stages::phantom::{Files, handed_on};
 use crate::{
-    Choice as _, FileKind, Logbook, MapFormat, OutputFolder, Product, Products, Stage, StageError,
-    Written,
+    Choice, FileKind, Logbook, MapFormat, Named, OutputFolder, Product, Products, Stage,
+    StageError, Written,
 };
 
 /// What asks for faults.
 const MOTION: &str = "with --motion";
 const DROPPED: &str = "with --dropped-slices";
+const B_TENSOR: &str = "with --b-tensor";
 const NONLINEARITY: &str = "with --nonlinearity";
 /// What asks for the gradient-echo scan.
 const GRE: &str = "with --gre";
@@ -38,6 +39,12 @@ pub const HEAD_WRITES: &[Written] = &[
     Written::image("dwi", MapKind::Scalar, 0, "arbitrary", "the series"),
     Written::BVAL,
     Written::BVEC,
+    Written::file(
+        "dwi.bshape",
+        FileKind::Table,
+        "shape of each volume's b-tensor: 1 linear, -0.5 planar, 0 spherical",
+    )
+    .only(B_TENSOR),
     Written::code("mask", "voxels at least half of which are brain or its fluid"),
     Written::scalar("t1w", "arbitrary", "a T1-weighted picture without noise"),
     Written::scalar("labels", "", "numbers of labels.txt (uint16), FreeSurfer's where it has them"),
@@ -183,6 +190,11 @@ pub struct HeadOptions {
     #[serde(flatten)]
     pub series: SeriesOptions,
 
+    /// Shape of the b-tensors: of all shells, or of each
+    #[arg(long, value_name = "SHAPE,...", value_delimiter = ',', value_parser = choice::<Encoding>())]
+    #[arg(usually = "linear")]
+    pub b_tensor: Option<Vec<Named<Encoding>>>,
+
     /// The head moves during the series, up to so far from where it was first, and turns by up to as
     /// many degrees
     #[arg(long, value_name = "MM", default_value_t = 0.0, number = within(0.0, 50.0, "mm"))]
@@ -245,6 +257,14 @@ impl SeriesOptions {
     }
 }
 
+impl Choice for Encoding {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Linear, "linear", "along one direction, as in nearly every scan"),
+        (Self::Planar, "planar", "in the plane across it"),
+        (Self::Spherical, "spherical", "in all directions alike"),
+    ];
+}
+
 /// Where the gradient-echo scan is written.
 const SCAN: &str = "gre/";
 
@@ -268,6 +288,7 @@ impl HeadOptions {
             seed: self.series.rng_seed,
             subject: self.subject,
             samples_per_axis: self.samples,
+            encodings: self.b_tensor.iter().flatten().map(|named| named.0).collect(),
             faults: Faults {
                 motion: self.motion,
                 dropped_slices: self.dropped_slices,
@@ -428,6 +449,9 @@ impl Stage for HeadPhantom {
         if self.format != MapFormat::Mif {
             files.extend(["dwi.bval".to_owned(), "dwi.bvec".to_owned()]);
         }
+        if self.options.b_tensor.is_some() {
+            files.push("dwi.bshape".to_owned());
+        }
         if self.options.nonlinearity > 0.0 {
             files.push(image("grad_dev"));
         }
@@ -465,6 +489,10 @@ impl Stage for HeadPhantom {
         out.write("truth/bundles.txt", numbered(&made.bundles).as_bytes())?;
         let mut files = Files { out, folder: "", format: self.format, log };
         files.series(&made.subject.dwi, &made.subject.gradients)?;
+        if self.options.b_tensor.is_some() {
+            let shapes: Vec<_> = made.shapes.iter().map(f64::to_string).collect();
+            files.out.write("dwi.bshape", format!("{}\n", shapes.join(" ")).as_bytes())?;
+        }
         files.mask(&made.subject.mask)?;
         let t1w = files.options("simulated T1-weighted picture without noise");
         files.image("t1w", &made.t1w, &t1w)?;
@@ -593,6 +621,7 @@ mod tests {
             "subject": 2, "voxel": "3", "size": "4,5,6", "tilt": "0", "x_left_to_right": true, "b0s": 2,
             "shells": ["700:6"], "snr": "inf", "rng_seed": 2, "samples": 2, "gre": "5,10", "gre_b0": 7,
             "gre_voxel": 2, "gre_snr": 50, "motion": 2, "dropped_slices": 3, "nonlinearity": 0.1,
+            "b_tensor": ["planar"],
         });
         let others = others.as_object().unwrap();
         let command = HeadOptions::augment_args(clap::Command::new("head"));

@@ -301,8 +301,11 @@ impl SubjectFiles {
         for repair in repairs {
             log.warn(&repair.to_string());
         }
-        check_table(&gradients, log)
-            .map_err(|doubt| LoadError::Doubtful { path: self.dwi.clone(), doubt })?;
+        let doubtful = |doubt| LoadError::Doubtful { path: self.dwi.clone(), doubt };
+        check_table(&gradients, log).map_err(doubtful)?;
+        if let Some(doubt) = Doubt::about_shapes(&self.dwi) {
+            return Err(doubtful(doubt));
+        }
         warn_of_place(&stored, log);
         let shells: Vec<_> = gradients.shells().iter().map(ToString::to_string).collect();
         log.note(&format!(
