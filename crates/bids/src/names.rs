@@ -58,6 +58,7 @@ impl Names {
                 let track = if directions == "csd" { "track-ifod" } else { "desc-sticks" };
                 format!("dwi/{entities}{track}_tractogram.{extension}")
             }
+            ("life", "pruned") => format!("dwi/{entities}desc-pruned_tractogram.{extension}"),
             ("connectome", "weights") => format!("dwi/{entities}{labels}meas-count_relmat.tsv"),
             ("connectome", "lengths") => format!("dwi/{entities}{labels}meas-length_relmat.tsv"),
             ("connectome", "labels") => {
@@ -109,6 +110,7 @@ mod tests {
                 "model-field_param-totalfield_dwimap.json",
                 "anat/sub-01_ses-2_space-ACPC_desc-total_fieldmap.json".to_owned(),
             ),
+            ("life", "pruned.trx", format!("{at}desc-pruned_tractogram.trx")),
             ("life", "weights.txt", format!("{at}model-life_param-weights_dwimap.txt")),
         ] {
             assert_eq!(names.place(stage, file, "csd"), Some(expected));

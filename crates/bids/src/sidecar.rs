@@ -104,6 +104,9 @@ pub(crate) fn own(stage: &str, file: &str, record: &RunRecord, run: &Path) -> Op
         }),
         ("load", "mean_b0") => json!({ "Description": "mean of the unweighted volumes" }),
         ("track", "tracks") => tractogram(&parameters()["track"]),
+        ("life", "pruned") => json!({
+            "Description": "the streamlines of positive weight: those that explain the signal",
+        }),
         ("track", "visits") => json!({ "Description": "streamlines through each voxel" }),
         ("connectome", "weights" | "lengths") => {
             let labels =

@@ -246,3 +246,60 @@ fn what_is_asked_for_and_not_there_is_said() {
     assert!(said.contains("open the data set out") || said.contains("no series"), "{said}");
     assert_eq!(folder.run("bids in out group --preset magic").code, Some(2));
 }
+
+#[test]
+fn runs_of_a_raw_session_are_made_together_with_a_mask_of_each() {
+    let folder = Folder::new();
+    folder.done("phantom crossing --size 14,16,10 --voxel 11 --b0s 2 --shells 1000:12 -o p");
+    let dwi = folder.join("in/sub-01/ses-a/dwi");
+    fs::create_dir_all(&dwi).unwrap();
+    for run in ["run-1", "run-2"] {
+        let series = dwi.join(format!("sub-01_ses-a_{run}_dwi.nii.gz"));
+        fs::copy(folder.join("p/dwi.nii.gz"), series).unwrap();
+    }
+    // One table stands for both.
+    for table in ["bval", "bvec"] {
+        let (from, to) = (format!("p/dwi.{table}"), format!("in/dwi.{table}"));
+        fs::copy(folder.join(&from), folder.join(&to)).unwrap();
+    }
+    let said = folder.done(PARTICIPANT).stderr;
+    assert!(said.contains("1 of 1 done"), "{said}");
+    let record = folder.json("out/sub-01/ses-a/run.json");
+    for (i, run) in ["run-1", "run-2"].into_iter().enumerate() {
+        let name = format!("sub-01_ses-a_{run}");
+        assert!(folder.join(&format!("out/{name}.html")).exists());
+        let mask = format!("out/sub-01/ses-a/dwi/{name}_desc-brain_mask");
+        assert!(folder.image(&format!("{mask}.nii.gz")).data.contains(&1.0));
+        assert_eq!(folder.json(&format!("{mask}.json"))["Type"], "Brain");
+        assert_eq!(record["series"][i]["name"], name);
+        assert!(record["parameters"][&name]["dti"].is_object());
+    }
+    let description = folder.json("out/dataset_description.json");
+    assert_eq!(description["SourceDatasets"][0]["URL"], "../in");
+}
+
+/// The script of the page, as Slurm runs it: its body, with what Slurm sets.
+#[cfg(unix)]
+#[test]
+fn the_array_script_of_the_page_runs() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/bids.md");
+    let page = fs::read_to_string(page).unwrap();
+    let script = page.split("```sh\n").find(|part| part.starts_with("#!/bin/bash")).unwrap();
+    let script = script.split("```").next().unwrap();
+    let folder = with_data_set();
+    fs::write(folder.join("array.sh"), script).unwrap();
+    let program = Path::new(assert_cmd::cargo::cargo_bin!("fimbria")).parent().unwrap().to_owned();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let task = |number: u32| {
+        let mut command = std::process::Command::new("bash");
+        // Fewer streamlines than a study wants.
+        command.args(["array.sh", "--set", "track.select=100"]).current_dir(folder.path());
+        command.envs([("IN", "in"), ("OUT", "out"), ("PATH", &path), ("SLURM_CPUS_PER_TASK", "1")]);
+        command.env("SLURM_ARRAY_TASK_ID", number.to_string()).output().unwrap()
+    };
+    let output = task(1);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = task(2);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("0 of 4 done, 4 kept from before"), "{said}");
+}
