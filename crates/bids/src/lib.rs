@@ -3,7 +3,7 @@
 //! * [`DataSet`]: subjects, sessions and series of a raw data set or of QSIPrep's derivatives, with
 //!   what belongs to each;
 //! * [`Participants`]: a run of each session ([`fimbria_pipeline::RunConfig`], nothing of its own), and
-//!   what becomes of each; `claim`: which process has which session;
+//!   what becomes of each; `claim`: which process has which session; `seen`: what is finished;
 //! * `publish`, `names`, `sidecar`: what a run made, under the names and with the words of BIDS;
 //! * `root`, `citation`: what belongs to the data set as a whole;
 //! * [`group`]: a table and a page of all sessions; [`digest`]: what two sites compare.
@@ -22,6 +22,7 @@ mod numbers;
 mod participants;
 mod publish;
 mod root;
+mod seen;
 mod sidecar;
 
 pub use self::data_set::{DataSet, Series, Session};

@@ -16,6 +16,7 @@ use crate::claim::{Claim, Claimed};
 use crate::files::{OWN, make_folder, replace};
 use crate::publish::Ran;
 use crate::root::Root;
+use crate::seen::Seen;
 use crate::{BidsError, DataSet, Series, Session, citation, numbers};
 
 /// Where pages are written.
@@ -167,28 +168,38 @@ impl Participants {
         for series in &session.series {
             planned.push(self.plan(series, &work)?);
         }
-        let fingerprint = self.fingerprint(&planned)?;
         let folder = self.out.join(session.folder());
-        let earlier = RunRecord::read(&folder.join(OutputFolder::RECORD)).ok();
+        let read = || RunRecord::read(&folder.join(OutputFolder::RECORD)).ok();
+        let seen = |planned: &[Planned<'_>], record: &RunRecord| {
+            let stages = planned.iter().flat_map(|planned| &planned.stages).map(|stage| &**stage);
+            Seen::now(&self.out, &session.name(), &folder, &self.shape(), stages, record)
+        };
+        let earlier = if self.force { None } else { read() };
+        if earlier.as_ref().is_some_and(|record| seen(&planned, record).is_same()) {
+            return Ok(Ended::Kept);
+        }
+        let fingerprint = self.fingerprint(&planned)?;
         let same = earlier.filter(|r| r.fingerprint.as_ref() == Some(&fingerprint));
-        if !self.force && same.is_some_and(|record| record.is_complete_in(&folder)) {
+        if let Some(record) = same.filter(|record| record.is_complete_in(&folder)) {
             // What a process left that was killed right after it had finished.
             OutputFolder::clear_beside(&folder);
             let _ = fs::remove_dir_all(&work);
+            seen(&planned, &record).note()?;
             return Ok(Ended::Kept);
         }
         let existing = if self.force { Existing::Overwrite } else { Existing::Resume };
         let log = Logbook::new(machine);
         let (mut ran, mut results, mut methods) = (Vec::new(), Vec::new(), Vec::new());
-        for Planned { series, labels, folder, stages } in planned {
-            make_folder(&folder)?;
-            let finished = run_stages("bids", &stages, &folder, existing, machine)?;
+        for Planned { series, labels, folder, stages } in &planned {
+            make_folder(folder)?;
+            let finished = run_stages("bids", stages, folder, existing, machine)?;
             let records = finished.products.find::<StageRecords>().map(|records| &records.0[..]);
             methods.push(methods_of(records.unwrap_or_default()));
             let record = finished.record;
             log.adopt(record.stages.iter().cloned());
             let workers = machine.on.workers;
-            results.push(workers.install(|| numbers::of_run(&folder, &record))?);
+            results.push(workers.install(|| numbers::of_run(folder, &record))?);
+            let (labels, folder) = (*labels, folder.clone());
             ran.push(Ran { data_set: &self.data_set, series, labels, folder, record });
         }
         self.publish(session, &ran, results, fingerprint, &log)?;
@@ -198,6 +209,9 @@ impl Participants {
         }
         // What is left of the runs are their records and pages.
         let _ = fs::remove_dir_all(&work);
+        if let Some(record) = read() {
+            seen(&planned, &record).note()?;
+        }
         Ok(Ended::Done)
     }
 
@@ -212,6 +226,7 @@ impl Participants {
     ) -> Result<(), BidsError> {
         let folder = self.out.join(session.folder());
         let unfinished = log.session().unfinished;
+        let earlier = RunRecord::read(&folder.join(OutputFolder::RECORD)).ok();
         let mut out = OutputFolder::create(&folder, &[], true, unfinished)?;
         let inputs: Vec<_> = ran.iter().flat_map(|ran| ran.record.inputs.clone()).collect();
         let parameters =
@@ -242,7 +257,14 @@ impl Participants {
             told.push(entry);
         }
         record.results.insert("series".to_owned(), json!(told));
-        out.commit(record)?;
+        let record = out.commit(record)?;
+        // A page that was elsewhere before.
+        for before in earlier.iter().flat_map(|record| &record.outputs) {
+            let is_left = record.outputs.iter().all(|output| output.file != before.file);
+            if is_left && before.file.starts_with("../") {
+                let _ = fs::remove_file(folder.join(&before.file));
+            }
+        }
         Ok(())
     }
 
@@ -255,8 +277,13 @@ impl Participants {
         }
     }
 
+    /// What of the derivatives depends on no run.
+    fn shape(&self) -> String {
+        format!("{SHAPE} {}", self.level.name())
+    }
+
     fn fingerprint(&self, planned: &[Planned<'_>]) -> Result<String, BidsError> {
-        let mut all = format!("{SHAPE} {}", self.level.name());
+        let mut all = self.shape();
         for Planned { series, stages, labels, .. } in planned {
             let labels = labels.map_or("", |(name, _)| name);
             all += &format!(" {} {labels} {}", series.name, fingerprint_of_run(stages)?);

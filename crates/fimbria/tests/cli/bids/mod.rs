@@ -205,6 +205,14 @@ fn the_group_has_a_row_and_dots_of_every_series() {
 #[test]
 fn pages_go_where_they_are_wanted() {
     let folder = with_data_set();
+    let both = "bids in out participant --participant-label 01 --device cpu --report-output-level";
+    for (level, page) in [("root", "sub-01.html"), ("session", "sub-01/sub-01.html")] {
+        // Where another place is wanted, what is done is not kept.
+        let said = folder.done(&format!("{both} {level}")).stderr;
+        assert!(said.contains("1 of 1 done"), "{said}");
+        assert!(folder.join(&format!("out/{page}")).exists(), "{level}");
+    }
+    assert!(!folder.join("out/sub-01.html").exists(), "left from before");
     for (level, page) in [
         ("root", "sub-02_ses-1.html"),
         ("subject", "sub-02/sub-02_ses-1.html"),
@@ -302,4 +310,35 @@ fn the_array_script_of_the_page_runs() {
     let output = task(2);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("0 of 4 done, 4 kept from before"), "{said}");
+}
+
+#[test]
+fn finished_sessions_are_known_by_sizes_and_times_else_by_their_bytes() {
+    let folder = with_data_set();
+    folder.done(PARTICIPANT);
+    let series = folder.join("in/sub-03/dwi/sub-03_space-ACPC_desc-preproc_dwi.bval");
+    let (bytes, found) = (fs::read(&series).unwrap(), fs::metadata(&series).unwrap());
+    let written_at = |bytes: &[u8], time: std::time::SystemTime| {
+        fs::write(&series, bytes).unwrap();
+        let file = fs::File::options().append(true).open(&series).unwrap();
+        file.set_times(fs::FileTimes::new().set_modified(time)).unwrap();
+    };
+    let time = found.modified().unwrap();
+    let later = time + std::time::Duration::from_secs(1);
+    let made = |said: String| said.contains("1 of 4 done, 3 kept");
+    // Not read at all.
+    let other: Vec<u8> = String::from_utf8(bytes.clone()).unwrap().replace("1000", "1001").into();
+    written_at(&other, time);
+    assert!(!made(folder.done(PARTICIPANT).stderr));
+    // Read, and the same.
+    written_at(&bytes, later);
+    assert!(!made(folder.done(PARTICIPANT).stderr));
+    // Read, and another.
+    written_at(&other, later + std::time::Duration::from_secs(1));
+    assert!(made(folder.done(PARTICIPANT).stderr));
+    // A result that is gone is made again.
+    let map = "out/sub-03/dwi/sub-03_space-ACPC_model-tensor_param-fa_dwimap.nii.gz";
+    fs::remove_file(folder.join(map)).unwrap();
+    assert!(made(folder.done(PARTICIPANT).stderr));
+    assert!(folder.join(map).exists());
 }
