@@ -10,7 +10,7 @@ use super::{Connections, CountConnections, Reach};
 use crate::stages::track::Tracked;
 use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken};
 
-/// The table [connectome] of a run.
+/// The table `[connectome]` of a run.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct ConnectomeOptions {
     /// Image of labels: whole numbers, 0 is background
