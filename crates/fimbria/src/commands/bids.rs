@@ -51,7 +51,7 @@ pub(crate) struct Bids {
     #[arg(usually = "maps", conflicts_with = "config")]
     preset: Option<Named<Preset>>,
 
-    /// Take what is done from a TOML file, as `fimbria run` does; its [input] names no files
+    /// Take what is done from a TOML file, as `fimbria run` does; its `[input]` names no files
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
