@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::BidsError;
 use crate::files::{Named, folders, list, named};
+use crate::sidecar::fs_json;
 
 /// A data set, raw or of derivatives.
 #[derive(Clone, Debug)]
@@ -131,8 +132,7 @@ impl DataSet {
 
 /// `dataset_description.json` of a folder; null where there is none.
 pub(crate) fn description_of(root: &Path) -> Value {
-    let text = fs::read_to_string(root.join("dataset_description.json")).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
+    fs_json(&root.join("dataset_description.json"))
 }
 
 impl Session {

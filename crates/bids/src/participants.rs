@@ -352,7 +352,7 @@ impl Participants {
 fn of_input(series: &Series) -> Map<String, Value> {
     let mut columns = Map::new();
     let table = |path: &Option<PathBuf>| {
-        let text = fs::read_to_string(path.as_ref()?).ok()?;
+        let text = fimbria_image::read_regular_text(path.as_ref()?).ok()?;
         let mut rows = text.lines().map(|line| line.split('\t').map(str::to_owned).collect());
         Some((rows.next()?, rows.collect::<Vec<Vec<String>>>()))
     };

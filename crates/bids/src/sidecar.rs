@@ -89,7 +89,7 @@ fn without_nulls(said: Value) -> Value {
 
 /// The JSON of a file; null where there is none.
 pub(crate) fn fs_json(path: &Path) -> Value {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let text = fimbria_image::read_regular_text(path).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
 

@@ -13,14 +13,29 @@ const QSIRECON: [(&str, &[&str]); 3] = [
     ("msdki", &["msk", "msd", "awf", "di", "mfa"]),
 ];
 
+/// What QSIRecon's own test of its kurtosis workflow expects of this series (its
+/// `tests/data/dipy_dki_outputs.txt`), those of ours that it has too: all but `awf` and `rde`, which it has
+/// of another model, that of white matter.
+const EXPECTED: [&str; 9] = [
+    "sub-ABCD_acq-10per000_space-T1w_model-dki_param-ad_dwimap",
+    "sub-ABCD_acq-10per000_space-T1w_model-dki_param-ak_dwimap",
+    "sub-ABCD_acq-10per000_space-T1w_model-dki_param-kfa_dwimap",
+    "sub-ABCD_acq-10per000_space-T1w_model-dki_param-md_dwimap",
+    "sub-ABCD_acq-10per000_space-T1w_model-dki_param-mk_dwimap",
+    "sub-ABCD_acq-10per000_space-T1w_model-dki_param-mkt_dwimap",
+    "sub-ABCD_acq-10per000_space-T1w_model-dki_param-rd_dwimap",
+    "sub-ABCD_acq-10per000_space-T1w_model-dki_param-rk_dwimap",
+    "sub-ABCD_acq-10per000_space-T1w_model-tensor_param-fa_dwimap",
+];
+
 /// A crossing under names of BIDS, with the shells that kurtosis takes.
 fn with_shells() -> Folder {
     let folder = Folder::new();
     let shells = "--b0s 2 --shells 1000:30,2000:30";
     folder.done(&format!("phantom crossing --size 14,16,10 --voxel 11 {shells} -o p"));
-    let dwi = folder.join("in/sub-01/dwi");
+    let dwi = folder.join("in/sub-ABCD/dwi");
     fs::create_dir_all(&dwi).unwrap();
-    let name = "sub-01_dir-AP_space-T1w_desc";
+    let name = "sub-ABCD_acq-10per000_space-T1w_desc";
     for (from, to) in [
         ("dwi.nii.gz", "preproc_dwi.nii.gz"),
         ("dwi.bval", "preproc_dwi.bval"),
@@ -36,7 +51,7 @@ fn with_shells() -> Folder {
 fn scalars_have_the_labels_of_qsirecon_and_their_units() {
     let folder = with_shells();
     folder.done(PARTICIPANT);
-    let at = "out/sub-01/dwi/sub-01_dir-AP_space-T1w_model";
+    let at = "out/sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w_model";
     for (model, params) in QSIRECON {
         for param in params {
             let stem = format!("{at}-{model}_param-{param}_dwimap");
@@ -47,9 +62,25 @@ fn scalars_have_the_labels_of_qsirecon_and_their_units() {
             let unit = if is_diffusivity { Some("mm^2/s") } else { None };
             assert_eq!(sidecar["Units"].as_str(), unit, "{stem}");
             assert!(sidecar["Model"]["Description"].is_string(), "{stem}");
-            let source = "bids:input:sub-01/dwi/sub-01_dir-AP_space-T1w_desc-preproc_dwi.nii.gz";
+            let source =
+                "bids:input:sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w_desc-preproc_dwi.nii.gz";
             assert_eq!(sidecar["Sources"][0], source);
         }
+    }
+    for name in EXPECTED {
+        for extension in ["nii.gz", "json"] {
+            let file = format!("out/sub-ABCD/dwi/{name}.{extension}");
+            assert!(folder.join(&file).exists(), "QSIRecon has {file}");
+        }
+    }
+    for name in [
+        "dataset_description.json",
+        "sub-ABCD.html",
+        "logs/CITATION.md",
+        "logs/CITATION.bib",
+        "logs/CITATION.html",
+    ] {
+        assert!(folder.join(&format!("out/{name}")).exists(), "QSIRecon has {name}");
     }
     let parameters = folder.json(&format!("{at}-tensor_param-fa_dwimap.json"));
     assert_eq!(parameters["Model"]["Parameters"]["FitMethod"], "wls");
@@ -59,9 +90,10 @@ fn scalars_have_the_labels_of_qsirecon_and_their_units() {
 fn no_name_says_preprocessed_and_only_tensors_of_rank_two_have_a_rank() {
     let folder = with_shells();
     folder.done(&format!("{PARTICIPANT} --preset fibres"));
-    let kurtosis = "fit dki in/sub-01/dwi/sub-01_dir-AP_space-T1w_desc-preproc_dwi.nii.gz";
+    let kurtosis =
+        "fit dki in/sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w_desc-preproc_dwi.nii.gz";
     folder.done(&format!("{kurtosis} --layout bids -o dki"));
-    for place in ["out/sub-01", "dki"] {
+    for place in ["out/sub-ABCD", "dki"] {
         for (name, bytes) in contents(&folder.join(place)) {
             assert!(!name.contains("desc-preproc"), "{name}");
             if !name.ends_with("_dwimap.json") {
@@ -74,7 +106,9 @@ fn no_name_says_preprocessed_and_only_tensors_of_rank_two_have_a_rank() {
         }
     }
     let of = |param: &str| {
-        folder.json(&format!("out/sub-01/dwi/sub-01_dir-AP_space-T1w_model-{param}_dwimap.json"))
+        folder.json(&format!(
+            "out/sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w_model-{param}_dwimap.json"
+        ))
     };
     let tensor = of("tensor_param-diffusivity");
     assert_eq!(tensor["OrientationEncoding"]["Reference"], "xyz");
@@ -86,21 +120,21 @@ fn no_name_says_preprocessed_and_only_tensors_of_rank_two_have_a_rank() {
     assert_eq!(density["ResponseFunction"]["Coefficients"].as_array().unwrap().len(), 3);
     // What was written is read for what it is.
     folder.done(
-        "peaks out/sub-01/dwi/sub-01_dir-AP_space-T1w_model-csd_param-wm_dwimap.nii.gz -o peaks",
+        "peaks out/sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w_model-csd_param-wm_dwimap.nii.gz -o peaks",
     );
 }
 
 #[test]
 fn a_connectome_has_streamlines_and_a_matrix_of_its_labels() {
     let folder = with_shells();
-    let labels = folder.join("in/sub-01/anat/sub-01_space-T1w_seg-halves_dseg.nii.gz");
+    let labels = folder.join("in/sub-ABCD/anat/sub-ABCD_space-T1w_seg-halves_dseg.nii.gz");
     fs::create_dir_all(labels.parent().unwrap()).unwrap();
     let mut image = folder.image("p/mask.nii.gz");
     let half = image.data.len() / 2;
     image.data[half..].iter_mut().for_each(|label| *label *= 2.0);
     fimbria_image::write_image(&labels, &image, &fimbria_image::WriteOptions::default()).unwrap();
     folder.done(&format!("{PARTICIPANT} --preset connectome --set track.select=200"));
-    let at = "out/sub-01/dwi/sub-01_dir-AP_space-T1w";
+    let at = "out/sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w";
     let matrix = format!("{at}_seg-halves_meas-count_relmat");
     let text = fs::read_to_string(folder.join(&format!("{matrix}.tsv"))).unwrap();
     let rows: Vec<Vec<f64>> =
