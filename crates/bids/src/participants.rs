@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use fimbria_pipeline::options::Values;
 use fimbria_pipeline::stages::report::methods_of;
 use fimbria_pipeline::{
-    Choice, Existing, Logbook, MapLayout, MapStyle, Named, OutputEntry, OutputFolder, RunConfig,
-    RunRecord, Session as Machine, Stage, StageRecords, fingerprint_of_run, run_stages,
+    Choice, Existing, Finished, Logbook, MapLayout, MapStyle, Named, OutputEntry, OutputFolder,
+    RunConfig, RunRecord, Session as Machine, Stage, StageRecords, fingerprint_of_run, run_stages,
 };
 use serde_json::{Map, Value, json};
 use xxhash_rust::xxh3::xxh3_128;
@@ -192,10 +192,12 @@ impl Participants {
         let (mut ran, mut results, mut methods) = (Vec::new(), Vec::new(), Vec::new());
         for Planned { series, labels, folder, stages } in &planned {
             make_folder(folder)?;
-            let finished = run_stages("bids", stages, folder, existing, machine)?;
-            let records = finished.products.find::<StageRecords>().map(|records| &records.0[..]);
+            let Finished { products, record } =
+                run_stages("bids", stages, folder, existing, machine)?;
+            let records = products.find::<StageRecords>().map(|records| &records.0[..]);
             methods.push(methods_of(records.unwrap_or_default()));
-            let record = finished.record;
+            // Maps are read again one by one: all of them would be in memory twice.
+            drop(products);
             log.adopt(record.stages.iter().cloned());
             let workers = machine.on.workers;
             results.push(workers.install(|| numbers::of_run(folder, &record))?);

@@ -204,3 +204,34 @@ fn tracks_without_directions_are_refused_before_the_first_stage() {
         assert!(!folder.join("out").exists());
     }
 }
+
+#[test]
+fn one_word_says_what_a_run_does() {
+    let folder = Folder::new();
+    let shells = "--b0s 2 --shells 1000:30,2000:30";
+    folder.done(&format!("phantom crossing --size 14,16,10 --voxel 11 {shells} -o p"));
+    let run = "run p/dwi.nii.gz --mask p/mask.nii.gz --device cpu";
+    let stages = |out: &str| -> Vec<String> {
+        let record = folder.json(&format!("{out}/run.json"));
+        let names = record["stages"].as_array().unwrap().iter();
+        names.map(|stage| stage["name"].as_str().unwrap().to_owned()).collect()
+    };
+    folder.done(&format!("{run} --set run.preset=maps -o maps"));
+    assert_eq!(stages("maps"), ["load", "dti", "gradients", "dki", "msdki", "report"]);
+    let tracks = "--set run.preset=connectome --set track.select=50";
+    folder.done(&format!("{run} {tracks} --set connectome.labels=p/mask.nii.gz -o all"));
+    assert!(stages("all").contains(&"connectome".to_owned()), "{:?}", stages("all"));
+    // As the command counts them.
+    folder.done("connectome all/track/tracks.trx p/mask.nii.gz -o counted");
+    let matrix = |at: &str| fs::read_to_string(folder.join(&format!("{at}/weights.csv"))).unwrap();
+    assert_eq!(matrix("all/connectome"), matrix("counted"));
+    for (settings, said) in [
+        ("--set run.preset=maps --set run.fits=[]", "both say what is done"),
+        ("--set run.preset=susceptibility", "takes a gradient-echo scan"),
+        ("--set run.preset=maps --set connectome.labels=p/mask.nii.gz", "none are made"),
+        ("--set run.preset=magic", "magic"),
+    ] {
+        let error = folder.failed(&format!("{run} {settings} -o none"));
+        assert!(error.contains(said), "{settings}: {error}");
+    }
+}
