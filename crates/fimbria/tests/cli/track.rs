@@ -385,10 +385,17 @@ fn images_that_are_no_tissues_are_refused() {
     let folder = with_densities();
     write_image(folder.join("5tt.nii.gz"), &tissues(0), &WriteOptions::default()).unwrap();
     write_image(folder.join("none.nii.gz"), &voxels(&[]), &WriteOptions::default()).unwrap();
+    let mut cortex = voxels(&[[3, 2, 2]]);
+    cortex.data.iter_mut().for_each(|label| *label *= 2011.0);
+    write_image(folder.join("cortex.nii.gz"), &cortex, &WriteOptions::default()).unwrap();
     let line = "track hot.nii.gz --hot --seeds seed.nii.gz -n 2";
     for (act, why) in [
         ("hot.nii.gz", "it has 45 volumes: a five-tissue image has five"),
-        ("seed.nii.gz", "there is no white matter in it"),
+        (
+            "seed.nii.gz",
+            "label 1 and others, in 1 of 1 voxels with labels, are none of FreeSurfer's",
+        ),
+        ("cortex.nii.gz", "there is no white matter in it"),
     ] {
         let error = folder.failed(&format!("{line} --act {act} -o out"));
         assert!(error.contains(why) && error.contains(act), "{error}");

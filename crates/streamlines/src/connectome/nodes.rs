@@ -25,7 +25,7 @@ impl Default for Assignment {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LabelError {
     /// A label is a whole number.
-    #[error("label {value} at voxel {voxel:?} is no whole number from 0 to 16777216")]
+    #[error("label {value} at voxel {voxel:?} is no whole number from 0 to 16777215")]
     NotALabel {
         /// What is there.
         value: f32,
@@ -83,8 +83,8 @@ impl Nodes {
     /// # Errors
     /// [`LabelError`] where the image holds anything but labels, or none, or the radius is absurd.
     pub fn new(image: &Image, assignment: Assignment) -> Result<Self, LabelError> {
-        // f32 holds every whole number up to 2^24.
-        let is_label = |v: f32| v.fract() == 0.0 && (0.0..=16_777_216.0).contains(&v);
+        // f32 holds every whole number up to 2^24, which also stands for the one after it.
+        let is_label = |v: f32| v.fract() == 0.0 && (0.0..16_777_216.0).contains(&v);
         let values = image.volume(0);
         if let Some(at) = values.iter().position(|v| !is_label(*v)) {
             return Err(LabelError::NotALabel { value: values[at], voxel: image.grid.voxel(at) });

@@ -124,6 +124,12 @@ impl Densities {
         self.slot_plus_1[self.lattice().place(voxel(pos)) as usize] != 0
     }
 
+    /// True in a voxel of the mask whose density is not zero.
+    pub fn has_density(&self, pos: [f32; 3]) -> bool {
+        let slot = self.slot_plus_1[self.lattice().place(voxel(pos)) as usize] as usize;
+        self.forms[slot * self.stride..][..self.stride].iter().any(|x| *x != 0.0)
+    }
+
     /// What propagation needs to know of the grid.
     pub(super) fn lattice(&self) -> Lattice {
         Lattice::padded(self.grid.dims)

@@ -380,3 +380,19 @@ fn multiplicities_are_those_of_the_multinomial() {
     // (1 + 1 + 1)^8.
     assert_eq!(total, 6561.0);
 }
+
+#[test]
+fn a_voxel_of_zeros_has_no_density_though_it_is_in_the_mask() {
+    let mask = Mask::full(grid());
+    let fill = |voxel: u32, entries: &mut [f32]| {
+        if voxel > 0 {
+            lobes(&[([0.0, 0.0, 1.0], 1.0)], 8, entries);
+        }
+    };
+    let densities = Densities::new(&mask, 8, BvecFrame::Scanner, &workers(), fill).unwrap();
+    let has = |pos| (densities.is_inside(pos), densities.has_density(pos));
+    // Positions count from the other end of x here.
+    assert_eq!(has([11.0, 0.0, 0.0]), (true, false));
+    assert_eq!(has([10.0, 0.0, 0.0]), (true, true));
+    assert_eq!(has([12.0, 0.0, 0.0]), (false, false));
+}

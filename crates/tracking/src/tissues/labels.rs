@@ -144,7 +144,7 @@ fn free_surfer(label: u32) -> Meaning {
         // Lesions, hypointensities.
         25 | 57 | 77..=82 => Tissue::Other,
         // Background, what was left undetermined; skin, fat, muscle, bone, air, eyes.
-        0 | 1 | 29 | 40 | 61 | 118..=121 | 123..=135 | 165..=169 | 258..=259 | 904 => {
+        0 | 29 | 40 | 61 | 118..=121 | 123..=135 | 165..=169 | 258..=259 | 904 => {
             return Meaning::Nothing;
         }
         _ => return Meaning::Unknown,
@@ -181,6 +181,14 @@ mod tests {
         let (made, _) = Labels::Fast.tissues(&labels).unwrap();
         assert_eq!(made.volume(3), [0.0, 1.0, 0.0, 0.0]);
         assert_eq!(made.volume(0), [0.0, 0.0, 1.0, 0.0]);
+    }
+
+    #[test]
+    fn four_classes_of_tissue_are_not_taken_for_freesurfers() {
+        // ANTs: fluid, grey, white, deep; FreeSurfer's segmentations have no 1.
+        let labels = image(&[1.0, 2.0, 3.0, 4.0]);
+        let error = Labels::of(&labels).tissues(&labels).unwrap_err();
+        assert_eq!(error, LabelError::Unknown { label: 1, voxels: 1, of: 4 });
     }
 
     #[test]

@@ -115,14 +115,17 @@ fn basis_in(words: &str) -> Option<ShBasis> {
     }
 }
 
-/// Programs of MRtrix3 whose one kind of output is known; all of it is in scanner axes.
-const MAKERS: [(&str, Contents); 8] = [
+/// Programs of MRtrix3 whose one kind of output is known; all of it is in scanner axes. Harmonics of the
+/// signal (amp2sh, dwi2sh) are no densities of fibres: they are largest across them.
+const MAKERS: [(&str, Contents); 10] = [
     ("dwi2fod", Contents::Harmonics(Some(ShBasis::Mrtrix))),
-    ("amp2sh", Contents::Harmonics(Some(ShBasis::Mrtrix))),
     ("mtnormalise", Contents::Harmonics(Some(ShBasis::Mrtrix))),
     ("shconv", Contents::Harmonics(Some(ShBasis::Mrtrix))),
-    ("dwi2sh", Contents::Harmonics(Some(ShBasis::Mrtrix))),
+    ("amp2sh", Contents::Numbers),
+    ("dwi2sh", Contents::Numbers),
+    ("mrfilter", Contents::Numbers),
     ("dwi2tensor", Contents::Tensor),
+    ("tensor2metric", Contents::Numbers),
     ("sh2peaks", Contents::Directions),
     ("fixel2peaks", Contents::Directions),
 ];
@@ -168,12 +171,24 @@ fn made_by(command: &str, n_volumes: usize) -> Option<Contents> {
     const KURTOSIS_ENTRIES: usize = 15;
     let program = program_of(command)?;
     let (_, what) = MAKERS.iter().find(|(name, _)| *name == program)?;
-    match what {
-        Contents::Tensor if n_volumes == KURTOSIS_ENTRIES => Some(Contents::Kurtosis),
+    let what = match what {
+        Contents::Tensor if n_volumes == KURTOSIS_ENTRIES => Contents::Kurtosis,
         // The unweighted signal (-b0).
-        Contents::Tensor if n_volumes != 6 => None,
-        what => Some(*what),
-    }
+        Contents::Tensor if n_volumes == 1 => return None,
+        Contents::Numbers if program == "tensor2metric" && is_first_vector(command) => {
+            Contents::Directions
+        }
+        what => *what,
+    };
+    // Some of its volumes (mrconvert -coord) are nothing by themselves.
+    Some(if what.can_have(n_volumes) { what } else { Contents::Numbers })
+}
+
+/// Whether tensor2metric was asked for the first eigenvector.
+fn is_first_vector(command: &str) -> bool {
+    let words: Vec<_> = command.split_whitespace().collect();
+    let after = |option: &str| words.iter().position(|w| *w == option).map(|i| words.get(i + 1));
+    after("-vector").is_some() && after("-num").is_none_or(|number| number == Some(&"1"))
 }
 
 /// bedpostX calls the mean directions of its samples so, and says no more of them.
@@ -235,6 +250,15 @@ mod tests {
         assert_eq!(made_by(dwi2fod, 45), mrtrix);
         assert_eq!(made_by("dwi2tensor a.mif -dkt b.mif c.mif", 15), Some(Contents::Kurtosis));
         assert_eq!(made_by("dwi2tensor a.mif c.mif", 6), Some(Contents::Tensor));
+        assert_eq!(made_by(dwi2fod, 3), Some(Contents::Numbers));
+        assert_eq!(made_by("amp2sh a.mif b.mif", 45), Some(Contents::Numbers));
+        let vector = "tensor2metric a.mif -vector v.mif";
+        assert_eq!(made_by(vector, 3), Some(Contents::Directions));
+        assert_eq!(made_by(&format!("{vector} -num 2"), 3), Some(Contents::Numbers));
+        assert_eq!(
+            made_by("tensor2metric a.mif -value l.mif -num 1,2,3", 3),
+            Some(Contents::Numbers)
+        );
         assert_eq!(made_by("mrcat a.mif b.mif c.mif", 45), None);
         assert_eq!(made_by("", 45), None);
         assert!(converts("mrconvert a.mif b.mif") && converts("bin/fimbria convert a b.mif"));

@@ -82,7 +82,7 @@ fn tell_misplaced(anatomy: &Anatomy<'_>, tracking: &DensityTracking<'_>, log: &L
     let centres = (0..grid.len())
         .step_by(grid.len().div_ceil(LOOKED_AT) | 1)
         .map(|index| grid.voxel(index).map(|x| x as f32));
-    let covered = anatomy.tissues.covers(centres.filter(|pos| densities.is_inside(*pos)));
+    let covered = anatomy.tissues.covers(centres.filter(|pos| densities.has_density(*pos)));
     if covered < COVERED {
         log.warn(&format!(
             "{:.0} % of the voxels with densities lie where --act says that there is no tissue: do both \
