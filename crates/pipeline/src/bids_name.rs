@@ -1,5 +1,6 @@
 //! Names of files in BIDS data sets: entities, suffix, extension.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
@@ -16,7 +17,7 @@ pub struct BidsName {
 
 impl BidsName {
     /// The parts of a file's name; `None` where it is none of BIDS: where it does not begin with a
-    /// subject, or a part of it is no entity.
+    /// subject, has an entity twice, or a part of it is none.
     pub fn parse(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let (stem, extension) = match name.find('.') {
@@ -31,7 +32,10 @@ impl BidsName {
             (is_label(key) && !value.is_empty()).then(|| (key.to_owned(), value.to_owned()))
         };
         let entities: Vec<_> = entities.split('_').map(entity).collect::<Option<_>>()?;
-        let is_name = is_label(suffix) && entities.first().is_some_and(|(key, _)| key == "sub");
+        let keys: BTreeSet<&String> = entities.iter().map(|(key, _)| key).collect();
+        let is_name = keys.len() == entities.len()
+            && is_label(suffix)
+            && entities.first().is_some_and(|(key, _)| key == "sub");
         let (suffix, extension) = (suffix.to_owned(), extension.to_owned());
         is_name.then_some(Self { entities, suffix, extension })
     }
@@ -96,9 +100,14 @@ mod tests {
 
     #[test]
     fn what_is_no_name_of_bids_is_none() {
-        for name in
-            ["dwi.nii.gz", "sub-01.html", "ses-1_dwi.nii", "sub-01_x_dwi.nii", "sub-_dwi.nii"]
-        {
+        for name in [
+            "dwi.nii.gz",
+            "sub-01.html",
+            "ses-1_dwi.nii",
+            "sub-01_x_dwi.nii",
+            "sub-_dwi.nii",
+            "sub-1_sub-2_dwi.nii",
+        ] {
             assert_eq!(parsed(name), None, "{name}");
         }
     }
