@@ -338,7 +338,7 @@ fn help_for_io(error: &io::Error) -> Option<String> {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             Some(
-                "the disk, a quota or a size limit is full; no unfinished output was left"
+                "the disk, a quota or a size limit is full; nothing is left but what --resume goes on from"
                     .to_owned(),
             )
         }

@@ -88,6 +88,7 @@ pub fn protocol(
     workers: &Workers,
     progress: &dyn Progress,
 ) -> Result<Subject, PhantomError> {
+    spec.placement.check_head()?;
     let dirs_ras = spread_directions(DIRECTIONS);
     let gradients = table(&dirs_ras);
     let noise = Noise::new(spec.snr, spec.seed)?;

@@ -180,8 +180,8 @@ fn a_tensor_phantom_of_no_order_is_refused() {
 #[test]
 fn a_head_of_metres_is_refused_at_once() {
     let folder = Folder::new();
-    for kind in ["crossing", "gre"] {
-        let error = folder.failed(&format!("phantom {kind} --voxel 65536 --size 4 -o p"));
+    for (kind, size) in [("crossing", "4"), ("gre", "4"), ("protocol", "4,4,4")] {
+        let error = folder.failed(&format!("phantom {kind} --voxel 65536 --size {size} -o p"));
         assert!(error.contains("1000 mm"), "{kind}: {error}");
     }
 }

@@ -43,6 +43,16 @@ pub(crate) fn voxels(voxels: &[[usize; 3]]) -> Image {
 }
 
 #[test]
+fn a_region_that_does_not_say_how_it_lies_is_warned_of() {
+    let folder = with_samples();
+    let seed = voxels(&[[3, 2, 2]]);
+    write_image(folder.join("seed.nii"), &seed, &WriteOptions::default()).unwrap();
+    crate::qsm::without_orientation(&folder, "seed.nii", "unplaced.nii");
+    let said = folder.run("track bpx --seeds unplaced.nii -n 1 -o out").stderr;
+    assert!(said.contains("unplaced.nii: the header does not say how the image lies"), "{said}");
+}
+
+#[test]
 fn streamlines_follow_the_fibre_through_the_whole_mask() {
     let folder = with_samples();
     folder.done("track bpx --seeds seed.nii.gz -n 4 -o out");

@@ -122,6 +122,13 @@ pub fn check_table(table: &GradientTable, log: &Logbook<'_>) -> Result<(), Doubt
     Ok(())
 }
 
+/// [`warn_of_place`] of a file, if it is an image.
+pub(crate) fn warn_of_place_of(file: &Path, log: &Logbook<'_>) {
+    if let Ok(header) = ImageHeader::read(file) {
+        warn_of_place(&header, log);
+    }
+}
+
 /// Warns where an image does not say how it lies.
 pub(crate) fn warn_of_place(header: &ImageHeader, log: &Logbook<'_>) {
     if let Some(doubt) = Doubt::about_place(header) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_compute::Progress as _;
-use fimbria_image::{Image, ImageHeader, read_image};
+use fimbria_image::{Image, read_image};
 use fimbria_streamlines::connectome::{Assignment, Connectome, Nodes};
 use fimbria_streamlines::{CHUNK_POINTS, Header, Streamlines, open};
 use serde::Serialize;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::options::{Described as _, within};
 use crate::stages::contents::check_labels;
-use crate::stages::doubts::warn_of_place;
+use crate::stages::doubts::warn_of_place_of;
 use crate::stages::given_lines::{GivenLines, open_lines};
 use crate::{
     FileKind, Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken, Written,
@@ -139,9 +139,7 @@ impl CountConnections {
             None => {
                 check_labels(&self.labels)?;
                 let image = workers.install(|| read_image(&self.labels))?;
-                if let Ok(header) = ImageHeader::read(&self.labels) {
-                    warn_of_place(&header, log);
-                }
+                warn_of_place_of(&self.labels, log);
                 Nodes::new(&image, assignment)?
             }
         };

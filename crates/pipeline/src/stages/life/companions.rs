@@ -11,6 +11,7 @@ use fimbria_streamlines::connectome::{Assignment, Nodes};
 use super::evidence::{NumberedSet, read_sets, read_weights};
 use super::{Life, LifeFiles, LifeInputError};
 use crate::stages::contents::check_labels;
+use crate::stages::doubts::warn_of_place_of;
 use crate::stages::load::{LoadError, Subject, SubjectFiles};
 use crate::{Logbook, StageError};
 
@@ -123,6 +124,7 @@ fn difference(first: &GradientTable, second: &GradientTable) -> Option<String> {
 fn nodes(path: &Path, grid: &Grid, log: &Logbook<'_>) -> Result<Nodes, StageError> {
     check_labels(path)?;
     let image = log.session().on.workers.install(|| read_image(path))?;
+    warn_of_place_of(path, log);
     let path = || path.to_owned();
     let unusable = |source| LifeInputError::Labels { path: path(), source };
     let nodes = Nodes::new(&image, Assignment::default()).map_err(unusable)?;

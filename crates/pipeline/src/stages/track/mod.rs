@@ -48,6 +48,7 @@ use crate::hashing::{HashError, Hashing};
 use crate::output::{OutputError, OutputFolder};
 use crate::session::{Input, Logbook};
 use crate::stage::{Products, Stage, StageError, Taken};
+use crate::stages::doubts::warn_of_place_of;
 use crate::surfaces::SurfaceError;
 use crate::{FileKind, Written};
 
@@ -242,6 +243,7 @@ impl Track {
         let workers = log.session().on.workers;
         let grid = directions.grid();
         let options = self.in_effect();
+        self.inputs().iter().for_each(|(_, file)| warn_of_place_of(file, log));
         let regions = Regions::from(&self.regions);
         let least = options.min_length.unwrap_or(0.0);
         let mut places = workers.install(|| regions.places(grid, least))?;
