@@ -3,6 +3,8 @@
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
+use fimbria_pipeline::is_same;
+
 use crate::BidsError;
 use crate::files::{OWN, make_folder};
 
@@ -71,22 +73,6 @@ impl Drop for Claim {
         // Before the lock goes, so that nobody who has it sees another file under the name.
         let _ = fs::remove_file(&self.path);
     }
-}
-
-/// True where `path` still is the open file.
-#[cfg(unix)]
-fn is_same(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    match (file.metadata(), path.metadata()) {
-        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
-        _ => false,
-    }
-}
-
-/// True where `path` still is the open file; open files cannot be removed there.
-#[cfg(not(unix))]
-fn is_same(_: &File, path: &Path) -> bool {
-    path.exists()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! From a BIDS data set to derivatives: `fimbria bids`.
 //!
-//! * [`DataSet`]: subjects, sessions and series of a raw data set or of QSIPrep's derivatives, with
-//!   what belongs to each;
+//! * [`DataSet`]: subjects and sessions of a raw data set or of QSIPrep's derivatives; [`Series`]: their
+//!   series, with what belongs to each;
 //! * [`Participants`]: a run of each session ([`fimbria_pipeline::RunConfig`], nothing of its own), and
 //!   what becomes of each; `claim`: which process has which session; `seen`: what is finished;
 //! * `publish`, `names`, `sidecar`: what a run made, under the names and with the words of BIDS;
@@ -23,10 +23,12 @@ mod participants;
 mod publish;
 mod root;
 mod seen;
+mod series;
 mod sidecar;
 
-pub use self::data_set::{DataSet, Series, Session};
+pub use self::data_set::{DataSet, Session};
 pub use self::digest::digest;
 pub use self::error::BidsError;
 pub use self::group::{Group, group};
 pub use self::participants::{Ended, Outcome, Participants, ReportLevel};
+pub use self::series::Series;

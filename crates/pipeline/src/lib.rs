@@ -49,7 +49,7 @@ pub use hashing::{HashError, Hashed, Hashing};
 pub use map_file::{Carried, MapContext, MapError, MapStyle};
 pub use map_layout::{MapFormat, MapLayout};
 pub use options::{Choice, Named};
-pub use output::{OutputError, OutputFolder, final_names, refuse_name_of_file};
+pub use output::{OutputError, OutputFolder, final_names, is_same, refuse_name_of_file};
 pub use record::{InputEntry, Machine, OutputEntry, RunRecord, StageEntry, StepEntry};
 pub use run::{ConfigError, Preset, ReportConfig, RunConfig, demo_stages};
 pub use session::{Input, Logbook, Session};

@@ -17,6 +17,7 @@ use self::name::NAME_RULE;
 pub use self::name::{final_names, refuse_name_of_file};
 pub(crate) use self::place::PREFIX;
 use self::place::Place;
+pub use self::place::is_same;
 use crate::hashing::hash_file;
 use crate::{OutputEntry, RunRecord, Unfinished};
 

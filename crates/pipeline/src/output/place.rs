@@ -74,9 +74,10 @@ pub(super) fn old(place: &Path) -> PathBuf {
     place.join("old")
 }
 
-/// True where `path` still is the open file.
+/// True where `path` still is the open file: who lets go of a lock removes its file, and another may
+/// have opened it before.
 #[cfg(unix)]
-fn is_same(file: &File, path: &Path) -> bool {
+pub fn is_same(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     match (file.metadata(), path.metadata()) {
         (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
@@ -86,6 +87,6 @@ fn is_same(file: &File, path: &Path) -> bool {
 
 /// True where `path` still is the open file; open files cannot be removed there.
 #[cfg(not(unix))]
-fn is_same(_: &File, path: &Path) -> bool {
+pub fn is_same(_: &File, path: &Path) -> bool {
     path.exists()
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use fimbria_compute::Progress as _;
 use fimbria_image::{GradientTable, ImageHeader, Orientation, counted};
 
+use super::contents::beside;
 use crate::Logbook;
 
 /// Something that is likely a mistake. `Display` gives one sentence for the user.
@@ -60,10 +61,7 @@ impl Doubt {
     /// What is doubtful about the shapes of b-tensors: numbers in NAME.bshape beside the series, 1 where
     /// they are linear.
     pub fn about_shapes(series: &Path) -> Option<Self> {
-        let name = series.file_name()?.to_str()?;
-        let (stem, _) = name.strip_suffix(".gz").unwrap_or(name).rsplit_once('.')?;
-        let beside = series.with_file_name(format!("{stem}.bshape"));
-        let text = fimbria_image::read_regular_text(beside).ok()?;
+        let text = fimbria_image::read_regular_text(beside(series, "bshape")?).ok()?;
         let shaped = text.split_whitespace().filter(|word| word.parse() != Ok(1.0));
         let volumes = shaped.count();
         (volumes > 0).then_some(Self::Shaped { volumes })

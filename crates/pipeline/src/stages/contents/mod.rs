@@ -11,7 +11,7 @@ use fimbria_image::{BvecFrame, Image, ImageHeader, counted};
 use fimbria_tensors::sh::{ShBasis, lmax_of_count};
 
 pub(crate) use self::values::Looks;
-pub(crate) use self::words::sidecar_of;
+pub(crate) use self::words::{beside, sidecar_of};
 
 /// What volumes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

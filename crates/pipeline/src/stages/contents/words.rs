@@ -45,10 +45,15 @@ fn claim_of_sidecar(sidecar: &Value) -> Option<Claim> {
 
 /// `NAME.json` of `NAME.nii.gz`.
 pub(crate) fn sidecar_of(image: &Path) -> Option<PathBuf> {
+    beside(image, "json")
+}
+
+/// `NAME.EXTENSION` of `NAME.nii.gz`.
+pub(crate) fn beside(image: &Path, extension: &str) -> Option<PathBuf> {
     let name = image.file_name()?.to_str()?;
     let name = name.strip_suffix(".gz").unwrap_or(name);
     let (stem, _) = name.rsplit_once('.')?;
-    Some(image.with_file_name(format!("{stem}.json")))
+    Some(image.with_file_name(format!("{stem}.{extension}")))
 }
 
 /// What each of these words means in a description; the first that is found counts. NIfTI keeps 79

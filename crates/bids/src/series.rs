@@ -1,0 +1,211 @@
+//! The series of a session, and what belongs to each.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use fimbria_pipeline::BidsName;
+
+use crate::BidsError;
+use crate::files::{Named, list, named};
+
+/// A series, and the files that belong to it.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// The name of its file.
+    pub name: BidsName,
+    /// Its file.
+    pub dwi: PathBuf,
+    /// FSL's tables where they stand above it, for several series; `None` where they stand beside it.
+    pub tables: Option<[PathBuf; 2]>,
+    /// The voxels of the brain.
+    pub mask: Option<PathBuf>,
+    /// FSL's image of gradient non-linearity.
+    pub grad_dev: Option<PathBuf>,
+    /// Labels of regions, by the name that tells them apart.
+    pub labels: BTreeMap<String, PathBuf>,
+    /// A gradient-echo scan of the same space: phase of each echo, and magnitude.
+    pub echoes: Option<[Vec<PathBuf>; 2]>,
+    /// The motion of every volume.
+    pub confounds: Option<PathBuf>,
+    /// What QSIPrep measured of the series.
+    pub image_qc: Option<PathBuf>,
+}
+
+/// Entities in which what belongs to a series may differ from it.
+const OF_COMPANIONS: [&str; 6] = ["desc", "seg", "atlas", "label", "echo", "part"];
+
+fn is_image(name: &BidsName) -> bool {
+    matches!(name.extension.as_str(), ".nii.gz" | ".nii")
+}
+
+/// The series of a session in the folder `at`, of the subject in `subject`.
+pub(crate) fn series_of(root: &Path, subject: &Path, at: &Path) -> Result<Vec<Series>, BidsError> {
+    let in_dwi = named(&at.join("dwi"))?;
+    let all = in_dwi.iter().filter(|f| f.name.suffix == "dwi" && is_image(&f.name));
+    let (preprocessed, raw): (Vec<_>, Vec<_>) = all
+        .filter(|f| matches!(f.name.entity("desc"), None | Some("preproc")))
+        .partition(|f| f.name.entity("desc").is_some());
+    let found = if preprocessed.is_empty() { raw } else { preprocessed };
+    // Of one series in several spaces the best.
+    let rank = |name: &BidsName| match name.entity("space") {
+        Some("ACPC") => 0,
+        Some("T1w") => 1,
+        None => 2,
+        Some(_) => 3,
+    };
+    let mut best: BTreeMap<String, &Named> = BTreeMap::new();
+    for file in found {
+        let key = file.name.clone().without("space").prefix();
+        let chosen = best.entry(key).or_insert(file);
+        if rank(&file.name) < rank(&chosen.name) {
+            *chosen = file;
+        }
+    }
+    if best.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut anatomy = Vec::new();
+    for folder in [at, subject] {
+        for kind in ["anat", "swi"] {
+            anatomy.extend(named(&folder.join(kind))?);
+        }
+        if at == subject {
+            break;
+        }
+    }
+    best.into_values().map(|f| series(root, subject, at, f, &in_dwi, &anatomy)).collect()
+}
+
+fn series(
+    root: &Path,
+    subject: &Path,
+    at: &Path,
+    file: &Named,
+    in_dwi: &[Named],
+    anatomy: &[Named],
+) -> Result<Series, BidsError> {
+    let name = &file.name;
+    let same_space = |other: &BidsName| other.entity("space") == name.entity("space");
+    // Of those that belong to the series, that which says most of it.
+    let companion = |desc: Option<&str>, suffix: &str, is_one: &dyn Fn(&BidsName) -> bool| {
+        let fits = |other: &&Named| {
+            let other = &other.name;
+            other.suffix == suffix
+                && (desc.is_none() || other.entity("desc") == desc)
+                && other.belongs_to(name, &["desc"])
+                && is_one(other)
+        };
+        let of_series = in_dwi.iter().filter(fits).max_by_key(|other| other.name.entities.len());
+        of_series.map(|other| other.path.clone())
+    };
+    let image = |other: &BidsName| is_image(other) && same_space(other);
+    let table = |other: &BidsName| other.extension == ".tsv";
+    Ok(Series {
+        name: name.clone(),
+        dwi: file.path.clone(),
+        tables: tables_above(root, subject, at, file)?,
+        mask: companion(Some("brain"), "mask", &image),
+        grad_dev: companion(None, "graddev", &image),
+        labels: labels(name, in_dwi.iter().chain(anatomy)),
+        echoes: echoes(name, anatomy),
+        confounds: companion(Some("confounds"), "timeseries", &table),
+        // QSIPrep calls it `desc-image_qc`, which is an entity and a suffix.
+        image_qc: companion(Some("image"), "qc", &table),
+    })
+}
+
+/// bval and bvec of a series that has none beside it, in the folders above: BIDS lets a table stand
+/// for all series below it.
+fn tables_above(
+    root: &Path,
+    subject: &Path,
+    at: &Path,
+    file: &Named,
+) -> Result<Option<[PathBuf; 2]>, BidsError> {
+    let beside = |extension: &str| {
+        let name = BidsName { extension: extension.to_owned(), ..file.name.clone() };
+        file.path.with_file_name(name.to_string()).exists()
+    };
+    if beside(".bval") && beside(".bvec") {
+        return Ok(None);
+    }
+    let mut found = [None, None];
+    let dwi = at.join("dwi");
+    for folder in [&*dwi, at, subject, root] {
+        for name in list(folder)? {
+            let kind = [".bval", ".bvec"].iter().position(|e| name.ends_with(e));
+            let Some(kind) = kind else { continue };
+            let stem = name.trim_end_matches([".bval", ".bvec"][kind]);
+            // Above the subject a name begins with no subject.
+            let parsed = BidsName::parse(Path::new(&name));
+            let fits = match parsed {
+                Some(other) => other.suffix == "dwi" && other.belongs_to(&file.name, &[]),
+                None => stem == "dwi" || stem.ends_with("_dwi") && is_inherited(stem, &file.name),
+            };
+            if fits {
+                found[kind].get_or_insert_with(|| folder.join(&name));
+            }
+        }
+    }
+    let [bval, bvec] = found;
+    Ok(bval.zip(bvec).map(|(bval, bvec)| [bval, bvec]))
+}
+
+/// Whether the entities of a name without subject are those of the series.
+fn is_inherited(stem: &str, series: &BidsName) -> bool {
+    let entities = stem.split('_').filter(|part| *part != "dwi");
+    let mut entities = entities.map(|part| part.split_once('-'));
+    entities.all(|part| part.is_some_and(|(key, value)| series.entity(key) == Some(value)))
+}
+
+/// Labels in the space of a series, by the entity that tells them apart; masks of tissues are none.
+fn labels<'f>(
+    series: &BidsName,
+    files: impl Iterator<Item = &'f Named>,
+) -> BTreeMap<String, PathBuf> {
+    let fits = |file: &&Named| {
+        let name = &file.name;
+        name.suffix == "dseg"
+            && is_image(name)
+            && name.entity("space") == series.entity("space")
+            && name.belongs_to(series, &OF_COMPANIONS)
+    };
+    let called = |file: &Named| {
+        let told = ["atlas", "seg", "desc"].iter().find_map(|key| file.name.entity(key));
+        told.map(|name| (name.to_owned(), file.path.clone()))
+    };
+    files.filter(fits).filter_map(called).collect()
+}
+
+/// Phase and magnitude of the echoes of a scan that lies in the space of a series.
+fn echoes(series: &BidsName, anatomy: &[Named]) -> Option<[Vec<PathBuf>; 2]> {
+    /// What differs from session to session only.
+    const OF_SUBJECT: [&str; 3] = ["sub", "ses", "space"];
+    let fits = |file: &&Named| {
+        let name = &file.name;
+        let of_subject = OF_SUBJECT.iter().all(|key| match name.entity(key) {
+            // A scan of the subject without session is that of each.
+            None => *key == "ses" || series.entity(key).is_none(),
+            value => value == series.entity(key),
+        });
+        is_image(name) && of_subject
+    };
+    let part = |file: &Named| file.name.entity("part").unwrap_or("mag").to_owned();
+    let scan = |file: &Named| {
+        let name = file.name.clone().without("echo").without("part");
+        (name.prefix(), name.suffix)
+    };
+    let number =
+        |file: &&Named| file.name.entity("echo").and_then(|e| e.parse().ok()).unwrap_or(0_u32);
+    let first = anatomy.iter().filter(fits).find(|file| part(file) == "phase")?;
+    let of_part = |wanted: &str| -> Vec<PathBuf> {
+        let mut files: Vec<&Named> = anatomy
+            .iter()
+            .filter(fits)
+            .filter(|file| scan(file) == scan(first) && part(file) == wanted)
+            .collect();
+        files.sort_by_key(number);
+        files.into_iter().map(|file| file.path.clone()).collect()
+    };
+    Some([of_part("phase"), of_part("mag")])
+}
