@@ -8,7 +8,8 @@ use std::sync::Arc;
 use clap::Args;
 use fimbria_image::{Datatype, MapKind, WriteOptions};
 use fimbria_phantoms::head::{
-    Dropped, Encoding, Faults, Faulty, Head, HeadBundle, HeadScan, HeadSpec, head, lookup_table,
+    Dropped, Encoding, Faults, Faulty, Head, HeadBundle, HeadScan, HeadSpec, Pose, head,
+    lookup_table,
 };
 use fimbria_phantoms::{Acquisition, GreSubject, Placement, ShellSpec};
 use fimbria_streamlines::{Group, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
@@ -490,8 +491,7 @@ impl Stage for HeadPhantom {
         let mut files = Files { out, folder: "", format: self.format, log };
         files.series(&made.subject.dwi, &made.subject.gradients)?;
         if self.options.b_tensor.is_some() {
-            let shapes: Vec<_> = made.shapes.iter().map(f64::to_string).collect();
-            files.out.write("dwi.bshape", format!("{}\n", shapes.join(" ")).as_bytes())?;
+            files.out.write("dwi.bshape", shapes_line(&made.shapes).as_bytes())?;
         }
         files.mask(&made.subject.mask)?;
         let t1w = files.options("simulated T1-weighted picture without noise");
@@ -545,16 +545,31 @@ impl Stage for HeadPhantom {
     }
 }
 
-/// A row for each volume, named as fMRIPrep and QSIPrep name them.
+/// A row for each volume.
 fn poses(faults: &Faulty) -> String {
-    let mut text = "trans_x\ttrans_y\ttrans_z\trot_x\trot_y\trot_z\n".to_owned();
-    for pose in &faults.poses {
-        let turned = pose.turned_deg.map(f64::to_radians);
-        let numbers = pose.moved_mm.iter().chain(&turned).map(|x| format!("{x:.6}"));
-        text += &numbers.collect::<Vec<_>>().join("\t");
-        text += "\n";
-    }
-    text
+    let rows: String = faults.poses.iter().map(|pose| format!("{}\n", pose_row(pose))).collect();
+    format!("{POSE_COLUMNS}\n{rows}")
+}
+
+/// As fMRIPrep and QSIPrep name them.
+pub(crate) const POSE_COLUMNS: &str = "trans_x\ttrans_y\ttrans_z\trot_x\trot_y\trot_z";
+
+/// Along the scanner's axes in mm, about them in radians.
+pub(crate) fn pose_numbers(pose: &Pose) -> [f64; 6] {
+    let Pose { moved_mm: [x, y, z], turned_deg } = *pose;
+    let [a, b, c] = turned_deg.map(f64::to_radians);
+    [x, y, z, a, b, c]
+}
+
+/// The numbers under [`POSE_COLUMNS`].
+pub(crate) fn pose_row(pose: &Pose) -> String {
+    pose_numbers(pose).map(|number| format!("{number:.6}")).join("\t")
+}
+
+/// What is in a `.bshape`.
+pub(crate) fn shapes_line(shapes: &[f64]) -> String {
+    let words: Vec<_> = shapes.iter().map(f64::to_string).collect();
+    format!("{}\n", words.join(" "))
 }
 
 fn dropped(faults: &Faulty) -> String {

@@ -14,8 +14,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::options::{Described as _, at_least};
-use crate::stages::head::{HeadOptions, Snr};
-use crate::stages::phantom::Files;
+use crate::stages::head::{HeadOptions, POSE_COLUMNS, Snr, pose_numbers, pose_row, shapes_line};
+use crate::stages::phantom::{Files, inside};
 use crate::{
     Choice as _, FileKind, Logbook, MapFormat, OutputFolder, Products, Stage, StageError, Written,
 };
@@ -208,6 +208,7 @@ impl Stage for HeadDataSet {
 const IGNORED: &str = "\
 run.json
 *_dwi.b
+*_dwi.bshape
 *_desc-preproc_dwi.bval
 *_desc-preproc_dwi.bvec
 *_desc-confounds_timeseries.*
@@ -293,10 +294,8 @@ impl DataSetFiles<'_, '_> {
     }
 
     fn mask(&mut self, name: &str, mask: &Mask) -> Result<(), StageError> {
-        let mut inside = Image::zeros(mask.grid, 1);
-        mask.voxels.iter().for_each(|&voxel| inside.data[voxel as usize] = 1.0);
         let sidecar = json!({ "Type": "Brain" });
-        self.image(name, &inside, "brain mask", Datatype::UInt8, &sidecar)?;
+        self.image(name, &inside(mask), "brain mask", Datatype::UInt8, &sidecar)?;
         Ok(())
     }
 
@@ -305,9 +304,13 @@ impl DataSetFiles<'_, '_> {
         &mut self,
         dwi: &Image,
         gradients: &GradientTable,
+        shapes: &[f64],
         faults: &Faulty,
     ) -> Result<PathBuf, StageError> {
         let name = self.name.dwi("space-ACPC_desc-preproc_dwi");
+        if shapes.iter().any(|shape| *shape != 1.0) {
+            self.text(&format!("{name}.bshape"), &shapes_line(shapes))?;
+        }
         let fsl = gradients.to_fsl(BvecFrame::Fsl, &dwi.grid.ras_from_vox);
         self.text(&format!("{name}.bval"), &fsl.bvals)?;
         self.text(&format!("{name}.bvec"), &fsl.bvecs)?;
@@ -400,33 +403,24 @@ impl Moved {
     fn of(poses: &[Pose], n_volumes: usize) -> Self {
         /// A turn counts as the way of a point so far from the middle (Power et al. 2012).
         const RADIUS_MM: f64 = 50.0;
-        let at = |volume: usize| -> [f64; 6] {
-            let Pose { moved_mm: [x, y, z], turned_deg } =
-                poses.get(volume).copied().unwrap_or_default();
-            let [a, b, c] = turned_deg.map(f64::to_radians);
-            [x, y, z, a, b, c]
-        };
-        let mut table =
-            "framewise_displacement\ttrans_x\ttrans_y\ttrans_z\trot_x\trot_y\trot_z\n".to_owned();
+        let at = |volume: usize| poses.get(volume).copied().unwrap_or_default();
+        let mut table = format!("framewise_displacement\t{POSE_COLUMNS}\n");
         let (mut sum, mut most) = (0.0, 0.0_f64);
         for volume in 0..n_volumes {
             let pose = at(volume);
             if volume == 0 {
                 table += "n/a";
             } else {
-                let before = at(volume - 1);
+                let [before, here] = [at(volume - 1), pose].map(|pose| pose_numbers(&pose));
                 let way = |i: usize| {
                     let scale = if i < 3 { 1.0 } else { RADIUS_MM };
-                    scale * (pose[i] - before[i]).abs()
+                    scale * (here[i] - before[i]).abs()
                 };
                 let displaced: f64 = (0..6).map(way).sum();
                 let _ = write!(table, "{displaced:.6}");
                 (sum, most) = (sum + displaced, most.max(displaced));
             }
-            pose.iter().for_each(|number| {
-                let _ = write!(table, "\t{number:.6}");
-            });
-            table.push('\n');
+            let _ = writeln!(table, "\t{}", pose_row(&pose));
         }
         Self { table, mean: sum / n_volumes.saturating_sub(1).max(1) as f64, most }
     }
@@ -458,7 +452,7 @@ impl HeadDataSet {
         let mut files =
             DataSetFiles { files: Files { out, folder: "", format: self.format, log }, name };
         let fimbria_phantoms::Subject { dwi, gradients, mask, .. } = &*made.subject;
-        let series = files.series(dwi, gradients, &made.faults)?;
+        let series = files.series(dwi, gradients, &made.shapes, &made.faults)?;
         files.mask(&name.dwi("space-ACPC_desc-brain_mask"), mask)?;
         let mean = mean_unweighted(dwi, gradients, workers);
         let plain = json!({ "Description": "mean of the unweighted volumes" });
