@@ -1,0 +1,71 @@
+"""The program under the name that engines call, and tiny data to run it on.
+
+The environment variable FIMBRIA names the program; without it, it is what stands on the path.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+for folder in ("nipype", "pydra", "qsirecon"):
+    sys.path.insert(0, str(ROOT / folder))
+# Nipype and pydra ask a server for newer versions unless told not to.
+os.environ["NO_ET"] = "1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def program(tmp_path_factory):
+    """The program, first on the path as `fimbria`."""
+    found = shutil.which(os.environ.get("FIMBRIA", "fimbria"))
+    assert found, "no program: name it by the environment variable FIMBRIA"
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "fimbria").symlink_to(Path(found).resolve())
+    os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    os.environ["FIMBRIA"] = str(folder / "fimbria")
+    return str(folder / "fimbria")
+
+
+def run(*words):
+    subprocess.run([str(word) for word in words], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="session")
+def phantom(program, tmp_path_factory):
+    """Crossing bundles, two shells."""
+    folder = tmp_path_factory.mktemp("data") / "phantom"
+    run(program, "phantom", "crossing", "--size", "14,14,10", "--shells", "1000:20,2000:30", "-o", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def qsiprep(phantom, tmp_path_factory):
+    """Two subjects as QSIPrep leaves them."""
+    root = tmp_path_factory.mktemp("data") / "qsiprep"
+    for label in ("01", "02"):
+        folder = root / f"sub-{label}" / "dwi"
+        folder.mkdir(parents=True)
+        start = f"sub-{label}_space-ACPC_desc-"
+        for extension in ("nii.gz", "bval", "bvec"):
+            shutil.copy(phantom / f"dwi.{extension}", folder / f"{start}preproc_dwi.{extension}")
+        shutil.copy(phantom / "mask.nii.gz", folder / f"{start}brain_mask.nii.gz")
+    (root / "dataset_description.json").write_text(
+        '{"Name": "phantom", "BIDSVersion": "1.10.0", "DatasetType": "derivative", '
+        '"GeneratedBy": [{"Name": "QSIPrep"}]}'
+    )
+    return root
+
+
+def needed(tool):
+    """The path of a program; where it is missing the test is skipped, or fails where tools are required."""
+    found = shutil.which(tool)
+    if not found:
+        missing = f"{tool} is not installed"
+        if os.environ.get("FIMBRIA_REQUIRE_TOOLS"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    return found
