@@ -238,6 +238,7 @@ class BidsInputSpec(CommandLineInputSpec):
     participant_label = InputMultiObject(traits.Str(), argstr="--participant-label %s", desc="Subjects, with or without sub- [default: all]")
     session_label = InputMultiObject(traits.Str(), argstr="--session-label %s", desc="Sessions, with or without ses- [default: all]")
     atlas = traits.Str(argstr="--atlas %s", desc="Name of the labels between which streamlines are counted: that of the entity atlas, seg or desc [default: the only ones there are]")
+    no_act = traits.Bool(argstr="--no-act", desc="Let streamlines end anywhere, although there are tissues beside a series")
     skip_bids_validation = traits.Bool(argstr="--skip-bids-validation", desc="Has no effect: BIDS apps are called with it. `fimbria bids` checks what it reads, and nothing else")
     preset = traits.Enum("maps", "fibres", "connectome", "everything", "susceptibility", argstr="--preset %s", desc="What is done [default: maps]")
     config = traits.Either(File(exists=True), Directory(exists=True), argstr="--config %s", desc="Take what is done from a TOML file, as `fimbria run` does; its `[input]` names no files")
@@ -257,12 +258,13 @@ class BidsInputSpec(CommandLineInputSpec):
 class BidsOutputSpec(TraitedSpec):
     written = traits.Str(desc="the folder")
     sub = OutputMultiPath(traits.Str(), desc="[ses-*/]dwi and anat: maps, densities, peaks, streamlines, matrices, susceptibility, under names of BIDS, with sidecars; run.json, written last")
-    sub_html = OutputMultiPath(traits.Str(), desc="a page of each session")
+    sub_html = OutputMultiPath(traits.Str(), desc="a page of each session, and one that leads there of a subject with sessions")
     dataset_description_json = traits.Str(desc="what the data set is and is made of")
     bidsignore = traits.Str(desc="what BIDS has no rule for yet")
     README = traits.Str(desc="what is where")
     logs = traits.Str(desc="CITATION.md, .bib and .html: what was done, in words for a paper")
     group_dwi_tsv = traits.Str(desc="group: a row of each series: medians of maps, share of voxels fitted, volumes used, warnings, what the input says of it")
+    group_dwi_json = traits.Str(desc="group: what the columns are, and their units")
     group_dwi_html = traits.Str(desc="group: a dot of each series in a strip of each number, which leads to its page")
 
 
@@ -281,6 +283,7 @@ class Bids(_Command):
         ("README", ("README",), False),
         ("logs", ("logs",), False),
         ("group_dwi_tsv", ("group_dwi.tsv",), False),
+        ("group_dwi_json", ("group_dwi.json",), False),
         ("group_dwi_html", ("group_dwi.html",), False),
     )
 
@@ -1864,7 +1867,7 @@ class TrackInputSpec(CommandLineInputSpec):
     backtrack = traits.Bool(argstr="--backtrack", desc="Take streamlines that end wrongly back some steps and let them go on another way")
     crop = traits.Bool(argstr="--crop", desc="Cut ends in grey matter off at its boundary with white matter")
     seed_boundary = traits.Bool(argstr="--seed-boundary", desc="Start on that boundary, in the voxels of --seeds that it passes, and go into white matter")
-    samples = traits.Int(argstr="--samples %d", desc="Streamlines from each seed [1 to 1000000000] [default: 50; through densities --select; in a run 2]")
+    samples = traits.Int(argstr="--samples %d", desc="Streamlines from each seed [1 to 1000000000] [default: 50; in a run 2; through densities --select]")
     select = traits.Int(argstr="--select %d", desc="Through densities: start at seeds drawn at random until so many streamlines are kept, or a thousand times as many were started [1 to 4000000] [default: 10000 through densities]")
     algorithm = traits.Enum("probabilistic", "deterministic", argstr="--algorithm %s", desc="Through densities: which way to go on [default: probabilistic]")
     step = traits.Float(argstr="--step %.15g", desc="Length of a step [above 0, mm] [default: 0.5, in a run a quarter of the shortest voxel edge; through densities half of it, deterministic a fifth]")

@@ -174,6 +174,7 @@ class Bids(shell.Task["Bids.Outputs"]):
     participant_label: list[str] | None = shell.arg(help="Subjects, with or without sub- [default: all]", argstr="--participant-label", default=None)
     session_label: list[str] | None = shell.arg(help="Sessions, with or without ses- [default: all]", argstr="--session-label", default=None)
     atlas: str | None = shell.arg(help="Name of the labels between which streamlines are counted: that of the entity atlas, seg or desc [default: the only ones there are]", argstr="--atlas", default=None)
+    no_act: bool = shell.arg(help="Let streamlines end anywhere, although there are tissues beside a series", argstr="--no-act", default=False)
     skip_bids_validation: bool = shell.arg(help="Has no effect: BIDS apps are called with it. `fimbria bids` checks what it reads, and nothing else", argstr="--skip-bids-validation", default=False)
     preset: str | None = shell.arg(help="What is done [default: maps]", allowed_values=["maps", "fibres", "connectome", "everything", "susceptibility"], argstr="--preset", default=None)
     config: FsObject | None = shell.arg(help="Take what is done from a TOML file, as `fimbria run` does; its `[input]` names no files", argstr="--config", default=None)
@@ -192,12 +193,13 @@ class Bids(shell.Task["Bids.Outputs"]):
     class Outputs(shell.Outputs):
         written: str = shell.out(help="the folder", callable=_written("out", False))
         sub: list[FsObject] | None = shell.out(help="[ses-*/]dwi and anat: maps, densities, peaks, streamlines, matrices, susceptibility, under names of BIDS, with sidecars; run.json, written last", callable=_written("out", False, ("sub-*",), True))
-        sub_html: list[FsObject] | None = shell.out(help="a page of each session", callable=_written("out", False, ("sub-*.html",), True))
+        sub_html: list[FsObject] | None = shell.out(help="a page of each session, and one that leads there of a subject with sessions", callable=_written("out", False, ("sub-*.html",), True))
         dataset_description_json: FsObject | None = shell.out(help="what the data set is and is made of", callable=_written("out", False, ("dataset_description.json",), False))
         bidsignore: FsObject | None = shell.out(help="what BIDS has no rule for yet", callable=_written("out", False, (".bidsignore",), False))
         README: FsObject | None = shell.out(help="what is where", callable=_written("out", False, ("README",), False))
         logs: FsObject | None = shell.out(help="CITATION.md, .bib and .html: what was done, in words for a paper", callable=_written("out", False, ("logs",), False))
         group_dwi_tsv: FsObject | None = shell.out(help="group: a row of each series: medians of maps, share of voxels fitted, volumes used, warnings, what the input says of it", callable=_written("out", False, ("group_dwi.tsv",), False))
+        group_dwi_json: FsObject | None = shell.out(help="group: what the columns are, and their units", callable=_written("out", False, ("group_dwi.json",), False))
         group_dwi_html: FsObject | None = shell.out(help="group: a dot of each series in a strip of each number, which leads to its page", callable=_written("out", False, ("group_dwi.html",), False))
 
 
@@ -1332,7 +1334,7 @@ class Track(shell.Task["Track.Outputs"]):
     backtrack: bool = shell.arg(help="Take streamlines that end wrongly back some steps and let them go on another way", argstr="--backtrack", default=False)
     crop: bool = shell.arg(help="Cut ends in grey matter off at its boundary with white matter", argstr="--crop", default=False)
     seed_boundary: bool = shell.arg(help="Start on that boundary, in the voxels of --seeds that it passes, and go into white matter", argstr="--seed-boundary", default=False)
-    samples: int | None = shell.arg(help="Streamlines from each seed [1 to 1000000000] [default: 50; through densities --select; in a run 2]", argstr="--samples", default=None)
+    samples: int | None = shell.arg(help="Streamlines from each seed [1 to 1000000000] [default: 50; in a run 2; through densities --select]", argstr="--samples", default=None)
     select: int | None = shell.arg(help="Through densities: start at seeds drawn at random until so many streamlines are kept, or a thousand times as many were started [1 to 4000000] [default: 10000 through densities]", argstr="--select", default=None)
     algorithm: str | None = shell.arg(help="Through densities: which way to go on [default: probabilistic]", allowed_values=["probabilistic", "deterministic"], argstr="--algorithm", default=None)
     step: float | None = shell.arg(help="Length of a step [above 0, mm] [default: 0.5, in a run a quarter of the shortest voxel edge; through densities half of it, deterministic a fifth]", argstr="--step", default=None)

@@ -12,14 +12,24 @@ use crate::files::folders;
 pub(crate) fn finished(out: &Path) -> Result<Vec<(String, RunRecord)>, BidsError> {
     let mut found = Vec::new();
     for subject in folders(out, "sub-")? {
-        let sessions = folders(&out.join(&subject), "ses-")?;
-        let sessions = sessions.into_iter().map(|session| format!("{subject}/{session}"));
-        for folder in std::iter::once(subject.clone()).chain(sessions) {
-            let record = RunRecord::read(&out.join(&folder).join(OutputFolder::RECORD));
-            found.extend(record.ok().map(|record| (folder, record)));
-        }
+        found.extend(finished_of(out, &subject)?);
     }
     Ok(found)
+}
+
+/// Those of a subject (`sub-01`).
+pub(crate) fn finished_of(
+    out: &Path,
+    subject: &str,
+) -> Result<Vec<(String, RunRecord)>, BidsError> {
+    let sessions = folders(&out.join(subject), "ses-")?;
+    let sessions = sessions.into_iter().map(|session| format!("{subject}/{session}"));
+    let folders = std::iter::once(subject.to_owned()).chain(sessions);
+    let read = |folder: String| {
+        let record = RunRecord::read(&out.join(&folder).join(OutputFolder::RECORD));
+        record.ok().map(|record| (folder, record))
+    };
+    Ok(folders.filter_map(read).collect())
 }
 
 /// A line for every file of every finished session, as `HASH  FILE`, and one for all of them. Pages

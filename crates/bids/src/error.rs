@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use fimbria_compute::WorkersError;
 use fimbria_image::ImageError;
 use fimbria_pipeline::{ConfigError, OutputError, PipelineError};
 
@@ -46,8 +47,8 @@ pub enum BidsError {
         by: String,
     },
     /// The configuration says what the data set says.
-    #[error("[input] {0} cannot be given for a data set: each series has its own")]
-    Given(&'static str),
+    #[error("[{0}] {1} cannot be given for a data set: each series has its own")]
+    Given(&'static str, &'static str),
     /// Several segmentations.
     #[error("there are labels {}: say which with --atlas", .0.join(", "))]
     Atlases(Vec<String>),
@@ -74,6 +75,9 @@ pub enum BidsError {
     /// Results cannot be put in their place.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// The threads of a session cannot be started.
+    #[error(transparent)]
+    Workers(#[from] WorkersError),
     /// A map cannot be read again.
     #[error(transparent)]
     Image(#[from] ImageError),

@@ -2,8 +2,9 @@
 //!
 //! * [`DataSet`]: subjects and sessions of a raw data set or of QSIPrep's derivatives; [`Series`]: their
 //!   series, with what belongs to each;
-//! * [`Participants`]: a run of each session ([`fimbria_pipeline::RunConfig`], nothing of its own), and
-//!   what becomes of each; `claim`: which process has which session; `seen`: what is finished;
+//! * [`Participants`]: every session, and what becomes of each; `session`: the runs of one
+//!   ([`fimbria_pipeline::RunConfig`], nothing of its own); `shares`: threads and memory of those beside each
+//!   other; `claim`: which process has which session; `seen`: what is finished;
 //! * `publish`, `names`, `sidecar`: what a run made, under the names and with the words of BIDS;
 //! * `root`, `citation`: what belongs to the data set as a whole;
 //! * [`group`]: a table and a page of all sessions; [`digest`]: what two sites compare.
@@ -22,8 +23,11 @@ mod numbers;
 mod participants;
 mod publish;
 mod root;
+mod rows;
 mod seen;
 mod series;
+mod session;
+mod shares;
 mod sidecar;
 
 pub use self::data_set::{DataSet, Session};

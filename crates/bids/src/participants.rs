@@ -1,23 +1,16 @@
 //! A run of every session, and what becomes of each.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fimbria_pipeline::options::Values;
-use fimbria_pipeline::stages::report::methods_of;
-use fimbria_pipeline::{
-    Choice, Existing, Finished, Logbook, MapLayout, MapStyle, Named, OutputEntry, OutputFolder,
-    RunConfig, RunRecord, Session as Machine, Stage, StageRecords, fingerprint_of_run, run_stages,
-};
-use serde_json::{Map, Value, json};
-use xxhash_rust::xxh3::xxh3_128;
+use fimbria_compute::{Backend, Progress, Workers};
+use fimbria_image::counted;
+use fimbria_pipeline::{Choice, RunConfig, Session as Machine};
 
 use crate::claim::{Claim, Claimed};
-use crate::files::{OWN, make_folder, replace};
-use crate::publish::Ran;
 use crate::root::Root;
-use crate::seen::Seen;
-use crate::{BidsError, DataSet, Series, Session, citation, numbers};
+use crate::shares::{Share, Shares};
+use crate::{BidsError, DataSet, Session};
 
 /// Where pages are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,6 +42,8 @@ pub struct Participants {
     pub config: RunConfig,
     /// The labels between which streamlines are counted, where there are several.
     pub atlas: Option<String>,
+    /// Whether streamlines through densities end where the tissues of a series say, if it has some.
+    pub anatomy: bool,
     /// Where runs lie until they are finished; `None` for a hidden folder of the derivatives.
     pub work: Option<PathBuf>,
     /// Whether finished sessions are made again.
@@ -79,20 +74,10 @@ pub struct Outcome {
     pub ended: Ended,
 }
 
-/// A change of names or sidecars makes finished sessions again.
-const SHAPE: u32 = 1;
-
-/// A run of a series that is to be made.
-struct Planned<'a> {
-    series: &'a Series,
-    labels: Option<(&'a str, &'a Path)>,
-    folder: PathBuf,
-    stages: Vec<Box<dyn Stage>>,
-}
-
 impl Participants {
-    /// Makes every session that nobody else is at work on, one after the other; one that fails does not
-    /// stop the others.
+    /// Makes every session that nobody else is at work on: as many beside each other as there are threads
+    /// and memory for, where memory has a limit and no device works; one that fails does not stop the
+    /// others. What is made does not depend on it.
     ///
     /// # Errors
     /// Where nothing can be done at all, or the user stops it.
@@ -104,38 +89,27 @@ impl Participants {
             let _claim = Claim::of_root(&self.out)?;
             root.write()?;
         }
-        let mut outcomes = Vec::new();
-        let sessions = &self.data_set.sessions;
-        let mut without_locks = false;
-        for (index, session) in sessions.iter().enumerate() {
-            let name = session.name();
-            let claim = match Claim::take(&self.out, &name)? {
-                Claimed::Ours(claim) => Some(claim),
-                Claimed::Theirs => {
-                    outcomes.push(Outcome { session: name, ended: Ended::Elsewhere });
-                    continue;
-                }
-                Claimed::Unknown => {
-                    if !std::mem::replace(&mut without_locks, true) {
-                        machine.progress.warn(&format!(
-                            "the file system of {} has no locks: see to it that no other process \
-                             works there",
-                            self.out.display()
-                        ));
-                    }
-                    None
-                }
-            };
-            machine.progress.note(&format!("{name}: {} of {}", index + 1, sessions.len()));
-            let ended = match self.session(session, machine) {
-                Err(error) if machine.progress.is_cancelled() => return Err(error),
-                Err(error) => Ended::Failed(error),
-                Ok(ended) => ended,
-            };
-            outcomes.push(Outcome { session: name, ended });
-            drop(claim);
+        let sessions = self.data_set.sessions.len();
+        let threads = machine.on.workers.threads();
+        let memory = self.config.input.memory.filter(|_| machine.on.devices.is_empty());
+        let shares = Shares::new(threads, memory, sessions);
+        let work = Work { all: self, shares: &shares, machine, ended: Mutex::default() };
+        std::thread::scope(|scope| {
+            for _ in 1..shares.at_once() {
+                // Where the system has no more threads, those there are do all.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, || work.go_on());
+            }
+            work.go_on();
+        });
+        let Outcomes { mut all, stopped, .. } =
+            work.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match stopped {
+            Some(error) => Err(error),
+            None => {
+                all.sort_by_key(|(index, _)| *index);
+                Ok(all.into_iter().map(|(_, outcome)| outcome).collect())
+            }
         }
-        Ok(outcomes)
     }
 
     /// Whether the configuration leaves to the data set what is its own.
@@ -150,233 +124,119 @@ impl Participants {
             ("bmatrix", input.bmatrix.is_some()),
             ("grad_dev", input.grad_dev.is_some()),
         ];
-        match given.iter().find(|(_, is_given)| *is_given) {
-            Some((what, _)) => Err(BidsError::Given(what)),
-            None => Ok(()),
+        if let Some((what, _)) = given.iter().find(|(_, is_given)| *is_given) {
+            return Err(BidsError::Given("input", what));
         }
-    }
-
-    fn work(&self, session: &Session) -> PathBuf {
-        let work = self.work.clone().unwrap_or_else(|| self.out.join(OWN).join("work"));
-        work.join(session.name())
-    }
-
-    /// Makes a session, unless it is there.
-    fn session(&self, session: &Session, machine: Machine<'_>) -> Result<Ended, BidsError> {
-        let work = self.work(session);
-        let mut planned = Vec::new();
-        for series in &session.series {
-            planned.push(self.plan(series, &work)?);
+        match self.config.tables.get("track").is_some_and(|track| track.contains_key("act")) {
+            true => Err(BidsError::Given("track", "act")),
+            false => Ok(()),
         }
-        let folder = self.out.join(session.folder());
-        let read = || RunRecord::read(&folder.join(OutputFolder::RECORD)).ok();
-        let seen = |planned: &[Planned<'_>], record: &RunRecord| {
-            let stages = planned.iter().flat_map(|planned| &planned.stages).map(|stage| &**stage);
-            Seen::now(&self.out, &session.name(), &folder, &self.shape(), stages, record)
-        };
-        let earlier = if self.force { None } else { read() };
-        if earlier.as_ref().is_some_and(|record| seen(&planned, record).is_same()) {
-            return Ok(Ended::Kept);
-        }
-        let fingerprint = self.fingerprint(&planned)?;
-        let same = earlier.filter(|r| r.fingerprint.as_ref() == Some(&fingerprint));
-        if let Some(record) = same.filter(|record| record.is_complete_in(&folder)) {
-            // What a process left that was killed right after it had finished.
-            OutputFolder::clear_beside(&folder);
-            let _ = fs::remove_dir_all(&work);
-            seen(&planned, &record).note()?;
-            return Ok(Ended::Kept);
-        }
-        let existing = if self.force { Existing::Overwrite } else { Existing::Resume };
-        let log = Logbook::new(machine);
-        let (mut ran, mut results, mut methods) = (Vec::new(), Vec::new(), Vec::new());
-        for Planned { series, labels, folder, stages } in &planned {
-            make_folder(folder)?;
-            let Finished { products, record } =
-                run_stages("bids", stages, folder, existing, machine)?;
-            let records = products.find::<StageRecords>().map(|records| &records.0[..]);
-            methods.push(methods_of(records.unwrap_or_default()));
-            // Maps are read again one by one: all of them would be in memory twice.
-            drop(products);
-            log.adopt(record.stages.iter().cloned());
-            let workers = machine.on.workers;
-            results.push(workers.install(|| numbers::of_run(folder, &record))?);
-            let (labels, folder) = (*labels, folder.clone());
-            ran.push(Ran { data_set: &self.data_set, series, labels, folder, record });
-        }
-        self.publish(session, &ran, results, fingerprint, &log)?;
-        {
-            let _claim = Claim::of_root(&self.out)?;
-            citation::write(&self.out, &methods)?;
-        }
-        // What is left of the runs are their records and pages.
-        let _ = fs::remove_dir_all(&work);
-        if let Some(record) = read() {
-            seen(&planned, &record).note()?;
-        }
-        Ok(Ended::Done)
-    }
-
-    /// Puts what was run in its place: pages first, then the folder of the session as a whole.
-    fn publish(
-        &self,
-        session: &Session,
-        ran: &[Ran<'_>],
-        results: Vec<Map<String, Value>>,
-        fingerprint: String,
-        log: &Logbook<'_>,
-    ) -> Result<(), BidsError> {
-        let folder = self.out.join(session.folder());
-        let unfinished = log.session().unfinished;
-        let earlier = RunRecord::read(&folder.join(OutputFolder::RECORD)).ok();
-        let mut out = OutputFolder::create(&folder, &[], true, unfinished)?;
-        let inputs: Vec<_> = ran.iter().flat_map(|ran| ran.record.inputs.clone()).collect();
-        let parameters =
-            ran.iter().map(|ran| (ran.names().label().to_owned(), ran.record.parameters.clone()));
-        let mut record = log.record("bids", inputs, Value::Object(parameters.collect()));
-        record.fingerprint = Some(fingerprint);
-        let mut told = Vec::new();
-        for (ran, numbers) in ran.iter().zip(results) {
-            let name = match session.series.len() {
-                1 => session.name(),
-                _ => ran.names().label().to_owned(),
-            };
-            let up = self.above(session);
-            let page = format!("{up}{name}.html");
-            let text = fs::read(ran.page()).map_err(BidsError::io("read", ran.page()))?;
-            if up.is_empty() {
-                out.write(&page, &text)?;
-            } else {
-                replace(&folder.join(&page), &text)?;
-                let (bytes, xxh3_128) = (text.len() as u64, format!("{:032x}", xxh3_128(&text)));
-                record.outputs.push(OutputEntry { file: page.clone(), bytes, xxh3_128 });
-            }
-            ran.publish(&mut out)?;
-            record.warnings.extend(ran.record.warnings.iter().cloned());
-            let mut entry = json!({ "name": ran.names().label(), "page": page });
-            entry["columns"] = Value::Object(numbers);
-            entry["input_columns"] = Value::Object(of_input(ran.series));
-            told.push(entry);
-        }
-        record.results.insert("series".to_owned(), json!(told));
-        let record = out.commit(record)?;
-        // A page that was elsewhere before.
-        for before in earlier.iter().flat_map(|record| &record.outputs) {
-            let is_left = record.outputs.iter().all(|output| output.file != before.file);
-            if is_left && before.file.starts_with("../") {
-                let _ = fs::remove_file(folder.join(&before.file));
-            }
-        }
-        Ok(())
-    }
-
-    /// The way from the folder of a session to that of its page.
-    fn above(&self, session: &Session) -> &'static str {
-        match (self.level, &session.session) {
-            (ReportLevel::Root, Some(_)) => "../../",
-            (ReportLevel::Root, None) | (ReportLevel::Subject, Some(_)) => "../",
-            (ReportLevel::Subject, None) | (ReportLevel::Session, _) => "",
-        }
-    }
-
-    /// What of the derivatives depends on no run.
-    fn shape(&self) -> String {
-        format!("{SHAPE} {}", self.level.name())
-    }
-
-    fn fingerprint(&self, planned: &[Planned<'_>]) -> Result<String, BidsError> {
-        let mut all = self.shape();
-        for Planned { series, stages, labels, .. } in planned {
-            let labels = labels.map_or("", |(name, _)| name);
-            all += &format!(" {} {labels} {}", series.name, fingerprint_of_run(stages)?);
-        }
-        Ok(format!("{:032x}", xxh3_128(all.as_bytes())))
-    }
-
-    fn plan<'a>(&'a self, series: &'a Series, work: &Path) -> Result<Planned<'a>, BidsError> {
-        let preset = self.config.run.preset.map(|Named(preset)| preset);
-        let asks = |table: &str| self.config.tables.contains_key(table);
-        let mut config = self.config.clone();
-        config.input.dwi = series.dwi.clone();
-        config.input.mask = series.mask.clone();
-        config.input.grad_dev = series.grad_dev.clone();
-        if let Some([bval, bvec]) = series.tables.clone() {
-            (config.input.bval, config.input.bvec) = (Some(bval), Some(bvec));
-        }
-        config.maps = MapStyle { format: None, layout: Named(MapLayout::Bids) };
-        let title = series.name.clone().without("desc").prefix();
-        config.report.title = Some(title.trim_end_matches('_').replace('_', " "));
-        let needs_scan = ["gre", "field", "qsm"].iter().any(|table| asks(table))
-            || preset == Some(fimbria_pipeline::Preset::Susceptibility);
-        if needs_scan || preset.is_some_and(|preset| preset.maps_susceptibility()) {
-            match &series.echoes {
-                Some([phase, magnitude]) => {
-                    let scan = config.tables.entry("gre".to_owned()).or_default();
-                    scan.insert("phase".to_owned(), json!(phase));
-                    if !magnitude.is_empty() {
-                        scan.insert("magnitude".to_owned(), json!(magnitude));
-                    }
-                }
-                None if needs_scan => return Err(BidsError::NoScan),
-                None => {}
-            }
-        }
-        let mut labels = None;
-        if asks("connectome") || preset.is_some_and(|preset| preset.tracks()) {
-            labels = self.labels(series)?;
-            if let Some((_, path)) = labels {
-                let table: &mut Values = config.tables.entry("connectome".to_owned()).or_default();
-                table.insert("labels".to_owned(), json!(path));
-            }
-        }
-        let folder = work.join(series.name.clone().without("desc").prefix().trim_end_matches('_'));
-        let stages = config.stages(&folder)?;
-        Ok(Planned { series, labels, folder, stages })
-    }
-
-    /// The labels between which streamlines of a series are counted; `None` where it has none.
-    fn labels<'a>(&self, series: &'a Series) -> Result<Option<(&'a str, &'a Path)>, BidsError> {
-        let known = || series.labels.keys().cloned().collect::<Vec<_>>();
-        let entry = match (&self.atlas, series.labels.len()) {
-            (Some(name), _) => match series.labels.get_key_value(name) {
-                None => return Err(BidsError::NoAtlas { name: name.clone(), known: known() }),
-                entry => entry,
-            },
-            (None, 0 | 1) => series.labels.first_key_value(),
-            (None, _) => return Err(BidsError::Atlases(known())),
-        };
-        Ok(entry.map(|(name, path)| (name.as_str(), path.as_path())))
     }
 }
 
-/// What others measured of the input: the mean displacement from volume to volume, and the columns of
-/// QSIPrep's own table.
-fn of_input(series: &Series) -> Map<String, Value> {
-    let mut columns = Map::new();
-    let table = |path: &Option<PathBuf>| {
-        let text = fimbria_image::read_regular_text(path.as_ref()?).ok()?;
-        let mut rows = text.lines().map(|line| line.split('\t').map(str::to_owned).collect());
-        Some((rows.next()?, rows.collect::<Vec<Vec<String>>>()))
-    };
-    let confounds: Option<(Vec<String>, _)> = table(&series.confounds);
-    if let Some((heading, rows)) = confounds
-        && let Some(at) = heading.iter().position(|name| name == "framewise_displacement")
-    {
-        let moved = rows.iter().filter_map(|row| row.get(at)?.parse().ok());
-        let moved: Vec<f64> = moved.collect();
-        if !moved.is_empty() {
-            let mean = moved.iter().sum::<f64>() / moved.len() as f64;
-            columns.insert("framewise_displacement_mean".to_owned(), json!(mean));
-        }
+/// What became of sessions so far.
+#[derive(Default)]
+struct Outcomes {
+    /// With the number of the session.
+    all: Vec<(usize, Outcome)>,
+    /// Why no more are begun.
+    stopped: Option<BidsError>,
+    /// Whether it was said that the file system has no locks.
+    without_locks: bool,
+}
+
+/// What several threads do of all sessions, each one session at a time.
+struct Work<'w> {
+    all: &'w Participants,
+    shares: &'w Shares,
+    machine: Machine<'w>,
+    ended: Mutex<Outcomes>,
+}
+
+impl Work<'_> {
+    fn ended(&self) -> MutexGuard<'_, Outcomes> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    if let Some((heading, rows)) = table(&series.image_qc)
-        && let Some(row) = rows.first()
-    {
-        for (name, value) in heading.iter().zip(row) {
-            if let Ok(number) = value.parse::<f64>() {
-                columns.insert(format!("input_{name}"), json!(number));
+
+    /// Makes sessions until none is left, or one says to stop.
+    fn go_on(&self) {
+        let sessions = &self.all.data_set.sessions;
+        let needs = |index: usize| self.all.memory_needed(&sessions[index]);
+        while let Some(share) = self.shares.next(needs, || self.ended().stopped.is_some()) {
+            let session = &sessions[share.index];
+            match self.ended_by(&share, session) {
+                Ok(ended) => {
+                    let outcome = Outcome { session: session.name(), ended };
+                    self.ended().all.push((share.index, outcome));
+                }
+                Err(error) => {
+                    self.ended().stopped.get_or_insert(error);
+                }
             }
         }
     }
-    columns
+
+    /// Makes a session with its share; an error stops all.
+    fn ended_by(&self, share: &Share<'_>, session: &Session) -> Result<Ended, BidsError> {
+        let Self { all, machine, .. } = self;
+        let name = session.name();
+        let _claim = match Claim::take(&all.out, &name)? {
+            Claimed::Ours(claim) => Some(claim),
+            Claimed::Theirs => return Ok(Ended::Elsewhere),
+            Claimed::Unknown => {
+                if !std::mem::replace(&mut self.ended().without_locks, true) {
+                    machine.progress.warn(&format!(
+                        "the file system of {} has no locks: see to it that no other process works \
+                         there",
+                        all.out.display()
+                    ));
+                }
+                None
+            }
+        };
+        let of = all.data_set.sessions.len();
+        let place = format!("{name}: {} of {of}", share.index + 1);
+        let made = if share.is_all() {
+            machine.progress.note(&place);
+            let memory = share.memory.or(all.config.input.memory);
+            all.session(session, memory, *machine)
+        } else {
+            let threads = counted(share.threads, "thread");
+            let memory = share.memory.map_or(String::new(), |memory| format!(" and {memory}"));
+            machine.progress.note(&format!("{place}, with {threads}{memory}"));
+            let progress = Told { name: &name, to: machine.progress };
+            let workers = Workers::new(share.threads)?.with_simd(machine.on.workers.simd());
+            let on = Backend { workers: &workers, ..machine.on };
+            all.session(session, share.memory, Machine { on, progress: &progress, ..*machine })
+        };
+        match made {
+            Err(error) if machine.progress.is_cancelled() => Err(error),
+            Err(error) => Ok(Ended::Failed(error)),
+            Ok(ended) => Ok(ended),
+        }
+    }
+}
+
+/// What one of several sessions says, with its name; how far each is would be said across the others.
+struct Told<'t> {
+    name: &'t str,
+    to: &'t dyn Progress,
+}
+
+impl Progress for Told<'_> {
+    fn start(&self, _what: &str, _total: u64) {}
+
+    fn advance(&self, _items: u64) {}
+
+    fn warn(&self, message: &str) {
+        self.to.warn(&format!("{}: {message}", self.name));
+    }
+
+    fn note(&self, message: &str) {
+        self.to.note(&format!("{}: {message}", self.name));
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.to.is_cancelled()
+    }
 }

@@ -36,7 +36,11 @@ impl Ran<'_> {
     /// Moves every file of the run but its page to `out`, with the sidecars of BIDS.
     pub(crate) fn publish(&self, out: &mut OutputFolder) -> Result<(), BidsError> {
         let names = self.names();
-        let common = Common::of(self.data_set, self.series, self.labels.map(|(_, path)| path));
+        let labels = self.labels.map(|(_, path)| path);
+        let is_constrained =
+            self.record.parameters.get("track").is_some_and(|track| track["anatomy"].is_object());
+        let tissues = self.series.tissues.as_deref().filter(|_| is_constrained);
+        let common = Common::of(self.data_set, self.series, labels, tissues);
         let through = self.record.parameters.get("track").map(|track| &track["through"]);
         let directions = if through == Some(&json!("samples")) { "bs" } else { "csd" };
         let outputs = self.record.outputs.iter().filter_map(|output| output.file.split_once('/'));

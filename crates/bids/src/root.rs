@@ -28,6 +28,7 @@ const IGNORED: &str = "\
 *.html
 run.json
 group_dwi.tsv
+group_dwi.json
 logs/
 ";
 
@@ -38,7 +39,7 @@ sub-*/[ses-*/]dwi     maps, fibre orientation densities, peaks, streamlines, mat
 sub-*/[ses-*/]anat    susceptibility, of a gradient-echo scan
 sub-*/[ses-*/]run.json  inputs with their hashes, parameters, machine, times, warnings, files written
 sub-*.html            a page of each session, which needs no network
-group_dwi.tsv, .html  a row, and a point in each plot, of each session (fimbria bids ... group)
+group_dwi.*           a row, and a point in each plot, of each session (fimbria bids ... group)
 logs/CITATION.*       what was done, in words for a paper
 
 Directions, tensors and spherical harmonics are in scanner RAS axes, tensors in the order

@@ -23,6 +23,8 @@ pub struct Series {
     pub grad_dev: Option<PathBuf>,
     /// Labels of regions, by the name that tells them apart.
     pub labels: BTreeMap<String, PathBuf>,
+    /// Tissues that say where streamlines may end: the five of MRtrix3's 5TT, or FreeSurfer's labels.
+    pub tissues: Option<PathBuf>,
     /// A gradient-echo scan of the same space: phase of each echo, and magnitude.
     pub echoes: Option<[Vec<PathBuf>; 2]>,
     /// The motion of every volume.
@@ -107,6 +109,7 @@ fn series(
         mask: companion(Some("brain"), "mask", &image),
         grad_dev: companion(None, "graddev", &image),
         labels: labels(name, in_dwi.iter().chain(anatomy)),
+        tissues: tissues(name, in_dwi.iter().chain(anatomy)),
         echoes: echoes(name, anatomy),
         confounds: companion(Some("confounds"), "timeseries", &table),
         // QSIPrep calls it `desc-image_qc`, which is an entity and a suffix.
@@ -171,10 +174,43 @@ fn labels<'f>(
             && name.belongs_to(series, &OF_COMPANIONS)
     };
     let called = |file: &Named| {
-        let told = ["atlas", "seg", "desc"].iter().find_map(|key| file.name.entity(key));
+        let told = told(&file.name).filter(|name| !is_five(name));
         told.map(|name| (name.to_owned(), file.path.clone()))
     };
     files.filter(fits).filter_map(called).collect()
+}
+
+/// What a segmentation is called.
+fn told(name: &BidsName) -> Option<&str> {
+    ["atlas", "seg", "desc"].iter().find_map(|key| name.entity(key))
+}
+
+/// Whether a segmentation is called as those of five volumes are: by QSIRecon hsvs, with dseg as suffix.
+fn is_five(name: &str) -> bool {
+    ["5tt", "hsvs"].contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// Tissues in the space of a series: five of them, or FreeSurfer's labels. Only where a name says which it
+/// is: the numbers of a plain `dseg` are 1 to 3 by an order that differs from program to program.
+fn tissues<'f>(series: &BidsName, files: impl Iterator<Item = &'f Named>) -> Option<PathBuf> {
+    /// Those with the parcels of the cortex first, which tell no other tissues.
+    const FREE_SURFER: [&str; 3] = ["aparcaseg", "aseg", "synthseg"];
+    let rank = |file: &Named| {
+        let called = told(&file.name)?.to_ascii_lowercase();
+        match file.name.suffix.as_str() {
+            "probseg" | "dseg" if is_five(&called) => Some(0),
+            "dseg" => Some(1 + FREE_SURFER.iter().position(|known| *known == called)?),
+            _ => None,
+        }
+    };
+    let fits = |file: &&Named| {
+        let name = &file.name;
+        is_image(name)
+            && name.entity("space") == series.entity("space")
+            && name.belongs_to(series, &OF_COMPANIONS)
+    };
+    let ranked = files.filter(fits).filter_map(|file| Some((rank(file)?, file)));
+    ranked.min_by_key(|(rank, _)| *rank).map(|(_, file)| file.path.clone())
 }
 
 /// Phase and magnitude of the echoes of a scan that lies in the space of a series.

@@ -23,12 +23,19 @@ pub(crate) struct Common {
     mask: Option<String>,
     scan: Vec<String>,
     labels: Option<String>,
+    tissues: Option<String>,
     /// Where the space of the series is none of the standard's.
     reference: Option<Value>,
 }
 
 impl Common {
-    pub(crate) fn of(data_set: &DataSet, series: &Series, labels: Option<&Path>) -> Self {
+    /// Of a series, whose streamlines were counted between `labels` and ended by `tissues`.
+    pub(crate) fn of(
+        data_set: &DataSet,
+        series: &Series,
+        labels: Option<&Path>,
+        tissues: Option<&Path>,
+    ) -> Self {
         let uri = |file: &Path| uri(data_set, file);
         let dwi = uri(&series.dwi);
         let said = fs_json(&series.dwi.with_file_name({
@@ -49,6 +56,7 @@ impl Common {
             mask: series.mask.as_deref().map(uri),
             scan: series.echoes.iter().flatten().flatten().map(|file| uri(file)).collect(),
             labels: labels.map(uri),
+            tissues: tissues.map(uri),
             dwi,
             reference,
         }
@@ -63,6 +71,9 @@ impl Common {
         };
         if stage == "connectome" {
             sources.extend(&self.labels);
+        }
+        if matches!(stage, "track" | "life" | "connectome") {
+            sources.extend(&self.tissues);
         }
         sidecar["Sources"] = json!(sources);
         if let Some(reference) = &self.reference {
@@ -103,7 +114,7 @@ pub(crate) fn own(stage: &str, file: &str, record: &RunRecord, run: &Path) -> Op
             "Description": "made of the mean unweighted volume, since the input has no mask",
         }),
         ("load", "mean_b0") => json!({ "Description": "mean of the unweighted volumes" }),
-        ("track", "tracks") => tractogram(&parameters()["track"]),
+        ("track", "tracks") => tractogram(&parameters()),
         ("life", "pruned") => json!({
             "Description": "the streamlines of positive weight: those that explain the signal",
         }),
@@ -128,11 +139,17 @@ pub(crate) fn own(stage: &str, file: &str, record: &RunRecord, run: &Path) -> Op
 }
 
 /// The words of BEP 46.
-fn tractogram(track: &Value) -> Value {
+fn tractogram(parameters: &Value) -> Value {
+    let (track, anatomy) = (&parameters["track"], &parameters["anatomy"]);
+    let is_on_boundary = anatomy["seed_boundary"] == true;
     json!({
         "Description": "streamlines in scanner RAS mm",
         "StreamlineSeeding": {
-            "Method": "every voxel with a fibre",
+            "Method": match (is_on_boundary, track["select"].is_null()) {
+                (true, _) => "boundary of grey and white matter",
+                (false, true) => "every voxel with a fibre",
+                (false, false) => "voxels with a fibre, drawn at random",
+            },
             "SeedsPerVoxel": track["samples"],
             "StreamlinesWanted": track["select"],
             "RandomSeed": track["rng_seed"],
@@ -145,6 +162,14 @@ fn tractogram(track: &Value) -> Value {
             "Cutoff": track["cutoff"],
         },
         "StreamlineTermination": { "MaxLength": track["max_length"] },
+        "AnatomicalConstraint": match anatomy.is_object() {
+            true => json!({
+                "Method": "both ends in grey matter or where the image ends, by Sources",
+                "BackTrack": anatomy["backtrack"],
+                "CropAtBoundary": anatomy["crop"],
+            }),
+            false => Value::Null,
+        },
         "StreamlineAcceptanceCriteria": {
             "MinLength": track["min_length"], "MaxLength": track["max_length"],
         },

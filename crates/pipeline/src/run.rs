@@ -1,5 +1,6 @@
 //! A subject from series to report: which stages, with which parameters.
 
+mod needs;
 mod preset;
 
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ use crate::stages::peaks::{FindPeaks, PeaksParameters};
 use crate::stages::qsm::{MapSusceptibility, QsmMethod, QsmParameters};
 use crate::stages::report::Report;
 use crate::stages::sticks::{Resume, Sticks, SticksInRun, SticksParameters};
-use crate::stages::track::{Through, TrackParameters, WholeBrain};
+use crate::stages::track::{Through, TrackInRun, WholeBrain};
 use crate::{
     ByteSize, Choice, MapFormat, MapStyle, Named, OutputFolder, Stage, StageError, bids_entities,
 };
@@ -65,7 +66,7 @@ const TABLES: &[StageTable] = &[
     // The sampling of ball and sticks.
     StageTable::of::<SticksInRun>("sticks"),
     // Tracking.
-    StageTable::of::<TrackParameters>("track"),
+    StageTable::of::<TrackInRun>("track"),
     // The evaluation of the streamlines.
     StageTable::of::<LifeParameters>("life"),
     // Streamlines between labels.
@@ -287,6 +288,16 @@ impl RunConfig {
         in_run(values).map_err(options_of(name))
     }
 
+    /// The options of streamlines; a connectome is of more than usual.
+    fn track(&self) -> Result<TrackInRun, ConfigError> {
+        let mut track: TrackInRun = self.options("track")?;
+        let parameters = &mut track.parameters;
+        if self.run.preset == Some(Named(Preset::Connectome)) && parameters.samples.is_none() {
+            parameters.select.get_or_insert(preset::STREAMLINES);
+        }
+        Ok(track)
+    }
+
     /// The stage of a fit, with its table's options.
     fn fit(&self, fit: &dyn Fit, entities: &str) -> Result<Box<dyn FitStage>, ConfigError> {
         let none = Values::new();
@@ -321,6 +332,18 @@ impl RunConfig {
         // A formula is asked for by its table.
         asked.fits.extend(fit_named("expr").filter(|fit| self.tables.contains_key(fit.name())));
         Ok(asked)
+    }
+
+    /// Whether streamlines follow densities: where sticks are sampled they follow these.
+    pub fn follows_densities(&self) -> bool {
+        match (&self.run.fits, self.run.preset) {
+            (Some(names), _) => {
+                let has = |system: System| names.iter().any(|name| name == system.name());
+                (has(System::Track) || has(System::Life)) && !has(System::Sticks)
+            }
+            (None, Some(Named(preset))) => preset == Preset::Connectome,
+            (None, None) => false,
+        }
     }
 
     /// What is done with a series of these gradients where nothing is said.
@@ -379,11 +402,8 @@ impl RunConfig {
                 self.maps,
             )?),
         };
-        let (peaks, mut track): (PeaksParameters, TrackParameters) =
-            (self.options("peaks")?, self.options("track")?);
-        if self.run.preset == Some(Named(Preset::Connectome)) && track.samples.is_none() {
-            track.select.get_or_insert(preset::STREAMLINES);
-        }
+        let peaks: PeaksParameters = self.options("peaks")?;
+        let mut track = self.track()?;
         let connectome: Option<ConnectomeOptions> = match self.tables.contains_key("connectome") {
             true => Some(self.options("connectome")?),
             false => None,
@@ -408,7 +428,10 @@ impl RunConfig {
             let life = is_evaluated.then_some((life, memory));
             let is_sampled = systems.contains(&System::Sticks);
             let through = if is_sampled { Through::Samples } else { Through::Densities };
-            track.check_in_run(through).map_err(options_of("track"))?;
+            track.check(through).map_err(options_of("track"))?;
+            if is_evaluated {
+                track.to_be_evaluated(through);
+            }
             let streamlines = (track, through);
             stages.extend(streamline_stages(streamlines, life, connectome, maps, &entities, root));
         } else if connectome.is_some() {
@@ -481,14 +504,14 @@ fn sampling(options: SticksInRun, root: &Path) -> Result<Box<dyn Stage>, ConfigE
 /// Streamlines, where it is wanted what each of them explains, within so much memory, and between
 /// which labels they run.
 fn streamline_stages(
-    (track, through): (TrackParameters, Through),
+    (track, through): (TrackInRun, Through),
     life: Option<(LifeParameters, Option<ByteSize>)>,
     connectome: Option<ConnectomeOptions>,
     style: MapStyle,
     entities: &str,
     root: &Path,
 ) -> Vec<Box<dyn Stage>> {
-    let track = WholeBrain { parameters: track, through };
+    let track = WholeBrain { options: track, through };
     let tractogram = root.join("track").join(track.tracks());
     let mut stages: Vec<Box<dyn Stage>> = vec![Box::new(track)];
     if let Some((parameters, memory)) = life {
@@ -613,9 +636,9 @@ mod tests {
     #[test]
     fn a_run_writes_its_tracks() {
         let none = ["track.tracks=none".to_owned()];
-        let track: TrackParameters =
+        let track: TrackInRun =
             RunConfig::default().with_settings(&none).unwrap().options("track").unwrap();
-        let said = track.check_in_run(Through::Samples).unwrap_err().to_string();
+        let said = track.check(Through::Samples).unwrap_err().to_string();
         assert!(said.contains("`tracks` cannot be none"), "{said}");
     }
 

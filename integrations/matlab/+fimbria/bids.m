@@ -14,6 +14,7 @@ function files = bids(varargin)
 %     session_label: Sessions, with or without ses- [default: all]
 %     atlas: Name of the labels between which streamlines are counted: that of the entity atlas, seg or desc
 %     [default: the only ones there are]
+%     no_act: Let streamlines end anywhere, although there are tissues beside a series
 %     skip_bids_validation: Has no effect: BIDS apps are called with it. `fimbria bids` checks what it
 %     reads, and nothing else
 %     preset: What is done [default: maps]
@@ -36,13 +37,14 @@ function files = bids(varargin)
 %   Written:
 %     sub: [ses-*/]dwi and anat: maps, densities, peaks, streamlines, matrices, susceptibility, under names
 %     of BIDS, with sidecars; run.json, written last
-%     sub_html: a page of each session
+%     sub_html: a page of each session, and one that leads there of a subject with sessions
 %     dataset_description_json: what the data set is and is made of
 %     bidsignore: what BIDS has no rule for yet
 %     README: what is where
 %     logs: CITATION.md, .bib and .html: what was done, in words for a paper
 %     group_dwi_tsv: group: a row of each series: medians of maps, share of voxels fitted, volumes used,
 %     warnings, what the input says of it
+%     group_dwi_json: group: what the columns are, and their units
 %     group_dwi_html: group: a dot of each series in a strip of each number, which leads to its page
 %
 %   Made by generate.py from `fimbria describe`: not to be edited.
@@ -55,6 +57,7 @@ function files = bids(varargin)
     'participant_label', '--participant-label', ' '
     'session_label', '--session-label', ' '
     'atlas', '--atlas', ','
+    'no_act', '--no-act', 'flag'
     'skip_bids_validation', '--skip-bids-validation', 'flag'
     'preset', '--preset', ','
     'config', '--config', ','
@@ -79,6 +82,7 @@ function files = bids(varargin)
     'README', {'README'}, false
     'logs', {'logs'}, false
     'group_dwi_tsv', {'group_dwi.tsv'}, false
+    'group_dwi_json', {'group_dwi.json'}, false
     'group_dwi_html', {'group_dwi.html'}, false
   };
   files = fimbria.internal.run('bids', options, written, 'out', 'bids', false, varargin);

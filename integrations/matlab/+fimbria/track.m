@@ -33,8 +33,8 @@ function files = track(varargin)
 %     crop: Cut ends in grey matter off at its boundary with white matter
 %     seed_boundary: Start on that boundary, in the voxels of --seeds that it passes, and go into white
 %     matter
-%     samples: Streamlines from each seed [1 to 1000000000] [default: 50; through densities --select; in a
-%     run 2]
+%     samples: Streamlines from each seed [1 to 1000000000] [default: 50; in a run 2; through densities
+%     --select]
 %     select: Through densities: start at seeds drawn at random until so many streamlines are kept, or a
 %     thousand times as many were started [1 to 4000000] [default: 10000 through densities]
 %     algorithm: Through densities: which way to go on [default: probabilistic]

@@ -42,6 +42,10 @@ pub(crate) struct Bids {
     #[arg(long, value_name = "NAME", help_heading = "Input", usually = "the only ones there are")]
     atlas: Option<String>,
 
+    /// Let streamlines end anywhere, although there are tissues beside a series
+    #[arg(long, help_heading = "Input")]
+    no_act: bool,
+
     /// Has no effect: BIDS apps are called with it. `fimbria bids` checks what it reads, and nothing else
     #[arg(long, help_heading = "Input")]
     skip_bids_validation: bool,
@@ -107,7 +111,11 @@ const WRITES: &[Written] = &[
         "[ses-*/]dwi and anat: maps, densities, peaks, streamlines, matrices, susceptibility, under \
          names of BIDS, with sidecars; run.json, written last",
     ),
-    Written::file("sub-*.html", FileKind::Page, "a page of each session"),
+    Written::file(
+        "sub-*.html",
+        FileKind::Page,
+        "a page of each session, and one that leads there of a subject with sessions",
+    ),
     Written::file(
         "dataset_description.json",
         FileKind::Json,
@@ -123,6 +131,8 @@ const WRITES: &[Written] = &[
         of voxels fitted, volumes used, warnings, what the input says of it",
     )
     .only("group"),
+    Written::file("group_dwi.json", FileKind::Json, "what the columns are, and their units")
+        .only("group"),
     Written::file(
         "group_dwi.html",
         FileKind::Page,
@@ -136,15 +146,17 @@ const HELP: &str = "\
 Input:
   Series are sub-*/[ses-*/]dwi/*_dwi.nii.gz: those with desc-preproc where there are any, of several
   spaces that of ACPC. With each are taken bval and bvec (beside it or above), desc-brain_mask, graddev,
-  and for the group's table confounds and image_qc; labels (dseg) and a gradient-echo scan
-  (part-phase, part-mag in anat or swi) where they lie in the space of the series. IN is only read.
+  and for the group's table confounds and image_qc; labels (dseg), tissues that say where streamlines
+  through densities may end (5tt, hsvs, aparcaseg, aseg, synthseg) and a gradient-echo scan (part-phase,
+  part-mag in anat or swi) where they lie in the space of the series. IN is only read.
 
 What is done:
   Each series is a run as `fimbria run` makes it. A preset leaves out what the gradient table does not
   support; --config FILE has tables for stages, and says by [run] fits what is done.
 
 Several at once:
-  Any number of processes may work on one OUT: each takes a session that nobody else works on, and what
+  With --mem as many sessions are worked on beside each other as there are threads and memory for, by what
+  their headers say that each takes; without it, and with devices, one after the other. Any number of processes may work on one OUT: each takes a session that nobody else works on, and what
   a killed one had is free again. One that is finished, with the same inputs and parameters, is kept.
   A session that fails is named at the end with its reason, the others go on, and the exit code is 1.
 
@@ -168,6 +180,7 @@ impl Bids {
             participant_label,
             session_label,
             atlas,
+            no_act,
             skip_bids_validation,
             preset,
             config,
@@ -204,6 +217,7 @@ impl Bids {
                     out: out.clone(),
                     config,
                     atlas,
+                    anatomy: !no_act,
                     work,
                     force,
                     level: pages,

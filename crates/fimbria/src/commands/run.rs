@@ -132,9 +132,9 @@ Configuration:
     threshold = 0.1
     [sticks]
     within = \"fibres\"          # densities above 0.15; or mask: all voxels; and the options of the command
-    [track]
-    samples = 2                # the options of `fimbria track` from step to tracks; those of which
-    min_length = 20            # the default differs in a run say so there
+    [track]                    # the options of `fimbria track` but for its directions and regions:
+    min_length = 20            # from samples to tracks (those of which the default differs in a run say
+    act = \"5tt.nii.gz\"         # so there), and of anatomy act, backtrack, crop, seed_boundary
     [connectome]               # of the streamlines, between labels: also radius, exact_label
     labels = \"labels.nii.gz\"
     [gre]                      # a gradient-echo scan, in the same scanner coordinates: phase, and

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::util::Folder;
+use crate::util::{Folder, five_tissues};
 
 const RUN: &str = "run dwi.nii --mask mask.nii --bvec-frame scanner";
 
@@ -86,6 +86,78 @@ fn peaks_of_a_run_are_those_of_the_command() {
     assert!(ours.data == theirs.data && ours.data.iter().any(|n| *n > 0.0));
     let page = fs::read_to_string(folder.join("out/report/report.html")).unwrap();
     assert!(page.contains("whose density has a peak above 0.15"), "{page}");
+}
+
+/// A crossing, `p`, and tissues of its box, `5tt.nii.gz`.
+fn with_crossing() -> Folder {
+    let folder = Folder::new();
+    folder.done("phantom crossing --size 14,16,10 --voxel 11 --b0s 2 --shells 2000:30 -o p");
+    let tissues = five_tissues(folder.image("p/mask.nii.gz").grid);
+    let options = fimbria_image::WriteOptions::default();
+    fimbria_image::write_image(folder.join("5tt.nii.gz"), &tissues, &options).unwrap();
+    folder
+}
+
+#[test]
+fn a_run_tracks_densities_as_the_command_does() {
+    let folder = with_crossing();
+    let fits = "--set run.fits=[\"peaks\",\"track\"] --set fod.order=4 --set track.tracks=tck";
+    let run = format!("run p/dwi.nii.gz --mask p/mask.nii.gz --device cpu {fits} -f");
+    let mut seeds = None;
+    for (settings, options) in [
+        ("", ""),
+        ("--set track.act=5tt.nii.gz --set track.select=50", "--act 5tt.nii.gz --select 50"),
+        (
+            "--set track.act=5tt.nii.gz --set track.samples=2 --set track.backtrack=true \
+             --set track.crop=true",
+            "--act 5tt.nii.gz -n 2 --backtrack --crop",
+        ),
+    ] {
+        folder.done(&format!("{run} {settings} -o out"));
+        // What the run starts from: voxels of which the density has a peak.
+        let seeds = seeds.get_or_insert_with(|| {
+            let mut peaks = folder.image("out/peaks/values.nii.gz");
+            peaks.data.truncate(peaks.grid.len());
+            peaks.n_volumes = 1;
+            peaks.data.iter_mut().for_each(|value| *value = f32::from(u8::from(*value > 0.15)));
+            peaks
+        });
+        let path = folder.join("seeds.nii.gz");
+        fimbria_image::write_image(path, seeds, &fimbria_image::WriteOptions::default()).unwrap();
+        let track = "track out/fod/fod.nii.gz --mask out/fod/status.nii.gz --seeds seeds.nii.gz";
+        folder.done(&format!("{track} --tracks tck --device cpu {options} -o track -f"));
+        let lines = |at: &str| fs::read(folder.join(at)).unwrap();
+        assert!(lines("out/track/tracks.tck") == lines("track/tracks.tck"), "{settings}");
+        let through = |at: &str| folder.image(at).data;
+        assert!(through("out/track/visits.nii.gz") == through("track/visits.nii.gz"));
+    }
+    let record = folder.json("out/run.json");
+    assert_eq!(record["parameters"]["track"]["anatomy"]["crop"], true);
+    assert!(record["inputs"].as_array().unwrap().iter().any(|input| input["role"] == "act"));
+    let page = fs::read_to_string(folder.join("out/report/report.html")).unwrap();
+    assert!(page.contains("both ends had to lie in grey matter") && page.contains("Smith RE"));
+}
+
+#[test]
+fn streamlines_of_a_run_start_at_the_boundary_where_that_is_asked_for() {
+    let folder = with_crossing();
+    let fits = "--set run.fits=[\"peaks\",\"track\"] --set fod.order=4 --set track.select=30";
+    let run = format!("run p/dwi.nii.gz --mask p/mask.nii.gz --device cpu {fits} -f -o out");
+    folder.done(&format!("{run} --set track.act=5tt.nii.gz --set track.seed_boundary=true"));
+    let record = folder.json("out/run.json");
+    let stage = |record: &serde_json::Value| {
+        let stages = record["stages"].as_array().unwrap();
+        stages.iter().find(|stage| stage["name"] == "track").unwrap()["counts"].clone()
+    };
+    assert_eq!(stage(&record)["kept"], 30, "{}", stage(&record));
+    let page = fs::read_to_string(folder.join("out/report/report.html")).unwrap();
+    assert!(page.contains("boundary of grey and white matter passes"));
+    let said = folder.failed(&format!("{run} --set track.backtrack=true"));
+    assert!(said.contains("[track]") && said.contains("--act <IMAGE>"), "{said}");
+    let sticks = "--set run.fits=[\"sticks\",\"track\"] --set track.act=5tt.nii.gz";
+    let said = folder
+        .failed(&format!("run p/dwi.nii.gz --mask p/mask.nii.gz --device cpu {sticks} -f -o out"));
+    assert!(said.contains("`act` has no use here, through samples"), "{said}");
 }
 
 #[test]

@@ -131,6 +131,17 @@ pub(crate) fn grid() -> Grid {
     Grid { dims: [7, 6, 5], ras_from_vox: Affine(rows) }
 }
 
+/// Cortex, white matter and cortex along x, as five tissues.
+pub(crate) fn five_tissues(grid: Grid) -> Image {
+    let mut image = Image::zeros(grid, 5);
+    let [nx, ..] = grid.dims;
+    for voxel in 0..grid.len() {
+        let is_white = (nx / 4..3 * nx / 4).contains(&grid.voxel(voxel)[0]);
+        image.volume_mut(if is_white { 2 } else { 0 })[voxel] = 1.0;
+    }
+    image
+}
+
 /// [`AXIS`] and two directions orthogonal to it and to each other.
 fn axes() -> [[f64; 3]; 3] {
     let [x, y, z] = AXIS;

@@ -141,6 +141,38 @@ fn a_session_that_fails_is_named_and_the_others_go_on() {
 }
 
 #[test]
+fn a_series_of_tensors_that_are_not_linear_is_refused_by_what_it_is() {
+    let folder = with_data_set();
+    let series = folder.image("in/sub-03/dwi/sub-03_space-ACPC_desc-preproc_dwi.nii.gz");
+    let shapes = vec!["1"; series.n_volumes - 3].join(" ") + " -0.5 -0.5 0";
+    let at = "in/sub-03/dwi/sub-03_space-ACPC_desc-preproc_dwi.bshape";
+    fs::write(folder.join(at), shapes).unwrap();
+    let said = folder.failed(PARTICIPANT);
+    assert!(said.contains("3 of 4 done") && said.contains("1 of 4 failed:\n  sub-03: "), "{said}");
+    assert!(said.contains("b-tensors of 3 volumes are not linear"), "{said}");
+    assert!(!folder.join("out/sub-03").exists());
+    fs::write(folder.join(at), vec!["1"; series.n_volumes].join(" ")).unwrap();
+    folder.done(PARTICIPANT);
+}
+
+#[test]
+fn a_subject_with_sessions_has_a_page_that_leads_to_each() {
+    let folder = with_data_set();
+    folder.done(&format!("{PARTICIPANT} --session-label 1"));
+    let page = || fs::read_to_string(folder.join("out/sub-02.html")).unwrap();
+    let leads = |to: &str| page().contains(&format!("<a href=\"{to}\">"));
+    assert!(leads("sub-02_ses-1.html") && !leads("sub-02_ses-2.html"));
+    folder.done(PARTICIPANT);
+    assert!(leads("sub-02_ses-1.html") && leads("sub-02_ses-2.html"));
+    assert!(page().contains("mm²/s") && !page().contains("http:"), "units of diffusivities");
+    let subject = format!("{PARTICIPANT} --report-output-level subject");
+    folder.done(&subject);
+    assert!(!folder.join("out/sub-02.html").exists(), "left from before");
+    let page = fs::read_to_string(folder.join("out/sub-02/sub-02.html")).unwrap();
+    assert!(page.contains("<a href=\"../sub-02/sub-02_ses-1.html\">"), "{page}");
+}
+
+#[test]
 fn inputs_are_only_read() {
     let folder = with_data_set();
     let before = contents(&folder.join("in"));
@@ -197,7 +229,14 @@ fn the_group_has_a_row_and_dots_of_every_series() {
     assert_eq!(number(1, "tensor_fitted_percent"), 100.0);
     assert!((number(1, "framewise_displacement_mean") - 0.3).abs() < 1e-12);
     assert_eq!(number(1, "input_mean_fd"), 0.3);
+    let columns = folder.json("out/group_dwi.json");
+    assert!(rows[0][1..].iter().all(|name| columns[*name]["Description"].is_string()), "{columns}");
+    assert_eq!(columns["tensor_md_median"]["Units"], "mm^2/s");
+    assert_eq!(columns["tensor_fitted_percent"]["Units"], "percent");
+    assert_eq!(columns["framewise_displacement_mean"]["Units"], "mm");
+    assert!(columns["tensor_fa_median"].get("Units").is_none(), "a pure number");
     let page = fs::read_to_string(folder.join("out/group_dwi.html")).unwrap();
+    assert!(page.contains("mm²/s"), "no unit");
     assert!(page.contains("<a href=\"sub-02_ses-1.html\"><title>sub-02_ses-1"), "no dot of it");
     assert!(!page.contains("src=\"http") && !page.contains("<script"));
 }

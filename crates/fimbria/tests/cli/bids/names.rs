@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::{PARTICIPANT, contents, with_data_set};
-use crate::util::Folder;
+use crate::util::{Folder, five_tissues};
 
 /// The labels under which QSIRecon 26.0.0 writes scalars of the models that both have (its folder
 /// `data/scalars`), those of ours that it has too.
@@ -61,6 +61,8 @@ fn scalars_have_the_labels_of_qsirecon_and_their_units() {
             let is_diffusivity = ["ad", "md", "rd", "msd", "di"].contains(param);
             let unit = if is_diffusivity { Some("mm^2/s") } else { None };
             assert_eq!(sidecar["Units"].as_str(), unit, "{stem}");
+            // The keys of QSIRecon's sidecars: `metadata` of its lists of scalars.
+            assert!(sidecar["Description"].is_string(), "{stem}");
             assert!(sidecar["Model"]["Description"].is_string(), "{stem}");
             let source =
                 "bids:input:sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w_desc-preproc_dwi.nii.gz";
@@ -124,6 +126,16 @@ fn no_name_says_preprocessed_and_only_tensors_of_rank_two_have_a_rank() {
     );
 }
 
+/// What QSIRecon 26.0.0 calls the outputs of its workflow of densities and streamlines (its
+/// `tests/data/mrtrix_multishell_msmt_hsvs_outputs.txt`), after the entities of the series, and what they
+/// are called here: where proposals to BIDS have words these are taken (docs/bids.md has the reasons).
+const OF_STREAMLINES: [(&str, &str); 4] = [
+    ("model-msmtcsd_param-fod_label-WM_dwimap.mif.gz", "model-csd_param-wm_dwimap.nii.gz"),
+    ("model-msmtcsd_param-fod_label-WM_dwimap.json", "model-csd_param-wm_dwimap.json"),
+    ("model-ifod2_streamlines.tck.gz", "track-ifod_tractogram.trx"),
+    ("connectivity.mat", "seg-halves_meas-count_relmat.tsv"),
+];
+
 #[test]
 fn a_connectome_has_streamlines_and_a_matrix_of_its_labels() {
     let folder = with_shells();
@@ -146,8 +158,59 @@ fn a_connectome_has_streamlines_and_a_matrix_of_its_labels() {
     let sidecar = folder.json(&format!("{at}_track-ifod_tractogram.json"));
     assert_eq!(sidecar["StreamlineSeeding"]["StreamlinesWanted"], 200);
     assert_eq!(sidecar["StreamlineAcceptanceCriteria"]["MinLength"], 10.0);
+    for (theirs, ours) in OF_STREAMLINES {
+        assert!(folder.join(&format!("{at}_{ours}")).exists(), "{theirs} is {ours} here");
+    }
     let said = folder.failed(&format!("{PARTICIPANT} --preset connectome --atlas thirds"));
     assert!(said.contains("called thirds: there are halves"), "{said}");
+}
+
+#[test]
+fn tissues_beside_a_series_say_where_its_streamlines_end() {
+    let folder = with_shells();
+    let mask = folder.image("p/mask.nii.gz");
+    let anat = folder.join("in/sub-ABCD/anat");
+    fs::create_dir_all(&anat).unwrap();
+    let write = |name: &str, image: &fimbria_image::Image| {
+        let path = anat.join(format!("sub-ABCD_space-T1w_{name}.nii.gz"));
+        fimbria_image::write_image(path, image, &fimbria_image::WriteOptions::default()).unwrap();
+    };
+    // 1, 2 and 3 are other tissues with other programs: such labels are left alone.
+    write("dseg", &mask);
+    let connectome =
+        format!("{PARTICIPANT} --preset connectome --set track.select=40 --set track.min_length=0");
+    let at = "out/sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w_track-ifod_tractogram.json";
+    let of_run = || {
+        let record = folder.json("out/sub-ABCD/run.json");
+        let inputs = record["inputs"].as_array().unwrap();
+        let act = inputs.iter().find(|input| input["role"] == "act");
+        let act = act.map(|input| input["path"].as_str().unwrap().to_owned());
+        let track = &record["parameters"]["sub-ABCD_acq-10per000_space-T1w"]["track"];
+        (act, track["anatomy"].clone(), folder.json(at))
+    };
+    folder.done(&connectome);
+    let (act, anatomy, sidecar) = of_run();
+    assert!(act.is_none() && anatomy.is_null() && sidecar.get("AnatomicalConstraint").is_none());
+    let tissues = five_tissues(mask.grid);
+    let mut labels = fimbria_image::Image::zeros(mask.grid, 1);
+    let is_white = tissues.volume(2).iter().zip(&mut labels.data);
+    is_white.for_each(|(white, label)| *label = if *white > 0.0 { 2.0 } else { 3.0 });
+    write("desc-aseg_dseg", &labels);
+    write("seg-hsvs_dseg", &tissues);
+    let said = folder.done(&connectome).stderr;
+    assert!(said.contains("1 of 1 done"), "{said}");
+    let (act, anatomy, sidecar) = of_run();
+    assert!(act.unwrap().ends_with("sub-ABCD_space-T1w_seg-hsvs_dseg.nii.gz"));
+    assert_eq!(anatomy["backtrack"], false);
+    assert_eq!(sidecar["AnatomicalConstraint"]["BackTrack"], false);
+    let source = "bids:input:sub-ABCD/anat/sub-ABCD_space-T1w_seg-hsvs_dseg.nii.gz";
+    assert!(sidecar["Sources"].as_array().unwrap().iter().any(|s| s == source), "{sidecar}");
+    let methods = fs::read_to_string(folder.join("out/logs/CITATION.md")).unwrap();
+    assert!(methods.contains("both ends had to lie in grey matter"), "{methods}");
+    folder.done(&format!("{connectome} --no-act"));
+    assert!(of_run().0.is_none());
+    let said = folder.failed(&format!("{connectome} --set track.act=x.nii.gz"));
+    assert!(said.contains("[track] act cannot be given for a data set"), "{said}");
 }
 
 #[test]

@@ -31,6 +31,61 @@ fn two_processes_share_the_sessions() {
     assert_eq!(folder.names("out/.fimbria/claims"), [""; 0]);
 }
 
+/// How many threads had the run of each session.
+fn threads(folder: &Folder, out: &str) -> Vec<u64> {
+    let of = |(at, _): &(&str, &str)| {
+        folder.json(&format!("{out}/{at}/run.json"))["machine"]["threads"].as_u64().unwrap()
+    };
+    SERIES.iter().map(of).collect()
+}
+
+#[test]
+fn sessions_beside_each_other_are_those_that_are_made_one_by_one() {
+    let folder = with_data_set();
+    folder.done("bids in alone participant --device cpu --nprocs 4");
+    assert_eq!(threads(&folder, "alone"), [4; 4], "without a limit one has all");
+    let said = folder.done("bids in out participant --device cpu --nprocs 4 --mem 4G").stderr;
+    assert_eq!(threads(&folder, "out"), [1; 4], "{said}");
+    assert!(said.contains("with 1 thread and 1.0 GiB") && said.contains("4 of 4 done"), "{said}");
+    assert_eq!(digest(&folder, "out"), digest(&folder, "alone"));
+    assert_eq!(folder.names("out/.fimbria/claims"), [""; 0]);
+    assert_eq!(folder.names("out/.fimbria/work"), [""; 0]);
+    // Memory for one, and what nobody can tell the memory of.
+    folder.done("bids in one participant --device cpu --nprocs 4 --mem 128M");
+    assert_eq!(threads(&folder, "one"), [4; 4]);
+}
+
+#[test]
+fn one_of_several_at_once_that_fails_is_named_and_the_others_are_made() {
+    let folder = with_data_set();
+    let broken = "in/sub-02/ses-1/dwi/sub-02_ses-1_space-ACPC_desc-preproc_dwi.nii.gz";
+    let bytes = std::fs::read(folder.join(broken)).unwrap();
+    std::fs::write(folder.join(broken), &bytes[..bytes.len() / 2]).unwrap();
+    let said = folder.failed("bids in out participant --device cpu --nprocs 4 --mem 4G");
+    assert!(said.contains("1 of 4 failed:\n  sub-02_ses-1: "), "{said}");
+    assert!(said.contains("3 of 4 done"), "{said}");
+}
+
+#[test]
+fn a_run_has_enough_with_the_memory_that_it_is_said_to_need() {
+    let folder = Folder::new();
+    let shells = "--shells 1000:30,2000:30 --b0s 3";
+    folder.done(&format!("phantom crossing --size 24,24,14 --voxel 6 {shells} -o p"));
+    for preset in ["maps", "fibres", "connectome"] {
+        let settings = [format!("run.preset={preset}"), "track.select=1000".to_owned()];
+        let mut config = fimbria_pipeline::RunConfig::default();
+        config.input.dwi = folder.join("p/dwi.nii.gz");
+        let needed = config.with_settings(&settings).unwrap().memory_needed().unwrap().unwrap();
+        let [preset, select] = settings;
+        let run = format!("run p/dwi.nii.gz --mask p/mask.nii.gz --set {preset} --set {select}");
+        folder.done(&format!("{run} --device cpu --mem {} -o {preset}", needed.0));
+    }
+    let sampled = ["run.preset=everything".to_owned()];
+    let mut config = fimbria_pipeline::RunConfig::default();
+    config.input.dwi = folder.join("p/dwi.nii.gz");
+    assert_eq!(config.with_settings(&sampled).unwrap().memory_needed().unwrap(), None);
+}
+
 #[test]
 fn tasks_killed_at_random_end_with_every_session_once_and_complete() {
     /// Tasks at work at a time, and how often all of them are killed.

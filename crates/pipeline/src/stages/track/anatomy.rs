@@ -15,7 +15,7 @@ use crate::options::OptionError;
 use crate::session::{Input, Logbook};
 
 /// Where streamlines may end, by the tissues of the head.
-#[derive(Clone, Debug, Default, Args, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Args, Serialize)]
 #[command(next_help_heading = "Anatomy (through densities)")]
 pub struct AnatomyOptions {
     /// Tissues that say where streamlines may end: five volumes (cortical grey, subcortical grey,

@@ -71,7 +71,11 @@ pub(super) fn follow<'p>(
 
 /// Warns where tissues and densities can hardly be of one head, and where most seeds lie in the wrong
 /// tissue.
-fn tell_misplaced(anatomy: &Anatomy<'_>, tracking: &DensityTracking<'_>, log: &Logbook<'_>) {
+pub(super) fn tell_misplaced(
+    anatomy: &Anatomy<'_>,
+    tracking: &DensityTracking<'_>,
+    log: &Logbook<'_>,
+) {
     /// So many points tell.
     const LOOKED_AT: usize = 20_000;
     /// Masks of the brain are some voxels wider than its tissues.

@@ -85,7 +85,7 @@ impl Choice for Tracks {
 pub struct TrackParameters {
     /// Streamlines from each seed
     #[arg(short = 'n', long, value_name = "N", number = at_least(1_u32, "").up_to(1_000_000_000))]
-    #[arg(usually = "50; through densities --select; in a run 2", conflicts_with = "select")]
+    #[arg(usually = "50; in a run 2; through densities --select", conflicts_with = "select")]
     pub samples: Option<u32>,
 
     /// Through densities: start at seeds drawn at random until so many streamlines are kept, or a
@@ -171,18 +171,6 @@ pub struct TrackParameters {
 }
 
 impl TrackParameters {
-    /// Whether a run can be done with them: its page and `life` take the streamlines.
-    ///
-    /// # Errors
-    /// [`OptionError::Unusable`].
-    pub fn check_in_run(&self, through: Through) -> Result<(), OptionError> {
-        if self.tracks.0.0.is_none() {
-            let why = "`tracks` cannot be none in a run, whose page shows them".to_owned();
-            return Err(OptionError::Unusable(why));
-        }
-        self.check(through)
-    }
-
     /// Whether all that is given has a use.
     ///
     /// # Errors
@@ -201,12 +189,10 @@ impl TrackParameters {
         let (is_run, given) = (place == Place::WholeBrain, &self);
         let of_place = |regions: f32, run: f32| Some(if is_run { run } else { regions });
         if through == Through::Densities {
-            let select = given.select.or((given.samples.is_none() && !is_run).then_some(10_000));
-            let samples = given.samples.or((select.is_none()).then_some(2));
+            let select = given.select.or(given.samples.is_none().then_some(10_000));
             let algorithm = given.algorithm.unwrap_or(Named(Algorithm::Probabilistic));
             let is_random = algorithm.0 == Algorithm::Probabilistic;
             return Self {
-                samples,
                 select,
                 algorithm: Some(algorithm),
                 max_length: given.max_length.or(Some(250.0)),
@@ -289,6 +275,13 @@ impl TrackParameters {
         }
     }
 
+    /// How many streamlines there are at most through densities of so many voxels.
+    pub(crate) fn most_streamlines(&self, voxels: u64) -> u64 {
+        let Self { samples, select, .. } = self.in_effect(Through::Densities, Place::WholeBrain);
+        let from_each = samples.map(|samples| u64::from(samples) * voxels);
+        select.map(u64::from).or(from_each).unwrap_or(0)
+    }
+
     /// How many streamlines start through densities; of options in effect.
     pub(super) fn attempts(&self) -> Attempts {
         match (self.select, self.samples) {
@@ -330,13 +323,10 @@ mod tests {
     }
 
     #[test]
-    fn densities_are_followed_alike_from_regions_and_in_a_run_but_for_how_many_start() {
+    fn densities_are_followed_alike_from_regions_and_in_a_run() {
         let usual: TrackParameters = usual();
         let of = |place| usual.in_effect(Through::Densities, place);
-        let (regions, run) = (of(Place::Regions), of(Place::WholeBrain));
-        assert_eq!(regions.density_propagation(2.0), run.density_propagation(2.0));
-        assert_eq!((regions.min_length, regions.jitter), (run.min_length, run.jitter));
-        assert_eq!((regions.samples, regions.select), (None, Some(10_000)));
-        assert_eq!((run.samples, run.select), (Some(2), None));
+        assert_eq!(of(Place::Regions), of(Place::WholeBrain));
+        assert_eq!((of(Place::Regions).samples, of(Place::Regions).select), (None, Some(10_000)));
     }
 }

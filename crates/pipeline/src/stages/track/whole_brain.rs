@@ -8,16 +8,19 @@ use fimbria_image::{Image, Mask, WriteOptions, read_image, write_image};
 use fimbria_streamlines::{Format, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
 use fimbria_tensors::peaks::Peaks;
 use fimbria_tracking::{
-    DensityTracking, Field, Lines, Rules, Seed, Space, Tally, Tracking, seeds_of_region,
+    DensityTracking, Field, Lines, Rules, Seed, Space, Tally, Tissues, Tracking, seeds_of_region,
 };
 use serde_json::{Value, json};
 
 use super::counted::{Counted, counted, counted_through_densities};
 use super::edges::Edges;
+use super::follow::tell_misplaced;
 use super::parameters::Place;
 use super::source::densities_of;
-use super::{Through, TrackError, TrackParameters, tracks_name};
+use super::{AnatomyOptions, Through, TrackError, TrackInRun, TrackParameters, tracks_name};
 use crate::options::from_values;
+use crate::session::Input;
+use crate::stages::doubts::warn_of_place_of;
 use crate::stages::load::Subject;
 use crate::stages::load_orientations::OrientationField;
 use crate::stages::peaks::with_fibres;
@@ -32,10 +35,11 @@ pub struct Tracked {
 }
 
 /// Tracks from every voxel with fibres through the [`StickSamples`], or through the densities of the
-/// [`OrientationField`] in voxels whose [`Peaks`] are those of fibres; hands on what was [`Tracked`].
+/// [`OrientationField`] in voxels whose [`Peaks`] are those of fibres; from the boundary of grey and white
+/// matter, where that is asked for, in all voxels with densities. Hands on what was [`Tracked`].
 pub struct WholeBrain {
-    /// How.
-    pub parameters: TrackParameters,
+    /// How, and where streamlines may end.
+    pub options: TrackInRun,
     /// Which of them.
     pub through: Through,
 }
@@ -48,17 +52,26 @@ impl WholeBrain {
             name if name == Through::Samples.name() => Through::Samples,
             _ => Through::Densities,
         };
+        let anatomy = parameters.get("anatomy").filter(|anatomy| anatomy.is_object());
+        let act = record.inputs.iter().find(|input| input.role == "act");
+        let asks = |option: &str| anatomy.is_some_and(|anatomy| anatomy[option] == true);
+        let anatomy = AnatomyOptions {
+            act: act.filter(|_| anatomy.is_some()).map(|input| input.path.clone()),
+            backtrack: asks("backtrack"),
+            crop: asks("crop"),
+            seed_boundary: asks("seed_boundary"),
+        };
         let parameters = from_values(parameters.get("track")?.as_object()?).ok()?;
-        Some(Self { parameters, through })
+        Some(Self { options: TrackInRun { parameters, anatomy }, through })
     }
 
     /// The name of the file of streamlines.
     pub(crate) fn tracks(&self) -> String {
-        tracks_name(self.parameters.tracks.0.0.unwrap_or(Format::DEFAULT))
+        tracks_name(self.options.parameters.tracks.0.0.unwrap_or(Format::DEFAULT))
     }
 
     fn in_effect(&self) -> TrackParameters {
-        self.parameters.in_effect(self.through, Place::WholeBrain)
+        self.options.parameters.in_effect(self.through, Place::WholeBrain)
     }
 
     /// Through samples, from every voxel that has some.
@@ -70,7 +83,7 @@ impl WholeBrain {
         let (edges, mask) = (Edges::of(&samples.mask.grid), samples.mask.clone());
         let options = self.in_effect();
         let field = Field::new(samples, log.session().on.workers);
-        self.tracked(&mask, log, |space, rules, seeds, new, each| {
+        self.tracked(&mask, None, log, |space, rules, seeds, new, each| {
             let tracking = Tracking {
                 field: &field,
                 space,
@@ -92,30 +105,40 @@ impl WholeBrain {
         mask: &Mask,
         log: &Logbook<'_>,
     ) -> Result<Tracked, StageError> {
-        let options = self.in_effect();
+        let (options, anatomy) = (self.in_effect(), &self.options.anatomy);
         let densities = densities_of(field, &field.mask, log)?;
         let edges = Edges::of(densities.grid());
-        self.tracked(mask, log, |space, rules, seeds, new, each| {
+        let workers = log.session().on.workers;
+        anatomy.inputs().iter().for_each(|(_, file)| warn_of_place_of(file, log));
+        let tissues = workers.install(|| anatomy.read(densities.grid(), log))?;
+        // Where grey matter begins, peaks are few.
+        let mask = if anatomy.seed_boundary { &field.mask } else { mask };
+        self.tracked(mask, tissues.as_ref(), log, |space, rules, seeds, new, each| {
             let tracking = DensityTracking {
                 densities: &densities,
                 space,
                 propagation: &options.density_propagation(edges.shortest),
                 rules,
-                anatomy: None,
+                anatomy: anatomy.constraint(&tissues),
                 seeds,
                 attempts: options.attempts(),
                 jitter_mm: options.jitter,
                 rng_seed: options.rng_seed,
             };
+            if let Some(anatomy) = &tracking.anatomy {
+                tell_misplaced(anatomy, &tracking, log);
+            }
             counted_through_densities(&tracking, log, new, each)
         })
     }
 
-    /// From the voxels of a mask, by `track`, which is given where seeds are, what decides over
-    /// streamlines, the seeds, what is counted, and where streamlines go.
+    /// From the voxels of a mask, or where that is asked for the boundary of these tissues in them, by
+    /// `track`, which is given where seeds are, what decides over streamlines, the seeds, what is counted,
+    /// and where streamlines go.
     fn tracked(
         &self,
         mask: &Mask,
+        tissues: Option<&Tissues>,
         log: &Logbook<'_>,
         track: impl for<'t> FnOnce(
             &'t Space,
@@ -129,7 +152,13 @@ impl WholeBrain {
         let mut inside = Image::zeros(grid, 1);
         mask.voxels.iter().for_each(|&voxel| inside.data[voxel as usize] = 1.0);
         let space = Space::same(grid);
-        let seeds = seeds_of_region(&space, &space.region(&inside, "the voxels tracked")?, 0);
+        let mut seeds = seeds_of_region(&space, &space.region(&inside, "the voxels tracked")?, 0);
+        if let Some(tissues) = tissues.filter(|_| self.options.anatomy.seed_boundary) {
+            seeds = tissues.boundary_seeds(&seeds, &space);
+            if seeds.is_empty() {
+                return Err(TrackError::NoBoundary.into());
+            }
+        }
         let least_length_mm = self.in_effect().min_length.unwrap_or(0.0);
         let rules = Rules { least_length_mm, ..Rules::default() };
         let new =
@@ -142,7 +171,10 @@ impl WholeBrain {
             Ok(())
         })?;
         if lines.is_empty() {
-            log.warn("no streamline is as long as track.min_length");
+            log.warn(match tissues {
+                None => "no streamline is as long as track.min_length",
+                Some(_) => "no streamline was kept: see in run.json why they ended",
+            });
         }
         let visits = space.image(|voxel| tally.visits.count(voxel) as f32);
         Ok(Tracked { visits, lines: Tractogram::new(header, lines) })
@@ -167,8 +199,17 @@ impl Stage for WholeBrain {
         vec![Product::of::<Tracked>()]
     }
 
+    fn inputs(&self) -> Vec<Input> {
+        self.options.anatomy.inputs().into_iter().collect()
+    }
+
     fn parameters(&self) -> Value {
-        json!({ "through": self.through.name(), "track": self.in_effect() })
+        let mut said = json!({ "through": self.through.name(), "track": self.in_effect() });
+        let anatomy = &self.options.anatomy;
+        if anatomy.act.is_some() {
+            said["anatomy"] = json!(anatomy);
+        }
+        said
     }
 
     fn outputs(&self) -> Vec<String> {

@@ -7,7 +7,9 @@ use fimbria_report::{FigureError, Section, Window, colour};
 use super::Methods;
 use crate::Named;
 use crate::stages::peaks::LEAST_DENSITY;
-use crate::stages::track::{Algorithm, Through, TrackParameters, Tracked, WholeBrain};
+use crate::stages::track::{
+    Algorithm, AnatomyOptions, Through, TrackInRun, TrackParameters, Tracked, WholeBrain,
+};
 
 pub(in crate::stages::report) fn tracks(
     tracked: &Tracked,
@@ -40,9 +42,11 @@ pub(in crate::stages::report) fn tracks(
 
 /// What was done, in words for a paper; the options are those in effect.
 pub(in crate::stages::report) fn methods(track: &WholeBrain) -> Methods {
-    let TrackParameters { samples, step, min_length, max_length, angle, cutoff, .. } =
-        &track.parameters;
-    let is_deterministic = track.parameters.algorithm == Some(Named(Algorithm::Deterministic));
+    let TrackInRun { parameters, anatomy } = &track.options;
+    let TrackParameters { samples, select, step, min_length, max_length, angle, cutoff, .. } =
+        parameters;
+    let is_deterministic = parameters.algorithm == Some(Named(Algorithm::Deterministic));
+    let is_constrained = anatomy.act.is_some();
     let (within, followed, part, reference) = match track.through {
         Through::Samples => (
             "with a direction".to_owned(),
@@ -57,8 +61,13 @@ pub(in crate::stages::report) fn methods(track: &WholeBrain) -> Methods {
                 "arcs drawn by the interpolated densities along them"
             };
             let end = cutoff.map_or(String::new(), |cutoff| format!(" down to {cutoff}"));
+            let within = if is_constrained && anatomy.seed_boundary {
+                "that the boundary of grey and white matter passes, on that boundary".to_owned()
+            } else {
+                format!("whose density has a peak above {LEAST_DENSITY}")
+            };
             (
-                format!("whose density has a peak above {LEAST_DENSITY}"),
+                within,
                 format!("{along}{end},"),
                 if is_deterministic { "a fifth" } else { "half" },
                 "Tournier J-D et al. Proc ISMRM 18, 1670 (2010)",
@@ -66,17 +75,41 @@ pub(in crate::stages::report) fn methods(track: &WholeBrain) -> Methods {
         }
     };
     let step = step.map_or_else(|| format!("{part} of a voxel"), |mm| format!("{mm} mm"));
-    let starts = match samples {
-        Some(1) | None => "a point".to_owned(),
-        Some(n) => format!("{n} points"),
+    let starts = match (select, samples) {
+        (Some(_), _) => "points drawn at random in voxels".to_owned(),
+        (None, Some(1) | None) => "a point in every voxel".to_owned(),
+        (None, Some(n)) => format!("{n} points in every voxel"),
+    };
+    let kept = match select {
+        Some(n) => format!("were kept, until there were {n}"),
+        None => "were kept".to_owned(),
     };
     let [angle, least, most] = [angle, min_length, max_length].map(|x| x.unwrap_or_default());
     Methods {
         text: format!(
-            "From {starts} in every voxel {within}, streamlines followed {followed} both ways in \
+            "From {starts} {within}, streamlines followed {followed} both ways in \
              steps of {step}, turning by at most {angle:.0}° a step; those of {least} to {most} mm \
-             were kept."
+             {kept}.{}",
+            if is_constrained { constraint(anatomy) } else { String::new() }
         ),
-        references: vec![reference],
+        references: match is_constrained {
+            true => vec![reference, "Smith RE et al. NeuroImage 62, 1924 (2012)"],
+            false => vec![reference],
+        },
     }
+}
+
+/// Where they were let end, as a further sentence.
+fn constraint(anatomy: &AnatomyOptions) -> String {
+    let mut text =
+        " By a segmentation of tissues, both ends had to lie in grey matter or where the \
+                    image ends, and none in fluid"
+            .to_owned();
+    if anatomy.backtrack {
+        text += "; those that ended otherwise were taken back and went on another way";
+    }
+    if anatomy.crop {
+        text += "; ends were cut at the boundary of grey and white matter";
+    }
+    text + "."
 }

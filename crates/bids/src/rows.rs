@@ -1,0 +1,245 @@
+//! A row of each series that is finished, and what its columns are.
+
+use std::path::Path;
+
+use fimbria_pipeline::RunRecord;
+use fimbria_report::plot::{Dot, strip};
+use fimbria_report::{Page, Section, Table};
+use serde_json::{Map, Value, json};
+
+use crate::sidecar::fs_json;
+
+/// A series of a session.
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) subject: String,
+    pub(crate) session: String,
+    /// The folder of the session, below the root.
+    folder: String,
+    /// Its page, below the root.
+    pub(crate) page: String,
+    pub(crate) values: Vec<(String, f64)>,
+}
+
+/// A number of each series.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    /// As BIDS writes it; empty where it has none or nobody knows.
+    pub(crate) unit: String,
+    description: String,
+}
+
+/// The rows of finished sessions, by their folders.
+pub(crate) fn rows_of(finished: &[(String, RunRecord)]) -> Vec<Row> {
+    let series = finished.iter().flat_map(|(folder, record)| {
+        let series = record.results.get("series").and_then(Value::as_array);
+        series.into_iter().flatten().map(move |series| row_of(folder, series))
+    });
+    series.collect()
+}
+
+/// The row of a series by what the record of its session, in this folder, says of it.
+pub(crate) fn row_of(folder: &str, series: &Value) -> Row {
+    let (subject, session) = folder.split_once('/').unwrap_or((folder, "n/a"));
+    Row {
+        name: series["name"].as_str().unwrap_or_default().to_owned(),
+        subject: subject.to_owned(),
+        session: session.to_owned(),
+        folder: folder.to_owned(),
+        page: page_below(folder, series["page"].as_str().unwrap_or_default()),
+        values: values_of(series),
+    }
+}
+
+/// The way to a page from the root, of one from the folder of a session.
+fn page_below(folder: &str, page: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').collect();
+    for part in page.split('/') {
+        if part == ".." {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    parts.join("/")
+}
+
+fn values_of(series: &Value) -> Vec<(String, f64)> {
+    let tables = [&series["columns"], &series["input_columns"]];
+    let all = tables.into_iter().filter_map(Value::as_object).flatten();
+    all.filter_map(|(name, value)| Some((name.clone(), value.as_f64()?))).collect()
+}
+
+/// Every column that a row has, in the order of the first row that has it; what maps are, their sidecars
+/// below `out` say.
+pub(crate) fn columns_of(rows: &[Row], out: &Path) -> Vec<Column> {
+    let mut columns: Vec<Column> = Vec::new();
+    for row in rows {
+        for (name, _) in &row.values {
+            if columns.iter().all(|column| column.name != *name) {
+                columns.push(Column::of(name, row, out));
+            }
+        }
+    }
+    columns
+}
+
+impl Column {
+    fn of(name: &str, row: &Row, out: &Path) -> Self {
+        let said = |unit: &str, description: String| Self {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+            description,
+        };
+        let of_map = name.strip_suffix("_median").and_then(|map| map.split_once('_'));
+        if let Some((model, param)) = of_map {
+            let file = format!("dwi/{}_model-{model}_param-{param}_dwimap.json", row.name);
+            let map = fs_json(&out.join(&row.folder).join(file));
+            let what = map["Description"].as_str().unwrap_or(param);
+            let unit = map["Units"].as_str().unwrap_or_default();
+            return said(unit, format!("median over the voxels fitted: {what}"));
+        }
+        if let Some(model) = name.strip_suffix("_fitted_percent") {
+            return said("percent", format!("share of the mask that has maps of {model}"));
+        }
+        if let Some(theirs) = name.strip_prefix("input_") {
+            return said("", format!("{theirs} of the input's own desc-image_qc table"));
+        }
+        match name {
+            "volumes_used" => said("", "volumes that the tensor was fitted to".to_owned()),
+            "warnings" => said("", "how many things run.json warns of".to_owned()),
+            "framewise_displacement_mean" => {
+                said("mm", "mean over the volumes, of the input's desc-confounds table".to_owned())
+            }
+            _ => said("", String::new()),
+        }
+    }
+
+    /// Whether it was taken over from the input's tables.
+    fn is_of_input(&self) -> bool {
+        self.name.starts_with("input_") || self.name == "framewise_displacement_mean"
+    }
+}
+
+impl Row {
+    pub(crate) fn value(&self, column: &Column) -> Option<f64> {
+        self.values.iter().find(|(name, _)| *name == column.name).map(|(_, value)| *value)
+    }
+}
+
+/// What BIDS wants to know of a table's columns.
+pub(crate) fn described(columns: &[Column]) -> Value {
+    let mut all = Map::new();
+    let fixed = [
+        ("session_id", "the session, n/a where there are none"),
+        ("series", "the entities of its name"),
+    ];
+    for (name, description) in fixed {
+        all.insert(name.to_owned(), json!({ "Description": description }));
+    }
+    for Column { name, unit, description } in columns {
+        let mut said = json!({ "Description": description });
+        if !unit.is_empty() {
+            said["Units"] = json!(unit);
+        }
+        all.insert(name.clone(), said);
+    }
+    let page = "the page of its session, from the root of the derivatives";
+    all.insert("page".to_owned(), json!({ "Description": page }));
+    Value::Object(all)
+}
+
+/// A strip of dots of each column, which lead to the pages of their series, and a table of these; `up` is the
+/// way from this page to the root.
+pub(crate) fn page_of(
+    page: Page,
+    rows: &[Row],
+    columns: &[Column],
+    up: &str,
+    caption: &str,
+) -> Page {
+    let links: Vec<_> = rows.iter().map(|row| format!("{up}{}", row.page)).collect();
+    let figures = columns.iter().map(|column| {
+        let dots = rows.iter().zip(&links).filter_map(|(row, link)| {
+            let value = row.value(column)?;
+            Some(Dot { value, name: &row.name, link })
+        });
+        let dots: Vec<_> = dots.collect();
+        let caption = match rows.len() - dots.len() {
+            0 => String::new(),
+            n => format!("{n} series without."),
+        };
+        (strip(&column.name, &column.unit.replace("^2", "²"), &dots), caption)
+    });
+    let (ours, theirs): (Vec<_>, Vec<_>) =
+        columns.iter().zip(figures).partition(|(column, _)| !column.is_of_input());
+    let section = |heading: &str, text: &str, figures: Vec<(&Column, _)>| {
+        let figures = figures.into_iter().map(|(_, figure)| figure).collect();
+        Section::new(heading).text(text).figures(figures)
+    };
+    let what = "A dot is a series, and leads to its page. Medians are over the voxels fitted.";
+    let mut page = page.section(section("Results", what, ours));
+    if !theirs.is_empty() {
+        let what = "What the tables of the input say of the same series.";
+        page = page.section(section("Input", what, theirs));
+    }
+    let table = Table {
+        caption: caption.to_owned(),
+        columns: ["series", "page"].map(str::to_owned).to_vec(),
+        rows: rows.iter().zip(links).map(|(row, link)| vec![row.name.clone(), link]).collect(),
+    };
+    page.section(Section::new("Series").table(table))
+}
+
+/// What stands below a page.
+pub(crate) fn footer() -> String {
+    format!("fimbria {}", env!("CARGO_PKG_VERSION"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, values: &[(&str, f64)]) -> Row {
+        let values: Map<String, Value> =
+            values.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        row_of(name, &json!({ "name": name, "page": format!("../{name}.html"), "columns": values }))
+    }
+
+    #[test]
+    fn pages_are_found_from_the_root() {
+        assert_eq!(page_below("sub-01", "../sub-01.html"), "sub-01.html");
+        assert_eq!(page_below("sub-01/ses-2", "../../sub-01_ses-2.html"), "sub-01_ses-2.html");
+        assert_eq!(page_below("sub-01/ses-2", "x.html"), "sub-01/ses-2/x.html");
+    }
+
+    #[test]
+    fn dots_lead_from_a_page_below_the_root_to_the_pages_of_series() {
+        let rows = [row("sub-1", &[("a", 1.5)]), row("sub-2", &[("a", 2.0), ("b", 0.0)])];
+        let columns = columns_of(&rows, Path::new("nowhere"));
+        let page = page_of(Page::new("x"), &rows, &columns, "../", "").to_html();
+        assert!(page.contains("<a href=\"../sub-2.html\">") && page.contains("1 series without."));
+        assert!(!page.contains("http:"));
+    }
+
+    #[test]
+    fn a_column_has_the_unit_of_its_map() {
+        let folder = tempfile::tempdir().unwrap();
+        let dwi = folder.path().join("sub-1/dwi");
+        std::fs::create_dir_all(&dwi).unwrap();
+        let map = r#"{"Units": "mm^2/s", "Description": "mean diffusivity"}"#;
+        std::fs::write(dwi.join("sub-1_model-tensor_param-md_dwimap.json"), map).unwrap();
+        let values = [("tensor_md_median", 1e-3), ("tensor_fitted_percent", 9.0)];
+        let columns = columns_of(&[row("sub-1", &values)], folder.path());
+        assert_eq!(
+            columns.iter().map(|column| &*column.unit).collect::<Vec<_>>(),
+            ["mm^2/s", "percent"]
+        );
+        let said = described(&columns);
+        assert_eq!(
+            said["tensor_md_median"]["Description"],
+            "median over the voxels fitted: mean diffusivity"
+        );
+    }
+}

@@ -1,0 +1,311 @@
+//! A session made: the runs of its series, and their results put in place.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fimbria_pipeline::options::Values;
+use fimbria_pipeline::stages::report::methods_of;
+use fimbria_pipeline::{
+    ByteSize, Choice as _, Existing, Finished, Logbook, MapLayout, MapStyle, Named, OutputEntry,
+    OutputFolder, RunConfig, RunRecord, Session as Machine, Stage, StageRecords,
+    fingerprint_of_run, run_stages,
+};
+use serde_json::{Map, Value, json};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::claim::Claim;
+use crate::files::{OWN, make_folder, replace};
+use crate::group::subject_page;
+use crate::participants::{Ended, Participants, ReportLevel};
+use crate::publish::Ran;
+use crate::seen::Seen;
+use crate::{BidsError, Series, Session, citation, numbers};
+
+/// A change of names or sidecars makes finished sessions again.
+const SHAPE: u32 = 1;
+
+/// What the run of a series is told, and name and file of the labels between which streamlines are counted.
+type Configured<'a> = (RunConfig, Option<(&'a str, &'a Path)>);
+
+/// A run of a series that is to be made.
+struct Planned<'a> {
+    series: &'a Series,
+    labels: Option<(&'a str, &'a Path)>,
+    folder: PathBuf,
+    stages: Vec<Box<dyn Stage>>,
+}
+
+impl Participants {
+    fn work(&self, session: &Session) -> PathBuf {
+        let work = self.work.clone().unwrap_or_else(|| self.out.join(OWN).join("work"));
+        work.join(session.name())
+    }
+
+    /// Makes a session, unless it is there, within so much memory.
+    pub(crate) fn session(
+        &self,
+        session: &Session,
+        memory: Option<ByteSize>,
+        machine: Machine<'_>,
+    ) -> Result<Ended, BidsError> {
+        let work = self.work(session);
+        let mut planned = Vec::new();
+        for series in &session.series {
+            planned.push(self.plan(series, &work, memory)?);
+        }
+        let folder = self.out.join(session.folder());
+        let read = || RunRecord::read(&folder.join(OutputFolder::RECORD)).ok();
+        let seen = |planned: &[Planned<'_>], record: &RunRecord| {
+            let stages = planned.iter().flat_map(|planned| &planned.stages).map(|stage| &**stage);
+            Seen::now(&self.out, &session.name(), &folder, &self.shape(), stages, record)
+        };
+        let earlier = if self.force { None } else { read() };
+        if earlier.as_ref().is_some_and(|record| seen(&planned, record).is_same()) {
+            return Ok(Ended::Kept);
+        }
+        let fingerprint = self.fingerprint(&planned)?;
+        let same = earlier.filter(|r| r.fingerprint.as_ref() == Some(&fingerprint));
+        if let Some(record) = same.filter(|record| record.is_complete_in(&folder)) {
+            // What a process left that was killed right after it had finished.
+            OutputFolder::clear_beside(&folder);
+            let _ = fs::remove_dir_all(&work);
+            self.page_of_subject(session)?;
+            seen(&planned, &record).note()?;
+            return Ok(Ended::Kept);
+        }
+        let existing = if self.force { Existing::Overwrite } else { Existing::Resume };
+        let log = Logbook::new(machine);
+        let (mut ran, mut results, mut methods) = (Vec::new(), Vec::new(), Vec::new());
+        for Planned { series, labels, folder, stages } in &planned {
+            make_folder(folder)?;
+            let Finished { products, record } =
+                run_stages("bids", stages, folder, existing, machine)?;
+            let records = products.find::<StageRecords>().map(|records| &records.0[..]);
+            methods.push(methods_of(records.unwrap_or_default()));
+            // Maps are read again one by one: all of them would be in memory twice.
+            drop(products);
+            log.adopt(record.stages.iter().cloned());
+            let workers = machine.on.workers;
+            results.push(workers.install(|| numbers::of_run(folder, &record))?);
+            let (labels, folder) = (*labels, folder.clone());
+            ran.push(Ran { data_set: &self.data_set, series, labels, folder, record });
+        }
+        self.publish(session, &ran, results, fingerprint, &log)?;
+        {
+            let _claim = Claim::of_root(&self.out)?;
+            citation::write(&self.out, &methods)?;
+        }
+        self.page_of_subject(session)?;
+        // What is left of the runs are their records and pages.
+        let _ = fs::remove_dir_all(&work);
+        if let Some(record) = read() {
+            seen(&planned, &record).note()?;
+        }
+        Ok(Ended::Done)
+    }
+
+    /// Writes the page of a subject with sessions, of those that are finished.
+    fn page_of_subject(&self, session: &Session) -> Result<(), BidsError> {
+        if session.session.is_none() {
+            return Ok(());
+        }
+        let _claim = Claim::of_root(&self.out)?;
+        subject_page(&self.out, &format!("sub-{}", session.subject), self.level)
+    }
+
+    /// Puts what was run in its place: pages first, then the folder of the session as a whole.
+    fn publish(
+        &self,
+        session: &Session,
+        ran: &[Ran<'_>],
+        results: Vec<Map<String, Value>>,
+        fingerprint: String,
+        log: &Logbook<'_>,
+    ) -> Result<(), BidsError> {
+        let folder = self.out.join(session.folder());
+        let unfinished = log.session().unfinished;
+        let earlier = RunRecord::read(&folder.join(OutputFolder::RECORD)).ok();
+        let mut out = OutputFolder::create(&folder, &[], true, unfinished)?;
+        let inputs: Vec<_> = ran.iter().flat_map(|ran| ran.record.inputs.clone()).collect();
+        let parameters =
+            ran.iter().map(|ran| (ran.names().label().to_owned(), ran.record.parameters.clone()));
+        let mut record = log.record("bids", inputs, Value::Object(parameters.collect()));
+        record.fingerprint = Some(fingerprint);
+        let mut told = Vec::new();
+        for (ran, numbers) in ran.iter().zip(results) {
+            let name = match session.series.len() {
+                1 => session.name(),
+                _ => ran.names().label().to_owned(),
+            };
+            let up = self.above(session);
+            let page = format!("{up}{name}.html");
+            let text = fs::read(ran.page()).map_err(BidsError::io("read", ran.page()))?;
+            if up.is_empty() {
+                out.write(&page, &text)?;
+            } else {
+                replace(&folder.join(&page), &text)?;
+                let (bytes, xxh3_128) = (text.len() as u64, format!("{:032x}", xxh3_128(&text)));
+                record.outputs.push(OutputEntry { file: page.clone(), bytes, xxh3_128 });
+            }
+            ran.publish(&mut out)?;
+            record.warnings.extend(ran.record.warnings.iter().cloned());
+            let mut entry = json!({ "name": ran.names().label(), "page": page });
+            entry["columns"] = Value::Object(numbers);
+            entry["input_columns"] = Value::Object(of_input(ran.series));
+            told.push(entry);
+        }
+        record.results.insert("series".to_owned(), json!(told));
+        let record = out.commit(record)?;
+        // A page that was elsewhere before.
+        for before in earlier.iter().flat_map(|record| &record.outputs) {
+            let is_left = record.outputs.iter().all(|output| output.file != before.file);
+            if is_left && before.file.starts_with("../") {
+                let _ = fs::remove_file(folder.join(&before.file));
+            }
+        }
+        Ok(())
+    }
+
+    /// The way from the folder of a session to that of its page.
+    fn above(&self, session: &Session) -> &'static str {
+        match (self.level, &session.session) {
+            (ReportLevel::Root, Some(_)) => "../../",
+            (ReportLevel::Root, None) | (ReportLevel::Subject, Some(_)) => "../",
+            (ReportLevel::Subject, None) | (ReportLevel::Session, _) => "",
+        }
+    }
+
+    /// What of the derivatives depends on no run.
+    fn shape(&self) -> String {
+        format!("{SHAPE} {}", self.level.name())
+    }
+
+    fn fingerprint(&self, planned: &[Planned<'_>]) -> Result<String, BidsError> {
+        let mut all = self.shape();
+        for Planned { series, stages, labels, .. } in planned {
+            let labels = labels.map_or("", |(name, _)| name);
+            all += &format!(" {} {labels} {}", series.name, fingerprint_of_run(stages)?);
+        }
+        Ok(format!("{:032x}", xxh3_128(all.as_bytes())))
+    }
+
+    fn plan<'a>(
+        &'a self,
+        series: &'a Series,
+        work: &Path,
+        memory: Option<ByteSize>,
+    ) -> Result<Planned<'a>, BidsError> {
+        let (mut config, labels) = self.configured(series)?;
+        config.input.memory = memory;
+        let folder = work.join(series.name.clone().without("desc").prefix().trim_end_matches('_'));
+        let stages = config.stages(&folder)?;
+        Ok(Planned { series, labels, folder, stages })
+    }
+
+    /// What the run of a series takes, of all of a session the most; `None` where that cannot be told.
+    pub(crate) fn memory_needed(&self, session: &Session) -> Option<u64> {
+        let mut most = 1;
+        for series in &session.series {
+            // What cannot be read fails before it takes any.
+            let Ok((config, _)) = self.configured(series) else { continue };
+            match config.memory_needed() {
+                Ok(Some(needed)) => most = needed.0.max(most),
+                Ok(None) => return None,
+                Err(_) => {}
+            }
+        }
+        Some(most)
+    }
+
+    /// What the run of a series is told, and between which labels streamlines are counted.
+    fn configured<'a>(&'a self, series: &'a Series) -> Result<Configured<'a>, BidsError> {
+        let preset = self.config.run.preset.map(|Named(preset)| preset);
+        let asks = |table: &str| self.config.tables.contains_key(table);
+        let mut config = self.config.clone();
+        config.input.dwi = series.dwi.clone();
+        config.input.mask = series.mask.clone();
+        config.input.grad_dev = series.grad_dev.clone();
+        if let Some([bval, bvec]) = series.tables.clone() {
+            (config.input.bval, config.input.bvec) = (Some(bval), Some(bvec));
+        }
+        config.maps = MapStyle { format: None, layout: Named(MapLayout::Bids) };
+        let title = series.name.clone().without("desc").prefix();
+        config.report.title = Some(title.trim_end_matches('_').replace('_', " "));
+        let needs_scan = ["gre", "field", "qsm"].iter().any(|table| asks(table))
+            || preset == Some(fimbria_pipeline::Preset::Susceptibility);
+        if needs_scan || preset.is_some_and(|preset| preset.maps_susceptibility()) {
+            match &series.echoes {
+                Some([phase, magnitude]) => {
+                    let scan = config.tables.entry("gre".to_owned()).or_default();
+                    scan.insert("phase".to_owned(), json!(phase));
+                    if !magnitude.is_empty() {
+                        scan.insert("magnitude".to_owned(), json!(magnitude));
+                    }
+                }
+                None if needs_scan => return Err(BidsError::NoScan),
+                None => {}
+            }
+        }
+        let mut labels = None;
+        if asks("connectome") || preset.is_some_and(|preset| preset.tracks()) {
+            labels = self.labels(series)?;
+            if let Some((_, path)) = labels {
+                let table: &mut Values = config.tables.entry("connectome".to_owned()).or_default();
+                table.insert("labels".to_owned(), json!(path));
+            }
+        }
+        if let Some(path) = series.tissues.as_ref().filter(|_| self.anatomy)
+            && config.follows_densities()
+        {
+            let table = config.tables.entry("track".to_owned()).or_default();
+            table.insert("act".to_owned(), json!(path));
+        }
+        Ok((config, labels))
+    }
+
+    /// The labels between which streamlines of a series are counted; `None` where it has none.
+    fn labels<'a>(&self, series: &'a Series) -> Result<Option<(&'a str, &'a Path)>, BidsError> {
+        let known = || series.labels.keys().cloned().collect::<Vec<_>>();
+        let entry = match (&self.atlas, series.labels.len()) {
+            (Some(name), _) => match series.labels.get_key_value(name) {
+                None => return Err(BidsError::NoAtlas { name: name.clone(), known: known() }),
+                entry => entry,
+            },
+            (None, 0 | 1) => series.labels.first_key_value(),
+            (None, _) => return Err(BidsError::Atlases(known())),
+        };
+        Ok(entry.map(|(name, path)| (name.as_str(), path.as_path())))
+    }
+}
+
+/// What others measured of the input: the mean displacement from volume to volume, and the columns of
+/// QSIPrep's own table.
+fn of_input(series: &Series) -> Map<String, Value> {
+    let mut columns = Map::new();
+    let table = |path: &Option<PathBuf>| {
+        let text = fimbria_image::read_regular_text(path.as_ref()?).ok()?;
+        let mut rows = text.lines().map(|line| line.split('\t').map(str::to_owned).collect());
+        Some((rows.next()?, rows.collect::<Vec<Vec<String>>>()))
+    };
+    let confounds: Option<(Vec<String>, _)> = table(&series.confounds);
+    if let Some((heading, rows)) = confounds
+        && let Some(at) = heading.iter().position(|name| name == "framewise_displacement")
+    {
+        let moved = rows.iter().filter_map(|row| row.get(at)?.parse().ok());
+        let moved: Vec<f64> = moved.collect();
+        if !moved.is_empty() {
+            let mean = moved.iter().sum::<f64>() / moved.len() as f64;
+            columns.insert("framewise_displacement_mean".to_owned(), json!(mean));
+        }
+    }
+    if let Some((heading, rows)) = table(&series.image_qc)
+        && let Some(row) = rows.first()
+    {
+        for (name, value) in heading.iter().zip(row) {
+            if let Ok(number) = value.parse::<f64>() {
+                columns.insert(format!("input_{name}"), json!(number));
+            }
+        }
+    }
+    columns
+}

@@ -1,0 +1,58 @@
+//! How much memory a run takes, before it begins.
+
+use fimbria_image::ImageHeader;
+
+use super::{Asked, ConfigError, RunConfig, System};
+use crate::ByteSize;
+use crate::stages::fits::{DTI, FOD, Fit};
+use crate::stages::load::LoadError;
+use crate::stages::peaks::PeaksParameters;
+
+/// What a run takes beside what grows with its series: the program itself, threads, pictures.
+const BESIDE: u64 = 96 << 20;
+
+/// A streamline with its points, of which it has some 60 to 100 in a brain; where there is no room for
+/// the next one, all are copied to where there is room for twice as many.
+const STREAMLINE: u64 = 3 * 100 * 12;
+
+/// Bytes of a compressed file that are held beside what they become; larger files are mapped.
+const COMPRESSED: u64 = 256 << 20;
+
+impl RunConfig {
+    /// What the run takes, by what the header of its series says; `None` where that cannot be told before
+    /// it begins: sampled sticks, LiFE and susceptibility take what voxels, streamlines and scans ask for.
+    ///
+    /// # Errors
+    /// [`ConfigError`] where the series has no header or no gradient table.
+    pub fn memory_needed(&self) -> Result<Option<ByteSize>, ConfigError> {
+        let header = ImageHeader::read(&self.input.dwi).map_err(LoadError::from)?;
+        let gradients = self.input.read_gradients(&header)?.table;
+        let Asked { systems, fits } = self.asked(&gradients)?;
+        let asks = |system: System| systems.contains(&system);
+        if asks(System::Sticks) || asks(System::Life) || self.tables.contains_key("gre") {
+            return Ok(None);
+        }
+        let voxels = header.grid().len() as u64;
+        let samples = voxels * (header.n_volumes() * header.datatype().bits()) as u64 / 8;
+        let file = std::fs::metadata(&self.input.dwi).map_or(0, |file| file.len());
+        let mut made: Vec<&dyn Fit> = vec![DTI];
+        let mut volumes = 0;
+        if asks(System::Peaks) {
+            made.push(FOD);
+            let peaks: PeaksParameters = self.options("peaks")?;
+            // A direction and its value each, how many there are, and what became of the voxel.
+            volumes += 4 * peaks.number + 2;
+        }
+        made.extend(fits.into_iter().filter(|fit| fit.name() != DTI.name()));
+        let of_fit = |fit: &&dyn Fit| fit.maps().iter().map(|map| map.n_volumes).sum::<usize>();
+        let most = made.iter().map(of_fit).max().unwrap_or(0);
+        // The densities once more for their peaks, and the largest maps once more as they are written.
+        volumes += made.iter().map(of_fit).sum::<usize>() + 2 * most;
+        let maps = 4 * voxels * volumes as u64;
+        let lines = match asks(System::Track) {
+            true => STREAMLINE * self.track()?.parameters.most_streamlines(voxels),
+            false => 0,
+        };
+        Ok(Some(ByteSize(BESIDE + samples + file.min(COMPRESSED) + maps + lines)))
+    }
+}
