@@ -1,6 +1,8 @@
-"""The functions for MATLAB, run by Octave."""
+"""The functions for MATLAB, run by Octave, and their syntax, which MATLAB must know too."""
 
 import subprocess
+import sys
+from pathlib import Path
 
 import nibabel
 import pytest
@@ -52,6 +54,12 @@ def test_every_function_is_read_and_has_help(octave, tmp_path):
     lines = [f"assert(!isempty(strfind(help('fimbria.{name}'), '{name.upper()}')));" for name in names]
     done = of_octave(octave, tmp_path, "\n".join(["addpath('%(matlab)s');", *lines]))
     assert done.returncode == 0, done.stderr
+
+
+def test_the_syntax_is_that_of_matlab():
+    lint = Path(sys.executable).parent / "mh_lint"
+    done = subprocess.run([lint, "--ignore-config", str(ROOT / "matlab")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 def of_octave(octave, folder, script):
