@@ -11,9 +11,12 @@ use crate::stages::peaks::PeaksParameters;
 /// What a run takes beside what grows with its series: the program itself, threads, pictures.
 const BESIDE: u64 = 96 << 20;
 
-/// A streamline with its points, of which it has some 60 to 100 in a brain; where there is no room for
-/// the next one, all are copied to where there is room for twice as many.
-const STREAMLINE: u64 = 3 * 100 * 12;
+/// Streamlines of a brain are shorter than this on the mean, mm.
+const MEAN_LENGTH_MM: f32 = 100.0;
+
+/// A point of a streamline takes 12 bytes; where there is no room for the next streamline, all are copied
+/// to where there is room for twice as many.
+const POINT: u64 = 3 * 12;
 
 /// Bytes of a compressed file that are held beside what they become; larger files are mapped.
 const COMPRESSED: u64 = 256 << 20;
@@ -50,7 +53,11 @@ impl RunConfig {
         volumes += made.iter().map(of_fit).sum::<usize>() + 2 * most;
         let maps = 4 * voxels * volumes as u64;
         let lines = match asks(System::Track) {
-            true => STREAMLINE * self.track()?.parameters.most_streamlines(voxels),
+            true => {
+                let parameters = self.track()?.parameters;
+                let points = MEAN_LENGTH_MM / parameters.step_through_densities(header.grid());
+                parameters.most_streamlines(voxels) * points.ceil() as u64 * POINT
+            }
             false => 0,
         };
         Ok(Some(ByteSize(BESIDE + samples + file.min(COMPRESSED) + maps + lines)))

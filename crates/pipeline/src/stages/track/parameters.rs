@@ -1,10 +1,12 @@
 //! How streamlines are made: the options of `track`, and of the table [track] of a run.
 
 use clap::Args;
+use fimbria_image::Grid;
 use fimbria_streamlines::Format;
 use fimbria_tracking::{Attempts, DensityPropagation, DensityRule, FirstFibre, Propagation};
 use serde::Serialize;
 
+use super::edges::Edges;
 use crate::options::{Described as _, OptionError, above, at_least, choice, within};
 use crate::{Choice, Named};
 
@@ -280,6 +282,11 @@ impl TrackParameters {
         let Self { samples, select, .. } = self.in_effect(Through::Densities, Place::WholeBrain);
         let from_each = samples.map(|samples| u64::from(samples) * voxels);
         select.map(u64::from).or(from_each).unwrap_or(0)
+    }
+
+    /// The length of a step through densities on this grid, mm.
+    pub(crate) fn step_through_densities(&self, grid: &Grid) -> f32 {
+        self.density_propagation(Edges::of(grid).shortest).step_mm
     }
 
     /// How many streamlines start through densities; of options in effect.
