@@ -4,6 +4,8 @@
 beside PERSON HEAD OUT.png [--slice K] [--turns N]   fits of one axial slice of a person and of the head, of the
                                          same protocol, side by side; the person's turned by N quarters
 bundles HEAD OUT.png                     its bundles in three planes, and its susceptibility
+template MNI_T1 HEAD OUT.png             its T1-weighted picture beside the mean of 152 people, at the same places
+truth HEAD OUT.png                       T1-weighted picture, FA, direction and MK of the truth in four planes
 
 A folder holds dwi.nii.gz, dwi.bval and mask.nii.gz; dti/ and dki/ in it are fits of it. HEAD is what
 `fimbria phantom head` writes.
@@ -78,6 +80,39 @@ def beside(person: Path, head: Path, out: Path, k: int | None, turns: int) -> No
     figure.savefig(out, dpi=110)
 
 
+def template(mean: Path, head: Path, out: Path) -> None:
+    rows = [("152 people, mean", canonical(mean)), ("the head", canonical(head / "t1w.nii.gz"))]
+    places = [(2, 4.0), (2, 24.0), (1, -14.0), (0, 4.0)]
+    figure, axes = plt.subplots(2, len(places), figsize=(12, 6.4), facecolor="black")
+    for (label, image), line in zip(rows, axes):
+        for (axis, at), ax in zip(places, line):
+            show(ax, image, axis, at, "gray", None)
+            across = [a for a in range(3) if a != axis]
+            for limit, a in ((ax.set_xlim, across[0]), (ax.set_ylim, across[1])):
+                limit(*[(-78, 78), (-112, 82), (-62, 86)][a])
+            if image is rows[0][1]:
+                ax.set_title(f"{'xyz'[axis]} = {at:g} mm", color="white", fontsize=9)
+        line[0].set_ylabel(label, color="white", fontsize=10)
+    figure.tight_layout(pad=0.4)
+    figure.savefig(out, dpi=110)
+
+
+def truth(head: Path, out: Path) -> None:
+    named = {name: canonical(head / f"{name}.nii.gz") for name in ("t1w", "truth/FA", "truth/MK")}
+    dirs = canonical(head / "truth/dirs.nii.gz")
+    largest = numpy.abs(dirs.get_fdata(dtype=numpy.float32)[..., :3])
+    fa = named["truth/FA"].get_fdata(dtype=numpy.float32)
+    colours = nibabel.Nifti1Image(numpy.clip(1.4 * largest * fa[..., None], 0, 1), dirs.affine)
+    columns = [(named["t1w"], None), (named["truth/FA"], (0, 1)), (colours, None), (named["truth/MK"], (0, 1.8))]
+    places = [(2, 5.0), (2, 27.0), (1, -14.0), (0, 2.0)]
+    figure, axes = plt.subplots(len(places), len(columns), figsize=(9, 9.6), facecolor="black")
+    for (axis, at), line in zip(places, axes):
+        for (image, window), ax in zip(columns, line):
+            show(ax, image, axis, at, "gray", window)
+    figure.tight_layout(pad=0.3)
+    figure.savefig(out, dpi=110)
+
+
 def bundles(head: Path, out: Path) -> None:
     lines = load_trx(head / "truth/tracts.trx")
     t1w = canonical(head / "t1w.nii.gz")
@@ -113,7 +148,8 @@ def show(ax, image: nibabel.Nifti1Image, axis: int, at_mm: float, colours: str, 
     ends = [c + affine[a, a] * data.shape[a] for c, a in zip(corners, across)]
     low, high = window or (0, numpy.percentile(plane, 99.5))
     extent = [corners[0], ends[0], corners[1], ends[1]]
-    ax.imshow(plane.T, origin="lower", cmap=colours, vmin=low, vmax=high, extent=extent)
+    picture = numpy.swapaxes(plane, 0, 1)
+    ax.imshow(picture, origin="lower", cmap=colours, vmin=low, vmax=high, extent=extent)
     ax.set_xlim(corners[0], ends[0]), ax.set_ylim(corners[1], ends[1])
     ax.set_xticks([]), ax.set_yticks([])
 
@@ -148,8 +184,14 @@ def main() -> None:
     job = jobs.add_parser("bundles")
     for name in ("head", "out"):
         job.add_argument(name, type=Path)
+    job = jobs.add_parser("template")
+    for name in ("mean", "head", "out"):
+        job.add_argument(name, type=Path)
+    job = jobs.add_parser("truth")
+    for name in ("head", "out"):
+        job.add_argument(name, type=Path)
     given = vars(parser.parse_args())
-    {"beside": beside, "bundles": bundles}[given.pop("job")](**given)
+    {"beside": beside, "bundles": bundles, "template": template, "truth": truth}[given.pop("job")](**given)
 
 
 if __name__ == "__main__":

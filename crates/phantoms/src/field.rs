@@ -11,27 +11,33 @@
 //! and zero for k = 0: fields are relative to their mean over the volume that is transformed, which
 //! is the head in as much emptiness again along each axis.
 
-use fimbria_compute::Workers;
 use fimbria_compute::dense::vec3::{Vec3, dot};
 use fimbria_compute::fft::{Complex32, FftError, RealFft3, good_size};
+use fimbria_compute::{Progress, Workers};
 use fimbria_image::Grid;
 use rayon::prelude::*;
+
+use crate::PhantomError;
 
 /// The field along scanner z of `magnetisation`, three volumes of `grid` with its components along
 /// scanner x, y and z, in their unit; a component that is zero everywhere may be empty.
 ///
 /// # Errors
-/// Where the volume is too large to transform.
+/// Where the volume is too large to transform or the user stops it, which is looked for between
+/// transforms.
 pub(crate) fn field_along_z(
     grid: &Grid,
     magnetisation: &[Vec<f32>; 3],
     workers: &Workers,
-) -> Result<Vec<f32>, FftError> {
+    progress: &dyn Progress,
+) -> Result<Vec<f32>, PhantomError> {
     let space = Space::new(grid)?;
     let [half, ny, nz] = space.fft.spectrum_shape();
     let mut field = vec![Complex32::default(); half * ny * nz];
     for (a, volume) in magnetisation.iter().enumerate().filter(|(_, m)| !m.is_empty()) {
+        progress.check()?;
         let spectrum = space.spectrum(volume, workers);
+        progress.check()?;
         let of_b0 = f64::from(u8::from(a == 2)) / 3.0;
         let rows = field.par_chunks_mut(half).zip(spectrum.par_chunks(half)).enumerate();
         workers.install(|| {
@@ -46,6 +52,7 @@ pub(crate) fn field_along_z(
             });
         });
     }
+    progress.check()?;
     Ok(space.volume(field, workers))
 }
 
@@ -106,10 +113,12 @@ pub(crate) fn magnetisation(chi: f64, anisotropy: f64, axis: Vec3) -> Vec3 {
 
 #[cfg(test)]
 mod tests {
+    use fimbria_compute::Silent;
     use fimbria_compute::dense::vec3::norm;
     use fimbria_image::Affine;
 
     use super::*;
+    use crate::render::place;
 
     const N: usize = 40;
     const WIDTH_MM: f64 = 3.0;
@@ -133,11 +142,7 @@ mod tests {
     }
 
     fn ball(grid: &Grid) -> Vec<f32> {
-        (0..grid.len()).map(|voxel| strength(norm(position(grid, voxel))) as f32).collect()
-    }
-
-    fn position(grid: &Grid, voxel: usize) -> Vec3 {
-        grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64))
+        (0..grid.len()).map(|voxel| strength(norm(place(grid, voxel))) as f32).collect()
     }
 
     /// What multiplies 3 cos² - 1 in the field of shells of this strength, magnetised along z: a shell is
@@ -167,7 +172,7 @@ mod tests {
     fn error(grid: &Grid, found: &[f32], expected: impl Fn(Vec3, f64) -> f64) -> f64 {
         let (mut worst, mut size) = (0.0_f64, 0.0_f64);
         for (voxel, found) in found.iter().enumerate() {
-            let p = position(grid, voxel);
+            let p = place(grid, voxel);
             let expected = expected(p, norm(p));
             worst = worst.max((f64::from(*found) - expected).abs());
             size = size.max(expected.abs());
@@ -182,7 +187,7 @@ mod tests {
     fn a_ball_has_the_field_of_a_dipole_to_who_is_outside() {
         let grid = grid();
         let m = [vec![0.0; grid.len()], vec![0.0; grid.len()], ball(&grid)];
-        let found = field_along_z(&grid, &m, &Workers::new(2).unwrap()).unwrap();
+        let found = field_along_z(&grid, &m, &Workers::new(2).unwrap(), &Silent).unwrap();
         let off = error(&grid, &found, |p, r| {
             if r == 0.0 { 0.0 } else { factor(r) * (3.0 * (p[2] / r).powi(2) - 1.0) }
         });
@@ -193,7 +198,7 @@ mod tests {
     fn a_ball_magnetised_across_b0_has_the_field_of_a_dipole_that_lies() {
         let grid = grid();
         let m = [ball(&grid), vec![0.0; grid.len()], vec![0.0; grid.len()]];
-        let found = field_along_z(&grid, &m, &Workers::new(2).unwrap()).unwrap();
+        let found = field_along_z(&grid, &m, &Workers::new(2).unwrap(), &Silent).unwrap();
         let off = error(&grid, &found, |p, r| {
             if r == 0.0 { 0.0 } else { factor(r) * 3.0 * p[0] * p[2] / (r * r) }
         });
@@ -207,7 +212,7 @@ mod tests {
         let along = |by: f32| ball.iter().map(|part| part * by).collect::<Vec<f32>>();
         let m = [along(0.3), along(-0.2), along(0.9)];
         let workers = Workers::new(2).unwrap();
-        let found = field_along_z(&grid, &m, &workers).unwrap();
+        let found = field_along_z(&grid, &m, &workers, &Silent).unwrap();
         let geometry = fimbria_qsm::Geometry::new(&grid, [0.0, 0.0, 1.0]).unwrap();
         let turned: Vec<Vec3> = (0..grid.len())
             .map(|v| [0, 1, 2].map(|a| f64::from(m[a][v])))

@@ -11,7 +11,7 @@ use crate::anatomy::Anatomy;
 use crate::crossing::sampled;
 use crate::field::{field_along_z, magnetisation};
 use crate::placement::unit_mm;
-use crate::render::zeros;
+use crate::render::{place, zeros};
 use crate::tissue::{FIBRES, FLUID, GREY, S0_FLUID, S0_GREY, S0_WHITE, Tissue};
 use crate::{CrossingSpec, Diffusivities, PhantomError, Placement, TruthMap};
 
@@ -124,7 +124,7 @@ pub fn gre(
     let grid = coarse.s0.grid;
     let (chi, local) = {
         let fine = spec.tissue(&anatomy, spec.finer, workers, progress)?;
-        spec.sources_and_field(&fine, grid, workers)?
+        spec.sources_and_field(&fine, grid, workers, progress)?
     };
     let mask = coarse.mask.clone();
     let air = spec.air(&grid, &anatomy);
@@ -187,6 +187,7 @@ impl GreSpec {
         fine: &Tissue,
         grid: Grid,
         workers: &Workers,
+        progress: &dyn Progress,
     ) -> Result<(Vec<f32>, Vec<f32>), PhantomError> {
         let fine_grid = fine.s0.grid;
         let source = |voxel: usize| {
@@ -205,7 +206,7 @@ impl GreSpec {
             workers.install(|| (0..fine_grid.len()).into_par_iter().map(source).collect());
         let volume = |a: usize| sources.iter().map(|(_, m)| m[a] as f32).collect::<Vec<f32>>();
         let m = [volume(0), volume(1), volume(2)];
-        let field = field_along_z(&fine_grid, &m, workers)?;
+        let field = field_along_z(&fine_grid, &m, workers, progress)?;
         let chi: Vec<f32> = sources.iter().map(|(chi, _)| *chi as f32).collect();
         let mean = |volume: &[f32]| means(volume, grid.dims, self.finer);
         Ok((mean(&chi), mean(&field)))
@@ -218,7 +219,7 @@ impl GreSpec {
         const RADIUS: f64 = 0.16;
         let unit = unit_mm(grid, anatomy);
         let at = |voxel: usize| {
-            let p = grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64));
+            let p = place(grid, voxel);
             let d: [f64; 3] = std::array::from_fn(|a| p[a] / unit - CENTRE[a]);
             let r = d.iter().map(|c| c * c).sum::<f64>().sqrt().max(RADIUS);
             let cos = d[2] / r;
@@ -271,7 +272,9 @@ pub(crate) fn check_scan(
     let ascend = times.first().is_some_and(|t| *t > 0.0)
         && times.iter().all(|t| t.is_finite())
         && times.windows(2).all(|pair| pair[0] < pair[1]);
-    PhantomError::require(ascend, "echo times", times, "above 0 and ascending, in seconds")?;
+    // As users give them.
+    let in_ms: Vec<f64> = times.iter().map(|t| (1e12 * t).round() / 1e9).collect();
+    PhantomError::require(ascend, "echo times", in_ms, "above 0 and ascending, in ms")?;
     let is_field = b0_tesla > 0.0 && b0_tesla.is_finite();
     PhantomError::require(is_field, "B0", b0_tesla, "above 0 and finite, in tesla")?;
     PhantomError::require(snr > 0.0, "SNR", snr, "above 0 (infinite for no noise)")?;

@@ -1,5 +1,6 @@
 //! From a composition per voxel to a series: signal, then noise.
 
+use fimbria_compute::dense::vec3::Vec3;
 use fimbria_compute::philox::{Philox, normals};
 use fimbria_compute::{Lanes, Progress, Real, Words, Workers};
 use fimbria_image::{GradientTable, Grid, Image};
@@ -10,6 +11,11 @@ use rayon::prelude::*;
 use crate::PhantomError;
 use crate::signal::{Composition, Law, Weighting};
 use crate::tissue::{S0_WHITE, Tissue};
+
+/// Where a voxel is, scanner mm.
+pub(crate) fn place(grid: &Grid, voxel: usize) -> Vec3 {
+    grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64))
+}
 
 /// Rician noise: the magnitude of a complex signal with Gaussian noise of `sigma` in each part.
 #[derive(Clone, Copy, Debug)]

@@ -8,6 +8,7 @@ use super::cortex::{Cortex, THICKNESS_MM};
 use super::labels::Part;
 use super::lattice::Lattice;
 use super::shapes::ramp;
+use super::tissue::Bundled;
 use super::waves::{Dice, Waves};
 use super::{deep, hindbrain, surround};
 use crate::PhantomError;
@@ -27,6 +28,9 @@ pub(super) struct Anatomy {
     bend: [Lattice; 3],
     /// Where fibres of no named bundle cross others.
     crossing: Waves,
+    /// Where fibres spread farther, and where they are denser.
+    spread: Waves,
+    density: Waves,
     /// Size along each axis, relative to the pattern.
     size: Vec3,
     /// How much the ventricles are wider than in the pattern, mm.
@@ -46,18 +50,20 @@ impl Anatomy {
         let bend = |purpose| {
             let waves = Waves::new(Dice::new(seed, purpose), 24, BEND_WAVELENGTH_MM);
             let mut bend = Lattice::spanning([-110.0, -150.0, -110.0], [110.0; 3], 8.0)?;
-            bend.fill(workers, |p| BEND_MM * waves.at(p));
+            bend.fill(workers, progress, |p| BEND_MM * waves.at(p))?;
             Ok::<_, PhantomError>(bend)
         };
         let bend = [bend(1)?, bend(2)?, bend(3)?];
         let mut cavity = Lattice::spanning([0.0, -125.0, -110.0], [92.0, 110.0, 100.0], 2.0)?;
-        cavity.fill(workers, surround::cavity);
-        let envelope = Envelope::new(workers)?;
+        cavity.fill(workers, progress, surround::cavity)?;
+        let envelope = Envelope::new(workers, progress)?;
         let [x, y, z, ventricle] = Dice::new(seed, 4).four(0, 0);
         let size = [x, y, z].map(|part| 0.975 + 0.05 * part);
         let cortex = Cortex::new(&envelope, seed, workers, progress)?;
-        let crossing = Waves::new(Dice::new(seed, 5), 16, 30.0);
-        Ok(Self { envelope, cortex, cavity, bend, crossing, size, ventricle_mm: ventricle + 0.6 })
+        let waves = |purpose, wavelength| Waves::new(Dice::new(seed, purpose), 16, wavelength);
+        let (crossing, spread, density) = (waves(5, 30.0), waves(6, 24.0), waves(7, 28.0));
+        let ventricle_mm = ventricle + 0.6;
+        Ok(Self { envelope, cortex, cavity, bend, crossing, spread, density, size, ventricle_mm })
     }
 
     /// The point of the pattern that lies at `p`.
@@ -121,6 +127,31 @@ impl Anatomy {
         self.cortex.below_white(self.in_pattern(p))
     }
 
+    /// From 0 to 1: how far white matter at a point is of the internal capsule.
+    pub(super) fn capsule(&self, p: Vec3) -> f64 {
+        let q = self.in_pattern(p);
+        deep::capsule([q[0].abs(), q[1], q[2]])
+    }
+
+    /// How far white matter at a point is from cortex, mm: in the folia of the cerebellum a little,
+    /// in the stem far.
+    pub(super) fn below_any_grey(&self, p: Vec3) -> f64 {
+        let q = self.in_pattern(p);
+        let pattern = [q[0].abs(), q[1], q[2]];
+        let below = self.cortex.below_white(q);
+        if hindbrain::stem(pattern) > 0.0 || middle(pattern) > 0.0 {
+            return below.max(20.0);
+        }
+        if hindbrain::cerebellum(pattern) > 0.0 { 2.5 } else { below }
+    }
+
+    /// By how much fibres at a point differ from what is usual: of variance 1, over centimetres.
+    pub(super) fn variation(&self, p: Vec3) -> Bundled {
+        let q = self.in_pattern(p);
+        let within = |value: f64| value.clamp(-2.2, 2.2);
+        Bundled { dispersion: within(self.spread.at(q)), inside: within(self.density.at(q)) }
+    }
+
     /// The way from the envelope of a hemisphere inwards, at unit length.
     pub(super) fn envelope_inwards(&self, p: Vec3) -> Vec3 {
         let [x, y, z] = self.in_pattern(p);
@@ -165,7 +196,7 @@ impl Anatomy {
         let along = self.unnamed_fibre(p);
         let ahead = [0.15 * q[0].signum(), 1.0, 0.2];
         let dir = unit(sub(ahead, scale(along, dot(ahead, along))));
-        Some((dir, 0.24 + 0.12 * self.crossing.at(q).clamp(-1.8, 1.8)))
+        Some((dir, 0.2 + 0.11 * self.crossing.at(q).clamp(-1.8, 1.8)))
     }
 
     /// The way from the cortex to the white matter, length about 1.

@@ -3,8 +3,8 @@
 //! Positions are in mm from the anterior commissure, x from the midline outwards: both hemispheres
 //! are one. Depths are in mm, positive inside.
 
-use fimbria_compute::Workers;
 use fimbria_compute::dense::vec3::{Vec3, scale, sub};
+use fimbria_compute::{Progress, Workers};
 
 use super::lattice::Lattice;
 use super::shapes::{Ball, both, chain, either, ellipsoid, ramp};
@@ -60,10 +60,10 @@ pub(super) struct Envelope {
 
 impl Envelope {
     /// # Errors
-    /// Where memory is short.
-    pub(super) fn new(workers: &Workers) -> Result<Self, PhantomError> {
+    /// Where memory is short or the user stops it.
+    pub(super) fn new(workers: &Workers, progress: &dyn Progress) -> Result<Self, PhantomError> {
         let mut depth = Lattice::spanning([-4.0, -112.0, -58.0], [78.0, 80.0, 84.0], 2.0)?;
-        depth.fill(workers, hemisphere);
+        depth.fill(workers, progress, hemisphere)?;
         Ok(Self { depth })
     }
 
@@ -114,6 +114,8 @@ pub(super) fn above_floor(p: Vec3) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use fimbria_compute::Silent;
+
     use super::*;
 
     #[test]
@@ -128,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_point_is_projected_onto_the_envelope() {
-        let envelope = Envelope::new(&Workers::new(1).unwrap()).unwrap();
+        let envelope = Envelope::new(&Workers::new(1).unwrap(), &Silent).unwrap();
         for p in [[40.0, 20.0, 40.0], [10.0, -50.0, 50.0], [50.0, -30.0, -20.0]] {
             let depth = hemisphere(p);
             // Between the nodes, 2 mm apart, of a surface that bends over 2 cm or more.

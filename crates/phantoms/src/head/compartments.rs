@@ -8,11 +8,12 @@ use super::anatomy::Anatomy;
 use super::cells::Cells;
 use super::fixels::{FIXELS, Fixel, Fixels};
 use super::labels::Tissue;
-use super::lines::HeadBundle;
-use super::made;
 use super::tissue::{Bundled, ISOTROPIC, isotropic, t1_weighted, unweighted};
+use super::watson::Spread;
+use super::{filled, made};
 use crate::PhantomError;
 use crate::bundle::unit;
+use crate::render::place;
 
 /// Populations of fibres: those of white matter, of cortex, of nuclei.
 pub(super) const POPULATIONS: usize = FIXELS + 2;
@@ -23,8 +24,9 @@ pub(super) struct Population {
     /// Of the unweighted signal.
     pub(super) part: f32,
     pub(super) dir_ras: [f32; 3],
-    /// Its kind among [`Compartments::kinds`].
-    pub(super) kind: u16,
+    /// The part of its water that is inside axons.
+    pub(super) inside: f32,
+    pub(super) spread: Spread,
 }
 
 /// A voxel with signal.
@@ -47,8 +49,6 @@ pub(super) struct Compartments {
     pub(super) grid: Grid,
     /// In the order of their places.
     pub(super) voxels: Vec<Mixture>,
-    /// The kinds of fibres there are: of every bundle, between them, of cortex, of nuclei.
-    pub(super) kinds: Vec<Bundled>,
 }
 
 impl Compartments {
@@ -57,15 +57,11 @@ impl Compartments {
     pub(super) fn new(
         anatomy: &Anatomy,
         cells: &Cells,
-        bundles: &[HeadBundle],
         fixels: &Fixels,
         workers: &Workers,
         progress: &dyn Progress,
     ) -> Result<Self, PhantomError> {
         let grid = cells.labels.grid;
-        let mut kinds: Vec<_> = bundles.iter().map(|b| Bundled::white(b.dispersion)).collect();
-        kinds.extend([Bundled::UNNAMED, Bundled::CORTEX, Bundled::NUCLEUS]);
-        let cortex = bundles.len() + 1;
         let signals = Tissue::ALL.map(unweighted);
         let mixture = |voxel: usize| {
             let parts = Tissue::ALL.map(|t| f64::from(cells.of(t, voxel)) * signals[t as usize]);
@@ -73,7 +69,7 @@ impl Compartments {
             if s0 <= 0.0 {
                 return None;
             }
-            let p = grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64));
+            let p = place(&grid, voxel);
             let mut mixture = Mixture { voxel: voxel as u32, ..Mixture::default() };
             for tissue in Tissue::ALL {
                 let part = parts[tissue as usize] / s0;
@@ -82,26 +78,27 @@ impl Compartments {
                     *sum += (part * of) as f32;
                 }
                 let part = part * (1.0 - free.iter().sum::<f64>());
-                let of = |part: f64, dir: Vec3, kind: usize| Population {
+                let of = |part: f64, dir: Vec3, fibres: Bundled| Population {
                     part: part as f32,
                     dir_ras: dir.map(|c| c as f32),
-                    kind: kind as u16,
+                    inside: fibres.inside as f32,
+                    spread: Spread::near(fibres.dispersion),
                 };
                 match tissue {
                     Tissue::White if part > 0.0 => {
                         for (k, fixel) in fixels.at(anatomy, p).into_iter().enumerate() {
-                            let Fixel { part: share, dir_ras, bundle } = fixel;
-                            mixture.populations[k] = of(part * share, dir_ras, bundle);
+                            let Fixel { part: share, dir_ras, bundle, fibres } = fixel;
+                            mixture.populations[k] = of(part * share, dir_ras, fibres);
                             mixture.bundles[k] = bundle as u16;
                         }
                     }
                     Tissue::CorticalGrey if part > 0.0 => {
                         let dir = unit(anatomy.inwards(p));
-                        mixture.populations[FIXELS] = of(part, dir, cortex);
+                        mixture.populations[FIXELS] = of(part, dir, Bundled::CORTEX);
                     }
                     Tissue::SubcorticalGrey if part > 0.0 => {
                         let dir = anatomy.unnamed_fibre(p);
-                        mixture.populations[FIXELS + 1] = of(part, dir, cortex + 1);
+                        mixture.populations[FIXELS + 1] = of(part, dir, Bundled::NUCLEUS);
                     }
                     _ => {}
                 }
@@ -112,7 +109,7 @@ impl Compartments {
         progress.start("filling the voxels", 1);
         let voxels = made(0..grid.len(), workers, progress, mixture)?;
         progress.advance(1);
-        Ok(Self { grid, voxels, kinds })
+        Ok(Self { grid, voxels })
     }
 }
 
@@ -123,13 +120,20 @@ pub(super) fn coil(p: Vec3) -> f64 {
 }
 
 /// A T1-weighted picture of the same head, without noise.
-pub(super) fn t1_picture(cells: &Cells) -> Image {
+///
+/// # Errors
+/// Where the user stops it.
+pub(super) fn t1_picture(
+    cells: &Cells,
+    workers: &Workers,
+    progress: &dyn Progress,
+) -> Result<Image, PhantomError> {
     let grid = cells.labels.grid;
     let signals = Tissue::ALL.map(t1_weighted);
     let at = |voxel: usize| {
-        let p = grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64));
+        let p = place(&grid, voxel);
         let parts = Tissue::ALL.map(|t| f64::from(cells.of(t, voxel)) * signals[t as usize]);
         (coil(p) * parts.iter().sum::<f64>()) as f32
     };
-    Image { grid, n_volumes: 1, data: (0..grid.len()).map(at).collect() }
+    Ok(Image { grid, n_volumes: 1, data: filled(grid.len(), workers, progress, at)? })
 }

@@ -38,11 +38,9 @@ impl Cortex {
         let (low, high) = ([-70.0, -105.0, -50.0], [70.0, 73.0, 77.0]);
         let mut halfway = Lattice::spanning(low, high, SPACING_MM)?;
         progress.start("folding the cortex", 2);
-        progress.check()?;
-        halfway.fill(workers, |p| solid(envelope, &sulci, p));
+        halfway.fill(workers, progress, |p| solid(envelope, &sulci, p))?;
         progress.advance(1);
-        progress.check()?;
-        halfway.make_distance(15.0);
+        halfway.make_distance(15.0, progress)?;
         progress.advance(1);
         Ok(Self { halfway })
     }
@@ -87,7 +85,7 @@ mod tests {
     #[test]
     fn the_cortex_is_two_to_four_mm_thick_nearly_everywhere() {
         let workers = Workers::new(2).unwrap();
-        let envelope = Envelope::new(&workers).unwrap();
+        let envelope = Envelope::new(&workers, &Silent).unwrap();
         let cortex = Cortex::new(&envelope, 1, &workers, &Silent).unwrap();
         let (mut even, mut all) = (0, 0);
         for i in 0..40_000_u32 {

@@ -1,12 +1,13 @@
 //! True maps of the signal without noise, in closed form: its cumulants at b = 0.
 
-use fimbria_compute::Workers;
+use fimbria_compute::{Progress, Workers};
 use rayon::prelude::*;
 
-use super::compartments::{Compartments, Mixture};
+use super::compartments::{Compartments, Mixture, Population};
+use super::filled;
 use super::fixels::FIXELS;
-use super::tissue::{AROUND, Bundled, INSIDE, ISOTROPIC};
-use super::watson::Watson;
+use super::tissue::{AROUND, INSIDE, ISOTROPIC};
+use super::watson::{Spread, Watson};
 use crate::render::zeros;
 use crate::{PhantomError, TruthMap, spread_directions};
 
@@ -19,22 +20,23 @@ const STEPS: usize = 2048;
 /// FA, MD and MK of every voxel of `mask`.
 ///
 /// # Errors
-/// Where memory is short.
+/// Where memory is short or the user stops it.
 pub(super) fn maps(
     compartments: &Compartments,
     is_inside: impl Fn(u32) -> bool + Sync,
     workers: &Workers,
+    progress: &dyn Progress,
 ) -> Result<Vec<TruthMap>, PhantomError> {
-    let tables: Vec<Vec<[f64; 2]>> = compartments.kinds.iter().map(moments).collect();
-    let axial: Vec<[f64; 2]> = tables.iter().map(|table| [table[STEPS][0], table[0][0]]).collect();
+    let tables: Vec<Vec<Moments>> = workers.install(|| Spread::all().map(moments).collect());
     let dirs = spread_directions(DIRECTIONS);
     let inside: Vec<&Mixture> =
         compartments.voxels.iter().filter(|mixture| is_inside(mixture.voxel)).collect();
-    let of = |mixture: &&Mixture| {
-        let [fa, md] = tensor(mixture, &axial);
-        (mixture.voxel, [fa, md, mean_kurtosis(mixture, &tables, &dirs)])
+    let of = |i: usize| {
+        let mixture = inside[i];
+        let [fa, md] = tensor(mixture, &tables);
+        [fa, md, mean_kurtosis(mixture, &tables, &dirs)]
     };
-    let found: Vec<(u32, [f64; 3])> = workers.install(|| inside.par_iter().map(of).collect());
+    let found: Vec<[f64; 3]> = filled(inside.len(), workers, progress, of)?;
     let all = [
         ("FA", "fractional anisotropy of the diffusion tensor at b = 0, a pure number"),
         ("MD", "mean diffusivity at b = 0, mm²/s"),
@@ -44,7 +46,9 @@ pub(super) fn maps(
     for (k, (name, description)) in all.into_iter().enumerate() {
         let mut image = zeros(compartments.grid, 1)?;
         let unit = if name == "MD" { 1e-3 } else { 1.0 };
-        found.iter().for_each(|(v, values)| image.data[*v as usize] = (unit * values[k]) as f32);
+        for (mixture, values) in inside.iter().zip(&found) {
+            image.data[mixture.voxel as usize] = (unit * values[k]) as f32;
+        }
         maps.push(TruthMap { name, description, image });
     }
     Ok(maps)
@@ -53,20 +57,26 @@ pub(super) fn maps(
 /// Directions, parts and bundles of the fibres of white matter.
 ///
 /// # Errors
-/// Where memory is short.
-pub(super) fn fibres(compartments: &Compartments) -> Result<Vec<TruthMap>, PhantomError> {
+/// Where memory is short or the user stops it.
+pub(super) fn fibres(
+    compartments: &Compartments,
+    progress: &dyn Progress,
+) -> Result<Vec<TruthMap>, PhantomError> {
     let grid = compartments.grid;
     let (mut dirs, mut parts) = (zeros(grid, 3 * FIXELS)?, zeros(grid, FIXELS)?);
     let mut numbers = zeros(grid, FIXELS)?;
-    let mut dispersion = zeros(grid, FIXELS)?;
-    for mixture in &compartments.voxels {
+    let (mut dispersion, mut density) = (zeros(grid, FIXELS)?, zeros(grid, FIXELS)?);
+    for (i, mixture) in compartments.voxels.iter().enumerate() {
+        if i % (1 << 14) == 0 {
+            progress.check()?;
+        }
         let voxel = mixture.voxel as usize;
         for (k, population) in mixture.populations[..FIXELS].iter().enumerate() {
             if population.part > 0.0 {
                 parts.volume_mut(k)[voxel] = population.part;
                 numbers.volume_mut(k)[voxel] = f32::from(mixture.bundles[k] + 1);
-                let kind = compartments.kinds[usize::from(population.kind)];
-                dispersion.volume_mut(k)[voxel] = kind.dispersion as f32;
+                dispersion.volume_mut(k)[voxel] = population.spread.index() as f32;
+                density.volume_mut(k)[voxel] = population.inside;
                 for (a, c) in population.dir_ras.into_iter().enumerate() {
                     dirs.volume_mut(3 * k + a)[voxel] = c;
                 }
@@ -79,28 +89,35 @@ pub(super) fn fibres(compartments: &Compartments) -> Result<Vec<TruthMap>, Phant
         map("fractions", "parts of the signal at b=0 of fibres 1 to 4, largest first", parts),
         map("bundles", "numbers of the bundles of fibres 1 to 4, as in bundles.txt", numbers),
         map("ODI", "NODDI's index of dispersion of fibres 1 to 4", dispersion),
+        map("NDI", "part of the water of fibres 1 to 4 that is inside axons", density),
     ])
 }
 
-/// Means of D and of D² over the directions of fibres, µm²/ms, by the cosine to the gradient.
-fn moments(kind: &Bundled) -> Vec<[f64; 2]> {
-    let watson = Watson::new(kind.dispersion);
-    let at = |i: usize| {
-        let cosine = i as f64 / STEPS as f64;
-        let [inside, around] = [INSIDE, AROUND].map(|d| watson.cumulants(d, cosine));
-        [0, 1].map(|k| kind.inside * inside[k] + (1.0 - kind.inside) * around[k])
-    };
+/// Means of D and of D² over the directions of fibres, µm²/ms: inside axons and around them.
+type Moments = [[f64; 2]; 2];
+
+/// By the cosine to the gradient.
+fn moments(spread: Spread) -> Vec<Moments> {
+    let watson = Watson::new(spread.index());
+    let at = |i: usize| [INSIDE, AROUND].map(|d| watson.cumulants(d, i as f64 / STEPS as f64));
     (0..=STEPS).map(at).collect()
 }
 
+/// The mean over the water of a population.
+fn over(population: &Population, [inside, around]: Moments) -> [f64; 2] {
+    let part = f64::from(population.inside);
+    [0, 1].map(|k| part * inside[k] + (1.0 - part) * around[k])
+}
+
 /// FA and MD, µm²/ms.
-fn tensor(mixture: &Mixture, axial: &[[f64; 2]]) -> [f64; 2] {
+fn tensor(mixture: &Mixture, tables: &[Vec<Moments>]) -> [f64; 2] {
     let mut d = [[0.0; 3]; 3];
     for (part, free) in mixture.isotropic.iter().zip(ISOTROPIC) {
         (0..3).for_each(|a| d[a][a] += f64::from(*part) * free);
     }
     for population in mixture.populations.iter().filter(|p| p.part > 0.0) {
-        let [along, across] = axial[usize::from(population.kind)];
+        let table = &tables[population.spread.place()];
+        let [along, across] = [table[STEPS], table[0]].map(|moments| over(population, moments)[0]);
         let u = population.dir_ras.map(f64::from);
         let part = f64::from(population.part);
         for i in 0..3 {
@@ -120,7 +137,7 @@ fn tensor(mixture: &Mixture, axial: &[[f64; 2]]) -> [f64; 2] {
 }
 
 /// K = 3 (⟨D²⟩ - ⟨D⟩²) / ⟨D⟩² over compartments, averaged over directions.
-fn mean_kurtosis(mixture: &Mixture, tables: &[Vec<[f64; 2]>], dirs: &[[f64; 3]]) -> f64 {
+fn mean_kurtosis(mixture: &Mixture, tables: &[Vec<Moments>], dirs: &[[f64; 3]]) -> f64 {
     let mut free = [0.0; 2];
     for (part, d) in mixture.isotropic.iter().zip(ISOTROPIC) {
         free[0] += f64::from(*part) * d;
@@ -133,9 +150,9 @@ fn mean_kurtosis(mixture: &Mixture, tables: &[Vec<[f64; 2]>], dirs: &[[f64; 3]])
             let cos = (u[0] * g[0] + u[1] * g[1] + u[2] * g[2]).abs().min(1.0);
             let at = cos * STEPS as f64;
             let low = (at as usize).min(STEPS - 1);
-            let table = &tables[usize::from(population.kind)];
-            let between =
-                |k: usize| table[low][k] + (at - low as f64) * (table[low + 1][k] - table[low][k]);
+            let table = &tables[population.spread.place()];
+            let [below, above] = [low, low + 1].map(|step| over(population, table[step]));
+            let between = |k: usize| below[k] + (at - low as f64) * (above[k] - below[k]);
             mean += f64::from(population.part) * between(0);
             square += f64::from(population.part) * between(1);
         }

@@ -5,13 +5,13 @@ use fimbria_compute::dense::vec3::Vec3;
 
 use super::cerebrum::{arch, middle};
 use super::labels::Part;
-use super::shapes::{Ball, both, chain, either, ellipsoid, ramp, sheared};
+use super::shapes::{Ball, both, chain, either, ellipsoid, ramp, sheared, to_line};
 
 const FRONTAL_HORN_AND_BODY: [Ball; 7] = [
-    ([13.0, 34.5, -1.0], 1.6),
-    ([9.5, 29.0, 2.0], 3.4),
-    ([7.0, 20.0, 8.0], 4.8),
-    ([6.4, 2.0, 15.0], 4.6),
+    ([15.5, 33.5, 1.0], 1.6),
+    ([12.5, 28.0, 3.0], 3.0),
+    ([8.0, 19.0, 7.0], 4.4),
+    ([5.8, 2.0, 14.5], 4.4),
     ([7.5, -14.0, 17.5], 4.4),
     ([13.0, -28.0, 15.0], 5.0),
     ([22.0, -39.0, 8.0], 6.6),
@@ -26,8 +26,8 @@ const OCCIPITAL_HORN: [Ball; 3] =
     [([23.0, -44.0, 8.0], 5.5), ([23.0, -56.0, 7.0], 3.6), ([20.0, -66.0, 6.0], 1.6)];
 
 const CAUDATE: [Ball; 7] = [
-    ([11.2, 19.0, 2.0], 5.7),
-    ([12.4, 11.0, 9.0], 5.2),
+    ([12.6, 19.0, 2.0], 5.7),
+    ([12.8, 11.0, 9.0], 5.2),
     ([14.8, -3.0, 16.0], 3.8),
     ([18.5, -17.0, 18.0], 2.8),
     ([25.5, -31.0, 12.0], 1.9),
@@ -127,7 +127,9 @@ fn lateral_ventricle(p: Vec3) -> f64 {
     let all = either(horns, chain(p, &OCCIPITAL_HORN), 2.0);
     // Below the callosum, whose knee the frontal horn passes on the outside, and beside the septum.
     let beside = 9.0 * ramp(p[0], 7.0, 12.0) * ramp(p[1], 18.0, 26.0);
-    both(all, arch(p) - 5.6 + beside, 1.5).min(p[0] - 0.8)
+    // In front the horns part, and between them the septum widens to the knee of the callosum.
+    let septum = 0.8 + 0.42 * (p[1] - 8.0).max(0.0);
+    both(all, arch(p) - 5.6 + beside, 1.5).min(p[0] - septum)
 }
 
 fn third_ventricle(p: Vec3) -> f64 {
@@ -146,9 +148,25 @@ fn callosum(p: Vec3) -> f64 {
     plate.min(p[2] - rostrum)
 }
 
+/// From 0 to 1: white matter of the internal capsule, between caudate and thalamus on one side and
+/// putamen and pallidum on the other, and of the corona above it.
+pub(super) fn capsule(p: Vec3) -> f64 {
+    const FROM_ABOVE: [Vec3; 5] = [
+        [21.0, 25.0, 0.0],
+        [19.5, 13.0, 0.0],
+        [16.5, 2.0, 0.0],
+        [19.5, -12.0, 0.0],
+        [24.5, -25.0, 0.0],
+    ];
+    let beside = to_line([p[0], p[1], 0.0], &FROM_ABOVE);
+    let high = ramp(p[2], -12.0, -6.0) * (1.0 - ramp(p[2], 20.0, 32.0));
+    high * (1.0 - ramp(beside, 5.0, 8.5))
+}
+
 /// Fluid between the thalami, the splenium and the midbrain.
 fn cistern(p: Vec3) -> f64 {
     let behind = ellipsoid(p, [0.0, -38.0, -2.0], [11.0, 6.5, 6.0]);
     let velum = ellipsoid(p, [0.0, -20.0, 12.0], [4.0, 16.0, 2.0]);
-    behind.max(velum).min(middle(p) + 12.0)
+    let under_splenium = ellipsoid(p, [0.0, -29.5, 6.0], [7.0, 6.5, 6.0]);
+    behind.max(velum).max(under_splenium).min(middle(p) + 12.0)
 }

@@ -3,13 +3,14 @@
 
 use fimbria_compute::dense::vec3::{Vec3, add, norm, scale, sub};
 use fimbria_compute::philox::{Philox, normals, uniform};
+use fimbria_compute::{Interrupted, Progress};
 use fimbria_image::frames::{Matrix3, product, transposed, turned};
 use fimbria_image::{BvecFrame, Grid, Image};
 
 use super::MIDDLE_MM;
 use crate::PhantomError;
 use crate::placement::turn_about;
-use crate::render::zeros;
+use crate::render::{place, zeros};
 
 /// How much of each there is; none of any by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -144,10 +145,6 @@ impl Faults {
     }
 }
 
-fn place(grid: &Grid, voxel: usize) -> Vec3 {
-    grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64))
-}
-
 impl Faulty {
     /// Where the head is in a volume, if it moves.
     pub(super) fn pose(&self, volume: usize) -> Option<&Pose> {
@@ -191,8 +188,16 @@ impl Pose {
     }
 
     /// `still` as it is seen when the head has moved: between voxels by lines, zero outside.
-    pub(super) fn seen(&self, still: &[f32], grid: &Grid) -> Vec<f32> {
-        let Some(vox_from_ras) = grid.ras_from_vox.inverse() else { return still.to_vec() };
+    ///
+    /// # Errors
+    /// Where the user stops it.
+    pub(super) fn seen(
+        &self,
+        still: &[f32],
+        grid: &Grid,
+        progress: &dyn Progress,
+    ) -> Result<Vec<f32>, Interrupted> {
+        let Some(vox_from_ras) = grid.ras_from_vox.inverse() else { return Ok(still.to_vec()) };
         let back = transposed(&self.rotation());
         let [nx, ny, nz] = grid.dims;
         let at = |voxel: usize| {
@@ -211,7 +216,12 @@ impl Pose {
             }
             sum as f32
         };
-        (0..grid.len()).map(at).collect()
+        let mut seen = Vec::with_capacity(grid.len());
+        for slice in 0..nz {
+            progress.check()?;
+            seen.extend((slice * nx * ny..(slice + 1) * nx * ny).map(at));
+        }
+        Ok(seen)
     }
 }
 
@@ -270,6 +280,7 @@ impl Coils {
 
 #[cfg(test)]
 mod tests {
+    use fimbria_compute::Silent;
     use fimbria_image::gradients::GradientDeviation;
 
     use super::*;
@@ -335,7 +346,7 @@ mod tests {
         let at = |p: Vec3| 100.0 + 0.3 * p[0] - 0.2 * p[1] + 0.1 * p[2];
         let still: Vec<_> = (0..grid.len()).map(|v| at(place(&grid, v)) as f32).collect();
         let pose = Pose { moved_mm: [3.0, -2.0, 1.0], turned_deg: [4.0, -3.0, 5.0] };
-        let seen = pose.seen(&still, &grid);
+        let seen = pose.seen(&still, &grid, &Silent).unwrap();
         let p = [12.0, 5.0, -7.0];
         let voxel = grid.ras_from_vox.inverse().unwrap().apply(p).map(f64::round);
         let voxel = voxel[0] as usize + 9 * (voxel[1] as usize + 10 * voxel[2] as usize);

@@ -1,10 +1,14 @@
 //! Directions and parts of the fibres in white matter, from the streamlines that are there.
 
 use fimbria_compute::dense::vec3::{Vec3, norm, scale, sub};
+use fimbria_compute::{Interrupted, Progress, Workers};
 
 use super::anatomy::Anatomy;
 use super::labels::Part;
 use super::lines::HeadBundle;
+use super::made;
+use super::packing::Packing;
+use super::tissue::Bundled;
 use crate::bundle::unit;
 
 /// Most fibre populations of a voxel.
@@ -23,6 +27,8 @@ pub(super) struct Fixel {
     pub(super) dir_ras: Vec3,
     /// The bundle's number; those of no bundle have the next after the last.
     pub(super) bundle: usize,
+    /// How they lie.
+    pub(super) fibres: Bundled,
 }
 
 /// The fibres of all bundles as densities.
@@ -36,11 +42,20 @@ struct Field {
     dims: [usize; 3],
     /// Part of the volume, and it times xx xy xz yy yz zz of the direction.
     nodes: Vec<[f32; 7]>,
+    /// How its fibres lie in deep white matter.
+    fibres: Bundled,
 }
 
 impl Fixels {
-    pub(super) fn new(bundles: &[HeadBundle]) -> Self {
-        Self { fields: bundles.iter().map(Field::new).collect() }
+    /// # Errors
+    /// Where the user stops it.
+    pub(super) fn new(
+        bundles: &[HeadBundle],
+        workers: &Workers,
+        progress: &dyn Progress,
+    ) -> Result<Self, Interrupted> {
+        let field = |bundle| Some(Field::new(&bundles[bundle]));
+        Ok(Self { fields: made(0..bundles.len(), workers, progress, field)? })
     }
 
     /// What part of a volume around `p` the streamlines of every bundle stand for, and their
@@ -48,7 +63,8 @@ impl Fixels {
     fn found(&self, p: Vec3) -> Vec<Fixel> {
         let found = self.fields.iter().enumerate().filter_map(|(bundle, field)| {
             let [part, dyad @ ..] = field.at(p)?;
-            (part > 1e-3).then(|| Fixel { part, dir_ras: main_axis(dyad), bundle })
+            let fibres = field.fibres;
+            (part > 1e-3).then(|| Fixel { part, dir_ras: main_axis(dyad), bundle, fibres })
         });
         found.collect()
     }
@@ -62,15 +78,22 @@ impl Fixels {
         let unnamed =
             if is_callosum && named > 0.0 { 0.0 } else { (1.0 - named).max(LEAST_UNNAMED) };
         let bundle = self.fields.len();
+        let packing = Packing::at(anatomy, p);
         let (across, crossing) = anatomy.crossing_fibre(p).unwrap_or_default();
+        let crossing = crossing * (1.0 - packing.capsule);
         let parts = [(anatomy.unnamed_fibre(p), 1.0 - crossing), (across, crossing)];
-        let fibres = parts.map(|(dir_ras, of)| Fixel { part: unnamed * of, dir_ras, bundle });
-        all.extend(fibres.into_iter().filter(|fixel| fixel.part > 0.0));
+        let fibres = packing.unnamed();
+        let fixels =
+            parts.map(|(dir_ras, of)| Fixel { part: unnamed * of, dir_ras, bundle, fibres });
+        all.extend(fixels.into_iter().filter(|fixel| fixel.part > 0.0));
         // Stable: equal parts stay in the order of the bundles.
         all.sort_by(|a, b| b.part.total_cmp(&a.part));
         all.truncate(FIXELS);
         let total: f64 = all.iter().map(|fixel| fixel.part).sum();
-        all.iter_mut().for_each(|fixel| fixel.part /= total);
+        for fixel in &mut all {
+            fixel.part /= total;
+            fixel.fibres = packing.of(fixel.fibres);
+        }
         all
     }
 }
@@ -86,12 +109,14 @@ impl Field {
             }
         }
         if low[0] > high[0] {
-            return Self { low: [0.0; 3], dims: [0; 3], nodes: Vec::new() };
+            let fibres = bundle.fibres;
+            return Self { low: [0.0; 3], dims: [0; 3], nodes: Vec::new(), fibres };
         }
         // Nodes are at the same places for every bundle.
         let low = low.map(|c| ((c / SPACING_MM).floor() - 1.0) * SPACING_MM);
         let dims = [0, 1, 2].map(|a| ((high[a] - low[a]) / SPACING_MM).ceil() as usize + 2);
-        let mut field = Self { low, dims, nodes: vec![[0.0; 7]; dims.iter().product()] };
+        let nodes = vec![[0.0; 7]; dims.iter().product()];
+        let mut field = Self { low, dims, nodes, fibres: bundle.fibres };
         let volume = SPACING_MM.powi(3);
         for line in &bundle.streamlines {
             for pair in line.windows(2) {
@@ -184,15 +209,15 @@ mod tests {
     fn the_volume_of_a_bundle_is_its_streamlines() {
         let line = |x: f32| (0..31).map(|i| [x, i as f32, 0.3 * i as f32]).collect();
         let streamlines: Vec<Vec<[f32; 3]>> = (0..10).map(|i| line(0.5 * i as f32)).collect();
-        let bundle =
-            HeadBundle { name: "one".to_owned(), streamlines, area_mm2: 0.3, dispersion: 0.1 };
+        let (name, fibres) = ("one".to_owned(), Bundled::default());
+        let bundle = HeadBundle { name, streamlines, area_mm2: 0.3, fibres };
         let field = Field::new(&bundle);
         let volume: f64 =
             field.nodes.iter().map(|n| f64::from(n[0])).sum::<f64>() * SPACING_MM.powi(3);
         let expected = 10.0 * 0.3 * 30.0 * 1.09_f64.sqrt();
         // f32 sums.
         assert!((volume / expected - 1.0).abs() < 1e-4, "{volume} {expected}");
-        let fixels = Fixels::new(&[bundle]).found([2.0, 12.0, 3.6]);
+        let fixels = Fixels { fields: vec![field] }.found([2.0, 12.0, 3.6]);
         let cos = (fixels[0].dir_ras[1] + 0.3 * fixels[0].dir_ras[2]) / 1.09_f64.sqrt();
         assert!(cos.abs() > 0.9999, "{cos}");
     }

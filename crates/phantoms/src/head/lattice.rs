@@ -1,7 +1,7 @@
 //! A function held at the nodes of a lattice, and the distance to where it is zero.
 
-use fimbria_compute::Workers;
 use fimbria_compute::dense::vec3::Vec3;
+use fimbria_compute::{Interrupted, Progress, Workers};
 use rayon::prelude::*;
 
 use crate::PhantomError;
@@ -37,17 +37,27 @@ impl Lattice {
     }
 
     /// Every node is given what `function` is there.
-    pub(super) fn fill(&mut self, workers: &Workers, function: impl Fn(Vec3) -> f64 + Sync) {
+    ///
+    /// # Errors
+    /// Where the user stops it.
+    pub(super) fn fill(
+        &mut self,
+        workers: &Workers,
+        progress: &dyn Progress,
+        function: impl Fn(Vec3) -> f64 + Sync,
+    ) -> Result<(), Interrupted> {
         let ([nx, ny, _], origin, spacing) = (self.dims, self.origin, self.spacing);
         workers.install(|| {
-            self.values.par_chunks_mut(nx).enumerate().for_each(|(row, values)| {
+            self.values.par_chunks_mut(nx).enumerate().try_for_each(|(row, values)| {
+                progress.check()?;
                 for (x, value) in values.iter_mut().enumerate() {
                     let node = [x, row % ny, row / ny];
                     let p = [0, 1, 2].map(|a| origin[a] + spacing * node[a] as f64);
                     *value = function(p) as f32;
                 }
-            });
-        });
+                Ok(())
+            })
+        })
     }
 
     /// Between the nodes by trilinear interpolation; beyond them as at the nearest.
@@ -83,7 +93,14 @@ impl Lattice {
 
     /// Replaces the values by the distance to where they are zero, mm, with their sign, by the
     /// fast sweeping method (Zhao, Math Comput 74, 603 (2005)). Distances end at `farthest`.
-    pub(super) fn make_distance(&mut self, farthest: f64) {
+    ///
+    /// # Errors
+    /// Where the user stops it; the values are then as they were.
+    pub(super) fn make_distance(
+        &mut self,
+        farthest: f64,
+        progress: &dyn Progress,
+    ) -> Result<(), Interrupted> {
         let step = [1, self.dims[0], self.dims[0] * self.dims[1]];
         let signs: Vec<bool> = self.values.iter().map(|v| *v >= 0.0).collect();
         let fixed: Vec<f32> = (0..self.values.len()).map(|i| self.beside_zero(i, step)).collect();
@@ -94,6 +111,7 @@ impl Lattice {
         for sweep in 0..16 {
             let back = [sweep & 1 == 1, sweep & 2 == 2, sweep & 4 == 4];
             for z in (0..nz).map(|i| order(nz, back[2], i)) {
+                progress.check()?;
                 for y in (0..ny).map(|i| order(ny, back[1], i)) {
                     for x in (0..nx).map(|i| order(nx, back[0], i)) {
                         let i = x + step[1] * y + step[2] * z;
@@ -116,6 +134,7 @@ impl Lattice {
         for ((value, distance), positive) in self.values.iter_mut().zip(distance).zip(signs) {
             *value = if positive { distance } else { -distance };
         }
+        Ok(())
     }
 
     /// The distance to zero of a node with a neighbour of the other sign; infinite of others.
@@ -161,6 +180,7 @@ fn upwind(mut nearest: [f32; 3], h: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use fimbria_compute::Silent;
     use fimbria_compute::dense::vec3::norm;
 
     use super::*;
@@ -169,8 +189,9 @@ mod tests {
     fn the_distance_to_a_sphere_is_found_from_a_function_that_is_none() {
         let mut lattice = Lattice::spanning([-12.0; 3], [12.0; 3], 1.0).unwrap();
         let workers = Workers::new(1).unwrap();
-        lattice.fill(&workers, |p| 3.0 * (1.0 - norm(p) / 8.0) * (2.0 + 0.1 * p[0]));
-        lattice.make_distance(20.0);
+        let solid = |p: Vec3| 3.0 * (1.0 - norm(p) / 8.0) * (2.0 + 0.1 * p[0]);
+        lattice.fill(&workers, &Silent, solid).unwrap();
+        lattice.make_distance(20.0, &Silent).unwrap();
         for p in [[8.0, 0.0, 0.0], [3.0, 4.0, 5.0], [0.0, 10.5, 0.0], [-6.0, -6.0, 6.0]] {
             let expected = 8.0 - norm(p);
             // First order in the spacing over the radius.
@@ -183,7 +204,8 @@ mod tests {
     #[test]
     fn a_linear_function_is_kept_between_nodes() {
         let mut lattice = Lattice::spanning([0.0; 3], [4.0, 5.0, 6.0], 1.0).unwrap();
-        lattice.fill(&Workers::new(1).unwrap(), |p| p[0] - 2.0 * p[1] + 3.0 * p[2]);
+        let workers = Workers::new(1).unwrap();
+        lattice.fill(&workers, &Silent, |p| p[0] - 2.0 * p[1] + 3.0 * p[2]).unwrap();
         assert!((lattice.at([1.25, 2.5, 4.75]) - 10.5).abs() < 1e-5);
         assert_eq!(lattice.at([-9.0, 0.0, 0.0]), 0.0);
     }

@@ -7,6 +7,7 @@ use super::anatomy::Anatomy;
 use super::labels::{Part, Tissue};
 use super::made;
 use super::routes::{End, Gate, ROUTES, Route};
+use super::tissue::Bundled;
 use super::waves::Dice;
 use crate::PhantomError;
 use crate::bundle::unit;
@@ -20,8 +21,8 @@ pub struct HeadBundle {
     pub streamlines: Vec<Vec<[f32; 3]>>,
     /// What a streamline stands for of a cross section, mm².
     pub(super) area_mm2: f64,
-    /// NODDI's index of dispersion.
-    pub(super) dispersion: f64,
+    /// Its fibres in deep white matter.
+    pub(super) fibres: Bundled,
 }
 
 /// From point to point of a streamline, mm.
@@ -63,7 +64,7 @@ pub(super) fn bundles(
                 name: format!("{}{suffix}", route.name),
                 area_mm2: route.area_mm2 / streamlines.len().max(1) as f64,
                 streamlines,
-                dispersion: route.dispersion,
+                fibres: route.fibres,
             });
         }
         progress.advance(1);
@@ -265,7 +266,7 @@ fn u_fibres(
             name: name.to_owned(),
             streamlines: of.map(|(_, line)| line.clone()).collect(),
             area_mm2: 2.2,
-            dispersion: 0.2,
+            fibres: Bundled { dispersion: 0.2, inside: 0.5 },
         }
     };
     Ok(vec![side(false, "u_fibres_left"), side(true, "u_fibres_right")])

@@ -5,20 +5,22 @@
 //! beyond the grid. By linearity the field is that of the brain, relative to fluid, and that of all
 //! else with the brain as if it were fluid: the second has no sources within the brain.
 
-use fimbria_compute::Workers;
 use fimbria_compute::dense::cholesky;
 use fimbria_compute::dense::vec3::Vec3;
+use fimbria_compute::{Interrupted, Progress, Workers};
 use fimbria_image::{Affine, Grid, Mask};
 use rayon::prelude::*;
 
 use super::anatomy::Anatomy;
 use super::compartments::{Compartments, Mixture};
+use super::filled;
 use super::fixels::FIXELS;
 use super::sources::{AIR, FIBRE_ANISOTROPY, kind, sources};
-use super::watson::Watson;
+use super::watson::{Spread, Watson};
 use crate::PhantomError;
 use crate::field::{field_along_z, magnetisation};
 use crate::gre::means;
+use crate::render::place;
 
 /// Sources and fields at the voxels of a finer grid.
 pub(super) struct Magnet {
@@ -38,27 +40,29 @@ pub(super) struct Magnet {
 
 impl Magnet {
     /// # Errors
-    /// Where the grid is too large to transform.
+    /// Where the grid is too large to transform or the user stops it.
     pub(super) fn new(
         anatomy: &Anatomy,
         compartments: &Compartments,
         mask: &Mask,
         finer: usize,
         workers: &Workers,
+        progress: &dyn Progress,
     ) -> Result<Self, PhantomError> {
         let coarse = compartments.grid;
         let grid = finer_grid(&coarse, finer);
         let at = |voxel: usize| {
-            let p = grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64));
+            let p = place(&grid, voxel);
             let (part, _) = anatomy.part(p);
             kind(anatomy.in_pattern(p), part)
         };
-        let kinds: Vec<u8> =
-            workers.install(|| (0..grid.len()).into_par_iter().with_min_len(256).map(at).collect());
+        let kinds: Vec<u8> = filled(grid.len(), workers, progress, at)?;
         let lattice = Lattice { coarse, grid, finer, kinds: &kinds };
-        let (chi, local) = lattice.within(compartments, mask, workers)?;
-        let mut total = lattice.beyond(mask, workers)?;
+        let (chi, local) = lattice.within(compartments, mask, workers, progress)?;
+        let mut total = lattice.beyond(mask, workers, progress)?;
+        progress.check()?;
         shim(&mut total, &grid, &coarse, mask, finer, workers);
+        progress.check()?;
         total.iter_mut().zip(&local).for_each(|(total, local)| *total += local);
         let mean = |volume: &[f32]| means(volume, coarse.dims, finer);
         let (chi, local) = (mean(&chi), mean(&local));
@@ -98,6 +102,7 @@ impl Lattice<'_> {
         compartments: &Compartments,
         mask: &Mask,
         workers: &Workers,
+        progress: &dyn Progress,
     ) -> Result<(Vec<f32>, Vec<f32>), PhantomError> {
         /// A voxel of the mask without a mixture, and one outside.
         const NO_MIXTURE: u32 = u32::MAX - 1;
@@ -110,8 +115,8 @@ impl Lattice<'_> {
                 *at = i as u32;
             }
         }
-        let aligned: Vec<f64> =
-            compartments.kinds.iter().map(|kind| Watson::new(kind.dispersion).order()).collect();
+        let order = |spread: Spread| Watson::new(spread.index()).order();
+        let aligned: Vec<f64> = workers.install(|| Spread::all().map(order).collect());
         let of_fibres: Vec<Vec3> = workers.install(|| {
             compartments.voxels.par_iter().map(|mixture| fibres(mixture, &aligned)).collect()
         });
@@ -128,16 +133,22 @@ impl Lattice<'_> {
             }
             [source.chi, m[0], m[1], m[2]].map(|c| c as f32)
         };
-        let volume = |k: usize| -> Vec<f32> {
-            let of = |voxel: usize| source(voxel)[k];
-            workers.install(|| (0..self.grid.len()).into_par_iter().map(of).collect())
+        let volume = |k: usize| -> Result<Vec<f32>, Interrupted> {
+            filled(self.grid.len(), workers, progress, |voxel| source(voxel)[k])
         };
-        let field = field_along_z(&self.grid, &[volume(1), volume(2), volume(3)], workers)?;
-        Ok((volume(0), field))
+        let magnetisation = [volume(1)?, volume(2)?, volume(3)?];
+        let field = field_along_z(&self.grid, &magnetisation, workers, progress)?;
+        drop(magnetisation);
+        Ok((volume(0)?, field))
     }
 
     /// The field of what is not in the mask, which counts as fluid there.
-    fn beyond(&self, mask: &Mask, workers: &Workers) -> Result<Vec<f32>, PhantomError> {
+    fn beyond(
+        &self,
+        mask: &Mask,
+        workers: &Workers,
+        progress: &dyn Progress,
+    ) -> Result<Vec<f32>, PhantomError> {
         let mut is_inside = vec![false; self.coarse.len()];
         mask.voxels.iter().for_each(|&v| is_inside[v as usize] = true);
         let sources = sources();
@@ -146,8 +157,8 @@ impl Lattice<'_> {
             let chi = if inside { 0.0 } else { sources[usize::from(self.kinds[voxel])].chi };
             (chi - AIR) as f32
         };
-        let along = workers.install(|| (0..self.grid.len()).into_par_iter().map(source).collect());
-        Ok(field_along_z(&self.grid, &[Vec::new(), Vec::new(), along], workers)?)
+        let along = filled(self.grid.len(), workers, progress, source)?;
+        field_along_z(&self.grid, &[Vec::new(), Vec::new(), along], workers, progress)
     }
 }
 
@@ -158,7 +169,7 @@ fn fibres(mixture: &Mixture, aligned: &[f64]) -> Vec3 {
     let whole: f64 = populations.iter().map(|p| f64::from(p.part)).sum();
     let mut sum = [0.0; 3];
     for population in populations.iter().filter(|p| p.part > 0.0) {
-        let anisotropy = FIBRE_ANISOTROPY * aligned[usize::from(population.kind)];
+        let anisotropy = FIBRE_ANISOTROPY * aligned[population.spread.place()];
         let m = magnetisation(0.0, anisotropy, population.dir_ras.map(f64::from));
         (0..3).for_each(|a| sum[a] += f64::from(population.part) / whole * m[a]);
     }
@@ -183,8 +194,7 @@ fn shim(
     let mean = means(field, coarse.dims, finer);
     let (mut normal, mut right) = ([[0.0; 9]; 9], [0.0; 9]);
     for &voxel in &mask.voxels {
-        let at = coarse.voxel(voxel as usize).map(|i| i as f64);
-        let terms = harmonics(coarse.ras_from_vox.apply(at));
+        let terms = harmonics(place(coarse, voxel as usize));
         for (i, a) in terms.iter().enumerate() {
             right[i] += a * f64::from(mean[voxel as usize]);
             (0..9).for_each(|j| normal[i][j] += a * terms[j]);
@@ -194,7 +204,7 @@ fn shim(
     let Some(factor) = cholesky::factor_array(&normal, 1e-12) else { return };
     let currents = cholesky::solve(&factor, &right);
     let take = |(voxel, field): (usize, &mut f32)| {
-        let terms = harmonics(grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64)));
+        let terms = harmonics(place(grid, voxel));
         *field -= terms.iter().zip(currents).map(|(a, by)| a * by).sum::<f64>() as f32;
     };
     workers.install(|| field.par_iter_mut().enumerate().with_min_len(4096).for_each(take));
@@ -202,6 +212,7 @@ fn shim(
 
 #[cfg(test)]
 mod tests {
+    use fimbria_compute::Silent;
     use fimbria_compute::dense::vec3::norm;
 
     use super::*;
@@ -231,16 +242,14 @@ mod tests {
         let coarse = Grid { dims: [N; 3], ras_from_vox: affine };
         let workers = Workers::new(2).unwrap();
         let grid = finer_grid(&coarse, 2);
-        let position =
-            |grid: &Grid, v: usize| grid.ras_from_vox.apply(grid.voxel(v).map(|i| i as f64));
-        let ball = (0..grid.len())
-            .map(|v| f32::from(u8::from(norm(position(&grid, v)) < RADIUS)))
-            .collect();
-        let field = field_along_z(&grid, &[Vec::new(), Vec::new(), ball], &workers).unwrap();
+        let ball =
+            (0..grid.len()).map(|v| f32::from(u8::from(norm(place(&grid, v)) < RADIUS))).collect();
+        let field =
+            field_along_z(&grid, &[Vec::new(), Vec::new(), ball], &workers, &Silent).unwrap();
         let field = means(&field, coarse.dims, 2);
         let (mut inside, mut outside, mut worst) = (0.0, 0, 0.0_f64);
         for (v, found) in field.iter().enumerate() {
-            let p = position(&coarse, v);
+            let p = place(&coarse, v);
             let r = norm(p);
             let found = f64::from(*found);
             if r < RADIUS - 2.0 {

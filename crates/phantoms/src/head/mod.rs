@@ -23,6 +23,7 @@ mod labels;
 mod lattice;
 mod lines;
 mod magnet;
+mod packing;
 mod routes;
 mod scan;
 mod series;
@@ -41,7 +42,7 @@ use fimbria_compute::{Interrupted, Progress, Workers};
 use fimbria_image::{Grid, Image, Mask};
 use rayon::prelude::*;
 
-use crate::render::zeros;
+use crate::render::{place, zeros};
 use crate::{Acquisition, GreSubject, PhantomError, Placement, Subject, Truth, TruthMap};
 pub use encoding::Encoding;
 pub use faults::{Dropped, Faults, Faulty, Pose};
@@ -139,9 +140,9 @@ pub fn head(
     let anatomy = anatomy::Anatomy::new(spec.subject, workers, progress)?;
     let bundles = lines::bundles(&anatomy, spec.subject, workers, progress)?;
     let cells = cells::Cells::sample(&anatomy, grid, spec.samples_per_axis, workers, progress)?;
-    let fixels = fixels::Fixels::new(&bundles);
+    let fixels = fixels::Fixels::new(&bundles, workers, progress)?;
     let filled = |cells: &cells::Cells| {
-        compartments::Compartments::new(&anatomy, cells, &bundles, &fixels, workers, progress)
+        compartments::Compartments::new(&anatomy, cells, &fixels, workers, progress)
     };
     let compartments = filled(&cells)?;
     let mask = brain(&cells, 0.5);
@@ -161,13 +162,14 @@ pub fn head(
     let measured = series::Measured { gradients: &gradients, shapes: &shapes, faults: &faults };
     let (snr, seed) = (spec.snr, spec.seed);
     let dwi = series::series(&compartments, &measured, snr, seed, workers, progress)?;
-    let inside = Image { data: inside(&mask), ..cells.labels.clone() };
-    let mut maps = cumulants::maps(&compartments, |v| inside.data[v as usize] > 0.0, workers)?;
-    maps.extend(cumulants::fibres(&compartments)?);
-    maps.extend(received(&compartments)?);
+    let inside = inside(&mask);
+    progress.start("what is true of it", compartments.voxels.len() as u64);
+    let mut maps = cumulants::maps(&compartments, |v| inside[v as usize] > 0.0, workers, progress)?;
+    maps.extend(cumulants::fibres(&compartments, progress)?);
+    maps.extend(received(&compartments, workers, progress)?);
     let noise_sigma = tissue::WHITE_SIGNAL / spec.snr;
     Ok(Head {
-        t1w: compartments::t1_picture(&cells),
+        t1w: compartments::t1_picture(&cells, workers, progress)?,
         five_tissues: five_tissues(&cells, &mask)?,
         subject: Arc::new(Subject { dwi, gradients, mask, truth: Truth { maps, noise_sigma } }),
         shapes,
@@ -190,6 +192,28 @@ fn made<T: Send>(
     let unless_stopped = |i| if progress.is_cancelled() { None } else { make(i) };
     let all = workers.install(|| numbers.into_par_iter().filter_map(unless_stopped).collect());
     progress.check()?;
+    Ok(all)
+}
+
+/// What `make` is at the numbers below `n`, by all threads, which look every few thousand whether the
+/// user stops it.
+fn filled<T: Copy + Default + Send>(
+    n: usize,
+    workers: &Workers,
+    progress: &dyn Progress,
+    make: impl Fn(usize) -> T + Sync,
+) -> Result<Vec<T>, Interrupted> {
+    const STRETCH: usize = 4096;
+    let mut all = vec![T::default(); n];
+    workers.install(|| {
+        all.par_chunks_mut(STRETCH).enumerate().try_for_each(|(stretch, values)| {
+            progress.check()?;
+            for (i, value) in values.iter_mut().enumerate() {
+                *value = make(stretch * STRETCH + i);
+            }
+            Ok(())
+        })
+    })?;
     Ok(all)
 }
 
@@ -275,16 +299,19 @@ fn five_tissues(cells: &cells::Cells, mask: &Mask) -> Result<Image, PhantomError
 }
 
 /// The unweighted signal without noise and how well the coil receives.
-fn received(compartments: &compartments::Compartments) -> Result<Vec<TruthMap>, PhantomError> {
+fn received(
+    compartments: &compartments::Compartments,
+    workers: &Workers,
+    progress: &dyn Progress,
+) -> Result<Vec<TruthMap>, PhantomError> {
     let grid = compartments.grid;
-    let (mut s0, mut coil) = (zeros(grid, 1)?, zeros(grid, 1)?);
+    let mut s0 = zeros(grid, 1)?;
     for mixture in &compartments.voxels {
         s0.data[mixture.voxel as usize] = mixture.s0;
     }
-    for (voxel, value) in coil.data.iter_mut().enumerate() {
-        let p = grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64));
-        *value = compartments::coil(p) as f32;
-    }
+    let receives = |voxel: usize| compartments::coil(place(&grid, voxel)) as f32;
+    let data = filled(grid.len(), workers, progress, receives)?;
+    let coil = Image { grid, n_volumes: 1, data };
     let map = |name, description, image| TruthMap { name, description, image };
     Ok(vec![
         map("S0", "unweighted signal without noise, units of the series", s0),

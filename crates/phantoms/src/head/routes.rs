@@ -7,6 +7,7 @@
 use fimbria_compute::dense::vec3::Vec3;
 
 use super::shapes::Ball;
+use super::tissue::Bundled;
 
 /// What becomes of a fibre at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +31,8 @@ pub(super) struct Route {
     pub(super) crosses: bool,
     /// What all fibres take of the cross section where they run densest, mm².
     pub(super) area_mm2: f64,
-    /// How much fibres disperse about their direction, NODDI's index.
-    pub(super) dispersion: f64,
+    /// How its fibres lie in deep white matter.
+    pub(super) fibres: Bundled,
 }
 
 use End::{Cortex, There};
@@ -41,10 +42,10 @@ const fn route(
     ends: [End; 2],
     crosses: bool,
     area_mm2: f64,
-    dispersion: f64,
+    [dispersion, inside]: [f64; 2],
     gates: &'static [Gate],
 ) -> Route {
-    Route { name, ends, gates, crosses, area_mm2, dispersion }
+    Route { name, ends, gates, crosses, area_mm2, fibres: Bundled { dispersion, inside } }
 }
 
 impl Route {
@@ -72,7 +73,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [Cortex, Cortex],
         true,
         150.0,
-        0.06,
+        [0.06, 0.56],
         &[
             ([20., 50., 12.], [10., 6., 15.]),
             ([12., 35., 10.], [3., 3.5, 6.]),
@@ -84,7 +85,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [Cortex, Cortex],
         true,
         130.0,
-        0.07,
+        [0.07, 0.56],
         &[
             ([30., 24., 40.], [16., 9., 9.]),
             ([17., 17., 27.], [3., 10., 3.]),
@@ -96,7 +97,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [Cortex, Cortex],
         true,
         130.0,
-        0.07,
+        [0.07, 0.58],
         &[
             ([32., -8., 46.], [20., 11., 9.]),
             ([18., -5., 30.], [3., 12., 2.5]),
@@ -108,7 +109,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [Cortex, Cortex],
         true,
         130.0,
-        0.07,
+        [0.07, 0.58],
         &[
             ([32., -38., 44.], [18., 10., 9.]),
             ([18., -26., 28.], [3., 10., 2.5]),
@@ -120,10 +121,10 @@ pub(super) const ROUTES: [Route; 19] = [
         [Cortex, Cortex],
         true,
         140.0,
-        0.06,
+        [0.06, 0.62],
         &[
-            ([17., -78., 10.], [6., 5., 10.]),
-            ([13., -58., 15.], [2.5, 4., 4.]),
+            ([17., -84., 9.], [6., 4., 9.]),
+            ([16., -60., 14.], [2.5, 4., 4.]),
             ([9., -46., 13.], [2., 2.5, 3.5]),
             ([0., -38.5, 8.5], [0.3, 3.4, 4.5]),
         ],
@@ -133,7 +134,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [Cortex, There],
         false,
         90.0,
-        0.06,
+        [0.06, 0.68],
         &[
             ([30., -16., 50.], [20., 7., 9.]),
             ([25., -15., 27.], [4.5, 6., 3.]),
@@ -150,7 +151,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [Cortex, There],
         false,
         60.0,
-        0.09,
+        [0.09, 0.52],
         &[
             ([22., 44., 10.], [9., 6., 13.]),
             ([21., 26., 7.], [3., 3., 6.]),
@@ -164,7 +165,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [Cortex, Cortex],
         false,
         60.0,
-        0.1,
+        [0.1, 0.54],
         &[
             ([45., 16., 18.], [5., 7., 8.]),
             ([38.5, 2., 26.], [2.5, 3., 4.]),
@@ -180,7 +181,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [Cortex, Cortex],
         false,
         45.0,
-        0.1,
+        [0.1, 0.54],
         &[
             ([39., -52., 40.], [6., 6., 6.]),
             ([34., -34., 35.], [2.5, 4., 3.]),
@@ -194,7 +195,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [Cortex, Cortex],
         true,
         9.0,
-        0.06,
+        [0.06, 0.5],
         &[
             ([37., 5., -25.], [4., 4., 3.]),
             ([29., 1., -15.5], [1.0, 1.0, 1.0]),
@@ -208,7 +209,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [There, There],
         false,
         7.0,
-        0.05,
+        [0.05, 0.5],
         &[
             ([1.8, 1.7, -16.9], [0.8, 0.8, 0.8]),
             ([9.5, -6., -15.], [0.8, 0.8, 0.8]),
@@ -221,7 +222,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [Cortex, Cortex],
         false,
         25.0,
-        0.09,
+        [0.09, 0.52],
         &[
             ([6.5, 32., -8.], [1.5, 2., 2.]),
             ([6.5, 37., 2.], [1.4, 1.6, 2.]),
@@ -241,7 +242,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [Cortex, Cortex],
         false,
         50.0,
-        0.1,
+        [0.1, 0.5],
         &[
             ([34., -84., 0.], [8., 6., 8.]),
             ([38., -66., 0.], [3., 3., 4.]),
@@ -255,7 +256,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [Cortex, Cortex],
         false,
         50.0,
-        0.09,
+        [0.09, 0.52],
         &[
             ([30., -84., 8.], [8., 5., 10.]),
             ([35., -60., 9.], [2.5, 3., 4.]),
@@ -271,7 +272,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [Cortex, Cortex],
         false,
         30.0,
-        0.09,
+        [0.09, 0.47],
         &[
             ([38., 6., -26.], [4., 4., 3.]),
             ([33., 6., -19.], [2.5, 2.5, 2.]),
@@ -285,7 +286,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [There, Cortex],
         false,
         45.0,
-        0.07,
+        [0.07, 0.56],
         &[
             ([22., -24., -1.], [1.5, 1.5, 1.5]),
             ([30., -21., -2.], [1.8, 4., 1.5]),
@@ -300,7 +301,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [There, There],
         false,
         8.0,
-        0.05,
+        [0.05, 0.45],
         &[
             ([2.6, -6., -9.], [0.7, 0.7, 0.7]),
             ([2.4, 0.5, -2.], [0.7, 0.7, 0.7]),
@@ -318,7 +319,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [There, There],
         true,
         110.0,
-        0.1,
+        [0.1, 0.55],
         &[
             ([28., -58., -37.], [3., 5., 2.5]),
             ([20., -42., -36.], [3., 3., 3.]),
@@ -331,7 +332,7 @@ pub(super) const ROUTES: [Route; 19] = [
         [There, There],
         false,
         35.0,
-        0.08,
+        [0.08, 0.58],
         &[
             ([12., -21., 2.], [2.5, 2.5, 2.]),
             ([10., -25., -8.], [2., 1.5, 1.5]),

@@ -6,17 +6,17 @@ use fimbria_compute::dense::vec3::Vec3;
 use fimbria_compute::philox::Philox;
 use fimbria_compute::{Progress, Workers};
 use fimbria_image::Image;
-use rayon::prelude::*;
 
 use super::anatomy::Anatomy;
 use super::brain;
 use super::cells::Cells;
 use super::compartments::{Compartments, coil};
+use super::filled;
 use super::magnet::Magnet;
 use super::sources::{SOURCES, Source, sources};
 use super::tissue::WHITE_SIGNAL;
 use crate::gre::{HZ_PER_TESLA_PPM, check_scan, measured};
-use crate::render::zeros;
+use crate::render::{place, zeros};
 use crate::{GreSubject, PhantomError, Placement, TruthMap};
 
 /// A gradient-echo scan.
@@ -84,7 +84,7 @@ pub(super) fn scan(
     progress.check()?;
     // A rim of bone would be a source within the mask.
     let mask = &brain(cells, 0.999);
-    let magnet = Magnet::new(anatomy, compartments, mask, spec.finer, workers)?;
+    let magnet = Magnet::new(anatomy, compartments, mask, spec.finer, workers, progress)?;
     progress.advance(1);
     let grid = compartments.grid;
     let times = &spec.echo_times;
@@ -97,17 +97,17 @@ pub(super) fn scan(
     for (echo, ((phase, magnitude), time)) in volumes.zip(times).enumerate() {
         progress.check()?;
         let turns = HZ_PER_TESLA_PPM * spec.b0_tesla * time;
-        let measure = |(voxel, (phase, magnitude)): (usize, (&mut f32, &mut f32))| {
+        let measure = |voxel: usize| {
             let signal = voxels.signal(voxel, *time, turns);
-            let drawn = source.at(voxel as u64, echo as u32);
-            [*phase, *magnitude] = measured(signal, sigma, drawn);
+            measured(signal, sigma, source.at(voxel as u64, echo as u32))
         };
-        workers.install(|| {
-            phase.par_iter_mut().zip(magnitude).enumerate().for_each(measure);
-        });
+        let found = filled(n, workers, progress, measure)?;
+        for ((phase, magnitude), of) in phase.iter_mut().zip(magnitude).zip(found) {
+            [*phase, *magnitude] = of;
+        }
         progress.advance(1);
     }
-    let mut truth = voxels.truth()?;
+    let mut truth = voxels.truth(workers, progress)?;
     let (name, description) = ("labels", "numbers of the head's labels");
     truth.push(TruthMap { name, description, image: cells.labels.clone() });
     Ok(GreSubject { phase, magnitude, mask: mask.clone(), truth })
@@ -140,15 +140,10 @@ impl Voxels<'_> {
         &self.sources[usize::from(self.magnet.kinds[part])]
     }
 
-    fn position(&self, voxel: usize) -> Vec3 {
-        let grid = &self.compartments.grid;
-        grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64))
-    }
-
     /// The signal of a voxel without noise, its real and its imaginary part: of all that it holds, each
     /// in its own field.
     fn signal(&self, voxel: usize, time: f64, turns: f64) -> [f64; 2] {
-        let p = self.position(voxel);
+        let p = place(&self.compartments.grid, voxel);
         let (mut sum, offset) = ([0.0; 2], phase_offset(p));
         for part in self.parts(voxel) {
             let Source { signal, r2star, .. } = *self.source(part);
@@ -165,7 +160,11 @@ impl Voxels<'_> {
     }
 
     /// What is true of every voxel.
-    fn truth(&self) -> Result<Vec<TruthMap>, PhantomError> {
+    fn truth(
+        &self,
+        workers: &Workers,
+        progress: &dyn Progress,
+    ) -> Result<Vec<TruthMap>, PhantomError> {
         let grid = self.compartments.grid;
         let image = |data: Vec<f32>| Image { grid, n_volumes: 1, data };
         let total = crate::gre::means(&self.magnet.total, grid.dims, self.magnet.finer);
@@ -185,8 +184,9 @@ impl Voxels<'_> {
             }
             if signal > 0.0 { (rate / signal) as f32 } else { 0.0 }
         };
-        let r2star = (0..grid.len()).map(rate).collect();
-        let offset = (0..grid.len()).map(|v| phase_offset(self.position(v)) as f32).collect();
+        let r2star = filled(grid.len(), workers, progress, rate)?;
+        let phase = |voxel: usize| phase_offset(place(&grid, voxel)) as f32;
+        let offset = filled(grid.len(), workers, progress, phase)?;
         let map = |name, description, image| TruthMap { name, description, image };
         let magnet = self.magnet;
         Ok(vec![

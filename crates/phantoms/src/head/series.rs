@@ -9,38 +9,41 @@ use rayon::prelude::*;
 
 use super::compartments::{Compartments, Mixture, coil};
 use super::faults::Faulty;
-use super::tissue::{AROUND, Bundled, INSIDE, ISOTROPIC, WHITE_SIGNAL};
-use super::watson::Watson;
+use super::tissue::{AROUND, INSIDE, ISOTROPIC, WHITE_SIGNAL};
+use super::watson::{Spread, Watson};
 use crate::PhantomError;
-use crate::render::zeros;
+use crate::render::{place, zeros};
 
 /// Steps of the cosine at which the signal of fibres is held; in between it is a line, off by less
 /// than 2e-6 of the unweighted signal at 10 000 s/mm².
 const STEPS: usize = 2048;
 
+/// After so many voxels a thread looks whether the user stops it.
+const LOOK: usize = 1 << 14;
+
 /// What compartments give at one b.
 struct Attenuations {
     isotropic: [f32; ISOTROPIC.len()],
-    /// Of each kind of fibres, by the cosine to the gradient.
-    fibres: Vec<Vec<f32>>,
+    /// Of each [`Spread`], by the cosine to the gradient: inside axons and around them.
+    fibres: Vec<Vec<[f32; 2]>>,
 }
 
 impl Attenuations {
     /// `b` in ms/µm² of an axisymmetric b-tensor b ((1 - Δ) I/3 + Δ g gᵀ): what it makes of water is
     /// what b Δ along g makes of it, and b (1 - Δ) in its mean diffusivity.
-    fn new(kinds: &[Bundled], b: f64, shape: f64, workers: &Workers) -> Self {
+    fn new(b: f64, shape: f64, workers: &Workers) -> Self {
         let signal = |watson: &Watson, d: [f64; 2]| {
             let all = (-b * (1.0 - shape) * (d[0] + 2.0 * d[1]) / 3.0).exp();
             watson.signal(b * shape, d, STEPS).into_iter().map(move |along| all * along)
         };
-        let of = |kind: &Bundled| {
-            let watson = Watson::new(kind.dispersion);
+        let of = |spread: Spread| {
+            let watson = Watson::new(spread.index());
             let both = signal(&watson, INSIDE).zip(signal(&watson, AROUND));
-            both.map(|(i, a)| (kind.inside * i + (1.0 - kind.inside) * a) as f32).collect()
+            both.map(|(inside, around)| [inside as f32, around as f32]).collect()
         };
         Self {
             isotropic: ISOTROPIC.map(|d| (-b * d).exp() as f32),
-            fibres: workers.install(|| kinds.par_iter().map(of).collect()),
+            fibres: workers.install(|| Spread::all().map(of).collect()),
         }
     }
 
@@ -54,9 +57,10 @@ impl Attenuations {
                 let cos = (x * dir_ras[0] + y * dir_ras[1] + z * dir_ras[2]).abs().min(1.0);
                 let at = cos * STEPS as f32;
                 let low = (at as usize).min(STEPS - 1);
-                let table = &self.fibres[usize::from(population.kind)];
-                let between = table[low] + (at - low as f32) * (table[low + 1] - table[low]);
-                sum += population.part * between;
+                let table = &self.fibres[population.spread.place()];
+                let [below, above] = [table[low], table[low + 1]]
+                    .map(|[inside, around]| around + population.inside * (inside - around));
+                sum += population.part * (below + (at - low as f32) * (above - below));
             }
         }
         sum
@@ -75,9 +79,9 @@ const NEARBY: [f64; 6] = [0.45, 0.6, 0.85, 1.15, 1.45, 1.7];
 
 impl Nearby {
     /// `b` in ms/µm².
-    fn new(kinds: &[Bundled], b: f64, shape: f64, bends: bool, workers: &Workers) -> Self {
+    fn new(b: f64, shape: f64, bends: bool, workers: &Workers) -> Self {
         let at: &[f64] = if bends && b > 0.0 { &NEARBY } else { &[1.0] };
-        let table = |&by: &f64| (by, Attenuations::new(kinds, b * by, shape, workers));
+        let table = |&by: &f64| (by, Attenuations::new(b * by, shape, workers));
         Self { tables: at.iter().map(table).collect() }
     }
 
@@ -128,11 +132,12 @@ pub(super) fn series(
     let mut tables = BTreeMap::new();
     let key = |volume: usize| [gradients.b_s_per_mm2[volume], shapes[volume]].map(f64::to_bits);
     for (volume, b) in gradients.b_s_per_mm2.iter().enumerate() {
-        let (kinds, shape) = (&compartments.kinds, shapes[volume]);
-        let table = || Nearby::new(kinds, 1e-3 * b, shape, faults.bends(), workers);
+        let shape = shapes[volume];
+        progress.check()?;
+        let table = || Nearby::new(1e-3 * b, shape, faults.bends(), workers);
         tables.entry(key(volume)).or_insert_with(table);
     }
-    let place = |voxel: usize| grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64));
+    let look = |item: usize| if item.is_multiple_of(LOOK) { progress.check() } else { Ok(()) };
     let sigma = (WHITE_SIGNAL / snr) as f32;
     let source = Philox::new(seed).stream(31);
     workers.install(|| {
@@ -142,9 +147,11 @@ pub(super) fn series(
             let g = gradients.dirs_ras[volume];
             match faults.pose(volume) {
                 None => {
-                    for mixture in &compartments.voxels {
+                    for (i, mixture) in compartments.voxels.iter().enumerate() {
+                        look(i)?;
                         let voxel = mixture.voxel as usize;
-                        let bent = if faults.bends() { faults.bent(g, place(voxel)) } else { g };
+                        let bent =
+                            if faults.bends() { faults.bent(g, place(&grid, voxel)) } else { g };
                         samples[voxel] = mixture.s0 * table.of(mixture, bent);
                     }
                 }
@@ -152,21 +159,23 @@ pub(super) fn series(
                     // The head as it is at rest, under the gradients of where it is; then as it is
                     // seen there. The coil keeps still.
                     let mut still = vec![0.0; n];
-                    for mixture in &compartments.voxels {
-                        let p = place(mixture.voxel as usize);
+                    for (i, mixture) in compartments.voxels.iter().enumerate() {
+                        look(i)?;
+                        let p = place(&grid, mixture.voxel as usize);
                         let bent = pose.in_head(faults.bent(g, pose.of_head(p)));
                         let s0 = mixture.s0 / coil(p) as f32;
                         still[mixture.voxel as usize] = s0 * table.of(mixture, bent);
                     }
-                    samples.copy_from_slice(&pose.seen(&still, &grid));
+                    samples.copy_from_slice(&pose.seen(&still, &grid, progress)?);
                     for (voxel, sample) in samples.iter_mut().enumerate() {
-                        *sample *= coil(place(voxel)) as f32;
+                        *sample *= coil(place(&grid, voxel)) as f32;
                     }
                 }
             }
             faults.drop_slices(volume, &grid, samples);
             if sigma > 0.0 {
                 for (voxel, sample) in samples.iter_mut().enumerate() {
+                    look(voxel)?;
                     let [real, imaginary, ..] =
                         normals::<f32>(source.at(voxel as u64, volume as u32));
                     let (real, imaginary) = (*sample + sigma * real, sigma * imaginary);
@@ -185,17 +194,20 @@ mod tests {
     use super::*;
     use crate::head::compartments::Population;
 
+    fn fibres(dir_ras: [f32; 3], part: f32, inside: f32, index: f64) -> Population {
+        Population { part, dir_ras, inside, spread: Spread::near(index) }
+    }
+
     #[test]
     fn a_b_tensor_is_as_many_gradients_as_it_has_axes() {
         let workers = Workers::new(1).unwrap();
         // Gaussian water, of which the axes' parts multiply: hardly any dispersion, all of it around.
-        let kinds = [Bundled { dispersion: 1e-3, inside: 0.0 }];
         let mut mixture = Mixture::default();
-        mixture.populations[0] = Population { part: 1.0, dir_ras: [0.6, 0.0, 0.8], kind: 0 };
-        let linear = |b: f64, g| Attenuations::new(&kinds, b, 1.0, &workers).of(&mixture, g);
+        mixture.populations[0] = fibres([0.6, 0.0, 0.8], 1.0, 0.0, 0.02);
+        let linear = |b: f64, g| Attenuations::new(b, 1.0, &workers).of(&mixture, g);
         let [x, y, z] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        let planar = Attenuations::new(&kinds, 1.2, -0.5, &workers).of(&mixture, z);
-        let spherical = Attenuations::new(&kinds, 1.2, 0.0, &workers).of(&mixture, z);
+        let planar = Attenuations::new(1.2, -0.5, &workers).of(&mixture, z);
+        let spherical = Attenuations::new(1.2, 0.0, &workers).of(&mixture, z);
         let by_axes = linear(0.4, x) * linear(0.4, y) * linear(0.4, z);
         // The dispersion that is left, and polynomials up to the 48th degree.
         assert!((planar - linear(0.6, x) * linear(0.6, y)).abs() < 2e-3, "{planar}");
@@ -205,16 +217,14 @@ mod tests {
     #[test]
     fn the_signal_between_values_of_b_is_that_of_its_formula() {
         let workers = Workers::new(1).unwrap();
-        let kinds = [Bundled { dispersion: 0.1, inside: 0.5 }];
         let mut mixture = Mixture::default();
         mixture.isotropic[2] = 0.3;
-        mixture.populations[0] = Population { part: 0.7, dir_ras: [0.6, 0.8, 0.0], kind: 0 };
+        mixture.populations[0] = fibres([0.6, 0.8, 0.0], 0.7, 0.5, 0.1);
         // b in ms/µm², and what a polynomial of fifth degree may be off by: cumulants beyond the sixth.
         for (b, off) in [(1.0, 5e-6), (3.0, 5e-5), (10.0, 1e-3)] {
-            let nearby = Nearby::new(&kinds, b, 1.0, true, &workers);
+            let nearby = Nearby::new(b, 1.0, true, &workers);
             for by in [0.5, 0.75, 1.0, 1.3, 1.65_f64] {
-                let exact =
-                    Attenuations::new(&kinds, b * by, 1.0, &workers).of(&mixture, [1.0, 0.0, 0.0]);
+                let exact = Attenuations::new(b * by, 1.0, &workers).of(&mixture, [1.0, 0.0, 0.0]);
                 let found = nearby.of(&mixture, [by.sqrt(), 0.0, 0.0]);
                 assert!((found - exact).abs() < off, "{b} {by}: {found} {exact}");
             }
@@ -224,16 +234,15 @@ mod tests {
     #[test]
     fn a_voxel_of_one_compartment_decays_as_its_formula_says() {
         let workers = Workers::new(1).unwrap();
-        let kinds = [Bundled { dispersion: 1.0, inside: 1.0 }];
         for b in [0.0, 1.0, 3.0] {
-            let table = Attenuations::new(&kinds, b, 1.0, &workers);
+            let table = Attenuations::new(b, 1.0, &workers);
             let mut free = Mixture::default();
             free.isotropic[2] = 1.0;
             let expected = (-3.0 * b).exp() as f32;
             assert!((table.of(&free, [0.0, 0.0, 1.0]) - expected).abs() < 1e-6);
             // Sticks in all directions: the mean of exp(-b D x²) over 0 to 1, by 10 000 points.
             let mut sticks = Mixture::default();
-            sticks.populations[0] = Population { part: 1.0, dir_ras: [1.0, 0.0, 0.0], kind: 0 };
+            sticks.populations[0] = fibres([1.0, 0.0, 0.0], 1.0, 1.0, 1.0);
             let points = (0..10_000).map(|i| (f64::from(i) + 0.5) / 1e4);
             let mean = points.map(|x| (-b * INSIDE[0] * x * x).exp()).sum::<f64>() / 1e4;
             let found = f64::from(table.of(&sticks, [0.6, 0.8, 0.0]));

@@ -207,13 +207,13 @@ fn callosal(p: Vec3) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use fimbria_compute::Workers;
+    use fimbria_compute::{Silent, Workers};
 
     use super::*;
 
     #[test]
     fn the_known_sulci_are_on_the_envelope() {
-        let envelope = Envelope::new(&Workers::new(1).unwrap()).unwrap();
+        let envelope = Envelope::new(&Workers::new(1).unwrap(), &Silent).unwrap();
         for (line, depth) in &Sulci::new(&envelope, 1).known {
             assert!(line.iter().all(|p| envelope.depth(*p).abs() < 1.0), "{line:?}");
             assert!(*depth > 8.0);

@@ -23,12 +23,14 @@ const T1_SCAN: [f64; 2] = [1.0, 1.55];
 /// Signal of pure white matter in the series.
 pub(super) const WHITE_SIGNAL: f64 = 800.0;
 
-/// Water of [`Tissue::ALL`]. Relaxation after Stanisz et al. (Magn Reson Med 54, 507 (2005)) and
-/// Wansapura et al. (J Magn Reson Imaging 9, 531 (1999)); fat is suppressed.
+/// Water of [`Tissue::ALL`]. T1 after Stanisz et al. (Magn Reson Med 54, 507 (2005)) and Wansapura et
+/// al. (J Magn Reson Imaging 9, 531 (1999)); T2 of cortex and white matter of people at 3 T after Cox
+/// and Gowland (Magn Reson Med 64, 1440 (2010)), that of nuclei shorter by their iron; fat is
+/// suppressed.
 const WATER: [Water; 9] = [
-    water(0.82, 1.35, 0.095),
-    water(0.78, 1.15, 0.078),
-    water(0.70, 0.85, 0.070),
+    water(0.82, 1.35, 0.076),
+    water(0.78, 1.15, 0.066),
+    water(0.70, 0.85, 0.071),
     water(1.00, 4.00, 1.500),
     water(0.80, 1.60, 0.050),
     water(0.70, 1.10, 0.040),
@@ -84,7 +86,7 @@ pub(super) const ISOTROPIC: [f64; 5] = [0.95, 0.4, 3.0, 1.3, 0.05];
 /// What part of a tissue's signal diffuses isotropically, by [`ISOTROPIC`]; the rest is fibres.
 pub(super) fn isotropic(tissue: Tissue) -> [f64; 5] {
     match tissue {
-        Tissue::CorticalGrey => [0.65, 0.15, 0.0, 0.0, 0.0],
+        Tissue::CorticalGrey => [0.70, 0.12, 0.0, 0.0, 0.0],
         Tissue::SubcorticalGrey => [0.52, 0.12, 0.0, 0.0, 0.0],
         Tissue::White => [0.0, 0.0, 0.005, 0.0, 0.0],
         Tissue::Fluid => [0.0, 0.0, 1.0, 0.0, 0.0],
@@ -93,12 +95,12 @@ pub(super) fn isotropic(tissue: Tissue) -> [f64; 5] {
     }
 }
 
-/// Fibres: axons, and the water around them that they hinder. µm²/ms along and across.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Fibres: axons, and the water around them that they hinder.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Bundled {
     /// NODDI's index of dispersion.
     pub(super) dispersion: f64,
-    /// The part inside, which only diffuses along.
+    /// The part of the water that is inside, and only diffuses along.
     pub(super) inside: f64,
 }
 
@@ -108,12 +110,10 @@ pub(super) const INSIDE: [f64; 2] = [2.0, 0.0];
 pub(super) const AROUND: [f64; 2] = [1.6, 0.55];
 
 impl Bundled {
-    /// White matter whose directions disperse so much.
-    pub(super) const fn white(dispersion: f64) -> Self {
-        Self { dispersion, inside: 0.5 }
-    }
     /// Between the named bundles.
-    pub(super) const UNNAMED: Self = Self::white(0.16);
+    pub(super) const UNNAMED: Self = Self { dispersion: 0.12, inside: 0.56 };
+    /// In the internal capsule, which narrows between the nuclei.
+    pub(super) const CAPSULE: Self = Self { dispersion: 0.06, inside: 0.66 };
     /// Neurites of cortex, most at right angles to its surface.
     pub(super) const CORTEX: Self = Self { dispersion: 0.6, inside: 1.0 };
     /// Neurites of nuclei.

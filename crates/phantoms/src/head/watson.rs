@@ -4,6 +4,8 @@
 
 use std::f64::consts::FRAC_PI_2;
 
+use rayon::prelude::*;
+
 /// The highest degree of Legendre polynomials; dispersion leaves less than 1e-6 of what is beyond.
 const DEGREE: usize = 48;
 /// Points of the sums over cosines.
@@ -34,6 +36,40 @@ fn means(weight: impl Fn(f64) -> f64) -> [f64; DEGREE / 2 + 1] {
         }
     }
     sums
+}
+
+/// A step of NODDI's index of dispersion: 0.02, 0.03 ... 1. What fibres at so many indices do is
+/// found once for all voxels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Spread(u8);
+
+impl Spread {
+    /// From step to step.
+    const STEP: f64 = 0.01;
+    /// The least.
+    const LEAST: f64 = 0.02;
+    const COUNT: u8 = 99;
+
+    /// The step nearest to an index; one beyond the range is brought into it.
+    pub(super) fn near(index: f64) -> Self {
+        let steps = ((index - Self::LEAST) / Self::STEP).round();
+        Self(steps.clamp(0.0, f64::from(Self::COUNT - 1)) as u8)
+    }
+
+    /// NODDI's index.
+    pub(super) fn index(self) -> f64 {
+        Self::LEAST + Self::STEP * f64::from(self.0)
+    }
+
+    /// Its place in [`Self::all`].
+    pub(super) fn place(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// All, ascending.
+    pub(super) fn all() -> impl IndexedParallelIterator<Item = Self> {
+        (0..usize::from(Self::COUNT)).into_par_iter().map(|step| Self(step as u8))
+    }
 }
 
 /// How directions are spread about their mean.
@@ -91,6 +127,15 @@ impl Watson {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_index_is_held_to_half_a_step() {
+        for index in [0.02, 0.0612, 0.155, 1.0] {
+            assert!((Spread::near(index).index() - index).abs() < 0.005 + 1e-9, "{index}");
+        }
+        assert_eq!([Spread::near(0.0), Spread::near(2.0)].map(|s| s.place()), [0, 98]);
+        assert_eq!(Spread::all().map(|s| s.place()).collect::<Vec<_>>()[98], 98);
+    }
 
     #[test]
     fn fibres_in_all_directions_give_the_powder_average() {

@@ -1,11 +1,11 @@
 //! The head is what is said of it.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
-use fimbria_compute::{Silent, Workers};
+use fimbria_compute::{Progress, Silent, Workers};
 use fimbria_image::Image;
-use fimbria_phantoms::head::{Head, HeadScan, HeadSpec, Tissue, head, labels};
+use fimbria_phantoms::head::{Faults, Head, HeadScan, HeadSpec, Tissue, head, labels};
 use fimbria_phantoms::{Acquisition, Placement, ShellSpec};
 
 /// 3 mm voxels on an oblique grid, a shell of six directions, no noise.
@@ -373,4 +373,55 @@ fn the_phase_of_a_scan_winds_with_the_field_from_its_offset() {
     }
     // Some forty voxels hold parts of the bleed or the calcification, or lie at a sinus.
     assert!(off < 60 && count > 5000, "{off} of {count}");
+}
+
+/// Counts how often each stage looks whether it is stopped.
+#[derive(Default)]
+struct Looks {
+    stage: Mutex<String>,
+    of: Mutex<BTreeMap<String, usize>>,
+}
+
+impl Progress for Looks {
+    fn start(&self, what: &str, _total: u64) {
+        what.clone_into(&mut self.stage.lock().unwrap());
+        self.of.lock().unwrap().entry(what.to_owned()).or_default();
+    }
+
+    fn advance(&self, _items: u64) {}
+
+    fn warn(&self, _message: &str) {}
+
+    fn is_cancelled(&self) -> bool {
+        let stage = self.stage.lock().unwrap().clone();
+        *self.of.lock().unwrap().entry(stage).or_default() += 1;
+        false
+    }
+}
+
+/// Ctrl-C was answered after up to 4 s: loops of seconds looked once, or not at all.
+#[test]
+fn every_stage_looks_often_whether_it_is_stopped() {
+    let coarse = Placement { dims: [24, 29, 24], voxel_mm: [7.5; 3], ..spec().placement };
+    let faults = Faults { motion: 2.0, ..Faults::default() };
+    let scan = Some(HeadScan::default());
+    let spec = HeadSpec { placement: coarse, faults, scan, snr: 30.0, ..spec() };
+    let looks = Looks::default();
+    head(&spec, &Workers::new(2).unwrap(), &looks).unwrap();
+    let found = looks.of.into_inner().unwrap();
+    // 17 000 voxels of the series, eight times as many of the field, each loop of a few thousand; the
+    // lattices of the folding have 178 rows of planes and more.
+    for (stage, least) in [
+        ("folding the cortex", 1000),
+        ("growing the bundles", 1000),
+        ("sampling the head", 1000),
+        ("filling the voxels", 1000),
+        ("magnetising the head", 100),
+        ("rendering the echoes", 20),
+        ("measuring the head", 100),
+        ("what is true of it", 10),
+    ] {
+        assert!(found[stage] >= least, "{stage}: {} looks", found[stage]);
+    }
+    assert_eq!(found.keys().filter(|stage| !stage.is_empty()).count(), 8, "{found:?}");
 }

@@ -92,6 +92,7 @@ pub const HEAD_WRITES: &[Written] = &[
         "numbers of their bundles, as in truth/bundles.txt",
     ),
     Written::image("truth/ODI", MapKind::Scalar, 4, "", "NODDI's index of their dispersion"),
+    Written::image("truth/NDI", MapKind::Scalar, 4, "", "part of their water that is inside axons"),
     Written::scalar("truth/FA", "", "of the signal without noise, in closed form, in the mask"),
     Written::scalar("truth/MD", "mm^2/s", "the same"),
     Written::scalar("truth/MK", "", "the same"),
