@@ -81,8 +81,10 @@ def beside(person: Path, head: Path, out: Path, k: int | None, turns: int) -> No
 
 
 def template(mean: Path, head: Path, out: Path) -> None:
-    rows = [("152 people, mean", canonical(mean)), ("the head", canonical(head / "t1w.nii.gz"))]
-    places = [(2, 4.0), (2, 24.0), (1, -14.0), (0, 4.0)]
+    t1w, mask = canonical(head / "t1w.nii.gz"), canonical(head / "mask.nii.gz")
+    brain = nibabel.Nifti1Image(t1w.get_fdata() * mask.get_fdata(), t1w.affine)
+    rows = [("152 people, mean", canonical(mean)), ("the head", brain)]
+    places = [(2, 4.0), (2, 18.0), (1, -14.0), (0, 4.0)]
     figure, axes = plt.subplots(2, len(places), figsize=(12, 6.4), facecolor="black")
     for (label, image), line in zip(rows, axes):
         for (axis, at), ax in zip(places, line):
@@ -138,7 +140,7 @@ def show(ax, image: nibabel.Nifti1Image, axis: int, at_mm: float, colours: str, 
     """The plane of an image nearest to a coordinate, in mm."""
     data = image.get_fdata(dtype=numpy.float32)
     affine = image.affine
-    middle = numpy.array(data.shape) / 2.0
+    middle = numpy.array(data.shape[:3]) / 2.0
     centre = affine[:3, :3] @ middle + affine[:3, 3]
     centre[axis] = at_mm
     k = int(round((numpy.linalg.inv(affine) @ [*centre, 1.0])[axis]))

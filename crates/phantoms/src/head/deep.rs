@@ -167,6 +167,6 @@ pub(super) fn capsule(p: Vec3) -> f64 {
 fn cistern(p: Vec3) -> f64 {
     let behind = ellipsoid(p, [0.0, -38.0, -2.0], [11.0, 6.5, 6.0]);
     let velum = ellipsoid(p, [0.0, -20.0, 12.0], [4.0, 16.0, 2.0]);
-    let under_splenium = ellipsoid(p, [0.0, -29.5, 6.0], [7.0, 6.5, 6.0]);
+    let under_splenium = ellipsoid(p, [0.0, -30.0, 6.0], [5.4, 5.5, 6.0]);
     behind.max(velum).max(under_splenium).min(middle(p) + 12.0)
 }

@@ -3,7 +3,7 @@
 //! What the deep white matter of a bundle is (`routes`) changes with the place: next to cortex
 //! fibres leave and turn, so that fewer are in a voxel and they go in more directions; between the
 //! nuclei the internal capsule holds them together; and everywhere both vary a little over
-//! centimetres. Fractions are of the range that NODDI finds in adults, 0.4 to 0.7 (Zhang et al.,
+//! centimetres. Fractions are of the order that NODDI finds in white matter of adults (Zhang et al.,
 //! NeuroImage 61, 1000 (2012)).
 
 use fimbria_compute::dense::vec3::Vec3;
