@@ -105,7 +105,7 @@ def truth(head: Path, out: Path) -> None:
     largest = numpy.abs(dirs.get_fdata(dtype=numpy.float32)[..., :3])
     fa = named["truth/FA"].get_fdata(dtype=numpy.float32)
     colours = nibabel.Nifti1Image(numpy.clip(1.4 * largest * fa[..., None], 0, 1), dirs.affine)
-    columns = [(named["t1w"], None), (named["truth/FA"], (0, 1)), (colours, None), (named["truth/MK"], (0, 1.8))]
+    columns = [(named["t1w"], (0, 1300)), (named["truth/FA"], (0, 1)), (colours, None), (named["truth/MK"], (0, 1.8))]
     places = [(2, 5.0), (2, 27.0), (1, -14.0), (0, 2.0)]
     figure, axes = plt.subplots(len(places), len(columns), figsize=(9, 9.6), facecolor="black")
     for (axis, at), line in zip(places, axes):
@@ -122,7 +122,7 @@ def bundles(head: Path, out: Path) -> None:
     figure, axes = plt.subplots(2, 3, figsize=(10, 7), facecolor="black")
     planes = [(0, "left to right"), (1, "front to back"), (2, "top to bottom")]
     for (axis, _), ax in zip(planes, axes[0]):
-        show(ax, t1w, axis, -6 if axis == 0 else 0, "gray", None)
+        show(ax, t1w, axis, -6 if axis == 0 else 0, "gray", (0, 1300))
         across = [a for a in range(3) if a != axis]
         chosen = [line for group in lines.values() for line in group[:: max(1, len(group) // 40)]]
         for line in chosen:
