@@ -1667,6 +1667,7 @@ class PhantomHeadOutputSpec(TraitedSpec):
     truth_fractions = traits.Str(desc="their parts of the unweighted signal")
     truth_bundles = OutputMultiPath(traits.Str(), desc="numbers of their bundles, as in truth/bundles.txt; or of each bundle the voxels that its streamlines pass")
     truth_ODI = traits.Str(desc="NODDI's index of their dispersion")
+    truth_NDI = traits.Str(desc="part of their water that is inside axons")
     truth_FA = traits.Str(desc="of the signal without noise, in closed form, in the mask")
     truth_MD = traits.Str(desc="the same [mm^2/s]")
     truth_MK = traits.Str(desc="the same")
@@ -1717,6 +1718,7 @@ class PhantomHead(_Command):
         ("truth_fractions", ("truth/fractions.{image}",), False),
         ("truth_bundles", ("truth/bundles.{image}", "truth/bundles/*.{image}"), True),
         ("truth_ODI", ("truth/ODI.{image}",), False),
+        ("truth_NDI", ("truth/NDI.{image}",), False),
         ("truth_FA", ("truth/FA.{image}",), False),
         ("truth_MD", ("truth/MD.{image}",), False),
         ("truth_MK", ("truth/MK.{image}",), False),

@@ -1218,6 +1218,7 @@ class PhantomHead(shell.Task["PhantomHead.Outputs"]):
         truth_fractions: FsObject | None = shell.out(help="their parts of the unweighted signal", callable=_written("output", False, ("truth/fractions.{image}",), False))
         truth_bundles: list[FsObject] | None = shell.out(help="numbers of their bundles, as in truth/bundles.txt; or of each bundle the voxels that its streamlines pass", callable=_written("output", False, ("truth/bundles.{image}", "truth/bundles/*.{image}"), True))
         truth_ODI: FsObject | None = shell.out(help="NODDI's index of their dispersion", callable=_written("output", False, ("truth/ODI.{image}",), False))
+        truth_NDI: FsObject | None = shell.out(help="part of their water that is inside axons", callable=_written("output", False, ("truth/NDI.{image}",), False))
         truth_FA: FsObject | None = shell.out(help="of the signal without noise, in closed form, in the mask", callable=_written("output", False, ("truth/FA.{image}",), False))
         truth_MD: FsObject | None = shell.out(help="the same [mm^2/s]", callable=_written("output", False, ("truth/MD.{image}",), False))
         truth_MK: FsObject | None = shell.out(help="the same", callable=_written("output", False, ("truth/MK.{image}",), False))

@@ -57,6 +57,7 @@ function files = phantom_head(varargin)
 %     truth_bundles: numbers of their bundles, as in truth/bundles.txt; or of each bundle the voxels that
 %     its streamlines pass
 %     truth_ODI: NODDI's index of their dispersion
+%     truth_NDI: part of their water that is inside axons
 %     truth_FA: of the signal without noise, in closed form, in the mask
 %     truth_MD: the same [mm^2/s]
 %     truth_MK: the same
@@ -137,6 +138,7 @@ function files = phantom_head(varargin)
     'truth_fractions', {'truth/fractions.{image}'}, false
     'truth_bundles', {'truth/bundles.{image}', 'truth/bundles/*.{image}'}, true
     'truth_ODI', {'truth/ODI.{image}'}, false
+    'truth_NDI', {'truth/NDI.{image}'}, false
     'truth_FA', {'truth/FA.{image}'}, false
     'truth_MD', {'truth/MD.{image}'}, false
     'truth_MK', {'truth/MK.{image}'}, false
