@@ -10,7 +10,7 @@ use fimbria_pipeline::options;
 use crate::args::{MemoryArgs, Verbosity};
 use crate::commands::Command;
 use crate::failure::Failure;
-use crate::{examples, pipes, single_dash};
+use crate::{about, examples, pipes, single_dash};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -54,6 +54,9 @@ impl Cli {
         pipes::refuse(&words)?;
         let mut command = Self::described();
         let words = single_dash::with_two_dashes(&command, words);
+        if about::more_is_asked(words.iter().filter_map(|word| word.to_str())) {
+            command = command.version(about::VERSION.as_str());
+        }
         let matches = command.try_get_matches_from_mut(words).map_err(Failure::Usage)?;
         Self::from_arg_matches(&matches).map_err(|error| Failure::Usage(error.format(&mut command)))
     }

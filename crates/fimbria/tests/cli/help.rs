@@ -50,6 +50,20 @@ fn short_help_is_short() {
 }
 
 #[test]
+fn the_version_says_build_simd_and_features_where_more_is_asked() {
+    let folder = Folder::new();
+    let plain = folder.done("--version").stdout;
+    assert_eq!(plain, format!("fimbria {}\n", env!("CARGO_PKG_VERSION")));
+    for line in ["--version -v", "-v --version", "-Vv", "-version -verbose=1", "--verbose -V"] {
+        let more = folder.done(line).stdout;
+        assert!(more.starts_with(&plain), "{line}: {more}");
+        let starts: Vec<_> = more.lines().skip(1).filter_map(|l| l.split(' ').next()).collect();
+        assert_eq!(starts, ["build", "simd", "features"], "{line}");
+        assert!(more.contains(std::env::consts::ARCH), "{more}");
+    }
+}
+
+#[test]
 fn completions_are_made_for_every_shell() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
