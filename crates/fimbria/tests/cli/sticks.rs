@@ -123,6 +123,8 @@ fn a_series_without_any_usable_signal_is_refused() {
     write_image(folder.join("dwi.nii"), &series, &WriteOptions::default()).unwrap();
     let said = folder.failed(&format!("{SHORT} -o out"));
     assert!(said.contains("voxels has a usable signal"), "{said}");
+    // Its chunks stayed, though there is nothing in them to go on from.
+    assert!(!folder.join("out").exists());
 }
 
 #[cfg(unix)]

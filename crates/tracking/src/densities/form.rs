@@ -37,16 +37,31 @@ pub(crate) fn monomials<R: Real, const ORDER: usize, const TERMS: usize>(
             powers[axis][power] = powers[axis][power - 1] * dir[axis];
         }
     }
-    let [xs, ys, zs] = powers;
     let mut all = [one; TERMS];
-    let mut term = 0;
-    for i in (0..=ORDER).rev() {
-        for j in (0..=ORDER - i).rev() {
-            all[term] = xs[i] * (ys[j] * zs[ORDER - i - j]);
-            term += 1;
+    // A row of known length each, which the compiler unrolls: none waits for memory.
+    row::<R, ORDER, 0, 1>(&powers, &mut all);
+    row::<R, ORDER, 1, 2>(&powers, &mut all);
+    row::<R, ORDER, 2, 3>(&powers, &mut all);
+    row::<R, ORDER, 3, 4>(&powers, &mut all);
+    row::<R, ORDER, 4, 5>(&powers, &mut all);
+    row::<R, ORDER, 5, 6>(&powers, &mut all);
+    row::<R, ORDER, 6, 7>(&powers, &mut all);
+    row::<R, ORDER, 7, 8>(&powers, &mut all);
+    row::<R, ORDER, 8, 9>(&powers, &mut all);
+    all
+}
+
+/// The terms with `x^(ORDER - ROW)`, of which there are LEN = ROW + 1; none beyond the last row.
+#[inline(always)]
+fn row<R: Real, const ORDER: usize, const ROW: usize, const LEN: usize>(
+    [xs, ys, zs]: &[[R; 9]; 3],
+    all: &mut [R],
+) {
+    if ROW <= ORDER {
+        for z in 0..LEN {
+            all[ROW * LEN / 2 + z] = xs[ORDER - ROW] * (ys[ROW - z] * zs[z]);
         }
     }
-    all
 }
 
 /// The values of four forms in as many directions as a register has lanes, given the monomials
@@ -75,9 +90,14 @@ pub(crate) fn value<S: Simd, const TERMS: usize>(
 ) -> Lanes<S> {
     let like = monomials[0];
     let mut sums = [like.splat(0.0); 4];
-    for term in 0..TERMS {
-        let sum = &mut sums[term % 4];
-        *sum = monomials[term].mul_add(like.splat(form[term]), *sum);
+    let whole = TERMS - TERMS % 4;
+    for first in (0..whole).step_by(4) {
+        for i in 0..4 {
+            sums[i] = monomials[first + i].mul_add(like.splat(form[first + i]), sums[i]);
+        }
+    }
+    for i in 0..TERMS % 4 {
+        sums[i] = monomials[whole + i].mul_add(like.splat(form[whole + i]), sums[i]);
     }
     (sums[0] + sums[1]) + (sums[2] + sums[3])
 }

@@ -42,6 +42,12 @@ impl Kept {
         Ok(kept)
     }
 
+    /// Takes the chunks away, and the folder they are in where nothing else is in it.
+    pub(super) fn clear(&self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = self.folder.parent().map(std::fs::remove_dir);
+    }
+
     fn file(&self, name: &str) -> CheckpointFile {
         CheckpointFile::new(&self.folder.join(name), self.fingerprint, Duration::ZERO)
     }

@@ -218,6 +218,8 @@ impl Stage for Sticks {
             log,
         )?;
         if sampled.counts.of(Status::Fitted) == 0 {
+            // There is nothing to go on from.
+            keeper.iter().for_each(Kept::clear);
             return Err(format!(
                 "none of the {} has a usable signal",
                 counted(mask.len(), "voxel")
