@@ -36,6 +36,7 @@ impl SignalSource for StoredImage {
             Some(step) => self.gather_transposed(voxels, step, stride, out),
             None => self.gather_runs(voxels, stride, out),
         }
+        self.note_read(voxels.len());
     }
 }
 

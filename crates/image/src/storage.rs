@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use fimbria_memory::try_zeros;
 use memmap2::Mmap;
@@ -16,6 +17,10 @@ use crate::regular::open_regular;
 /// Bytes of a file that are copied into memory of our own, where nobody else can rewrite or cut
 /// them. What is larger is mapped: fresh memory costs more than all else of reading it.
 const LARGEST_COPY: u64 = 256 << 20;
+
+/// Bytes read of a mapped file after which its pages are given back. The system may take them at any
+/// time, but counts them as ours, and schedulers of clusters end who has too many.
+const MOST_RESIDENT: u64 = 512 << 20;
 
 /// Bytes that one task reads.
 const READ_AT_ONCE: usize = 4 << 20;
@@ -34,7 +39,7 @@ pub struct OpenOptions {
 /// Bytes that are there as a slice, whatever keeps them.
 pub(crate) enum Bytes {
     /// A file on disk.
-    Mapped(Mmap),
+    Mapped(Mapped),
     /// Memory of our own.
     Owned(Vec<u8>),
 }
@@ -44,10 +49,55 @@ impl Deref for Bytes {
 
     fn deref(&self) -> &[u8] {
         match self {
-            Self::Mapped(map) => map,
+            Self::Mapped(mapped) => &mapped.map,
             Self::Owned(bytes) => bytes,
         }
     }
+}
+
+impl Bytes {
+    /// So many bytes more have been read.
+    pub(crate) fn note_read(&self, bytes: u64) {
+        if let Self::Mapped(mapped) = self {
+            mapped.note_read(bytes);
+        }
+    }
+}
+
+/// A mapped file of which few pages are resident.
+pub(crate) struct Mapped {
+    map: Mmap,
+    /// Bytes read so far.
+    read: AtomicU64,
+}
+
+impl Mapped {
+    fn new(file: &File) -> io::Result<Self> {
+        // SAFETY: the map is only read. That nobody else shortens or rewrites the file meanwhile
+        // cannot be enforced: only what is too large to copy is mapped, who hashes inputs notices
+        // that they changed, and the program ends with a message where one is cut off.
+        let map = unsafe { Mmap::map(file) }?;
+        Ok(Self { map, read: AtomicU64::new(0) })
+    }
+
+    fn note_read(&self, bytes: u64) {
+        let before = self.read.fetch_add(bytes, Relaxed);
+        if before / MOST_RESIDENT < (before + bytes) / MOST_RESIDENT {
+            self.give_back();
+        }
+    }
+
+    /// Gives the pages back; who reads on has them again from the file.
+    #[cfg(unix)]
+    fn give_back(&self) {
+        // SAFETY: pages of a map that is only read have nothing that the file has not. Where the
+        // system refuses, they stay.
+        let _ = unsafe { self.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+    }
+
+    /// Only Unix can be asked to.
+    #[cfg(not(unix))]
+    fn give_back(&self) {}
 }
 
 /// A file as it lies on disk, compressed or not.
@@ -134,7 +184,7 @@ impl Source {
         let path = || self.path.clone();
         if bytes > limit {
             let failed = |source| ImageError::Io { action: "map", path: path(), source };
-            return Ok(Bytes::Mapped(map(file).map_err(failed)?));
+            return Ok(Bytes::Mapped(Mapped::new(file).map_err(failed)?));
         }
         let mut copy: Vec<u8> =
             try_zeros(bytes as usize).map_err(|_| ImageError::Memory { path: path(), bytes })?;
@@ -225,7 +275,7 @@ impl Source {
             found += n as u64;
         }
         members.check_rest(found).map_err(|e| self.inflate_error(e, needed))?;
-        Ok(Bytes::Mapped(map(&file).map_err(failed("map a scratch file in"))?))
+        Ok(Bytes::Mapped(Mapped::new(&file).map_err(failed("map a scratch file in"))?))
     }
 }
 
@@ -247,9 +297,31 @@ fn read_at(file: &File, mut offset: u64, mut out: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the map is only read. That nobody else shortens or rewrites the file meanwhile
-    // cannot be enforced: only what is too large to copy is mapped, who hashes inputs notices
-    // that they changed, and the program ends with a message where one is cut off.
-    unsafe { Mmap::map(file) }
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// Resident bytes of the map that begins at an address.
+    fn resident(start: usize) -> u64 {
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let mut lines = maps.lines().skip_while(|l| !l.starts_with(&format!("{start:x}-")));
+        let line = lines.find(|line| line.starts_with("Rss:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+    }
+
+    #[test]
+    fn pages_of_a_mapped_file_are_given_back_and_read_again() {
+        let mut file = tempfile::tempfile().unwrap();
+        let bytes: Vec<u8> = (0..8_u32 << 20).map(|i| (i >> 12) as u8 | 1).collect();
+        file.write_all(&bytes).unwrap();
+        let mapped = Bytes::Mapped(Mapped::new(&file).unwrap());
+        let start = mapped.as_ptr() as usize;
+        assert!(*mapped == *bytes);
+        assert_eq!(resident(start), 8 << 20);
+        mapped.note_read(MOST_RESIDENT - 1);
+        assert_eq!(resident(start), 8 << 20);
+        mapped.note_read(1);
+        assert_eq!(resident(start), 0);
+        assert!(*mapped == *bytes);
+    }
 }

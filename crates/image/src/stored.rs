@@ -102,6 +102,12 @@ impl StoredImage {
         }
     }
 
+    /// All volumes of so many voxels have been read.
+    pub(crate) fn note_read(&self, voxels: usize) {
+        let Header { data_bytes, grid, .. } = &self.header;
+        self.bytes.note_read(data_bytes / grid.len().max(1) as u64 * voxels as u64);
+    }
+
     /// The samples as the file stores them, in its order, type and byte order.
     pub fn stored_bytes(&self) -> &[u8] {
         let Header { data_offset, data_bytes, .. } = self.header;
