@@ -17,7 +17,6 @@ class FimbriaFitInputSpec(BaseInterfaceInputSpec):
     bval_file = File(exists=True, mandatory=True)
     bvec_file = File(exists=True, mandatory=True)
     mask_file = File(exists=True, desc="Voxels to work on; without it a simple mask is made")
-    grad_dev = File(exists=True, desc="Deviation of the gradients from voxel to voxel; the tensor alone takes it")
     models = traits.List(traits.Enum(*MODELS), ["dti"], usedefault=True, desc="What is fitted")
     num_threads = traits.Int(1, usedefault=True, nohash=True)
     memory = traits.Str(desc="Memory that a fit may take, such as 8G")
@@ -44,8 +43,6 @@ class FimbriaFit(SimpleInterface):
             line = ["fimbria", "fit", model, inputs.dwi_file, "--bval", inputs.bval_file, "--bvec", inputs.bvec_file]
             if isdefined(inputs.mask_file):
                 line += ["--mask", inputs.mask_file]
-            if isdefined(inputs.grad_dev) and model == "dti":
-                line += ["--grad-dev", inputs.grad_dev]
             if isdefined(inputs.memory):
                 line += ["--memory", inputs.memory]
             # What a run that was stopped left is made again.

@@ -309,7 +309,8 @@ def track(
     crop : flag
         Cut ends in grey matter off at its boundary with white matter
     seed_boundary : flag
-        Start on that boundary, in the voxels of seeds that it passes, and go into white matter
+        Start on that boundary, in the voxels of seeds (in a run: with densities) that it
+        passes, and go into white matter
     samples : integer
         Streamlines from each seed [1 to 1000000000] [default: 50; through densities select]
     select : integer

@@ -38,7 +38,7 @@ Derivatives of diffusion MRI, written by fimbria.
 sub-*/[ses-*/]dwi     maps, fibre orientation densities, peaks, streamlines, matrices
 sub-*/[ses-*/]anat    susceptibility, of a gradient-echo scan
 sub-*/[ses-*/]run.json  inputs with their hashes, parameters, machine, times, warnings, files written
-sub-*.html            a page of each session, which needs no network
+sub-*.html            a page of each session, and of a subject with several one that leads to them
 group_dwi.*           a row, and a point in each plot, of each session (fimbria bids ... group)
 logs/CITATION.*       what was done, in words for a paper
 

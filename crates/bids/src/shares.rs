@@ -90,6 +90,9 @@ impl Shares {
                 return Some(Share { of: self, index, threads, memory });
             }
             free = self.changed.wait(free).unwrap_or_else(PoisonError::into_inner);
+            if stops() {
+                return None;
+            }
         }
     }
 }

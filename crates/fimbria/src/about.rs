@@ -25,7 +25,7 @@ fn version() -> String {
     format!(
         "{}\n\
          build      {profile}, {}, commit {commit}\n\
-         simd       {:?} of {}\n\
+         simd       {:?}, the widest of {}\n\
          features   {mpi}; OpenCL and CUDA where their libraries are found (fimbria devices)",
         env!("CARGO_PKG_VERSION"),
         target(),

@@ -341,7 +341,7 @@ impl RunConfig {
                 let has = |system: System| names.iter().any(|name| name == system.name());
                 (has(System::Track) || has(System::Life)) && !has(System::Sticks)
             }
-            (None, Some(Named(preset))) => preset == Preset::Connectome,
+            (None, Some(Named(preset))) => preset.follows_densities(),
             (None, None) => false,
         }
     }

@@ -45,8 +45,9 @@ function files = run(varargin)
 %     fod: the fibre orientation densities, as `fimbria fit fod` writes them
 %     peaks: the fibre directions, as `fimbria peaks` writes them
 %     sticks: a bedpostX folder, as `fimbria sticks` writes it, of the voxels with a peak
-%     track: tracks.trx (or .tck, .trk): streamlines from every voxel with a direction, with their data as
-%     `fimbria track` writes them; visits: how many pass each voxel
+%     track: tracks.trx (or .tck, .trk): streamlines of the voxels with a direction (through densities
+%     10000, of seeds drawn at random), with their data as `fimbria track` writes them; visits: how many
+%     pass each voxel
 %     life: what each of them explains, as `fimbria life` writes it
 %     connectome: with a table [connectome]: between which labels they run, as `fimbria connectome` writes
 %     it

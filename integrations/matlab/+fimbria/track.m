@@ -31,10 +31,10 @@ function files = track(varargin)
 %     grid in the same scanner space
 %     backtrack: Take streamlines that end wrongly back some steps and let them go on another way
 %     crop: Cut ends in grey matter off at its boundary with white matter
-%     seed_boundary: Start on that boundary, in the voxels of --seeds that it passes, and go into white
-%     matter
+%     seed_boundary: Start on that boundary, in the voxels of --seeds (in a run: with densities) that it
+%     passes, and go into white matter
 %     samples: Streamlines from each seed [1 to 1000000000] [default: 50; in a run 2; through densities
-%     --select]
+%     --select, in a run with life 2]
 %     select: Through densities: start at seeds drawn at random until so many streamlines are kept, or a
 %     thousand times as many were started [1 to 4000000] [default: 10000 through densities]
 %     algorithm: Through densities: which way to go on [default: probabilistic]

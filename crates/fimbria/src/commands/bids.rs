@@ -155,9 +155,11 @@ What is done:
   support; --config FILE has tables for stages, and says by [run] fits what is done.
 
 Several at once:
-  With --mem as many sessions are worked on beside each other as there are threads and memory for, by what
-  their headers say that each takes; without it, and with devices, one after the other. Any number of processes may work on one OUT: each takes a session that nobody else works on, and what
-  a killed one had is free again. One that is finished, with the same inputs and parameters, is kept.
+  With --mem as many sessions are worked on beside each other as there are threads and memory
+  for, by what their headers say that each takes; without it, and with devices, one after the
+  other. Any number of processes may work on one OUT: each takes a session that nobody else
+  works on, and what a killed one had is free again. One that is finished, with the same inputs
+  and parameters, is kept.
   A session that fails is named at the end with its reason, the others go on, and the exit code is 1.
 
 Outputs in OUT:

@@ -68,9 +68,9 @@ const WRITES: &[Written] = &[
     ),
     Written::folder(
         "track/",
-        "tracks.trx (or .tck, .trk): streamlines from every voxel with a direction, \
-         with their data as `fimbria track` writes them; visits: how many pass each \
-         voxel",
+        "tracks.trx (or .tck, .trk): streamlines of the voxels with a direction \
+         (through densities 10000, of seeds drawn at random), with their data as `fimbria track` \
+         writes them; visits: how many pass each voxel",
     ),
     Written::folder("life/", "what each of them explains, as `fimbria life` writes it"),
     Written::folder(
@@ -151,7 +151,8 @@ Configuration:
 
 Time:
   Sampling sticks takes longest: a core does some 280 voxels of 65 volumes a second; of a brain of
-  2 mm about 100,000 voxels have fibres. Without \"sticks\" among the fits streamlines follow peaks.
+  2 mm about 100,000 voxels have fibres. Without \"sticks\" among the fits streamlines go through
+  densities.
 
 Resuming:
   With --resume a stage is skipped where its folder holds a complete run of the same version with

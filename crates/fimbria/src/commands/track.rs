@@ -93,6 +93,7 @@ impl TrackCommand {
             let (holds, path) = (source.holds(), source.path().to_owned());
             return Err(Failure::usage(SourceError::Unused { option, holds, path }));
         }
+        anatomy.check(through, &parameters).map_err(Failure::usage)?;
         let load = LoadDirections { source, mask: input.mask, rng_seed: parameters.rng_seed };
         let track = Track { regions, anatomy, parameters, through };
         let stages: [&dyn Stage; 2] = [&load, &track];

@@ -163,10 +163,13 @@ pub fn head(
     let (snr, seed) = (spec.snr, spec.seed);
     let dwi = series::series(&compartments, &measured, snr, seed, workers, progress)?;
     let inside = inside(&mask);
-    progress.start("what is true of it", compartments.voxels.len() as u64);
+    progress.start("mapping the truth", 3);
     let mut maps = cumulants::maps(&compartments, |v| inside[v as usize] > 0.0, workers, progress)?;
+    progress.advance(1);
     maps.extend(cumulants::fibres(&compartments, progress)?);
+    progress.advance(1);
     maps.extend(received(&compartments, workers, progress)?);
+    progress.advance(1);
     let noise_sigma = tissue::WHITE_SIGNAL / spec.snr;
     Ok(Head {
         t1w: compartments::t1_picture(&cells, workers, progress)?,

@@ -419,7 +419,7 @@ fn every_stage_looks_often_whether_it_is_stopped() {
         ("magnetising the head", 100),
         ("rendering the echoes", 20),
         ("measuring the head", 100),
-        ("what is true of it", 10),
+        ("mapping the truth", 10),
     ] {
         assert!(found[stage] >= least, "{stage}: {} looks", found[stage]);
     }

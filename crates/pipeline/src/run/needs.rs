@@ -7,6 +7,7 @@ use crate::ByteSize;
 use crate::stages::fits::{DTI, FOD, Fit};
 use crate::stages::load::LoadError;
 use crate::stages::peaks::PeaksParameters;
+use crate::stages::track::TrackInRun;
 
 /// What a run takes beside what grows with its series: the program itself, threads, pictures.
 const BESIDE: u64 = 96 << 20;
@@ -54,9 +55,13 @@ impl RunConfig {
         let maps = 4 * voxels * volumes as u64;
         let lines = match asks(System::Track) {
             true => {
-                let parameters = self.track()?.parameters;
+                let TrackInRun { parameters, anatomy } = self.track()?;
+                // Five tissues on a grid of their own, as they are read and as they are looked up.
+                let tissues = anatomy.act.map(ImageHeader::read).transpose();
+                let tissues = tissues.map_err(LoadError::from)?;
+                let tissues = tissues.map_or(0, |header| 2 * 5 * 4 * header.grid().len() as u64);
                 let points = MEAN_LENGTH_MM / parameters.step_through_densities(header.grid());
-                parameters.most_streamlines(voxels) * points.ceil() as u64 * POINT
+                tissues + parameters.most_streamlines(voxels) * points.ceil() as u64 * POINT
             }
             false => 0,
         };

@@ -58,6 +58,11 @@ impl Preset {
         matches!(self, Self::Connectome | Self::Everything)
     }
 
+    /// Whether streamlines follow densities: no sticks are sampled.
+    pub(super) fn follows_densities(self) -> bool {
+        self == Self::Connectome
+    }
+
     /// What is done with a series of these gradients.
     pub(super) fn asked(
         self,

@@ -32,7 +32,8 @@ const LANES: usize = 16;
 /// Arcs, or first directions, drawn before a streamline ends for want of one.
 const MAX_TRIALS: u32 = 1024;
 
-/// It ends after so many if no density along any of them reached the cut-off.
+/// It ends after so many that are given up for their densities, or looked at, if the densities along none
+/// of them reached the cut-off.
 const MAX_IN_VAIN: u32 = 64;
 
 /// Most places of an arc.
@@ -155,10 +156,11 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
         let philox = self.philox.stream(step_key(half, point));
         let per_batch = LANES / self.places;
         let mut promising = [0; LANES];
-        let (mut trial, mut is_dense) = (0, false);
-        while trial < MAX_TRIALS && (is_dense || trial < MAX_IN_VAIN) {
+        let (mut trial, mut in_vain, mut is_dense) = (0, 0, false);
+        while trial < MAX_TRIALS && (is_dense || in_vain < MAX_IN_VAIN) {
             self.draw(from, across, philox, key, trial, arcs);
-            let n = self.promising(arcs, middle, bound, &mut promising);
+            let n = self.promising(arcs, middle, bound, &mut promising, &mut in_vain);
+            in_vain += n as u32;
             for some in promising[..n].chunks(per_batch) {
                 if let Some(arc) = self.accepted(arcs, some, bound, from.pos, &mut is_dense) {
                     let (pos, dir) = (&arcs.pos[self.places - 1], &arcs.dir[self.places - 1]);
@@ -273,7 +275,8 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     }
 
     /// Puts the arcs first that may be kept, and says how many: those that would be if all densities
-    /// along them were as at the middle of the step, in the direction of one place, times a margin.
+    /// along them were as at the middle of the step, in the direction of one place, times a margin. Counts
+    /// those that would not even reach the cut-off then in `in_vain`.
     #[inline(always)]
     fn promising(
         &self,
@@ -281,6 +284,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
         middle: &[f32; TERMS],
         bound: f32,
         promising: &mut Batch<usize>,
+        in_vain: &mut u32,
     ) -> usize {
         let exponent = self.exponent * (self.places as f32 - 0.5);
         let (mut values, mut chances) = ([0.0; LANES], [0.0; LANES]);
@@ -293,11 +297,13 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
         }
         let mut n = 0;
         for arc in 0..LANES {
-            // What is no number has no chance.
-            if values[arc] >= self.cutoff && bound + arcs.level[arc] <= chances[arc] {
+            // What is no number does not.
+            let is_dense = values[arc] >= self.cutoff;
+            if is_dense && bound + arcs.level[arc] <= chances[arc] {
                 promising[n] = arc;
                 n += 1;
             }
+            *in_vain += u32::from(!is_dense);
         }
         n
     }

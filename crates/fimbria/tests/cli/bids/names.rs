@@ -207,6 +207,8 @@ fn tissues_beside_a_series_say_where_its_streamlines_end() {
     assert!(sidecar["Sources"].as_array().unwrap().iter().any(|s| s == source), "{sidecar}");
     let methods = fs::read_to_string(folder.join("out/logs/CITATION.md")).unwrap();
     assert!(methods.contains("both ends had to lie in grey matter"), "{methods}");
+    folder.done(&format!("{connectome} --set track.crop=true"));
+    assert_eq!(of_run().2["AnatomicalConstraint"]["CropAtBoundary"], true);
     folder.done(&format!("{connectome} --no-act"));
     assert!(of_run().0.is_none());
     let said = folder.failed(&format!("{connectome} --set track.act=x.nii.gz"));

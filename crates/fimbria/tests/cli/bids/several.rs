@@ -50,7 +50,7 @@ fn sessions_beside_each_other_are_those_that_are_made_one_by_one() {
     assert_eq!(digest(&folder, "out"), digest(&folder, "alone"));
     assert_eq!(folder.names("out/.fimbria/claims"), [""; 0]);
     assert_eq!(folder.names("out/.fimbria/work"), [""; 0]);
-    // Memory for one, and what nobody can tell the memory of.
+    // Memory for one alone.
     folder.done("bids in one participant --device cpu --nprocs 4 --mem 128M");
     assert_eq!(threads(&folder, "one"), [4; 4]);
 }

@@ -26,15 +26,16 @@ pub struct AnatomyOptions {
     pub act: Option<PathBuf>,
 
     /// Take streamlines that end wrongly back some steps and let them go on another way
-    #[arg(long, requires = "act")]
+    #[arg(long)]
     pub backtrack: bool,
 
     /// Cut ends in grey matter off at its boundary with white matter
-    #[arg(long, requires = "act")]
+    #[arg(long)]
     pub crop: bool,
 
-    /// Start on that boundary, in the voxels of --seeds that it passes, and go into white matter
-    #[arg(long, requires = "act")]
+    /// Start on that boundary, in the voxels of --seeds (in a run: with densities) that it passes,
+    /// and go into white matter
+    #[arg(long)]
     pub seed_boundary: bool,
 }
 
@@ -56,6 +57,15 @@ impl AnatomyOptions {
     /// # Errors
     /// [`OptionError::Unusable`].
     pub fn check(&self, through: Through, parameters: &TrackParameters) -> Result<(), OptionError> {
+        // No matter for the command line: `bids` adds the tissues to what it was told.
+        let Self { act, backtrack, crop, seed_boundary } = self;
+        let of_tissues =
+            [("backtrack", backtrack), ("crop", crop), ("seed_boundary", seed_boundary)];
+        let given = of_tissues.iter().find(|(_, is_given)| **is_given);
+        if let (None, Some((option, _))) = (act, given) {
+            let why = format!("`{option}` has no use without `act`, the image of tissues");
+            return Err(OptionError::Unusable(why));
+        }
         let Some(option) = self.unused(through, parameters) else { return Ok(()) };
         let through = through.name();
         let why = format!("`{option}` has no use here, through {through}: leave it out");

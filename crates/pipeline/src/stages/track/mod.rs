@@ -3,7 +3,7 @@
 //!
 //! * [`LoadDirections`]: reads or draws samples of directions;
 //! * [`Track`]: tracks through them from regions; [`TrackInMemory`]: without a file;
-//!   [`WholeBrain`]: from every voxel, in a run.
+//!   [`WholeBrain`]: in a run, from the voxels with a direction.
 
 mod anatomy;
 mod counted;

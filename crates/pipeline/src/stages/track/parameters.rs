@@ -87,7 +87,10 @@ impl Choice for Tracks {
 pub struct TrackParameters {
     /// Streamlines from each seed
     #[arg(short = 'n', long, value_name = "N", number = at_least(1_u32, "").up_to(1_000_000_000))]
-    #[arg(usually = "50; in a run 2; through densities --select", conflicts_with = "select")]
+    #[arg(
+        usually = "50; in a run 2; through densities --select, in a run with life 2",
+        conflicts_with = "select"
+    )]
     pub samples: Option<u32>,
 
     /// Through densities: start at seeds drawn at random until so many streamlines are kept, or a

@@ -1,4 +1,4 @@
-//! The stage that tracks through every voxel with a direction.
+//! The stage that tracks the voxels with a direction: a whole brain.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub struct Tracked {
     pub lines: Tractogram,
 }
 
-/// Tracks from every voxel with fibres through the [`StickSamples`], or through the densities of the
+/// Tracks the voxels with fibres through the [`StickSamples`], or through the densities of the
 /// [`OrientationField`] in voxels whose [`Peaks`] are those of fibres; from the boundary of grey and white
 /// matter, where that is asked for, in all voxels with densities. Hands on what was [`Tracked`].
 pub struct WholeBrain {
