@@ -1,11 +1,16 @@
-//! Ctrl-C: once, the work stops and cleans up; twice, the program is left at once.
+//! Ctrl-C: once, the work stops and cleans up; twice, the program is left at once, as it is by itself
+//! where the work cannot be stopped half-way.
 
 use std::io::Write as _;
 use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+use fimbria_pipeline::Unfinished;
 
 use crate::commands::processes::rank_and_size;
 use crate::console::Console;
-use crate::failure::INTERRUPTED;
+use crate::failure::{Failure, INTERRUPTED};
 #[cfg(unix)]
 use crate::printable::printable;
 
@@ -19,16 +24,37 @@ pub(crate) fn install(console: &Console) -> Result<(), ctrlc::Error> {
     room_for_a_thread()?;
     let (cancelled, unfinished) = (console.cancelled().clone(), console.unfinished().clone());
     // All processes of an `mpirun` are asked at once; one answers.
-    let answers = rank_and_size().is_none_or(|(rank, _)| rank == 0);
+    let process = rank_and_size();
     ctrlc::set_handler(move || {
-        if cancelled.swap(true, Ordering::Relaxed) {
+        if cancelled.swap(true, Ordering::SeqCst) {
             unfinished.remove_all();
             leave()
-        } else if answers {
+        }
+        if process.is_none_or(|(rank, _)| rank == 0) {
             let message = "stopping; press Ctrl-C again to leave at once";
             let _ = writeln!(std::io::stderr(), "{message}");
         }
+        // Of several processes one that leaves by itself would end the others.
+        if process.is_none() {
+            let unfinished = unfinished.clone();
+            // Where no thread can be had, the second Ctrl-C is left.
+            let _ = thread::Builder::new().spawn(move || leave_where_deaf(&unfinished));
+        }
     })
+}
+
+/// Leaves the program where the work has not ended soon after it was asked to: a large file that is
+/// inflated or written in one go does not look up.
+fn leave_where_deaf(unfinished: &Unfinished) -> ! {
+    const PATIENCE: Duration = Duration::from_millis(800);
+    loop {
+        thread::sleep(PATIENCE);
+        if unfinished.may_be_left() {
+            unfinished.remove_all_for_good();
+            Failure::Interrupted { kept: None }.say();
+            leave()
+        }
+    }
 }
 
 /// Makes sure that a thread can start: one that gets its stack but not the pages behind it panics.

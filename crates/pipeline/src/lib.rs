@@ -55,5 +55,5 @@ pub use run::{ConfigError, Preset, ReportConfig, RunConfig, demo_stages};
 pub use session::{Input, Logbook, Session};
 pub use stage::{MissingProduct, Product, Products, Stage, StageError, StageRecords, Taken};
 pub use surfaces::{MeshSpace, SurfaceError};
-pub use unfinished::Unfinished;
+pub use unfinished::{Held, Unfinished};
 pub use written::{FileKind, Writes, Written};

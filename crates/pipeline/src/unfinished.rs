@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use fimbria_compute::Interrupted;
 /// Every folder some output in progress has made and would take away again, and whether the user
 /// has asked to stop: outputs look before each file they begin.
 ///
-/// Outputs clean up after themselves when they are dropped; this shared list is for the one case
-/// in which nothing is dropped: a program told twice to stop calls
+/// Outputs clean up after themselves when they are dropped; this shared list is for the cases in
+/// which nothing is dropped: a program told twice to stop, or busy with what cannot be stopped, calls
 /// [`remove_all`](Self::remove_all) and leaves.
 #[derive(Clone, Debug)]
 pub struct Unfinished {
@@ -20,13 +20,26 @@ pub struct Unfinished {
     /// that it can be cleaned up where memory is refused.
     paths: Arc<Mutex<Vec<PathBuf>>>,
     stopped: Arc<AtomicBool>,
+    /// How many [`Held`] there are.
+    held: Arc<AtomicUsize>,
+}
+
+/// While it lives, what is under way comes to its end by itself, and is not left in the middle.
+#[derive(Debug)]
+pub struct Held(Arc<AtomicUsize>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Default for Unfinished {
     fn default() -> Self {
         /// A folder that is made, those above it, and their hidden ones, of a few outputs.
         const ROOM: usize = 256;
-        Self { paths: Arc::new(Mutex::new(Vec::with_capacity(ROOM))), stopped: Arc::default() }
+        let paths = Arc::new(Mutex::new(Vec::with_capacity(ROOM)));
+        Self { paths, stopped: Arc::default(), held: Arc::default() }
     }
 }
 
@@ -62,8 +75,19 @@ impl Unfinished {
         std::mem::forget(paths);
     }
 
+    /// For work that keeps what it came to before it stops, and for moving outputs to their places.
+    pub fn hold(&self) -> Held {
+        self.held.fetch_add(1, Ordering::SeqCst);
+        Held(self.held.clone())
+    }
+
+    /// True where nothing is lost that would be kept if the program left now.
+    pub fn may_be_left(&self) -> bool {
+        self.held.load(Ordering::SeqCst) == 0
+    }
+
     pub(crate) fn check(&self) -> Result<(), Interrupted> {
-        if self.stopped.load(Ordering::Relaxed) { Err(Interrupted) } else { Ok(()) }
+        if self.stopped.load(Ordering::SeqCst) { Err(Interrupted) } else { Ok(()) }
     }
 
     pub(crate) fn add(&self, path: &Path) {
@@ -94,5 +118,21 @@ fn remove_each(paths: &mut [PathBuf]) {
             true => fs::remove_dir_all(path),
             false => fs::remove_dir(path),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_may_be_left_once_all_let_go() {
+        let unfinished = Unfinished::new();
+        assert!(unfinished.may_be_left());
+        let (first, second) = (unfinished.hold(), unfinished.clone().hold());
+        drop(first);
+        assert!(!unfinished.may_be_left());
+        drop(second);
+        assert!(unfinished.may_be_left());
     }
 }

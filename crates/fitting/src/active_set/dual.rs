@@ -7,6 +7,8 @@ use super::pricing::{Pricing, Violated};
 
 /// Constraints taken in after which a programme is given up; a hard one takes two hundred.
 const MOST_ROUNDS: u32 = 5000;
+/// Constraints taken in after which rounding may lead the walk in circles: the inverse is formed anew.
+const MANY_ROUNDS: u32 = 250;
 /// Constraints taken in that leave no more rounding than the tolerance allows.
 const FEW_ROUNDS: u32 = 6;
 /// What regularisation may leave violated of the scale of a programme that has a solution.
@@ -84,6 +86,11 @@ pub(super) fn minimise<P: Pricing>(
             Some(violated) if rounds < MOST_ROUNDS => {
                 rounds += 1;
                 walk.take_in(scaled, pricing, violated);
+                if rounds.is_multiple_of(MANY_ROUNDS) {
+                    walk.form_inverse(scaled);
+                    walk.move_to(scaled);
+                    walk.correct(constraints, scaled, pricing);
+                }
                 walk.move_to(scaled);
                 settled = false;
             }
@@ -99,19 +106,18 @@ pub(super) fn minimise<P: Pricing>(
             }
         }
     };
-    let left = walk.active.iter().zip(&walk.lambda);
-    let left = left.map(|(&j, l)| REGULARISATION * l.abs() / scaled.scale(j));
+    let violation = walk.violation(constraints, pricing);
+    let violation = if scale > 0.0 { violation / scale } else { 0.0 };
     let verdict = if !walked_to_its_end {
         Verdict::NotConverged
-    } else if left.fold(0.0, f64::max) > INFEASIBLE * scale {
+    } else if violation > INFEASIBLE {
         Verdict::Infeasible
     } else if walk.active.is_empty() {
         Verdict::Free
     } else {
         Verdict::Bound
     };
-    let violation = walk.violation(constraints, pricing);
-    Outcome { verdict, rounds, violation: if scale > 0.0 { violation / scale } else { 0.0 } }
+    Outcome { verdict, rounds, violation }
 }
 
 impl Walk {
@@ -183,6 +189,17 @@ impl Walk {
         self.lambda.swap_remove(gone);
         let j = self.active.swap_remove(gone);
         pricing.set_active(j, false);
+    }
+
+    /// The inverse from K itself, without what rounding has left in it.
+    fn form_inverse(&mut self, scaled: &impl Scaled) {
+        self.inverse.clear();
+        for (n, &j) in self.active.iter().enumerate() {
+            self.beside.clear();
+            self.beside.extend(self.active[..n].iter().map(|&i| scaled.gram(j, i)));
+            self.inverse.apply(&self.beside, &mut self.direction);
+            self.inverse.push(&self.direction, Inverse::pivot(&self.beside, &self.direction));
+        }
     }
 
     /// x = x₀ + H⁻¹Ĉᵀλ.

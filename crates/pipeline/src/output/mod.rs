@@ -306,6 +306,7 @@ impl OutputFolder {
         let failed = |root: &Path| OutputError::io("move outputs into", root);
         disk::sync(&new.join(&record_name)).map_err(failed(&root))?;
         disk::sync(&new).map_err(failed(&root))?;
+        let _held = self.unfinished.hold();
         self.unfinished.check()?;
 
         let earlier = RunRecord::read(&root.join(&record_name)).map(|record| record.outputs);

@@ -104,6 +104,7 @@ impl Life {
     ) -> Result<Weights, StageError> {
         let on = log.session().on;
         let Beginning { mut checkpoint, start } = begin;
+        let _held = checkpoint.as_ref().map(|_| log.session().unfinished.hold());
         let until_kept = UntilKept { log, is_kept: AtomicBool::new(false) };
         let mut watch = |_: &Step, weights: &dyn Fn() -> Vec<f32>| {
             let is_last = log.is_cancelled();

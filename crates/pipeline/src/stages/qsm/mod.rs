@@ -221,6 +221,7 @@ impl MapSusceptibility {
                 keep.every,
             )
         });
+        let _held = kept.as_ref().map(|_| log.session().unfinished.hold());
         let goes_on = self.keep.as_ref().is_some_and(|keep| keep.resume);
         let resume = match &kept {
             Some(kept) if goes_on => kept.read(Checkpoint::from_bytes)?,

@@ -207,6 +207,7 @@ impl Stage for Sticks {
             Some(folder) => Some(Kept::open(folder, fingerprint, self.resume)?),
             None => None,
         };
+        let _held = keeper.as_ref().map(|_| session.unfinished.hold());
         let sampled = sample(
             &*subject.dwi,
             &mask,
