@@ -131,6 +131,15 @@ def mrtrix(args, tmp, real, subject):
     say("theirs beside the largest true fibre", degrees(theirs, truth[..., :3])[white], "degrees")
     say("the same densities (theirs): peaks beside sh2peaks",
         degrees(load(tmp / "p_theirs/peaks.nii.gz")[..., :3], theirs)[white], "degrees")
+    run("dwi2response", "tournier", "-quiet", *table, "-mask", mask, "-shells", 2000, "-scratch", tmp, dwi, tmp / "one.txt")
+    run("dwi2fod", "csd", "-quiet", *table, "-mask", mask, "-shells", 2000, dwi, tmp / "one.txt", tmp / "csd.mif")
+    run("sh2peaks", "-quiet", "-num", 1, "-mask", mask, tmp / "csd.mif", tmp / "csd_peaks.mif")
+    run(args.fimbria, "fit", "fod", dwi, "--mask", mask, "--tissues", "white", "--shells", 2000, "-o", tmp / "csd")
+    run(args.fimbria, "peaks", tmp / "csd/fod.nii.gz", "--mask", mask, "-o", tmp / "p_csd")
+    theirs, ours = load(tmp / "csd_peaks.mif"), load(tmp / "p_csd/peaks.nii.gz")[..., :3]
+    say("one shell: --tissues white beside tournier and csd", degrees(ours, theirs)[white], "degrees")
+    say("ours beside the largest true fibre", degrees(ours, truth[..., :3])[white], "degrees")
+    say("theirs beside it", degrees(theirs, truth[..., :3])[white], "degrees")
     amounts = load(tmp / "fod_their_responses/tissues.nii.gz")[white][:, 0], load(tmp / "wmfod.mif")[white][:, 0] * np.sqrt(4 * np.pi)
     print(f"  amount of fibres with their responses, correlation: {np.corrcoef(*amounts)[0, 1]:.4f}, "
           f"ratio of medians {np.median(amounts[0]) / np.median(amounts[1]):.4f}")
@@ -140,7 +149,12 @@ def mrtrix(args, tmp, real, subject):
         "-maxlength", 250, tmp / "wmfod.mif", tmp / "theirs.tck")
     run(args.fimbria, "track", tmp / "wmfod.mif", "--seeds", mask, "--act", tissues, "--backtrack", "--select", 2000,
         "--tracks", "tck", "-o", tmp / "t")
-    for who, path in (("tckgen -act -backtrack", tmp / "theirs.tck"), ("track --act --backtrack", tmp / "t/tracks.tck")):
+    run("tckgen", "-quiet", "-algorithm", "SD_STREAM", "-seed_image", mask, "-select", 2000, "-minlength", 10,
+        "-maxlength", 250, tmp / "wmfod.mif", tmp / "sd.tck")
+    run(args.fimbria, "track", tmp / "wmfod.mif", "--seeds", mask, "--algorithm", "deterministic", "--select", 2000,
+        "--tracks", "tck", "-o", tmp / "sd")
+    for who, path in (("tckgen -algorithm SD_STREAM", tmp / "sd.tck"),
+                      ("track --algorithm deterministic", tmp / "sd/tracks.tck"), ("tckgen -act -backtrack", tmp / "theirs.tck"), ("track --act --backtrack", tmp / "t/tracks.tck")):
         lengths = run("tckstats", "-quiet", "-output", "median", "-output", "mean", path).split()
         print(f"  {who}: median length {float(lengths[0]):.1f} mm, mean {float(lengths[1]):.1f} mm")
     run("tck2connectome", "-quiet", "-symmetric", tmp / "theirs.tck", subject / "labels.nii.gz", tmp / "matrix.csv")
@@ -150,6 +164,16 @@ def mrtrix(args, tmp, real, subject):
     ours = np.loadtxt(tmp / "net/weights.csv", delimiter=",")
     say("connectome beside tck2connectome -symmetric, streamlines", np.abs(ours - matrix).ravel())
     run(args.fimbria, "convert", tmp / "theirs.tck", "--reference", subject / "dwi.nii.gz", "-o", tmp / "theirs.trk")
+    bvec = np.loadtxt(subject / "dwi.bvec")
+    bvec[0] *= -1
+    np.savetxt(tmp / "flipped.bvec", bvec)
+    flipped = [tmp / "flipped.bvec", subject / "dwi.bval"]
+    run("dwigradcheck", "-quiet", "-fslgrad", *flipped, "-mask", mask, "-number", 2000, "-scratch", tmp,
+        "-export_grad_fsl", tmp / "mended.bvec", tmp / "mended.bval", dwi)
+    mended = np.abs(np.loadtxt(tmp / "mended.bvec") + bvec * [[1], [-1], [-1]]).max()
+    said = run(args.fimbria, "info", "--check-gradients", dwi, "-fslgrad", *flipped, "--mask", mask)
+    print(f"  x of the table flipped: dwigradcheck {'mends it' if mended < 1e-3 else 'does not mend it'}; ours: "
+          f"{said.split('checked')[1].strip()}")
     there, back = (nib.streamlines.load(tmp / f"theirs.{kind}").streamlines.get_data() for kind in ("tck", "trk"))
     say("convert .tck to .trk: points, mm", np.abs(there - back).ravel())
 
@@ -157,6 +181,8 @@ def mrtrix(args, tmp, real, subject):
 def dipy(args, tmp, real):
     import dipy as package
     from dipy.core.gradients import gradient_table
+    from dipy.data import default_sphere
+    from dipy.reconst.csdeconv import ConstrainedSphericalDeconvModel, auto_response_ssst
     from dipy.reconst.dki import DiffusionKurtosisModel
     from dipy.reconst.dti import TensorModel
     from dipy.reconst.msdki import MeanDiffusionKurtosisModel
@@ -196,6 +222,19 @@ def dipy(args, tmp, real):
     say("defaults of both: MK", np.abs(default["MK"] - mk)[good])
     print(f"  voxels of {good.sum()} with MK below 0: ours by default {(default['MK'][good] < 0).sum()}, "
           f"theirs {(mk[good] < 0).sum()}")
+
+    response, _ = auto_response_ssst(table, data, roi_radii=(20, 20, 1), fa_thr=0.7)
+    densities = ConstrainedSphericalDeconvModel(table, response, sh_order_max=8).fit(data, mask=mask)
+    # Stored as the series is, since the coefficients are in its voxel axes.
+    stored = densities.shm_coeff[::-1] if image.affine[0, 0] < 0 else densities.shm_coeff
+    nib.save(nib.Nifti1Image(stored.astype(np.float32), image.affine), tmp / "sh.nii")
+    sphere = default_sphere.subdivide(n=2)
+    values = densities.odf(sphere)
+    best = sphere.vertices[np.argmax(values, axis=-1)] @ turn.T
+    run(args.fimbria, "peaks", tmp / "sh.nii", "--sh-basis", "dipy-legacy", "-o", tmp / "dp")
+    good = mask & (values.max(axis=-1) > 0.2)
+    ours_of_theirs = load(tmp / "dp/peaks.nii.gz")[..., :3]
+    say(f"peaks --sh-basis dipy-legacy beside {len(sphere.vertices)} directions", degrees(ours_of_theirs, best)[good], "degrees")
 
     theirs = MeanDiffusionKurtosisModel(table).fit(data, mask=mask)
     maps = ours("msdki", "ms")
