@@ -109,6 +109,7 @@ class DemoOutputSpec(TraitedSpec):
     written = traits.Str(desc="the folder")
     head = traits.Str(desc="the subject and its truth, as `fimbria phantom head --gre` writes them")
     dti = traits.Str(desc="the tensor maps, as `fimbria fit dti` writes them")
+    quality = traits.Str(desc="quality.json: verdicts on the series and the numbers they rest on")
     fod = traits.Str(desc="the fibre orientation densities, as `fimbria fit fod` writes them")
     peaks = traits.Str(desc="the fibre directions, as `fimbria peaks` writes them")
     sticks = traits.Str(desc="samples of ball and sticks, as `fimbria sticks` writes them, after half as many jumps, in the voxels with a peak")
@@ -132,6 +133,7 @@ class Demo(_Command):
     _files = (
         ("head", ("head",), False),
         ("dti", ("dti",), False),
+        ("quality", ("quality",), False),
         ("fod", ("fod",), False),
         ("peaks", ("peaks",), False),
         ("sticks", ("sticks",), False),
@@ -150,6 +152,7 @@ class RunInputSpec(CommandLineInputSpec):
     dwi = traits.Either(File(exists=True), Directory(exists=True), argstr="%s", position=0, desc="Diffusion-weighted series, 4-D")
     config = traits.Either(File(exists=True), Directory(exists=True), argstr="--config %s", desc="Take everything from a TOML file instead")
     settings = InputMultiObject(traits.Str(), argstr="--set %s...", desc="Set one parameter of a stage, such as dti.method=nlls; may be repeated")
+    fix_gradients = traits.Bool(argstr="--fix-gradients", desc="Mend the gradient table as its check says, before anything is fitted; refused where the data do not tell")
     bval = traits.Either(File(exists=True), Directory(exists=True), argstr="--bval %s", desc="b-values in s/mm², FSL form [default: found beside the image]")
     bvec = traits.Either(File(exists=True), Directory(exists=True), argstr="--bvec %s", desc="Directions, FSL form [default: found beside the image]")
     fslgrad = traits.List(traits.Either(File(exists=True), Directory(exists=True)), minlen=2, maxlen=2, argstr="--fslgrad %s", desc="Directions and b-values, FSL form, in MRtrix3's order")
@@ -177,7 +180,9 @@ class RunInputSpec(CommandLineInputSpec):
 class RunOutputSpec(TraitedSpec):
     written = traits.Str(desc="the folder")
     load = traits.Str(desc="mask and mean_b0 where no mask is given: the one that was made, uint8, and the mean unweighted volume that it was made of")
+    fix_gradients = traits.Str(desc="with --fix-gradients: gradients.b: the mended table, MRtrix3 form")
     dti = traits.Str(desc="the tensor maps, as `fimbria fit dti` writes them")
+    quality = traits.Str(desc="quality.json: verdicts on the series and the numbers they rest on")
     fod = traits.Str(desc="the fibre orientation densities, as `fimbria fit fod` writes them")
     peaks = traits.Str(desc="the fibre directions, as `fimbria peaks` writes them")
     sticks = traits.Str(desc="a bedpostX folder, as `fimbria sticks` writes it, of the voxels with a peak")
@@ -208,7 +213,9 @@ class Run(_Command):
     output_spec = RunOutputSpec
     _files = (
         ("load", ("load",), False),
+        ("fix_gradients", ("fix_gradients",), False),
         ("dti", ("dti",), False),
+        ("quality", ("quality",), False),
         ("fod", ("fod",), False),
         ("peaks", ("peaks",), False),
         ("sticks", ("sticks",), False),
@@ -2051,7 +2058,7 @@ class Probtrackx2(_Command):
 
 
 class ReportInputSpec(CommandLineInputSpec):
-    folder = traits.Either(File(exists=True), Directory(exists=True), argstr="%s", position=0, mandatory=True, desc="Folder that `fit dti`, `run` or `demo` wrote")
+    folder = traits.Either(File(exists=True), Directory(exists=True), argstr="%s", position=0, mandatory=True, desc="Folder that a command wrote: `run`, `demo`, `fit`, `track`, `life`, `connectome`, `qsm`, `compare` …")
     title = traits.Str(argstr="--title %s", desc="Heading of the page [default: the name of the folder]")
     output = traits.Str(argstr="--output %s", mandatory=True, desc="Folder (or, where the command writes one file, the file) to write")
     force = traits.Bool(argstr="--force", desc="Overwrite existing outputs")
@@ -2133,7 +2140,7 @@ class CompareInputSpec(CommandLineInputSpec):
 class CompareOutputSpec(TraitedSpec):
     written = traits.Str(desc="the folder")
     z = traits.Str(desc="difference of the means over its standard error, B - A; 0 below the threshold")
-    run_json = traits.Str(desc="voxels tested, mean and largest |z|, Q = mean of z squared, the sums of both")
+    run_json = traits.Str(desc="voxels tested, mean and largest |z|, Q = mean of z squared, the sums of both, p: in which share of all ways to split the runs into two sets Q is as large, and what follows")
 
 
 class Compare(_Command):

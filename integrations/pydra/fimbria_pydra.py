@@ -94,6 +94,7 @@ class Demo(shell.Task["Demo.Outputs"]):
         written: str = shell.out(help="the folder", callable=_written("output", False))
         head: FsObject | None = shell.out(help="the subject and its truth, as `fimbria phantom head --gre` writes them", callable=_written("output", False, ("head",), False))
         dti: FsObject | None = shell.out(help="the tensor maps, as `fimbria fit dti` writes them", callable=_written("output", False, ("dti",), False))
+        quality: FsObject | None = shell.out(help="quality.json: verdicts on the series and the numbers they rest on", callable=_written("output", False, ("quality",), False))
         fod: FsObject | None = shell.out(help="the fibre orientation densities, as `fimbria fit fod` writes them", callable=_written("output", False, ("fod",), False))
         peaks: FsObject | None = shell.out(help="the fibre directions, as `fimbria peaks` writes them", callable=_written("output", False, ("peaks",), False))
         sticks: FsObject | None = shell.out(help="samples of ball and sticks, as `fimbria sticks` writes them, after half as many jumps, in the voxels with a peak", callable=_written("output", False, ("sticks",), False))
@@ -115,6 +116,7 @@ class Run(shell.Task["Run.Outputs"]):
     dwi: FsObject | None = shell.arg(help="Diffusion-weighted series, 4-D", argstr="", position=1, default=None)
     config: FsObject | None = shell.arg(help="Take everything from a TOML file instead", argstr="--config", default=None)
     settings: list[str] | None = shell.arg(help="Set one parameter of a stage, such as dti.method=nlls; may be repeated", argstr="--set ...", default=None)
+    fix_gradients: bool = shell.arg(help="Mend the gradient table as its check says, before anything is fitted; refused where the data do not tell", argstr="--fix-gradients", default=False)
     bval: FsObject | None = shell.arg(help="b-values in s/mm², FSL form [default: found beside the image]", argstr="--bval", default=None)
     bvec: FsObject | None = shell.arg(help="Directions, FSL form [default: found beside the image]", argstr="--bvec", default=None)
     fslgrad: list[FsObject] | None = shell.arg(help="Directions and b-values, FSL form, in MRtrix3's order", argstr="--fslgrad", default=None)
@@ -141,7 +143,9 @@ class Run(shell.Task["Run.Outputs"]):
     class Outputs(shell.Outputs):
         written: str = shell.out(help="the folder", callable=_written("output", False))
         load: FsObject | None = shell.out(help="mask and mean_b0 where no mask is given: the one that was made, uint8, and the mean unweighted volume that it was made of", callable=_written("output", False, ("load",), False))
+        fix_gradients: FsObject | None = shell.out(help="with --fix-gradients: gradients.b: the mended table, MRtrix3 form", callable=_written("output", False, ("fix_gradients",), False))
         dti: FsObject | None = shell.out(help="the tensor maps, as `fimbria fit dti` writes them", callable=_written("output", False, ("dti",), False))
+        quality: FsObject | None = shell.out(help="quality.json: verdicts on the series and the numbers they rest on", callable=_written("output", False, ("quality",), False))
         fod: FsObject | None = shell.out(help="the fibre orientation densities, as `fimbria fit fod` writes them", callable=_written("output", False, ("fod",), False))
         peaks: FsObject | None = shell.out(help="the fibre directions, as `fimbria peaks` writes them", callable=_written("output", False, ("peaks",), False))
         sticks: FsObject | None = shell.out(help="a bedpostX folder, as `fimbria sticks` writes it, of the voxels with a peak", callable=_written("output", False, ("sticks",), False))
@@ -1470,7 +1474,7 @@ class Report(shell.Task["Report.Outputs"]):
     """Draw the page of a finished folder; writes the file output."""
 
     executable = ["fimbria", "report"]
-    folder: FsObject = shell.arg(help="Folder that `fit dti`, `run` or `demo` wrote", argstr="", position=1)
+    folder: FsObject = shell.arg(help="Folder that a command wrote: `run`, `demo`, `fit`, `track`, `life`, `connectome`, `qsm`, `compare` …", argstr="", position=1)
     title: str | None = shell.arg(help="Heading of the page [default: the name of the folder]", argstr="--title", default=None)
     output: str = shell.arg(help="Folder (or, where the command writes one file, the file) to write", argstr="--output")
     force: bool = shell.arg(help="Overwrite existing outputs", argstr="--force", default=False)
@@ -1528,7 +1532,7 @@ class Compare(shell.Task["Compare.Outputs"]):
     class Outputs(shell.Outputs):
         written: str = shell.out(help="the folder", callable=_written("output", False))
         z: FsObject | None = shell.out(help="difference of the means over its standard error, B - A; 0 below the threshold", callable=_written("output", False, ("z.{image}",), False))
-        run_json: FsObject | None = shell.out(help="voxels tested, mean and largest |z|, Q = mean of z squared, the sums of both", callable=_written("output", False, ("run.json",), False))
+        run_json: FsObject | None = shell.out(help="voxels tested, mean and largest |z|, Q = mean of z squared, the sums of both, p: in which share of all ways to split the runs into two sets Q is as large, and what follows", callable=_written("output", False, ("run.json",), False))
 
 
 @shell.define

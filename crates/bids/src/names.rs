@@ -29,14 +29,15 @@ impl Names {
         self.entities.trim_end_matches('_')
     }
 
-    /// The place, below the folder of the session, of what `stage` wrote as `file`; `None` for the page.
+    /// The place, below the folder of the session, of what `stage` wrote as `file`; `None` for the page and
+    /// the numbers that it alone shows.
     /// `directions` names what streamlines followed.
     pub(crate) fn place(&self, stage: &str, file: &str, directions: &str) -> Option<String> {
         let Self { entities, of_scan, labels } = self;
         let (stem, extension) = file.split_once('.').unwrap_or((file, ""));
         let param = stem.split("_param-").nth(1).and_then(|rest| rest.split('_').next());
         Some(match (stage, stem) {
-            ("report", _) => return None,
+            ("report" | "quality", _) => return None,
             ("field" | "qsm", _) => {
                 let name = match (stage, param.unwrap_or(stem)) {
                     ("qsm", "chi") => "Chimap".to_owned(),
@@ -53,6 +54,7 @@ impl Names {
             _ if BidsName::parse(Path::new(file)).is_some() => format!("dwi/{file}"),
             ("load", "mask") => format!("dwi/{entities}desc-brain_mask.{extension}"),
             ("load", "mean_b0") => format!("dwi/{entities}dwiref.{extension}"),
+            ("fix_gradients", _) => format!("dwi/{entities}desc-fixed_dwi.{extension}"),
             ("sticks", _) => format!("dwi/{entities}desc-sticks.bedpostX/{file}"),
             ("track", "tracks") => {
                 let track = if directions == "csd" { "track-ifod" } else { "desc-sticks" };

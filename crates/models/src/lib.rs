@@ -8,6 +8,8 @@
 //!   two exponentials; [`curve`]: what these share; [`nlls`]: exponentials of linear forms;
 //! * [`noise`]: noise levels from repeated volumes or from background;
 //! * [`brain_mask`]: a simple mask where the user has none;
+//! * [`gradient_check`]: whether the gradient table lies as the image does; [`quality`]: whether a series is
+//!   good, with thresholds;
 //! * [`dki`]: diffusion and kurtosis tensors, constrained where need be, and their maps; [`msdki`]:
 //!   kurtosis of the mean signal of each shell;
 //! * [`expr`]: any signal that a user writes down, by Levenberg-Marquardt;
@@ -38,6 +40,7 @@ pub mod msdki;
 pub mod nlls;
 pub mod noise;
 mod protocol;
+pub mod quality;
 pub mod stremi;
 pub mod stremi1d;
 pub mod voxelwise;

@@ -357,7 +357,10 @@ impl Plan {
         for i in (0..stages.len()).rev() {
             let must_run = steps[i].earlier.is_none()
                 && (steps[i].is_needed || !stages[i].outputs().is_empty());
-            if must_run {
+            // What a stage changes, it needs for being read back, too.
+            let takes = stages[i].takes();
+            let changes = takes.iter().any(|taken| stages[i].makes().contains(&taken.product));
+            if must_run || steps[i].is_needed && changes {
                 steps[i].is_needed = true;
                 for j in steps[i].makers.clone() {
                     steps[j].is_needed = true;

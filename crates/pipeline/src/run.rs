@@ -6,7 +6,7 @@ mod preset;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use fimbria_image::{GradientTable, ImageHeader};
+use fimbria_image::{BvecFrame, GradientTable, ImageHeader};
 use fimbria_qsm::FA_THRESHOLD;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -19,13 +19,14 @@ use crate::stages::fits::fit_maps::InRun;
 use crate::stages::fits::fod::tells_fibres_apart;
 use crate::stages::fits::{DKI, DTI, FITS, FOD, Fit, FitStage, fit_named};
 use crate::stages::fod_field::FodField;
-use crate::stages::gradients::CheckGradients;
+use crate::stages::gradients::{CheckGradients, FixGradients};
 use crate::stages::guide::Guide;
 use crate::stages::head::{HeadOptions, HeadPhantom};
 use crate::stages::life::{LifeInRun, LifeParameters};
 use crate::stages::load::{Load, LoadError, SubjectFiles};
 use crate::stages::peaks::{FindPeaks, PeaksParameters};
 use crate::stages::qsm::{MapSusceptibility, QsmMethod, QsmParameters};
+use crate::stages::quality::{JudgeQuality, QualityOptions};
 use crate::stages::report::Report;
 use crate::stages::sticks::{Resume, Sticks, SticksInRun, SticksParameters};
 use crate::stages::track::{Through, TrackInRun, WholeBrain};
@@ -61,6 +62,8 @@ struct StageTable {
 
 /// The tables of stages that are no fits.
 const TABLES: &[StageTable] = &[
+    // What is known of the series.
+    StageTable::of::<QualityOptions>("quality"),
     // The search for fibre directions.
     StageTable::of::<PeaksParameters>("peaks"),
     // The sampling of ball and sticks.
@@ -409,14 +412,20 @@ impl RunConfig {
             false => None,
         };
         peaks.check().map_err(options_of("peaks"))?;
+        let quality: QualityOptions = self.options("quality")?;
         let (sticks, life) = (self.options("sticks")?, self.options("life")?);
         let Self { input, maps, report, .. } = self;
         let (memory, axes) = (input.memory, input.table_axes(&header));
-        let mut stages: Vec<Box<dyn Stage>> = vec![
-            Box::new(Load { files: input, found: Some(maps) }),
-            tensor,
+        let mut stages: Vec<Box<dyn Stage>> =
+            vec![Box::new(Load { files: input, found: Some(maps) })];
+        if quality.fix_gradients {
+            stages.push(Box::new(FixGradients { axes }));
+        }
+        stages.extend([
+            tensor as Box<dyn Stage>,
             Box::new(CheckGradients { axes }),
-        ];
+            Box::new(JudgeQuality { options: quality }),
+        ]);
         if systems.contains(&System::Peaks) {
             stages.extend(fibre_stages(density, peaks, maps, &entities));
         }
@@ -530,6 +539,8 @@ pub fn demo_stages(options: HeadOptions, root: &Path) -> Result<Vec<Box<dyn Stag
     let mut stages: Vec<Box<dyn Stage>> = vec![
         Box::new(HeadPhantom { options, format: MapFormat::NiiGz }),
         usual.fit(DTI, entities)?,
+        Box::new(CheckGradients { axes: BvecFrame::Fsl }),
+        Box::new(JudgeQuality { options: QualityOptions::default() }),
     ];
     let density = usual.fit(FOD, entities)?;
     stages.extend(fibre_stages(density, usual.options("peaks")?, style, entities));

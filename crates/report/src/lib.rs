@@ -3,7 +3,8 @@
 //! * [`figure`]: slices of volumes as SVG. Scalar mosaics with a colour bar, direction-coded
 //!   colour, sticks along fibre directions, streamlines, status maps, differences to a truth.
 //! * [`plot`]: curves, clouds of points, histograms and bars as SVG.
-//! * [`Page`]: a self-contained HTML document of sections, figures, tables and warnings.
+//! * [`Page`]: a self-contained HTML document of verdicts, sections, figures, tables and warnings;
+//!   [`Scene`]: maps and streamlines in it to look around in.
 //!
 //! Pictures are drawn in the neurological convention, the subject's left on the left, whatever
 //! the storage order of the volume; every panel carries the letters of its sides. Voxels become
@@ -21,12 +22,14 @@ mod mark;
 mod numbers;
 mod orientation;
 mod raster;
+mod scene;
 mod slices;
 mod svg;
 mod window;
 
 pub use figure::{Figure, FigureError};
 pub use mark::wordmark;
-pub use page::{Page, Section, Table};
+pub use page::{Level, Page, Section, Table, Verdict};
+pub use scene::{Scene, SceneLines};
 pub use slices::{Layout, Plane};
 pub use window::Window;

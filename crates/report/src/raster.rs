@@ -65,7 +65,7 @@ impl Raster {
     }
 }
 
-fn push_base64(bytes: &[u8], out: &mut String) {
+pub(crate) fn push_base64(bytes: &[u8], out: &mut String) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     out.reserve(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {

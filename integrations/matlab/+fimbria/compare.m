@@ -21,7 +21,8 @@ function files = compare(varargin)
 %
 %   Written:
 %     z: difference of the means over its standard error, B - A; 0 below the threshold
-%     run_json: voxels tested, mean and largest |z|, Q = mean of z squared, the sums of both
+%     run_json: voxels tested, mean and largest |z|, Q = mean of z squared, the sums of both, p: in which
+%     share of all ways to split the runs into two sets Q is as large, and what follows
 %
 %   Made by generate.py from `fimbria describe`: not to be edited.
 

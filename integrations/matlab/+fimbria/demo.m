@@ -23,6 +23,7 @@ function files = demo(varargin)
 %   Written:
 %     head: the subject and its truth, as `fimbria phantom head --gre` writes them
 %     dti: the tensor maps, as `fimbria fit dti` writes them
+%     quality: quality.json: verdicts on the series and the numbers they rest on
 %     fod: the fibre orientation densities, as `fimbria fit fod` writes them
 %     peaks: the fibre directions, as `fimbria peaks` writes them
 %     sticks: samples of ball and sticks, as `fimbria sticks` writes them, after half as many jumps, in the
@@ -56,6 +57,7 @@ function files = demo(varargin)
   written = {
     'head', {'head'}, false
     'dti', {'dti'}, false
+    'quality', {'quality'}, false
     'fod', {'fod'}, false
     'peaks', {'peaks'}, false
     'sticks', {'sticks'}, false

@@ -5,7 +5,8 @@ function files = report(varargin)
 %   FILES says where each file is that was written. A list is a cell array or a vector.
 %
 %   Given:
-%     folder: Folder that `fit dti`, `run` or `demo` wrote
+%     folder: Folder that a command wrote: `run`, `demo`, `fit`, `track`, `life`, `connectome`, `qsm`,
+%     `compare` …
 %
 %   Named:
 %     title: Heading of the page [default: the name of the folder]

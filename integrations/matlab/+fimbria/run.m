@@ -10,6 +10,8 @@ function files = run(varargin)
 %   Named:
 %     config: Take everything from a TOML file instead
 %     settings: Set one parameter of a stage, such as dti.method=nlls; may be repeated
+%     fix_gradients: Mend the gradient table as its check says, before anything is fitted; refused where the
+%     data do not tell
 %     bval: b-values in s/mm², FSL form [default: found beside the image]
 %     bvec: Directions, FSL form [default: found beside the image]
 %     fslgrad: Directions and b-values, FSL form, in MRtrix3's order
@@ -41,7 +43,9 @@ function files = run(varargin)
 %   Written:
 %     load: mask and mean_b0 where no mask is given: the one that was made, uint8, and the mean unweighted
 %     volume that it was made of
+%     fix_gradients: with --fix-gradients: gradients.b: the mended table, MRtrix3 form
 %     dti: the tensor maps, as `fimbria fit dti` writes them
+%     quality: quality.json: verdicts on the series and the numbers they rest on
 %     fod: the fibre orientation densities, as `fimbria fit fod` writes them
 %     peaks: the fibre directions, as `fimbria peaks` writes them
 %     sticks: a bedpostX folder, as `fimbria sticks` writes it, of the voxels with a peak
@@ -72,6 +76,7 @@ function files = run(varargin)
     'dwi', '', ','
     'config', '--config', ','
     'settings', '--set', 'again'
+    'fix_gradients', '--fix-gradients', 'flag'
     'bval', '--bval', ','
     'bvec', '--bvec', ','
     'fslgrad', '--fslgrad', ' '
@@ -98,7 +103,9 @@ function files = run(varargin)
   % name, patterns, are there many
   written = {
     'load', {'load'}, false
+    'fix_gradients', {'fix_gradients'}, false
     'dti', {'dti'}, false
+    'quality', {'quality'}, false
     'fod', {'fod'}, false
     'peaks', {'peaks'}, false
     'sticks', {'sticks'}, false

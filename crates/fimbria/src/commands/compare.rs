@@ -31,7 +31,8 @@ Outputs:
 {outputs}
 
 Units:
-  None: z is a number of standard errors. Where both sets come from the same distribution Q is near 1;
+  None: z is a number of standard errors. Where both sets come from the same distribution Q is near
+  1 (larger, of few runs); p says how often sets mixed of the same runs differ as much;
   the variance of a voxel is the mean of its own, pooled over both sets, and of the variance that its
   mean lets expect (counts vary as their mean, times a factor taken from the median over voxels).
 
@@ -51,6 +52,9 @@ impl Compare {
             "voxels {voxels}  Q {q:.3}  mean |z| {mean:.3}  largest |z| {largest:.2}  sum {:+.4} %\n",
             100.0 * (b / a - 1.0)
         ))?;
+        if let Some(verdict) = record.results.get("verdict").and_then(Value::as_str) {
+            console.print(&format!("{verdict}\n"))?;
+        }
         report(&record, output.path(), console);
         Ok(())
     }

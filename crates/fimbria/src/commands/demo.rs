@@ -50,6 +50,10 @@ const WRITES: &[Written] = &[
         "the subject and its truth, as `fimbria phantom head --gre` writes them",
     ),
     Written::folder("dti/", "the tensor maps, as `fimbria fit dti` writes them"),
+    Written::folder(
+        "quality/",
+        "quality.json: verdicts on the series and the numbers they rest on",
+    ),
     Written::folder("fod/", "the fibre orientation densities, as `fimbria fit fod` writes them"),
     Written::folder("peaks/", "the fibre directions, as `fimbria peaks` writes them"),
     Written::folder(

@@ -6,7 +6,7 @@ use clap::Args;
 use fimbria_compute::Backend;
 use fimbria_pipeline::Writes;
 use fimbria_pipeline::run_alone;
-use fimbria_pipeline::stages::report::{REPORT_WRITES, Restored};
+use fimbria_pipeline::stages::report::{REPORT_WRITES, of_folder};
 
 use crate::args::{OutputArgs, ThreadArgs};
 use crate::commands::{self, command_line, session};
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(add = Writes(REPORT_WRITES), after_long_help = HELP)]
 pub(crate) struct ReportCommand {
-    /// Folder that `fit dti`, `run` or `demo` wrote
+    /// Folder that a command wrote: `run`, `demo`, `fit`, `track`, `life`, `connectome`, `qsm`, `compare` …
     folder: PathBuf,
 
     /// Heading of the page [default: the name of the folder]
@@ -34,6 +34,9 @@ pub(crate) struct ReportCommand {
 const HELP: &str = "\
 Outputs:
 {outputs}
+
+  Of `run`, `demo` and `fit dti` it has what the stages say of their maps; of any other folder every
+  map, tractogram, matrix and table is shown as what it is.
 
 Units:
   Those of the maps: diffusivities in mm²/s.
@@ -56,11 +59,11 @@ impl ReportCommand {
         let name = output.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let out = output.file(std::slice::from_ref(&name), console)?;
         let title = title.unwrap_or_else(|| folder.display().to_string());
-        let restored = Restored::new(&folder, title, name)?;
+        let stage = of_folder(&folder, title, name)?;
         let workers = threads.start()?;
         let command_line = command_line();
         let session = session(Backend::cpu(&workers), console, &command_line);
-        let record = run_alone("report", &[&restored], out, session).map_err(Failure::Work)?;
+        let record = run_alone("report", &[&*stage], out, session).map_err(Failure::Work)?;
         commands::report(&record, output.path(), console);
         Ok(())
     }

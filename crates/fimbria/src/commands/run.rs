@@ -32,6 +32,11 @@ pub(crate) struct Run {
     #[arg(long = "set", value_name = "STAGE.KEY=VALUE")]
     settings: Vec<String>,
 
+    /// Mend the gradient table as its check says, before anything is fitted; refused where the data do not
+    /// tell
+    #[arg(long)]
+    fix_gradients: bool,
+
     #[command(flatten)]
     subject: SubjectArgs,
 
@@ -59,7 +64,13 @@ const WRITES: &[Written] = &[
         "mask and mean_b0 where no mask is given: the one that was made, uint8, and \
          the mean unweighted volume that it was made of",
     ),
+    Written::folder("fix_gradients/", "gradients.b: the mended table, MRtrix3 form")
+        .only("with --fix-gradients"),
     Written::folder("dti/", "the tensor maps, as `fimbria fit dti` writes them"),
+    Written::folder(
+        "quality/",
+        "quality.json: verdicts on the series and the numbers they rest on",
+    ),
     Written::folder("fod/", "the fibre orientation densities, as `fimbria fit fod` writes them"),
     Written::folder("peaks/", "the fibre directions, as `fimbria peaks` writes them"),
     Written::folder(
@@ -128,6 +139,9 @@ Configuration:
     [expr]                     # with such a table, a fit of this formula
     model = \"S0*exp(-b*D)\"
     param = [\"S0=1000,0,-\", \"D=1\"]
+    [quality]
+    confounds = \"confounds.tsv\" # of preprocessing: a column framewise_displacement, mm
+    fix_gradients = false
     [peaks]                    # and so on
     threshold = 0.1
     [sticks]
@@ -160,8 +174,21 @@ Resuming:
 
 impl Run {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { dwi, config, settings, subject, output, existing, style, threads, devices } =
-            self;
+        let Self {
+            dwi,
+            config,
+            mut settings,
+            fix_gradients,
+            subject,
+            output,
+            existing,
+            style,
+            threads,
+            devices,
+        } = self;
+        if fix_gradients {
+            settings.push("quality.fix_gradients=true".to_owned());
+        }
         let config = match (dwi, config) {
             (_, Some(path)) => RunConfig::read(&path)?,
             (dwi, None) => RunConfig {

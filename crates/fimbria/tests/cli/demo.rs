@@ -61,14 +61,6 @@ fn a_page_of_an_unfinished_folder_is_refused() {
 }
 
 #[test]
-fn a_page_of_something_without_one_is_refused() {
-    let folder = Folder::new();
-    folder.done("phantom crossing --size 8,8,8 --voxel 18 --shells 1000:6 -o p");
-    let error = folder.failed("report p -o page.html");
-    assert!(error.contains("`phantom`"), "{error}");
-}
-
-#[test]
 fn a_page_is_drawn_from_maps_in_the_layout_of_fsl() {
     use crate::util::FIT;
     let folder = Folder::with_subject();

@@ -30,7 +30,7 @@ fn a_reader_that_goes_away_is_no_error() {
 
 /// Rings of fibres about an axis that is none of the image's: turned.nii with turned.bval and, as FSL
 /// has them, turned.bvec.
-fn with_rings() -> Folder {
+pub(crate) fn with_rings() -> Folder {
     let folder = Folder::new();
     let subject = subject();
     let table: Vec<[f64; 3]> = subject

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fimbria_image::frames::{Matrix3, product, transposed};
+use fimbria_image::frames::{Matrix3, product, transposed, turned};
 use fimbria_image::{Affine, BvecFrame};
 
 /// Axes swapped, then flipped.
@@ -22,6 +22,26 @@ pub struct TableChange {
     pub change: AxisChange,
     /// In which axes.
     pub axes: BvecFrame,
+}
+
+impl TableChange {
+    /// Directions of a table, scanner axes, with the change done to it.
+    pub fn applied(self, dirs_ras: &[[f64; 3]], ras_from_vox: &Affine) -> Vec<[f64; 3]> {
+        let axes_from_ras = self.axes.frame_from_ras(ras_from_vox);
+        let ras_from_axes = self.axes.ras_from_frame(ras_from_vox);
+        let turn = product(&ras_from_axes, &product(&self.change.matrix(), &axes_from_ras));
+        dirs_ras.iter().map(|dir| turned(&turn, *dir)).collect()
+    }
+}
+
+impl fmt::Display for TableChange {
+    /// As what is done, and in which axes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.axes {
+            BvecFrame::Scanner => write!(f, "{} (scanner axes)", self.change),
+            BvecFrame::Fsl | BvecFrame::Voxel => self.change.fmt(f),
+        }
+    }
 }
 
 /// Two changes are one where no entry of their matrices differs by more: a turn of some 15 degrees.

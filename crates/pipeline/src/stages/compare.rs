@@ -23,7 +23,8 @@ pub const COMPARE_WRITES: &[Written] = &[
     Written::file(
         "run.json",
         FileKind::Json,
-        "voxels tested, mean and largest |z|, Q = mean of z squared, the sums of both",
+        "voxels tested, mean and largest |z|, Q = mean of z squared, the sums of both, p: in which share of \
+         all ways to split the runs into two sets Q is as large, and what follows",
     ),
 ];
 
@@ -92,7 +93,8 @@ impl Stage for CompareMaps {
                 return Err(OtherVolumes { path, found, expected }.into());
             }
         }
-        let (set_a, set_b) = (Set::of(&a), Set::of(&b));
+        let (all_a, all_b): (Vec<&Image>, Vec<&Image>) = (a.iter().collect(), b.iter().collect());
+        let (set_a, set_b) = (Set::of(&all_a), Set::of(&all_b));
         let tested = Tested::new(&set_a, &set_b, self.threshold);
         log.result("voxels", tested.voxels);
         log.result("Q", tested.q);
@@ -100,6 +102,10 @@ impl Stage for CompareMaps {
         log.result("max_abs_z", tested.max_abs);
         log.result("sum_A", set_a.mean.iter().sum::<f64>());
         log.result("sum_B", set_b.mean.iter().sum::<f64>());
+        let judged = Judged::new(&[all_a, all_b].concat(), a.len(), tested.q, self.threshold);
+        log.result("p", judged.p);
+        log.result("splits", judged.splits);
+        log.result("verdict", judged.says());
         let z = tested.z.iter().map(|z| *z as f32).collect();
         products.put(Compared(Image { data: z, ..a[0].clone() }));
         Ok(())
@@ -127,7 +133,7 @@ struct Set {
 }
 
 impl Set {
-    fn of(images: &[Image]) -> Self {
+    fn of(images: &[&Image]) -> Self {
         let n = images.len() as f64;
         let voxels = images[0].data.len();
         let values = |voxel: usize| images.iter().map(move |image| f64::from(image.data[voxel]));
@@ -179,6 +185,72 @@ impl Tested {
     }
 }
 
+/// How often sets mixed of both differ as much.
+struct Judged {
+    p: f64,
+    splits: usize,
+}
+
+impl Judged {
+    /// Ways to split the runs that are tried at most.
+    const MOST: usize = 200;
+
+    /// The share of all ways to make two sets of `n_first` and the other runs in which Q is at least `q`.
+    /// Voxels are not independent of each other, and from few runs a variance is not known: what chance
+    /// makes of Q, only the runs themselves say.
+    fn new(runs: &[&Image], n_first: usize, q: f64, threshold: f64) -> Self {
+        let mut splits = choices(runs.len(), n_first);
+        // Of sets of one size each split is there twice, once the other way round.
+        if 2 * n_first == runs.len() {
+            splits.retain(|first| first[0] == 0);
+        }
+        let stride = splits.len().div_ceil(Self::MOST);
+        let splits: Vec<_> = splits.into_iter().step_by(stride).collect();
+        let is_as_large = |first: &&Vec<usize>| {
+            let part = |is_first: bool| {
+                let part = (0..runs.len()).filter(|run| first.contains(run) == is_first);
+                Set::of(&part.map(|run| runs[run]).collect::<Vec<_>>())
+            };
+            Tested::new(&part(true), &part(false), threshold).q >= q * (1.0 - 1e-12)
+        };
+        let n = splits.iter().filter(is_as_large).count();
+        Self { p: n as f64 / splits.len() as f64, splits: splits.len() }
+    }
+
+    /// What follows, in a sentence.
+    fn says(&self) -> String {
+        let Self { p, splits } = self;
+        if *splits < 20 {
+            format!(
+                "cannot be told: {splits} ways to split so few runs give p of {:.2} at best; four runs \
+                 of each set and more tell",
+                1.0 / *splits as f64
+            )
+        } else if *p <= 0.05 {
+            format!("the sets differ: p = {p:.3} among {splits} ways to split the runs")
+        } else {
+            format!(
+                "the sets differ no more than their runs do: p = {p:.2} among {splits} ways to split them"
+            )
+        }
+    }
+}
+
+/// All ways to choose `k` of `n`, ascending.
+fn choices(n: usize, k: usize) -> Vec<Vec<usize>> {
+    let mut all = vec![Vec::new()];
+    for _ in 0..k {
+        all = all
+            .into_iter()
+            .flat_map(|chosen: Vec<usize>| {
+                let next = chosen.last().map_or(0, |last| last + 1);
+                (next..n).map(move |one| [&chosen[..], &[one]].concat())
+            })
+            .collect();
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,7 +265,7 @@ mod tests {
             n_volumes: 1,
             data: values.iter().map(|v| v[run] as f32).collect(),
         };
-        Set::of(&[image(0), image(1)])
+        Set::of(&[&image(0), &image(1)])
     }
 
     #[test]
@@ -205,6 +277,33 @@ mod tests {
         assert!((tested.z[0] - z).abs() < 1e-12, "{}", tested.z[0]);
         assert!((tested.q - z * z).abs() < 1e-12);
         assert_eq!(tested.voxels, 1);
+    }
+
+    #[test]
+    fn sets_of_different_runs_differ_and_those_of_the_same_do_not() {
+        let grid = fimbria_image::Grid {
+            dims: [500, 1, 1],
+            ras_from_vox: fimbria_image::Affine::IDENTITY,
+        };
+        let mut noise = fimbria_testing::Noise(3);
+        let mut run = |mean: f64| {
+            let data = (0..500).map(|_| noise.rician(mean, 3.0) as f32).collect();
+            Image { grid, n_volumes: 1, data }
+        };
+        let same: Vec<Image> = (0..8).map(|_| run(100.0)).collect();
+        let other: Vec<Image> = (0..4).map(|_| run(104.0)).collect();
+        let judged = |runs: Vec<&Image>| {
+            let (a, b) = (Set::of(&runs[..4]), Set::of(&runs[4..]));
+            Judged::new(&runs, 4, Tested::new(&a, &b, 20.0).q, 20.0)
+        };
+        let differ = judged(same[..4].iter().chain(&other).collect());
+        // The split as given is the only one, of 8 choose 4 over 2.
+        assert_eq!((differ.splits, differ.p), (35, 1.0 / 35.0));
+        assert!(differ.says().contains("the sets differ:"), "{}", differ.says());
+        let alike = judged(same.iter().collect());
+        assert!(alike.says().contains("no more than their runs do"), "{}", alike.says());
+        let few = Judged { p: 1.0 / 3.0, splits: 3 };
+        assert!(few.says().contains("four runs of each"), "{}", few.says());
     }
 
     #[test]

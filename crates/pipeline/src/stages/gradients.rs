@@ -1,16 +1,19 @@
-//! The stage that checks the gradient table by how far fibres run on.
+//! The stages that check the gradient table by how far fibres run on, and mend it.
+
+use std::path::Path;
 
 use fimbria_compute::Progress as _;
-use fimbria_image::{BvecFrame, ImageHeader};
+use fimbria_image::gradients::{BScaling, GradientFiles, TableOptions};
+use fimbria_image::{BvecFrame, GradientTable, ImageHeader};
 use fimbria_models::dti::DtiMap;
 use fimbria_models::gradient_check::{GradientCheck, GradientVerdict, TableChange};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::fits::dti;
 use super::fits::fit_maps::{FitMaps, Maps};
-use super::load::{Load, SubjectFiles};
+use super::load::{Load, Subject, SubjectFiles};
 use crate::options::usual;
-use crate::{Logbook, MapStyle, Product, Products, Stage, StageError, Taken};
+use crate::{Logbook, MapStyle, Named, OutputFolder, Product, Products, Stage, StageError, Taken};
 
 /// What records call what was found.
 pub(crate) const GRADIENT_TABLE: &str = "gradient_table";
@@ -61,18 +64,110 @@ impl Stage for CheckGradients {
 /// Where the series cannot be read or fitted.
 pub fn check_table(files: SubjectFiles, log: &Logbook<'_>) -> Result<String, StageError> {
     let axes = files.table_axes(&ImageHeader::read(&files.dwi)?);
-    let stages: [&dyn Stage; 3] = [
-        &Load { files, found: None },
-        &FitMaps {
-            parameters: usual::<dti::Parameters>(),
-            style: MapStyle::default(),
-            entities: String::new(),
-        },
-        &CheckGradients { axes },
-    ];
+    let stages: [&dyn Stage; 3] =
+        [&Load { files, found: None }, &fit_of_check(), &CheckGradients { axes }];
     let mut products = Products::default();
     stages.into_iter().try_for_each(|stage| stage.compute(&mut products, log))?;
     Ok(said(products.get()?))
+}
+
+/// The data do not tell how a table lies, so that nothing can be done about it.
+#[derive(Debug, thiserror::Error)]
+#[error("--fix-gradients cannot be followed: {0}")]
+pub struct CannotFix(String);
+
+/// Applies to the [`Subject`] what a check of its gradient table finds, before anything is fitted.
+pub struct FixGradients {
+    /// The axes that the table was given in.
+    pub axes: BvecFrame,
+}
+
+/// The table in use, as a file.
+const TABLE: &str = "gradients.b";
+
+impl Stage for FixGradients {
+    fn name(&self) -> &'static str {
+        "fix_gradients"
+    }
+
+    fn takes(&self) -> Vec<Taken> {
+        vec![Taken::always::<Subject>()]
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Subject>()]
+    }
+
+    fn parameters(&self) -> Value {
+        json!({ "axes": Named(self.axes) })
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        vec![TABLE.to_owned()]
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        let mut subject = products.take::<Subject>()?;
+        let mut own = Products::default();
+        own.put(subject.clone());
+        fit_of_check().compute(&mut own, log)?;
+        let fit = own.get::<Maps<dti::Parameters>>()?;
+        let (v1, fa) = fit.map(DtiMap::V1).zip(fit.map(DtiMap::Fa)).ok_or("no V1 and FA")?;
+        let check = GradientCheck::new(v1, fa, self.axes, log.session().on.workers);
+        let done = match check.verdict() {
+            GradientVerdict::Right => "nothing: it lies as the image does".to_owned(),
+            GradientVerdict::Wrong(change) => {
+                let GradientTable { dirs_ras, .. } = &mut subject.gradients;
+                *dirs_ras = change.applied(dirs_ras, &subject.mask.grid.ras_from_vox);
+                log.warn(&format!("the gradient table was mended: {change} ({})", said(&check)));
+                change.to_string()
+            }
+            GradientVerdict::Unclear | GradientVerdict::TooThin => {
+                return Err(CannotFix(said(&check)).into());
+            }
+        };
+        log.result("gradients_fixed", done);
+        products.put(subject);
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        _log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let table = products.get::<Subject>()?.gradients.to_mrtrix();
+        Ok(out.write(TABLE, table.as_bytes())?)
+    }
+
+    fn restore(
+        &self,
+        folder: &Path,
+        products: &mut Products,
+        _log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let mut subject = products.take::<Subject>()?;
+        let options = TableOptions {
+            n_volumes: Some(subject.gradients.len()),
+            b0_threshold: subject.gradients.b0_threshold,
+            b_scaling: BScaling::No,
+        };
+        let files = GradientFiles::Mrtrix(folder.join(TABLE));
+        let ras_from_vox = subject.mask.grid.ras_from_vox;
+        subject.gradients = files.read(BvecFrame::Scanner, &ras_from_vox, &options)?.table;
+        products.put(subject);
+        Ok(())
+    }
+}
+
+/// The tensor fit that a check rests on.
+fn fit_of_check() -> FitMaps<dti::Parameters> {
+    FitMaps {
+        parameters: usual::<dti::Parameters>(),
+        style: MapStyle::default(),
+        entities: String::new(),
+    }
 }
 
 /// What a check found.

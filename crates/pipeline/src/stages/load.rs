@@ -90,6 +90,7 @@ pub enum LoadError {
 }
 
 /// A subject in memory: what every fit takes.
+#[derive(Clone)]
 pub struct Subject {
     /// The series.
     pub dwi: Arc<dyn SignalSource + Send + Sync>,

@@ -4,6 +4,7 @@ use super::{Block, Page, Section, Table};
 use crate::{Figure, mark, svg::escape};
 
 const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
 
 pub(super) fn document(page: &Page) -> String {
     let mut html = format!(
@@ -18,13 +19,46 @@ pub(super) fn document(page: &Page) -> String {
     for (number, section) in (1..).zip(&page.sections) {
         html += &self::section(number, section);
     }
+    html += &super::explore::section(&page.scene);
+    if page.is_rated {
+        html += RATING;
+    }
     html += "</main>\n";
     if !page.footer.is_empty() {
         html += &format!("<footer>{}</footer>\n", linked(&page.footer));
     }
+    html += &super::explore::data(&page.scene);
+    if page.is_rated || !page.scene.is_empty() || html.contains("class=\"q-space\"") {
+        html += &format!("<script>\n{SCRIPT}</script>\n");
+    }
     html += "</body>\n</html>\n";
     html
 }
+
+/// Shown by the script, which saves what is said.
+const RATING: &str = "\
+<form class=\"rating\" hidden>
+<h2>Your rating</h2>
+<fieldset><legend>Quality</legend>
+<label><input type=\"radio\" name=\"rating\" value=\"1\" required> 1 exclude</label>
+<label><input type=\"radio\" name=\"rating\" value=\"2\"> 2 poor</label>
+<label><input type=\"radio\" name=\"rating\" value=\"3\"> 3 acceptable</label>
+<label><input type=\"radio\" name=\"rating\" value=\"4\"> 4 excellent</label>
+</fieldset>
+<fieldset><legend>Artefacts</legend>
+<label><input type=\"checkbox\" name=\"artefact\" value=\"motion\"> motion</label>
+<label><input type=\"checkbox\" name=\"artefact\" value=\"dropped slices\"> dropped slices</label>
+<label><input type=\"checkbox\" name=\"artefact\" value=\"distortion\"> distortion</label>
+<label><input type=\"checkbox\" name=\"artefact\" value=\"ghosting\"> ghosting</label>
+<label><input type=\"checkbox\" name=\"artefact\" value=\"noise\"> noise</label>
+<label><input type=\"checkbox\" name=\"artefact\" value=\"mask\"> mask</label>
+<label><input type=\"checkbox\" name=\"artefact\" value=\"fibres\"> implausible fibres</label>
+<label><input type=\"checkbox\" name=\"artefact\" value=\"other\"> other</label>
+</fieldset>
+<label class=\"comment\">Comment<textarea name=\"comment\" rows=\"3\"></textarea></label>
+<button type=\"submit\">Save as rating.json</button>
+</form>
+";
 
 fn header(page: &Page) -> String {
     let mut html = format!(
@@ -35,6 +69,7 @@ fn header(page: &Page) -> String {
     if !page.subtitle.is_empty() {
         html += &format!("<p class=\"subtitle\">{}</p>\n", linked(&page.subtitle));
     }
+    html += &super::verdicts::strip(&page.verdicts);
     html += &page.warnings.iter().map(|text| warning(text)).collect::<String>();
     if !page.headline.is_empty() {
         html += "<dl class=\"headline\">\n";
@@ -47,6 +82,9 @@ fn header(page: &Page) -> String {
     html += &facts(&page.facts);
     if page.sections.len() > 2 {
         html += "<nav aria-label=\"Sections\">\n";
+        if !page.scene.is_empty() {
+            html += "<a href=\"#explore\">Explore in 3-D</a>\n";
+        }
         for (number, section) in (1..).zip(&page.sections) {
             html += &format!("<a href=\"#section-{number}\">{}</a>\n", escape(&section.heading));
         }

@@ -1,20 +1,28 @@
 //! A self-contained HTML page.
 
+mod explore;
 mod html;
+mod verdicts;
 
-use crate::Figure;
+pub use verdicts::{Level, Verdict};
+
+use crate::{Figure, Scene};
 
 /// A report: what was done, how it went, and the pictures.
 ///
-/// The page is one file without scripts, fonts or images of its own elsewhere. All text is plain
-/// text and is escaped; words that begin with `https://` become links.
+/// The page is one file without scripts, fonts or images of its own elsewhere. Everything is there where
+/// scripts are off; they turn, rate and explore. All text is plain text and is escaped; words that begin with
+/// `https://` become links.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     title: String,
     subtitle: String,
     headline: Vec<[String; 2]>,
     facts: Vec<[String; 2]>,
+    verdicts: Vec<Verdict>,
     warnings: Vec<String>,
+    is_rated: bool,
+    scene: Scene,
     sections: Vec<Section>,
     footer: String,
 }
@@ -40,6 +48,24 @@ impl Page {
     /// An entry of the summary.
     pub fn fact(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.facts.push([key.into(), value.into()]);
+        self
+    }
+
+    /// A verdict for the strip at the very top.
+    pub fn verdict(mut self, verdict: Verdict) -> Self {
+        self.verdicts.push(verdict);
+        self
+    }
+
+    /// Maps and streamlines to look around in, started by the reader.
+    pub fn scene(mut self, scene: Scene) -> Self {
+        self.scene = scene;
+        self
+    }
+
+    /// Asks the reader at the end for a rating, which is saved as a file of JSON.
+    pub fn rated(mut self) -> Self {
+        self.is_rated = true;
         self
     }
 

@@ -1,4 +1,5 @@
-//! Curves, clouds of points, histograms, bars, and strips of one value of each subject.
+//! Curves, clouds of points, histograms, bars, matrices, samples of q-space, and strips of one value of each
+//! subject.
 //!
 //! Plots have no ground of their own and take the text colour of the page, light or dark. Points
 //! that are not finite are left out.
@@ -6,6 +7,8 @@
 mod bars;
 mod frame;
 mod histogram;
+mod matrix;
+mod q_space;
 mod scatter;
 mod strip;
 mod xy;
@@ -13,6 +16,8 @@ mod xy;
 pub use bars::bars;
 pub use frame::{Axes, Axis, Guide};
 pub use histogram::{Sample, histogram};
+pub use matrix::{Cells, matrix};
+pub use q_space::q_space;
 pub use scatter::scatter;
 pub use strip::{Dot, strip};
 pub use xy::{Marks, Series, xy};

@@ -2,9 +2,13 @@
 
 use fimbria_image::{Affine, Grid, Image, Mask};
 use fimbria_report::{
-    Figure, Page, Section, Table,
+    Figure, Level, Page, Scene, SceneLines, Section, Table, Verdict, Window,
+    colour::Scale,
     figure::{Glyphs, Scalar, glyphs, mosaic_scalar},
-    plot::{Axes, Axis, Guide, Marks, Sample, Series, bars, histogram, scatter, xy},
+    plot::{
+        Axes, Axis, Cells, Guide, Marks, Sample, Series, bars, histogram, matrix, q_space, scatter,
+        xy,
+    },
     wordmark,
 };
 
@@ -134,6 +138,48 @@ fn text_cannot_become_markup() {
     assert!(!seen.iter().any(|name| name == "script"));
     assert!(!html.contains(['\u{0}', '\u{1b}']), "control characters are no text");
     assert!(html.contains("&lt;script&gt;alert(&quot;a&quot; &amp; &#39;b&#39;)"));
+}
+
+#[test]
+fn text_cannot_become_markup_in_verdicts_and_scenes() {
+    let text = || NASTY.to_owned();
+    let grid = Grid { dims: [7, 6, 5], ras_from_vox: Affine::from_spacing([2.0; 3]) };
+    let (map, mask) = (Image::zeros(grid, 1), Mask::full(grid));
+    let mut scene = Scene::default();
+    scene.map(NASTY, NASTY, &map, &mask, Window::Robust).unwrap();
+    let line = [[1.0, 1.0, 1.0], [9.0, 1.0, 1.0]];
+    let lines = SceneLines { grid, lines: vec![&line], values: vec![("weight", &[1.0])] };
+    scene.lines(NASTY, &lines, 10);
+    let verdict = Verdict {
+        name: text(),
+        level: Level::Bad,
+        value: text(),
+        says: text(),
+        threshold: text(),
+        source: text(),
+    };
+    let cells = Cells {
+        rows: &[vec![Some(1.0), None], vec![Some(f64::NAN), Some(2.0)]],
+        label: NASTY,
+        unit: NASTY,
+        scale: Scale::Lagoon,
+        range: [0.0, 2.0],
+        aspect: 1.0,
+    };
+    let axes = Axes { heading: NASTY, ..Axes::default() };
+    let section = Section::new(NASTY)
+        .figure(matrix(&cells, &axes), NASTY)
+        .figure(q_space(&[(0, 0.0, [0.0; 3]), (1, 1000.0, [0.0, 0.0, 1.0])]), NASTY);
+    let html = Page::new(NASTY).verdict(verdict).section(section).scene(scene).rated().to_html();
+    // NiiVue, two parts, and the page's own.
+    assert_eq!(html.matches("<script").count(), 4);
+    assert_eq!(html.matches("</script>").count(), 4);
+    assert!(!html.contains("<script>alert"));
+    assert!(html.contains("&lt;script&gt;alert(&quot;a&quot; &amp; &#39;b&#39;)"));
+    for needle in ["src=", "@import", "url(http", "<link", "href=\"http"] {
+        let own = html.split("<script").next().unwrap_or_default();
+        assert!(!own.contains(needle), "{needle}");
+    }
 }
 
 #[test]

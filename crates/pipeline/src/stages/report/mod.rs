@@ -1,6 +1,8 @@
 //! The stage that draws the page.
 
+mod job;
 mod restored;
+mod scene;
 mod sections;
 
 use std::sync::Arc;
@@ -11,7 +13,8 @@ use fimbria_report::Page;
 use fimbria_tensors::peaks::Peaks;
 use serde_json::{Value, json};
 
-pub use self::restored::{NotFinished, Restored};
+pub use self::job::JobPage;
+pub use self::restored::{NotFinished, Restored, of_folder};
 pub use self::sections::{Methods, ShownMap, ShownMaps};
 use crate::options::usual;
 use crate::stages::accuracy::Accuracy;
@@ -25,6 +28,7 @@ use crate::stages::life::{LifeInRun, Weighed};
 use crate::stages::peaks::FindPeaks;
 use crate::stages::phantom::truth_in;
 use crate::stages::qsm::{ChiMap, MapSusceptibility};
+use crate::stages::quality::Quality;
 use crate::stages::sticks::Sticks;
 use crate::stages::track::{Tracked, WholeBrain};
 use crate::{
@@ -58,6 +62,7 @@ impl Stage for Report {
             Taken::always::<Maps<dti::Parameters>>(),
             Taken::where_made::<Arc<fimbria_phantoms::Subject>>(),
             Taken::where_made::<GradientCheck>(),
+            Taken::where_made::<Quality>(),
             Taken::where_made::<Peaks>(),
             Taken::where_made::<StickSamples>(),
             Taken::where_made::<Tracked>(),
@@ -104,11 +109,19 @@ impl Report {
         let mut page = Page::new(&self.title)
             .subtitle(sections::subtitle(&mask))
             .footer(format!("fimbria {}", env!("CARGO_PKG_VERSION")));
+        let judged = products.find::<Quality>();
+        page = judged.into_iter().flat_map(sections::quality::verdicts).fold(page, Page::verdict);
+        if judged.is_some() {
+            page = page.rated();
+        }
         page = sections::headlines(page, fit, &mask, products.find());
         for record in records {
             for warning in &record.warnings {
                 page = page.warning(format!("{}: {warning}", record.task));
             }
+        }
+        if let Some(quality) = judged {
+            page = page.section(sections::quality::series(quality));
         }
         page = page.section(sections::dti::maps(fit, &mask)?);
         if let Some(section) = sections::dti::directions(fit, &mask)? {
@@ -147,8 +160,17 @@ impl Report {
         if !records.is_empty() {
             page = page.section(sections::record::record(records));
         }
-        Ok(page)
+        Ok(page.scene(scene::scene(products, fit, &mask)?))
     }
+}
+
+/// What the stages with these records did, in words for a paper; of a command that is no run what it says
+/// of itself.
+fn methods_of_any(records: &[RunRecord]) -> Vec<Methods> {
+    let has_dti = records.iter().any(|record| record.parameters_of("dti").is_some());
+    let all = methods_of(records);
+    // The tensor fit comes first.
+    all.into_iter().skip(usize::from(!has_dti)).collect()
 }
 
 /// What the stages with these records did, in words for a paper.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Report, ReportPage};
+use super::{JobPage, Report, ReportPage};
 use crate::stages::accuracy::Compare;
 use crate::stages::fits::dti;
 use crate::stages::fits::fit_maps::FitMaps;
@@ -12,6 +12,7 @@ use crate::stages::fits::{FITS, FitStage};
 use crate::stages::life::LifeInRun;
 use crate::stages::peaks::FindPeaks;
 use crate::stages::qsm::MapSusceptibility;
+use crate::stages::quality::{JudgeQuality, QualityOptions};
 use crate::stages::sticks::Sticks;
 use crate::stages::track::WholeBrain;
 use crate::{
@@ -67,7 +68,8 @@ impl Restored {
         })?;
         let mut shown: Vec<(Box<dyn Stage>, PathBuf)> = vec![(Box::new(dti), dti_folder)];
         let mut records = vec![dti_record];
-        let others: [(&str, OfRecord); 6] = [
+        let others: [(&str, OfRecord); 7] = [
+            ("quality", |_| Some(Box::new(JudgeQuality { options: QualityOptions::default() }))),
             ("peaks", |record| Some(Box::new(FindPeaks::of_record(record)?))),
             ("sticks", |record| Some(Box::new(Sticks::of_record(record)?))),
             ("track", |record| Some(Box::new(WholeBrain::of_record(record)?))),
@@ -93,6 +95,29 @@ impl Restored {
             add(name, &of_record)?;
         }
         Ok(Self { shown, records, report: Report { title }, file_name })
+    }
+}
+
+/// The stage that draws the page of a finished folder: of a run or a tensor fit by its stages, of anything
+/// else by its files.
+///
+/// # Errors
+/// [`NotFinished`].
+pub fn of_folder(
+    folder: &Path,
+    title: String,
+    file_name: String,
+) -> Result<Box<dyn Stage>, NotFinished> {
+    match Restored::new(folder, title.clone(), file_name.clone()) {
+        Ok(restored) => Ok(Box::new(restored)),
+        Err(NotFinished::NoPage { folder, .. }) => {
+            let record = read_record(&folder)?;
+            if record.outputs.is_empty() {
+                return Err(NotFinished::NoPage { folder, task: record.task });
+            }
+            Ok(Box::new(JobPage { folder, record, title, file_name }))
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -4,6 +4,7 @@ pub(super) mod dti;
 pub(super) mod life;
 pub(super) mod peaks;
 pub(super) mod qsm;
+pub(super) mod quality;
 pub(super) mod record;
 pub(super) mod sticks;
 pub(super) mod tracks;
@@ -159,6 +160,17 @@ fn closer_look(mask: &Mask) -> Mask {
     Mask { grid, voxels: mask.voxels.iter().copied().filter(inside).collect() }
 }
 
+/// What became of a voxel, as the legend has it.
+pub(super) const STATUS: [(u8, &str); 7] = [
+    (1, "fitted"),
+    (2, "constraint active"),
+    (3, "not converged"),
+    (4, "bad signal"),
+    (5, "not determined"),
+    (6, "some samples not positive"),
+    (7, "maps undefined"),
+];
+
 /// `table`: what was found of the gradient table.
 pub(super) fn quality(
     fit: &Fitted,
@@ -181,17 +193,7 @@ pub(super) fn quality(
         );
     }
     if let Some(status) = fit.map(DtiMap::Status) {
-        const CATEGORIES: [(u8, &str); 7] = [
-            (1, "fitted"),
-            (2, "constraint active"),
-            (3, "not converged"),
-            (4, "bad signal"),
-            (5, "not determined"),
-            (6, "some samples not positive"),
-            (7, "maps undefined"),
-        ];
-        let style =
-            Status { heading: "Status", categories: &CATEGORIES, layout: Layout::default() };
+        let style = Status { heading: "Status", categories: &STATUS, layout: Layout::default() };
         section =
             section.figure(mosaic_status(status, mask, &style)?, "What became of each voxel.");
     }

@@ -1,0 +1,106 @@
+//! Pages of finished folders.
+
+use std::fs;
+
+use fimbria_image::{Image, WriteOptions, write_image};
+
+use crate::info::with_rings;
+use crate::util::{FIT, Folder};
+
+fn page(folder: &Folder, of: &str) -> String {
+    folder.done(&format!("report {of} -o {of}.html"));
+    fs::read_to_string(folder.join(&format!("{of}.html"))).unwrap()
+}
+
+/// Every figure that has a heading.
+fn has(page: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(page.contains(part), "no `{part}` on the page");
+    }
+}
+
+#[test]
+fn tracks_life_and_connectomes_have_a_page() {
+    let folder = with_rings();
+    folder.done("fit dti turned.nii -m mask.nii -o dti");
+    let seeds: Image = folder.image("dti/FA.nii.gz");
+    let fibres = seeds.data.iter().map(|fa| f32::from(u8::from(*fa > 0.3))).collect();
+    let seeds = Image { data: fibres, ..seeds };
+    write_image(folder.join("seeds.nii"), &seeds, &WriteOptions::default()).unwrap();
+    let labels = Image {
+        data: (0..seeds.grid.len())
+            .map(|v| if seeds.grid.voxel(v)[0] < 12 { 1.0 } else { 2.0 })
+            .collect(),
+        ..seeds
+    };
+    write_image(folder.join("labels.nii"), &labels, &WriteOptions::default()).unwrap();
+    folder.done("track dti/V1.nii.gz --seeds seeds.nii -n 1 -o tracks");
+    has(
+        &page(&folder, "tracks"),
+        &[
+            "Streamlines over visits",
+            ">Lengths<",
+            "Why they ended",
+            "Explore in 3-D",
+            "class=\"scene-part\"",
+        ],
+    );
+    folder.done("connectome tracks/tracks.trx labels.nii -o network");
+    has(&page(&folder, "network"), &["Matrix: weights.csv", "Matrix: lengths.csv"]);
+    folder.done("life tracks/tracks.trx --dwi turned.nii -m mask.nii --tolerance 0.01 -o life");
+    has(
+        &page(&folder, "life"),
+        &[
+            "Weights: weights.txt",
+            "Errors without and with streamlines",
+            ">rmse<",
+            "Streamlines: pruned.trx",
+        ],
+    );
+}
+
+#[test]
+fn susceptibility_has_map_and_convergence_on_its_page() {
+    let folder = Folder::new();
+    folder.done("phantom gre --size 20,20,20 --voxel 7 -o p");
+    folder.done("field p/phase.nii.gz --te 5,10 --b0 3 -m p/mask.nii.gz -o field");
+    has(&page(&folder, "field"), &["local_field", "Explore in 3-D"]);
+}
+
+#[test]
+fn fits_that_are_no_tensors_and_comparisons_have_a_page() {
+    let folder = Folder::with_subject();
+    folder.done(&format!("{} -o mono", FIT.replace("fit dti", "fit mono")));
+    has(&page(&folder, "mono"), &[">D<", ">residual<"]);
+    folder.done(&format!("{FIT} -o dti"));
+    let s0 = "dti/S0.nii.gz dti/S0.nii.gz";
+    let ran = folder.done(&format!("compare {s0} -o compared -- {s0}"));
+    assert!(ran.stdout.contains("cannot be told: 3 ways"), "{}", ran.stdout);
+    has(&page(&folder, "compared"), &["verdict", "cannot be told"]);
+}
+
+#[test]
+fn names_and_titles_are_no_markup() {
+    const EVIL: &str = "<img src=x onerror=alert(1)>";
+    let folder = with_rings();
+    let name = format!("{EVIL}.nii");
+    for (from, to) in [("turned.nii", ".nii"), ("turned.bval", ".bval"), ("turned.bvec", ".bvec")] {
+        fs::copy(folder.join(from), folder.join(&format!("{EVIL}{to}"))).unwrap();
+    }
+    let toml = format!(
+        "[input]\ndwi = \"{name}\"\nmask = \"mask.nii\"\n[run]\nfits = [\"dti\"]\n[report]\ntitle = \"{EVIL}</script>\"\n\
+         [expr]\nmodel = \"S0*exp(-b*D)\"\nparam = [\"S0=1000,0,-\", \"D=1,0,4\"]\n"
+    );
+    fs::write(folder.join("run.toml"), toml).unwrap();
+    folder.done("run --config run.toml -o out");
+    for page in ["out/report/report.html", "again.html"] {
+        if page == "again.html" {
+            folder.done("report out -o again.html");
+        }
+        let html = fs::read_to_string(folder.join(page)).unwrap();
+        assert!(!html.contains("<img"), "{page}");
+        assert!(html.contains("&lt;img src=x onerror=alert(1)&gt;"), "{page}");
+        // Its own scripts end where they end.
+        assert_eq!(html.matches("<script").count(), html.matches("</script>").count(), "{page}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Values by row and column.
+
+use super::frame::Axes;
+use crate::{
+    Figure,
+    colour::{Rgb, STEPS, Scale, hex},
+    numbers::{coordinate, significant, with_unit},
+    raster::Raster,
+    svg::{Anchor, Drawing, Type},
+};
+
+/// Values by row and column, the first row at the top. The axes' labels name columns and rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cells<'a> {
+    /// Rows of one length; `None` has a colour of its own.
+    pub rows: &'a [Vec<Option<f64>>],
+    /// What the values are.
+    pub label: &'a str,
+    /// Their unit.
+    pub unit: &'a str,
+    /// Colours.
+    pub scale: Scale,
+    /// The values of the first and last colour.
+    pub range: [f64; 2],
+    /// Height over width of a cell.
+    pub aspect: f64,
+}
+
+const WIDTH: f64 = 1080.0;
+const LEFT: f64 = 54.0;
+const TOP: f64 = 64.0;
+/// Where there is no value: between the grounds of light and dark pages.
+const NOTHING: Rgb = [0x8c, 0x90, 0x96];
+const INK: &str = "currentColor";
+
+/// A picture of a matrix, with a bar of its colours.
+pub fn matrix(cells: &Cells<'_>, axes: &Axes<'_>) -> Figure {
+    let (height, width) = (cells.rows.len(), cells.rows.iter().map(Vec::len).max().unwrap_or(0));
+    let table = cells.scale.table();
+    let [low, high] = cells.range;
+    let colour = |value: f64| -> Rgb {
+        let part = ((value - low) / (high - low)).clamp(0.0, 1.0);
+        table[((part * (STEPS - 1) as f64).round() as usize).min(table.len() - 1)]
+    };
+    let value = |column: usize, row: usize| cells.rows.get(row)?.get(column).copied().flatten();
+    let raster = Raster::new(width.max(1), height.max(1), |column, row| {
+        value(column, row).filter(|value| value.is_finite()).map_or(NOTHING, colour)
+    });
+    // As wide as the page, where cells are not larger than they need be.
+    let cell = ((WIDTH - LEFT - 16.0) / width.max(1) as f64).min(18.0);
+    let (w, h) = (cell * width as f64, (cell * cells.aspect * height as f64).min(620.0));
+    let mut drawing = Drawing::default();
+    let small = Type { size: 11.5, fill: INK, anchor: Anchor::Start, bold: false };
+    drawing.text([0.0, 22.0], Type { size: 15.0, bold: true, ..small }, axes.heading);
+    drawing.image([LEFT, TOP, w, h], &raster, true);
+    drawing.begin_group("opacity=\"0.7\"");
+    drawing.text([0.0, TOP - 12.0], small, &with_unit(axes.y.label, axes.y.unit, 0));
+    let middle = Type { anchor: Anchor::Middle, ..small };
+    let end = Type { anchor: Anchor::End, ..small };
+    // From the first to the last, counted from 0.
+    for (at, x) in [(0, LEFT + 0.5 * cell), (width.saturating_sub(1), LEFT + w - 0.5 * cell)] {
+        drawing.text([x, TOP + h + 16.0], middle, &at.to_string());
+    }
+    let step = h / height.max(1) as f64;
+    for (at, y) in [(0, TOP + 0.5 * step), (height.saturating_sub(1), TOP + h - 0.5 * step)] {
+        drawing.text([LEFT - 8.0, y + 4.0], end, &at.to_string());
+    }
+    drawing.text(
+        [LEFT + 0.5 * w, TOP + h + 34.0],
+        middle,
+        &with_unit(axes.x.label, axes.x.unit, 0),
+    );
+    // The bar.
+    let bar_top = TOP + h + 46.0;
+    let parts = 50;
+    for part in 0..parts {
+        let from = part as f64 / f64::from(parts);
+        let fill = hex(table[(from * (STEPS - 1) as f64) as usize]);
+        drawing.rect(
+            [LEFT + 260.0 * from, bar_top, 260.0 / f64::from(parts) + 0.3, 9.0],
+            0.0,
+            &fill,
+        );
+    }
+    let label = format!(
+        "{}: {} to {}",
+        with_unit(cells.label, cells.unit, 0),
+        significant(low),
+        significant(high)
+    );
+    drawing.text([LEFT + 272.0, bar_top + 9.0], small, &label);
+    drawing.end_group();
+    let alt = format!(
+        "{}: {} of {} {} and {} {}, colours from {} to {}.",
+        axes.heading,
+        cells.label,
+        height,
+        axes.y.label,
+        width,
+        axes.x.label,
+        coordinate(low),
+        coordinate(high)
+    );
+    Figure::new(alt, [WIDTH, bar_top + 20.0], drawing.into_body())
+}

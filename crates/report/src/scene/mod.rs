@@ -1,0 +1,166 @@
+//! What the reader can look around in: maps and streamlines inside the page.
+//!
+//! They are compressed into the page, and shown by NiiVue (vendor/niivue), which is in the page as well and
+//! starts when the reader asks for it. Nothing is fetched from anywhere.
+
+mod nifti;
+mod trx;
+
+use std::io::Write as _;
+
+use fimbria_image::{Image, Mask};
+use flate2::{Compression, write::GzEncoder};
+
+use crate::colour;
+use crate::figure::FigureError;
+
+pub use trx::SceneLines;
+
+/// NiiVue, built by vendor/niivue/build, gzip.
+pub(crate) const NIIVUE: &[u8] = include_bytes!("../../vendor/niivue/niivue.js.gz");
+
+/// Bytes of a page that maps and streamlines may take, as text: with NiiVue's 0.4 MB and the pictures, pages
+/// stay below 25 MB, which is what can be sent by mail.
+const MOST: usize = 18 << 20;
+
+/// A part of a scene, as it is in the page.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Part {
+    pub(crate) kind: &'static str,
+    pub(crate) name: String,
+    pub(crate) unit: String,
+    pub(crate) window: [f64; 2],
+    /// What colours streamlines, besides their direction.
+    pub(crate) colours: Vec<String>,
+    /// gzip
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Maps and streamlines to look around in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scene {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) left_out: Vec<String>,
+}
+
+impl Scene {
+    /// True where there is nothing to look at.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// A scalar map over a window, in 255 steps; outside the mask there is nothing.
+    ///
+    /// # Errors
+    /// [`FigureError`] where the map lies on another grid than the mask.
+    pub fn map(
+        &mut self,
+        name: &str,
+        unit: &str,
+        map: &Image,
+        mask: &Mask,
+        window: crate::Window,
+    ) -> Result<(), FigureError> {
+        mask.grid.check_same(&map.grid, name)?;
+        let values = map.volume(0);
+        let [low, high] = window.range(mask.voxels.iter().map(|voxel| values[*voxel as usize]));
+        let step = ((high - low) / 254.0).max(f64::MIN_POSITIVE);
+        let mut samples = vec![0_u8; map.grid.len()];
+        for &voxel in &mask.voxels {
+            let value = f64::from(values[voxel as usize]);
+            if value.is_finite() {
+                samples[voxel as usize] =
+                    1 + ((value - low) / step).round().clamp(0.0, 254.0) as u8;
+            }
+        }
+        let file = nifti::file(&map.grid, &samples, nifti::Samples::Scaled { step, first: low });
+        self.add("map", name, unit, [low, high], Vec::new(), &file);
+        Ok(())
+    }
+
+    /// Directions in colour, as bright as `brightness` (FA).
+    ///
+    /// # Errors
+    /// [`FigureError`] where the images lie on another grid than the mask.
+    pub fn directions(
+        &mut self,
+        name: &str,
+        v1: &Image,
+        brightness: &Image,
+        mask: &Mask,
+    ) -> Result<(), FigureError> {
+        mask.grid.check_same(&v1.grid, name)?;
+        mask.grid.check_same(&brightness.grid, name)?;
+        let n = v1.grid.len();
+        let mut samples = vec![0_u8; 3 * n];
+        for &voxel in &mask.voxels {
+            let voxel = voxel as usize;
+            let dir = [0, 1, 2].map(|axis| v1.data[axis * n + voxel]);
+            let rgb = colour::direction(dir, brightness.data[voxel]);
+            samples[3 * voxel..3 * voxel + 3].copy_from_slice(&rgb);
+        }
+        let file = nifti::file(&v1.grid, &samples, nifti::Samples::Colours);
+        self.add("colours", name, "", [0.0, 255.0], Vec::new(), &file);
+        Ok(())
+    }
+
+    /// Streamlines, scanner mm; of many so many at even steps, each with points 2 mm apart or more.
+    pub fn lines(&mut self, name: &str, lines: &SceneLines<'_>, most: usize) {
+        let (file, shown) = trx::file(lines, most);
+        let all = lines.lines.len();
+        let name = if shown < all { format!("{name} ({shown} of {all})") } else { name.to_owned() };
+        let colours = lines.values.iter().map(|(name, _)| (*name).to_owned()).collect();
+        self.add("lines", &name, "", [0.0, 0.0], colours, &file);
+    }
+
+    fn add(
+        &mut self,
+        kind: &'static str,
+        name: &str,
+        unit: &str,
+        window: [f64; 2],
+        colours: Vec<String>,
+        file: &[u8],
+    ) {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::new(6));
+        let bytes = encoder.write_all(file).and_then(|()| encoder.finish());
+        let bytes = bytes.expect("memory takes any bytes");
+        // Three bytes are four letters.
+        let taken: usize = self.parts.iter().map(|part| part.bytes.len()).sum();
+        if (taken + bytes.len()) / 3 * 4 > MOST {
+            self.left_out.push(name.to_owned());
+            return;
+        }
+        let (name, unit) = (name.to_owned(), unit.to_owned());
+        self.parts.push(Part { kind, name, unit, window, colours, bytes });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fimbria_image::{Affine, Grid};
+
+    use super::*;
+    use crate::Window;
+
+    #[test]
+    fn what_exceeds_the_page_is_left_out_and_named() {
+        let grid = Grid { dims: [128, 128, 128], ras_from_vox: Affine::IDENTITY };
+        let mask = Mask { grid, voxels: (0..grid.len() as u32).collect() };
+        let mut map = Image::zeros(grid, 1);
+        // What no compression makes smaller.
+        let mut state = 1_u32;
+        for value in &mut map.data {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            *value = (state % 255) as f32;
+        }
+        let mut scene = Scene::default();
+        for name in ["1", "2", "3", "4", "5", "6", "7", "8"] {
+            scene.map(name, "", &map, &mask, Window::Fixed([0.0, 254.0])).unwrap();
+        }
+        assert_eq!(scene.parts.len(), 6);
+        assert_eq!(scene.left_out, ["7", "8"]);
+    }
+}
