@@ -64,7 +64,7 @@ impl Moments {
     pub(super) fn displacement_mm(&self) -> f64 {
         // Terms of one size, so that what is singular is so in any units.
         let size = |i: usize| self.matrix[i][i].sqrt();
-        if (0..TERMS).any(|i| !(size(i) > 0.0)) {
+        if (0..TERMS).any(|i| size(i).is_nan() || size(i) <= 0.0) {
             return f64::NAN;
         }
         let entry = |i: usize, j: usize| self.matrix[i.max(j)][i.min(j)] / (size(i) * size(j));
@@ -75,7 +75,7 @@ impl Moments {
             return f64::NAN;
         }
         let brightness = solved[0] / size(0);
-        if !(brightness > 0.0) {
+        if brightness.is_nan() || brightness <= 0.0 {
             return f64::NAN;
         }
         let of = |i: usize| -solved[i] / size(i) / brightness;
