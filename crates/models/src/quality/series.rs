@@ -300,7 +300,7 @@ impl<'a> Pass<'a> {
     fn beside(&self, at: [usize; 3], side: usize) -> Option<[usize; 3]> {
         let axis = side / 2;
         let mut beside = at;
-        beside[axis] = if side % 2 == 0 { at[axis].checked_sub(1)? } else { at[axis] + 1 };
+        beside[axis] = if side.is_multiple_of(2) { at[axis].checked_sub(1)? } else { at[axis] + 1 };
         (beside[axis] < self.grid.dims[axis]).then_some(beside)
     }
 

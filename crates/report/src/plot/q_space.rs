@@ -56,7 +56,7 @@ pub fn q_space(samples: &[(usize, f64, [f64; 3])]) -> Figure {
     }
     drawing.end_group();
     let mut shells: Vec<(usize, f64)> = samples.iter().map(|(shell, b, _)| (*shell, *b)).collect();
-    shells.sort_by(|a, b| a.0.cmp(&b.0));
+    shells.sort_by_key(|(shell, _)| *shell);
     shells.dedup_by_key(|(shell, _)| *shell);
     for (row, (shell, b)) in shells.iter().take(12).enumerate() {
         let y = 46.0 + 16.0 * row as f64;
