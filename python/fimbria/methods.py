@@ -504,7 +504,7 @@ def qsm(
     b0: float | None = None,
     b0_dir: Sequence[float] | None = None,
     b0_dir_vox: Sequence[float] | None = None,
-    method: Literal["dqsm", "tensor", "tkd", "tikhonov", "tv", "rts"] | None = None,
+    method: Literal["dtv", "dqsm", "tensor", "tkd", "tikhonov", "tv", "rts"] | None = None,
     compat: Literal["dqsm"] | None = None,
     fa_threshold: float | None = None,
     kappa: float | None = None,
@@ -558,8 +558,8 @@ def qsm(
         Direction of B0 in scanner axes [default: 0 0 1]
     b0_dir_vox : number
         Direction of B0 in voxel axes
-    method : {dqsm, tensor, tkd, tikhonov, tv, rts}
-        How the map is made [default: dqsm]
+    method : {dtv, dqsm, tensor, tkd, tikhonov, tv, rts}
+        How the map is made [default: dtv]
     compat : {dqsm}
         Whose numerics to follow
     fa_threshold : number
@@ -591,8 +591,8 @@ def qsm(
     noise : number
         Stop where the field is explained to this noise (after weights) [above 0, ppm]
     strength : number
-        Threshold of tkd, λ of tikhonov and tv, δ of rts [above 0] [default: 0.15 of tkd, 0.01
-        of tikhonov, 2e-4 of tv, 0.15 of rts]
+        λ of dtv, tv and tikhonov, threshold of tkd, δ of rts [above 0] [default: 2e-4 of dtv
+        and tv, 0.15 of tkd, 0.01 of tikhonov, 0.15 of rts]
     zero_mean : flag
         Make the mean over the mask zero
     threads : optional
@@ -615,7 +615,8 @@ def qsm(
     dqsm
     Liu C. Magn Reson Med 63, 1471 (2010)                tensor
     Shmueli K et al. Magn Reson Med 62, 1510 (2009)      tkd
-    Bilgic B et al. Magn Reson Med 72, 1444 (2014)       tv
+    Bilgic B et al. Magn Reson Med 72, 1444 (2014)       dtv, tv
+    Milovic C et al. Magn Reson Med 80, 814 (2018)       dtv, tv (data inside the mask)
     Kames C et al. NeuroImage 167, 276 (2018)            rts
     """
     return _methods.qsm(

@@ -8,7 +8,6 @@ use fimbria_pipeline::stages::field::{
 use fimbria_pipeline::stages::load_local_field::{FieldImages, LocalFieldFiles};
 use fimbria_pipeline::stages::qsm::{ChiMap, GivenReference, MapSusceptibility, QsmParameters};
 use fimbria_pipeline::{MapStyle, Products, Stage as _};
-use fimbria_qsm::FA_THRESHOLD;
 use numpy::{PyArray1, PyArrayMethods as _};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -101,13 +100,14 @@ pub(crate) fn qsm<'py>(
     let field_image = field.image()?;
     let mask = field.mask(&field_image.grid)?;
     let v1 = v1.map(|v1| (v1, None));
-    let images = FieldImages { field: field_image, mask, v1, fa, weights, truth };
+    let images =
+        FieldImages { field: field_image, mask, v1, fa, tissue: Vec::new(), weights, truth };
     let (made, said) = run(py, &machine, move |log| {
         let files: LocalFieldFiles = from_values(&files)?;
         let parameters: QsmParameters = from_values(&values)?;
         files.check(&parameters)?;
         parameters.check()?;
-        let fa_threshold = parameters.fa_threshold.unwrap_or(FA_THRESHOLD);
+        let fa_threshold = parameters.threshold();
         let mut products = Products::default();
         let local = files.of_images(images, fa_threshold, log)?;
         if let Some(reference) = reference {

@@ -81,7 +81,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "fimbria qsm field/local_field.nii.gz --dti dti --resample -o qsm",
             "fimbria qsm field/local_field.nii.gz --mask field/mask.nii.gz --method tkd -o qsm",
-            "fimbria qsm local.nii.gz --v1 V1.nii.gz --fa FA.nii.gz --iterations 20 -o qsm",
+            "fimbria qsm local.nii.gz --v1 V1.nii.gz --fa FA.nii.gz --method tensor --iterations 20 -o qsm",
         ],
     ),
     (

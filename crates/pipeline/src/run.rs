@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use fimbria_image::{BvecFrame, GradientTable, ImageHeader};
-use fimbria_qsm::FA_THRESHOLD;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -25,7 +24,7 @@ use crate::stages::head::{HeadOptions, HeadPhantom};
 use crate::stages::life::{LifeInRun, LifeParameters};
 use crate::stages::load::{Load, LoadError, SubjectFiles};
 use crate::stages::peaks::{FindPeaks, PeaksParameters};
-use crate::stages::qsm::{MapSusceptibility, QsmMethod, QsmParameters};
+use crate::stages::qsm::{MapSusceptibility, QsmParameters};
 use crate::stages::quality::{JudgeQuality, QualityOptions};
 use crate::stages::report::Report;
 use crate::stages::sticks::{Resume, Sticks, SticksInRun, SticksParameters};
@@ -493,7 +492,7 @@ fn susceptibility_stages(
     field.check().map_err(options_of("field"))?;
     let parameters = qsm.of_noisy_field();
     parameters.check().map_err(options_of("qsm"))?;
-    let fa_threshold = parameters.fa_threshold.unwrap_or(FA_THRESHOLD);
+    let fa_threshold = parameters.threshold();
     Ok([
         Box::new(MakeField { files, parameters: field, style }),
         Box::new(Guide { fa_threshold }),
@@ -561,9 +560,9 @@ fn demo_field() -> FieldParameters {
     FieldParameters { background: Named(BackgroundMethod::Lbv), ..usual() }
 }
 
-/// The method that comes nearest to the truth of a head (docs/susceptibility.md).
+/// The usual map, its mean that of the truth.
 fn demo_qsm() -> QsmParameters {
-    QsmParameters { method: Named(QsmMethod::Tv), zero_mean: true, ..usual() }
+    QsmParameters { zero_mean: true, ..usual() }
 }
 
 /// Half as many jumps as by default: the demo is to be short.

@@ -10,8 +10,8 @@
 //! * [`Laplacian`]: the penalty;
 //! * [`solver`]: Landweber as published and conjugate gradients, over any such operators;
 //! * [`tensor`]: the field of susceptibility tensors, and tensors from the field;
-//! * [`dqsm`]: all of these as one function; [`fourier`]: methods without guidance; [`metrics`]:
-//!   how far a map is from the truth;
+//! * [`dqsm`]: all of these as one function; [`variation`]: total variation, guided or not;
+//!   [`fourier`]: further methods without guidance; [`metrics`]: how far a map is from the truth;
 //! * [`phase`] and [`background`]: from the scanner's phase to the local field;
 //! * [`dqsm_files`]: the original program's files, and [`Published`] its parameters.
 //!
@@ -41,6 +41,7 @@ pub mod phase;
 mod published;
 pub mod solver;
 pub mod tensor;
+pub mod variation;
 
 pub use checks::checks;
 pub use error::QsmError;

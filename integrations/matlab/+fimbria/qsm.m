@@ -10,13 +10,13 @@ function files = qsm(varargin)
 %   Named:
 %     mask: Voxels to solve for: a 3-D image on the same grid, inside where above zero [default: all but
 %     those where the field is 0 from there to the edge of the volume]
-%     dti: Folder of `fimbria fit dti`: takes its FA and V1
+%     dti: Folder of `fimbria fit dti`: takes its FA and V1, and for --method dtv its MD and S0
 %     v1: Fibre directions, 3 volumes: V1 with --fa, else FA·V1; without, every voxel is a sphere
 %     fa: Fractional anisotropy
 %     v1_frame: Axes the fibre directions refer to [default: what the image says of itself, else scanner]
 %     resample: Take FA and fibre directions of another grid at the nearest voxel in the scanner
 %     weights: A weight for each voxel's field (its magnitude, say), 0 or more, on the same grid. Used as
-%     they stand: where they are far from 1, --kappa weighs the smoothness less or more
+%     they stand: where they are far from 1, --kappa or --strength weighs what is penalised less or more
 %     truth: Compare with a map of known susceptibility, ppm, on the same grid
 %     field_unit: Unit of the field [default: ppm, refused where the numbers are unlike it]
 %     phase_sign: Sign of the field along B0 beside a paramagnetic source: 1 or -1 [default: 1]
@@ -25,7 +25,7 @@ function files = qsm(varargin)
 %     b0_dir_vox: Direction of B0 in voxel axes
 %     dqsm_files: FIELD, --mask and --v1 are files of the original dQSM program (deltab.bin, mask.bin,
 %     models.bin), in tesla and with B0; also writes chi.bin
-%     method: How the map is made [default: dqsm]
+%     method: How the map is made [default: dtv]
 %     compat: Whose numerics to follow
 %     fa_threshold: FA above which a voxel has a fibre [0 to 1] [default: 0.2]
 %     kappa: Share κ of the data [above 0, up to 1] [default: 0.985; 0.95 in a run, for its noisier fields;
@@ -43,8 +43,8 @@ function files = qsm(varargin)
 %     gradient_tolerance: Stop where the gradient is no more than this part of its first [from 0 on]
 %     [default: 1e-6]
 %     noise: Stop where the field is explained to this noise (after weights) [above 0, ppm]
-%     strength: Threshold of tkd, λ of tikhonov and tv, δ of rts [above 0] [default: 0.15 of tkd, 0.01 of
-%     tikhonov, 2e-4 of tv, 0.15 of rts]
+%     strength: λ of dtv, tv and tikhonov, threshold of tkd, δ of rts [above 0] [default: 2e-4 of dtv and
+%     tv, 0.15 of tkd, 0.01 of tikhonov, 0.15 of rts]
 %     zero_mean: Make the mean over the mask zero
 %     reference: Make the mean over these voxels zero instead: a 3-D image on the same grid, inside where
 %     above zero

@@ -9,7 +9,6 @@ use fimbria_pipeline::stages::qsm::{
     Keep, MapSusceptibility, QSM_WRITES, QsmMethod, QsmParameters,
 };
 use fimbria_pipeline::{Choice as _, Stage, Writes};
-use fimbria_qsm::FA_THRESHOLD;
 
 use crate::args::{DeviceArgs, KeptOutputArgs, MapArgs, ThreadArgs};
 use crate::commands::processes::{end_together, run_kept};
@@ -57,20 +56,26 @@ Order and frame:
   Fibre directions are in scanner RAS axes (--v1-frame for FSL's or voxel axes), B0 along the
   scanner's z. Oblique volumes and voxels that are not cubic are not resampled: kernels are turned.
 
-The map minimises κ‖Ax - b‖² + (1 - κ)‖Dx‖²: A sums the fields of spheres (FA up to --fa-threshold)
+By default (dtv) few edges are wanted, but for those that diffusion explains: ½‖w (x * d + a B - b)‖² +
+λ Σ|∇(x - Σ c Φ)| is made least, d the dipole, x 0 outside the mask, Φ the images FA, MD and S0 and their
+squares, B the field of tensors along V1 whose anisotropy is FA. The coefficients c and a are fitted with
+the map, so that images which explain nothing change nothing; without any it is tv.
+
+The methods dqsm and tensor minimise κ‖Ax - b‖² + (1 - κ)‖Dx‖²: A sums the fields of spheres (FA up to --fa-threshold)
 and of cylinders (or, with --method tensor, of dipoles magnetised as tensors are) along V1, D is a
 Laplacian. κ does not depend on the strength of B0. A map of
 susceptibility is known up to a constant: see --zero-mean and --reference.
 
 Several processes:
-  `mpirun -n 4 fimbria qsm ...` of a program built with --features mpi deals the cylinders (with
+  `mpirun -n 4 fimbria qsm --method dqsm ...` of a program built with --features mpi deals the cylinders (with
   --products dense all voxels) out to the processes; the first one reads for itself and writes.
 
 References:
   Ng A et al. ISMRM (2013) 2394; Kaluza OL et al. \"Fast diffusion-guided QSM using GPUs\"    dqsm
   Liu C. Magn Reson Med 63, 1471 (2010)                tensor
   Shmueli K et al. Magn Reson Med 62, 1510 (2009)      tkd
-  Bilgic B et al. Magn Reson Med 72, 1444 (2014)       tv
+  Bilgic B et al. Magn Reson Med 72, 1444 (2014)       dtv, tv
+  Milovic C et al. Magn Reson Med 80, 814 (2018)       dtv, tv (data inside the mask)
   Kames C et al. NeuroImage 167, 276 (2018)            rts";
 
 impl Qsm {
@@ -80,7 +85,7 @@ impl Qsm {
         let method = parameters.method.0;
         let is_shared = method == QsmMethod::Dqsm;
         for (option, is_given, is_used) in [
-            ("checkpoint", checkpoint.is_some(), parameters.is_guided()),
+            ("checkpoint", checkpoint.is_some(), parameters.is_smooth()),
             ("device", devices.names_a_device(), is_shared),
         ] {
             if is_given && !is_used {
@@ -101,7 +106,7 @@ impl Qsm {
             return end_together(Err(Failure::usage(message)), &world, console);
         }
         let devices = if is_shared { devices } else { devices.without() };
-        let fa_threshold = parameters.fa_threshold.unwrap_or(FA_THRESHOLD);
+        let fa_threshold = parameters.threshold();
         let map = MapSusceptibility {
             parameters,
             style: style.style(),

@@ -157,7 +157,7 @@ Configuration:
     [field]                    # the other options of that command
     background = \"vsharp\"
     [qsm]                      # the options of `fimbria qsm` but for its input
-    method = \"dqsm\"
+    method = \"dtv\"
     [maps]
     format = \"nii.gz\"          # also layout
     [report]

@@ -334,7 +334,9 @@ fn susceptibility_is_guided_by_directions_only() {
     // Directions in axes of FSL say so and are turned.
     folder.done(&format!("{FIT} --layout fsl -o fsl"));
     let guided = |v1: &str, fa: &str| {
-        folder.done(&format!("qsm field.nii --v1 {v1} --fa {fa} --iterations 3 -o qsm -f"));
+        folder.done(&format!(
+            "qsm field.nii --method dqsm --v1 {v1} --fa {fa} --iterations 3 -o qsm -f"
+        ));
         folder.image("qsm/chi.nii.gz").data
     };
     let (ours, theirs) = (

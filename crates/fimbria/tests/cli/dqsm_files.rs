@@ -95,7 +95,7 @@ fn its_files_are_mapped_as_the_same_data_elsewhere_and_written_back() {
     assert!(load["b0_dir"].is_null(), "{load}");
     assert_eq!((&record["b0_tesla"], &record["b0_dir_vox"][1]), (&4.7.into(), &0.6.into()));
     folder.done(
-        "qsm field.nii --mask mask.nii --v1 models.nii --b0-dir-vox 0 0.6 0.8 --iterations 12 -o nifti",
+        "qsm field.nii --method dqsm --mask mask.nii --v1 models.nii --b0-dir-vox 0 0.6 0.8 --iterations 12 -o nifti",
     );
     let other = folder.image("nifti/chi.nii.gz");
     let worst = chi.data.iter().zip(&other.data).fold(0.0_f32, |m, (a, b)| m.max((a - b).abs()));

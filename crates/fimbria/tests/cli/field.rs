@@ -65,7 +65,7 @@ fn a_sphere_is_mapped_from_its_phase() {
              --background {options} -o {background}"
         ));
         folder.done(&format!(
-            "qsm {background}/local_field.nii.gz --mask {background}/mask.nii.gz \
+            "qsm {background}/local_field.nii.gz --method dqsm --mask {background}/mask.nii.gz \
              --iterations 60 -o {background}-qsm"
         ));
         let chi = folder.image(&format!("{background}-qsm/chi.nii.gz"));

@@ -72,7 +72,7 @@ fn sampling_killed_at_any_moment_goes_on_to_the_same_samples() {
 
 #[test]
 fn a_susceptibility_map_killed_at_any_moment_goes_on_to_the_same_map() {
-    let line = "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii --iterations 20 \
+    let line = "qsm field.nii --method dqsm --mask mask.nii --v1 v1.nii --fa fa.nii --iterations 20 \
                 --tolerance 0 --gradient-tolerance 0 --threads 1 --checkpoint 0";
     goes_on_after_kills(&crate::qsm::with_sphere(), line);
 }

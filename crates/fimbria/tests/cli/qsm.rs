@@ -95,7 +95,9 @@ fn a_sphere_is_found_by_every_method_with_its_sign() {
         let metrics = folder.json(&format!("{method}/metrics.json"));
         assert!(metrics["correlation"].as_f64().unwrap() > 0.85, "{method} {metrics}");
     }
-    folder.done("qsm field.nii --mask mask.nii --phase-sign -1 --iterations 60 -o negative");
+    folder.done(
+        "qsm field.nii --method dqsm --mask mask.nii --phase-sign -1 --iterations 60 -o negative",
+    );
     assert!(inside(&folder, "negative/chi.nii.gz") < -0.6 * CHI);
     // A wrong direction of B0 is another problem.
     folder.done("qsm field.nii --mask mask.nii --b0-dir 1 0 0 -o across --method tkd");
@@ -105,7 +107,7 @@ fn a_sphere_is_found_by_every_method_with_its_sign() {
 #[test]
 fn fibres_are_cylinders_and_iterations_are_told() {
     let folder = with_sphere();
-    let line = "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii --iterations 5";
+    let line = "qsm field.nii --method dqsm --mask mask.nii --v1 v1.nii --fa fa.nii --iterations 5";
     folder.done(&format!("{line} -o out"));
     let record = folder.json("out/run.json");
     assert!(record["stages"][0]["counts"]["cylinders"].as_u64().unwrap() > 100);
@@ -186,7 +188,7 @@ pub(crate) fn kill_at_checkpoint(folder: &Folder, line: &str, out: &str) {
 #[test]
 fn a_killed_run_goes_on_to_the_same_result() {
     let folder = with_sphere();
-    let line = "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii --iterations 60 \
+    let line = "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii --method dqsm --iterations 60 \
                 --tolerance 0 --gradient-tolerance 0 --threads 1";
     folder.done(&format!("{line} -o whole"));
     kill_at_checkpoint(&folder, line, "killed");
@@ -211,7 +213,7 @@ fn a_killed_run_goes_on_to_the_same_result() {
 #[test]
 fn an_interrupted_run_says_where_it_goes_on() {
     let folder = with_sphere();
-    let line = "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii --products dense \
+    let line = "qsm field.nii --method dqsm --mask mask.nii --v1 v1.nii --fa fa.nii --products dense \
                 --iterations 100000 --tolerance 0 --gradient-tolerance 0";
     let child = started(&folder, line, "out");
     // SAFETY: a signal to a child that has not been waited for yet.
@@ -244,7 +246,7 @@ fn a_simulated_scan_is_mapped_from_its_phase() {
     assert!(error < 2e-3, "{error}");
     // What removing the background costs is another matter: from the true local field.
     folder.done(
-        "qsm gre/truth/local_field.nii.gz --mask gre/mask.nii.gz --v1 gre/truth/fibre.nii.gz \
+        "qsm gre/truth/local_field.nii.gz --method dqsm --mask gre/mask.nii.gz --v1 gre/truth/fibre.nii.gz \
          --truth gre/truth/chi.nii.gz --iterations 30 --kappa 0.95 -o guided",
     );
     let metrics = folder.json("guided/metrics.json");
@@ -298,7 +300,7 @@ fn without_a_mask_the_zeros_that_the_field_encloses_are_solved_for() {
     let data = field.data.iter().zip(&mask.data).map(|(b, inside)| b * inside).collect();
     write_image(folder.join("alone.nii"), &Image { data, ..field }, &WriteOptions::default())
         .unwrap();
-    let ran = folder.done("qsm alone.nii --iterations 60 -o out");
+    let ran = folder.done("qsm alone.nii --method dqsm --iterations 60 -o out");
     assert!(ran.stderr.contains("no mask"), "{}", ran.stderr);
     let chi = inside(&folder, "out/chi.nii.gz");
     assert!(chi > 0.6 * CHI, "the sphere, whose field is 0, was left out: {chi}");

@@ -8,6 +8,7 @@ use crate::util::Folder;
 
 const QSM: &str = "qsm field.nii --mask mask.nii";
 const GUIDED: &str = "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii";
+const CYLINDERS: &str = "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii --method dqsm";
 
 fn chi(folder: &Folder, out: &str) -> Vec<f32> {
     folder.image(&format!("{out}/chi.nii.gz")).data
@@ -35,7 +36,7 @@ fn parameters(folder: &Folder, out: &str) -> Value {
 fn an_option_that_the_method_would_ignore_is_refused() {
     let folder = with_sphere();
     write(&folder, "ones.nii", 1, |_, _| 1.0);
-    let guided = [
+    let smooth = [
         "--kappa 0.9",
         "--solver cgls",
         "--start zero",
@@ -45,15 +46,13 @@ fn an_option_that_the_method_would_ignore_is_refused() {
         "--noise 0.01",
         "--support 9",
         "--edges free",
-        "--weights ones.nii",
-        "--v1 v1.nii",
         "--checkpoint 9",
         "--products fast",
         "--compat dqsm",
         "--device gpu",
     ];
-    for method in ["tkd", "tikhonov", "tv", "rts"] {
-        for options in guided {
+    for method in ["dtv", "tkd", "tikhonov", "tv", "rts"] {
+        for options in smooth {
             refused(&folder, &format!("{QSM} --method {method} {options}"), options);
         }
     }
@@ -66,16 +65,21 @@ fn an_option_that_the_method_would_ignore_is_refused() {
     ] {
         refused(&folder, &format!("{GUIDED} --method {method} {options}"), options);
     }
+    for method in ["tkd", "tikhonov", "rts"] {
+        refused(&folder, &format!("{QSM} --method {method} --weights ones.nii"), "--weights");
+        refused(&folder, &format!("{QSM} --method {method} --v1 v1.nii"), "--v1");
+    }
+    refused(&folder, &format!("{QSM} --method tv --v1 v1.nii"), "--v1");
     for (line, words) in [
-        (format!("{QSM} --step 0.1"), "cgls chooses its own"),
-        (format!("{QSM} --step 0.1 --solver lsmr"), "lsmr chooses its own"),
-        (format!("{QSM} --fa-threshold 0.3"), "about fibre directions"),
+        (format!("{QSM} --method dqsm --step 0.1"), "cgls chooses its own"),
+        (format!("{QSM} --method dqsm --step 0.1 --solver lsmr"), "lsmr chooses its own"),
+        (format!("{QSM} --method dqsm --fa-threshold 0.3"), "about fibre directions"),
         (format!("{QSM} --resample"), "about fibre directions"),
         (format!("{QSM} --v1-frame voxel"), "about fibre directions"),
     ] {
         refused(&folder, &line, words);
     }
-    assert!(folder.done("qsm --help").stdout.contains("[with --method tkd, tikhonov, tv, rts]"));
+    assert!(folder.done("qsm --help").stdout.contains("[with --method dtv, tkd, tikhonov,"));
 }
 
 /// Holds that `line` is wrong usage, and that what is said has the option of `words`.
@@ -107,7 +111,11 @@ fn numbers_that_make_no_sense_are_refused_before_any_work() {
         "--b0 0",
         "--b0 300",
     ] {
-        refused(&folder, &format!("{GUIDED} {options}"), options.split([' ', '=']).next().unwrap());
+        refused(
+            &folder,
+            &format!("{CYLINDERS} {options}"),
+            options.split([' ', '=']).next().unwrap(),
+        );
     }
     refused(&folder, &format!("{QSM} --method tkd --strength=-1"), "--strength");
 }
@@ -121,7 +129,7 @@ fn weights_that_are_none_are_refused() {
     for (file, words) in
         [("zero", "every weight is 0"), ("negative", "below 0 or not"), ("nan", "or not finite")]
     {
-        for method in ["dqsm", "tensor"] {
+        for method in ["dtv", "dqsm", "tensor", "tv"] {
             let line = format!("{QSM} --method {method} --weights {file}.nii -o out");
             let said = folder.failed(&line);
             assert!(said.contains(words), "{file}: {said}");
@@ -138,7 +146,7 @@ fn weights_take_voxels_out_of_the_data() {
     (0..grid().len()).filter(|&v| is_spoilt(v)).for_each(|v| spoilt.data[v] += 0.05);
     write_image(folder.join("spoilt.nii"), &spoilt, &WriteOptions::default()).unwrap();
     write(&folder, "w.nii", 1, |_, p| f64::from(u8::from(p[0] + (SIDE / 2) as f64 <= 19.0)));
-    let line = "qsm spoilt.nii --mask mask.nii --truth truth.nii --iterations 30";
+    let line = "qsm spoilt.nii --method dqsm --mask mask.nii --truth truth.nii --iterations 30";
     folder.done(&format!("{line} -o without"));
     folder.done(&format!("{line} --weights w.nii -o with"));
     let nrmse = |out: &str| folder.json(&format!("{out}/metrics.json"))["nrmse_percent"].as_f64();
@@ -148,7 +156,7 @@ fn weights_take_voxels_out_of_the_data() {
 #[test]
 fn the_iteration_stops_where_the_noise_is_reached() {
     let folder = with_sphere();
-    folder.done(&format!("{QSM} --noise 0.003 --iterations 60 -o out"));
+    folder.done(&format!("{QSM} --method dqsm --noise 0.003 --iterations 60 -o out"));
     let record = folder.json("out/run.json");
     assert_eq!(record["stopped"], "discrepancy");
     let voxels = record["stages"][0]["counts"]["unknowns"].as_f64().unwrap();
@@ -162,8 +170,8 @@ fn the_iteration_stops_where_the_noise_is_reached() {
 #[test]
 fn a_start_at_tikhonovs_map_is_ahead() {
     let folder = with_sphere();
-    folder.done(&format!("{QSM} --iterations 1 -o zero"));
-    folder.done(&format!("{QSM} --iterations 1 --start tikhonov -o tikhonov"));
+    folder.done(&format!("{QSM} --method dqsm --iterations 1 -o zero"));
+    folder.done(&format!("{QSM} --method dqsm --iterations 1 --start tikhonov -o tikhonov"));
     let data = |out: &str| column(&folder, out, "data")[0];
     assert!(data("tikhonov") < 0.5 * data("zero"), "{} {}", data("tikhonov"), data("zero"));
 }
@@ -176,14 +184,14 @@ fn every_solver_is_recorded_with_what_it_used() {
         0.985 * data.last().unwrap() + 0.015 * penalty.last().unwrap()
     };
     for solver in ["cgls", "lsmr", "landweber"] {
-        folder.done(&format!("{QSM} --solver {solver} --iterations 12 -o {solver}"));
+        folder.done(&format!("{QSM} --method dqsm --solver {solver} --iterations 12 -o {solver}"));
         assert_eq!(parameters(&folder, solver)["solver"], solver);
         let record = folder.json(&format!("{solver}/run.json"));
         assert_eq!((&record["stopped"], &record["kappa"]), (&"iterations".into(), &0.985.into()));
         assert_eq!(record["step"].is_number(), solver == "landweber", "{record}");
     }
     assert!(objective("cgls") <= objective("lsmr") && objective("lsmr") < objective("landweber"));
-    let line = format!("{QSM} --solver landweber --iterations 3");
+    let line = format!("{QSM} --method dqsm --solver landweber --iterations 3");
     let ran = folder.done(&format!("{line} --step 100 -o safe"));
     assert!(ran.stderr.contains("a step of 100 would diverge"), "{}", ran.stderr);
     assert!(folder.json("safe/run.json")["step"].as_f64().unwrap() < 10.0);
@@ -202,7 +210,7 @@ fn every_solver_is_recorded_with_what_it_used() {
 #[test]
 fn directions_come_from_a_fit_or_from_another_grid() {
     let folder = with_sphere();
-    let line = format!("{QSM} --iterations 5");
+    let line = format!("{QSM} --method dqsm --iterations 5");
     // Twice the voxels' size, the same place in the scanner: fine voxel i lies in coarse i / 2.
     let rows = grid()
         .ras_from_vox
@@ -260,7 +268,7 @@ fn the_mean_over_the_reference_is_zero() {
 #[test]
 fn b0_may_be_given_in_either_axes() {
     let folder = with_sphere();
-    let line = format!("{GUIDED} --iterations 5");
+    let line = format!("{CYLINDERS} --iterations 5");
     folder.done(&format!("{line} --b0-dir 0 0 2 -o scanner"));
     // The grid is turned by 30° about x.
     folder.done(&format!("{line} --b0-dir-vox 0 0.5 0.8660254 -o voxels"));
@@ -282,12 +290,47 @@ fn guides_and_truths_that_are_none_are_refused_or_said() {
         ("--v1 along.nii --fa percent.nii", "a number of 0 to 1"),
         ("--truth flat.nii", "the truth has no number"),
     ] {
-        let said = folder.failed(&format!("{QSM} {options} --iterations 2 -o out"));
+        let said = folder.failed(&format!("{QSM} {options} -o out"));
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ").replace("│ ", "");
         assert!(said.contains(words), "{options}: {said}");
     }
     let ran = folder.run(&format!("{QSM} --method tkd --strength 0.7 -o out"));
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    let ran = folder.done(&format!("{QSM} --v1 nothing.nii --iterations 2 -o out"));
+    let ran = folder.done(&format!("{QSM} --method dqsm --v1 nothing.nii --iterations 2 -o out"));
     assert!(ran.stderr.contains("guide nothing"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_usual_map_is_guided_by_all_that_the_tensor_fit_knows() {
+    let folder = with_sphere();
+    std::fs::create_dir(folder.join("dti")).unwrap();
+    write(&folder, "dti/V1.nii", 3, |volume, _| f64::from(volume == 0));
+    write(&folder, "dti/FA.nii", 1, |_, p| if p[0] > 1.0 { 0.6 } else { 0.1 });
+    write(&folder, "dti/MD.nii", 1, |_, p| if p[1] > 1.0 { 1e-3 } else { 7e-4 });
+    folder.done(&format!("{QSM} --dti dti -o dti_map"));
+    let record = folder.json("dti_map/run.json");
+    assert_eq!(parameters(&folder, "dti_map")["method"], "dtv");
+    // FA and MD and their squares; there is no S0.
+    assert_eq!(record["explained"].as_array().unwrap().len(), 4, "{record}");
+    assert!(record["anisotropy_of_fa"].is_number(), "{record}");
+    let inputs = record["inputs"].to_string();
+    assert!(inputs.contains("MD.nii") && !inputs.contains("S0"), "{inputs}");
+    // Without directions it is total variation alone.
+    folder.done(&format!("{QSM} -o plain"));
+    folder.done(&format!("{QSM} --method tv -o tv"));
+    assert_eq!(chi(&folder, "plain"), chi(&folder, "tv"));
+    assert_ne!(chi(&folder, "plain"), chi(&folder, "dti_map"));
+    assert!(!folder.join("plain/iterations.tsv").exists());
+}
+
+#[test]
+fn the_published_model_says_what_it_costs_on_heads() {
+    let folder = with_sphere();
+    let warns = |line: &str| {
+        folder.done(&format!("{line} -o out --force")).stderr.contains("an NRMSE of 98 %")
+    };
+    assert!(warns(&format!("{CYLINDERS} --iterations 2")));
+    assert!(!warns(&format!("{QSM} --method dqsm --iterations 2")));
+    assert!(!warns(&format!("{GUIDED} --compat dqsm --b0 3 --iterations 2")));
+    assert!(!warns(GUIDED));
 }

@@ -233,6 +233,7 @@ fn a_gradient_echo_scan_is_mapped_beside_the_series() {
         run.fits = []
         gre = { phase = ["gre/phase.nii.gz"], magnitude = ["gre/magnitude.nii.gz"] }
         field.background = "pdf"
+        qsm.method = "dqsm"
         qsm.iterations = 5
         qsm.fa_threshold = 0.3
     "#;

@@ -68,7 +68,7 @@ fn records_have_the_entries_they_had() {
         ("field", "field gre/phase.nii.gz --mask gre/mask.nii.gz".to_owned()),
         (
             "qsm",
-            "qsm field/local_field.nii.gz --mask field/mask.nii.gz --iterations 2 --device cpu"
+            "qsm field/local_field.nii.gz --method dqsm --mask field/mask.nii.gz --iterations 2 --device cpu"
                 .to_owned(),
         ),
         ("run", format!("run {head} --set run.fits=[]")),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::field::Fields;
 use super::fits::dti;
 use super::fits::fit_maps::Maps;
-use super::load_local_field::LocalField;
+use super::load_local_field::{LocalField, guidance_of};
 use crate::{Logbook, Product, Products, Stage, StageError, Taken};
 
 /// Makes the [`LocalField`] of the [`Fields`] and the tensor fit, as `fimbria qsm --resample` does
@@ -50,6 +50,11 @@ impl Stage for Guide {
         let (v1, fa) = (map(DtiMap::V1, "V1")?, map(DtiMap::Fa, "FA")?);
         let mask: &Mask = &fields.mask;
         let shapes = shapes_of(&v1, Some(&fa), mask, self.fa_threshold)?;
+        let tissue: Vec<Image> = [(DtiMap::Md, "MD"), (DtiMap::S0, "S0")]
+            .into_iter()
+            .filter_map(|(m, name)| map(m, name).ok())
+            .collect();
+        let guidance = Some(guidance_of(&v1, Some(&fa), &tissue, mask));
         let cylinders = shapes.iter().filter(|shape| **shape != fimbria_qsm::Shape::Sphere).count();
         log.count("unknowns", mask.len() as u64);
         log.count("cylinders", cylinders as u64);
@@ -60,6 +65,7 @@ impl Stage for Guide {
             field_ppm: fields.local.data.clone(),
             mask: mask.clone(),
             shapes,
+            guidance,
             weights: None,
             truth_ppm: truth.map(|chi| chi.data.clone()),
             b0_tesla: Some(fields.b0_tesla),

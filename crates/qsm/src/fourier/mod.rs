@@ -25,11 +25,6 @@ pub enum FourierMethod {
         /// λ.
         lambda: f64,
     },
-    /// ½‖D χ - f‖² + λ TV(χ), by alternating directions (Bilgic et al., MRM 72, 2014).
-    Tv {
-        /// λ.
-        lambda: f64,
-    },
     /// D is inverted where it is well conditioned, the rest is filled in by total variation
     /// (Kames et al., NeuroImage 167, 2018).
     Rts {
@@ -44,14 +39,10 @@ impl FourierMethod {
     /// As [`TKD`](Self::TKD).
     pub const TIKHONOV: Self = Self::Tikhonov { lambda: 0.01 };
     /// As [`TKD`](Self::TKD).
-    pub const TV: Self = Self::Tv { lambda: 2e-4 };
-    /// As [`TKD`](Self::TKD).
     pub const RTS: Self = Self::Rts { delta: 0.15 };
 }
 
 /// Iterations of alternating directions at most, and the relative change to stop at.
-const TV_ITERATIONS: usize = 250;
-const TV_TOLERANCE: f64 = 1e-3;
 const RTS_ITERATIONS: usize = 50;
 const RTS_TOLERANCE: f64 = 1e-2;
 
@@ -74,7 +65,7 @@ pub fn invert(
     }
     let (name, value) = match method {
         FourierMethod::Tkd { threshold } => ("threshold", threshold),
-        FourierMethod::Tikhonov { lambda } | FourierMethod::Tv { lambda } => ("lambda", lambda),
+        FourierMethod::Tikhonov { lambda } => ("lambda", lambda),
         FourierMethod::Rts { delta } => ("delta", delta),
     };
     if !(value > 0.0 && value.is_finite()) {
@@ -90,13 +81,6 @@ pub fn invert(
         }
         FourierMethod::Tikhonov { lambda } => {
             space.back(space.filtered(&spectrum, |d| d / (d * d + lambda as f32)))
-        }
-        FourierMethod::Tv { lambda } => {
-            let (lambda, rho) = (lambda as f32, 100.0 * lambda as f32);
-            let data = space.filtered(&spectrum, |d| d);
-            let weight: Vec<f32> = space.dipole.iter().map(|d| d * d).collect();
-            let stop = (TV_ITERATIONS, TV_TOLERANCE);
-            space.total_variation(&data, &weight, lambda / rho, rho, stop, progress)?
         }
         FourierMethod::Rts { delta } => {
             // The well-conditioned part, weighted so strongly that it stays as it is.
@@ -125,6 +109,19 @@ impl<'w> std::ops::Deref for KSpace<'w> {
 
     fn deref(&self) -> &Periodic<'w> {
         &self.space
+    }
+}
+
+impl KSpace<'_> {
+    /// `with(k, element)` of every element of a half spectrum.
+    pub(crate) fn each(
+        &self,
+        spectrum: &mut [Complex32],
+        with: impl Fn(usize, &mut Complex32) + Sync,
+    ) {
+        self.workers().install(|| {
+            spectrum.par_iter_mut().enumerate().for_each(|(k, element)| with(k, element));
+        });
     }
 }
 

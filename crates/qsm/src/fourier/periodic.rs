@@ -45,6 +45,11 @@ impl<'w> Periodic<'w> {
         self.spacing
     }
 
+    /// Of the padded volume.
+    pub(crate) fn shape(&self) -> [usize; 3] {
+        self.fft.shape()
+    }
+
     /// Voxels of the padded volume.
     pub(crate) fn elements(&self) -> usize {
         self.fft.shape().iter().product()
@@ -68,6 +73,16 @@ impl<'w> Periodic<'w> {
             });
         });
         values
+    }
+
+    /// Over the half spectrum, of the field of a magnetisation along voxel axis `a`: b_a/3 -
+    /// k_a (b·k)/|k|², 0 at k = 0.
+    pub(crate) fn of_magnetisation(&self, a: usize, b0: [f64; 3]) -> Vec<f32> {
+        self.over_k(|k| {
+            let squared = k.iter().map(|k| k * k).sum::<f64>();
+            let along = k[0] * b0[0] + k[1] * b0[1] + k[2] * b0[2];
+            if squared == 0.0 { 0.0 } else { b0[a] / 3.0 - k[a] * along / squared }
+        })
     }
 
     /// The spectrum of the Laplacian by second differences.

@@ -83,11 +83,7 @@ pub fn tensor_field(
     let b0 = geometry.b0;
     let mut field: Vec<Complex32> = Vec::new();
     for (a, volume) in magnetisation.iter().enumerate() {
-        let kernel = space.over_k(|k| {
-            let squared = k.iter().map(|k| k * k).sum::<f64>();
-            let along = vec3::dot(k, b0);
-            if squared == 0.0 { 0.0 } else { b0[a] / 3.0 - k[a] * along / squared }
-        });
+        let kernel = space.of_magnetisation(a, b0);
         let spectrum = space.forward(&space.pad(volume));
         let part = spectrum.into_iter().zip(kernel).map(|(m, kernel)| m * kernel);
         if field.is_empty() {

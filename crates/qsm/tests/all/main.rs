@@ -10,3 +10,4 @@ mod phase;
 mod solvers;
 mod support;
 mod tensors;
+mod variation;

@@ -4,7 +4,7 @@ use super::mpirun;
 use crate::qsm::{kill_at_checkpoint, with_sphere};
 use crate::util::Folder;
 
-const QSM: &str = "qsm field.nii --mask mask.nii --v1 v1.nii --fa fa.nii --iterations 8 \
+const QSM: &str = "qsm field.nii --method dqsm --mask mask.nii --v1 v1.nii --fa fa.nii --iterations 8 \
                    --threads 1 --force";
 
 /// The largest difference of two maps, as a part of the largest number of the second.

@@ -45,7 +45,7 @@ const QSM: Proof = Proof {
         fs::copy(folder.join("fa.nii"), folder.join("dti/FA.nii")).unwrap();
         folder
     },
-    line: "field.nii --mask mask.nii --device cpu --iterations 1",
+    line: "field.nii --mask mask.nii --device cpu --method dqsm --iterations 1",
     rows: &[
         STYLE,
         &[
@@ -56,18 +56,24 @@ const QSM: Proof = Proof {
             (
                 "step",
                 On(
-                    "field.nii --mask mask.nii --device cpu --iterations 1 --solver landweber",
+                    "field.nii --mask mask.nii --device cpu --method dqsm --iterations 1 --solver landweber",
                     "--step 0.1",
                 ),
             ),
             (
                 "products",
-                On("field.nii --mask truth.nii --device cpu --iterations 1", "--products dense"),
+                On(
+                    "field.nii --mask truth.nii --device cpu --method dqsm --iterations 1",
+                    "--products dense",
+                ),
             ),
             ("edges", With("--edges zero")),
             ("support", With("--support 5")),
             ("start", With("--start tikhonov")),
-            ("iterations", Instead("field.nii --mask mask.nii --device cpu --iterations 2")),
+            (
+                "iterations",
+                Instead("field.nii --mask mask.nii --device cpu --method dqsm --iterations 2"),
+            ),
             ("tolerance", With("--tolerance 1e-3")),
             ("gradient-tolerance", With("--gradient-tolerance 1e-3")),
             ("noise", With("--noise 0.001")),
@@ -75,28 +81,31 @@ const QSM: Proof = Proof {
             ("zero-mean", With("--zero-mean")),
             ("reference", With("--reference truth.nii")),
             ("truth", With("--truth truth.nii")),
-            ("mask", Instead("field.nii --mask truth.nii --device cpu --iterations 1")),
+            (
+                "mask",
+                Instead("field.nii --mask truth.nii --device cpu --method dqsm --iterations 1"),
+            ),
             ("dti", With("--dti dti")),
             ("v1", With("--v1 v1.nii")),
             ("fa", With("--v1 v1.nii --fa fa.nii")),
             (
                 "v1-frame",
                 On(
-                    "field.nii --mask mask.nii --device cpu --iterations 1 --v1 v1.nii --fa fa.nii",
+                    "field.nii --mask mask.nii --device cpu --method dqsm --iterations 1 --v1 v1.nii --fa fa.nii",
                     "--v1-frame voxel",
                 ),
             ),
             (
                 "resample",
                 On(
-                    "field.nii --mask mask.nii --device cpu --iterations 1 --v1 v1.nii --fa fa.nii",
+                    "field.nii --mask mask.nii --device cpu --method dqsm --iterations 1 --v1 v1.nii --fa fa.nii",
                     "--resample",
                 ),
             ),
             (
                 "fa-threshold",
                 On(
-                    "field.nii --mask mask.nii --device cpu --iterations 1 --v1 v1.nii --fa fa.nii",
+                    "field.nii --mask mask.nii --device cpu --method dqsm --iterations 1 --v1 v1.nii --fa fa.nii",
                     "--fa-threshold 0.3",
                 ),
             ),
@@ -104,8 +113,8 @@ const QSM: Proof = Proof {
             (
                 "field-unit",
                 Two(
-                    "hz.nii --mask mask.nii --device cpu --iterations 1 --b0 3 --field-unit hz",
-                    "hz.nii --mask mask.nii --device cpu --iterations 1 --b0 3 --field-unit rad/s",
+                    "hz.nii --mask mask.nii --device cpu --method dqsm --iterations 1 --b0 3 --field-unit hz",
+                    "hz.nii --mask mask.nii --device cpu --method dqsm --iterations 1 --b0 3 --field-unit rad/s",
                 ),
             ),
             ("phase-sign", With("--phase-sign -1")),

@@ -13,6 +13,7 @@ use fimbria_image::{
     read_image, read_mask,
 };
 use fimbria_qsm::dqsm_files::{self, DqsmFileError};
+use fimbria_qsm::variation::Guidance;
 use fimbria_qsm::{Geometry, QsmError, Shape, shapes_of};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -23,7 +24,7 @@ use crate::hashing::with_sidecar;
 use crate::options::{Described as _, OptionError, choice, refuse_unused};
 use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::{ContentsError, check_directions, check_directions_in_memory};
-use crate::stages::qsm::{GUIDED, QsmParameters};
+use crate::stages::qsm::{GUIDED, QsmParameters, WEIGHED};
 use crate::{Choice as _, Input, Logbook, Named, Product, Products, Stage, StageError};
 
 /// The files of a local field, and what is to be known of them.
@@ -38,7 +39,7 @@ pub struct LocalFieldFiles {
     #[arg(usually = "all but those where the field is 0 from there to the edge of the volume")]
     pub mask: Option<PathBuf>,
 
-    /// Folder of `fimbria fit dti`: takes its FA and V1
+    /// Folder of `fimbria fit dti`: takes its FA and V1, and for --method dtv its MD and S0
     #[arg(long, value_name = "DIR", conflicts_with_all = ["v1", "fa"], help_heading = "Input")]
     #[arg(used_by("method", GUIDED))]
     pub dti: Option<PathBuf>,
@@ -62,8 +63,9 @@ pub struct LocalFieldFiles {
     pub resample: bool,
 
     /// A weight for each voxel's field (its magnitude, say), 0 or more, on the same grid. Used as
-    /// they stand: where they are far from 1, --kappa weighs the smoothness less or more
-    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", GUIDED))]
+    /// they stand: where they are far from 1, --kappa or --strength weighs what is penalised less or
+    /// more
+    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", WEIGHED))]
     pub weights: Option<PathBuf>,
 
     /// Compare with a map of known susceptibility, ppm, on the same grid
@@ -208,6 +210,8 @@ pub struct FieldImages {
     pub v1: Option<(Image, Option<BvecFrame>)>,
     /// Fractional anisotropy.
     pub fa: Option<Image>,
+    /// Further images that tell tissues apart: MD and S0.
+    pub tissue: Vec<Image>,
     /// Weights of the data.
     pub weights: Option<Image>,
     /// A map to compare with.
@@ -226,6 +230,8 @@ pub struct LocalField {
     pub mask: Mask,
     /// The shape of each.
     pub shapes: Vec<Shape>,
+    /// What diffusion knows of each, where fibre directions are given.
+    pub guidance: Option<Guidance>,
     /// The weight of every voxel of the grid.
     pub weights: Option<Vec<f32>>,
     /// A map to compare with, ppm, every voxel of the grid.
@@ -278,6 +284,12 @@ impl LocalFieldFiles {
         self.dti.as_ref().map(|folder| map_in(folder, "FA")).or_else(|| self.fa.clone())
     }
 
+    /// The images of tissue in a folder of a tensor fit, as far as it has them.
+    fn tissue(&self) -> impl Iterator<Item = PathBuf> {
+        let found = |name: &str| self.dti.as_ref().and_then(|dir| image_called(&dir.join(name)));
+        ["MD", "S0"].map(found).into_iter().flatten()
+    }
+
     fn load(&self, fa_threshold: f64, log: &Logbook<'_>) -> Result<LocalField, LocalFieldError> {
         let (field, b0_tesla, direction) = self.field()?;
         let geometry = direction.geometry(&self.field, &field.grid)?;
@@ -285,6 +297,7 @@ impl LocalFieldFiles {
             mask: self.mask(&field.grid)?,
             v1: self.vectors(&field.grid)?,
             fa: self.anisotropy().map(read_image).transpose()?,
+            tissue: self.tissue().map(read_image).collect::<Result<_, _>>()?,
             weights: self.weights.as_ref().map(read_image).transpose()?,
             truth: self.truth.as_ref().map(read_image).transpose()?,
             field,
@@ -320,7 +333,7 @@ impl LocalFieldFiles {
         fa_threshold: f64,
         log: &Logbook<'_>,
     ) -> Result<LocalField, LocalFieldError> {
-        let FieldImages { field, mask, v1, fa, weights, truth } = images;
+        let FieldImages { field, mask, v1, fa, tissue, weights, truth } = images;
         let grid = field.grid;
         let (unit, said) = self.unit();
         let strength = match (unit, b0_tesla) {
@@ -333,7 +346,7 @@ impl LocalFieldFiles {
         check_numbers(&field, &mask, (unit, said), factor, log)?;
         let field_ppm = field.data.iter().map(|b| (f64::from(*b) * factor) as f32).collect();
         let is_guided = v1.is_some();
-        let shapes = self.shapes(v1, fa, &mask, fa_threshold, log)?;
+        let (shapes, guidance) = self.shapes(v1, fa, tissue, &mask, fa_threshold, log)?;
         let weights = self.on_grid(self.weights.as_deref(), weights, &grid, "the weights")?;
         let truth_ppm = self.on_grid(self.truth.as_deref(), truth, &grid, "the truth")?;
         if let Some(truth) = &truth_ppm {
@@ -363,7 +376,17 @@ impl LocalFieldFiles {
             log.result("b0_tesla", b0_tesla);
         }
         log.result("b0_dir_vox", geometry.b0.to_vec());
-        Ok(LocalField { grid, geometry, field_ppm, mask, shapes, weights, truth_ppm, b0_tesla })
+        Ok(LocalField {
+            grid,
+            geometry,
+            field_ppm,
+            mask,
+            shapes,
+            guidance,
+            weights,
+            truth_ppm,
+            b0_tesla,
+        })
     }
 
     /// The field as stored, B0 and its direction.
@@ -430,18 +453,20 @@ impl LocalFieldFiles {
         Ok(Some((image, claim.and_then(|claim| claim.frame))))
     }
 
-    /// The shape of each voxel of the mask; all spheres where no directions are given.
+    /// The shape of each voxel of the mask, all spheres where no directions are given; and what else is
+    /// known of it.
     fn shapes(
         &self,
         v1: Option<(Image, Option<BvecFrame>)>,
         mut fa: Option<Image>,
+        mut tissue: Vec<Image>,
         mask: &Mask,
         fa_threshold: f64,
         log: &Logbook<'_>,
-    ) -> Result<Vec<Shape>, LocalFieldError> {
+    ) -> Result<(Vec<Shape>, Option<Guidance>), LocalFieldError> {
         let Some((mut vectors, said)) = v1 else {
             log.note("no fibre directions: every voxel is a sphere");
-            return Ok(vec![Shape::Sphere; mask.len()]);
+            return Ok((vec![Shape::Sphere; mask.len()], None));
         };
         if let Some(path) = self.directions() {
             self.expect_volumes(&path, &vectors, 3)?;
@@ -461,8 +486,11 @@ impl LocalFieldFiles {
         if self.resample {
             vectors = vectors.at_nearest_voxels(&mask.grid);
             fa = fa.map(|fa| fa.at_nearest_voxels(&mask.grid));
+            tissue.iter_mut().for_each(|image| *image = image.at_nearest_voxels(&mask.grid));
         }
-        Ok(shapes_of(&vectors, fa.as_ref(), mask, fa_threshold)?)
+        tissue.iter().try_for_each(|image| mask.grid.check_same(&image.grid, "MD or S0"))?;
+        let shapes = shapes_of(&vectors, fa.as_ref(), mask, fa_threshold)?;
+        Ok((shapes, Some(guidance_of(&vectors, fa.as_ref(), &tissue, mask))))
     }
 
     fn on_grid(
@@ -477,6 +505,27 @@ impl LocalFieldFiles {
         grid.check_same(&image.grid, what)?;
         Ok(Some(image.data))
     }
+}
+
+/// What is known of every voxel of `mask`, on whose grid all images are: FA, or the vectors' length, and
+/// the images of tissue.
+pub(super) fn guidance_of(
+    vectors: &Image,
+    fa: Option<&Image>,
+    tissue: &[Image],
+    mask: &Mask,
+) -> Guidance {
+    let pick = |value: &dyn Fn(usize) -> f32| -> Vec<f32> {
+        mask.voxels.iter().map(|&v| value(v as usize)).collect()
+    };
+    let length =
+        |voxel: usize| (0..3).map(|a| vectors.volume(a)[voxel].powi(2)).sum::<f32>().sqrt();
+    let fa = match fa {
+        Some(fa) => pick(&|voxel| fa.data[voxel]),
+        None => pick(&length),
+    };
+    let images = tissue.iter().map(|image| pick(&|voxel| image.data[voxel])).collect();
+    Guidance { fa, images }
 }
 
 /// The voxels to solve for: those given, or all that have a field.
@@ -528,6 +577,7 @@ impl Stage for LoadLocalField {
             ("truth", files.truth.clone()),
         ];
         let given = given.into_iter().filter_map(|(role, path)| Some((role, path?)));
+        let given = given.chain(files.tissue().map(|path| ("tissue", path)));
         // Directions may say beside them what their axes are.
         let beside = |(role, path): (&str, PathBuf)| with_sidecar(role, &path).collect::<Vec<_>>();
         given.flat_map(beside).collect()

@@ -6,6 +6,7 @@ use clap::Args;
 use fimbria_qsm::dqsm::{DqsmOptions, Iterate};
 use fimbria_qsm::fourier::FourierMethod;
 use fimbria_qsm::solver::StoppingRule;
+use fimbria_qsm::variation;
 use fimbria_qsm::{Edges, FA_THRESHOLD, PUBLISHED_SUPPORT, Products as Product, Published};
 use serde::Serialize;
 
@@ -15,8 +16,10 @@ use crate::{Choice, Named};
 /// How a map is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QsmMethod {
-    /// Guided by diffusion.
+    /// Total variation of what diffusion does not explain.
     #[default]
+    Dtv,
+    /// Guided by diffusion, as published.
     Dqsm,
     /// Susceptibility tensors symmetric about the fibres.
     Tensor,
@@ -32,11 +35,17 @@ pub enum QsmMethod {
 
 impl Choice for QsmMethod {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Dqsm, "dqsm", "guided by diffusion: fibres are cylinders"),
+        (
+            Self::Dtv,
+            "dtv",
+            "guided by diffusion: total variation of what FA, V1, MD and S0 do not explain; without \
+             them that of the map",
+        ),
+        (Self::Dqsm, "dqsm", "guided by diffusion, as published: fibres are cylinders"),
         (Self::Tensor, "tensor", "guided by diffusion: tensors about fibres, mean and anisotropy"),
         (Self::Tkd, "tkd", "truncated k-space division"),
         (Self::Tikhonov, "tikhonov", "division by D² + λ"),
-        (Self::Tv, "tv", "total variation, by alternating directions"),
+        (Self::Tv, "tv", "total variation, data inside the mask"),
         (Self::Rts, "rts", "rapid two-step: division where well conditioned, then TV"),
     ];
 }
@@ -96,18 +105,37 @@ impl Choice for Start {
 }
 
 /// The methods that take fibre directions.
-pub(in crate::stages) const GUIDED: &[QsmMethod] = &[QsmMethod::Dqsm, QsmMethod::Tensor];
+pub(in crate::stages) const GUIDED: &[QsmMethod] =
+    &[QsmMethod::Dtv, QsmMethod::Dqsm, QsmMethod::Tensor];
+/// The methods that weigh the data of each voxel.
+pub(in crate::stages) const WEIGHED: &[QsmMethod] =
+    &[QsmMethod::Dtv, QsmMethod::Dqsm, QsmMethod::Tensor, QsmMethod::Tv];
+/// The methods that weigh smoothness by κ, and whose solver is chosen.
+const SMOOTH: &[QsmMethod] = &[QsmMethod::Dqsm, QsmMethod::Tensor];
 const CYLINDERS: &[QsmMethod] = &[QsmMethod::Dqsm];
-const UNGUIDED: &[QsmMethod] =
-    &[QsmMethod::Tkd, QsmMethod::Tikhonov, QsmMethod::Tv, QsmMethod::Rts];
+/// The methods of one number.
+const OF_STRENGTH: &[QsmMethod] =
+    &[QsmMethod::Dtv, QsmMethod::Tkd, QsmMethod::Tikhonov, QsmMethod::Tv, QsmMethod::Rts];
+
+/// How the map of a method is found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Inversion {
+    /// κ‖Ax - b‖² + (1 - κ)‖Dx‖² made least.
+    Smooth,
+    /// Edges made few, with this λ.
+    Variation(f64),
+    /// In the Fourier domain.
+    Fourier(FourierMethod),
+}
 
 /// The options of a map; `None` for the default of the method, see
 /// [`in_effect`](Self::in_effect).
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
 pub struct QsmParameters {
     /// How the map is made
-    #[arg(long, value_name = "METHOD", default_value = "dqsm")]
-    #[arg(value_parser = choice::<QsmMethod>())]
+    #[arg(long, value_name = "METHOD", default_value = "dtv")]
+    #[arg(value_parser = choice::<QsmMethod>(), default_value_if("compat", "dqsm", "dqsm"))]
+    #[arg(default_value_if("dqsm_files", "true", "dqsm"))]
     pub method: Named<QsmMethod>,
 
     /// Whose numerics to follow
@@ -117,23 +145,23 @@ pub struct QsmParameters {
 
     /// FA above which a voxel has a fibre
     #[arg(long, value_name = "FA", number = within(0.0, 1.0, ""), help_heading = "Input")]
-    #[arg(used_by("method", GUIDED), usually = "0.2")]
+    #[arg(used_by("method", SMOOTH), usually = "0.2")]
     pub fa_threshold: Option<f64>,
 
     /// Share κ of the data
     #[arg(long, value_name = "SHARE", number = above(0.0, "").up_to(1.0))]
-    #[arg(used_by("method", GUIDED))]
+    #[arg(used_by("method", SMOOTH))]
     #[arg(usually = "0.985; 0.95 in a run, for its noisier fields; 0.75 with --compat dqsm")]
     pub kappa: Option<f64>,
 
     /// Which iteration
     #[arg(long, value_name = "SOLVER", value_parser = choice::<Iterate>())]
-    #[arg(used_by("method", GUIDED), usually = "cgls; landweber with --compat dqsm")]
+    #[arg(used_by("method", SMOOTH), usually = "cgls; landweber with --compat dqsm")]
     pub solver: Option<Named<Iterate>>,
 
     /// Step of --solver landweber; one that would diverge is made smaller
     #[arg(long, value_name = "STEP", number = above(0.0, ""))]
-    #[arg(used_by("method", GUIDED), usually = "a safe one; 0.15 with --compat dqsm")]
+    #[arg(used_by("method", SMOOTH), usually = "a safe one; 0.15 with --compat dqsm")]
     pub step: Option<f64>,
 
     /// How products are made; both are exact
@@ -143,41 +171,41 @@ pub struct QsmParameters {
 
     /// What lies beyond the mask, for the penalty
     #[arg(long, value_name = "EDGES", value_parser = choice::<Edges>())]
-    #[arg(used_by("method", GUIDED), usually = "free; zero with --compat dqsm")]
+    #[arg(used_by("method", SMOOTH), usually = "free; zero with --compat dqsm")]
     pub edges: Option<Named<Edges>>,
 
     /// Voxels that a source reaches along each axis
     #[arg(long, value_name = "VOXELS", number = at_least(1_u32, ""))]
-    #[arg(used_by("method", GUIDED), usually = "all; 50 with --compat dqsm")]
+    #[arg(used_by("method", SMOOTH), usually = "all; 50 with --compat dqsm")]
     pub support: Option<u32>,
 
     /// Where the iteration starts
     #[arg(long, value_name = "START", value_parser = choice::<Start>())]
-    #[arg(used_by("method", GUIDED), usually = "zero")]
+    #[arg(used_by("method", SMOOTH), usually = "zero")]
     pub start: Option<Named<Start>>,
 
     /// Iterations at most
     #[arg(long, value_name = "N", number = at_least(1_usize, ""))]
-    #[arg(used_by("method", GUIDED), usually = "1000; 20 in a run, for its noisier fields")]
+    #[arg(used_by("method", SMOOTH), usually = "1000; 20 in a run, for its noisier fields")]
     pub iterations: Option<usize>,
 
     /// Stop where the map changes by no more than this part of itself
     #[arg(long, value_name = "SHARE", number = at_least(0.0, ""))]
-    #[arg(used_by("method", GUIDED), usually = "1e-6")]
+    #[arg(used_by("method", SMOOTH), usually = "1e-6")]
     pub tolerance: Option<f64>,
 
     /// Stop where the gradient is no more than this part of its first
     #[arg(long, value_name = "SHARE", number = at_least(0.0, ""))]
-    #[arg(used_by("method", GUIDED), usually = "1e-6")]
+    #[arg(used_by("method", SMOOTH), usually = "1e-6")]
     pub gradient_tolerance: Option<f64>,
 
     /// Stop where the field is explained to this noise (after weights)
-    #[arg(long, value_name = "PPM", number = above(0.0, "ppm"), used_by("method", GUIDED))]
+    #[arg(long, value_name = "PPM", number = above(0.0, "ppm"), used_by("method", SMOOTH))]
     pub noise: Option<f64>,
 
-    /// Threshold of tkd, λ of tikhonov and tv, δ of rts
-    #[arg(long, value_name = "VALUE", number = above(0.0, ""), used_by("method", UNGUIDED))]
-    #[arg(usually = "0.15 of tkd, 0.01 of tikhonov, 2e-4 of tv, 0.15 of rts")]
+    /// λ of dtv, tv and tikhonov, threshold of tkd, δ of rts
+    #[arg(long, value_name = "VALUE", number = above(0.0, ""), used_by("method", OF_STRENGTH))]
+    #[arg(usually = "2e-4 of dtv and tv, 0.15 of tkd, 0.01 of tikhonov, 0.15 of rts")]
     pub strength: Option<f64>,
 
     /// Make the mean over the mask zero
@@ -220,10 +248,10 @@ impl QsmParameters {
     }
 
     /// What noisy fields want where it is not said: a smaller share of the data and an early end.
-    /// The published program has its own numbers, and methods without guidance need none.
+    /// The published program has its own numbers, and methods of one number need none.
     #[must_use]
     pub fn of_noisy_field(self) -> Self {
-        if self.is_published() || !self.is_guided() {
+        if self.is_published() || !self.is_smooth() {
             return self;
         }
         let (kappa, iterations) = (self.kappa.or(Some(0.95)), self.iterations.or(Some(20)));
@@ -233,8 +261,13 @@ impl QsmParameters {
     /// These, with the defaults of whatever the method uses and was not given.
     #[must_use]
     pub fn in_effect(&self) -> Self {
-        if let Some(method) = self.fourier() {
-            return Self { strength: Some(strength_of(method)), ..self.clone() };
+        let strength = match self.inversion() {
+            Inversion::Smooth => None,
+            Inversion::Variation(lambda) => Some(lambda),
+            Inversion::Fourier(method) => Some(strength_of(method)),
+        };
+        if strength.is_some() {
+            return Self { strength, ..self.clone() };
         }
         let published = self.is_published().then(Published::default);
         let usual = if published.is_some() { Iterate::Landweber } else { Iterate::default() };
@@ -265,9 +298,16 @@ impl QsmParameters {
         self.compat == Some(Named(QsmCompat::Dqsm))
     }
 
-    /// True where fibre directions are used.
-    pub fn is_guided(&self) -> bool {
-        self.fourier().is_none()
+    /// True of a method that iterates until it is told to stop, and goes on from where it was.
+    pub fn is_smooth(&self) -> bool {
+        self.inversion() == Inversion::Smooth
+    }
+
+    /// FA above which a voxel's direction counts.
+    pub fn threshold(&self) -> f64 {
+        // What FA says of a direction, the anisotropy is proportional to: nothing is cut off.
+        let usual = if self.method.0 == QsmMethod::Dtv { 0.0 } else { FA_THRESHOLD };
+        self.fa_threshold.unwrap_or(usual)
     }
 
     /// What a guided map is made with, κ and the step in units of B0.
@@ -297,29 +337,31 @@ impl QsmParameters {
         Ok(DqsmOptions { kappa, step: given.step.map(|_| step), ..given })
     }
 
-    pub(super) fn fourier(&self) -> Option<FourierMethod> {
-        let default = match self.method.0 {
-            QsmMethod::Dqsm | QsmMethod::Tensor => return None,
-            QsmMethod::Tkd => FourierMethod::TKD,
-            QsmMethod::Tikhonov => FourierMethod::TIKHONOV,
-            QsmMethod::Tv => FourierMethod::TV,
-            QsmMethod::Rts => FourierMethod::RTS,
-        };
-        Some(match (default, self.strength) {
-            (FourierMethod::Tkd { .. }, Some(threshold)) => FourierMethod::Tkd { threshold },
-            (FourierMethod::Tikhonov { .. }, Some(lambda)) => FourierMethod::Tikhonov { lambda },
-            (FourierMethod::Tv { .. }, Some(lambda)) => FourierMethod::Tv { lambda },
-            (FourierMethod::Rts { .. }, Some(delta)) => FourierMethod::Rts { delta },
-            (default, None) => default,
+    pub(super) fn inversion(&self) -> Inversion {
+        let given = self.strength;
+        Inversion::Fourier(match self.method.0 {
+            QsmMethod::Dqsm | QsmMethod::Tensor => return Inversion::Smooth,
+            QsmMethod::Dtv | QsmMethod::Tv => {
+                return Inversion::Variation(given.unwrap_or(variation::LAMBDA));
+            }
+            QsmMethod::Tkd => {
+                given.map_or(FourierMethod::TKD, |threshold| FourierMethod::Tkd { threshold })
+            }
+            QsmMethod::Tikhonov => {
+                given.map_or(FourierMethod::TIKHONOV, |lambda| FourierMethod::Tikhonov { lambda })
+            }
+            QsmMethod::Rts => {
+                given.map_or(FourierMethod::RTS, |delta| FourierMethod::Rts { delta })
+            }
         })
     }
 }
 
-/// The one parameter of a method without guidance.
+/// The one parameter of a method in the Fourier domain.
 fn strength_of(method: FourierMethod) -> f64 {
     match method {
         FourierMethod::Tkd { threshold } => threshold,
-        FourierMethod::Tikhonov { lambda } | FourierMethod::Tv { lambda } => lambda,
+        FourierMethod::Tikhonov { lambda } => lambda,
         FourierMethod::Rts { delta } => delta,
     }
 }
@@ -342,7 +384,9 @@ mod tests {
 
     #[test]
     fn what_is_in_effect_names_every_default() {
-        let plain = usual::<QsmParameters>().in_effect();
+        let usual = usual::<QsmParameters>().in_effect();
+        assert_eq!((usual.method.0, usual.strength), (QsmMethod::Dtv, Some(2e-4)));
+        let plain = given(&json!({ "method": "dqsm" })).in_effect();
         assert_eq!((plain.kappa, plain.step, plain.support), (Some(0.985), None, None));
         assert_eq!(plain.solver, Some(Named(Iterate::Cgls)));
         let published = given(&json!({ "compat": "dqsm" })).in_effect();
@@ -352,7 +396,7 @@ mod tests {
         let tkd = given(&json!({ "method": "tkd" })).in_effect();
         assert_eq!((tkd.strength, tkd.kappa, tkd.iterations), (Some(0.15), None, None));
         // Named once more they are the same.
-        for all in [plain, published, tkd] {
+        for all in [usual, plain, published, tkd] {
             assert_eq!(all.in_effect(), all);
         }
     }
@@ -371,10 +415,10 @@ mod tests {
         for (method, name, _) in QsmMethod::CHOICES {
             given(&json!({ "method": name })).check().unwrap();
             for (option, value, users) in [
-                ("kappa", json!(0.5), GUIDED),
+                ("kappa", json!(0.5), SMOOTH),
                 ("compat", json!("dqsm"), CYLINDERS),
-                ("iterations", json!(5), GUIDED),
-                ("strength", json!(0.1), UNGUIDED),
+                ("iterations", json!(5), SMOOTH),
+                ("strength", json!(0.1), OF_STRENGTH),
             ] {
                 let values = json!({ "method": name, option: value });
                 if users.contains(method) {
@@ -389,8 +433,10 @@ mod tests {
 
     #[test]
     fn a_step_needs_landwebers_iteration() {
-        assert!(refused(&json!({ "step": 0.1 })).contains("cgls chooses its own"));
-        given(&json!({ "step": 0.1, "solver": "landweber" })).check().unwrap();
+        assert!(
+            refused(&json!({ "method": "dqsm", "step": 0.1 })).contains("cgls chooses its own")
+        );
+        given(&json!({ "method": "dqsm", "step": 0.1, "solver": "landweber" })).check().unwrap();
         given(&json!({ "step": 0.1, "compat": "dqsm" })).check().unwrap();
     }
 
@@ -409,7 +455,8 @@ mod tests {
             ("strength", 0.0),
         ];
         for (option, value) in options {
-            let said = refused(&json!({ option: value }));
+            let method = if option == "strength" { "dtv" } else { "dqsm" };
+            let said = refused(&json!({ "method": method, option: value }));
             assert!(said.contains(&option.replace('_', "-")), "{said}");
         }
         let said = refused(&json!({ "method": "tkd", "strength": 0.7 }));

@@ -36,6 +36,9 @@ pub(in crate::stages::report) fn susceptibility(map: &ChiMap) -> Result<Section,
     ))
 }
 
+const BILGIC: &str = "Bilgic B et al. Magn Reson Med 72, 1444 (2014)";
+const FANSI: &str = "Milovic C et al. Magn Reson Med 80, 814 (2018)";
+
 /// What was done, in words for a paper.
 pub(in crate::stages::report) fn methods(qsm: &QsmParameters) -> Methods {
     let (shape, references) = match qsm.method.0 {
@@ -49,7 +52,26 @@ pub(in crate::stages::report) fn methods(qsm: &QsmParameters) -> Methods {
         QsmMethod::Tensor => {
             ("tensors symmetric about", vec!["Liu C. Magn Reson Med 63, 1471 (2010)"])
         }
-        QsmMethod::Tkd | QsmMethod::Tikhonov | QsmMethod::Tv | QsmMethod::Rts => {
+        QsmMethod::Dtv => {
+            let text = format!(
+                "Susceptibility was mapped from the local field inside the mask by total variation \
+                 (λ = {}) of what diffusion does not explain: fractional anisotropy, mean diffusivity \
+                 and S0 with their squares, and tensors along the tensor's first eigenvector whose \
+                 anisotropy is proportional to fractional anisotropy, with coefficients fitted to the \
+                 field.",
+                qsm.in_effect().strength.unwrap_or_default()
+            );
+            return Methods { text, references: vec![BILGIC, FANSI] };
+        }
+        QsmMethod::Tv => {
+            let text = format!(
+                "Susceptibility was mapped from the local field inside the mask by total variation \
+                 (λ = {}), without guidance.",
+                qsm.in_effect().strength.unwrap_or_default()
+            );
+            return Methods { text, references: vec![BILGIC, FANSI] };
+        }
+        QsmMethod::Tkd | QsmMethod::Tikhonov | QsmMethod::Rts => {
             let text = "Susceptibility was mapped from the local field without guidance.";
             return Methods { text: text.to_owned(), references: Vec::new() };
         }

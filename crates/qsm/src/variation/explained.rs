@@ -1,0 +1,182 @@
+//! What diffusion explains: a handful of numbers, found exactly for every map.
+//!
+//! In the Fourier domain a step of the iteration minimises
+//!
+//! ½ |D χ + a B - p|² + ½ μ |∇χ - ∇Φ c - h|² + ½ ρ |χ - q|²
+//!
+//! over χ, c and a together. For given c and a, χ = P (D p + μ ∇'h + ρ q - Σ (column) (number)) with
+//! P = 1 / (D² + μ L + ρ), L = ∇'∇; what is left is a small system for the numbers.
+
+use fimbria_compute::dense::cholesky;
+use fimbria_compute::fft::Complex32;
+
+use super::alternating::Weights;
+use crate::fourier::KSpace;
+
+/// Images of tissue and the anisotropy, at most.
+const COLUMNS: usize = 7;
+/// A prior of each number as a part of its column's own square: only columns that are alike feel it.
+const RIDGE: f64 = 1e-5;
+/// Elements of a sum that is made by itself, so that it does not depend on threads.
+const BLOCK: usize = 1 << 14;
+
+/// The images, their spectra and what their numbers follow from.
+pub(super) struct Explained {
+    /// The images, of all unknowns.
+    images: Vec<Vec<f32>>,
+    /// Their spectra; then that of B, where there is one.
+    spectra: Vec<Vec<Complex32>>,
+    has_field: bool,
+    factor: [[f64; COLUMNS]; COLUMNS],
+}
+
+impl Explained {
+    /// `images` of the unknowns at the `places` of the volume, and the spectrum of B.
+    pub(super) fn new(
+        space: &KSpace<'_>,
+        weights: &Weights,
+        places: &[u32],
+        images: Vec<Vec<f32>>,
+        field: Option<Vec<Complex32>>,
+    ) -> Self {
+        let spectrum = |image: &Vec<f32>| {
+            let mut volume = vec![0.0; space.elements()];
+            places.iter().zip(image).for_each(|(&place, x)| volume[place as usize] = *x);
+            space.forward(&volume)
+        };
+        let has_field = field.is_some();
+        let spectra: Vec<_> = images.iter().map(spectrum).chain(field).collect();
+        let mut explained = Self { images, spectra, has_field, factor: [[0.0; COLUMNS]; COLUMNS] };
+        explained.factor = explained.factored(space, weights);
+        explained
+    }
+
+    /// How many numbers there are.
+    fn len(&self) -> usize {
+        self.spectra.len()
+    }
+
+    /// True of B, which comes last.
+    fn is_field(&self, column: usize) -> bool {
+        self.has_field && column + 1 == self.len()
+    }
+
+    /// The system of the numbers, χ eliminated.
+    fn factored(&self, space: &KSpace<'_>, w: &Weights) -> [[f64; COLUMNS]; COLUMNS] {
+        let mut matrix = [[0.0; COLUMNS]; COLUMNS];
+        for i in 0..COLUMNS {
+            matrix[i][i] = 1.0;
+            for j in 0..=i.min(self.len().saturating_sub(1)) {
+                if i >= self.len() {
+                    continue;
+                }
+                let by = |k: usize| -> f32 {
+                    let (d, l, p) = (space.dipole[k], w.laplacian[k], w.inverse[k]);
+                    match (self.is_field(i), self.is_field(j)) {
+                        (false, false) => w.mu * l * (d * d + w.rho) * p,
+                        (true, true) => (w.mu * l + w.rho) * p,
+                        _ => w.mu * l * d * p,
+                    }
+                };
+                let value = inner(space, &self.spectra[i], &self.spectra[j], by);
+                (matrix[i][j], matrix[j][i]) = (value, value);
+            }
+        }
+        for (i, row) in matrix.iter_mut().enumerate() {
+            row[i] = if row[i] > 0.0 { row[i] * (1.0 + RIDGE) } else { 1.0 };
+        }
+        // Positive definite up to rounding, which the prior is above.
+        cholesky::factor_array(&matrix, 0.0).unwrap_or_else(|| {
+            let mut diagonal = [[0.0; COLUMNS]; COLUMNS];
+            (0..COLUMNS).for_each(|i| diagonal[i][i] = matrix[i][i].sqrt());
+            diagonal
+        })
+    }
+
+    /// The numbers, from the spectrum of p, `gathered` = ∇'h, and `right` = D p + μ ∇'h + ρ q; and
+    /// takes what they explain off `right`.
+    pub(super) fn numbers(
+        &self,
+        space: &KSpace<'_>,
+        w: &Weights,
+        places: &[u32],
+        p: &[Complex32],
+        gathered: &[f32],
+        right: &mut [Complex32],
+    ) -> Vec<f64> {
+        let mut wanted = [0.0; COLUMNS];
+        for (i, wanted) in wanted.iter_mut().enumerate().take(self.len()) {
+            let column = &self.spectra[i];
+            if self.is_field(i) {
+                let coupled = inner(space, column, right, |k| space.dipole[k] * w.inverse[k]);
+                *wanted = inner(space, column, p, |_| 1.0) - coupled;
+            } else {
+                let coupled = inner(space, column, right, |k| w.mu * w.laplacian[k] * w.inverse[k]);
+                let pairs = places.iter().zip(&self.images[i]);
+                let along: f64 =
+                    pairs.map(|(&v, x)| f64::from(gathered[v as usize]) * f64::from(*x)).sum();
+                *wanted = coupled - f64::from(w.mu) * along;
+            }
+        }
+        let numbers = cholesky::solve(&self.factor, &wanted);
+        for (i, column) in self.spectra.iter().enumerate() {
+            let number = numbers[i] as f32;
+            let is_field = self.is_field(i);
+            space.each(right, |k, right| {
+                let by = if is_field { -space.dipole[k] } else { w.mu * w.laplacian[k] };
+                *right += column[k] * (number * by);
+            });
+        }
+        numbers[..self.len()].to_vec()
+    }
+
+    /// Takes the images times their numbers off `map` at the unknowns' places.
+    pub(super) fn take_off(&self, places: &[u32], numbers: &[f64], map: &mut [f32]) {
+        for (image, &number) in self.images.iter().zip(numbers) {
+            for (&place, x) in places.iter().zip(image) {
+                map[place as usize] -= number as f32 * x;
+            }
+        }
+    }
+
+    /// Adds the field of the anisotropy to the spectrum of a field.
+    pub(super) fn add_field(&self, space: &KSpace<'_>, numbers: &[f64], to: &mut [Complex32]) {
+        if let (true, Some(column), Some(&a)) =
+            (self.has_field, self.spectra.last(), numbers.last())
+        {
+            space.each(to, |k, to| *to += column[k] * a as f32);
+        }
+    }
+}
+
+/// Σ over all voxels of x `by`(y), both given as half spectra, `by` real in the Fourier domain.
+fn inner(
+    space: &KSpace<'_>,
+    x: &[Complex32],
+    y: &[Complex32],
+    by: impl Fn(usize) -> f32 + Sync,
+) -> f64 {
+    use rayon::prelude::*;
+    let [nx, _, _] = space.shape();
+    let half = nx / 2 + 1;
+    // What the other half holds is the conjugate of this one, but for its first plane, and its last
+    // where there is an even number.
+    let times = |k: usize| {
+        let i = k % half;
+        if i == 0 || 2 * i == nx { 1.0 } else { 2.0 }
+    };
+    let block = |(block, (x, y)): (usize, (&[Complex32], &[Complex32]))| -> f64 {
+        let pairs = x.iter().zip(y).enumerate();
+        pairs
+            .map(|(i, (x, y))| {
+                let k = block * BLOCK + i;
+                let product = f64::from(x.re) * f64::from(y.re) + f64::from(x.im) * f64::from(y.im);
+                product * f64::from(by(k)) * times(k)
+            })
+            .sum()
+    };
+    let sums: Vec<f64> = space
+        .workers()
+        .install(|| x.par_chunks(BLOCK).zip(y.par_chunks(BLOCK)).enumerate().map(block).collect());
+    sums.iter().sum::<f64>() / space.elements() as f64
+}

@@ -1,0 +1,138 @@
+//! Susceptibility whose edges are few, but for those that diffusion explains.
+//!
+//! Minimises over the map χ, the coefficients c and the number a
+//!
+//! ½ Σ w² (D χ + a B - b)² + λ Σ |∇(χ - Σ c_j Φ_j)|, χ = 0 outside the mask,
+//!
+//! where b is the field inside the mask, D the dipole, Φ_j are images of tissue from diffusion (FA, MD
+//! and S0, each with its square, noise taken off) and B is the field of tensors whose anisotropy is FA,
+//! about the fibre axes ([`magnetisation`](crate::tensor::magnetisation)). Diffusion knows where white
+//! matter ends and how its fibres run, not how magnetic it is: that the data say, in a handful of
+//! numbers, and what no image explains is left to total variation. Images that explain nothing get
+//! coefficients of nearly 0, and the map is that of total variation alone.
+//!
+//! Total variation: Bilgic et al., MRM 72, 2014. Data inside the mask as a variable of their own:
+//! Milovic et al. (FANSI), MRM 80, 2018.
+
+mod alternating;
+mod denoise;
+mod edges;
+mod explained;
+#[cfg(test)]
+mod tests;
+
+use fimbria_compute::{Progress, Workers};
+
+use self::alternating::Alternating;
+use self::denoise::without_noise;
+use crate::operator::check_weights;
+use crate::{FieldModel, QsmError};
+
+/// Default of λ, of a field in ppm.
+pub const LAMBDA: f64 = 2e-4;
+
+/// Iterations at most, and the relative change of the map to stop at.
+const ITERATIONS: usize = 100;
+const TOLERANCE: f64 = 2e-3;
+
+/// How strongly noise is taken off FA, and off an image whose mean is 1: about a standard deviation of
+/// what a scan of 30 directions leaves.
+const FA_NOISE: f32 = 0.02;
+const IMAGE_NOISE: f32 = 0.04;
+/// An image is cut off at so many times its mean: beyond are bad fits.
+const LARGEST: f32 = 4.0;
+
+/// What diffusion knows of every unknown of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Guidance {
+    /// Fractional anisotropy, 0 to 1.
+    pub fa: Vec<f32>,
+    /// Further images that tell tissues apart, in any unit: MD, S0. At most two.
+    pub images: Vec<Vec<f32>>,
+}
+
+/// A map, and what explains it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VariationMap {
+    /// The susceptibility of each unknown, in the unit of the field.
+    pub chi: Vec<f32>,
+    /// The coefficients of FA and its square, and of each further image (as a part of its mean) and its
+    /// square.
+    pub coefficients: Vec<f64>,
+    /// Anisotropy of the susceptibility of fibres whose FA is 1, along less across.
+    pub anisotropy: f64,
+    /// How many iterations there were.
+    pub iterations: usize,
+}
+
+/// The map of the unknowns of `model`, which are its receivers too, whose field there is `field`, with
+/// a weight for each. Fibre axes are those of the model's [`Shape`](crate::Shape)s; without `guidance`
+/// the map is that of total variation.
+///
+/// # Errors
+/// Where lengths differ, numbers are not finite, `lambda` is not above 0, the volume cannot be
+/// transformed, or `progress` says to stop.
+pub fn reconstruct_variation(
+    model: &FieldModel,
+    field: &[f32],
+    weights: Option<&[f32]>,
+    guidance: Option<&Guidance>,
+    lambda: f64,
+    workers: &Workers,
+    progress: &dyn Progress,
+) -> Result<VariationMap, QsmError> {
+    if !(lambda > 0.0 && lambda.is_finite()) {
+        return Err(QsmError::Parameter { name: "lambda", value: lambda, rule: "it is above 0" });
+    }
+    let expected = model.unknowns.len();
+    let check = |what: &'static str, found: usize| {
+        if found == expected { Ok(()) } else { Err(QsmError::Length { what, found, expected }) }
+    };
+    check("the field", field.len())?;
+    check("the list of receivers", model.receivers.len())?;
+    let count = field.iter().filter(|b| !b.is_finite()).count();
+    if count > 0 {
+        return Err(QsmError::NotFinite { what: "the field", count });
+    }
+    if let Some(weights) = weights {
+        check_weights(weights, expected)?;
+    }
+    let images = match guidance {
+        None => Vec::new(),
+        Some(guidance) => {
+            check("FA", guidance.fa.len())?;
+            guidance.images.iter().try_for_each(|image| check("an image", image.len()))?;
+            explaining(model, guidance, workers)
+        }
+    };
+    Alternating::new(model, lambda, images, workers)?.run(field, weights, progress)
+}
+
+/// The images that explain, each of all unknowns: without noise, and with their squares.
+fn explaining(model: &FieldModel, guidance: &Guidance, workers: &Workers) -> Vec<Vec<f32>> {
+    let clean = |image: &[f32], (scale, most, by): (f32, f32, f32)| {
+        let usual = mean(image) / scale;
+        let value = |&value: &f32| {
+            if value.is_finite() { (value / scale).clamp(0.0, most) } else { usual }
+        };
+        without_noise(model, &image.iter().map(value).collect::<Vec<f32>>(), by, workers)
+    };
+    let part_of_mean = |image: &Vec<f32>| {
+        let mean = mean(image);
+        clean(image, (if mean > 0.0 { mean } else { 1.0 }, LARGEST, IMAGE_NOISE))
+    };
+    let fa = clean(&guidance.fa, (1.0, 1.0, FA_NOISE));
+    let all = std::iter::once(fa).chain(guidance.images.iter().map(part_of_mean));
+    let with_square = |image: Vec<f32>| {
+        let square = image.iter().map(|x| x * x).collect();
+        [image, square]
+    };
+    all.flat_map(with_square).collect()
+}
+
+/// The mean of all numbers.
+fn mean(image: &[f32]) -> f32 {
+    let finite = || image.iter().filter(|value| value.is_finite());
+    let sum: f64 = finite().map(|value| f64::from(*value)).sum();
+    (sum / finite().count().max(1) as f64) as f32
+}
