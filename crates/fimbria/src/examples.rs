@@ -183,6 +183,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "sift2",
+        &[
+            "fimbria sift2 tracks.tck fod/fod.nii.gz -o sift2",
+            "fimbria sift2 tracks.tck wmfod_norm.mif --act 5tt.mif -o sift2",
+            "fimbria sift2 tracks.trx fod/fod.nii.gz --variation 0.5 --mask mask.nii.gz -o sift2",
+        ],
+    ),
+    (
         "compare",
         &[
             "fimbria compare -o test a1.nii.gz a2.nii.gz -- b1.nii.gz b2.nii.gz",

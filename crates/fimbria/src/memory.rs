@@ -72,8 +72,12 @@ static UNFINISHED: OnceLock<Unfinished> = OnceLock::new();
 /// one message, and what is unfinished is taken away.
 pub(crate) fn clean_up_where_refused(unfinished: &Unfinished) {
     let _ = UNFINISHED.set(unfinished.clone());
+    let Ok(to_clean_up) = MmapMut::map_anon(TO_CLEAN_UP) else {
+        // Nothing is begun that could not be taken away.
+        refused(Refusal { bytes: TO_CLEAN_UP, held: 0, limit: None })
+    };
     if let Ok(mut spare) = SPARE.lock() {
-        *spare = MmapMut::map_anon(TO_CLEAN_UP).ok();
+        *spare = Some(to_clean_up);
     }
     end_panics_for_want_of_memory();
     clean_up_where_aborted();

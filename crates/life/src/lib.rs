@@ -22,7 +22,8 @@
 //! * [`System`] is all of it together, and finds [`Weights`];
 //! * [`evidence`] is what weights say: predictions, errors, cross-validation, virtual lesions;
 //!   [`Query`] finds streamlines by where they run;
-//! * [`oracle`] is the definition in f64.
+//! * [`oracle`] is the definition in f64;
+//! * [`sift2`] weighs streamlines by the density of fibres instead of the signal.
 //!
 //! Positions are scanner RAS+ mm, directions scanner axes, b in s/mm², diffusivities in mm²/s.
 
@@ -44,6 +45,7 @@ mod query;
 mod renumber;
 mod response;
 mod rounds;
+pub mod sift2;
 mod signal;
 pub mod solve;
 mod survey;

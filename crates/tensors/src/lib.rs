@@ -11,6 +11,7 @@
 //! * [`problem`]: the eigenproblem A x^(m-1) = λ x at one point, in f64. From a [start](starts) go
 //!   [`sshopm`] to a maximum or minimum, [`geap`] to one of A x^(m-1) = λ B x^(m-1), and [`newton`]
 //!   to any pair; [`pairs`] finds all of a tensor, each with a certificate.
+//! * [`lobes`]: which directions belong to which maximum of a density, and what each holds.
 //! * [`samples`]: directions drawn from peaks and from functions, to be tracked.
 //! * [`checks()`]: the device kernels against their oracles.
 //!
@@ -59,6 +60,7 @@ pub mod general;
 #[cfg(test)]
 mod kernel_tests;
 pub mod layout;
+pub mod lobes;
 pub mod newton;
 pub mod pairs;
 pub mod peaks;

@@ -43,7 +43,7 @@ impl Compare {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { compare, output, threads } = self;
         let folder = |planned: &[String]| output.folder(planned, console);
-        let record = run_on_threads("compare", &compare, &folder, threads, console)?;
+        let record = run_on_threads("compare", &[&compare], &folder, threads, console)?;
         let number = |name: &str| record.results.get(name).and_then(Value::as_f64);
         let [voxels, q, mean, largest, a, b] =
             ["voxels", "Q", "mean_abs_z", "max_abs_z", "sum_A", "sum_B"]

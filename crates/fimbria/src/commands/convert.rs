@@ -74,7 +74,7 @@ impl Convert {
                 Some(_) => output.folder_of_any_name(planned, console),
                 None => output.file(planned, console),
             };
-            run_on_threads("convert", &convert, &folder, threads, console)?;
+            run_on_threads("convert", &[&convert], &folder, threads, console)?;
             return Ok(());
         }
         let mut files = SubjectFiles::new(options.input.clone());
@@ -82,7 +82,7 @@ impl Convert {
         files.memory = memory::allowed();
         let convert = ConvertImage { files, options, to };
         let folder = |planned: &[String]| output.file(planned, console);
-        run_on_threads("convert", &convert, &folder, threads, console)?;
+        run_on_threads("convert", &[&convert], &folder, threads, console)?;
         Ok(())
     }
 }

@@ -63,7 +63,7 @@ impl Eigen {
         let file = output.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let find = FindEigenpairs { options, file };
         let folder = |planned: &[String]| output.file(planned, console);
-        run_on_threads("eigen", &find, &folder, threads, console)?;
+        run_on_threads("eigen", &[&find], &folder, threads, console)?;
         Ok(())
     }
 }

@@ -61,7 +61,7 @@ impl Field {
         parameters.check().map_err(Failure::usage)?;
         let make = MakeField { files: Some(files), parameters, style: style.style() };
         let folder = |planned: &[String]| output.folder(planned, console);
-        let record = run_on_threads("field", &make, &folder, threads, console)?;
+        let record = run_on_threads("field", &[&make], &folder, threads, console)?;
         report(&record, output.path(), console);
         Ok(())
     }

@@ -22,6 +22,7 @@ pub(crate) mod processes;
 mod qsm;
 mod report;
 mod run;
+mod sift2;
 mod sticks;
 mod track;
 
@@ -55,6 +56,7 @@ pub(crate) enum Command {
     Probtrackx2(Box<probtrackx2::Probtrackx2Command>),
     Report(report::ReportCommand),
     Connectome(connectome::ConnectomeCommand),
+    Sift2(Box<sift2::Sift2Command>),
     Compare(compare::Compare),
     Convert(convert::Convert),
     Info(info::Info),
@@ -88,6 +90,7 @@ impl Command {
             | Self::Probtrackx2(_)
             | Self::Report(_)
             | Self::Connectome(_)
+            | Self::Sift2(_)
             | Self::Convert(_) => processes::refuse_several(false),
         }
     }
@@ -112,6 +115,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
         Command::Probtrackx2(probtrackx2) => probtrackx2.run(console),
         Command::Report(report) => report.run(console),
         Command::Connectome(connectome) => connectome.run(console),
+        Command::Sift2(sift2) => sift2.run(console),
         Command::Compare(compare) => compare.run(console),
         Command::Convert(convert) => convert.run(console),
         Command::Info(info) => info.run(console),
@@ -170,19 +174,20 @@ fn run_stages_in(
     Ok(())
 }
 
-/// What a command does that threads alone work on, with one stage, once its options are understood.
+/// What a command does that threads alone work on, once its options are understood.
 fn run_on_threads(
     name: &str,
-    stage: &dyn Stage,
+    stages: &[&dyn Stage],
     folder: &dyn Fn(&[String]) -> Result<OutputFolder, OutputError>,
     threads: ThreadArgs,
     console: &Console,
 ) -> Result<RunRecord, Failure> {
-    let out = folder(&stage.outputs())?;
+    let planned: Vec<String> = stages.iter().flat_map(|stage| stage.outputs()).collect();
+    let out = folder(&planned)?;
     let workers = threads.start()?;
     let command_line = command_line();
     let session = session(Backend::cpu(&workers), console, &command_line);
-    run_alone(name, &[stage], out, session).map_err(Failure::Work)
+    run_alone(name, stages, out, session).map_err(Failure::Work)
 }
 
 /// Says what was written, and with -v what each stage took and counted.

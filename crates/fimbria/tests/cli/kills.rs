@@ -238,6 +238,7 @@ fn every_command_stops_when_it_is_told_to() {
         ("connectome many.tck labels.nii --radius 30 -o out", "out"),
         ("convert many.tck --reference labels.nii -o out.trx", "out.trx"),
         ("peaks fod/fod.nii.gz --mask p/mask.nii.gz -o out", "out"),
+        ("sift2 many.tck fod/fod.nii.gz -o out", "out"),
         ("sticks p/dwi.nii.gz --mask p/mask.nii.gz -o out/in", "out/in"),
         ("eigen tensors.json --starts 100000 -o out.json", "out.json"),
     ] {

@@ -37,6 +37,7 @@ mod quality;
 mod records;
 mod report;
 mod run;
+mod sift2;
 mod snapshots;
 mod sticks;
 mod track;

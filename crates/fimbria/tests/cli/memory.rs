@@ -19,6 +19,7 @@ fn subject_of(edge: f64) -> Folder {
     folder.done("phantom protocol --size 12,12,4 --voxel 5,5,4 --format nii -o lines");
     folder.done(&format!("fit dti {HEAD} -o dti"));
     folder.done(&format!("fit hot {HEAD} -o hot"));
+    folder.done(&format!("fit fod {HEAD} -o fod"));
     folder.done(&format!("{SAMPLED} -o bpx"));
     folder.done("track dti/V1.nii.gz --seeds head/mask.nii -n 3 -o tracks");
     folder.done(&format!("{PHASE} -o field"));
@@ -41,6 +42,7 @@ fn commands() -> Vec<String> {
         "track bpx --seeds head/mask.nii -n 3",
         "life tracks/tracks.trx --dwi head/dwi.nii --max-iterations 5",
         "connectome tracks/tracks.trx head/mask.nii",
+        "sift2 tracks/tracks.trx fod/fod.nii.gz",
         "phantom crossing --size 24,24,12 --voxel 6",
         "phantom gre --size 24,28,22 --voxel 6",
         "phantom protocol --size 12,12,4 --voxel 5,5,4",

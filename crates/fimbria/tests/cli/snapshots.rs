@@ -65,6 +65,7 @@ fn records_have_the_entries_they_had() {
         ("track", "track peaks/peaks.nii.gz --seeds head/mask.nii -n 1 --device cpu".to_owned()),
         ("life", "life track/tracks.trx --dwi head/dwi.nii --max-iterations 2 --device cpu".into()),
         ("connectome", "connectome track/tracks.trx head/mask.nii".to_owned()),
+        ("sift2", "sift2 track/tracks.trx fit-fod/fod.nii.gz".to_owned()),
         ("field", "field gre/phase.nii.gz --mask gre/mask.nii.gz".to_owned()),
         (
             "qsm",

@@ -73,7 +73,7 @@ impl Making {
         let Self { output, format, threads } = self;
         let phantom = phantom(format.0);
         let folder = |planned: &[String]| output.folder(planned, console);
-        let record = run_on_threads("phantom", &*phantom, &folder, threads, console)?;
+        let record = run_on_threads("phantom", &[&*phantom], &folder, threads, console)?;
         report(&record, output.path(), console);
         Ok(())
     }

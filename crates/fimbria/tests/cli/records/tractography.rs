@@ -161,7 +161,25 @@ const CONNECTOME: Proof = Proof {
     ]],
 };
 
-pub(super) const PROOFS: &[&Proof] = &[&PEAKS, &STICKS, &TRACK, &LIFE, &CONNECTOME];
+const SIFT2: Proof = Proof {
+    command: "sift2",
+    fixture: crate::sift2::with_densities,
+    line: "a.trx fod.nii --sh-basis mrtrix",
+    rows: &[&[
+        ("sh-basis", Instead("a.trx fod.nii --sh-basis dipy --frame scanner")),
+        ("order", With("--order 4")),
+        ("frame", With("--frame voxel")),
+        ("mask", With("--mask labels.nii")),
+        ("act", With("--act 5tt.nii")),
+        ("variation", With("--variation 0.5")),
+        ("tikhonov", With("--tikhonov 0.5")),
+        ("least-filled", With("--least-filled 0.2")),
+        ("least-peak", With("--least-peak 0.3")),
+        ("iterations", With("--iterations 2")),
+    ]],
+};
+
+pub(super) const PROOFS: &[&Proof] = &[&PEAKS, &STICKS, &TRACK, &LIFE, &CONNECTOME, &SIFT2];
 
 #[test]
 fn of_peaks() {
@@ -186,4 +204,9 @@ fn of_life() {
 #[test]
 fn of_connectome() {
     prove(&CONNECTOME);
+}
+
+#[test]
+fn of_sift2() {
+    prove(&SIFT2);
 }

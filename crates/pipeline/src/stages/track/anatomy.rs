@@ -81,7 +81,7 @@ impl AnatomyOptions {
     ///
     /// # Errors
     /// Where the image cannot be read or is none of tissues.
-    pub(super) fn read(
+    pub(crate) fn read(
         &self,
         samples: &Grid,
         log: &Logbook<'_>,

@@ -1,0 +1,114 @@
+//! Which fixels streamlines pass, and how long they are in each.
+
+use fimbria_compute::Workers;
+use rayon::prelude::*;
+
+use crate::{Piece, Tracer};
+
+/// Parts that a forward product is cut into, whatever the threads: each has sums of its own, which are
+/// added in order.
+const PARTS: usize = 32;
+
+/// The length in mm of every streamline in every fixel that it passes: a sparse matrix, a streamline
+/// a row.
+#[derive(Clone, Debug)]
+pub struct FixelLengths {
+    fixels: usize,
+    offsets: Vec<u64>,
+    of_entry: Vec<(u32, f32)>,
+}
+
+/// The fixel of a voxel along a unit direction in scanner axes.
+pub type FixelAt<'a> = dyn Fn(u32, [f64; 3]) -> Option<u32> + Sync + 'a;
+
+impl FixelLengths {
+    /// No streamlines, among `fixels` fixels.
+    pub fn new(fixels: usize) -> Self {
+        Self { fixels, offsets: vec![0], of_entry: Vec::new() }
+    }
+
+    /// Adds the streamlines of which k has the points `offsets[k] .. offsets[k + 1]`, scanner mm. What
+    /// runs where there is no fixel does not count. In a voxel a streamline has one direction: from
+    /// where it comes in to where it goes out.
+    pub fn add(
+        &mut self,
+        offsets: &[u64],
+        points_ras_mm: &[[f32; 3]],
+        tracer: &Tracer,
+        fixel_at: &FixelAt<'_>,
+        workers: &Workers,
+    ) {
+        let row = |scratch: &mut (Vec<Piece>, Vec<[f64; 3]>), pair: &[u64]| {
+            let (pieces, dirs) = scratch;
+            tracer.trace(&points_ras_mm[pair[0] as usize..pair[1] as usize], pieces, dirs);
+            let mut row = Vec::new();
+            for visit in pieces.chunk_by(|a, b| a.voxel == b.voxel) {
+                let mut way = [0.0; 3];
+                let mut length = 0.0;
+                for piece in visit {
+                    length += piece.amount;
+                    let dir = dirs[piece.point as usize];
+                    (0..3).for_each(|i| way[i] += piece.amount * dir[i]);
+                }
+                let fixel = fimbria_compute::dense::vec3::unit(way)
+                    .and_then(|dir| fixel_at(visit[0].voxel, dir));
+                row.extend(fixel.map(|fixel| (fixel, length as f32)));
+            }
+            row
+        };
+        let rows: Vec<Vec<(u32, f32)>> =
+            workers.install(|| offsets.par_windows(2).map_init(Default::default, row).collect());
+        for row in rows {
+            self.of_entry.extend(row);
+            self.offsets.push(self.of_entry.len() as u64);
+        }
+    }
+
+    /// Number of streamlines.
+    pub fn streamlines(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Number of fixels.
+    pub fn fixels(&self) -> usize {
+        self.fixels
+    }
+
+    /// The fixels that a streamline passes, and the length in each, mm.
+    pub fn of(&self, streamline: usize) -> &[(u32, f32)] {
+        &self.of_entry[self.offsets[streamline] as usize..self.offsets[streamline + 1] as usize]
+    }
+
+    /// For each fixel Σ length × value over the streamlines that pass it, for two values of each
+    /// streamline at once.
+    pub(super) fn sums<const N: usize>(
+        &self,
+        values: impl Fn(usize) -> [f64; N] + Sync,
+    ) -> Vec<[f64; N]> {
+        let n = self.streamlines();
+        let part = |part: usize| {
+            let mut sums = vec![[0.0_f64; N]; self.fixels];
+            for streamline in n * part / PARTS..n * (part + 1) / PARTS {
+                let values = values(streamline);
+                for &(fixel, length) in self.of(streamline) {
+                    let sum = &mut sums[fixel as usize];
+                    (0..N).for_each(|i| sum[i] += f64::from(length) * values[i]);
+                }
+            }
+            sums
+        };
+        let add = |mut sums: Vec<[f64; N]>, other: Vec<[f64; N]>| {
+            for (sum, other) in sums.iter_mut().zip(other) {
+                (0..N).for_each(|i| sum[i] += other[i]);
+            }
+            sums
+        };
+        // A few parts at a time, so that few sums are held at once, always in the same order.
+        let mut all = vec![[0.0; N]; self.fixels];
+        for round in (0..PARTS).collect::<Vec<_>>().chunks(8) {
+            let parts: Vec<_> = round.par_iter().map(|&p| part(p)).collect();
+            all = parts.into_iter().fold(all, add);
+        }
+        all
+    }
+}

@@ -1,0 +1,241 @@
+//! The stage that weighs streamlines by the density of fibres.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use fimbria_compute::Progress as _;
+use fimbria_image::{Grid, counted};
+use fimbria_life::sift2::{FixelLengths, Sift2, Sift2Options, Sift2Step, sift2};
+use fimbria_life::{CountBy, Tracer};
+use fimbria_streamlines::{CHUNK_POINTS, Streamlines};
+use fimbria_tensors::lobes::{LobeOptions, Lobes};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::options::{Described as _, within};
+use crate::stages::given_lines::{GivenLines, open_lines};
+use crate::stages::load_orientations::OrientationField;
+use crate::stages::track::AnatomyOptions;
+use crate::{
+    FileKind, Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken, Written,
+};
+
+/// What `fimbria sift2` writes.
+pub const SIFT2_WRITES: &[Written] = &[
+    Written::file(
+        "weights.txt",
+        FileKind::Table,
+        "weight of each streamline, a line each, 0 where it passes no fibres: what `connectome \
+         --weights` and tck2connectome -tck_weights_in read",
+    ),
+    Written::file(
+        "mu.txt",
+        FileKind::Table,
+        "what turns weight times length (mm) in a voxel into density of fibres",
+    ),
+    Written::file(
+        "iterations.tsv",
+        FileKind::Table,
+        "iteration, objective, and misfit of densities over the densities (root mean squares)",
+    ),
+    Written::file(
+        "run.json",
+        FileKind::Json,
+        "inputs with hashes, parameters, machine, times, misfit before and after",
+    ),
+];
+
+/// The options of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Args, Serialize)]
+pub struct Sift2Parameters {
+    /// How far apart the weights of one fixel's streamlines may be: the larger, the nearer
+    #[arg(long, value_name = "LAMBDA", number = within(0.0, 1e6, ""))]
+    #[arg(default_value_t = Sift2Options::default().total_variation)]
+    pub variation: f64,
+
+    /// How far weights may be from 1: the larger, the nearer
+    #[arg(long, value_name = "LAMBDA", number = within(0.0, 1e6, ""))]
+    #[arg(default_value_t = Sift2Options::default().tikhonov)]
+    pub tikhonov: f64,
+
+    /// Fixels that streamlines at weight 1 fill to less than this part do not count
+    #[arg(long, value_name = "PART", number = within(0.0, 1.0, ""))]
+    #[arg(default_value_t = Sift2Options::default().least_filled)]
+    pub least_filled: f64,
+
+    /// Lobes whose maximum is not above this are noise, in units of the densities
+    #[arg(long, value_name = "VALUE", number = within(0.0, 1e30, ""))]
+    #[arg(default_value_t = f64::from(LobeOptions::default().least_peak))]
+    pub least_peak: f64,
+
+    /// Iterations at most
+    #[arg(long, value_name = "N", number = within(1_usize, 1_000_000, ""))]
+    #[arg(default_value_t = Sift2Options::default().most_iterations)]
+    pub iterations: usize,
+}
+
+/// Weighs streamlines.
+#[derive(Clone, Debug)]
+pub struct WeighByDensities {
+    /// The streamlines.
+    pub tractogram: PathBuf,
+    /// Tissues, of which white matter counts.
+    pub act: Option<PathBuf>,
+    /// How.
+    pub parameters: Sift2Parameters,
+}
+
+impl WeighByDensities {
+    /// How much of each of `voxels` is white matter; everything where nobody says.
+    fn white(
+        &self,
+        grid: &Grid,
+        voxels: &[u32],
+        log: &Logbook<'_>,
+    ) -> Result<Vec<f32>, StageError> {
+        /// Points along an axis of a voxel at which tissues are looked up.
+        const POINTS: usize = 3;
+        let act = AnatomyOptions { act: self.act.clone(), ..AnatomyOptions::default() };
+        let workers = log.session().on.workers;
+        let Some(tissues) = workers.install(|| act.read(grid, log))? else {
+            return Ok(vec![1.0; voxels.len()]);
+        };
+        let within = |i: usize| (i as f32 + 0.5) / POINTS as f32 - 0.5;
+        let white = |&voxel: &u32| {
+            let centre = grid.voxel(voxel as usize).map(|c| c as f32);
+            let points = (0..POINTS * POINTS * POINTS).map(|i| {
+                let [x, y, z] = centre;
+                let at = [i % POINTS, i / POINTS % POINTS, i / POINTS / POINTS].map(within);
+                tissues.at([x + at[0], y + at[1], z + at[2]]).white
+            });
+            points.sum::<f32>() / (POINTS * POINTS * POINTS) as f32
+        };
+        Ok(voxels.iter().map(white).collect())
+    }
+
+    fn weigh(
+        &self,
+        field: &OrientationField,
+        given: Option<&GivenLines>,
+        log: &Logbook<'_>,
+    ) -> Result<Sift2, StageError> {
+        let workers = log.session().on.workers;
+        let basis = field.basis.ok_or(
+            "streamlines are weighed by densities in spherical harmonics: these are unique entries \
+             (fit fod writes harmonics too)",
+        )?;
+        let grid = *field.coefficients.grid();
+        let voxels = &field.mask.voxels;
+        let options =
+            LobeOptions { least_peak: self.parameters.least_peak as f32, ..LobeOptions::default() };
+        let what = (basis, field.order);
+        let lobes = Lobes::find(&*field.coefficients, voxels, what, options, workers, log)?;
+        let white = self.white(&grid, voxels, log)?;
+        let of_lobe = (0..voxels.len()).flat_map(|k| lobes.of_voxel(k).map(move |_| k));
+        let white: Vec<f32> = of_lobe.map(|k| white[k]).collect();
+
+        let mut number = vec![u32::MAX; grid.len()];
+        (0..).zip(voxels).for_each(|(k, &voxel)| number[voxel as usize] = k);
+        let frame_from_ras = field.frame.frame_from_ras(&grid.ras_from_vox);
+        let fixel_at = |voxel: u32, dir: [f64; 3]| {
+            let k = Some(number[voxel as usize]).filter(|k| *k != u32::MAX)?;
+            let dir = fimbria_image::frames::turned(&frame_from_ras, dir);
+            lobes.along(k as usize, dir).map(|lobe| lobe as u32)
+        };
+        let tracer = Tracer::new(grid, CountBy::Length, false)
+            .ok_or("the orientation of the densities cannot be inverted")?;
+        let mut lines = open_lines(given, &self.tractogram)?;
+        let mut tracks = FixelLengths::new(lobes.len());
+        log.start("following streamlines", lines.header().n_streamlines.unwrap_or(0));
+        let mut chunk = Streamlines::default();
+        while lines.next_chunk(&mut chunk, CHUNK_POINTS)? {
+            log.check()?;
+            tracks.add(chunk.offsets(), chunk.positions(), &tracer, &fixel_at, workers);
+            log.advance(chunk.len() as u64);
+        }
+        for doubt in lines.doubts() {
+            log.warn(&doubt);
+        }
+        let options = Sift2Options {
+            tikhonov: self.parameters.tikhonov,
+            total_variation: self.parameters.variation,
+            least_filled: self.parameters.least_filled,
+            most_iterations: self.parameters.iterations,
+            ..Sift2Options::default()
+        };
+        Ok(sift2(&tracks, lobes.integrals(), &white, None, &options, workers, log)?)
+    }
+}
+
+impl Stage for WeighByDensities {
+    fn name(&self) -> &'static str {
+        "sift2"
+    }
+
+    fn takes(&self) -> Vec<Taken> {
+        vec![Taken::always::<OrientationField>(), Taken::where_made::<GivenLines>()]
+    }
+
+    fn makes(&self) -> Vec<Product> {
+        vec![Product::of::<Sift2>()]
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        let act = self.act.iter().map(|path| ("act".to_owned(), path.clone()));
+        [("tractogram".to_owned(), self.tractogram.clone())].into_iter().chain(act).collect()
+    }
+
+    fn parameters(&self) -> Value {
+        let mut values = json!(self.parameters);
+        values["act"] = json!(self.act.as_ref().map(|_| "given"));
+        values
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        ["weights.txt", "mu.txt", "iterations.tsv"].map(str::to_owned).to_vec()
+    }
+
+    fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
+        let found = self.weigh(products.get::<OrientationField>()?, products.find(), log)?;
+        log.count("streamlines", found.weights.len() as u64);
+        log.count("astray", found.astray as u64);
+        log.count("unfilled fixels", found.unfilled as u64);
+        if found.astray > 0 {
+            log.warn(&format!(
+                "{} no fibres of the densities: weight 0",
+                match found.astray {
+                    1 => "1 streamline passes".to_owned(),
+                    n => format!("{} pass", counted(n, "streamline")),
+                }
+            ));
+        }
+        if !found.converged {
+            log.warn("the weights have not settled: --iterations allows more");
+        }
+        let error = |step: Option<&Sift2Step>| json!(step.map(|step| step.error));
+        log.result("mu", found.mu);
+        log.result("misfit_before", error(found.steps.first()));
+        log.result("misfit_after", error(found.steps.last()));
+        log.result("iterations", found.steps.len() - 1);
+        products.put(found);
+        Ok(())
+    }
+
+    fn write(
+        &self,
+        products: &Products,
+        out: &mut OutputFolder,
+        _log: &Logbook<'_>,
+    ) -> Result<(), StageError> {
+        let found = products.get::<Sift2>()?;
+        let weights: String = found.weights.iter().map(|weight| format!("{weight}\n")).collect();
+        out.write("weights.txt", weights.as_bytes())?;
+        out.write("mu.txt", format!("{:e}\n", found.mu).as_bytes())?;
+        let row = |(i, step): (usize, &Sift2Step)| {
+            format!("{i}\t{:.8e}\t{:.8e}\n", step.objective, step.error)
+        };
+        let rows: String = found.steps.iter().enumerate().map(row).collect();
+        out.write("iterations.tsv", format!("iteration\tobjective\tmisfit\n{rows}").as_bytes())?;
+        Ok(())
+    }
+}
