@@ -48,6 +48,7 @@ __all__ = [
     "Probtrackx2",
     "Report",
     "Connectome",
+    "Sift2",
     "Compare",
     "Convert",
 ]
@@ -2121,6 +2122,51 @@ class Connectome(_Command):
         ("weights_csv", ("weights.csv",), False),
         ("lengths_csv", ("lengths.csv",), False),
         ("labels_txt", ("labels.txt",), False),
+        ("run_json", ("run.json",), False),
+    )
+
+
+class Sift2InputSpec(CommandLineInputSpec):
+    tractogram = traits.Either(File(exists=True), Directory(exists=True), argstr="%s", position=0, mandatory=True, desc="Tractogram: .tck, .trk, .trx or a TRX folder")
+    image = traits.Either(File(exists=True), Directory(exists=True), argstr="%s", position=1, mandatory=True, desc="Coefficients, 4-D: unique entries of symmetric tensors, or spherical harmonics (--sh-basis, where the image itself does not say so), of order 4, 6 or 8 (15, 28 or 45 volumes)")
+    sh_basis = traits.Enum("mrtrix", "dipy", "dipy-legacy", argstr="--sh-basis %s", desc="The coefficients are spherical harmonics of this basis [default: what the image says of itself; unique entries where it says nothing]")
+    order = traits.Int(argstr="--order %d", desc="Order of the tensors, or highest degree of the harmonics [default: what the number of volumes says]")
+    frame = traits.Enum("fsl", "voxel", "scanner", argstr="--frame %s", desc="Axes the coefficients refer to [default: voxel with a basis of DIPY, else scanner]")
+    mask = traits.Either(File(exists=True), Directory(exists=True), argstr="--mask %s", desc="Voxels to work on: a 3-D image on the same grid, inside where above zero [default: all]")
+    act = traits.Either(File(exists=True), Directory(exists=True), argstr="--act %s", desc="Tissues, of which white matter counts: five volumes as `phantom head` and 5ttgen write them, or labels of FreeSurfer, SynthSeg or FAST; any grid in the same scanner space [default: all voxels count]")
+    variation = traits.Float(argstr="--variation %.15g", desc="How far apart the weights of one fixel's streamlines may be: the larger, the nearer [0 to 1000000] [default: 0.1]")
+    tikhonov = traits.Float(argstr="--tikhonov %.15g", desc="How far weights may be from 1: the larger, the nearer [0 to 1000000] [default: 0]")
+    least_filled = traits.Float(argstr="--least-filled %.15g", desc="Fixels that streamlines at weight 1 fill to less than this part do not count [0 to 1] [default: 0.1]")
+    least_peak = traits.Float(argstr="--least-peak %.15g", desc="Lobes whose maximum is not above this are noise, in units of the densities [0 to 1000000000000000000000000000000] [default: 0.10000000149011612]")
+    iterations = traits.Int(argstr="--iterations %d", desc="Iterations at most [1 to 1000000] [default: 1000]")
+    output = traits.Str("sift2", usedefault=True, argstr="--output %s", desc="Folder (or, where the command writes one file, the file) to write")
+    force = traits.Bool(argstr="--force", desc="Overwrite existing outputs")
+    threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
+    scratch = traits.Str(argstr="--scratch %s", desc="Folder for compressed images that exceed their share of --memory [default: the system's for temporary files]")
+    quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
+    verbose = traits.Int(argstr="--verbose=%d", desc="Say more; 0 as usual [default: 0]")
+    memory = traits.Str(argstr="--memory %s", desc="Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that are read in place do not count: the system takes them back when it needs them [default: no limit]")
+
+
+class Sift2OutputSpec(TraitedSpec):
+    written = traits.Str(desc="the folder")
+    weights_txt = traits.Str(desc="weight of each streamline, a line each, 0 where it passes no fibres: what `connectome --weights` and tck2connectome -tck_weights_in read")
+    mu_txt = traits.Str(desc="what turns weight times length (mm) in a voxel into density of fibres")
+    iterations_tsv = traits.Str(desc="iteration, objective, and misfit of densities over the densities (root mean squares)")
+    run_json = traits.Str(desc="inputs with hashes, parameters, machine, times, misfit before and after")
+
+
+class Sift2(_Command):
+    """Weigh streamlines so that they are as dense as the fibres (the model of SIFT2); writes a folder, output."""
+
+    _cmd = "fimbria sift2"
+    _written = "output"
+    input_spec = Sift2InputSpec
+    output_spec = Sift2OutputSpec
+    _files = (
+        ("weights_txt", ("weights.txt",), False),
+        ("mu_txt", ("mu.txt",), False),
+        ("iterations_tsv", ("iterations.tsv",), False),
         ("run_json", ("run.json",), False),
     )
 

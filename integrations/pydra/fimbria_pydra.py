@@ -39,6 +39,7 @@ __all__ = [
     "Probtrackx2",
     "Report",
     "Connectome",
+    "Sift2",
     "Compare",
     "Convert",
 ]
@@ -1512,6 +1513,39 @@ class Connectome(shell.Task["Connectome.Outputs"]):
         lengths_csv: FsObject | None = shell.out(help="their (weighted) mean length, mm, 0 where there are none", callable=_written("output", False, ("lengths.csv",), False))
         labels_txt: FsObject | None = shell.out(help="the label of each row, ascending", callable=_written("output", False, ("labels.txt",), False))
         run_json: FsObject | None = shell.out(help="inputs with hashes, parameters, machine, times, how many were assigned", callable=_written("output", False, ("run.json",), False))
+
+
+@shell.define
+class Sift2(shell.Task["Sift2.Outputs"]):
+    """Weigh streamlines so that they are as dense as the fibres (the model of SIFT2); writes a folder, output."""
+
+    executable = ["fimbria", "sift2"]
+    tractogram: FsObject = shell.arg(help="Tractogram: .tck, .trk, .trx or a TRX folder", argstr="", position=1)
+    image: FsObject = shell.arg(help="Coefficients, 4-D: unique entries of symmetric tensors, or spherical harmonics (--sh-basis, where the image itself does not say so), of order 4, 6 or 8 (15, 28 or 45 volumes)", argstr="", position=2)
+    sh_basis: str | None = shell.arg(help="The coefficients are spherical harmonics of this basis [default: what the image says of itself; unique entries where it says nothing]", allowed_values=["mrtrix", "dipy", "dipy-legacy"], argstr="--sh-basis", default=None)
+    order: int | None = shell.arg(help="Order of the tensors, or highest degree of the harmonics [default: what the number of volumes says]", argstr="--order", default=None)
+    frame: str | None = shell.arg(help="Axes the coefficients refer to [default: voxel with a basis of DIPY, else scanner]", allowed_values=["fsl", "voxel", "scanner"], argstr="--frame", default=None)
+    mask: FsObject | None = shell.arg(help="Voxels to work on: a 3-D image on the same grid, inside where above zero [default: all]", argstr="--mask", default=None)
+    act: FsObject | None = shell.arg(help="Tissues, of which white matter counts: five volumes as `phantom head` and 5ttgen write them, or labels of FreeSurfer, SynthSeg or FAST; any grid in the same scanner space [default: all voxels count]", argstr="--act", default=None)
+    variation: float | None = shell.arg(help="How far apart the weights of one fixel's streamlines may be: the larger, the nearer [0 to 1000000] [default: 0.1]", argstr="--variation", default=None)
+    tikhonov: float | None = shell.arg(help="How far weights may be from 1: the larger, the nearer [0 to 1000000] [default: 0]", argstr="--tikhonov", default=None)
+    least_filled: float | None = shell.arg(help="Fixels that streamlines at weight 1 fill to less than this part do not count [0 to 1] [default: 0.1]", argstr="--least-filled", default=None)
+    least_peak: float | None = shell.arg(help="Lobes whose maximum is not above this are noise, in units of the densities [0 to 1000000000000000000000000000000] [default: 0.10000000149011612]", argstr="--least-peak", default=None)
+    iterations: int | None = shell.arg(help="Iterations at most [1 to 1000000] [default: 1000]", argstr="--iterations", default=None)
+    output: str = shell.arg(help="Folder (or, where the command writes one file, the file) to write", argstr="--output", default="sift2")
+    force: bool = shell.arg(help="Overwrite existing outputs", argstr="--force", default=False)
+    threads: int | None = shell.arg(help="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]", argstr="--threads", default=None)
+    scratch: str | None = shell.arg(help="Folder for compressed images that exceed their share of --memory [default: the system's for temporary files]", argstr="--scratch", default=None)
+    quiet: bool = shell.arg(help="Say nothing but warnings and errors", argstr="--quiet", default=False)
+    verbose: int | None = shell.arg(help="Say more; 0 as usual [default: 0]", argstr="--verbose={verbose}", default=None)
+    memory: str | None = shell.arg(help="Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that are read in place do not count: the system takes them back when it needs them [default: no limit]", argstr="--memory", default=None)
+
+    class Outputs(shell.Outputs):
+        written: str = shell.out(help="the folder", callable=_written("output", False))
+        weights_txt: FsObject | None = shell.out(help="weight of each streamline, a line each, 0 where it passes no fibres: what `connectome --weights` and tck2connectome -tck_weights_in read", callable=_written("output", False, ("weights.txt",), False))
+        mu_txt: FsObject | None = shell.out(help="what turns weight times length (mm) in a voxel into density of fibres", callable=_written("output", False, ("mu.txt",), False))
+        iterations_tsv: FsObject | None = shell.out(help="iteration, objective, and misfit of densities over the densities (root mean squares)", callable=_written("output", False, ("iterations.tsv",), False))
+        run_json: FsObject | None = shell.out(help="inputs with hashes, parameters, machine, times, misfit before and after", callable=_written("output", False, ("run.json",), False))
 
 
 @shell.define
