@@ -2,7 +2,7 @@
 //! where the work cannot be stopped half-way.
 
 use std::io::Write as _;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -86,6 +86,13 @@ fn outlive_full_files() {}
 #[cfg(unix)]
 fn tell_of_cut_files() {
     extern "C" fn tell(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+        // Several threads may meet the end at once: one says so and cleans up.
+        static SAID: AtomicBool = AtomicBool::new(false);
+        if SAID.swap(true, Ordering::SeqCst) {
+            loop {
+                thread::park();
+            }
+        }
         // SAFETY: the system gives a handler with SA_SIGINFO the place that could not be read.
         let place = unsafe { (*info).si_addr() } as usize;
         let file = mapped_file_at(place).unwrap_or_else(|| "an input file".to_owned());

@@ -226,6 +226,62 @@ fn peaks_of_sh2peaks_are_taken_for_peaks() {
     assert!(error.contains("look like fibre directions"), "{error}");
 }
 
+/// Without a mask hardly a voxel of sh2peaks has fewer than were asked for, and in a quarter of them they
+/// do not come in order.
+#[test]
+fn peaks_that_are_all_there_and_mostly_in_order_are_taken_for_peaks() {
+    let folder = with_seed();
+    let mut all = peaks(5, f64::NAN, [0.7, 0.3]);
+    let n = all.grid.len();
+    for voxel in 0..n {
+        for peak in 0..5 {
+            let length =
+                if voxel % 4 == 3 { 0.1 * (peak + 1) as f32 } else { 1.0 / (peak + 1) as f32 };
+            let turn = (voxel + 2 * peak) as f32;
+            for (k, c) in [turn.cos(), 0.8 * turn.sin(), 0.6 * turn.sin()].into_iter().enumerate() {
+                all.data[(3 * peak + k) * n + voxel] = length * c;
+            }
+        }
+    }
+    write(&folder, "peaks.nii", &all, "MRtrix version: 3.0.4");
+    folder.done(&format!("track peaks.nii {TRACK}"));
+}
+
+/// Six volumes could be two directions, nine three.
+#[test]
+fn harmonics_of_order_2_and_whole_matrices_are_not_followed() {
+    let folder = with_seed();
+    let (mut harmonics, mut matrices) = (peaks(2, 0.0, [1.0, 1.0]), peaks(3, 0.0, [1.0, 1.0]));
+    let n = harmonics.grid.len();
+    for voxel in 0..n {
+        let wave = |k: usize| (0.7 * (voxel * (k + 2)) as f32).sin();
+        for k in 0..6 {
+            harmonics.data[k * n + voxel] = if k == 0 { 0.5 } else { 0.2 * wave(k) };
+        }
+        let entries = [1.0, 0.3, 0.2, 0.3, 0.9, 0.1, 0.2, 0.1, 0.8];
+        for (k, entry) in entries.into_iter().enumerate() {
+            matrices.data[k * n + voxel] = entry * (1.5 + wave(0));
+        }
+    }
+    for (image, looks) in [(harmonics, "spherical harmonics"), (matrices, "a diffusion tensor")] {
+        write(&folder, "image.nii", &image, "");
+        let error = folder.failed(&format!("track image.nii {TRACK}"));
+        assert!(error.contains(looks), "{error}");
+    }
+}
+
+#[test]
+fn a_status_map_is_no_image_of_labels_and_peaks_are_no_deviation_of_gradients() {
+    let folder = crate::tractogram::with_tractogram();
+    folder.done("phantom crossing --size 6,6,4 --voxel 8 --format nii -o head");
+    folder.done("fit dti head/dwi.nii --mask head/mask.nii --device cpu --format nii -o dti");
+    let error = folder.failed("connectome a.trx dti/status.nii -o c");
+    assert!(error.contains("no labels of regions"), "{error}");
+    let line = "fit dti head/dwi.nii --mask head/mask.nii --device cpu";
+    let error = folder.failed(&format!("{line} --grad-dev dti/V1.nii -o d"));
+    assert!(error.contains("holds fibre directions"), "{error}");
+}
+
 #[test]
 fn peaks_of_tractseg_are_taken_for_peaks() {
     let folder = with_seed();

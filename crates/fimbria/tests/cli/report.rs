@@ -63,7 +63,7 @@ fn tracks_life_and_connectomes_have_a_page() {
 fn susceptibility_has_map_and_convergence_on_its_page() {
     let folder = Folder::new();
     folder.done("phantom gre --size 20,20,20 --voxel 7 -o p");
-    folder.done("field p/phase.nii.gz --te 5,10 --b0 3 -m p/mask.nii.gz -o field");
+    folder.done("field p/phase.nii.gz --te 5,10 --b0 3 --mask p/mask.nii.gz -o field");
     has(&page(&folder, "field"), &["local_field", "Explore in 3-D"]);
 }
 
@@ -99,7 +99,9 @@ fn names_and_titles_are_no_markup() {
         }
         let html = fs::read_to_string(folder.join(page)).unwrap();
         assert!(!html.contains("<img"), "{page}");
-        assert!(html.contains("&lt;img src=x onerror=alert(1)&gt;"), "{page}");
+        // A finished folder does not know the title, nor need it name the series.
+        let names_it = html.contains("&lt;img src=x onerror=alert(1)&gt;");
+        assert!(names_it || page == "again.html", "{page}");
         // Its own scripts end where they end.
         assert_eq!(html.matches("<script").count(), html.matches("</script>").count(), "{page}");
     }

@@ -41,7 +41,7 @@ fn resuming_runs_only_what_changed() {
     let titled =
         resumed(&format!("{RUN} -o out --resume --set dti.method=iwls --set report.title=x"));
     // The check of gradients has no files: its result is made again for the page.
-    let expected = [("dti", true), ("gradients", false), ("report", false)];
+    let expected = [("dti", true), ("gradients", false), ("quality", true), ("report", false)];
     assert_eq!(titled, expected.map(|(name, resumed)| (name.to_owned(), resumed)));
 }
 
@@ -70,7 +70,8 @@ fn the_record_lists_the_outputs_of_all_stages() {
     let record = folder.json("out/run.json");
     let outputs = record["outputs"].as_array().unwrap();
     let files: Vec<_> = outputs.iter().map(|o| o["file"].as_str().unwrap()).collect();
-    let expected = ["dti/FA.nii.gz", "dti/V1.nii.gz", "dti/status.nii.gz", "report/report.html"];
+    let maps = ["dti/FA.nii.gz", "dti/V1.nii.gz", "dti/status.nii.gz"];
+    let expected = [&maps[..], &["quality/quality.json", "report/report.html"]].concat();
     assert_eq!(files, expected);
     assert_eq!(record["parameters"]["dti"]["fit"]["maps"][1], "V1");
 }
@@ -203,7 +204,10 @@ fn curves_are_fitted_where_they_are_asked_for() {
     let record = folder.json("out/run.json");
     let stages: Vec<&str> =
         record["stages"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
-    assert_eq!(stages, ["load", "dti", "gradients", "dki1d", "stremi1d", "mono", "expr", "report"]);
+    assert_eq!(
+        stages,
+        ["load", "dti", "gradients", "quality", "dki1d", "stremi1d", "mono", "expr", "report"]
+    );
     let page = fs::read_to_string(folder.join("out/report/report.html")).unwrap();
     for part in [
         "Kurtosis by direction",
@@ -290,7 +294,7 @@ fn one_word_says_what_a_run_does() {
         names.map(|stage| stage["name"].as_str().unwrap().to_owned()).collect()
     };
     folder.done(&format!("{run} --set run.preset=maps -o maps"));
-    assert_eq!(stages("maps"), ["load", "dti", "gradients", "dki", "msdki", "report"]);
+    assert_eq!(stages("maps"), ["load", "dti", "gradients", "quality", "dki", "msdki", "report"]);
     let tracks = "--set run.preset=connectome --set track.select=50";
     folder.done(&format!("{run} {tracks} --set connectome.labels=p/mask.nii.gz -o all"));
     assert!(stages("all").contains(&"connectome".to_owned()), "{:?}", stages("all"));

@@ -106,18 +106,19 @@ pub(super) fn minimise<P: Pricing>(
             }
         }
     };
-    let violation = walk.violation(constraints, pricing);
-    let violation = if scale > 0.0 { violation / scale } else { 0.0 };
+    let left = walk.active.iter().zip(&walk.lambda);
+    let left = left.map(|(&j, l)| REGULARISATION * l.abs() / scaled.scale(j));
     let verdict = if !walked_to_its_end {
         Verdict::NotConverged
-    } else if violation > INFEASIBLE {
+    } else if left.fold(0.0, f64::max) > INFEASIBLE * scale {
         Verdict::Infeasible
     } else if walk.active.is_empty() {
         Verdict::Free
     } else {
         Verdict::Bound
     };
-    Outcome { verdict, rounds, violation }
+    let violation = walk.violation(constraints, pricing);
+    Outcome { verdict, rounds, violation: if scale > 0.0 { violation / scale } else { 0.0 } }
 }
 
 impl Walk {

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
+use super::contents::{Claim, Contents, ContentsError};
 use super::doubts::{Doubt, check_table, warn_of_place};
 use crate::{
     ByteSize, Carried, Input, Logbook, MapStyle, Named, OutputFolder, Product, Products, Stage,
@@ -87,6 +88,9 @@ pub enum LoadError {
     /// The gradient non-linearity has another shape or place.
     #[error("the gradient deviation does not fit the series")]
     GradDev(#[from] fimbria_image::GridMismatch),
+    /// An image holds something else.
+    #[error(transparent)]
+    Contents(#[from] ContentsError),
 }
 
 /// A subject in memory: what every fit takes.
@@ -318,6 +322,7 @@ impl SubjectFiles {
         let mask = mask(&stored, &gradients, workers)?;
         let grad_dev = match &self.grad_dev {
             Some(path) => {
+                Claim::checked(&ImageHeader::read(path)?, Contents::Numbers)?;
                 let image = workers.install(|| read_image(path))?;
                 grid.check_same(&image.grid, &path.display().to_string())?;
                 Some(Arc::new(image))

@@ -35,7 +35,7 @@ pub(super) fn remove(
     let spacing = grid.ras_from_vox.spacing();
     let smallest = spacing.into_iter().fold(f64::INFINITY, f64::min);
     if !(radius_mm >= smallest && radius_mm.is_finite()) {
-        let rule = "it is at least a voxel, in mm";
+        let rule = "V-SHARP's is at least a voxel, in mm (12 mm where none is given)";
         return Err(QsmError::Parameter { name: "radius", value: radius_mm, rule });
     }
     let radii = radii(grid.dims, spacing, radius_mm);

@@ -165,10 +165,22 @@ fn text(
     })
 }
 
-fn write(folder: &Path, texts: &[(String, String)], format: Format) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
+fn write(folder: &Path, texts: &[(String, String)], format: Format) -> Result<(), OutputError> {
+    if folder.exists() && !folder.is_dir() {
+        return Err(OutputError::NotAFolder(folder.to_owned()));
+    }
+    let failed = |action, path: &Path| {
+        let path = path.to_owned();
+        move |source| OutputError::Io { action, path, source }
+    };
+    std::fs::create_dir_all(folder).map_err(failed("make the folder", folder))?;
     for (path, text) in texts {
-        std::fs::write(folder.join(file_name(path, format)), text)?;
+        let path = folder.join(file_name(path, format));
+        let unfinished = path.with_extension("unfinished");
+        let written = std::fs::write(&unfinished, text)
+            .and_then(|()| std::fs::rename(&unfinished, &path))
+            .inspect_err(|_| drop(std::fs::remove_file(&unfinished)));
+        written.map_err(failed("write", &path))?;
     }
     Ok(())
 }

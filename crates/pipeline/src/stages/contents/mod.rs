@@ -120,6 +120,14 @@ pub enum ContentsError {
         /// What was asked for.
         asked: Contents,
     },
+    /// The file says that its numbers are none of labels.
+    #[error("{} holds {}, says its {}: no labels of regions", path.display(), claim.what, claim.place)]
+    NoLabels {
+        /// The image.
+        path: PathBuf,
+        /// What it says.
+        claim: Claim,
+    },
     /// Labels by the volume.
     #[error("{} has {volumes} volumes: an image of labels has one", path.display())]
     LabelVolumes {
@@ -177,15 +185,19 @@ impl Claim {
     }
 }
 
-/// Refuses what cannot be an image of labels, as whatever else has several volumes.
+/// Refuses what cannot be an image of labels: whatever has several volumes, and what says that it is
+/// something else, such as a status map.
 ///
 /// # Errors
-/// [`ContentsError::LabelVolumes`].
+/// [`ContentsError::LabelVolumes`], [`ContentsError::NoLabels`].
 pub fn check_labels(path: &Path) -> Result<(), ContentsError> {
     // What cannot be read is the business of who reads it.
-    match ImageHeader::read(path).map_or(1, |header| header.n_volumes()) {
-        1 => Ok(()),
-        volumes => Err(ContentsError::LabelVolumes { path: path.to_owned(), volumes }),
+    let Ok(header) = ImageHeader::read(path) else { return Ok(()) };
+    let path = path.to_owned();
+    match (header.n_volumes(), Claim::of(&header)) {
+        (1, None) => Ok(()),
+        (1, Some(claim)) => Err(ContentsError::NoLabels { path, claim }),
+        (volumes, _) => Err(ContentsError::LabelVolumes { path, volumes }),
     }
 }
 
