@@ -283,7 +283,9 @@ fn help_for_contents(error: &ContentsError) -> String {
     let (asked, holds) = match error {
         ContentsError::Said { claim, asked, .. } => (*asked, claim.what),
         ContentsError::Looks { looks, asked, .. } => (*asked, *looks),
-        ContentsError::LabelVolumes { .. } => (Contents::Numbers, Contents::Numbers),
+        ContentsError::LabelVolumes { .. } | ContentsError::NoLabels { .. } => {
+            (Contents::Numbers, Contents::Numbers)
+        }
     };
     let help = match (asked, holds) {
         (Contents::Numbers, _) => "is it another file that was meant?",

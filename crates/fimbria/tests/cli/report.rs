@@ -63,7 +63,7 @@ fn tracks_life_and_connectomes_have_a_page() {
 fn susceptibility_has_map_and_convergence_on_its_page() {
     let folder = Folder::new();
     folder.done("phantom gre --size 20,20,20 --voxel 7 -o p");
-    folder.done("field p/phase.nii.gz --te 5,10 --b0 3 --mask p/mask.nii.gz -o field");
+    folder.done("field p/phase.nii.gz --mask p/mask.nii.gz -o field");
     has(&page(&folder, "field"), &["local_field", "Explore in 3-D"]);
 }
 

@@ -60,7 +60,7 @@ impl Descent {
             promised = dot(&way, &self.here.gradient);
         }
         let largest = way.par_iter().map(|x| x.abs()).reduce(|| 0.0, f32::max);
-        if !(promised < 0.0) || !largest.is_finite() {
+        if promised.is_nan() || promised >= 0.0 || !largest.is_finite() {
             return false;
         }
         let mut share = (LONGEST / largest).min(1.0);

@@ -18,6 +18,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::contents::{Claim, Contents, ContentsError};
 use super::doubts::{Doubt, check_table, warn_of_place};
+use crate::hashing::with_sidecar;
 use crate::{
     ByteSize, Carried, Input, Logbook, MapStyle, Named, OutputFolder, Product, Products, Stage,
     StageError,
@@ -231,11 +232,10 @@ impl SubjectFiles {
         for path in table.iter().flat_map(GradientFiles::paths) {
             add("gradients", path);
         }
-        for (role, path) in [("mask", &self.mask), ("grad_dev", &self.grad_dev)] {
-            if let Some(path) = path {
-                add(role, path);
-            }
+        if let Some(path) = &self.mask {
+            add("mask", path);
         }
+        inputs.extend(self.grad_dev.iter().flat_map(|path| with_sidecar("grad_dev", path)));
         inputs
     }
 

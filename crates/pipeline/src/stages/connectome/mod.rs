@@ -13,6 +13,7 @@ use fimbria_streamlines::{CHUNK_POINTS, Header, Streamlines, open};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::hashing::with_sidecar;
 use crate::options::{Described as _, within};
 use crate::stages::contents::check_labels;
 use crate::stages::doubts::warn_of_place_of;
@@ -193,10 +194,8 @@ impl Stage for CountConnections {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let mut inputs = vec![
-            ("tractogram".to_owned(), self.tractogram.clone()),
-            ("labels".to_owned(), self.labels.clone()),
-        ];
+        let mut inputs = vec![("tractogram".to_owned(), self.tractogram.clone())];
+        inputs.extend(with_sidecar("labels", &self.labels));
         inputs.extend(self.weights_file().map(|path| ("weights".to_owned(), path.into())));
         inputs
     }

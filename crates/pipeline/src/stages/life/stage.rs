@@ -13,6 +13,7 @@ use super::companions::Companions;
 use super::encode::{encode, survey};
 use super::evidence::named_sets;
 use super::{Evaluation, Life, LifeInputError, NamedSet, write};
+use crate::hashing::with_sidecar;
 use crate::stages::given_lines::{GivenLines, open_lines};
 use crate::stages::load::{Subject, SubjectFiles};
 use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken};
@@ -34,13 +35,13 @@ impl Stage for Life {
         let mut inputs = vec![("tractogram".to_owned(), self.files.tractogram.clone())];
         let others = [
             ("directions", &self.parameters.directions),
-            ("labels", &self.files.labels),
             ("sets", &self.files.sets),
             ("start", &self.files.start),
         ];
         for (role, path) in others {
             inputs.extend(path.iter().map(|path| (role.to_owned(), path.clone())));
         }
+        inputs.extend(self.files.labels.iter().flat_map(|path| with_sidecar("labels", path)));
         let second = self.second.iter().flat_map(SubjectFiles::inputs);
         inputs.extend(second.map(|(role, path)| (format!("second {role}"), path)));
         inputs
