@@ -10,7 +10,7 @@ fn workers(threads: usize) -> Workers {
     Workers::new(threads).unwrap()
 }
 
-/// A grid of one row of fixels a voxel along x: streamlines that run straight through parts of it.
+/// One row of voxels along x, a fixel in each, and streamlines that run straight through parts of it.
 fn straight(voxels: usize, lines: &[(f32, f32)]) -> FixelLengths {
     let grid = Grid { dims: [voxels, 1, 1], ras_from_vox: Affine::IDENTITY };
     let tracer = Tracer::new(grid, CountBy::Length, false).unwrap();

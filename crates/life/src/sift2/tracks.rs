@@ -1,6 +1,7 @@
 //! Which fixels streamlines pass, and how long they are in each.
 
 use fimbria_compute::Workers;
+use fimbria_compute::dense::vec3::unit;
 use rayon::prelude::*;
 
 use crate::{Piece, Tracer};
@@ -50,8 +51,7 @@ impl FixelLengths {
                     let dir = dirs[piece.point as usize];
                     (0..3).for_each(|i| way[i] += piece.amount * dir[i]);
                 }
-                let fixel = fimbria_compute::dense::vec3::unit(way)
-                    .and_then(|dir| fixel_at(visit[0].voxel, dir));
+                let fixel = unit(way).and_then(|dir| fixel_at(visit[0].voxel, dir));
                 row.extend(fixel.map(|fixel| (fixel, length as f32)));
             }
             row
@@ -79,7 +79,7 @@ impl FixelLengths {
         &self.of_entry[self.offsets[streamline] as usize..self.offsets[streamline + 1] as usize]
     }
 
-    /// For each fixel Σ length × value over the streamlines that pass it, for two values of each
+    /// For each fixel Σ length × value over the streamlines that pass it, for N values of each
     /// streamline at once.
     pub(super) fn sums<const N: usize>(
         &self,

@@ -43,12 +43,10 @@ impl Stage for CheckGradients {
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        let fit = products.get::<Maps<dti::Parameters>>()?;
-        let (Some(v1), Some(fa)) = (fit.map(DtiMap::V1), fit.map(DtiMap::Fa)) else {
+        let Some(check) = check_of(products, self.axes, log)? else {
             log.note("the gradient table is not checked: the fit has no V1 or no FA");
             return Ok(());
         };
-        let check = GradientCheck::new(v1, fa, self.axes, log.session().on.workers);
         log.result(GRADIENT_TABLE, said(&check));
         if let GradientVerdict::Wrong(_) = check.verdict() {
             log.warn(&format!("the gradient table looks wrong: {}", said(&check)));
@@ -56,6 +54,17 @@ impl Stage for CheckGradients {
         products.put(check);
         Ok(())
     }
+}
+
+/// What the tensor fit says of a table that was given in these axes; `None` without V1 and FA.
+fn check_of(
+    products: &Products,
+    axes: BvecFrame,
+    log: &Logbook<'_>,
+) -> Result<Option<GradientCheck>, StageError> {
+    let fit = products.get::<Maps<dti::Parameters>>()?;
+    let maps = fit.map(DtiMap::V1).zip(fit.map(DtiMap::Fa));
+    Ok(maps.map(|(v1, fa)| GradientCheck::new(v1, fa, axes, log.session().on.workers)))
 }
 
 /// Checks the table of a series by a tensor fit with the usual options; what was found, in words.
@@ -111,9 +120,7 @@ impl Stage for FixGradients {
         let mut own = Products::default();
         own.put(subject.clone());
         fit_of_check().compute(&mut own, log)?;
-        let fit = own.get::<Maps<dti::Parameters>>()?;
-        let (v1, fa) = fit.map(DtiMap::V1).zip(fit.map(DtiMap::Fa)).ok_or("no V1 and FA")?;
-        let check = GradientCheck::new(v1, fa, self.axes, log.session().on.workers);
+        let check = check_of(&own, self.axes, log)?.ok_or("no V1 and FA")?;
         let done = match check.verdict() {
             GradientVerdict::Right => "nothing: it lies as the image does".to_owned(),
             GradientVerdict::Wrong(change) => {
