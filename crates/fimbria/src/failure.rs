@@ -207,6 +207,11 @@ pub(crate) fn message_of(error: &(dyn Error + 'static)) -> String {
 
 /// What the user can do about it, for the errors that are met often.
 fn help_for(error: &(dyn Error + 'static)) -> Option<String> {
+    // Many kinds of error tell of memory, some by the words of another.
+    let limit = memory::exceeded().filter(|_| chain(error).contains("memory"));
+    if let Some(allowed) = limit {
+        return Some(format!("--memory {allowed} allows less: allow more"));
+    }
     causes(error).find_map(|error| {
         if let Some(error) = error.downcast_ref() {
             help_for_output(error)
@@ -221,10 +226,9 @@ fn help_for(error: &(dyn Error + 'static)) -> Option<String> {
                 ImageError::Truncated { .. } | ImageError::Gzip { .. } => {
                     Some("the file was cut off or damaged; copy or make it again".to_owned())
                 }
-                ImageError::Memory { .. } => Some(match memory::allowed() {
-                    Some(allowed) => format!("--memory {allowed} allows less: allow more"),
-                    None => "--memory 4G lets what is larger be worked on from disk".to_owned(),
-                }),
+                ImageError::Memory { .. } => {
+                    Some("--memory 4G lets what is larger be worked on from disk".to_owned())
+                }
                 _ => None,
             }
         } else if error.is::<ctrlc::Error>() {
@@ -290,12 +294,12 @@ fn help_for_contents(error: &ContentsError) -> String {
     let help = match (asked, holds) {
         (Contents::Numbers, _) => "is it another file that was meant?",
         (Contents::Directions, Contents::Entries) => {
-            "`fimbria track --hot` follows the maxima of the function; --peaks takes the volumes for \
-             directions all the same"
+            "`fimbria track --hot` follows the maxima of a form of order 4, 6 or 8; --peaks takes the \
+             volumes for directions all the same"
         }
         (Contents::Directions, Contents::Harmonics(_)) => {
-            "`fimbria track --sh-basis mrtrix` (dipy, dipy-legacy) follows the maxima of the \
-             function; --peaks takes the volumes for directions all the same"
+            "`fimbria track --sh-basis mrtrix` (dipy, dipy-legacy) follows the maxima of harmonics of \
+             order 4, 6 or 8; --peaks takes the volumes for directions all the same"
         }
         (Contents::Directions, Contents::Tensor) => {
             "the direction of a tensor is its first eigenvector: the map V1"

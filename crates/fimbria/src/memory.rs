@@ -50,6 +50,11 @@ pub(crate) fn allowed() -> Option<ByteSize> {
     ALLOWED.get().copied()
 }
 
+/// What the user allows, where more was asked for.
+pub(crate) fn exceeded() -> Option<ByteSize> {
+    allowed().filter(|_| HEAP.has_exceeded_its_limit())
+}
+
 /// Has large blocks go back to the system at once: it would keep those of up to 32 MiB for later, in
 /// addition to what is held.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -58,7 +58,7 @@ pub enum ImageError {
         found: u64,
     },
     /// There is not enough memory.
-    #[error("{} needs {bytes} bytes of memory, which the system does not give", path.display())]
+    #[error("{} needs {bytes} bytes of memory, which cannot be had", path.display())]
     Memory {
         /// The file.
         path: PathBuf,
@@ -88,8 +88,8 @@ pub enum ImageError {
     /// The image does not lie on the grid it must lie on.
     #[error(transparent)]
     Grid(#[from] GridMismatch),
-    /// A mask with more than one volume.
-    #[error("{} has {n_volumes} volumes; a mask has one", path.display())]
+    /// A mask or a region with more than one volume.
+    #[error("{} has {n_volumes} volumes; a mask or a region has one", path.display())]
     MaskVolumes {
         /// The file.
         path: PathBuf,

@@ -34,7 +34,7 @@ enum Change {
     None,
     /// To the nearest number of the type.
     Rounded,
-    /// It lies outside the type, or is NaN where there is none.
+    /// It lies outside the type, is too small for it, or is NaN where there is none.
     Clipped,
 }
 
@@ -93,7 +93,7 @@ macro_rules! float {
                 let back = kept.to_f64();
                 let change = if back == value || value.is_nan() {
                     Change::None
-                } else if back.is_finite() {
+                } else if back.is_finite() && back != 0.0 {
                     Change::Rounded
                 } else {
                     Change::Clipped

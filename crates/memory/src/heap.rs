@@ -63,6 +63,8 @@ pub struct Heap {
     held: AtomicUsize,
     most: AtomicUsize,
     limit: AtomicUsize,
+    /// Whether the limit refused a block.
+    exceeded: AtomicBool,
     /// Whether one thread keeps the rest for itself.
     kept: AtomicBool,
     /// Counts down to the block that is refused to see what happens; 0: none.
@@ -78,6 +80,7 @@ impl Heap {
             held: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
             limit: AtomicUsize::new(NONE),
+            exceeded: AtomicBool::new(false),
             kept: AtomicBool::new(false),
             #[cfg(debug_assertions)]
             fault: AtomicUsize::new(0),
@@ -95,6 +98,11 @@ impl Heap {
     pub fn keep_the_rest(&self) {
         KEEPS.set(true);
         self.kept.store(true, Relaxed);
+    }
+
+    /// Whether a block was refused by the limit.
+    pub fn has_exceeded_its_limit(&self) -> bool {
+        self.exceeded.load(Relaxed)
     }
 
     /// Bytes held in large blocks.
@@ -125,6 +133,7 @@ impl Heap {
         let held = self.held.fetch_add(bytes, Relaxed) + bytes;
         if held > self.limit.load(Relaxed) {
             self.held.fetch_sub(bytes, Relaxed);
+            self.exceeded.store(true, Relaxed);
             return false;
         }
         self.most.fetch_max(held, Relaxed);

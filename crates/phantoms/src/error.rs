@@ -2,6 +2,7 @@
 
 use fimbria_compute::Interrupted;
 use fimbria_compute::fft::FftError;
+use fimbria_image::counted;
 
 /// A specification that describes no phantom, or one that does not fit into memory.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -23,7 +24,10 @@ pub enum PhantomError {
         dims: [usize; 3],
     },
     /// The series does not fit into memory.
-    #[error("no memory for {n_volumes} volumes of {voxels} voxels ({:.1} GB)", *bytes as f64 / 1e9)]
+    #[error(
+        "there is no memory for {} of {voxels} voxels ({:.0} MB)", counted(*n_volumes, "volume"),
+        *bytes as f64 / 1e6
+    )]
     Memory {
         /// Volumes of the image that could not be held.
         n_volumes: usize,

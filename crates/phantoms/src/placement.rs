@@ -39,8 +39,9 @@ impl Placement {
         if !voxels.is_some_and(|n| n >= 1 && u32::try_from(n).is_ok()) {
             return Err(PhantomError::Grid { dims: self.dims });
         }
-        let sizes = self.voxel_mm.iter().all(|s| s.is_finite() && *s > 0.0);
-        PhantomError::require(sizes, "voxel size", self.voxel_mm, "positive, in mm")?;
+        // Headers hold places in f32.
+        let sizes = self.voxel_mm.iter().all(|s| s.is_finite() && *s >= 1e-3);
+        PhantomError::require(sizes, "voxel size", self.voxel_mm, "0.001 mm at least")?;
         let angles = self.tilt_deg.iter().all(|a| a.is_finite());
         PhantomError::require(angles, "tilt", self.tilt_deg, "finite, in degrees")?;
 

@@ -38,6 +38,8 @@ pub(crate) struct Description {
     pub(crate) keeps_position_type: bool,
     /// Types of coordinates that hardly any other program reads, and what to say of them.
     pub(crate) seldom_read: &'static [(Datatype, &'static str)],
+    /// True where the end of a file tells that nothing was cut off.
+    pub(crate) marks_its_end: bool,
     /// True where numbers per streamline can be stored.
     pub(crate) holds_columns: bool,
     /// What of a header it does not hold, in words.
@@ -142,6 +144,11 @@ impl Format {
     pub(crate) fn default_position_type(self, had: Datatype) -> Datatype {
         let kept = self.0.keeps_position_type && self.holds_positions(had);
         if kept { had } else { Datatype::Float32 }
+    }
+
+    /// True where the end of a file tells that nothing was cut off; else all must be read to know.
+    pub fn marks_its_end(self) -> bool {
+        self.0.marks_its_end
     }
 
     /// True where numbers per streamline can be stored.

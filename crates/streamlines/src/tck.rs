@@ -24,6 +24,7 @@ pub(crate) const FORMAT: Format = Format(&Description {
         Datatype::Float64,
         "a TCK of Float64 is MRtrix3's alone: nibabel and DIPY do not read it",
     )],
+    marks_its_end: true,
     holds_columns: false,
     losses: |header| {
         let mut losses = lost_columns(header);

@@ -11,7 +11,10 @@ use fimbria_pipeline::Logbook;
 use fimbria_pipeline::stages::doubts::Doubt;
 use fimbria_pipeline::stages::gradients::check_table;
 use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
-use fimbria_streamlines::{CHUNK_POINTS, ColumnKind, Format, LengthStatistics, Streamlines, open};
+use fimbria_streamlines::{
+    CHUNK_POINTS, ColumnKind, Format, LengthStatistics, ReadStreamlines, Streamlines,
+    TractogramError, open,
+};
 
 use super::{command_line, session};
 use crate::args::TableArgs;
@@ -123,7 +126,8 @@ fn tractogram(path: &Path, lengths: bool, console: &Console) -> Result<String, F
     let mut line = |what: &str, value: String| {
         let _ = writeln!(text, "  {what:<12} {value}");
     };
-    line("format", Format::of_content(path)?.to_string());
+    let format = Format::of_content(path)?;
+    line("format", format.to_string());
     line("streamlines", header.n_streamlines.map_or("not counted".into(), |n| n.to_string()));
     if let Some(points) = header.n_points {
         line("points", points.to_string());
@@ -151,23 +155,42 @@ fn tractogram(path: &Path, lengths: bool, console: &Console) -> Result<String, F
     for (key, value) in &header.keyvals {
         line(key, value.clone());
     }
+    let (statistics, cut) = if lengths || !format.marks_its_end() {
+        read_through(&mut *reader, console)?
+    } else {
+        Default::default()
+    };
     if lengths {
-        let mut statistics = LengthStatistics::default();
-        let mut chunk = Streamlines::default();
-        while reader.next_chunk(&mut chunk, CHUNK_POINTS)? {
-            console.check()?;
-            statistics.add(&chunk);
-        }
         let [least, median, most] = statistics.min_median_max();
         line("read", counted(statistics.count(), "streamline"));
         line("length", format!("{least:.4} to {most:.4} mm, median {median:.4}"));
         let (mean, deviation) = (statistics.mean(), statistics.standard_deviation());
         line("", format!("mean {mean:.4} mm, standard deviation {deviation:.4}"));
     }
-    for doubt in reader.doubts() {
+    for doubt in reader.doubts().into_iter().chain(cut) {
         console.warn(&doubt);
     }
     Ok(text)
+}
+
+/// Lengths of the streamlines that can be read, and why not all can.
+fn read_through(
+    reader: &mut dyn ReadStreamlines,
+    console: &Console,
+) -> Result<(LengthStatistics, Option<String>), Failure> {
+    let mut statistics = LengthStatistics::default();
+    let mut chunk = Streamlines::default();
+    loop {
+        console.check()?;
+        match reader.next_chunk(&mut chunk, CHUNK_POINTS) {
+            Ok(true) => statistics.add(&chunk),
+            Ok(false) => return Ok((statistics, None)),
+            Err(error @ TractogramError::Damaged { .. }) => {
+                return Ok((statistics, Some(error.to_string())));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 fn described(header: &ImageHeader, read: Option<&GradientsRead>) -> String {

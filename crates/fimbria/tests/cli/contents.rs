@@ -377,7 +377,7 @@ fn susceptibility_is_guided_by_directions_only() {
     let error = folder.failed("qsm field.nii --v1 colours.nii -o qsm");
     assert!(error.contains("look like plain numbers"), "{error}");
     let error = folder.failed("qsm field.nii --v1 dti/V1.nii.gz --fa dti/V2.nii.gz -o qsm");
-    assert!(error.contains("3 volumes where 1 are needed"), "{error}");
+    assert!(error.contains("3 volumes; it must have 1 volume"), "{error}");
     // What it is stands in the file, whatever it is called.
     std::fs::copy(folder.join("dti/V2.nii.gz"), folder.join("V1.nii.gz")).unwrap();
     for command in [

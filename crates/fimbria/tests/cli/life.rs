@@ -182,6 +182,12 @@ fn a_second_series_is_predicted_and_labels_make_matrices() {
     let count = |name: &str| record["stages"][2]["counts"][name].as_u64().unwrap();
     let kept = weights(&folder, "out/weights.txt").iter().filter(|w| **w > 0.0).count() as u64;
     assert_eq!((count("pruned_assigned"), count("pruned_unassigned")), (kept, 0));
+    // In the same space, and no end near them.
+    let corner = |voxel: usize| if voxel == 0 { 1.0 } else { 0.0 };
+    labels.data.iter_mut().enumerate().for_each(|(voxel, label)| *label = corner(voxel));
+    write_image(folder.join("labels.nii"), &labels, &WriteOptions::default()).unwrap();
+    let ran = folder.done(&format!("life lines.tck {SUBJECT} -o out -f --labels labels.nii"));
+    assert!(ran.stderr.contains("no streamline ends at labels"), "{}", ran.stderr);
 }
 
 #[test]

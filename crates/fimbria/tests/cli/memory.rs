@@ -114,7 +114,7 @@ fn ended_well(folder: &Folder, line: &str, under: &str, ran: &Ran, before: &[Str
     clear(folder, before);
 }
 
-/// Each of `lines`, its n-th large block refused, n = 1, 4, 16 ...
+/// Each of `lines`, its n-th large block refused, n = 1, 4, 16 ...; FIMBRIA_REFUSALS=all: of all blocks.
 #[cfg(debug_assertions)]
 fn survive_refusals(folder: &Folder, lines: &[String]) {
     let before = folder.names(".");
@@ -122,8 +122,9 @@ fn survive_refusals(folder: &Folder, lines: &[String]) {
     for line in lines {
         folder.done(line);
         clear(folder, &before);
-        for power in 0.. {
-            let n = 1_u64 << (2 * power);
+        let all = std::env::var_os("FIMBRIA_REFUSALS").is_some();
+        let next = |n: &u64| Some(if all { n + 1 } else { 4 * n });
+        for n in std::iter::successors(Some(1_u64), next) {
             let mut command = folder.command(line);
             let ran = Ran::of(&command.env("FIMBRIA_REFUSE", n.to_string()).output().unwrap());
             ended_well(folder, line, &format!("without block {n}"), &ran, &before);
@@ -250,10 +251,17 @@ fn a_series_larger_than_the_memory_allowed_is_worked_on_from_disk() {
 #[test]
 fn what_does_not_fit_into_the_memory_allowed_is_one_error() {
     let folder = Folder::with_subject();
+    folder.done("phantom gre --size 90,108,84 --voxel 1.7 --format nii -o gre");
     let before = folder.names(".");
-    let error = folder.run("phantom crossing --voxel 1 --memory 64M -o out");
-    assert_eq!(error.code, Some(1), "{}", error.stderr);
-    assert!(error.stderr.contains("memory"), "{}", error.stderr);
+    for line in [
+        "phantom crossing --voxel 1 --memory 64M -o out",
+        "phantom gre --memory 64M -o out",
+        "field gre/phase.nii --mask gre/mask.nii --memory 49M -o out",
+    ] {
+        let error = folder.run(line);
+        assert_eq!(error.code, Some(1), "`{line}`: {}", error.stderr);
+        assert!(error.stderr.contains("allows less: allow more"), "{}", error.stderr);
+    }
     let ran = folder.run(&format!("{FIT} --memory 20M -o out"));
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("needs 48.0 MiB at least"), "{}", ran.stderr);

@@ -188,5 +188,7 @@ fn a_head_of_metres_is_refused_at_once() {
     for (kind, size) in [("crossing", "4"), ("gre", "4"), ("protocol", "4,4,4")] {
         let error = folder.failed(&format!("phantom {kind} --voxel 65536 --size {size} -o p"));
         assert!(error.contains("1000 mm"), "{kind}: {error}");
+        let error = folder.failed(&format!("phantom {kind} --voxel 1e-30 --size {size} -o p"));
+        assert!(error.contains("0.001 mm at least"), "{kind}: {error}");
     }
 }

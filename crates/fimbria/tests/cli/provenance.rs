@@ -51,6 +51,45 @@ fn a_changed_data_file_of_a_pair_is_fitted_anew() {
 }
 
 #[test]
+fn a_changed_pair_in_gzip_and_a_changed_mask_are_fitted_anew() {
+    let folder = Folder::with_subject();
+    for (from, to) in [("dwi.nii", "pair.hdr.gz"), ("mask.nii", "inside.hdr.gz")] {
+        write_image(folder.join(to), &folder.image(from), &WriteOptions::default()).unwrap();
+    }
+    with_table(&folder, "pair");
+    let line = RUN.replace("run ", "run pair.hdr.gz ").replace("mask.nii", "inside.hdr.gz");
+    folder.done(&line);
+    for name in ["pair.img.gz", "inside.img.gz"] {
+        assert!(resumes(&folder, &line), "nothing has changed");
+        // Another sample, so that what is compressed stays readable.
+        let whole = name.replace(".img", ".hdr");
+        let mut image = folder.image(&whole);
+        let middle = image.data.len() / 2;
+        image.data[middle] = if image.data[middle] == 1.0 { 0.0 } else { 1.0 };
+        write_image(folder.join(&whole), &image, &WriteOptions::default()).unwrap();
+        assert!(!resumes(&folder, &line), "maps of another {name}");
+    }
+}
+
+#[test]
+fn a_changed_sidecar_is_read_anew() {
+    let folder = Folder::new();
+    folder.done("phantom gre --size 30,36,28 --voxel 5 -o gre");
+    let line = "field gre/phase.nii.gz --mask gre/mask.nii.gz --background pdf -o field";
+    folder.done(line);
+    let of = |record: &serde_json::Value| {
+        let inputs = record["inputs"].as_array().unwrap();
+        let sidecar = inputs.iter().find(|input| input["role"] == "phase sidecar").unwrap();
+        sidecar["xxh3_128"].clone()
+    };
+    let first = of(&folder.json("field/run.json"));
+    let text = fs::read_to_string(folder.join("gre/phase.json")).unwrap();
+    fs::write(folder.join("gre/phase.json"), text + "\n").unwrap();
+    folder.done(&format!("{line} -f"));
+    assert!(first.is_string() && of(&folder.json("field/run.json")) != first);
+}
+
+#[test]
 fn changed_data_of_a_mih_are_fitted_anew() {
     let folder = Folder::with_subject();
     let image = folder.image("dwi.nii");

@@ -152,6 +152,20 @@ fn a_tck_cut_short_is_said_by_info_and_refused_by_convert() {
 }
 
 #[test]
+fn a_trk_cut_short_is_said_by_info_and_refused_by_convert() {
+    let folder = with_tractogram();
+    folder.done("convert a.trx -o b.trk");
+    let bytes = fs::read(folder.join("b.trk")).unwrap();
+    fs::write(folder.join("cut.trk"), &bytes[..bytes.len() - 24]).unwrap();
+    let ran = folder.done("info cut.trk");
+    assert!(ran.stderr.contains("the file ends before the streamline does"), "{}", ran.stderr);
+    assert_eq!(folder.done("info b.trk").stderr, "");
+    let error = folder.failed("convert cut.trk -o c.tck");
+    assert!(error.contains("cut.trk, streamline 2"), "{error}");
+    assert!(!folder.join("c.tck").exists());
+}
+
+#[test]
 fn double_precision_of_a_tractogram_is_said() {
     let folder = with_tractogram();
     folder.done("convert a.trx --datatype float64 -o wide.trx");
@@ -171,7 +185,8 @@ fn labels_in_metres_end_the_search_with_the_grid() {
     }
     let options = WriteOptions::default();
     write_image(folder.join("metres.nii"), &labels, &options).unwrap();
-    folder.done("connectome a.trx metres.nii -o c");
+    let ran = folder.done("connectome a.trx metres.nii -o c");
+    assert!(ran.stderr.contains("no streamline ends at labels"), "{}", ran.stderr);
 }
 
 #[cfg(unix)]

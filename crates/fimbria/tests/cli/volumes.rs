@@ -183,7 +183,11 @@ fn b_in_milliseconds_per_square_micrometre_is_refused_or_warned_of() {
     assert!(ran.stdout.contains("doubtful") && ran.stdout.contains("ms/µm²"), "{}", ran.stdout);
     let ran = folder.done(&format!("{FIT} --b0-threshold 0.5 -o out"));
     assert!(ran.stderr.contains("is it in ms/µm²?"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("MD is outside what diffusion can be"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the diffusivity is outside what diffusion can be"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]
@@ -206,6 +210,26 @@ fn a_series_without_unweighted_volumes_or_orientation_is_warned_of() {
     assert!(ran.stderr.contains("does not say how the image lies"), "{}", ran.stderr);
     let ran = folder.done("info dwi.nii --bvec-frame scanner");
     assert!(ran.stdout.contains("does not say how the image lies"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_decay_that_no_tissue_has_is_told_by_every_command() {
+    let folder = with_shells(1000.0, 2000.0);
+    // b at a tenth.
+    let bvals = std::fs::read_to_string(folder.join("dwi.bval")).unwrap();
+    let tenth = bvals.replace("1000", "101").replace("2000", "202");
+    std::fs::write(folder.join("dwi.bval"), tenth).unwrap();
+    let curve = "--model S0*exp(-b*D) --param S0=500 --param D=1";
+    let mut lines =
+        ["dti", "dki", "msdki", "mono", "hot", "fod"].map(|fit| format!("fit {fit}")).to_vec();
+    lines.push(format!("fit expr {curve}"));
+    lines.push("sticks --burn-in 5 --jumps 50".to_owned());
+    for line in lines {
+        let line = format!("{line} dwi.nii --mask mask.nii --bvec-frame scanner -o out -f");
+        let ran = folder.run(&line);
+        let is_told = ran.stderr.contains("the diffusivity is outside what diffusion can be");
+        assert!(is_told, "{line}: {}", ran.stderr);
+    }
 }
 
 #[test]

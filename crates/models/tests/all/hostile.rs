@@ -8,9 +8,10 @@ use fimbria_models::dki::{self, DkiOptions};
 use fimbria_models::dki1d::{self, Dki1dOptions, Eta};
 use fimbria_models::dti::{self, DtiOptions, Method, Precision};
 use fimbria_models::expr::{self, ExprOptions, Parameter, VoxelConstants};
+use fimbria_models::fod::{self, FodOptions, Response, Tissues};
 use fimbria_models::hot::{self, HotMethod, HotOptions, HotOrder};
 use fimbria_models::stremi::{self, StremiOptions};
-use fimbria_models::{Fitted, ivim, mono, stremi1d};
+use fimbria_models::{Fitted, ivim, mono, msdki, stremi1d};
 use fimbria_tensors::starts::half_sphere;
 
 /// Three unweighted volumes, then twenty directions at each b.
@@ -95,6 +96,11 @@ fn every_model(check: impl Fn(&str, &[(String, Vec<f32>)], &Fitted)) {
     run("dki", &|image, mask, on| {
         dki::fit(image, mask, &table, &DkiOptions::default(), on, &Silent).unwrap()
     });
+    run("msdki", &|image, mask, on| msdki::fit(image, mask, &table, on, &Silent).unwrap());
+    let options = densities();
+    run("fod", &|image, mask, on| {
+        fod::fit(image, mask, &table, &options, on, &Silent).unwrap().fitted
+    });
     let formula = "S0*exp(-b*D) + C";
     let parameters = [("S0", 1000.0, 0.0, 1e5), ("D", 1.0, 0.0, 5.0), ("C", 0.0, 0.0, 1e5)];
     let parameters =
@@ -137,6 +143,25 @@ fn every_model(check: impl Fn(&str, &[(String, Vec<f32>)], &Fitted)) {
                 expr::fit(image, mask, &table, none, &text, on, &Silent).unwrap()
             });
         }
+    }
+}
+
+/// Responses as of white matter, grey matter and fluid: zonal harmonics, a line for each shell.
+fn densities() -> FodOptions {
+    let response = |text: &str| Some(Response::from_text(text).unwrap());
+    let decay = |d: f64| {
+        let row = |b: f64| format!("{}\n", 3545.0 * (-b * d).exp());
+        [0.0, 75.0, 500.0, 1000.0, 2000.0, 3000.0].map(row).concat()
+    };
+    let fibres = "3545 0 0\n3335 -60 0\n2500 -350 10\n1900 -550 60\n\
+                  1250 -650 160\n950 -620 210\n";
+    FodOptions {
+        order: 4,
+        tissues: Tissues::Three,
+        white: response(fibres),
+        grey: response(&decay(0.8e-3)),
+        fluid: response(&decay(3e-3)),
+        ..FodOptions::default()
     }
 }
 

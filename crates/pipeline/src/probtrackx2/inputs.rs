@@ -9,6 +9,7 @@ use fimbria_tracking::{Region, Space, Warp, covers};
 
 use super::Probtrackx2Error;
 use crate::session::Logbook;
+use crate::stages::contents::check_region;
 use crate::surfaces::{MeshSpace, crossed_region, is_surface};
 
 /// Where seeds and regions are.
@@ -162,12 +163,13 @@ pub(super) fn regions(path: &Path, here: &SeedSpace<'_>) -> Result<Vec<Region>, 
     files(path)?.iter().map(|file| region(file, here)).collect()
 }
 
-/// The voxels above zero of an image, or a surface.
+/// The voxels of an image that are not zero, or a surface.
 pub(super) fn region(file: &Path, here: &SeedSpace<'_>) -> Result<Region, Probtrackx2Error> {
     if is_surface(file) {
         return here.crossed(file, &Surface::read(file)?);
     }
     let image = here.workers.install(|| read_image(file))?;
+    check_region(file, &image)?;
     let mut region = here.space.region(&image, &file.display().to_string())?;
     region.name = base_name(file);
     Ok(region)

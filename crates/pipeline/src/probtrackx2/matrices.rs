@@ -14,6 +14,7 @@ use super::job::Job;
 use super::starts::Starts;
 use super::{MatrixFiles, Probtrackx2Error, inputs};
 use crate::output::OutputFolder;
+use crate::stages::contents::check_region;
 use crate::surfaces::is_surface;
 
 /// What rows and columns stand for, of the matrices that are wanted.
@@ -65,6 +66,7 @@ impl Matrices {
             // The same millimetres from the centre of the first voxel.
             let other = Space::flirt(grid, space.grid(), &Affine::IDENTITY)?;
             let image = here.workers.install(|| read_image(&path))?;
+            check_region(&path, &image)?;
             let region = other.region(&image, &path.display().to_string())?;
             let places = Locations::of_regions(&other, &[region]);
             matrices.target2 = Some((other, places));

@@ -1,10 +1,12 @@
 //! What makes a series or an image doubtful although it can be read.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use fimbria_compute::Progress as _;
-use fimbria_image::{GradientTable, ImageHeader, Orientation, counted};
+use fimbria_image::gradients::Shell;
+use fimbria_image::{GradientTable, ImageHeader, Mask, Orientation, SignalSource, counted};
 
 use super::contents::beside;
 use crate::Logbook;
@@ -118,6 +120,62 @@ pub fn check_table(table: &GradientTable, log: &Logbook<'_>) -> Result<(), Doubt
         None => {}
     }
     Ok(())
+}
+
+/// Warns of a signal that decays as in no tissue in most voxels: b is in another unit then, or the table
+/// is that of another series.
+pub(crate) fn warn_of_decay(
+    series: &dyn SignalSource,
+    table: &GradientTable,
+    mask: &Mask,
+    log: &Logbook<'_>,
+) {
+    let mut found = apparent_diffusivities(series, table, mask);
+    let outside = found.iter().filter(|d| !DIFFUSIVITIES.contains(*d)).count();
+    if 2 * outside <= found.len() {
+        return;
+    }
+    let (middle, percent) = (found.len() / 2, 100 * outside / found.len());
+    let (_, median, _) = found.select_nth_unstable_by(middle, f64::total_cmp);
+    log.warn(&format!(
+        "the diffusivity is outside what diffusion can be, 1e-5 to 5e-3 mm²/s, in {percent} % of the \
+         voxels (median {median:.1e}): is b in s/mm², and is the gradient table that of the series?"
+    ));
+}
+
+/// Diffusivities of tissue and of free water at any temperature of a body, mm²/s.
+const DIFFUSIVITIES: RangeInclusive<f64> = 1e-5..=5e-3;
+
+/// ln(S(0) / S(b)) / b, mm²/s, of some voxels of the mask: both are means over volumes, and b is that of
+/// the smallest shell that weights enough to tell, else the largest. Of voxels without signal, and without unweighted
+/// volumes, there is none.
+fn apparent_diffusivities(
+    series: &dyn SignalSource,
+    table: &GradientTable,
+    mask: &Mask,
+) -> Vec<f64> {
+    /// About so many voxels are looked at.
+    const LOOKED_AT: usize = 4096;
+    let shells = table.shells();
+    let mut weighted = shells.iter().filter(|shell| shell.b_s_per_mm2 > table.b0_threshold);
+    let (Some(none), Some(some)) = (
+        shells.iter().find(|shell| shell.b_s_per_mm2 <= table.b0_threshold),
+        weighted.clone().find(|shell| shell.b_s_per_mm2 > SMALL_B).or(weighted.next_back()),
+    ) else {
+        return Vec::new();
+    };
+    let mut row = vec![0.0_f32; series.n_volumes()];
+    let mean = |row: &[f32], shell: &Shell| {
+        let sum: f64 = shell.volumes.iter().map(|volume| f64::from(row[*volume])).sum();
+        sum / shell.volumes.len() as f64
+    };
+    let step = (mask.len() / LOOKED_AT).max(1);
+    let looked_at = mask.voxels.iter().step_by(step).filter_map(|voxel| {
+        series.gather(&[*voxel], 1, &mut row);
+        let (without, with) = (mean(&row, none), mean(&row, some));
+        (without > 0.0 && with > 0.0).then(|| (without / with).ln() / some.b_s_per_mm2)
+    });
+    looked_at.filter(|diffusivity| diffusivity.is_finite()).collect()
 }
 
 /// [`warn_of_place`] of a file, if it is an image.

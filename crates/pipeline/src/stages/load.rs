@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::contents::{Claim, Contents, ContentsError};
-use super::doubts::{Doubt, check_table, warn_of_place};
+use super::doubts::{Doubt, check_table, warn_of_decay, warn_of_place};
 use crate::hashing::with_sidecar;
 use crate::{
     ByteSize, Carried, Input, Logbook, MapStyle, Named, OutputFolder, Product, Products, Stage,
@@ -320,6 +320,7 @@ impl SubjectFiles {
         ));
         let grid = *stored.grid();
         let mask = mask(&stored, &gradients, workers)?;
+        warn_of_decay(&stored, &gradients, &mask, log);
         let grad_dev = match &self.grad_dev {
             Some(path) => {
                 Claim::checked(&ImageHeader::read(path)?, Contents::Numbers)?;

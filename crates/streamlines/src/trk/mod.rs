@@ -28,6 +28,7 @@ pub(crate) const FORMAT: Format = Format(&Description {
     position_types: &[Datatype::Float32],
     keeps_position_type: true,
     seldom_read: &[],
+    marks_its_end: false,
     holds_columns: true,
     losses: |header| {
         [lost_entries(header), lost_groups(header), lost_digits(header)]

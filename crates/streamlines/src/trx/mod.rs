@@ -49,6 +49,7 @@ const TRX: Description = Description {
     position_types: &[Datatype::Float16, Datatype::Float32, Datatype::Float64],
     keeps_position_type: true,
     seldom_read: &[],
+    marks_its_end: true,
     holds_columns: true,
     losses: |header| lost_entries(header).into_iter().collect(),
     open: |path| Ok(Box::new(read::Reader::open(path)?)),

@@ -169,11 +169,7 @@ impl CountConnections {
             log.warn(&doubt);
         }
         let (assigned, total) = connectome.assigned_of_total();
-        if assigned == 0 && total > 0 {
-            log.warn(
-                "no streamline ends at labels: do the tractogram and the labels lie in the same place?",
-            );
-        }
+        warn_where_nothing_is_assigned(&connectome, log);
         log.count("streamlines", total);
         log.count("assigned", assigned);
         Ok(Connections { connectome, labels: nodes.labels().to_vec() })
@@ -254,4 +250,14 @@ fn table(values: &[f64], n: usize) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Warns of labels that no streamline reaches.
+pub(crate) fn warn_where_nothing_is_assigned(connectome: &Connectome, log: &Logbook<'_>) {
+    let (assigned, total) = connectome.assigned_of_total();
+    if assigned == 0 && total > 0 {
+        log.warn(
+            "no streamline ends at labels: do the tractogram and the labels lie in the same place?",
+        );
+    }
 }

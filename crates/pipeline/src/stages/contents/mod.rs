@@ -7,7 +7,7 @@ mod words;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use fimbria_image::{BvecFrame, Image, ImageHeader, counted};
+use fimbria_image::{BvecFrame, Image, ImageError, ImageHeader, counted};
 use fimbria_tensors::sh::{ShBasis, lmax_of_count};
 
 pub(crate) use self::values::Looks;
@@ -199,6 +199,15 @@ pub fn check_labels(path: &Path) -> Result<(), ContentsError> {
         (1, Some(claim)) => Err(ContentsError::NoLabels { path, claim }),
         (volumes, _) => Err(ContentsError::LabelVolumes { path, volumes }),
     }
+}
+
+/// Refuses an image of several volumes for a region.
+///
+/// # Errors
+/// [`ImageError::MaskVolumes`].
+pub(crate) fn check_region(path: &Path, image: &Image) -> Result<(), ImageError> {
+    let (path, n_volumes) = (path.to_owned(), image.n_volumes);
+    if n_volumes == 1 { Ok(()) } else { Err(ImageError::MaskVolumes { path, n_volumes }) }
 }
 
 /// Refuses directions that are none: an image that says so, or whose values cannot be some. Hands

@@ -17,7 +17,7 @@ use crate::about::About;
 use crate::agreement::agree;
 use crate::options::{Options, from_values, usual};
 use crate::stages::fits::curve::{CurveParameters, ERRORS, SolverOptions};
-use crate::stages::fits::fit_report::{check_physics, report_counts, report_volumes};
+use crate::stages::fits::fit_report::{report_counts, report_volumes};
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMaps};
 use crate::stages::volumes::{ChosenVolumes, VolumeChoice, VolumesError};
@@ -304,7 +304,6 @@ impl<P: FitModel> Stage for FitMaps<P> {
         let view = (!chosen.is_all()).then(|| chosen.view(subject));
         let outcome = self.parameters.fit(view.as_ref().unwrap_or(subject), products, log)?;
         report_counts(&outcome.fitted, log);
-        check_physics(&outcome.fitted, log);
         log.count_shares(&outcome.fitted.shares);
         products.put(Maps::<P>::from(outcome));
         Ok(())

@@ -1,11 +1,8 @@
-//! What is said of a fit: which volumes it took, what became of the voxels, and whether the numbers
-//! can be.
-
-use std::ops::RangeInclusive;
+//! What is said of a fit: which volumes it took, and what became of the voxels.
 
 use fimbria_compute::Progress as _;
 use fimbria_image::{Status, counted};
-use fimbria_models::{Fitted, FittedMap, RaisedSamples};
+use fimbria_models::{Fitted, RaisedSamples};
 
 use crate::Logbook;
 use crate::stages::volumes::ChosenVolumes;
@@ -25,32 +22,6 @@ pub(super) fn report_volumes(chosen: &ChosenVolumes, log: &Logbook<'_>) {
     } else if !chosen.is_all() {
         log.note(&format!("volumes used: {chosen}"));
     }
-}
-
-/// Warns of diffusivities that no tissue has, where most voxels have them: b is in another unit
-/// then, or the table is that of another series.
-pub(super) fn check_physics(fit: &Fitted, log: &Logbook<'_>) {
-    /// Those of tissue and of free water at any temperature of a body, mm²/s.
-    const PHYSICAL: RangeInclusive<f32> = 1e-5..=5e-3;
-    let named = |name: &&FittedMap| name.spec.name == "MD" || name.spec.name == "D";
-    let of_voxel = |map: &&FittedMap| map.spec.n_volumes == 1 && map.spec.unit == "mm^2/s";
-    let Some(map) = fit.maps.iter().filter(of_voxel).find(named) else { return };
-    let mut values: Vec<f32> =
-        map.image.data.iter().copied().filter(|d| d.is_finite() && *d != 0.0).collect();
-    if values.is_empty() {
-        return;
-    }
-    let outside = values.iter().filter(|d| !PHYSICAL.contains(*d)).count();
-    if 2 * outside <= values.len() {
-        return;
-    }
-    let (middle, percent) = (values.len() / 2, 100 * outside / values.len());
-    let (_, median, _) = values.select_nth_unstable_by(middle, f32::total_cmp);
-    log.warn(&format!(
-        "{} is outside what diffusion can be, 1e-5 to 5e-3 mm²/s, in {percent} % of the voxels (median \
-         {median:.1e}): is b in s/mm², and is the gradient table that of the series?",
-        map.spec.name
-    ));
 }
 
 /// Notes what became of the voxels, and warns where something did.

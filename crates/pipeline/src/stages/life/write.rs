@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::evidence::table;
 use super::{Evaluation, Life, pruned_name};
+use crate::stages::connectome::warn_where_nothing_is_assigned;
 use crate::stages::load::Subject;
 use crate::{Carried, FileKind, Logbook, MapContext, OutputFolder, StageError, Written};
 
@@ -300,6 +301,7 @@ fn write_streamlines(
     }
     if let (Some(nodes), Some((sums, counts))) = (nodes, matrices) {
         let (assigned, total) = counts.assigned_of_total();
+        warn_where_nothing_is_assigned(&counts, log);
         log.count("pruned_assigned", assigned);
         log.count("pruned_unassigned", total - assigned);
         write_matrices(nodes, &sums, &counts, out)?;

@@ -120,7 +120,10 @@ pub enum LocalFieldError {
     #[error(transparent)]
     Qsm(#[from] QsmError),
     /// An image has too many volumes.
-    #[error("{} has {found} volumes where {expected} are needed", path.display())]
+    #[error(
+        "{} has {}; it must have {}", path.display(), counted(*found, "volume"),
+        counted(*expected, "volume")
+    )]
     Volumes {
         /// The image.
         path: PathBuf,

@@ -121,7 +121,7 @@ pub enum TrackError {
     #[error(transparent)]
     Output(#[from] OutputError),
     /// No seeds.
-    #[error("{} has no voxel, vertex or point to start from: none is above zero", .0.display())]
+    #[error("{} has no voxel, vertex or point to start from: all is zero", .0.display())]
     NoSeeds(PathBuf),
     /// No seeds on the boundary.
     #[error("the boundary of grey and white matter passes no voxel of the seeds")]

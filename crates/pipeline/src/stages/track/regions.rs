@@ -14,6 +14,7 @@ use super::counted::Counted;
 use super::starts::Starts;
 use super::{AnatomyOptions, RegionFiles, TrackError, stem};
 use crate::Logbook;
+use crate::stages::contents::check_region;
 use crate::surfaces::{MeshSpace, SurfaceError, crossed_region, is_surface};
 
 /// Where a region, or seeds, come from.
@@ -47,6 +48,7 @@ impl RegionFrom {
 
 /// The voxels above zero of an image.
 pub(super) fn voxels(space: &Space, image: &Image, path: &Path) -> Result<Region, TrackError> {
+    check_region(path, image)?;
     let mut region = space.region(image, &path.display().to_string())?;
     region.name = stem(path);
     Ok(region)
