@@ -10,7 +10,8 @@ use fimbria_pipeline::options;
 use crate::args::{MemoryArgs, Verbosity};
 use crate::commands::Command;
 use crate::failure::Failure;
-use crate::{about, examples, pipes, single_dash};
+use crate::pipes::{self, Piped};
+use crate::{about, examples, single_dash};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -46,18 +47,19 @@ impl Cli {
         command
     }
 
-    /// What a command line asks for, the program's name first.
+    /// What a command line asks for, the program's name first, and what came through a pipe for it.
     ///
     /// # Errors
     /// [`Failure::Usage`], also for help.
-    pub(crate) fn of_words(words: Vec<OsString>) -> Result<Self, Failure> {
-        pipes::refuse(&words)?;
+    pub(crate) fn of_words(words: Vec<OsString>) -> Result<(Self, Piped), Failure> {
+        let (words, piped) = pipes::taken(words)?;
         let mut command = Self::described();
         let words = single_dash::with_two_dashes(&command, words);
         if about::more_is_asked(words.iter().filter_map(|word| word.to_str())) {
             command = command.version(about::VERSION.as_str());
         }
         let matches = command.try_get_matches_from_mut(words).map_err(Failure::Usage)?;
-        Self::from_arg_matches(&matches).map_err(|error| Failure::Usage(error.format(&mut command)))
+        let cli = Self::from_arg_matches(&matches);
+        Ok((cli.map_err(|error| Failure::Usage(error.format(&mut command)))?, piped))
     }
 }

@@ -2,7 +2,7 @@
 //! they say.
 //!
 //! * `cli`, `args`: what may be written on a command line; [`single_dash`] also takes `-force`,
-//!   [`pipes`] refuses `-`; [`examples`] of every command, for its help;
+//!   [`pipes`] takes `-` from MRtrix3; [`examples`] of every command, for its help;
 //! * [`about`]: what `--version -v` says;
 //! * `commands`: one file per command, wiring only;
 //! * `console`: progress, notes and warnings on standard error; [`failure`]: the one error that
@@ -31,8 +31,9 @@ use crate::console::Console;
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
-    let cli = match Cli::of_words(std::env::args_os().collect()) {
-        Ok(cli) => cli,
+    // Taken away at the end.
+    let (cli, _piped) = match Cli::of_words(std::env::args_os().collect()) {
+        Ok(read) => read,
         Err(failure) => return failure.report(),
     };
     let console = Console::new(&cli.verbosity);

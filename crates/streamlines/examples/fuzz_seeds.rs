@@ -26,6 +26,11 @@ fn main() {
         "checkpoint",
         "chunk",
         "response",
+        "dqsm",
+        "bedpostx",
+        "record",
+        "settings",
+        "sidecar",
     ] {
         fs::create_dir_all(root.join(target)).expect("a folder for seeds");
     }
@@ -98,8 +103,34 @@ fn texts(root: &Path) {
         [0u64, 1, 1, 0, 0, 0, 1].iter().flat_map(|number| number.to_le_bytes()).collect();
     checkpoint.extend(1.5f32.to_le_bytes());
     fs::write(root.join("checkpoint/seed"), checkpoint).expect("a small file");
+    let sidecars = [
+        r#"{"OrientationEncoding": {"Type": "tensor", "TensorRank": 4, "Reference": "ijk"}}"#,
+        r#"{"OrientationEncoding": {"Type": "sh", "SphericalHarmonicBasis": "MRtrix3"}}"#,
+        r#"{"Description": "fibre directions, scanner RAS axes"}"#,
+    ];
+    for (i, text) in sidecars.iter().enumerate() {
+        fs::write(root.join(format!("sidecar/{i}")), text).expect("a small file");
+    }
+    let settings =
+        "[input]\ndwi = \"dwi.nii\"\n\n[run]\nfits = [\"dti\"]\n\n[dti]\nmethod = \"ols\"\n";
+    fs::write(root.join("settings/seed"), settings).expect("a small file");
+    fs::write(root.join("record/seed"), RECORD).expect("a small file");
+    // A field map of dQSM: how many values, dimensions, tesla, B0, voxel; then a number a voxel.
+    let header = [12.0f64, 2.0, 3.0, 2.0, 7.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0];
+    let numbers = header.iter().chain(&[0.5; 12]).flat_map(|x| x.to_le_bytes());
+    let start = [0x1234_5678_u32, 1].into_iter().flat_map(u32::to_le_bytes);
+    let dqsm: Vec<u8> = start.chain(numbers).collect();
+    fs::write(root.join("dqsm/seed"), dqsm).expect("a small file");
     let tables = ["0 1000 1000\n0 1 0\n0 0 1\n0 0 0\n", "0 0 0 0\n1 0 0 1000\n0 1 0 nan\n"];
     for (i, text) in tables.iter().enumerate() {
         fs::write(root.join(format!("gradients/{i}")), text).expect("a small file");
     }
 }
+
+/// Of a fit.
+const RECORD: &str = r#"{"program": "fimbria", "version": "0.1.0", "command_line": ["fimbria", "fit", "dti", "dwi.nii"],
+"task": "fit dti", "inputs": [{"role": "dwi", "path": "dwi.nii", "bytes": 10, "xxh3_128": "0a"}],
+"parameters": {"dti": {"fit": {"method": "wls"}}}, "fingerprint": "0b", "machine": {"system": "linux", "processes": 1,
+"threads": 2, "simd": "Avx512", "devices": []}, "volumes_used": "all", "stages": [{"name": "load", "seconds": 0.5,
+"counts": {"volumes": 103}}], "warnings": ["none"], "outputs": [{"file": "MD.nii.gz", "bytes": 293, "xxh3_128": "0c"}],
+"started": "2026-01-01T00:00:00.5Z", "finished": "2026-01-01T00:00:01Z"}"#;

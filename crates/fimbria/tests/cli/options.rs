@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::util::{FIT, Folder};
+use crate::util::{FIT, Folder, Ran};
 
 #[test]
 fn wrong_usage_exits_with_2() {
@@ -60,13 +61,48 @@ fn the_options_of_dtifit_and_mrtrix_name_the_same_files() {
 }
 
 #[test]
-fn a_pipe_is_refused_with_what_to_do() {
+fn a_pipe_gives_the_image_of_mrtrix_and_nothing_else() {
     let folder = Folder::with_subject();
-    for line in ["fit dti - -o out", "convert dwi.nii -o -"] {
-        let ran = folder.run(line);
+    let piped = |text: &str, line: &str| {
+        fs::write(folder.join("pipe"), text).unwrap();
+        let input = fs::File::open(folder.join("pipe")).unwrap();
+        Ran::of(&folder.command(line).stdin(input).output().unwrap())
+    };
+    // As MRtrix3 does it: the name of a file, which goes when it has been read.
+    fs::copy(folder.join("dwi.nii"), folder.join("mrtrix-tmp-ab12.nii")).unwrap();
+    let fit =
+        "fit dti - --bval dwi.bval --bvec dwi.bvec --bvec-frame scanner --mask mask.nii -o out";
+    let ran = piped("mrtrix-tmp-ab12.nii\n", fit);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(folder.join("out/FA.nii.gz").exists() && !folder.join("mrtrix-tmp-ab12.nii").exists());
+    assert_eq!(piped("dwi.nii", "info -").code, Some(0));
+    assert!(folder.join("dwi.nii").exists(), "a file that is to stay");
+    for (text, line, said) in [
+        ("", "fit dti - -o out", "none came"),
+        ("nowhere.nii", "fit dti - -o out", "none came"),
+        ("dwi.nii", "convert dwi.nii -o -", "files with a name"),
+        ("dwi.nii", "fit dti - --mask - -o out", "files with a name"),
+    ] {
+        let ran = piped(text, line);
         assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-        assert!(ran.stderr.contains("write a file and name it"), "{}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn mrtrix_pipes_into_the_program() {
+    if Command::new("mrconvert").arg("-version").output().is_err() {
+        return fimbria_testing::missing("mrconvert (MRtrix3)");
+    }
+    let folder = Folder::with_subject();
+    let program = assert_cmd::cargo::cargo_bin!("fimbria").display();
+    let line = format!("mrconvert -quiet dwi.nii -fslgrad dwi.bvec dwi.bval - | {program} info -");
+    let ran = Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(ran.status.success() && said.contains("b=1000"), "{said}");
+    let left = folder.names(".");
+    assert!(!left.iter().any(|name| name.starts_with("mrtrix-tmp")), "{left:?}");
 }
 
 #[test]
