@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fimbria_compute::{Backend, Progress, Workers};
 use fimbria_image::counted;
-use fimbria_pipeline::{Choice, RunConfig, Session as Machine};
+use fimbria_pipeline::{Choice, Page, RunConfig, Session as Machine};
 
 use crate::claim::{Claim, Claimed};
 use crate::root::Root;
@@ -185,11 +185,11 @@ impl Work<'_> {
             Claimed::Theirs => return Ok(Ended::Elsewhere),
             Claimed::Unknown => {
                 if !std::mem::replace(&mut self.ended().without_locks, true) {
-                    machine.progress.warn(&format!(
+                    machine.progress.warn(&Page::Bids.behind(format_args!(
                         "the file system of {} has no locks: see to it that no other process works \
                          there",
                         all.out.display()
-                    ));
+                    )));
                 }
                 None
             }

@@ -14,7 +14,7 @@ use self::arrivals::{Arrivals, Arrived};
 use crate::stages::fits::fit_maps::{FitMaps, FitModel};
 use crate::stages::load::{GradDevUnused, Load, LoadError, Subject, SubjectFiles};
 use crate::{
-    Carried, Hashing, Input, Logbook, OutputFolder, Products, RunRecord, Session, Stage as _,
+    Carried, Hashing, Input, Logbook, OutputFolder, Page, Products, RunRecord, Session, Stage as _,
     StageError, refuse_name_of_file,
 };
 
@@ -174,7 +174,7 @@ impl<'a, P: FitModel> Follower<'a, P> {
         if self.table.is_none() {
             let read = self.files.planned_gradients(arrived.series.grid())?;
             for repair in read.repairs {
-                self.session.progress.warn(&repair.to_string());
+                self.session.progress.warn(&Page::Troubleshooting.behind(repair));
             }
             let supported = self.fit.parameters.supports(&read.table);
             self.is_hopeless = supported.is_err();

@@ -11,6 +11,7 @@
 //! * [`MapStyle`]: maps under the names and in the orders and frames of fimbria, FSL, MRtrix3 and
 //!   BIDS;
 //! * [`probtrackx2`]: FSL's program of that name;
+//! * [`Page`]: where the manual says more about a warning;
 //! * [`CheckpointFile`]: work under way, to go on from;
 //!
 //! Nothing here computes a model, and nothing prints: callers pass a [`Session`].
@@ -23,6 +24,7 @@ mod checkpoint_file;
 mod follow;
 mod graph;
 mod hashing;
+mod manual;
 mod map_file;
 mod map_layout;
 pub mod options;
@@ -46,6 +48,7 @@ pub use graph::{
     run_alone, run_stages,
 };
 pub use hashing::{HashError, Hashed, Hashing};
+pub use manual::Page;
 pub use map_file::{Carried, MapContext, MapError, MapStyle};
 pub use map_layout::{MapFormat, MapLayout};
 pub use options::{Choice, Named};

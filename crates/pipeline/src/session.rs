@@ -10,7 +10,7 @@ use fimbria_compute::{Backend, Progress};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::{InputEntry, Machine, RunRecord, StageEntry, StepEntry, Unfinished};
+use crate::{InputEntry, Machine, Page, RunRecord, StageEntry, StepEntry, Unfinished};
 
 /// A file that is read, with what it is read as ("dwi", "mask").
 pub type Input = (String, PathBuf);
@@ -152,6 +152,18 @@ impl<'a> Logbook<'a> {
         self.result(RESUMED_FROM, format!("{hash:016x}"));
     }
 
+    /// Tells and notes something that the user should know, though the work goes on, and where the manual
+    /// says more about it. What the systems warn of through [`Progress`] is of the machine and of what they
+    /// are given, and has its place in the list of all messages.
+    pub fn warn(&self, page: Page, message: &str) {
+        let message = page.behind(message);
+        match self.stage {
+            Some((stage, _)) => self.session.progress.warn(&format!("{stage}: {message}")),
+            None => self.session.progress.warn(&message),
+        }
+        self.entries().warnings.push(message);
+    }
+
     /// The record of everything so far.
     pub fn record(&self, task: &str, inputs: Vec<InputEntry>, parameters: Value) -> RunRecord {
         let Session { on: Backend { workers, devices, comm }, command_line, .. } = self.session;
@@ -206,11 +218,7 @@ impl Progress for Logbook<'_> {
     }
 
     fn warn(&self, message: &str) {
-        self.entries().warnings.push(message.to_owned());
-        match self.stage {
-            Some((stage, _)) => self.session.progress.warn(&format!("{stage}: {message}")),
-            None => self.session.progress.warn(message),
-        }
+        self.warn(Page::Troubleshooting, message);
     }
 
     fn note(&self, message: &str) {
@@ -274,9 +282,18 @@ mod tests {
         };
         let stage = Logbook::of_stage(session, "dki", (3, 8));
         stage.start("fitting kurtosis", 10);
-        stage.warn("no signal");
+        stage.warn(Page::Sticks, "no signal");
+        Progress::warn(&stage, "no device");
         Logbook::new(session).start("fitting tensors", 10);
-        let expected = ["stage 3 of 8, dki: fitting kurtosis", "dki: no signal", "fitting tensors"];
+        let expected = [
+            "stage 3 of 8, dki: fitting kurtosis",
+            "dki: no signal (manual: sticks)",
+            "dki: no device (manual: troubleshooting)",
+            "fitting tensors",
+        ];
         assert_eq!(*told.0.lock().unwrap(), expected);
+        let noted = stage.record("fit", Vec::new(), Value::Null).warnings;
+        let of_record = ["no signal (manual: sticks)", "no device (manual: troubleshooting)"];
+        assert_eq!(noted, of_record);
     }
 }

@@ -3,6 +3,7 @@
 use clap::Args;
 use fimbria_compute::Progress;
 use fimbria_compute::device::{Device, DeviceOptions, Selection, list, may_have_gpu};
+use fimbria_pipeline::Page;
 
 use crate::failure::Failure;
 
@@ -48,7 +49,8 @@ impl DeviceArgs {
             match Device::open(&info, &options) {
                 Ok(device) => devices.push(device),
                 Err(error) if *selection == Selection::Auto => {
-                    progress.warn(&format!("{} is not used: {error}", info.name));
+                    let warning = format!("{} is not used: {error}", info.name);
+                    progress.warn(&Page::Install.behind(warning));
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -6,7 +6,7 @@ use clap::Args;
 use fimbria_bids::{BidsError, DataSet, Ended, Outcome, Participants, ReportLevel, digest, group};
 use fimbria_compute::{Backend, Progress as _};
 use fimbria_pipeline::options::Described as _;
-use fimbria_pipeline::{Choice, FileKind, Named, Preset, RunConfig, Writes, Written};
+use fimbria_pipeline::{Choice, FileKind, Named, Page, Preset, RunConfig, Writes, Written};
 
 use crate::args::{DeviceArgs, ThreadArgs, choice};
 use crate::commands::{command_line, session};
@@ -230,7 +230,8 @@ impl Bids {
                 let made = group(&data_set, &out)?;
                 console.note(&format!("{} series in {}", made.series, made.page.display()));
                 if !made.missing.is_empty() {
-                    console.warn(&format!("not finished: {}", made.missing.join(", ")));
+                    let warning = format!("not finished: {}", made.missing.join(", "));
+                    console.warn(&Page::Bids.behind(warning));
                 }
                 Ok(())
             }

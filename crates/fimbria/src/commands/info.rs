@@ -7,10 +7,10 @@ use clap::Args;
 use fimbria_compute::{Backend, Progress as _, Workers};
 use fimbria_image::gradients::{GradientError, GradientsRead};
 use fimbria_image::{ImageHeader, counted};
-use fimbria_pipeline::Logbook;
 use fimbria_pipeline::stages::doubts::Doubt;
 use fimbria_pipeline::stages::gradients::check_table;
 use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
+use fimbria_pipeline::{Logbook, Page};
 use fimbria_streamlines::{
     CHUNK_POINTS, ColumnKind, Format, LengthStatistics, ReadStreamlines, Streamlines,
     TractogramError, open,
@@ -91,7 +91,8 @@ impl Info {
                 Err(LoadError::Gradients(error)) if !table_only && !files.names_table() => {
                     // A folder's `bvals` need not belong to every image in it.
                     if header.n_volumes() > 1 {
-                        console.warn(&format!("no gradient table: {error}"));
+                        let warning = format!("no gradient table: {error}");
+                        console.warn(&Page::Troubleshooting.behind(warning));
                     }
                     None
                 }
@@ -168,7 +169,7 @@ fn tractogram(path: &Path, lengths: bool, console: &Console) -> Result<String, F
         line("", format!("mean {mean:.4} mm, standard deviation {deviation:.4}"));
     }
     for doubt in reader.doubts().into_iter().chain(cut) {
-        console.warn(&doubt);
+        console.warn(&Page::Troubleshooting.behind(doubt));
     }
     Ok(text)
 }

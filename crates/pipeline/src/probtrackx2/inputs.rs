@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use fimbria_compute::{Progress as _, Workers};
+use fimbria_compute::Workers;
 use fimbria_image::gifti::Surface;
 use fimbria_image::{Affine, Grid, ImageHeader, is_image_name, read_image};
 use fimbria_tracking::{Region, Space, Warp, covers};
 
 use super::Probtrackx2Error;
-use crate::session::Logbook;
 use crate::stages::contents::check_region;
 use crate::surfaces::{MeshSpace, crossed_region, is_surface};
+use crate::{Logbook, Page};
 
 /// Where seeds and regions are.
 #[derive(Clone, Copy)]
@@ -124,7 +124,7 @@ fn warp(
         });
     }
     if !covers(header.grid(), here) {
-        log.warn(&format!(
+        log.warn(Page::Tracking, &format!(
             "{} covers another field of view than the space it is taken to lie in: --xfm is a warp \
              in the space of the samples, --invxfm one in the space of the seeds",
             path.display()

@@ -15,8 +15,8 @@ use super::matrices::Matrices;
 use super::starts::Starts;
 use super::{MatrixFiles, Probtrackx2, Probtrackx2Error, inputs, outputs};
 use crate::output::OutputFolder;
-use crate::session::Logbook;
 use crate::stages::track::{count, tell_outside};
+use crate::{Logbook, Page};
 
 impl Probtrackx2 {
     /// Tracks and stages every output.
@@ -61,7 +61,10 @@ impl Probtrackx2 {
         };
         for region in targets.iter().chain(&rules.waypoints.regions) {
             if region.is_empty() {
-                log.warn(&format!("{} has no voxel: nothing can reach it", region.name));
+                log.warn(
+                    Page::Tracking,
+                    &format!("{} has no voxel: nothing can reach it", region.name),
+                );
             }
         }
         let alternatives = match &self.fopd {
@@ -194,7 +197,7 @@ impl Job<'_> {
         let Some(total) = total else { return Ok(()) };
         count(&total, log);
         if total.kept.iter().sum::<u64>() == 0 {
-            log.warn("no sample was kept: see in run.json why they ended");
+            log.warn(Page::Tracking, "no sample was kept: see in run.json why they ended");
         }
         if !self.options.simple {
             self.write_visits(&total, &self.options.out, out)?;

@@ -4,12 +4,11 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use fimbria_compute::Progress as _;
 use fimbria_image::gradients::Shell;
 use fimbria_image::{GradientTable, ImageHeader, Mask, Orientation, SignalSource, counted};
 
 use super::contents::beside;
-use crate::Logbook;
+use crate::{Logbook, Page};
 
 /// Something that is likely a mistake. `Display` gives one sentence for the user.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,7 +115,7 @@ impl std::error::Error for Doubt {}
 pub fn check_table(table: &GradientTable, log: &Logbook<'_>) -> Result<(), Doubt> {
     match Doubt::about_table(table) {
         Some(doubt @ Doubt::Unweighted { .. }) => return Err(doubt),
-        Some(doubt) => log.warn(&doubt.to_string()),
+        Some(doubt) => log.warn(Page::Troubleshooting, &doubt.to_string()),
         None => {}
     }
     Ok(())
@@ -137,7 +136,7 @@ pub(crate) fn warn_of_decay(
     }
     let (middle, percent) = (found.len() / 2, 100 * outside / found.len());
     let (_, median, _) = found.select_nth_unstable_by(middle, f64::total_cmp);
-    log.warn(&format!(
+    log.warn(Page::Troubleshooting, &format!(
         "the diffusivity is outside what diffusion can be, 1e-5 to 5e-3 mm²/s, in {percent} % of the \
          voxels (median {median:.1e}): is b in s/mm², and is the gradient table that of the series?"
     ));
@@ -188,7 +187,7 @@ pub(crate) fn warn_of_place_of(file: &Path, log: &Logbook<'_>) {
 /// Warns where an image does not say how it lies.
 pub(crate) fn warn_of_place(header: &ImageHeader, log: &Logbook<'_>) {
     if let Some(doubt) = Doubt::about_place(header) {
-        log.warn(&format!("{}: {doubt}", header.path().display()));
+        log.warn(Page::Troubleshooting, &format!("{}: {doubt}", header.path().display()));
     }
 }
 

@@ -13,7 +13,9 @@ use super::fits::dti;
 use super::fits::fit_maps::{FitMaps, Maps};
 use super::load::{Load, Subject, SubjectFiles};
 use crate::options::usual;
-use crate::{Logbook, MapStyle, Named, OutputFolder, Product, Products, Stage, StageError, Taken};
+use crate::{
+    Logbook, MapStyle, Named, OutputFolder, Page, Product, Products, Stage, StageError, Taken,
+};
 
 /// What records call what was found.
 pub(crate) const GRADIENT_TABLE: &str = "gradient_table";
@@ -49,7 +51,7 @@ impl Stage for CheckGradients {
         };
         log.result(GRADIENT_TABLE, said(&check));
         if let GradientVerdict::Wrong(_) = check.verdict() {
-            log.warn(&format!("the gradient table looks wrong: {}", said(&check)));
+            log.warn(Page::Quality, &format!("the gradient table looks wrong: {}", said(&check)));
         }
         products.put(check);
         Ok(())
@@ -126,7 +128,10 @@ impl Stage for FixGradients {
             GradientVerdict::Wrong(change) => {
                 let GradientTable { dirs_ras, .. } = &mut subject.gradients;
                 *dirs_ras = change.applied(dirs_ras, &subject.mask.grid.ras_from_vox);
-                log.warn(&format!("the gradient table was mended: {change} ({})", said(&check)));
+                log.warn(
+                    Page::Quality,
+                    &format!("the gradient table was mended: {change} ({})", said(&check)),
+                );
                 change.to_string()
             }
             GradientVerdict::Unclear | GradientVerdict::TooThin => {

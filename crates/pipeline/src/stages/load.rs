@@ -20,8 +20,8 @@ use super::contents::{Claim, Contents, ContentsError};
 use super::doubts::{Doubt, check_table, warn_of_decay, warn_of_place};
 use crate::hashing::with_sidecar;
 use crate::{
-    ByteSize, Carried, Input, Logbook, MapStyle, Named, OutputFolder, Product, Products, Stage,
-    StageError,
+    ByteSize, Carried, Input, Logbook, MapStyle, Named, OutputFolder, Page, Product, Products,
+    Stage, StageError,
 };
 
 /// Where a subject's data are and how to read them.
@@ -284,7 +284,10 @@ impl SubjectFiles {
     pub fn read(&self, log: &Logbook<'_>) -> Result<Subject, LoadError> {
         self.read_on(log, |series, gradients, workers| {
             if self.mask.is_none() {
-                log.warn("no mask given: a simple one is made from the unweighted volumes");
+                log.warn(
+                    Page::Troubleshooting,
+                    "no mask given: a simple one is made from the unweighted volumes",
+                );
             }
             self.mask_for(series, gradients, workers)
         })
@@ -304,7 +307,7 @@ impl SubjectFiles {
         let stored = workers.install(|| StoredImage::open(&self.dwi, &options))?;
         let GradientsRead { table: gradients, repairs } = self.read_gradients(&stored)?;
         for repair in repairs {
-            log.warn(&repair.to_string());
+            log.warn(Page::Troubleshooting, &repair.to_string());
         }
         let doubtful = |doubt| LoadError::Doubtful { path: self.dwi.clone(), doubt };
         check_table(&gradients, log).map_err(doubtful)?;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::load_orientations::OrientationField;
 use crate::options::{Described as _, OptionError, choice, from_values, refuse_unused, within};
 use crate::{
-    Carried, Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Product, Products,
+    Carried, Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Page, Product, Products,
     RunRecord, Stage, StageError, Taken, Written,
 };
 
@@ -317,7 +317,10 @@ fn report_counts(found: &Peaks, log: &Logbook<'_>) {
         let voxels = counts.of(status);
         log.count(name, voxels);
         if voxels > 0 && !trouble.is_empty() {
-            log.warn(&format!("{}: {trouble} (see the status map)", counted(voxels, "voxel")));
+            log.warn(
+                Page::Densities,
+                &format!("{}: {trouble} (see the status map)", counted(voxels, "voxel")),
+            );
         }
     }
     let voxels: u64 = counts.by_status.iter().sum();

@@ -17,7 +17,8 @@ use crate::stages::given_lines::{GivenLines, open_lines};
 use crate::stages::load_orientations::OrientationField;
 use crate::stages::track::AnatomyOptions;
 use crate::{
-    FileKind, Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken, Written,
+    FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Taken,
+    Written,
 };
 
 /// What `fimbria sift2` writes.
@@ -154,7 +155,7 @@ impl WeighByDensities {
             log.advance(chunk.len() as u64);
         }
         for doubt in lines.doubts() {
-            log.warn(&doubt);
+            log.warn(Page::Connectomes, &doubt);
         }
         let options = Sift2Options {
             tikhonov: self.parameters.tikhonov,
@@ -201,16 +202,19 @@ impl Stage for WeighByDensities {
         log.count("astray", found.astray as u64);
         log.count("unfilled fixels", found.unfilled as u64);
         if found.astray > 0 {
-            log.warn(&format!(
-                "{} no fibres of the densities: weight 0",
-                match found.astray {
-                    1 => "1 streamline passes".to_owned(),
-                    n => format!("{} pass", counted(n, "streamline")),
-                }
-            ));
+            log.warn(
+                Page::Connectomes,
+                &format!(
+                    "{} no fibres of the densities: weight 0",
+                    match found.astray {
+                        1 => "1 streamline passes".to_owned(),
+                        n => format!("{} pass", counted(n, "streamline")),
+                    }
+                ),
+            );
         }
         if !found.converged {
-            log.warn("the weights have not settled: --iterations allows more");
+            log.warn(Page::Connectomes, "the weights have not settled: --iterations allows more");
         }
         let error = |step: Option<&Sift2Step>| json!(step.map(|step| step.error));
         log.result("mu", found.mu);

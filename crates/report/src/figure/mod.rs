@@ -63,8 +63,10 @@ impl Figure {
 
     fn element(&self, namespace: &str, style: &str) -> String {
         let (w, h) = (coordinate(self.width), coordinate(self.height));
+        // What has links in it is no single picture to those who listen to it.
+        let role = if self.body.contains("<a ") { "group" } else { "img" };
         format!(
-            "<svg{namespace} width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" role=\"img\" \
+            "<svg{namespace} width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {w} {h}\" role=\"{role}\" \
              aria-label=\"{}\" font-family=\"{FONTS}\">{style}\n{}</svg>",
             escape(&self.alt),
             self.body

@@ -137,7 +137,10 @@ fn figure(figure: &Figure, caption: &str) -> String {
 fn table(table: &Table) -> String {
     let is_number = |cell: &String| {
         let digits = cell.trim_start_matches(['-', '−', '+', '<', '>', '±', '≤', '≥', ' ']);
-        cell.is_empty() || cell == "–" || digits.starts_with(|c: char| c.is_ascii_digit())
+        let is_list = cell.contains(", ");
+        cell.is_empty()
+            || cell == "–"
+            || (!is_list && digits.starts_with(|c: char| c.is_ascii_digit()))
     };
     let numeric: Vec<bool> = (0..table.columns.len())
         .map(|c| c > 0 && table.rows.iter().filter_map(|row| row.get(c)).all(is_number))
@@ -149,7 +152,11 @@ fn table(table: &Table) -> String {
     }
     html += "<thead><tr>";
     for (c, column) in table.columns.iter().enumerate() {
-        html += &format!("<th scope=\"col\"{}>{}</th>", class(c), escape(column));
+        // A heading without words would be read out as one.
+        html += &match column.is_empty() {
+            true => "<td></td>".to_owned(),
+            false => format!("<th scope=\"col\"{}>{}</th>", class(c), escape(column)),
+        };
     }
     html += "</tr></thead>\n<tbody>\n";
     for row in &table.rows {

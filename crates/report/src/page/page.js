@@ -1,4 +1,13 @@
 'use strict';
+// What is wider than its place can be scrolled by keys.
+const reach = () => {
+  for (const box of document.querySelectorAll('.scroll')) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute('tabindex');
+  }
+};
+addEventListener('resize', reach);
+reach();
 // Turn the samples of q-space: drag, or arrow keys while the picture has the focus.
 for (const group of document.querySelectorAll('.q-space')) {
   const svg = group.ownerSVGElement;

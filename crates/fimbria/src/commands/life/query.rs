@@ -4,8 +4,8 @@ use clap::Args;
 use fimbria_compute::{Backend, Progress};
 use fimbria_image::{ImageHeader, read_mask};
 use fimbria_life::{Atoms, EncodeOptions, Query};
-use fimbria_pipeline::Logbook;
 use fimbria_pipeline::stages::life::encode_file;
+use fimbria_pipeline::{Logbook, Page};
 
 use crate::args::ThreadArgs;
 use crate::commands::{command_line, session};
@@ -87,7 +87,7 @@ impl QueryCommand {
             text.push_str(&format!("{streamline}\t{voxels}\n"));
         }
         if text.is_empty() {
-            console.warn("no streamline does all of this in one voxel");
+            console.warn(&Page::Connectomes.behind("no streamline does all of this in one voxel"));
         }
         Ok(console.print(&text)?)
     }

@@ -19,7 +19,8 @@ use crate::stages::contents::check_labels;
 use crate::stages::doubts::warn_of_place_of;
 use crate::stages::given_lines::{GivenLines, open_lines};
 use crate::{
-    FileKind, Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken, Written,
+    FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Taken,
+    Written,
 };
 
 pub use self::in_run::{ConnectomeInRun, ConnectomeOptions};
@@ -166,7 +167,7 @@ impl CountConnections {
             log.advance(chunk.len() as u64);
         }
         for doubt in reader.doubts() {
-            log.warn(&doubt);
+            log.warn(Page::Connectomes, &doubt);
         }
         let (assigned, total) = connectome.assigned_of_total();
         warn_where_nothing_is_assigned(&connectome, log);
@@ -257,6 +258,7 @@ pub(crate) fn warn_where_nothing_is_assigned(connectome: &Connectome, log: &Logb
     let (assigned, total) = connectome.assigned_of_total();
     if assigned == 0 && total > 0 {
         log.warn(
+            Page::Connectomes,
             "no streamline ends at labels: do the tractogram and the labels lie in the same place?",
         );
     }

@@ -16,7 +16,7 @@ use super::tensors::TensorConventions;
 use crate::hashing::with_sidecar;
 use crate::stages::contents::Claim;
 use crate::stages::load::{LoadError, SubjectFiles};
-use crate::{ByteSize, Input, Logbook, OutputFolder, Products, Stage, StageError};
+use crate::{ByteSize, Input, Logbook, OutputFolder, Page, Products, Stage, StageError};
 
 /// Writes an image in another format.
 pub struct ConvertImage {
@@ -41,7 +41,10 @@ impl ConvertImage {
         let turned = match tensors {
             Some(conventions) => {
                 if stored.datatype().bits() > 32 {
-                    log.warn("tensors are turned in float32: digits beyond it are lost");
+                    log.warn(
+                        Page::Troubleshooting,
+                        "tensors are turned in float32: digits beyond it are lost",
+                    );
                 }
                 let image = workers.install(|| stored.to_image())?;
                 Some(workers.install(|| conventions.apply(&image))?)
@@ -57,7 +60,7 @@ impl ConvertImage {
             ..WriteOptions::default()
         };
         if stored.has_extensions() {
-            log.warn("NIfTI header extensions are not read: left out");
+            log.warn(Page::Troubleshooting, "NIfTI header extensions are not read: left out");
         }
         if !names.is_mif && !stored.keyvals().is_empty() {
             let keys: BTreeSet<_> = stored.keyvals().iter().map(|(key, _)| key.as_str()).collect();
@@ -146,7 +149,7 @@ fn find_gradients(
     match files.read_gradients(stored) {
         Ok(read) => {
             for repair in read.repairs {
-                log.warn(&repair.to_string());
+                log.warn(Page::Troubleshooting, &repair.to_string());
             }
             Ok(Some(read.table))
         }
@@ -154,7 +157,7 @@ fn find_gradients(
         Err(LoadError::Gradients(error)) if !files.names_table() => {
             // A folder's `bvals` need not belong to every image in it.
             if stored.n_volumes() > 1 {
-                log.warn(&format!("no gradient table is written: {error}"));
+                log.warn(Page::Troubleshooting, &format!("no gradient table is written: {error}"));
             }
             Ok(None)
         }
@@ -174,16 +177,19 @@ fn tell(copied: &Copied, stored: &StoredImage, asked: Option<Datatype>, log: &Lo
     let Copied { datatype, scaling, clipped, rounded } = *copied;
     let n = |count: u64| counted(count, "sample");
     if clipped > 0 {
-        log.warn(&format!(
-            "{} cannot be held by {datatype}: the nearest number was written, 0 for NaN",
-            n(clipped)
-        ));
+        log.warn(
+            Page::Troubleshooting,
+            &format!(
+                "{} cannot be held by {datatype}: the nearest number was written, 0 for NaN",
+                n(clipped)
+            ),
+        );
     }
     // Whole numbers are labels or counts: rounding them is not what a type is chosen for, nor are
     // fractions that are lost.
     let whole = !stored.datatype().is_float() && stored.scaling().is_none();
     if rounded > 0 && (whole || asked.is_none() || !datatype.is_float()) {
-        log.warn(&format!("{} lost digits in {datatype}", n(rounded)));
+        log.warn(Page::Troubleshooting, &format!("{} lost digits in {datatype}", n(rounded)));
     }
     if asked.is_none() && scaling != stored.scaling() {
         log.note("NIfTI-1 would round the scaling of the samples: it was applied, in Float64");

@@ -3,13 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fimbria_compute::Progress as _;
 use fimbria_image::{Datatype, ImageHeader};
 use fimbria_streamlines::{Format, WriteOptions, copy, create, open};
 use serde_json::{Value, json};
 
 use super::ConvertOptions;
-use crate::{Input, Logbook, OutputFolder, Products, Stage, StageError};
+use crate::{Input, Logbook, OutputFolder, Page, Products, Stage, StageError};
 
 /// Writes a tractogram in another format.
 pub struct ConvertTractogram {
@@ -36,13 +35,16 @@ impl ConvertTractogram {
         let options = WriteOptions { position_type: datatype, grid };
         let mut reader = open(input)?;
         for loss in format.losses(reader.header()) {
-            log.warn(&format!("{format} has no place for {loss}: left out"));
+            log.warn(Page::Troubleshooting, &format!("{format} has no place for {loss}: left out"));
         }
         if reader.header().position_type == Datatype::Float64 {
-            log.warn("coordinates pass through float32: digits of float64 beyond it are lost");
+            log.warn(
+                Page::Troubleshooting,
+                "coordinates pass through float32: digits of float64 beyond it are lost",
+            );
         }
         if let Some(why) = datatype.and_then(|datatype| format.seldom_read(datatype)) {
-            log.warn(why);
+            log.warn(Page::Troubleshooting, why);
         }
         let to = match format.file_in_folder() {
             Some(_) => out.scratch("tractogram"),

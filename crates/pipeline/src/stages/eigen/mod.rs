@@ -15,7 +15,7 @@ pub use self::input::EigenError;
 use self::input::{Entries, Tensors};
 use crate::options::{Described as _, at_least};
 use crate::{
-    FileKind, Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Written,
+    FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Written,
 };
 
 /// What `fimbria eigen` writes.
@@ -87,7 +87,10 @@ impl FindEigenpairs {
         let incomplete = answers.iter().enumerate().filter(|(_, answer)| answer.incomplete);
         log.count("incomplete", incomplete.clone().count() as u64);
         for (index, _) in incomplete.take(10) {
-            log.warn(&format!("tensors[{index}]: pairs are missing; try more --starts"));
+            log.warn(
+                Page::Troubleshooting,
+                &format!("tensors[{index}]: pairs are missing; try more --starts"),
+            );
         }
         let answers: Vec<Value> = answers.into_iter().map(|answer| answer.json).collect();
         let mut text = serde_json::to_string_pretty(&json!({ "tensors": answers }))?;

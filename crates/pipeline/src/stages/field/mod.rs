@@ -19,8 +19,8 @@ pub use self::phase_files::{Echoes, PhaseFiles, PhaseFilesError, PhaseImages};
 use crate::hashing::with_sidecar;
 use crate::options::{Described as _, OptionError, above, choice, refuse_unused};
 use crate::{
-    Carried, Choice, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Product, Products,
-    Stage, StageError, Taken, Written,
+    Carried, Choice, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Page, Product,
+    Products, Stage, StageError, Taken, Written,
 };
 
 /// What `fimbria field` writes.
@@ -191,10 +191,13 @@ fn measured(
         return Err(PhaseFilesError::NoSignal(echoes));
     }
     if lost > 0 {
-        log.warn(&format!(
-            "{} left out of the mask: no magnitude above zero in {echoes} of the echoes",
-            counted(lost, "voxel")
-        ));
+        log.warn(
+            Page::Susceptibility,
+            &format!(
+                "{} left out of the mask: no magnitude above zero in {echoes} of the echoes",
+                counted(lost, "voxel")
+            ),
+        );
     }
     Ok(Mask { voxels, ..*mask })
 }

@@ -4,7 +4,6 @@ use std::f32::consts::PI;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fimbria_compute::Progress as _;
 use fimbria_image::{Grid, GridMismatch, Image, ImageError, Mask, counted, read_image, read_mask};
 use fimbria_models::brain_mask::head_mask;
 use fimbria_qsm::Geometry;
@@ -12,10 +11,10 @@ use fimbria_qsm::phase::{PhaseError, radians_of_range, to_radians};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::Logbook;
 use crate::options::{Described as _, above};
 use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::sidecar_of;
+use crate::{Logbook, Page};
 
 /// The scanner's files, and what is to be known of them.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -209,7 +208,10 @@ impl PhaseFiles {
         let mut mask = match (mask, magnitudes.first()) {
             (Some(mask), _) => mask,
             (None, Some(first)) => {
-                log.warn("no mask given: what is bright in the first magnitude is taken");
+                log.warn(
+                    Page::Susceptibility,
+                    "no mask given: what is bright in the first magnitude is taken",
+                );
                 head_mask(Image { grid, n_volumes: 1, data: first.clone() }, workers)
             }
             (None, None) => return Err(PhaseFilesError::NeedsMask),
@@ -219,7 +221,10 @@ impl PhaseFiles {
         mask.voxels.retain(finite);
         if mask.len() < given {
             let lost = counted(given - mask.len(), "voxel");
-            log.warn(&format!("the phase is not finite in {lost} of the mask"));
+            log.warn(
+                Page::Susceptibility,
+                &format!("the phase is not finite in {lost} of the mask"),
+            );
         }
         if mask.is_empty() {
             return Err(PhaseFilesError::EmptyMask);
@@ -229,8 +234,7 @@ impl PhaseFiles {
                 mask.voxels.iter().map(|&v| f64::from(volume[v as usize])).sum()
             };
             if sum(last) > sum(first) {
-                log.warn(
-                    "the last echo is brighter than the first: are files and echo times in the same \
+                log.warn(Page::Susceptibility, "the last echo is brighter than the first: are files and echo times in the same \
                      order?",
                 );
             }
@@ -251,10 +255,13 @@ impl PhaseFiles {
                 || phases.iter().flat_map(|phase| mask.voxels.iter().map(|&v| phase[v as usize]));
             let span = inside().fold(f32::MIN, f32::max) - inside().fold(f32::MAX, f32::min);
             if span < PI {
-                log.warn(&format!(
-                    "by --phase-range the phases of the mask lie within {span:.2} of the 6.28 \
+                log.warn(
+                    Page::Susceptibility,
+                    &format!(
+                        "by --phase-range the phases of the mask lie within {span:.2} of the 6.28 \
                      radians of a turn: is the range that of this file?"
-                ));
+                    ),
+                );
             }
         }
         log.count("echoes", echoes as u64);

@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use clap::Args;
-use fimbria_compute::Progress as _;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::curve;
 use fimbria_models::curve::{CurveOptions, rules};
@@ -20,7 +19,7 @@ use crate::options::{Described as _, above};
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
-use crate::{Input, Logbook, Products, StageError, Written};
+use crate::{Input, Logbook, Page, Products, StageError, Written};
 
 /// Share of directions with incredible K beyond which MK is not to be trusted.
 const MUCH: f64 = 0.1;
@@ -182,7 +181,7 @@ impl FitModel for Parameters {
         log.count("limited_percent", (100.0 * limited).round() as u64);
         if limited > MUCH {
             let [low, high] = dki1d::CREDIBLE_KURTOSIS;
-            log.warn(&format!(
+            log.warn(Page::Kurtosis, &format!(
                 "{:.0} % of the directions have K outside {low:.2} to {high}, and MK is the mean of \
                  K limited to that: too much noise for so little decay (see MK in the help)",
                 100.0 * limited

@@ -22,8 +22,8 @@ use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMaps};
 use crate::stages::volumes::{ChosenVolumes, VolumeChoice, VolumesError};
 use crate::{
-    Choice, Hashing, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Product, Products,
-    RunRecord, Stage, StageError, Taken, Written,
+    Choice, Hashing, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Page, Product,
+    Products, RunRecord, Stage, StageError, Taken, Written,
 };
 
 /// The options of a model's fit, which know how to fit it: all that is said of a model stands here.
@@ -291,6 +291,7 @@ impl<P: FitModel> Stage for FitMaps<P> {
             (Deviation::Followed, _) | (_, Ok(())) => {}
             (Deviation::Refused, Err(unused)) => return Err(unused.into()),
             (Deviation::Ignored, Err(_)) => log.warn(
+                Page::Troubleshooting,
                 "the gradient deviation is not followed here: every voxel has the b and directions \
                  of the table",
             ),

@@ -4,8 +4,8 @@ use fimbria_compute::Progress as _;
 use fimbria_image::{Status, counted};
 use fimbria_models::{Fitted, RaisedSamples};
 
-use crate::Logbook;
 use crate::stages::volumes::ChosenVolumes;
+use crate::{Logbook, Page};
 
 /// What records call the volumes that a fit took.
 pub(crate) const VOLUMES: &str = "volumes_used";
@@ -15,7 +15,7 @@ pub(super) fn report_volumes(chosen: &ChosenVolumes, log: &Logbook<'_>) {
     log.count(VOLUMES, chosen.volumes.len() as u64);
     log.result(VOLUMES, chosen.to_string());
     if let Some(bmax) = chosen.not_enough {
-        log.warn(&format!(
+        log.warn(Page::Troubleshooting, &format!(
             "the volumes up to b = {bmax:.0} s/mm² do not determine the fit: all are used, and the \
              signal of larger b is not that of the model (--shells and --bmax choose)"
         ));
@@ -47,15 +47,21 @@ pub(super) fn report_counts(fit: &Fitted, log: &Logbook<'_>) {
         let voxels = fit.status.of(status);
         log.count(name, voxels);
         if voxels > 0 && !trouble.is_empty() {
-            log.warn(&format!("{}: {trouble} (see the status map)", counted(voxels, "voxel")));
+            log.warn(
+                Page::Troubleshooting,
+                &format!("{}: {trouble} (see the status map)", counted(voxels, "voxel")),
+            );
         }
     }
     log.count("raised_samples", samples);
     if samples > 0 {
-        log.warn(&format!(
-            "{} in {}, zero or negative: raised to have a logarithm (see the status map)",
-            counted(samples, "sample"),
-            counted(with_raised, "voxel")
-        ));
+        log.warn(
+            Page::Troubleshooting,
+            &format!(
+                "{} in {}, zero or negative: raised to have a logarithm (see the status map)",
+                counted(samples, "sample"),
+                counted(with_raised, "voxel")
+            ),
+        );
     }
 }

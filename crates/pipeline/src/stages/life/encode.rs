@@ -7,7 +7,7 @@ use fimbria_image::{Grid, Mask, counted};
 use fimbria_life::{EncodeCounts, EncodeOptions, Encoder, Encoding, Survey, Surveyor};
 use fimbria_streamlines::{CHUNK_POINTS, Header, ReadStreamlines, Streamlines, open};
 
-use crate::{Logbook, StageError};
+use crate::{Logbook, Page, StageError};
 
 /// Looks at streamlines, and says how large their encoding becomes.
 ///
@@ -22,7 +22,7 @@ pub(super) fn survey(
 ) -> Result<Survey, StageError> {
     let named = reader.header().grid.filter(|named| named.dims == grid.dims);
     if let Some(Err(elsewhere)) = named.map(|named| grid.check_same(&named, "that image")) {
-        log.warn(&format!(
+        log.warn(Page::Connectomes, &format!(
             "the tractogram names an image of as many voxels in another place ({elsewhere}): one of \
              the two has a wrong affine, and weights mean nothing if it is this series"
         ));
@@ -36,7 +36,7 @@ pub(super) fn survey(
         log.advance(chunk.len() as u64);
     }
     for doubt in reader.doubts() {
-        log.warn(&doubt);
+        log.warn(Page::Connectomes, &doubt);
     }
     Ok(surveyor.finish())
 }
@@ -108,7 +108,7 @@ fn report(encoding: &Encoding, log: &Logbook<'_>) {
         log.count(name, number);
         if number > 0 {
             let streamlines = counted(streamlines, "streamline");
-            log.warn(&format!("{number} of {streamlines}: {trouble}"));
+            log.warn(Page::Connectomes, &format!("{number} of {streamlines}: {trouble}"));
         }
     }
 }

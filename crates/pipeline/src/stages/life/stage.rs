@@ -16,7 +16,7 @@ use super::{Evaluation, Life, LifeInputError, NamedSet, write};
 use crate::hashing::with_sidecar;
 use crate::stages::given_lines::{GivenLines, open_lines};
 use crate::stages::load::{Subject, SubjectFiles};
-use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken};
+use crate::{Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Taken};
 
 impl Stage for Life {
     fn name(&self) -> &'static str {
@@ -148,7 +148,10 @@ impl Life {
                 let ratio = median(&usable(&cross.ratio, &signal));
                 log.result("rrmse_median", f64::from(ratio));
                 if ratio.is_nan() {
-                    log.warn("the second series is the first: nothing is validated by it");
+                    log.warn(
+                        Page::Connectomes,
+                        "the second series is the first: nothing is validated by it",
+                    );
                 }
             }
             log.start("virtual lesions", sets.len() as u64);
@@ -192,11 +195,14 @@ fn repeated(
     })?;
     match signal.dark + signal.not_finite {
         0 => {}
-        unusable => log.warn(&format!(
-            "{unusable} of {} that streamlines pass: no usable signal in {}, not compared",
-            counted(voxels, "voxel"),
-            path.display()
-        )),
+        unusable => log.warn(
+            Page::Connectomes,
+            &format!(
+                "{unusable} of {} that streamlines pass: no usable signal in {}, not compared",
+                counted(voxels, "voxel"),
+                path.display()
+            ),
+        ),
     }
     Ok(signal)
 }
@@ -207,11 +213,14 @@ fn report_signal(signal: &Signal, log: &Logbook<'_>) {
     log.count("voxels_dark", dark);
     log.count("voxels_not_finite", not_finite);
     if dark + not_finite > 0 {
-        log.warn(&format!(
-            "{} of {} that streamlines pass: no usable signal, left out",
-            dark + not_finite,
-            counted(signal.voxels(), "voxel")
-        ));
+        log.warn(
+            Page::Connectomes,
+            &format!(
+                "{} of {} that streamlines pass: no usable signal, left out",
+                dark + not_finite,
+                counted(signal.voxels(), "voxel")
+            ),
+        );
     }
 }
 
@@ -240,12 +249,13 @@ fn report(weights: &Weights, log: &Logbook<'_>) {
     ));
     if weights.nonzero() == 0 && *reason == Reason::Optimal {
         log.warn(
+            Page::Connectomes,
             "no streamline has a weight: the signal asks for none of them, or a penalty of 1 or \
              more left none",
         );
     }
     if *reason != Reason::Optimal {
-        log.warn(&format!(
+        log.warn(Page::Connectomes, &format!(
             "the weights are not the optimum yet: the projected gradient is {optimality:.1e} of \
              that without weights after {}",
             counted(*iterations, "iteration")

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::{Life, LifeInputError, LifeParameters, NamedSet};
 use crate::agreement::agree;
-use crate::{CheckpointFile, Logbook, StageError};
+use crate::{CheckpointFile, Logbook, Page, StageError};
 
 /// How long apart weights are written.
 const EVERY: Duration = Duration::from_secs(30);
@@ -83,7 +83,7 @@ impl Life {
                         log.goes_on_from(xxh3_64(bytemuck::cast_slice(&weights)));
                         begin.start = Some(weights);
                     }
-                    None => log.warn("nothing to resume from: beginning anew"),
+                    None => log.warn(Page::Connectomes, "nothing to resume from: beginning anew"),
                 }
             }
             begin.checkpoint = Some(checkpoint).filter(|_| comm.rank() == 0);
@@ -113,7 +113,9 @@ impl Life {
                 match written {
                     Ok(()) if is_last => self.say_how_to_go_on(log),
                     Ok(()) => {}
-                    Err(error) => log.warn(&format!("the weights cannot be kept: {error}")),
+                    Err(error) => {
+                        log.warn(Page::Connectomes, &format!("the weights cannot be kept: {error}"))
+                    }
                 }
             }
             until_kept.is_kept.store(is_last, Ordering::Relaxed);
@@ -125,7 +127,7 @@ impl Life {
             let isotropic = weights.isotropic.iter().flatten();
             let all: Vec<f32> = weights.streamlines.iter().chain(isotropic).copied().collect();
             if let Err(error) = checkpoint.write(&to_bytes(&all)) {
-                log.warn(&format!("the weights cannot be kept: {error}"));
+                log.warn(Page::Connectomes, &format!("the weights cannot be kept: {error}"));
             }
         }
         Ok(weights)
@@ -134,7 +136,7 @@ impl Life {
     /// Says where the weights are that work which is about to end has found.
     pub(super) fn say_how_to_go_on(&self, log: &Logbook<'_>) {
         if let Some((path, _)) = self.checkpoint.as_ref().filter(|(path, _)| path.exists()) {
-            log.warn(&format!(
+            log.warn(Page::Connectomes, &format!(
                 "the weights so far are in {}: the same command with --resume goes on from them",
                 path.display()
             ));
@@ -181,7 +183,7 @@ impl Progress for UntilKept<'_> {
     }
 
     fn warn(&self, message: &str) {
-        self.log.warn(message);
+        Progress::warn(self.log, message);
     }
 
     fn note(&self, message: &str) {

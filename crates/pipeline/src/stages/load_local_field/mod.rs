@@ -25,7 +25,7 @@ use crate::options::{Described as _, OptionError, choice, refuse_unused};
 use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::{ContentsError, check_directions, check_directions_in_memory};
 use crate::stages::qsm::{GUIDED, QsmParameters, WEIGHED};
-use crate::{Choice as _, Input, Logbook, Named, Product, Products, Stage, StageError};
+use crate::{Choice as _, Input, Logbook, Named, Page, Product, Products, Stage, StageError};
 
 /// The files of a local field, and what is to be known of them.
 #[derive(Clone, Debug, PartialEq, Args, Serialize)]
@@ -359,10 +359,13 @@ impl LocalFieldFiles {
             }
             let count = inside.iter().filter(|value| !value.is_finite()).count();
             if count > 0 {
-                log.warn(&format!(
-                    "the truth is not finite in {} of the mask: nothing can be compared",
-                    counted(count, "voxel")
-                ));
+                log.warn(
+                    Page::Susceptibility,
+                    &format!(
+                        "the truth is not finite in {} of the mask: nothing can be compared",
+                        counted(count, "voxel")
+                    ),
+                );
             }
         }
         let cylinders = shapes.iter().filter(|shape| **shape != Shape::Sphere).count();
@@ -370,6 +373,7 @@ impl LocalFieldFiles {
         log.count("cylinders", cylinders as u64);
         if cylinders == 0 && is_guided {
             log.warn(
+                Page::Susceptibility,
                 "the directions make no cylinder: they are zero, below --fa-threshold or elsewhere \
                  than the mask, and guide nothing",
             );

@@ -1,12 +1,11 @@
 //! What the numbers of a field map are, and whether they can be that.
 
-use fimbria_compute::Progress as _;
 use fimbria_image::{Image, Mask};
 use fimbria_qsm::QsmError;
 use fimbria_qsm::phase::HZ_PER_TESLA;
 
 use super::LocalFieldError;
-use crate::{Choice, Logbook};
+use crate::{Choice, Logbook, Page};
 
 /// What the numbers of a field map are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,7 +88,10 @@ pub(super) fn check_numbers(
         return Err(LocalFieldError::TooStrong { median, unit: name, ppm: median * factor });
     }
     if rms == 0.0 {
-        log.warn("the field is 0 in every voxel of the mask, and so will be the map");
+        log.warn(
+            Page::Susceptibility,
+            "the field is 0 in every voxel of the mask, and so will be the map",
+        );
     } else if rms * factor < LEAST_RMS_PPM {
         return Err(LocalFieldError::TooWeak { rms, unit: name, ppm: rms * factor });
     }
@@ -101,7 +103,7 @@ pub(super) fn check_numbers(
         if said == Said::Nowhere {
             return Err(LocalFieldError::Unsaid { median });
         }
-        log.warn(&format!(
+        log.warn(Page::Susceptibility, &format!(
             "half of the field's voxels are beyond ±{:.2} ppm; a brain's local field is some 0.01 \
              ppm: is it in another unit (--field-unit), or with its background?",
             median * factor

@@ -24,8 +24,8 @@ use super::load_local_field::LocalField;
 use crate::agreement::agree;
 use crate::options::from_values;
 use crate::{
-    Carried, CheckpointFile, FileKind, Input, Logbook, MapContext, MapStyle, OutputFolder, Product,
-    Products, RunRecord, Stage, StageError, Taken, Written,
+    Carried, CheckpointFile, FileKind, Input, Logbook, MapContext, MapStyle, OutputFolder, Page,
+    Product, Products, RunRecord, Stage, StageError, Taken, Written,
 };
 
 /// What `fimbria qsm` writes.
@@ -218,7 +218,7 @@ impl MapSusceptibility {
             }
         };
         if !parameters.is_published() && !tensors && model.cylinders() > 0 {
-            log.warn(CYLINDERS_ERR);
+            log.warn(Page::Susceptibility, CYLINDERS_ERR);
         }
         if let (true, Some(start)) = (tensors, &mut start) {
             start.resize(start.len() + model.cylinders(), 0.0);

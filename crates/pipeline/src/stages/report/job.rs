@@ -15,7 +15,17 @@ use serde_json::{Value, json};
 
 use super::sections;
 use super::{ReportPage, methods_of_any};
-use crate::{Input, Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, Taken};
+use crate::stages::connectome::CONNECTOME_WRITES;
+use crate::stages::field::FIELD_WRITES;
+use crate::stages::life::LIFE_WRITES;
+use crate::stages::peaks::PEAKS_WRITES;
+use crate::stages::qsm::QSM_WRITES;
+use crate::stages::sift2::SIFT2_WRITES;
+use crate::stages::sticks::STICKS_WRITES;
+use crate::stages::track::TRACK_WRITES;
+use crate::{
+    Input, Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, Taken, Written,
+};
 
 /// Draws the page of a finished folder, file by file.
 pub struct JobPage {
@@ -76,6 +86,9 @@ impl Stage for JobPage {
 /// A map of the folder.
 struct Map {
     name: String,
+    unit: &'static str,
+    /// What it holds.
+    holds: &'static str,
     image: Image,
     mask: Mask,
 }
@@ -85,7 +98,7 @@ impl JobPage {
         let names: Vec<&str> =
             self.record.outputs.iter().map(|output| output.file.as_str()).collect();
         let mut page = Page::new(&self.title)
-            .subtitle(format!("what `fimbria {}` wrote", self.record.task))
+            .subtitle(format!("what fimbria {} wrote", self.record.task))
             .footer(format!("fimbria {}", env!("CARGO_PKG_VERSION")));
         for warning in &self.record.warnings {
             page = page.warning(warning.clone());
@@ -103,6 +116,7 @@ impl JobPage {
                 _ => not_drawn.push((*name).to_owned()),
             }
         }
+        maps.extend(background(&maps));
         let mut scene = Scene::default();
         for name in &names {
             let path = self.folder.join(name);
@@ -113,8 +127,8 @@ impl JobPage {
         if !maps.is_empty() {
             let mut section = Section::new("Maps");
             for map in &maps {
-                section = section.figure(drawn(map)?, "");
-                scene.map(&map.name, "", &map.image, &map.mask, window_of(&map.name))?;
+                section = section.figure(drawn(map)?, sentence(map.holds));
+                scene.map(&map.name, map.unit, &map.image, &map.mask, window_of(&map.name))?;
             }
             if !not_drawn.is_empty() {
                 section = section.text(format!("Not drawn here: {}.", not_drawn.join(", ")));
@@ -146,7 +160,9 @@ impl JobPage {
         }
         let stem = name.split('.').next().unwrap_or(name).to_owned();
         let mask = Mask { grid: image.grid, voxels };
-        Ok(Some(Map { name: stem, image, mask }))
+        let written = writes_of(&self.record.task).iter().find(|written| written.file == stem);
+        let (unit, holds) = written.map_or(("", ""), |written| (written.unit, written.holds));
+        Ok(Some(Map { name: stem, unit, holds, image, mask }))
     }
 
     fn streamlines(
@@ -232,6 +248,48 @@ impl JobPage {
     }
 }
 
+/// What a command says of its files.
+fn writes_of(task: &str) -> &'static [Written] {
+    match task {
+        "connectome" => CONNECTOME_WRITES,
+        "field" => FIELD_WRITES,
+        "life" => LIFE_WRITES,
+        "peaks" => PEAKS_WRITES,
+        "qsm" => QSM_WRITES,
+        "sift2" => SIFT2_WRITES,
+        "sticks" => STICKS_WRITES,
+        "track" => TRACK_WRITES,
+        _ => &[],
+    }
+}
+
+/// The field that was taken away, where a folder has the field with it and without.
+fn background(maps: &[Map]) -> Option<Map> {
+    let of = |name: &str| maps.iter().find(|map| map.name == name);
+    let (total, local) = (of("total_field")?, of("local_field")?);
+    let mut image = Image::zeros(local.image.grid, 1);
+    for &voxel in &local.mask.voxels {
+        let voxel = voxel as usize;
+        image.data[voxel] = total.image.data.get(voxel)? - local.image.data[voxel];
+    }
+    Some(Map {
+        name: "background_field".to_owned(),
+        unit: local.unit,
+        holds: "total_field less local_field: smooth, and largest near air, where it was removed well",
+        image,
+        mask: local.mask.clone(),
+    })
+}
+
+/// The words with a capital and a full stop; nothing of nothing.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    match letters.next() {
+        Some(first) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
+        None => String::new(),
+    }
+}
+
 /// What a table is called on the page.
 fn table_heading(name: &str) -> String {
     match name {
@@ -258,13 +316,15 @@ fn window_of(name: &str) -> Window {
     match name {
         "FA" | "KFA" => Window::Fixed([0.0, 1.0]),
         "MK" | "AK" | "RK" | "MSK" => Window::Fixed([0.0, 2.0]),
-        "chi" | "local_field" | "total_field" | "z" | "msa" => Window::Symmetric,
+        "chi" | "local_field" | "total_field" | "background_field" | "z" | "msa" => {
+            Window::Symmetric
+        }
         _ => Window::Robust,
     }
 }
 
 fn drawn(map: &Map) -> Result<fimbria_report::Figure, StageError> {
-    let Map { name, image, mask } = map;
+    let Map { name, unit, image, mask, .. } = map;
     if name.ends_with("status") {
         let categories = &sections::STATUS;
         let style = Status { heading: name, categories, layout: Layout::default() };
@@ -279,7 +339,7 @@ fn drawn(map: &Map) -> Result<fimbria_report::Figure, StageError> {
         }
         _ => colour::Scale::Grey,
     };
-    Ok(mosaic_scalar(image, mask, &Scalar { scale, window, ..Scalar::new(name, "") })?)
+    Ok(mosaic_scalar(image, mask, &Scalar { scale, window, ..Scalar::new(name, unit) })?)
 }
 
 fn length_mm(line: &[[f32; 3]]) -> f64 {

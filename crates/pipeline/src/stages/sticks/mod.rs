@@ -31,8 +31,8 @@ use super::peaks;
 use crate::agreement::agree;
 use crate::options::from_values;
 use crate::{
-    FileKind, Logbook, Named, OutputFolder, Product, Products, RunRecord, Stage, StageError, Taken,
-    Written,
+    FileKind, Logbook, Named, OutputFolder, Page, Product, Products, RunRecord, Stage, StageError,
+    Taken, Written,
 };
 
 /// What `fimbria sticks` writes.
@@ -346,10 +346,13 @@ fn report_counts(sampled: &Sampled, log: &Logbook<'_>) {
     log.count("sampled", voxels);
     log.count("bad_signal", bad);
     if bad > 0 {
-        log.warn(&format!(
-            "{}: no usable signal, and no directions (see the status map)",
-            counted(bad, "voxel")
-        ));
+        log.warn(
+            Page::Sticks,
+            &format!(
+                "{}: no usable signal, and no directions (see the status map)",
+                counted(bad, "voxel")
+            ),
+        );
     }
     log.count("voxels_per_second", (voxels as f64 / sampled.seconds.max(1e-9)) as u64);
     let effective = sampled.maps.iter().find(|map| map.spec.name == "effective_samples");

@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use super::parameters::Algorithm;
 use super::{Through, TrackError, TrackParameters};
-use crate::Named;
 use crate::options::OptionError;
 use crate::session::{Input, Logbook};
+use crate::{Named, Page};
 
 /// Where streamlines may end, by the tissues of the head.
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize)]
@@ -126,9 +126,10 @@ fn of_labels(image: &Image, log: &Logbook<'_>) -> Result<Image, LabelError> {
     let (tissues, unknown) = labels.tissues(image)?;
     if unknown > 0 {
         let voxels = counted(unknown, "voxel");
-        log.warn(&format!(
-            "{voxels} have labels that are not FreeSurfer's: they count as no tissue"
-        ));
+        log.warn(
+            Page::Tracking,
+            &format!("{voxels} have labels that are not FreeSurfer's: they count as no tissue"),
+        );
     }
     Ok(tissues)
 }

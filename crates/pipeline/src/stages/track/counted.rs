@@ -8,7 +8,7 @@ use fimbria_tracking::{
 };
 
 use super::TrackError;
-use crate::session::Logbook;
+use crate::{Logbook, Page};
 
 /// A tally, and where wanted the streamlines.
 pub(super) struct Counted<'a> {
@@ -84,7 +84,7 @@ pub(super) fn counted_through_densities<'t>(
     if let (Some(kept), Attempts::UntilKept { select, .. }) = (selected.kept, tracking.attempts)
         && kept < select
     {
-        log.warn(&format!(
+        log.warn(Page::Tracking, &format!(
             "{kept} of {select} streamlines are there after {} were started: see in run.json why \
              the others ended, or lower --min-length or --cutoff",
             selected.attempts

@@ -1,6 +1,5 @@
 //! Streamlines through directions of any kind.
 
-use fimbria_compute::Progress as _;
 use fimbria_streamlines::Streamlines;
 use fimbria_tracking::{Anatomy, DensityTracking, Propagation, Seed, Space, Tally, Tracking};
 
@@ -9,7 +8,7 @@ use super::directions::{Directions, Medium};
 use super::edges::Edges;
 use super::regions::Places;
 use super::{TrackError, TrackParameters};
-use crate::Logbook;
+use crate::{Logbook, Page};
 
 /// Tracks with options in effect; streamlines, where they are made, come to `each` in their order.
 pub(super) fn follow<'p>(
@@ -64,7 +63,7 @@ pub(super) fn follow<'p>(
         }
     };
     if tally.kept.iter().sum::<u64>() == 0 {
-        log.warn("no streamline was kept: see in run.json why they ended");
+        log.warn(Page::Tracking, "no streamline was kept: see in run.json why they ended");
     }
     Ok(tally)
 }
@@ -88,7 +87,7 @@ pub(super) fn tell_misplaced(
         .map(|index| grid.voxel(index).map(|x| x as f32));
     let covered = anatomy.tissues.covers(centres.filter(|pos| densities.has_density(*pos)));
     if covered < COVERED {
-        log.warn(&format!(
+        log.warn(Page::Tracking, &format!(
             "{:.0} % of the voxels with densities lie where --act says that there is no tissue: do both \
              images show the same head, in one scanner space?",
             100.0 * (1.0 - covered)
@@ -101,7 +100,7 @@ pub(super) fn tell_misplaced(
         starting += usize::from(anatomy.may_start(space.to_samples(seed.pos)));
     }
     if (starting as f64) < STARTING * f64::from(n) {
-        log.warn(&format!(
+        log.warn(Page::Tracking, &format!(
             "by --act {:.0} % of the seeds lie in cortex, in fluid or outside the brain, where nothing \
              starts",
             100.0 * (1.0 - starting as f64 / f64::from(n))
@@ -120,10 +119,15 @@ pub(crate) fn tell_outside(
     let is_outside = |seed: &&Seed| !is_inside(space.to_samples(seed.pos));
     match seeds.iter().filter(is_outside).count() {
         0 => {}
-        n if n == seeds.len() => log.warn("every seed lies outside the mask of the directions"),
-        n => log.warn(&format!(
-            "outside the mask of the directions: {n} of {}",
-            fimbria_image::counted(seeds.len(), "seed")
-        )),
+        n if n == seeds.len() => {
+            log.warn(Page::Tracking, "every seed lies outside the mask of the directions")
+        }
+        n => log.warn(
+            Page::Tracking,
+            &format!(
+                "outside the mask of the directions: {n} of {}",
+                fimbria_image::counted(seeds.len(), "seed")
+            ),
+        ),
     }
 }

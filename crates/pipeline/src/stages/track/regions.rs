@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use fimbria_compute::Progress as _;
 use fimbria_image::gifti::Surface;
 use fimbria_image::{Grid, Image, read_image};
 use fimbria_tracking::{
@@ -13,9 +12,9 @@ use fimbria_tracking::{
 use super::counted::Counted;
 use super::starts::Starts;
 use super::{AnatomyOptions, RegionFiles, TrackError, stem};
-use crate::Logbook;
 use crate::stages::contents::check_region;
 use crate::surfaces::{MeshSpace, SurfaceError, crossed_region, is_surface};
+use crate::{Logbook, Page};
 
 /// Where a region, or seeds, come from.
 #[derive(Clone, Debug)]
@@ -138,7 +137,10 @@ impl Places {
     pub(super) fn tell_empty(&self, log: &Logbook<'_>) {
         for region in self.targets.iter().chain(&self.rules.waypoints.regions) {
             if region.is_empty() {
-                log.warn(&format!("{} has no voxel: nothing can reach it", region.name));
+                log.warn(
+                    Page::Tracking,
+                    &format!("{} has no voxel: nothing can reach it", region.name),
+                );
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use fimbria_compute::Progress as _;
 use fimbria_image::sticks::StickSamples;
 use fimbria_image::{Image, Mask, WriteOptions, read_image, write_image};
 use fimbria_streamlines::{Format, Header, Streamlines, Tractogram, WriteOptions as LineOptions};
@@ -24,7 +23,7 @@ use crate::stages::doubts::warn_of_place_of;
 use crate::stages::load::Subject;
 use crate::stages::load_orientations::OrientationField;
 use crate::stages::peaks::with_fibres;
-use crate::{Logbook, OutputFolder, Product, Products, RunRecord, Stage, StageError, Taken};
+use crate::{Logbook, OutputFolder, Page, Product, Products, RunRecord, Stage, StageError, Taken};
 
 /// Streamlines through the whole brain.
 pub struct Tracked {
@@ -171,10 +170,13 @@ impl WholeBrain {
             Ok(())
         })?;
         if lines.is_empty() {
-            log.warn(match tissues {
-                None => "no streamline is as long as track.min_length",
-                Some(_) => "no streamline was kept: see in run.json why they ended",
-            });
+            log.warn(
+                Page::Tracking,
+                match tissues {
+                    None => "no streamline is as long as track.min_length",
+                    Some(_) => "no streamline was kept: see in run.json why they ended",
+                },
+            );
         }
         let visits = space.image(|voxel| tally.visits.count(voxel) as f32);
         Ok(Tracked { visits, lines: Tractogram::new(header, lines) })

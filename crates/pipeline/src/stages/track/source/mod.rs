@@ -19,7 +19,7 @@ use crate::stages::contents::{Claim, Contents, ContentsError, check_directions};
 use crate::stages::doubts::warn_of_place;
 use crate::stages::load_orientations::{FieldError, OrientationField, OrientationFiles};
 use crate::stages::track::Through;
-use crate::{Choice as _, Input, Logbook, Named};
+use crate::{Choice as _, Input, Logbook, Named, Page};
 
 /// What directions come from.
 #[derive(Clone, Debug)]
@@ -246,6 +246,7 @@ fn read_peaks(
         (None, _) => {
             if is_by_axis {
                 log.warn(
+                    Page::Tracking,
                     "five dimensions, as DIPY writes peaks: they are taken to be in scanner axes, \
                      where DIPY's own are in voxel axes (--frame voxel)",
                 );

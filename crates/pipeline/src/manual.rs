@@ -1,0 +1,83 @@
+//! Pages of the manual, which warnings end with.
+
+use std::fmt;
+
+/// A page of the manual that says what to do about a warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Page {
+    /// Data sets of many people.
+    Bids,
+    /// What streamlines explain and connect.
+    Connectomes,
+    /// Orientation densities and maxima.
+    Densities,
+    /// What is needed for a device.
+    Install,
+    /// Kurtosis.
+    Kurtosis,
+    /// Whether a series is good.
+    Quality,
+    /// Ball and sticks.
+    Sticks,
+    /// Phase, fields and susceptibility.
+    Susceptibility,
+    /// Streamlines.
+    Tracking,
+    /// Messages in order, where no single method is at fault.
+    Troubleshooting,
+}
+
+impl Page {
+    /// All pages.
+    pub const ALL: [Self; 10] = [
+        Self::Bids,
+        Self::Connectomes,
+        Self::Densities,
+        Self::Install,
+        Self::Kurtosis,
+        Self::Quality,
+        Self::Sticks,
+        Self::Susceptibility,
+        Self::Tracking,
+        Self::Troubleshooting,
+    ];
+
+    /// The name of its file in `docs`, without the extension.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bids => "bids",
+            Self::Connectomes => "connectomes",
+            Self::Densities => "densities",
+            Self::Install => "install",
+            Self::Kurtosis => "kurtosis",
+            Self::Quality => "quality",
+            Self::Sticks => "sticks",
+            Self::Susceptibility => "susceptibility",
+            Self::Tracking => "tracking",
+            Self::Troubleshooting => "troubleshooting",
+        }
+    }
+
+    /// The warning as it is told and recorded: with the name of this page behind it.
+    pub fn behind(self, warning: impl fmt::Display) -> String {
+        format!("{warning} (manual: {})", self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_page_is_in_the_manual() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let summary = std::fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+        for page in Page::ALL {
+            let file = format!("{}.md", page.name());
+            assert!(docs.join(&file).is_file(), "{file}");
+            assert!(summary.contains(&format!("({file})")), "{file} is not in the book");
+        }
+    }
+}
