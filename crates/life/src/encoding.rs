@@ -1,21 +1,29 @@
 //! Φ: for every streamline the voxels it passes, the atoms it uses there, and how much of them.
 
+use fimbria_compute::comm::{Comm, Solo};
 use fimbria_compute::{Progress, Workers};
 use fimbria_image::{Grid, Mask};
 use rayon::prelude::*;
 
-use crate::LifeError;
 use crate::entry::{EncodeOptions, Share, Sharer, SharerScratch};
-use crate::renumber::{renumber_atoms, renumber_voxels};
+use crate::renumber::{all_voxels, renumber_atoms, renumber_voxels};
+use crate::{Deal, LifeError};
 
 /// A connectome encoded on an image (Caiafa and Pestilli 2017): the sparse array Φ, streamline by
-/// streamline, without the voxels' signal.
+/// streamline, without the voxels' signal. Of several processes each has that of its own voxels.
 #[derive(Clone, Debug)]
 pub struct Encoding {
     /// The image's lattice.
     pub grid: Grid,
-    /// The voxels that streamlines pass, linear indices, ascending.
+    /// The voxels of this process that streamlines pass, linear indices, ascending.
     pub voxels: Vec<u32>,
+    /// Those of all processes.
+    pub passed: Vec<u32>,
+    /// Of each voxel of this process its position among those of all.
+    pub place: Vec<u32>,
+    /// The keys along the curve of voxels at which blocks of products begin; empty where they may begin
+    /// anywhere.
+    pub(crate) cuts: Vec<u64>,
     /// The unit direction of every atom in use, most used first on a grid: scanner axes (voxel
     /// axes for ENCODE).
     pub atoms: Vec<[f32; 3]>,
@@ -23,7 +31,7 @@ pub struct Encoding {
     pub start: Vec<u64>,
     /// The entries, by streamline, then voxel, then atom.
     pub entries: Vec<Entry>,
-    /// What was met on the way.
+    /// What was met on the way, on all processes.
     pub counts: EncodeCounts,
 }
 
@@ -58,6 +66,10 @@ pub struct EncodeCounts {
     pub partly_outside: u64,
     /// Points at the place of the one before.
     pub repeated_points: u64,
+    /// Entries of Φ.
+    pub entries: u64,
+    /// Atoms in use; where each direction has its own, those of every process that uses it.
+    pub atoms: u64,
 }
 
 /// Encodes a tractogram as it arrives, chunk by chunk.
@@ -66,21 +78,33 @@ pub struct Encoder<'a> {
     sharer: Sharer,
     workers: &'a Workers,
     progress: &'a dyn Progress,
+    comm: &'a dyn Comm,
+    cuts: Vec<u64>,
     first_vox: Option<[f64; 3]>,
     start: Vec<u64>,
     entries: Vec<Entry>,
     dirs: Vec<[f32; 3]>,
+    /// Of each streamline where it runs.
+    runs: Vec<Runs>,
     counts: EncodeCounts,
 }
 
 /// Streamlines of one task.
 const TASK: usize = 256;
 
+/// Where a streamline runs, in the mask or not.
+#[derive(Clone, Copy, Debug)]
+struct Runs {
+    inside: bool,
+    outside: bool,
+}
+
 /// What a task found.
 struct Found {
     entries: Vec<Entry>,
     lens: Vec<u32>,
     dirs: Vec<[f32; 3]>,
+    runs: Vec<Runs>,
     counts: EncodeCounts,
 }
 
@@ -101,12 +125,25 @@ impl<'a> Encoder<'a> {
             sharer: Sharer::new(grid, mask, options)?,
             workers,
             progress,
+            comm: &Solo,
+            cuts: Vec::new(),
             first_vox: None,
             start: vec![0],
             entries: Vec::new(),
             dirs: Vec::new(),
+            runs: Vec::new(),
             counts: EncodeCounts::default(),
         })
+    }
+
+    /// The same for the voxels that this process has. All processes must add the same streamlines.
+    pub fn share(mut self, deal: &Deal, comm: &'a dyn Comm) -> Self {
+        self.comm = comm;
+        self.cuts = deal.cuts().to_vec();
+        if comm.size() > 1 {
+            self.sharer.keep(|voxel| deal.is_of(comm.rank(), voxel));
+        }
+        self
     }
 
     /// Adds streamlines in order: `i` has the points `points_ras_mm[offsets[i]..offsets[i + 1]]`.
@@ -138,6 +175,7 @@ impl<'a> Encoder<'a> {
             }
             self.entries.append(&mut part.entries);
             self.dirs.append(&mut part.dirs);
+            self.runs.append(&mut part.runs);
             for len in part.lens {
                 let last = self.start.last().copied().unwrap_or(0);
                 self.start.push(last + u64::from(len));
@@ -158,36 +196,56 @@ impl<'a> Encoder<'a> {
             entries: Vec::new(),
             lens: Vec::with_capacity(offsets.len()),
             dirs: Vec::new(),
+            runs: Vec::with_capacity(offsets.len()),
             counts: EncodeCounts::default(),
         };
+        let mut used = Vec::new();
         let (mut scratch, mut shares) = (SharerScratch::default(), Vec::new());
         for ends in offsets.windows(2) {
             let points = &points[ends[0] as usize..ends[1] as usize];
             let notes = self.sharer.share(points, &mut scratch, &mut shares);
-            let first_dir = if keeps_dirs { found.dirs.len() as u32 } else { 0 };
+            if keeps_dirs {
+                keep_used(&mut shares, &mut used, found.dirs.len() as u32);
+                let dir = |&point: &u32| scratch.dirs[point as usize].map(|c| c as f32);
+                found.dirs.extend(used.iter().map(dir));
+            }
             found.lens.push(shares.len() as u32);
             found.entries.extend(shares.iter().map(|&Share { voxel, atom, value }| Entry {
                 voxel,
-                atom: first_dir + atom,
+                atom,
                 value: value as f32,
             }));
-            if keeps_dirs {
-                found.dirs.extend(scratch.dirs.iter().map(|dir| dir.map(|c| c as f32)));
-            }
             let has_length = points.windows(2).any(|pair| pair[0] != pair[1]);
-            let left_trace = !shares.is_empty();
+            let (inside, outside) = (notes.inside > 0, notes.outside > 0);
+            found.runs.push(Runs { inside, outside });
             found.counts.add(&EncodeCounts {
                 streamlines: 1,
-                encoded: u64::from(left_trace),
                 short: u64::from(!has_length && !notes.not_finite),
                 not_finite: u64::from(notes.not_finite),
-                outside: u64::from(has_length && !notes.not_finite && notes.inside == 0),
-                outside_mask: u64::from(!left_trace && notes.inside > 0),
-                partly_outside: u64::from(left_trace && notes.outside > 0),
+                outside: u64::from(has_length && !notes.not_finite && !inside),
                 repeated_points: u64::from(notes.repeated),
+                // The rest only all processes together know.
+                ..EncodeCounts::default()
             });
         }
         found
+    }
+
+    /// Counts what only all processes together know.
+    fn count_traces(&mut self) {
+        let mut entries: Vec<i64> =
+            self.start.windows(2).map(|ends| (ends[1] - ends[0]) as i64).collect();
+        self.comm.sum_i64(&mut entries);
+        for (entries, Runs { inside, outside }) in entries.into_iter().zip(self.runs.drain(..)) {
+            let left_trace = entries > 0;
+            self.counts.add(&EncodeCounts {
+                encoded: u64::from(left_trace),
+                outside_mask: u64::from(!left_trace && inside),
+                partly_outside: u64::from(left_trace && outside),
+                entries: entries as u64,
+                ..EncodeCounts::default()
+            });
+        }
     }
 
     /// The encoding of everything added.
@@ -195,12 +253,13 @@ impl<'a> Encoder<'a> {
     /// # Errors
     /// Where there is nothing in the image.
     pub fn finish(mut self) -> Result<Encoding, LifeError> {
+        self.count_traces();
         let EncodeCounts { streamlines, outside, outside_mask, short, not_finite, .. } =
             self.counts;
         if streamlines == 0 {
             return Err(LifeError::NoStreamlines);
         }
-        if self.entries.is_empty() {
+        if self.counts.entries == 0 {
             let first_vox = self.first_vox.unwrap_or_default();
             let (streamlines, dims) = (streamlines as usize, self.grid.dims);
             return Err(LifeError::NothingEncoded {
@@ -214,16 +273,35 @@ impl<'a> Encoder<'a> {
             });
         }
         let voxels = renumber_voxels(self.grid, &mut self.entries);
-        let atoms = match self.sharer.orientations() {
-            None => std::mem::take(&mut self.dirs),
+        let (passed, place) = all_voxels(self.grid, &voxels, self.comm);
+        let atoms: Vec<[f32; 3]> = match self.sharer.orientations() {
+            None => {
+                let mut all = [self.dirs.len() as i64];
+                self.comm.sum_i64(&mut all);
+                self.counts.atoms = all[0] as u64;
+                std::mem::take(&mut self.dirs)
+            }
             Some(all) => {
-                let used = renumber_atoms(all.len(), &mut self.entries);
+                let (used, of_all) = renumber_atoms(all.len(), &mut self.entries, self.comm);
+                self.counts.atoms = of_all;
                 used.into_iter().map(|a| all.direction(a as usize).map(|c| c as f32)).collect()
             }
         };
-        let Self { grid, start, mut entries, counts, .. } = self;
+        let Self { grid, start, mut entries, counts, cuts, .. } = self;
         entries.shrink_to_fit();
-        Ok(Encoding { grid, voxels, atoms, start, entries, counts })
+        Ok(Encoding { grid, voxels, passed, place, cuts, atoms, start, entries, counts })
+    }
+}
+
+/// Numbers the points whose directions are in use, from `first` on, and lists them.
+fn keep_used(shares: &mut [Share], used: &mut Vec<u32>, first: u32) {
+    used.clear();
+    used.extend(shares.iter().map(|share| share.atom));
+    used.sort_unstable();
+    used.dedup();
+    for share in shares {
+        let number = used.partition_point(|point| *point < share.atom);
+        share.atom = first + number as u32;
     }
 }
 
@@ -237,6 +315,8 @@ impl EncodeCounts {
         self.outside_mask += other.outside_mask;
         self.partly_outside += other.partly_outside;
         self.repeated_points += other.repeated_points;
+        self.entries += other.entries;
+        self.atoms += other.atoms;
     }
 }
 
@@ -255,6 +335,7 @@ impl Encoding {
     pub fn bytes(&self) -> u64 {
         (size_of_val(&*self.entries) + size_of_val(&*self.start)) as u64
             + (size_of_val(&*self.atoms) + size_of_val(&*self.voxels)) as u64
+            + (size_of_val(&*self.passed) + size_of_val(&*self.place)) as u64
     }
 }
 

@@ -134,6 +134,15 @@ impl Sharer {
         })
     }
 
+    /// Shares in the voxels of which `is_kept` says so by linear index, and in no others.
+    pub(crate) fn keep(&mut self, is_kept: impl Fn(usize) -> bool) {
+        let voxels = self.tracer.grid().len();
+        let inside = self.inside.get_or_insert_with(|| vec![true; voxels]);
+        for (voxel, inside) in inside.iter_mut().enumerate().filter(|(_, inside)| **inside) {
+            *inside = is_kept(voxel);
+        }
+    }
+
     /// The tracer.
     pub fn tracer(&self) -> &Tracer {
         &self.tracer

@@ -13,7 +13,7 @@
 //!
 //! * [`Encoder`] turns streamlines into Φ ([`Encoding`]): which voxels, along which directions
 //!   (exact ones or an [`OrientationGrid`]), how much ([`Normalise`]); a [`Surveyor`] says before how
-//!   large it becomes;
+//!   large it becomes, and which voxels each of several processes has ([`Deal`]);
 //! * [`Protocol`] and [`Response`] make the columns of D, [`Basis`] shortens them to a
 //!   [`Dictionary`], [`Signal`] is y;
 //! * [`Blocks`] is Φ in the order of products, which [`ThreadedProduct`] and [`DeviceProduct`]
@@ -29,11 +29,13 @@
 
 mod basis;
 mod check;
+mod deal;
 mod dictionary;
 mod encoding;
 mod entry;
 mod error;
 pub mod evidence;
+mod exact;
 mod groups;
 mod listed;
 pub mod oracle;
@@ -56,6 +58,7 @@ mod weigh;
 
 pub use basis::{Basis, Rank};
 pub use check::checks;
+pub use deal::Deal;
 pub use dictionary::Dictionary;
 pub use encoding::{EncodeCounts, Encoder, Encoding, Entry};
 pub use entry::{Atoms, CountBy, EncodeOptions, Normalise, Share, Sharer, SharerScratch};
@@ -65,7 +68,7 @@ pub use listed::ListedDirections;
 pub use orientations::{OrientationGrid, Orientations};
 pub use orthant::OrthantSpace;
 pub use processes::{Parted, Shared};
-pub use product::{Blocks, DeviceProduct, PartialProduct, ThreadedProduct};
+pub use product::{Agree, Blocks, DeviceProduct, PartialProduct, ThreadedProduct};
 pub use query::Query;
 pub use response::{Demean, Protocol, Response, check_diffusivity};
 pub use signal::Signal;

@@ -1,6 +1,9 @@
 //! A solver on a system: on all of it, or in rounds on ever fewer streamlines.
 
+use std::cell::Cell;
+
 use fimbria_compute::comm::Comm;
+use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::operator::{LinearOperator as _, VectorSpace};
 use fimbria_compute::{Backend, Progress};
 
@@ -16,6 +19,8 @@ pub(crate) struct Run<'a> {
     pub(crate) system: &'a System,
     pub(crate) options: &'a WeighOptions,
     pub(crate) on: &'a Backend<'a>,
+    /// What makes products, as long as it can.
+    pub(crate) device: Cell<Option<&'a Device>>,
     pub(crate) comm: &'a dyn Comm,
     pub(crate) progress: &'a dyn Progress,
 }
@@ -151,15 +156,38 @@ impl Run<'_> {
     /// M'(M x - y) and ‖M x - y‖².
     fn gradient(&self, blocks: &Blocks, x: &[f32]) -> Result<(Vec<f32>, f64), LifeError> {
         let System { dictionary, data, .. } = self.system;
-        match self.on.devices.first() {
+        match self.by_device(blocks, |product| self.gradient_of(product, x, data))? {
+            Some(found) => Ok(found),
             None => {
                 let product = ThreadedProduct::new(blocks, dictionary, self.on.workers);
                 self.gradient_of(&product, x, data)
             }
-            Some(device) => {
-                let product = DeviceProduct::new(device, blocks, dictionary)?;
-                self.gradient_of(&product, x, data)
-            }
+        }
+    }
+
+    /// What `work` comes to with the products of the device; `None` where the threads have to do it: where
+    /// there is none, or it is full, or fails. It is not asked again then.
+    fn by_device<T>(
+        &self,
+        blocks: &Blocks,
+        work: impl FnOnce(&DeviceProduct) -> Result<T, LifeError>,
+    ) -> Result<Option<T>, LifeError> {
+        let Some(device) = self.device.get() else { return Ok(None) };
+        let give_up = |error: DeviceError, what: &str| {
+            self.device.set(None);
+            self.progress.warn(&format!("{error}; the threads {what}"));
+            Ok(None)
+        };
+        match DeviceProduct::new(device, blocks, &self.system.dictionary) {
+            Ok(product) => match work(&product) {
+                // Of several processes the others wait in the middle of a sum: nothing begins again.
+                Err(LifeError::Device(error)) if self.comm.size() == 1 => {
+                    give_up(error, "begin again")
+                }
+                done => done.map(Some),
+            },
+            Err(LifeError::Device(error)) => give_up(error, "do the work"),
+            Err(error) => Err(error),
         }
     }
 
@@ -192,14 +220,14 @@ impl Run<'_> {
         heard: Watch<'_>,
     ) -> Result<Solution<Vec<f32>>, LifeError> {
         let dictionary = &self.system.dictionary;
-        match self.on.devices.first() {
+        let by_device = self.by_device(blocks, |product| {
+            self.solve_on(product, &start, penalties, stop, &mut *heard)
+        })?;
+        match by_device {
+            Some(found) => Ok(found),
             None => {
                 let product = ThreadedProduct::new(blocks, dictionary, self.on.workers);
-                self.solve_on(&product, start, penalties, stop, heard)
-            }
-            Some(device) => {
-                let product = DeviceProduct::new(device, blocks, dictionary)?;
-                self.solve_on(&product, start, penalties, stop, heard)
+                self.solve_on(&product, &start, penalties, stop, heard)
             }
         }
     }
@@ -207,7 +235,7 @@ impl Run<'_> {
     fn solve_on<A>(
         &self,
         product: &A,
-        start: Vec<f32>,
+        start: &[f32],
         penalties: Penalties<'_>,
         stop: &Stop,
         heard: Watch<'_>,
@@ -222,7 +250,7 @@ impl Run<'_> {
         let data = product.range().upload(&self.system.data)?;
         let linear = penalties.linear.map(|c| space.upload(c)).transpose()?;
         let problem = Problem { operator: &shared, data: &data, linear: linear.as_ref() };
-        let start = space.upload(&start)?;
+        let start = space.upload(start)?;
         let down = |x: &<A::Domain as VectorSpace>::Vector| {
             let mut host = vec![0.0; space.len()];
             space.download(x, &mut host).map(|()| host)

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use fimbria_compute::comm::Comm;
 use fimbria_compute::{Progress, Workers};
 use fimbria_image::{Grid, SignalSource};
 use rayon::prelude::*;
@@ -19,9 +20,9 @@ pub struct Signal {
     pub taken: Vec<f32>,
     /// Mean of the unweighted volumes; 0 in unusable voxels.
     pub s0: Vec<f32>,
-    /// Voxels whose unweighted signal is not positive.
+    /// Voxels of all processes whose unweighted signal is not positive.
     pub dark: u64,
-    /// Voxels with a sample that is no number.
+    /// Voxels of all processes with a sample that is no number.
     pub not_finite: u64,
 }
 
@@ -29,16 +30,18 @@ pub struct Signal {
 const TILE: usize = 64;
 
 impl Signal {
-    /// The samples of `voxels` (linear indices) in `series`.
+    /// The samples of `voxels` (linear indices) in `series`; of several processes each has its own
+    /// voxels.
     ///
     /// # Errors
-    /// Where the series is of another grid or length, or no voxel is usable.
+    /// Where the series is of another grid or length, or no voxel of any process is usable.
     pub fn gather(
         series: &dyn SignalSource,
         grid: &Grid,
         voxels: &[u32],
         protocol: &Protocol,
         workers: &Workers,
+        comm: &dyn Comm,
         progress: &dyn Progress,
     ) -> Result<Self, LifeError> {
         grid.check_same(series.grid(), "the series")?;
@@ -63,11 +66,13 @@ impl Signal {
             .zip(signal.s0.par_chunks_mut(TILE))
             .map(|(((voxels, y), taken), s0)| tile_of(series, protocol, voxels, (y, taken, s0)));
         let counts: Vec<(u64, u64)> = workers.install(|| tiles.collect());
-        signal.dark = counts.iter().map(|c| c.0).sum();
-        signal.not_finite = counts.iter().map(|c| c.1).sum();
-        let Self { dark, not_finite, .. } = signal;
-        if dark + not_finite == voxels.len() as u64 {
-            return Err(LifeError::NoSignal { voxels: voxels.len(), dark, not_finite });
+        let count = |one: fn(&(u64, u64)) -> u64| counts.iter().map(one).sum::<u64>() as i64;
+        let mut sums = [count(|c| c.0), count(|c| c.1), voxels.len() as i64];
+        comm.sum_i64(&mut sums);
+        let [dark, not_finite, of_all] = sums.map(|sum| sum as u64);
+        (signal.dark, signal.not_finite) = (dark, not_finite);
+        if dark + not_finite == of_all {
+            return Err(LifeError::NoSignal { voxels: of_all as usize, dark, not_finite });
         }
         Ok(signal)
     }
@@ -88,8 +93,8 @@ impl Signal {
     }
 
     /// Of `voxels`, in their order, the signal in the coordinates of `basis`, `stride` numbers each:
-    /// the data of products. And half the squared length of the part of the signal that lies outside the
-    /// space of the basis, which no weights change.
+    /// the data of products. And of each voxel the squared length of the part of the signal that lies
+    /// outside the space of the basis, which no weights change.
     ///
     /// Where `relative`, signals are taken over the unweighted one of their voxel.
     pub fn in_basis(
@@ -99,7 +104,7 @@ impl Signal {
         voxels: &[u32],
         relative: bool,
         workers: &Workers,
-    ) -> (Vec<f32>, f64) {
+    ) -> (Vec<f32>, Vec<f64>) {
         let mut data = vec![0.0; stride * voxels.len()];
         let scratch = || (vec![0.0; self.rows], vec![0.0; basis.rank()]);
         let of_voxel = |(y, of_basis): &mut (Vec<f64>, Vec<f64>),
@@ -114,9 +119,8 @@ impl Signal {
             (square(y) - square(of_basis)).max(0.0)
         };
         let each = data.par_chunks_mut(stride).zip(voxels.par_iter().copied());
-        // Collected first, so that the sum has one order.
         let outside: Vec<f64> = workers.install(|| each.map_init(scratch, of_voxel).collect());
-        (data, 0.5 * outside.iter().sum::<f64>())
+        (data, outside)
     }
 
     /// The unweighted signal that the model has: as measured, or where `relative` (as DIPY models

@@ -1,5 +1,6 @@
 //! What tests share: a small acquisition, bundles, and their signal.
 
+use fimbria_compute::comm::Solo;
 use fimbria_compute::philox::{Philox, normals};
 use fimbria_compute::{Silent, Workers};
 use fimbria_image::{Affine, GradientTable, Grid, Image};
@@ -109,7 +110,8 @@ impl Planted {
 
     pub(crate) fn signal(&self, workers: &Workers) -> Signal {
         let Self { protocol, encoding, image, .. } = self;
-        Signal::gather(image, &GRID, &encoding.voxels, protocol, workers, &Silent).expect("signal")
+        Signal::gather(image, &GRID, &encoding.voxels, protocol, workers, &Solo, &Silent)
+            .expect("signal")
     }
 
     pub(crate) fn system(&self, rank: Rank, workers: &Workers) -> System {

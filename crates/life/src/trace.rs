@@ -46,6 +46,11 @@ impl Tracer {
         Some(Self { grid, vox_from_ras, count_by, in_voxel_axes })
     }
 
+    /// The lattice.
+    pub(crate) fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
     /// Where a point of a streamline lies, in voxel coordinates.
     pub fn voxel_coordinates(&self, point_ras_mm: [f32; 3]) -> [f64; 3] {
         self.vox_from_ras.apply(point_ras_mm.map(f64::from))

@@ -1,8 +1,11 @@
 //! From an encoding and a signal to weights.
 
+use std::cell::Cell;
+
 use fimbria_compute::comm::Comm;
 use fimbria_compute::{Backend, Progress};
 
+use crate::exact::exact_sum;
 use crate::groups::Grouped;
 use crate::rounds::{Penalties, Run};
 use crate::solve::{Reason, Solution, Step, Stop};
@@ -88,7 +91,7 @@ pub struct System {
 pub struct Weights {
     /// Of every streamline.
     pub streamlines: Vec<f32>,
-    /// Of every isotropic compartment, voxel by voxel of the encoding.
+    /// Of every isotropic compartment, voxel by voxel of all processes.
     pub isotropic: Vec<Vec<f32>>,
     /// ½‖y - M w‖², without penalty.
     pub objective: f64,
@@ -141,7 +144,7 @@ impl TissueOptions {
 }
 
 impl System {
-    /// The system of `encoding` and `signal`; of `comm`'s processes each has a part of the voxels.
+    /// The system of `encoding` and `signal`; of `comm`'s processes each has those of its voxels.
     ///
     /// # Errors
     /// As [`TissueOptions::check`] and [`Blocks::new`].
@@ -161,11 +164,7 @@ impl System {
         let dictionary = Dictionary::new(protocol, response, &basis, atoms, isotropic, workers);
         let mut blocks =
             Blocks::new(encoding, &signal.unweighted(*relative), isotropic.len(), workers)?;
-        if comm.size() > 1 {
-            blocks = blocks.part(comm.rank(), comm.size(), workers)?;
-        }
-        let mut squares = blocks.column_squares(&dictionary, workers);
-        comm.sum_f64(&mut squares);
+        let squares = blocks.column_squares(&dictionary, workers, comm);
         // A column without length explains nothing, whatever its weight: it keeps none.
         let inverse = |square: &f64| if *square > 0.0 { square.sqrt().recip() as f32 } else { 0.0 };
         let factors: Vec<f32> = squares.iter().map(inverse).collect();
@@ -173,9 +172,7 @@ impl System {
         let stride = dictionary.stride();
         let order = blocks.voxel_order();
         let (data, outside) = signal.in_basis(&basis, stride, order, *relative, workers);
-        let mut outside = [outside];
-        comm.sum_f64(&mut outside);
-        let [outside] = outside;
+        let outside = 0.5 * exact_sum(&outside, encoding.passed.len(), comm);
         let streamlines = encoding.streamlines();
         Ok(Self { basis, dictionary, blocks, data, factors, outside, streamlines })
     }
@@ -190,7 +187,8 @@ impl System {
     /// for the weights then.
     ///
     /// # Errors
-    /// Where the start is no vector of weights, a device fails, or the caller asked to stop.
+    /// Where the start is no vector of weights, the caller asked to stop, or a device fails that others'
+    /// processes wait for; of one process the threads do what a device cannot.
     pub fn weigh(
         &self,
         options: &WeighOptions,
@@ -204,7 +202,8 @@ impl System {
         if !(options.l1 >= 0.0 && options.l1.is_finite()) {
             return Err(LifeError::Penalty(options.l1));
         }
-        let run = Run { system: self, options, on, comm, progress };
+        let device = Cell::new(on.devices.first());
+        let run = Run { system: self, options, on, device, comm, progress };
         let linear = run.penalty()?;
         let groups = run.group_penalty(linear.as_deref())?;
         let penalties = Penalties { linear: linear.as_deref(), groups: groups.as_ref() };

@@ -132,7 +132,7 @@ impl BenchLife {
         if plan {
             return plan::report(size, atoms, &workers, world, console);
         }
-        let (problem, line) = made(size, atoms, &workers, console)?;
+        let (problem, line) = made(size, atoms, &workers, &Solo, console)?;
         console.print(&line)?;
         let on = Backend::new(&workers, &devices);
         let ranks = if short { &RANKS[1..] } else { &RANKS[..] };
@@ -159,11 +159,12 @@ fn made(
     size: Size,
     atoms: Atoms,
     workers: &Workers,
+    comm: &dyn Comm,
     console: &dyn Console,
 ) -> Result<(Synthetic, String), Failure> {
     let (quiet, options) = (Interruptible(console), EncodeOptions { atoms, ..Default::default() });
     let begun = Instant::now();
-    let problem = Synthetic::new(size, &options, workers, &quiet)?;
+    let problem = Synthetic::new(size, &options, workers, comm, &quiet)?;
     let encoding = &problem.encoding;
     let line = format!(
         "{} streamlines, {} voxels, {} directions: {} entries, {} atoms, {} MB, made and encoded in \

@@ -131,7 +131,7 @@ impl Trial {
             voxels: (size.voxels / part).max(100),
             ..size
         };
-        let (problem, _) = made(size, atoms, workers, console)?;
+        let (problem, _) = made(size, atoms, workers, comm, console)?;
         let [_, short]: [Rank; 2] = RANKS;
         let system = system(&problem, short, &Backend::cpu(workers), comm)?;
         let run = || run(&system, workers, comm, console);

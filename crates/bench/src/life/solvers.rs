@@ -7,7 +7,7 @@ use fimbria_compute::comm::Solo;
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 use fimbria_compute::{Backend, Workers};
 use fimbria_life::solve::{Problem, Step, Stop, sbb};
-use fimbria_life::{Method, PartialProduct, System, ThreadedProduct, WeighOptions};
+use fimbria_life::{Agree, Method, PartialProduct, System, ThreadedProduct, WeighOptions};
 
 use super::super::clock::Interruptible;
 use super::super::table::{Table, digits, number, percent, words};
@@ -60,8 +60,13 @@ impl<A: LinearOperator> LinearOperator for Timed<'_, A> {
 }
 
 impl<A: PartialProduct> PartialProduct for Timed<'_, A> {
-    fn adjoint_sums(&self, y: &Samples<A>, sums: &mut [f64]) -> Result<(), Error<A>> {
-        self.operator.adjoint_sums(y, sums)
+    fn adjoint_sums(
+        &self,
+        y: &Samples<A>,
+        sums: &mut [f64],
+        agree: Agree<'_>,
+    ) -> Result<(), Error<A>> {
+        self.operator.adjoint_sums(y, sums, agree)
     }
 
     fn gradient_sums(
@@ -69,8 +74,18 @@ impl<A: PartialProduct> PartialProduct for Timed<'_, A> {
         x: &Vector<A>,
         b: &Samples<A>,
         sums: &mut [f64],
-    ) -> Result<f64, Error<A>> {
-        timed(&self.gradient, || self.operator.gradient_sums(x, b, sums))
+        agree: Agree<'_>,
+    ) -> Result<[f64; 2], Error<A>> {
+        timed(&self.gradient, || self.operator.gradient_sums(x, b, sums, agree))
+    }
+
+    fn dot_sums(
+        &self,
+        x: &Samples<A>,
+        y: &Samples<A>,
+        agree: Agree<'_>,
+    ) -> Result<[f64; 2], Error<A>> {
+        self.operator.dot_sums(x, y, agree)
     }
 }
 

@@ -1,11 +1,14 @@
 //! Problems of any size for measurements: a brain-sized ellipsoid full of bundles that cross, and
 //! the signal of some of its streamlines.
 
+use std::ops::Range;
+
+use fimbria_compute::comm::Comm;
 use fimbria_compute::philox::{Philox, normals};
 use fimbria_compute::{Progress, Workers};
 use fimbria_image::{Affine, GradientTable, Grid};
 use fimbria_life::{
-    Demean, EncodeOptions, Encoder, Encoding, LifeError, Protocol, Response, Signal,
+    Demean, EncodeOptions, Encoder, Encoding, LifeError, Protocol, Response, Signal, Surveyor,
 };
 use rayon::prelude::*;
 
@@ -46,7 +49,8 @@ const STEP: f64 = 0.6;
 const CHUNK: usize = 20_000;
 
 impl Synthetic {
-    /// Makes a problem: the same for any number of threads.
+    /// Makes a problem, of several processes each its part: the same for any number of threads and
+    /// processes.
     ///
     /// # Errors
     /// Where options or size are impossible, or the caller asked to stop.
@@ -54,6 +58,7 @@ impl Synthetic {
         size: Size,
         options: &EncodeOptions,
         workers: &Workers,
+        comm: &dyn Comm,
         progress: &dyn Progress,
     ) -> Result<Self, LifeError> {
         let radius = (size.voxels as f64 * 0.75 / std::f64::consts::PI).cbrt();
@@ -61,10 +66,11 @@ impl Synthetic {
         let grid = Grid { dims, ras_from_vox: Affine::from_spacing([1.5; 3]) };
         let table = table(size.directions);
         let protocol = Protocol::new(&table, &Affine::IDENTITY.linear(), Demean::Mean)?;
-        let mut encoder = Encoder::new(grid, None, options, workers, progress)?;
-        progress.start("encoding streamlines", size.streamlines as u64);
-        for first in (0..size.streamlines).step_by(CHUNK) {
-            let chunk = first..(first + CHUNK).min(size.streamlines);
+        let chunks = || {
+            let firsts = (0..size.streamlines).step_by(CHUNK);
+            firsts.map(|first| first..(first + CHUNK).min(size.streamlines))
+        };
+        let lines_of = |chunk: Range<usize>| {
             let lines: Vec<Vec<[f32; 3]>> = workers.install(|| {
                 chunk.into_par_iter().map(|f| streamline(f as u64, &grid, radius)).collect()
             });
@@ -74,7 +80,26 @@ impl Synthetic {
                 end += line.len() as u64;
                 end
             }));
-            encoder.add(&offsets, &lines.concat())?;
+            (offsets, lines.concat())
+        };
+        let mut encoder = Encoder::new(grid, None, options, workers, progress)?;
+        if comm.size() > 1 {
+            let mut surveyor = Surveyor::new(grid, None, options, workers)?;
+            for (number, chunk) in chunks().enumerate() {
+                if number % comm.size() == comm.rank() {
+                    let (offsets, points) = lines_of(chunk);
+                    surveyor.add(&offsets, &points);
+                } else {
+                    surveyor.skip(chunk.len());
+                }
+            }
+            let (_, deal) = surveyor.finish(protocol.rows(), comm);
+            encoder = encoder.share(&deal, comm);
+        }
+        progress.start("encoding streamlines", size.streamlines as u64);
+        for chunk in chunks() {
+            let (offsets, points) = lines_of(chunk);
+            encoder.add(&offsets, &points)?;
         }
         let encoding = encoder.finish()?;
         let signal = signal(&encoding, &protocol, workers);
@@ -144,23 +169,22 @@ fn signal(encoding: &Encoding, protocol: &Protocol, workers: &Workers) -> Signal
     let philox = Philox::new(43);
     let mut y = vec![0.0_f32; rows * voxels];
     workers.install(|| {
-        y.par_chunks_mut(rows).enumerate().for_each(|(voxel, y)| {
+        let places = encoding.place.par_iter();
+        y.par_chunks_mut(rows).zip(places).for_each(|(y, &place)| {
             let mut centred: Vec<f64> = (0..rows as u32)
-                .map(|row| f64::from(NOISE * normals::<f32>(philox.at(voxel as u64, row))[0]))
+                .map(|row| f64::from(NOISE * normals::<f32>(philox.at(u64::from(place), row))[0]))
                 .collect();
             protocol.centre_signal(&mut centred, &mut vec![0.0; rows]);
             y.iter_mut().zip(&centred).for_each(|(to, from)| *to = *from as f32);
         });
     });
-    let mut per_voxel = vec![0_u32; voxels];
-    encoding.entries.iter().for_each(|entry| per_voxel[entry.voxel as usize] += 1);
     let mut column = vec![0.0; rows];
     let mut columns = vec![0.0_f32; rows * encoding.atoms.len()];
     for (dir, to) in encoding.atoms.iter().zip(columns.chunks_mut(rows)) {
         protocol.column(&response, dir.map(f64::from), &mut column);
         to.iter_mut().zip(&column).for_each(|(to, from)| *to = *from as f32);
     }
-    let crowd = encoding.entries.len() as f32 / voxels as f32;
+    let crowd = encoding.counts.entries as f32 / encoding.passed.len() as f32;
     for f in (0..encoding.streamlines()).step_by(3) {
         let weight = 3.0 / crowd * (0.5 + (f / 3 % 8) as f32 / 8.0);
         for entry in encoding.of(f) {
@@ -185,13 +209,14 @@ fn signal(encoding: &Encoding, protocol: &Protocol, workers: &Workers) -> Signal
 mod tests {
     use super::*;
     use fimbria_compute::Silent;
+    use fimbria_compute::comm::Solo;
 
     #[test]
     fn problems_have_about_the_size_asked_for() {
         let workers = Workers::new(2).unwrap();
         let size = Size { streamlines: 3000, directions: 32, voxels: 4000 };
         let options = EncodeOptions::default();
-        let problem = Synthetic::new(size, &options, &workers, &Silent).unwrap();
+        let problem = Synthetic::new(size, &options, &workers, &Solo, &Silent).unwrap();
         assert_eq!(problem.encoding.streamlines(), 3000);
         let voxels = problem.encoding.voxels.len();
         assert!((3000..4500).contains(&voxels), "{voxels}");

@@ -14,10 +14,12 @@ use rayon::prelude::*;
 pub use compare::{Comparison, compare};
 pub use lesion::{Lesion, virtual_lesion};
 
+use fimbria_compute::comm::Comm;
+
 use crate::{Basis, Dictionary, Encoding, Signal};
 
-/// M w in the rows of the signal, voxel by voxel of the encoding. `isotropic` are the weights of
-/// the dictionary's columns behind the atoms, voxel by voxel.
+/// M w in the rows of the signal, voxel by voxel of this process. `isotropic` are the weights of
+/// the dictionary's columns behind the atoms, voxel by voxel of all processes.
 pub fn predict(
     encoding: &Encoding,
     signal: &Signal,
@@ -43,8 +45,8 @@ pub fn predict(
         }
     }
     for (compartment, weights) in isotropic.iter().enumerate() {
-        for (voxel, &weight) in weights.iter().enumerate() {
-            let value = f64::from(weight) * f64::from(signal.s0[voxel]);
+        for (voxel, &place) in encoding.place.iter().enumerate() {
+            let value = f64::from(weights[place as usize]) * f64::from(signal.s0[voxel]);
             add(voxel, encoding.atoms.len() + compartment, value);
         }
     }
@@ -100,6 +102,39 @@ impl CrossValidation {
         });
         Self { ratio: ratio.collect(), rmse: of_model }
     }
+}
+
+/// On the first process the `values` of the voxels of all, `width` a voxel, in the order of all
+/// voxels; on the others nothing.
+pub fn of_all_voxels(
+    encoding: &Encoding,
+    values: Vec<f32>,
+    width: usize,
+    comm: &dyn Comm,
+) -> Vec<f32> {
+    if comm.size() == 1 {
+        return values;
+    }
+    let bytes = |values: &[f32]| bytemuck::cast_slice(values).to_vec();
+    if comm.rank() > 0 {
+        comm.to_first(bytemuck::cast_slice(&encoding.place).to_vec(), comm.rank());
+        comm.to_first(bytes(&values), comm.rank());
+        return Vec::new();
+    }
+    let mut all = vec![0.0; width * encoding.passed.len()];
+    let mut put = |place: &[u32], values: &[f32]| {
+        for (&place, values) in place.iter().zip(values.chunks(width)) {
+            all[place as usize * width..][..width].copy_from_slice(values);
+        }
+    };
+    put(&encoding.place, &values);
+    drop(values);
+    for from in 1..comm.size() {
+        let place = comm.to_first(Vec::new(), from);
+        let values = comm.to_first(Vec::new(), from);
+        put(&bytemuck::pod_collect_to_vec(&place), &bytemuck::pod_collect_to_vec(&values));
+    }
+    all
 }
 
 /// The median of the numbers that are finite; NaN of none.

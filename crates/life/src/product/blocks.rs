@@ -5,11 +5,11 @@ use std::ops::Range;
 use fimbria_compute::Workers;
 use rayon::prelude::*;
 
-use super::curve::along_curve;
+use super::curve::{along_curve, key};
 use crate::{Encoding, LifeError};
 
 /// Entries of a block, about.
-const BLOCK: u64 = 1 << 13;
+pub(crate) const BLOCK: u64 = 1 << 13;
 
 /// The entries of M's factors, voxel by voxel.
 ///
@@ -19,6 +19,8 @@ const BLOCK: u64 = 1 << 13;
 pub struct Blocks {
     pub(super) streamlines: usize,
     pub(super) isotropic: usize,
+    /// Number of blocks of all processes together.
+    pub(super) of_all: usize,
     /// Of each place along the curve the position in the encoding's voxels.
     pub(super) voxel: Vec<u32>,
     /// Where each voxel's entries start, and where the last one's end.
@@ -57,8 +59,9 @@ pub(super) struct Block {
 
 impl Blocks {
     /// The entries of `encoding`, each times the unweighted signal `s0` of its voxel. Behind the
-    /// streamlines stand `isotropic` compartments of every voxel (all voxels of the encoding, then
-    /// those of the next), which use the dictionary's columns behind the encoding's atoms.
+    /// streamlines stand `isotropic` compartments of every voxel (all voxels of all processes, then
+    /// those of the next), which use the dictionary's columns behind the encoding's atoms. Blocks begin
+    /// where the encoding says, or where it does not, after enough entries.
     ///
     /// # Errors
     /// Where there are more slots than can be counted.
@@ -69,7 +72,8 @@ impl Blocks {
         workers: &Workers,
     ) -> Result<Self, LifeError> {
         let voxels = encoding.voxels.len();
-        let columns = encoding.streamlines() as u64 + isotropic as u64 * voxels as u64;
+        let of_all = encoding.passed.len();
+        let columns = encoding.streamlines() as u64 + isotropic as u64 * of_all as u64;
         if columns >= u64::from(u32::MAX) {
             return Err(LifeError::TooMany { what: "unknowns", count: columns });
         }
@@ -101,30 +105,33 @@ impl Blocks {
             let atom = (encoding.atoms.len() + compartment) as u32;
             for v in 0..voxels {
                 let at = &mut next[place[v] as usize];
-                let slot = (encoding.streamlines() + compartment * voxels + v) as u32;
+                let column = compartment * of_all + encoding.place[v] as usize;
+                let slot = (encoding.streamlines() + column) as u32;
                 entries[*at as usize] = BlockEntry { atom, slot, value: s0[v] };
                 *at += 1;
             }
         }
         let columns = columns as usize;
-        Ok(Self { isotropic, ..Self::from_voxels(columns, voxel, start, entries, workers)? })
+        let ends = if encoding.cuts.is_empty() {
+            ends_by_entries(&start)
+        } else {
+            ends_at_cuts(encoding, &voxel)
+        };
+        let of_all = (encoding.cuts.len() + 1).max(ends.len());
+        let blocks = Self::from_voxels(columns, voxel, start, entries, &ends, workers)?;
+        Ok(Self { isotropic, of_all, ..blocks })
     }
 
-    /// Blocks of entries whose `slot` still is the streamline.
+    /// Blocks that end before these places, of entries whose `slot` still is the streamline.
     pub(super) fn from_voxels(
         streamlines: usize,
         voxel: Vec<u32>,
         start: Vec<u64>,
         mut entries: Vec<BlockEntry>,
+        ends: &[usize],
         workers: &Workers,
     ) -> Result<Self, LifeError> {
-        let mut bounds = vec![0];
-        for at in 0..voxel.len() {
-            let first = bounds.last().copied().unwrap_or(0);
-            if start[at + 1] - start[first] >= BLOCK || at + 1 == voxel.len() {
-                bounds.push(at + 1);
-            }
-        }
+        let bounds = [&[0], ends].concat();
         let mut parts = Vec::new();
         let mut rest = &mut entries[..];
         for bound in bounds.windows(2) {
@@ -176,6 +183,7 @@ impl Blocks {
         Ok(Self {
             streamlines,
             isotropic: 0,
+            of_all: ends.len(),
             voxel,
             start,
             entries,
@@ -233,4 +241,36 @@ impl Blocks {
     pub(super) fn slots_of(&self, streamline: usize) -> Range<usize> {
         self.slots_start[streamline] as usize..self.slots_start[streamline + 1] as usize
     }
+}
+
+/// Ends of blocks that have enough entries.
+fn ends_by_entries(start: &[u64]) -> Vec<usize> {
+    let (mut ends, mut first, last) = (Vec::new(), 0, start.len() - 1);
+    for end in 1..=last {
+        if start[end] - start[first] >= BLOCK || end == last {
+            ends.push(end);
+            first = end;
+        }
+    }
+    ends
+}
+
+/// Ends of blocks where the encoding says, of voxels in the order of the curve.
+fn ends_at_cuts(encoding: &Encoding, voxel: &[u32]) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut cuts = encoding.cuts.iter().peekable();
+    for (place, &v) in voxel.iter().enumerate() {
+        let key = key(&encoding.grid, encoding.voxels[v as usize] as usize);
+        let mut begins = false;
+        while cuts.next_if(|cut| **cut <= key).is_some() {
+            begins = place > 0;
+        }
+        if begins {
+            ends.push(place);
+        }
+    }
+    if !voxel.is_empty() {
+        ends.push(voxel.len());
+    }
+    ends
 }

@@ -1,16 +1,23 @@
 //! The squared norms of M's columns, and their scaling.
 
 use fimbria_compute::Workers;
+use fimbria_compute::comm::Comm;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::Blocks;
 use super::blocks::{Block, BlockEntry};
 use crate::Dictionary;
+use crate::exact::{Lattice, largest, largest_of_all, split};
 
 impl Blocks {
-    /// The squared norm of every column of M.
-    pub fn column_squares(&self, dictionary: &Dictionary, workers: &Workers) -> Vec<f64> {
+    /// The squared norm of every column of M, of the voxels of all processes.
+    pub fn column_squares(
+        &self,
+        dictionary: &Dictionary,
+        workers: &Workers,
+        comm: &dyn Comm,
+    ) -> Vec<f64> {
         let of_block = |block: &Block| {
             let starts = &self.start[block.voxels.start..=block.voxels.end];
             let squares = SquaresOfBlock { starts, block, entries: &self.entries, dictionary };
@@ -18,11 +25,22 @@ impl Blocks {
         };
         let squares: Vec<f64> =
             workers.install(|| self.blocks.par_iter().flat_map_iter(of_block).collect());
-        let of_streamline = |f: usize| {
+        // Exact sums, in two parts: a column may be a millionth of another.
+        let coarse = largest_of_all(comm, largest(squares.iter().copied()));
+        let coarse = Lattice::new(coarse, self.of_all);
+        let fine = Lattice::new(coarse.half, self.of_all);
+        let of_streamline = |f: usize| -> [f64; 2] {
             let slots = &self.streamline_slots[self.slots_of(f)];
-            slots.iter().map(|&slot| squares[slot as usize]).sum()
+            slots.iter().fold([0.0; 2], |sum, &slot| {
+                let parts = split(squares[slot as usize], coarse, fine);
+                [sum[0] + parts[0], sum[1] + parts[1]]
+            })
         };
-        workers.install(|| (0..self.streamlines).into_par_iter().map(of_streamline).collect())
+        let streamlines = (0..self.streamlines).into_par_iter();
+        let mut sums: Vec<f64> =
+            workers.install(|| streamlines.flat_map_iter(of_streamline).collect());
+        comm.sum_f64(&mut sums);
+        sums.as_chunks::<2>().0.iter().map(|[high, low]| high + low).collect()
     }
 
     /// Multiplies the column of every streamline by its factor.

@@ -1,16 +1,21 @@
 //! The order of voxels in which neighbours stay together.
 
+use fimbria_image::Grid;
+
 use crate::Encoding;
 
 /// Positions in the encoding's voxels along a Morton curve.
 pub(super) fn along_curve(encoding: &Encoding) -> Vec<u32> {
-    let key = |position: u32| {
-        let [i, j, k] = encoding.grid.voxel(encoding.voxels[position as usize] as usize);
-        spread(i) | spread(j) << 1 | spread(k) << 2
-    };
+    let key = |position: &u32| key(&encoding.grid, encoding.voxels[*position as usize] as usize);
     let mut order: Vec<u32> = (0..encoding.voxels.len() as u32).collect();
-    order.sort_by_cached_key(|&position| key(position));
+    order.sort_by_cached_key(key);
     order
+}
+
+/// The place of a voxel, by its linear index, along the Morton curve.
+pub(crate) fn key(grid: &Grid, voxel: usize) -> u64 {
+    let [i, j, k] = grid.voxel(voxel);
+    spread(i) | spread(j) << 1 | spread(k) << 2
 }
 
 /// The lowest 21 bits of a number, two zeros between each.

@@ -7,7 +7,8 @@ use fimbria_compute::device::{
 };
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
 
-use super::{Blocks, PartialProduct};
+use super::{Agree, Blocks, PartialProduct};
+use crate::exact::{Lattice, exact_parts, largest};
 use crate::{Dictionary, LifeError};
 
 /// Items of a group.
@@ -24,6 +25,8 @@ const TEAM: usize = 8;
 pub struct DeviceProduct {
     voxels: usize,
     streamlines: usize,
+    /// Number of blocks of all processes together: none has more sums of a streamline.
+    blocks: usize,
     start: Buffer<u64>,
     atom: Buffer<u32>,
     streamline: Buffer<u32>,
@@ -79,6 +82,7 @@ impl DeviceProduct {
         Ok(Self {
             voxels: blocks.voxels(),
             streamlines: blocks.streamlines,
+            blocks: blocks.of_all,
             start: device.upload(&blocks.start)?,
             atom: device.upload(&atom)?,
             streamline: device.upload(&streamline)?,
@@ -181,12 +185,18 @@ impl LinearOperator for DeviceProduct {
     }
 }
 
-/// A device adds up in f32 and knows no better.
+/// A device adds up the sums of a streamline in f32, all its voxels at once: those of several
+/// processes depend, by its rounding, on how voxels are shared out.
 impl PartialProduct for DeviceProduct {
-    fn adjoint_sums(&self, y: &Buffer<f32>, sums: &mut [f64]) -> Result<(), DeviceError> {
+    fn adjoint_sums(
+        &self,
+        y: &Buffer<f32>,
+        sums: &mut [f64],
+        agree: Agree<'_>,
+    ) -> Result<(), DeviceError> {
         let mut x = self.domain.zeros()?;
         self.adjoint(y, &mut x)?;
-        widen(&x.to_vec()?, sums);
+        self.widen(&x.to_vec()?, sums, agree);
         Ok(())
     }
 
@@ -195,14 +205,29 @@ impl PartialProduct for DeviceProduct {
         x: &Buffer<f32>,
         b: &Buffer<f32>,
         sums: &mut [f64],
-    ) -> Result<f64, DeviceError> {
+        agree: Agree<'_>,
+    ) -> Result<[f64; 2], DeviceError> {
         let mut g = self.domain.zeros()?;
         let squares = self.gradient(x, b, &mut g)?;
-        widen(&g.to_vec()?, sums);
-        Ok(squares)
+        self.widen(&g.to_vec()?, sums, agree);
+        Ok(exact_parts(&[squares], self.blocks, agree))
+    }
+
+    fn dot_sums(
+        &self,
+        x: &Buffer<f32>,
+        y: &Buffer<f32>,
+        agree: Agree<'_>,
+    ) -> Result<[f64; 2], DeviceError> {
+        Ok(exact_parts(&[self.range.dot(x, y)?], self.blocks, agree))
     }
 }
 
-fn widen(from: &[f32], to: &mut [f64]) {
-    to.iter_mut().zip(from).for_each(|(to, from)| *to = f64::from(*from));
+impl DeviceProduct {
+    /// Sums of streamlines on the lattice of all processes.
+    fn widen(&self, from: &[f32], to: &mut [f64], agree: Agree<'_>) {
+        let size = largest(from.iter().map(|x| f64::from(*x)));
+        let lattice = Lattice::new(agree(size), self.blocks);
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = lattice.round(f64::from(*from)));
+    }
 }

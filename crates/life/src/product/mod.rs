@@ -17,9 +17,9 @@
 //! Entries are stored once, voxel by voxel, along a curve that keeps neighbours together, and cut
 //! into [`Blocks`] of about 8,000 entries. Within a block streamlines have short numbers of their
 //! own: its weights are gathered once, its sums are its own, and the sums of all blocks are added
-//! in f64 in the order of blocks, by streamline. So there is no second, streamline-major copy of
-//! the entries, no two threads write the same number, nothing is atomic, and results have the same
-//! bits for any number of threads and any fusing SIMD level.
+//! exactly, by streamline, in f64. So there is no second, streamline-major copy of the entries, no
+//! two threads write the same number, nothing is atomic, and results have the same bits for any
+//! number of threads, any fusing SIMD level, and any number of processes that share the blocks.
 
 mod blocks;
 mod columns;
@@ -30,7 +30,9 @@ mod parts;
 mod sample;
 mod threaded;
 
+pub(crate) use blocks::BLOCK;
 pub use blocks::Blocks;
+pub(crate) use curve::key;
 pub use device::DeviceProduct;
 pub use threaded::ThreadedProduct;
 
@@ -39,8 +41,13 @@ use fimbria_compute::operator::{LinearOperator, VectorSpace};
 #[cfg(test)]
 mod tests;
 
+/// How large the largest number is of all processes, from that of this one. All of them ask at the
+/// same time.
+pub type Agree<'a> = &'a dyn Fn(f64) -> f64;
+
 /// M of some voxels, whose products with M' can be added to those of other voxels before anything
-/// is rounded to f32: however voxels are shared out, sums then differ by rounding of f64 only.
+/// is rounded to f32. What it gives adds up exactly, in any order: by [`ThreadedProduct`] the sums of
+/// all voxels have the same bits however these are shared out.
 pub trait PartialProduct: LinearOperator {
     /// M'y.
     ///
@@ -50,9 +57,10 @@ pub trait PartialProduct: LinearOperator {
         &self,
         y: &<Self::Range as VectorSpace>::Vector,
         sums: &mut [f64],
+        agree: Agree<'_>,
     ) -> Result<(), <Self::Domain as VectorSpace>::Error>;
 
-    /// M'(M x - b), returning ‖M x - b‖².
+    /// M'(M x - b), returning two numbers whose sum is ‖M x - b‖².
     ///
     /// # Errors
     /// Where the device fails.
@@ -61,5 +69,17 @@ pub trait PartialProduct: LinearOperator {
         x: &<Self::Domain as VectorSpace>::Vector,
         b: &<Self::Range as VectorSpace>::Vector,
         sums: &mut [f64],
-    ) -> Result<f64, <Self::Domain as VectorSpace>::Error>;
+        agree: Agree<'_>,
+    ) -> Result<[f64; 2], <Self::Domain as VectorSpace>::Error>;
+
+    /// Two numbers whose sum is the inner product of vectors over voxels.
+    ///
+    /// # Errors
+    /// Where the device fails.
+    fn dot_sums(
+        &self,
+        x: &<Self::Range as VectorSpace>::Vector,
+        y: &<Self::Range as VectorSpace>::Vector,
+        agree: Agree<'_>,
+    ) -> Result<[f64; 2], <Self::Domain as VectorSpace>::Error>;
 }

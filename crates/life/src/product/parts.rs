@@ -1,4 +1,4 @@
-//! Some of M: the columns of some streamlines, or the voxels of one process.
+//! Some of M: the columns of some streamlines.
 
 use fimbria_compute::Workers;
 use rayon::prelude::*;
@@ -8,7 +8,8 @@ use super::blocks::{Block, BlockEntry};
 use crate::LifeError;
 
 impl Blocks {
-    /// The entries of some streamlines, which are numbered anew in their order.
+    /// The entries of some streamlines, which are numbered anew in their order, in the same blocks: what
+    /// is added up within one does not depend on who has the others.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -43,34 +44,9 @@ impl Blocks {
                 start.push(start.last().copied().unwrap_or(0) + len);
             }
         }
-        Self::from_voxels(streamlines as usize, self.voxel.clone(), start, entries, workers)
-    }
-
-    /// The entries of some blocks, all streamlines kept: one process's part.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn part(&self, part: usize, parts: usize, workers: &Workers) -> Result<Self, LifeError> {
-        let bound = |part: usize| part * self.blocks.len() / parts;
-        let blocks = &self.blocks[bound(part)..bound(part + 1)];
-        let voxels = match (blocks.first(), blocks.last()) {
-            (Some(first), Some(last)) => first.voxels.start..last.voxels.end,
-            _ => 0..0,
-        };
-        let first = self.start[voxels.start];
-        let mut entries = Vec::new();
-        for block in blocks {
-            let members = &self.slot_streamline[block.slots.clone()];
-            let range =
-                self.start[block.voxels.start] as usize..self.start[block.voxels.end] as usize;
-            entries.extend(self.entries[range].iter().map(|entry| {
-                let slot = members[entry.slot as usize];
-                BlockEntry { slot, ..*entry }
-            }));
-        }
-        let start = self.start[voxels.start..=voxels.end].iter().map(|s| s - first).collect();
-        let voxel = self.voxel[voxels].to_vec();
-        let part = Self::from_voxels(self.streamlines, voxel, start, entries, workers)?;
-        Ok(Self { isotropic: self.isotropic, ..part })
+        let (voxel, ends) = (self.voxel.clone(), self.blocks.iter().map(|block| block.voxels.end));
+        let ends: Vec<usize> = ends.collect();
+        let some = Self::from_voxels(streamlines as usize, voxel, start, entries, &ends, workers)?;
+        Ok(Self { of_all: self.of_all, ..some })
     }
 }

@@ -27,6 +27,7 @@ impl Blocks {
         Self {
             streamlines,
             isotropic: 0,
+            of_all: 1,
             voxel,
             entries: all.collect(),
             start,

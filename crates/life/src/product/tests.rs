@@ -1,11 +1,13 @@
+use fimbria_compute::comm::Solo;
 use fimbria_compute::operator::{LinearOperator as _, Operator as _, VectorSpace as _};
 use fimbria_compute::philox::{Philox, normals};
-use fimbria_compute::{SimdLevel, Workers};
+use fimbria_compute::{Silent, SimdLevel, Workers};
+use fimbria_testing::as_processes;
 
 use super::*;
 use crate::oracle::Oracle;
 use crate::testing::{GRID, Planted, streamlines};
-use crate::{Atoms, EncodeOptions, Normalise, Rank};
+use crate::{Atoms, EncodeOptions, Encoder, Normalise, Rank, Shared, Surveyor};
 
 fn numbers(seed: u64, n: usize) -> Vec<f32> {
     let philox = Philox::new(seed);
@@ -132,7 +134,7 @@ fn products_have_the_same_bits_for_any_threads_and_fusing_level() {
 fn columns_of_norm_one_have_norm_one() {
     let workers = Workers::new(2).unwrap();
     let mut system = Planted::new(40, &EncodeOptions::default(), 3.0).system(Rank::Full, &workers);
-    let squares = system.blocks.column_squares(&system.dictionary, &workers);
+    let squares = system.blocks.column_squares(&system.dictionary, &workers, &Solo);
     let inverse = |square: &f64| if *square > 0.0 { square.sqrt().recip() as f32 } else { 0.0 };
     let inverse: Vec<f32> = squares.iter().map(inverse).collect();
     system.blocks.scale_columns(&inverse, &workers);
@@ -168,30 +170,64 @@ fn a_restriction_is_the_product_with_the_others_at_zero() {
 }
 
 #[test]
-fn parts_add_up_to_the_whole() {
+fn parts_add_up_to_the_whole_to_the_bit() {
     let workers = Workers::new(2).unwrap();
     let planted = Planted::new(2000, &EncodeOptions::default(), 3.0);
-    let system = planted.system(Rank::Full, &workers);
-    let (blocks, _) = system.blocks.blocks_and_slots();
-    assert!(blocks >= 3, "{blocks} blocks: the test needs more streamlines");
+    let (offsets, points) = streamlines(2000);
     let x: Vec<f32> = numbers(1, 2000).iter().map(|x| x.max(0.0)).collect();
-    let whole = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
-    let mut expected = whole.domain().zeros().unwrap();
-    let expected_squares = whole.gradient(&x, &system.data, &mut expected).unwrap();
-    let (mut sum, mut squares) = (vec![0.0_f64; 2000], 0.0);
-    for part in 0..3 {
-        let blocks = system.blocks.part(part, 3, &workers).unwrap();
-        let (basis, stride) = (&system.basis, system.dictionary.stride());
-        let (data, _) =
-            system.signal.in_basis(basis, stride, blocks.voxel_order(), false, &workers);
-        let product = ThreadedProduct::new(&blocks, &system.dictionary, &workers);
-        let mut g = vec![0.0; 2000];
-        squares += product.gradient_sums(&x, &data, &mut g).unwrap();
-        sum.iter_mut().zip(&g).for_each(|(sum, g)| *sum += g);
+    let products = |processes: usize| {
+        let found = as_processes(processes, |comm| {
+            let options = EncodeOptions::default();
+            let mut surveyor = Surveyor::new(GRID, None, &options, &workers).unwrap();
+            if comm.rank() == 0 {
+                surveyor.add(&offsets, &points);
+            } else {
+                surveyor.skip(2000);
+            }
+            let (_, deal) = surveyor.finish(30, comm);
+            let encoder = Encoder::new(GRID, None, &options, &workers, &Silent).unwrap();
+            let mut encoder = encoder.share(&deal, comm);
+            encoder.add(&offsets, &points).unwrap();
+            let (encoding, image) = (encoder.finish().unwrap(), planted.image.clone());
+            let (protocol, response) = (planted.protocol.clone(), planted.response);
+            let part = Planted { protocol, response, encoding, image, weights: Vec::new() };
+            let system = part.system(Rank::Full, &workers);
+            let (blocks, _) = system.blocks.blocks_and_slots();
+            let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+            let shared = Shared::new(&product, comm);
+            let mut g = shared.domain().zeros().unwrap();
+            let squares = shared.gradient(&x, &system.data, &mut g).unwrap();
+            let dot = shared.range().dot(&system.data, &system.data).unwrap();
+            let norms = system.blocks.column_squares(&system.dictionary, &workers, comm);
+            (blocks, g, squares, dot, norms)
+        });
+        assert!(found.iter().all(|(_, g, ..)| *g == found[0].1), "processes part");
+        found
+    };
+    let alone = products(1);
+    assert!(alone[0].0 >= 4, "{} blocks: the test needs more streamlines", alone[0].0);
+    for processes in [2, 3, 4] {
+        let found = products(processes);
+        assert!(found.iter().all(|(blocks, ..)| *blocks > 0), "a process has nothing to do");
+        assert_eq!(found.iter().map(|(blocks, ..)| blocks).sum::<usize>(), alone[0].0);
+        for (_, g, squares, dot, norms) in &found {
+            assert!(*g == alone[0].1 && *norms == alone[0].4, "{processes} processes");
+            assert_eq!((*squares, *dot), (alone[0].2, alone[0].3), "{processes} processes");
+        }
     }
-    assert!((squares - expected_squares).abs() < 1e-12 * squares);
-    // Parts end where blocks do, and sums of blocks are added in f64: their order is lost in
-    // rounding to f32.
-    let sum: Vec<f32> = sum.iter().map(|sum| *sum as f32).collect();
-    assert!(sum == expected);
+}
+
+#[test]
+fn exact_sums_are_those_of_the_blocks() {
+    let workers = Workers::new(2).unwrap();
+    let system = Planted::new(300, &EncodeOptions::default(), 3.0).system(Rank::Full, &workers);
+    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+    let y = numbers(2, product.range().len());
+    let (by_blocks, plain) = (
+        product.dot_sums(&y, &system.data, &|mine| mine).unwrap().iter().sum::<f64>(),
+        y.iter().zip(&system.data).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>(),
+    );
+    let scale = product.range().dot(&system.data, &system.data).unwrap().sqrt();
+    // f64 sums of some thousands of numbers, in another order.
+    assert!((by_blocks - plain).abs() < 1e-11 * scale, "{by_blocks} {plain}");
 }

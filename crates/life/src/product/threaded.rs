@@ -8,8 +8,9 @@ use rayon::prelude::*;
 
 use super::blocks::Block;
 use super::kernel::{BlockPass, Work};
-use super::{Blocks, PartialProduct};
+use super::{Agree, Blocks, PartialProduct};
 use crate::Dictionary;
+use crate::exact::{Lattice, exact_parts};
 
 /// Streamlines whose sums one task adds up.
 const TASK: usize = 4096;
@@ -70,13 +71,15 @@ impl<'a> ThreadedProduct<'a> {
     }
 
     /// Runs `of_block` with each block and its slots' sums, set to zero, then writes the sum of
-    /// each streamline's, as `rounded`, to `x`; gives what the blocks gave, added in order.
+    /// each streamline's, as `rounded`, to `x`; gives what the blocks gave. Sums are exact, of numbers on
+    /// a lattice that `agree` makes that of all processes.
     fn gather<T: Send>(
         &self,
         x: &mut [T],
         rounded: impl Fn(f64) -> T + Sync,
+        agree: Agree<'_>,
         of_block: impl Fn(&mut Scratch, &Block, &mut [f32]) -> f64 + Sync,
-    ) -> f64 {
+    ) -> Vec<f64> {
         assert_eq!(x.len(), self.blocks.streamlines, "a vector of another space");
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         sums.resize(self.blocks.slot_streamline.len(), 0.0);
@@ -89,21 +92,26 @@ impl<'a> ThreadedProduct<'a> {
         }
         let each = |scratch: &mut Scratch, (block, sums): (&Block, &mut [f32])| {
             sums.fill(0.0);
-            of_block(scratch, block, sums)
+            let given = of_block(scratch, block, sums);
+            (given, sums.iter().fold(0.0_f32, |largest, sum| sum.abs().max(largest)))
         };
-        let given: Vec<f64> = self
+        let given: (Vec<f64>, Vec<f32>) = self
             .workers()
-            .install(|| parts.into_par_iter().map_init(Scratch::default, each).collect());
+            .install(|| parts.into_par_iter().map_init(Scratch::default, each).unzip());
+        let largest = given.1.into_iter().fold(0.0_f32, f32::max);
+        // A streamline has a sum in each block at most.
+        let lattice = Lattice::new(agree(f64::from(largest)), self.blocks.of_all);
         let sums = &*sums;
         self.workers().install(|| {
             x.par_chunks_mut(TASK).enumerate().for_each(|(task, x)| {
                 for (f, x) in (task * TASK..).zip(x) {
                     let slots = &self.blocks.streamline_slots[self.blocks.slots_of(f)];
-                    *x = rounded(slots.iter().map(|&s| f64::from(sums[s as usize])).sum());
+                    let sum = |&s: &u32| lattice.round(f64::from(sums[s as usize]));
+                    *x = rounded(slots.iter().map(sum).sum());
                 }
             });
         });
-        given.iter().sum()
+        given.0
     }
 }
 
@@ -138,10 +146,16 @@ impl<'a> Operator for ThreadedProduct<'a> {
 }
 
 impl ThreadedProduct<'_> {
-    fn adjoint_into<T: Send>(&self, y: &[f32], x: &mut [T], rounded: impl Fn(f64) -> T + Sync) {
+    fn adjoint_into<T: Send>(
+        &self,
+        y: &[f32],
+        x: &mut [T],
+        rounded: impl Fn(f64) -> T + Sync,
+        agree: Agree<'_>,
+    ) {
         assert_eq!(y.len(), self.range.len(), "a vector of another space");
         let simd = self.workers().simd();
-        self.gather(x, rounded, |_, block, g| {
+        self.gather(x, rounded, agree, |_, block, g| {
             let y = self.voxels_of(block, y);
             simd.run(self.pass(block, Work::Adjoint { y, g }))
         });
@@ -154,34 +168,57 @@ impl ThreadedProduct<'_> {
         b: &[f32],
         g: &mut [T],
         rounded: impl Fn(f64) -> T + Sync,
-    ) -> f64 {
+        agree: Agree<'_>,
+    ) -> [f64; 2] {
         let spaces = (self.domain.len(), self.range.len());
         assert_eq!((x.len(), b.len()), spaces, "vectors of other spaces");
         let simd = self.workers().simd();
-        self.gather(g, rounded, |scratch, block, g| {
+        let of_blocks = self.gather(g, rounded, agree, |scratch, block, g| {
             self.weights(block, x, &mut scratch.w);
             scratch.residual.resize(self.dictionary.stride(), 0.0);
             let Scratch { w, residual } = scratch;
             let b = self.voxels_of(block, b);
             simd.run(self.pass(block, Work::Gradient { w, b, g, residual }))
-        })
+        });
+        exact_parts(&of_blocks, self.blocks.of_all, agree)
     }
+}
+
+/// What a process by itself agrees on.
+fn alone(mine: f64) -> f64 {
+    mine
+}
+
+/// ⟨x, y⟩, by sums side by side.
+fn dot(x: &[f32], y: &[f32]) -> f64 {
+    let mut sums = [0.0; Dictionary::ALIGN];
+    for (x, y) in x.chunks(sums.len()).zip(y.chunks(sums.len())) {
+        for (sum, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
+            *sum += f64::from(*x) * f64::from(*y);
+        }
+    }
+    sums.iter().sum()
 }
 
 impl LinearOperator for ThreadedProduct<'_> {
     fn adjoint(&self, y: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
-        self.adjoint_into(y, x, |sum| sum as f32);
+        self.adjoint_into(y, x, |sum| sum as f32, &alone);
         Ok(())
     }
 
     fn gradient(&self, x: &Vec<f32>, b: &Vec<f32>, g: &mut Vec<f32>) -> Result<f64, HostError> {
-        Ok(self.gradient_into(x, b, g, |sum| sum as f32))
+        Ok(self.gradient_into(x, b, g, |sum| sum as f32, &alone).iter().sum())
     }
 }
 
 impl PartialProduct for ThreadedProduct<'_> {
-    fn adjoint_sums(&self, y: &Vec<f32>, sums: &mut [f64]) -> Result<(), HostError> {
-        self.adjoint_into(y, sums, |sum| sum);
+    fn adjoint_sums(
+        &self,
+        y: &Vec<f32>,
+        sums: &mut [f64],
+        agree: Agree<'_>,
+    ) -> Result<(), HostError> {
+        self.adjoint_into(y, sums, |sum| sum, agree);
         Ok(())
     }
 
@@ -190,7 +227,22 @@ impl PartialProduct for ThreadedProduct<'_> {
         x: &Vec<f32>,
         b: &Vec<f32>,
         sums: &mut [f64],
-    ) -> Result<f64, HostError> {
-        Ok(self.gradient_into(x, b, sums, |sum| sum))
+        agree: Agree<'_>,
+    ) -> Result<[f64; 2], HostError> {
+        Ok(self.gradient_into(x, b, sums, |sum| sum, agree))
+    }
+
+    fn dot_sums(
+        &self,
+        x: &Vec<f32>,
+        y: &Vec<f32>,
+        agree: Agree<'_>,
+    ) -> Result<[f64; 2], HostError> {
+        assert!([x.len(), y.len()] == [self.range.len(); 2], "vectors of another space");
+        let of_block = |block: &Block| dot(self.voxels_of(block, x), self.voxels_of(block, y));
+        let blocks = &self.blocks.blocks;
+        let of_blocks: Vec<f64> =
+            self.workers().install(|| blocks.par_iter().map(of_block).collect());
+        Ok(exact_parts(&of_blocks, self.blocks.of_all, agree))
     }
 }

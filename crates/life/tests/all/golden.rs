@@ -1,6 +1,7 @@
 //! The exact optima of ENCODE's and of DIPY's model on real data that come with DIPY, as scipy's
 //! Lawson-Hanson finds them in the explicit matrix.
 
+use fimbria_compute::comm::Solo;
 use fimbria_compute::operator::{LinearOperator as _, Operator as _, VectorSpace as _};
 use fimbria_compute::{Silent, Workers};
 use fimbria_image::{Affine, GradientTable, Image, read_image};
@@ -59,7 +60,8 @@ impl Model {
         let encoding = encoder.finish().unwrap();
         let grid = &image.grid;
         let signal =
-            Signal::gather(image, grid, &encoding.voxels, protocol, workers, &Silent).unwrap();
+            Signal::gather(image, grid, &encoding.voxels, protocol, workers, &Solo, &Silent)
+                .unwrap();
         let response = Response::default();
         let basis = Basis::new(protocol, &response, &[], Rank::Full);
         let atoms = &encoding.atoms;

@@ -58,7 +58,7 @@ impl Head {
 
     fn signal(&self, workers: &Workers) -> Signal {
         let (dwi, voxels) = (&self.subject.dwi, &self.encoding.voxels);
-        Signal::gather(dwi, &dwi.grid, voxels, &self.protocol, workers, &Silent).unwrap()
+        Signal::gather(dwi, &dwi.grid, voxels, &self.protocol, workers, &Solo, &Silent).unwrap()
     }
 
     fn weigh(

@@ -1,14 +1,17 @@
 //! Whole evaluations: weights from streamlines and a series.
 
+use std::sync::Mutex;
+
 use fimbria_compute::comm::{Comm, Solo};
+use fimbria_compute::device::DeviceOptions;
 use fimbria_compute::philox::{Philox, normals};
-use fimbria_compute::{Backend, Silent, Workers};
+use fimbria_compute::{Backend, Progress, Silent, Workers};
 use fimbria_image::{Affine, GradientTable, Grid, Image};
 use fimbria_life::oracle::Oracle;
 use fimbria_life::solve::{Reason, Stop};
 use fimbria_life::{
     Demean, EncodeOptions, Encoder, Encoding, Grouped, Groups, LifeError, Method, Protocol, Rank,
-    Response, Signal, System, TissueOptions, WeighOptions, Weights,
+    Response, Signal, Surveyor, System, TissueOptions, WeighOptions, Weights,
 };
 use fimbria_testing::as_processes;
 
@@ -50,6 +53,17 @@ fn lines(count: usize) -> (Vec<u64>, Vec<[f32; 3]>) {
     (offsets, points)
 }
 
+/// The signal of a process's voxels.
+fn part_of(signal: &Signal, encoding: &Encoding) -> Signal {
+    let rows = signal.rows;
+    let pick = |all: &[f32], width: usize| -> Vec<f32> {
+        let places = encoding.place.iter().map(|place| *place as usize);
+        places.flat_map(|place| &all[place * width..][..width]).copied().collect()
+    };
+    let [y, taken] = [&signal.y, &signal.taken].map(|all| pick(all, rows));
+    Signal { y, taken, s0: pick(&signal.s0, 1), ..*signal }
+}
+
 struct Subject {
     protocol: Protocol,
     encoding: Encoding,
@@ -87,7 +101,7 @@ fn subject(b: &[f64], weights: &[f64], isotropic: f64, noise: f32, workers: &Wor
         }
     }
     let voxels = &encoding.voxels;
-    let signal = Signal::gather(&image, &GRID, voxels, &protocol, workers, &Silent).unwrap();
+    let signal = Signal::gather(&image, &GRID, voxels, &protocol, workers, &Solo, &Silent).unwrap();
     Subject { protocol, encoding, signal }
 }
 
@@ -338,20 +352,96 @@ fn a_device_comes_to_the_same_weights() {
 }
 
 #[test]
+fn the_threads_do_what_a_full_device_cannot() {
+    let Some(_) = fimbria_testing::opencl_device() else { return };
+    let workers = Workers::new(2).unwrap();
+    let subject = subject(&[2000.0], &planted(120), 0.0, 10.0, &workers);
+    let (tissue, heard) = (TissueOptions::default(), Heard::default());
+    let run = |on: &Backend<'_>| {
+        let Subject { protocol, encoding, signal } = &subject;
+        let system = System::new(encoding, signal, protocol, &tissue, on, &Solo).unwrap();
+        system.weigh(&OPTIONS, None, on, &Solo, &heard, &mut |_, _| ()).unwrap()
+    };
+    let here = run(&Backend::cpu(&workers));
+    // From no room at all to enough of it.
+    for limit in (0..60).map(|step| step << 16) {
+        let options = DeviceOptions { memory_limit: Some(limit), ..DeviceOptions::default() };
+        let devices = [fimbria_testing::opencl_device_with(&options).unwrap()];
+        let said = heard.0.lock().unwrap().len();
+        let there = run(&Backend::new(&workers, &devices));
+        if heard.0.lock().unwrap().len() == said {
+            break;
+        }
+        let error = (there.objective / here.objective - 1.0).abs();
+        // As far as a device may be off that did a part of the rounds.
+        assert!(error < 1e-6, "{limit}: {there:?} {here:?}");
+        if limit == 0 {
+            assert!(there == here, "{there:?} {here:?}");
+        }
+    }
+    let said = heard.0.into_inner().unwrap();
+    for what in ["the threads do the work", "the threads begin again"] {
+        assert!(said.iter().any(|warning| warning.contains(what)), "{what}: {said:?}");
+    }
+}
+
+/// The warnings that were said.
+#[derive(Default)]
+struct Heard(Mutex<Vec<String>>);
+
+impl Progress for Heard {
+    fn start(&self, _what: &str, _total: u64) {}
+    fn advance(&self, _items: u64) {}
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+    fn warn(&self, message: &str) {
+        self.0.lock().unwrap().push(message.to_owned());
+    }
+}
+
+#[test]
 fn any_number_of_processes_comes_to_the_same_weights() {
     let workers = Workers::new(1).unwrap();
-    let subject = subject(&[2000.0], &planted(900), 0.0, 10.0, &workers);
-    let tissue = TissueOptions::default();
-    // The same steps to rounding, so that some of them are enough.
-    let options = WeighOptions { stop: Stop { max_iterations: 50, ..OPTIONS.stop }, ..OPTIONS };
-    let alone = weigh(&subject, &tissue, &options, &Backend::cpu(&workers), &Solo).unwrap();
-    for size in [2, 3] {
-        let found: Vec<Weights> = as_processes(size, |comm| {
-            let workers = Workers::new(1).unwrap();
-            weigh(&subject, &tissue, &options, &Backend::cpu(&workers), comm).unwrap()
-        });
-        assert!(found.iter().all(|weights| weights == &found[0]), "processes part");
-        let error = (found[0].objective / alone.objective - 1.0).abs();
-        assert!(error < 1e-6, "{size}: {} {}", found[0].objective, alone.objective);
+    let whole = subject(&[1000.0, 2000.0], &planted(900), 0.1, 10.0, &workers);
+    let (offsets, points) = lines(900);
+    let isotropic = TissueOptions { isotropic_mm2_per_s: vec![3e-3], ..TissueOptions::default() };
+    for (tissue, method) in [
+        (TissueOptions::default(), Method::Conjugate),
+        (isotropic, Method::Conjugate),
+        (TissueOptions::default(), Method::Sbb),
+    ] {
+        let stop = Stop { max_iterations: 60, ..OPTIONS.stop };
+        let options = WeighOptions { method, stop, ..OPTIONS };
+        let weighed = |size: usize| -> Vec<Weights> {
+            as_processes(size, |comm| {
+                let workers = Workers::new(1).unwrap();
+                let encode = EncodeOptions::default();
+                let mut surveyor = Surveyor::new(GRID, None, &encode, &workers).unwrap();
+                if comm.rank() == 0 {
+                    surveyor.add(&offsets, &points);
+                } else {
+                    surveyor.skip(900);
+                }
+                let (_, deal) = surveyor.finish(30, comm);
+                let encoder = Encoder::new(GRID, None, &encode, &workers, &Silent).unwrap();
+                let mut encoder = encoder.share(&deal, comm);
+                encoder.add(&offsets, &points).unwrap();
+                let encoding = encoder.finish().unwrap();
+                assert_eq!(encoding.passed, whole.encoding.voxels);
+                assert_eq!(encoding.counts, whole.encoding.counts);
+                let signal = part_of(&whole.signal, &encoding);
+                let protocol = whole.protocol.clone();
+                let subject = Subject { protocol, encoding, signal };
+                weigh(&subject, &tissue, &options, &Backend::cpu(&workers), comm).unwrap()
+            })
+        };
+        let alone = weighed(1);
+        for size in [2, 3] {
+            for found in weighed(size) {
+                // To the bit: sums over processes are exact.
+                assert!(found == alone[0], "{size}: {} {}", found.objective, alone[0].objective);
+            }
+        }
     }
 }

@@ -4,22 +4,29 @@ use std::path::Path;
 
 use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::{Grid, Mask, counted};
-use fimbria_life::{EncodeCounts, EncodeOptions, Encoder, Encoding, Survey, Surveyor};
+use fimbria_life::{Deal, EncodeCounts, EncodeOptions, Encoder, Encoding, Survey, Surveyor};
 use fimbria_streamlines::{CHUNK_POINTS, Header, ReadStreamlines, Streamlines, open};
+use xxhash_rust::xxh3::Xxh3;
 
+use crate::agreement::agree;
 use crate::{Logbook, Page, StageError};
 
-/// Looks at streamlines, and says how large their encoding becomes.
+/// Looks at streamlines, and says how large their encoding becomes, and which voxels each process is
+/// to have, where a voxel has as much besides as `rows` entries. The processes share the work by
+/// chunks; that all have the same streamlines, and the same other `inputs`, is made sure of.
 ///
 /// # Errors
-/// Where they cannot be read.
+/// Where they cannot be read, or processes have others.
 pub(super) fn survey(
     mut reader: Box<dyn ReadStreamlines>,
     grid: Grid,
     mask: Option<&Mask>,
     options: &EncodeOptions,
+    rows: usize,
+    mut inputs: Xxh3,
     log: &Logbook<'_>,
-) -> Result<Survey, StageError> {
+) -> Result<(Survey, Deal), StageError> {
+    let comm = log.session().on.comm;
     let named = reader.header().grid.filter(|named| named.dims == grid.dims);
     if let Some(Err(elsewhere)) = named.map(|named| grid.check_same(&named, "that image")) {
         log.warn(Page::Connectomes, &format!(
@@ -30,15 +37,27 @@ pub(super) fn survey(
     let mut surveyor = Surveyor::new(grid, mask, options, log.session().on.workers)?;
     log.start("looking at streamlines", reader.header().n_streamlines.unwrap_or(0));
     let mut chunk = Streamlines::default();
-    while reader.next_chunk(&mut chunk, CHUNK_POINTS)? {
+    for number in 0.. {
+        if !reader.next_chunk(&mut chunk, CHUNK_POINTS)? {
+            break;
+        }
         log.check()?;
-        surveyor.add(chunk.offsets(), chunk.positions());
+        if number % comm.size() == comm.rank() {
+            surveyor.add(chunk.offsets(), chunk.positions());
+        } else {
+            surveyor.skip(chunk.len());
+        }
+        if comm.size() > 1 {
+            inputs.update(bytemuck::cast_slice(chunk.offsets()));
+            inputs.update(bytemuck::cast_slice(chunk.positions()));
+        }
         log.advance(chunk.len() as u64);
     }
     for doubt in reader.doubts() {
         log.warn(Page::Connectomes, &doubt);
     }
-    Ok(surveyor.finish())
+    agree(comm, inputs.digest128(), 0)?;
+    Ok(surveyor.finish(rows, comm))
 }
 
 /// Encodes the streamlines of `path`, and gives what the file says of all of them.
@@ -52,20 +71,24 @@ pub fn encode_file(
     options: &EncodeOptions,
     log: &Logbook<'_>,
 ) -> Result<(Encoding, Header), StageError> {
-    encode(open(path)?, grid, mask, options, log)
+    encode(open(path)?, grid, mask, options, None, log)
 }
 
-/// The same of streamlines wherever they are.
+/// The same of streamlines wherever they are; in the voxels that are dealt to this process.
 pub(super) fn encode(
     mut reader: Box<dyn ReadStreamlines>,
     grid: Grid,
     mask: Option<&Mask>,
     options: &EncodeOptions,
+    deal: Option<&Deal>,
     log: &Logbook<'_>,
 ) -> Result<(Encoding, Header), StageError> {
     let workers: &Workers = log.session().on.workers;
     let header = reader.header().clone();
     let mut encoder = Encoder::new(grid, mask, options, workers, log)?;
+    if let Some(deal) = deal {
+        encoder = encoder.share(deal, log.session().on.comm);
+    }
     log.start("encoding streamlines", header.n_streamlines.unwrap_or(0));
     let mut chunk = Streamlines::default();
     while reader.next_chunk(&mut chunk, CHUNK_POINTS)? {
@@ -87,12 +110,14 @@ fn report(encoding: &Encoding, log: &Logbook<'_>) {
         outside_mask,
         partly_outside,
         repeated_points,
+        entries,
+        atoms,
     } = encoding.counts;
     log.count("streamlines", streamlines);
     log.count("streamlines_encoded", encoded);
-    log.count("entries", encoding.entries.len() as u64);
-    log.count("atoms", encoding.atoms.len() as u64);
-    log.count("voxels_passed", encoding.voxels.len() as u64);
+    log.count("entries", entries);
+    log.count("atoms", atoms);
+    log.count("voxels_passed", encoding.passed.len() as u64);
     log.count("repeated_points", repeated_points);
     for (number, name, trouble) in [
         (short, "streamlines_short", "fewer than two distinct points: no weight"),

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use fimbria_image::Grid;
+use fimbria_life::Weights;
 use fimbria_life::evidence::{CrossValidation, Lesion};
-use fimbria_life::{Encoding, Signal, Weights};
 use fimbria_streamlines::Header;
 use fimbria_streamlines::connectome::Nodes;
 
@@ -27,16 +28,21 @@ pub(super) struct NumberedSet {
     set: NamedSet,
 }
 
-/// A connectome with its weights and what they say.
+/// A connectome with its weights and what they say. Of several processes the first has what is said of
+/// voxels.
 pub struct Evaluation {
-    /// Where streamlines run.
-    pub encoding: Encoding,
-    /// What was measured there.
-    pub signal: Signal,
+    /// The lattice of the series.
+    pub grid: Grid,
+    /// The voxels that streamlines pass, linear indices, ascending.
+    pub voxels: Vec<u32>,
+    /// Their unweighted signal; 0 where it is unusable.
+    pub s0: Vec<f32>,
     /// The weights.
     pub weights: Weights,
-    /// The demeaned signal that they give, voxel by voxel of the encoding.
+    /// The signal of the weighted volumes that they give, voxel by voxel.
     pub predicted: Vec<f32>,
+    /// Number of the weighted volumes.
+    pub rows: usize,
     /// Root mean squared error of each voxel, units of the signal.
     pub rmse: Vec<f32>,
     /// Against a second measurement.

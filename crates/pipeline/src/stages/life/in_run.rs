@@ -99,9 +99,9 @@ impl Stage for LifeInRun {
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         self.life().compute(products, log)?;
         let evaluation = products.get::<Evaluation>()?;
-        let Evaluation { encoding, signal, rmse, weights, .. } = evaluation;
-        let mut rmse_s0 = Image::zeros(encoding.grid, 1);
-        for ((&voxel, error), s0) in encoding.voxels.iter().zip(rmse).zip(&signal.s0) {
+        let Evaluation { grid, voxels, s0, rmse, weights, .. } = evaluation;
+        let mut rmse_s0 = Image::zeros(*grid, 1);
+        for ((&voxel, error), s0) in voxels.iter().zip(rmse).zip(s0) {
             rmse_s0.data[voxel as usize] = if *s0 > 0.0 { error / s0 } else { f32::NAN };
         }
         let weights = weights.streamlines.clone();

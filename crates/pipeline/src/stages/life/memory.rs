@@ -2,7 +2,7 @@
 
 use fimbria_compute::Progress as _;
 use fimbria_image::counted;
-use fimbria_life::{Dictionary, Protocol, Rank, Survey};
+use fimbria_life::{Deal, Dictionary, Protocol, Rank, Survey};
 
 use super::{Life, LifeInputError};
 use crate::stages::load::Subject;
@@ -21,13 +21,14 @@ const VECTORS: [u64; 2] = [8, 4];
 const BESIDE: u64 = 48 << 20;
 
 impl Life {
-    /// Says how much memory the evaluation takes, about.
+    /// Says how much memory the evaluation takes, about; of several processes the one that takes most.
     ///
     /// # Errors
     /// Where that is more than may be held.
     pub(super) fn state_memory(
         &self,
         survey: &Survey,
+        deal: &Deal,
         subject: &Subject,
         second_held: Option<u64>,
         protocol: &Protocol,
@@ -39,12 +40,15 @@ impl Life {
             Rank::Vectors(n) => n.min(rows),
             Rank::Error(_) => SHORT.min(rows),
         };
-        let Survey { streamlines, points: _, entries, voxels, atoms } = *survey;
+        let Survey { streamlines, points: _, entries, voxels: passed, atoms } = *survey;
+        let is_alone = deal.processes() == 1;
+        let [of_entries, voxels] = deal.largest();
+        let (all_entries, entries) = (entries, if is_alone { entries } else { of_entries });
         let compartments = self.parameters.isotropic.len() as u64;
         let numbers = |count: usize| 4 * count as u64;
         let stride = numbers(rank.next_multiple_of(Dictionary::ALIGN));
-        let unknowns = streamlines + compartments * voxels;
-        let encoding = ENTRY * entries + 8 * streamlines + 12 * atoms + 4 * voxels;
+        let unknowns = streamlines + compartments * passed;
+        let encoding = ENTRY * entries + 8 * streamlines + 12 * atoms + 8 * passed;
         // What was measured, and what was taken from it.
         let signal = voxels * (2 * numbers(rows) + 4);
         let blocks = ENTRY * (entries + compartments * voxels);
@@ -56,19 +60,21 @@ impl Life {
         let predicted = voxels * numbers(rows);
         let judging = voxels * 2 * numbers(rank) + predicted;
         let image = subject.dwi.grid().len() as u64 * numbers(subject.dwi.n_volumes());
-        let writing = predicted + image;
+        // The first process has them of all voxels.
+        let writing = passed * numbers(rows) + image;
         let most = signal + again + (system + solving.max(judging)).max(writing);
         // The second series is let go once it is gathered.
         let series = subject.dwi.held_bytes();
         let second = second_held.unwrap_or(0) + signal + again;
         let needed = ByteSize(BESIDE + series + encoding + most.max(second));
-        let entries = match 1e-6 * entries as f64 {
+        let all_entries = match 1e-6 * all_entries as f64 {
             millions if millions >= 1.0 => format!("{millions:.1} million"),
-            _ => entries.to_string(),
+            _ => all_entries.to_string(),
         };
         log.note(&format!(
-            "about {entries} entries in {}: about {needed} of memory at most",
-            counted(voxels, "voxel")
+            "about {all_entries} entries in {}: about {needed} of memory at most{}",
+            counted(passed, "voxel"),
+            if is_alone { "" } else { ", in each process" }
         ));
         log.count("bytes_foreseen", needed.0);
         match self.memory {

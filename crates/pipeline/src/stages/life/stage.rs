@@ -4,9 +4,11 @@ use std::path::Path;
 
 use fimbria_compute::Progress as _;
 use fimbria_image::{Affine, BvecFrame, SignalSource, counted};
-use fimbria_life::evidence::{CrossValidation, mean, median, predict, rmse, virtual_lesion};
+use fimbria_life::evidence::{
+    CrossValidation, mean, median, of_all_voxels, predict, rmse, virtual_lesion,
+};
 use fimbria_life::solve::Reason;
-use fimbria_life::{LifeError, Protocol, Signal, System, Weights};
+use fimbria_life::{Encoding, LifeError, Protocol, Signal, System, Weights};
 use serde_json::{Value, json};
 
 use super::companions::Companions;
@@ -92,10 +94,11 @@ impl Life {
         let Companions { second, nodes, sets, start } = Companions::open(self, subject, log)?;
         let mask = (subject.mask.len() < grid.len()).then_some(&subject.mask);
         let (lines, options) = (|| open_lines(given, &self.files.tractogram), parameters.encode()?);
-        let survey = survey(lines()?, grid, mask, &options, log)?;
+        let inputs = self.inputs_of_all(subject, &protocol, &options, log);
+        let (survey, deal) = survey(lines()?, grid, mask, &options, protocol.rows(), inputs, log)?;
         let second_held = second.as_ref().map(SignalSource::held_bytes);
-        self.state_memory(&survey, subject, second_held, &protocol, log)?;
-        let (encoding, header) = encode(lines()?, grid, mask, &options, log)?;
+        self.state_memory(&survey, &deal, subject, second_held, &protocol, log)?;
+        let (mut encoding, header) = encode(lines()?, grid, mask, &options, Some(&deal), log)?;
         let streamlines = encoding.streamlines();
         let sets = named_sets(&header, sets, streamlines)?;
         let groups = self.grouped(&sets, streamlines)?;
@@ -104,14 +107,14 @@ impl Life {
         log.start("gathering signal and columns", 0);
         let voxels = &encoding.voxels;
         let measured = |series: &dyn SignalSource| {
-            Signal::gather(series, &grid, voxels, &protocol, on.workers, log)
+            Signal::gather(series, &grid, voxels, &protocol, on.workers, on.comm, log)
         };
         let signal = measured(&*subject.dwi)?;
-        report_signal(&signal, log);
+        report_signal(&signal, encoding.passed.len(), log);
         // Before the weights, so that a series which cannot be compared costs no fit.
         let repeated = match (second, &self.second) {
             (Some(second), Some(files)) => {
-                Some(repeated(measured(&second), voxels.len(), &files.dwi, log)?)
+                Some(repeated(measured(&second), encoding.passed.len(), &files.dwi, log)?)
             }
             _ => None,
         };
@@ -121,9 +124,9 @@ impl Life {
         log.note(&format!(
             "{}, {}, {}, {} of {} of {} numbers",
             counted(streamlines, "streamline"),
-            counted(voxels.len(), "voxel"),
-            counted(encoding.entries.len(), "entry"),
-            counted(encoding.atoms.len(), "atom"),
+            counted(encoding.passed.len(), "voxel"),
+            counted(encoding.counts.entries, "entry"),
+            counted(encoding.counts.atoms, "atom"),
             system.basis.rank(),
             system.basis.rows(),
         ));
@@ -138,14 +141,20 @@ impl Life {
             // series itself.
             let predicted =
                 predict(&encoding, &signal, dictionary, basis, streamlines, isotropic, on.workers);
-            let errors = rmse(&signal.y, &predicted, signal.rows());
-            let relative: Vec<f32> = errors.iter().zip(&signal.s0).map(|(e, s0)| e / s0).collect();
-            log.result("rmse_median", f64::from(median(&usable(&errors, &signal))));
+            let of_all = |values, width| of_all_voxels(&encoding, values, width, on.comm);
+            let errors = of_all(rmse(&signal.y, &predicted, signal.rows()), 1);
+            let s0 = of_all(signal.s0.clone(), 1);
+            let relative: Vec<f32> = errors.iter().zip(&s0).map(|(e, s0)| e / s0).collect();
+            log.result("rmse_median", f64::from(median(&usable(&errors, &s0))));
             log.result("rmse_s0_mean", mean(&relative));
             let second = repeated.as_ref();
             let cross = second.map(|second| CrossValidation::new(&predicted, &signal, second));
-            if let Some(cross) = &cross {
-                let ratio = median(&usable(&cross.ratio, &signal));
+            let cross = cross.map(|CrossValidation { rmse, ratio }| {
+                let [rmse, ratio] = [rmse, ratio].map(|values| of_all(values, 1));
+                CrossValidation { rmse, ratio }
+            });
+            if let Some(cross) = cross.as_ref().filter(|_| on.comm.rank() == 0) {
+                let ratio = median(&usable(&cross.ratio, &s0));
                 log.result("rrmse_median", f64::from(ratio));
                 if ratio.is_nan() {
                     log.warn(
@@ -165,17 +174,26 @@ impl Life {
                     streamlines,
                     &predicted,
                     &members,
-                    on.workers,
+                    &on,
                 );
                 log.advance(1);
                 Ok((name, found))
             };
             let lesions = sets.into_iter().map(lesion).collect::<Result<_, StageError>>()?;
-            Ok::<_, StageError>((predicted, errors, cross, lesions))
+            Ok::<_, StageError>((predicted, errors, s0, cross, lesions))
         };
-        let (predicted, rmse, cross, lesions) =
+        let (mut signalled, rmse, s0, cross, lesions) =
             judge().inspect_err(|_| self.say_how_to_go_on(log))?;
-        Ok(Evaluation { encoding, signal, weights, predicted, rmse, cross, nodes, lesions })
+        drop((system, repeated));
+        // What was taken before the fit comes back.
+        signalled.iter_mut().zip(&signal.taken).for_each(|(to, taken)| *to += taken);
+        let rows = signal.rows();
+        drop(signal);
+        let Encoding { entries, start, atoms, .. } = &mut encoding;
+        (*entries, *start, *atoms) = Default::default();
+        let predicted = of_all_voxels(&encoding, signalled, rows, on.comm);
+        let voxels = encoding.passed;
+        Ok(Evaluation { grid, voxels, s0, weights, predicted, rows, rmse, cross, nodes, lesions })
     }
 }
 
@@ -208,7 +226,7 @@ fn repeated(
 }
 
 /// Counts the voxels without a usable signal, and warns of them.
-fn report_signal(signal: &Signal, log: &Logbook<'_>) {
+fn report_signal(signal: &Signal, voxels: usize, log: &Logbook<'_>) {
     let Signal { dark, not_finite, .. } = *signal;
     log.count("voxels_dark", dark);
     log.count("voxels_not_finite", not_finite);
@@ -218,15 +236,15 @@ fn report_signal(signal: &Signal, log: &Logbook<'_>) {
             &format!(
                 "{} of {} that streamlines pass: no usable signal, left out",
                 dark + not_finite,
-                counted(signal.voxels(), "voxel")
+                counted(voxels, "voxel")
             ),
         );
     }
 }
 
 /// The values of voxels with a signal.
-fn usable(values: &[f32], signal: &Signal) -> Vec<f32> {
-    let pairs = values.iter().zip(&signal.s0);
+fn usable(values: &[f32], s0: &[f32]) -> Vec<f32> {
+    let pairs = values.iter().zip(s0);
     pairs.filter(|(_, s0)| **s0 > 0.0).map(|(value, _)| *value).collect()
 }
 

@@ -4,14 +4,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fimbria_compute::Progress;
+use fimbria_compute::comm::Comm;
 use fimbria_life::solve::Step;
 use fimbria_life::{
-    Encoding, Grouped, Groups, LifeError, Protocol, Signal, System, WeighOptions, Weights,
+    EncodeOptions, Encoding, Grouped, Groups, LifeError, Protocol, Signal, System, WeighOptions,
+    Weights,
 };
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128};
 
 use super::{Life, LifeInputError, LifeParameters, NamedSet};
 use crate::agreement::agree;
+use crate::stages::load::Subject;
 use crate::{CheckpointFile, Logbook, Page, StageError};
 
 /// How long apart weights are written.
@@ -69,12 +72,13 @@ impl Life {
         if let Some(found) = start.as_ref().map(Vec::len).filter(|found| *found != streamlines) {
             return Err(LifeError::WarmStart { found, streamlines }.into());
         }
-        let fingerprint = self.fingerprint(encoding, signal, protocol, groups);
+        let fingerprint = self.fingerprint(encoding, signal, protocol, groups, comm);
         let mut begin = Beginning { checkpoint: None, start };
         if let Some((path, resumes)) = &self.checkpoint {
             let checkpoint = CheckpointFile::new(path, fingerprint, EVERY);
             if *resumes {
-                let unknowns = streamlines + self.parameters.isotropic.len() * signal.voxels();
+                let unknowns =
+                    streamlines + self.parameters.isotropic.len() * encoding.passed.len();
                 match checkpoint.read(|bytes| from_bytes(bytes, unknowns))? {
                     Some(weights) => {
                         log.note(&format!("going on from the weights in {}", path.display()));
@@ -143,13 +147,41 @@ impl Life {
         }
     }
 
-    /// Tells one problem from another: by everything that its optimum depends on.
+    /// What all processes must have the same of, beside the streamlines.
+    pub(super) fn inputs_of_all(
+        &self,
+        subject: &Subject,
+        protocol: &Protocol,
+        options: &EncodeOptions,
+        log: &Logbook<'_>,
+    ) -> Xxh3 {
+        /// Voxels whose samples stand for the series: another one differs in most.
+        const SAMPLED: usize = 1000;
+        let mut hash = Xxh3::new();
+        if log.session().on.comm.size() == 1 {
+            return hash;
+        }
+        let (dwi, voxels) = (&subject.dwi, &subject.mask.voxels);
+        let same = self.parameters.in_effect();
+        hash.update(format!("{same} {protocol:?} {options:?} {:?}", dwi.grid()).as_bytes());
+        hash.update(bytemuck::cast_slice(voxels));
+        let every = voxels.len().div_ceil(SAMPLED).max(1);
+        let some: Vec<u32> = voxels.iter().step_by(every).copied().collect();
+        let mut samples = vec![0.0; some.len() * dwi.n_volumes()];
+        dwi.gather(&some, some.len(), &mut samples);
+        hash.update(bytemuck::cast_slice(&samples));
+        hash
+    }
+
+    /// Tells one problem from another: by everything that its optimum depends on. It is the same for any
+    /// number of processes that share it.
     fn fingerprint(
         &self,
         encoding: &Encoding,
         signal: &Signal,
         protocol: &Protocol,
         groups: Option<&Grouped>,
+        comm: &dyn Comm,
     ) -> u128 {
         let mut hash = Xxh3::new();
         hash.update(env!("CARGO_PKG_VERSION").as_bytes());
@@ -157,12 +189,27 @@ impl Life {
         let same = LifeParameters { max_iterations: 0, tolerance: 0.0, ..self.parameters.clone() };
         hash.update(same.in_effect().to_string().as_bytes());
         hash.update(format!("{protocol:?} {groups:?} {:?}", encoding.grid).as_bytes());
-        hash.update(bytemuck::cast_slice(&encoding.start));
-        hash.update(bytemuck::cast_slice(&encoding.entries));
-        hash.update(bytemuck::cast_slice(&encoding.voxels));
-        hash.update(bytemuck::cast_slice(&encoding.atoms));
-        hash.update(bytemuck::cast_slice(&signal.y));
-        hash.update(bytemuck::cast_slice(&signal.s0));
+        hash.update(bytemuck::cast_slice(&encoding.passed));
+        // Each entry and each voxel by itself: their hashes add up in any order.
+        let entries = (0..encoding.streamlines()).flat_map(|f| {
+            encoding.of(f).iter().map(move |entry| {
+                let [x, y, z] = encoding.atoms[entry.atom as usize].map(f32::to_bits);
+                let voxel = encoding.voxels[entry.voxel as usize];
+                xxh3_128(bytemuck::cast_slice(&[f as u32, voxel, x, y, z, entry.value.to_bits()]))
+            })
+        });
+        let voxels = encoding.voxels.iter().enumerate().map(|(place, &voxel)| {
+            let mut hash = Xxh3::with_seed(u64::from(voxel));
+            hash.update(bytemuck::cast_slice(signal.of(place)));
+            hash.update(&signal.s0[place].to_le_bytes());
+            hash.digest128()
+        });
+        let sum = entries.chain(voxels).fold(0, u128::wrapping_add);
+        // By 32 bits, whose sums need no carry.
+        let mut parts: [i64; 4] = std::array::from_fn(|i| (sum >> (32 * i)) as u32 as i64);
+        comm.sum_i64(&mut parts);
+        let sums = parts.iter().enumerate().map(|(i, &part)| (part as u128) << (32 * i));
+        hash.update(&sums.fold(0, u128::wrapping_add).to_le_bytes());
         hash.digest128()
     }
 }

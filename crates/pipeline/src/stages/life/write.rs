@@ -200,17 +200,17 @@ impl Evaluation {
     /// Errors, the prediction of a series with this table, and where there are some the comparison
     /// with a second series and the weights of compartments.
     pub fn maps(&self, table: &GradientTable) -> Vec<(MapSpec, Image)> {
-        let Self { encoding, signal, rmse, cross, predicted, weights, .. } = self;
-        let grid = encoding.grid;
+        let Self { grid, voxels, s0, rmse, cross, predicted, rows, weights, .. } = self;
+        let (grid, rows) = (*grid, *rows);
         let image_of = |values: &mut dyn Iterator<Item = f32>| {
             let mut image = Image::zeros(grid, 1);
-            for (&voxel, value) in encoding.voxels.iter().zip(values) {
+            for (&voxel, value) in voxels.iter().zip(values) {
                 image.data[voxel as usize] = value;
             }
             image
         };
         let usable = |value: f32, s0: f32| if s0 > 0.0 { value } else { f32::NAN };
-        let pairs = || rmse.iter().zip(&signal.s0);
+        let pairs = || rmse.iter().zip(s0);
         let mut maps = vec![
             (RMSE.clone(), image_of(&mut pairs().map(|(e, s0)| usable(*e, *s0)))),
             (RMSE_S0.clone(), image_of(&mut pairs().map(|(e, s0)| usable(e / s0, *s0)))),
@@ -224,24 +224,20 @@ impl Evaluation {
             let mut image = Image::zeros(grid, compartments);
             for (volume, weights) in weights.isotropic.iter().enumerate() {
                 let samples = image.volume_mut(volume);
-                for (&voxel, &weight) in encoding.voxels.iter().zip(weights) {
+                for (&voxel, &weight) in voxels.iter().zip(weights) {
                     samples[voxel as usize] = weight;
                 }
             }
             maps.push((isotropic(compartments), image));
         }
         let mut image = Image::zeros(grid, table.len());
-        let rows = signal.rows();
         let mut row = 0;
         for volume in 0..table.len() {
             let samples = image.volume_mut(volume);
-            for (place, &voxel) in encoding.voxels.iter().enumerate() {
+            for (place, &voxel) in voxels.iter().enumerate() {
                 let at = place * rows + row;
-                samples[voxel as usize] = if table.is_b0(volume) {
-                    signal.s0[place]
-                } else {
-                    predicted[at] + signal.taken[at]
-                };
+                samples[voxel as usize] =
+                    if table.is_b0(volume) { s0[place] } else { predicted[at] };
             }
             row += usize::from(!table.is_b0(volume));
         }
