@@ -46,7 +46,7 @@ fn life_finds_the_same_bytes_on_any_number_of_processes() {
     let folder = subject();
     let set: Vec<String> = (0..4000).map(|f| f.to_string()).collect();
     fs::write(folder.join("sets.txt"), format!("some {}", set.join(" "))).unwrap();
-    let more = "--isotropic 2e-3 --sets sets.txt --second dwi.nii --format nii";
+    let more = "--isotropic 2e-3 --demean none --sets sets.txt --second dwi.nii --format nii";
     let conjugate = LIFE.replace("--solver sbb", "--solver conjugate --atoms exact");
     for line in [format!("{LIFE} --format nii"), format!("{conjugate} {more}")] {
         folder.done(&format!("{line} -o single"));
