@@ -253,7 +253,7 @@ METHODS = {
             "mask": Given("npt.ArrayLike | None", "None", "Voxels to work on [x, y, z]; by default what is bright in the first magnitude"),
             "affine": AFFINE,
         },
-        "`local_field` and `total_field` [x, y, z] in ppm of B0, `mask`, and of two echoes with a magnitude `r2star` in "
+        "`local_field` and `total_field` [x, y, z] in ppm of B0, `mask`, with a magnitude `weights` of the data, and of two echoes `r2star` in "
         "1/s. Echo times (`te`) and the strength of B0 (`b0`) must be said.",
         [],
         has_device=False,

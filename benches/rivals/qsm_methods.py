@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every method of susceptibility, from the true local field with noise, beside the truth.
+"""Every method of susceptibility, from the true local field with noise or from phase, beside the truth.
 
     python3 benches/rivals/qsm_methods.py --fimbria target/release/fimbria --brain BRAIN
 
@@ -7,6 +7,8 @@ Needs numpy and nibabel. Scenes:
 
     brain      BRAIN/qsm and BRAIN/dwi, the simulated brain of the reference data: its noisy local field
     head       `fimbria phantom head`, 3 mm: its true local field, noise of 0.002 ppm
+    phase      the same head from its phase, SNR 100: `field` with --background lbv, weights
+    held       the same of another head, at another resolution, noise and pose, which nothing was tuned on
     bending, crossing, ending, none, straight
                the bundles of qsm_bundles.py, noise of 0.002 ppm, noise of 0.03 on FA
 
@@ -30,6 +32,12 @@ import qsm_bundles as bundles
 METHODS = ["dtv", "tv", "tensor", "spheres", "dqsm", "tkd", "tikhonov", "rts"]
 GUIDED = ["dtv", "tensor", "dqsm"]
 NOISE = 0.002
+WEIGHED = ["dtv", "tv", "tensor", "dqsm", "spheres"]
+HEADS = {
+    "head": ["--voxel", "3"],
+    "phase": ["--voxel", "3"],
+    "held": ["--subject", "4", "--rng-seed", "7", "--voxel", "2.6", "--tilt", "-11,7,5", "--gre-snr", "60"],
+}
 
 
 def load(path):
@@ -55,10 +63,18 @@ class Scene:
             self.fit(brain / "dwi.nii.gz", brain / "mask.nii.gz")
             for at, to in [("field_local_noisy_ppm", "field"), ("mask", "mask"), ("chi_iso", "truth")]:
                 shutil.copy(brain / f"qsm/{at}.nii.gz", folder / f"{to}.nii.gz")
-        elif name == "head":
-            self.run("phantom", "head", "--voxel", "3", "--shells", "1000:30", "--samples", "2", "--gre",
+        elif name in HEADS:
+            self.run("phantom", "head", *HEADS[name], "--shells", "1000:30", "--samples", "2", "--gre",
                      "4,12,20,28", "-o", "head")
             head = folder / "head"
+            if name != "head":
+                self.fit(head / "dwi.nii.gz", head / "mask.nii.gz")
+                self.run("field", "head/gre/phase.nii.gz", "--magnitude", "head/gre/magnitude.nii.gz", "--mask",
+                         "head/gre/mask.nii.gz", "--background", "lbv", "-o", "local")
+                for at, to in [("local_field", "field"), ("mask", "mask"), ("weights", "weights")]:
+                    shutil.copy(folder / f"local/{at}.nii.gz", folder / f"{to}.nii.gz")
+                shutil.copy(head / "gre/truth/chi.nii.gz", folder / "truth.nii.gz")
+                return
             self.fit(head / "dwi.nii.gz", head / "mask.nii.gz")
             field = nib.load(head / "gre/truth/local_field.nii.gz")
             noise = NOISE * np.random.default_rng(1).normal(size=field.shape)
@@ -96,6 +112,10 @@ class Scene:
         words = ["qsm", "field.nii.gz", "--mask", "mask.nii.gz", "--truth", "truth.nii.gz", "--method", name]
         words += ["--dti", "dti"] if method in GUIDED else []
         words += ["--kappa", "0.95", "--iterations", "40"] if name in ("dqsm", "tensor") else []
+        if (self.folder / "weights.nii.gz").exists():
+            words += ["--weights", "weights.nii.gz"] if method in WEIGHED else []
+        elif name in ("dtv", "tv"):
+            words += ["--outside", "nothing"]
         begin = time.perf_counter()
         self.run(*words, "-o", "out")
         seconds = time.perf_counter() - begin
@@ -107,7 +127,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--fimbria", default="target/release/fimbria")
     parser.add_argument("--brain", type=Path, help="folder with dwi.nii.gz, mask.nii.gz and qsm/")
-    parser.add_argument("--scenes", nargs="*", default=["brain", "head", *bundles.SCENES])
+    parser.add_argument("--scenes", nargs="*", default=["brain", *HEADS, *bundles.SCENES])
     parser.add_argument("--methods", nargs="*", default=METHODS)
     parser.add_argument("--off", nargs="*", type=int, default=[0, 20], help="degrees")
     args = parser.parse_args()

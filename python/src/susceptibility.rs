@@ -15,7 +15,7 @@ use pyo3::types::PyDict;
 use crate::subject::{FieldArg, maps_of, taken_out, values};
 use crate::work::{Machine, run};
 
-/// Makes a local field of phase `[x][y][z][echo]`: maps total_field, local_field, mask and r2star.
+/// Makes a local field of phase `[x][y][z][echo]`: maps total_field, local_field, mask, weights and r2star.
 #[pyfunction]
 pub(crate) fn local_field<'py>(
     py: Python<'py>,
@@ -45,13 +45,14 @@ pub(crate) fn local_field<'py>(
         stage.compute(&mut products, log)?;
         Ok(products.take::<Fields>()?)
     })?;
-    let Fields { total, local, mask, r2star, .. } = fields;
+    let Fields { total, local, mask, weights, r2star, .. } = fields;
     let mut inside = Image::zeros(mask.grid, 1);
     mask.voxels.iter().for_each(|&v| inside.data[v as usize] = 1.0);
     let maps = [
         ("total_field", Some(total)),
         ("local_field", Some(local)),
         ("mask", Some(inside)),
+        ("weights", weights),
         ("r2star", r2star),
     ];
     let maps = maps.into_iter().filter_map(|(name, image)| Some((name.to_owned(), image?)));

@@ -50,7 +50,7 @@ def fields(scan, echoes):
 
 
 def test_fields_are_those_of_the_program(scan, fields):
-    for name in ("total_field", "local_field", "mask", "r2star"):
+    for name in ("total_field", "local_field", "mask", "weights", "r2star"):
         np.testing.assert_array_equal(fields.maps[name], read(scan / f"field/{name}.nii.gz"), name)
 
 

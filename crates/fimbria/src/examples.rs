@@ -79,7 +79,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "qsm",
         &[
-            "fimbria qsm field/local_field.nii.gz --dti dti --resample -o qsm",
+            "fimbria qsm field/local_field.nii.gz --weights field/weights.nii.gz --dti dti --resample -o qsm",
             "fimbria qsm field/local_field.nii.gz --mask field/mask.nii.gz --method tkd -o qsm",
             "fimbria qsm local.nii.gz --v1 V1.nii.gz --fa FA.nii.gz --method tensor --iterations 20 -o qsm",
         ],

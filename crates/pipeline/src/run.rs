@@ -495,7 +495,7 @@ fn susceptibility_stages(
     let fa_threshold = parameters.threshold();
     Ok([
         Box::new(MakeField { files, parameters: field, style }),
-        Box::new(Guide { fa_threshold }),
+        Box::new(Guide { fa_threshold, weighs: !parameters.is_published() }),
         Box::new(MapSusceptibility { parameters, style, dqsm_files: false, compares, keep: None }),
     ])
 }

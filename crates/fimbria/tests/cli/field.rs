@@ -83,6 +83,25 @@ fn a_sphere_is_mapped_from_its_phase() {
 }
 
 #[test]
+fn voxels_weigh_as_surely_as_their_field_is_known() {
+    let folder = with_echoes();
+    // Half the magnitude to one side, eight times to the other, on all echoes alike.
+    write(&folder, "uneven.nii", 3, |_, p| match p[0] {
+        x if x < -8.0 => 50.0,
+        x if x > 8.0 => 800.0,
+        _ => 100.0,
+    });
+    let line = "field phase.nii --mask mask.nii --te 5,12,20 --b0 3 --background pdf";
+    folder.done(&format!("{line} --magnitude uneven.nii -o weighed"));
+    let weights = folder.image("weighed/weights.nii.gz");
+    let at = |x: usize| weights.data[grid().index([x, SIDE / 2, SIDE / 2])];
+    // As parts of the median, at most 2; nothing outside the mask.
+    assert_eq!([at(0), at(5), at(16), at(27)], [0.0, 0.5, 1.0, 2.0]);
+    folder.done(&format!("{line} -o unweighed"));
+    assert!(!folder.join("unweighed/weights.nii.gz").exists());
+}
+
+#[test]
 fn echo_times_and_b0_come_from_sidecars() {
     let folder = with_echoes();
     let sidecar = r#"{"EchoTime": [0.005, 0.012, 0.020], "MagneticFieldStrength": 3}"#;

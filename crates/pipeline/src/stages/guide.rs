@@ -17,6 +17,8 @@ use crate::{Logbook, Product, Products, Stage, StageError, Taken};
 pub struct Guide {
     /// FA above which a voxel has a fibre.
     pub fa_threshold: f64,
+    /// Whether data count as surely as they are known; as published they do not.
+    pub weighs: bool,
 }
 
 impl Stage for Guide {
@@ -37,7 +39,7 @@ impl Stage for Guide {
     }
 
     fn parameters(&self) -> Value {
-        json!({ "fa_threshold": self.fa_threshold })
+        json!({ "fa_threshold": self.fa_threshold, "weighs": self.weighs })
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
@@ -66,7 +68,11 @@ impl Stage for Guide {
             mask: mask.clone(),
             shapes,
             guidance,
-            weights: None,
+            weights: fields
+                .weights
+                .as_ref()
+                .filter(|_| self.weighs)
+                .map(|weights| weights.data.clone()),
             truth_ppm: truth.map(|chi| chi.data.clone()),
             b0_tesla: Some(fields.b0_tesla),
         };

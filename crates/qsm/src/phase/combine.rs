@@ -11,6 +11,9 @@ pub struct Combined {
     pub offset: Vec<f32>,
     /// Root mean square of what is left of the phases, weighted, radians.
     pub residual: Vec<f32>,
+    /// 1 / the standard deviation of the field but for a factor: noise of a phase is that of the images
+    /// over the magnitude. 0 where the field is not known.
+    pub sureness: Vec<f32>,
 }
 
 /// The voxels of `mask` whose field the echoes tell: those with a magnitude above zero in one of
@@ -44,6 +47,7 @@ pub fn combine_echoes(
         field_ppm: vec![0.0; voxels],
         offset: vec![0.0; voxels],
         residual: vec![0.0; voxels],
+        sureness: vec![0.0; voxels],
     };
     let ppm = 1e6 / (TAU * HZ_PER_TESLA * b0_tesla);
     for &v in mask {
@@ -70,6 +74,7 @@ pub fn combine_echoes(
         let left = sums(&|e| (phase(e) - start - slope * times[e]).powi(2));
         combined.field_ppm[v] = (slope * ppm) as f32;
         combined.offset[v] = start as f32;
+        combined.sureness[v] = spread.sqrt() as f32;
         combined.residual[v] = (left / whole).sqrt() as f32;
     }
     combined
@@ -124,6 +129,12 @@ mod tests {
         assert!((f64::from(got.field_ppm[0]) - delta_ppm).abs() < 1e-6, "{got:?}");
         assert!((f64::from(got.offset[0]) - start).abs() < 1e-5 && got.residual[0] < 1e-5);
         assert_eq!(got.field_ppm[1], 0.0, "outside the mask");
+        // Two echoes alone, one of them at half the magnitude: the difference of their phases has 1 + 4
+        // times the variance of the first one's.
+        let two = [vec![2.0], vec![1.0]];
+        let got = combine_echoes(&phases[..2], Some(&two), &TIMES[..2], &[0], b0, true);
+        let expected = 2.0 * 0.006 / 5.0_f64.sqrt();
+        assert!((f64::from(got.sureness[0]) - expected).abs() < 1e-6, "{got:?}");
     }
 
     #[test]

@@ -53,13 +53,15 @@ impl Ring {
     }
 
     /// The step of the edges: v = ∇`map` + u, shrunken by `threshold` in length to y. Leaves v - y in
-    /// `u`, and y less that in `h`.
+    /// `u`, and y less that in `h`. Where `counted` is given, only differences of two of these count: the
+    /// others are as they are.
     pub(super) fn shrink(
         &self,
         map: &[f32],
         u: &mut [[f32; 3]],
         h: &mut [[f32; 3]],
         threshold: f32,
+        counted: Option<&[bool]>,
         workers: &Workers,
     ) {
         let [nx, ny, _] = self.shape;
@@ -73,10 +75,13 @@ impl Ring {
                     let v: [f32; 3] = std::array::from_fn(|a| {
                         (map[next[a]] - map[place]) * self.per_length[a] + u[a]
                     });
-                    let length = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
+                    let counts = next
+                        .map(|next| counted.is_none_or(|counted| counted[place] && counted[next]));
+                    let square = |a: usize| if counts[a] { v[a] * v[a] } else { 0.0 };
+                    let length = (square(0) + square(1) + square(2)).sqrt();
                     let part = if length > threshold { 1.0 - threshold / length } else { 0.0 };
                     for a in 0..3 {
-                        let y = part * v[a];
+                        let y = if counts[a] { part * v[a] } else { v[a] };
                         u[a] = v[a] - y;
                         h[a] = y - u[a];
                     }
@@ -106,7 +111,7 @@ mod tests {
         };
         // Without a threshold y is v: `h` becomes ∇map.
         let (mut u, mut gradient) = (vec![[0.0; 3]; 60], vec![[0.0; 3]; 60]);
-        RING.shrink(&map, &mut u, &mut gradient, 0.0, &workers);
+        RING.shrink(&map, &mut u, &mut gradient, 0.0, None, &workers);
         let dot = |a: f32, b: f32| f64::from(a) * f64::from(b);
         let left: f64 =
             gradient.iter().zip(&h).flat_map(|(g, h)| (0..3).map(|a| dot(g[a], h[a]))).sum();
@@ -123,10 +128,24 @@ mod tests {
         let mut map = vec![0.0; 64];
         map[0] = -1.0;
         let (mut u, mut h) = (vec![[0.0; 3]; 64], vec![[0.0; 3]; 64]);
-        ring.shrink(&map, &mut u, &mut h, 0.5, &workers);
+        ring.shrink(&map, &mut u, &mut h, 0.5, None, &workers);
         // Of (1, 1, 1) half a unit of length is taken off; the rest is left for the next step.
         let off = 0.5 / 3.0_f32.sqrt();
         assert!((0..3).all(|a| (u[0][a] - off).abs() < 1e-6), "{:?}", u[0]);
         assert!((0..3).all(|a| (h[0][a] - (1.0 - 2.0 * off)).abs() < 1e-6), "{:?}", h[0]);
+    }
+
+    #[test]
+    fn differences_that_do_not_count_are_as_they_are() {
+        let workers = Workers::new(1).unwrap();
+        let ring = Ring { shape: [4, 4, 4], per_length: [1.0; 3] };
+        let mut map = vec![0.0; 64];
+        map[0] = -1.0;
+        let mut counted = vec![true; 64];
+        // The neighbours along y and z.
+        (counted[4], counted[16]) = (false, false);
+        let (mut u, mut h) = (vec![[0.0; 3]; 64], vec![[0.0; 3]; 64]);
+        ring.shrink(&map, &mut u, &mut h, 0.25, Some(&counted), &workers);
+        assert_eq!((u[0], h[0]), ([0.25, 0.0, 0.0], [0.5, 1.0, 1.0]));
     }
 }

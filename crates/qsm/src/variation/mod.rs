@@ -2,7 +2,7 @@
 //!
 //! Minimises over the map χ, the coefficients c and the number a
 //!
-//! ½ Σ w² (D χ + a B - b)² + λ Σ |∇(χ - Σ c_j Φ_j)|, χ = 0 outside the mask,
+//! ½ Σ w² (D χ + a B - b)² + λ Σ |∇(χ - Σ c_j Φ_j)| + ½ ε Σ χ² outside the mask,
 //!
 //! where b is the field inside the mask, D the dipole, Φ_j are images of tissue from diffusion (FA, MD
 //! and S0, each with its square, noise taken off) and B is the field of tensors whose anisotropy is FA,
@@ -11,7 +11,12 @@
 //! numbers, and what no image explains is left to total variation. Images that explain nothing get
 //! coefficients of nearly 0, and the map is that of total variation alone.
 //!
-//! Total variation: Bilgic et al., MRM 72, 2014. Data inside the mask as a variable of their own:
+//! What a background leaves inside the mask is the field of sources outside it, and so is what its
+//! removal took away too much of. They cost next to nothing (ε), and an edge that is not between two
+//! voxels of the mask costs nothing; with [`Outside::Nothing`] χ is 0 there instead.
+//!
+//! Total variation: Bilgic et al., MRM 72, 2014. Sources outside beside those inside: Liu et al.,
+//! MRM 78, 2017. Data inside the mask as a variable of their own:
 //! Milovic et al. (FANSI), MRM 80, 2018.
 
 mod alternating;
@@ -42,6 +47,25 @@ const IMAGE_NOISE: f32 = 0.04;
 /// An image is cut off at so many times its mean: beyond are bad fits.
 const LARGEST: f32 = 4.0;
 
+/// What is outside the mask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outside {
+    /// Sources of what a background has left in the field.
+    #[default]
+    Sources,
+    /// Nothing: the field is that of the mask alone.
+    Nothing,
+}
+
+/// How total variation is made small.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Variation {
+    /// λ, above 0.
+    pub lambda: f64,
+    /// What is outside the mask.
+    pub outside: Outside,
+}
+
 /// What diffusion knows of every unknown of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guidance {
@@ -70,17 +94,18 @@ pub struct VariationMap {
 /// the map is that of total variation.
 ///
 /// # Errors
-/// Where lengths differ, numbers are not finite, `lambda` is not above 0, the volume cannot be
+/// Where lengths differ, numbers are not finite, λ is not above 0, the volume cannot be
 /// transformed, or `progress` says to stop.
 pub fn reconstruct_variation(
     model: &FieldModel,
     field: &[f32],
     weights: Option<&[f32]>,
     guidance: Option<&Guidance>,
-    lambda: f64,
+    variation: Variation,
     workers: &Workers,
     progress: &dyn Progress,
 ) -> Result<VariationMap, QsmError> {
+    let lambda = variation.lambda;
     if !(lambda > 0.0 && lambda.is_finite()) {
         return Err(QsmError::Parameter { name: "lambda", value: lambda, rule: "it is above 0" });
     }
@@ -105,7 +130,7 @@ pub fn reconstruct_variation(
             explaining(model, guidance, workers)
         }
     };
-    Alternating::new(model, lambda, images, workers)?.run(field, weights, progress)
+    Alternating::new(model, variation, images, workers)?.run(field, weights, progress)
 }
 
 /// The images that explain, each of all unknowns: without noise, and with their squares.

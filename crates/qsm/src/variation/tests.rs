@@ -204,9 +204,10 @@ fn no_descent_leads_below_what_is_found() {
     let (model, fa) = scene();
     let field = field_of(&model, &workers);
     let guidance = Guidance { fa, images: Vec::new() };
+    let variation = Variation { lambda: STRENGTH, outside: Outside::Nothing };
     for guidance in [None, Some(&guidance)] {
         let found =
-            reconstruct_variation(&model, &field, None, guidance, STRENGTH, &workers, &Silent);
+            reconstruct_variation(&model, &field, None, guidance, variation, &workers, &Silent);
         let found = found.unwrap();
         let images = guidance.map_or(Vec::new(), |given| explaining(&model, given, &workers));
         let plain = Plain::new(&model, &images, &field, &workers);

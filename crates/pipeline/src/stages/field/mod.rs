@@ -28,6 +28,7 @@ pub const FIELD_WRITES: &[Written] = &[
     Written::map(&TOTAL),
     Written::map(&LOCAL),
     Written::map(&MASK),
+    Written::map(&WEIGHTS).only("with --magnitude"),
     Written::map(&R2STAR).only("with --magnitude of two echoes or more"),
     Written::RECORD,
 ];
@@ -122,6 +123,8 @@ pub struct Fields {
     pub local: Image,
     /// Where the local field is known.
     pub mask: Mask,
+    /// How surely the local field is known; `None` without magnitudes.
+    pub weights: Option<Image>,
     /// 1/s; `None` without magnitudes of two echoes.
     pub r2star: Option<Image>,
     /// Voxels and B0.
@@ -146,6 +149,13 @@ static LOCAL: MapSpec = MapSpec::of_kind(
 );
 static MASK: MapSpec =
     MapSpec::of_kind("mask", MapKind::Code, 1, "", "1 where the local field is known");
+static WEIGHTS: MapSpec = MapSpec::of_kind(
+    "weights",
+    MapKind::Scalar,
+    1,
+    "",
+    "how surely the field is known: 1 / its standard deviation, its median 1, at most 2",
+);
 static R2STAR: MapSpec =
     MapSpec::of_kind("r2star", MapKind::Scalar, 1, "1/s", "R2*, rate of decay of the magnitude");
 
@@ -166,6 +176,9 @@ impl MakeField {
 
     fn maps(&self) -> Vec<&'static MapSpec> {
         let mut maps = vec![&TOTAL, &LOCAL, &MASK];
+        if self.files.as_ref().is_none_or(|files| !files.magnitude.is_empty()) {
+            maps.push(&WEIGHTS);
+        }
         let has_decay = |files: &PhaseFiles| !files.magnitude.is_empty() && files.te.len() != 1;
         if self.files.as_ref().is_none_or(has_decay) {
             maps.push(&R2STAR);
@@ -200,6 +213,24 @@ fn measured(
         );
     }
     Ok(Mask { voxels, ..*mask })
+}
+
+/// What is surest counts so many times what is usual, at most: few voxels are not to decide.
+const LARGEST_WEIGHT: f32 = 2.0;
+
+/// `sureness` over its median, in the voxels of `mask`; 0 elsewhere.
+fn weights_of(sureness: &[f32], mask: &[u32]) -> Vec<f32> {
+    let mut inside: Vec<f32> = mask.iter().map(|&v| sureness[v as usize]).collect();
+    let mut weights = vec![0.0; sureness.len()];
+    if inside.is_empty() {
+        return weights;
+    }
+    let middle = inside.len() / 2;
+    let usual = *inside.select_nth_unstable_by(middle, f32::total_cmp).1;
+    for &v in mask {
+        weights[v as usize] = (sureness[v as usize] / usual).min(LARGEST_WEIGHT);
+    }
+    weights
 }
 
 fn background_of(parameters: &FieldParameters) -> Background {
@@ -293,17 +324,20 @@ impl Stage for MakeField {
         log.check()?;
         let weights = (!magnitudes.is_empty()).then_some(&magnitudes[..]);
         let combined = combine_echoes(&unwrapped, weights, times, &mask.voxels, *b0_tesla, offset);
-        let total = combined.field_ppm;
+        let (total, sureness) = (combined.field_ppm, combined.sureness);
         let background = background_of(&self.parameters);
         let local = remove_background(grid, geometry, &total, mask, background, workers, log)?;
         log.check()?;
         log.count("voxels_of_local_field", local.mask.len() as u64);
         let image = |data| Image { grid: *grid, n_volumes: 1, data };
+        let weights =
+            (!magnitudes.is_empty()).then(|| image(weights_of(&sureness, &local.mask.voxels)));
         let r2star = (times.len() > 1 && !magnitudes.is_empty())
             .then(|| image(r2star(magnitudes, times, &mask.voxels)));
         let (total, field) = (image(total), image(local.field));
         let (geometry, b0_tesla) = (*geometry, *b0_tesla);
-        products.put(Fields { total, local: field, mask: local.mask, r2star, geometry, b0_tesla });
+        let (local, mask) = (field, local.mask);
+        products.put(Fields { total, local, mask, weights, r2star, geometry, b0_tesla });
         Ok(())
     }
 
@@ -313,11 +347,11 @@ impl Stage for MakeField {
         out: &mut OutputFolder,
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        let Fields { total, local, mask, r2star, .. } = products.get::<Fields>()?;
+        let Fields { total, local, mask, weights, r2star, .. } = products.get::<Fields>()?;
         let mut inside = Image::zeros(mask.grid, 1);
         mask.voxels.iter().for_each(|&v| inside.data[v as usize] = 1.0);
-        let images = [Some(total), Some(local), Some(&inside), r2star.as_ref()];
-        let specs = [&TOTAL, &LOCAL, &MASK, &R2STAR];
+        let images = [Some(total), Some(local), Some(&inside), weights.as_ref(), r2star.as_ref()];
+        let specs = [&TOTAL, &LOCAL, &MASK, &WEIGHTS, &R2STAR];
         for (spec, image) in specs.into_iter().zip(images) {
             if let Some(image) = image {
                 let context = self.context(Some(log));

@@ -12,7 +12,7 @@ use fimbria_qsm::fourier::{FourierMethod, invert};
 use fimbria_qsm::metrics::{Metrics, compare};
 use fimbria_qsm::solver::{Checkpoint, Iteration, Stopped};
 use fimbria_qsm::tensor::reconstruct_tensors;
-use fimbria_qsm::variation::reconstruct_variation;
+use fimbria_qsm::variation::{Variation, reconstruct_variation};
 use fimbria_qsm::{FieldModel, QsmError, Shape, dqsm_files};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
@@ -293,7 +293,7 @@ impl MapSusceptibility {
     /// The map of few edges, but for those that diffusion explains.
     fn variation(
         &self,
-        lambda: f64,
+        variation: Variation,
         field: &LocalField,
         log: &Logbook<'_>,
     ) -> Result<ChiMap, StageError> {
@@ -312,7 +312,7 @@ impl MapSusceptibility {
             &pick(&field.field_ppm),
             weights.as_deref(),
             guidance,
-            lambda,
+            variation,
             workers,
             log,
         );
@@ -444,7 +444,7 @@ impl Stage for MapSusceptibility {
         let reference = self.reference(products.find(), &field.mask, log)?;
         let mut map = match self.parameters.inversion() {
             Inversion::Smooth => self.smooth(field, log)?,
-            Inversion::Variation(lambda) => self.variation(lambda, field, log)?,
+            Inversion::Variation(variation) => self.variation(variation, field, log)?,
             Inversion::Fourier(method) => self.fourier(method, field, log)?,
         };
         if let Some(reference) = &reference {

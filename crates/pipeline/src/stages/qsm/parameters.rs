@@ -6,7 +6,7 @@ use clap::Args;
 use fimbria_qsm::dqsm::{DqsmOptions, Iterate};
 use fimbria_qsm::fourier::FourierMethod;
 use fimbria_qsm::solver::StoppingRule;
-use fimbria_qsm::variation;
+use fimbria_qsm::variation::{self, Outside, Variation};
 use fimbria_qsm::{Edges, FA_THRESHOLD, PUBLISHED_SUPPORT, Products as Product, Published};
 use serde::Serialize;
 
@@ -72,6 +72,13 @@ impl Choice for Edges {
     ];
 }
 
+impl Choice for Outside {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Sources, "sources", "sources of whatever a background has left in the field"),
+        (Self::Nothing, "nothing", "nothing: the field is that of the mask alone, as simulated"),
+    ];
+}
+
 /// What a map may be compatible with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QsmCompat {
@@ -113,6 +120,8 @@ pub(in crate::stages) const WEIGHED: &[QsmMethod] =
 /// The methods that weigh smoothness by κ, and whose solver is chosen.
 const SMOOTH: &[QsmMethod] = &[QsmMethod::Dqsm, QsmMethod::Tensor];
 const CYLINDERS: &[QsmMethod] = &[QsmMethod::Dqsm];
+/// The methods that make total variation small within the mask.
+const OF_VARIATION: &[QsmMethod] = &[QsmMethod::Dtv, QsmMethod::Tv];
 /// The methods of one number.
 const OF_STRENGTH: &[QsmMethod] =
     &[QsmMethod::Dtv, QsmMethod::Tkd, QsmMethod::Tikhonov, QsmMethod::Tv, QsmMethod::Rts];
@@ -122,8 +131,8 @@ const OF_STRENGTH: &[QsmMethod] =
 pub(super) enum Inversion {
     /// κ‖Ax - b‖² + (1 - κ)‖Dx‖² made least.
     Smooth,
-    /// Edges made few, with this λ.
-    Variation(f64),
+    /// Edges made few.
+    Variation(Variation),
     /// In the Fourier domain.
     Fourier(FourierMethod),
 }
@@ -173,6 +182,11 @@ pub struct QsmParameters {
     #[arg(long, value_name = "EDGES", value_parser = choice::<Edges>())]
     #[arg(used_by("method", SMOOTH), usually = "free; zero with --compat dqsm")]
     pub edges: Option<Named<Edges>>,
+
+    /// What is outside the mask, for the field
+    #[arg(long, value_name = "WHAT", value_parser = choice::<Outside>())]
+    #[arg(used_by("method", OF_VARIATION), usually = "sources")]
+    pub outside: Option<Named<Outside>>,
 
     /// Voxels that a source reaches along each axis
     #[arg(long, value_name = "VOXELS", number = at_least(1_u32, ""))]
@@ -263,11 +277,15 @@ impl QsmParameters {
     pub fn in_effect(&self) -> Self {
         let strength = match self.inversion() {
             Inversion::Smooth => None,
-            Inversion::Variation(lambda) => Some(lambda),
+            Inversion::Variation(variation) => Some(variation.lambda),
             Inversion::Fourier(method) => Some(strength_of(method)),
         };
+        let outside = match self.inversion() {
+            Inversion::Variation(variation) => Some(Named(variation.outside)),
+            _ => None,
+        };
         if strength.is_some() {
-            return Self { strength, ..self.clone() };
+            return Self { strength, outside, ..self.clone() };
         }
         let published = self.is_published().then(Published::default);
         let usual = if published.is_some() { Iterate::Landweber } else { Iterate::default() };
@@ -342,7 +360,9 @@ impl QsmParameters {
         Inversion::Fourier(match self.method.0 {
             QsmMethod::Dqsm | QsmMethod::Tensor => return Inversion::Smooth,
             QsmMethod::Dtv | QsmMethod::Tv => {
-                return Inversion::Variation(given.unwrap_or(variation::LAMBDA));
+                let lambda = given.unwrap_or(variation::LAMBDA);
+                let outside = self.outside.unwrap_or_default().0;
+                return Inversion::Variation(Variation { lambda, outside });
             }
             QsmMethod::Tkd => {
                 given.map_or(FourierMethod::TKD, |threshold| FourierMethod::Tkd { threshold })
