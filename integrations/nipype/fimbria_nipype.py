@@ -1328,6 +1328,7 @@ class FieldOutputSpec(TraitedSpec):
     total_field = traits.Str(desc="field of all sources relative to B0, ppm, positive along B0 beside a paramagnetic source [ppm]")
     local_field = traits.Str(desc="field of the sources inside the mask relative to B0, ppm [ppm]")
     mask = traits.Str(desc="1 where the local field is known")
+    weights = traits.Str(desc="with --magnitude: how surely the field is known: 1 / its standard deviation, its median 1, at most 2")
     r2star = traits.Str(desc="with --magnitude of two echoes or more: R2*, rate of decay of the magnitude [1/s]")
     run_json = traits.Str(desc="inputs with hashes, parameters, machine, times, counts, warnings")
 
@@ -1343,6 +1344,7 @@ class Field(_Command):
         ("total_field", ("total_field.{image}",), False),
         ("local_field", ("local_field.{image}",), False),
         ("mask", ("mask.{image}",), False),
+        ("weights", ("weights.{image}",), False),
         ("r2star", ("r2star.{image}",), False),
         ("run_json", ("run.json",), False),
     )
@@ -1372,6 +1374,7 @@ class QsmInputSpec(CommandLineInputSpec):
     step = traits.Float(argstr="--step %.15g", desc="Step of --solver landweber; one that would diverge is made smaller [above 0] [default: a safe one; 0.15 with --compat dqsm]")
     products = traits.Enum("fast", "dense", argstr="--products %s", desc="How products are made; both are exact [default: fast]")
     edges = traits.Enum("free", "zero", argstr="--edges %s", desc="What lies beyond the mask, for the penalty [default: free; zero with --compat dqsm]")
+    outside = traits.Enum("sources", "nothing", argstr="--outside %s", desc="What is outside the mask, for the field [default: sources]")
     support = traits.Int(argstr="--support %d", desc="Voxels that a source reaches along each axis [from 1 on] [default: all; 50 with --compat dqsm]")
     start = traits.Enum("zero", "tikhonov", argstr="--start %s", desc="Where the iteration starts [default: zero]")
     iterations = traits.Int(argstr="--iterations %d", desc="Iterations at most [from 1 on] [default: 1000; 20 in a run, for its noisier fields]")

@@ -965,6 +965,7 @@ class Field(shell.Task["Field.Outputs"]):
         total_field: FsObject | None = shell.out(help="field of all sources relative to B0, ppm, positive along B0 beside a paramagnetic source [ppm]", callable=_written("output", False, ("total_field.{image}",), False))
         local_field: FsObject | None = shell.out(help="field of the sources inside the mask relative to B0, ppm [ppm]", callable=_written("output", False, ("local_field.{image}",), False))
         mask: FsObject | None = shell.out(help="1 where the local field is known", callable=_written("output", False, ("mask.{image}",), False))
+        weights: FsObject | None = shell.out(help="with --magnitude: how surely the field is known: 1 / its standard deviation, its median 1, at most 2", callable=_written("output", False, ("weights.{image}",), False))
         r2star: FsObject | None = shell.out(help="with --magnitude of two echoes or more: R2*, rate of decay of the magnitude [1/s]", callable=_written("output", False, ("r2star.{image}",), False))
         run_json: FsObject | None = shell.out(help="inputs with hashes, parameters, machine, times, counts, warnings", callable=_written("output", False, ("run.json",), False))
 
@@ -997,6 +998,7 @@ class Qsm(shell.Task["Qsm.Outputs"]):
     step: float | None = shell.arg(help="Step of --solver landweber; one that would diverge is made smaller [above 0] [default: a safe one; 0.15 with --compat dqsm]", argstr="--step", default=None)
     products: str | None = shell.arg(help="How products are made; both are exact [default: fast]", allowed_values=["fast", "dense"], argstr="--products", default=None)
     edges: str | None = shell.arg(help="What lies beyond the mask, for the penalty [default: free; zero with --compat dqsm]", allowed_values=["free", "zero"], argstr="--edges", default=None)
+    outside: str | None = shell.arg(help="What is outside the mask, for the field [default: sources]", allowed_values=["sources", "nothing"], argstr="--outside", default=None)
     support: int | None = shell.arg(help="Voxels that a source reaches along each axis [from 1 on] [default: all; 50 with --compat dqsm]", argstr="--support", default=None)
     start: str | None = shell.arg(help="Where the iteration starts [default: zero]", allowed_values=["zero", "tikhonov"], argstr="--start", default=None)
     iterations: int | None = shell.arg(help="Iterations at most [from 1 on] [default: 1000; 20 in a run, for its noisier fields]", argstr="--iterations", default=None)

@@ -466,8 +466,9 @@ def local_field(
     Returns
     -------
     Fields
-        `local_field` and `total_field` [x, y, z] in ppm of B0, `mask`, and of two echoes with a
-        magnitude `r2star` in 1/s. Echo times (`te`) and the strength of B0 (`b0`) must be said.
+        `local_field` and `total_field` [x, y, z] in ppm of B0, `mask`, with a magnitude
+        `weights` of the data, and of two echoes `r2star` in 1/s. Echo times (`te`) and the
+        strength of B0 (`b0`) must be said.
 
     References
     ----------
@@ -512,6 +513,7 @@ def qsm(
     step: float | None = None,
     products: Literal["fast", "dense"] | None = None,
     edges: Literal["free", "zero"] | None = None,
+    outside: Literal["sources", "nothing"] | None = None,
     support: int | None = None,
     start: Literal["zero", "tikhonov"] | None = None,
     iterations: int | None = None,
@@ -575,6 +577,8 @@ def qsm(
         How products are made; both are exact [default: fast]
     edges : {free, zero}
         What lies beyond the mask, for the penalty [default: free; zero with compat dqsm]
+    outside : {sources, nothing}
+        What is outside the mask, for the field [default: sources]
     support : integer
         Voxels that a source reaches along each axis [from 1 on] [default: all; 50 with compat
         dqsm]
@@ -628,7 +632,7 @@ def qsm(
         truth=truth,
         reference=reference,
         affine=affine,
-        options={"v1_frame": v1_frame, "field_unit": field_unit, "phase_sign": phase_sign, "b0": b0, "b0_dir": b0_dir, "b0_dir_vox": b0_dir_vox, "method": method, "compat": compat, "fa_threshold": fa_threshold, "kappa": kappa, "solver": solver, "step": step, "products": products, "edges": edges, "support": support, "start": start, "iterations": iterations, "tolerance": tolerance, "gradient_tolerance": gradient_tolerance, "noise": noise, "strength": strength, "zero_mean": zero_mean},
+        options={"v1_frame": v1_frame, "field_unit": field_unit, "phase_sign": phase_sign, "b0": b0, "b0_dir": b0_dir, "b0_dir_vox": b0_dir_vox, "method": method, "compat": compat, "fa_threshold": fa_threshold, "kappa": kappa, "solver": solver, "step": step, "products": products, "edges": edges, "outside": outside, "support": support, "start": start, "iterations": iterations, "tolerance": tolerance, "gradient_tolerance": gradient_tolerance, "noise": noise, "strength": strength, "zero_mean": zero_mean},
         threads=threads,
         device=device,
         progress=progress,

@@ -40,6 +40,8 @@ function files = field(varargin)
 %     [ppm]
 %     local_field: field of the sources inside the mask relative to B0, ppm [ppm]
 %     mask: 1 where the local field is known
+%     weights: with --magnitude: how surely the field is known: 1 / its standard deviation, its median 1, at
+%     most 2
 %     r2star: with --magnitude of two echoes or more: R2*, rate of decay of the magnitude [1/s]
 %     run_json: inputs with hashes, parameters, machine, times, counts, warnings
 %
@@ -74,6 +76,7 @@ function files = field(varargin)
     'total_field', {'total_field.{image}'}, false
     'local_field', {'local_field.{image}'}, false
     'mask', {'mask.{image}'}, false
+    'weights', {'weights.{image}'}, false
     'r2star', {'r2star.{image}'}, false
     'run_json', {'run.json'}, false
   };

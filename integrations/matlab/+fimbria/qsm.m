@@ -35,6 +35,7 @@ function files = qsm(varargin)
 %     one; 0.15 with --compat dqsm]
 %     products: How products are made; both are exact [default: fast]
 %     edges: What lies beyond the mask, for the penalty [default: free; zero with --compat dqsm]
+%     outside: What is outside the mask, for the field [default: sources]
 %     support: Voxels that a source reaches along each axis [from 1 on] [default: all; 50 with --compat
 %     dqsm]
 %     start: Where the iteration starts [default: zero]
@@ -104,6 +105,7 @@ function files = qsm(varargin)
     'step', '--step', ','
     'products', '--products', ','
     'edges', '--edges', ','
+    'outside', '--outside', ','
     'support', '--support', ','
     'start', '--start', ','
     'iterations', '--iterations', ','

@@ -78,6 +78,7 @@ const QSM: Proof = Proof {
             ("gradient-tolerance", With("--gradient-tolerance 1e-3")),
             ("noise", With("--noise 0.001")),
             ("strength", On("field.nii --mask mask.nii --method tkd", "--strength 0.2")),
+            ("outside", On("field.nii --mask mask.nii --method tv", "--outside nothing")),
             ("zero-mean", With("--zero-mean")),
             ("reference", With("--reference truth.nii")),
             ("truth", With("--truth truth.nii")),
