@@ -183,6 +183,5 @@ fn what_a_background_left_is_told_from_the_map() {
     let without = map(&scene.field, Outside::Nothing);
     let (told, not_told) = (map(&field, Outside::Sources), map(&field, Outside::Nothing));
     // What is smooth of the map itself can come from outside as well, so that some of it is lost.
-    println!("{without} {told} {not_told}");
     assert!(told < 1.5 * without && told < 0.6 * not_told, "{without} {told} {not_told}");
 }
