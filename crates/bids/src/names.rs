@@ -3,6 +3,45 @@
 use std::path::Path;
 
 use fimbria_pipeline::BidsName;
+use serde_json::Value;
+
+/// What streamlines followed, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Followed {
+    /// Samples of sticks.
+    Samples,
+    /// Densities, along arcs drawn by them.
+    Densities,
+    /// Densities, along their nearest maximum.
+    Maxima,
+}
+
+impl Followed {
+    /// What a run says of its stage `track` in its record.
+    pub(crate) fn by(said: &Value) -> Self {
+        match (said["through"].as_str(), said["track"]["algorithm"].as_str()) {
+            (Some("samples"), _) => Self::Samples,
+            (_, Some("deterministic")) => Self::Maxima,
+            _ => Self::Densities,
+        }
+    }
+
+    fn model(self) -> &'static str {
+        match self {
+            Self::Samples => "bs",
+            Self::Densities | Self::Maxima => "csd",
+        }
+    }
+
+    /// The entity that tells such streamlines from others: BEP 46 has no word for those through samples.
+    fn track(self) -> &'static str {
+        match self {
+            Self::Samples => "desc-sticks",
+            Self::Densities => "track-ifod",
+            Self::Maxima => "track-sdstream",
+        }
+    }
+}
 
 /// What names of one series have in common.
 pub(crate) struct Names {
@@ -31,8 +70,7 @@ impl Names {
 
     /// The place, below the folder of the session, of what `stage` wrote as `file`; `None` for the page and
     /// the numbers that it alone shows.
-    /// `directions` names what streamlines followed.
-    pub(crate) fn place(&self, stage: &str, file: &str, directions: &str) -> Option<String> {
+    pub(crate) fn place(&self, stage: &str, file: &str, followed: Followed) -> Option<String> {
         let Self { entities, of_scan, labels } = self;
         let (stem, extension) = file.split_once('.').unwrap_or((file, ""));
         let param = stem.split("_param-").nth(1).and_then(|rest| rest.split('_').next());
@@ -57,7 +95,7 @@ impl Names {
             ("fix_gradients", _) => format!("dwi/{entities}desc-fixed_dwi.{extension}"),
             ("sticks", _) => format!("dwi/{entities}desc-sticks.bedpostX/{file}"),
             ("track", "tracks") => {
-                let track = if directions == "csd" { "track-ifod" } else { "desc-sticks" };
+                let track = followed.track();
                 format!("dwi/{entities}{track}_tractogram.{extension}")
             }
             ("life", "pruned") => format!("dwi/{entities}desc-pruned_tractogram.{extension}"),
@@ -70,7 +108,8 @@ impl Names {
                 format!("dwi/{entities}model-csd_param-{}_dwimap.{extension}", plain(stem))
             }
             ("track", _) => {
-                format!("dwi/{entities}model-{directions}_param-{}_dwimap.{extension}", plain(stem))
+                let model = followed.model();
+                format!("dwi/{entities}model-{model}_param-{}_dwimap.{extension}", plain(stem))
             }
             _ => format!("dwi/{entities}model-{stage}_param-{}_dwimap.{extension}", plain(stem)),
         })
@@ -84,6 +123,8 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -115,8 +156,25 @@ mod tests {
             ("life", "pruned.trx", format!("{at}desc-pruned_tractogram.trx")),
             ("life", "weights.txt", format!("{at}model-life_param-weights_dwimap.txt")),
         ] {
-            assert_eq!(names.place(stage, file, "csd"), Some(expected));
+            assert_eq!(names.place(stage, file, Followed::Densities), Some(expected));
         }
-        assert_eq!(names.place("report", "report.html", "csd"), None);
+        assert_eq!(names.place("report", "report.html", Followed::Densities), None);
+    }
+
+    #[test]
+    fn streamlines_are_named_by_what_they_followed() {
+        let series = BidsName::parse(Path::new("sub-01_dwi.nii.gz")).unwrap();
+        let names = Names::of(&series, None);
+        for (through, algorithm, track, model) in [
+            ("densities", "probabilistic", "track-ifod", "csd"),
+            ("densities", "deterministic", "track-sdstream", "csd"),
+            ("samples", "probabilistic", "desc-sticks", "bs"),
+        ] {
+            let said = json!({ "through": through, "track": { "algorithm": algorithm } });
+            let place = |file| names.place("track", file, Followed::by(&said)).unwrap();
+            assert_eq!(place("tracks.trx"), format!("dwi/sub-01_{track}_tractogram.trx"));
+            let visits = format!("dwi/sub-01_model-{model}_param-visits_dwimap.nii.gz");
+            assert_eq!(place("visits.nii.gz"), visits);
+        }
     }
 }

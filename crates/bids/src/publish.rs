@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fimbria_pipeline::{OutputFolder, RunRecord};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::files::move_file;
-use crate::names::Names;
+use crate::names::{Followed, Names};
 use crate::sidecar::{self, Common};
 use crate::{BidsError, DataSet, Series};
 
@@ -41,11 +41,10 @@ impl Ran<'_> {
             self.record.parameters.get("track").is_some_and(|track| track["anatomy"].is_object());
         let tissues = self.series.tissues.as_deref().filter(|_| is_constrained);
         let common = Common::of(self.data_set, self.series, labels, tissues);
-        let through = self.record.parameters.get("track").map(|track| &track["through"]);
-        let directions = if through == Some(&json!("samples")) { "bs" } else { "csd" };
+        let followed = Followed::by(self.record.parameters.get("track").unwrap_or(&Value::Null));
         let outputs = self.record.outputs.iter().filter_map(|output| output.file.split_once('/'));
         for (stage, file) in outputs {
-            let Some(place) = names.place(stage, file, directions) else { continue };
+            let Some(place) = names.place(stage, file, followed) else { continue };
             let from = self.folder.join(stage).join(file);
             if file.ends_with(".json") {
                 let mut said = common.complete(stage, sidecar::fs_json(&from));

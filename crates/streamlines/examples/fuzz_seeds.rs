@@ -31,6 +31,8 @@ fn main() {
         "record",
         "settings",
         "sidecar",
+        "numbers",
+        "tensors",
     ] {
         fs::create_dir_all(root.join(target)).expect("a folder for seeds");
     }
@@ -121,6 +123,10 @@ fn texts(root: &Path) {
     let start = [0x1234_5678_u32, 1].into_iter().flat_map(u32::to_le_bytes);
     let dqsm: Vec<u8> = start.chain(numbers).collect();
     fs::write(root.join("dqsm/seed"), dqsm).expect("a small file");
+    fs::write(root.join("numbers/seed"), "# of each\n1 0.5, 2\n-3e2\n").expect("a small file");
+    let tensors = r#"{"order": 2, "dimension": 2, "tensors": [[1, 0, 2], {"a": [3, 1, 1], "b": [1, 0, 1]}],
+        "b": [[1, 0, 1], null]}"#;
+    fs::write(root.join("tensors/seed"), tensors).expect("a small file");
     let tables = ["0 1000 1000\n0 1 0\n0 0 1\n0 0 0\n", "0 0 0 0\n1 0 0 1000\n0 1 0 nan\n"];
     for (i, text) in tables.iter().enumerate() {
         fs::write(root.join(format!("gradients/{i}")), text).expect("a small file");

@@ -208,9 +208,12 @@ fn columns_take_the_listed_directions() {
     let objective = |out: &str| folder.json(&format!("{out}/run.json"))["objective"].as_f64();
     let [listed, exact] = ["listed", "exact"].map(|out| objective(out).unwrap());
     assert!((listed - exact).abs() < 1e-3 * exact, "{listed} {exact}");
-    for (text, what) in
-        [("1 0\n", "line 1: `1 0`"), ("#\n0 0 0\n", "line 2: `0 0 0`"), ("", "lists no direction")]
-    {
+    for (text, what) in [
+        ("1 0\n", "line 1: no direction"),
+        ("#\n0 0 0\n", "line 2: no direction"),
+        ("1 nan 0\n", "line 1: `nan` is no finite number"),
+        ("", "lists no direction"),
+    ] {
         fs::write(folder.join("bad.txt"), text).unwrap();
         let said = folder.failed(&format!("life lines.tck {SUBJECT} -o bad --directions bad.txt"));
         assert!(said.contains(what), "{said}");

@@ -167,7 +167,7 @@ fn surfaces_and_points_are_seeds_too() {
     assert!(error.contains("voxels or surfaces"), "{error}");
     fs::write(folder.join("points.txt"), "1 2\n").unwrap();
     let error = folder.failed("track bpx --seeds points.txt -o none");
-    assert!(error.contains("points.txt: `1 2` is no row of three numbers"), "{error}");
+    assert!(error.contains("points.txt, line 1: no point, three numbers"), "{error}");
 }
 
 #[test]

@@ -128,6 +128,33 @@ fn connections_are_counted_weighed_and_measured() {
 }
 
 #[test]
+fn weights_that_no_connectome_can_have_are_refused() {
+    let folder = with_tractogram();
+    let line = "connectome a.trx labels.nii --exact-label -o c --weights";
+    for (text, words) in [
+        ("1 nan 3\n", "w.txt, line 1: `nan` is no finite number"),
+        ("1\n-2\n3\n", "w.txt, line 2: `-2` is no weight"),
+        ("1 2\n", "w.txt has 2 weights, and the tractogram another number of streamlines"),
+        ("1 2 3 4\n", "w.txt has 4 weights, and the tractogram another number of streamlines"),
+    ] {
+        fs::write(folder.join("w.txt"), text).unwrap();
+        let error = folder.failed(&format!("{line} w.txt"));
+        assert!(error.contains(words), "{error}");
+        assert!(!folder.join("c").exists());
+    }
+    for value in [f32::NAN, -1.0] {
+        let Tractogram { header, mut streamlines } =
+            Tractogram::read(folder.join("a.trx")).unwrap();
+        streamlines.add_per_streamline(Column::from_f32("own", 1, &[1.0, value, 2.0]));
+        let own = Tractogram::new(header, streamlines);
+        own.write(folder.join("own.trx"), &LineOptions::default()).unwrap();
+        let error = folder.failed(&format!("{line} own").replace("a.trx", "own.trx"));
+        assert!(error.contains("`own` of streamline 1 is"), "{error}");
+        assert!(!folder.join("c").exists());
+    }
+}
+
+#[test]
 fn damaged_tractograms_are_one_error() {
     let folder = with_tractogram();
     folder.done("convert a.trx -o b.trk");

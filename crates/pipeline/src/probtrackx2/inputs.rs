@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fimbria_compute::Workers;
 use fimbria_image::gifti::Surface;
-use fimbria_image::{Affine, Grid, ImageHeader, is_image_name, read_image};
+use fimbria_image::{Affine, Grid, ImageHeader, NumberRows, is_image_name, read_image};
 use fimbria_tracking::{Region, Space, Warp, covers};
 
 use super::Probtrackx2Error;
@@ -59,24 +59,11 @@ fn text(path: &Path) -> Result<String, Probtrackx2Error> {
     fimbria_image::read_regular_text(path).map_err(|error| wrong(error.to_string()))
 }
 
-pub(super) fn numbers(path: &Path) -> Result<Vec<Vec<f64>>, Probtrackx2Error> {
-    let text = text(path)?;
-    let row = |line: &str| line.split_whitespace().map(str::parse).collect::<Result<Vec<_>, _>>();
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    lines
-        .map(|line| {
-            row(line).map_err(|_| Probtrackx2Error::Text {
-                path: path.to_owned(),
-                reason: format!("`{line}` is no row of numbers"),
-            })
-        })
-        .collect()
-}
-
 /// A matrix as FLIRT writes it.
 fn flirt(path: &Path) -> Result<Affine, Probtrackx2Error> {
-    let rows = numbers(path)?;
-    let row = |i: usize| rows.get(i).and_then(|row| <[f64; 4]>::try_from(&row[..]).ok());
+    let read = NumberRows::read(path)?;
+    let rows: Vec<&[f64]> = read.rows().map(|(_, row)| row).collect();
+    let row = |i: usize| rows.get(i).and_then(|row| <[f64; 4]>::try_from(*row).ok());
     match (row(0), row(1), row(2), rows.len()) {
         (Some(x), Some(y), Some(z), 3 | 4) => Ok(Affine([x, y, z])),
         _ => Err(Probtrackx2Error::Text {

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use fimbria_image::bedpostx::BedpostxError;
 use fimbria_image::gifti::GiftiError;
-use fimbria_image::{GridMismatch, ImageError};
+use fimbria_image::{GridMismatch, ImageError, NumbersError};
 use fimbria_tracking::{FirstFibre, Propagation, Sequence, SingularTransform, WarpError};
 use serde_json::{Value, json};
 
@@ -161,6 +161,9 @@ pub enum Probtrackx2Error {
     /// Outputs.
     #[error(transparent)]
     Output(#[from] OutputError),
+    /// A list that does not hold numbers.
+    #[error(transparent)]
+    Numbers(#[from] NumbersError),
     /// A text file.
     #[error("{}: {reason}", path.display())]
     Text {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fimbria_image::NumberRows;
 use fimbria_image::gifti::Surface;
 use fimbria_tracking::{Region, Seed, Space, is_reversed, seeds_of_region};
 
@@ -48,7 +49,8 @@ impl Starts {
 
     /// Seeds as points: N rows of three voxel coordinates, or three rows of N.
     pub(super) fn points(path: &Path, space: &Space) -> Result<Self, Probtrackx2Error> {
-        let rows = inputs::numbers(path)?;
+        let read = NumberRows::read(path)?;
+        let rows: Vec<&[f64]> = read.rows().map(|(_, row)| row).collect();
         let typed: Vec<[f32; 3]> = if rows.iter().all(|row| row.len() == 3) && !rows.is_empty() {
             rows.iter().map(|row| std::array::from_fn(|a| row[a] as f32)).collect()
         } else if rows.len() == 3 && rows.iter().all(|row| row.len() == rows[0].len()) {

@@ -33,3 +33,4 @@ pub mod sticks;
 pub mod tensors;
 pub mod track;
 pub mod volumes;
+pub mod weights;

@@ -18,6 +18,7 @@ use crate::options::{Described as _, within};
 use crate::stages::contents::check_labels;
 use crate::stages::doubts::warn_of_place_of;
 use crate::stages::given_lines::{GivenLines, open_lines};
+use crate::stages::weights::{WeightsError, is_weight, read_weights};
 use crate::{
     FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Taken,
     Written,
@@ -77,30 +78,6 @@ pub struct Reach {
     pub exact_label: bool,
 }
 
-/// Weights that are no use.
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectomeWeightsError {
-    /// They cannot be read.
-    #[error("weights {path}")]
-    Read {
-        /// The file.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// They are not numbers.
-    #[error("weights {path}: `{word}` is no number")]
-    NoNumber {
-        /// The file.
-        path: String,
-        /// What stands there.
-        word: String,
-    },
-    /// There are too few.
-    #[error("there are {0} weights and more streamlines")]
-    Few(usize),
-}
-
 /// Labels in memory, which are counted between in place of their file.
 pub struct GivenLabels(pub Image);
 
@@ -146,7 +123,9 @@ impl CountConnections {
             }
         };
         let mut reader = open_lines(lines, &self.tractogram)?;
-        let listed = self.listed(reader.header()).map(read_weights).transpose()?;
+        let listed = self.listed(reader.header()).map(Path::new);
+        let read = |path| read_weights(path).map(|weights| (path, weights));
+        let listed = listed.map(read).transpose()?;
         let column = self.weights.as_deref().filter(|_| listed.is_none());
         let mut connectome = Connectome::new(&nodes);
         log.start("counting connections", reader.header().n_streamlines.unwrap_or(0));
@@ -155,16 +134,25 @@ impl CountConnections {
             log.check()?;
             let own = column.and_then(|name| chunk.streamline_column(name));
             let own: Option<Vec<f64>> = own.map(|c| c.values().step_by(c.kind.width).collect());
+            if let (Some(name), Some(own)) = (column, &own)
+                && let Some(at) = own.iter().position(|value| !is_weight(*value))
+            {
+                let (name, streamline, value) = (name.to_owned(), done + at, own[at]);
+                return Err(WeightsError::NoWeightOf { name, streamline, value }.into());
+            }
             let part = match &listed {
-                Some(all) => {
+                Some((path, all)) => {
                     let part = all.get(done..done + chunk.len());
-                    Some(part.ok_or(ConnectomeWeightsError::Few(all.len()))?)
+                    Some(part.ok_or_else(|| other_number(path, all))?)
                 }
                 None => own.as_deref(),
             };
             connectome.add(&nodes, &chunk, part, workers);
             done += chunk.len();
             log.advance(chunk.len() as u64);
+        }
+        if let Some((path, all)) = listed.as_ref().filter(|(_, all)| all.len() > done) {
+            return Err(other_number(path, all).into());
         }
         for doubt in reader.doubts() {
             log.warn(Page::Connectomes, &doubt);
@@ -231,15 +219,8 @@ impl Stage for CountConnections {
     }
 }
 
-fn read_weights(path: &str) -> Result<Vec<f64>, ConnectomeWeightsError> {
-    let text = fimbria_image::read_regular_text(Path::new(path))
-        .map_err(|source| ConnectomeWeightsError::Read { path: path.to_owned(), source })?;
-    let number = |word: &str| {
-        let (path, word) = (path.to_owned(), word.to_owned());
-        word.parse().map_err(|_| ConnectomeWeightsError::NoNumber { path, word })
-    };
-    let lines = text.lines().filter(|line| !line.starts_with('#'));
-    lines.flat_map(str::split_whitespace).map(number).collect()
+fn other_number(path: &Path, weights: &[f64]) -> WeightsError {
+    WeightsError::Number { path: path.to_owned(), weights: weights.len() }
 }
 
 fn table(values: &[f64], n: usize) -> String {

@@ -56,11 +56,11 @@ pub enum EigenError {
 /// Tensors of one order and dimension.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Tensors {
+pub struct Tensors {
     /// m.
-    pub(super) order: usize,
+    pub order: usize,
     /// n.
-    pub(super) dimension: usize,
+    pub dimension: usize,
     tensors: Vec<Entries>,
     #[serde(default)]
     b: Option<Vec<Option<Vec<f64>>>>,
@@ -68,16 +68,19 @@ pub(super) struct Tensors {
 
 /// The unique entries of A, and of B for generalised pairs.
 #[derive(Debug)]
-pub(super) struct Entries {
+pub struct Entries {
     /// Of A.
-    pub(super) a: Vec<f64>,
+    pub a: Vec<f64>,
     /// Of B.
-    pub(super) b: Option<Vec<f64>>,
+    pub b: Option<Vec<f64>>,
 }
 
 impl Tensors {
     /// Reads a file.
-    pub(super) fn read(path: &Path) -> Result<Self, EigenError> {
+    ///
+    /// # Errors
+    /// Where it cannot be read or holds anything else.
+    pub fn read(path: &Path) -> Result<Self, EigenError> {
         let path = || path.to_owned();
         let text = fimbria_image::read_regular(path())
             .map_err(|source| EigenError::Read { path: path(), source })?;
@@ -85,7 +88,10 @@ impl Tensors {
     }
 
     /// The tensors, each with its B.
-    pub(super) fn into_entries(self) -> Result<Vec<Entries>, EigenError> {
+    ///
+    /// # Errors
+    /// Where B is given twice, or not for as many as there are tensors.
+    pub fn into_entries(self) -> Result<Vec<Entries>, EigenError> {
         let Self { mut tensors, b: lists, .. } = self;
         let Some(lists) = lists else { return Ok(tensors) };
         if lists.len() != tensors.len() {

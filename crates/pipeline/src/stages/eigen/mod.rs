@@ -11,8 +11,8 @@ use fimbria_tensors::sshopm::{Extremum, Shift};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-pub use self::input::EigenError;
-use self::input::{Entries, Tensors};
+pub use self::input::{EigenError, Entries, Tensors};
+
 use crate::options::{Described as _, at_least};
 use crate::{
     FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Written,

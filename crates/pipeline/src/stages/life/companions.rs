@@ -5,14 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fimbria_image::gradients::GradientError;
-use fimbria_image::{GradientTable, Grid, Image, SignalSource as _, StoredImage, read_image};
+use fimbria_image::{
+    GradientTable, Grid, Image, NumberRows, SignalSource as _, StoredImage, read_image,
+};
 use fimbria_streamlines::connectome::{Assignment, Nodes};
 
-use super::evidence::{NumberedSet, read_sets, read_weights};
+use super::evidence::{NumberedSet, read_sets};
 use super::{Life, LifeFiles, LifeInputError};
 use crate::stages::contents::check_labels;
 use crate::stages::doubts::warn_of_place_of;
 use crate::stages::load::{LoadError, Subject, SubjectFiles};
+use crate::stages::weights::{WeightsError, read_weights};
 use crate::{Logbook, StageError};
 
 /// Degrees that directions of repeated volumes may differ by: what tables turned with the head's
@@ -45,9 +48,14 @@ impl Companions {
             second: second.map(|files| repetition(files, subject, log)).transpose()?,
             nodes: labels.as_ref().map(|path| nodes(path, subject.dwi.grid(), log)).transpose()?,
             sets: sets.as_ref().map_or(Ok(Vec::new()), |path| read_sets(path))?,
-            start: start.as_ref().map(|path| read_weights(path)).transpose()?,
+            start: start.as_ref().map(|path| start_weights(path)).transpose()?,
         })
     }
+}
+
+/// The weights of a file in the precision of the solvers.
+pub(super) fn start_weights(path: &Path) -> Result<Vec<f32>, WeightsError> {
+    Ok(read_weights(path)?.into_iter().map(|weight| weight as f32).collect())
 }
 
 /// The directions listed in a file, three numbers a line; what stands behind a # is not read.
@@ -55,20 +63,11 @@ impl Companions {
 /// # Errors
 /// Where it cannot be read, a line holds anything else, or there is none.
 pub fn read_directions(path: &Path) -> Result<Arc<[[f64; 3]]>, LifeInputError> {
-    let read = |source| LifeInputError::Read { path: path.to_owned(), source };
-    let text = fimbria_image::read_regular_text(path).map_err(read)?;
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or(""));
-    let filled = lines.enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let direction = |(line, text): (usize, &str)| {
-        let numbers = text.split_whitespace().map(|word| word.parse().ok());
-        let numbers: Option<Vec<f64>> = numbers.collect();
-        let dir: Option<[f64; 3]> = numbers.and_then(|numbers| numbers.try_into().ok());
-        dir.filter(|dir| *dir != [0.0; 3] && dir.iter().all(|c| c.is_finite())).ok_or_else(|| {
-            let (path, text) = (path.to_owned(), text.trim().to_owned());
-            LifeInputError::Direction { path, line: line + 1, text }
-        })
+    let direction = |(line, row): (usize, &[f64])| {
+        let dir = <[f64; 3]>::try_from(row).ok().filter(|dir| *dir != [0.0; 3]);
+        dir.ok_or_else(|| LifeInputError::Direction { path: path.to_owned(), line })
     };
-    let dirs: Arc<[[f64; 3]]> = filled.map(direction).collect::<Result<_, _>>()?;
+    let dirs: Arc<[_]> = NumberRows::read(path)?.rows().map(direction).collect::<Result<_, _>>()?;
     if dirs.is_empty() {
         Err(LifeInputError::NoDirections { path: path.to_owned() })
     } else {

@@ -108,24 +108,6 @@ pub(super) fn read_sets(path: &Path) -> Result<Vec<NumberedSet>, LifeInputError>
     if sets.is_empty() { Err(LifeInputError::NoSets { path: path.to_owned() }) } else { Ok(sets) }
 }
 
-/// Weights, one a line.
-pub(super) fn read_weights(path: &Path) -> Result<Vec<f32>, LifeInputError> {
-    let read = |source| LifeInputError::Read { path: path.to_owned(), source };
-    let text = fimbria_image::read_regular_text(path).map_err(read)?;
-    let mut weights = Vec::new();
-    for (line, text) in text.lines().enumerate() {
-        for word in text.split('#').next().unwrap_or("").split_whitespace() {
-            let weight = word.parse().ok().filter(|w: &f32| w.is_finite() && *w >= 0.0);
-            weights.push(weight.ok_or_else(|| LifeInputError::Weight {
-                path: path.to_owned(),
-                line: line + 1,
-                text: word.to_owned(),
-            })?);
-        }
-    }
-    Ok(weights)
-}
-
 /// The table of lesions.
 pub(super) fn table(lesions: &[(String, Lesion)]) -> String {
     let mut text = String::from(

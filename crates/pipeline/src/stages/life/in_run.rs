@@ -6,7 +6,7 @@ use fimbria_image::{Image, read_image};
 use fimbria_streamlines::{CHUNK_POINTS, Streamlines, open};
 use serde_json::Value;
 
-use super::evidence::read_weights;
+use super::companions::start_weights;
 use super::{Evaluation, Life, LifeFiles, LifeParameters};
 use crate::options::from_values;
 use crate::stages::given_lines::GivenLines;
@@ -125,7 +125,7 @@ impl Stage for LifeInRun {
         products: &mut Products,
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        let weights = read_weights(&folder.join("weights.txt"))?;
+        let weights = start_weights(&folder.join("weights.txt"))?;
         let images = self.outputs().into_iter().filter(|name| name.contains("rmse_s0"));
         let image = images
             .map(|name| folder.join(name))

@@ -18,7 +18,7 @@ mod write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fimbria_image::{GradientTable, Mask, SignalSource as _};
+use fimbria_image::{GradientTable, Mask, NumbersError, SignalSource as _};
 use fimbria_streamlines::Format;
 use fimbria_streamlines::connectome::LabelError;
 use serde::Serialize;
@@ -37,28 +37,16 @@ use crate::{ByteSize, Input, Logbook, MapStyle, Product, Products, Stage, StageE
 /// Why an evaluation fails before it begins to compute.
 #[derive(Debug, thiserror::Error)]
 pub enum LifeInputError {
-    /// A list of weights that is none.
-    #[error("{}, line {line}: `{text}` is no weight, a finite number from 0 on", .path.display())]
-    Weight {
-        /// The file.
-        path: PathBuf,
-        /// From 1.
-        line: usize,
-        /// What stands there.
-        text: String,
-    },
+    /// A file that does not hold numbers.
+    #[error(transparent)]
+    Numbers(#[from] NumbersError),
     /// A line of directions that is none.
-    #[error(
-        "{}, line {line}: `{text}` is no direction, three finite numbers that are not all 0",
-        .path.display()
-    )]
+    #[error("{}, line {line}: no direction, three numbers that are not all 0", .path.display())]
     Direction {
         /// The file.
         path: PathBuf,
         /// From 1.
         line: usize,
-        /// What stands there.
-        text: String,
     },
     /// A list without directions.
     #[error("{} lists no direction", .path.display())]

@@ -26,7 +26,7 @@ pub(crate) use counted::count;
 pub use directions::{Directions, LoadDirections};
 pub use files::{DirectionFiles, RegionFiles};
 use fimbria_compute::Progress as _;
-use fimbria_image::{Grid, GridMismatch, ImageError, WriteOptions, write_image};
+use fimbria_image::{Grid, GridMismatch, ImageError, NumbersError, WriteOptions, write_image};
 use fimbria_streamlines::{
     Format, Header, TractogramError, WriteOptions as LineOptions, WriteStreamlines, create,
 };
@@ -126,13 +126,19 @@ pub enum TrackError {
     /// No seeds on the boundary.
     #[error("the boundary of grey and white matter passes no voxel of the seeds")]
     NoBoundary,
-    /// A list of points.
-    #[error("{}: {why}", path.display())]
-    Points {
+    /// A list that does not hold numbers.
+    #[error(transparent)]
+    Numbers(#[from] NumbersError),
+    /// Points where voxels or surfaces are asked for.
+    #[error("{}: points are no region", .0.display())]
+    PointsAsRegion(PathBuf),
+    /// A row of a list of points that is none.
+    #[error("{}, line {line}: no point, three numbers", path.display())]
+    NoPoint {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
-        why: String,
+        /// From 1.
+        line: usize,
     },
     /// Tissues that are none.
     #[error("{}: {source}", path.display())]

@@ -37,10 +37,7 @@ impl RegionFrom {
             }
             Self::File(path) => voxels(space, &read_image(path)?, path),
             Self::Voxels(name, image) => voxels(space, image, name),
-            Self::Points(name, _) => {
-                let (path, why) = (name.clone(), "points are no region".to_owned());
-                Err(TrackError::Points { path, why })
-            }
+            Self::Points(name, _) => Err(TrackError::PointsAsRegion(name.clone())),
         }
     }
 }

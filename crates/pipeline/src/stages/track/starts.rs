@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use fimbria_image::gifti::Surface;
-use fimbria_image::{Grid, Image, ImageHeader, SpaceCodes, WriteOptions, read_image, write_image};
+use fimbria_image::{
+    Grid, Image, ImageHeader, NumberRows, SpaceCodes, WriteOptions, read_image, write_image,
+};
 use fimbria_tracking::{Region, Seed, Space, Targets, seeds_of_region};
 
 use super::regions::{RegionFrom, voxels};
@@ -191,20 +193,10 @@ fn target_name(seeds: &Path, target: &str) -> String {
 
 /// Rows of three numbers.
 fn points(path: &Path) -> Result<Vec<[f32; 3]>, TrackError> {
-    let text = fimbria_image::read_regular_text(path)
-        .map_err(|source| TrackError::Points { path: path.to_owned(), why: source.to_string() })?;
-    let row = |line: &str| -> Option<[f32; 3]> {
-        let numbers: Vec<f32> = line
-            .split(|c: char| c == ',' || c.is_whitespace())
-            .filter(|word| !word.is_empty())
-            .map(|word| word.parse().ok().filter(|x: &f32| x.is_finite()))
-            .collect::<Option<_>>()?;
-        numbers.try_into().ok()
+    let point = |(line, row): (usize, &[f64])| {
+        let [x, y, z] = <[f64; 3]>::try_from(row)
+            .map_err(|_| TrackError::NoPoint { path: path.to_owned(), line })?;
+        Ok([x as f32, y as f32, z as f32])
     };
-    let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let wrong = |line: &str| TrackError::Points {
-        path: path.to_owned(),
-        why: format!("`{line}` is no row of three numbers"),
-    };
-    lines.map(|line| row(line).ok_or_else(|| wrong(line))).collect()
+    NumberRows::read(path)?.rows().map(point).collect()
 }
