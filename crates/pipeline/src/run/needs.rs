@@ -4,7 +4,7 @@ use fimbria_image::ImageHeader;
 
 use super::{Asked, ConfigError, RunConfig, System};
 use crate::ByteSize;
-use crate::stages::fits::{DTI, FOD, Fit};
+use crate::stages::fits::{DTI, FOD};
 use crate::stages::load::LoadError;
 use crate::stages::peaks::PeaksParameters;
 use crate::stages::track::TrackInRun;
@@ -39,7 +39,7 @@ impl RunConfig {
         let voxels = header.grid().len() as u64;
         let samples = voxels * (header.n_volumes() * header.datatype().bits()) as u64 / 8;
         let file = std::fs::metadata(&self.input.dwi).map_or(0, |file| file.len());
-        let mut made: Vec<&dyn Fit> = vec![DTI];
+        let mut made = vec![DTI];
         let mut volumes = 0;
         if asks(System::Peaks) {
             made.push(FOD);
@@ -48,10 +48,13 @@ impl RunConfig {
             volumes += 4 * peaks.number + 2;
         }
         made.extend(fits.into_iter().filter(|fit| fit.name() != DTI.name()));
-        let of_fit = |fit: &&dyn Fit| fit.maps().iter().map(|map| map.n_volumes).sum::<usize>();
-        let most = made.iter().map(of_fit).max().unwrap_or(0);
+        let of_fit = |fit| {
+            let maps = self.fit(fit, "")?.maps();
+            Ok(maps.iter().map(|map| map.n_volumes).sum::<usize>())
+        };
+        let made = made.into_iter().map(of_fit).collect::<Result<Vec<_>, ConfigError>>()?;
         // The densities once more for their peaks, and the largest maps once more as they are written.
-        volumes += made.iter().map(of_fit).sum::<usize>() + 2 * most;
+        volumes += made.iter().sum::<usize>() + 2 * made.iter().max().unwrap_or(&0);
         let maps = 4 * voxels * volumes as u64;
         let lines = match asks(System::Track) {
             true => {

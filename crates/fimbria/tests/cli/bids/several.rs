@@ -80,10 +80,17 @@ fn a_run_has_enough_with_the_memory_that_it_is_said_to_need() {
         let run = format!("run p/dwi.nii.gz --mask p/mask.nii.gz --set {preset} --set {select}");
         folder.done(&format!("{run} --device cpu --mem {} -o {preset}", needed.0));
     }
-    let sampled = ["run.preset=everything".to_owned()];
-    let mut config = fimbria_pipeline::RunConfig::default();
-    config.input.dwi = folder.join("p/dwi.nii.gz");
-    assert_eq!(config.with_settings(&sampled).unwrap().memory_needed().unwrap(), None);
+    let needed = |settings: &[&str]| {
+        let mut config = fimbria_pipeline::RunConfig::default();
+        config.input.dwi = folder.join("p/dwi.nii.gz");
+        let settings: Vec<_> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        config.with_settings(&settings).unwrap().memory_needed().unwrap()
+    };
+    assert_eq!(needed(&["run.preset=everything"]), None);
+    // Harmonics of order 8 are 45, of order 4 15; their maps are held as made and as written.
+    let of_order = |order: &str| needed(&["run.preset=fibres", order]).unwrap().0;
+    let more = of_order("fod.order=8") - of_order("fod.order=4");
+    assert!(more >= 2 * (45 - 15) * 4 * 24 * 24 * 14, "{more}");
 }
 
 #[test]

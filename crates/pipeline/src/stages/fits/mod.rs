@@ -114,6 +114,9 @@ pub trait FitStage: Stage {
     /// Why not.
     fn supports(&self, gradients: &GradientTable) -> Result<(), StageError>;
 
+    /// The maps that it makes with its options.
+    fn maps(&self) -> Vec<MapSpec>;
+
     /// Takes what the fit made from the products: for callers that write no files.
     ///
     /// # Errors
@@ -148,6 +151,10 @@ pub trait FitStage: Stage {
 impl<P: FitModel> FitStage for FitMaps<P> {
     fn supports(&self, gradients: &GradientTable) -> Result<(), StageError> {
         self.parameters.supports(gradients)
+    }
+
+    fn maps(&self) -> Vec<MapSpec> {
+        self.parameters.maps()
     }
 
     fn take_outcome(&self, products: &mut Products) -> Result<Outcome, MissingProduct> {
