@@ -43,7 +43,18 @@ MAKE = [
     "convert tracks/tracks.trx -o tracks.tck",
     "convert tracks/tracks.trx -o tracks.trk",
     "field gre/phase.nii --magnitude gre/magnitude.nii --mask gre/mask.nii -o field --format nii",
+    "phantom crossing --size 8,8,4 --voxel 20 --shells 60:6,120:6,500:6,1000:6,2000:6 --b0s 1 --format nii -o curves",
+    "phantom head --voxel 12 --format nii --shells 1000:8 --b0s 1 --samples 2 --bids 1 -o study",
 ]
+
+# Written before them: six directions that every shell has, a tensor, directions of streamlines.
+DIRECTIONS = [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0.6, 0.8, 0), (0.6, 0, 0.8), (0, 0.6, 0.8)]
+TEXTS = {
+    "curves.bvec": "\n".join(" ".join(["0", *[str(d[a]) for d in DIRECTIONS] * 5]) for a in range(3)),
+    "tensors.json": '{"order": 4, "dimension": 3, "tensors": [[1, 0, 0, 2, 0, 1, 0, 0, 0, 0, 3, 0, 1, 0, 2]]}',
+    "directions.txt": "1 0 0\n0 1 0\n0 0 1\n0.6 0.8 0\n",
+}
+CURVES = "curves/dwi.nii --bval curves/dwi.bval --bvec curves.bvec --mask curves/mask.nii -o out"
 
 # Command lines; words that are files may be damaged, values of options may be replaced.
 COMMANDS = [
@@ -59,6 +70,13 @@ COMMANDS = [
     "fit hot head/dwi.nii --mask head/mask.nii --order 4 -o out",
     "fit fod head/dwi.nii --mask head/mask.nii --order 4 --regularisation 0.01 -o out",
     "fit mono head/dwi.nii --mask head/mask.nii -o out",
+    "fit msdki head/dwi.nii --mask head/mask.nii -o out",
+    "fit ivim curves/dwi.nii --mask curves/mask.nii -o out",
+    "fit stremi curves/dwi.nii --mask curves/mask.nii --bmax 3000 -o out",
+    f"fit dki1d {CURVES}",
+    f"fit stremi1d {CURVES}",
+    "fit expr head/dwi.nii --mask head/mask.nii --model S0*exp(-b*D) --param S0=1000 --param D=1,0,5 -o out",
+    "eigen tensors.json -o out",
     "peaks hot/hot.nii --mask head/mask.nii --number 3 --threshold 0.1 --separation 25 -o out",
     "peaks fod/fod.nii --sh-basis mrtrix --mask head/mask.nii -o out",
     "sticks head/dwi.nii --mask head/mask.nii --fibres 1 --burn-in 10 --jumps 20 --sample-every 5 -o out",
@@ -70,11 +88,16 @@ COMMANDS = [
     "connectome tracks/tracks.trx head/mask.nii -o out",
     "life tracks.trk --dwi head/dwi.nii --mask head/mask.nii --max-iterations 5 -o out",
     "life tracks.tck --dwi head/dwi.nii --labels head/mask.nii --max-iterations 3 -o out",
+    "life tracks.trk --dwi head/dwi.nii --mask head/mask.nii --directions directions.txt --max-iterations 2 -o out",
+    "sift2 tracks.tck fod/fod.nii --iterations 3 -o out",
+    "compare dti/FA.nii dti/MD.nii --threshold 0 -o out -- dti/AD.nii dti/RD.nii",
+    "bids study out participant --device cpu --mem 4G",
     "field gre/phase.nii --magnitude gre/magnitude.nii --mask gre/mask.nii --radius 20 -o out",
     "field gre/phase.nii --mask gre/mask.nii --background pdf -o out",
     "qsm field/local_field.nii --mask gre/mask.nii --method tkd --strength 0.15 -o out",
     "qsm field/local_field.nii --mask gre/mask.nii --method tv --strength 0.001 -o out",
-    "qsm field/local_field.nii --mask gre/mask.nii --dti dti --iterations 2 -o out",
+    "qsm field/local_field.nii --mask gre/mask.nii --dti dti --method dqsm --iterations 2 -o out",
+    "qsm field/local_field.nii --mask field/mask.nii --weights field/weights.nii --dti dti --resample -o out",
     "convert head/dwi.nii -o out.mif",
     "convert dwi.mif -o out.nii.gz",
     "convert tracks.tck --reference head/dwi.nii -o out.trx",
@@ -158,7 +181,8 @@ def one_run(program: Path, inputs: Path, seed: int) -> tuple[str, str, str | Non
             path.write_bytes(damaged)
         before = set(folder.rglob("*"))
         if words[0] not in ("info", "convert", "probtrackx2"):
-            words += ["--threads", "2"]
+            end = words.index("--") if "--" in words else len(words)
+            words[end:end] = ["--threads", "2"]
         with tempfile.TemporaryFile() as errors:
             child = subprocess.Popen([program, *words], cwd=folder, stdout=subprocess.DEVNULL, stderr=errors)
             end = ended(child, SECONDS_OF_WORK)
@@ -198,6 +222,8 @@ def main() -> int:
     program = args.program.resolve()
     with tempfile.TemporaryDirectory() as scratch:
         inputs = Path(scratch)
+        for name, text in TEXTS.items():
+            (inputs / name).write_text(text)
         for line in MAKE:
             made = subprocess.run([program, *line.split()], cwd=inputs, capture_output=True, text=True)
             if made.returncode != 0:
