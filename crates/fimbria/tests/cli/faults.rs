@@ -93,3 +93,21 @@ fn a_full_disk_is_one_error_and_leaves_nothing() {
     assert!(ran.stderr.contains("cannot write") && ran.stderr.contains("full"), "{}", ran.stderr);
     assert!(!folder.join("out").exists(), "{:?}", folder.names("out"));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_description_that_does_not_fit_leaves_no_folder() {
+    use std::process::Command;
+
+    use crate::util::Ran;
+    let folder = Folder::new();
+    let program = assert_cmd::cargo::cargo_bin!("fimbria");
+    // Pages of commands are larger than 1 KB.
+    let line = format!("ulimit -f 2; exec {} describe fit -o pages", program.display());
+    let output =
+        Command::new("sh").args(["-c", &line]).current_dir(folder.path()).output().unwrap();
+    let ran = Ran::of(&output);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("pages") && ran.stderr.contains("full"), "{}", ran.stderr);
+    assert!(!folder.join("pages").exists(), "{:?}", folder.names("pages"));
+}

@@ -173,16 +173,27 @@ fn write(folder: &Path, texts: &[(String, String)], format: Format) -> Result<()
         let path = path.to_owned();
         move |source| OutputError::Io { action, path, source }
     };
+    let is_new = !folder.exists();
     std::fs::create_dir_all(folder).map_err(failed("make the folder", folder))?;
-    for (path, text) in texts {
-        let path = folder.join(file_name(path, format));
-        let unfinished = path.with_extension("unfinished");
-        let written = std::fs::write(&unfinished, text)
-            .and_then(|()| std::fs::rename(&unfinished, &path))
-            .inspect_err(|_| drop(std::fs::remove_file(&unfinished)));
-        written.map_err(failed("write", &path))?;
-    }
-    Ok(())
+    // All are written before the first has its name, so that a full disk leaves what was there.
+    let path = |command: &str| folder.join(file_name(command, format));
+    let unfinished = |command: &str| path(command).with_extension("unfinished");
+    let written = texts.iter().try_for_each(|(command, text)| {
+        std::fs::write(unfinished(command), text).map_err(failed("write", &path(command)))
+    });
+    let placed = written.and_then(|()| {
+        texts.iter().try_for_each(|(command, _)| {
+            let path = path(command);
+            std::fs::rename(unfinished(command), &path).map_err(failed("write", &path))
+        })
+    });
+    placed.inspect_err(|_| {
+        texts.iter().for_each(|(command, _)| drop(std::fs::remove_file(unfinished(command))));
+        if is_new {
+            // It stays where somebody has put a file there.
+            drop(std::fs::remove_dir(folder));
+        }
+    })
 }
 
 /// True where `path` is that command or one below it.
