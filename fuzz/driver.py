@@ -196,6 +196,8 @@ def one_run(program: Path, inputs: Path, seed: int) -> tuple[str, str, str | Non
             errors.seek(0)
             said = errors.read().decode(errors="replace")
         left = sorted(str(p.relative_to(folder)) for p in set(folder.rglob("*")) - before)
+        if words[0] == "bids":  # the data set stays, for the subjects that a next run can finish
+            left = [name for name in left if ".unfinished" in name]
         wrong = None
         if end not in ("0", "1", "2") and not (end == "130" and option is not None):
             wrong = f"ended with {end}"
