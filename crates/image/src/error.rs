@@ -76,7 +76,7 @@ pub enum ImageError {
     /// A header that names its data outside its own folder.
     #[error(
         "{} says that its samples are in {}, outside its own folder: such a header could show any \
-         file as an image. Put the data beside it and name them there",
+         file as an image. Put the data, or a link to them, beside it and name them there",
         path.display(), named.display()
     )]
     DataElsewhere {

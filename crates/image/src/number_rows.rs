@@ -45,7 +45,7 @@ impl NumberRows {
     pub fn read(path: &Path) -> Result<Self, NumbersError> {
         let unread = |source| NumbersError::Read { path: path.to_owned(), source };
         let text = read_regular_text(path).map_err(unread)?;
-        let lines = || text.lines().map(|line| words(line));
+        let lines = || text.lines().map(words);
         let mut read = Self::default();
         let count = lines().map(Iterator::count).sum();
         read.numbers.try_reserve_exact(count).map_err(|error| unread(error.into()))?;

@@ -3,17 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_compute::Progress as _;
 use fimbria_image::{Grid, counted};
 use fimbria_life::sift2::{FixelLengths, Sift2, Sift2Options, Sift2Step, sift2};
 use fimbria_life::{CountBy, Tracer};
-use fimbria_streamlines::{CHUNK_POINTS, Streamlines};
 use fimbria_tensors::lobes::{LobeOptions, Lobes};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::options::{Described as _, within};
-use crate::stages::given_lines::{GivenLines, open_lines};
+use crate::stages::given_lines::{GivenLines, for_each_chunk, open_lines};
 use crate::stages::load_orientations::OrientationField;
 use crate::stages::track::AnatomyOptions;
 use crate::{
@@ -147,16 +145,10 @@ impl WeighByDensities {
             .ok_or("the orientation of the densities cannot be inverted")?;
         let mut lines = open_lines(given, &self.tractogram)?;
         let mut tracks = FixelLengths::new(lobes.len());
-        log.start("following streamlines", lines.header().n_streamlines.unwrap_or(0));
-        let mut chunk = Streamlines::default();
-        while lines.next_chunk(&mut chunk, CHUNK_POINTS)? {
-            log.check()?;
+        for_each_chunk(&mut *lines, "following streamlines", log, |_, chunk| {
             tracks.add(chunk.offsets(), chunk.positions(), &tracer, &fixel_at, workers);
-            log.advance(chunk.len() as u64);
-        }
-        for doubt in lines.doubts() {
-            log.warn(Page::Connectomes, &doubt);
-        }
+            Ok(())
+        })?;
         let options = Sift2Options {
             tikhonov: self.parameters.tikhonov,
             total_variation: self.parameters.variation,

@@ -6,10 +6,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use fimbria_compute::Progress as _;
 use fimbria_image::{Image, read_image};
 use fimbria_streamlines::connectome::{Assignment, Connectome, Nodes};
-use fimbria_streamlines::{CHUNK_POINTS, Header, Streamlines, open};
+use fimbria_streamlines::{Header, open};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -17,7 +16,7 @@ use crate::hashing::with_sidecar;
 use crate::options::{Described as _, within};
 use crate::stages::contents::check_labels;
 use crate::stages::doubts::warn_of_place_of;
-use crate::stages::given_lines::{GivenLines, open_lines};
+use crate::stages::given_lines::{GivenLines, for_each_chunk, open_lines};
 use crate::stages::weights::{WeightsError, is_weight, read_weights};
 use crate::{
     FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Taken,
@@ -128,10 +127,8 @@ impl CountConnections {
         let listed = listed.map(read).transpose()?;
         let column = self.weights.as_deref().filter(|_| listed.is_none());
         let mut connectome = Connectome::new(&nodes);
-        log.start("counting connections", reader.header().n_streamlines.unwrap_or(0));
-        let (mut chunk, mut done) = (Streamlines::default(), 0);
-        while reader.next_chunk(&mut chunk, CHUNK_POINTS)? {
-            log.check()?;
+        let mut count = 0;
+        for_each_chunk(&mut *reader, "counting connections", log, |done, chunk| {
             let own = column.and_then(|name| chunk.streamline_column(name));
             let own: Option<Vec<f64>> = own.map(|c| c.values().step_by(c.kind.width).collect());
             if let (Some(name), Some(own)) = (column, &own)
@@ -147,15 +144,12 @@ impl CountConnections {
                 }
                 None => own.as_deref(),
             };
-            connectome.add(&nodes, &chunk, part, workers);
-            done += chunk.len();
-            log.advance(chunk.len() as u64);
-        }
-        if let Some((path, all)) = listed.as_ref().filter(|(_, all)| all.len() > done) {
+            connectome.add(&nodes, chunk, part, workers);
+            count = done + chunk.len();
+            Ok(())
+        })?;
+        if let Some((path, all)) = listed.as_ref().filter(|(_, all)| all.len() > count) {
             return Err(other_number(path, all).into());
-        }
-        for doubt in reader.doubts() {
-            log.warn(Page::Connectomes, &doubt);
         }
         let (assigned, total) = connectome.assigned_of_total();
         warn_where_nothing_is_assigned(&connectome, log);

@@ -9,6 +9,7 @@ use fimbria_streamlines::{CHUNK_POINTS, Header, ReadStreamlines, Streamlines, op
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::agreement::agree;
+use crate::stages::given_lines::for_each_chunk;
 use crate::{Logbook, Page, StageError};
 
 /// Looks at streamlines, and says how large their encoding becomes, and which voxels each process is
@@ -35,13 +36,8 @@ pub(super) fn survey(
         ));
     }
     let mut surveyor = Surveyor::new(grid, mask, options, log.session().on.workers)?;
-    log.start("looking at streamlines", reader.header().n_streamlines.unwrap_or(0));
-    let mut chunk = Streamlines::default();
-    for number in 0.. {
-        if !reader.next_chunk(&mut chunk, CHUNK_POINTS)? {
-            break;
-        }
-        log.check()?;
+    let mut number = 0;
+    for_each_chunk(&mut *reader, "looking at streamlines", log, |_, chunk| {
         if number % comm.size() == comm.rank() {
             surveyor.add(chunk.offsets(), chunk.positions());
         } else {
@@ -51,11 +47,9 @@ pub(super) fn survey(
             inputs.update(bytemuck::cast_slice(chunk.offsets()));
             inputs.update(bytemuck::cast_slice(chunk.positions()));
         }
-        log.advance(chunk.len() as u64);
-    }
-    for doubt in reader.doubts() {
-        log.warn(Page::Connectomes, &doubt);
-    }
+        number += 1;
+        Ok(())
+    })?;
     agree(comm, inputs.digest128(), 0)?;
     Ok(surveyor.finish(rows, comm))
 }

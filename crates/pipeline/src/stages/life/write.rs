@@ -5,14 +5,13 @@ use std::fmt::Write as _;
 use fimbria_compute::Progress as _;
 use fimbria_image::{GradientTable, Image, MapKind, MapSpec};
 use fimbria_streamlines::connectome::{Connectome, Nodes};
-use fimbria_streamlines::{
-    CHUNK_POINTS, Column, Format, Group, Header, Streamlines, WriteOptions, create, open,
-};
+use fimbria_streamlines::{Column, Format, Group, Header, Streamlines, WriteOptions, create, open};
 use serde_json::json;
 
 use super::evidence::table;
 use super::{Evaluation, Life, pruned_name};
 use crate::stages::connectome::warn_where_nothing_is_assigned;
+use crate::stages::given_lines::for_each_chunk;
 use crate::stages::load::Subject;
 use crate::{Carried, FileKind, Logbook, MapContext, OutputFolder, StageError, Written};
 
@@ -267,15 +266,11 @@ fn write_streamlines(
     }
     let mut writer = create(&path, format, &pruned, &WriteOptions::default())?;
     let mut matrices = nodes.map(|nodes| (Connectome::new(nodes), Connectome::new(nodes)));
-    log.start("writing streamlines", weights.len() as u64);
-    let mut chunk = Streamlines::default();
-    let mut first = 0;
-    while reader.next_chunk(&mut chunk, CHUNK_POINTS)? {
-        log.check()?;
+    for_each_chunk(&mut *reader, "writing streamlines", log, |first, chunk| {
         let of_chunk = &weights[first..first + chunk.len()];
         let mut kept = Streamlines::for_header(&header);
         for (f, _) in of_chunk.iter().enumerate().filter(|(_, w)| **w > 0.0) {
-            kept.push_from(&chunk, f);
+            kept.push_from(chunk, f);
         }
         let kept_weights: Vec<f32> = of_chunk.iter().copied().filter(|w| *w > 0.0).collect();
         if let (Some(nodes), Some((sums, counts))) = (nodes, &mut matrices) {
@@ -286,10 +281,8 @@ fn write_streamlines(
         if holds_weights {
             kept.add_per_streamline(Column::from_f32(column, 1, &kept_weights));
         }
-        writer.write(&kept)?;
-        first += chunk.len();
-        log.advance(chunk.len() as u64);
-    }
+        Ok(writer.write(&kept)?)
+    })?;
     writer.finish()?;
     if !holds_weights {
         let kept = lines(weights.iter().filter(|w| **w > 0.0));
