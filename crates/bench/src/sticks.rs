@@ -46,18 +46,19 @@ pub struct BenchSticks {
 
 const HELP: &str = "\
 Outputs, on standard output:
-  For the settings of bedpostx on 65 volumes (1 without weighting, 64 at b = 1000 s/mm²), of voxels of
-  a phantom with fibres, starts included:
+  For the settings of bedpostx on 65 volumes (1 without weighting, 64 at b = 1000 s/mm²), of voxels
+  of a phantom with fibres, starts included:
     voxels/s   on the clock
     per core   over the processor time of all threads
-    ratio      how many times a plain loop: scalar f64, a voxel and a proposal after the other, every
-               signal computed anew; from the same starts
+    ratio      how many times a plain loop: scalar f64, a voxel and a proposal after the other,
+               every signal computed anew; from the same starts
     xfibres    how many times the rate of FSL's xfibres, measured on one core of another server
                (EPYC): 18.5, 10.5, 7.1 and 5.1 voxels/s
     here       the same, as scaled to this machine by tckgen (with --fod): one voxel of xfibres took
                as long as 65, 115, 170 and 237 iFOD2 streamlines of 56 mm
-  Then where the time of a jump goes, on one thread: signals computed anew (exponentials and powers),
-  residuals and their squares, and the rest (random numbers, priors, decisions, what is kept).";
+  Then where the time of a jump goes, on one thread: signals computed anew (exponentials and
+  powers), residuals and their squares, and the rest (random numbers, priors, decisions, what is
+  kept).";
 
 /// A setting of bedpostx, and what xfibres does with it.
 struct Setting {

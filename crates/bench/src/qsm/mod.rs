@@ -58,13 +58,12 @@ Outputs, on standard output:
     ns/pair   processor time over all pairs of a voxel and a voxel
     ratio     the plain loop's processor time over this one's
   The plain loop (scalar f32, one thread) is timed on 1 % of the rows and scaled; the dense product,
-  where it would take long, on as many planes of receivers as hold 4·10^9 pairs, and scaled.
-  Then the paper's own table, on a volume with as many pairs as its mouse brain: seconds for each
+  where it would take long, on as many planes of receivers as hold 4·10^9 pairs, and scaled. Then
+  the paper's own table, on a volume with as many pairs as its mouse brain: seconds for each
   Landweber iteration, the speed-up over one thread (its Figure 1), and the time to the end (its
   Figure 2; 1100 iterations, as its 16 h at 52 s each). The plain loop's row there is twice its A x,
-  timed and scaled as above.
-  Then iterations, products with A and time that solvers need to reach the objective of 100 Landweber
-  iterations, on 24^3 voxels.";
+  timed and scaled as above. Then iterations, products with A and time that solvers need to reach
+  the objective of 100 Landweber iterations, on 24^3 voxels.";
 
 impl Benchmark for BenchQsm {
     fn run(self, machine: Machine, console: &dyn Console) -> Result<(), Failure> {

@@ -62,8 +62,8 @@ pub struct BenchSshopm {
 
 const HELP: &str = "\
 Outputs, on standard output, for each order:
-  Table II     stored values and flops of A x^m and of A x^(m-1): of the tensor with all its entries,
-               and of its unique entries; each timed (plain loops, one thread)
+  Table II     stored values and flops of A x^m and of A x^(m-1): of the tensor with all its
+               entries, and of its unique entries; each timed (plain loops, one thread)
   Table III    milliseconds for all tensors and starts: with a fixed number of iterations; until λ
                rests, without a shift; until λ rests, with the adaptive shift
   Figure 5     --figure: sets of 1, 2, 4 ... tensors

@@ -52,13 +52,14 @@ Outputs, on standard output, three tables:
      look for loops (Figures 4.8 to 4.10 of the paper)
        M points/s  points of both halves, kept or not, in a second of wall time
        per core    the same in a second of processor time of all threads
-       ratio       points in a second of processor time, over those of the plain tracker: one particle
-                   at a time, random numbers one by one, the same paths
-  2  where the time of one thread goes (Table 4.2): steps alone, counting of visits, streamlines with
-     their data, and a TRX file of them
-  3  threads, and how many samples are dealt at a time, for 100,000 particles at most. They stand for
-     Figures 4.14 and 4.15, steps of a launch and host threads: here a launch makes whole streamlines, and
-     a lane whose particle has ended takes the next at once, so that there are no steps to choose.
+       ratio       points in a second of processor time, over those of the plain tracker: one
+                   particle at a time, random numbers one by one, the same paths
+  2  where the time of one thread goes (Table 4.2): steps alone, counting of visits, streamlines
+     with their data, and a TRX file of them
+  3  threads, and how many samples are dealt at a time, for 100,000 particles at most. They stand
+     for Figures 4.14 and 4.15, steps of a launch and host threads: here a launch makes whole
+     streamlines, and a lane whose particle has ended takes the next at once, so that there are
+     no steps to choose.
 
 Units:
   A particle is a sample of a seed: a streamline of two halves. M is a million.

@@ -145,22 +145,23 @@ const WRITES: &[Written] = &[
 const HELP: &str = "\
 Input:
   Series are sub-*/[ses-*/]dwi/*_dwi.nii.gz: those with desc-preproc where there are any, of several
-  spaces that of ACPC. With each are taken bval and bvec (beside it or above), desc-brain_mask, graddev,
-  and for the group's table confounds and image_qc; labels (dseg), tissues that say where streamlines
-  through densities may end (5tt, hsvs, aparcaseg, aseg, synthseg) and a gradient-echo scan (part-phase,
-  part-mag in anat or swi) where they lie in the space of the series. IN is only read.
+  spaces that of ACPC. With each are taken bval and bvec (beside it or above), desc-brain_mask,
+  graddev, and for the group's table confounds and image_qc; labels (dseg), tissues that say where
+  streamlines through densities may end (5tt, hsvs, aparcaseg, aseg, synthseg) and a gradient-echo
+  scan (part-phase, part-mag in anat or swi) where they lie in the space of the series. IN is only
+  read.
 
 What is done:
-  Each series is a run as `fimbria run` makes it. A preset leaves out what the gradient table does not
-  support; --config FILE has tables for stages, and says by [run] fits what is done.
+  Each series is a run as `fimbria run` makes it. A preset leaves out what the gradient table does
+  not support; --config FILE has tables for stages, and says by [run] fits what is done.
 
 Several at once:
-  With --mem as many sessions are worked on beside each other as there are threads and memory
-  for, by what their headers say that each takes; without it, and with devices, one after the
-  other. Any number of processes may work on one OUT: each takes a session that nobody else
-  works on, and what a killed one had is free again. One that is finished, with the same inputs
-  and parameters, is kept.
-  A session that fails is named at the end with its reason, the others go on, and the exit code is 1.
+  With --mem as many sessions are worked on beside each other as there are threads and memory for,
+  by what their headers say that each takes; without it, and with devices, one after the other. Any
+  number of processes may work on one OUT: each takes a session that nobody else works on, and what
+  a killed one had is free again. One that is finished, with the same inputs and parameters, is
+  kept. A session that fails is named at the end with its reason, the others go on, and the exit
+  code is 1.
 
 Outputs in OUT:
 {outputs}

@@ -32,9 +32,9 @@ Outputs:
 
 Units:
   None: z is a number of standard errors. Where both sets come from the same distribution Q is near
-  1 (larger, of few runs); p says how often sets mixed of the same runs differ as much;
-  the variance of a voxel is the mean of its own, pooled over both sets, and of the variance that its
-  mean lets expect (counts vary as their mean, times a factor taken from the median over voxels).
+  1 (larger, of few runs); p says how often sets mixed of the same runs differ as much; the variance
+  of a voxel is the mean of its own, pooled over both sets, and of the variance that its mean lets
+  expect (counts vary as their mean, times a factor taken from the median over voxels).
 
 Order and frame:
   All maps lie on one grid, that of the first.";

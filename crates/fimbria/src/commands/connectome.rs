@@ -31,8 +31,8 @@ Units:
   Millimetres.
 
 Order and frame:
-  Ends and voxels are compared in scanner RAS millimetres. A streamline counts where both ends have a
-  label; from a region to itself on the diagonal. The defaults are those of MRtrix3's
+  Ends and voxels are compared in scanner RAS millimetres. A streamline counts where both ends have
+  a label; from a region to itself on the diagonal. The defaults are those of MRtrix3's
   tck2connectome with -symmetric.";
 
 impl ConnectomeCommand {

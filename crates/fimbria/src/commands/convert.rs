@@ -45,14 +45,14 @@ Units:
 
 Order and frame:
   Voxels keep their place in the scanner and volumes their order (but with --tensors). Samples keep
-  their type, their exact numbers and their scaling, the image its dimensions; what a chosen --datatype
-  cannot hold is counted in a warning. bvecs are written in FSL's frame (voxel axes, x
+  their type, their exact numbers and their scaling, the image its dimensions; what a chosen
+  --datatype cannot hold is counted in a warning. bvecs are written in FSL's frame (voxel axes, x
   reversed where det(affine) > 0), tables in .mif headers in scanner axes. Streamlines keep their
-  order and their place in the scanner (RAS); .trk rounds it to its own frame.
-  --tensors knows, of D: fimbria xx xy xz yy yz zz (scanner axes), fsl the same (FSL's voxel axes),
-  mrtrix xx yy zz xy xz yz (scanner), dipy xx xy yy xz yz zz (voxel). Of W: fimbria lexicographic
-  1111 1112 1113 1122 ... 3333 (scanner), mrtrix as dwi2tensor -dkt writes it (scanner), dipy as
-  DiffusionKurtosisFit.kt holds it (voxel).";
+  order and their place in the scanner (RAS); .trk rounds it to its own frame. --tensors knows, of
+  D: fimbria xx xy xz yy yz zz (scanner axes), fsl the same (FSL's voxel axes), mrtrix xx yy zz xy
+  xz yz (scanner), dipy xx xy yy xz yz zz (voxel). Of W: fimbria lexicographic 1111 1112 1113 1122
+  ... 3333 (scanner), mrtrix as dwi2tensor -dkt writes it (scanner), dipy as DiffusionKurtosisFit.kt
+  holds it (voxel).";
 
 impl Convert {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {

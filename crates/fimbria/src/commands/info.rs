@@ -53,14 +53,15 @@ pub(crate) struct Info {
 const HELP: &str = "\
 Outputs:
   On standard output, per image: dimensions, voxel size, sample type, affine, and where there is a
-  gradient table its shells, and what of it is doubtful. With --table the table alone. Per tractogram: format, counts, grid,
-  data and groups, from the header alone; with --lengths also minimum, median, maximum, mean and
-  standard deviation of the lengths. With --check-gradients how far fibres run on (below).
+  gradient table its shells, and what of it is doubtful. With --table the table alone. Per
+  tractogram: format, counts, grid, data and groups, from the header alone; with --lengths also
+  minimum, median, maximum, mean and standard deviation of the lengths. With --check-gradients how
+  far fibres run on (below).
 
 Gradient check:
-  With --check-gradients a tensor is fitted, and streamlines follow its main directions with the table as
-  it is and with axes swapped or flipped, 24 ways in all: they are longest where the table lies as the
-  image does. `fimbria run` does the same and warns.
+  With --check-gradients a tensor is fitted, and streamlines follow its main directions with the
+  table as it is and with axes swapped or flipped, 24 ways in all: they are longest where the table
+  lies as the image does. `fimbria run` does the same and warns.
 
 Units:
   Millimetres; b in s/mm².

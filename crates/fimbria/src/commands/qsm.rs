@@ -45,8 +45,8 @@ pub(crate) struct Qsm {
 const HELP: &str = "\
 Outputs (float32):
 {outputs}
-  Maps are 0 outside the mask, msa also where FA is not above --fa-threshold; with it chi is the mean of
-  the tensor.
+  Maps are 0 outside the mask, msa also where FA is not above --fa-threshold; with it chi is the
+  mean of the tensor.
 
 Units:
   The field is in ppm of B0 unless --field-unit says otherwise, susceptibility is in ppm (SI). A
@@ -56,19 +56,21 @@ Order and frame:
   Fibre directions are in scanner RAS axes (--v1-frame for FSL's or voxel axes), B0 along the
   scanner's z. Oblique volumes and voxels that are not cubic are not resampled: kernels are turned.
 
-By default (dtv) few edges are wanted, but for those that diffusion explains: ½‖w (x * d + a B - b)‖² +
-λ Σ|∇(x - Σ c Φ)| is made least, d the dipole, x 0 outside the mask, Φ the images FA, MD and S0 and their
-squares, B the field of tensors along V1 whose anisotropy is FA. The coefficients c and a are fitted with
-the map, so that images which explain nothing change nothing; without any it is tv.
+By default (dtv) few edges are wanted, but for those that diffusion explains: ½‖w (x * d + a B -
+b)‖² + λ Σ|∇(x - Σ c Φ)| is made least, d the dipole, x 0 outside the mask, Φ the images FA, MD and
+S0 and their squares, B the field of tensors along V1 whose anisotropy is FA. The coefficients c and
+a are fitted with the map, so that images which explain nothing change nothing; without any it is
+tv.
 
-The methods dqsm and tensor minimise κ‖Ax - b‖² + (1 - κ)‖Dx‖²: A sums the fields of spheres (FA up to --fa-threshold)
-and of cylinders (or, with --method tensor, of dipoles magnetised as tensors are) along V1, D is a
-Laplacian. κ does not depend on the strength of B0. A map of
-susceptibility is known up to a constant: see --zero-mean and --reference.
+The methods dqsm and tensor minimise κ‖Ax - b‖² + (1 - κ)‖Dx‖²: A sums the fields of spheres (FA up
+to --fa-threshold) and of cylinders (or, with --method tensor, of dipoles magnetised as tensors are)
+along V1, D is a Laplacian. κ does not depend on the strength of B0. A map of susceptibility is
+known up to a constant: see --zero-mean and --reference.
 
 Several processes:
-  `mpirun -n 4 fimbria qsm --method dqsm ...` of a program built with --features mpi deals the cylinders (with
-  --products dense all voxels) out to the processes; the first one reads for itself and writes.
+  `mpirun -n 4 fimbria qsm --method dqsm ...` of a program built with --features mpi deals the
+  cylinders (with --products dense all voxels) out to the processes; the first one reads for itself
+  and writes.
 
 References:
   Ng A et al. ISMRM (2013) 2394; Kaluza OL et al. \"Fast diffusion-guided QSM using GPUs\"    dqsm

@@ -145,10 +145,10 @@ Configuration:
     [peaks]                    # and so on
     threshold = 0.1
     [sticks]
-    within = \"fibres\"          # densities above 0.15; or mask: all voxels; and the options of the command
-    [track]                    # the options of `fimbria track` but for its directions and regions:
-    min_length = 20            # from samples to tracks (those of which the default differs in a run say
-    act = \"5tt.nii.gz\"         # so there), and of anatomy act, backtrack, crop, seed_boundary
+    within = \"fibres\"          # densities above 0.15; or mask: all voxels; and its own options
+    [track]                    # the options of `fimbria track` from samples to tracks (it says
+    min_length = 20            # where a run has another default), and of anatomy act, backtrack,
+    act = \"5tt.nii.gz\"         # crop, seed_boundary
     [connectome]               # of the streamlines, between labels: also radius, exact_label
     labels = \"labels.nii.gz\"
     [gre]                      # a gradient-echo scan, in the same scanner coordinates: phase, and

@@ -46,12 +46,12 @@ Outputs:
 {outputs}
 
 Units:
-  A weight times the streamline's length in a voxel, times mu, is a density of fibres: the integral of
-  a lobe over the sphere, in units of the densities.
+  A weight times the streamline's length in a voxel, times mu, is a density of fibres: the integral
+  of a lobe over the sphere, in units of the densities.
 
 Order and frame:
-  Weights are in the order of the tractogram. Streamlines are in scanner RAS mm; harmonics are in the
-  order of their basis, which the image says (`fit fod`, .mif files of dwi2fod) or --sh-basis.
+  Weights are in the order of the tractogram. Streamlines are in scanner RAS mm; harmonics are in
+  the order of their basis, which the image says (`fit fod`, .mif files of dwi2fod) or --sh-basis.
 
 Densities are to be those of all tissues together (fit fod, dwi2fod msmt_csd), normalised where
 subjects are compared. Ten times as many streamlines as a connectome needs unweighted are too many:

@@ -58,12 +58,13 @@ Order and frame:
 
 Resume:
   Finished chunks of 4096 voxels are kept in OUT/.resume until all is written; --resume takes them
-  up, with any number of processes, and samples those anew that are damaged. Where series, mask, gradients or parameters are others, --resume
-  says so and leaves them.
+  up, with any number of processes, and samples those anew that are damaged. Where series, mask,
+  gradients or parameters are others, --resume says so and leaves them.
 
 Several processes:
-  Built with --features mpi, `mpirun -n 4 fimbria sticks ...` deals the voxels out to processes, each on
-  its threads or on a device; the first one writes, and all images have the bytes of one process.
+  Built with --features mpi, `mpirun -n 4 fimbria sticks ...` deals the voxels out to processes,
+  each on its threads or on a device; the first one writes, and all images have the bytes of one
+  process.
 
 References:
   Behrens TEJ et al. Magn Reson Med 50, 1077 (2003)         ball and stick, its sampling

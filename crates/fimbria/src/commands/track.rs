@@ -42,19 +42,21 @@ pub(crate) struct TrackCommand {
 const HELP: &str = "\
 Outputs:
 {outputs}
-  Reasons to end: 1 no samples there, 2 small fraction, 3 sharp turn, 4 no direction, 5 left the mask,
-  6 longest, 7 loop, 8 stop region, 10 region to avoid, 11 small density; with --act 12 cortex,
-  13 subcortical grey matter, 14 fluid, 15 left the brain.
+  Reasons to end: 1 no samples there, 2 small fraction, 3 sharp turn, 4 no direction, 5 left the
+  mask, 6 longest, 7 loop, 8 stop region, 10 region to avoid, 11 small density; with --act 12
+  cortex, 13 subcortical grey matter, 14 fluid, 15 left the brain.
 
 Directions:
-  Samples and peaks are followed as probtrackx2 follows samples. Through densities (harmonics, unique
-  entries; coefficients interpolated trilinearly) streamlines run along arcs drawn by the densities along
-  them, or along the nearest maximum (--algorithm). docs/tracking.md says what is usual with each, and why.
+  Samples and peaks are followed as probtrackx2 follows samples. Through densities (harmonics,
+  unique entries; coefficients interpolated trilinearly) streamlines run along arcs drawn by the
+  densities along them, or along the nearest maximum (--algorithm). docs/tracking.md says what is
+  usual with each, and why.
 
 Anatomy:
-  With --act a streamline is kept only if both its ends are where fibres end: at the first point that is
-  half cortex, in subcortical grey matter, or where the brain leaves the image. One that enters fluid or
-  ends in white matter is rejected, or with --backtrack goes back and on another way.
+  With --act a streamline is kept only if both its ends are where fibres end: at the first point
+  that is half cortex, in subcortical grey matter, or where the brain leaves the image. One that
+  enters fluid or ends in white matter is rejected, or with --backtrack goes back and on another
+  way.
 
 Units:
   Millimetres, degrees.
@@ -62,15 +64,17 @@ Units:
 Order and frame:
   Surfaces, points and streamlines are in scanner RAS millimetres; streamlines in the order of seed
   regions, then of voxels (x fastest), vertices or points, then of samples, whatever the number of
-  threads; with --select in the order in which they were started. Regions and maps lie on the grid of the first image of seeds, or of the directions.
+  threads; with --select in the order in which they were started. Regions and maps lie on the grid
+  of the first image of seeds, or of the directions.
 
-Random numbers depend on seed voxel, sample and step alone: further seeds change no streamline, nor do
-threads and devices. --loop-check, a random first fibre and all densities are worked on by the threads.
+Random numbers depend on seed voxel, sample and step alone: further seeds change no streamline, nor
+do threads and devices. --loop-check, a random first fibre and all densities are worked on by the
+threads.
 
 Several processes:
-  Built with --features mpi, `mpirun -n 4 fimbria track ...` deals the samples out to processes, each on
-  its threads or on a device; the first one writes, and all files have the bytes of one process (the
-  times in run.json apart).
+  Built with --features mpi, `mpirun -n 4 fimbria track ...` deals the samples out to processes,
+  each on its threads or on a device; the first one writes, and all files have the bytes of one
+  process (the times in run.json apart).
 
 Differences from `fimbria probtrackx2`: a streamline is judged as a whole, regions and length
 included; it ends inside the mask; every sample has the same weight.

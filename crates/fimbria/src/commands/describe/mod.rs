@@ -254,6 +254,23 @@ mod tests {
         assert_eq!(method.choices.len(), 5);
     }
 
+    /// Longer lines are broken at the end of a terminal, in the middle of their paragraph.
+    #[test]
+    fn every_line_of_help_fits_its_width() {
+        let program = Cli::described();
+        let mut long = Vec::new();
+        for (path, command) in leaves(&program, "") {
+            let texts = [command.get_long_about(), command.get_after_long_help()];
+            let texts: Vec<_> = texts.into_iter().flatten().map(ToString::to_string).collect();
+            let lines = texts.iter().flat_map(|text| text.lines());
+            // Examples are to be copied as they are.
+            let lines = lines.filter(|line| !line.starts_with("  fimbria "));
+            let is_long = |line: &&str| line.chars().count() > 100;
+            long.extend(lines.filter(is_long).map(|line| format!("{path}: {line}")));
+        }
+        assert!(long.is_empty(), "{}", long.join("\n"));
+    }
+
     /// The reference under docs/ is what the program says; `FIMBRIA_BLESS=1` writes it anew.
     #[test]
     fn the_reference_in_the_docs_is_not_stale() {

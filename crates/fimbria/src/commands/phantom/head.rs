@@ -37,20 +37,23 @@ Method:
   mm²/s and neurites at right angles to its surface, fluid 3.0e-3 mm²/s. Kurtosis follows from the
   mixture: it is not zero. TR 4 s, TE 75 ms, 3 T.
 
-  With --gre every point of a grid twice as fine has a susceptibility: iron in nuclei, veins, bone, fat,
-  air, a calcified pineal gland, a bleed, and in white matter a tensor about each of its fibres. Their field
-  is by Fourier transform, with none of the models of `fimbria qsm`; shims of second order are taken
-  off. A voxel's signal is that of its points, each in its own field, with the phase of the coil.
+  With --gre every point of a grid twice as fine has a susceptibility: iron in nuclei, veins, bone,
+  fat, air, a calcified pineal gland, a bleed, and in white matter a tensor about each of its
+  fibres. Their field is by Fourier transform, with none of the models of `fimbria qsm`; shims of
+  second order are taken off. A voxel's signal is that of its points, each in its own field, with
+  the phase of the coil.
 
-  With --motion the head walks and turns at random, the gradients keep still and the table says nothing of
-  it. With --dropped-slices whole slices lose signal, as where the head moved within a gradient. With
-  --nonlinearity the fields of the gradient coils have a term of third order, so that b and direction are
-  others in every voxel. The truth is that of the head in its first volume, under the gradients asked for.
+  With --motion the head walks and turns at random, the gradients keep still and the table says
+  nothing of it. With --dropped-slices whole slices lose signal, as where the head moved within a
+  gradient. With --nonlinearity the fields of the gradient coils have a term of third order, so that
+  b and direction are others in every voxel. The truth is that of the head in its first volume,
+  under the gradients asked for.
 
 Data set:
   With --bids there are several heads, from --subject on, in the files and names of QSIPrep's
-  derivatives: what `fimbria bids` takes. Each has the noise of --snr times 1, 0.8, 0.65, 1 ... and a
-  seed of its own; the truth is left out. With --gre every subject has phase and magnitude of each echo.
+  derivatives: what `fimbria bids` takes. Each has the noise of --snr times 1, 0.8, 0.65, 1 ... and
+  a seed of its own; the truth is left out. With --gre every subject has phase and magnitude of each
+  echo.
 
 Outputs:
 {outputs}
@@ -60,9 +63,9 @@ Units:
   b in s/mm², diffusivities in mm²/s, angles in degrees.
 
 Order and frame:
-  Scanner coordinates are mm from the anterior commissure. Directions of the truth are in scanner RAS
-  axes; dwi.bvec is in FSL's frame. Volumes are the unweighted ones, spread evenly, and the shells in
-  the order given.
+  Scanner coordinates are mm from the anterior commissure. Directions of the truth are in scanner
+  RAS axes; dwi.bvec is in FSL's frame. Volumes are the unweighted ones, spread evenly, and the
+  shells in the order given.
 
 Limits:
   Bundles are those named; what else white matter holds has plausible directions, not those of an

@@ -90,16 +90,17 @@ Units:
   Millimetres; angles as cosines.
 
 Surfaces:
-  A streamline meets a surface where it crosses a triangle with a vertex whose number is not 0 (of any
-  where the file has no numbers), and by that all these vertices of the triangle, or with
+  A streamline meets a surface where it crosses a triangle with a vertex whose number is not 0 (of
+  any where the file has no numbers), and by that all these vertices of the triangle, or with
   --closestvertex the nearest. --wtstop ends it where it crosses the surface again.
 
 Order and frame:
-  Samples are angles in FSL's frame: voxel axes, x reversed where det(affine) > 0. Points of --simple
-  are stored voxel coordinates; saved_paths.txt has radiological ones, as FSL's does. A surface's
-  vertices count where their number is not 0, all where they have none; --meshspace says what their
-  coordinates count in. Warps are fields of displacements or positions in FSL's millimetres: --xfm in
-  the space of the samples, --invxfm in that of the seeds, as FNIRT and convertwarp write them.
+  Samples are angles in FSL's frame: voxel axes, x reversed where det(affine) > 0. Points of
+  --simple are stored voxel coordinates; saved_paths.txt has radiological ones, as FSL's does. A
+  surface's vertices count where their number is not 0, all where they have none; --meshspace says
+  what their coordinates count in. Warps are fields of displacements or positions in FSL's
+  millimetres: --xfm in the space of the samples, --invxfm in that of the seeds, as FNIRT and
+  convertwarp write them.
 
 Streamlines are FSL's to the quirk, which is right for comparison and for studies under way: the
 first and the last sample have half weight, one point outside the mask is kept, each half is judged

@@ -85,10 +85,10 @@ Model:
 
 Noise:
   The magnitude of a weak signal is biased upwards. --likelihood offset-gaussian compares the
-  measured signal with sqrt(S² + sigma²), rician maximises the likelihood of a magnitude; both
-  take sigma from --sigma, from air (--background), or else from the spread of the unweighted
-  volumes, of which there must then be two or more.
-  In IVIM protocols small b may lie below --b0-threshold (50): set it to 0 to tell them from b = 0.",
+  measured signal with sqrt(S² + sigma²), rician maximises the likelihood of a magnitude; both take
+  sigma from --sigma, from air (--background), or else from the spread of the unweighted volumes, of
+  which there must then be two or more. In IVIM protocols small b may lie below --b0-threshold (50):
+  set it to 0 to tell them from b = 0.",
     notes: "\
 Status:
   Status 2 says that a parameter rests at a bound: D or D* at 3e-3 mm²/s. Status 7 says that no
