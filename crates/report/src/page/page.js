@@ -108,6 +108,7 @@ if (start) {
   };
   const explore = async () => {
     start.disabled = true;
+    if (!document.createElement('canvas').getContext('webgl2')) throw new Error('this browser has no WebGL 2');
     told.textContent = 'Unpacking …';
     const script = await new Response(await unpacked(document.getElementById('niivue'))).text();
     const NiiVue = new Function(`${script};return niivue.default;`)();
