@@ -408,6 +408,9 @@ def main() -> None:
     parser.add_argument("--shots", type=Path)
     parser.add_argument("--without-webgl", action="store_true", help="as where it is switched off")
     options = parser.parse_args()
+    for page in options.pages:
+        if not page.is_file():
+            parser.error(f"{page} is no file")
     if options.shots:
         options.shots.mkdir(parents=True, exist_ok=True)
     axe = options.axe.read_text() if options.axe else None

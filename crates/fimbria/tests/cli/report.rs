@@ -55,8 +55,12 @@ fn tracks_life_and_connectomes_have_a_page() {
             "Errors without and with streamlines",
             ">rmse<",
             "Streamlines: pruned.trx",
+            "data-colours=\"weight\"",
         ],
     );
+    folder.done("fit hot turned.nii --order 4 -m mask.nii -o hot");
+    folder.done("peaks hot/hot.nii.gz --mask mask.nii -o peaks");
+    has(&page(&folder, "peaks"), &["data-kind=\"lines\" data-name=\"Fibre directions"]);
 }
 
 #[test]

@@ -116,6 +116,8 @@ if (start) {
     const view = new NiiVue({ isDragDropEnabled: false, backgroundColor: [0.05, 0.06, 0.075, 1] });
     await view.attachToCanvas(byId('canvas'));
     view.sliceType = 3;
+    // The 3-D picture beside the planes on a wide screen too.
+    view.showRender = 1;
     view.isColorbarVisible = true;
     view.addEventListener('locationChange', (event) => { byId('place').textContent = event.detail.string || ''; });
     const maps = parts.filter((part) => part.kind !== 'lines'), lines = parts.filter((part) => part.kind === 'lines');
@@ -131,20 +133,22 @@ if (start) {
     }
     choice('View', [[3, 'three planes and 3-D'], [4, '3-D'], [0, 'axial'], [1, 'coronal'], [2, 'sagittal']],
       (type) => { view.sliceType = Number(type); });
+    const ways = [['', 'direction'], ['global', 'direction from end to end']];
+    let coloured = null;
     const load = async (index) => {
       const part = lines[index];
       const meshes = part ? [{ url: await fileOf(part, `${index}.trx`), name: `${index}.trx` }] : [];
       await view.loadMeshes(meshes);
       if (part) await view.setTractOptions(0, { fiberRadius: 0.3, colorBy: '' });
+      // What these lines can be coloured by, in place of what the last ones could.
+      const names = part?.colours ? part.colours.split(',') : [];
+      coloured.length = 0;
+      for (const [value, text] of [...ways, ...names.map((name) => [`dps:${name}`, name])]) coloured.add(new Option(text, value));
+      coloured.disabled = !part;
     };
     if (lines.length) {
       choice('Lines', [...lines.map((part, index) => [index, part.name]), [-1, 'none']], load);
-      const values = lines[0].colours ? lines[0].colours.split(',') : [];
-      if (values.length) {
-        choice('Coloured by', [['', 'direction'], ['global', 'direction from end to end'],
-          ...values.map((name) => [`dps:${name}`, name])],
-        (colorBy) => view.setTractOptions(0, { colorBy }));
-      }
+      coloured = choice('Coloured by', ways, (colorBy) => view.setTractOptions(0, { colorBy }));
       await load(0);
     }
     told.textContent = '';

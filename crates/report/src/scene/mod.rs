@@ -4,6 +4,7 @@
 //! starts when the reader asks for it. Nothing is fetched from anywhere.
 
 mod nifti;
+mod sticks;
 mod trx;
 
 use std::io::Write as _;
@@ -111,6 +112,27 @@ impl Scene {
         let name = if shown < all { format!("{name} ({shown} of {all})") } else { name.to_owned() };
         let colours = lines.values.iter().map(|(name, _)| (*name).to_owned()).collect();
         self.add("lines", &name, "", [0.0, 0.0], colours, &file);
+    }
+
+    /// Directions as sticks in the voxels of the mask, of many so many at even steps: three volumes for each,
+    /// scanner RAS components, as long as they are large, NaN or zero where there is none.
+    ///
+    /// # Errors
+    /// [`FigureError`] where the directions lie on another grid than the mask.
+    pub fn sticks(
+        &mut self,
+        name: &str,
+        peaks_ras: &Image,
+        mask: &Mask,
+        most: usize,
+    ) -> Result<(), FigureError> {
+        mask.grid.check_same(&peaks_ras.grid, name)?;
+        let sticks = sticks::sticks(peaks_ras, mask);
+        if !sticks.is_empty() {
+            let lines = sticks.iter().map(|stick| &stick[..]).collect();
+            self.lines(name, &SceneLines { grid: mask.grid, lines, values: Vec::new() }, most);
+        }
+        Ok(())
     }
 
     fn add(

@@ -10,9 +10,10 @@ use fimbria_image::{Image, Mask, read_image};
 use fimbria_report::figure::{Scalar, Status, Tracts, mosaic_scalar, mosaic_status, tracts};
 use fimbria_report::plot::{Axes, Axis, Cells, Marks, Sample, Series, histogram, matrix, xy};
 use fimbria_report::{Layout, Page, Scene, SceneLines, Section, Table, Window, colour};
-use fimbria_streamlines::{Format, Tractogram};
+use fimbria_streamlines::{Column, Format, Tractogram};
 use serde_json::{Value, json};
 
+use super::scene::MOST_STICKS;
 use super::sections;
 use super::{ReportPage, methods_of_any};
 use crate::stages::connectome::CONNECTOME_WRITES;
@@ -131,9 +132,14 @@ impl JobPage {
                 scene.map(&map.name, map.unit, &map.image, &map.mask, window_of(&map.name))?;
             }
             if !not_drawn.is_empty() {
-                section = section.text(format!("Not drawn here: {}.", not_drawn.join(", ")));
+                section = section.text(format!("Not drawn in slices: {}.", not_drawn.join(", ")));
             }
             page = page.section(section);
+        }
+        if let Some(name) = not_drawn.iter().find(|name| stem(name) == "peaks") {
+            let peaks = read_image(self.folder.join(name))?;
+            let everywhere = Mask::full(peaks.grid);
+            scene.sticks("Fibre directions", &peaks, &everywhere, MOST_STICKS)?;
         }
         for section in self.tables(&names)? {
             page = page.section(section);
@@ -158,7 +164,7 @@ impl JobPage {
         if voxels.is_empty() {
             return Ok(None);
         }
-        let stem = name.split('.').next().unwrap_or(name).to_owned();
+        let stem = stem(name).to_owned();
         let mask = Mask { grid: image.grid, voxels };
         let written = writes_of(&self.record.task).iter().find(|written| written.file == stem);
         let (unit, holds) = written.map_or(("", ""), |written| (written.unit, written.holds));
@@ -172,7 +178,9 @@ impl JobPage {
         maps: &[Map],
         scene: &mut Scene,
     ) -> Result<Section, StageError> {
-        let lines = Tractogram::read(path)?.streamlines;
+        let tractogram = Tractogram::read(path)?;
+        let values = values_of(&tractogram);
+        let lines = &tractogram.streamlines;
         let mut section = Section::new(format!("Streamlines: {name}"));
         let points = || (0..lines.len()).map(|line| lines.points(line));
         let behind = maps.iter().find(|map| map.name == "visits").or_else(|| maps.first());
@@ -189,7 +197,7 @@ impl JobPage {
                 let shown = SceneLines {
                     grid: map.image.grid,
                     lines: points().collect(),
-                    values: Vec::new(),
+                    values: values.iter().map(|(name, values)| (*name, &values[..])).collect(),
                 };
                 scene.lines(name, &shown, MOST_LINES);
             }
@@ -279,6 +287,34 @@ fn background(maps: &[Map]) -> Option<Map> {
         image,
         mask: local.mask.clone(),
     })
+}
+
+/// The name without its extensions.
+fn stem(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
+/// What colours streamlines, as far as their file has it: their weight, and the number of their group from 1.
+fn values_of(tractogram: &Tractogram) -> Vec<(&'static str, Vec<f32>)> {
+    let mut values = Vec::new();
+    let columns = tractogram.streamlines.per_streamline();
+    let is_weight =
+        |column: &&Column| column.kind.width == 1 && column.kind.name.contains("weight");
+    if let Some(weights) = columns.iter().find(is_weight) {
+        values.push(("weight", weights.values().map(|weight| weight as f32).collect()));
+    }
+    if !tractogram.header.groups.is_empty() {
+        let mut bundles = vec![0.0; tractogram.streamlines.len()];
+        for (number, group) in tractogram.header.groups.iter().enumerate() {
+            for &member in &group.members {
+                if let Some(bundle) = bundles.get_mut(member as usize) {
+                    *bundle = (number + 1) as f32;
+                }
+            }
+        }
+        values.push(("bundle", bundles));
+    }
+    values
 }
 
 /// The words with a capital and a full stop; nothing of nothing.
@@ -430,4 +466,29 @@ fn table(text: &str) -> Table {
         _ => String::new(),
     };
     Table { caption, columns, rows: all.into_iter().take(MOST_ROWS).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use fimbria_streamlines::{Group, Streamlines};
+
+    use super::*;
+
+    #[test]
+    fn streamlines_are_coloured_by_the_weights_and_groups_of_their_file() {
+        let mut lines = Streamlines::default();
+        for x in [0.0, 1.0, 2.0] {
+            lines.push(&[[x, 0.0, 0.0], [x, 5.0, 0.0]]);
+        }
+        assert!(
+            values_of(&Tractogram { streamlines: lines.clone(), ..Tractogram::default() })
+                .is_empty()
+        );
+        lines.add_per_streamline(Column::from_f32("life_weight", 1, &[0.5, 0.0, 2.0]));
+        let mut tractogram = Tractogram::new(Default::default(), lines);
+        let group = |name: &str, members| Group { name: name.into(), members, data: Vec::new() };
+        tractogram.header.groups = vec![group("left", vec![2]), group("right", vec![0])];
+        let expected = vec![("weight", vec![0.5, 0.0, 2.0]), ("bundle", vec![2.0, 0.0, 1.0])];
+        assert_eq!(values_of(&tractogram), expected);
+    }
 }

@@ -4,7 +4,9 @@ use fimbria_image::Mask;
 use fimbria_models::Fitted;
 use fimbria_models::dti::DtiMap;
 use fimbria_report::{FigureError, Scene, SceneLines, Window};
+use fimbria_tensors::peaks::Peaks;
 
+use super::sections::peaks::LEAST_FA;
 use crate::Products;
 use crate::stages::fits::{dki, fit_maps::Maps};
 use crate::stages::life::Weighed;
@@ -13,6 +15,8 @@ use crate::stages::track::Tracked;
 
 /// Streamlines shown at most: what a graphics card of a laptop turns smoothly.
 const MOST_LINES: usize = 6000;
+/// Sticks shown at most: they are shorter.
+pub(super) const MOST_STICKS: usize = 40_000;
 
 /// The maps, what matters most first, and the streamlines.
 pub(super) fn scene(products: &Products, fit: &Fitted, mask: &Mask) -> Result<Scene, FigureError> {
@@ -36,6 +40,12 @@ pub(super) fn scene(products: &Products, fit: &Fitted, mask: &Mask) -> Result<Sc
         if !shown.lines.is_empty() {
             scene.lines("Streamlines", &shown, MOST_LINES);
         }
+    }
+    if let (Some(found), Some(fa)) = (products.find::<Peaks>(), fa) {
+        let white = |voxel: &&u32| fa.data[**voxel as usize] >= LEAST_FA;
+        let white =
+            Mask { grid: mask.grid, voxels: mask.voxels.iter().filter(white).copied().collect() };
+        scene.sticks("Fibre directions", &found.peaks, &white, MOST_STICKS)?;
     }
     if let Some(md) = fit.map(DtiMap::Md) {
         scene.map("MD", "mm²/s", md, mask, Window::Robust)?;

@@ -9,14 +9,15 @@ use super::{Methods, closer_look};
 use crate::stages::fits::fod;
 use crate::stages::peaks::PeaksParameters;
 
+/// Where FA is smaller, sticks are those of grey matter and noise and would hide the others.
+pub(in crate::stages::report) const LEAST_FA: f32 = 0.1;
+
 /// All directions as sticks over `background` (FA), and how many there are.
 pub(in crate::stages::report) fn peaks(
     found: &Peaks,
     background: &Image,
     mask: &Mask,
 ) -> Result<Section, FigureError> {
-    /// Where FA is smaller, sticks are those of grey matter and noise and would hide the others.
-    const LEAST_FA: f32 = 0.1;
     const CATEGORIES: [(u8, &str); 5] =
         [(0, "none"), (1, "one"), (2, "two"), (3, "three"), (4, "four")];
     let sticks = Glyphs { threshold: LEAST_FA, ..Glyphs::new("Fibre directions over FA") };
