@@ -1,5 +1,5 @@
-"""Writes fimbria/models.py and fimbria/methods.py from what the program says of itself: a class for each fit
-and a function for each other method, with their options.
+"""Writes fimbria/models.py, fimbria/methods.py and fimbria/programs.py from what the program says of itself: a
+class for each fit, a function for each other method, and one for each command that works on files.
 
     python generate.py path/to/fimbria
     python generate.py path/to/fimbria --check     # fails where the file is stale
@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 CLASSES = {
     "dti": ("TensorModel", "TensorFit"),
     "dki": ("KurtosisModel", "KurtosisFit"),
-    "msdki": ("MeanSignalKurtosisModel", "Fit"),
-    "fod": ("FibreOrientationModel", "Fit"),
-    "hot": ("HigherOrderTensorModel", "Fit"),
-    "ivim": ("IvimModel", "Fit"),
+    "msdki": ("MeanSignalKurtosisModel", "MeanSignalKurtosisFit"),
+    "fod": ("FibreOrientationModel", "FibreOrientationFit"),
+    "hot": ("HigherOrderTensorModel", "HigherOrderTensorFit"),
+    "ivim": ("IvimModel", "IvimFit"),
     "stremi": ("StretchedExponentialModel", "Fit"),
     "dki1d": ("KurtosisPerDirectionModel", "Fit"),
     "stremi1d": ("StretchedExponentialPerDirectionModel", "Fit"),
@@ -40,7 +40,9 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Literal
 
+from ._curves import IvimFit, MeanSignalKurtosisFit
 from ._diffusion import KurtosisFit, TensorFit
+from ._spheres import FibreOrientationFit, HigherOrderTensorFit
 from .fits import Fit, Model
 '''
 
@@ -266,6 +268,8 @@ METHODS = {
             "mask": Given("npt.ArrayLike | None", "None", "Voxels to solve for [x, y, z]; that of `local_field`, or all but those where the field is 0 from there to the edge of the volume"),
             "v1": Given("Any", "None", "Fibre directions [x, y, z, 3]: voxels with a fibre are cylinders along them"),
             "fa": Given("Any", "None", "Fractional anisotropy [x, y, z], which says where there are fibres"),
+            "md": Given("Any", "None", "Mean diffusivity [x, y, z], which tells tissues apart; with v1 and method dtv"),
+            "s0": Given("Any", "None", "Signal without diffusion weighting [x, y, z], likewise"),
             "weights": Given("Any", "None", "Weights of the data [x, y, z]"),
             "truth": Given("Any", "None", "A map to compare with [x, y, z], ppm"),
             "reference": Given("Any", "None", "Region whose mean is zero in the map [x, y, z]"),
@@ -284,6 +288,23 @@ METHODS = {
         "group of the tractogram. The table must be in scanner axes, as that of `fimbria.load` is.",
         [],
         ("dwi", "labels", "sets", "start", "second"),
+    ),
+    "sift2": Method(
+        "sift2",
+        "StreamlineWeights",
+        {
+            "tractogram": TRACTOGRAM,
+            "densities": Given("Any", None, "A fit of `FibreOrientationModel`, or spherical harmonics [x, y, z, n] with sh_basis"),
+            "sh_basis": Given("", "None"),
+            "frame": Given("", "None"),
+            "mask": MASK,
+            "affine": AFFINE,
+            "act": Given("", "None"),
+        },
+        "`weights` [streamlines], `mu` and `iterations`. A fit must have been made with a table in scanner axes.",
+        [],
+        ("image", "order"),
+        has_device=False,
     ),
     "connectome": Method(
         "connectome",
@@ -313,6 +334,8 @@ DEFAULTS = {
     ("track", "frame"): "scanner; voxel with a basis of DIPY",
     ("track", "step"): "0.5; through densities half of the shortest voxel edge, deterministic a fifth",
     ("track", "max_length"): "1000; through densities 250",
+    ("sift2", "sh_basis"): "that of a fit",
+    ("sift2", "frame"): "scanner; voxel with a basis of DIPY",
     ("peaks", "sh_basis"): "that of a fit; else unique entries",
     ("field", "phase_range"): "told by the numbers",
     ("field", "te"): "none: they must be said",
@@ -339,12 +362,12 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from . import _methods
-from ._methods import Connectome, Evaluation, Fields, Peaks, Sticks, Susceptibility, Tracks
+from ._methods import Connectome, Evaluation, Fields, Peaks, Sticks, StreamlineWeights, Susceptibility, Tracks
 from ._work import Progress
 '''
 
 # What the methods give.
-GIVEN_BACK = ["Connectome", "Evaluation", "Fields", "Peaks", "Sticks", "Susceptibility", "Tracks"]
+GIVEN_BACK = ["Connectome", "Evaluation", "Fields", "Peaks", "Sticks", "StreamlineWeights", "Susceptibility", "Tracks"]
 
 MACHINE_DOC = {
     "threads": "Threads to work with; 0 for one per core. Results do not depend on it.",
@@ -424,6 +447,75 @@ RESULTS = {
     "connectome": "[[0.0, 1.0], [1.0, 0.0]]",
 }
 
+# Commands that are called with files: their names in Python, and the option that says where they write.
+PROGRAMS = {
+    "run": ("run", "output"),
+    "report": ("report", "output"),
+    "probtrackx2": ("probtrackx2", "dir"),
+    "bids": ("bids", "out"),
+    "demo": ("demo", "output"),
+    "convert": ("convert", "output"),
+    "compare": ("compare", "output"),
+    "phantom head": ("phantom_head", "output"),
+    "phantom crossing": ("phantom_crossing", "output"),
+    "phantom gre": ("phantom_gre", "output"),
+}
+# What a function says in its own way.
+OF_CONSOLES = {"quiet", "verbose"}
+
+PROGRAMS_HEAD = '''"""The commands that work on files. Made by generate.py from `fimbria describe`: not to be edited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Literal
+
+from ._program import Made, Said, made
+from ._work import Progress
+'''
+
+
+def program_of(one: dict[str, Any]) -> str:
+    """A function that calls the program with files."""
+    name, written = PROGRAMS[one["name"]]
+    options = [option for option in one["options"] if option["name"] not in OF_CONSOLES]
+    by_name = {option["name"]: option for option in options}
+    is_needed = lambda option: option["required"] or option["name"] == written  # noqa: E731
+    first = [o for o in options if o["long"] is None and o["type"] in ("path", "choice")] + [by_name[written]]
+    first = list({o["name"]: o for o in first}.values())
+    rest = [o for o in options if o not in first]
+    # What is read stands before what is written, None where it may be left out.
+    arguments = [f"{o['name']}: {type_of(o)}" + ("" if is_needed(o) else " | None") for o in first]
+    arguments.append("*")
+    arguments += [f"{o['name']}: {type_of(o)}" for o in rest if is_needed(o)]
+    arguments += [f"{o['name']}: {type_of(o)} | None = None" for o in rest if not is_needed(o)]
+    arguments.append("progress: Progress = None")
+    doc = []
+    for o in first + rest:
+        doc += [f"    {o['name']} : {kind_of(o)}", wrapped(help_of(o), 8)]
+    doc += ["    progress : optional", wrapped(MACHINE_DOC["progress"], 8)]
+    lines = ["", "", "", f"def {name}("]
+    lines += [f"    {argument}," for argument in arguments]
+    lines += [") -> Made:", f'    """{one["sentence"]}.', "", "    Parameters", "    ----------", *doc]
+    lines += ["", "    Returns", "    -------", "    Made", wrapped("What was written: `maps`, `record`, `path`.", 8)]
+    if one["references"]:
+        lines += ["", "    References", "    ----------"]
+        lines += [wrapped(r if isinstance(r, str) else r["citation"], 4) for r in one["references"]]
+    lines += ['    """', "    options = ["]
+    for o in options:
+        said = [repr(f"--{o['long']}" if o["long"] else "").replace("'", '"'), o["name"]]
+        if o["delimiter"]:
+            said.append(f'delimiter="{o["delimiter"]}"')
+        elif o["repeatable"] and o["values"] == [1, 1] and o["long"]:
+            said.append("is_repeated=True")
+        elif o["values"] == [0, 1]:
+            said.append("is_optional=True")
+        lines.append(f"        Said({', '.join(said)}),")
+    lines += ["    ]", f'    return made("{one["name"]}", {written}, options, progress)']
+    return "\n".join(lines)
+
+
 METHOD_OF = '''
 
 # DIPY's names of methods.
@@ -447,7 +539,10 @@ def main() -> None:
     functions = [function_of(described_[command], method) for command, method in METHODS.items()]
     names = sorted([method.name for method in METHODS.values()] + GIVEN_BACK)
     exported = "\n__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]\n"
-    files = {folder / "models.py": text, folder / "methods.py": METHODS_HEAD + exported + "".join(functions) + "\n"}
+    programs = [program_of(described_[command]) for command in PROGRAMS]
+    names = sorted([*(name for name, _ in PROGRAMS.values()), "Made"])
+    of_files = "\n__all__ = [\n" + "".join(f'    "{name}",\n' for name in names) + "]\n"
+    files = {folder / "programs.py": PROGRAMS_HEAD + of_files + "".join(programs) + "\n", folder / "models.py": text, folder / "methods.py": METHODS_HEAD + exported + "".join(functions) + "\n"}
     for path, made_ in files.items():
         if not check:
             path.write_text(made_)

@@ -7,16 +7,20 @@
 
 from __future__ import annotations
 
-from . import methods, models
+from . import methods, models, programs
 from ._core import FimbriaError, __version__, fit_names
+from ._curves import IvimFit, MeanSignalKurtosisFit
 from ._diffusion import KurtosisFit, TensorFit
+from ._spheres import FibreOrientationFit, HigherOrderTensorFit
+from .chunks import track_chunks
 from .eigen import Eigenpair, Eigenpairs, eigenpairs
 from .fits import STATUS, FimbriaWarning, Fit, Model, fit
 from .gradients import Gradients
 from .images import Image, load
-from .machine import Device, describe, devices
+from .machine import Device, describe, devices, nvrtc
 from .methods import *  # noqa: F403
 from .models import *  # noqa: F403
+from .programs import *  # noqa: F403
 from .tractograms import (
     Tractogram,
     TractogramReader,
@@ -32,10 +36,14 @@ __all__ = [
     "Eigenpairs",
     "FimbriaError",
     "FimbriaWarning",
+    "FibreOrientationFit",
     "Fit",
     "Gradients",
+    "HigherOrderTensorFit",
     "Image",
+    "IvimFit",
     "KurtosisFit",
+    "MeanSignalKurtosisFit",
     "Model",
     "TensorFit",
     "Tractogram",
@@ -49,7 +57,10 @@ __all__ = [
     "fit_names",
     "load",
     "load_tractogram",
+    "nvrtc",
     "open_tractogram",
+    "track_chunks",
     *methods.__all__,
     *models.__all__,
+    *programs.__all__,
 ]

@@ -61,6 +61,20 @@ class TensorFit(Fit):
         return self.maps["S0"]
 
     @property
+    def model_params(self) -> Array:
+        """Eigenvalues, then the rows of `evecs`: [..., 12]."""
+        vectors = self.evecs
+        return np.concatenate([self.evals, vectors.reshape(*vectors.shape[:-2], 9)], axis=-1)
+
+    @property
+    def ga(self) -> Array:
+        """Geodesic anisotropy, √Σ (ln λ - mean ln λ)²; 0 where an eigenvalue is not positive."""
+        values = self.evals
+        usable = (values > 0).all(axis=-1, keepdims=True)
+        logs = np.log(np.where(usable, values, 1.0))
+        return np.sqrt(np.square(logs - logs.mean(axis=-1, keepdims=True)).sum(axis=-1))
+
+    @property
     def trace(self) -> Array:
         """Three times the mean diffusivity."""
         return 3 * self.maps["MD"]
@@ -162,6 +176,27 @@ class KurtosisFit(TensorFit):
         """Mean of the kurtosis tensor, within limits."""
         return np.clip(self.maps["MKT"], min_kurtosis, max_kurtosis)
 
+    def akc(self, sphere: Any) -> Array:
+        """Kurtosis along directions (a sphere of DIPY, or an array [n, 3]), MD² W(n) / D(n)²: [..., n]."""
+        dirs = np.asarray(getattr(sphere, "vertices", sphere), dtype=np.float64)
+        mean = np.trace(self.quadratic_form, axis1=-2, axis2=-1)[..., None] / 3
+        diffusivity = self.adc(dirs)
+        whole = mean**2 * self._form(dirs)
+        return np.divide(whole, diffusivity**2, out=np.zeros_like(whole), where=diffusivity > 0)
+
+    def _form(self, dirs: Array) -> Array:
+        """W along directions: [..., n]."""
+        columns = [
+            _multiplicity(entry) * np.prod([dirs[:, "xyz".index(axis)] for axis in entry], axis=0)
+            for entry in _CLASSES
+        ]
+        return np.einsum("...e,en->...n", self.maps["kurtosis"], np.array(columns))
+
+    @property
+    def model_params(self) -> Array:
+        """Those of the tensor, then `kt`: [..., 27]."""
+        return np.concatenate([super().model_params, self.kt], axis=-1)
+
     @property
     def kfa(self) -> Array:
         """Kurtosis fractional anisotropy."""
@@ -176,11 +211,7 @@ class KurtosisFit(TensorFit):
         """S0 exp(-b D + b² MD² W / 6) for a gradient table: [..., volumes]."""
         table = self.gtab if gtab is None else as_gradients(gtab)
         n = table.bvecs
-        columns = [
-            _multiplicity(entry) * np.prod([n[:, "xyz".index(axis)] for axis in entry], axis=0)
-            for entry in _CLASSES
-        ]
-        kurtosis = np.einsum("...e,en->...n", self.maps["kurtosis"], np.array(columns))
+        kurtosis = self._form(n)
         mean = np.trace(self.quadratic_form, axis1=-2, axis2=-1)[..., None] / 3
         exponent = -table.bvals * self.adc(n) + table.bvals**2 * mean**2 * kurtosis / 6
         amplitude = self.S0_hat if S0 is None else np.broadcast_to(np.asarray(S0), self.shape)

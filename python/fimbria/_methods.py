@@ -176,6 +176,31 @@ class Susceptibility(Maps):
         self.metrics: dict[str, float] | None = made["metrics"]
 
 
+class StreamlineWeights:
+    """Weights of streamlines, by the density of fibres.
+
+    Attributes
+    ----------
+    weights : (streamlines,) array of float32
+        Zero for those that pass no fibres.
+    mu : float
+        What turns weight times length (mm) in a voxel into density of fibres.
+    iterations : (n, 2) array
+        Objective, and misfit of densities over the densities, before the first iteration and after each.
+    counts : dict
+        How many streamlines there are, and how many passed no fibres.
+    """
+
+    def __init__(self, made: Mapping[str, Any]) -> None:
+        self.weights: Array = made["weights"]
+        self.mu: float = made["mu"]
+        self.iterations: Array = made["iterations"]
+        self.counts: dict[str, float] = made["counts"]
+
+    def __repr__(self) -> str:
+        return f"<StreamlineWeights of {len(self.weights)} streamlines>"
+
+
 class Connectome:
     """Matrices between labels.
 
@@ -212,7 +237,7 @@ def _function(
     if isinstance(directions, Fit):
         name = next((name for name in ("fod", "hot") if name in directions.maps), None)
         if name is None:
-            raise TypeError(f"a fit of {directions.model} has no function on the sphere; fod and hot have one")
+            raise TypeError(f"a fit of {directions.name} has no function on the sphere; fod and hot have one")
         mask = directions.status > 0 if mask is None else mask
         affine = directions.affine if affine is None else affine
         sh_basis = "mrtrix" if name == "fod" else sh_basis
@@ -400,6 +425,8 @@ def qsm(
     mask: npt.ArrayLike | None,
     v1: Any,
     fa: Any,
+    md: Any,
+    s0: Any,
     weights: Any,
     truth: Any,
     reference: Any,
@@ -415,8 +442,11 @@ def qsm(
         mask = field.mask > 0 if mask is None else mask
         affine = field.affine if affine is None else affine
         field = field.local_field
+    is_guided = v1 is not None and options["method"] in (None, "dtv")
+    if not is_guided and (md is not None or s0 is not None):
+        raise ValueError("md and s0 guide the method dtv along v1: without these they have no use")
     numbers, used, shape = _volumes("field", field, mask, affine)
-    given = {"v1": v1, "fa": fa, "weights": weights, "truth": truth, "reference": reference}
+    given = {"v1": v1, "fa": fa, "md": md, "s0": s0, "weights": weights, "truth": truth, "reference": reference}
     beside = {name: None if one is None else _volumes(name, one, None, used)[0] for name, one in given.items()}
     made = worked(lambda on: _core.qsm(numbers, beside, as_json(options), on), threads, device, progress)
     return Susceptibility(made, used, shape)
@@ -471,3 +501,20 @@ def connectome(
     return Connectome(made)
 
 
+def sift2(
+    tractogram: Any,
+    densities: Any,
+    *,
+    sh_basis: str | None,
+    frame: str | None,
+    mask: npt.ArrayLike | None,
+    affine: npt.ArrayLike | None,
+    act: str | PathLike[str] | None,
+    options: Mapping[str, Any],
+    threads: int,
+    progress: Progress,
+) -> StreamlineWeights:
+    function, _, _ = _function(densities, sh_basis, frame, mask, affine)
+    lines = _tractogram(tractogram)._lines()
+    made = worked(lambda on: _core.sift2(lines, function, act, as_json(options), on), threads, None, progress)
+    return StreamlineWeights(made)

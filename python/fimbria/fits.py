@@ -37,6 +37,10 @@ class Fit:
 
     Attributes
     ----------
+    name : str
+        That of the fit, as in `fimbria fit NAME`.
+    model : Model
+        What was fitted, with its options.
     maps : dict of arrays
         Each of the shape of the voxels, followed by volumes where it has several.
     status : array
@@ -49,13 +53,15 @@ class Fit:
 
     def __init__(
         self,
-        model: str,
+        name: str,
         maps: Mapping[str, npt.NDArray[np.float32]],
         gtab: Gradients,
         texts: list[str] | None = None,
         affine: npt.ArrayLike | None = None,
+        model: Model | None = None,
     ) -> None:
         self.affine = np.eye(4) if affine is None else np.asarray(affine, dtype=np.float64)
+        self.name = name
         self.model = model
         self.maps = dict(maps)
         self.gtab = gtab
@@ -67,7 +73,7 @@ class Fit:
         if name.lower() in names:
             return self.maps[names[name.lower()]]
         known = ", ".join(self.__dict__.get("maps", {}))
-        raise AttributeError(f"a fit of {self.__dict__.get('model')} has no `{name}`; its maps are {known}")
+        raise AttributeError(f"a fit of {self.__dict__.get('name')} has no `{name}`; its maps are {known}")
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._names]
@@ -75,7 +81,7 @@ class Fit:
     def __getitem__(self: F, index: Any) -> F:
         """The same for some voxels: `fit[i, j, k]`, `fit[mask]`."""
         some = {name: values[index] for name, values in self.maps.items()}
-        return type(self)(self.model, some, self.gtab, self.texts, self.affine)
+        return type(self)(self.name, some, self.gtab, self.texts, self.affine, self.model)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -90,13 +96,13 @@ class Fit:
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {what}" for what, n in self.counts.items())
-        return f"<{type(self).__name__} of {self.model}, {self.shape} voxels: {counts}>"
+        return f"<{type(self).__name__} of {self.name}, {self.shape} voxels: {counts}>"
 
     def _repr_html_(self) -> str:
         first = next(iter(self.maps))
         rows = "".join(f"<tr><td>{what}</td><td>{n}</td></tr>" for what, n in self.counts.items())
         image = picture(self.maps[first]) if len(self.shape) == 3 else ""
-        return f"<b>{self.model}</b>: {', '.join(self.maps)}<br>{image}<table>{rows}</table>"
+        return f"<b>{self.name}</b>: {', '.join(self.maps)}<br>{image}<table>{rows}</table>"
 
 
 class Model:
@@ -145,7 +151,7 @@ class Model:
             Where the gradient table does not determine the model, or options contradict each other.
         """
         made = run_fit(self.name, data, self.gtab, mask, self.options, threads, device, progress)
-        return self._fit(self.name, *made)
+        return self._fit(self.name, *made, model=self)
 
 
 def run_fit(
@@ -248,7 +254,14 @@ def fit(
     """Fits any model by its name: `fit("ivim", data, gtab, mask)` is `fimbria fit ivim`.
 
     The options are those of the command, with underscores; the table of an `Image` is taken where none
-    is given.
+    is given. What it gives is that of the model's class.
     """
-    table = table_of(data, gtab)
-    return Fit(name, *run_fit(name, data, table, mask, options, threads, device, progress))
+    from . import models
+
+    classes = {one.name: one for one in vars(models).values() if isinstance(one, type) and issubclass(one, Model) and one is not Model}
+    if name not in classes:
+        # Says which there are.
+        _core.fit_options(name)
+    model = classes[name].__new__(classes[name])
+    Model.__init__(model, table_of(data, gtab), **options)
+    return model.fit(data, mask, threads=threads, device=device, progress=progress)

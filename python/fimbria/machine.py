@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
-import sysconfig
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from . import _core
 from ._core import FimbriaError
+from ._program import program
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,14 @@ def devices() -> list[Device]:
     return [Device(*one) for one in _core.devices()]
 
 
+def nvrtc() -> tuple[int, int] | None:
+    """The version of NVIDIA's run-time compiler that CUDA needs beside the driver; None where there is none.
+
+    `pip install "fimbria[cuda]"` brings it.
+    """
+    return _core.nvrtc()
+
+
 def describe(command: str | None = None) -> Any:
     """What `fimbria describe` says of a command: its options, outputs and references, as lists and dicts.
 
@@ -46,12 +52,8 @@ def describe(command: str | None = None) -> Any:
     FimbriaError
         Where there is no such command, or the program is not installed.
     """
-    scripts = Path(sysconfig.get_path("scripts")) / "fimbria"
-    program = str(scripts) if scripts.exists() else shutil.which("fimbria")
-    if program is None:
-        raise FimbriaError("the program fimbria is not there: it is installed with the package")
     words = command.split() if command else []
-    done = subprocess.run([program, "describe", *words, "--format", "json"], capture_output=True, text=True)
+    done = subprocess.run([program(), "describe", *words, "--format", "json"], capture_output=True, text=True)
     if done.returncode:
         raise FimbriaError(done.stderr.strip())
     return json.loads(done.stdout)

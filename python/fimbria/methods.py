@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from . import _methods
-from ._methods import Connectome, Evaluation, Fields, Peaks, Sticks, Susceptibility, Tracks
+from ._methods import Connectome, Evaluation, Fields, Peaks, Sticks, StreamlineWeights, Susceptibility, Tracks
 from ._work import Progress
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Fields",
     "Peaks",
     "Sticks",
+    "StreamlineWeights",
     "Susceptibility",
     "Tracks",
     "connectome",
@@ -26,6 +27,7 @@ __all__ = [
     "peaks",
     "qsm",
     "sample_sticks",
+    "sift2",
     "track",
 ]
 
@@ -495,6 +497,8 @@ def qsm(
     mask: npt.ArrayLike | None = None,
     v1: Any = None,
     fa: Any = None,
+    md: Any = None,
+    s0: Any = None,
     weights: Any = None,
     truth: Any = None,
     reference: Any = None,
@@ -539,6 +543,10 @@ def qsm(
         Fibre directions [x, y, z, 3]: voxels with a fibre are cylinders along them
     fa : optional
         Fractional anisotropy [x, y, z], which says where there are fibres
+    md : optional
+        Mean diffusivity [x, y, z], which tells tissues apart; with v1 and method dtv
+    s0 : optional
+        Signal without diffusion weighting [x, y, z], likewise
     weights : optional
         Weights of the data [x, y, z]
     truth : optional
@@ -628,6 +636,8 @@ def qsm(
         mask=mask,
         v1=v1,
         fa=fa,
+        md=md,
+        s0=s0,
         weights=weights,
         truth=truth,
         reference=reference,
@@ -747,6 +757,88 @@ def life(
         options={"compat": compat, "atoms": atoms, "directions": directions, "axial": axial, "radial": radial, "isotropic": isotropic, "normalise": normalise, "demean": demean, "rank": rank, "solver": solver, "max_iterations": max_iterations, "tolerance": tolerance, "l1": l1, "group": group},
         threads=threads,
         device=device,
+        progress=progress,
+    )
+
+
+def sift2(
+    tractogram: Any,
+    densities: Any,
+    *,
+    sh_basis: Literal["mrtrix", "dipy", "dipy-legacy"] | None = None,
+    frame: Literal["fsl", "voxel", "scanner"] | None = None,
+    mask: npt.ArrayLike | None = None,
+    affine: npt.ArrayLike | None = None,
+    act: str | PathLike[str] | None = None,
+    variation: float | None = None,
+    tikhonov: float | None = None,
+    least_filled: float | None = None,
+    least_peak: float | None = None,
+    iterations: int | None = None,
+    threads: int = 0,
+    progress: Progress = None,
+) -> StreamlineWeights:
+    """Weigh streamlines so that they are as dense as the fibres (the model of SIFT2).
+
+    Parameters
+    ----------
+    tractogram : data
+        `fimbria.Tractogram`, path, StatefulTractogram, or arrays [n, 3] in scanner RAS mm
+    densities : data
+        A fit of `FibreOrientationModel`, or spherical harmonics [x, y, z, n] with sh_basis
+    sh_basis : {mrtrix, dipy, dipy-legacy}
+        The coefficients are spherical harmonics of this basis [default: that of a fit]
+    frame : {fsl, voxel, scanner}
+        Axes the coefficients refer to [default: scanner; voxel with a basis of DIPY]
+    mask : optional
+        Voxels to work on [x, y, z]; all by default
+    affine : optional
+        Scanner RAS mm from voxel of the array; by default that of the image or the fit, else
+        the identity
+    act : path
+        Tissues, of which white matter counts: five volumes as `phantom head` and 5ttgen write
+        them, or labels of FreeSurfer, SynthSeg or FAST; any grid in the same scanner space
+        [default: all voxels count]
+    variation : number
+        How far apart the weights of one fixel's streamlines may be: the larger, the nearer [0
+        to 1000000] [default: 0.1]
+    tikhonov : number
+        How far weights may be from 1: the larger, the nearer [0 to 1000000] [default: 0]
+    least_filled : number
+        Fixels that streamlines at weight 1 fill to less than this part do not count [0 to 1]
+        [default: 0.1]
+    least_peak : number
+        Lobes whose maximum is not above this are noise, in units of the densities [0 to
+        1000000000000000000000000000000] [default: 0.10000000149011612]
+    iterations : integer
+        Iterations at most [1 to 1000000] [default: 1000]
+    threads : optional
+        Threads to work with; 0 for one per core. Results do not depend on it.
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    StreamlineWeights
+        `weights` [streamlines], `mu` and `iterations`. A fit must have been made with a table
+        in scanner axes.
+
+    References
+    ----------
+    Smith R, Tournier JD, Calamante F, Connelly A. NeuroImage 119, 338 (2015)    the model
+    Smith R et al. NeuroImage 67, 298 (2013)                                     lobes of
+    densities
+    """
+    return _methods.sift2(
+        tractogram,
+        densities,
+        sh_basis=sh_basis,
+        frame=frame,
+        mask=mask,
+        affine=affine,
+        act=act,
+        options={"variation": variation, "tikhonov": tikhonov, "least_filled": least_filled, "least_peak": least_peak, "iterations": iterations},
+        threads=threads,
         progress=progress,
     )
 

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Literal
 
+from ._curves import IvimFit, MeanSignalKurtosisFit
 from ._diffusion import KurtosisFit, TensorFit
+from ._spheres import FibreOrientationFit, HigherOrderTensorFit
 from .fits import Fit, Model
 
 __all__ = [
@@ -185,7 +187,7 @@ class HigherOrderTensorModel(Model):
     """
 
     name = "hot"
-    _fit = Fit
+    _fit = HigherOrderTensorFit
 
     def __init__(
         self,
@@ -263,7 +265,7 @@ class FibreOrientationModel(Model):
     """
 
     name = "fod"
-    _fit = Fit
+    _fit = FibreOrientationFit
 
     def __init__(
         self,
@@ -768,7 +770,7 @@ class IvimModel(Model):
     """
 
     name = "ivim"
-    _fit = Fit
+    _fit = IvimFit
 
     def __init__(
         self,
@@ -936,7 +938,7 @@ class MeanSignalKurtosisModel(Model):
     """
 
     name = "msdki"
-    _fit = Fit
+    _fit = MeanSignalKurtosisFit
 
     def __init__(
         self,

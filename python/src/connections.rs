@@ -1,17 +1,21 @@
 //! What streamlines connect, and what they are worth.
 
+use std::path::PathBuf;
+
 use fimbria_compute::Progress as _;
+use fimbria_life::sift2::{Sift2, Sift2Step};
 use fimbria_pipeline::options::from_values;
 use fimbria_pipeline::stages::connectome::{Connections, CountConnections, GivenLabels};
-use fimbria_pipeline::stages::doubts::check_table;
 use fimbria_pipeline::stages::life::{Evaluation, Life, LifeFiles, LifeParameters};
+use fimbria_pipeline::stages::sift2::{Sift2Parameters, WeighByDensities};
 use fimbria_pipeline::{MapStyle, Products, Stage as _};
 use numpy::{PyArray1, PyArrayMethods as _};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::directions::FunctionArg;
 use crate::lines::Lines;
-use crate::subject::{FieldArg, SubjectArg, maps_of, values};
+use crate::subject::{FieldArg, SubjectArg, check_series, maps_of, values};
 use crate::work::{Machine, run};
 
 /// Counts streamlines between labels: matrices, and the label of each row.
@@ -60,7 +64,7 @@ pub(crate) fn life<'py>(
     let (given, values, subject) = (lines.given(), values(options)?, series.subject()?);
     let ((evaluation, maps), said) = run(py, &machine, move |log| {
         let parameters: LifeParameters = from_values(&values)?;
-        check_table(&subject.gradients, log)?;
+        check_series(&subject, log)?;
         let table = subject.gradients.clone();
         let life = Life {
             files: LifeFiles::default(),
@@ -98,6 +102,37 @@ pub(crate) fn life<'py>(
     }
     result.set_item("lesions", lesions)?;
     result.set_item("weights", PyArray1::from_vec(py, evaluation.weights.streamlines))?;
+    said.put_into(&result)?;
+    Ok(result)
+}
+
+/// Weighs streamlines by the density of fibres: weights, mu, and objective and misfit of each iteration.
+#[pyfunction]
+pub(crate) fn sift2<'py>(
+    py: Python<'py>,
+    lines: &Lines,
+    densities: FunctionArg<'py>,
+    act: Option<PathBuf>,
+    options: &str,
+    machine: Machine,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (given, values, function) = (lines.given(), values(options)?, densities.function()?);
+    let (found, said) = run(py, &machine, move |log| {
+        let parameters: Sift2Parameters = from_values(&values)?;
+        let mut products = Products::default();
+        products.put(function.read(log)?);
+        products.put(given);
+        let stage = WeighByDensities { tractogram: PathBuf::from("tractogram"), act, parameters };
+        stage.compute(&mut products, log)?;
+        Ok(products.take::<Sift2>()?)
+    })?;
+    let result = PyDict::new(py);
+    let row = |step: &Sift2Step| [step.objective, step.error];
+    let rows: Vec<f64> = found.steps.iter().flat_map(row).collect();
+    let n = found.steps.len();
+    result.set_item("iterations", PyArray1::from_vec(py, rows).reshape([n, 2])?)?;
+    result.set_item("weights", PyArray1::from_vec(py, found.weights))?;
+    result.set_item("mu", found.mu)?;
     said.put_into(&result)?;
     Ok(result)
 }

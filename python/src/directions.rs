@@ -7,7 +7,6 @@ use fimbria_image::frames::turn_vectors;
 use fimbria_image::sticks::StickSamples;
 use fimbria_image::{Affine, BvecFrame, Grid, Image, Mask, SignalSource};
 use fimbria_pipeline::options::from_values;
-use fimbria_pipeline::stages::doubts::check_table;
 use fimbria_pipeline::stages::load_orientations::OrientationField;
 use fimbria_pipeline::stages::peaks::{FindPeaks, PeaksParameters};
 use fimbria_pipeline::stages::sticks::{Resume, Sticks, SticksMaps, SticksParameters, Within};
@@ -25,7 +24,7 @@ use pyo3::types::PyDict;
 
 use crate::arrays::{affine, array_of};
 use crate::lines::parts_of;
-use crate::subject::{FieldArg, SubjectArg, chosen, maps_of, taken_out, values};
+use crate::subject::{FieldArg, SubjectArg, check_series, chosen, maps_of, taken_out, values};
 use crate::work::{Machine, run};
 
 /// What messages call the array of directions.
@@ -41,7 +40,7 @@ pub(crate) struct FunctionArg<'py> {
 }
 
 /// A function, read when work begins.
-struct Function {
+pub(crate) struct Function {
     source: std::sync::Arc<dyn SignalSource + Send + Sync>,
     basis: Option<ShBasis>,
     frame: Option<BvecFrame>,
@@ -49,7 +48,7 @@ struct Function {
 }
 
 impl FunctionArg<'_> {
-    fn function(&self) -> PyResult<Function> {
+    pub(crate) fn function(&self) -> PyResult<Function> {
         let source = self.field.source()?;
         let basis = self.basis.as_deref().map(|name| chosen("sh_basis", name)).transpose()?;
         let frame = self.frame.as_deref().map(|name| chosen("frame", name)).transpose()?;
@@ -60,7 +59,7 @@ impl FunctionArg<'_> {
 }
 
 impl Function {
-    fn read(self, log: &Logbook<'_>) -> Result<OrientationField, StageError> {
+    pub(crate) fn read(self, log: &Logbook<'_>) -> Result<OrientationField, StageError> {
         let Self { source, basis, frame, mask } = self;
         let (name, workers) = (Path::new(NAME), log.session().on.workers);
         let coefficients = Box::new(Shared(source));
@@ -187,7 +186,7 @@ pub(crate) fn sample_sticks<'py>(
     let ((samples, maps), said) = run(py, &machine, move |log| {
         let parameters: SticksParameters = from_values(&values)?;
         parameters.options()?;
-        check_table(&subject.gradients, log)?;
+        check_series(&subject, log)?;
         let stage = Sticks {
             parameters,
             within: Within::Mask,

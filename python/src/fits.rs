@@ -1,13 +1,12 @@
 //! The fits, as the pipeline describes them.
 
-use fimbria_pipeline::stages::doubts::check_table;
 use fimbria_pipeline::stages::fits::{FITS, Fit, fit_named};
 use fimbria_pipeline::{MapStyle, Products};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::subject::{SubjectArg, maps_of, values};
+use crate::subject::{SubjectArg, check_series, maps_of, values};
 use crate::work::{Machine, run};
 
 /// The names of all fits.
@@ -43,7 +42,7 @@ pub(crate) fn fit<'py>(
     let (values, subject) = (values(options)?, series.subject()?);
     let (outcome, said) = run(py, &machine, move |log| {
         let stage = fit.of_values(&values, MapStyle::default(), String::new())?;
-        check_table(&subject.gradients, log)?;
+        check_series(&subject, log)?;
         let mut products = Products::default();
         products.put(subject);
         stage.compute(&mut products, log)?;

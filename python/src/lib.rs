@@ -36,11 +36,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<lines::LineWriter>()?;
     module.add_function(wrap_pyfunction!(methods::options_of, module)?)?;
     module.add_function(wrap_pyfunction!(methods::devices, module)?)?;
+    module.add_function(wrap_pyfunction!(methods::nvrtc, module)?)?;
     module.add_function(wrap_pyfunction!(directions::peaks, module)?)?;
     module.add_function(wrap_pyfunction!(directions::sample_sticks, module)?)?;
     module.add_function(wrap_pyfunction!(directions::track, module)?)?;
     module.add_function(wrap_pyfunction!(connections::connectome, module)?)?;
     module.add_function(wrap_pyfunction!(connections::life, module)?)?;
+    module.add_function(wrap_pyfunction!(connections::sift2, module)?)?;
     module.add_function(wrap_pyfunction!(susceptibility::local_field, module)?)?;
     module.add_function(wrap_pyfunction!(susceptibility::qsm, module)?)?;
     module.add_function(wrap_pyfunction!(eigen::eigenpairs, module)?)?;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use fimbria_image::{Affine, GradientTable, Grid, Image, Mask, SignalSource};
 use fimbria_pipeline::options::{Options, Values};
+use fimbria_pipeline::stages::doubts::{Doubt, check_table, warn_of_decay};
 use fimbria_pipeline::stages::load::Subject;
-use fimbria_pipeline::{Carried, Choice};
+use fimbria_pipeline::{Carried, Choice, Logbook};
 use numpy::{PyReadonlyArray3, PyUntypedArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -90,6 +91,17 @@ impl SubjectArg<'_> {
         let mask = field.mask(dwi.grid())?.unwrap_or_else(|| Mask::full(*dwi.grid()));
         Ok(Subject { dwi, gradients, mask, grad_dev: None, carried: Carried::default() })
     }
+}
+
+/// What the program says of a series that it opens.
+///
+/// # Errors
+/// Where nothing can be made of its table.
+pub(crate) fn check_series(subject: &Subject, log: &Logbook<'_>) -> Result<(), Doubt> {
+    let Subject { dwi, gradients, mask, .. } = subject;
+    check_table(gradients, log)?;
+    warn_of_decay(&**dwi, gradients, mask, log);
+    Ok(())
 }
 
 /// The voxels of `grid` that are true.

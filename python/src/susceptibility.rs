@@ -68,6 +68,8 @@ pub(crate) fn local_field<'py>(
 pub(crate) struct Beside<'py> {
     v1: Option<FieldArg<'py>>,
     fa: Option<FieldArg<'py>>,
+    md: Option<FieldArg<'py>>,
+    s0: Option<FieldArg<'py>>,
     weights: Option<FieldArg<'py>>,
     truth: Option<FieldArg<'py>>,
     reference: Option<FieldArg<'py>>,
@@ -85,7 +87,7 @@ pub(crate) fn qsm<'py>(
     let mut values = values(options)?;
     let mut files = taken_out::<LocalFieldFiles>(&mut values);
     files.insert("field".to_owned(), "the field".into());
-    let Beside { v1, fa, weights, truth, reference } = beside;
+    let Beside { v1, fa, md, s0, weights, truth, reference } = beside;
     let mut image = |name: &str, given: Option<FieldArg<'_>>| -> PyResult<Option<Image>> {
         let Some(given) = given else { return Ok(None) };
         // What messages call it; and that it is there is checked with the other options.
@@ -98,11 +100,13 @@ pub(crate) fn qsm<'py>(
     if reference.is_some() {
         values.insert("reference".to_owned(), "reference".into());
     }
+    // They have no option of their own: the program takes them from the folder of a tensor fit.
+    let tissue = [md, s0].into_iter().flatten().map(|given| given.image());
+    let tissue = tissue.collect::<PyResult<Vec<_>>>()?;
     let field_image = field.image()?;
     let mask = field.mask(&field_image.grid)?;
     let v1 = v1.map(|v1| (v1, None));
-    let images =
-        FieldImages { field: field_image, mask, v1, fa, tissue: Vec::new(), weights, truth };
+    let images = FieldImages { field: field_image, mask, v1, fa, tissue, weights, truth };
     let (made, said) = run(py, &machine, move |log| {
         let files: LocalFieldFiles = from_values(&files)?;
         let parameters: QsmParameters = from_values(&values)?;

@@ -57,6 +57,11 @@ def test_kurtosis_is_dipys(table, series):
     np.testing.assert_allclose(ours.ak(), theirs.ak(min_kurtosis=-3 / 7, max_kurtosis=10), atol=2e-2)
     signal = theirs.predict(table, S0=theirs.S0_hat)
     np.testing.assert_allclose(ours.predict(table), signal, rtol=2e-3)
+    from dipy.core.sphere import Sphere
+
+    sphere = Sphere(xyz=np.eye(3))
+    np.testing.assert_allclose(ours.akc(sphere), theirs.akc(sphere), atol=2e-2)
+    assert ours.model_params.shape == theirs.model_params.shape
 
 
 def test_mean_signal_kurtosis_is_dipys(table, series):

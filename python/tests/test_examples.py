@@ -3,6 +3,8 @@
 import doctest
 import importlib
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 import fimbria
 
 
-@pytest.mark.parametrize("name", ["fimbria", "fimbria.eigen", "fimbria.gradients", "fimbria.methods", "fimbria.tractograms"])
+@pytest.mark.parametrize("name", ["fimbria", "fimbria.chunks", "fimbria.eigen", "fimbria.gradients", "fimbria.methods", "fimbria.tractograms"])
 def test_examples_give_what_they_say(name):
     found = doctest.testmod(importlib.import_module(name))
     assert found.failed == 0 and found.attempted > 0
@@ -36,3 +38,13 @@ def test_describe_says_what_the_program_does(program, monkeypatch):
     assert "fit dti" in [command["name"] for command in fimbria.describe()]
     with pytest.raises(fimbria.FimbriaError, match="nothing"):
         fimbria.describe("nothing")
+
+
+def test_nvrtc_is_found_among_the_packages_of_this_python():
+    """Without LD_LIBRARY_PATH, and in a process that has not opened it yet."""
+    package = pytest.importorskip("nvidia.cuda_nvrtc")
+    assert (Path(next(iter(package.__path__))) / "lib").is_dir()
+    plain = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+    words = [sys.executable, "-c", "import fimbria; print(fimbria.nvrtc())"]
+    found = subprocess.run(words, capture_output=True, text=True, check=True, env=plain)
+    assert found.stdout.startswith("(12, ")

@@ -84,6 +84,57 @@ def test_every_model_can_be_fitted_by_its_class_and_by_its_name(gtab, series):
             np.testing.assert_array_equal(values, by_name.maps[map_], f"{name}: {map_}")
 
 
+def test_a_fit_by_name_is_that_of_its_class(gtab, series):
+    fit = fimbria.fit("dti", series, gtab, method="ols")
+    assert isinstance(fit, fimbria.TensorFit) and fit.evals.shape == (5, 4, 3, 3)
+    assert fit.model.options == {"method": "ols"} and fit[0].model is fit.model and fit.name == "dti"
+    with pytest.raises(KeyError, match="`nothing` is no fit"):
+        fimbria.fit("nothing", series, gtab)
+
+
+def test_predictions_are_the_signal_that_was_fitted(gtab, series):
+    """Noiseless signals that the models can be, so that what is left is single precision."""
+    n, b = gtab.bvecs, gtab.bvals
+    spread = np.r_[0, 10, 20, 40, np.repeat([80.0, 400.0, 1000.0], 40)]
+    moving = fimbria.Gradients(spread, np.where(spread[:, None] > 0, n[-1], 0), b0_threshold=0)
+    two = 500 * (0.1 * np.exp(-spread * 10e-3) + 0.9 * np.exp(-spread * 1e-3))
+    ivim = fimbria.IvimModel(moving).fit(two)
+    np.testing.assert_allclose(ivim.predict(), two, rtol=1e-4)
+    np.testing.assert_allclose(ivim.model_params, [500, 0.1, 10e-3, 1e-3], rtol=1e-2)
+    np.testing.assert_allclose(ivim.predict(moving, S0=1) * 500, two, rtol=1e-3)
+
+    excess = 800 * np.exp(-b * 1e-3 + b**2 * 1e-6 * 0.6 / 6)
+    mean = fimbria.MeanSignalKurtosisModel(gtab).fit(excess)
+    np.testing.assert_allclose(mean.predict(), excess, rtol=1e-4)
+    np.testing.assert_allclose(mean.model_params, [1e-3, 0.6], rtol=1e-3)
+    assert 0 < mean.smt2f < 1 and mean.smt2di > 1e-3 and 0 < mean.smt2uFA < 1
+
+    tensor = fimbria.HigherOrderTensorModel(gtab, order="4").fit(series)
+    np.testing.assert_allclose(tensor.predict(), series, rtol=1e-3, atol=0.1)
+
+
+def test_functions_on_the_sphere_are_their_harmonics(gtab, series):
+    fit = fimbria.FibreOrientationModel(gtab, tissues="white", order="4").fit(series)
+    # Degree 0 of an orthonormal basis is a constant 1 / sqrt(4 pi); the mean over many directions is its part.
+    z = np.linspace(-1, 1, 4001)[:-1] + 1 / 4000
+    phi = np.pi * (1 + 5**0.5) * np.arange(4000)
+    dirs = np.stack([np.sqrt(1 - z**2) * np.cos(phi), np.sqrt(1 - z**2) * np.sin(phi), z], axis=1)
+    odf = fit.odf(dirs)
+    # A lattice of 4000 points integrates degree 4 to better than a thousandth.
+    scale = np.abs(fit.shm_coeff[..., 0]).max() / np.sqrt(4 * np.pi)
+    np.testing.assert_allclose(odf.mean(axis=-1), fit.shm_coeff[..., 0] / np.sqrt(4 * np.pi), atol=2e-3 * scale)
+    peaks = fimbria.peaks(fit, number=1)
+    best = dirs[np.argmax(odf[0, 0, 0])]
+    # Points of the lattice are up to 2 degrees from the maximum.
+    assert abs(best @ peaks.peak_dirs[0, 0, 0, 0]) > np.cos(np.radians(3))
+
+
+def test_geodesic_anisotropy_is_the_spread_of_logarithms(gtab, series, tensors):
+    logs = np.log(np.linalg.eigvalsh(tensors))
+    expected = np.sqrt(((logs - logs.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1))
+    np.testing.assert_allclose(fimbria.TensorModel(gtab).fit(series).ga, expected, rtol=1e-4)
+
+
 def test_signatures_have_the_options_of_the_extension():
     import inspect
 
@@ -125,7 +176,7 @@ def test_doubtful_tables_are_refused_or_warned_of_as_by_the_program(gtab, series
 
 
 def test_diffusivities_that_cannot_be_are_warned_of(gtab, series):
-    with pytest.warns(fimbria.FimbriaWarning, match="MD is outside what diffusion can be"):
+    with pytest.warns(fimbria.FimbriaWarning, match="the diffusivity is outside what diffusion can be"):
         fimbria.TensorModel(fimbria.Gradients(gtab.bvals * 1000, gtab.bvecs), bmax=1e9).fit(series)
 
 

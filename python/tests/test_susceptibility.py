@@ -89,6 +89,31 @@ def test_susceptibility_is_that_of_the_program(program, scan, fields, tmp_path, 
     assert found.iterations.shape == ((10, 6) if guides else (0, 6))
 
 
+def test_md_and_s0_guide_as_those_of_a_tensor_fit_do(program, scan, fields, tmp_path):
+    rng = np.random.default_rng(5)
+    shape = fields.local_field.shape
+    v1 = rng.standard_normal((*shape, 3)).astype(np.float32)
+    v1 /= np.linalg.norm(v1, axis=-1, keepdims=True)
+    # Tissues in halves, so that there are edges to keep.
+    half = np.arange(shape[0])[:, None, None] < shape[0] // 2
+    maps = {"V1": v1, "FA": rng.uniform(0, 0.5, shape), "MD": 1e-3 + 1e-3 * half * np.ones(shape), "S0": 100 + 50 * half * np.ones(shape)}
+    (tmp_path / "dti").mkdir()
+    for name, array in maps.items():
+        nibabel.save(nibabel.Nifti1Image(array.astype(np.float32), fields.affine), tmp_path / f"dti/{name}.nii.gz")
+    run(
+        program, "qsm", scan / "field/local_field.nii.gz", "--mask", scan / "field/mask.nii.gz",
+        "--dti", tmp_path / "dti", "-o", tmp_path / "chi",
+    )  # fmt: skip
+    given = {name.lower(): array.astype(np.float32) for name, array in maps.items()}
+    found = fimbria.qsm(fields, **given)
+    np.testing.assert_array_equal(found.chi, read(tmp_path / "chi/chi.nii.gz"))
+    without = fimbria.qsm(fields, v1=given["v1"], fa=given["fa"])
+    assert np.abs(without.chi - found.chi).max() > 0
+    for wrong in ({"md": given["md"]}, {"s0": given["s0"], "v1": v1, "method": "dqsm"}):
+        with pytest.raises(ValueError, match="md and s0 guide the method dtv"):
+            fimbria.qsm(fields, **wrong)
+
+
 def test_a_map_is_compared_with_a_truth(scan, fields):
     found = fimbria.qsm(fields, method="tkd", truth=scan / "in/truth/chi.nii.gz")
     assert found.metrics is not None and found.metrics["correlation"] > 0.2

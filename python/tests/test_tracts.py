@@ -213,6 +213,31 @@ def test_weights_and_connectomes_are_those_of_the_program(program, phantom, fod,
     assert by_file.weights.sum() > 0 and by_file.weights.dtype == float
 
 
+def test_weights_by_densities_are_those_of_the_program(program, phantom, fod, tmp_path):
+    tracts = phantom / "in/truth/tracts.trx"
+    run(program, "sift2", tracts, phantom / "fod/fod.nii.gz", "--iterations", 20, "-o", tmp_path / "sift2")
+    found = fimbria.sift2(tracts, fod[0], sh_basis="mrtrix", affine=fod[1], iterations=20)
+    np.testing.assert_array_equal(found.weights, np.loadtxt(tmp_path / "sift2/weights.txt", dtype=np.float32))
+    assert found.mu == pytest.approx(float((tmp_path / "sift2/mu.txt").read_text()), rel=1e-15)
+    rows = np.loadtxt(tmp_path / "sift2/iterations.tsv", skiprows=1)
+    # The table has nine digits.
+    np.testing.assert_allclose(found.iterations, rows[:, 1:], rtol=1e-8)
+    assert (found.weights > 0).any() and found.counts["streamlines"] == len(found.weights)
+    with pytest.raises(fimbria.FimbriaError, match="variation"):
+        fimbria.sift2(tracts, fod[0], sh_basis="mrtrix", affine=fod[1], variation=-1)
+
+
+def test_chunks_of_seeds_give_the_streamlines_of_all(fod, seeds):
+    options = {"sh_basis": "mrtrix", "affine": fod[1], "samples": 2, "rng_seed": 5}
+    whole = fimbria.track(fod[0], seeds, **options)
+    chunks = list(fimbria.track_chunks(fod[0], seeds, seeds_at_once=7, **options))
+    assert len(chunks) == -(-int(seeds.sum()) // 7)
+    np.testing.assert_array_equal(np.concatenate([tracks.points for tracks in chunks]), whole.points)
+    np.testing.assert_array_equal(sum(tracks.visits for tracks in chunks), whole.visits)
+    with pytest.raises(ValueError, match="select counts over all seeds"):
+        next(fimbria.track_chunks(fod[0], seeds, select=5))
+
+
 def test_signatures_have_the_options_of_the_extension():
     import inspect
 
@@ -226,9 +251,10 @@ def test_signatures_have_the_options_of_the_extension():
             "in_order", "exclude", "stop", "target", "network", "device",
         },
         "life": series | {"tractogram"},
+        "sift2": {"tractogram", "densities", "sh_basis", "frame", "mask", "affine", "act"},
         "connectome": {"affine"},
         "field": {"affine"},
-        "qsm": {"affine", "device"},
+        "qsm": {"affine", "device", "md", "s0"},
     }  # fmt: skip
     names = {"sticks": "sample_sticks", "field": "local_field"}
     for command, others in given.items():

@@ -52,7 +52,8 @@ pub enum Missing {
     #[error(
         "NVRTC not found, or only one of a later CUDA than the driver's: NVIDIA cards are used \
          through OpenCL where it has them; for CUDA install the CUDA toolkit, or \
-         `pip install nvidia-cuda-nvrtc-cu12` and put its lib folder on LD_LIBRARY_PATH"
+         `pip install nvidia-cuda-nvrtc-cu12` where fimbria was installed by pip, elsewhere with its \
+         lib folder on LD_LIBRARY_PATH"
     )]
     Nvrtc,
 }

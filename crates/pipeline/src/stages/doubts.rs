@@ -123,7 +123,7 @@ pub fn check_table(table: &GradientTable, log: &Logbook<'_>) -> Result<(), Doubt
 
 /// Warns of a signal that decays as in no tissue in most voxels: b is in another unit then, or the table
 /// is that of another series.
-pub(crate) fn warn_of_decay(
+pub fn warn_of_decay(
     series: &dyn SignalSource,
     table: &GradientTable,
     mask: &Mask,

@@ -3,6 +3,7 @@
 mod api;
 mod find;
 mod nvrtc;
+mod packages;
 
 use std::ffi::{CString, c_int, c_uint, c_void};
 use std::ptr;

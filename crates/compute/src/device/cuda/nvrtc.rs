@@ -7,6 +7,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::{Path, PathBuf};
 use std::ptr;
 
+use super::packages;
 use crate::device::KernelSource;
 use crate::device::error::{DeviceError, Fault};
 use crate::device::library::shared_library;
@@ -56,8 +57,9 @@ shared_library! {
 }
 
 impl Nvrtc {
-    /// Looks where the loader does, then in the folders of `CUDA_PATH` and `CUDA_HOME`, then in
-    /// the toolkit's usual place; `None` where it is nowhere.
+    /// Looks where the loader does, then in the folders of `CUDA_PATH` and `CUDA_HOME`, in the
+    /// toolkit's usual place, and among the packages of the Python that this is installed in; `None`
+    /// where it is nowhere.
     pub fn find() -> Option<Self> {
         Self::find_up_to(i32::MAX)
     }
@@ -76,7 +78,8 @@ impl Nvrtc {
             .map(PathBuf::from)
             .chain(cfg!(unix).then(|| PathBuf::from("/usr/local/cuda")));
         let folders = roots
-            .flat_map(|root| ["lib64", "lib", "bin/x64", "bin"].map(|folder| root.join(folder)));
+            .flat_map(|root| ["lib64", "lib", "bin/x64", "bin"].map(|folder| root.join(folder)))
+            .chain(packages::folders());
         std::iter::once(PathBuf::new())
             .chain(folders)
             .flat_map(|folder| NAMES.iter().map(move |name| folder.join(name)))

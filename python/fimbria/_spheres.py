@@ -1,0 +1,60 @@
+"""Fits that give a function on the sphere."""
+
+from __future__ import annotations
+
+from math import factorial, prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from .fits import Fit
+from .gradients import as_gradients
+
+Array = npt.NDArray[Any]
+
+
+def along(entries: Array, sphere: Any) -> Array:
+    """A symmetric tensor's form in directions, from its unique entries [..., n]: [..., directions]."""
+    dirs = np.asarray(getattr(sphere, "vertices", sphere), dtype=np.float64)
+    n = entries.shape[-1]
+    order = next(order for order in range(2, 17) if (order + 1) * (order + 2) // 2 == n)
+    columns = []
+    for index in _core.index_classes(order, 3):
+        # How many entries of the whole tensor are this one.
+        times = factorial(order) // prod(factorial(index.count(axis)) for axis in range(3))
+        columns.append(times * np.prod(dirs[:, index], axis=1))
+    return entries @ np.array(columns)
+
+
+class FibreOrientationFit(Fit):
+    """Fibre orientation densities: `fod` are their harmonics, MRtrix3's basis and order."""
+
+    @property
+    def shm_coeff(self) -> Array:
+        """The harmonics, as DIPY calls them; MRtrix3's basis and order: [..., n]."""
+        return self.maps["fod"]
+
+    def odf(self, sphere: Any) -> Array:
+        """The density in directions (a sphere of DIPY, or an array [n, 3]): [..., n]."""
+        return along(self.maps["hot"], sphere)
+
+
+class HigherOrderTensorFit(Fit):
+    """A diffusivity of order 4, 6 or 8: `hot` are its unique entries."""
+
+    @property
+    def S0_hat(self) -> Array:
+        """The signal without diffusion weighting."""
+        return self.maps["S0"]
+
+    def adc(self, sphere: Any) -> Array:
+        """The diffusivity along directions (a sphere of DIPY, or an array [n, 3]), mm²/s: [..., n]."""
+        return along(self.maps["hot"], sphere)
+
+    def predict(self, gtab: Any = None, S0: npt.ArrayLike | None = None) -> Array:
+        """S0 exp(-b D(n)) for a gradient table: [..., volumes]."""
+        table = self.gtab if gtab is None else as_gradients(gtab)
+        amplitude = self.S0_hat if S0 is None else np.broadcast_to(np.asarray(S0), self.shape)
+        return amplitude[..., None] * np.exp(-table.bvals * self.adc(table.bvecs))

@@ -1,0 +1,1089 @@
+"""The commands that work on files. Made by generate.py from `fimbria describe`: not to be edited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Literal
+
+from ._program import Made, Said, made
+from ._work import Progress
+
+__all__ = [
+    "Made",
+    "bids",
+    "compare",
+    "convert",
+    "demo",
+    "phantom_crossing",
+    "phantom_gre",
+    "phantom_head",
+    "probtrackx2",
+    "report",
+    "run",
+]
+
+
+
+def run(
+    dwi: str | PathLike[str] | None,
+    output: str | PathLike[str],
+    *,
+    config: str | PathLike[str] | None = None,
+    settings: str | float | Sequence[str | float] | None = None,
+    fix_gradients: bool | None = None,
+    bval: str | PathLike[str] | None = None,
+    bvec: str | PathLike[str] | None = None,
+    fslgrad: Sequence[str | PathLike[str]] | None = None,
+    grad: str | PathLike[str] | None = None,
+    bmatrix: str | PathLike[str] | None = None,
+    bvec_frame: Literal["fsl", "voxel", "scanner"] | None = None,
+    b0_threshold: float | None = None,
+    bvalue_scaling: Literal["auto", "yes", "no"] | None = None,
+    mask: str | PathLike[str] | None = None,
+    grad_dev: str | PathLike[str] | None = None,
+    scratch: str | PathLike[str] | None = None,
+    force: bool | None = None,
+    resume: bool | None = None,
+    format: Literal["nii.gz", "nii", "mif"] | None = None,
+    layout: Literal["fimbria", "fsl", "mrtrix", "bids"] | None = None,
+    threads: int | None = None,
+    device: str | float | None = None,
+    device_memory: float | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Run all stages over one subject, from its series to a report.
+
+    Parameters
+    ----------
+    dwi : path
+        Diffusion-weighted series, 4-D
+    output : path
+        Folder to write
+    config : path
+        Take everything from a TOML file instead
+    settings : text
+        Set one parameter of a stage, such as dti.method=nlls; may be repeated
+    fix_gradients : flag
+        Mend the gradient table as its check says, before anything is fitted; refused where the
+        data do not tell
+    bval : path
+        b-values in s/mm², FSL form [default: found beside the image]
+    bvec : path
+        Directions, FSL form [default: found beside the image]
+    fslgrad : path
+        Directions and b-values, FSL form, in MRtrix3's order
+    grad : path
+        Gradient table in MRtrix3 form: x y z b per line, scanner axes
+    bmatrix : path
+        b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume
+    bvec_frame : {fsl, voxel, scanner}
+        Axes in which bvecs or b-matrices are given [default: fsl]
+    b0_threshold : number
+        b up to which a volume counts as unweighted, s/mm² [default: 50]
+    bvalue_scaling : {auto, yes, no}
+        What directions that are not of unit length mean [default: auto]
+    mask : path
+        Voxels to work on: a 3-D image on the grid of the series, inside where above zero
+        [default: a simple brain mask from the unweighted volumes]
+    grad_dev : path
+        Gradient non-linearity as FSL gives it (nine volumes): every voxel gets its own b and
+        directions; for `fit dti` and `sticks`, other methods refuse it
+    scratch : path
+        Folder for compressed images that exceed their share of memory [default: the system's
+        for temporary files]
+    force : flag
+        Compute everything again and overwrite existing outputs
+    resume : flag
+        Keep the stages that an earlier run finished with the same inputs and parameters
+    format : {nii.gz, nii, mif}
+        Format of the maps [default: nii.gz, or mif with layout mrtrix]
+    layout : {fimbria, fsl, mrtrix, bids}
+        Whose names, orders and frames to write [default: fimbria]
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+    device : text
+        Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default:
+        auto]
+    device_memory : number
+        Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+    """
+    options = [
+        Said("", dwi),
+        Said("--config", config),
+        Said("--set", settings, is_repeated=True),
+        Said("--fix-gradients", fix_gradients),
+        Said("--bval", bval),
+        Said("--bvec", bvec),
+        Said("--fslgrad", fslgrad),
+        Said("--grad", grad),
+        Said("--bmatrix", bmatrix),
+        Said("--bvec-frame", bvec_frame),
+        Said("--b0-threshold", b0_threshold),
+        Said("--bvalue-scaling", bvalue_scaling),
+        Said("--mask", mask),
+        Said("--grad-dev", grad_dev),
+        Said("--scratch", scratch),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--resume", resume),
+        Said("--format", format),
+        Said("--layout", layout),
+        Said("--threads", threads),
+        Said("--device", device),
+        Said("--device-memory", device_memory),
+        Said("--memory", memory),
+    ]
+    return made("run", output, options, progress)
+
+
+def report(
+    folder: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    title: str | float | None = None,
+    force: bool | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Draw the page of a finished folder.
+
+    Parameters
+    ----------
+    folder : path
+        Folder that a command wrote: `run`, `demo`, `fit`, `track`, `life`, `connectome`, `qsm`,
+        `compare` …
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    title : text
+        Heading of the page [default: the name of the folder]
+    force : flag
+        Overwrite existing outputs
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+    """
+    options = [
+        Said("", folder),
+        Said("--title", title),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("report", output, options, progress)
+
+
+def probtrackx2(
+    dir: str | PathLike[str],
+    *,
+    samples: str | PathLike[str],
+    mask: str | PathLike[str],
+    seed: str | PathLike[str],
+    verbosity: int | None = None,
+    out: str | float | None = None,
+    forcedir: bool | None = None,
+    simple: bool | None = None,
+    xfm: str | PathLike[str] | None = None,
+    invxfm: str | PathLike[str] | None = None,
+    seedref: str | PathLike[str] | None = None,
+    meshspace: Literal["caret", "freesurfer", "first", "vox"] | None = None,
+    closestvertex: bool | None = None,
+    opd: bool | None = None,
+    pd: bool | None = None,
+    ompl: bool | None = None,
+    os2t: bool | None = None,
+    targetmasks: str | PathLike[str] | None = None,
+    s2tastext: bool | None = None,
+    omatrix1: bool | None = None,
+    distthresh1: float | None = None,
+    omatrix2: bool | None = None,
+    target2: str | PathLike[str] | None = None,
+    omatrix3: bool | None = None,
+    target3: str | PathLike[str] | None = None,
+    lrtarget3: str | PathLike[str] | None = None,
+    distthresh3: float | None = None,
+    fopd: str | PathLike[str] | None = None,
+    opathdir: bool | None = None,
+    savepaths: bool | None = None,
+    waypoints: str | PathLike[str] | None = None,
+    waycond: Literal["and", "or"] | None = None,
+    wayorder: bool | None = None,
+    onewaycondition: bool | None = None,
+    avoid: str | PathLike[str] | None = None,
+    stop: str | PathLike[str] | None = None,
+    wtstop: str | PathLike[str] | None = None,
+    network: bool | None = None,
+    forcefirststep: bool | None = None,
+    nsamples: int | None = None,
+    nsteps: int | None = None,
+    steplength: float | None = None,
+    distthresh: float | None = None,
+    cthr: float | None = None,
+    fibthresh: float | None = None,
+    loopcheck: bool | None = None,
+    usef: bool | None = None,
+    modeuler: bool | None = None,
+    sampvox: float | None = None,
+    randfib: int | None = None,
+    fibst: int | None = None,
+    rseed: int | None = None,
+    rng: str | float | None = None,
+    threads: int | None = None,
+    device: str | float | None = None,
+    device_memory: float | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Track as FSL's probtrackx2 does: its options, its files, its numbers.
+
+    Parameters
+    ----------
+    dir : path
+        Folder to write; where it exists, one with + after its name [default: logdir]
+    verbosity : integer
+        How much is said: 0, or 1 and 2 for what was read [default: 0]
+    samples : path
+        Base name of the samples: BASE_th1samples, BASE_ph1samples, BASE_f1samples, ...2
+    mask : path
+        Brain mask, on the grid of the samples
+    seed : path
+        Seeds: an image, a GIFTI surface (.gii), or a text file that lists them; with simple,
+        voxel coordinates
+    out : text
+        Base name of the map of visits [default: fdt_paths]
+    forcedir : flag
+        Write to exactly that folder
+    simple : flag
+        Seeds are points in a text file: voxel coordinates, N rows of 3 or 3 rows of N
+    xfm : path
+        Transform from seed space to that of the samples, as FLIRT writes it, or a warp field
+        [default: identity]
+    invxfm : path
+        The transform back; needed, and used, with warp fields
+    seedref : path
+        Image whose grid is the seed space [default: the brain mask]
+    meshspace : {caret, freesurfer, first, vox}
+        What coordinates of surfaces count in [default: caret]
+    closestvertex : flag
+        Of a triangle that is crossed, count the nearest vertex instead of all three
+    opd : flag
+        The map of visits
+    pd : flag
+        Count distances from the seed (mm) instead of visits
+    ompl : flag
+        Mean lengths too
+    os2t : flag
+        For every target a map of the seeds that reach it
+    targetmasks : path
+        The targets: an image, a surface, or a text file that lists them
+    s2tastext : flag
+        Seeds and targets as a matrix of text
+    omatrix1 : flag
+        The sparse matrix from seed to seed
+    distthresh1 : number
+        Least length of what that matrix counts, mm [default: 0]
+    omatrix2 : flag
+        The sparse matrix from seed to voxel of target2
+    target2 : path
+        Its voxels: a mask on a grid of its own, usually a coarse one, whose first voxel has the
+        same centre
+    omatrix3 : flag
+        The sparse matrix between places of target3, wherever streamlines start
+    target3 : path
+        Its rows, and its columns unless lrtarget3 gives them: an image, a surface, or a list of
+        them
+    lrtarget3 : path
+        Its columns
+    distthresh3 : number
+        Least length of what matrix 3 counts, mm [default: 0]
+    fopd : path
+        The map of visits in these regions alone, too: an image, or a list of images
+    opathdir : flag
+        Mean orientations of paths
+    savepaths : flag
+        Every path, as text
+    waypoints : path
+        Where streamlines must go
+    waycond : {and, or}
+        To all of them, or to one [default: AND]
+    wayorder : flag
+        In the order of the list
+    onewaycondition : flag
+        Each half by itself
+    avoid : path
+        Where they must not go
+    stop : path
+        Where they end on entering
+    wtstop : path
+        Where they end on leaving
+    network : flag
+        Keep only what reaches another of the seed regions
+    forcefirststep : flag
+        Ask avoid and stop from the second point on
+    nsamples : integer
+        Samples per seed [default: 5000]
+    nsteps : integer
+        Steps per sample, both halves together [default: 2000]
+    steplength : number
+        Length of a step, mm [default: 0.5]
+    distthresh : number
+        Drop halves shorter than this, mm [default: 0]
+    cthr : number
+        Least cosine of the angle between steps [default: 0.2]
+    fibthresh : number
+        Least fraction of fibres to consider [default: 0.01]
+    loopcheck : flag
+        End paths that come back on themselves
+    usef : flag
+        End paths where fractions are low, with probability 1 - f at each step
+    modeuler : flag
+        Modified Euler steps
+    sampvox : number
+        Start anywhere in a sphere of this radius, mm [default: 0]
+    randfib : integer
+        First fibre: 0 the first, 1 any above fibthresh, 2 the same by fraction, 3 any [default:
+        0]
+    fibst : integer
+        Always start with this fibre, whatever randfib says
+    rseed : integer
+        Seed of the random numbers [default: 12345]
+    rng : text
+        Random numbers: philox; constant:U, always U; lcg:X, a linear congruence from X. The
+        latter two are drawn in FSL's order by one thread, to repeat a path exactly [default:
+        philox]
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+    device : text
+        Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default:
+        auto]
+    device_memory : number
+        Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    References
+    ----------
+    Behrens TEJ et al. NeuroImage 34, 144 (2007)            the algorithm
+    Hernandez-Fernandez M et al. NeuroImage 188, 598 (2019) its options and outputs
+    """
+    options = [
+        Said("", verbosity),
+        Said("--samples", samples),
+        Said("--mask", mask),
+        Said("--seed", seed),
+        Said("--out", out),
+        Said("--dir", dir),
+        Said("--forcedir", forcedir),
+        Said("--simple", simple),
+        Said("--xfm", xfm),
+        Said("--invxfm", invxfm),
+        Said("--seedref", seedref),
+        Said("--meshspace", meshspace),
+        Said("--closestvertex", closestvertex),
+        Said("--opd", opd),
+        Said("--pd", pd),
+        Said("--ompl", ompl),
+        Said("--os2t", os2t),
+        Said("--targetmasks", targetmasks),
+        Said("--s2tastext", s2tastext),
+        Said("--omatrix1", omatrix1),
+        Said("--distthresh1", distthresh1),
+        Said("--omatrix2", omatrix2),
+        Said("--target2", target2),
+        Said("--omatrix3", omatrix3),
+        Said("--target3", target3),
+        Said("--lrtarget3", lrtarget3),
+        Said("--distthresh3", distthresh3),
+        Said("--fopd", fopd),
+        Said("--opathdir", opathdir),
+        Said("--savepaths", savepaths),
+        Said("--waypoints", waypoints),
+        Said("--waycond", waycond),
+        Said("--wayorder", wayorder),
+        Said("--onewaycondition", onewaycondition),
+        Said("--avoid", avoid),
+        Said("--stop", stop),
+        Said("--wtstop", wtstop),
+        Said("--network", network),
+        Said("--forcefirststep", forcefirststep),
+        Said("--nsamples", nsamples),
+        Said("--nsteps", nsteps),
+        Said("--steplength", steplength),
+        Said("--distthresh", distthresh),
+        Said("--cthr", cthr),
+        Said("--fibthresh", fibthresh),
+        Said("--loopcheck", loopcheck),
+        Said("--usef", usef),
+        Said("--modeuler", modeuler),
+        Said("--sampvox", sampvox),
+        Said("--randfib", randfib),
+        Said("--fibst", fibst),
+        Said("--rseed", rseed),
+        Said("--rng", rng),
+        Said("--threads", threads),
+        Said("--device", device),
+        Said("--device-memory", device_memory),
+        Said("--memory", memory),
+    ]
+    return made("probtrackx2", dir, options, progress)
+
+
+def bids(
+    input: str | PathLike[str],
+    out: str | PathLike[str],
+    level: Literal["participant", "group"],
+    *,
+    participant_label: str | float | Sequence[str | float] | None = None,
+    session_label: str | float | Sequence[str | float] | None = None,
+    atlas: str | float | None = None,
+    no_act: bool | None = None,
+    skip_bids_validation: bool | None = None,
+    preset: Literal["maps", "fibres", "connectome", "everything", "susceptibility"] | None = None,
+    config: str | PathLike[str] | None = None,
+    settings: str | float | Sequence[str | float] | None = None,
+    force: bool | None = None,
+    report_output_level: Literal["root", "subject", "session"] | None = None,
+    digest: bool | None = None,
+    work_dir: str | PathLike[str] | None = None,
+    threads: int | None = None,
+    device: str | float | None = None,
+    device_memory: float | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Run all stages over every subject of a BIDS data set, and write derivatives.
+
+    Parameters
+    ----------
+    input : path
+        The data set: raw, or derivatives as QSIPrep writes them
+    out : path
+        Folder of the derivatives
+    level : {participant, group}
+        What is worked on
+    participant_label : text
+        Subjects, with or without sub- [default: all]
+    session_label : text
+        Sessions, with or without ses- [default: all]
+    atlas : text
+        Name of the labels between which streamlines are counted: that of the entity atlas, seg
+        or desc [default: the only ones there are]
+    no_act : flag
+        Let streamlines end anywhere, although there are tissues beside a series
+    skip_bids_validation : flag
+        Has no effect: BIDS apps are called with it. `fimbria bids` checks what it reads, and
+        nothing else
+    preset : {maps, fibres, connectome, everything, susceptibility}
+        What is done [default: maps]
+    config : path
+        Take what is done from a TOML file, as `fimbria run` does; its `[input]` names no files
+    settings : text
+        Set one parameter of a stage, such as dti.method=nlls; may be repeated
+    force : flag
+        Make finished sessions again
+    report_output_level : {root, subject, session}
+        Where pages are written [default: root]
+    digest : flag
+        Print a hash of every file of finished sessions, and one of all: what two sites compare
+    work_dir : path
+        Folder where sessions are worked on; what an interruption leaves there is gone on from
+        [default: OUT/.fimbria/work]
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+    device : text
+        Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default:
+        auto]
+    device_memory : number
+        Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+    """
+    options = [
+        Said("", input),
+        Said("", out),
+        Said("", level),
+        Said("--participant-label", participant_label),
+        Said("--session-label", session_label),
+        Said("--atlas", atlas),
+        Said("--no-act", no_act),
+        Said("--skip-bids-validation", skip_bids_validation),
+        Said("--preset", preset),
+        Said("--config", config),
+        Said("--set", settings, is_repeated=True),
+        Said("--force", force),
+        Said("--report-output-level", report_output_level),
+        Said("--digest", digest),
+        Said("--work-dir", work_dir),
+        Said("--threads", threads),
+        Said("--device", device),
+        Said("--device-memory", device_memory),
+        Said("--memory", memory),
+    ]
+    return made("bids", out, options, progress)
+
+
+def demo(
+    output: str | PathLike[str],
+    *,
+    force: bool | None = None,
+    resume: bool | None = None,
+    voxel: float | None = None,
+    rng_seed: int | None = None,
+    threads: int | None = None,
+    device: str | float | None = None,
+    device_memory: float | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Make a head, run every stage on it, and show how close each came to the truth.
+
+    Parameters
+    ----------
+    output : path
+        Folder to write [default: fimbria-demo]
+    force : flag
+        Compute everything again and overwrite existing outputs
+    resume : flag
+        Keep the stages that an earlier run finished with the same inputs and parameters
+    voxel : number
+        Edge of the voxels of the series in mm, those of the gradient-echo scan are half as
+        large; the time is inversely as its cube [default: 4]
+    rng_seed : integer
+        Seed of the noise [default: 1]
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+    device : text
+        Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default:
+        auto]
+    device_memory : number
+        Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+    """
+    options = [
+        Said("--output", output),
+        Said("--force", force),
+        Said("--resume", resume),
+        Said("--voxel", voxel),
+        Said("--rng-seed", rng_seed),
+        Said("--threads", threads),
+        Said("--device", device),
+        Said("--device-memory", device_memory),
+        Said("--memory", memory),
+    ]
+    return made("demo", output, options, progress)
+
+
+def convert(
+    input: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    datatype: str | float | None = None,
+    tensors: str | float | None = None,
+    reference: str | PathLike[str] | None = None,
+    trx_folder: bool | None = None,
+    bval: str | PathLike[str] | None = None,
+    bvec: str | PathLike[str] | None = None,
+    fslgrad: Sequence[str | PathLike[str]] | None = None,
+    grad: str | PathLike[str] | None = None,
+    bmatrix: str | PathLike[str] | None = None,
+    bvec_frame: Literal["fsl", "voxel", "scanner"] | None = None,
+    b0_threshold: float | None = None,
+    bvalue_scaling: Literal["auto", "yes", "no"] | None = None,
+    force: bool | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Convert an image or a tractogram from one format to another.
+
+    Parameters
+    ----------
+    input : path
+        Image to read (.nii, .hdr/.img or .mif, each also with .gz), or tractogram (.tck, .trk,
+        .trx, or a TRX folder)
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    datatype : text
+        Type of the samples written: int8 to uint64, float32, float64; bit and float16 for .mif.
+        Of a tractogram's coordinates: float32; float64 for .tck and .trx, float16 for .trx
+        [default: as stored, scaling included; where the format has no such type, the next that
+        holds all of it]
+    tensors : text
+        Bring tensors from one program's order and frame to another's, such as dipy:mrtrix; of
+        fimbria, fsl, mrtrix, dipy. A map of 6 volumes is of diffusion tensors, one of 15 of
+        kurtosis
+    reference : path
+        Image whose grid .trk and .trx name [default: the one that the input names]
+    trx_folder : flag
+        Write TRX as a folder OUT instead of a file
+    bval : path
+        b-values in s/mm², FSL form [default: found beside the image]
+    bvec : path
+        Directions, FSL form [default: found beside the image]
+    fslgrad : path
+        Directions and b-values, FSL form, in MRtrix3's order
+    grad : path
+        Gradient table in MRtrix3 form: x y z b per line, scanner axes
+    bmatrix : path
+        b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume
+    bvec_frame : {fsl, voxel, scanner}
+        Axes in which bvecs or b-matrices are given [default: fsl]
+    b0_threshold : number
+        b up to which a volume counts as unweighted, s/mm² [default: 50]
+    bvalue_scaling : {auto, yes, no}
+        What directions that are not of unit length mean [default: auto]
+    force : flag
+        Overwrite existing outputs
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+    """
+    options = [
+        Said("", input),
+        Said("--datatype", datatype),
+        Said("--tensors", tensors),
+        Said("--reference", reference),
+        Said("--trx-folder", trx_folder),
+        Said("--bval", bval),
+        Said("--bvec", bvec),
+        Said("--fslgrad", fslgrad),
+        Said("--grad", grad),
+        Said("--bmatrix", bmatrix),
+        Said("--bvec-frame", bvec_frame),
+        Said("--b0-threshold", b0_threshold),
+        Said("--bvalue-scaling", bvalue_scaling),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("convert", output, options, progress)
+
+
+def compare(
+    first: Sequence[str | PathLike[str]],
+    second: Sequence[str | PathLike[str]],
+    output: str | PathLike[str],
+    *,
+    threshold: float | None = None,
+    force: bool | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Test two sets of maps against each other, voxel by voxel.
+
+    Parameters
+    ----------
+    first : path
+        Maps of repeated runs, two or more with different seeds
+    second : path
+        The other set, after --: two or more as well
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    threshold : number
+        Mean value from which voxels take part [default: 20]
+    force : flag
+        Overwrite existing outputs
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+    """
+    options = [
+        Said("", first),
+        Said("", second),
+        Said("--threshold", threshold),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("compare", output, options, progress)
+
+
+def phantom_head(
+    output: str | PathLike[str],
+    *,
+    subject: int | None = None,
+    voxel: str | float | None = None,
+    size: str | float | None = None,
+    tilt: str | float | None = None,
+    x_left_to_right: bool | None = None,
+    b0s: int | None = None,
+    shells: str | float | Sequence[str | float] | None = None,
+    snr: str | float | None = None,
+    rng_seed: int | None = None,
+    b_tensor: Literal["linear", "planar", "spherical"] | Sequence[Literal["linear", "planar", "spherical"]] | None = None,
+    motion: float | None = None,
+    dropped_slices: int | None = None,
+    nonlinearity: float | None = None,
+    samples: int | None = None,
+    gre: str | float | None = None,
+    gre_b0: float | None = None,
+    gre_voxel: float | None = None,
+    gre_snr: str | float | None = None,
+    bids: int | None = None,
+    broken: bool | None = None,
+    force: bool | None = None,
+    format: Literal["nii.gz", "nii", "mif"] | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """A head as in people: folded cortex, nuclei, ventricles, named bundles, skull and air.
+
+    Parameters
+    ----------
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    subject : integer
+        Which head: folds, size and ventricles differ from number to number [default: 1]
+    voxel : text
+        Voxel size in mm [default: 2.5]
+    size : text
+        Number of voxels along x, y, z [default: what holds the whole head]
+    tilt : text
+        Turns of the grid about scanner x, y, z in degrees [default: 6,-4,3]
+    x_left_to_right : flag
+        Store x from left to right (det(affine) > 0) instead of right to left
+    b0s : integer
+        Number of unweighted volumes [default: 6]
+    shells : text
+        Shells, each b in s/mm² and number of directions [default: 1000:30,2000:60]
+    snr : text
+        Unweighted white-matter signal over the noise in either channel; inf for no noise
+        [default: 30]
+    rng_seed : integer
+        Seed of the noise [default: 1]
+    b_tensor : {linear, planar, spherical}
+        Shape of the b-tensors: of all shells, or of each [default: linear]
+    motion : number
+        The head moves during the series, up to so far from where it was first, and turns by up
+        to as many degrees [0 to 50, mm] [default: 0]
+    dropped_slices : integer
+        Slices of weighted volumes that lose 60 to 95 % of their signal [default: 0]
+    nonlinearity : number
+        Largest deviation of the gradients in the brain, as a fraction [0 to 0.3] [default: 0]
+    samples : integer
+        Points along each axis at which a voxel on a boundary is sampled [2 to 8] [default: 3]
+    gre : text
+        Also a gradient-echo scan; echo times in milliseconds
+    gre_b0 : number
+        Strength of B0 in that scan; it is along scanner z [above 0, T] [default: 3]
+    gre_voxel : number
+        Voxel size of that scan, the same along all axes [above 0, mm] [default: that of the
+        series]
+    gre_snr : text
+        White matter's magnitude at echo time 0 over the noise in either channel; inf for no
+        noise [default: 100]
+    bids : integer
+        Write a BIDS data set in the shape of QSIPrep's derivatives instead, of so many
+        subjects: each has other folds and noise, and the second has two sessions [1 to 9999]
+    broken : flag
+        Cut the series of its last subject short, as a full disk does
+    force : flag
+        Overwrite existing outputs
+    format : {nii.gz, nii, mif}
+        Format of the images [default: nii.gz]
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    References
+    ----------
+    Zhang H et al. NeuroImage 61, 1000 (2012): dispersion
+    Salomir R et al. Concepts Magn Reson B 19, 26 (2003): field by Fourier transform
+    Smith RE et al. NeuroImage 62, 1924 (2012): five tissues
+    """
+    options = [
+        Said("--subject", subject),
+        Said("--voxel", voxel),
+        Said("--size", size),
+        Said("--tilt", tilt),
+        Said("--x-left-to-right", x_left_to_right),
+        Said("--b0s", b0s),
+        Said("--shells", shells, delimiter=","),
+        Said("--snr", snr),
+        Said("--rng-seed", rng_seed),
+        Said("--b-tensor", b_tensor, delimiter=","),
+        Said("--motion", motion),
+        Said("--dropped-slices", dropped_slices),
+        Said("--nonlinearity", nonlinearity),
+        Said("--samples", samples),
+        Said("--gre", gre, is_optional=True),
+        Said("--gre-b0", gre_b0),
+        Said("--gre-voxel", gre_voxel),
+        Said("--gre-snr", gre_snr),
+        Said("--bids", bids, is_optional=True),
+        Said("--broken", broken),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--format", format),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("phantom head", output, options, progress)
+
+
+def phantom_crossing(
+    output: str | PathLike[str],
+    *,
+    size: str | float | None = None,
+    voxel: str | float | None = None,
+    tilt: str | float | None = None,
+    x_left_to_right: bool | None = None,
+    b0s: int | None = None,
+    shells: str | float | Sequence[str | float] | None = None,
+    snr: str | float | None = None,
+    rng_seed: int | None = None,
+    force: bool | None = None,
+    format: Literal["nii.gz", "nii", "mif"] | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """A head with bundles that run straight, bend, and cross at 30 to 90 degrees.
+
+    Parameters
+    ----------
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    size : text
+        Number of voxels along x, y, z [default: 60,72,56]
+    voxel : text
+        Voxel size in mm [default: 2.5]
+    tilt : text
+        Turns of the grid about scanner x, y, z in degrees [default: 6,-4,10]
+    x_left_to_right : flag
+        Store x from left to right (det(affine) > 0) instead of right to left
+    b0s : integer
+        Number of unweighted volumes [default: 6]
+    shells : text
+        Shells, each b in s/mm² and number of directions [default: 1000:30,2000:60]
+    snr : text
+        Unweighted white-matter signal over the noise in either channel; inf for no noise
+        [default: 30]
+    rng_seed : integer
+        Seed of the noise [default: 1]
+    force : flag
+        Overwrite existing outputs
+    format : {nii.gz, nii, mif}
+        Format of the images [default: nii.gz]
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+    """
+    options = [
+        Said("--size", size),
+        Said("--voxel", voxel),
+        Said("--tilt", tilt),
+        Said("--x-left-to-right", x_left_to_right),
+        Said("--b0s", b0s),
+        Said("--shells", shells, delimiter=","),
+        Said("--snr", snr),
+        Said("--rng-seed", rng_seed),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--format", format),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("phantom crossing", output, options, progress)
+
+
+def phantom_gre(
+    output: str | PathLike[str],
+    *,
+    size: str | float | None = None,
+    voxel: str | float | None = None,
+    tilt: str | float | None = None,
+    x_left_to_right: bool | None = None,
+    te: float | Sequence[float] | None = None,
+    b0: float | None = None,
+    fibre: float | None = None,
+    anisotropy: float | None = None,
+    grey: float | None = None,
+    air: float | None = None,
+    finer: int | None = None,
+    snr: str | float | None = None,
+    rng_seed: int | None = None,
+    force: bool | None = None,
+    format: Literal["nii.gz", "nii", "mif"] | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """The head of `phantom crossing` in a gradient-echo scan: phase and magnitude of a known field.
+
+    Parameters
+    ----------
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    size : text
+        Number of voxels along x, y, z [default: 60,72,56]
+    voxel : text
+        Voxel size in mm [default: 2.5]
+    tilt : text
+        Turns of the grid about scanner x, y, z in degrees [default: 6,-4,10]
+    x_left_to_right : flag
+        Store x from left to right (det(affine) > 0) instead of right to left
+    te : number
+        Echo times in milliseconds [default: 4 12 20 28]
+    b0 : number
+        Strength of B0, tesla; it is along scanner z [default: 3]
+    fibre : number
+        Mean susceptibility of fibres, ppm relative to fluid [default: -0.03]
+    anisotropy : number
+        Susceptibility along fibres less that across them, ppm [default: 0.012]
+    grey : number
+        Susceptibility of grey matter, ppm relative to fluid [default: 0.02]
+    air : number
+        Susceptibility of the air below the brain, ppm; 0 for no background [default: 9.4]
+    finer : integer
+        Make the field on a grid as many times finer along each axis, 1 to 4 [default: 2]
+    snr : text
+        White matter's magnitude at echo time 0 over the noise in either channel; inf for no
+        noise [default: 100]
+    rng_seed : integer
+        Seed of the noise [default: 1]
+    force : flag
+        Overwrite existing outputs
+    format : {nii.gz, nii, mif}
+        Format of the images [default: nii.gz]
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+    """
+    options = [
+        Said("--size", size),
+        Said("--voxel", voxel),
+        Said("--tilt", tilt),
+        Said("--x-left-to-right", x_left_to_right),
+        Said("--te", te),
+        Said("--b0", b0),
+        Said("--fibre", fibre),
+        Said("--anisotropy", anisotropy),
+        Said("--grey", grey),
+        Said("--air", air),
+        Said("--finer", finer),
+        Said("--snr", snr),
+        Said("--rng-seed", rng_seed),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--format", format),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("phantom gre", output, options, progress)
