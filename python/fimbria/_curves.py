@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .fits import Fit
+from .fits import Fit, Model
 from .gradients import as_gradients
 
 Array = npt.NDArray[Any]
@@ -47,6 +47,12 @@ class IvimFit(Fit):
         """S0, fraction, D*, D: [..., 4]."""
         return np.stack([self.S0_predicted, self.perfusion_fraction, self.D_star, self.D], axis=-1)
 
+    @classmethod
+    def _of_params(cls, model: Model, params: Array) -> IvimFit:
+        maps: dict[str, Any] = dict(zip(("S0", "f", "Dstar", "D"), np.moveaxis(params, -1, 0)))
+        maps["status"] = np.ones(params.shape[:-1])
+        return cls(model.name, maps, model.gtab, model=model)
+
     def predict(self, gtab: Any = None, S0: npt.ArrayLike | None = None) -> Array:
         """S0 (f exp(-b D*) + (1 - f) exp(-b D)) for a gradient table: [..., volumes]."""
         b = (self.gtab if gtab is None else as_gradients(gtab)).bvals
@@ -81,6 +87,11 @@ class MeanSignalKurtosisFit(Fit):
     def smt2uFA(self) -> Array:
         """Microscopic fractional anisotropy, 0 to 1."""
         return self.maps["MFA"]
+
+    @classmethod
+    def _of_params(cls, model: Model, params: Array) -> MeanSignalKurtosisFit:
+        maps: dict[str, Any] = {"MSD": params[..., 0], "MSK": params[..., 1], "status": np.ones(params.shape[:-1])}
+        return cls(model.name, maps, model.gtab, model=model)
 
     def predict(self, gtab: Any = None, S0: npt.ArrayLike | None = None) -> Array:
         """S0 exp(-b MSD + b² MSD² MSK / 6) for a gradient table: [..., volumes]."""

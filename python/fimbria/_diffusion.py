@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .fits import Fit
+from .fits import Fit, Model
 from .gradients import as_gradients
 
 Array = npt.NDArray[Any]
@@ -65,6 +65,16 @@ class TensorFit(Fit):
         """Eigenvalues, then the rows of `evecs`: [..., 12]."""
         vectors = self.evecs
         return np.concatenate([self.evals, vectors.reshape(*vectors.shape[:-2], 9)], axis=-1)
+
+    @classmethod
+    def _of_params(cls, model: Model, params: Array) -> TensorFit:
+        vectors = params[..., 3:12].reshape(*params.shape[:-1], 3, 3)
+        form = np.einsum("...ik,...k,...jk->...ij", vectors, params[..., :3], vectors)
+        rows, columns = np.triu_indices(3)
+        maps: dict[str, Any] = {"tensor": form[..., rows, columns], "status": np.ones(params.shape[:-1])}
+        if params.shape[-1] == 27:
+            maps["kurtosis"] = params[..., 12:][..., [_DIPY_ORDER.index(entry) for entry in _CLASSES]]
+        return cls(model.name, maps, model.gtab, model=model)
 
     @property
     def ga(self) -> Array:
@@ -196,6 +206,23 @@ class KurtosisFit(TensorFit):
     def model_params(self) -> Array:
         """Those of the tensor, then `kt`: [..., 27]."""
         return np.concatenate([super().model_params, self.kt], axis=-1)
+
+    def rtk(self, min_kurtosis: float = -np.inf, max_kurtosis: float = np.inf) -> Array:
+        """MD² / RD² times the mean of the kurtosis tensor across the principal direction, within limits.
+
+        Hansen B et al. Magn Reson Med 69, 1754 (2013).
+        """
+        vectors, values = self.evecs, self.evals
+        angles = np.pi * np.arange(5) / 5  # a form of order 4 is averaged exactly by five directions
+        across = np.cos(angles) * vectors[..., :, 1, None] + np.sin(angles) * vectors[..., :, 2, None]
+        columns = [
+            _multiplicity(entry) * np.prod([across[..., "xyz".index(axis), :] for axis in entry], axis=0)
+            for entry in _CLASSES
+        ]
+        mean = np.einsum("...e,e...n->...n", self.maps["kurtosis"], np.array(columns)).mean(axis=-1)
+        radial = values[..., 1:].mean(axis=-1)
+        scale = np.divide(values.mean(axis=-1), radial, out=np.zeros_like(radial), where=radial > 0)
+        return np.clip(scale**2 * mean, min_kurtosis, max_kurtosis)
 
     @property
     def kfa(self) -> Array:

@@ -83,6 +83,11 @@ class Fit:
         some = {name: values[index] for name, values in self.maps.items()}
         return type(self)(self.name, some, self.gtab, self.texts, self.affine, self.model)
 
+    @classmethod
+    def _of_params(cls, model: Model, params: npt.NDArray[Any]) -> Any:
+        """A fit that `predict` can be asked of, from parameters as `model_params` has them."""
+        raise TypeError(f"a fit of {model.name} has no parameters to predict from")
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the voxels."""
@@ -120,6 +125,11 @@ class Model:
     def __init__(self, gtab: Any, **options: Any) -> None:
         self.gtab = as_gradients(gtab)
         self.options = said(options)
+        _core.check_fit(self.name, as_json(self.options))
+
+    def predict(self, params: npt.ArrayLike, S0: npt.ArrayLike = 1.0) -> npt.NDArray[Any]:
+        """The signal that parameters give, as `model_params` of a fit has them: [..., volumes]."""
+        return self._fit._of_params(self, np.asarray(params)).predict(self.gtab, S0=S0)
 
     def fit(
         self,

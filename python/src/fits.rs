@@ -6,8 +6,9 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::FimbriaError;
 use crate::subject::{SubjectArg, check_series, maps_of, values};
-use crate::work::{Machine, run};
+use crate::work::{Machine, chain, run};
 
 /// The names of all fits.
 #[pyfunction]
@@ -26,6 +27,13 @@ fn fit_by_name(name: &str) -> PyResult<&'static dyn Fit> {
     fit_named(name).ok_or_else(|| {
         PyKeyError::new_err(format!("`{name}` is no fit; there are {}", fit_names().join(", ")))
     })
+}
+
+/// Fails where the fit cannot be told these options.
+#[pyfunction]
+pub(crate) fn check_fit(name: &str, options: &str) -> PyResult<()> {
+    let made = fit_by_name(name)?.of_values(&values(options)?, MapStyle::default(), String::new());
+    made.map(|_| ()).map_err(|error| FimbriaError::new_err(chain(&error)))
 }
 
 /// Fits the model `name` to a series. Maps that have directions are in the axes of its table. `options` is

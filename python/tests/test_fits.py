@@ -113,6 +113,33 @@ def test_predictions_are_the_signal_that_was_fitted(gtab, series):
     np.testing.assert_allclose(tensor.predict(), series, rtol=1e-3, atol=0.1)
 
 
+def test_models_predict_from_parameters_of_their_fits(gtab, series):
+    mixed = 0.6 * series + 0.4 * series[::-1]
+    for model in (fimbria.TensorModel(gtab), fimbria.KurtosisModel(gtab), fimbria.MeanSignalKurtosisModel(gtab)):
+        fit = model.fit(mixed)
+        # Eigenvectors of single precision are turned back into a tensor.
+        np.testing.assert_allclose(model.predict(fit.model_params, S0=fit.S0_hat), fit.predict(), rtol=1e-3, err_msg=model.name)
+    with pytest.raises(TypeError, match="a fit of stremi has no parameters to predict from"):
+        fimbria.StretchedExponentialModel(gtab).predict(np.ones(3))
+
+
+def test_kurtosis_across_the_axis_is_the_mean_of_the_form_there(gtab, series):
+    fit = fimbria.KurtosisModel(gtab).fit(0.6 * series + 0.4 * series[::-1])[2, 1, 1]
+    angles = np.linspace(0, np.pi, 180, endpoint=False)
+    first, second = fit.evecs[:, 1], fit.evecs[:, 2]
+    ways = np.cos(angles)[:, None] * first + np.sin(angles)[:, None] * second
+    # K = MD² W / D², so that MD² W along a direction is K D²; single precision of RD is left.
+    form = fit.akc(ways) * fit.adc(ways) ** 2
+    np.testing.assert_allclose(fit.rtk(), form.mean() / fit.rd**2, rtol=1e-5)
+
+
+def test_options_that_cannot_be_are_refused_when_the_model_is_made(gtab):
+    with pytest.raises(fimbria.FimbriaError, match="magic"):
+        fimbria.TensorModel(gtab, "magic")
+    with pytest.raises(fimbria.FimbriaError, match="nonsense"):
+        fimbria.KurtosisModel(gtab, compat="nonsense")
+
+
 def test_functions_on_the_sphere_are_their_harmonics(gtab, series):
     fit = fimbria.FibreOrientationModel(gtab, tissues="white", order="4").fit(series)
     # Degree 0 of an orthonormal basis is a constant 1 / sqrt(4 pi); the mean over many directions is its part.
