@@ -118,6 +118,9 @@ if (start) {
     view.sliceType = 3;
     // The 3-D picture beside the planes on a wide screen too.
     view.showRender = 1;
+    // Lines show through the head, and on planes those within some mm.
+    view.meshXRay = 0.4;
+    view.meshThicknessOn2D = 5;
     view.isColorbarVisible = true;
     view.addEventListener('locationChange', (event) => { byId('place').textContent = event.detail.string || ''; });
     const maps = parts.filter((part) => part.kind !== 'lines'), lines = parts.filter((part) => part.kind === 'lines');
