@@ -75,8 +75,7 @@ impl FitModel for Parameters {
 
 static ABOUT: About = About {
     sentence: "Fit intravoxel incoherent motion: perfusion fraction, D and D* of two exponentials",
-    method:
-        "\
+    method: "\
 Model:
   S = S0 (f exp(-b D*) + (1 - f) exp(-b D)) over all volumes, directions not told apart: blood in
   capillaries that point everywhere loses its signal fast, D* >= 3e-3 mm²/s, tissue slowly,
