@@ -102,10 +102,12 @@ impl ArraySource {
                 }
             }
         } else {
+            // Where voxels lie is the same in every volume, and takes two divisions to find.
+            let offsets: Vec<isize> = voxels.iter().map(|&voxel| at(voxel)).collect();
             for v in 0..self.n_volumes {
                 let row = &mut out[v * stride..][..voxels.len()];
-                for (to, &voxel) in row.iter_mut().zip(voxels) {
-                    *to = number(sample(at(voxel), v));
+                for (to, &offset) in row.iter_mut().zip(&offsets) {
+                    *to = number(sample(offset, v));
                 }
             }
         }
