@@ -12,7 +12,7 @@ import numpy.typing as npt
 from . import _core
 from ._work import Progress, as_json, worked
 from .fits import Fit, field_of, in_shape, series_of, table_of
-from .images import Image, load
+from .images import Image, opened
 from .tractograms import Tractogram, load_tractogram, parts_of
 
 Array = npt.NDArray[Any]
@@ -387,8 +387,7 @@ def _volumes(
     name: str, given: Any, mask: npt.ArrayLike | None, affine: npt.ArrayLike | None
 ) -> tuple[dict[str, Any], Array, tuple[int, ...]]:
     """Images as the extension takes them, of one volume too."""
-    if isinstance(given, (str, PathLike)):
-        given = load(str(given))
+    given = opened(given)
     if isinstance(given, Image):
         return field_of(given, mask, given.affine)
     own = getattr(given, "affine", affine)

@@ -12,7 +12,7 @@ from . import _core
 from ._picture import picture
 from ._work import FimbriaWarning, Progress, as_json, said, worked
 from .gradients import Gradients, as_gradients
-from .images import Image
+from .images import Image, opened
 
 __all__ = ["STATUS", "FimbriaWarning", "Fit", "Model", "fit"]
 
@@ -144,10 +144,10 @@ class Model:
 
         Parameters
         ----------
-        data : array [..., volumes], Image, or nibabel image
+        data : array [..., volumes], Image, nibabel image, or path
             float32 is read where it lies, in C or in Fortran order, as are float64 and integers up to 32
             bits; nothing is copied.
-        mask : array, optional
+        mask : array, image, or path, optional
             The voxels to fit; all by default.
 
         Returns
@@ -204,7 +204,8 @@ def field_of(
     used = np.asarray(own if affine is None else affine, dtype=np.float64)
     inside = None
     if mask is not None:
-        inside = np.asarray(mask)
+        mask = opened(mask)
+        inside = np.asarray(getattr(mask, "dataobj", mask))
         if inside.shape != shape:
             raise ValueError(f"mask has the shape {inside.shape}, and the voxels {shape}")
         inside = (inside > 0).reshape(in_3d(shape))
@@ -220,6 +221,7 @@ def in_3d(shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 def source_of(data: Any) -> tuple[Any, list[list[float]], tuple[int, ...]]:
     """What the extension reads, its affine, and the shape of the voxels."""
+    data = opened(data)
     if isinstance(data, Image):
         x, y, z, _ = data._series.shape
         return data._series, data.affine.tolist(), (x, y, z)
@@ -268,6 +270,7 @@ def fit(
     """
     from . import models
 
+    data = opened(data)
     classes = {one.name: one for one in vars(models).values() if isinstance(one, type) and issubclass(one, Model) and one is not Model}
     if name not in classes:
         # Says which there are.

@@ -82,3 +82,8 @@ def load(
     """
     image = _core.load(path, bval=bval, bvec=bvec, grad=grad, b0_threshold=b0_threshold)
     return Image(image)
+
+
+def opened(given: Any) -> Any:
+    """What is given, or the image where it is a path."""
+    return load(given) if isinstance(given, (str, PathLike)) else given

@@ -37,6 +37,17 @@ def test_images_of_nibabel_are_taken(tmp_path, gtab, series):
     np.testing.assert_array_equal(fimbria.TensorModel(gtab).fit(mapped).fa, expected)
 
 
+def test_paths_and_images_are_series_and_masks(tmp_path, gtab, series):
+    path, mask = tmp_path / "dwi.nii", tmp_path / "mask.nii"
+    inside = np.zeros(series.shape[:3], np.uint8)
+    inside[::2] = 1
+    nibabel.save(nibabel.Nifti1Image(series, np.eye(4)), path)
+    nibabel.save(nibabel.Nifti1Image(inside, np.eye(4)), mask)
+    expected = fimbria.fit("dti", series, gtab, inside).fa
+    for given in [str(mask), mask, nibabel.load(mask), fimbria.load(mask)]:
+        np.testing.assert_array_equal(fimbria.fit("dti", path, gtab, given).fa, expected)
+
+
 def test_what_is_no_image_is_one_error(tmp_path):
     path = tmp_path / "no.nii"
     path.write_text("nothing")

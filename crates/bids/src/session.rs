@@ -229,6 +229,10 @@ impl Participants {
             (config.input.bval, config.input.bvec) = (Some(bval), Some(bvec));
         }
         config.maps = MapStyle { format: None, layout: Named(MapLayout::Bids) };
+        if let Some(path) = &series.confounds {
+            let table = config.tables.entry("quality".to_owned()).or_default();
+            table.entry("confounds".to_owned()).or_insert_with(|| json!(path));
+        }
         let title = series.name.clone().without("desc").prefix();
         config.report.title = Some(title.trim_end_matches('_').replace('_', " "));
         let needs_scan = ["gre", "field", "qsm"].iter().any(|table| asks(table))

@@ -88,7 +88,9 @@ fn names_and_titles_are_no_markup() {
     const EVIL: &str = "<img src=x onerror=alert(1)>";
     let folder = with_rings();
     let name = format!("{EVIL}.nii");
-    for (from, to) in [("turned.nii", ".nii"), ("turned.bval", ".bval"), ("turned.bvec", ".bvec")] {
+    let options = WriteOptions { description: EVIL.to_owned(), ..WriteOptions::default() };
+    write_image(folder.join(&name), &folder.image("turned.nii"), &options).unwrap();
+    for (from, to) in [("turned.bval", ".bval"), ("turned.bvec", ".bvec")] {
         fs::copy(folder.join(from), folder.join(&format!("{EVIL}{to}"))).unwrap();
     }
     let toml = format!(

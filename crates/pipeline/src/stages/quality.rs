@@ -83,7 +83,10 @@ impl Stage for JudgeQuality {
         let subject = products.get::<Subject>()?;
         let fit: &Fitted = products.get::<Maps<dti::Parameters>>()?;
         let framewise_mm = match &self.options.confounds {
-            Some(path) => framewise(&fimbria_image::read_regular_text(path)?),
+            Some(path) => {
+                let text = fimbria_image::read_regular_text(path);
+                framewise(&text.map_err(|error| format!("{}: {error}", path.display()))?)
+            }
             None => Vec::new(),
         };
         let Subject { dwi, gradients, mask, .. } = subject;

@@ -173,6 +173,30 @@ fn a_subject_with_sessions_has_a_page_that_leads_to_each() {
 }
 
 #[test]
+fn motion_of_the_confounds_is_judged_on_the_page() {
+    let folder = with_data_set();
+    folder.done(&format!("{PARTICIPANT} --participant-label 01"));
+    let page = fs::read_to_string(folder.join("out/sub-01.html")).unwrap();
+    assert!(page.contains("Motion in the scanner") && page.contains("0.30 mm"));
+    let record = folder.json("out/sub-01/run.json");
+    let inputs = record["inputs"].as_array().unwrap();
+    assert!(inputs.iter().any(|input| input["role"] == "confounds"), "{inputs:?}");
+}
+
+#[test]
+fn entities_are_no_markup() {
+    let folder = Folder::new();
+    let evil = "sub-01_acq-<img src=x onerror=alert(1)>";
+    data_set(&folder, &[("sub-01", evil)]);
+    folder.done(PARTICIPANT);
+    folder.done("bids in out group");
+    for page in ["out/sub-01.html", "out/group_dwi.html", "out/logs/CITATION.html"] {
+        let html = fs::read_to_string(folder.join(page)).unwrap();
+        assert!(!html.contains("<img src=x"), "{page}");
+    }
+}
+
+#[test]
 fn inputs_are_only_read() {
     let folder = with_data_set();
     let before = contents(&folder.join("in"));

@@ -65,7 +65,7 @@ pub const QSM_WRITES: &[Written] = &[
 
 /// Why not everyone should take the published model.
 const CYLINDERS_ERR: &str = "fibres that bend or end are no infinite cylinders: of a simulated brain \
-     this map has an NRMSE of 98 %, that of zeros 100 %, that of --method dtv 27 % \
+     this map has an NRMSE of 102 %, that of zeros 100 %, that of --method dtv 26 % \
      (docs/susceptibility.md)";
 
 /// Name of the file that an interrupted iteration goes on from.
