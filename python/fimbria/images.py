@@ -86,4 +86,4 @@ def load(
 
 def opened(given: Any) -> Any:
     """What is given, or the image where it is a path."""
-    return load(given) if isinstance(given, (str, PathLike)) else given
+    return load(str(given)) if isinstance(given, (str, PathLike)) else given
