@@ -112,6 +112,21 @@ fn echo_times_and_b0_come_from_sidecars() {
     assert_eq!(read("sidecar"), read("given"));
 }
 
+/// Else the echo times would be said to be missing where they stand in a file that is cut short.
+#[test]
+fn a_sidecar_that_cannot_be_read_is_named() {
+    let folder = with_echoes();
+    let made = std::process::Command::new("mkfifo").arg(folder.join("pipe")).status();
+    assert!(made.unwrap().success());
+    std::fs::write(folder.join("cut"), r#"{"EchoTime": [0.005, 0.0"#).unwrap();
+    for kind in ["cut", "pipe"] {
+        std::fs::rename(folder.join(kind), folder.join("phase.json")).unwrap();
+        let said = folder.failed("field phase.nii --mask mask.nii -o out");
+        assert!(said.contains("could not read the sidecar phase.json"), "{kind}: {said}");
+        folder.done("field phase.nii --mask mask.nii --te 5,12,20 --b0 3 -o given -f");
+    }
+}
+
 #[test]
 fn what_is_no_phase_is_one_clear_error() {
     let folder = with_echoes();

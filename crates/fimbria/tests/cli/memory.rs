@@ -51,7 +51,9 @@ fn commands() -> Vec<String> {
     .to_vec();
     lines.extend(["vsharp", "pdf", "lbv"].map(|how| format!("{PHASE} --background {how} -o out")));
     lines.push(format!("{PHASE} --unwrap laplacian -o out"));
-    lines.push(format!("{qsm} --method dqsm --v1 dti/V1.nii.gz --iterations 2 -o out"));
+    for how in ["dqsm --iterations 2", "dtv"] {
+        lines.push(format!("{qsm} --method {how} --v1 dti/V1.nii.gz -o out"));
+    }
     lines
         .extend(["tkd", "tikhonov", "tv", "rts"].map(|how| format!("{qsm} --method {how} -o out")));
     for name in ["out.nii.gz", "out.mif", "out.nii"] {
@@ -99,8 +101,7 @@ fn ended_well(folder: &Folder, line: &str, under: &str, ran: &Ran, before: &[Str
     if ran.code != Some(0) {
         assert_eq!(ran.code, Some(1), "`{line}` {under}: {said}");
         assert!(said.contains("memory") && !said.contains("panicked"), "`{line}` {under}: {said}");
-        let errors = said.matches('×').count()
-            + said.lines().filter(|line| line.starts_with("error: ")).count();
+        let errors = said.lines().filter(|line| line.starts_with("error: ")).count();
         assert_eq!(errors, 1, "`{line}` {under}: {said}");
         let mut left = folder.names(".");
         // Weights, chunks and finished stages that --resume goes on from are no waste.

@@ -1,6 +1,7 @@
 //! The scanner's files: phase and magnitude of every echo, with what is to be known of them.
 
 use std::f32::consts::PI;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -103,6 +104,14 @@ pub enum PhaseFilesError {
         /// Volumes of phase.
         echoes: usize,
     },
+    /// A sidecar that is there but says nothing.
+    #[error("could not read the sidecar {}", path.display())]
+    Sidecar {
+        /// The sidecar.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// No strength of B0.
     #[error("the strength of B0 is neither given nor in a sidecar beside the phase")]
     NeedsB0,
@@ -199,9 +208,10 @@ impl PhaseFiles {
             return Err(PhaseFilesError::Magnitudes { magnitudes: magnitudes.len(), echoes });
         }
         let times = self.times(echoes)?;
-        let b0_tesla = self.b0.or_else(|| {
-            self.phase.iter().find_map(|path| sidecar(path)?["MagneticFieldStrength"].as_f64())
-        });
+        let b0_tesla = match self.b0 {
+            None => self.sidecars()?.iter().find_map(|said| said["MagneticFieldStrength"].as_f64()),
+            given => given,
+        };
         let b0_tesla = b0::strength(b0_tesla.ok_or(PhaseFilesError::NeedsB0)?)?;
         let first = self.phase.first().map_or(Path::new(""), PathBuf::as_path);
         let (geometry, mask) = place(first)?;
@@ -273,12 +283,17 @@ impl PhaseFiles {
         Ok(Echoes { grid, geometry, phases, magnitudes, times, b0_tesla, mask })
     }
 
+    /// The sidecars beside the images of phase, of those that have one.
+    fn sidecars(&self) -> Result<Vec<Value>, PhaseFilesError> {
+        let said = self.phase.iter().map(|path| sidecar(path).transpose());
+        said.flatten().collect()
+    }
+
     /// Seconds.
     fn times(&self, echoes: usize) -> Result<Vec<f64>, PhaseFilesError> {
         let mut times: Vec<f64> = self.te.clone();
         if times.is_empty() {
-            for path in &self.phase {
-                let Some(sidecar) = sidecar(path) else { continue };
+            for sidecar in self.sidecars()? {
                 let seconds = match &sidecar["EchoTime"] {
                     Value::Array(list) => list.iter().filter_map(Value::as_f64).collect(),
                     one => one.as_f64().into_iter().collect::<Vec<_>>(),
@@ -324,7 +339,14 @@ fn volumes(
 }
 
 /// The BIDS sidecar beside an image, if there is one.
-fn sidecar(path: &Path) -> Option<Value> {
-    let text = fimbria_image::read_regular_text(sidecar_of(path)?).ok()?;
-    serde_json::from_str(&text).ok()
+fn sidecar(image: &Path) -> Result<Option<Value>, PhaseFilesError> {
+    let Some(path) = sidecar_of(image) else { return Ok(None) };
+    let read = match fimbria_image::read_regular_text(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read,
+    };
+    match read.and_then(|text| Ok(serde_json::from_str(&text)?)) {
+        Ok(said) => Ok(Some(said)),
+        Err(source) => Err(PhaseFilesError::Sidecar { path, source }),
+    }
 }
