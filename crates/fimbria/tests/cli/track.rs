@@ -254,6 +254,7 @@ fn options_that_have_no_use_with_the_directions_are_refused() {
         ("hot.nii.gz --hot", "--fibre-threshold 0.1", "--fibre-threshold has no use"),
         ("hot.nii.gz --hot", "--algorithm deterministic --power 2", "--power has no use with"),
         ("bpx", "--select 10", "--select has no use with the samples of bpx"),
+        ("hot.nii.gz", "--select 10", "leave it out, or name densities by --sh-basis or --hot"),
         ("bpx", "--cutoff 0.2", "--cutoff has no use with the samples of bpx"),
         ("bpx", "--act 5tt.nii.gz", "--act has no use with the samples of bpx"),
         (

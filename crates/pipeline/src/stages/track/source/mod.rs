@@ -69,7 +69,7 @@ pub enum SourceError {
     #[error("{} has no direction in any voxel of the mask", .0.display())]
     Nothing(PathBuf),
     /// An option that is of no use with what was given.
-    #[error("--{option} has no use with the {holds} of {}: leave it out", path.display())]
+    #[error("--{option} has no use with the {holds} of {}: leave it out{}", path.display(), densities(holds))]
     Unused {
         /// The option.
         option: &'static str,
@@ -87,6 +87,12 @@ pub enum SourceError {
     /// Harmonics cannot be read as densities.
     #[error(transparent)]
     Harmonics(#[from] ShError),
+}
+
+/// What else helps where an image is followed as `holds`: one of densities that does not say so is taken
+/// for peaks.
+fn densities(holds: &str) -> &'static str {
+    if holds == "peaks" { ", or name densities by --sh-basis or --hot" } else { "" }
 }
 
 /// What was read.
