@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """Opens pages in headless browsers, as from disk, and says whether they are whole.
 
-    python3 benches/page_in_browser.py chromium,firefox PAGE... [--axe axe.min.js] [--shots FOLDER] [--without-webgl]
+    python3 benches/page_in_browser.py chromium,firefox PAGE... [--axe axe.min.js] [--shots FOLDER] [--figures N,N...]
+        [--without-webgl]
 
 Of each page: its size, how long it takes to draw, how many figures it has, whether anything is fetched or said
 on the console, whether it is wider than the screen at 400 px, and whether "Explore in 3-D" draws (pixels of the
 canvas that are not its ground). With --axe, axe-core looks for faults of access, in the light and in the dark:
 one that is serious or critical fails. With --without-webgl there is nothing to draw the scene with, and the page
-has to say so. Ends with 1 where a page fails. With --shots pictures at 1300 and 400 px, of the scene, and the PDF
-are left there. Needs the browsers, for Firefox Xvfb (headless it has no WebGL), and Python's standard library.
+has to say so. With --figures each page has to have so many. Nothing may have become an image or a handler of
+events: names and descriptions are set to `<img src=x onerror="evil=1">` in .ci/run. A rating is filled in and what
+is saved is read. Ends with 1 where a page fails. With --shots pictures at 1300 and 400 px (in parts of 4000 px),
+of the scene, and the PDF are left there. Needs the browsers, for Firefox Xvfb (headless it has no WebGL), and Python's standard library.
 """
 
 import argparse
 import base64
+import datetime
 import http.client
 import json
 import os
@@ -40,6 +44,22 @@ SCENE = """
 })()
 """
 
+#: Lays the first regions over the map, all of it; how many regions there are.
+REGIONS = """
+(async () => {
+  const of = (name) => [...document.querySelectorAll('#explore-controls label')]
+    .find((label) => label.textContent.startsWith(name))?.querySelector('select');
+  const regions = of('Regions'), covers = of('covering');
+  if (!regions) return 0;
+  for (const [select, value] of [[regions, '0'], [covers, '1']]) {
+    select.value = value;
+    select.dispatchEvent(new Event('change'));
+    await new Promise((go) => setTimeout(go, 1500));
+  }
+  return regions.options.length - 1;
+})()
+"""
+
 #: Where the canvas is, once it is in view.
 PLACE = """
 (() => {
@@ -57,8 +77,44 @@ axe.run(document, { resultTypes: ['violations'] }).then((found) => found.violati
   .map((fault) => `${fault.impact} fault of access ${fault.id}: ${fault.nodes[0].html.slice(0, 200)}`))
 """
 
-#: Seconds in which a browser answers.
-PATIENCE = 120
+#: What markup in a name would have made.
+EVIL = """
+(() => {
+  const found = [];
+  if (typeof evil !== 'undefined') found.push('a script of a name ran');
+  if (document.images.length) found.push(`${document.images.length} images that are none of the page's`);
+  for (const node of document.querySelectorAll('*')) {
+    for (const { name } of node.attributes) if (name.startsWith('on')) found.push(`a handler ${name} of a ${node.tagName}`);
+  }
+  return found;
+})()
+"""
+
+#: Fills in the rating; what would be saved, and as what.
+RATE = """
+(async () => {
+  const form = document.querySelector('form.rating');
+  // A page of one scan or job asks; that of a group has nothing to rate.
+  if (!form) return document.querySelector('.verdicts, #explore') ? { missing: true } : null;
+  let saved = null, name = null;
+  const make = URL.createObjectURL, click = HTMLAnchorElement.prototype.click;
+  URL.createObjectURL = (blob) => { saved = blob; return make.call(URL, blob); };
+  HTMLAnchorElement.prototype.click = function () { name = this.download; };
+  form.elements.rating.value = '3';
+  for (const box of form.querySelectorAll('[name=artefact]')) box.checked = ['motion', 'noise'].includes(box.value);
+  form.elements.comment.value = 'a "quoted" <img> line';
+  form.requestSubmit();
+  URL.createObjectURL = make;
+  HTMLAnchorElement.prototype.click = click;
+  return { name, text: saved ? await saved.text() : '', shown: !form.hidden, title: document.title };
+})()
+"""
+
+#: The tallest picture that browsers take at once.
+TALLEST = 4000
+
+#: Seconds in which a browser answers: without a card, beside other work, thousands of lines take minutes.
+PATIENCE = 300
 
 
 class Messages:
@@ -319,21 +375,42 @@ def pixels(png: bytes) -> list[bytes]:
     return rows
 
 
+def rated(said: dict | None) -> list[str]:
+    """What is wrong with a rating."""
+    if said is None:
+        return []
+    if said.get("missing"):
+        return ["it asks for no rating"]
+    if said["name"] != "rating.json" or not said["shown"]:
+        return [f"a rating is not saved: {json.dumps(said)[:200]}"]
+    rating = json.loads(said["text"])
+    datetime.datetime.fromisoformat(rating.pop("rated"))
+    expected = {
+        "page": said["title"], "rating": 3, "artefacts": ["motion", "noise"], "comment": 'a "quoted" <img> line',
+    }  # fmt: skip
+    return [] if rating == expected else [f"a rating is saved as {json.dumps(rating)[:300]}"]
+
+
 def look(
-    program: str, page: Path, has_webgl: bool, axe: str | None, shots: Path | None
+    program: str, page: Path, figures: int | None, has_webgl: bool, axe: str | None, shots: Path | None
 ) -> tuple[list[str], list[str]]:
     """A row of the table, and what is wrong."""
     kind = Firefox if "firefox" in Path(program).name else Chromium
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         browser = kind(program, folder, has_webgl)
         try:
-            return looked_at(browser, page, has_webgl, axe, shots)
+            return looked_at(browser, page, figures, has_webgl, axe, shots)
         finally:
             browser.close()
 
 
 def looked_at(
-    browser: Chromium | Firefox, page: Path, has_webgl: bool, axe: str | None, shots: Path | None
+    browser: Chromium | Firefox,
+    page: Path,
+    expected: int | None,
+    has_webgl: bool,
+    axe: str | None,
+    shots: Path | None,
 ) -> tuple[list[str], list[str]]:
     wrong = []
     name = type(browser).__name__
@@ -341,8 +418,9 @@ def looked_at(
     def leave(what: str, width: int) -> None:
         if shots:
             height = browser.value("document.documentElement.scrollHeight")
-            whole = {"x": 0, "y": 0, "width": width, "height": min(height, 16000)}
-            (shots / f"{page.stem}-{name}-{what}.png").write_bytes(browser.shot(whole))
+            for part, top in enumerate(range(0, height, TALLEST), 1):
+                place = {"x": 0, "y": top, "width": width, "height": min(TALLEST, height - top)}
+                (shots / f"{page.stem}-{name}-{what}-{part}.png").write_bytes(browser.shot(place))
 
     browser.wide(1300)
     began = time.monotonic()
@@ -354,7 +432,11 @@ def looked_at(
     )
     if empty:
         wrong.append(f"{empty} figures are empty")
+    if expected is not None and figures != expected:
+        wrong.append(f"it has {figures} figures where {expected} are expected")
+    wrong += browser.value(EVIL)
     leave("1300", 1300)
+    wrong += rated(browser.value(RATE))
     if axe:
         browser.value(f"(() => {{ {axe}\n }})()")
         for theme in browser.THEMES:
@@ -375,6 +457,8 @@ def looked_at(
             bright = 100 * there / max(1, sum(len(row) // 3 for row in rows))
         if shots:
             (shots / f"{page.stem}-{name}-scene.png").write_bytes(picture)
+        if browser.value(REGIONS) and shots:
+            (shots / f"{page.stem}-{name}-regions.png").write_bytes(browser.shot(place))
         # Drawn without a graphics card it slows down all that follows.
         browser.value("document.getElementById('explore-stage').remove()")
         share = f"{bright:.0f}"
@@ -406,6 +490,7 @@ def main() -> None:
     parser.add_argument("pages", nargs="+", type=Path)
     parser.add_argument("--axe", type=Path, help="axe.min.js of axe-core")
     parser.add_argument("--shots", type=Path)
+    parser.add_argument("--figures", help="how many each page has, separated by commas")
     parser.add_argument("--without-webgl", action="store_true", help="as where it is switched off")
     options = parser.parse_args()
     for page in options.pages:
@@ -414,11 +499,16 @@ def main() -> None:
     if options.shots:
         options.shots.mkdir(parents=True, exist_ok=True)
     axe = options.axe.read_text() if options.axe else None
+    figures: list[int | None] = [None] * len(options.pages)
+    if options.figures:
+        figures = [int(n) for n in options.figures.split(",")]
+        if len(figures) != len(options.pages):
+            parser.error(f"--figures has {len(figures)} numbers for {len(options.pages)} pages")
     failed = False
     print("| page | browser | MB | seconds to draw | figures | scene: bright pixels, % |\n|---|---|---|---|---|---|")
-    for page in options.pages:
+    for page, expected in zip(options.pages, figures, strict=True):
         for program in options.browsers.split(","):
-            row, wrong = look(program, page, not options.without_webgl, axe, options.shots)
+            row, wrong = look(program, page, expected, not options.without_webgl, axe, options.shots)
             print("|", " | ".join(row), "|", flush=True)
             for what in wrong:
                 failed = True

@@ -275,8 +275,9 @@ METHODS = {
             "reference": Given("Any", "None", "Region whose mean is zero in the map [x, y, z]"),
             "affine": AFFINE,
         },
-        "`chi` [x, y, z] in ppm and with method tensor `msa`; `iterations`, a row each: number, rms of the map "
-        "(ppm), relative change, data term, penalty, relative gradient; `metrics` with a truth.",
+        "`chi` [x, y, z] in ppm, with method tensor `msa`, and `residual`, what the map leaves of the field; "
+        "`iterations`, a row each: number, rms of the map (ppm), relative change, data term, and of dqsm and tensor "
+        "penalty and relative gradient, of dtv, tv and rts total variation; `metrics` with a truth.",
         [],
         ("dti", "resample", "dqsm_files"),
     ),

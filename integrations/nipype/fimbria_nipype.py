@@ -1402,7 +1402,8 @@ class QsmOutputSpec(TraitedSpec):
     written = traits.Str(desc="the folder")
     chi = traits.Str(desc="magnetic susceptibility (SI), ppm, relative to the reference [ppm]")
     msa = traits.Str(desc="with --method tensor: anisotropy of the susceptibility tensor, along the fibre less across it, ppm [ppm]")
-    iterations_tsv = traits.Str(desc="of --method dqsm and tensor: iteration, rms of the map (ppm), relative change, data term ‖Ax - b‖² and penalty ‖Dx‖² after it, relative gradient")
+    residual = traits.Str(desc="field of the map, as the method has it and before a reference is taken off, less the field given, ppm; 0 where that has no weight [ppm]")
+    iterations_tsv = traits.Str(desc="of all methods but tkd and tikhonov: iteration, rms of the map (ppm), relative change, and after it the data term ‖Ax - b‖² and of dqsm and tensor the penalty ‖Dx‖² and the relative gradient, of dtv, tv and rts the total variation of what nothing explains")
     metrics_json = traits.Str(desc="with --truth: NRMSE, detrended NRMSE, HFEN (%), XSIM, correlation, slope")
     chi_bin = traits.Str(desc="with --dqsm-files: the map (not ppm), bare float32 in that program's order; its x_iter files are neither written nor read")
     run_json = traits.Str(desc="inputs with hashes, parameters in effect, machine, times, counts, warnings; of the iteration kappa and step (in units of B0), iterations, and why it stopped")
@@ -1419,6 +1420,7 @@ class Qsm(_Command):
     _files = (
         ("chi", ("chi.{image}",), False),
         ("msa", ("msa.{image}",), False),
+        ("residual", ("residual.{image}",), False),
         ("iterations_tsv", ("iterations.tsv",), False),
         ("metrics_json", ("metrics.json",), False),
         ("chi_bin", ("chi.bin",), False),
@@ -1479,6 +1481,7 @@ class LifeOutputSpec(TraitedSpec):
     pruned_weights_txt = traits.Str(desc="of TCK: those weights")
     rmse = traits.Str(desc="root mean squared error of the predicted signal, units of the signal, 0 where no streamline is [arbitrary]")
     rmse_s0 = traits.Str(desc="root mean squared error over the unweighted signal, 0 where no streamline is")
+    rmse_s0_without = traits.Str(desc="the same without streamlines: their weights zero, those of compartments as they are")
     prediction = traits.Str(desc="predicted signal of every volume (unweighted volumes: their mean) [arbitrary]")
     evidence_tsv = traits.Str(desc="virtual lesions: of each set of streamlines (all, TRX groups, --sets) what the signal of its voxels loses without it")
     rmse_xv = traits.Str(desc="with --second: root mean squared error of the prediction of the second series, units of the signal [arbitrary]")
@@ -1502,6 +1505,7 @@ class Life(_Command):
         ("pruned_weights_txt", ("pruned_weights.txt",), False),
         ("rmse", ("rmse.{image}",), False),
         ("rmse_s0", ("rmse_s0.{image}",), False),
+        ("rmse_s0_without", ("rmse_s0_without.{image}",), False),
         ("prediction", ("prediction.{image}",), False),
         ("evidence_tsv", ("evidence.tsv",), False),
         ("rmse_xv", ("rmse_xv.{image}",), False),

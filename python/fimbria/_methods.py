@@ -157,12 +157,13 @@ class Fields(Maps):
 
 
 class Susceptibility(Maps):
-    """A map of susceptibility: `chi` in ppm, and of tensors `msa`.
+    """A map of susceptibility: `chi` in ppm, of tensors `msa`, and `residual`, what it leaves of the field.
 
     Attributes
     ----------
-    iterations : (n, 6) array
-        Number, rms of the map (ppm), relative change, data term, penalty, relative gradient.
+    iterations : (n, 6) or (n, 5) array
+        Number, rms of the map (ppm), relative change, data term, and of dqsm and tensor the penalty and the
+        relative gradient, of dtv, tv and rts the total variation; empty of other methods.
     stopped : str or None
         Why the iteration ended.
     metrics : dict or None

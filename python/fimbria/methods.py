@@ -617,9 +617,10 @@ def qsm(
     Returns
     -------
     Susceptibility
-        `chi` [x, y, z] in ppm and with method tensor `msa`; `iterations`, a row each: number,
-        rms of the map (ppm), relative change, data term, penalty, relative gradient; `metrics`
-        with a truth.
+        `chi` [x, y, z] in ppm, with method tensor `msa`, and `residual`, what the map leaves of
+        the field; `iterations`, a row each: number, rms of the map (ppm), relative change, data
+        term, and of dqsm and tensor penalty and relative gradient, of dtv, tv and rts total
+        variation; `metrics` with a truth.
 
     References
     ----------

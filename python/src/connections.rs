@@ -41,7 +41,7 @@ pub(crate) fn connectome<'py>(
         stage.compute(&mut products, log)?;
         Ok(products.take::<Connections>()?)
     })?;
-    let Connections { connectome, labels } = counted;
+    let Connections { connectome, labels, .. } = counted;
     let n = labels.len();
     let result = PyDict::new(py);
     let matrix = |values| PyArray1::from_vec(py, values).reshape([n, n]);

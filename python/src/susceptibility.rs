@@ -130,17 +130,14 @@ pub(crate) fn qsm<'py>(
         stage.compute(&mut products, log)?;
         Ok(products.take::<ChiMap>()?)
     })?;
-    let ChiMap { chi, anisotropy, log, stopped, metrics, .. } = made;
-    let maps = [("chi", Some(chi)), ("msa", anisotropy)];
+    let ChiMap { chi, anisotropy, residual, course, stopped, metrics, .. } = made;
+    let maps = [("chi", Some(chi)), ("msa", anisotropy), ("residual", residual)];
     let maps = maps.into_iter().filter_map(|(name, image)| Some((name.to_owned(), image?)));
     let result = PyDict::new(py);
     result.set_item("maps", maps_of(py, maps)?)?;
-    let rows = log.iter().map(|i| {
-        [i.number as f64, i.rms, i.relative_change, i.data, i.penalty, i.relative_gradient]
-    });
-    let rows: Vec<f64> = rows.flatten().collect();
-    let n = rows.len() / 6;
-    result.set_item("iterations", PyArray1::from_vec(py, rows).reshape([n, 6])?)?;
+    let (n, columns) = (course.rows.len(), course.columns.len());
+    let rows: Vec<f64> = course.rows.into_iter().flatten().collect();
+    result.set_item("iterations", PyArray1::from_vec(py, rows).reshape([n, columns])?)?;
     result.set_item("stopped", stopped.map(|stopped| stopped.as_str()))?;
     let metrics = metrics.map(|found| {
         [

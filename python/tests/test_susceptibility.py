@@ -86,7 +86,8 @@ def test_susceptibility_is_that_of_the_program(program, scan, fields, tmp_path, 
     np.testing.assert_array_equal(found.chi, read(tmp_path / "chi/chi.nii.gz"))
     if method == "tensor":
         np.testing.assert_array_equal(found.msa, read(tmp_path / "chi/msa.nii.gz"))
-    assert found.iterations.shape == ((10, 6) if guides else (0, 6))
+    np.testing.assert_array_equal(found.residual, read(tmp_path / "chi/residual.nii.gz"))
+    assert found.iterations.shape == ((10, 6) if guides else (0, 5))
 
 
 def test_md_and_s0_guide_as_those_of_a_tensor_fit_do(program, scan, fields, tmp_path):

@@ -194,7 +194,7 @@ def test_weights_and_connectomes_are_those_of_the_program(program, phantom, fod,
     run(program, "life", phantom / "in/truth/tracts.trx", "--dwi", phantom / "in/dwi.nii.gz", "--mask", phantom / "in/mask.nii.gz", "-o", tmp_path / "life")
     found = fimbria.life(lines, image, mask=mask)
     np.testing.assert_array_equal(found.weights, np.loadtxt(tmp_path / "life/weights.txt", dtype=np.float32))
-    for name in ("rmse", "rmse_s0", "prediction"):
+    for name in ("rmse", "rmse_s0", "rmse_s0_without", "prediction"):
         np.testing.assert_array_equal(found.maps[name], read(tmp_path / f"life/{name}.nii.gz"), name)
     record = json.loads((tmp_path / "life/run.json").read_text())
     assert found.counts["objective"] == record["objective"]

@@ -130,6 +130,21 @@ impl MapStyle {
         Ok(())
     }
 
+    /// The same where it is there: earlier versions did not write all maps.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn read_where_written(
+        &self,
+        map: &MapSpec,
+        context: &MapContext,
+        folder: &Path,
+        workers: &Workers,
+    ) -> Result<Option<Image>, ImageError> {
+        let is_there = folder.join(&self.file_names(map, context)[0]).exists();
+        is_there.then(|| self.read(map, context, folder, workers)).transpose()
+    }
+
     /// Reads back a map that was written to `folder`, in fimbria's order and frame.
     ///
     /// # Errors

@@ -64,6 +64,8 @@ impl Default for DqsmOptions {
 pub struct Reconstruction {
     /// The susceptibility of each unknown, in units of the field.
     pub chi: Vec<f32>,
+    /// What it leaves of the field at each receiver: w (b - A x), in units of the field.
+    pub residual: Vec<f32>,
     /// Every iteration.
     pub log: Vec<Iteration>,
     /// Why it ended.
@@ -218,5 +220,5 @@ where
             })
         })?,
     };
-    Ok(Reconstruction { chi: solver.x()?, log, stopped, step })
+    Ok(Reconstruction { chi: solver.x()?, residual: solver.residual()?, log, stopped, step })
 }

@@ -71,6 +71,7 @@ function files = life(varargin)
 %     rmse: root mean squared error of the predicted signal, units of the signal, 0 where no streamline is
 %     [arbitrary]
 %     rmse_s0: root mean squared error over the unweighted signal, 0 where no streamline is
+%     rmse_s0_without: the same without streamlines: their weights zero, those of compartments as they are
 %     prediction: predicted signal of every volume (unweighted volumes: their mean) [arbitrary]
 %     evidence_tsv: virtual lesions: of each set of streamlines (all, TRX groups, --sets) what the signal of
 %     its voxels loses without it
@@ -138,6 +139,7 @@ function files = life(varargin)
     'pruned_weights_txt', {'pruned_weights.txt'}, false
     'rmse', {'rmse.{image}'}, false
     'rmse_s0', {'rmse_s0.{image}'}, false
+    'rmse_s0_without', {'rmse_s0_without.{image}'}, false
     'prediction', {'prediction.{image}'}, false
     'evidence_tsv', {'evidence.tsv'}, false
     'rmse_xv', {'rmse_xv.{image}'}, false

@@ -69,8 +69,11 @@ function files = qsm(varargin)
 %     chi: magnetic susceptibility (SI), ppm, relative to the reference [ppm]
 %     msa: with --method tensor: anisotropy of the susceptibility tensor, along the fibre less across it,
 %     ppm [ppm]
-%     iterations_tsv: of --method dqsm and tensor: iteration, rms of the map (ppm), relative change, data
-%     term ‖Ax - b‖² and penalty ‖Dx‖² after it, relative gradient
+%     residual: field of the map, as the method has it and before a reference is taken off, less the field
+%     given, ppm; 0 where that has no weight [ppm]
+%     iterations_tsv: of all methods but tkd and tikhonov: iteration, rms of the map (ppm), relative change,
+%     and after it the data term ‖Ax - b‖² and of dqsm and tensor the penalty ‖Dx‖² and the relative
+%     gradient, of dtv, tv and rts the total variation of what nothing explains
 %     metrics_json: with --truth: NRMSE, detrended NRMSE, HFEN (%), XSIM, correlation, slope
 %     chi_bin: with --dqsm-files: the map (not ppm), bare float32 in that program's order; its x_iter files
 %     are neither written nor read
@@ -132,6 +135,7 @@ function files = qsm(varargin)
   written = {
     'chi', {'chi.{image}'}, false
     'msa', {'msa.{image}'}, false
+    'residual', {'residual.{image}'}, false
     'iterations_tsv', {'iterations.tsv'}, false
     'metrics_json', {'metrics.json'}, false
     'chi_bin', {'chi.bin'}, false

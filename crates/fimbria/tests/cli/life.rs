@@ -72,6 +72,7 @@ fn streamlines_along_the_fibres_keep_weight_and_those_across_do_not() {
             "pruned_weights.txt",
             "rmse.nii.gz",
             "rmse_s0.nii.gz",
+            "rmse_s0_without.nii.gz",
             "run.json",
             "weights.txt"
         ]
@@ -84,6 +85,7 @@ fn a_prediction_and_its_error_agree() {
     folder.done(&format!("life lines.tck {SUBJECT} -o out --mask mask.nii"));
     let (dwi, predicted) = (folder.image("dwi.nii"), folder.image("out/prediction.nii.gz"));
     let (rmse, relative) = (folder.image("out/rmse.nii.gz"), folder.image("out/rmse_s0.nii.gz"));
+    let without = folder.image("out/rmse_s0_without.nii.gz");
     let mask = folder.image("mask.nii");
     let mut seen = 0;
     for voxel in (0..dwi.grid.len()).filter(|&v| rmse.data[v] > 0.0) {
@@ -95,9 +97,17 @@ fn a_prediction_and_its_error_agree() {
         // Samples are f32 of about a thousand.
         assert!((mean.sqrt() - f64::from(rmse.data[voxel])).abs() < 1e-3);
         assert!((rmse.data[voxel] / dwi.volume(0)[voxel] - relative.data[voxel]).abs() < 1e-6);
+        // Without streamlines only the mean over the directions is predicted.
+        let samples = || (2..dwi.n_volumes).map(|v| f64::from(dwi.volume(v)[voxel]));
+        let middle = samples().sum::<f64>() / n as f64;
+        let spread = (samples().map(|s| (s - middle).powi(2)).sum::<f64>() / n as f64).sqrt();
+        let expected = spread / f64::from(dwi.volume(0)[voxel]);
+        assert!((expected - f64::from(without.data[voxel])).abs() < 1e-5);
         seen += 1;
     }
     assert!(seen > 20, "{seen} voxels");
+    let mean = |image: &Image| image.data.iter().filter(|e| **e > 0.0).sum::<f32>();
+    assert!(mean(&relative) < mean(&without), "streamlines explain some of the signal");
 }
 
 #[test]

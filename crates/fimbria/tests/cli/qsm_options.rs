@@ -320,7 +320,40 @@ fn the_usual_map_is_guided_by_all_that_the_tensor_fit_knows() {
     folder.done(&format!("{QSM} --method tv -o tv"));
     assert_eq!(chi(&folder, "plain"), chi(&folder, "tv"));
     assert_ne!(chi(&folder, "plain"), chi(&folder, "dti_map"));
-    assert!(!folder.join("plain/iterations.tsv").exists());
+    assert!(!folder.join("plain/msa.nii.gz").exists());
+}
+
+#[test]
+fn methods_that_iterate_tell_how_and_all_tell_what_they_leave_of_the_field() {
+    let folder = with_sphere();
+    let residual = |out: &str| folder.image(&format!("{out}/residual.nii.gz")).data;
+    let field = folder.image("field.nii").data;
+    let square = |data: &[f32]| data.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
+    for (line, method) in
+        [(GUIDED, "dtv"), (QSM, "tv"), (QSM, "rts"), (GUIDED, "dqsm"), (GUIDED, "tensor")]
+    {
+        folder.done(&format!("{line} --method {method} -o {method}"));
+        let (data, change) =
+            (column(&folder, method, "data"), column(&folder, method, "relative_change"));
+        let counted = folder.json(&format!("{method}/run.json"))["stages"][1]["counts"].clone();
+        assert_eq!(counted["iterations"], data.len(), "{method}");
+        assert!(change.len() > 1 && change.last() < change.first(), "{method} {change:?}");
+        // No map at all leaves the field.
+        assert!(square(&residual(method)) < square(&field), "{method}");
+    }
+    // The last data term of methods of which nothing is outside the mask is the sum of squares of what is left:
+    // the same numbers, summed in another order.
+    for method in ["dtv", "tv", "dqsm", "tensor"] {
+        let (last, left) =
+            (*column(&folder, method, "data").last().unwrap(), square(&residual(method)));
+        assert!((last - left).abs() < 1e-3 * left, "{method}: {last} {left}");
+    }
+    for method in ["dtv", "tv", "rts"] {
+        assert!(column(&folder, method, "variation").iter().all(|tv| *tv > 0.0), "{method}");
+    }
+    folder.done(&format!("{QSM} --method tkd -o tkd"));
+    assert!(!folder.join("tkd/iterations.tsv").exists());
+    assert!(square(&residual("tkd")) < square(&field));
 }
 
 #[test]

@@ -43,39 +43,126 @@ fn tracks_life_and_connectomes_have_a_page() {
             "Why they ended",
             "Explore in 3-D",
             "class=\"scene-part\"",
+            "data-kind=\"regions\" data-name=\"Seeds: seeds\"",
+            "class=\"rating\"",
         ],
     );
     folder.done("connectome tracks/tracks.trx labels.nii -o network");
-    has(&page(&folder, "network"), &["Matrix: weights.csv", "Matrix: lengths.csv"]);
+    has(
+        &page(&folder, "network"),
+        &[
+            "Matrix: weights.csv",
+            "Matrix: lengths.csv",
+            "data-kind=\"regions\" data-name=\"Labels: labels\"",
+            "data-name=\"Streamlines given",
+        ],
+    );
     folder.done("life tracks/tracks.trx --dwi turned.nii -m mask.nii --tolerance 0.01 -o life");
     has(
         &page(&folder, "life"),
         &[
             "Weights: weights.txt",
             "Errors without and with streamlines",
+            "Errors before and after",
             ">rmse<",
+            ">rmse_s0_without<",
             "Streamlines: pruned.trx",
             "data-colours=\"weight\"",
         ],
     );
     folder.done("fit hot turned.nii --order 4 -m mask.nii -o hot");
     folder.done("peaks hot/hot.nii.gz --mask mask.nii -o peaks");
-    has(&page(&folder, "peaks"), &["data-kind=\"lines\" data-name=\"Fibre directions"]);
+    has(
+        &page(&folder, "peaks"),
+        &[
+            "data-kind=\"lines\" data-name=\"Fibre directions",
+            "Fibre directions over the largest value",
+            "Fibre directions per voxel",
+        ],
+    );
+    has(&page(&folder, "hot"), &["Maxima of hot over the largest", "data-name=\"Maxima of hot"]);
+    folder.done("sticks turned.nii -m mask.nii --burn-in 10 --jumps 20 --sample-every 2 -o st");
+    has(
+        &page(&folder, "st"),
+        &[
+            "Mean directions of the samples over",
+            "Uncertainty of the first direction",
+            ">status<",
+            "Not drawn in slices: merged_",
+        ],
+    );
 }
 
 #[test]
-fn susceptibility_has_map_and_convergence_on_its_page() {
+fn a_run_shows_connectome_lengths_ends_and_every_fit() {
+    let folder = with_rings();
+    let labels = folder.image("mask.nii");
+    let halves = |v: usize| if labels.grid.voxel(v)[0] < 12 { 1.0 } else { 2.0 };
+    let inside = (0..labels.grid.len()).map(|v| if labels.data[v] > 0.0 { halves(v) } else { 0.0 });
+    let labels = Image { data: inside.collect(), ..labels };
+    write_image(folder.join("labels.nii"), &labels, &WriteOptions::default()).unwrap();
+    folder.done(
+        "run turned.nii -m mask.nii --set run.fits=[\"peaks\",\"track\",\"life\",\"mono\"] \
+         --set fod.order=4 --set connectome.labels=labels.nii --set life.tolerance=0.01 -o out",
+    );
+    folder.done("report out -o again.html");
+    let figures = [
+        "<h2>Connectome</h2>",
+        ">weights.csv<",
+        ">Lengths<",
+        "Why they ended",
+        "Errors before and after",
+        "Error over S0, without streamlines",
+        "data-kind=\"regions\" data-name=\"Mask\"",
+        "data-kind=\"regions\" data-name=\"Labels of the connectome\"",
+        "data-kind=\"map\" data-name=\"Diffusivity\" data-unit=\"mm²/s\"",
+        "class=\"verdict-limit\"",
+    ];
+    for page in ["out/report/report.html", "again.html"] {
+        let html = fs::read_to_string(folder.join(page)).unwrap();
+        has(&html, &figures);
+        // Pairs are known while it runs alone.
+        let coloured = html.contains("data-colours=\"weight,pair of labels\"");
+        assert_eq!(coloured, page != "again.html", "{page}");
+        assert!(html.len() < 25_000_000, "{page}: {}", html.len());
+    }
+}
+
+#[test]
+fn susceptibility_has_map_field_residual_and_convergence_on_its_page() {
     let folder = Folder::new();
     folder.done("phantom gre --size 20,20,20 --voxel 7 -o p");
     folder.done("field p/phase.nii.gz --mask p/mask.nii.gz -o field");
-    has(&page(&folder, "field"), &["local_field", "Explore in 3-D"]);
+    let html = page(&folder, "field");
+    has(&html, &["local_field", "Explore in 3-D", "The total field less the local field"]);
+    folder.done("qsm field/local_field.nii.gz --mask field/mask.nii.gz -o map");
+    has(
+        &page(&folder, "map"),
+        &[">chi<", ">residual<", ">field given<", "<h2>Convergence</h2>", ">variation<", "ppm"],
+    );
+}
+
+#[test]
+fn maps_of_fits_have_their_words_and_those_by_direction_are_drawn() {
+    let folder = Folder::new();
+    folder.done("phantom protocol --size 12,12,4 --voxel 5,5,4 --snr 100 -o p");
+    folder.done("fit dki1d p/dwi.nii.gz --mask p/mask.nii.gz --eta fixed:0 -o d --device cpu");
+    let html = page(&folder, "d");
+    has(
+        &html,
+        &["MK: Mean kurtosis by direction", "mm²/s", "The mean of the kurtosis of each direction"],
+    );
+    assert!(html.contains("D, mean of ") && html.contains("K, mean of "), "by direction");
+    // What became of voxels comes first.
+    let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("no {text}"));
+    assert!(place(">status<") < place(">residual<"));
 }
 
 #[test]
 fn fits_that_are_no_tensors_and_comparisons_have_a_page() {
     let folder = Folder::with_subject();
     folder.done(&format!("{} -o mono", FIT.replace("fit dti", "fit mono")));
-    has(&page(&folder, "mono"), &[">D<", ">residual<"]);
+    has(&page(&folder, "mono"), &[">D: Diffusivity<", ">residual<", "mm²/s"]);
     folder.done(&format!("{FIT} -o dti"));
     let s0 = "dti/S0.nii.gz dti/S0.nii.gz";
     let ran = folder.done(&format!("compare {s0} -o compared -- {s0}"));

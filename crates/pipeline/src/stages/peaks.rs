@@ -150,7 +150,12 @@ impl PeaksParameters {
         }
     }
 
-    fn find(&self, field: &OrientationField, log: &Logbook<'_>) -> Result<Peaks, PeaksError> {
+    /// The directions of a field, in its axes.
+    pub(super) fn find(
+        &self,
+        field: &OrientationField,
+        log: &Logbook<'_>,
+    ) -> Result<Peaks, PeaksError> {
         let OrientationField { coefficients, order, basis, mask, .. } = field;
         let (signals, order, options) = (&**coefficients, *order, self.options());
         let on = &log.session().on;

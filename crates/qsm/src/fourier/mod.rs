@@ -10,6 +10,7 @@ use fimbria_compute::{Progress, Workers};
 use rayon::prelude::*;
 
 pub(crate) use self::periodic::Periodic;
+use crate::variation::{Step, rms};
 use crate::{Geometry, QsmError};
 
 /// How a map is found.
@@ -47,7 +48,7 @@ const RTS_ITERATIONS: usize = 50;
 const RTS_TOLERANCE: f64 = 1e-2;
 
 /// χ in the unit of `field` (a volume of the geometry, 0 outside the mask), in every voxel of the
-/// volume.
+/// volume, and how each iteration went, of a method that has some.
 ///
 /// # Errors
 /// Where the volume cannot be transformed, a parameter is not positive, or `progress` says to
@@ -58,7 +59,7 @@ pub fn invert(
     method: FourierMethod,
     workers: &Workers,
     progress: &dyn Progress,
-) -> Result<Vec<f32>, QsmError> {
+) -> Result<(Vec<f32>, Vec<Step>), QsmError> {
     if field.len() != geometry.len() {
         let (found, expected) = (field.len(), geometry.len());
         return Err(QsmError::Length { what: "the field", found, expected });
@@ -73,6 +74,7 @@ pub fn invert(
     }
     let space = KSpace::new(geometry, workers)?;
     let spectrum = space.forward(&space.pad(field));
+    let mut log = Vec::new();
     let chi = match method {
         FourierMethod::Tkd { threshold } => {
             let limit = threshold as f32;
@@ -90,11 +92,36 @@ pub fn invert(
             let well = |d: f32| if d.abs() > delta { 1.0 } else { 0.0 };
             let data = space.filtered(&spectrum, |d| MU * well(d) / if d == 0.0 { 1.0 } else { d });
             let weight: Vec<f32> = space.dipole.iter().map(|&d| MU * well(d)).collect();
-            let stop = (RTS_ITERATIONS, RTS_TOLERANCE);
-            space.total_variation(&data, &weight, 1.0 / RHO, RHO, stop, progress)?
+            let known = space.pad(field);
+            let told = |chi: &[f32], spectrum: &[Complex32], relative_change, variation| {
+                let of_map = space.back(space.filtered(spectrum, |d| d));
+                let there = of_map.iter().zip(&known).filter(|(_, b)| **b != 0.0);
+                let data = there.map(|(p, b)| (f64::from(*p) - f64::from(*b)).powi(2)).sum();
+                let rms = rms(space.crop(chi).into_iter());
+                log.push(Step { rms, relative_change, data, variation });
+            };
+            space.total_variation(&data, &weight, 1.0 / RHO, RHO, progress, told)?
         }
     };
-    Ok(space.crop(&chi))
+    Ok((space.crop(&chi), log))
+}
+
+/// The field of the susceptibility `chi` (a volume of the geometry) in each of its voxels, in its unit.
+///
+/// # Errors
+/// Where lengths differ or the volume cannot be transformed.
+pub fn dipole_field(
+    geometry: &Geometry,
+    chi: &[f32],
+    workers: &Workers,
+) -> Result<Vec<f32>, QsmError> {
+    if chi.len() != geometry.len() {
+        let (found, expected) = (chi.len(), geometry.len());
+        return Err(QsmError::Length { what: "the map", found, expected });
+    }
+    let space = KSpace::new(geometry, workers)?;
+    let spectrum = space.forward(&space.pad(chi));
+    Ok(space.crop(&space.back(space.filtered(&spectrum, |d| d))))
 }
 
 /// A padded volume's transform, and the dipole in it.
@@ -145,15 +172,16 @@ impl<'w> KSpace<'w> {
     }
 
     /// argmin ½ Σ weight |χ(k)|² - Re(data* χ(k)) + threshold ρ TV(χ), by alternating directions:
-    /// χ, the gradient's shrunken copy z, and the multiplier u.
+    /// χ, the gradient's shrunken copy z, and the multiplier u. `told` hears of every iteration: χ and its
+    /// spectrum, its relative change, and Σ |∇χ|, axis by axis as it is shrunken.
     fn total_variation(
         &self,
         data: &[Complex32],
         weight: &[f32],
         threshold: f32,
         rho: f32,
-        (iterations, tolerance): (usize, f64),
         progress: &dyn Progress,
+        mut told: impl FnMut(&[f32], &[Complex32], f64, f64),
     ) -> Result<Vec<f32>, QsmError> {
         let differences = self.differences();
         let squares: Vec<f32> = (0..weight.len())
@@ -164,8 +192,8 @@ impl<'w> KSpace<'w> {
         let mut multipliers = vec![vec![0.0_f32; n]; 3];
         let mut pull = vec![Complex32::default(); weight.len()];
         let mut chi = vec![0.0_f32; n];
-        progress.start("inverting the field", iterations as u64);
-        for _ in 0..iterations {
+        progress.start("inverting the field", RTS_ITERATIONS as u64);
+        for _ in 0..RTS_ITERATIONS {
             progress.check()?;
             let spectrum: Vec<Complex32> = (0..weight.len())
                 .map(|k| {
@@ -184,14 +212,15 @@ impl<'w> KSpace<'w> {
             });
             chi = next;
             progress.advance(1);
-            if change.sqrt() <= tolerance * size.sqrt() {
-                break;
-            }
+            let is_last = change.sqrt() <= RTS_TOLERANCE * size.sqrt();
+            let relative = if size > 0.0 { (change / size).sqrt() } else { 0.0 };
+            let mut variation = 0.0;
             pull.fill(Complex32::default());
             for (difference, u) in differences.iter().zip(&mut multipliers) {
                 let gradient: Vec<Complex32> =
                     spectrum.iter().zip(difference).map(|(x, d)| x * d).collect();
                 let mut gradient = self.back(gradient);
+                variation += gradient.iter().map(|x| f64::from(x.abs())).sum::<f64>();
                 self.workers().install(|| {
                     gradient.par_iter_mut().zip(u).for_each(|(gradient, u)| {
                         let sum = *gradient + *u;
@@ -204,6 +233,10 @@ impl<'w> KSpace<'w> {
                 for ((pull, x), d) in pull.iter_mut().zip(spectrum).zip(difference) {
                     *pull += x * d.conj();
                 }
+            }
+            told(&chi, &spectrum, relative, variation);
+            if is_last {
+                break;
             }
         }
         Ok(chi)

@@ -169,6 +169,14 @@ where
         saved::download(self.objective.data.domain(), &self.at.x)
     }
 
+    /// b - A x now, weighted as the objective is.
+    ///
+    /// # Errors
+    /// Where it cannot be copied to the host.
+    pub fn residual(&self) -> Result<Vec<f32>, QsmError> {
+        saved::download(self.objective.data.range(), &self.at.residual.data)
+    }
+
     /// Everything that [`restore`](Self::restore) needs.
     ///
     /// # Errors

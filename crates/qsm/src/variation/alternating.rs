@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::edges::Ring;
 use super::explained::Explained;
-use super::{ITERATIONS, Outside, TOLERANCE, Variation, VariationMap};
+use super::{ITERATIONS, Outside, Step, TOLERANCE, Variation, VariationMap, rms};
 use crate::fourier::KSpace;
 use crate::tensor::magnetisation;
 use crate::{FieldModel, QsmError, Shape};
@@ -97,15 +97,25 @@ impl<'w> Alternating<'w> {
         self.places.iter().zip(field).for_each(|(&place, b)| p[place as usize] = *b);
         let mut is_inside = vec![false; n];
         self.places.iter().for_each(|&place| is_inside[place as usize] = true);
-        let (mut chi, mut numbers, mut iterations) = (volume(), Vec::new(), 0);
+        let (mut chi, mut numbers) = (volume(), Vec::new());
+        let (mut log, mut predicted): (Vec<Step>, Vec<f32>) = (Vec::new(), Vec::new());
+        let counted = (self.outside == Outside::Sources).then_some(&is_inside[..]);
         progress.start("inverting the field", ITERATIONS as u64);
-        while iterations < ITERATIONS {
+        while log.len() < ITERATIONS {
             progress.check()?;
             let (map, of_map, found) = self.invert(&p, &q, &h);
             numbers = found;
             let change = relative_change(&chi, &map, workers);
             chi = map;
-            iterations += 1;
+            let mut unexplained = chi.clone();
+            self.explained.take_off(&self.places, &numbers, &mut unexplained);
+            predicted = self.places.iter().map(|&place| of_map[place as usize]).collect();
+            log.push(Step {
+                rms: rms(self.places.iter().map(|&place| chi[place as usize])),
+                relative_change: change,
+                data: misfit(&predicted, field, data_weights),
+                variation: self.ring.variation(&unexplained, counted, workers),
+            });
             progress.advance(1);
             if change <= TOLERANCE {
                 break;
@@ -126,14 +136,11 @@ impl<'w> Alternating<'w> {
                     *q = if *inside { *chi } else { self.outside(*q, *chi) }
                 });
             });
-            let mut unexplained = chi.clone();
-            self.explained.take_off(&self.places, &numbers, &mut unexplained);
-            let counted = (self.outside == Outside::Sources).then_some(&is_inside[..]);
             self.ring.shrink(&unexplained, &mut of_edges, &mut h, self.threshold, counted, workers);
         }
         let chi = self.places.iter().map(|&place| chi[place as usize]).collect();
         let anisotropy = if self.n_images > 0 { numbers.pop().unwrap_or(0.0) } else { 0.0 };
-        Ok(VariationMap { chi, coefficients: numbers, anisotropy, iterations })
+        Ok(VariationMap { chi, coefficients: numbers, anisotropy, field: predicted, log })
     }
 
     /// The copy of the map outside the mask less its multiplier u, from the one before and the map.
@@ -171,6 +178,16 @@ impl<'w> Alternating<'w> {
         self.explained.add_field(space, &numbers, &mut of_map);
         (space.back(right), space.back(of_map), numbers)
     }
+}
+
+/// Σ w² (`predicted` - `field`)².
+fn misfit(predicted: &[f32], field: &[f32], weights: Option<&[f32]>) -> f64 {
+    let each = predicted.iter().zip(field).enumerate();
+    each.map(|(i, (p, b))| {
+        let weight = weights.map_or(1.0, |weights| f64::from(weights[i]));
+        (weight * (f64::from(*p) - f64::from(*b))).powi(2)
+    })
+    .sum()
 }
 
 /// The spectrum of B: tensors whose anisotropy is `fa` about the fibre axes.

@@ -52,6 +52,34 @@ impl Ring {
         sums
     }
 
+    /// Σ |∇`map`|, where `counted` is given of differences of two of these; in rows, so that it does not
+    /// depend on threads.
+    pub(super) fn variation(
+        &self,
+        map: &[f32],
+        counted: Option<&[bool]>,
+        workers: &Workers,
+    ) -> f64 {
+        let [nx, ny, _] = self.shape;
+        let of_row = |row: usize| {
+            let (y, z) = (row % ny, row / ny);
+            let length = |x: usize| {
+                let place = row * nx + x;
+                let next = self.next(place, x, y, z);
+                let counts = |next: usize| counted.is_none_or(|c| c[place] && c[next]);
+                let square = |a: usize| match counts(next[a]) {
+                    true => ((map[next[a]] - map[place]) * self.per_length[a]).powi(2),
+                    false => 0.0,
+                };
+                f64::from(square(0) + square(1) + square(2)).sqrt()
+            };
+            (0..nx).map(length).sum::<f64>()
+        };
+        let rows: Vec<f64> =
+            workers.install(|| (0..map.len() / nx).into_par_iter().map(of_row).collect());
+        rows.into_iter().sum()
+    }
+
     /// The step of the edges: v = ∇`map` + u, shrunken by `threshold` in length to y. Leaves v - y in
     /// `u`, and y less that in `h`. Where `counted` is given, only differences of two of these count: the
     /// others are as they are.
@@ -133,6 +161,17 @@ mod tests {
         let off = 0.5 / 3.0_f32.sqrt();
         assert!((0..3).all(|a| (u[0][a] - off).abs() < 1e-6), "{:?}", u[0]);
         assert!((0..3).all(|a| (h[0][a] - (1.0 - 2.0 * off)).abs() < 1e-6), "{:?}", h[0]);
+    }
+
+    #[test]
+    fn the_variation_of_a_slab_is_the_area_of_its_two_sides() {
+        let workers = Workers::new(2).unwrap();
+        // Two planes of 3 across z, 0.5 high: differences of 0.5 · 2 per length, at both sides.
+        let map: Vec<f32> = (0..60).map(|v| if v / 20 == 1 { 0.5 } else { 0.0 }).collect();
+        assert_eq!(RING.variation(&map, None, &workers), 2.0 * 20.0);
+        // Where the first plane does not count only the other side does.
+        let counted: Vec<bool> = (0..60).map(|v| v >= 20).collect();
+        assert_eq!(RING.variation(&map, Some(&counted), &workers), 20.0);
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod alternating;
 mod denoise;
 mod edges;
 mod explained;
+mod step;
 #[cfg(test)]
 mod tests;
 
@@ -30,6 +31,8 @@ use fimbria_compute::{Progress, Workers};
 
 use self::alternating::Alternating;
 use self::denoise::without_noise;
+pub use self::step::Step;
+pub(crate) use self::step::rms;
 use crate::operator::check_weights;
 use crate::{FieldModel, QsmError};
 
@@ -85,8 +88,11 @@ pub struct VariationMap {
     pub coefficients: Vec<f64>,
     /// Anisotropy of the susceptibility of fibres whose FA is 1, along less across.
     pub anisotropy: f64,
-    /// How many iterations there were.
-    pub iterations: usize,
+    /// The field that the map, what is outside the mask and the anisotropy make at each unknown, in the
+    /// unit of the field.
+    pub field: Vec<f32>,
+    /// Every iteration.
+    pub log: Vec<Step>,
 }
 
 /// The map of the unknowns of `model`, which are its receivers too, whose field there is `field`, with

@@ -2,6 +2,7 @@
 
 mod devices;
 mod dqsm;
+mod field;
 mod kernels;
 mod laws;
 mod nvrtc;

@@ -1,19 +1,24 @@
 //! The scene in the page: a button, and what it starts from.
 
 use crate::raster::push_base64;
-use crate::scene::{NIIVUE, Scene};
+use crate::scene::{NIIVUE, Part};
 use crate::svg::escape;
 
 /// Go wherever the script goes.
 const LICENSES: &str = include_str!("../../vendor/niivue/LICENSES.txt");
 
+/// Letters that a page has for it besides its parts.
+pub(super) fn letters() -> usize {
+    4 * NIIVUE.len().div_ceil(3) + 6 * LICENSES.len() + 4096
+}
+
 /// What the reader sees: words where scripts are off, else the button.
-pub(super) fn section(scene: &Scene) -> String {
-    if scene.is_empty() {
+pub(super) fn section(parts: &[&Part], left_out: &[&str]) -> String {
+    if parts.is_empty() {
         return String::new();
     }
-    let names: Vec<&str> = scene.parts.iter().map(|part| part.name.as_str()).collect();
-    let left_out = match &scene.left_out[..] {
+    let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+    let left_out = match left_out {
         [] => String::new(),
         names => format!(
             " Left out, so that the page can be sent: {}; the files have them.",
@@ -36,14 +41,14 @@ pub(super) fn section(scene: &Scene) -> String {
 }
 
 /// What it starts from, as text that is neither script nor shown.
-pub(super) fn data(scene: &Scene) -> String {
-    if scene.is_empty() {
+pub(super) fn data(parts: &[&Part]) -> String {
+    if parts.is_empty() {
         return String::new();
     }
     let mut html = String::from("<script type=\"text/plain\" id=\"niivue\">");
     push_base64(NIIVUE, &mut html);
     html += "</script>\n";
-    for part in &scene.parts {
+    for part in parts {
         let [low, high] = part.window;
         html += &format!(
             "<script type=\"text/plain\" class=\"scene-part\" data-kind=\"{}\" data-name=\"{}\" \

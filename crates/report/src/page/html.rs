@@ -1,12 +1,21 @@
 //! The HTML of a page.
 
-use super::{Block, Page, Section, Table};
+use super::{Block, Page, Section, Table, explore};
 use crate::{Figure, mark, svg::escape};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// What can be sent by mail, in bytes. The pictures come first; of the scene what is left over.
+pub(super) const MOST: usize = 25_000_000;
+
 pub(super) fn document(page: &Page) -> String {
+    let sections: String =
+        (1..).zip(&page.sections).map(|(number, section)| self::section(number, section)).collect();
+    let beside = sections.len() + header(page, true).len() + SCRIPT.len() + STYLE.len();
+    let named: usize = page.scene.parts.iter().map(|part| 6 * part.name.len() + 2).sum();
+    let beside = beside + RATING.len() + 6 * page.footer.len() + explore::letters() + named;
+    let (shown, left_out) = page.scene.within(MOST.saturating_sub(beside + 1024));
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -14,12 +23,10 @@ pub(super) fn document(page: &Page) -> String {
          <style>\n{STYLE}</style>\n</head>\n<body>\n",
         escape(&page.title)
     );
-    html += &header(page);
+    html += &header(page, !shown.is_empty());
     html += "<main>\n";
-    for (number, section) in (1..).zip(&page.sections) {
-        html += &self::section(number, section);
-    }
-    html += &super::explore::section(&page.scene);
+    html += &sections;
+    html += &explore::section(&shown, &left_out);
     if page.is_rated {
         html += RATING;
     }
@@ -27,8 +34,8 @@ pub(super) fn document(page: &Page) -> String {
     if !page.footer.is_empty() {
         html += &format!("<footer>{}</footer>\n", linked(&page.footer));
     }
-    html += &super::explore::data(&page.scene);
-    if page.is_rated || !page.scene.is_empty() || html.contains("class=\"q-space\"") {
+    html += &explore::data(&shown);
+    if page.is_rated || !shown.is_empty() || html.contains("class=\"q-space\"") {
         html += &format!("<script>\n{SCRIPT}</script>\n");
     }
     html += "</body>\n</html>\n";
@@ -60,7 +67,7 @@ const RATING: &str = "\
 </form>
 ";
 
-fn header(page: &Page) -> String {
+fn header(page: &Page, is_explored: bool) -> String {
     let mut html = format!(
         "<header>\n<p class=\"brand\">{}<span>fimbria</span></p>\n<h1>{}</h1>\n",
         mark::symbol(),
@@ -82,7 +89,7 @@ fn header(page: &Page) -> String {
     html += &facts(&page.facts);
     if page.sections.len() > 2 {
         html += "<nav aria-label=\"Sections\">\n";
-        if !page.scene.is_empty() {
+        if is_explored {
             html += "<a href=\"#explore\">Explore in 3-D</a>\n";
         }
         for (number, section) in (1..).zip(&page.sections) {

@@ -147,8 +147,11 @@ impl Section {
         self.with(Block::Figures(vec![(figure, caption.into())]))
     }
 
-    /// Figures side by side where the screen is wide enough, each with a caption.
+    /// Figures side by side where the screen is wide enough, each with a caption; nothing of none.
     pub fn figures(self, figures: Vec<(Figure, String)>) -> Self {
+        if figures.is_empty() {
+            return self;
+        }
         self.with(Block::Figures(figures))
     }
 

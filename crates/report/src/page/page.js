@@ -123,17 +123,42 @@ if (start) {
     view.meshThicknessOn2D = 5;
     view.isColorbarVisible = true;
     view.addEventListener('locationChange', (event) => { byId('place').textContent = event.detail.string || ''; });
-    const maps = parts.filter((part) => part.kind !== 'lines'), lines = parts.filter((part) => part.kind === 'lines');
-    const show = async (index) => {
-      const part = maps[index];
-      const volume = { url: await fileOf(part, `${index}.nii`), name: `${part.name}.nii` };
-      if (part.kind === 'map') Object.assign(volume, { calMin: Number(part.low), calMax: Number(part.high), colormap: 'gray' });
-      await view.loadVolumes([volume]);
+    const maps = parts.filter((part) => part.kind === 'map' || part.kind === 'colours');
+    const lines = parts.filter((part) => part.kind === 'lines'), regions = parts.filter((part) => part.kind === 'regions');
+    // Which regions lie over the map, and how much of it they hide.
+    let map = 0, over = -1, hides = 0.5;
+    const show = async () => {
+      const volumes = [];
+      const add = async (part, name, more) => {
+        if (!part) return;
+        const volume = { url: await fileOf(part, name), name: `${part.name}.nii` };
+        if (part.kind !== 'colours') Object.assign(volume, { calMin: Number(part.low), calMax: Number(part.high) });
+        volumes.push(Object.assign(volume, more));
+      };
+      const part = maps[map];
+      await add(part, `${map}.nii`, part?.kind === 'map' ? { colormap: 'gray' } : {});
+      await add(regions[over], `r${over}.nii`, { colormap: 'random', opacity: part ? hides : 1, isColorbarVisible: false });
+      await view.loadVolumes(volumes);
     };
     if (maps.length) {
-      choice('Map', maps.map((part, index) => [index, part.unit ? `${part.name}, ${part.unit}` : part.name]), show);
-      await show(0);
+      choice('Map', maps.map((part, index) => [index, part.unit ? `${part.name}, ${part.unit}` : part.name]),
+        (index) => { map = Number(index); return show(); });
     }
+    if (regions.length) {
+      choice('Regions', [[-1, 'none'], ...regions.map((part, index) => [index, part.name])], (index) => {
+        over = Number(index);
+        covers.disabled = over < 0 || !maps.length;
+        return show();
+      });
+      const covers = choice('covering', [[0.25, 'a quarter'], [0.5, 'half'], [0.75, 'three quarters'], [1, 'all']], (part) => {
+        hides = Number(part);
+        return view.setVolume(1, { opacity: hides });
+      });
+      covers.value = hides;
+      covers.disabled = true;
+      if (!maps.length) over = 0;
+    }
+    if (maps.length || over === 0) await show();
     choice('View', [[3, 'three planes and 3-D'], [4, '3-D'], [0, 'axial'], [1, 'coronal'], [2, 'sagittal']],
       (type) => { view.sliceType = Number(type); });
     const ways = [['', 'direction'], ['global', 'direction from end to end']];

@@ -68,8 +68,8 @@ pub(super) fn strip(verdicts: &[Verdict]) -> String {
         html += &format!(
             "<li class=\"{class}\"><p class=\"verdict-name\"><span class=\"sign\" role=\"img\" \
              aria-label=\"{word}\">{sign}</span>{name}</p>\n<p class=\"verdict-value\">{value}</p>\n\
-             <p>{says}</p>\n<details><summary>Limit and source</summary><p>{threshold}</p>\n\
-             <p>{source}</p></details></li>\n"
+             <p>{says}</p>\n<p class=\"verdict-limit\"><span>Limit</span> {threshold}</p>\n\
+             <details><summary>Source of the limit</summary><p>{source}</p></details></li>\n"
         );
     }
     html + "</ul>\n</section>\n"

@@ -20,10 +20,6 @@ pub use trx::SceneLines;
 /// NiiVue, built by vendor/niivue/build, gzip.
 pub(crate) const NIIVUE: &[u8] = include_bytes!("../../vendor/niivue/niivue.js.gz");
 
-/// Bytes of a page that maps and streamlines may take, as text: with NiiVue's 0.4 MB and the pictures, pages
-/// stay below 25 MB, which is what can be sent by mail.
-const MOST: usize = 18 << 20;
-
 /// A part of a scene, as it is in the page.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
@@ -41,13 +37,35 @@ pub(crate) struct Part {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scene {
     pub(crate) parts: Vec<Part>,
-    pub(crate) left_out: Vec<String>,
+}
+
+impl Part {
+    /// What it takes in a page, which has three bytes as four letters.
+    fn letters(&self) -> usize {
+        let words: usize = self.colours.iter().map(|name| 6 * name.len() + 1).sum();
+        4 * self.bytes.len().div_ceil(3) + 12 * self.name.len() + 6 * self.unit.len() + words + 300
+    }
 }
 
 impl Scene {
     /// True where there is nothing to look at.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
+    }
+
+    /// The parts that fit in so many bytes, the first first, and the names of the others.
+    pub(crate) fn within(&self, mut bytes: usize) -> (Vec<&Part>, Vec<&str>) {
+        let (mut shown, mut left_out) = (Vec::new(), Vec::new());
+        for part in &self.parts {
+            match bytes.checked_sub(part.letters()) {
+                Some(rest) => {
+                    bytes = rest;
+                    shown.push(part);
+                }
+                None => left_out.push(part.name.as_str()),
+            }
+        }
+        (shown, left_out)
     }
 
     /// A scalar map over a window, in 255 steps; outside the mask there is nothing.
@@ -105,6 +123,27 @@ impl Scene {
         Ok(())
     }
 
+    /// Regions to lay over the maps: whole numbers, 0 where there is none; each in a colour of its own, up to
+    /// 255 of them, then again. Their grid need not be that of the maps.
+    pub fn regions(&mut self, name: &str, labels: &Image) {
+        let values = labels.volume(0);
+        let mut known: Vec<i64> = values.iter().map(|value| value.round() as i64).collect();
+        known.sort_unstable();
+        known.dedup();
+        known.retain(|label| *label > 0);
+        if known.is_empty() {
+            return;
+        }
+        let place = |value: &f32| known.binary_search(&(value.round() as i64));
+        let rank = |value: &f32| place(value).map_or(0, |place| 1 + (place % 255) as u8);
+        let samples: Vec<u8> = values.iter().map(rank).collect();
+        // Sample 1 is 1.
+        let scaled = nifti::Samples::Scaled { step: 1.0, first: 1.0 };
+        let file = nifti::file(&labels.grid, &samples, scaled);
+        let most = known.len().min(255) as f64;
+        self.add("regions", name, "", [0.0, most], Vec::new(), &file);
+    }
+
     /// Streamlines, scanner mm; of many so many at even steps, each with points 2 mm apart or more.
     pub fn lines(&mut self, name: &str, lines: &SceneLines<'_>, most: usize) {
         let (file, shown) = trx::file(lines, most);
@@ -147,12 +186,6 @@ impl Scene {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::new(6));
         let bytes = encoder.write_all(file).and_then(|()| encoder.finish());
         let bytes = bytes.expect("memory takes any bytes");
-        // Three bytes are four letters.
-        let taken: usize = self.parts.iter().map(|part| part.bytes.len()).sum();
-        if (taken + bytes.len()) / 3 * 4 > MOST {
-            self.left_out.push(name.to_owned());
-            return;
-        }
         let (name, unit) = (name.to_owned(), unit.to_owned());
         self.parts.push(Part { kind, name, unit, window, colours, bytes });
     }
@@ -182,7 +215,26 @@ mod tests {
         for name in ["1", "2", "3", "4", "5", "6", "7", "8"] {
             scene.map(name, "", &map, &mask, Window::Fixed([0.0, 254.0])).unwrap();
         }
-        assert_eq!(scene.parts.len(), 6);
-        assert_eq!(scene.left_out, ["7", "8"]);
+        let (shown, left_out) = scene.within(18 << 20);
+        assert_eq!((shown.len(), left_out), (6, vec!["7", "8"]));
+        // What is small goes in where something large does not.
+        scene.map("small", "", &map, &Mask { grid, voxels: vec![7] }, Window::Robust).unwrap();
+        assert_eq!(scene.within(18 << 20).0.last().unwrap().name, "small");
+    }
+
+    #[test]
+    fn regions_are_numbered_in_the_order_of_their_labels() {
+        let grid = Grid { dims: [2, 2, 2], ras_from_vox: Affine::IDENTITY };
+        let mut labels = Image::zeros(grid, 1);
+        labels.data[..4].copy_from_slice(&[2001.0, 3.0, -1.0, 3.0]);
+        let mut scene = Scene::default();
+        scene.regions("lobes", &labels);
+        scene.regions("nothing", &Image::zeros(grid, 1));
+        let [lobes] = &scene.parts[..] else { panic!("{}", scene.parts.len()) };
+        assert_eq!((lobes.kind, lobes.window), ("regions", [0.0, 2.0]));
+        let mut file = Vec::new();
+        std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&lobes.bytes[..]), &mut file)
+            .unwrap();
+        assert_eq!(file[352..], [2, 1, 0, 1, 0, 0, 0, 0]);
     }
 }

@@ -147,6 +147,7 @@ fn text_cannot_become_markup_in_verdicts_and_scenes() {
     let (map, mask) = (Image::zeros(grid, 1), Mask::full(grid));
     let mut scene = Scene::default();
     scene.map(NASTY, NASTY, &map, &mask, Window::Robust).unwrap();
+    scene.regions(NASTY, &Image { data: vec![1.0; grid.len()], ..map.clone() });
     let line = [[1.0, 1.0, 1.0], [9.0, 1.0, 1.0]];
     let lines = SceneLines { grid, lines: vec![&line], values: vec![("weight", &[1.0])] };
     scene.lines(NASTY, &lines, 10);
@@ -171,14 +172,53 @@ fn text_cannot_become_markup_in_verdicts_and_scenes() {
         .figure(matrix(&cells, &axes), NASTY)
         .figure(q_space(&[(0, 0.0, [0.0; 3]), (1, 1000.0, [0.0, 0.0, 1.0])]), NASTY);
     let html = Page::new(NASTY).verdict(verdict).section(section).scene(scene).rated().to_html();
-    // NiiVue, two parts, and the page's own.
-    assert_eq!(html.matches("<script").count(), 4);
-    assert_eq!(html.matches("</script>").count(), 4);
+    // NiiVue, three parts, and the page's own.
+    assert_eq!(html.matches("<script").count(), 5);
+    assert_eq!(html.matches("</script>").count(), 5);
     assert!(!html.contains("<script>alert"));
     assert!(html.contains("&lt;script&gt;alert(&quot;a&quot; &amp; &#39;b&#39;)"));
     for needle in ["src=", "@import", "url(http", "<link", "href=\"http"] {
         let own = html.split("<script").next().unwrap_or_default();
         assert!(!own.contains(needle), "{needle}");
+    }
+}
+
+/// A ball of what no compression makes smaller.
+fn noisy(edge: usize) -> (Image, Mask) {
+    let grid = Grid { dims: [edge; 3], ras_from_vox: Affine::from_spacing([1.0; 3]) };
+    let (mut map, mut state) = (Image::zeros(grid, 1), 1_u32);
+    for value in &mut map.data {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        *value = (state % 255) as f32;
+    }
+    (map, Mask::full(grid))
+}
+
+#[test]
+fn a_whole_page_can_be_sent_by_mail_whatever_is_put_into_it() {
+    let (map, mask) = noisy(160);
+    let style = Scalar { window: Window::Fixed([0.0, 255.0]), ..Scalar::new("noise", "") };
+    let picture = mosaic_scalar(&map, &mask, &style).unwrap();
+    for figures in [1, 12] {
+        let mut scene = Scene::default();
+        for name in 0..7 {
+            scene
+                .map(&format!("map {name}"), "", &map, &mask, Window::Fixed([0.0, 254.0]))
+                .unwrap();
+        }
+        let mut section = Section::new("Maps");
+        for _ in 0..figures {
+            section = section.figure(picture.clone(), NASTY);
+        }
+        let html = Page::new(NASTY).section(section).scene(scene).rated().to_html();
+        assert!(html.len() < 25_000_000, "{} bytes with {figures} figures", html.len());
+        // Pictures come first, and what the scene has no room for is named.
+        assert_eq!(html.matches("<figcaption>").count(), figures);
+        let parts = html.matches("class=\"scene-part\"").count();
+        assert!((1..7).contains(&parts), "{parts}");
+        assert!(html.contains("Left out, so that the page can be sent: map "));
     }
 }
 

@@ -86,6 +86,10 @@ pub struct Connections {
     pub connectome: Connectome,
     /// The label of each node, ascending.
     pub labels: Vec<u32>,
+    /// Where the labels are.
+    pub regions: Image,
+    /// How ends meet them.
+    pub nodes: Nodes,
 }
 
 impl CountConnections {
@@ -112,15 +116,16 @@ impl CountConnections {
             true => Assignment::ExactLabel,
             false => Assignment::RadialSearch { radius_mm: self.reach.radius },
         };
-        let nodes = match labels {
-            Some(GivenLabels(image)) => Nodes::new(image, assignment)?,
+        let regions = match labels {
+            Some(GivenLabels(image)) => image.clone(),
             None => {
                 check_labels(&self.labels)?;
                 let image = workers.install(|| read_image(&self.labels))?;
                 warn_of_place_of(&self.labels, log);
-                Nodes::new(&image, assignment)?
+                image
             }
         };
+        let nodes = Nodes::new(&regions, assignment)?;
         let mut reader = open_lines(lines, &self.tractogram)?;
         let listed = self.listed(reader.header()).map(Path::new);
         let read = |path| read_weights(path).map(|weights| (path, weights));
@@ -155,7 +160,7 @@ impl CountConnections {
         warn_where_nothing_is_assigned(&connectome, log);
         log.count("streamlines", total);
         log.count("assigned", assigned);
-        Ok(Connections { connectome, labels: nodes.labels().to_vec() })
+        Ok(Connections { connectome, labels: nodes.labels().to_vec(), regions, nodes })
     }
 }
 
@@ -204,7 +209,7 @@ impl Stage for CountConnections {
         out: &mut OutputFolder,
         _log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        let Connections { connectome, labels } = products.get::<Connections>()?;
+        let Connections { connectome, labels, .. } = products.get::<Connections>()?;
         out.write("weights.csv", table(&connectome.weights(), labels.len()).as_bytes())?;
         out.write("lengths.csv", table(&connectome.mean_lengths_mm(), labels.len()).as_bytes())?;
         let labels: String = labels.iter().map(|label| format!("{label}\n")).collect();

@@ -13,13 +13,14 @@ use std::path::Path;
 
 use clap::{ArgMatches, Command};
 use fimbria_image::{GradientTable, MapSpec, Mask};
+use fimbria_models::FittedMap;
 use fimbria_report::{FigureError, Section};
 
 use self::fit_maps::{FitMaps, FitModel, InRun, Maps, Outcome};
 use crate::about::{About, WRITTEN_BY_FITS};
 use crate::options::{OptionError, Values, from_values, paths_beside};
 use crate::stages::load::SubjectFiles;
-use crate::stages::report::Methods;
+use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::{
     MapContext, MapLayout, MapStyle, MissingProduct, Named, Product, Products, RunRecord, Session,
     Stage, StageError, Written, follow,
@@ -123,8 +124,11 @@ pub trait FitStage: Stage {
     /// Where it was not computed.
     fn take_outcome(&self, products: &mut Products) -> Result<Outcome, MissingProduct>;
 
-    /// Whether the page shows any of its maps.
-    fn is_shown(&self) -> bool;
+    /// What the page shows of its maps; `None` where none are on the page of a run.
+    fn shown(&self) -> Option<ShownMaps>;
+
+    /// Those maps among the products, in their order.
+    fn shown_maps<'p>(&self, products: &'p Products) -> Vec<(ShownMap, &'p FittedMap)>;
 
     /// What the page shows of its maps, where they are among the products.
     ///
@@ -161,8 +165,18 @@ impl<P: FitModel> FitStage for FitMaps<P> {
         Ok(products.take::<Maps<P>>()?.into_outcome())
     }
 
-    fn is_shown(&self) -> bool {
-        self.parameters.shown().is_some()
+    fn shown(&self) -> Option<ShownMaps> {
+        self.parameters.shown()
+    }
+
+    fn shown_maps<'p>(&self, products: &'p Products) -> Vec<(ShownMap, &'p FittedMap)> {
+        let Some(fit) = products.find::<Maps<P>>() else { return Vec::new() };
+        let shown = self.parameters.shown().into_iter().flat_map(|shown| shown.maps);
+        let of = |shown: ShownMap| {
+            let map = fit.maps.iter().find(|map| map.spec.name == shown.name)?;
+            Some((shown, map))
+        };
+        shown.filter_map(of).collect()
     }
 
     fn section(&self, products: &Products, mask: &Mask) -> Result<Option<Section>, FigureError> {

@@ -45,6 +45,8 @@ pub struct Evaluation {
     pub rows: usize,
     /// Root mean squared error of each voxel, units of the signal.
     pub rmse: Vec<f32>,
+    /// The same without streamlines: their weights at zero, those of compartments as they are.
+    pub rmse_without: Vec<f32>,
     /// Against a second measurement.
     pub cross: Option<CrossValidation>,
     /// Nodes of matrices.

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use fimbria_image::{Image, read_image};
+use fimbria_image::Image;
 use fimbria_streamlines::{CHUNK_POINTS, Streamlines, open};
 use serde_json::Value;
 
 use super::companions::start_weights;
-use super::{Evaluation, Life, LifeFiles, LifeParameters};
+use super::{Evaluation, Life, LifeFiles, LifeParameters, write};
 use crate::options::from_values;
 use crate::stages::given_lines::GivenLines;
 use crate::stages::load::Subject;
@@ -37,6 +37,8 @@ pub struct Weighed {
     pub weights: Vec<f32>,
     /// Root mean squared error over the unweighted signal.
     pub rmse_s0: Image,
+    /// The same without streamlines; earlier versions did not write it.
+    pub rmse_s0_without: Option<Image>,
     /// Streamlines of positive weight, of many the first.
     pub kept: Streamlines,
 }
@@ -99,14 +101,18 @@ impl Stage for LifeInRun {
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         self.life().compute(products, log)?;
         let evaluation = products.get::<Evaluation>()?;
-        let Evaluation { grid, voxels, s0, rmse, weights, .. } = evaluation;
-        let mut rmse_s0 = Image::zeros(*grid, 1);
-        for ((&voxel, error), s0) in voxels.iter().zip(rmse).zip(s0) {
-            rmse_s0.data[voxel as usize] = if *s0 > 0.0 { error / s0 } else { f32::NAN };
-        }
+        let Evaluation { grid, voxels, s0, rmse, rmse_without, weights, .. } = evaluation;
+        let over_s0 = |errors: &[f32]| {
+            let mut image = Image::zeros(*grid, 1);
+            for ((&voxel, error), s0) in voxels.iter().zip(errors).zip(s0) {
+                image.data[voxel as usize] = if *s0 > 0.0 { error / s0 } else { f32::NAN };
+            }
+            image
+        };
+        let (rmse_s0, rmse_s0_without) = (over_s0(rmse), Some(over_s0(rmse_without)));
         let weights = weights.streamlines.clone();
         let kept = kept(&self.tractogram, Some(&weights))?;
-        products.put(Weighed { weights, rmse_s0, kept });
+        products.put(Weighed { weights, rmse_s0, rmse_s0_without, kept });
         Ok(())
     }
 
@@ -126,16 +132,12 @@ impl Stage for LifeInRun {
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
         let weights = start_weights(&folder.join("weights.txt"))?;
-        let images = self.outputs().into_iter().filter(|name| name.contains("rmse_s0"));
-        let image = images
-            .map(|name| folder.join(name))
-            .find(|path| path.extension().is_some_and(|e| e != "json"));
-        let image = image.ok_or("the folder has no map of errors")?;
-        let rmse_s0 = log.session().on.workers.install(|| read_image(&image))?;
+        let workers = log.session().on.workers;
+        let (rmse_s0, rmse_s0_without) = write::read_errors(&self.life(), folder, workers)?;
         let pruned = ["pruned.trx", "pruned.tck", "pruned.trk"].map(|name| folder.join(name));
         let pruned = pruned.iter().find(|path| path.exists());
         let kept = kept(pruned.ok_or("the folder has no pruned streamlines")?, None)?;
-        products.put(Weighed { weights, rmse_s0, kept });
+        products.put(Weighed { weights, rmse_s0, rmse_s0_without, kept });
         Ok(())
     }
 }

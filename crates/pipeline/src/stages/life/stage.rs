@@ -143,10 +143,17 @@ impl Life {
                 predict(&encoding, &signal, dictionary, basis, streamlines, isotropic, on.workers);
             let of_all = |values, width| of_all_voxels(&encoding, values, width, on.comm);
             let errors = of_all(rmse(&signal.y, &predicted, signal.rows()), 1);
+            let without = match isotropic.is_empty() {
+                true => vec![0.0; predicted.len()],
+                false => predict(&encoding, &signal, dictionary, basis, &[], isotropic, on.workers),
+            };
+            let without = of_all(rmse(&signal.y, &without, signal.rows()), 1);
             let s0 = of_all(signal.s0.clone(), 1);
             let relative: Vec<f32> = errors.iter().zip(&s0).map(|(e, s0)| e / s0).collect();
             log.result("rmse_median", f64::from(median(&usable(&errors, &s0))));
             log.result("rmse_s0_mean", mean(&relative));
+            let relative: Vec<f32> = without.iter().zip(&s0).map(|(e, s0)| e / s0).collect();
+            log.result("rmse_s0_mean_without", mean(&relative));
             let second = repeated.as_ref();
             let cross = second.map(|second| CrossValidation::new(&predicted, &signal, second));
             let cross = cross.map(|CrossValidation { rmse, ratio }| {
@@ -180,9 +187,9 @@ impl Life {
                 Ok((name, found))
             };
             let lesions = sets.into_iter().map(lesion).collect::<Result<_, StageError>>()?;
-            Ok::<_, StageError>((predicted, errors, s0, cross, lesions))
+            Ok::<_, StageError>((predicted, [errors, without], s0, cross, lesions))
         };
-        let (mut signalled, rmse, s0, cross, lesions) =
+        let (mut signalled, [rmse, rmse_without], s0, cross, lesions) =
             judge().inspect_err(|_| self.say_how_to_go_on(log))?;
         drop((system, repeated));
         // What was taken before the fit comes back.
@@ -193,7 +200,19 @@ impl Life {
         (*entries, *start, *atoms) = Default::default();
         let predicted = of_all_voxels(&encoding, signalled, rows, on.comm);
         let voxels = encoding.passed;
-        Ok(Evaluation { grid, voxels, s0, weights, predicted, rows, rmse, cross, nodes, lesions })
+        Ok(Evaluation {
+            grid,
+            voxels,
+            s0,
+            weights,
+            predicted,
+            rows,
+            rmse,
+            rmse_without,
+            cross,
+            nodes,
+            lesions,
+        })
     }
 }
 

@@ -1,8 +1,9 @@
 //! The files of an evaluation.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
-use fimbria_compute::Progress as _;
+use fimbria_compute::{Progress as _, Workers};
 use fimbria_image::{GradientTable, Image, MapKind, MapSpec};
 use fimbria_streamlines::connectome::{Connectome, Nodes};
 use fimbria_streamlines::{Column, Format, Group, Header, Streamlines, WriteOptions, create, open};
@@ -31,6 +32,7 @@ pub const LIFE_WRITES: &[Written] = &[
     Written::file("pruned_weights.txt", FileKind::Table, "those weights").only("of TCK"),
     Written::map(&RMSE),
     Written::map(&RMSE_S0),
+    Written::map(&RMSE_S0_WITHOUT),
     Written::image(
         "prediction",
         MapKind::Scalar,
@@ -80,6 +82,11 @@ static RMSE_S0: MapSpec = MapSpec::scalar(
     "rmse_s0",
     "",
     "root mean squared error over the unweighted signal, 0 where no streamline is",
+);
+static RMSE_S0_WITHOUT: MapSpec = MapSpec::scalar(
+    "rmse_s0_without",
+    "",
+    "the same without streamlines: their weights zero, those of compartments as they are",
 );
 static RMSE_XV: MapSpec = MapSpec::scalar(
     "rmse_xv",
@@ -138,7 +145,7 @@ pub(super) fn file_names(life: &Life) -> Vec<String> {
     if pruned == "pruned.tck" {
         files.push("pruned_weights.txt".to_owned());
     }
-    let mut maps = vec![RMSE.clone(), RMSE_S0.clone(), prediction(1)];
+    let mut maps = vec![RMSE.clone(), RMSE_S0.clone(), RMSE_S0_WITHOUT.clone(), prediction(1)];
     if life.second.is_some() {
         maps.extend([RMSE_XV.clone(), RRMSE.clone()]);
     }
@@ -152,6 +159,18 @@ pub(super) fn file_names(life: &Life) -> Vec<String> {
         files.push(LABELS.to_owned());
     }
     files
+}
+
+/// The errors over the unweighted signal with streamlines and without, of a folder.
+pub(super) fn read_errors(
+    life: &Life,
+    folder: &Path,
+    workers: &Workers,
+) -> Result<(Image, Option<Image>), StageError> {
+    let context = context(life, Carried::default());
+    let after = life.style.read(&RMSE_S0, &context, folder, workers)?;
+    let before = life.style.read_where_written(&RMSE_S0_WITHOUT, &context, folder, workers)?;
+    Ok((after, before))
 }
 
 /// Writes everything.
@@ -199,7 +218,8 @@ impl Evaluation {
     /// Errors, the prediction of a series with this table, and where there are some the comparison
     /// with a second series and the weights of compartments.
     pub fn maps(&self, table: &GradientTable) -> Vec<(MapSpec, Image)> {
-        let Self { grid, voxels, s0, rmse, cross, predicted, rows, weights, .. } = self;
+        let Self { grid, voxels, s0, rmse, rmse_without, cross, predicted, rows, weights, .. } =
+            self;
         let (grid, rows) = (*grid, *rows);
         let image_of = |values: &mut dyn Iterator<Item = f32>| {
             let mut image = Image::zeros(grid, 1);
@@ -210,9 +230,11 @@ impl Evaluation {
         };
         let usable = |value: f32, s0: f32| if s0 > 0.0 { value } else { f32::NAN };
         let pairs = || rmse.iter().zip(s0);
+        let without = || rmse_without.iter().zip(s0);
         let mut maps = vec![
             (RMSE.clone(), image_of(&mut pairs().map(|(e, s0)| usable(*e, *s0)))),
             (RMSE_S0.clone(), image_of(&mut pairs().map(|(e, s0)| usable(e / s0, *s0)))),
+            (RMSE_S0_WITHOUT.clone(), image_of(&mut without().map(|(e, s0)| usable(e / s0, *s0)))),
         ];
         if let Some(cross) = cross {
             maps.push((RMSE_XV.clone(), image_of(&mut cross.rmse.iter().copied())));

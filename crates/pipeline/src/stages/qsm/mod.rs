@@ -1,5 +1,6 @@
 //! The stage that maps susceptibility.
 
+mod course;
 mod parameters;
 
 use std::path::{Path, PathBuf};
@@ -8,15 +9,16 @@ use std::time::Duration;
 use fimbria_compute::{Interrupted, Progress as _};
 use fimbria_image::{Image, MapKind, MapSpec, Mask, read_mask};
 use fimbria_qsm::dqsm::{Journey, reconstruct};
-use fimbria_qsm::fourier::{FourierMethod, invert};
+use fimbria_qsm::fourier::{FourierMethod, dipole_field, invert};
 use fimbria_qsm::metrics::{Metrics, compare};
-use fimbria_qsm::solver::{Checkpoint, Iteration, Stopped};
+use fimbria_qsm::solver::{Checkpoint, Stopped};
 use fimbria_qsm::tensor::reconstruct_tensors;
 use fimbria_qsm::variation::{Variation, reconstruct_variation};
 use fimbria_qsm::{FieldModel, QsmError, Shape, dqsm_files};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
+pub use self::course::Course;
 use self::parameters::Inversion;
 pub(super) use self::parameters::{GUIDED, WEIGHED};
 pub use self::parameters::{NeedsB0, QsmCompat, QsmMethod, QsmParameters, Start};
@@ -32,13 +34,15 @@ use crate::{
 pub const QSM_WRITES: &[Written] = &[
     Written::map(&CHI),
     Written::map(&MSA).only("with --method tensor"),
+    Written::map(&RESIDUAL),
     Written::file(
-        "iterations.tsv",
+        course::FILE,
         FileKind::Table,
-        "iteration, rms of the map (ppm), relative change, data term ‖Ax - b‖² and \
-         penalty ‖Dx‖² after it, relative gradient",
+        "iteration, rms of the map (ppm), relative change, and after it the data term ‖Ax - b‖² \
+         and of dqsm and tensor the penalty ‖Dx‖² and the relative gradient, of dtv, tv and rts \
+         the total variation of what nothing explains",
     )
-    .only("of --method dqsm and tensor"),
+    .only("of all methods but tkd and tikhonov"),
     Written::file(
         "metrics.json",
         FileKind::Json,
@@ -106,8 +110,11 @@ pub struct ChiMap {
     pub chi: Image,
     /// Of the method of tensors, along a fibre less across it, ppm; 0 where there is none.
     pub anisotropy: Option<Image>,
-    /// Every iteration of a guided map.
-    pub log: Vec<Iteration>,
+    /// The field of the map less the field that it is made of, ppm, 0 outside the mask; of folders of
+    /// earlier versions there is none.
+    pub residual: Option<Image>,
+    /// Every iteration.
+    pub course: Course,
     /// Why it ended.
     pub stopped: Option<Stopped>,
     /// How far it is from the truth.
@@ -132,6 +139,15 @@ static MSA: MapSpec = MapSpec::of_kind(
     "anisotropy of the susceptibility tensor, along the fibre less across it, ppm",
 );
 
+static RESIDUAL: MapSpec = MapSpec::of_kind(
+    "residual",
+    MapKind::Scalar,
+    1,
+    "ppm",
+    "field of the map, as the method has it and before a reference is taken off, less the field \
+     given, ppm; 0 where that has no weight",
+);
+
 impl MapSusceptibility {
     /// The stage that wrote a folder, by its record; `None` where it was another.
     pub fn of_record(record: &RunRecord) -> Option<Self> {
@@ -150,7 +166,17 @@ impl MapSusceptibility {
 impl MapSusceptibility {
     fn maps(&self) -> impl Iterator<Item = &'static MapSpec> {
         let tensors = self.parameters.method.0 == QsmMethod::Tensor;
-        [&CHI].into_iter().chain(tensors.then_some(&MSA))
+        [&CHI].into_iter().chain(tensors.then_some(&MSA)).chain([&RESIDUAL])
+    }
+
+    /// The rows of a file of iterations.
+    fn course(&self, text: &str) -> Course {
+        let empty = match self.parameters.is_smooth() {
+            true => Course::of_smooth(&[]),
+            false => Course::of_variation(&[]),
+        };
+        let row = |line: &str| line.split('\t').filter_map(|cell| cell.parse().ok()).collect();
+        Course { rows: text.lines().skip(1).map(row).collect(), ..empty }
     }
 
     fn context(&self, log: Option<&Logbook<'_>>) -> MapContext {
@@ -213,7 +239,7 @@ impl MapSusceptibility {
             Start::Tikhonov => {
                 let masked = masked(&field.field_ppm, &field.mask);
                 let method = FourierMethod::TIKHONOV;
-                let chi = invert(&field.geometry, &masked, method, workers, log)?;
+                let (chi, _) = invert(&field.geometry, &masked, method, workers, log)?;
                 Some(field.mask.voxels.iter().map(|&v| chi[v as usize]).collect::<Vec<f32>>())
             }
         };
@@ -285,9 +311,17 @@ impl MapSusceptibility {
         }
         log.result("stopped", found.stopped.as_str());
         log.note(&format!("{} iterations, ended by {}", found.log.len(), found.stopped.as_str()));
-        let (log, stopped) = (found.log, Some(found.stopped));
+        let mut residual = Image::zeros(field.grid, 1);
+        for (place, (&voxel, left)) in receivers.iter().zip(&found.residual).enumerate() {
+            // What has no weight is not told.
+            let weight = weights.map_or(1.0, |weights| weights[place]);
+            residual.data[voxel as usize] = if weight > 0.0 { -left / weight } else { 0.0 };
+        }
+        residual.data = masked(&residual.data, &field.mask);
+        let residual = Some(residual);
+        let (course, stopped) = (Course::of_smooth(&found.log), Some(found.stopped));
         let b0_tesla = field.b0_tesla;
-        Ok(ChiMap { chi, anisotropy, log, stopped, metrics: None, b0_tesla })
+        Ok(ChiMap { chi, anisotropy, residual, course, stopped, metrics: None, b0_tesla })
     }
 
     /// The map of few edges, but for those that diffusion explains.
@@ -322,14 +356,19 @@ impl MapSusceptibility {
         })?;
         let mut chi = Image::zeros(field.grid, 1);
         voxels.iter().zip(&found.chi).for_each(|(&v, x)| chi.data[v as usize] = *x);
-        log.count("iterations", found.iterations as u64);
+        log.count("iterations", found.log.len() as u64);
         if guidance.is_some() {
             log.result("explained", found.coefficients);
             log.result("anisotropy_of_fa", found.anisotropy);
             log.note(&format!("anisotropy of a voxel of FA 1: {:.4} ppm", found.anisotropy));
         }
-        let (log, stopped, metrics, b0_tesla) = (Vec::new(), None, None, field.b0_tesla);
-        Ok(ChiMap { chi, anisotropy: None, log, stopped, metrics, b0_tesla })
+        let mut residual = Image::zeros(field.grid, 1);
+        for (&voxel, of_map) in voxels.iter().zip(&found.field) {
+            residual.data[voxel as usize] = of_map - field.field_ppm[voxel as usize];
+        }
+        let (residual, course) = (Some(residual), Course::of_variation(&found.log));
+        let (stopped, metrics, b0_tesla) = (None, None, field.b0_tesla);
+        Ok(ChiMap { chi, anisotropy: None, residual, course, stopped, metrics, b0_tesla })
     }
 
     /// The map of a method in the Fourier domain.
@@ -341,11 +380,18 @@ impl MapSusceptibility {
     ) -> Result<ChiMap, StageError> {
         let workers = log.session().on.workers;
         let data = masked(&field.field_ppm, &field.mask);
-        let chi = invert(&field.geometry, &data, method, workers, log)?;
-        let chi = Image { grid: field.grid, n_volumes: 1, data: masked(&chi, &field.mask) };
-        let b0_tesla = field.b0_tesla;
-        let anisotropy = None;
-        Ok(ChiMap { chi, anisotropy, log: Vec::new(), stopped: None, metrics: None, b0_tesla })
+        let (chi, found) = invert(&field.geometry, &data, method, workers, log)?;
+        if !found.is_empty() {
+            log.count("iterations", found.len() as u64);
+        }
+        let image = |data| Image { grid: field.grid, n_volumes: 1, data };
+        let chi = image(masked(&chi, &field.mask));
+        let of_map = dipole_field(&field.geometry, &chi.data, workers)?;
+        let left: Vec<f32> = of_map.iter().zip(&data).map(|(of_map, b)| of_map - b).collect();
+        let (residual, course) =
+            (Some(image(masked(&left, &field.mask))), Course::of_variation(&found));
+        let (anisotropy, stopped, metrics, b0_tesla) = (None, None, None, field.b0_tesla);
+        Ok(ChiMap { chi, anisotropy, residual, course, stopped, metrics, b0_tesla })
     }
 
     /// Tells one problem from another.
@@ -427,8 +473,8 @@ impl Stage for MapSusceptibility {
     fn outputs(&self) -> Vec<String> {
         let mut names: Vec<String> =
             self.maps().flat_map(|map| self.style.file_names(map, &self.context(None))).collect();
-        if self.parameters.is_smooth() {
-            names.push("iterations.tsv".to_owned());
+        if self.parameters.iterates() {
+            names.push(course::FILE.to_owned());
         }
         if self.dqsm_files {
             names.push("chi.bin".to_owned());
@@ -470,12 +516,12 @@ impl Stage for MapSusceptibility {
     ) -> Result<(), StageError> {
         let map = products.get::<ChiMap>()?;
         let context = self.context(Some(log));
-        let images = [Some(&map.chi), map.anisotropy.as_ref()].into_iter().flatten();
-        for (spec, image) in self.maps().zip(images) {
+        let images = [Some(&map.chi), map.anisotropy.as_ref(), map.residual.as_ref()];
+        for (spec, image) in self.maps().zip(images.into_iter().flatten()) {
             self.style.write(spec, image, &context, out, log.session().on.workers)?;
         }
-        if self.parameters.is_smooth() {
-            out.write("iterations.tsv", table(&map.log).as_bytes())?;
+        if self.parameters.iterates() {
+            out.write(course::FILE, map.course.text().as_bytes())?;
         }
         if self.dqsm_files {
             let chi: Vec<f32> = map.chi.data.iter().map(|ppm| ppm * 1e-6).collect();
@@ -499,22 +545,15 @@ impl Stage for MapSusceptibility {
         let chi = read(&CHI)?;
         let tensors = self.parameters.method.0 == QsmMethod::Tensor;
         let anisotropy = tensors.then(|| read(&MSA)).transpose()?;
-        let (log, stopped, metrics, b0_tesla) = (Vec::new(), None, None, None);
-        products.put(ChiMap { chi, anisotropy, log, stopped, metrics, b0_tesla });
+        let residual = self.style.read_where_written(&RESIDUAL, &context, folder, workers)?;
+        let course = match folder.join(course::FILE).exists() {
+            true => self.course(&fimbria_image::read_regular_text(folder.join(course::FILE))?),
+            false => Course::default(),
+        };
+        let (stopped, metrics, b0_tesla) = (None, None, None);
+        products.put(ChiMap { chi, anisotropy, residual, course, stopped, metrics, b0_tesla });
         Ok(())
     }
-}
-
-fn table(log: &[Iteration]) -> String {
-    let mut text =
-        "iteration\trms_x_ppm\trelative_change\tdata\tpenalty\trelative_gradient\n".to_owned();
-    for i in log {
-        text += &format!(
-            "{}\t{:.6e}\t{:.6e}\t{:.8e}\t{:.8e}\t{:.6e}\n",
-            i.number, i.rms, i.relative_change, i.data, i.penalty, i.relative_gradient
-        );
-    }
-    text
 }
 
 fn metrics_json(metrics: &Metrics) -> String {

@@ -321,6 +321,11 @@ impl QsmParameters {
         self.inversion() == Inversion::Smooth
     }
 
+    /// True of methods that come to their map step by step.
+    pub fn iterates(&self) -> bool {
+        !matches!(self.method.0, QsmMethod::Tkd | QsmMethod::Tikhonov)
+    }
+
     /// FA above which a voxel's direction counts.
     pub fn threshold(&self) -> f64 {
         // What FA says of a direction, the anisotropy is proportional to: nothing is cut off.

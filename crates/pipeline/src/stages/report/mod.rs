@@ -7,6 +7,7 @@ mod sections;
 
 use std::sync::Arc;
 
+use fimbria_image::Image;
 use fimbria_image::sticks::StickSamples;
 use fimbria_models::gradient_check::GradientCheck;
 use fimbria_report::Page;
@@ -15,9 +16,12 @@ use serde_json::{Value, json};
 
 pub use self::job::JobPage;
 pub use self::restored::{NotFinished, Restored, of_folder};
+use self::sections::connectome::Matrices;
 pub use self::sections::{Methods, ShownMap, ShownMaps};
 use crate::options::usual;
 use crate::stages::accuracy::Accuracy;
+use crate::stages::connectome::Connections;
+use crate::stages::field::Fields;
 use crate::stages::fits::FITS;
 use crate::stages::fits::dti;
 use crate::stages::fits::fit_maps::{FitMaps, Maps};
@@ -51,6 +55,9 @@ pub struct Report {
 /// The page as HTML.
 pub struct ReportPage(pub String);
 
+/// The local field that a finished run left, ppm: of one under way its [`Fields`] have it.
+struct FieldOfRun(Image);
+
 impl Stage for Report {
     fn name(&self) -> &'static str {
         "report"
@@ -67,6 +74,10 @@ impl Stage for Report {
             Taken::where_made::<StickSamples>(),
             Taken::where_made::<Tracked>(),
             Taken::where_made::<Weighed>(),
+            Taken::where_made::<Connections>(),
+            Taken::where_made::<Matrices>(),
+            Taken::where_made::<Fields>(),
+            Taken::where_made::<FieldOfRun>(),
             Taken::where_made::<ChiMap>(),
             Taken::where_made::<Accuracy>(),
         ];
@@ -129,16 +140,27 @@ impl Report {
         }
         let fa = fit.map("FA");
         if let (Some(found), Some(fa)) = (products.find::<Peaks>(), fa) {
-            page = page.section(sections::peaks::peaks(found, fa, &mask)?);
+            page = page.section(sections::peaks::peaks(found, fa, sections::peaks::FA, &mask)?);
         }
         if let (Some(samples), Some(fa)) = (products.find::<StickSamples>(), fa) {
-            page = page.section(sections::sticks::sticks(samples, records, fa, &mask)?);
+            page = page.section(sections::sticks::sticks(
+                samples,
+                records,
+                fa,
+                sections::peaks::FA,
+                &mask,
+            )?);
         }
         if let (Some(tracked), Some(fa)) = (products.find::<Tracked>(), fa) {
-            page = page.section(sections::tracks::tracks(tracked, fa, &mask)?);
+            page = page.section(sections::tracks::tracks(tracked, records, fa, &mask)?);
         }
         if let (Some(weighed), Some(fa)) = (products.find::<Weighed>(), fa) {
             page = page.section(sections::life::weights(weighed, fa, &mask)?);
+        }
+        if let Some(found) = products.find::<Connections>() {
+            page = page.section(Matrices::of(found).section());
+        } else if let Some(found) = products.find::<Matrices>() {
+            page = page.section(found.section());
         }
         for fit in FITS {
             let Some(stage) = records.iter().find_map(|record| fit.of_record(record)) else {
@@ -149,7 +171,9 @@ impl Report {
             }
         }
         if let Some(map) = products.find::<ChiMap>() {
-            page = page.section(sections::qsm::susceptibility(map)?);
+            let field = products.find::<Fields>().map(|fields| &fields.local);
+            let field = field.or(products.find::<FieldOfRun>().map(|field| &field.0));
+            page = page.section(sections::qsm::susceptibility(map, field)?);
         }
         if let Some(accuracy) = products.find::<Accuracy>() {
             page = page.section(sections::truth::truth(accuracy, fit, truth_in(products), &mask)?);
@@ -160,7 +184,7 @@ impl Report {
         if !records.is_empty() {
             page = page.section(sections::record::record(records));
         }
-        Ok(page.scene(scene::scene(products, fit, &mask)?))
+        Ok(page.scene(scene::scene(products, records, fit, &mask)?))
     }
 }
 

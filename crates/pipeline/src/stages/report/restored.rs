@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{JobPage, Report, ReportPage};
+use super::sections::connectome::Matrices;
+use super::{FieldOfRun, JobPage, Report, ReportPage};
 use crate::stages::accuracy::Compare;
 use crate::stages::fits::dti;
 use crate::stages::fits::fit_maps::FitMaps;
@@ -49,6 +50,10 @@ pub struct Restored {
     /// The stages with something to show, and where they left it.
     shown: Vec<(Box<dyn Stage>, PathBuf)>,
     records: Vec<RunRecord>,
+    /// The local field of the run.
+    field: Option<PathBuf>,
+    /// The folder of its connectome.
+    connectome: Option<PathBuf>,
     report: Report,
     file_name: String,
 }
@@ -68,12 +73,14 @@ impl Restored {
         })?;
         let mut shown: Vec<(Box<dyn Stage>, PathBuf)> = vec![(Box::new(dti), dti_folder)];
         let mut records = vec![dti_record];
-        let others: [(&str, OfRecord); 7] = [
+        let others: [(&str, OfRecord); 8] = [
             ("quality", |_| Some(Box::new(JudgeQuality { options: QualityOptions::default() }))),
             ("peaks", |record| Some(Box::new(FindPeaks::of_record(record)?))),
             ("sticks", |record| Some(Box::new(Sticks::of_record(record)?))),
             ("track", |record| Some(Box::new(WholeBrain::of_record(record)?))),
             ("life", |record| Some(Box::new(LifeInRun::of_record(record)?))),
+            // Its files are enough.
+            ("connectome", |_| None),
             ("qsm", |record| Some(Box::new(MapSusceptibility::of_record(record)?))),
             ("accuracy", |_| Some(Box::new(Compare))),
         ];
@@ -88,14 +95,25 @@ impl Restored {
         };
         for fit in FITS.iter().filter(|fit| fit.name() != "dti") {
             // The page tells how the densities were made, but shows only what came of them.
-            let shown = |stage: Box<dyn FitStage>| stage.is_shown().then_some(stage as _);
+            let shown = |stage: Box<dyn FitStage>| stage.shown().is_some().then_some(stage as _);
             add(fit.name(), &|record| fit.of_record(record).and_then(shown))?;
         }
         for (name, of_record) in others {
             add(name, &of_record)?;
         }
-        Ok(Self { shown, records, report: Report { title }, file_name })
+        let (field, connectome) = (field_of_run(folder), folder.join("connectome"));
+        let connectome = connectome.is_dir().then_some(connectome);
+        Ok(Self { shown, records, field, connectome, report: Report { title }, file_name })
     }
+}
+
+/// The file of the local field that the map of a run is made of.
+fn field_of_run(run: &Path) -> Option<PathBuf> {
+    let folder = run.join("field");
+    let record = read_record(&folder).ok()?;
+    let is_field = |file: &&str| file.contains("local") && !file.ends_with(".json");
+    let file = record.outputs.iter().map(|output| output.file.as_str()).find(is_field)?;
+    Some(folder.join(file))
 }
 
 /// The stage that draws the page of a finished folder: of a run or a tensor fit by its stages, of anything
@@ -146,7 +164,9 @@ impl Stage for Restored {
 
     fn makes(&self) -> Vec<Product> {
         let restored = self.shown.iter().flat_map(|(stage, _)| stage.makes());
-        restored.chain([Product::of::<StageRecords>()]).chain(self.report.makes()).collect()
+        let own =
+            [Product::of::<StageRecords>(), Product::of::<FieldOfRun>(), Product::of::<Matrices>()];
+        restored.chain(own).chain(self.report.makes()).collect()
     }
 
     fn inputs(&self) -> Vec<Input> {
@@ -161,6 +181,15 @@ impl Stage for Restored {
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         for (stage, folder) in &self.shown {
             stage.restore(folder, products, log)?;
+        }
+        let workers = log.session().on.workers;
+        if let Some(field) = &self.field {
+            let field = workers.install(|| fimbria_image::read_image(field))?;
+            products.put(FieldOfRun(field));
+        }
+        if let Some(folder) = &self.connectome {
+            let record = read_record(folder)?;
+            products.put(workers.install(|| Matrices::read(folder, &record))?);
         }
         products.put(StageRecords(self.records.clone()));
         self.report.compute(products, log)

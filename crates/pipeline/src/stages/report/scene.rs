@@ -1,25 +1,35 @@
 //! What of a run can be looked around in.
 
-use fimbria_image::Mask;
+use fimbria_image::{Image, Mask};
 use fimbria_models::Fitted;
 use fimbria_models::dti::DtiMap;
 use fimbria_report::{FigureError, Scene, SceneLines, Window};
 use fimbria_tensors::peaks::Peaks;
 
+use super::FieldOfRun;
+use super::sections::connectome::{Matrices, pairs};
 use super::sections::peaks::LEAST_FA;
-use crate::Products;
-use crate::stages::fits::{dki, fit_maps::Maps};
+use super::sections::{lines, qsm, unit_in_words};
+use crate::stages::connectome::Connections;
+use crate::stages::field::Fields;
+use crate::stages::fits::FITS;
 use crate::stages::life::Weighed;
 use crate::stages::qsm::ChiMap;
 use crate::stages::track::Tracked;
+use crate::{Products, RunRecord};
 
 /// Streamlines shown at most: what a graphics card of a laptop turns smoothly.
-const MOST_LINES: usize = 6000;
+pub(super) const MOST_LINES: usize = 6000;
 /// Sticks shown at most: they are shorter.
 pub(super) const MOST_STICKS: usize = 40_000;
 
-/// The maps, what matters most first, and the streamlines.
-pub(super) fn scene(products: &Products, fit: &Fitted, mask: &Mask) -> Result<Scene, FigureError> {
+/// The maps, what matters most first, streamlines, directions and regions.
+pub(super) fn scene(
+    products: &Products,
+    records: &[RunRecord],
+    fit: &Fitted,
+    mask: &Mask,
+) -> Result<Scene, FigureError> {
     let mut scene = Scene::default();
     let fa = fit.map(DtiMap::Fa);
     if let Some(fa) = fa {
@@ -30,12 +40,19 @@ pub(super) fn scene(products: &Products, fit: &Fitted, mask: &Mask) -> Result<Sc
     }
     if let Some(tracked) = products.find::<Tracked>() {
         let lines = &tracked.lines.streamlines;
-        let weights = products.find::<Weighed>().map(|weighed| &weighed.weights[..]);
-        let weights = weights.filter(|weights| weights.len() == lines.len());
+        let mut values = lines::values_of(&tracked.lines);
+        let weights = products.find::<Weighed>().map(|weighed| &weighed.weights);
+        if let Some(weights) = weights.filter(|weights| weights.len() == lines.len()) {
+            values.retain(|(name, _)| *name != "weight");
+            values.push(("weight", weights.clone()));
+        }
+        if let Some(found) = products.find::<Connections>() {
+            values.push(("pair of labels", pairs(found, lines)));
+        }
         let shown = SceneLines {
             grid: tracked.visits.grid,
             lines: (0..lines.len()).map(|line| lines.points(line)).collect(),
-            values: weights.map(|weights| ("weight", weights)).into_iter().collect(),
+            values: values.iter().map(|(name, values)| (*name, &values[..])).collect(),
         };
         if !shown.lines.is_empty() {
             scene.lines("Streamlines", &shown, MOST_LINES);
@@ -50,8 +67,18 @@ pub(super) fn scene(products: &Products, fit: &Fitted, mask: &Mask) -> Result<Sc
     if let Some(md) = fit.map(DtiMap::Md) {
         scene.map("MD", "mm²/s", md, mask, Window::Robust)?;
     }
-    if let Some(mk) = products.find::<Maps<dki::Parameters>>().and_then(|fit| fit.map("MK")) {
-        scene.map("Mean kurtosis", "", mk, mask, Window::Fixed([0.0, 2.0]))?;
+    scene.regions("Mask", &inside(mask));
+    let regions = products.find::<Connections>().map(|found| &found.regions);
+    let kept = products.find::<Matrices>().and_then(|found| found.regions.as_ref());
+    if let Some(regions) = regions.or(kept) {
+        scene.regions("Labels of the connectome", regions);
+    }
+    for fit in FITS {
+        let Some(stage) = records.iter().find_map(|record| fit.of_record(record)) else { continue };
+        for (shown, map) in stage.shown_maps(products) {
+            let unit = unit_in_words(&map.spec.unit);
+            scene.map(&shown.heading, &unit, &map.image, mask, shown.window)?;
+        }
     }
     if let Some(tracked) = products.find::<Tracked>() {
         scene.map("Tract density", "streamlines", &tracked.visits, mask, Window::FromZero)?;
@@ -59,10 +86,34 @@ pub(super) fn scene(products: &Products, fit: &Fitted, mask: &Mask) -> Result<Sc
     if let Some(residual) = fit.map(DtiMap::Residual) {
         scene.map("Residual", "", residual, mask, Window::FromZero)?;
     }
-    if let Some(ChiMap { chi, .. }) = products.find::<ChiMap>() {
-        let mapped = chi.data.iter().enumerate().filter(|(_, chi)| **chi != 0.0);
-        let mask = Mask { grid: chi.grid, voxels: mapped.map(|(v, _)| v as u32).collect() };
-        scene.map("Susceptibility", "ppm", chi, &mask, Window::Symmetric)?;
+    if let Some(map @ ChiMap { chi, anisotropy, residual, .. }) = products.find::<ChiMap>() {
+        let mask = qsm::mapped(map);
+        let field = products.find::<Fields>().map(|fields| &fields.local);
+        let field = field.or(products.find::<FieldOfRun>().map(|field| &field.0));
+        for (name, image) in [
+            ("Susceptibility", Some(chi)),
+            ("Susceptibility anisotropy", anisotropy.as_ref()),
+            ("Local field", field.filter(|f| mask.grid.check_same(&f.grid, "field").is_ok())),
+            ("Residual of the field", residual.as_ref()),
+        ] {
+            if let Some(image) = image {
+                scene.map(name, "ppm", image, &mask, Window::Symmetric)?;
+            }
+        }
+    }
+    for name in [DtiMap::S0, DtiMap::Ad, DtiMap::Rd, DtiMap::Mo] {
+        if let Some(map) = fit.map(name) {
+            let spec = name.spec();
+            let unit = unit_in_words(&spec.unit);
+            scene.map(&spec.name, &unit, map, mask, Window::Robust)?;
+        }
     }
     Ok(scene)
+}
+
+/// 1 in the voxels of a mask.
+pub(super) fn inside(mask: &Mask) -> Image {
+    let mut image = Image::zeros(mask.grid, 1);
+    mask.voxels.iter().for_each(|&voxel| image.data[voxel as usize] = 1.0);
+    image
 }

@@ -12,6 +12,17 @@ use crate::stages::fits::dti;
 
 pub(in crate::stages::report) fn maps(fit: &Fitted, mask: &Mask) -> Result<Section, FigureError> {
     let mut section = Section::new("Maps");
+    if let Some(s0) = fit.map(DtiMap::S0) {
+        let style = Scalar {
+            window: Window::FromZero,
+            ..Scalar::new("Signal without diffusion weighting", "units of the series")
+        };
+        section = section.figure(
+            mosaic_scalar(s0, mask, &style)?,
+            "From 0 to the 99th percentile. What no verdict sees is seen here: distortion, ghosts, signal lost \
+             near air, and whether the mask holds the brain.",
+        );
+    }
     if let Some(fa) = fit.map(DtiMap::Fa) {
         let style = Scalar {
             window: Window::Fixed([0.0, 1.0]),

@@ -1,7 +1,10 @@
 //! The sections of the page.
 
+pub(super) mod connectome;
 pub(super) mod dti;
+pub(super) mod inputs;
 pub(super) mod life;
+pub(super) mod lines;
 pub(super) mod peaks;
 pub(super) mod qsm;
 pub(super) mod quality;
@@ -11,8 +14,8 @@ pub(super) mod tracks;
 pub(super) mod truth;
 
 use fimbria_image::{Image, Mask, Status as Fate};
-use fimbria_models::Fitted;
 use fimbria_models::dti::DtiMap;
+use fimbria_models::{Fitted, FittedMap};
 use fimbria_report::figure::{Scalar, Status, mosaic_scalar, mosaic_status};
 use fimbria_report::{FigureError, Layout, Page, Section, Window, colour};
 
@@ -85,13 +88,22 @@ impl ShownMaps {
     ) -> Result<Section, FigureError> {
         let mut section = Section::new(&self.heading);
         for ShownMap { name, heading, caption, window } in &self.maps {
-            if let Some(map) = fit.map(name.as_str()) {
-                let scale = colour::Scale::Ember;
-                let style = Scalar { scale, window: *window, ..Scalar::new(heading, "") };
-                section = section.figure(mosaic_scalar(map, mask, &style)?, *caption);
+            let named = |map: &&FittedMap| map.spec.name == *name;
+            if let Some(FittedMap { spec, image }) = fit.maps.iter().find(named) {
+                let (scale, unit) = (colour::Scale::Ember, unit_in_words(&spec.unit));
+                let style = Scalar { scale, window: *window, ..Scalar::new(heading, &unit) };
+                section = section.figure(mosaic_scalar(image, mask, &style)?, *caption);
             }
         }
         Ok(section)
+    }
+}
+
+/// A unit of BIDS as people write it.
+pub(super) fn unit_in_words(unit: &str) -> String {
+    match unit {
+        "arbitrary" => "units of the series".to_owned(),
+        unit => unit.replace("^2", "²").replace("^-1", "⁻¹"),
     }
 }
 
@@ -142,7 +154,7 @@ fn median_in(map: &Image, mask: &Mask) -> f64 {
 
 /// The mask within the middle half of its box along each in-plane axis, so that single sticks can
 /// be told apart.
-fn closer_look(mask: &Mask) -> Mask {
+pub(super) fn closer_look(mask: &Mask) -> Mask {
     const WIDEST: usize = 44;
     let grid = mask.grid;
     let voxels = || mask.voxels.iter().map(|&v| grid.voxel(v as usize));

@@ -1,39 +1,109 @@
 //! Susceptibility.
 
-use fimbria_image::Mask;
+use fimbria_image::{Image, Mask};
 use fimbria_qsm::dqsm::Iterate;
 use fimbria_report::figure::{Scalar, mosaic_scalar};
-use fimbria_report::{FigureError, Section, Window, colour};
+use fimbria_report::plot::{Axes, Axis, Marks, Series, xy};
+use fimbria_report::{Figure, FigureError, Section, Window, colour};
 
 use super::Methods;
 use crate::stages::qsm::{ChiMap, QsmMethod, QsmParameters};
 
-pub(in crate::stages::report) fn susceptibility(map: &ChiMap) -> Result<Section, FigureError> {
-    let mapped = map.chi.data.iter().enumerate().filter(|(_, chi)| **chi != 0.0);
-    let mask = Mask { grid: map.chi.grid, voxels: mapped.map(|(v, _)| v as u32).collect() };
+/// `field`: what the map is made of, where it is known.
+pub(in crate::stages::report) fn susceptibility(
+    map: &ChiMap,
+    field: Option<&Image>,
+) -> Result<Section, FigureError> {
+    let mask = mapped(map);
     let style = Scalar {
         scale: colour::Scale::Grey,
         window: Window::Symmetric,
         ..Scalar::new("Magnetic susceptibility", "ppm")
     };
-    let iterations = match (map.log.len(), &map.stopped) {
+    let iterations = match (map.course.rows.len(), &map.stopped) {
         (n, Some(stopped)) if n > 0 => format!(" {n} iterations, ended by {}.", stopped.as_str()),
+        (n, None) if n > 0 => format!(" {n} iterations."),
         _ => String::new(),
     };
-    let section = Section::new("Susceptibility").figure(
+    let mut section = Section::new("Susceptibility").figure(
         mosaic_scalar(&map.chi, &mask, &style)?,
         format!("Where the local field is known; dark is diamagnetic.{iterations}"),
     );
-    let Some(msa) = &map.anisotropy else { return Ok(section) };
-    let style = Scalar {
-        scale: colour::Scale::Grey,
-        window: Window::Symmetric,
-        ..Scalar::new("Susceptibility anisotropy", "ppm")
+    if let Some(msa) = &map.anisotropy {
+        let style = Scalar { heading: "Susceptibility anisotropy", ..style };
+        section = section.figure(
+            mosaic_scalar(msa, &mask, &style)?,
+            "Along the fibre less across it; 0 where there is none.",
+        );
+    }
+    let field = field.filter(|field| mask.grid.check_same(&field.grid, "the field").is_ok());
+    if let Some(field) = field {
+        let style = Scalar { heading: "Local field", ..style };
+        section = section.figure(
+            mosaic_scalar(field, &mask, &style)?,
+            "What the map is made of: the field of sources inside the mask.",
+        );
+    }
+    if let Some(residual) = &map.residual {
+        let style = Scalar { heading: "Residual of the field", ..style };
+        let caption = format!(
+            "The field of the map less the local field, in colours of its own. {}It should look like \
+             noise: what has the shape of veins or rims is not explained.",
+            share(field, residual, &mask)
+        );
+        section = section.figure(mosaic_scalar(residual, &mask, &style)?, caption);
+    }
+    Ok(section.figures(convergence(map.course.columns, &map.course.rows)))
+}
+
+/// How much of the field is left.
+fn share(field: Option<&Image>, residual: &Image, mask: &Mask) -> String {
+    let rms = |image: &Image| {
+        let squares = mask.voxels.iter().map(|&v| f64::from(image.data[v as usize]).powi(2));
+        (squares.sum::<f64>() / mask.len().max(1) as f64).sqrt()
     };
-    Ok(section.figure(
-        mosaic_scalar(msa, &mask, &style)?,
-        "Along the fibre less across it; 0 where there is none.",
-    ))
+    match field.map(rms) {
+        Some(whole) if whole > 0.0 => {
+            format!(
+                "It is {:.0} % of the field (root mean squares). ",
+                100.0 * rms(residual) / whole
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+/// The voxels with a value.
+pub(in crate::stages::report) fn mapped(map: &ChiMap) -> Mask {
+    let mapped = map.chi.data.iter().enumerate().filter(|(_, chi)| **chi != 0.0);
+    Mask { grid: map.chi.grid, voxels: mapped.map(|(v, _)| v as u32).collect() }
+}
+
+/// How an iteration went: every column but the first over the first, by its logarithm.
+pub(in crate::stages::report) fn convergence<S: AsRef<str>>(
+    columns: &[S],
+    rows: &[Vec<f64>],
+) -> Vec<(Figure, String)> {
+    let mut figures = Vec::new();
+    for (column, head) in columns.iter().enumerate().skip(1) {
+        let value = |row: &Vec<f64>| row.get(column).copied().unwrap_or(f64::NAN).log10();
+        let points: Vec<[f64; 2]> =
+            rows.iter().filter(|row| !row.is_empty()).map(|row| [row[0], value(row)]).collect();
+        if points.is_empty() {
+            continue;
+        }
+        let heading = head.as_ref().replace('_', " ");
+        let label = format!("log₁₀ {heading}");
+        let axes = Axes {
+            heading: &heading,
+            x: Axis::new("iteration", ""),
+            y: Axis::new(&label, ""),
+            ..Axes::default()
+        };
+        let series = [Series { name: &heading, points: &points, marks: Marks::Line }];
+        figures.push((xy(&series, &axes), String::new()));
+    }
+    figures
 }
 
 const BILGIC: &str = "Bilgic B et al. Magn Reson Med 72, 1444 (2014)";

@@ -18,12 +18,13 @@ pub(in crate::stages::report) fn sticks(
     samples: &StickSamples,
     records: &[RunRecord],
     background: &Image,
+    called: &str,
     mask: &Mask,
 ) -> Result<Section, FigureError> {
     let dyads = Dyads::from_samples(samples, LEAST_FRACTION);
     let sampled = &samples.mask;
-    let picture = Glyphs::new("Mean directions of the samples over FA");
-    let picture = glyphs(&dyads.peaks_ras, background, &closer_look(mask), &picture)?;
+    let heading = format!("Mean directions of the samples over {called}");
+    let picture = glyphs(&dyads.peaks_ras, background, &closer_look(mask), &Glyphs::new(&heading))?;
     let mut sum = Image::zeros(sampled.grid, 1);
     for (slot, &voxel) in sampled.voxels.iter().enumerate() {
         let fibres = (0..samples.n_fibres).map(|fibre| samples.mean_fraction(slot, fibre));
@@ -59,6 +60,11 @@ pub(in crate::stages::report) fn sticks(
             mosaic_scalar(&spread, sampled, &spread_style)?,
             "The angle to its samples, root mean square of the sine.",
         ))
+}
+
+/// The mean directions, as long as the mean fractions.
+pub(in crate::stages::report) fn directions(samples: &StickSamples) -> Image {
+    Dyads::from_samples(samples, LEAST_FRACTION).peaks_ras
 }
 
 /// `section` with a word on voxels whose chains mixed badly, where there are some.

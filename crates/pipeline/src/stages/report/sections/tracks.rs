@@ -4,28 +4,29 @@ use fimbria_image::{Image, Mask};
 use fimbria_report::figure::{Scalar, Tracts, mosaic_scalar, tracts};
 use fimbria_report::{FigureError, Section, Window, colour};
 
-use super::Methods;
-use crate::Named;
+use super::{Methods, lines};
 use crate::stages::peaks::LEAST_DENSITY;
 use crate::stages::track::{
     Algorithm, AnatomyOptions, Through, TrackInRun, TrackParameters, Tracked, WholeBrain,
 };
+use crate::{Named, RunRecord};
 
 pub(in crate::stages::report) fn tracks(
     tracked: &Tracked,
+    records: &[RunRecord],
     background: &Image,
     mask: &Mask,
 ) -> Result<Section, FigureError> {
     let streamlines = &tracked.lines.streamlines;
-    let lines = (0..streamlines.len()).map(|line| streamlines.points(line));
+    let points = (0..streamlines.len()).map(|line| streamlines.points(line));
     let style = Tracts::new("Streamlines over FA");
-    let picture = tracts(lines, background, mask, &style)?;
+    let picture = tracts(points, background, mask, &style)?;
     let density = Scalar {
         scale: colour::Scale::Ember,
         window: Window::FromZero,
         ..Scalar::new("Tract density", "streamlines")
     };
-    Ok(Section::new("Tractography")
+    let mut section = Section::new("Tractography")
         .figure(
             picture,
             format!(
@@ -37,7 +38,14 @@ pub(in crate::stages::report) fn tracks(
         .figure(
             mosaic_scalar(&tracked.visits, mask, &density)?,
             "Streamlines through each voxel, from 0 to the 99th percentile.",
-        ))
+        );
+    if let Some(lengths) = lines::lengths(streamlines) {
+        section = section.figure(lengths, "Of those that were kept.");
+    }
+    Ok(match lines::ends(records) {
+        Some(table) => section.table(table),
+        None => section,
+    })
 }
 
 /// What was done, in words for a paper; the options are those in effect.

@@ -1,0 +1,53 @@
+//! How an iteration went: a row for each, in columns that the method has.
+
+use fimbria_qsm::solver::Iteration;
+use fimbria_qsm::variation::Step;
+
+/// Its file.
+pub(super) const FILE: &str = "iterations.tsv";
+
+/// Numbers of every iteration; none of a method without any.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Course {
+    /// What stands in each column.
+    pub columns: &'static [&'static str],
+    /// A row for each iteration.
+    pub rows: Vec<Vec<f64>>,
+}
+
+impl Course {
+    /// Of the methods whose map is smooth.
+    pub(super) fn of_smooth(log: &[Iteration]) -> Self {
+        let row = |i: &Iteration| {
+            let numbers = [i.rms, i.relative_change, i.data, i.penalty, i.relative_gradient];
+            std::iter::once(i.number as f64).chain(numbers).collect()
+        };
+        let columns =
+            &["iteration", "rms_x_ppm", "relative_change", "data", "penalty", "relative_gradient"];
+        Self { columns, rows: log.iter().map(row).collect() }
+    }
+
+    /// Of those whose edges are few.
+    pub(super) fn of_variation(log: &[Step]) -> Self {
+        let row = |(number, step): (usize, &Step)| {
+            vec![number as f64, step.rms, step.relative_change, step.data, step.variation]
+        };
+        let columns = &["iteration", "rms_x_ppm", "relative_change", "data", "variation"];
+        Self { columns, rows: (1..).zip(log).map(row).collect() }
+    }
+
+    /// The file.
+    pub(super) fn text(&self) -> String {
+        let mut text = self.columns.join("\t") + "\n";
+        for row in &self.rows {
+            let cell = |(column, value): (&&str, &f64)| match *column {
+                "iteration" => value.to_string(),
+                "data" | "penalty" | "variation" => format!("{value:.8e}"),
+                _ => format!("{value:.6e}"),
+            };
+            let cells: Vec<String> = self.columns.iter().zip(row).map(cell).collect();
+            text += &(cells.join("\t") + "\n");
+        }
+        text
+    }
+}
