@@ -233,20 +233,22 @@ def field_of(
 def _mask_of(mask: Any, place: Place, shape: tuple[int, ...]) -> dict[str, Any]:
     """What the extension takes for a mask: with its affine where both are known to lie in a scanner."""
     mask = opened(mask)
+    own = None
     if isinstance(mask, Image):
         own, found = mask.affine, mask.shape
-        data: Any = mask._series if len(shape) == 3 else mask.read()
     else:
-        own = None
         if hasattr(mask, "dataobj") and hasattr(mask, "affine"):
             own, mask = np.asarray(mask.affine, dtype=np.float64), mask.dataobj
-        data = readable("mask", np.asanyarray(mask))
-        found = data.shape
-        if len(shape) == 3:
-            data = data[..., None] if data.ndim == 3 else data
+        mask = np.asanyarray(mask)
+        found = mask.shape
     is_placed = own is not None and place is not None and len(shape) == len(found) == 3
     if not is_placed and found != shape:
         raise ValueError(f"mask has the shape {found}, and the voxels {shape}")
+    if isinstance(mask, Image):
+        data: Any = mask._series if len(shape) == 3 else mask.read()
+    else:
+        data = readable("mask", mask)
+        data = data[..., None] if len(shape) == 3 else data
     if len(shape) != 3:
         data = data.reshape((*in_3d(shape), 1))
     return {"data": data, "affine": own.tolist() if own is not None and is_placed else None}
