@@ -29,6 +29,83 @@ CLASSES = {
     "mono": ("MonoExponentialModel", "Fit"),
     "expr": ("ExpressionModel", "Fit"),
 }
+# What examples of models fit: a table of two shells, and signals of it.
+OF_A_TABLE = [
+    "import numpy as np",
+    "from fimbria import Gradients",
+    "n = np.random.default_rng(0).standard_normal((60, 3))",
+    "n /= np.linalg.norm(n, axis=1, keepdims=True)",
+    "table = Gradients(np.r_[0, np.repeat([1000, 2000], 30)], np.r_[np.zeros((1, 3)), n], frame='voxel')",
+]
+OF_A_FIBRE = [*OF_A_TABLE, "signal = 100 * np.exp(-table.bvals * (3e-4 + 1.4e-3 * table.bvecs[:, 0] ** 2))"]
+WITH_KURTOSIS = [*OF_A_TABLE, "signal = 100 * np.exp(-table.bvals * 1e-3 + 0.6 / 6 * (table.bvals * 1e-3) ** 2)"]
+OF_REPEATS = [
+    "import numpy as np",
+    "from fimbria import Gradients",
+    "b = np.r_[0, 0, np.repeat([500.0, 1000.0, 1500.0, 2000.0], 3)]",
+    "table = Gradients(b, np.r_[np.zeros((2, 3)), np.tile(np.eye(3), (4, 1))], frame='voxel')",
+]
+# Examples of models, which are run as tests, with what the last line gives.
+CLASS_EXAMPLES = {
+    "dti": ([*OF_A_FIBRE, "made = TensorModel(table).fit(signal)", "bool(np.allclose(made.evals, [1.7e-3, 3e-4, 3e-4], rtol=1e-4)), abs(made.V1).round(2).tolist()"], "(True, [1.0, 0.0, 0.0])"),
+    "dki": ([*WITH_KURTOSIS, "made = KurtosisModel(table).fit(signal)", "round(float(made.mk()), 2), round(float(made.md), 5)"], "(0.6, 0.001)"),
+    "msdki": ([*WITH_KURTOSIS, "made = MeanSignalKurtosisModel(table).fit(signal)", "round(float(made.msk), 2), round(float(made.msd), 5)"], "(0.6, 0.001)"),
+    "fod": (
+        [
+            *OF_A_TABLE,
+            "ways = np.random.default_rng(1).standard_normal((40, 1, 1, 3))",
+            "ways /= np.linalg.norm(ways, axis=-1, keepdims=True)",
+            "series = 100 * np.exp(-table.bvals * (3e-4 + 1.4e-3 * (ways @ table.bvecs.T) ** 2))",
+            'made = FibreOrientationModel(table, tissues="white", order="4").fit(series)',
+            "made.fod.shape, made.odf([[1, 0, 0]]).shape",
+        ],
+        "((40, 1, 1, 15), (40, 1, 1, 1))",
+    ),
+    "hot": ([*OF_A_FIBRE, 'made = HigherOrderTensorModel(table, order="4").fit(signal)', "made.hot.shape, made.adc(np.eye(3)).round(5).tolist()"], "((15,), [0.0017, 0.0003, 0.0003])"),
+    "ivim": (
+        [
+            "import numpy as np",
+            "from fimbria import Gradients",
+            "b = np.r_[0, 10, 20, 40, np.repeat([80.0, 400.0, 1000.0], 8)]",
+            "table = Gradients(b, np.where(b[:, None] > 0, [1.0, 0, 0], 0), b0_threshold=0, frame='voxel')",
+            "signal = 500 * (0.1 * np.exp(-b * 10e-3) + 0.9 * np.exp(-b * 1e-3))",
+            "made = IvimModel(table).fit(signal)",
+            "round(float(made.perfusion_fraction), 2), round(float(made.D), 5)",
+        ],
+        "(0.1, 0.001)",
+    ),
+    "stremi": (
+        [
+            *OF_A_TABLE[:2],
+            "n = np.random.default_rng(0).standard_normal((40, 3))",
+            "n /= np.linalg.norm(n, axis=1, keepdims=True)",
+            "b = np.r_[0, 0, np.repeat([500.0, 1000.0, 1500.0, 2000.0], 10)]",
+            "table = Gradients(b, np.r_[np.zeros((2, 3)), n], frame='voxel')",
+            "made = StretchedExponentialModel(table).fit(100 * np.exp(-((b * 1e-3) ** 0.8)))",
+            "made.gamma.shape, made.A.shape, made.counts",
+        ],
+        "((3,), (3,), {'fitted': 1})",
+    ),
+    "dki1d": (
+        [*OF_REPEATS, "signal = 100 * np.exp(-b * 1e-3 + 0.6 / 6 * (b * 1e-3) ** 2)", "made = KurtosisPerDirectionModel(table).fit(signal)", "made.D.shape, round(float(made.MK), 2)"],
+        "((3,), 0.6)",
+    ),
+    "stremi1d": (
+        [*OF_REPEATS, "signal = 100 * np.exp(-((b * 1e-3) ** 0.8))", "made = StretchedExponentialPerDirectionModel(table).fit(signal)", "made.A.shape, round(float(made.Mgamma), 2)"],
+        "((3,), 0.8)",
+    ),
+    "mono": ([*OF_REPEATS, "made = MonoExponentialModel(table).fit(100 * np.exp(-b * 1e-3))", "round(float(made.D), 5), round(float(made.S0), 2)"], "(0.001, 100.0)"),
+    "expr": (
+        [
+            *OF_REPEATS,
+            "signal = 100 * np.exp(-b * 1e-3) + 5",
+            'start = {"S0": (80, 0, None), "D": (0.5, 0, 10), "C": (1, 0, 50)}  # b is in ms/µm², D in µm²/ms',
+            'made = ExpressionModel(table, "S0*exp(-b*D)+C", param=start).fit(signal)',
+            "round(float(made.S0), 1), round(float(made.D), 3), round(float(made.C), 1)",
+        ],
+        "(100.0, 1.0, 5.0)",
+    ),
+}
 # Options of all commands, which Python says otherwise.
 OURS = {"Input", "Output", "Gradient table", "Machine", "Messages"}
 WIDTH = 96
@@ -36,7 +113,7 @@ HEAD = '''"""The models, a class each. Made by generate.py from `fimbria describ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
 
@@ -59,7 +136,13 @@ def fits(program: str) -> list[dict[str, Any]]:
     return [one for one in every if one["name"].startswith("fit ")]
 
 
+# A parameter of an expression: its start, its start and bounds, or its start and that it is fixed.
+PARAMETERS = 'Mapping[str, float | tuple[float, float | None, float | None] | tuple[float, Literal["fixed"]]]'
+
+
 def type_of(option: dict[str, Any]) -> str:
+    if option["name"] == "param":
+        return f"{PARAMETERS} | str | Sequence[str]"
     if {choice["name"] for choice in option["choices"]} == {"true", "false"}:
         return "bool"
     one = {
@@ -77,6 +160,8 @@ def type_of(option: dict[str, Any]) -> str:
 
 def of_fits(text: str) -> str:
     """What help says of the maps and options of fits, in Python's words."""
+    if text.startswith("A parameter, where its fit starts"):
+        return "Each parameter, in the order of the maps: where its fit starts; (start, low, high), None for no bound; or (start, 'fixed')"
     return text.replace("in scanner RAS axes", "in the axes of gtab").replace("--method", "fit_method")
 
 
@@ -108,7 +193,7 @@ def class_of(one: dict[str, Any]) -> str:
     arguments += [f"{o['name']}: {type_of(o)} | None = None" for o in kept]
 
     doc = [f'    """{one["sentence"]}.', "", "    Parameters", "    ----------"]
-    doc += ["    gtab : gradient table", wrapped("Of fimbria or DIPY, or (bvals, bvecs).", 8)]
+    doc += ["    gtab : gradient table", wrapped("Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.", 8)]
     for o in own:
         shown = "fit_method" if o["name"] == "method" else o["name"]
         doc.append(f"    {shown} : {kind_of(o)}")
@@ -122,6 +207,8 @@ def class_of(one: dict[str, Any]) -> str:
     doc += ["", "    References", "    ----------"]
     for reference in one["references"]:
         doc.append(wrapped(reference if isinstance(reference, str) else reference["citation"], 4))
+    lines_, result = CLASS_EXAMPLES[name]
+    doc += ["", "    Examples", "    --------", *[f"    >>> {line}" for line in lines_], f"    {result}"]
     doc.append('    """')
     lines = ["", "", f"class {title}(Model):", *doc, "", f'    name = "{name}"', f"    _fit = {fit}", ""]
     lines.append("    def __init__(")
@@ -181,6 +268,15 @@ class Method(NamedTuple):
     has_device: bool = True
 
 
+# The field of a ball of susceptibility 0.1 ppm, along z.
+OF_A_BALL = [
+    "import numpy as np",
+    "x, y, z = np.indices((16, 16, 16)) - 8.0",
+    "r = np.sqrt(x**2 + y**2 + z**2)",
+    "mask = r < 7",
+    "field = np.where(r < 3, 0, 0.1 / 3 * 27 * (3 * z**2 - r**2) / np.maximum(r, 1) ** 5)",
+]
+
 METHODS = {
     "peaks": Method(
         "peaks",
@@ -193,8 +289,8 @@ METHODS = {
             "affine": AFFINE,
         },
         "`peak_dirs` [x, y, z, n, 3] and `peak_values` [x, y, z, n], the largest first; `directions`, whose "
-        "length is the value, are in scanner RAS axes: those of the table where a fit was made with one in "
-        "scanner axes.",
+        "length is the value, are in scanner RAS axes, whatever axes the table of a fit was in. `shm_coeff`, `gfa`, "
+        "and where DIPY is installed `peak_indices`, `sphere` and `to_pam()`.",
         [
             "import numpy as np",
             "harmonics = np.zeros((1, 1, 1, 15), np.float32)",
@@ -207,9 +303,15 @@ METHODS = {
         "sample_sticks",
         "Sticks",
         {**SERIES, "mask": MASK, "affine": AFFINE},
-        "Maps as bedpostX names them, `dyads1` and `mean_f1samples` and so on, directions in the axes of the "
-        "table; `samples(fibre)` gives the samples, and `track` follows them.",
-        [],
+        "Maps as bedpostX names them, `dyads1` and `mean_f1samples` and so on, directions in scanner RAS axes; "
+        "`samples(fibre)` gives the samples, and `track` follows them.",
+        [
+            *OF_A_FIBRE,
+            "signal = signal.reshape(1, 1, 1, -1)",
+            "quick = {'fibres': 1, 'burn_in': 200, 'jumps': 100, 'sample_every': 5}",
+            "sticks = sample_sticks(signal, table, **quick, threads=1)",
+            "sticks.n_samples, bool(abs(sticks.dyads1[0, 0, 0, 0]) > 0.99)",
+        ],
         ("dwi",),
     ),
     "track": Method(
@@ -232,9 +334,10 @@ METHODS = {
             "network": Given("", "False"),
             "act": Given("Any", "None", "Through densities: tissues that say where streamlines may end, an array [x, y, z, 5] (cortical grey, subcortical grey, white, fluid, other), labels [x, y, z], an image, or its path"),
         },
-        "A `Tractogram` in scanner RAS mm, in the order of seeds, with `visits` [x, y, z] and counts. "
-        "Directions of a fit must be in scanner axes: those of a table of `fimbria.load`. Through harmonics and "
-        "entries the defaults differ from those through samples and peaks.",
+        "A `Tractogram` in scanner RAS mm, in the order of seeds, with `seeds` [streamlines, 3], `visits` [x, y, z] "
+        "and counts. A fit is turned into scanner axes from those of its table; where these are not known and its "
+        "voxels lie in a scanner, it is refused. Through harmonics and entries the defaults differ from those "
+        "through samples and peaks.",
         [
             "import numpy as np",
             "along_x = np.zeros((30, 3, 3, 1, 3), np.float32)",
@@ -242,7 +345,7 @@ METHODS = {
             "seeds = np.zeros((30, 3, 3), bool)",
             "seeds[15, 1, 1] = True",
             "tracks = track(along_x, seeds, samples=1, threads=1)",
-            "len(tracks), int(np.ptp(tracks[0][:, 0]))",
+            "len(tracks), int(np.ptp(tracks[0][:, 0])), tracks.seeds.tolist()",
         ],
         ("peaks",),
     ),
@@ -257,7 +360,14 @@ METHODS = {
         },
         "`local_field` and `total_field` [x, y, z] in ppm of B0, `mask`, with a magnitude `weights` of the data, and of two echoes `r2star` in "
         "1/s. Echo times (`te`) and the strength of B0 (`b0`) must be said.",
-        [],
+        [
+            *OF_A_BALL,
+            "hz, te = 128 * field, np.array([4.0, 8.0, 12.0])",
+            "phase = 2 * np.pi * hz[..., None] * te * 1e-3",
+            "turn = (-np.pi, np.pi)",
+            "made = local_field(phase, mask=mask, te=te, b0=3, phase_range=turn, threads=1)",
+            "made.local_field.shape, sorted(made.maps)",
+        ],
         has_device=False,
     ),
     "qsm": Method(
@@ -266,7 +376,7 @@ METHODS = {
         {
             "field": Given("Any", None, "What `local_field` gives, or a local field [x, y, z], an image of it, or its path"),
             "mask": Given("npt.ArrayLike | None", "None", "Voxels to solve for [x, y, z]; that of `local_field`, or all but those where the field is 0 from there to the edge of the volume"),
-            "v1": Given("Any", "None", "Fibre directions [x, y, z, 3]: voxels with a fibre are cylinders along them"),
+            "v1": Given("Any", "None", "Fibre directions [x, y, z, 3], or a fit of the tensor, whose V1 is taken with its axes: voxels with a fibre are cylinders along them"),
             "fa": Given("Any", "None", "Fractional anisotropy [x, y, z], which says where there are fibres"),
             "md": Given("Any", "None", "Mean diffusivity [x, y, z], which tells tissues apart; with v1 and method dtv"),
             "s0": Given("Any", "None", "Signal without diffusion weighting [x, y, z], likewise"),
@@ -278,7 +388,11 @@ METHODS = {
         "`chi` [x, y, z] in ppm, with method tensor `msa`, and `residual`, what the map leaves of the field; "
         "`iterations`, a row each: number, rms of the map (ppm), relative change, data term, and of dqsm and tensor "
         "penalty and relative gradient, of dtv, tv and rts total variation; `metrics` with a truth.",
-        [],
+        [
+            *OF_A_BALL,
+            "made = qsm(field, mask=mask, method='tkd', threads=1)",
+            "made.chi.shape, bool(0.09 < made.chi[r < 2].mean() < 0.11)",
+        ],
         ("dti", "resample", "dqsm_files"),
     ),
     "life": Method(
@@ -286,8 +400,17 @@ METHODS = {
         "Evaluation",
         {"tractogram": TRACTOGRAM, **SERIES, "mask": MASK, "affine": AFFINE},
         "`weights` [streamlines], `errors` [x, y, z] and other maps, and `lesions` of all streamlines and of each "
-        "group of the tractogram. The table must be in scanner axes, as that of `fimbria.load` is.",
-        [],
+        "group of the tractogram. Directions of the table are turned into scanner axes; where theirs are not known "
+        "and the voxels lie in a scanner, it is refused.",
+        [
+            *OF_A_FIBRE,
+            "from fimbria import Tractogram",
+            "along_x = Tractogram([[0, 1, 1], [9, 1, 1], [0, 0, 0], [9, 2, 2]], [0, 2, 4])",
+            "series = np.full((10, 3, 3, len(table)), 50.0)",
+            "series[:, 1, 1] = signal",
+            "made = life(along_x, series, table, threads=1)",
+            "made.errors.shape, bool(made.weights[0] > 20 * made.weights[1])",
+        ],
         ("dwi", "labels", "sets", "start", "second"),
     ),
     "sift2": Method(
@@ -302,8 +425,16 @@ METHODS = {
             "affine": AFFINE,
             "act": Given("", "None"),
         },
-        "`weights` [streamlines], `mu` and `iterations`. A fit must have been made with a table in scanner axes.",
-        [],
+        "`weights` [streamlines], `mu` and `iterations`. A fit is turned into scanner axes from those of its table.",
+        [
+            "import numpy as np",
+            "from fimbria import Tractogram",
+            "along_z = np.zeros((3, 3, 10, 15), np.float32)",
+            "along_z[..., [0, 3, 10]] = 0.28, 0.63, 0.85  # a lobe of degree 4",
+            "lines = Tractogram([[1, 1, 0], [1, 1, 9], [1, 1, 0], [1, 1, 9]], [0, 2, 4])",
+            'made = sift2(lines, along_z, sh_basis="mrtrix", threads=1)',
+            "made.weights.shape, bool(np.isclose(*made.weights))",
+        ],
         ("image", "order"),
         has_device=False,
     ),
@@ -444,7 +575,12 @@ def function_of(one: dict[str, Any], method: Method) -> str:
 # What examples give.
 RESULTS = {
     "peaks": "(1, 1, 1, 3)",
-    "track": "(1, 29)",
+    "sample_sticks": "(20, True)",
+    "track": "(1, 29, [[15.0, 1.0, 1.0]])",
+    "local_field": "((16, 16, 16), ['local_field', 'mask', 'total_field'])",
+    "qsm": "((16, 16, 16), True)",
+    "life": "((10, 3, 3), True)",
+    "sift2": "((2,), True)",
     "connectome": "[[0.0, 1.0], [1.0, 0.0]]",
 }
 
@@ -460,6 +596,58 @@ PROGRAMS = {
     "phantom head": ("phantom_head", "output"),
     "phantom crossing": ("phantom_crossing", "output"),
     "phantom gre": ("phantom_gre", "output"),
+}
+# A small series with its truth, for examples.
+IN_A_FOLDER = ["import tempfile", "from pathlib import Path", "out = Path(tempfile.mkdtemp())"]
+OF_A_PHANTOM = [*IN_A_FOLDER, 'made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")']
+# Examples of them, which are run as tests, with what the last line gives.
+PROGRAM_EXAMPLES = {
+    "run": ([*OF_A_PHANTOM, 'done = run(out / "in/dwi.nii.gz", out / "out", mask=out / "in/mask.nii.gz", settings=["run.preset=maps"])', 'done.maps["dti/FA"].shape'], "(8, 8, 4)"),
+    "report": (
+        [
+            *OF_A_PHANTOM,
+            'done = run(out / "in/dwi.nii.gz", out / "out", mask=out / "in/mask.nii.gz", settings=["run.preset=maps"])',
+            'report(out / "out", out / "page.html").path.name',
+        ],
+        "'page.html'",
+    ),
+    "probtrackx2": (
+        [
+            *IN_A_FOLDER,
+            'made = phantom_crossing(out / "in", size="8,8,4", shells="1000:30")',
+            """few = ['run.fits=["peaks", "sticks"]', "sticks.burn_in=100", "sticks.jumps=100"]""",
+            'mask = out / "in/mask.nii.gz"',
+            'done = run(out / "in/dwi.nii.gz", out / "out", mask=mask, settings=few)',
+            'samples = out / "out/sticks/merged"',
+            'tracked = probtrackx2(out / "paths", samples=samples, mask=mask, seed=mask, opd=True, nsamples=10)',
+            'bool(tracked.maps["fdt_paths"].read().max() > 10)',
+        ],
+        "True",
+    ),
+    "bids": (
+        [
+            *IN_A_FOLDER,
+            'made = phantom_head(out / "people", bids="1", size="20,22,16", voxel=8, shells="1000:12")',
+            'done = bids(out / "people", out / "maps", "participant", threads=1)',
+            'any(name.endswith("param-fa_dwimap") for name in done.maps)',
+        ],
+        "True",
+    ),
+    "demo": ([*IN_A_FOLDER, 'made = demo(out / "demo", voxel=10)', '(made.path / "report/report.html").exists()'], "True"),
+    "convert": ([*OF_A_PHANTOM, 'convert(out / "in/dwi.nii.gz", out / "dwi.mif").path.name'], "'dwi.mif'"),
+    "compare": (
+        [
+            *IN_A_FOLDER,
+            'seeds = [phantom_crossing(out / f"{n}", size="8,8,4", snr=20, rng_seed=n) for n in range(8)]',
+            'series = [made.path / "dwi.nii.gz" for made in seeds]',
+            'made = compare(series[:4], series[4:], out / "differences")',
+            'made.maps["z"].shape[:3]',
+        ],
+        "(8, 8, 4)",
+    ),
+    "phantom head": ([*IN_A_FOLDER, 'made = phantom_head(out / "head", size="20,22,16", voxel=8, shells="1000:12")', '"dwi" in made.maps, made.maps["dwi"].shape'], "(True, (20, 22, 16, 18))"),
+    "phantom crossing": ([*OF_A_PHANTOM, 'made.maps["dwi"].shape, made.maps["dwi"].gradients.frame'], "((8, 8, 4, 18), 'scanner')"),
+    "phantom gre": ([*IN_A_FOLDER, 'made = phantom_gre(out / "in", size="12,12,10", voxel=8)', 'sorted(made.maps)[:3]'], "['magnitude', 'mask', 'phase']"),
 }
 # What a function says in its own way.
 OF_CONSOLES = {"quiet", "verbose"}
@@ -503,9 +691,15 @@ def program_of(one: dict[str, Any]) -> str:
     if one["references"]:
         lines += ["", "    References", "    ----------"]
         lines += [wrapped(r if isinstance(r, str) else r["citation"], 4) for r in one["references"]]
+    example, result = PROGRAM_EXAMPLES[one["name"]]
+    lines += ["", "    Examples", "    --------", *[f"    >>> {line}" for line in example], f"    {result}"]
     lines += ['    """', "    options = ["]
     for o in options:
-        said = [repr(f"--{o['long']}" if o["long"] else "").replace("'", '"'), o["name"]]
+        flag = f"--{o['long']}" if o["long"] else ""
+        # Two lists of words are told apart by what stands between them.
+        if o is not first[0] and o["long"] is None and o["values"][1] is first[0]["values"][1] is None:
+            flag = "--"
+        said = [repr(flag).replace("'", '"'), o["name"]]
         if o["delimiter"]:
             said.append(f'delimiter="{o["delimiter"]}"')
         elif o["repeatable"] and o["values"] == [1, 1] and o["long"]:

@@ -34,6 +34,9 @@ def load(
     bval: str | PathLike[str] | None = None,
     bvec: str | PathLike[str] | None = None,
     grad: str | PathLike[str] | None = None,
+    bmatrix: str | PathLike[str] | None = None,
+    bvec_frame: str | None = None,
+    bvalue_scaling: str | None = None,
     b0_threshold: float | None = None,
 ) -> Series: ...
 def fit(name: str, series: Mapping[str, Any], options: str, machine: Machine) -> dict[str, Any]: ...

@@ -10,8 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._picture import coloured, matrix, picture, table
+from ._spheres import along, anisotropy_of_entries, anisotropy_of_harmonics
 from ._work import Progress, as_json, worked
-from .fits import Fit, field_of, in_shape, series_of, table_of
+from .fits import Fit, Place, field_of, in_shape, readable, series_of, table_of
+from .gradients import to_scanner, turn_of
 from .images import Image, opened
 from .tractograms import Tractogram, load_tractogram, parts_of
 
@@ -31,9 +34,9 @@ class Maps:
         What the work counted.
     """
 
-    def __init__(self, made: Mapping[str, Any], affine: Array, shape: tuple[int, ...]) -> None:
+    def __init__(self, made: Mapping[str, Any], place: Place, shape: tuple[int, ...]) -> None:
         self.maps: dict[str, Array] = in_shape(made["maps"], shape)
-        self.affine = affine
+        self._affine = place
         self.counts: dict[str, float] = made["counts"]
 
     def __getattr__(self, name: str) -> Array:
@@ -41,6 +44,11 @@ class Maps:
         if name in maps:
             return maps[name]
         raise AttributeError(f"there is no `{name}`; the maps are {', '.join(maps)}")
+
+    @property
+    def affine(self) -> Array:
+        """Scanner RAS mm from voxel; the identity where nobody said."""
+        return np.eye(4) if self._affine is None else self._affine
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.maps]
@@ -50,7 +58,17 @@ class Maps:
 
 
 class Peaks(Maps):
-    """Fibre directions: `peak_dirs`, `peak_values`, `count`, `status`, as DIPY names them."""
+    """Fibre directions: `peak_dirs`, `peak_values`, `count`, `status`, as DIPY names them, in scanner axes.
+
+    `to_pam()` makes DIPY's own of them where that is installed.
+    """
+
+    def __init__(self, made: Mapping[str, Any], place: Place, shape: tuple[int, ...], function: Mapping[str, Any]) -> None:
+        super().__init__(made, place, shape)
+        given = function["field"]["data"]
+        self._coefficients: Array = given.read() if isinstance(given, _core.Series) else given
+        self._basis: str | None = function["basis"]
+        self._frame: str = function["frame"] or ("voxel" if (self._basis or "").startswith("dipy") else "scanner")
 
     @property
     def directions(self) -> Array:
@@ -71,12 +89,88 @@ class Peaks(Maps):
         values = self.maps["values"]
         return np.nan_to_num(values if values.ndim > self.maps["count"].ndim else values[..., None])
 
+    @property
+    def shm_coeff(self) -> Array | None:
+        """The harmonics that they are maxima of, in the basis and axes that were given; None of unique entries."""
+        return None if self._basis is None else self._coefficients.reshape(*self.count.shape, -1)
+
+    @property
+    def gfa(self) -> Array:
+        """Generalised fractional anisotropy of the function, 0 to 1: √(1 - mean² / mean square)."""
+        of = anisotropy_of_entries if self._basis is None else anisotropy_of_harmonics
+        inside = self.maps["status"] > 0
+        return np.where(inside, of(self._coefficients).reshape(inside.shape), 0)
+
+    @property
+    def sphere(self) -> Any:
+        """DIPY's sphere of 362 points, whose numbers `peak_indices` are; DIPY must be installed."""
+        from dipy.data import default_sphere  # pyright: ignore[reportMissingImports]
+
+        return default_sphere
+
+    @property
+    def peak_indices(self) -> Array:
+        """The points of `sphere` that are nearest to `peak_dirs`, -1 where there is no peak: [..., n]."""
+        return _nearest(self.peak_dirs, self.sphere)
+
+    def to_pam(self) -> Any:
+        """PeaksAndMetrics of DIPY, which must be installed: in voxel axes, as DIPY's are.
+
+        Peaks are those found here; `odf`, `qa` and `shm_coeff` (DIPY's default basis) are those of the same
+        function on DIPY's sphere.
+        """
+        from dipy.core.sphere import Sphere  # pyright: ignore[reportMissingImports]
+        from dipy.direction.peaks import PeaksAndMetrics  # pyright: ignore[reportMissingImports]
+        from dipy.reconst.shm import (  # pyright: ignore[reportMissingImports]
+            sf_to_sh,
+            sh_to_sf,
+            sh_to_sf_matrix,
+        )
+
+        sphere = self.sphere
+        scanner_from_voxel = turn_of("voxel", self.affine)
+        # Directions of the sphere in the axes of the function, and peaks in those of the sphere.
+        points = sphere.vertices @ (turn_of(self._frame, self.affine).T @ scanner_from_voxel).T
+        dirs = self.peak_dirs @ scanner_from_voxel
+        n = self._coefficients.shape[-1]
+        order = next(order for order in range(2, 17, 2) if (order + 1) * (order + 2) // 2 == n)
+        if self._basis is None:
+            odf = along(self._coefficients, points)
+        else:
+            kind = "tournier07" if self._basis == "mrtrix" else "descoteaux07"
+            legacy = self._basis == "dipy-legacy"
+            odf = sh_to_sf(self._coefficients, Sphere(xyz=points), sh_order_max=order, basis_type=kind, legacy=legacy)
+        odf = np.where((self.maps["status"] > 0)[..., None], odf.reshape(*self.count.shape, -1), 0)
+        pam = PeaksAndMetrics()
+        pam.affine, pam.sphere, pam.odf, pam.gfa = self.affine, sphere, odf, self.gfa
+        pam.peak_dirs, pam.peak_values, pam.peak_indices = dirs, self.peak_values, _nearest(dirs, sphere)
+        there = pam.peak_values > 0
+        pam.qa = np.where(there, pam.peak_values - odf.min(axis=-1, keepdims=True), 0)
+        pam.qa /= max(float(odf.max()), 1e-30)
+        pam.shm_coeff = sf_to_sh(odf, sphere, sh_order_max=order)
+        pam.B, pam.invB = sh_to_sf_matrix(sphere, sh_order_max=order, return_inv=True)
+        return pam
+
+    def _repr_html_(self) -> str:
+        shown = self.peak_dirs.ndim == 5
+        image = coloured(self.peak_dirs[..., 0, :], self.peak_values[..., 0]) if shown else ""
+        numbers, voxels = np.unique(self.count[self.status > 0].astype(int), return_counts=True)
+        return f"<b>peaks</b><br>{image}{table({f'voxels with {n}': int(v) for n, v in zip(numbers, voxels)})}"
+
+
+def _nearest(dirs: Array, sphere: Any) -> Array:
+    """The points of a sphere that are nearest to axes [..., 3], -1 where there is none."""
+    there = (dirs != 0).any(axis=-1)
+    found = np.full(dirs.shape[:-1], -1, dtype=np.int32)
+    found[there] = np.argmax(np.abs(dirs[there] @ np.asarray(sphere.vertices).T), axis=-1)
+    return found
+
 
 class Sticks(Maps):
     """Samples of ball and sticks, to track through, and their maps: `dyads1`, `mean_f1samples`, ..."""
 
-    def __init__(self, made: Mapping[str, Any], affine: Array, shape: tuple[int, ...]) -> None:
-        super().__init__(made, affine, shape)
+    def __init__(self, made: Mapping[str, Any], place: Place, shape: tuple[int, ...]) -> None:
+        super().__init__(made, place, shape)
         self._samples: _core.Samples = made["samples"]
 
     @property
@@ -94,6 +188,10 @@ class Sticks(Maps):
         directions, fractions = self._samples.fibre(fibre)
         voxels = self._samples.shape
         return directions.reshape(*voxels, -1, 3), fractions.reshape(*voxels, -1)
+
+    def _repr_html_(self) -> str:
+        shown = coloured(self.maps["dyads1"], self.maps["mean_f1samples"]) if self.status.ndim == 3 else ""
+        return f"<b>sticks</b>: {self.n_fibres} fibres, {self.n_samples} samples<br>{shown}{table(self.counts)}"
 
 
 class Tracks(Tractogram):
@@ -124,6 +222,11 @@ class Tracks(Tractogram):
         self.network = None if made["network"] is None else np.array(made["network"])
         self.counts: dict[str, float] = made["counts"]
 
+    @property
+    def seeds(self) -> Array:
+        """Where each streamline was started, scanner RAS mm: [streamlines, 3]."""
+        return self.points[self.offsets[:-1].astype(np.int64) + self.per_streamline["seed_point"]]
+
 
 class Evaluation(Maps):
     """What streamlines explain of a series: `weights`, `errors`, `lesions`, and maps.
@@ -136,8 +239,8 @@ class Evaluation(Maps):
         Of all streamlines and of each group, what the signal of their voxels loses without them.
     """
 
-    def __init__(self, made: Mapping[str, Any], affine: Array, shape: tuple[int, ...]) -> None:
-        super().__init__(made, affine, shape)
+    def __init__(self, made: Mapping[str, Any], place: Place, shape: tuple[int, ...]) -> None:
+        super().__init__(made, place, shape)
         self.weights: Array = made["weights"]
         self.lesions: dict[str, dict[str, float]] = made["lesions"]
 
@@ -146,14 +249,21 @@ class Evaluation(Maps):
         """Root mean squared error of the predicted signal in each voxel, in units of the signal."""
         return self.maps["rmse"]
 
+    def _repr_html_(self) -> str:
+        kept = {"streamlines": len(self.weights), "with a weight": int((self.weights > 0).sum())}
+        return f"<b>errors of the signal</b><br>{picture(self.errors)}{table({**kept, **self.counts})}"
+
 
 class Fields(Maps):
     """What a scan of phase gives: `total_field`, `local_field` (ppm of B0), `mask`, and `r2star` (1/s)."""
 
-    def __init__(self, made: Mapping[str, Any], affine: Array, shape: tuple[int, ...], b0: Mapping[str, Any]) -> None:
-        super().__init__(made, affine, shape)
+    def __init__(self, made: Mapping[str, Any], place: Place, shape: tuple[int, ...], b0: Mapping[str, Any]) -> None:
+        super().__init__(made, place, shape)
         #: how B0 was said to lie, for `qsm`
         self._b0 = {name: value for name, value in b0.items() if value is not None}
+
+    def _repr_html_(self) -> str:
+        return f"<b>local field</b>, ppm<br>{picture(self.local_field)}{table(self.counts)}"
 
 
 class Susceptibility(Maps):
@@ -170,11 +280,15 @@ class Susceptibility(Maps):
         How near the map is to the truth that was given.
     """
 
-    def __init__(self, made: Mapping[str, Any], affine: Array, shape: tuple[int, ...]) -> None:
-        super().__init__(made, affine, shape)
+    def __init__(self, made: Mapping[str, Any], place: Place, shape: tuple[int, ...]) -> None:
+        super().__init__(made, place, shape)
         self.iterations: Array = made["iterations"]
         self.stopped: str | None = made["stopped"]
         self.metrics: dict[str, float] | None = made["metrics"]
+
+    def _repr_html_(self) -> str:
+        said = {**self.counts, **(self.metrics or {})}
+        return f"<b>susceptibility</b>, ppm<br>{picture(self.chi)}{table(said)}"
 
 
 class StreamlineWeights:
@@ -226,6 +340,9 @@ class Connectome:
     def __repr__(self) -> str:
         return f"<Connectome of {len(self.labels)} labels>"
 
+    def _repr_html_(self) -> str:
+        return f"<b>{len(self.labels)} labels</b><br>{matrix(self.weights)}{table(self.counts)}"
+
 
 def _function(
     directions: Any,
@@ -233,18 +350,21 @@ def _function(
     frame: str | None,
     mask: npt.ArrayLike | None,
     affine: npt.ArrayLike | None,
-) -> tuple[dict[str, Any], Array, tuple[int, ...]]:
+) -> tuple[dict[str, Any], Place, tuple[int, ...]]:
     """What the extension takes for a function on the sphere."""
     if isinstance(directions, Fit):
         name = next((name for name in ("fod", "hot") if name in directions.maps), None)
         if name is None:
             raise TypeError(f"a fit of {directions.name} has no function on the sphere; fod and hot have one")
         mask = directions.status > 0 if mask is None else mask
-        affine = directions.affine if affine is None else affine
+        place = directions._affine if affine is None else np.asarray(affine, dtype=np.float64)
+        # What a fit gives is in the axes of its table.
+        frame = to_scanner(directions.gtab.frame, place) if frame is None else frame
+        affine = place
         sh_basis = "mrtrix" if name == "fod" else sh_basis
         directions = directions.maps[name]
-    field, used, shape = field_of(directions, mask, affine)
-    return {"field": field, "basis": sh_basis, "frame": frame}, used, shape
+    field, place, shape = field_of(directions, mask, affine)
+    return {"field": field, "basis": sh_basis, "frame": frame}, place, shape
 
 
 def peaks(
@@ -259,9 +379,9 @@ def peaks(
     device: str | None,
     progress: Progress,
 ) -> Peaks:
-    function, used, shape = _function(directions, sh_basis, frame, mask, affine)
+    function, place, shape = _function(directions, sh_basis, frame, mask, affine)
     made = worked(lambda on: _core.peaks(function, as_json(options), on), threads, device, progress)
-    return Peaks(made, used, shape)
+    return Peaks(made, place, shape, function)
 
 
 def sample_sticks(
@@ -275,25 +395,26 @@ def sample_sticks(
     device: str | None,
     progress: Progress,
 ) -> Sticks:
-    series, used, shape = series_of(data, table_of(data, gtab), mask, affine)
+    data = opened(data)
+    series, place, shape = series_of(data, table_of(data, gtab), mask, affine, in_scanner=True)
     made = worked(lambda on: _core.sample_sticks(series, as_json(options), on), threads, device, progress)
-    return Sticks(made, used, shape)
+    return Sticks(made, place, shape)
 
 
 def _region(name: str, given: Any, affine: Array) -> Any:
     """A region as the extension takes it."""
     if isinstance(given, (str, PathLike)):
         return given
+    if isinstance(given, Image):
+        return (name, given._series, given.affine.tolist())
     if hasattr(given, "dataobj") and hasattr(given, "affine"):
         affine, given = np.asarray(given.affine, dtype=np.float64), np.asanyarray(given.dataobj)
-    elif isinstance(given, Image):
-        affine, given = given.affine, given.read()
     values = np.asarray(given)
     if values.ndim == 2 and values.shape[1] == 3:
         return (name, np.ascontiguousarray(values, dtype=np.float32))
     if values.ndim != 3:
         raise ValueError(f"{name} has the shape {values.shape}: it must be voxels (x, y, z) or points (n, 3)")
-    return (name, values > 0, affine.tolist())
+    return (name, readable(name, values)[..., None], affine.tolist())
 
 
 def _regions(name: str, given: Any, affine: Array) -> list[Any]:
@@ -332,17 +453,17 @@ def track(
     is_function = isinstance(directions, Fit) or hot or sh_basis is not None
     unused = []
     if isinstance(directions, Sticks):
-        used, medium = directions.affine, directions._samples
+        place, medium = directions._affine, directions._samples
         unused = [("mask", mask is not None), ("frame", frame is not None), ("affine", affine is not None)]
         unused += [("hot", hot), ("sh_basis", sh_basis is not None), ("dispersion", bool(dispersion))]
     elif is_function:
         if hot and sh_basis is not None:
             raise ValueError("hot and sh_basis exclude each other: entries are no harmonics")
-        medium, used, _ = _function(directions, sh_basis, frame, mask, affine)
+        medium, place, _ = _function(directions, sh_basis, frame, mask, affine)
         unused = [("dispersion", bool(dispersion))]
     else:
         if isinstance(directions, Peaks):
-            affine = directions.affine if affine is None else affine
+            affine = directions._affine if affine is None else affine
             directions = np.nan_to_num(directions.maps["peaks"])
         elif not isinstance(directions, Image):
             affine = getattr(directions, "affine", None) if affine is None else affine
@@ -354,11 +475,12 @@ def track(
                 f"directions has the shape {directions.shape}: peaks are (x, y, z, n, 3) or (x, y, z, 3n); "
                 "of harmonics say sh_basis, of unique entries hot"
             )
-        field, used, _ = field_of(directions, mask, affine)
+        field, place, _ = field_of(directions, mask, affine)
         medium = (field, frame or "scanner", float(dispersion))
     for name, is_given in unused:
         if is_given:
             raise ValueError(f"{name} has no use with these directions: leave it out")
+    used = np.eye(4) if place is None else place
     starts = _regions("seeds", seeds, used)
     if not starts:
         raise ValueError("there are no seeds: give a mask, points, or files")
@@ -386,7 +508,7 @@ def track(
 
 def _volumes(
     name: str, given: Any, mask: npt.ArrayLike | None, affine: npt.ArrayLike | None
-) -> tuple[dict[str, Any], Array, tuple[int, ...]]:
+) -> tuple[dict[str, Any], Place, tuple[int, ...]]:
     """Images as the extension takes them, of one volume too."""
     given = opened(given)
     if isinstance(given, Image):
@@ -409,14 +531,17 @@ def local_field(
     threads: int,
     progress: Progress,
 ) -> Fields:
-    field, used, shape = _volumes("phase", phase, mask, affine)
+    field, place, shape = _volumes("phase", phase, mask, affine)
     beside = None
     if magnitude is not None:
-        beside, _, echoes = _volumes("magnitude", magnitude, None, used)
+        beside, own, echoes = _volumes("magnitude", magnitude, None, place)
+        if place is None:
+            # Where the phase lies is not known.
+            beside["affine"] = field["affine"]
         if echoes != shape:
             raise ValueError(f"magnitude has the voxels {echoes}, and the phase {shape}")
     made = worked(lambda on: _core.local_field(field, beside, as_json(options), on), threads, None, progress)
-    return Fields(made, used, shape, {name: options[name] for name in ("b0_dir", "b0_dir_vox")})
+    return Fields(made, place, shape, {name: options[name] for name in ("b0_dir", "b0_dir_vox")})
 
 
 def qsm(
@@ -440,22 +565,41 @@ def qsm(
         if options["b0_dir"] is None and options["b0_dir_vox"] is None:
             options = {**options, **field._b0}
         mask = field.mask > 0 if mask is None else mask
-        affine = field.affine if affine is None else affine
+        affine = field._affine if affine is None else affine
         field = field.local_field
     is_guided = v1 is not None and options["method"] in (None, "dtv")
     if not is_guided and (md is not None or s0 is not None):
         raise ValueError("md and s0 guide the method dtv along v1: without these they have no use")
-    numbers, used, shape = _volumes("field", field, mask, affine)
+    if isinstance(v1, Fit):
+        if options["v1_frame"] is None:
+            options = {**options, "v1_frame": to_scanner(v1.gtab.frame, v1._affine)}
+        v1 = _Placed(v1.V1, v1._affine)
+    numbers, place, shape = _volumes("field", field, mask, affine)
     given = {"v1": v1, "fa": fa, "md": md, "s0": s0, "weights": weights, "truth": truth, "reference": reference}
-    beside = {name: None if one is None else _volumes(name, one, None, used)[0] for name, one in given.items()}
+    beside = {name: None if one is None else _volumes(name, one, None, place)[0] for name, one in given.items()}
     made = worked(lambda on: _core.qsm(numbers, beside, as_json(options), on), threads, device, progress)
-    return Susceptibility(made, used, shape)
+    return Susceptibility(made, place, shape)
 
 
 def _tractogram(given: Any) -> Tractogram:
     if isinstance(given, (str, PathLike)):
         return load_tractogram(str(given))
     return Tractogram.from_streamlines(given)
+
+
+def _check_place(name: str, place: Place, lines: Tractogram) -> None:
+    """Refuses voxels of which nobody said how they lie, where streamlines lie in a scanner."""
+    if place is None and lines.affine is not None and not np.array_equal(lines.affine, np.eye(4)):
+        raise ValueError(f"{name} is an array, and streamlines lie in the scanner: say affine=, scanner mm from its voxels")
+
+
+class _Placed:
+    """An array with its place, as images of nibabel have it."""
+
+    def __init__(self, dataobj: Any, affine: Place) -> None:
+        self.dataobj = dataobj
+        if affine is not None:
+            self.affine = affine
 
 
 def life(
@@ -470,11 +614,13 @@ def life(
     device: str | None,
     progress: Progress,
 ) -> Evaluation:
-    series, used, shape = series_of(data, table_of(data, gtab), mask, affine)
+    data, lines = opened(data), _tractogram(tractogram)
+    series, place, shape = series_of(data, table_of(data, gtab), mask, affine, in_scanner=True)
     if len(shape) != 3:
         raise ValueError(f"data has the voxels {shape}: streamlines lie on three axes")
-    made = worked(lambda on: _core.life(_tractogram(tractogram)._lines(), series, as_json(options), on), threads, device, progress)
-    return Evaluation(made, used, shape)
+    _check_place("data", place, lines)
+    made = worked(lambda on: _core.life(lines._lines(), series, as_json(options), on), threads, device, progress)
+    return Evaluation(made, place, shape)
 
 
 def connectome(
@@ -496,7 +642,8 @@ def connectome(
     elif column is not None and column not in lines.per_streamline:
         known = ", ".join(lines.per_streamline) or "none"
         raise ValueError(f"the streamlines have no data `{column}`; they have {known}")
-    field, _, _ = _volumes("labels", labels, None, affine)
+    field, place, _ = _volumes("labels", labels, None, affine)
+    _check_place("labels", place, lines)
     made = worked(lambda on: _core.connectome(lines._lines(), field, as_json({**options, "weights": column}), on), threads, None, progress)
     return Connectome(made)
 
@@ -514,7 +661,8 @@ def sift2(
     threads: int,
     progress: Progress,
 ) -> StreamlineWeights:
-    function, _, _ = _function(densities, sh_basis, frame, mask, affine)
-    lines = _tractogram(tractogram)._lines()
-    made = worked(lambda on: _core.sift2(lines, function, act, as_json(options), on), threads, None, progress)
+    function, place, _ = _function(densities, sh_basis, frame, mask, affine)
+    lines = _tractogram(tractogram)
+    _check_place("densities", place, lines)
+    made = worked(lambda on: _core.sift2(lines._lines(), function, act, as_json(options), on), threads, None, progress)
     return StreamlineWeights(made)

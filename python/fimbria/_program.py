@@ -75,8 +75,9 @@ def in_python(message: str) -> str:
 
 def ran(command: str, options: Sequence[Said], progress: Progress) -> None:
     """Calls the program: errors and warnings as those of all functions, progress as it tells it."""
-    # Those without a flag stand first, so that none is taken for the value of an option.
-    ordered = sorted(options, key=lambda option: option.flag != "")
+    # Those without a flag stand first, so that none is taken for the value of an option, and what follows
+    # a bare -- last.
+    ordered = sorted(options, key=lambda option: ("" if option.flag == "" else "x", option.flag == "--"))
     words = [word for option in ordered for word in words_of(option)]
     last: list[str] = []
     said: list[str] = []

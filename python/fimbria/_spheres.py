@@ -28,6 +28,37 @@ def along(entries: Array, sphere: Any) -> Array:
     return entries @ np.array(columns)
 
 
+def anisotropy_of_harmonics(harmonics: Array) -> Array:
+    """Generalised fractional anisotropy √(1 - mean² / mean square), from orthonormal harmonics [..., n]."""
+    square = np.square(harmonics.astype(np.float64)).sum(axis=-1)
+    return _anisotropy(np.square(harmonics[..., 0].astype(np.float64)), square)
+
+
+def anisotropy_of_entries(entries: Array) -> Array:
+    """The same from the unique entries of a symmetric tensor [..., n], whose form is the function."""
+    n = entries.shape[-1]
+    order = next(order for order in range(2, 17) if (order + 1) * (order + 2) // 2 == n)
+    powers = [[index.count(axis) for axis in range(3)] for index in _core.index_classes(order, 3)]
+    weights = np.array([factorial(order) // prod(map(factorial, power)) for power in powers], dtype=np.float64)
+    one = weights * [_moment(power) for power in powers]
+    two = np.outer(weights, weights) * [[_moment([a + b for a, b in zip(p, q)]) for q in powers] for p in powers]
+    entries = entries.astype(np.float64)
+    return _anisotropy(np.square(entries @ one), np.einsum("...i,ij,...j->...", entries, two, entries))
+
+
+def _moment(power: list[int]) -> float:
+    """The mean of x^a y^b z^c over the sphere."""
+    if any(a % 2 for a in power):
+        return 0.0
+    odd = [prod(range(a - 1, 0, -2)) for a in power]
+    return prod(odd) / prod(range(sum(power) + 1, 0, -2))
+
+
+def _anisotropy(mean_square: Array, square_mean: Array) -> Array:
+    share = np.divide(mean_square, square_mean, out=np.ones_like(square_mean), where=square_mean > 0)
+    return np.sqrt(np.clip(1 - share, 0, 1))
+
+
 class FibreOrientationFit(Fit):
     """Fibre orientation densities: `fod` are their harmonics, MRtrix3's basis and order."""
 

@@ -55,9 +55,17 @@ def plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, Mapping):
+        return [f"{name}={_words(one)}" for name, one in value.items()]
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return value
+
+
+def _words(value: Any) -> str:
+    """What a name stands for in an expression: a start with its bounds, or a map."""
+    several = value if isinstance(value, (list, tuple)) else [value]
+    return ",".join("-" if one is None else str(plain(one)) for one in several)
 
 
 def said(options: Mapping[str, Any]) -> dict[str, Any]:

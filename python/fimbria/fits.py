@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Optional, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._picture import picture
+from ._picture import picture, table
 from ._work import FimbriaWarning, Progress, as_json, said, worked
-from .gradients import Gradients, as_gradients
+from .gradients import Gradients, as_gradients, to_scanner
 from .images import Image, opened
 
 __all__ = ["STATUS", "FimbriaWarning", "Fit", "Model", "fit"]
@@ -31,6 +31,9 @@ STATUS = {
 
 F = TypeVar("F", bound="Fit")
 
+#: Scanner RAS mm from voxel; None where nobody said how an array lies.
+Place = Optional[npt.NDArray[np.float64]]
+
 
 class Fit:
     """The maps of a fit, by name and as attributes.
@@ -46,9 +49,9 @@ class Fit:
     status : array
         What became of each voxel: `fimbria.STATUS` has the words.
     gtab : Gradients
-        The table that was fitted with.
+        The table that was fitted with; directions of maps are in its axes, `gtab.frame`.
     affine : (4, 4) array
-        Scanner mm from voxel; that of the image, or of arrays the identity.
+        Scanner mm from voxel; that of the image, or what was said of an array, else the identity.
     """
 
     def __init__(
@@ -60,7 +63,8 @@ class Fit:
         affine: npt.ArrayLike | None = None,
         model: Model | None = None,
     ) -> None:
-        self.affine = np.eye(4) if affine is None else np.asarray(affine, dtype=np.float64)
+        #: None where nobody said how the voxels lie.
+        self._affine = None if affine is None else np.asarray(affine, dtype=np.float64)
         self.name = name
         self.model = model
         self.maps = dict(maps)
@@ -81,12 +85,17 @@ class Fit:
     def __getitem__(self: F, index: Any) -> F:
         """The same for some voxels: `fit[i, j, k]`, `fit[mask]`."""
         some = {name: values[index] for name, values in self.maps.items()}
-        return type(self)(self.name, some, self.gtab, self.texts, self.affine, self.model)
+        return type(self)(self.name, some, self.gtab, self.texts, self._affine, self.model)
 
     @classmethod
     def _of_params(cls, model: Model, params: npt.NDArray[Any]) -> Any:
         """A fit that `predict` can be asked of, from parameters as `model_params` has them."""
         raise TypeError(f"a fit of {model.name} has no parameters to predict from")
+
+    @property
+    def affine(self) -> npt.NDArray[np.float64]:
+        """Scanner mm from voxel."""
+        return np.eye(4) if self._affine is None else self._affine
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -105,9 +114,8 @@ class Fit:
 
     def _repr_html_(self) -> str:
         first = next(iter(self.maps))
-        rows = "".join(f"<tr><td>{what}</td><td>{n}</td></tr>" for what, n in self.counts.items())
         image = picture(self.maps[first]) if len(self.shape) == 3 else ""
-        return f"<b>{self.name}</b>: {', '.join(self.maps)}<br>{image}<table>{rows}</table>"
+        return f"<b>{self.name}</b>: {', '.join(self.maps)}<br>{image}{table(self.counts)}"
 
 
 class Model:
@@ -136,6 +144,7 @@ class Model:
         data: Any,
         mask: npt.ArrayLike | None = None,
         *,
+        affine: npt.ArrayLike | None = None,
         threads: int = 0,
         device: str | None = None,
         progress: Progress = None,
@@ -145,10 +154,15 @@ class Model:
         Parameters
         ----------
         data : array [..., volumes], Image, nibabel image, or path
-            float32 is read where it lies, in C or in Fortran order, as are float64 and integers up to 32
-            bits; nothing is copied.
+            Arrays of float32, float64 and integers up to 32 bits are read where they lie, in C or in Fortran
+            order, and so are an `Image`, a path, and an image of nibabel whose samples are neither scaled
+            nor compressed. Others are read or converted once, which takes memory: what nibabel scales or
+            inflates, and numbers of other types.
         mask : array, image, or path, optional
-            The voxels to fit; all by default.
+            The voxels to fit, those above zero; all by default. That of an image may be stored along other
+            axes than the series, and must be the same voxels in the scanner.
+        affine : (4, 4) array, optional
+            Scanner RAS mm from voxel of an array; by default that of the image.
 
         Returns
         -------
@@ -160,7 +174,7 @@ class Model:
         FimbriaError
             Where the gradient table does not determine the model, or options contradict each other.
         """
-        made = run_fit(self.name, data, self.gtab, mask, self.options, threads, device, progress)
+        made = run_fit(self.name, data, self.gtab, mask, affine, self.options, threads, device, progress)
         return self._fit(self.name, *made, model=self)
 
 
@@ -169,15 +183,16 @@ def run_fit(
     data: Any,
     gtab: Gradients,
     mask: npt.ArrayLike | None,
+    affine: npt.ArrayLike | None,
     options: Mapping[str, Any],
     threads: int,
     device: str | None,
     progress: Progress,
-) -> tuple[dict[str, npt.NDArray[np.float32]], Gradients, list[str], npt.NDArray[np.float64]]:
+) -> tuple[dict[str, npt.NDArray[np.float32]], Gradients, list[str], Place]:
     """The maps of a fit, its table, texts and affine."""
-    series, affine, shape = series_of(data, gtab, mask)
+    series, place, shape = series_of(data, gtab, mask, affine)
     made = worked(lambda on: _core.fit(name, series, as_json(options), on), threads, device, progress)
-    return in_shape(made["maps"], shape), gtab, made["texts"], affine
+    return in_shape(made["maps"], shape), gtab, made["texts"], place
 
 
 def in_shape(
@@ -188,28 +203,55 @@ def in_shape(
 
 
 def series_of(
-    data: Any, gtab: Gradients, mask: npt.ArrayLike | None, affine: npt.ArrayLike | None = None
-) -> tuple[dict[str, Any], npt.NDArray[np.float64], tuple[int, ...]]:
-    """What the extension takes for a series, its affine, and the shape of the voxels."""
-    field, used, shape = field_of(data, mask, affine)
+    data: Any,
+    gtab: Gradients,
+    mask: npt.ArrayLike | None,
+    affine: npt.ArrayLike | None = None,
+    *,
+    in_scanner: bool = False,
+) -> tuple[dict[str, Any], Place, tuple[int, ...]]:
+    """What the extension takes for a series, its affine, and the shape of the voxels; directions as the table
+    has them, or in scanner axes.
+    """
+    field, place, shape = field_of(data, mask, affine)
     table = {"b": gtab.bvals.tolist(), "dirs": gtab.bvecs.tolist(), "b0_threshold": gtab.b0_threshold}
-    return {"field": field, **table}, used, shape
+    frame = to_scanner(gtab.frame, place) if in_scanner else None
+    return {"field": field, **table, "frame": frame}, place, shape
 
 
 def field_of(
     data: Any, mask: npt.ArrayLike | None, affine: npt.ArrayLike | None = None
-) -> tuple[dict[str, Any], npt.NDArray[np.float64], tuple[int, ...]]:
+) -> tuple[dict[str, Any], Place, tuple[int, ...]]:
     """What the extension takes for numbers on a grid, its affine, and the shape of the voxels."""
     source, own, shape = source_of(data)
-    used = np.asarray(own if affine is None else affine, dtype=np.float64)
-    inside = None
-    if mask is not None:
-        mask = opened(mask)
-        inside = np.asarray(getattr(mask, "dataobj", mask))
-        if inside.shape != shape:
-            raise ValueError(f"mask has the shape {inside.shape}, and the voxels {shape}")
-        inside = (inside > 0).reshape(in_3d(shape))
-    return {"data": source, "affine": used.tolist(), "mask": inside}, used, shape
+    place = own if affine is None else np.asarray(affine, dtype=np.float64)
+    rows = (np.eye(4) if place is None else place).tolist()
+    inside = None if mask is None else _mask_of(mask, place, shape)
+    return {"data": source, "affine": rows, "mask": inside}, place, shape
+
+
+def _mask_of(mask: Any, place: Place, shape: tuple[int, ...]) -> dict[str, Any]:
+    """What the extension takes for a mask: with its affine where both are known to lie in a scanner."""
+    mask = opened(mask)
+    own = None
+    if isinstance(mask, Image):
+        own, found = mask.affine, mask.shape
+    else:
+        if hasattr(mask, "dataobj") and hasattr(mask, "affine"):
+            own, mask = np.asarray(mask.affine, dtype=np.float64), mask.dataobj
+        mask = np.asanyarray(mask)
+        found = mask.shape
+    is_placed = own is not None and place is not None and len(shape) == len(found) == 3
+    if not is_placed and found != shape:
+        raise ValueError(f"mask has the shape {found}, and the voxels {shape}")
+    if isinstance(mask, Image):
+        data: Any = mask._series if len(shape) == 3 else mask.read()
+    else:
+        data = readable("mask", mask)
+        data = data[..., None] if len(shape) == 3 else data
+    if len(shape) != 3:
+        data = data.reshape((*in_3d(shape), 1))
+    return {"data": data, "affine": own.tolist() if own is not None and is_placed else None}
 
 
 def in_3d(shape: tuple[int, ...]) -> tuple[int, int, int]:
@@ -219,28 +261,34 @@ def in_3d(shape: tuple[int, ...]) -> tuple[int, int, int]:
     return (int(np.prod(shape, dtype=np.int64)), 1, 1)
 
 
-def source_of(data: Any) -> tuple[Any, list[list[float]], tuple[int, ...]]:
-    """What the extension reads, its affine, and the shape of the voxels."""
+def readable(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """An array that the extension reads where it lies: the same, or float32 where it does not read its type."""
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} is of type {array.dtype}: it must be real numbers")
+    read_in_place = array.dtype.itemsize <= 4 or array.dtype == np.float64
+    if not (array.dtype.isnative and read_in_place) or array.dtype == np.float16:
+        return array.astype(np.float32)
+    return array
+
+
+def source_of(data: Any) -> tuple[Any, Place, tuple[int, ...]]:
+    """What the extension reads, its affine where that is known, and the shape of the voxels."""
     data = opened(data)
     if isinstance(data, Image):
         x, y, z, _ = data._series.shape
-        return data._series, data.affine.tolist(), (x, y, z)
-    affine = np.eye(4)
+        return data._series, data.affine, (x, y, z)
+    place = None
     if hasattr(data, "dataobj") and hasattr(data, "affine"):
-        affine = np.asarray(data.affine, dtype=np.float64)
+        place = np.asarray(data.affine, dtype=np.float64)
         data = data.dataobj
     array = np.asanyarray(data)
     if array.ndim == 0:
         raise TypeError(f"data must be an array or an image, not {type(data).__name__}")
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"data is of type {array.dtype}: it must be real numbers")
-    read_in_place = array.dtype.itemsize <= 4 or array.dtype == np.float64
-    if not (array.dtype.isnative and read_in_place) or array.dtype == np.float16:
-        array = array.astype(np.float32)
+    array = readable("data", array)
     shape = array.shape[:-1]
     if array.ndim != 4:
         array = array.reshape((*in_3d(shape), array.shape[-1]))
-    return array, affine.tolist(), shape
+    return array, place, shape
 
 
 def table_of(data: Any, gtab: Any) -> Gradients:
@@ -258,6 +306,7 @@ def fit(
     gtab: Any = None,
     mask: npt.ArrayLike | None = None,
     *,
+    affine: npt.ArrayLike | None = None,
     threads: int = 0,
     device: str | None = None,
     progress: Progress = None,
@@ -266,7 +315,17 @@ def fit(
     """Fits any model by its name: `fit("ivim", data, gtab, mask)` is `fimbria fit ivim`.
 
     The options are those of the command, with underscores; the table of an `Image` is taken where none
-    is given. What it gives is that of the model's class.
+    is given. What it takes and gives otherwise is that of the model's class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> axes = np.vstack([np.zeros((1, 3)), np.eye(3), np.sqrt(0.5) * (1 - np.eye(3))])
+    >>> table = Gradients([0, *[1000] * 6], axes, frame="voxel")
+    >>> signal = 100 * np.exp(-table.bvals * 1e-3) * np.ones((2, 2, 2, 1))
+    >>> made = fit("dti", signal, table, affine=np.diag([2, 2, 2, 1]), method="ols")
+    >>> made.md.shape, bool(np.allclose(made.md, 1e-3)), made.counts
+    ((2, 2, 2), True, {'fitted': 8})
     """
     from . import models
 
@@ -277,4 +336,4 @@ def fit(
         _core.fit_options(name)
     model = classes[name].__new__(classes[name])
     Model.__init__(model, table_of(data, gtab), **options)
-    return model.fit(data, mask, threads=threads, device=device, progress=progress)
+    return model.fit(data, mask, affine=affine, threads=threads, device=device, progress=progress)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Optional
 
 import numpy as np
 import numpy.typing as npt
 
 DEFAULT_B0_THRESHOLD = 50.0
+
+#: Axes of directions: the scanner's (RAS), those of the voxels, or FSL's, which are the voxels' with x counted
+#: the other way where det(affine) > 0. None where nobody said.
+Frame = Optional[Literal["scanner", "voxel", "fsl"]]
+FRAMES = ("scanner", "voxel", "fsl")
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +29,13 @@ class Gradients:
         the same axes.
     b0_threshold : float
         b at or below which a volume counts as unweighted, s/mm².
+    frame : {"scanner", "voxel", "fsl"} or None
+        The axes of `bvecs`. What lies in the scanner, such as streamlines, needs it: the table of a file
+        (`fimbria.load`) is in scanner axes, DIPY's tables are in voxel axes, of other pairs it must be said.
 
     Examples
     --------
-    >>> table = Gradients([0, 1000], [[0, 0, 0], [1, 0, 0]])
+    >>> table = Gradients([0, 1000], [[0, 0, 0], [1, 0, 0]], frame="voxel")
     >>> table.b0s_mask
     array([ True, False])
     """
@@ -35,13 +43,18 @@ class Gradients:
     bvals: npt.NDArray[np.float64]
     bvecs: npt.NDArray[np.float64]
     b0_threshold: float = DEFAULT_B0_THRESHOLD
+    frame: Frame = None
 
     def __init__(
         self,
         bvals: npt.ArrayLike,
         bvecs: npt.ArrayLike,
         b0_threshold: float = DEFAULT_B0_THRESHOLD,
+        *,
+        frame: Frame = None,
     ) -> None:
+        if frame is not None and frame not in FRAMES:
+            raise ValueError(f"frame is `{frame}`, and must be {', '.join(FRAMES)}")
         b = np.asarray(bvals, dtype=np.float64).ravel()
         dirs = np.asarray(bvecs, dtype=np.float64)
         if dirs.shape == (3, b.size) and b.size != 3:
@@ -65,6 +78,7 @@ class Gradients:
         object.__setattr__(self, "bvals", b)
         object.__setattr__(self, "bvecs", dirs)
         object.__setattr__(self, "b0_threshold", float(b0_threshold))
+        object.__setattr__(self, "frame", frame)
 
     @property
     def b0s_mask(self) -> npt.NDArray[np.bool_]:
@@ -77,18 +91,45 @@ class Gradients:
 
 def as_gradients(gtab: Any) -> Gradients:
     """A table from what users have: `Gradients`, DIPY's `GradientTable` (anything with `.bvals` and
-    `.bvecs`), a pair (bvals, bvecs), or an MRtrix3 table of n rows x y z b.
+    `.bvecs`), which is in voxel axes, a pair (bvals, bvecs), whose axes are not known, or an MRtrix3 table
+    of n rows x y z b, which is in scanner axes.
     """
     if isinstance(gtab, Gradients):
         return gtab
     if hasattr(gtab, "bvals") and hasattr(gtab, "bvecs"):
         threshold = getattr(gtab, "b0_threshold", DEFAULT_B0_THRESHOLD)
-        return Gradients(gtab.bvals, gtab.bvecs, threshold)
+        return Gradients(gtab.bvals, gtab.bvecs, threshold, frame="voxel")
     if isinstance(gtab, tuple) and len(gtab) == 2:
         return Gradients(*gtab)
     table = np.asarray(gtab, dtype=np.float64)
     if table.ndim == 2 and table.shape[1] == 4:
-        return Gradients(table[:, 3], table[:, :3])
+        return Gradients(table[:, 3], table[:, :3], frame="scanner")
     raise TypeError(
         "gtab must be a gradient table of fimbria or DIPY, a pair (bvals, bvecs), or an array of rows x y z b"
     )
+
+
+def to_scanner(frame: Frame, affine: npt.NDArray[np.float64] | None) -> Frame:
+    """The axes to turn directions from into the scanner's, of voxels that lie so.
+
+    Raises
+    ------
+    ValueError
+        Where they are not known, and voxels lie in a scanner.
+    """
+    if frame is None and affine is not None and not np.array_equal(affine[:3, :3], np.eye(3)):
+        raise ValueError(
+            "the axes of the gradient table are not known, and the voxels lie in a scanner: say "
+            "Gradients(bvals, bvecs, frame=...), scanner, voxel or fsl; fimbria.load knows it of files"
+        )
+    return frame
+
+
+def turn_of(frame: str, affine: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The orthogonal matrix that takes components in these axes to those in the scanner's."""
+    if frame == "scanner":
+        return np.eye(3)
+    # The polar factor: voxel sizes and shears turn nothing.
+    left, _, right = np.linalg.svd(affine[:3, :3] / np.linalg.norm(affine[:3, :3], axis=0))
+    flip = -1.0 if frame == "fsl" and np.linalg.det(affine[:3, :3]) > 0 else 1.0
+    return left @ right @ np.diag([flip, 1.0, 1.0])

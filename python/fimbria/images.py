@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from .gradients import Gradients
+from ._work import plain, told
+from .gradients import Frame, Gradients
 
 
 class Image:
     """An image in its file. Fits read it where it lies: nothing is converted or copied.
+
+    It can be sent to other processes, which open the file anew.
 
     Attributes
     ----------
@@ -24,10 +28,11 @@ class Image:
         The gradient table in the header or beside the file, in scanner RAS axes.
     """
 
-    def __init__(self, series: _core.Series) -> None:
+    def __init__(self, series: _core.Series, options: Mapping[str, Any] | None = None) -> None:
         self._series = series
+        self._options = dict(options or {})
         found = series.gradients
-        self.gradients = None if found is None else Gradients(found[0], found[1], found[2])
+        self.gradients = None if found is None else Gradients(found[0], found[1], found[2], frame="scanner")
 
     @property
     def path(self) -> str:
@@ -50,8 +55,16 @@ class Image:
         samples = self.read()
         return samples if dtype is None else samples.astype(dtype, copy=False)
 
+    def __reduce__(self) -> Any:
+        # What there is to be warned of was said when it was opened first.
+        return (_reopened, (self.path, self._options))
+
     def __repr__(self) -> str:
         return f"<fimbria.Image {self.path} {self.shape}>"
+
+
+def _reopened(path: str, options: Mapping[str, Any]) -> Image:
+    return Image(_core.load(path, **options), options)
 
 
 def load(
@@ -60,6 +73,9 @@ def load(
     bval: str | PathLike[str] | None = None,
     bvec: str | PathLike[str] | None = None,
     grad: str | PathLike[str] | None = None,
+    bmatrix: str | PathLike[str] | None = None,
+    bvec_frame: Frame = None,
+    bvalue_scaling: Literal["auto", "yes", "no"] | None = None,
     b0_threshold: float | None = None,
 ) -> Image:
     """Opens a NIfTI or .mif image, compressed or not.
@@ -72,16 +88,43 @@ def load(
         FSL's b-values and directions. By default those in the header or beside the image.
     grad : path, optional
         An MRtrix3 gradient table.
+    bmatrix : path, optional
+        A table of b-matrices.
+    bvec_frame : {fsl, voxel, scanner}
+        The axes that bvecs and b-matrices are in [default: fsl]
+    bvalue_scaling : {auto, yes, no}
+        Whether b is multiplied by the squared length of its direction [default: by the format, as FSL and
+        MRtrix3 do]
     b0_threshold : float, optional
-        b at or below which a volume counts as unweighted, s/mm²; 50.
+        b at or below which a volume counts as unweighted, s/mm² [default: 50]
 
     Returns
     -------
     Image
         With `.gradients` in scanner RAS axes, whatever axes the file has them in.
+
+    Warns
+    -----
+    FimbriaWarning
+        Of what was repaired in the table, and of an image that does not say how it lies.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from fimbria import phantom_crossing
+    >>> made = phantom_crossing(os.path.join(tempfile.mkdtemp(), "in"), size="8,8,4", shells="1000:12")
+    >>> image = load(made.path / "dwi.nii.gz")
+    >>> image.shape, image.gradients.frame
+    ((8, 8, 4, 18), 'scanner')
     """
-    image = _core.load(path, bval=bval, bvec=bvec, grad=grad, b0_threshold=b0_threshold)
-    return Image(image)
+    given = {
+        "bval": bval, "bvec": bvec, "grad": grad, "bmatrix": bmatrix, "bvec_frame": bvec_frame,
+        "bvalue_scaling": bvalue_scaling, "b0_threshold": b0_threshold,
+    }  # fmt: skip
+    options = {name: plain(value) for name, value in given.items() if value is not None}
+    image = Image(_core.load(path, **options), options)
+    told({"warnings": image._series.warnings}, stacklevel=3)
+    return image
 
 
 def opened(given: Any) -> Any:

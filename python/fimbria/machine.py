@@ -51,6 +51,11 @@ def describe(command: str | None = None) -> Any:
     ------
     FimbriaError
         Where there is no such command, or the program is not installed.
+
+    Examples
+    --------
+    >>> describe("fit dti")["name"]
+    'fit dti'
     """
     words = command.split() if command else []
     done = subprocess.run([program(), "describe", *words, "--format", "json"], capture_output=True, text=True)

@@ -96,8 +96,9 @@ def peaks(
     -------
     Peaks
         `peak_dirs` [x, y, z, n, 3] and `peak_values` [x, y, z, n], the largest first;
-        `directions`, whose length is the value, are in scanner RAS axes: those of the table
-        where a fit was made with one in scanner axes.
+        `directions`, whose length is the value, are in scanner RAS axes, whatever axes the
+        table of a fit was in. `shm_coeff`, `gfa`, and where DIPY is installed `peak_indices`,
+        `sphere` and `to_pam()`.
 
     References
     ----------
@@ -198,8 +199,8 @@ def sample_sticks(
     Returns
     -------
     Sticks
-        Maps as bedpostX names them, `dyads1` and `mean_f1samples` and so on, directions in the
-        axes of the table; `samples(fibre)` gives the samples, and `track` follows them.
+        Maps as bedpostX names them, `dyads1` and `mean_f1samples` and so on, directions in
+        scanner RAS axes; `samples(fibre)` gives the samples, and `track` follows them.
 
     References
     ----------
@@ -207,6 +208,20 @@ def sample_sticks(
     Behrens TEJ et al. NeuroImage 34, 144 (2007)              several fibres, relevance
     Jbabdi S et al. Magn Reson Med 68, 1846 (2012)            model 2
     Sotiropoulos SN et al. NeuroImage 134, 396 (2016)         model 3
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> n = np.random.default_rng(0).standard_normal((60, 3))
+    >>> n /= np.linalg.norm(n, axis=1, keepdims=True)
+    >>> table = Gradients(np.r_[0, np.repeat([1000, 2000], 30)], np.r_[np.zeros((1, 3)), n], frame='voxel')
+    >>> signal = 100 * np.exp(-table.bvals * (3e-4 + 1.4e-3 * table.bvecs[:, 0] ** 2))
+    >>> signal = signal.reshape(1, 1, 1, -1)
+    >>> quick = {'fibres': 1, 'burn_in': 200, 'jumps': 100, 'sample_every': 5}
+    >>> sticks = sample_sticks(signal, table, **quick, threads=1)
+    >>> sticks.n_samples, bool(abs(sticks.dyads1[0, 0, 0, 0]) > 0.99)
+    (20, True)
     """
     return _methods.sample_sticks(
         data,
@@ -362,9 +377,10 @@ def track(
     Returns
     -------
     Tracks
-        A `Tractogram` in scanner RAS mm, in the order of seeds, with `visits` [x, y, z] and
-        counts. Directions of a fit must be in scanner axes: those of a table of `fimbria.load`.
-        Through harmonics and entries the defaults differ from those through samples and peaks.
+        A `Tractogram` in scanner RAS mm, in the order of seeds, with `seeds` [streamlines, 3],
+        `visits` [x, y, z] and counts. A fit is turned into scanner axes from those of its
+        table; where these are not known and its voxels lie in a scanner, it is refused. Through
+        harmonics and entries the defaults differ from those through samples and peaks.
 
     References
     ----------
@@ -380,8 +396,8 @@ def track(
     >>> seeds = np.zeros((30, 3, 3), bool)
     >>> seeds[15, 1, 1] = True
     >>> tracks = track(along_x, seeds, samples=1, threads=1)
-    >>> len(tracks), int(np.ptp(tracks[0][:, 0]))
-    (1, 29)
+    >>> len(tracks), int(np.ptp(tracks[0][:, 0])), tracks.seeds.tolist()
+    (1, 29, [[15.0, 1.0, 1.0]])
     """
     return _methods.track(
         directions,
@@ -479,6 +495,20 @@ def local_field(
     Wu B et al. Magn Reson Med 67, 137 (2012)                            vsharp
     Liu T et al. NMR Biomed 24, 1129 (2011)                              pdf
     Zhou D et al. NMR Biomed 27, 312 (2014)                              lbv
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, y, z = np.indices((16, 16, 16)) - 8.0
+    >>> r = np.sqrt(x**2 + y**2 + z**2)
+    >>> mask = r < 7
+    >>> field = np.where(r < 3, 0, 0.1 / 3 * 27 * (3 * z**2 - r**2) / np.maximum(r, 1) ** 5)
+    >>> hz, te = 128 * field, np.array([4.0, 8.0, 12.0])
+    >>> phase = 2 * np.pi * hz[..., None] * te * 1e-3
+    >>> turn = (-np.pi, np.pi)
+    >>> made = local_field(phase, mask=mask, te=te, b0=3, phase_range=turn, threads=1)
+    >>> made.local_field.shape, sorted(made.maps)
+    ((16, 16, 16), ['local_field', 'mask', 'total_field'])
     """
     return _methods.local_field(
         phase,
@@ -540,7 +570,8 @@ def qsm(
         Voxels to solve for [x, y, z]; that of `local_field`, or all but those where the field
         is 0 from there to the edge of the volume
     v1 : optional
-        Fibre directions [x, y, z, 3]: voxels with a fibre are cylinders along them
+        Fibre directions [x, y, z, 3], or a fit of the tensor, whose V1 is taken with its axes:
+        voxels with a fibre are cylinders along them
     fa : optional
         Fractional anisotropy [x, y, z], which says where there are fibres
     md : optional
@@ -631,6 +662,17 @@ def qsm(
     Bilgic B et al. Magn Reson Med 72, 1444 (2014)       dtv, tv
     Milovic C et al. Magn Reson Med 80, 814 (2018)       dtv, tv (data inside the mask)
     Kames C et al. NeuroImage 167, 276 (2018)            rts
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, y, z = np.indices((16, 16, 16)) - 8.0
+    >>> r = np.sqrt(x**2 + y**2 + z**2)
+    >>> mask = r < 7
+    >>> field = np.where(r < 3, 0, 0.1 / 3 * 27 * (3 * z**2 - r**2) / np.maximum(r, 1) ** 5)
+    >>> made = qsm(field, mask=mask, method='tkd', threads=1)
+    >>> made.chi.shape, bool(0.09 < made.chi[r < 2].mean() < 0.11)
+    ((16, 16, 16), True)
     """
     return _methods.qsm(
         field,
@@ -738,8 +780,8 @@ def life(
     -------
     Evaluation
         `weights` [streamlines], `errors` [x, y, z] and other maps, and `lesions` of all
-        streamlines and of each group of the tractogram. The table must be in scanner axes, as
-        that of `fimbria.load` is.
+        streamlines and of each group of the tractogram. Directions of the table are turned into
+        scanner axes; where theirs are not known and the voxels lie in a scanner, it is refused.
 
     References
     ----------
@@ -748,6 +790,22 @@ def life(
     Gugnani S et al. HiPC (2017)                                     MPI-LiFE
     Kim D, Sra S, Dhillon I. Optim Methods Softw 28, 1012 (2013)     solver sbb
     Schiavi S et al. Sci Adv 6, eaba8245 (2020)                      group
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> n = np.random.default_rng(0).standard_normal((60, 3))
+    >>> n /= np.linalg.norm(n, axis=1, keepdims=True)
+    >>> table = Gradients(np.r_[0, np.repeat([1000, 2000], 30)], np.r_[np.zeros((1, 3)), n], frame='voxel')
+    >>> signal = 100 * np.exp(-table.bvals * (3e-4 + 1.4e-3 * table.bvecs[:, 0] ** 2))
+    >>> from fimbria import Tractogram
+    >>> along_x = Tractogram([[0, 1, 1], [9, 1, 1], [0, 0, 0], [9, 2, 2]], [0, 2, 4])
+    >>> series = np.full((10, 3, 3, len(table)), 50.0)
+    >>> series[:, 1, 1] = signal
+    >>> made = life(along_x, series, table, threads=1)
+    >>> made.errors.shape, bool(made.weights[0] > 20 * made.weights[1])
+    ((10, 3, 3), True)
     """
     return _methods.life(
         tractogram,
@@ -821,14 +879,25 @@ def sift2(
     Returns
     -------
     StreamlineWeights
-        `weights` [streamlines], `mu` and `iterations`. A fit must have been made with a table
-        in scanner axes.
+        `weights` [streamlines], `mu` and `iterations`. A fit is turned into scanner axes from
+        those of its table.
 
     References
     ----------
     Smith R, Tournier JD, Calamante F, Connelly A. NeuroImage 119, 338 (2015)    the model
     Smith R et al. NeuroImage 67, 298 (2013)                                     lobes of
     densities
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Tractogram
+    >>> along_z = np.zeros((3, 3, 10, 15), np.float32)
+    >>> along_z[..., [0, 3, 10]] = 0.28, 0.63, 0.85  # a lobe of degree 4
+    >>> lines = Tractogram([[1, 1, 0], [1, 1, 9], [1, 1, 0], [1, 1, 9]], [0, 2, 4])
+    >>> made = sift2(lines, along_z, sh_basis="mrtrix", threads=1)
+    >>> made.weights.shape, bool(np.isclose(*made.weights))
+    ((2,), True)
     """
     return _methods.sift2(
         tractogram,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
 
@@ -41,7 +41,7 @@ class TensorModel(Model):
     Parameters
     ----------
     gtab : gradient table
-        Of fimbria or DIPY, or (bvals, bvecs).
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
     fit_method : {ols, wls, iwls, nlls, restore}
         How the tensor is estimated [default: wls; with compat what that program does: ols with
         fsl, wls with dipy, iwls with mrtrix]
@@ -106,6 +106,18 @@ class TensorModel(Model):
     Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006): wls
     Veraart J et al. NeuroImage 81, 335 (2013): iwls
     Chang LC, Jones DK, Pierpaoli C. Magn Reson Med 53, 1088 (2005): restore
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> n = np.random.default_rng(0).standard_normal((60, 3))
+    >>> n /= np.linalg.norm(n, axis=1, keepdims=True)
+    >>> table = Gradients(np.r_[0, np.repeat([1000, 2000], 30)], np.r_[np.zeros((1, 3)), n], frame='voxel')
+    >>> signal = 100 * np.exp(-table.bvals * (3e-4 + 1.4e-3 * table.bvecs[:, 0] ** 2))
+    >>> made = TensorModel(table).fit(signal)
+    >>> bool(np.allclose(made.evals, [1.7e-3, 3e-4, 3e-4], rtol=1e-4)), abs(made.V1).round(2).tolist()
+    (True, [1.0, 0.0, 0.0])
     """
 
     name = "dti"
@@ -140,7 +152,7 @@ class HigherOrderTensorModel(Model):
     Parameters
     ----------
     gtab : gradient table
-        Of fimbria or DIPY, or (bvals, bvecs).
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
     order : {4, 6, 8}
         Order of the form [default: 4]
     fit_method : {ols, wls, iwls}
@@ -184,6 +196,18 @@ class HigherOrderTensorModel(Model):
     Ozarslan E, Vemuri BC, Mareci TH. Magn Reson Med 53, 866 (2005): MD, variance, GA
     Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006): wls
     Veraart J et al. NeuroImage 81, 335 (2013): iwls
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> n = np.random.default_rng(0).standard_normal((60, 3))
+    >>> n /= np.linalg.norm(n, axis=1, keepdims=True)
+    >>> table = Gradients(np.r_[0, np.repeat([1000, 2000], 30)], np.r_[np.zeros((1, 3)), n], frame='voxel')
+    >>> signal = 100 * np.exp(-table.bvals * (3e-4 + 1.4e-3 * table.bvecs[:, 0] ** 2))
+    >>> made = HigherOrderTensorModel(table, order="4").fit(signal)
+    >>> made.hot.shape, made.adc(np.eye(3)).round(5).tolist()
+    ((15,), [0.0017, 0.0003, 0.0003])
     """
 
     name = "hot"
@@ -214,7 +238,7 @@ class FibreOrientationModel(Model):
     Parameters
     ----------
     gtab : gradient table
-        Of fimbria or DIPY, or (bvals, bvecs).
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
     order : {4, 6, 8}
         Degree of the density [default: 8]
     tissues : {auto, white, three}
@@ -262,6 +286,20 @@ class FibreOrientationModel(Model):
     Jeurissen B et al. NeuroImage 103, 411 (2014): several shells and tissues
     Tournier JD et al. NMR Biomed 26, 1775 (2013): the response of single fibres
     Dhollander T et al. ISMRM workshop, Lisbon (2016): responses of the other tissues
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> n = np.random.default_rng(0).standard_normal((60, 3))
+    >>> n /= np.linalg.norm(n, axis=1, keepdims=True)
+    >>> table = Gradients(np.r_[0, np.repeat([1000, 2000], 30)], np.r_[np.zeros((1, 3)), n], frame='voxel')
+    >>> ways = np.random.default_rng(1).standard_normal((40, 1, 1, 3))
+    >>> ways /= np.linalg.norm(ways, axis=-1, keepdims=True)
+    >>> series = 100 * np.exp(-table.bvals * (3e-4 + 1.4e-3 * (ways @ table.bvecs.T) ** 2))
+    >>> made = FibreOrientationModel(table, tissues="white", order="4").fit(series)
+    >>> made.fod.shape, made.odf([[1, 0, 0]]).shape
+    ((40, 1, 1, 15), (40, 1, 1, 1))
     """
 
     name = "fod"
@@ -298,7 +336,7 @@ class KurtosisModel(Model):
     Parameters
     ----------
     gtab : gradient table
-        Of fimbria or DIPY, or (bvals, bvecs).
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
     fit_method : {ols, wls, iwls, nlls}
         How the tensors are estimated [default: wls; iwls with compat mrtrix, as that program
         does]
@@ -367,6 +405,18 @@ class KurtosisModel(Model):
     Hansen B, Jespersen SN. Sci Data 3, 160072 (2016): KFA
     Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006): wls
     Veraart J et al. NeuroImage 81, 335 (2013): iwls
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> n = np.random.default_rng(0).standard_normal((60, 3))
+    >>> n /= np.linalg.norm(n, axis=1, keepdims=True)
+    >>> table = Gradients(np.r_[0, np.repeat([1000, 2000], 30)], np.r_[np.zeros((1, 3)), n], frame='voxel')
+    >>> signal = 100 * np.exp(-table.bvals * 1e-3 + 0.6 / 6 * (table.bvals * 1e-3) ** 2)
+    >>> made = KurtosisModel(table).fit(signal)
+    >>> round(float(made.mk()), 2), round(float(made.md), 5)
+    (0.6, 0.001)
     """
 
     name = "dki"
@@ -401,7 +451,7 @@ class StretchedExponentialModel(Model):
     Parameters
     ----------
     gtab : gradient table
-        Of fimbria or DIPY, or (bvals, bvecs).
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
     projection : {dti, paper}
         How b projects on an axis e of the tensor, for a gradient along g [default: dti]
     axes_bmax : number
@@ -471,6 +521,18 @@ class StretchedExponentialModel(Model):
     Palombo M et al. (2014) GPU-parallelized model fitting for realtime non-Gaussian diffusion
     NMR
     parametric imaging: equation 4
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> n = np.random.default_rng(0).standard_normal((40, 3))
+    >>> n /= np.linalg.norm(n, axis=1, keepdims=True)
+    >>> b = np.r_[0, 0, np.repeat([500.0, 1000.0, 1500.0, 2000.0], 10)]
+    >>> table = Gradients(b, np.r_[np.zeros((2, 3)), n], frame='voxel')
+    >>> made = StretchedExponentialModel(table).fit(100 * np.exp(-((b * 1e-3) ** 0.8)))
+    >>> made.gamma.shape, made.A.shape, made.counts
+    ((3,), (3,), {'fitted': 1})
     """
 
     name = "stremi"
@@ -513,7 +575,7 @@ class KurtosisPerDirectionModel(Model):
     Parameters
     ----------
     gtab : gradient table
-        Of fimbria or DIPY, or (bvals, bvecs).
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
     eta : text
         The noise floor relative to S0: sigma (sigma / S0), rms (sqrt(2) sigma / S0), fixed:V (V
         in all voxels, as in fixed:0.02) or fit (one for each direction, 0 to 0.5) [default:
@@ -575,6 +637,17 @@ class KurtosisPerDirectionModel(Model):
     Palombo M et al. (2014) GPU-parallelized model fitting for realtime non-Gaussian diffusion
     NMR
     parametric imaging: the fit of each direction, MK
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> b = np.r_[0, 0, np.repeat([500.0, 1000.0, 1500.0, 2000.0], 3)]
+    >>> table = Gradients(b, np.r_[np.zeros((2, 3)), np.tile(np.eye(3), (4, 1))], frame='voxel')
+    >>> signal = 100 * np.exp(-b * 1e-3 + 0.6 / 6 * (b * 1e-3) ** 2)
+    >>> made = KurtosisPerDirectionModel(table).fit(signal)
+    >>> made.D.shape, round(float(made.MK), 2)
+    ((3,), 0.6)
     """
 
     name = "dki1d"
@@ -613,7 +686,7 @@ class StretchedExponentialPerDirectionModel(Model):
     Parameters
     ----------
     gtab : gradient table
-        Of fimbria or DIPY, or (bvals, bvecs).
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
     bmax : number
         Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
         are used]
@@ -674,6 +747,17 @@ class StretchedExponentialPerDirectionModel(Model):
     Palombo M et al. (2014) GPU-parallelized model fitting for realtime non-Gaussian diffusion
     NMR
     parametric imaging: the fit of each direction, Mgamma
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> b = np.r_[0, 0, np.repeat([500.0, 1000.0, 1500.0, 2000.0], 3)]
+    >>> table = Gradients(b, np.r_[np.zeros((2, 3)), np.tile(np.eye(3), (4, 1))], frame='voxel')
+    >>> signal = 100 * np.exp(-((b * 1e-3) ** 0.8))
+    >>> made = StretchedExponentialPerDirectionModel(table).fit(signal)
+    >>> made.A.shape, round(float(made.Mgamma), 2)
+    ((3,), 0.8)
     """
 
     name = "stremi1d"
@@ -712,7 +796,7 @@ class IvimModel(Model):
     Parameters
     ----------
     gtab : gradient table
-        Of fimbria or DIPY, or (bvals, bvecs).
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
     bmax : number
         Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
         are used]
@@ -767,6 +851,17 @@ class IvimModel(Model):
     ----------
     Le Bihan D et al. Radiology 168, 497 (1988): the model
     Federau C. NMR Biomed 30, e3780 (2017): what protocols and fits it takes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> b = np.r_[0, 10, 20, 40, np.repeat([80.0, 400.0, 1000.0], 8)]
+    >>> table = Gradients(b, np.where(b[:, None] > 0, [1.0, 0, 0], 0), b0_threshold=0, frame='voxel')
+    >>> signal = 500 * (0.1 * np.exp(-b * 10e-3) + 0.9 * np.exp(-b * 1e-3))
+    >>> made = IvimModel(table).fit(signal)
+    >>> round(float(made.perfusion_fraction), 2), round(float(made.D), 5)
+    (0.1, 0.001)
     """
 
     name = "ivim"
@@ -805,7 +900,7 @@ class MonoExponentialModel(Model):
     Parameters
     ----------
     gtab : gradient table
-        Of fimbria or DIPY, or (bvals, bvecs).
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
     bmax : number
         Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: all
         are used]
@@ -856,6 +951,16 @@ class MonoExponentialModel(Model):
     ----------
     Stejskal EO, Tanner JE. J Chem Phys 42, 288 (1965): the decay
     Gudbjartsson H, Patz S. Magn Reson Med 34, 910 (1995): rician
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> b = np.r_[0, 0, np.repeat([500.0, 1000.0, 1500.0, 2000.0], 3)]
+    >>> table = Gradients(b, np.r_[np.zeros((2, 3)), np.tile(np.eye(3), (4, 1))], frame='voxel')
+    >>> made = MonoExponentialModel(table).fit(100 * np.exp(-b * 1e-3))
+    >>> round(float(made.D), 5), round(float(made.S0), 2)
+    (0.001, 100.0)
     """
 
     name = "mono"
@@ -894,7 +999,7 @@ class MeanSignalKurtosisModel(Model):
     Parameters
     ----------
     gtab : gradient table
-        Of fimbria or DIPY, or (bvals, bvecs).
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
     bmax : number
         Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: 3000]
     shells : number
@@ -935,6 +1040,18 @@ class MeanSignalKurtosisModel(Model):
     Neto Henriques R, Jespersen SN, Shemesh N. Magn Reson Med 81, 3245 (2019): AWF, DI and MFA
     of MSD
     and MSK
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> n = np.random.default_rng(0).standard_normal((60, 3))
+    >>> n /= np.linalg.norm(n, axis=1, keepdims=True)
+    >>> table = Gradients(np.r_[0, np.repeat([1000, 2000], 30)], np.r_[np.zeros((1, 3)), n], frame='voxel')
+    >>> signal = 100 * np.exp(-table.bvals * 1e-3 + 0.6 / 6 * (table.bvals * 1e-3) ** 2)
+    >>> made = MeanSignalKurtosisModel(table).fit(signal)
+    >>> round(float(made.msk), 2), round(float(made.msd), 5)
+    (0.6, 0.001)
     """
 
     name = "msdki"
@@ -959,12 +1076,12 @@ class ExpressionModel(Model):
     Parameters
     ----------
     gtab : gradient table
-        Of fimbria or DIPY, or (bvals, bvecs).
+        Of fimbria or DIPY, or (bvals, bvecs); directions of maps come out in its axes.
     model : text
         The signal: b, gx, gy, gz, parameters, constants, + - * / ^ and functions
     param : text
-        A parameter, where its fit starts, and its bounds ('-' for none) or 'fixed'; once for
-        each, in the order of the maps
+        Each parameter, in the order of the maps: where its fit starts; (start, low, high), None
+        for no bound; or (start, 'fixed')
     constant : text
         A map of one volume that the expression takes as a constant of each voxel
     bmax : number
@@ -1020,6 +1137,18 @@ class ExpressionModel(Model):
     Moré JJ. Lecture Notes in Mathematics 630, 105 (1978): Levenberg-Marquardt
     Alexander DC. NeuroImage 43, 258 (2008): offset-gaussian
     Gudbjartsson H, Patz S. Magn Reson Med 34, 910 (1995): rician
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fimbria import Gradients
+    >>> b = np.r_[0, 0, np.repeat([500.0, 1000.0, 1500.0, 2000.0], 3)]
+    >>> table = Gradients(b, np.r_[np.zeros((2, 3)), np.tile(np.eye(3), (4, 1))], frame='voxel')
+    >>> signal = 100 * np.exp(-b * 1e-3) + 5
+    >>> start = {"S0": (80, 0, None), "D": (0.5, 0, 10), "C": (1, 0, 50)}  # b is in ms/µm², D in µm²/ms
+    >>> made = ExpressionModel(table, "S0*exp(-b*D)+C", param=start).fit(signal)
+    >>> round(float(made.S0), 1), round(float(made.D), 3), round(float(made.C), 1)
+    (100.0, 1.0, 5.0)
     """
 
     name = "expr"
@@ -1029,7 +1158,7 @@ class ExpressionModel(Model):
         self,
         gtab: Any,
         model: str | float,
-        param: str | float | Sequence[str | float],
+        param: Mapping[str, float | tuple[float, float | None, float | None] | tuple[float, Literal["fixed"]]] | str | Sequence[str],
         *,
         constant: str | float | Sequence[str | float] | None = None,
         bmax: float | None = None,

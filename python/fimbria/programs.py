@@ -120,6 +120,16 @@ def run(
     -------
     Made
         What was written: `maps`, `record`, `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")
+    >>> done = run(out / "in/dwi.nii.gz", out / "out", mask=out / "in/mask.nii.gz", settings=["run.preset=maps"])
+    >>> done.maps["dti/FA"].shape
+    (8, 8, 4)
     """
     options = [
         Said("", dwi),
@@ -187,6 +197,16 @@ def report(
     -------
     Made
         What was written: `maps`, `record`, `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")
+    >>> done = run(out / "in/dwi.nii.gz", out / "out", mask=out / "in/mask.nii.gz", settings=["run.preset=maps"])
+    >>> report(out / "out", out / "page.html").path.name
+    'page.html'
     """
     options = [
         Said("", folder),
@@ -401,6 +421,20 @@ def probtrackx2(
     ----------
     Behrens TEJ et al. NeuroImage 34, 144 (2007)            the algorithm
     Hernandez-Fernandez M et al. NeuroImage 188, 598 (2019) its options and outputs
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:30")
+    >>> few = ['run.fits=["peaks", "sticks"]', "sticks.burn_in=100", "sticks.jumps=100"]
+    >>> mask = out / "in/mask.nii.gz"
+    >>> done = run(out / "in/dwi.nii.gz", out / "out", mask=mask, settings=few)
+    >>> samples = out / "out/sticks/merged"
+    >>> tracked = probtrackx2(out / "paths", samples=samples, mask=mask, seed=mask, opd=True, nsamples=10)
+    >>> bool(tracked.maps["fdt_paths"].read().max() > 10)
+    True
     """
     options = [
         Said("", verbosity),
@@ -543,6 +577,16 @@ def bids(
     -------
     Made
         What was written: `maps`, `record`, `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_head(out / "people", bids="1", size="20,22,16", voxel=8, shells="1000:12")
+    >>> done = bids(out / "people", out / "maps", "participant", threads=1)
+    >>> any(name.endswith("param-fa_dwimap") for name in done.maps)
+    True
     """
     options = [
         Said("", input),
@@ -615,6 +659,15 @@ def demo(
     -------
     Made
         What was written: `maps`, `record`, `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = demo(out / "demo", voxel=10)
+    >>> (made.path / "report/report.html").exists()
+    True
     """
     options = [
         Said("--output", output),
@@ -705,6 +758,15 @@ def convert(
     -------
     Made
         What was written: `maps`, `record`, `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")
+    >>> convert(out / "in/dwi.nii.gz", out / "dwi.mif").path.name
+    'dwi.mif'
     """
     options = [
         Said("", input),
@@ -767,10 +829,21 @@ def compare(
     -------
     Made
         What was written: `maps`, `record`, `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> seeds = [phantom_crossing(out / f"{n}", size="8,8,4", snr=20, rng_seed=n) for n in range(8)]
+    >>> series = [made.path / "dwi.nii.gz" for made in seeds]
+    >>> made = compare(series[:4], series[4:], out / "differences")
+    >>> made.maps["z"].shape[:3]
+    (8, 8, 4)
     """
     options = [
         Said("", first),
-        Said("", second),
+        Said("--", second),
         Said("--threshold", threshold),
         Said("--output", output),
         Said("--force", force),
@@ -884,6 +957,15 @@ def phantom_head(
     Zhang H et al. NeuroImage 61, 1000 (2012): dispersion
     Salomir R et al. Concepts Magn Reson B 19, 26 (2003): field by Fourier transform
     Smith RE et al. NeuroImage 62, 1924 (2012): five tissues
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_head(out / "head", size="20,22,16", voxel=8, shells="1000:12")
+    >>> "dwi" in made.maps, made.maps["dwi"].shape
+    (True, (20, 22, 16, 18))
     """
     options = [
         Said("--subject", subject),
@@ -973,6 +1055,15 @@ def phantom_crossing(
     -------
     Made
         What was written: `maps`, `record`, `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")
+    >>> made.maps["dwi"].shape, made.maps["dwi"].gradients.frame
+    ((8, 8, 4, 18), 'scanner')
     """
     options = [
         Said("--size", size),
@@ -1065,6 +1156,15 @@ def phantom_gre(
     -------
     Made
         What was written: `maps`, `record`, `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_gre(out / "in", size="12,12,10", voxel=8)
+    >>> sorted(made.maps)[:3]
+    ['magnitude', 'mask', 'phase']
     """
     options = [
         Said("--size", size),

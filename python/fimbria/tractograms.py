@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._picture import drawn, table
 from ._work import Progress, machine, told
 
 Array = npt.NDArray[Any]
@@ -142,6 +143,12 @@ class Tractogram:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self)} streamlines, {len(self.points)} points>"
+
+    def _repr_html_(self) -> str:
+        said: dict[str, float] = {"streamlines": len(self), "points": len(self.points)}
+        if len(self):
+            said["median length, mm"] = float(np.median(self.lengths))
+        return f"{drawn(self.points, self.offsets)}{table(said)}"
 
     @property
     def lengths(self) -> Array:
@@ -341,6 +348,14 @@ def open_tractogram(path: str | PathLike[str], points: int = CHUNK_POINTS) -> Tr
     -------
     TractogramReader
         `for chunk in reader` gives tractograms; each loop begins anew.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "lines.tck")
+    >>> Tractogram([[0, 0, 0], [1, 0, 0], [3, 0, 0]], [0, 3]).save(path)
+    >>> [len(chunk.points) for chunk in open_tractogram(path)]
+    [3]
     """
     return TractogramReader(path, points)
 
@@ -362,6 +377,14 @@ def load_tractogram(path: str | PathLike[str]) -> Tractogram:
     ------
     FimbriaError
         Where it cannot be read or contradicts itself.
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "lines.tck")
+    >>> Tractogram([[0, 0, 0], [1, 0, 0], [3, 0, 0]], [0, 3]).save(path)
+    >>> load_tractogram(path).lengths.tolist()
+    [3.0]
     """
     return _whole(open_tractogram(path))
 

@@ -15,7 +15,7 @@ use pyo3::types::PyDict;
 
 use crate::directions::FunctionArg;
 use crate::lines::Lines;
-use crate::subject::{FieldArg, SubjectArg, check_series, maps_of, values};
+use crate::subject::{FieldArg, SubjectArg, maps_of, values};
 use crate::work::{Machine, run};
 
 /// Counts streamlines between labels: matrices, and the label of each row.
@@ -27,7 +27,7 @@ pub(crate) fn connectome<'py>(
     options: &str,
     machine: Machine,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (given, labels) = (lines.given(), GivenLabels(labels.image()?));
+    let (given, labels) = (lines.given(), labels.given()?);
     let mut values = values(options)?;
     // What is in memory is read in their place.
     for file in ["tractogram", "labels"] {
@@ -37,7 +37,7 @@ pub(crate) fn connectome<'py>(
         let stage: CountConnections = from_values(&values)?;
         let mut products = Products::default();
         products.put(given);
-        products.put(labels);
+        products.put(GivenLabels(labels.image(log)?));
         stage.compute(&mut products, log)?;
         Ok(products.take::<Connections>()?)
     })?;
@@ -61,10 +61,10 @@ pub(crate) fn life<'py>(
     options: &str,
     machine: Machine,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (given, values, subject) = (lines.given(), values(options)?, series.subject()?);
+    let (given, values, series) = (lines.given(), values(options)?, series.given()?);
     let ((evaluation, maps), said) = run(py, &machine, move |log| {
         let parameters: LifeParameters = from_values(&values)?;
-        check_series(&subject, log)?;
+        let subject = series.subject(log)?;
         let table = subject.gradients.clone();
         let life = Life {
             files: LifeFiles::default(),

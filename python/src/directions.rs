@@ -1,11 +1,12 @@
 //! Peaks of functions on the sphere, sampled sticks, and tracking through them.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fimbria_image::bedpostx::{Merged, write_bedpostx};
 use fimbria_image::frames::turn_vectors;
-use fimbria_image::sticks::StickSamples;
-use fimbria_image::{Affine, BvecFrame, Grid, Image, Mask, SignalSource};
+use fimbria_image::sticks::{PackedStick, StickSamples};
+use fimbria_image::{BvecFrame, Grid, Image, Mask, SignalSource};
 use fimbria_pipeline::options::from_values;
 use fimbria_pipeline::stages::load_orientations::OrientationField;
 use fimbria_pipeline::stages::peaks::{FindPeaks, PeaksParameters};
@@ -17,14 +18,16 @@ use fimbria_pipeline::{Logbook, MapStyle, Products, Stage as _, StageError};
 use fimbria_tensors::peaks::Peaks;
 use fimbria_tensors::samples::{Scatter, from_peaks};
 use fimbria_tensors::sh::ShBasis;
-use numpy::{PyReadonlyArray2, PyReadonlyArray3};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyType};
 
 use crate::arrays::{affine, array_of};
 use crate::lines::parts_of;
-use crate::subject::{FieldArg, SubjectArg, check_series, chosen, maps_of, taken_out, values};
+use crate::subject::{
+    Data, FieldArg, Given, Source, SubjectArg, chosen, image_of, maps_of, taken_out, values,
+};
 use crate::work::{Machine, run};
 
 /// What messages call the array of directions.
@@ -41,34 +44,31 @@ pub(crate) struct FunctionArg<'py> {
 
 /// A function, read when work begins.
 pub(crate) struct Function {
-    source: std::sync::Arc<dyn SignalSource + Send + Sync>,
+    given: Given,
     basis: Option<ShBasis>,
     frame: Option<BvecFrame>,
-    mask: Mask,
 }
 
 impl FunctionArg<'_> {
     pub(crate) fn function(&self) -> PyResult<Function> {
-        let source = self.field.source()?;
         let basis = self.basis.as_deref().map(|name| chosen("sh_basis", name)).transpose()?;
         let frame = self.frame.as_deref().map(|name| chosen("frame", name)).transpose()?;
-        let mask = self.field.mask(source.grid())?;
-        let mask = mask.unwrap_or_else(|| Mask::full(*source.grid()));
-        Ok(Function { source, basis, frame, mask })
+        Ok(Function { given: self.field.given()?, basis, frame })
     }
 }
 
 impl Function {
     pub(crate) fn read(self, log: &Logbook<'_>) -> Result<OrientationField, StageError> {
-        let Self { source, basis, frame, mask } = self;
+        let Self { given, basis, frame } = self;
         let (name, workers) = (Path::new(NAME), log.session().on.workers);
-        let coefficients = Box::new(Shared(source));
+        let mask = given.voxels(log)?;
+        let coefficients = Box::new(Shared(given.source));
         Ok(OrientationField::in_memory(name, coefficients, basis, frame, mask, workers)?)
     }
 }
 
 /// A source that others use too.
-struct Shared(std::sync::Arc<dyn SignalSource + Send + Sync>);
+struct Shared(Source);
 
 impl SignalSource for Shared {
     fn grid(&self) -> &Grid {
@@ -113,7 +113,12 @@ pub(crate) fn peaks<'py>(
 
 /// Samples of sticks in memory.
 #[pyclass(frozen, module = "fimbria._core")]
-pub(crate) struct Samples(StickSamples);
+pub(crate) struct Samples(Arc<StickSamples>);
+
+/// What makes up samples: voxels along x, y, z and their affine, the voxels that have some, fibres, samples,
+/// and the sticks as they are packed.
+type Parts<'py> =
+    ([usize; 3], [[f64; 4]; 3], Bound<'py, PyArray1<u32>>, usize, usize, Bound<'py, PyArray1<u64>>);
 
 /// What turns FSL's axes, which maps of directions have in its folders, back to the scanner's.
 fn from_fsl(name: &str, image: &mut Image) {
@@ -125,6 +130,46 @@ fn from_fsl(name: &str, image: &mut Image) {
 
 #[pymethods]
 impl Samples {
+    /// Of what makes them up, as `__reduce__` gives it.
+    #[new]
+    fn new(
+        dims: [usize; 3],
+        ras_from_vox: Vec<[f64; 4]>,
+        voxels: PyReadonlyArray1<'_, u32>,
+        n_fibres: usize,
+        n_samples: usize,
+        sticks: PyReadonlyArray1<'_, u64>,
+    ) -> PyResult<Self> {
+        let grid = Grid { dims, ras_from_vox: affine(&ras_from_vox)? };
+        let (voxels, sticks) = (voxels.as_slice()?.to_vec(), sticks.as_slice()?);
+        let len = dims.iter().try_fold(1_usize, |n, &size| n.checked_mul(size));
+        let ascend = voxels.windows(2).all(|pair| pair[0] < pair[1]);
+        let inside = voxels.last().is_none_or(|&last| len.is_some_and(|n| (last as usize) < n));
+        let each = n_fibres.checked_mul(n_samples).and_then(|n| n.checked_mul(voxels.len()));
+        if n_fibres == 0 || n_samples == 0 || !ascend || !inside || each != Some(sticks.len()) {
+            return Err(PyValueError::new_err("these are no samples of sticks"));
+        }
+        let sticks = sticks.iter().map(|&bits| PackedStick(bits)).collect();
+        let mask = Mask { grid, voxels };
+        Ok(Self(Arc::new(StickSamples { mask, n_fibres, n_samples, sticks })))
+    }
+
+    /// For processes that others send samples to.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, Parts<'py>) {
+        let py = slf.py();
+        let StickSamples { mask, n_fibres, n_samples, sticks } = &*slf.get().0;
+        let bits = py.detach(|| sticks.iter().map(|stick| stick.0).collect());
+        let parts = (
+            mask.grid.dims,
+            mask.grid.ras_from_vox.0,
+            PyArray1::from_slice(py, &mask.voxels),
+            *n_fibres,
+            *n_samples,
+            PyArray1::from_vec(py, bits),
+        );
+        (slf.get_type(), parts)
+    }
+
     /// Voxels along x, y, z.
     #[getter]
     fn shape(&self) -> [usize; 3] {
@@ -182,11 +227,11 @@ pub(crate) fn sample_sticks<'py>(
     options: &str,
     machine: Machine,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (values, subject) = (values(options)?, series.subject()?);
+    let (values, series) = (values(options)?, series.given()?);
     let ((samples, maps), said) = run(py, &machine, move |log| {
         let parameters: SticksParameters = from_values(&values)?;
         parameters.options()?;
-        check_series(&subject, log)?;
+        let subject = series.subject(log)?;
         let stage = Sticks {
             parameters,
             within: Within::Mask,
@@ -214,7 +259,7 @@ pub(crate) fn sample_sticks<'py>(
         Ok((samples, maps))
     })?;
     let result = PyDict::new(py);
-    result.set_item("samples", Py::new(py, Samples(samples))?)?;
+    result.set_item("samples", Py::new(py, Samples(Arc::new(samples)))?)?;
     result.set_item("maps", maps_of(py, maps)?)?;
     said.put_into(&result)?;
     Ok(result)
@@ -234,18 +279,24 @@ pub(crate) enum Medium<'py> {
 /// A region, or seeds, with what messages call it.
 #[derive(FromPyObject)]
 pub(crate) enum RegionArg<'py> {
-    /// Voxels that are true, and their affine.
-    Voxels(String, PyReadonlyArray3<'py, bool>, Vec<[f64; 4]>),
+    /// Voxels above zero of one volume, and their affine.
+    Voxels(String, Data<'py>, Vec<[f64; 4]>),
     /// Points in scanner mm.
     Points(String, PyReadonlyArray2<'py, f32>),
     /// An image, a surface, or a list.
     File(PathBuf),
 }
 
+/// What [`RegionArg`] hands over.
+enum GivenRegion {
+    Known(RegionFrom),
+    Voxels(PathBuf, Source),
+}
+
 impl RegionArg<'_> {
-    fn region(&self) -> PyResult<RegionFrom> {
+    fn given(&self) -> PyResult<GivenRegion> {
         Ok(match self {
-            Self::File(path) => RegionFrom::File(path.clone()),
+            Self::File(path) => GivenRegion::Known(RegionFrom::File(path.clone())),
             Self::Points(name, points) => {
                 let points = points.as_array();
                 if points.ncols() != 3 {
@@ -255,21 +306,20 @@ impl RegionArg<'_> {
                     )));
                 }
                 let rows = points.rows().into_iter().map(|row| [row[0], row[1], row[2]]);
-                RegionFrom::Points(name.into(), rows.collect())
+                GivenRegion::Known(RegionFrom::Points(name.into(), rows.collect()))
             }
-            Self::Voxels(name, voxels, rows) => {
-                let ras_from_vox: Affine = affine(rows)?;
-                let voxels = voxels.as_array();
-                let &[nx, ny, nz] = voxels.shape() else {
-                    return Err(PyValueError::new_err(format!("{name} must have three axes")));
-                };
-                let grid = Grid { dims: [nx, ny, nz], ras_from_vox };
-                let mut image = Image::zeros(grid, 1);
-                for ((x, y, z), &inside) in voxels.indexed_iter() {
-                    image.data[x + nx * (y + ny * z)] = f32::from(u8::from(inside));
-                }
-                RegionFrom::Voxels(name.into(), image)
+            Self::Voxels(name, data, rows) => {
+                GivenRegion::Voxels(name.into(), data.source(affine(rows)?)?)
             }
+        })
+    }
+}
+
+impl GivenRegion {
+    fn read(self, log: &Logbook<'_>) -> Result<RegionFrom, StageError> {
+        Ok(match self {
+            Self::Known(region) => region,
+            Self::Voxels(name, source) => RegionFrom::Voxels(name, image_of(&*source, log)?),
         })
     }
 }
@@ -287,38 +337,57 @@ pub(crate) struct RegionsArg<'py> {
     network: bool,
 }
 
+/// What [`RegionsArg`] hands over: seeds, include, exclude, stop and target.
+struct GivenRegions {
+    lists: [Vec<GivenRegion>; 5],
+    in_order: bool,
+    network: bool,
+}
+
 impl RegionsArg<'_> {
-    fn regions(&self) -> PyResult<Regions> {
-        let read = |given: &[RegionArg<'_>]| -> PyResult<Vec<_>> {
-            given.iter().map(RegionArg::region).collect()
+    fn given(&self) -> PyResult<GivenRegions> {
+        let Self { seeds, include, in_order, exclude, stop, target, network } = self;
+        let given = |list: &[RegionArg<'_>]| -> PyResult<Vec<_>> {
+            list.iter().map(RegionArg::given).collect()
         };
+        let lists = [given(seeds)?, given(include)?, given(exclude)?, given(stop)?, given(target)?];
+        Ok(GivenRegions { lists, in_order: *in_order, network: *network })
+    }
+}
+
+impl GivenRegions {
+    fn read(self, log: &Logbook<'_>) -> Result<Regions, StageError> {
+        let Self { lists, in_order, network } = self;
+        let read = |list: Vec<GivenRegion>| -> Result<Vec<_>, StageError> {
+            list.into_iter().map(|region| region.read(log)).collect()
+        };
+        let [seeds, include, exclude, stop, target] = lists;
         Ok(Regions {
-            seeds: read(&self.seeds)?,
-            include: read(&self.include)?,
-            in_order: self.in_order,
-            exclude: read(&self.exclude)?,
-            stop: read(&self.stop)?,
-            target: read(&self.target)?,
-            network: self.network,
+            seeds: read(seeds)?,
+            include: read(include)?,
+            in_order,
+            exclude: read(exclude)?,
+            stop: read(stop)?,
+            target: read(target)?,
+            network,
         })
     }
 }
 
-/// What is tracked through, of which arrays are read when work begins.
+/// What is tracked through, read when work begins.
 enum ToRead {
-    Samples(StickSamples),
-    Peaks { peaks: Image, frame: BvecFrame, mask: Option<Mask>, dispersion_deg: f64 },
+    Samples(Arc<StickSamples>),
+    Peaks { given: Given, frame: BvecFrame, dispersion_deg: f64 },
     Function(Function),
 }
 
 impl Medium<'_> {
     fn to_read(&self) -> PyResult<ToRead> {
         Ok(match self {
-            Self::Samples(samples) => ToRead::Samples(samples.0.clone()),
+            Self::Samples(samples) => ToRead::Samples(Arc::clone(&samples.0)),
             Self::Peaks(field, frame, dispersion_deg) => {
-                let peaks = field.image()?;
-                let (frame, mask) = (chosen("frame", frame)?, field.mask(&peaks.grid)?);
-                ToRead::Peaks { peaks, frame, mask, dispersion_deg: *dispersion_deg }
+                let (given, frame) = (field.given()?, chosen("frame", frame)?);
+                ToRead::Peaks { given, frame, dispersion_deg: *dispersion_deg }
             }
             Self::Function(function) => ToRead::Function(function.function()?),
         })
@@ -328,10 +397,12 @@ impl Medium<'_> {
 impl ToRead {
     fn read(self, rng_seed: u64, log: &Logbook<'_>) -> Result<Directions, StageError> {
         Ok(match self {
-            Self::Samples(samples) => Directions::of_samples(samples, log),
-            Self::Peaks { peaks, frame, mask, dispersion_deg } => {
+            // Tracking turns its own copy.
+            Self::Samples(samples) => Directions::of_samples((*samples).clone(), log),
+            Self::Peaks { given, frame, dispersion_deg } => {
                 let (scatter, workers) =
                     (Scatter { deg: dispersion_deg, rng_seed }, log.session().on.workers);
+                let (peaks, mask) = (given.image(log)?, given.mask(log)?);
                 let drawn = from_peaks(&peaks, frame, mask, scatter, workers)?;
                 let drawn = drawn.ok_or("the peaks have no direction in any voxel of the mask")?;
                 Directions::of_samples(drawn, log)
@@ -351,9 +422,9 @@ pub(crate) fn track<'py>(
     options: &str,
     machine: Machine,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (mut values, regions) = (values(options)?, regions.regions()?);
+    let (mut values, regions) = (values(options)?, regions.given()?);
     let mut anatomy = taken_out::<AnatomyOptions>(&mut values);
-    let tissues = tissues.map(|tissues| tissues.image()).transpose()?;
+    let tissues = tissues.map(|tissues| tissues.given()).transpose()?;
     if tissues.is_some() {
         anatomy.insert("act".to_owned(), "the array of tissues".into());
     }
@@ -365,6 +436,8 @@ pub(crate) fn track<'py>(
         let through = directions.through();
         parameters.check(through)?;
         anatomy.check(through, &parameters)?;
+        let tissues = tissues.map(|tissues| tissues.image(log)).transpose()?;
+        let regions = regions.read(log)?;
         let mut products = Products::default();
         products.put(directions);
         let stage = TrackInMemory { regions, anatomy, tissues, parameters, through };

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::FimbriaError;
-use crate::subject::{SubjectArg, check_series, maps_of, values};
+use crate::subject::{SubjectArg, maps_of, values};
 use crate::work::{Machine, chain, run};
 
 /// The names of all fits.
@@ -47,12 +47,11 @@ pub(crate) fn fit<'py>(
     machine: Machine,
 ) -> PyResult<Bound<'py, PyDict>> {
     let fit = fit_by_name(name)?;
-    let (values, subject) = (values(options)?, series.subject()?);
+    let (values, given) = (values(options)?, series.given()?);
     let (outcome, said) = run(py, &machine, move |log| {
         let stage = fit.of_values(&values, MapStyle::default(), String::new())?;
-        check_series(&subject, log)?;
         let mut products = Products::default();
-        products.put(subject);
+        products.put(given.subject(log)?);
         stage.compute(&mut products, log)?;
         Ok(stage.take_outcome(&mut products)?)
     })?;

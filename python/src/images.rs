@@ -4,12 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fimbria_image::{GradientTable, SignalSource as _, StoredImage, read_image};
+use fimbria_pipeline::stages::doubts::Doubt;
 use fimbria_pipeline::stages::load::SubjectFiles;
+use fimbria_pipeline::{Named, Page};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 
 use crate::arrays::array_of;
-use crate::work::{Machine, run};
+use crate::subject::chosen;
+use crate::work::run_apart;
 
 /// A series in its file, read where it is fitted, with its gradient table in scanner axes.
 #[pyclass(frozen, module = "fimbria._core")]
@@ -51,7 +54,7 @@ impl Series {
         Some((table.b_s_per_mm2.clone(), table.dirs_ras.clone(), table.b0_threshold))
     }
 
-    /// What was repaired in the gradient table.
+    /// What was repaired in the gradient table, and what the image does not say.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.warnings.clone()
@@ -60,7 +63,7 @@ impl Series {
     /// All samples as float32, `[x][y][z]` or `[x][y][z][volume]`.
     fn read<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let path = self.path.clone();
-        let (image, _) = run(py, &Machine::default(), |log| {
+        let (image, _) = run_apart(py, move |log| {
             Ok(log.session().on.workers.install(|| read_image(&path))?)
         })?;
         array_of(py, image)
@@ -70,17 +73,30 @@ impl Series {
 /// Opens an image: NIfTI or .mif, compressed or not; its gradient table is looked for in the header, in
 /// the files named, and beside it.
 #[pyfunction]
-#[pyo3(signature = (path, *, bval=None, bvec=None, grad=None, b0_threshold=None))]
+#[pyo3(signature = (
+    path, *, bval=None, bvec=None, grad=None, bmatrix=None, bvec_frame=None, bvalue_scaling=None,
+    b0_threshold=None
+))]
 pub(crate) fn load(
     py: Python<'_>,
     path: PathBuf,
     bval: Option<PathBuf>,
     bvec: Option<PathBuf>,
     grad: Option<PathBuf>,
+    bmatrix: Option<PathBuf>,
+    bvec_frame: Option<&str>,
+    bvalue_scaling: Option<&str>,
     b0_threshold: Option<f64>,
 ) -> PyResult<Series> {
-    let files = SubjectFiles { bval, bvec, grad, b0_threshold, ..SubjectFiles::new(path.clone()) };
-    let ((stored, read), _) = run(py, &Machine::default(), |log| {
+    let mut files = SubjectFiles { bval, bvec, grad, bmatrix, ..SubjectFiles::new(path.clone()) };
+    files.b0_threshold = b0_threshold;
+    if let Some(name) = bvec_frame {
+        files.bvec_frame = Named(chosen("bvec_frame", name)?);
+    }
+    if let Some(name) = bvalue_scaling {
+        files.bvalue_scaling = Named(chosen("bvalue_scaling", name)?);
+    }
+    let ((stored, table), warnings) = run_apart(py, move |log| {
         let options = files.open_options();
         let stored =
             log.session().on.workers.install(|| StoredImage::open(&files.dwi, &options))?;
@@ -91,9 +107,14 @@ pub(crate) fn load(
             Err(_) if !files.names_table() => None,
             read => read?,
         };
-        Ok((stored, read))
+        for repair in read.iter().flat_map(|read| &read.repairs) {
+            log.warn(Page::Troubleshooting, &repair.to_string());
+        }
+        if let Some(doubt) = Doubt::about_place(&stored) {
+            let path = files.dwi.display();
+            log.warn(Page::Troubleshooting, &format!("{path}: {doubt}"));
+        }
+        Ok((stored, read.map(|read| read.table)))
     })?;
-    let warnings = read.iter().flat_map(|read| &read.repairs).map(ToString::to_string).collect();
-    let table = read.map(|read| read.table);
     Ok(Series { path, stored: Arc::new(stored), table, warnings })
 }

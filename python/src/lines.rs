@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fimbria_compute::Progress as _;
 use fimbria_image::{Datatype, Grid};
+use fimbria_pipeline::StageError;
 use fimbria_pipeline::stages::given_lines::GivenLines;
 use fimbria_streamlines::{
     CHUNK_POINTS, Column, ColumnKind, Format, Group, Header, ReadStreamlines, Streamlines,
@@ -17,7 +18,7 @@ use pyo3::types::PyDict;
 
 use crate::FimbriaError;
 use crate::arrays::affine;
-use crate::work::{Machine, chain, run};
+use crate::work::{Machine, chain, run, run_apart};
 
 /// Types of numbers with the names that NumPy has for them.
 const TYPES: [(Datatype, &str); 11] = [
@@ -241,13 +242,14 @@ fn error(error: TractogramError) -> PyErr {
 
 /// A file of streamlines, a chunk after the other.
 #[pyclass(frozen, module = "fimbria._core")]
-pub(crate) struct LineFile(Mutex<Box<dyn ReadStreamlines>>);
+pub(crate) struct LineFile(Arc<Mutex<Box<dyn ReadStreamlines>>>);
 
 #[pymethods]
 impl LineFile {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        Ok(Self(Mutex::new(py.detach(|| open(path)).map_err(error)?)))
+        let (reader, _) = run_apart(py, move |_| Ok(open(path)?))?;
+        Ok(Self(Arc::new(Mutex::new(reader))))
     }
 
     /// What the file says of all its streamlines: how many there are and of points, where it does.
@@ -268,13 +270,13 @@ impl LineFile {
         py: Python<'py>,
         points: usize,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let read = py.detach(|| {
-            let mut reader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let reader = Arc::clone(&self.0);
+        let (read, _) = run_apart(py, move |_| {
+            let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
             let mut chunk = Streamlines::default();
             let is_there = reader.next_chunk(&mut chunk, points)?;
             Ok(is_there.then(|| (reader.header().clone(), chunk)))
-        });
-        let read = read.map_err(error)?;
+        })?;
         read.map(|(header, chunk)| parts_of(py, &header, chunk)).transpose()
     }
 
@@ -330,15 +332,30 @@ impl LineWriter {
         Ok(())
     }
 
-    /// Makes the file whole and gives it its name: how many streamlines and points it has.
+    /// Makes the file whole and gives it its name: how many streamlines and points it has. Where it cannot,
+    /// or is interrupted, nothing is left of it.
     fn finish(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(writer) = writer else {
             return Err(PyValueError::new_err("the file is finished already"));
         };
-        let counts = py.detach(|| writer.finish()).map_err(error)?;
-        std::fs::rename(&self.part, &self.path)?;
-        Ok((counts.streamlines, counts.points))
+        let (part, path) = (self.part.clone(), self.path.clone());
+        let finished = run_apart(py, move |log| {
+            let finished = writer.finish().map_err(StageError::from).and_then(|counts| {
+                log.check()?;
+                std::fs::rename(&part, &path)?;
+                Ok((counts.streamlines, counts.points))
+            });
+            if finished.is_err() {
+                // Where there is nothing to be removed there is nothing left.
+                let _ = std::fs::remove_file(&part);
+            }
+            finished
+        });
+        if finished.is_err() {
+            self.abandon();
+        }
+        Ok(finished?.0)
     }
 
     /// Leaves nothing behind.

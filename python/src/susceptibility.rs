@@ -12,7 +12,7 @@ use numpy::{PyArray1, PyArrayMethods as _};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::subject::{FieldArg, maps_of, taken_out, values};
+use crate::subject::{FieldArg, Given, maps_of, taken_out, values};
 use crate::work::{Machine, run};
 
 /// Makes a local field of phase `[x][y][z][echo]`: maps total_field, local_field, mask, weights and r2star.
@@ -27,18 +27,22 @@ pub(crate) fn local_field<'py>(
     let mut values = values(options)?;
     let mut files = taken_out::<PhaseFiles>(&mut values);
     files.insert("phase".to_owned(), "the phase".into());
-    let volumes = |image: Image| -> Vec<Vec<f32>> {
-        (0..image.n_volumes).map(|v| image.volume(v).to_vec()).collect()
-    };
-    let image = phase.image()?;
-    let (grid, mask) = (image.grid, phase.mask(&image.grid)?);
-    let magnitudes = magnitude.map(|magnitude| magnitude.image()).transpose()?;
-    let magnitudes = magnitudes.map(volumes).unwrap_or_default();
-    let images = PhaseImages { grid, phases: volumes(image), magnitudes, mask };
+    let phase = phase.given()?;
+    let magnitude = magnitude.map(|magnitude| magnitude.given()).transpose()?;
     let (fields, said) = run(py, &machine, move |log| {
         let files: PhaseFiles = from_values(&files)?;
         let parameters: FieldParameters = from_values(&values)?;
         parameters.check()?;
+        let grid = *phase.grid();
+        let magnitudes = match &magnitude {
+            Some(magnitude) => {
+                grid.check_same(magnitude.grid(), "the magnitude")?;
+                magnitude.volumes(log)?
+            }
+            None => Vec::new(),
+        };
+        let (phases, mask) = (phase.volumes(log)?, phase.mask(log)?);
+        let images = PhaseImages { grid, phases, magnitudes, mask };
         let mut products = Products::default();
         products.put(files.of_images(images, log)?);
         let stage = MakeField { files: None, parameters, style: MapStyle::default() };
@@ -88,31 +92,43 @@ pub(crate) fn qsm<'py>(
     let mut files = taken_out::<LocalFieldFiles>(&mut values);
     files.insert("field".to_owned(), "the field".into());
     let Beside { v1, fa, md, s0, weights, truth, reference } = beside;
-    let mut image = |name: &str, given: Option<FieldArg<'_>>| -> PyResult<Option<Image>> {
-        let Some(given) = given else { return Ok(None) };
+    let given = |given: Option<FieldArg<'_>>| given.map(|given| given.given()).transpose();
+    for (name, is_given) in [
+        ("v1", v1.is_some()),
+        ("fa", fa.is_some()),
+        ("weights", weights.is_some()),
+        ("truth", truth.is_some()),
+    ] {
         // What messages call it; and that it is there is checked with the other options.
-        files.insert(name.to_owned(), name.into());
-        Ok(Some(given.image()?))
-    };
-    let (v1, fa) = (image("v1", v1)?, image("fa", fa)?);
-    let (weights, truth) = (image("weights", weights)?, image("truth", truth)?);
-    let reference = reference.map(|reference| reference.image()).transpose()?;
+        if is_given {
+            files.insert(name.to_owned(), name.into());
+        }
+    }
     if reference.is_some() {
         values.insert("reference".to_owned(), "reference".into());
     }
+    let (v1, fa, weights, truth) = (given(v1)?, given(fa)?, given(weights)?, given(truth)?);
     // They have no option of their own: the program takes them from the folder of a tensor fit.
-    let tissue = [md, s0].into_iter().flatten().map(|given| given.image());
-    let tissue = tissue.collect::<PyResult<Vec<_>>>()?;
-    let field_image = field.image()?;
-    let mask = field.mask(&field_image.grid)?;
-    let v1 = v1.map(|v1| (v1, None));
-    let images = FieldImages { field: field_image, mask, v1, fa, tissue, weights, truth };
+    let (tissue, reference) = ([given(md)?, given(s0)?], given(reference)?);
+    let field = field.given()?;
     let (made, said) = run(py, &machine, move |log| {
         let files: LocalFieldFiles = from_values(&files)?;
         let parameters: QsmParameters = from_values(&values)?;
         files.check(&parameters)?;
         parameters.check()?;
         let fa_threshold = parameters.threshold();
+        let image = |given: Option<Given>| given.map(|given| given.image(log)).transpose();
+        let tissue = tissue.into_iter().flatten().map(|given| given.image(log));
+        let (mask, reference) = (field.mask(log)?, image(reference)?);
+        let images = FieldImages {
+            field: field.image(log)?,
+            mask,
+            v1: image(v1)?.map(|v1| (v1, None)),
+            fa: image(fa)?,
+            tissue: tissue.collect::<Result<_, _>>()?,
+            weights: image(weights)?,
+            truth: image(truth)?,
+        };
         let mut products = Products::default();
         let local = files.of_images(images, fa_threshold, log)?;
         if let Some(reference) = reference {

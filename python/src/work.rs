@@ -2,7 +2,7 @@
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use fimbria_compute::device::{DeviceOptions, Selection, list, may_have_gpu};
@@ -178,6 +178,42 @@ pub(crate) fn run<T: Send>(
         Err(_) if told.is_cancelled() => Err(PyKeyboardInterrupt::new_err(())),
         Err(error) => Err(FimbriaError::new_err(chain(&*error))),
     }
+}
+
+/// Does `work` that cannot be told to stop, such as a read; its result, and what it warned of. An interrupt
+/// is answered at once: the work then ends by itself, and should clear away what it made where it finds that
+/// it was cancelled.
+///
+/// # Errors
+/// Those of the work as [`FimbriaError`], and what a handler of signals raises.
+pub(crate) fn run_apart<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(&Logbook<'_>) -> Result<T, StageError> + Send + 'static,
+) -> PyResult<(T, Vec<String>)> {
+    let told = Arc::new(Told::default());
+    let ours = Arc::clone(&told);
+    let worker = std::thread::spawn(move || {
+        let work = || -> Result<T, StageError> {
+            let (workers, unfinished) = (Workers::new(0)?, Unfinished::default());
+            let (on, progress) = (Backend::new(&workers, &[]), &*ours);
+            let session = Session { on, progress, unfinished: &unfinished, command_line: &[] };
+            work(&Logbook::new(session))
+        };
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+        ours.finish();
+        done
+    });
+    while !py.detach(|| told.wait()) {
+        if let Err(raised) = py.check_signals() {
+            told.is_cancelled.store(true, Ordering::Relaxed);
+            return Err(raised);
+        }
+    }
+    let done = py.detach(|| worker.join()).unwrap_or_else(|panic| resume_unwind(panic));
+    let done = done.unwrap_or_else(|panic| resume_unwind(panic));
+    let done = done.map_err(|error| FimbriaError::new_err(chain(&*error)))?;
+    let warnings = std::mem::take(&mut *locked(&told.warnings));
+    Ok((done, warnings))
 }
 
 /// An error with its causes, in a sentence.

@@ -1,5 +1,9 @@
 """The maps of DIPY, from DIPY's own table and shapes."""
 
+import re
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -108,3 +112,64 @@ def test_connectomes_by_exact_label_are_dipys():
     assert ours.labels.tolist() == [1, 2, 3, 4]
     expected = theirs[1:, 1:]
     np.testing.assert_array_equal(np.triu(ours.weights), np.triu(expected))
+
+
+@pytest.mark.parametrize("affine", [np.diag([2.0, 2, 2, 1]), np.diag([-2.0, 2, 2, 1]), np.array([[0.0, 2, 0, 1], [-1.6, 0, 1.2, 2], [1.2, 0, 1.6, 3], [0, 0, 0, 1]])])
+def test_peaks_become_dipys_in_voxel_axes(table, series, affine):
+    """The fibre of a voxel is where DIPY looks for it, whatever the image."""
+    fit = fimbria.FibreOrientationModel(table, tissues="white", order="4").fit(series, affine=affine)
+    assert fit.gtab.frame == "voxel"
+    found = fimbria.peaks(fit)
+    pam = found.to_pam()
+    # DIPY's own search on the same function, on the points of its sphere.
+    from dipy.direction.peaks import peak_directions
+
+    np.testing.assert_allclose(pam.odf, fit.odf(pam.sphere), atol=1e-5 * np.abs(pam.odf).max())
+    for voxel in np.ndindex(series.shape[:3]):
+        if found.count[voxel] == 0:
+            continue
+        dirs, _, indices = peak_directions(pam.odf[voxel], pam.sphere)
+        # 362 points are some 11 degrees apart, and the greatest value need not be at the nearest one.
+        assert abs(pam.peak_dirs[voxel][0] @ dirs[0]) > np.cos(np.radians(11))
+        assert abs(pam.sphere.vertices[pam.peak_indices[voxel][0]] @ pam.peak_dirs[voxel][0]) > np.cos(np.radians(8))
+    # DIPY's basis on DIPY's sphere gives the function back; degree 4 is held by both.
+    np.testing.assert_allclose(pam.shm_coeff @ pam.B, pam.odf, atol=1e-4 * np.abs(pam.odf).max())
+    from dipy.reconst.odf import gfa
+
+    # DIPY's is of the points, ours of the function.
+    np.testing.assert_allclose(pam.gfa, gfa(pam.odf), atol=0.01)
+    assert pam.peak_values.shape == pam.qa.shape and (pam.qa >= 0).all()
+    np.testing.assert_array_equal(pam.affine, affine)
+
+
+def scripts():
+    """The scripts of the manual, where it is beside."""
+    page = Path(__file__).parents[2] / "docs" / "from-dipy.md"
+    if not page.exists():
+        pytest.skip("the manual is not there")
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_scripts_of_the_manual_find_the_same(tmp_path, monkeypatch):
+    nibabel = pytest.importorskip("nibabel")
+    fimbria.phantom_crossing(tmp_path, size="24,24,12", shells="2000:48", snr=40, force=True)
+    monkeypatch.chdir(tmp_path)
+    theirs, ours = scripts()
+    assert theirs.startswith("# DIPY") and ours.startswith("# fimbria")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(theirs, {})
+        exec(ours, {})
+    a, b = (nibabel.load(f"fa-{name}.nii.gz").get_fdata() for name in ("dipy", "fimbria"))
+    np.testing.assert_allclose(a, b, atol=2e-4)
+    lines = [nibabel.streamlines.load(f"tracks-{name}.trk").streamlines for name in ("dipy", "fimbria")]
+    # Voxels that many streamlines of one pass are passed by the other's too.
+    passed = []
+    for some in lines:
+        voxels = nibabel.affines.apply_affine(np.linalg.inv(nibabel.load("dwi.nii.gz").affine), some.get_data())
+        counts = np.zeros(a.shape, int)
+        inside = np.clip(np.round(voxels).astype(int), 0, np.array(a.shape) - 1)
+        np.add.at(counts, tuple(inside.T), 1)
+        passed.append(counts)
+    often = [counts > np.percentile(counts[counts > 0], 50) for counts in passed]
+    assert (passed[1][often[0]] > 0).mean() > 0.9 and (passed[0][often[1]] > 0).mean() > 0.9

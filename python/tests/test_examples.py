@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import os
 import subprocess
 import sys
@@ -12,10 +13,27 @@ import pytest
 import fimbria
 
 
-@pytest.mark.parametrize("name", ["fimbria", "fimbria.chunks", "fimbria.eigen", "fimbria.gradients", "fimbria.methods", "fimbria.tractograms"])
+MODULES = ["", ".chunks", ".eigen", ".fits", ".gradients", ".images", ".machine", ".methods", ".models", ".programs", ".tractograms"]
+
+
+def examples():
+    """Every docstring that has an example, by the name of what it describes."""
+    finder = doctest.DocTestFinder()
+    modules = [importlib.import_module(f"fimbria{name}") for name in MODULES]
+    found = [test for module in modules for test in finder.find(module) if test.examples]
+    return {test.name: test for test in found}
+
+
+@pytest.mark.parametrize("name", examples())
 def test_examples_give_what_they_say(name):
-    found = doctest.testmod(importlib.import_module(name))
-    assert found.failed == 0 and found.attempted > 0
+    assert doctest.DocTestRunner().run(examples()[name]).failed == 0
+
+
+def test_everything_that_is_called_has_an_example():
+    without = {"devices", "fit_names", "nvrtc"}
+    called = {name for name in fimbria.__all__ if inspect.isfunction(getattr(fimbria, name)) or name.endswith("Model")}
+    shown = {name.rpartition(".")[2] for name in examples()}
+    assert called - shown - without - {"Model"} == set()
 
 
 def test_devices_are_asked_for_as_the_program_asks():
