@@ -24,7 +24,10 @@ Of a bundle, with the voxels that its valid streamlines pass and those that its 
   overlap     true voxels that are passed, in percent of the true voxels
   overreach   other voxels that are passed, in percent of the true voxels
 
-Bundles without a valid streamline are missing.
+Bundles without a valid streamline are missing. The ends of the bundles, two of each, are regions; an end of
+a streamline is in that of the true end nearest to it, in one of U-fibres, which are everywhere, only where
+no other is within --ends mm. Invalid bundles are pairs of regions, of no one bundle, that invalid
+streamlines join.
 """
 
 import argparse
@@ -114,6 +117,24 @@ class Head:
             self.distances[name] = distance_transform_edt(~self.masks[name], sampling=edges)
         self.trees = {name: [cKDTree(end) for end in b.ends()] for name, b in self.bundles.items()}
         self.ends = cKDTree(np.concatenate([e for b in self.bundles.values() for e in b.ends()]))
+        # Regions are numbered 2 k and 2 k + 1 by the bundle; U-fibres have one for both ends.
+        self.regions = [
+            (name.startswith(U_FIBRES), 2 * k + (0 if name.startswith(U_FIBRES) else end), tree)
+            for k, (name, trees) in enumerate(self.trees.items())
+            for end, tree in enumerate(trees)
+        ]
+
+    def region(self, points, mm):
+        """The number of the region that each point is in, -1 in none."""
+        found = np.full(len(points), -1)
+        for wanted in (False, True):
+            of = [(number, tree) for is_u, number, tree in self.regions if is_u == wanted]
+            if not of:
+                continue
+            far = np.array([tree.query(points, distance_upper_bound=mm)[0] for _, tree in of])
+            nearest = np.array([number for number, _ in of])[far.argmin(0)]
+            found = np.where((found < 0) & np.isfinite(far.min(0)), nearest, found)
+        return found
 
     def voxels(self, points):
         inverse = np.linalg.inv(self.affine)
@@ -163,6 +184,9 @@ def score(head, lines, ends_mm, within_mm):
             overreach=100.0 * (passed & ~mask).sum() / mask.sum(),
         )
     connected = near(head.ends, first, ends_mm) & near(head.ends, last, ends_mm)
+    invalid = connected & ~valid
+    joined = np.sort([head.region(end[invalid], ends_mm) for end in (first, last)], axis=0).T
+    wrong = {(a, b) for a, b in joined.tolist() if a // 2 != b // 2}
     unnamed = lines.share(head.numbers[..., 0][voxels] == head.no_bundle) > 0.5
     percent = lambda which: 100.0 * which.sum() / n
     found = [b for b in of_bundles.values() if b["streamlines"]]
@@ -171,12 +195,13 @@ def score(head, lines, ends_mm, within_mm):
         dict(
             streamlines=n,
             valid=percent(valid),
-            invalid=percent(connected & ~valid),
+            invalid=percent(invalid),
             unconnected=percent(~connected & ~valid),
             no_bundle=100.0 * (unnamed & ~valid).sum() / max((~valid).sum(), 1),
             of_named=100.0 * valid.sum() / max(n - (unnamed & ~valid).sum(), 1),
             found=len(found),
             missing=len(of_bundles) - len(found),
+            wrong=len(wrong),
             overlap=mean("overlap"),
             overreach=mean("overreach"),
         ),
@@ -185,7 +210,7 @@ def score(head, lines, ends_mm, within_mm):
 
 
 COLUMNS = (
-    "streamlines valid invalid unconnected no_bundle of_named found missing overlap overreach".split()
+    "streamlines valid invalid unconnected no_bundle of_named found missing wrong overlap overreach".split()
 )
 
 
@@ -220,6 +245,15 @@ def check():
         corner = [np.vstack([a[: len(a) // 2], b[len(b) // 2 :]]) for a, b in zip(*lists)][:3]
         all_, _ = scores(corner + lists[0][:1])
         assert (all_["valid"], all_["invalid"], all_["unconnected"]) == (25.0, 75.0, 0.0), all_
+        # All three join the same two regions; from the other ends it is another pair; valid ones join none.
+        assert all_["wrong"] == 1, all_
+        other = [np.vstack([b[: len(b) // 2], a[len(a) // 2 :]]) for a, b in zip(*lists)][:3]
+        assert scores(corner + other)[0]["wrong"] == 2 and scores(lists[0])[0]["wrong"] == 0
+        # The right ends by another way are no wrong pair.
+        line = lists[0][0]
+        bent = np.insert(line, [12] * 5, line[12] + np.float32([0.0, 0.0, 6.0]), axis=0)
+        all_, _ = scores([bent])
+        assert (all_["invalid"], all_["wrong"]) == (100.0, 0), all_
         # Cut short: it connects nothing.
         all_, _ = scores([line[:-10] for line in lists[0]])
         assert (all_["valid"], all_["unconnected"]) == (0.0, 100.0), all_

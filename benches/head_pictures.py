@@ -3,7 +3,8 @@
 
 beside PERSON HEAD OUT.png [--slice K] [--turns N]   fits of one axial slice of a person and of the head, of the
                                          same protocol, side by side; the person's turned by N quarters
-bundles HEAD OUT.png                     its bundles in three planes, and its susceptibility
+bundles HEAD OUT.png [--people ZIP]      its bundles in three planes, three of them beside those of five people
+                                         (DIPY's minimal_bundles.zip), and its susceptibility
 template MNI_T1 HEAD OUT.png             its T1-weighted picture beside the mean of 152 people, at the same places
 truth HEAD OUT.png                       T1-weighted picture, FA, direction and MK of the truth in four planes
 
@@ -12,6 +13,7 @@ A folder holds dwi.nii.gz, dwi.bval and mask.nii.gz; dti/ and dki/ in it are fit
 """
 
 import argparse
+import io
 import zipfile
 from pathlib import Path
 
@@ -115,25 +117,57 @@ def truth(head: Path, out: Path) -> None:
     figure.savefig(out, dpi=110)
 
 
-def bundles(head: Path, out: Path) -> None:
+# A bundle of people in DIPY's package, that of the head, and the axis along which both are seen.
+BESIDE = [("AF_L", "arcuate_left", 0), ("CST_R", "corticospinal_right", 1), ("CC_ForcepsMajor", "forceps_major", 2)]
+
+
+def bundles(head: Path, out: Path, people: Path | None) -> None:
     lines = load_trx(head / "truth/tracts.trx")
     t1w = canonical(head / "t1w.nii.gz")
     chi = canonical(head / "gre/truth/chi.nii.gz")
-    figure, axes = plt.subplots(2, 3, figsize=(10, 7), facecolor="black")
+    rows = 2 if people is None else 4
+    figure, axes = plt.subplots(rows, 3, figsize=(10, 3.5 * rows), facecolor="black")
     planes = [(0, "left to right"), (1, "front to back"), (2, "top to bottom")]
     for (axis, _), ax in zip(planes, axes[0]):
         show(ax, t1w, axis, -6 if axis == 0 else 0, "gray", (0, 1300))
-        across = [a for a in range(3) if a != axis]
-        chosen = [line for group in lines.values() for line in group[:: max(1, len(group) // 40)]]
-        for line in chosen:
-            colour = numpy.abs(numpy.diff(line, axis=0)).sum(0)
-            colour /= max(colour.max(), 1e-6)
-            ax.plot(line[:, across[0]], line[:, across[1]], color=colour, linewidth=0.35, alpha=0.75)
+        draw(ax, axis, [line for group in lines.values() for line in group[:: max(1, len(group) // 40)]], 0.35)
+    if people is not None:
+        for (theirs, ours, axis), upper, lower in zip(BESIDE, axes[1], axes[2]):
+            of_head = lines[ours][:: max(1, len(lines[ours]) // 50)]
+            middle = numpy.concatenate(of_head).mean(0)
+            for ax, drawn in ((upper, of_people(people, theirs, middle)), (lower, of_head)):
+                draw(ax, axis, drawn, 0.5)
+                across = [a for a in range(3) if a != axis]
+                for limit, a in ((ax.set_xlim, across[0]), (ax.set_ylim, across[1])):
+                    limit(middle[a] - 75, middle[a] + 75)
+                ax.set_aspect("equal"), ax.set_facecolor("black")
+                ax.set_xticks([]), ax.set_yticks([])
+        axes[1][0].set_ylabel("five people", color="white"), axes[2][0].set_ylabel("the head", color="white")
     places = [(0, 12.0), (1, 2.0), (2, 0.0)]
-    for (axis, at), ax in zip(places, axes[1]):
+    for (axis, at), ax in zip(places, axes[-1]):
         show(ax, chi, axis, at, "gray", (-0.15, 0.2))
     figure.tight_layout(pad=0.3)
     figure.savefig(out, dpi=110)
+
+
+def draw(ax, axis: int, lines: list[numpy.ndarray], width: float) -> None:
+    across = [a for a in range(3) if a != axis]
+    for line in lines:
+        colour = numpy.abs(numpy.diff(line, axis=0)).sum(0)
+        colour /= max(colour.max(), 1e-6)
+        ax.plot(line[:, across[0]], line[:, across[1]], color=colour, linewidth=width, alpha=0.75)
+
+
+def of_people(path: Path, name: str, middle: numpy.ndarray) -> list[numpy.ndarray]:
+    """A fifth of a bundle of each person, moved to a common middle: people lie differently in their scanners."""
+    found = []
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.namelist():
+            if Path(member).stem == name:
+                lines = list(nibabel.streamlines.load(io.BytesIO(archive.read(member))).streamlines)
+                moved = middle - numpy.concatenate(lines).mean(0)
+                found += [line + moved for line in lines[::5]]
+    return found
 
 
 def show(ax, image: nibabel.Nifti1Image, axis: int, at_mm: float, colours: str, window) -> None:
@@ -186,6 +220,7 @@ def main() -> None:
     job = jobs.add_parser("bundles")
     for name in ("head", "out"):
         job.add_argument(name, type=Path)
+    job.add_argument("--people", type=Path)
     job = jobs.add_parser("template")
     for name in ("mean", "head", "out"):
         job.add_argument(name, type=Path)
