@@ -280,6 +280,7 @@ impl RegionArg<'_> {
 pub(crate) struct RegionsArg<'py> {
     seeds: Vec<RegionArg<'py>>,
     include: Vec<RegionArg<'py>>,
+    include_any: bool,
     in_order: bool,
     exclude: Vec<RegionArg<'py>>,
     stop: Vec<RegionArg<'py>>,
@@ -295,6 +296,7 @@ impl RegionsArg<'_> {
         Ok(Regions {
             seeds: read(&self.seeds)?,
             include: read(&self.include)?,
+            include_any: self.include_any,
             in_order: self.in_order,
             exclude: read(&self.exclude)?,
             stop: read(&self.stop)?,
