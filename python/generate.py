@@ -327,6 +327,7 @@ METHODS = {
             "mask": MASK,
             "affine": AFFINE,
             "include": Given("Any", "None", "Where streamlines must pass, all of them. " + REGION),
+            "include_any": Given("", "False"),
             "in_order": Given("", "False"),
             "exclude": Given("Any", "None", "Where streamlines must not pass. " + REGION),
             "stop": Given("Any", "None", "Where streamlines end. " + REGION),

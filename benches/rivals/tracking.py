@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Streamlines through densities: fimbria track beside MRtrix3's tckgen, how good and how fast.
+"""Streamlines through densities: fimbria track beside MRtrix3's tckgen and DIPY's trackers, how good and
+how fast.
 
     python3 benches/rivals/tracking.py --fimbria target/release/fimbria MASK SEEDS \\
         (--dwi DWI BVAL BVEC | --fod FOD) [--truth PEAKS]
 
 Fibre orientation densities are given, or estimated once, by MRtrix3 (dwi2response tournier, dwi2fod
-csd, the largest shell). Both programs track them with their defaults from the same seed voxels, with
+csd, the largest shell). The programs track them with their defaults from the same seed voxels, with
 one thread, and write TCK files of --count streamlines. Said of each: median and mean length, median
 turn between steps per mm, median angle of steps to the nearest of the true directions (--truth, three
 volumes each, scanner axes; in voxels that have some), and streamlines a second of user CPU: what
 further ones take, the whole command for many less that for few, both programs by turns, the best of
---rounds. Needs MRtrix3, numpy and nibabel.
+--rounds. Needs MRtrix3, numpy and nibabel, and for --dipy DIPY.
 """
 
 import argparse
@@ -66,10 +67,23 @@ def fimbria(algorithm):
     return run
 
 
+def dipy(kind):
+    def run(args, fod, count, out):
+        script = Path(__file__).with_name("dipy_tracks.py")
+        return user_seconds(sys.executable, script, kind, fod, args.mask, args.seeds, count, out)
+    return run
+
+
 PAIRS = [
     [("tckgen iFOD2", tckgen("iFOD2")), ("fimbria probabilistic", fimbria("probabilistic"))],
     [("tckgen SD_STREAM", tckgen("SD_STREAM")),
      ("fimbria deterministic", fimbria("deterministic"))],
+]
+
+WITH_DIPY = [
+    [("DIPY probabilistic", dipy("probabilistic")),
+     ("fimbria probabilistic", fimbria("probabilistic"))],
+    [("DIPY PTT", dipy("ptt")), ("fimbria transport", fimbria("transport"))],
 ]
 
 
@@ -115,6 +129,7 @@ def main():
     parser.add_argument("--count", type=int, default=3000, help="streamlines")
     parser.add_argument("--more", type=int, default=10, help="times as many of fimbria's are timed")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--dipy", action="store_true", help="DIPY's trackers too")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--dwi", nargs=3, type=Path, metavar=("DWI", "BVAL", "BVEC"))
     source.add_argument("--fod", type=Path, help="spherical harmonics of MRtrix3")
@@ -128,7 +143,7 @@ def main():
         fod = densities(args, tmp)
         print(f"{'':22s} {'median mm':>9s} {'mean mm':>8s} {'turn/mm':>8s} {'to truth':>8s} "
               f"{'a second':>9s}")
-        for pair in PAIRS:
+        for pair in PAIRS + (WITH_DIPY if args.dipy else []):
             best = {name: 0.0 for name, _ in pair}
             for _ in range(args.rounds):
                 for name, run in pair:

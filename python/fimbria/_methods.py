@@ -439,6 +439,7 @@ def track(
     mask: npt.ArrayLike | None,
     affine: npt.ArrayLike | None,
     include: Any,
+    include_any: bool,
     in_order: bool,
     exclude: Any,
     stop: Any,
@@ -487,6 +488,7 @@ def track(
     regions = {
         "seeds": starts,
         "include": _regions("include", include, used),
+        "include_any": include_any,
         "in_order": in_order,
         "exclude": _regions("exclude", exclude, used),
         "stop": _regions("stop", stop, used),

@@ -330,6 +330,7 @@ impl GivenRegion {
 pub(crate) struct RegionsArg<'py> {
     seeds: Vec<RegionArg<'py>>,
     include: Vec<RegionArg<'py>>,
+    include_any: bool,
     in_order: bool,
     exclude: Vec<RegionArg<'py>>,
     stop: Vec<RegionArg<'py>>,
@@ -340,24 +341,30 @@ pub(crate) struct RegionsArg<'py> {
 /// What [`RegionsArg`] hands over: seeds, include, exclude, stop and target.
 struct GivenRegions {
     lists: [Vec<GivenRegion>; 5],
+    include_any: bool,
     in_order: bool,
     network: bool,
 }
 
 impl RegionsArg<'_> {
     fn given(&self) -> PyResult<GivenRegions> {
-        let Self { seeds, include, in_order, exclude, stop, target, network } = self;
+        let Self { seeds, include, include_any, in_order, exclude, stop, target, network } = self;
         let given = |list: &[RegionArg<'_>]| -> PyResult<Vec<_>> {
             list.iter().map(RegionArg::given).collect()
         };
         let lists = [given(seeds)?, given(include)?, given(exclude)?, given(stop)?, given(target)?];
-        Ok(GivenRegions { lists, in_order: *in_order, network: *network })
+        Ok(GivenRegions {
+            lists,
+            include_any: *include_any,
+            in_order: *in_order,
+            network: *network,
+        })
     }
 }
 
 impl GivenRegions {
     fn read(self, log: &Logbook<'_>) -> Result<Regions, StageError> {
-        let Self { lists, in_order, network } = self;
+        let Self { lists, include_any, in_order, network } = self;
         let read = |list: Vec<GivenRegion>| -> Result<Vec<_>, StageError> {
             list.into_iter().map(|region| region.read(log)).collect()
         };
@@ -365,6 +372,7 @@ impl GivenRegions {
         Ok(Regions {
             seeds: read(seeds)?,
             include: read(include)?,
+            include_any,
             in_order,
             exclude: read(exclude)?,
             stop: read(stop)?,

@@ -248,7 +248,7 @@ def test_signatures_have_the_options_of_the_extension():
         "sticks": series,
         "track": {
             "directions", "seeds", "sh_basis", "hot", "frame", "dispersion", "mask", "affine", "include",
-            "in_order", "exclude", "stop", "target", "network", "device",
+            "include_any", "in_order", "exclude", "stop", "target", "network", "device",
         },
         "life": series | {"tractogram"},
         "sift2": {"tractogram", "densities", "sh_basis", "frame", "mask", "affine", "act"},

@@ -19,8 +19,8 @@ pub trait Draws {
     fn corner(&mut self, lookup: Lookup) -> [f32; 3];
     /// For the sample of the voxel.
     fn sample(&mut self, lookup: Lookup) -> f32;
-    /// For the fibre a half starts with.
-    fn fibre(&mut self) -> f32;
+    /// For the fibre a half starts with, or any that is drawn.
+    fn fibre(&mut self, lookup: Lookup) -> f32;
     /// Against the fraction.
     fn fraction(&mut self) -> f32;
     /// For the sign of the very first step, and of its trial.
@@ -65,7 +65,7 @@ impl Draws for Sequence {
     fn sample(&mut self, _lookup: Lookup) -> f32 {
         self.next()
     }
-    fn fibre(&mut self) -> f32 {
+    fn fibre(&mut self, _lookup: Lookup) -> f32 {
         self.next()
     }
     fn fraction(&mut self) -> f32 {
@@ -138,8 +138,10 @@ impl Draws for Keyed {
     fn sample(&mut self, lookup: Lookup) -> f32 {
         self.lookup(lookup)[3]
     }
-    fn fibre(&mut self) -> f32 {
-        self.at(stream::CHOICES, self.step)[0]
+    fn fibre(&mut self, lookup: Lookup) -> f32 {
+        // A half has less than 2^21 points.
+        let step = self.step | if lookup == Lookup::Here { 0 } else { 1 << 30 };
+        self.at(stream::CHOICES, step)[0]
     }
     fn fraction(&mut self) -> f32 {
         self.at(stream::CHOICES, self.step)[1]

@@ -26,6 +26,7 @@ mod driver;
 mod fast;
 mod field;
 mod lines;
+mod local;
 mod mesh;
 mod options;
 mod oracle;
@@ -43,6 +44,7 @@ mod warp;
 pub use checks::checks;
 pub use densities::{
     Anatomy, Attempts, Densities, DensityError, DensityPropagation, DensityRule, DensityTracking,
+    SeedChances,
 };
 pub use device::{FieldSize, MemoryPlan, Shortage};
 pub use draws::{Draws, Keyed, Lookup, Sequence};
@@ -51,9 +53,10 @@ pub use driver::{
 };
 pub use field::{Field, is_reversed, radiological};
 pub use lines::Lines;
+pub use local::{LocalRules, VoxelMap};
 pub use mesh::{Mesh, MeshTooLarge};
 pub use options::{EndReason, FirstFibre, Propagation, SampleChoice};
-pub use oracle::{HalfEnd, Visit, propagate};
+pub use oracle::{HalfEnd, Propagator, Visit, propagate};
 pub use region::{Region, Step};
 pub use rules::{Judgement, LoopCheck, Rules, Waypoints};
 pub use sample::{Collect, Parcel, Sample};

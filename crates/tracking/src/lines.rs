@@ -83,6 +83,9 @@ impl Collect for Lines {
 }
 
 impl Parcel for Lines {
+    /// All of it is in blocks.
+    fn merge(&mut self, _: Self) {}
+
     fn pack(block: Streamlines) -> Vec<u8> {
         let mut bytes = Vec::new();
         put(&mut bytes, block.offsets());

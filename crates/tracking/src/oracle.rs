@@ -6,8 +6,10 @@
 
 use crate::draws::{Draws, Lookup};
 use crate::field::{Field, Stick, unpacked};
-use crate::step::{Nearest, along, corner, dot, halfway, moved, sample_index};
-use crate::{EndReason, FirstFibre, Propagation};
+use crate::local::{LocalChoice, NEAR_COS};
+use crate::region::Region;
+use crate::step::{Nearest, along, corner, dot, halfway, moved, sample_index, voxel};
+use crate::{EndReason, FirstFibre, LocalRules, Propagation, Space};
 
 /// What happens at the points of a half besides propagation.
 pub trait Visit {
@@ -34,18 +36,34 @@ pub struct HalfEnd {
     pub reason: EndReason,
 }
 
+/// What one streamline is propagated by.
+#[derive(Clone, Copy, Debug)]
+pub struct Propagator<'a> {
+    /// The directions.
+    pub field: &'a Field,
+    /// How it follows them.
+    pub options: &'a Propagation,
+    /// What differs from place to place.
+    pub local: &'a LocalRules,
+    /// Where places of `local` and regions are.
+    pub space: &'a Space,
+    /// On which side the first step goes; `None` for a random one.
+    pub towards: Option<[f32; 3]>,
+}
+
 /// Propagates half number `half` (0 or 1) from `start`, travelling along `dir` where an earlier half
 /// gave a direction.
 pub fn propagate(
-    field: &Field,
-    options: &Propagation,
+    by: Propagator<'_>,
     half: u32,
     start: [f32; 3],
     dir: Option<[f32; 3]>,
     draws: &mut dyn Draws,
     visit: &mut dyn Visit,
 ) -> HalfEnd {
-    let mut particle = Particle { field, options, pos: start, dir, draws };
+    let Propagator { field, options, local, space, towards } = by;
+    let mut particle =
+        Particle { field, options, local, space, towards, pos: start, dir, draws, last: None };
     let mut first_dir = None;
     let reason = particle.run(half, &mut first_dir, visit);
     HalfEnd { first_dir, reason }
@@ -54,9 +72,14 @@ pub fn propagate(
 struct Particle<'a> {
     field: &'a Field,
     options: &'a Propagation,
+    local: &'a LocalRules,
+    space: &'a Space,
+    towards: Option<[f32; 3]>,
     pos: [f32; 3],
     dir: Option<[f32; 3]>,
     draws: &'a mut dyn Draws,
+    /// What was found last, which is followed on where nothing is drawn.
+    last: Option<(Stick<f32>, f32)>,
 }
 
 impl Particle<'_> {
@@ -77,11 +100,17 @@ impl Particle<'_> {
                 return reason;
             }
             self.draws.step(half, point);
-            let found = self.lookup(self.pos, Lookup::Here, point == 0);
+            let found = self.found_here();
             if let Err(reason) = visit.leave() {
                 return reason;
             }
-            let Some((stick, fraction)) = found else { return EndReason::OutsideSamples };
+            let Some((stick, fraction)) = found else {
+                return if self.is_skipped() {
+                    EndReason::NoDirection
+                } else {
+                    EndReason::OutsideSamples
+                };
+            };
             let next = match self.next_dir(stick, fraction) {
                 Ok(next) => next,
                 Err(reason) => return reason,
@@ -102,6 +131,24 @@ impl Particle<'_> {
         scale(self.field, self.options)
     }
 
+    /// What is followed from here: where nothing is drawn, what was found last.
+    fn found_here(&mut self) -> Option<(Stick<f32>, f32)> {
+        if !self.is_skipped() {
+            // The first lookup of a half chooses its fibre by other rules.
+            let is_first = self.last.is_none();
+            self.last = self.lookup(self.pos, Lookup::Here, is_first);
+        }
+        self.last
+    }
+
+    fn is_skipped(&self) -> bool {
+        let holds = |region: &Region| {
+            let pos = self.space.from_samples(self.pos);
+            region.holds(self.space.voxel(pos))
+        };
+        self.local.skip.as_ref().is_some_and(holds)
+    }
+
     /// The stick to follow and the fraction to test, from a random sample at a random corner; `None`
     /// where the corner has no samples. `is_first`: the first lookup of a half, which may choose its
     /// fibre by other rules.
@@ -111,7 +158,11 @@ impl Particle<'_> {
         lookup: Lookup,
         is_first: bool,
     ) -> Option<(Stick<f32>, f32)> {
-        let corner = corner(pos, self.draws.corner(lookup));
+        let corner = if self.local.nearest_voxel {
+            voxel(pos)
+        } else {
+            corner(pos, self.draws.corner(lookup))
+        };
         let slot = self.field.slot(self.field.lattice().place(corner))?;
         let u = self.draws.sample(lookup);
         let index = sample_index(self.options.sample_choice, self.field.n_samples(), u);
@@ -123,10 +174,27 @@ impl Particle<'_> {
             return Some((first, first.fraction));
         }
         if is_first {
-            let fibre = self.first_fibre(sticks.len(), |fibre| stick(fibre).fraction);
+            let fraction = |fibre: usize| stick(fibre).fraction;
+            let fibre = self.chosen(self.options.first_fibre, sticks.len(), fraction, lookup);
             return Some((stick(fibre), first.fraction));
         }
         let (dir, threshold) = (self.dir.unwrap_or_default(), self.options.fibre_threshold);
+        // Rules of the place of the point hold a step ahead of it too.
+        if let Some(choice) = self.local.choice(self.pos, corner) {
+            let (rule, far_off) = match choice {
+                LocalChoice::Any(rule) => (rule, 0.0),
+                // Those farther off count as none.
+                LocalChoice::Near => (FirstFibre::Uniform, NEAR_COS),
+            };
+            let is_near = |stick: Stick<f32>| far_off == 0.0 || dot(stick.dir, dir).abs() > far_off;
+            let fraction = |fibre: usize| {
+                let stick = stick(fibre);
+                if is_near(stick) { stick.fraction } else { f32::NEG_INFINITY }
+            };
+            let found = stick(self.chosen(rule, sticks.len(), fraction, lookup));
+            return Some((found, found.fraction));
+        }
+        let dir = self.local.preferred(self.pos).unwrap_or(dir);
         let mut nearest = Nearest::first(first, dir, threshold);
         for fibre in 1..sticks.len() {
             nearest = nearest.or(stick(fibre), dir, threshold);
@@ -134,9 +202,15 @@ impl Particle<'_> {
         Some((nearest.stick, nearest.stick.fraction))
     }
 
-    fn first_fibre(&mut self, n_fibres: usize, fraction: impl Fn(usize) -> f32) -> usize {
-        let options = self.options;
-        first_fibre(options, n_fibres, fraction, || self.draws.fibre())
+    fn chosen(
+        &mut self,
+        rule: FirstFibre,
+        n_fibres: usize,
+        fraction: impl Fn(usize) -> f32,
+        lookup: Lookup,
+    ) -> usize {
+        let options = Propagation { first_fibre: rule, ..*self.options };
+        first_fibre(&options, n_fibres, fraction, || self.draws.fibre(lookup))
     }
 
     /// The direction of the next step, or why there is none.
@@ -145,8 +219,10 @@ impl Particle<'_> {
         if fraction <= limit {
             return Err(EndReason::Fraction);
         }
+        let min_cos =
+            self.local.min_cos.as_ref().map_or(self.options.min_cos, |map| map.at(self.pos)[0]);
         if let Some(dir) = self.dir
-            && dot(stick.dir, dir).abs() <= self.options.min_cos
+            && dot(stick.dir, dir).abs() <= min_cos
         {
             return Err(EndReason::Curvature);
         }
@@ -162,7 +238,7 @@ impl Particle<'_> {
 
     /// `v` or -`v`: the one on the side of the current direction, or at random without one.
     fn with_sign(&mut self, v: [f32; 3], lookup: Lookup) -> [f32; 3] {
-        let cos = match self.dir {
+        let cos = match self.dir.or(self.towards) {
             Some(dir) => dot(v, dir),
             None => self.draws.sign(lookup) - 0.5,
         };

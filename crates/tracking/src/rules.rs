@@ -2,7 +2,7 @@
 
 use crate::field::floor;
 use crate::region::{Region, Step, off_the_seed};
-use crate::{EndReason, Visit};
+use crate::{EndReason, LocalRules, Visit};
 
 /// Regions that decide over streamlines.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +25,8 @@ pub struct Rules {
     pub force_first_step: bool,
     /// How the two halves of a sample share a verdict.
     pub judgement: Judgement,
+    /// What differs from place to place in how streamlines are followed; not through densities.
+    pub local: LocalRules,
 }
 
 /// Where streamlines must go.

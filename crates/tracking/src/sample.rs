@@ -79,6 +79,9 @@ pub trait Collect: Send {
 
 /// A collector on several processes.
 pub trait Parcel: Collect {
+    /// Takes over what another one, whose blocks have ended, has counted.
+    fn merge(&mut self, other: Self);
+
     /// A block as bytes, on its way to the first process.
     fn pack(block: Self::Block) -> Vec<u8>;
 

@@ -49,8 +49,8 @@ Outputs:
 Directions:
   Samples and peaks are followed as probtrackx2 follows samples. Through densities (harmonics,
   unique entries; coefficients interpolated trilinearly) streamlines run along arcs drawn by the
-  densities along them, or along the nearest maximum (--algorithm). docs/tracking.md says what is
-  usual with each, and why.
+  densities along them, along curves whose curvature is drawn by those ahead, or along the nearest
+  maximum (--algorithm). docs/tracking.md says what is usual with each, and why.
 
 Anatomy:
   With --act a streamline is kept only if both its ends are where fibres end: at the first point
@@ -82,6 +82,7 @@ included; it ends inside the mask; every sample has the same weight.
 References:
   Behrens TEJ et al. Magn Reson Med 50, 1077 (2003); NeuroImage 34, 144 (2007)
   Tournier J-D, Calamante F, Connelly A. Proc ISMRM 18, 1670 (2010): arcs through densities
+  Aydogan DB, Shi Y. IEEE Trans Med Imaging 40, 635 (2021): parallel transport
   Smith RE et al. NeuroImage 62, 1924 (2012): anatomical constraint";
 
 impl TrackCommand {

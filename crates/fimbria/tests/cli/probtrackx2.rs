@@ -134,6 +134,78 @@ fn matrix_3_may_have_columns_of_its_own() {
     assert_eq!(text(&folder, "long/fdt_matrix3.dot"), "2  2  0\n");
 }
 
+/// A triangle around the middle, in the plane of the first two axes, of which one vertex counts.
+pub(crate) fn write_triangle(folder: &Folder, name: &str) {
+    let ras = |voxel: [f64; 3]| grid().ras_from_vox.apply(voxel).map(|x| x as f32);
+    let surface = Surface {
+        vertices: vec![ras([3.0, 4.0, 2.0]), ras([3.0, 2.0, 2.0]), ras([3.0, 2.0, 3.0])],
+        triangles: vec![[0, 1, 2]],
+        values: Some(vec![0.0, 1.0, 0.0]),
+    };
+    surface.write(folder.join(name)).unwrap();
+}
+
+#[test]
+fn from_a_surface_one_way_only_goes_against_its_normal() {
+    let folder = with_samples();
+    write_triangle(&folder, "white.gii");
+    let mut turned = Surface::read(folder.join("white.gii")).unwrap();
+    turned.triangles = vec![[1, 0, 2]];
+    turned.write(folder.join("turned.gii")).unwrap();
+    let visits = |name: &str, options: &str| {
+        folder.done(&format!("{LINE} -x {name}.gii {options} --dir=log --forcedir"));
+        let map = folder.image("log/fdt_paths.nii.gz");
+        [0, 6].map(|i| map.data[grid().index([i, 2, 2])])
+    };
+    let [one, other] = [visits("white", "--onewayonly"), visits("turned", "--onewayonly")];
+    assert_eq!(visits("white", ""), [10.0, 10.0]);
+    // Seen from smaller x the vertices run counter-clockwise: that side is outside.
+    assert!(one == [0.0, 10.0] && other == [10.0, 0.0], "{one:?} {other:?}");
+}
+
+#[test]
+fn paths_to_a_target_are_those_of_the_samples_that_reach_it() {
+    let folder = with_samples();
+    fs::write(folder.join("targets.txt"), "far\nbeside\n").unwrap();
+    let rest = "--os2t --targetmasks=targets.txt --otargetpaths --ompl --opathdir --pd";
+    folder.done(&format!("{LINE} -x seed {rest} --dir=log"));
+    let data = |name: &str| folder.image(&format!("log/{name}.nii.gz")).data;
+    // All go along the first axis: to the one, and none to the other.
+    for (all, far) in [
+        ("fdt_paths", "target_paths_far"),
+        ("fdt_paths_lengths", "target_paths_far_lengths"),
+        ("fdt_paths_localdir", "target_localdir_far"),
+    ] {
+        assert!(data(all) == data(far) && data(far).iter().any(|x| *x > 0.0), "{all}");
+    }
+    assert!(data("target_paths_beside").iter().all(|x| *x == 0.0));
+}
+
+#[test]
+fn places_change_what_is_followed_as_their_images_say() {
+    let folder = with_samples();
+    let every: Vec<_> = (0..grid().len()).map(|index| grid().voxel(index)).collect();
+    write(&folder, "all.nii.gz", &voxels(&every));
+    let mut above_one = voxels(&every);
+    above_one.data.fill(1.5);
+    write(&folder, "steep.nii.gz", &above_one);
+    let visits = |options: &str| {
+        folder.done(&format!("{LINE} -x seed {options} --dir=log --forcedir"));
+        folder.image("log/fdt_paths.nii.gz").data
+    };
+    let plain = visits("");
+    // A cosine above one: nobody makes a second step, half a millimetre from the first.
+    let stays: Vec<_> = visits("--loccurvthresh=steep").into_iter().filter(|n| *n > 0.0).collect();
+    assert_eq!(stays, [10.0]);
+    // Where nothing is drawn nobody starts.
+    let skipped = visits("--no_integrity=all");
+    assert_eq!(skipped.iter().filter(|n| **n > 0.0).count(), 1);
+    // One fibre, the same everywhere: rules of choice have nothing to choose from.
+    for options in ["--prefdir=all", "--locfibchoice=all", "--noprobinterpol"] {
+        assert_eq!(visits(options), plain, "{options}");
+    }
+}
+
 #[test]
 fn a_surface_seeds_from_the_vertices_whose_value_is_not_zero() {
     let folder = with_samples();
@@ -277,7 +349,7 @@ fn options_that_are_not_there_are_one_error() {
     let folder = with_samples();
     for (options, said) in [
         ("--omatrix4", "--omatrix4 of FSL's probtrackx2 is not there"),
-        ("--prefdir=x", "--prefdir of FSL's probtrackx2 is not there"),
+        ("--osampfib", "--osampfib of FSL's probtrackx2 is not there"),
         ("--nosuchoption", "unexpected argument '--nosuchoption'"),
         ("--omatrix2=3", "unexpected value"),
         ("-V 3", "3 is not in 0..=2"),
@@ -292,6 +364,9 @@ fn options_that_are_not_there_are_one_error() {
         ("--omatrix3", "--omatrix3 needs --target3"),
         ("--network", "--network needs a list"),
         ("--os2t", "--os2t needs --targetmasks"),
+        ("--otargetpaths", "--otargetpaths needs --os2t"),
+        ("--onewayonly", "--onewayonly needs seeds on a surface"),
+        ("--prefdir=nowhere", "nowhere"),
     ] {
         let error = folder.failed(&format!("{LINE} -x seed {options} --dir=log"));
         assert!(error.contains(said), "{options}: {error}");

@@ -51,7 +51,11 @@ impl Probtrackx2 {
             Starts::read(&self.seed, &here)?
         };
         self.check(&starts)?;
-        let rules = self.rules(&here, &starts)?;
+        let mut rules = self.rules(&here, &starts)?;
+        rules.local = self.local.rules(&here, &field, &starts, self.matrices.omatrix3)?;
+        if !rules.local.is_empty() && !log.session().on.devices.is_empty() {
+            log.note("options that differ from place to place are worked on by the threads");
+        }
         let targets = match (&self.target_masks, self.os2t || self.s2t_as_text) {
             (Some(path), true) => inputs::regions(path, &here)?,
             (None, true) => {
@@ -119,6 +123,14 @@ impl Probtrackx2 {
                 "--simple writes a map for each point: leave out --network, --os2t, --s2tastext \
                  and --omatrix1 to 3, or give the seeds as an image",
             ),
+            (
+                self.otargetpaths && !self.os2t,
+                "--otargetpaths needs --os2t, which says what reaches targets",
+            ),
+            (
+                self.local.onewayonly && starts.surfaces.is_empty(),
+                "--onewayonly needs seeds on a surface, which has an inside",
+            ),
             (*omatrix2 && target2.is_none(), "--omatrix2 needs --target2"),
             (*omatrix3 && target3.is_none(), "--omatrix3 needs --target3"),
         ] {
@@ -149,6 +161,7 @@ impl Probtrackx2 {
             least_length_mm: files.least_length_mm,
             force_first_step: files.force_first_step,
             judgement: Judgement::HalfByHalf,
+            ..Rules::default()
         })
     }
 }
@@ -204,6 +217,7 @@ impl Job<'_> {
             self.write_waytotal(&total, out)?;
         }
         self.write_targets(&total, out)?;
+        self.write_target_paths(&total, out)?;
         self.write_network(&total, out)?;
         self.write_matrices(&total, out)
     }
@@ -237,6 +251,9 @@ impl Job<'_> {
                 tally.targets = Some(Targets::new(self.targets, seeds.len()));
             }
             tally.network = options.network.then(|| NetworkMatrix::new(regions));
+            if options.otargetpaths {
+                tally.count_target_paths(options.opathdir);
+            }
             if options.opathdir {
                 tally.visits.count_orientations();
             }

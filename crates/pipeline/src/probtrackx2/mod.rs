@@ -8,10 +8,12 @@
 
 mod inputs;
 mod job;
+mod local;
 mod matrices;
 mod outputs;
 mod starts;
 
+pub use self::local::LocalFiles;
 pub use self::outputs::PROBTRACKX2_WRITES;
 use std::path::PathBuf;
 
@@ -54,6 +56,8 @@ pub struct Probtrackx2 {
     pub target_masks: Option<PathBuf>,
     /// Write them as a matrix too.
     pub s2t_as_text: bool,
+    /// Write a map of visits for each target, of the samples that reach it.
+    pub otargetpaths: bool,
     /// Regions to write maps of visits of, by themselves.
     pub fopd: Option<PathBuf>,
     /// Write mean orientations.
@@ -76,6 +80,8 @@ pub struct Probtrackx2 {
     pub sampvox_mm: f32,
     /// Steps, fibres, curvature.
     pub propagation: Propagation,
+    /// What differs from place to place.
+    pub local: LocalFiles,
     /// Regions.
     pub regions: RegionFiles,
     /// Say what was read.
@@ -196,7 +202,7 @@ impl Stage for Probtrackx2 {
 
     /// Every file that is read, with what names it: images found by base name, and what lists name.
     fn inputs(&self) -> Vec<Input> {
-        let Self { samples, mask, seed, regions, matrices, .. } = self;
+        let Self { samples, mask, seed, regions, matrices, local, .. } = self;
         let named = [
             ("mask", Some(mask)),
             ("seed", Some(seed)),
@@ -209,6 +215,10 @@ impl Stage for Probtrackx2 {
             ("avoid", regions.avoid.as_ref()),
             ("stop", regions.stop.as_ref()),
             ("wtstop", regions.wtstop.as_ref()),
+            ("prefdir", local.prefdir.as_ref()),
+            ("locfibchoice", local.locfibchoice.as_ref()),
+            ("loccurvthresh", local.loccurvthresh.as_ref()),
+            ("no_integrity", local.skip.as_ref()),
             ("target2", matrices.target2.as_ref()),
             ("target3", matrices.target3.as_ref()),
             ("lrtarget3", matrices.lrtarget3.as_ref()),
@@ -241,6 +251,7 @@ impl Stage for Probtrackx2 {
             os2t,
             target_masks: _,
             s2t_as_text,
+            otargetpaths,
             fopd: _,
             opathdir,
             matrices,
@@ -252,6 +263,7 @@ impl Stage for Probtrackx2 {
             n_samples,
             sampvox_mm,
             propagation,
+            local,
             regions,
             is_verbose: _,
             save_paths,
@@ -268,6 +280,14 @@ impl Stage for Probtrackx2 {
             lrtarget3: _,
             distthresh3,
         } = matrices;
+        let LocalFiles {
+            prefdir: _,
+            locfibchoice: _,
+            loccurvthresh: _,
+            skip: _,
+            noprobinterpol,
+            onewayonly,
+        } = local;
         let RegionFiles {
             waypoints: _,
             any,
@@ -281,7 +301,8 @@ impl Stage for Probtrackx2 {
         } = regions;
         json!({
             "out": out, "simple": simple, "network": network, "opd": opd, "pd": pd, "ompl": ompl,
-            "os2t": os2t, "s2tastext": s2t_as_text, "opathdir": opathdir,
+            "os2t": os2t, "s2tastext": s2t_as_text, "otargetpaths": otargetpaths,
+            "noprobinterpol": noprobinterpol, "onewayonly": onewayonly, "opathdir": opathdir,
             "omatrix1": omatrix1, "distthresh1": distthresh1, "omatrix2": omatrix2,
             "omatrix3": omatrix3, "distthresh3": distthresh3,
             "meshspace": mesh_space.name(), "closestvertex": closest_vertex,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use fimbria_image::gifti::Surface;
 use fimbria_image::{Image, MapKind, WriteOptions, principal_axis, write_image};
-use fimbria_tracking::{Sample, Tally};
+use fimbria_tracking::{Sample, Tally, Visits};
 
 use super::Probtrackx2Error;
 use super::job::Job;
@@ -45,6 +45,22 @@ pub const PROBTRACKX2_WRITES: &[Written] = &[
         .only("with --os2t"),
     Written::file("seeds_*to_*.gii", FileKind::Surface, "the same of a surface")
         .only("with --os2t"),
+    Written::scalar(
+        "target_paths_*",
+        "",
+        "visits of each voxel by the samples that reach the target, counted as fdt_paths",
+    )
+    .only("with --otargetpaths"),
+    Written::scalar("target_paths_*_lengths", "mm", "their mean distance from the seed")
+        .only("with --otargetpaths and --ompl"),
+    Written::image(
+        "target_localdir_*",
+        MapKind::Vector,
+        3,
+        "",
+        "mean orientation of the steps by which they first enter a voxel",
+    )
+    .only("with --otargetpaths and --opathdir"),
     Written::file("matrix_seeds_to_all_targets", FileKind::Table, "the same as text")
         .only("with --s2tastext"),
     Written::file(
@@ -112,18 +128,9 @@ impl Job<'_> {
         if !self.options.opd {
             return Ok(());
         }
-        let (visits, step_mm) = (&tally.visits, self.options.propagation.step_mm);
-        let length = |voxel| (visits.steps(voxel) as f64 * f64::from(step_mm)) as f32;
-        let pd = self.options.pd;
-        let count = |voxel| if pd { length(voxel) } else { visits.count(voxel) as f32 };
-        self.write_map(name, &self.space.image(count), out)?;
-        if self.options.ompl {
-            let mean = |voxel| match visits.count(voxel) {
-                0 => 0.0,
-                n => length(voxel) / n as f32,
-            };
-            self.write_map(&format!("{name}_lengths"), &self.space.image(mean), out)?;
-        }
+        let visits = &tally.visits;
+        let count = |voxel| self.counted(visits, voxel);
+        self.write_counts(visits, name, out)?;
         for (number, region) in self.alternatives.iter().enumerate() {
             let name = match self.alternatives.len() {
                 1 => format!("{name}_alt"),
@@ -133,11 +140,65 @@ impl Job<'_> {
             self.write_map(&name, &self.space.image(inside), out)?;
         }
         if self.options.opathdir {
-            let axis = |voxel| principal_axis(&visits.orientation(voxel)).map(|x| x as f32);
-            let name = format!("{name}_localdir");
-            self.write_map(&name, &self.space.vector_image(axis), out)?;
+            self.write_orientations(visits, &format!("{name}_localdir"), out)?;
         }
         Ok(())
+    }
+
+    /// Of each target the visits of the samples that reach it.
+    pub(super) fn write_target_paths(
+        &self,
+        tally: &Tally<'_>,
+        out: &mut OutputFolder,
+    ) -> Result<(), Probtrackx2Error> {
+        let Some(targets) = &tally.targets else { return Ok(()) };
+        for (visits, region) in tally.target_paths.iter().zip(targets.regions()) {
+            self.write_counts(visits, &format!("target_paths_{}", region.name), out)?;
+            if self.options.opathdir {
+                let name = format!("target_localdir_{}", region.name);
+                self.write_orientations(visits, &name, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sum of the distances at which samples first visit a voxel, mm.
+    fn distances(&self, visits: &Visits, voxel: usize) -> f32 {
+        let step_mm = f64::from(self.options.propagation.step_mm);
+        (visits.steps(voxel) as f64 * step_mm) as f32
+    }
+
+    /// What a map of visits holds.
+    fn counted(&self, visits: &Visits, voxel: usize) -> f32 {
+        if self.options.pd { self.distances(visits, voxel) } else { visits.count(voxel) as f32 }
+    }
+
+    fn write_counts(
+        &self,
+        visits: &Visits,
+        name: &str,
+        out: &mut OutputFolder,
+    ) -> Result<(), Probtrackx2Error> {
+        let count = |voxel| self.counted(visits, voxel);
+        self.write_map(name, &self.space.image(count), out)?;
+        if self.options.ompl {
+            let mean = |voxel| match visits.count(voxel) {
+                0 => 0.0,
+                n => self.distances(visits, voxel) / n as f32,
+            };
+            self.write_map(&format!("{name}_lengths"), &self.space.image(mean), out)?;
+        }
+        Ok(())
+    }
+
+    fn write_orientations(
+        &self,
+        visits: &Visits,
+        name: &str,
+        out: &mut OutputFolder,
+    ) -> Result<(), Probtrackx2Error> {
+        let axis = |voxel| principal_axis(&visits.orientation(voxel)).map(|x| x as f32);
+        self.write_map(name, &self.space.vector_image(axis), out)
     }
 
     fn write_map(

@@ -27,23 +27,23 @@ use crate::draws::step_key;
 use crate::field::{Lattice, floor};
 
 /// Lanes of a batch, whatever the width of registers.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 
 /// Arcs, or first directions, drawn before a streamline ends for want of one.
-const MAX_TRIALS: u32 = 1024;
+pub(super) const MAX_TRIALS: u32 = 1024;
 
 /// It ends after so many that are given up for their densities, or looked at, if the densities along none
 /// of them reached the cut-off.
-const MAX_IN_VAIN: u32 = 64;
+pub(super) const MAX_IN_VAIN: u32 = 64;
 
 /// Most places of an arc.
 pub(super) const MAX_PLACES: usize = 8;
 
 /// The largest density of the cap may be so much above that at the 32 directions: rings and the
 /// directions on them are 0.3 of the largest angle apart.
-const MARGIN: f32 = 1.25;
+pub(super) const MARGIN: f32 = 1.25;
 
-type Batch<T> = [T; LANES];
+pub(super) type Batch<T> = [T; LANES];
 
 /// Bits of the step of [`Philox`] that count trials.
 const TRIAL_BITS: u32 = 11;
@@ -70,14 +70,16 @@ pub(super) struct Drawer<'a, S: Simd, const ORDER: usize, const TERMS: usize> {
     simd: S,
     field: &'a Densities,
     lattice: Lattice,
-    philox: Philox,
-    step_mm: f32,
-    cutoff: f32,
-    /// `1 - cos` of the largest angle.
-    cap_height: f32,
-    /// The exponent of each density but the last, which has half of it.
-    exponent: f32,
-    places: usize,
+    pub(super) philox: Philox,
+    pub(super) step_mm: f32,
+    /// Length of the arcs that are looked at: a step, or a probe.
+    pub(super) arc_mm: f32,
+    pub(super) cutoff: f32,
+    /// How their ends are spread.
+    spread: Spread,
+    /// The exponent of each density but the last, which has half of it; of a probe that of their mean.
+    pub(super) exponent: f32,
+    pub(super) places: usize,
     /// The place whose direction tells best what an arc is worth: two thirds of the way, as densities
     /// weigh less at the end.
     telling: usize,
@@ -86,12 +88,24 @@ pub(super) struct Drawer<'a, S: Simd, const ORDER: usize, const TERMS: usize> {
     half_sphere: Box<[[f32; HALF_SPHERE]; 3]>,
 }
 
+/// How the directions in which arcs end are spread over the cap around the one they leave along.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Spread {
+    /// Evenly by solid angle; `1 - cos` of the largest angle.
+    SolidAngle(f32),
+    /// Their two curvatures evenly over a disk; the largest angle.
+    Curvature(f32),
+}
+
 /// Arcs as drawn: positions and directions at each place. Room for them is made once.
 pub(super) struct Arcs {
     pos: [[Batch<f32>; 3]; MAX_PLACES],
     dir: [[Batch<f32>; 3]; MAX_PLACES],
+    /// The angle between the directions at their ends, and the direction across in which they bend.
+    pub(super) angle: Batch<f32>,
+    pub(super) bend: [Batch<f32>; 3],
     /// The logarithm of the number that decides.
-    level: Batch<f32>,
+    pub(super) level: Batch<f32>,
 }
 
 impl Default for Arcs {
@@ -99,6 +113,8 @@ impl Default for Arcs {
         Self {
             pos: [[[0.0; LANES]; 3]; MAX_PLACES],
             dir: [[[0.0; LANES]; 3]; MAX_PLACES],
+            angle: [0.0; LANES],
+            bend: [[0.0; LANES]; 3],
             level: [0.0; LANES],
         }
     }
@@ -113,21 +129,31 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
         options: &DensityPropagation,
         rng_seed: u64,
     ) -> Self {
-        let (power, places) = match options.rule {
-            DensityRule::Arcs { power, places } => (power, places.clamp(1, MAX_PLACES)),
-            DensityRule::Maximum => (1.0, 1),
-        };
-        let angle = options.max_angle;
+        let limit = |places: usize| places.clamp(1, MAX_PLACES);
+        let (step_mm, angle) = (options.step_mm, options.max_angle);
         let half = (0.5 * f64::from(angle)).sin();
+        let by_solid_angle = Spread::SolidAngle((2.0 * half * half) as f32);
+        let (exponent, places, arc_mm, angle, spread) = match options.rule {
+            DensityRule::Arcs { power, places } => {
+                let places = limit(places);
+                (power / places as f32, places, step_mm, angle, by_solid_angle)
+            }
+            DensityRule::Transport { power, places, probe_mm } => {
+                let turn = (options.max_curvature() * probe_mm).min(std::f32::consts::PI);
+                (power, limit(places), probe_mm, turn, Spread::Curvature(turn))
+            }
+            DensityRule::Maximum => (1.0, 1, step_mm, angle, by_solid_angle),
+        };
         Self {
             simd,
             field,
             lattice: field.lattice(),
             philox: Philox::new(rng_seed),
-            step_mm: options.step_mm,
+            step_mm,
+            arc_mm,
             cutoff: options.cutoff.max(f32::MIN_POSITIVE),
-            cap_height: (2.0 * half * half) as f32,
-            exponent: power / places as f32,
+            spread,
+            exponent,
             places,
             telling: (2 * places / 3).max(1) - 1,
             cap: Box::new(cap(angle)),
@@ -135,12 +161,26 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
         }
     }
 
-    /// The next place, after an arc drawn at random; `point` counts steps of the half.
+    /// The next place, after a step drawn at random; `step` says which half it is of, and counts its steps.
     ///
     /// # Errors
     /// Why there is none.
     #[inline(always)]
     pub(super) fn next(
+        &self,
+        from: Place,
+        key: Key,
+        step: (u32, u32),
+        arcs: &mut Arcs,
+    ) -> Result<Place, EndReason> {
+        match self.spread {
+            Spread::SolidAngle(_) => self.next_along_arc(from, key, step, arcs),
+            Spread::Curvature(_) => self.next_transported(from, key, step, arcs),
+        }
+    }
+
+    #[inline(always)]
+    fn next_along_arc(
         &self,
         from: Place,
         key: Key,
@@ -184,7 +224,28 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
         [p, q]: [[f32; 3]; 2],
         form: &mut [f32; MAX_TERMS],
     ) -> Option<f32> {
-        self.form(self.moved(from.pos, from.dir, 0.5 * self.step_mm), form);
+        let rings = self.rings(from, [p, q], form);
+        if rings[RINGS.len() - 1] * MARGIN < self.cutoff {
+            return None;
+        }
+        let mut sum = 0.0;
+        for place in 1..=self.places {
+            let weight = if place == self.places { 0.5 } else { 1.0 };
+            sum += weight * ln((rings[self.reach(place)] * MARGIN).max(self.cutoff));
+        }
+        Some(self.exponent * sum)
+    }
+
+    /// The largest density of the cap up to each of its rings, at the middle of the arc that goes straight
+    /// on, whose form is left in `form`.
+    #[inline(always)]
+    pub(super) fn rings(
+        &self,
+        from: Place,
+        [p, q]: [[f32; 3]; 2],
+        form: &mut [f32; MAX_TERMS],
+    ) -> [f32; RINGS.len()] {
+        self.form(self.moved(from.pos, from.dir, 0.5 * self.arc_mm), form);
         let form: &[f32; TERMS] = form.first_chunk().unwrap_or(&[0.0; TERMS]);
         let mut values = [0.0; CAP];
         for at in (0..CAP).step_by(Lanes::<S>::LANES) {
@@ -205,26 +266,23 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
             at += n;
             *ring = largest;
         }
-        if largest * MARGIN < self.cutoff {
-            return None;
+        rings
+    }
+
+    /// The ring up to which a place of an arc can reach, and the one beyond it.
+    #[inline(always)]
+    pub(super) fn reach(&self, place: usize) -> usize {
+        let reach = place as f32 / self.places as f32 + 0.2;
+        let mut ring = 0;
+        while ring + 1 < RINGS.len() && RINGS[ring + 1].1 <= reach {
+            ring += 1;
         }
-        let mut sum = 0.0;
-        for place in 1..=self.places {
-            // What a place can reach, and the ring beyond it.
-            let reach = place as f32 / self.places as f32 + 0.2;
-            let mut ring = 0;
-            while ring + 1 < RINGS.len() && RINGS[ring + 1].1 <= reach {
-                ring += 1;
-            }
-            let weight = if place == self.places { 0.5 } else { 1.0 };
-            sum += weight * ln((rings[ring] * MARGIN).max(self.cutoff));
-        }
-        Some(self.exponent * sum)
+        ring
     }
 
     /// Sixteen arcs.
     #[inline(always)]
-    fn draw(
+    pub(super) fn draw(
         &self,
         from: Place,
         [p, q]: [[f32; 3]; 2],
@@ -238,18 +296,25 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
         for at in (0..LANES).step_by(Lanes::<S>::LANES) {
             let words = self.words(philox, key, &trials[at..]);
             let one = Lanes::new(self.simd, 1.0);
-            // 1 - cos is spread evenly; the half angle keeps small angles exact.
-            let sin_half = (uniform::<Lanes<S>>(words[0]) * (0.5 * self.cap_height)).sqrt();
-            let cos_half = sin_half.neg_mul_add(sin_half, one).max(one.splat(0.0)).sqrt();
-            let angle = atan2(sin_half, cos_half) * 2.0;
+            let angle = match self.spread {
+                // 1 - cos is spread evenly; the half angle keeps small angles exact.
+                Spread::SolidAngle(height) => {
+                    let sin_half = (uniform::<Lanes<S>>(words[0]) * (0.5 * height)).sqrt();
+                    let cos_half = sin_half.neg_mul_add(sin_half, one).max(one.splat(0.0)).sqrt();
+                    atan2(sin_half, cos_half) * 2.0
+                }
+                Spread::Curvature(largest) => uniform::<Lanes<S>>(words[0]).sqrt() * largest,
+            };
             let (sin_turn, cos_turn) = sincos_turns(uniform::<Lanes<S>>(words[1]));
             ln(uniform::<Lanes<S>>(words[2])).store(&mut arcs.level[at..]);
             let mut bend = [one; 3];
             for a in 0..3 {
                 bend[a] = cos_turn * p[a] + sin_turn * q[a];
+                bend[a].store(&mut arcs.bend[a][at..]);
             }
+            angle.store(&mut arcs.angle[at..]);
             let (sin_part, cos_part) = sincos(angle / self.places as f32);
-            let radius_mm = one.splat(self.step_mm) / angle;
+            let radius_mm = one.splat(self.arc_mm) / angle;
             let (mut sin, mut cos) = (sin_part, cos_part);
             for place in 0..self.places {
                 if place > 0 {
@@ -319,18 +384,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
         any_dense: &mut bool,
     ) -> Option<usize> {
         let n = some.len();
-        // Lanes without an arc are at the start.
-        let mut pos = [[start[0]; LANES], [start[1]; LANES], [start[2]; LANES]];
-        let mut dir = [[0.0; LANES]; 3];
-        for place in 0..self.places {
-            for a in 0..3 {
-                for (i, arc) in some.iter().enumerate() {
-                    pos[a][place * n + i] = arcs.pos[place][a][*arc];
-                    dir[a][place * n + i] = arcs.dir[place][a][*arc];
-                }
-            }
-        }
-        let values = self.densities(&pos, &dir);
+        let values = self.along(arcs, some, start);
         let mut logs = [0.0; LANES];
         for at in (0..LANES).step_by(Lanes::<S>::LANES) {
             let values = Lanes::load(self.simd, &values[at..]);
@@ -350,6 +404,24 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
             }
         }
         None
+    }
+
+    /// The densities along some arcs that leave one point: all of the first place, then of the next.
+    #[inline(always)]
+    pub(super) fn along(&self, arcs: &Arcs, some: &[usize], start: [f32; 3]) -> Batch<f32> {
+        let n = some.len();
+        // Lanes without an arc are at the start.
+        let mut pos = [[start[0]; LANES], [start[1]; LANES], [start[2]; LANES]];
+        let mut dir = [[0.0; LANES]; 3];
+        for place in 0..self.places {
+            for a in 0..3 {
+                for (i, arc) in some.iter().enumerate() {
+                    pos[a][place * n + i] = arcs.pos[place][a][*arc];
+                    dir[a][place * n + i] = arcs.dir[place][a][*arc];
+                }
+            }
+        }
+        self.densities(&pos, &dir)
     }
 
     /// The densities at a batch of points that lie close together, each in its direction.
@@ -467,7 +539,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
 
     /// Why nothing goes on from a point: whether a density reaches the cut-off in some direction.
     #[inline(always)]
-    fn why(&self, pos: [f32; 3]) -> EndReason {
+    pub(super) fn why(&self, pos: [f32; 3]) -> EndReason {
         let mut form = [0.0; MAX_TERMS];
         self.form(pos, &mut form);
         let largest = self.largest(form.first_chunk().unwrap_or(&[0.0; TERMS]));
@@ -511,7 +583,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     /// Calls what the next step needs into the cache.
     #[inline(always)]
     pub(super) fn fetch(&self, place: Place) {
-        self.field.fetch(&self.lattice, self.moved(place.pos, place.dir, 0.5 * self.step_mm));
+        self.field.fetch(&self.lattice, self.moved(place.pos, place.dir, 0.5 * self.arc_mm));
     }
 
     /// The interpolated form at a point.
@@ -547,7 +619,7 @@ pub(super) fn across(t: [f32; 3]) -> [[f32; 3]; 2] {
 }
 
 #[inline(always)]
-fn unit(v: [f32; 3]) -> [f32; 3] {
+pub(super) fn unit(v: [f32; 3]) -> [f32; 3] {
     let scale = 1.0 / (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
     [v[0] * scale, v[1] * scale, v[2] * scale]
 }

@@ -7,7 +7,7 @@ use fimbria_memory::{Refused, try_zeros};
 use pulp::Simd;
 use rayon::prelude::*;
 
-use super::form::{multiplicities, terms};
+use super::form::{integrals, multiplicities, terms};
 use crate::field::{Lattice, floor, is_reversed, padded_slots};
 use crate::step::voxel;
 
@@ -128,6 +128,17 @@ impl Densities {
     pub fn has_density(&self, pos: [f32; 3]) -> bool {
         let slot = self.slot_plus_1[self.lattice().place(voxel(pos)) as usize] as usize;
         self.forms[slot * self.stride..][..self.stride].iter().any(|x| *x != 0.0)
+    }
+
+    /// The integral over the sphere of the density in the voxel of each of some points, none below zero.
+    pub fn integrals(&self, points: impl Iterator<Item = [f32; 3]>) -> Vec<f64> {
+        let (lattice, integrals) = (self.lattice(), integrals(self.order));
+        let integral = |pos| {
+            let form = &self.forms[self.form_at(&lattice, voxel(pos))..];
+            let sum: f64 = integrals.iter().zip(form).map(|(a, b)| a * f64::from(*b)).sum();
+            sum.max(0.0)
+        };
+        points.map(integral).collect()
     }
 
     /// What propagation needs to know of the grid.

@@ -25,6 +25,18 @@ pub(crate) fn multiplicities(order: usize) -> Vec<f32> {
     exponents(order).map(|[i, j, _]| (over(order, i) * over(order - i, j)) as f32).collect()
 }
 
+/// The integrals of `x^i y^j z^k` over the unit sphere, term by term: zero unless all exponents are even,
+/// else 4π (i-1)!! (j-1)!! (k-1)!! / (order + 1)!!.
+pub(crate) fn integrals(order: usize) -> Vec<f64> {
+    let odd = |n: usize| (1..n).step_by(2).map(|x| x as f64).product::<f64>();
+    let sphere = 4.0 * std::f64::consts::PI / odd(order + 2);
+    let integral = |e: [usize; 3]| {
+        let is_even = e.iter().all(|n| n % 2 == 0);
+        if is_even { sphere * e.map(odd).iter().product::<f64>() } else { 0.0 }
+    };
+    exponents(order).map(integral).collect()
+}
+
 /// `x^i y^j z^k`, term by term, for as many directions as `R` holds.
 #[inline(always)]
 pub(crate) fn monomials<R: Real, const ORDER: usize, const TERMS: usize>(

@@ -1,13 +1,14 @@
 //! Tracking through functions on the sphere: orientation densities.
 //!
 //! A [`Densities`] holds a function of even order in every voxel; between voxels its coefficients are
-//! interpolated trilinearly. [`DensityTracking`] follows it by one of two rules ([`DensityRule`]):
+//! interpolated trilinearly. [`DensityTracking`] follows it by one of three rules ([`DensityRule`]):
 //! random arcs whose chance is that of the densities along them (second-order integration, Tournier,
-//! Calamante, Connelly, Proc ISMRM 18, 1670 (2010)), or the maximum nearest to the direction it comes
-//! along.
+//! Calamante, Connelly, Proc ISMRM 18, 1670 (2010)), curves whose curvatures are drawn by the densities
+//! ahead (parallel transport, Aydogan, Shi, IEEE Trans Med Imaging 40, 635 (2021)), or the maximum nearest
+//! to the direction it comes along.
 //!
-//! * [`oracle`] says in plain `f64` what a density, an arc and its chance are;
-//! * [`arcs`] draws them in SIMD lanes, [`maximum`] finds maxima, a particle in each lane;
+//! * [`oracle`] says in plain `f64` what a density, an arc, a curve and their chances are;
+//! * [`arcs`] and [`transport`] draw them in SIMD lanes, [`maximum`] finds maxima, a particle in each lane;
 //! * [`run`] makes streamlines of them, [`anatomy`] says where tissues let them end.
 
 mod anatomy;
@@ -21,11 +22,12 @@ mod options;
 mod oracle;
 mod run;
 mod starts;
+mod transport;
 
 pub use anatomy::Anatomy;
 pub use field::{Densities, DensityError};
 pub use options::{DensityPropagation, DensityRule};
-pub use starts::{Attempts, DensityTracking};
+pub use starts::{Attempts, DensityTracking, SeedChances};
 
 #[cfg(test)]
 mod tests;

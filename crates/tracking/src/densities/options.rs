@@ -26,11 +26,28 @@ pub enum DensityRule {
         /// Places along the arc at which densities are looked up besides its start: 1 to 8.
         places: usize,
     },
+    /// Along a curve whose two curvatures are drawn anew at each step, evenly over the disk of those up to
+    /// [`max_curvature`](DensityPropagation::max_curvature): parallel transport (Aydogan and Shi 2021).
+    /// The chance of two is the mean of the densities along a probe with these curvatures, longer than a
+    /// step, raised to `power`.
+    Transport {
+        /// 1 for the mean itself.
+        power: f32,
+        /// Length of the probe, mm.
+        probe_mm: f32,
+        /// Places along the probe at which densities are looked up besides its start: 1 to 8.
+        places: usize,
+    },
     /// To the maximum nearest to the direction it comes along, by the midpoint rule.
     Maximum,
 }
 
 impl DensityPropagation {
+    /// Curvature at which a chord as long as a step turns by the largest angle, 1/mm: 2 sin(angle/2)/step.
+    pub fn max_curvature(&self) -> f32 {
+        2.0 * (0.5 * self.max_angle).sin() / self.step_mm
+    }
+
     /// Most steps of a streamline, both halves together.
     pub(crate) fn max_steps(&self) -> u32 {
         // More than two million points are of no use to anyone.

@@ -94,3 +94,67 @@ impl Arc {
         self.power / self.places as f64 * sum
     }
 }
+
+/// The frame of a curve: its direction, and two across it.
+#[derive(Clone, Copy)]
+pub(super) struct Frame(pub(super) [[f64; 3]; 3]);
+
+impl Frame {
+    /// The frame after a length `mm` along a curve whose curvatures along the two directions across stay
+    /// as they are, 1/mm, and how far it went, mm: the solution of t' = k1 u + k2 v, u' = -k1 t,
+    /// v' = -k2 t (Bishop, Am Math Mon 82, 246 (1975)).
+    pub(super) fn carried(self, [k1, k2]: [f64; 2], mm: f64) -> ([f64; 3], Self) {
+        let Self([t, u, v]) = self;
+        let k = k1.hypot(k2);
+        if k == 0.0 {
+            return (t.map(|x| x * mm), self);
+        }
+        let (sin, cos) = (k * mm).sin_cos();
+        // The direction in which it bends, and the one that stays.
+        let bend: [f64; 3] = std::array::from_fn(|a| (k1 * u[a] + k2 * v[a]) / k);
+        let stays: [f64; 3] = std::array::from_fn(|a| (k1 * v[a] - k2 * u[a]) / k);
+        let turned: [f64; 3] = std::array::from_fn(|a| cos * bend[a] - sin * t[a]);
+        let moved = std::array::from_fn(|a| (sin * t[a] + (1.0 - cos) * bend[a]) / k);
+        let frame = Self([
+            std::array::from_fn(|a| cos * t[a] + sin * bend[a]),
+            std::array::from_fn(|a| (k1 * turned[a] - k2 * stays[a]) / k),
+            std::array::from_fn(|a| (k2 * turned[a] + k1 * stays[a]) / k),
+        ]);
+        (moved, frame)
+    }
+
+    /// That of the curve the other way.
+    pub(super) fn reversed(self) -> Self {
+        let Self([t, u, v]) = self;
+        Self([t.map(|x| -x), u.map(|x| -x), v])
+    }
+}
+
+/// What a curve looks ahead by.
+#[derive(Clone, Copy)]
+pub(super) struct Probe {
+    pub(super) length_mm: f64,
+    pub(super) places: usize,
+    pub(super) power: f64,
+    pub(super) cutoff: f64,
+}
+
+impl Probe {
+    /// The chance of two curvatures: the mean of the densities along the probe, its start among them,
+    /// raised to the power; zero where one is below the cut-off.
+    pub(super) fn chance(self, field: &Densities, pos: [f64; 3], frame: Frame, k: [f64; 2]) -> f64 {
+        let m = field.vox_from_dir();
+        let value = |place: usize| {
+            let (mm, frame) = frame.carried(k, self.length_mm * place as f64 / self.places as f64);
+            let at: [f64; 3] = std::array::from_fn(|a| {
+                pos[a] + (0..3).map(|j| f64::from(m[a][j]) * mm[j]).sum::<f64>()
+            });
+            density(field, at, frame.0[0])
+        };
+        let values: Vec<_> = (0..=self.places).map(value).collect();
+        if values.iter().any(|value| *value < self.cutoff) {
+            return 0.0;
+        }
+        (values.iter().sum::<f64>() / values.len() as f64).powf(self.power)
+    }
+}

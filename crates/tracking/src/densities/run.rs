@@ -1,6 +1,6 @@
 //! Streamlines through densities, some at a time on one thread.
 //!
-//! Particles take turns. One that follows arcs has the registers to itself for a step, and calls what
+//! Particles take turns. One whose way is drawn has the registers to itself for a step, and calls what
 //! its next step needs into the cache before the others have theirs; those that follow maxima climb side
 //! by side, one in each lane. A particle's numbers and its arithmetic depend on its seed and number
 //! alone, so that nothing changes with threads, blocks or the width of registers.
@@ -23,7 +23,7 @@ use crate::driver::{Half, Judged, Judging, Tracker};
 use crate::sample::Collect;
 use crate::step::dot;
 
-/// Particles that take turns at arcs: what they are about to read stays in the first-level cache.
+/// Particles that take turns at drawing: what they are about to read stays in the first-level cache.
 const TURNS: usize = 4;
 
 impl Tracker for DensityTracking<'_> {
@@ -63,7 +63,7 @@ impl<C: Collect, const ORDER: usize, const TERMS: usize> WithSimd for Run<'_, C,
             collector,
         };
         match options.rule {
-            DensityRule::Arcs { .. } => flight.arcs(),
+            DensityRule::Arcs { .. } | DensityRule::Transport { .. } => flight.drawn(),
             DensityRule::Maximum => flight.maxima(),
         }
     }
@@ -110,7 +110,7 @@ impl Particle {
 
 impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, C, ORDER, TERMS> {
     #[inline(always)]
-    fn arcs(&mut self) {
+    fn drawn(&mut self) {
         let mut particles: Vec<_> = (0..TURNS).filter_map(|_| self.started()).collect();
         let mut arcs = Box::new(Arcs::default());
         while !particles.is_empty() {

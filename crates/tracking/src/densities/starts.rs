@@ -23,6 +23,8 @@ pub struct DensityTracking<'a> {
     pub anatomy: Option<Anatomy<'a>>,
     /// Where they may start.
     pub seeds: &'a [Seed],
+    /// With which chances seeds are drawn; `None` for equal ones.
+    pub chances: Option<&'a SeedChances>,
     /// How many start, and at which of the seeds.
     pub attempts: Attempts,
     /// Radius of the sphere around each seed to start in, mm; `None` for anywhere in its voxel.
@@ -36,13 +38,47 @@ pub struct DensityTracking<'a> {
 pub enum Attempts {
     /// So many at each seed.
     PerSeed(u32),
-    /// At seeds drawn with equal chances, until so many are kept.
+    /// At seeds drawn at random, until so many are kept.
     UntilKept {
         /// Streamlines to keep.
         select: u64,
         /// Streamlines to start at most.
         at_most: u64,
     },
+}
+
+/// With which chances seeds are drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeedChances {
+    /// Sums of the weights up to each seed.
+    sums: Vec<f64>,
+}
+
+impl SeedChances {
+    /// In proportion to weights, one for each seed, none below zero; `None` where their sum is zero or no
+    /// number.
+    pub fn new(weights: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut sum = 0.0;
+        let sums: Vec<f64> = weights
+            .into_iter()
+            .map(|weight| {
+                sum += weight;
+                sum
+            })
+            .collect();
+        (sum > 0.0 && sum.is_finite()).then_some(Self { sums })
+    }
+
+    /// The seed that 64 random bits draw.
+    fn drawn(&self, bits: u64) -> usize {
+        let total = self.sums.last().copied().unwrap_or(0.0);
+        // Half a unit keeps it off both ends, but for rounding.
+        let at = (bits as f64 + 0.5) / 18_446_744_073_709_551_616.0 * total;
+        // Of seeds without weight the sum is that of the one before.
+        let place = self.sums.partition_point(|sum| *sum <= at);
+        let last = || self.sums.partition_point(|sum| *sum < total);
+        if place < self.sums.len() { place } else { last() }
+    }
 }
 
 /// The stream of numbers for starts: no half has as many points.
@@ -68,9 +104,12 @@ impl DensityTracking<'_> {
         match self.attempts {
             Attempts::PerSeed(n) => ((at / u64::from(n)) as usize, (at % u64::from(n)) as u32),
             Attempts::UntilKept { .. } => {
-                let [word, ..] = self.numbers().at(at, SEED);
-                let drawn = (u64::from(word) * self.seeds.len() as u64) >> 32;
-                (drawn as usize, at as u32)
+                let [word, further, ..] = self.numbers().at(at, SEED);
+                let evenly = || ((u64::from(word) * self.seeds.len() as u64) >> 32) as usize;
+                let by = |chances: &SeedChances| {
+                    chances.drawn(u64::from(word) << 32 | u64::from(further))
+                };
+                (self.chances.map_or_else(evenly, by), at as u32)
             }
         }
     }

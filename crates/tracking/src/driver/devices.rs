@@ -25,8 +25,10 @@ pub(super) fn usable(
     devices: &[Device],
     progress: &dyn Progress,
 ) -> Vec<(Device, MemoryPlan)> {
-    let Tracking { field, propagation, .. } = *tracking;
+    let Tracking { field, propagation, rules, .. } = *tracking;
     let mut plans = Vec::new();
+    // Their kernel knows none.
+    let devices = if rules.local.is_empty() { devices } else { &[] };
     for device in devices {
         let largest = device.info().largest_buffer_bytes;
         match MemoryPlan::new(field.size(), propagation, device.available_bytes(), largest) {

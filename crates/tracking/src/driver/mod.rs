@@ -60,7 +60,17 @@ impl Tracker for Tracking<'_> {
     }
 
     fn run<C: Collect>(&self, range: Range<u64>, simd: SimdLevel, collector: &mut C) {
-        FastTracker::new(self).run(range, simd, collector);
+        if self.rules.local.is_empty() {
+            return FastTracker::new(self).run(range, simd, collector);
+        }
+        let mut single = Single::new(self);
+        let n_samples = u64::from(self.n_samples);
+        for at in range {
+            let (index, number) = ((at / n_samples) as usize, (at % n_samples) as u32);
+            let seed = &self.seeds[index];
+            let mut draws = Keyed::new(self.rng_seed, seed.region, seed.key, number);
+            single.sample(index, seed, number, &mut draws, collector);
+        }
     }
 }
 

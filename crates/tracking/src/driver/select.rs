@@ -53,7 +53,7 @@ pub fn track_densities<C: Parcel, E: From<Interrupted> + Send>(
     };
     progress.start("tracking", select);
     let quiet = Quiet(progress);
-    let mut selected = Selected { collectors: Vec::new(), attempts: 0, kept: Some(0) };
+    let mut selected = Selected::<C> { collectors: Vec::new(), attempts: 0, kept: Some(0) };
     let mut kept = 0;
     while kept < select && selected.attempts < tracking.total() {
         let wanted = select - kept;
@@ -82,7 +82,13 @@ pub fn track_densities<C: Parcel, E: From<Interrupted> + Send>(
             kept += now;
             progress.advance(now);
             blocks.into_iter().try_for_each(&mut each)?;
-            selected.collectors.extend(made.into_iter().map(|counting| counting.inner));
+            // Rounds are many, and what is counted may be of every voxel.
+            for counting in made {
+                match selected.collectors.first_mut() {
+                    Some(all) => all.merge(counting.inner),
+                    None => selected.collectors.push(counting.inner),
+                }
+            }
             break;
         }
         selected.attempts = end;
@@ -125,6 +131,10 @@ impl<C: Collect> Collect for Counting<C> {
 }
 
 impl<C: Parcel> Parcel for Counting<C> {
+    fn merge(&mut self, other: Self) {
+        self.inner.merge(other.inner);
+    }
+
     fn pack((block, kept): Self::Block) -> Vec<u8> {
         let mut bytes = Vec::new();
         put(&mut bytes, &kept);

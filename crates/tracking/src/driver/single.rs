@@ -2,11 +2,15 @@
 
 use super::judging::{Judged, Judging, stopped};
 use super::{Tracking, jittered};
-use crate::Seed;
 use crate::device::Paths;
 use crate::draws::{Draws, Keyed};
-use crate::oracle::{HalfEnd, propagate};
+use crate::oracle::{HalfEnd, Propagator, propagate};
+use crate::rules::Watcher;
 use crate::sample::Collect;
+use crate::{EndReason, Seed};
+
+/// The half that a seed on a surface has not.
+const NO_HALF: HalfEnd = HalfEnd { first_dir: None, reason: EndReason::OutsideMask };
 
 /// The oracle with what belongs to one sample.
 pub(super) struct Single<'a> {
@@ -30,11 +34,21 @@ impl<'a> Single<'a> {
         draws: &mut dyn Draws,
         collector: &mut C,
     ) {
-        let Tracking { field, space, propagation, .. } = *self.tracking;
+        let Tracking { field, space, propagation, rules, .. } = *self.tracking;
         let start = space.to_samples(jittered(self.tracking, seed, draws));
         let judged = Judged { seed, seed_index, number, order: (seed_index, number) };
-        self.judging.sample(judged, collector, |half, dir, watcher| {
-            propagate(field, propagation, half, start, dir, draws, watcher)
+        let local = &rules.local;
+        let towards = local.only_towards.get(seed_index).copied().flatten();
+        let by = Propagator { field, options: propagation, local, space, towards };
+        let mut make = |half, dir, watcher: &mut Watcher<'_, '_>| {
+            propagate(by, half, start, dir, draws, watcher)
+        };
+        if towards.is_none() {
+            return self.judging.sample(judged, collector, make);
+        }
+        self.judging.sample(judged, collector, |half, _, watcher| {
+            // FSL takes the second one.
+            if half == 1 { make(half, None, watcher) } else { NO_HALF }
         });
     }
 

@@ -37,6 +37,8 @@ pub struct Tally<'a> {
     pub visits: Visits,
     /// Samples that reach each target, per seed.
     pub targets: Option<Targets<'a>>,
+    /// Visits of the samples that reach each target.
+    pub target_paths: Vec<Visits>,
     /// Samples from region to region.
     pub network: Option<NetworkMatrix>,
     /// Samples from seed to seed.
@@ -59,11 +61,27 @@ impl<'a> Tally<'a> {
             points: 0,
             visits: Visits::new(space.grid().len(), distances),
             targets: None,
+            target_paths: Vec::new(),
             network: None,
             matrix1: None,
             matrix2: None,
             matrix3: None,
         }
+    }
+
+    /// Counts the visits of the samples that reach each target too, as all visits are.
+    pub fn count_target_paths(&mut self, orientations: bool) {
+        let (voxels, distances) = (self.space.grid().len(), self.visits.counts_distances());
+        let n_targets = self.targets.as_ref().map_or(0, |targets| targets.regions().len());
+        self.target_paths = (0..n_targets)
+            .map(|_| {
+                let mut visits = Visits::new(voxels, distances);
+                if orientations {
+                    visits.count_orientations();
+                }
+                visits
+            })
+            .collect();
     }
 
     /// Adds what another thread counted.
@@ -75,6 +93,9 @@ impl<'a> Tally<'a> {
         self.points += other.points;
         self.visits.merge(other.visits);
         if let (Some(a), Some(b)) = (&mut self.targets, other.targets) {
+            a.merge(b);
+        }
+        for (a, b) in self.target_paths.iter_mut().zip(other.target_paths) {
             a.merge(b);
         }
         if let (Some(a), Some(b)) = (&mut self.network, other.network) {
@@ -106,6 +127,7 @@ impl<'a> Tally<'a> {
         if let Some(targets) = &mut self.targets {
             targets.gather(comm);
         }
+        self.target_paths.iter_mut().for_each(|paths| paths.gather(comm));
         if let Some(network) = &mut self.network {
             network.gather(comm);
         }
@@ -134,7 +156,12 @@ impl<'a> Tally<'a> {
         self.visits.add(self.space, sample);
         let visited = self.visits.visited();
         if let Some(targets) = &mut self.targets {
-            targets.add(self.space, sample, visited);
+            let paths = &mut self.target_paths;
+            targets.add(self.space, sample, visited, |target| {
+                if let Some(paths) = paths.get_mut(target) {
+                    paths.add(self.space, sample);
+                }
+            });
         }
         if let Some(network) = &mut self.network {
             network.add(sample);

@@ -26,7 +26,14 @@ impl<'a> Targets<'a> {
         }
     }
 
-    pub(super) fn add(&mut self, space: &Space, sample: &Sample<'_>, visited: &[Visited]) {
+    /// Counts a sample, and hands over the numbers of the targets that it reaches.
+    pub(super) fn add(
+        &mut self,
+        space: &Space,
+        sample: &Sample<'_>,
+        visited: &[Visited],
+        mut each: impl FnMut(usize),
+    ) {
         // The seed point itself does not count, but whoever is in its voxel later, as most are after
         // their first step, is in a target around it.
         let start = visited.first().filter(|v| v.steps == 0).map(|v| v.voxel);
@@ -44,6 +51,7 @@ impl<'a> Targets<'a> {
             if let Some(steps) = steps {
                 self.counts[target][sample.seed_index] += 1;
                 self.steps[target][sample.seed_index] += u64::from(steps);
+                each(target);
             }
         }
     }

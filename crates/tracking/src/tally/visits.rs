@@ -56,6 +56,10 @@ impl Visits {
         }
     }
 
+    pub(super) fn counts_distances(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
     /// Orientations are counted too.
     pub fn count_orientations(&mut self) {
         self.products = vec![[0; 6]; self.cells.len()];

@@ -6,7 +6,9 @@ use fimbria_tracking::{
     Anatomy, Attempts, Densities, DensityPropagation, EndReason, Space, Tissues,
 };
 
-use crate::densities::{ALONG_X, ARCS, Line, MAXIMA, best, densities, grid, seed, tracked_within};
+use crate::densities::{
+    ALONG_X, ARCS, CURVES, Line, MAXIMA, best, densities, grid, seed, tracked_within,
+};
 
 /// What voxels are: the number of a volume of the image of five tissues.
 #[derive(Clone, Copy)]
@@ -175,10 +177,10 @@ fn fringed([x, y, z]: [f32; 3]) -> Tissue {
 fn backtracking_finds_more_ways_and_only_right_ones() {
     let (tissues, field) = (tissues(fringed), straight());
     let seeds = [seed([15.0, 15.2, 7.3])];
-    let kept = |backtrack: bool| {
+    let kept = |propagation: &DensityPropagation, backtrack: bool| {
         let anatomy = Anatomy { backtrack, ..PLAIN(&tissues) };
         let each = Attempts::PerSeed(400);
-        let lines = tracked_within(Some(anatomy), &field, &ARCS, &seeds, each, &best());
+        let lines = tracked_within(Some(anatomy), &field, propagation, &seeds, each, &best());
         let kept: Vec<_> = lines.into_iter().filter(|line| line.kept).collect();
         for line in &kept {
             assert_eq!(line.ends, [EndReason::Cortex; 2]);
@@ -191,16 +193,18 @@ fn backtracking_finds_more_ways_and_only_right_ones() {
             for half in [&line.points[..line.n_first], &line.points[line.n_first..]] {
                 for pair in half.windows(2) {
                     let step = (0..3).map(|a| (pair[1][a] - pair[0][a]).powi(2)).sum::<f32>();
-                    assert!(step.sqrt() <= 0.5 + 1e-4, "{step}");
+                    assert!(step.sqrt() <= 0.5 * propagation.step_mm + 1e-4, "{step}");
                 }
             }
         }
         kept.len()
     };
-    let (without, with) = (kept(false), kept(true));
-    // A good part of the far end is fluid.
-    assert!((100..330).contains(&without), "{without}");
-    assert!(with >= 380, "{with} of 400 with, {without} without");
+    for propagation in [ARCS, CURVES] {
+        let (without, with) = (kept(&propagation, false), kept(&propagation, true));
+        // A good part of the far end is fluid.
+        assert!((100..330).contains(&without), "{without}");
+        assert!(with >= 380, "{with} of 400 with, {without} without: {propagation:?}");
+    }
 }
 
 #[test]
@@ -208,14 +212,17 @@ fn threads_and_registers_change_no_streamline() {
     let (tissues, field) = (tissues(fringed), straight());
     let seeds = [seed([15.0, 15.2, 7.3]), seed([12.0, 14.0, 6.0])];
     let anatomy = Anatomy { backtrack: true, crop: true, ..PLAIN(&tissues) };
-    let of = |workers: &Workers| {
-        tracked_within(Some(anatomy), &field, &ARCS, &seeds, Attempts::PerSeed(150), workers)
-    };
-    let expected = of(&best());
-    for level in SimdLevel::available().into_iter().filter(|level| level.fuses()) {
-        for threads in [1, 3] {
-            let workers = Workers::new(threads).unwrap().with_simd(level);
-            assert!(of(&workers) == expected, "{level:?}, {threads} threads");
+    for propagation in [ARCS, CURVES] {
+        let each = Attempts::PerSeed(150);
+        let of = |workers: &Workers| {
+            tracked_within(Some(anatomy), &field, &propagation, &seeds, each, workers)
+        };
+        let expected = of(&best());
+        for level in SimdLevel::available().into_iter().filter(|level| level.fuses()) {
+            for threads in [1, 3] {
+                let workers = Workers::new(threads).unwrap().with_simd(level);
+                assert!(of(&workers) == expected, "{level:?}, {threads} threads");
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use fimbria_streamlines::Streamlines;
 use fimbria_testing::as_processes;
 use fimbria_tracking::{
     Anatomy, Attempts, Collect, Densities, DensityPropagation, DensityRule, DensityTracking,
-    EndReason, Lines, Parcel, Rules, Sample, Seed, Space, track_densities,
+    EndReason, Lines, Parcel, Rules, Sample, Seed, SeedChances, Space, track_densities,
 };
 
 /// A streamline, kept or not, in voxels.
@@ -43,6 +43,7 @@ impl Collect for All {
 
 /// One process sends nothing.
 impl Parcel for All {
+    fn merge(&mut self, _: Self) {}
     fn pack(_: Vec<Line>) -> Vec<u8> {
         unreachable!("one process")
     }
@@ -63,6 +64,14 @@ pub(crate) const ARCS: DensityPropagation = DensityPropagation {
 
 pub(crate) const MAXIMA: DensityPropagation =
     DensityPropagation { rule: DensityRule::Maximum, step_mm: 0.4, ..ARCS };
+
+/// A tenth of a voxel by step, a radius of 2 mm and more.
+pub(crate) const CURVES: DensityPropagation = DensityPropagation {
+    rule: DensityRule::Transport { power: 1.0, places: 3, probe_mm: 1.0 },
+    step_mm: 0.2,
+    max_angle: 0.1,
+    ..ARCS
+};
 
 /// 2 mm voxels; radiological, so that voxels times 2 are millimetres along the axes of directions.
 pub(crate) fn grid() -> Grid {
@@ -122,6 +131,7 @@ pub(crate) fn tracked_within(
         rules: &rules,
         anatomy,
         seeds,
+        chances: None,
         attempts,
         jitter_mm: Some(0.0),
         rng_seed: 5,
@@ -181,7 +191,79 @@ fn arcs_along_a_straight_bundle_scatter_about_it_and_have_the_length_of_a_step()
 }
 
 #[test]
-fn both_rules_go_straight_on_through_a_crossing() {
+fn curves_along_a_straight_bundle_bend_no_more_than_they_may_and_turn_less_than_arcs() {
+    let field = densities(|_| vec![ALONG_X]);
+    let seeds = [seed([15.0, 15.0, 7.0])];
+    let dirs = |half: &[[f32; 3]]| -> Vec<[f64; 3]> {
+        let dir = |step: &[[f32; 3]]| {
+            let d: [f64; 3] = std::array::from_fn(|a| f64::from(step[1][a] - step[0][a]));
+            let norm = d.iter().map(|x| x * x).sum::<f64>().sqrt();
+            d.map(|x| x / norm)
+        };
+        half.windows(2).map(dir).collect()
+    };
+    // Mean of |direction across|, a measure of how much a streamline leaves the bundle's axis.
+    let of = |propagation: &DensityPropagation| {
+        let lines = tracked(&field, propagation, &seeds, Attempts::PerSeed(100), &best());
+        let (mut aside, mut n) = (0.0, 0.0);
+        for line in &lines {
+            let (first, second) = line.points.split_at(line.n_first);
+            for half in [first, second] {
+                let dirs = dirs(half);
+                for pair in dirs.windows(2) {
+                    let cos: f64 = (0..3).map(|a| pair[0][a] * pair[1][a]).sum();
+                    // Chords of two arcs of at most 0.1 rad, and single precision of their points.
+                    let most = f64::from(propagation.max_angle) + 1e-3;
+                    assert!(cos.min(1.0).acos() < most, "{cos}");
+                }
+                aside += dirs.iter().map(|dir| dir[1].hypot(dir[2])).sum::<f64>();
+                n += dirs.len() as f64;
+            }
+        }
+        aside / n
+    };
+    let (curves, arcs) = (of(&CURVES), of(&ARCS));
+    assert!(curves < arcs, "{curves} {arcs}");
+    let cubed = DensityRule::Transport { power: 3.0, places: 3, probe_mm: 1.0 };
+    assert!(of(&DensityPropagation { rule: cubed, ..CURVES }) < curves);
+}
+
+#[test]
+fn the_halves_of_a_curve_leave_the_seed_opposite_ways() {
+    let field = densities(|_| vec![ALONG_X]);
+    let seeds = [seed([15.0, 15.0, 7.0])];
+    for line in tracked(&field, &CURVES, &seeds, Attempts::PerSeed(50), &best()) {
+        let (first, second) = line.points.split_at(line.n_first);
+        if first.len() > 1 && second.len() > 1 {
+            let step = |half: &[[f32; 3]]| -> [f32; 3] {
+                std::array::from_fn(|a| 2.0 * (half[1][a] - half[0][a]))
+            };
+            let (a, b) = (step(first), step(second));
+            let cos = (0..3).map(|i| a[i] * b[i]).sum::<f32>() / (0.2 * 0.2);
+            // Each bends by half of 0.1 rad at most before its first point, and chords are shorter.
+            assert!(cos < -0.1_f32.cos() + 1e-3, "{cos}");
+        }
+    }
+}
+
+#[test]
+fn curves_end_where_the_density_falls_below_the_cutoff() {
+    // From x = 20 on the bundle is weaker than the cut-off; between 19 and 20 it falls linearly.
+    let field = densities(|[i, ..]| vec![(ALONG_X.0, if i > 10.5 { 1.0 } else { 0.05 })]);
+    let seeds = [seed([15.0, 15.0, 7.0])];
+    // Radiological voxels count as the array does here, where det(affine) < 0.
+    for line in tracked(&field, &CURVES, &seeds, Attempts::PerSeed(40), &best()) {
+        let least = line.points.iter().map(|point| point[0]).fold(15.0, f32::min);
+        // 0.1 is reached 0.95 of the way from 11 to 10.
+        assert!(least > 10.0, "{least}");
+        assert!(
+            line.ends.contains(&EndReason::Cutoff) || line.ends.contains(&EndReason::Curvature)
+        );
+    }
+}
+
+#[test]
+fn all_rules_go_straight_on_through_a_crossing() {
     let field = densities(|[i, j, _]| {
         let mut here = Vec::new();
         if (i - 15.0).abs() < 3.5 {
@@ -195,7 +277,10 @@ fn both_rules_go_straight_on_through_a_crossing() {
     let seeds = [seed([5.0, 15.0, 7.0])];
     // Cubed, the eighth power of a cosine is as narrow as a lobe of measured densities.
     let arcs = DensityPropagation { rule: DensityRule::Arcs { power: 3.0, places: 3 }, ..ARCS };
-    for (propagation, least, most) in [(MAXIMA, 0.99, 0.01), (arcs, 0.5, 0.2)] {
+    let cubed = DensityRule::Transport { power: 3.0, places: 3, probe_mm: 1.0 };
+    let curves = DensityPropagation { rule: cubed, ..CURVES };
+    let cases = [(MAXIMA, 0.99, 0.01), (arcs, 0.5, 0.2), (curves, 0.5, 0.2)];
+    for (propagation, least, most) in cases {
         let lines = tracked(&field, &propagation, &seeds, Attempts::PerSeed(100), &best());
         let reached = |line: &&Line| line.points.iter().any(|point| point[0] > 22.0);
         let turned = |line: &&Line| line.points.iter().any(|point| (point[1] - 15.0).abs() > 6.0);
@@ -239,6 +324,44 @@ fn the_longest_streamline_is_as_long_as_both_halves_may_be_together() {
 }
 
 #[test]
+fn seeds_are_drawn_in_proportion_to_the_integrals_of_their_densities() {
+    // From voxel to voxel one more, and nothing at the last.
+    let field = densities(|[i, ..]| vec![(ALONG_X.0, if i < 13.5 { i - 9.0 } else { 0.0 })]);
+    let seeds: Vec<_> = (10..15).map(|i| seed([i as f32, 15.0, 7.0])).collect();
+    let integrals = field.integrals(seeds.iter().map(|seed| seed.pos));
+    for (integral, size) in integrals.iter().zip([1.0, 2.0, 3.0, 4.0, 0.0]) {
+        // Over the sphere cos^8 has the mean 1/9.
+        assert!((integral - size * 4.0 * std::f64::consts::PI / 9.0).abs() < 1e-5, "{integral}");
+    }
+    let n: u64 = 4000;
+    let chances = SeedChances::new(integrals);
+    let tracking = DensityTracking {
+        densities: &field,
+        space: &Space::same(grid()),
+        propagation: &MAXIMA,
+        rules: &Rules { least_length_mm: 500.0, ..Rules::default() },
+        anatomy: None,
+        seeds: &seeds,
+        chances: chances.as_ref(),
+        attempts: Attempts::UntilKept { select: 1, at_most: n },
+        jitter_mm: Some(0.0),
+        rng_seed: 5,
+    };
+    let mut counts = [0.0; 5];
+    let each = |block: Vec<Line>| {
+        block.iter().for_each(|line| counts[line.points[0][0] as usize - 10] += 1.0);
+        Ok::<(), Interrupted>(())
+    };
+    track_densities(&tracking, Backend::cpu(&best()), &Silent, All::default, each).unwrap();
+    for (count, part) in counts.iter().zip([0.1, 0.2, 0.3, 0.4, 0.0]) {
+        // Five deviations of a binomial number.
+        let bound = 5.0 * (n as f64 * part * (1.0 - part)).sqrt();
+        assert!((count - n as f64 * part).abs() <= bound, "{counts:?}");
+    }
+    assert!(SeedChances::new([0.0, 0.0]).is_none());
+}
+
+#[test]
 fn streamlines_are_the_same_for_any_threads_and_registers() {
     let field = densities(|[i, j, k]| {
         let t = 0.05 * i - 0.04 * j + 0.1 * k;
@@ -246,7 +369,7 @@ fn streamlines_are_the_same_for_any_threads_and_registers() {
     });
     let seeds: Vec<_> = (0..40).map(|i| seed([3.0 + 0.6 * i as f32, 12.3, 6.0])).collect();
     let until = Attempts::UntilKept { select: 1300, at_most: 100_000 };
-    for propagation in [ARCS, MAXIMA] {
+    for propagation in [ARCS, CURVES, MAXIMA] {
         for attempts in [Attempts::PerSeed(9), until] {
             let of = |threads: usize, level: SimdLevel| {
                 let workers = Workers::new(threads).unwrap().with_simd(level);
@@ -267,6 +390,12 @@ fn streamlines_are_the_same_for_any_threads_and_registers() {
 
 #[test]
 fn any_number_of_processes_keeps_the_same_streamlines() {
+    for propagation in [ARCS, CURVES] {
+        processes_keep_the_same(&propagation);
+    }
+}
+
+fn processes_keep_the_same(propagation: &DensityPropagation) {
     let field = densities(|_| vec![ALONG_X, ([0.6, 0.8, 0.0], 0.4)]);
     let space = Space::same(grid());
     let seeds = [seed([15.0, 15.0, 7.0]), seed([7.0, 12.0, 6.0])];
@@ -275,10 +404,11 @@ fn any_number_of_processes_keeps_the_same_streamlines() {
         let tracking = DensityTracking {
             densities: &field,
             space: &space,
-            propagation: &ARCS,
+            propagation,
             rules: &Rules { least_length_mm: 12.0, ..Rules::default() },
             anatomy: None,
             seeds: &seeds,
+            chances: None,
             attempts: Attempts::UntilKept { select: 1500, at_most: 1_000_000 },
             jitter_mm: None,
             rng_seed: 5,

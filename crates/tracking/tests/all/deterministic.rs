@@ -7,7 +7,8 @@ use fimbria_compute::Workers;
 use fimbria_image::OpenOptions;
 use fimbria_image::bedpostx::read_bedpostx;
 use fimbria_tracking::{
-    EndReason, Field, Propagation, SampleChoice, Sequence, Visit, is_reversed, propagate,
+    EndReason, Field, LocalRules, Propagation, Propagator, SampleChoice, Sequence, Space, Visit,
+    is_reversed, propagate,
 };
 
 /// Keeps every point.
@@ -67,6 +68,8 @@ fn agreement(
     let field = Field::new(samples, &workers);
     let path = folder.join("cases/deterministic").join(format!("{input}_{case}.txt.gz"));
     let references = references(&path);
+    let (space, local) = (Space::same(*field.grid()), LocalRules::default());
+    let by = Propagator { field: &field, options, local: &local, space: &space, towards: None };
     let mut draws = draws;
     let mut agree = 0;
     for (index, reference) in references.iter().enumerate() {
@@ -75,10 +78,10 @@ fn agreement(
             start[0] = field.grid().dims[0] as f32 - 1.0 - start[0];
         }
         let mut path = Path3::default();
-        let first = propagate(&field, options, 0, start, None, &mut draws, &mut path);
+        let first = propagate(by, 0, start, None, &mut draws, &mut path);
         let first_half = path.0.len();
         let back = first.first_dir.map(|dir| dir.map(|x| -x));
-        propagate(&field, options, 1, start, back, &mut draws, &mut path);
+        propagate(by, 1, start, back, &mut draws, &mut path);
         let near = |a: &[f32; 3], b: &[f32; 3]| (0..3).all(|k| (a[k] - b[k]).abs() <= 2e-4);
         let same = first_half == reference.first_half
             && path.0.len() == reference.points.len()

@@ -6,6 +6,7 @@ mod densities;
 mod deterministic;
 mod devices;
 mod laws;
+mod local;
 mod matrices;
 mod processes;
 mod same;

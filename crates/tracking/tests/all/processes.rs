@@ -27,6 +27,9 @@ impl Collect for Both<'_> {
 }
 
 impl Parcel for Both<'_> {
+    fn merge(&mut self, other: Self) {
+        self.0.merge(other.0);
+    }
     fn pack(block: Streamlines) -> Vec<u8> {
         Lines::pack(block)
     }

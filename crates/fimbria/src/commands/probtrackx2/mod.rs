@@ -11,12 +11,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_compute::comm::Solo;
-use fimbria_pipeline::probtrackx2::{MatrixFiles, PROBTRACKX2_WRITES, Probtrackx2, RegionFiles};
+use fimbria_pipeline::probtrackx2::{
+    LocalFiles, MatrixFiles, PROBTRACKX2_WRITES, Probtrackx2, RegionFiles,
+};
 use fimbria_pipeline::{OutputFolder, Writes};
 use fimbria_tracking::Sequence;
 
 use self::absent::AbsentFlags;
-use self::options::{Condition, FileArgs, OutputFlags, RegionArgs};
+use self::options::{Condition, FileArgs, LocalArgs, OutputFlags, RegionArgs};
 use self::steps::{Sampling, StepArgs};
 use crate::args::{DeviceArgs, ThreadArgs};
 use crate::commands::run_stages_in;
@@ -38,6 +40,9 @@ pub(crate) struct Probtrackx2Command {
 
     #[command(flatten)]
     steps: StepArgs,
+
+    #[command(flatten)]
+    local: LocalArgs,
 
     /// How much is said: 0, or 1 and 2 for what was read
     #[arg(short = 'V', value_name = "LEVEL", default_value_t = 0)]
@@ -106,6 +111,7 @@ Streamlines are FSL's to the quirk, which is right for comparison and for studie
 first and the last sample have half weight, one point outside the mask is kept, each half is judged
 for itself. Differences: random numbers depend on seed voxel, sample and step alone, so that threads
 do not change the result; a step that starts on a surface does not cross it; matrix 4 is not there.
+What differs from place to place is worked on by the threads, one streamline at a time.
 `fimbria track` has plainer rules and writes streamlines.
 
 References:
@@ -114,8 +120,18 @@ References:
 
 impl Probtrackx2Command {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { files, outputs, regions, steps, verbosity, absent, rng, threads, devices } =
-            self;
+        let Self {
+            files,
+            outputs,
+            regions,
+            steps,
+            local,
+            verbosity,
+            absent,
+            rng,
+            threads,
+            devices,
+        } = self;
         absent.refuse()?;
         let FileArgs {
             samples,
@@ -138,6 +154,7 @@ impl Probtrackx2Command {
             os2t,
             targetmasks,
             s2tastext,
+            otargetpaths,
             omatrix1,
             distthresh1,
             omatrix2,
@@ -161,6 +178,14 @@ impl Probtrackx2Command {
             network,
             forcefirststep,
         } = regions;
+        let LocalArgs {
+            prefdir,
+            locfibchoice,
+            loccurvthresh,
+            no_integrity,
+            noprobinterpol,
+            onewayonly,
+        } = local;
         let mut dir = dir;
         while !forcedir && dir.exists() {
             dir = PathBuf::from(format!("{}+", dir.display()));
@@ -180,6 +205,7 @@ impl Probtrackx2Command {
             os2t,
             target_masks: targetmasks,
             s2t_as_text: s2tastext,
+            otargetpaths,
             fopd,
             opathdir,
             matrices: MatrixFiles {
@@ -201,6 +227,14 @@ impl Probtrackx2Command {
             n_samples,
             sampvox_mm,
             propagation,
+            local: LocalFiles {
+                prefdir,
+                locfibchoice,
+                loccurvthresh,
+                skip: no_integrity,
+                noprobinterpol,
+                onewayonly,
+            },
             regions: RegionFiles {
                 waypoints,
                 any: waycond == Condition::Or,

@@ -90,6 +90,10 @@ pub(super) struct OutputFlags {
     #[arg(long)]
     pub(super) s2tastext: bool,
 
+    /// For every target a map of the visits of the samples that reach it, with --os2t
+    #[arg(long)]
+    pub(super) otargetpaths: bool,
+
     /// The sparse matrix from seed to seed
     #[arg(long)]
     pub(super) omatrix1: bool,
@@ -178,6 +182,39 @@ pub(super) struct RegionArgs {
     /// Ask --avoid and --stop from the second point on
     #[arg(long)]
     pub(super) forcefirststep: bool,
+}
+
+/// What differs from place to place: FSL's hidden options for it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "From place to place (images on the grid of the samples)")]
+pub(super) struct LocalArgs {
+    /// Of 3 volumes: directions (FSL's frame) that the fibre to follow is nearest to, in place of the
+    /// current direction, where not zero. Of 1: the rule by which it is chosen at all steps but the
+    /// first, as --randfib has them, where 1 or more
+    #[arg(long, value_name = "IMAGE")]
+    pub(super) prefdir: Option<PathBuf>,
+
+    /// The rule by which the fibre is chosen in the voxel looked up: 1 any above --fibthresh, 2 any of
+    /// those within 40 degrees, 3 any by fraction, else the nearest
+    #[arg(long, value_name = "IMAGE")]
+    pub(super) locfibchoice: Option<PathBuf>,
+
+    /// Least cosine of the angle between steps, in place of --cthr
+    #[arg(long, value_name = "IMAGE")]
+    pub(super) loccurvthresh: Option<PathBuf>,
+
+    /// Where no fibre is drawn and the last one is followed on; on the grid of the seeds
+    #[arg(long = "no_integrity", alias = "skipmask", value_name = "IMAGE")]
+    pub(super) no_integrity: Option<PathBuf>,
+
+    /// Look the nearest voxel up, not a random corner
+    #[arg(long)]
+    pub(super) noprobinterpol: bool,
+
+    /// From surfaces go into the brain only, against the normal of the vertex; both ways with
+    /// --omatrix3
+    #[arg(long)]
+    pub(super) onewayonly: bool,
 }
 
 /// How many of the waypoints are needed.

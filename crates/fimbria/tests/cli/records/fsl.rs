@@ -23,6 +23,7 @@ const PROBTRACKX2: Proof = Proof {
         fs::write(folder.join("seed.mat"), "1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n").unwrap();
         fs::write(folder.join("both.txt"), "seed far\n").unwrap();
         fs::write(folder.join("points.txt"), "3 2 2\n").unwrap();
+        crate::probtrackx2::write_triangle(&folder, "white.gii");
         folder
     },
     line: LINE,
@@ -60,6 +61,22 @@ const PROBTRACKX2: Proof = Proof {
                 "-s bpx/merged -m bpx/nodif_brain_mask -x seed --opd -P 3 --targetmasks far",
                 "--s2tastext",
             ),
+        ),
+        (
+            "otargetpaths",
+            On(
+                "-s bpx/merged -m bpx/nodif_brain_mask -x seed --opd -P 3 --os2t --targetmasks far",
+                "--otargetpaths --ompl --opathdir",
+            ),
+        ),
+        ("prefdir", With("--prefdir far")),
+        ("locfibchoice", With("--locfibchoice far")),
+        ("loccurvthresh", With("--loccurvthresh far")),
+        ("no_integrity", With("--no_integrity far")),
+        ("noprobinterpol", With("--noprobinterpol")),
+        (
+            "onewayonly",
+            On("-s bpx/merged -m bpx/nodif_brain_mask -x white.gii --opd -P 3", "--onewayonly"),
         ),
         ("omatrix1", With("--omatrix1")),
         ("distthresh1", With("--omatrix1 --distthresh1 2")),

@@ -61,6 +61,9 @@ const STICKS: Proof = Proof {
 
 const SELECT_4: &str = "hot.nii --hot --seeds seed.nii.gz --select 4 --min-length 0";
 
+const CURVES_4: &str =
+    "hot.nii --hot --seeds seed.nii.gz --select 4 --min-length 0 --algorithm transport";
+
 const TISSUES: &str = "hot.nii --hot --seeds edge.nii.gz -n 4 --min-length 0 --act 5tt.nii";
 
 const TRACK: Proof = Proof {
@@ -76,6 +79,13 @@ const TRACK: Proof = Proof {
         ("mask", With("--mask beside.nii.gz")),
         ("seeds", Instead("bpx --seeds two.nii.gz -n 4")),
         ("include", With("--include far.nii.gz")),
+        (
+            "include-any",
+            Two(
+                "bpx --seeds seed.nii.gz -n 4 --include far.nii.gz --include beside.nii.gz",
+                "bpx --seeds seed.nii.gz -n 4 --include far.nii.gz --include beside.nii.gz --include-any",
+            ),
+        ),
         ("in-order", On("bpx --seeds seed.nii.gz -n 4 --include far.nii.gz", "--in-order")),
         ("exclude", With("--exclude far.nii.gz")),
         ("stop", With("--stop far.nii.gz")),
@@ -87,7 +97,9 @@ const TRACK: Proof = Proof {
         ("seed-boundary", On(TISSUES, "--seed-boundary")),
         ("samples", Instead("bpx --seeds seed.nii.gz -n 5")),
         ("select", Two(SELECT_4, "hot.nii --hot --seeds seed.nii.gz --select 5 --min-length 0")),
+        ("seeds-by", On("hot.nii --hot --seeds two.nii.gz --select 4", "--seeds-by density")),
         ("algorithm", On(SELECT_4, "--algorithm deterministic")),
+        ("probe", On(CURVES_4, "--probe 3")),
         ("cutoff", On(SELECT_4, "--cutoff 0.2")),
         ("power", On(SELECT_4, "--power 2")),
         ("step", With("--step 0.7")),

@@ -32,6 +32,10 @@ impl Collect for Counted<'_> {
 }
 
 impl Parcel for Counted<'_> {
+    fn merge(&mut self, other: Self) {
+        self.tally.merge(other.tally);
+    }
+
     /// No bytes where no streamlines are wanted.
     fn pack(block: Option<Streamlines>) -> Vec<u8> {
         block.map(Lines::pack).unwrap_or_default()

@@ -108,6 +108,10 @@ pub struct RegionFiles {
     #[arg(long, value_name = "REGION")]
     pub include: Vec<PathBuf>,
 
+    /// One of those is enough
+    #[arg(long, requires = "include", conflicts_with = "in_order")]
+    pub include_any: bool,
+
     /// In the order given
     #[arg(long, requires = "include")]
     pub in_order: bool,

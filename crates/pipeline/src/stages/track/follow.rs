@@ -1,7 +1,9 @@
 //! Streamlines through directions of any kind.
 
 use fimbria_streamlines::Streamlines;
-use fimbria_tracking::{Anatomy, DensityTracking, Propagation, Seed, Space, Tally, Tracking};
+use fimbria_tracking::{
+    Anatomy, Densities, DensityTracking, Propagation, Seed, SeedChances, Space, Tally, Tracking,
+};
 
 use super::counted::{counted, counted_through_densities};
 use super::directions::{Directions, Medium};
@@ -44,6 +46,7 @@ pub(super) fn follow<'p>(
         Medium::Densities(densities) => {
             let shortest = Edges::of(directions.grid()).shortest;
             let propagation = options.density_propagation(shortest);
+            let chances = chances(options, densities, space, seeds)?;
             let tracking = DensityTracking {
                 densities,
                 space,
@@ -51,6 +54,7 @@ pub(super) fn follow<'p>(
                 rules,
                 anatomy: places.constraint(),
                 seeds,
+                chances: chances.as_ref(),
                 attempts: options.attempts(),
                 jitter_mm: options.jitter.or(starts.are_points().then_some(0.0)),
                 rng_seed,
@@ -66,6 +70,20 @@ pub(super) fn follow<'p>(
         log.warn(Page::Tracking, "no streamline was kept: see in run.json why they ended");
     }
     Ok(tally)
+}
+
+/// With which chances seeds are drawn, where options in effect ask for other than equal ones.
+pub(super) fn chances(
+    options: &TrackParameters,
+    densities: &Densities,
+    space: &Space,
+    seeds: &[Seed],
+) -> Result<Option<SeedChances>, TrackError> {
+    if !options.draws_by_density() {
+        return Ok(None);
+    }
+    let integrals = densities.integrals(seeds.iter().map(|seed| space.to_samples(seed.pos)));
+    SeedChances::new(integrals).map(Some).ok_or(TrackError::NoDensity)
 }
 
 /// Warns where tissues and densities can hardly be of one head, and where most seeds lie in the wrong

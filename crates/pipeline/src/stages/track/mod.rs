@@ -39,7 +39,7 @@ pub(crate) use follow::tell_outside;
 pub use in_memory::{TrackInMemory, TracksFound};
 pub use in_run::TrackInRun;
 use parameters::Place;
-pub use parameters::{Algorithm, Through, TrackParameters, Tracks};
+pub use parameters::{Algorithm, SeedsBy, Through, TrackParameters, Tracks};
 pub use regions::{RegionFrom, Regions};
 pub use source::{Source, SourceError};
 use starts::Starts;
@@ -126,6 +126,9 @@ pub enum TrackError {
     /// No seeds on the boundary.
     #[error("the boundary of grey and white matter passes no voxel of the seeds")]
     NoBoundary,
+    /// Seeds without density.
+    #[error("no seed has a density above zero to be drawn by: leave out --seeds-by")]
+    NoDensity,
     /// A list that does not hold numbers.
     #[error(transparent)]
     Numbers(#[from] NumbersError),
@@ -184,12 +187,13 @@ impl Stage for Track {
     }
 
     fn parameters(&self) -> Value {
-        let RegionFiles { seeds, in_order, target, network, .. } = &self.regions;
+        let RegionFiles { seeds, in_order, include_any, target, network, .. } = &self.regions;
         let stems = |paths: &[PathBuf]| paths.iter().map(|path| stem(path)).collect::<Vec<_>>();
         json!({
             // Of which rows, columns and files have their names.
             "seeds": stems(seeds), "targets": stems(target),
-            "in_order": in_order, "network": network, "through": self.through.name(),
+            "in_order": in_order, "include_any": include_any, "network": network,
+            "through": self.through.name(),
             "anatomy": self.anatomy.act.as_ref().map(|_| &self.anatomy),
             "track": self.in_effect(),
         })

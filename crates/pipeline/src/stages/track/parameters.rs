@@ -25,6 +25,8 @@ pub enum Algorithm {
     /// Along random arcs.
     #[default]
     Probabilistic,
+    /// Along curves that bend no more than they may.
+    Transport,
     /// Along maxima.
     Deterministic,
 }
@@ -32,7 +34,29 @@ pub enum Algorithm {
 impl Choice for Algorithm {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
         (Self::Probabilistic, "probabilistic", "along arcs drawn by the densities along them"),
+        (
+            Self::Transport,
+            "transport",
+            "along curves whose curvature is drawn by the densities ahead (parallel transport)",
+        ),
         (Self::Deterministic, "deterministic", "along the nearest maximum of the density"),
+    ];
+}
+
+/// With which chances seeds are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SeedsBy {
+    /// Each with the same.
+    #[default]
+    Equal,
+    /// Each with that of its density.
+    Density,
+}
+
+impl Choice for SeedsBy {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Equal, "equal", "each with the same chance"),
+        (Self::Density, "density", "in proportion to the integral of the density of its voxel"),
     ];
 }
 
@@ -95,9 +119,14 @@ pub struct TrackParameters {
 
     /// Through densities: start at seeds drawn at random until so many streamlines are kept, or a
     /// thousand times as many were started
-    #[arg(long, value_name = "N", number = at_least(1_u32, "").up_to(4_000_000))]
+    #[arg(long, value_name = "N", number = at_least(1_u32, "").up_to(100_000_000))]
     #[arg(usually = "10000 through densities")]
     pub select: Option<u32>,
+
+    /// Through densities: how the seeds to start at are drawn
+    #[arg(long, value_name = "RULE", value_parser = choice::<SeedsBy>(), conflicts_with = "samples")]
+    #[arg(usually = "equal")]
+    pub seeds_by: Option<Named<SeedsBy>>,
 
     /// Through densities: which way to go on
     #[arg(long, value_name = "ALGORITHM", value_parser = choice::<Algorithm>())]
@@ -108,7 +137,7 @@ pub struct TrackParameters {
     #[arg(long, value_name = "MM", number = above(0.0_f32, "mm"))]
     #[arg(
         usually = "0.5, in a run a quarter of the shortest voxel edge; through densities half of \
-                     it, deterministic a fifth"
+                     it, deterministic a fifth, transport a tenth"
     )]
     pub step: Option<f32>,
 
@@ -125,16 +154,21 @@ pub struct TrackParameters {
     // That of which the cosine is 0.2.
     /// Largest angle between two steps
     #[arg(long, value_name = "DEG", number = within(0.0_f32, 180.0, "degrees"))]
-    #[arg(usually = "78.46304; through densities 45")]
+    #[arg(usually = "78.46304; through densities 45, transport 6")]
     pub angle: Option<f32>,
 
     /// Through densities: end where the density is below this, in its units
     #[arg(long, value_name = "DENSITY", number = above(0.0_f32, ""), usually = "0.1")]
     pub cutoff: Option<f32>,
 
-    /// Through densities: the power to which densities along an arc are raised
+    /// Through densities: the power to which the mean of the densities along an arc or a probe is raised
     #[arg(long, value_name = "POWER", number = above(0.0_f32, ""), usually = "1")]
     pub power: Option<f32>,
+
+    /// Transport: how far densities are looked at ahead
+    #[arg(long, value_name = "MM", number = above(0.0_f32, "mm"))]
+    #[arg(usually = "half the shortest voxel edge")]
+    pub probe: Option<f32>,
 
     // Smaller fractions than 0.05 are those that bedpostX's own maps leave out.
     /// Fibres with a fraction (of peaks: length as part of the longest) up to this are not followed
@@ -196,13 +230,16 @@ impl TrackParameters {
         if through == Through::Densities {
             let select = given.select.or(given.samples.is_none().then_some(10_000));
             let algorithm = given.algorithm.unwrap_or(Named(Algorithm::Probabilistic));
-            let is_random = algorithm.0 == Algorithm::Probabilistic;
+            let is_random = algorithm.0 != Algorithm::Deterministic;
+            let is_bent = algorithm.0 == Algorithm::Transport;
+            let seeds_by = select.map(|_| given.seeds_by.unwrap_or(Named(SeedsBy::Equal)));
             return Self {
                 select,
+                seeds_by,
                 algorithm: Some(algorithm),
                 max_length: given.max_length.or(Some(250.0)),
                 min_length: given.min_length.or(Some(10.0)),
-                angle: given.angle.or(Some(45.0)),
+                angle: given.angle.or(Some(if is_bent { 6.0 } else { 45.0 })),
                 cutoff: given.cutoff.or(Some(0.1)),
                 power: given.power.or(is_random.then_some(1.0)),
                 ..all
@@ -224,7 +261,9 @@ impl TrackParameters {
 
     /// An option that is given and has no use through these directions.
     pub fn unused(&self, through: Through) -> Option<&'static str> {
-        let is_deterministic = self.algorithm == Some(Named(Algorithm::Deterministic));
+        let algorithm = self.algorithm.map_or(Algorithm::Probabilistic, |named| named.0);
+        let is_deterministic = algorithm == Algorithm::Deterministic;
+        let looks_ahead = algorithm == Algorithm::Transport;
         let named: &[(&str, bool)] = match through {
             Through::Densities => &[
                 ("fibre-threshold", self.fibre_threshold.is_some()),
@@ -233,12 +272,15 @@ impl TrackParameters {
                 ("loop-check", self.loop_check),
                 ("first-fibre", self.first_fibre.is_some()),
                 ("power", self.power.is_some() && is_deterministic),
+                ("probe", self.probe.is_some() && !looks_ahead),
             ],
             Through::Samples => &[
                 ("select", self.select.is_some()),
+                ("seeds-by", self.seeds_by.is_some()),
                 ("algorithm", self.algorithm.is_some()),
                 ("cutoff", self.cutoff.is_some()),
                 ("power", self.power.is_some()),
+                ("probe", self.probe.is_some()),
             ],
         };
         named.iter().find(|(_, given)| *given).map(|(name, _)| *name)
@@ -264,15 +306,15 @@ impl TrackParameters {
 
     /// How they follow densities on voxels of which this is the shortest edge; of options in effect.
     pub(super) fn density_propagation(&self, shortest_edge_mm: f32) -> DensityPropagation {
-        let is_random = self.algorithm != Some(Named(Algorithm::Deterministic));
-        let edges = if is_random { 0.5 } else { 0.2 };
         let power = self.power.unwrap_or(1.0);
+        let probe_mm = self.probe.unwrap_or(0.5 * shortest_edge_mm);
+        let (rule, edges) = match self.algorithm.map_or(Algorithm::Probabilistic, |named| named.0) {
+            Algorithm::Probabilistic => (DensityRule::Arcs { power, places: 3 }, 0.5),
+            Algorithm::Transport => (DensityRule::Transport { power, places: 3, probe_mm }, 0.1),
+            Algorithm::Deterministic => (DensityRule::Maximum, 0.2),
+        };
         DensityPropagation {
-            rule: if is_random {
-                DensityRule::Arcs { power, places: 3 }
-            } else {
-                DensityRule::Maximum
-            },
+            rule,
             step_mm: self.step.unwrap_or(edges * shortest_edge_mm),
             max_angle: self.angle.unwrap_or(45.0).to_radians(),
             cutoff: self.cutoff.unwrap_or(0.1),
@@ -290,6 +332,11 @@ impl TrackParameters {
     /// The length of a step through densities on this grid, mm.
     pub(crate) fn step_through_densities(&self, grid: &Grid) -> f32 {
         self.density_propagation(Edges::of(grid).shortest).step_mm
+    }
+
+    /// True where seeds are drawn by their densities.
+    pub(super) fn draws_by_density(&self) -> bool {
+        self.seeds_by == Some(Named(SeedsBy::Density))
     }
 
     /// How many streamlines start through densities; of options in effect.

@@ -57,6 +57,8 @@ pub struct Regions {
     pub seeds: Vec<RegionFrom>,
     /// Where streamlines must pass.
     pub include: Vec<RegionFrom>,
+    /// One of those is enough.
+    pub include_any: bool,
     /// In the order given.
     pub in_order: bool,
     /// Where they must not pass.
@@ -72,10 +74,12 @@ pub struct Regions {
 impl From<&RegionFiles> for Regions {
     fn from(files: &RegionFiles) -> Self {
         let of = |paths: &[PathBuf]| paths.iter().cloned().map(RegionFrom::File).collect();
-        let RegionFiles { seeds, include, in_order, exclude, stop, target, network } = files;
+        let RegionFiles { seeds, include, include_any, in_order, exclude, stop, target, network } =
+            files;
         Self {
             seeds: of(seeds),
             include: of(include),
+            include_any: *include_any,
             in_order: *in_order,
             exclude: of(exclude),
             stop: of(stop),
@@ -150,7 +154,7 @@ impl Regions {
         samples: &Grid,
         least_length_mm: f32,
     ) -> Result<Places, TrackError> {
-        let Self { seeds, include, in_order, exclude, stop, target, network } = self;
+        let Self { seeds, include, include_any, in_order, exclude, stop, target, network } = self;
         let starts = Starts::read(seeds, samples)?;
         let read = |given: &[RegionFrom]| -> Result<Vec<Region>, TrackError> {
             given.iter().map(|region| region.read(&starts.space)).collect()
@@ -161,6 +165,7 @@ impl Regions {
             stop: read(stop)?,
             waypoints: Waypoints {
                 regions: read(include)?,
+                any: *include_any,
                 in_order: *in_order,
                 ..Waypoints::default()
             },

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::counted::{Counted, counted, counted_through_densities};
 use super::edges::Edges;
-use super::follow::tell_misplaced;
+use super::follow::{chances, tell_misplaced};
 use super::parameters::Place;
 use super::source::densities_of;
 use super::{AnatomyOptions, Through, TrackError, TrackInRun, TrackParameters, tracks_name};
@@ -113,6 +113,7 @@ impl WholeBrain {
         // Where grey matter begins, peaks are few.
         let mask = if anatomy.seed_boundary { &field.mask } else { mask };
         self.tracked(mask, tissues.as_ref(), log, |space, rules, seeds, new, each| {
+            let chances = chances(&options, &densities, space, seeds)?;
             let tracking = DensityTracking {
                 densities: &densities,
                 space,
@@ -120,6 +121,7 @@ impl WholeBrain {
                 rules,
                 anatomy: anatomy.constraint(&tissues),
                 seeds,
+                chances: chances.as_ref(),
                 attempts: options.attempts(),
                 jitter_mm: options.jitter,
                 rng_seed: options.rng_seed,

@@ -53,7 +53,7 @@ pub(in crate::stages::report) fn methods(track: &WholeBrain) -> Methods {
     let TrackInRun { parameters, anatomy } = &track.options;
     let TrackParameters { samples, select, step, min_length, max_length, angle, cutoff, .. } =
         parameters;
-    let is_deterministic = parameters.algorithm == Some(Named(Algorithm::Deterministic));
+    let algorithm = parameters.algorithm.map_or(Algorithm::Probabilistic, |named| named.0);
     let is_constrained = anatomy.act.is_some();
     let (within, followed, part, reference) = match track.through {
         Through::Samples => (
@@ -63,10 +63,23 @@ pub(in crate::stages::report) fn methods(track: &WholeBrain) -> Methods {
             "Behrens TEJ et al. NeuroImage 34, 144 (2007)",
         ),
         Through::Densities => {
-            let along = if is_deterministic {
-                "the nearest maxima of the interpolated densities"
-            } else {
-                "arcs drawn by the interpolated densities along them"
+            let (along, part, reference) = match algorithm {
+                Algorithm::Deterministic => (
+                    "the nearest maxima of the interpolated densities",
+                    "a fifth",
+                    "Tournier J-D et al. Proc ISMRM 18, 1670 (2010)",
+                ),
+                Algorithm::Probabilistic => (
+                    "arcs drawn by the interpolated densities along them",
+                    "half",
+                    "Tournier J-D et al. Proc ISMRM 18, 1670 (2010)",
+                ),
+                Algorithm::Transport => (
+                    "curves whose curvatures were drawn by the interpolated densities ahead (parallel \
+                     transport)",
+                    "a tenth",
+                    "Aydogan DB, Shi Y. IEEE Trans Med Imaging 40, 635 (2021)",
+                ),
             };
             let end = cutoff.map_or(String::new(), |cutoff| format!(" down to {cutoff}"));
             let within = if is_constrained && anatomy.seed_boundary {
@@ -74,12 +87,7 @@ pub(in crate::stages::report) fn methods(track: &WholeBrain) -> Methods {
             } else {
                 format!("whose density has a peak above {LEAST_DENSITY}")
             };
-            (
-                within,
-                format!("{along}{end},"),
-                if is_deterministic { "a fifth" } else { "half" },
-                "Tournier J-D et al. Proc ISMRM 18, 1670 (2010)",
-            )
+            (within, format!("{along}{end},"), part, reference)
         }
     };
     let step = step.map_or_else(|| format!("{part} of a voxel"), |mm| format!("{mm} mm"));
