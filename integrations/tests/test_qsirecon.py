@@ -8,8 +8,8 @@ from nipype import Node
 
 FOLDER = ROOT / "qsirecon"
 # Labels that QSIRecon 26.0 gives to maps that fimbria makes too (qsirecon/data/scalars/dipy_dki.yaml).
-THEIRS = """dki_ad dki_ak dki_kfa dki_md dki_mk dki_mkt dki_rd dki_rk
-msdki_awf msdki_di msdki_mfa msdki_msd msdki_msk""".split()
+THEIRS = """dki_ad dki_ak dki_kfa dki_linearity dki_md dki_mk dki_mkt dki_planarity dki_rd dki_rk
+dki_sphericity tensor_rd1 tensor_rd2 msdki_awf msdki_di msdki_mfa msdki_msd msdki_msk""".split()
 
 
 def test_maps_come_under_the_labels_of_qsirecon(phantom, tmp_path):

@@ -2,23 +2,36 @@
 
 use std::path::Path;
 
+use fimbria_pipeline::RunRecord;
 use fimbria_pipeline::stages::report::Methods;
+use serde_json::{Value, json};
 
 use crate::BidsError;
 use crate::files::{make_folder, replace};
 
-/// Writes the words of what was run: of several series in different words, all of them.
-pub(crate) fn write(out: &Path, all: &[Vec<Methods>]) -> Result<(), BidsError> {
+/// What the record of a session keeps of what the run of a series did.
+pub(crate) fn kept(all: &[Methods]) -> Value {
+    all.iter().map(|Methods { text, references }| json!([text, references])).collect()
+}
+
+/// Writes the words of what was run of every finished session, by its record: of several in different
+/// words, all of them; for who has claimed the root.
+pub(crate) fn write(out: &Path, finished: &[(String, RunRecord)]) -> Result<(), BidsError> {
     let (mut texts, mut references): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
-    for methods in all.iter().flatten() {
-        if !texts.contains(&&*methods.text) {
-            texts.push(&methods.text);
-        }
-        for reference in &methods.references {
-            if !references.contains(reference) {
-                references.push(reference);
+    let series = finished.iter().filter_map(|(_, record)| record.results.get("series")?.as_array());
+    let methods = series.flatten().filter_map(|series| series[METHODS].as_array()).flatten();
+    for said in methods {
+        let cited = said[1].as_array().into_iter().flatten();
+        let add = |to: &mut Vec<_>, word| {
+            if !to.contains(&word) {
+                to.push(word);
             }
-        }
+        };
+        said[0].as_str().into_iter().for_each(|text| add(&mut texts, text));
+        cited.filter_map(Value::as_str).for_each(|reference| add(&mut references, reference));
+    }
+    if texts.is_empty() {
+        return Ok(());
     }
     let logs = out.join("logs");
     make_folder(&logs)?;
@@ -26,6 +39,9 @@ pub(crate) fn write(out: &Path, all: &[Vec<Methods>]) -> Result<(), BidsError> {
     replace(&logs.join("CITATION.bib"), bibliography(&references).as_bytes())?;
     replace(&logs.join("CITATION.html"), html(&texts, &references).as_bytes())
 }
+
+/// Where it is kept of each series.
+pub(crate) const METHODS: &str = "methods";
 
 const PROGRAM: &str = concat!("fimbria ", env!("CARGO_PKG_VERSION"));
 
@@ -64,18 +80,31 @@ fn html(texts: &[&str], references: &[&str]) -> String {
 mod tests {
     use super::*;
 
+    /// The record of a session with a series in these words.
+    fn record(methods: &[Methods]) -> (String, RunRecord) {
+        let record = json!({
+            "program": "fimbria", "version": "0", "command_line": [], "task": "bids", "inputs": [],
+            "parameters": {}, "stages": [], "warnings": [], "outputs": [],
+            "machine": { "system": "", "threads": 1, "simd": "", "devices": [] },
+            "started": "2026-01-01T00:00:00Z", "finished": "2026-01-01T00:00:00Z",
+            "series": [{ METHODS: kept(methods) }],
+        });
+        ("sub-01".to_owned(), serde_json::from_value(record).unwrap())
+    }
+
     #[test]
-    fn what_several_series_have_in_common_is_said_once() {
+    fn what_several_sessions_have_in_common_is_said_once() {
         let folder = tempfile::tempdir().unwrap();
         let methods =
             |text: &str| Methods { text: text.to_owned(), references: vec!["A & B (2000)"] };
-        write(folder.path(), &[vec![methods("a < b")], vec![methods("a < b"), methods("c")]])
-            .unwrap();
+        let all = [record(&[methods("a < b")]), record(&[methods("a < b"), methods("c")])];
+        write(folder.path(), &all).unwrap();
         let read =
             |name: &str| std::fs::read_to_string(folder.path().join("logs").join(name)).unwrap();
         let markdown = read("CITATION.md");
         assert_eq!(markdown.matches("a < b").count(), 1);
         assert_eq!(markdown.matches("A & B").count(), 1);
+        assert!(markdown.contains("\nc\n"), "{markdown}");
         assert!(read("CITATION.bib").starts_with("@misc{fimbria1,"));
         assert!(read("CITATION.html").contains("<p>a &lt; b</p>"));
     }

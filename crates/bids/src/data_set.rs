@@ -2,21 +2,53 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use serde_json::Value;
 
 use crate::BidsError;
+use crate::Series;
 use crate::files::folders;
-use crate::series::{Series, series_of};
-use crate::sidecar::fs_json;
+use crate::series::{Place, series_of};
+use crate::sidecar::{INPUT, fs_json};
+use crate::tables::LabelTables;
 
 /// A data set, raw or of derivatives.
 #[derive(Clone, Debug)]
 pub struct DataSet {
     /// Its folder.
     pub root: PathBuf,
+    /// Others of the same subjects, which have labels and tissues too.
+    pub others: Vec<OtherSet>,
     /// Every session with a series, by subject and session.
     pub sessions: Vec<Session>,
+}
+
+/// Another data set of the same subjects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherSet {
+    /// What URIs call it.
+    pub name: String,
+    /// Its folder.
+    pub root: PathBuf,
+}
+
+impl FromStr for OtherSet {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_name = |name: &str| {
+            let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "-_.".contains(sign);
+            !name.is_empty() && name.chars().all(is_sign)
+        };
+        match text.split_once('=') {
+            Some((INPUT, _)) => Err(format!("{INPUT} is the name of the data set itself")),
+            Some((name, root)) if is_name(name) && !root.is_empty() => {
+                Ok(Self { name: name.to_owned(), root: root.into() })
+            }
+            _ => Err("give a name of letters and digits, and a folder: qsirecon=FOLDER".to_owned()),
+        }
+    }
 }
 
 /// A session of a subject, or a subject without sessions.
@@ -32,20 +64,35 @@ pub struct Session {
 
 impl DataSet {
     /// Looks for all series below `root`; of a series in several spaces that of ACPC is taken, then
-    /// T1w, and where there are preprocessed ones no others.
+    /// T1w, and where there are preprocessed ones no others. Labels and tissues are looked for in the
+    /// others too, after their own.
     ///
     /// # Errors
-    /// [`BidsError::NoSeries`], or where a folder cannot be listed.
-    pub fn open(root: &Path) -> Result<Self, BidsError> {
-        fs::read_dir(root).map_err(BidsError::io("open the data set", root))?;
+    /// [`BidsError::NoSeries`], [`BidsError::Twice`], or where a folder cannot be listed.
+    pub fn open(root: &Path, others: Vec<OtherSet>) -> Result<Self, BidsError> {
+        let mut sets = Vec::new();
+        for folder in std::iter::once(root).chain(others.iter().map(|other| &*other.root)) {
+            fs::read_dir(folder).map_err(BidsError::io("open the data set", folder))?;
+            sets.push((folder, LabelTables::of(folder)?));
+        }
+        for (i, OtherSet { name, .. }) in others.iter().enumerate() {
+            if others[..i].iter().any(|other| other.name == *name) {
+                return Err(BidsError::Twice(name.clone()));
+            }
+        }
         let mut sessions = Vec::new();
         for subject in folders(root, "sub-")? {
             let folder = root.join(&subject);
             let mut below = vec![None];
             below.extend(folders(&folder, "ses-")?.into_iter().map(Some));
             for session in below {
-                let at = session.as_ref().map_or_else(|| folder.clone(), |s| folder.join(s));
-                let series = series_of(root, &folder, &at)?;
+                let places = sets.iter().map(|(root, tables)| Place {
+                    root,
+                    subject: root.join(&subject),
+                    at: session.iter().fold(root.join(&subject), |at, session| at.join(session)),
+                    tables,
+                });
+                let series = series_of(&places.collect::<Vec<_>>())?;
                 if !series.is_empty() {
                     let label = |name: &str| name.split_once('-').map_or("", |l| l.1).to_owned();
                     let session = session.as_deref().map(label);
@@ -56,7 +103,7 @@ impl DataSet {
         if sessions.is_empty() {
             return Err(BidsError::NoSeries(root.to_owned()));
         }
-        Ok(Self { root: root.to_owned(), sessions })
+        Ok(Self { root: root.to_owned(), others, sessions })
     }
 
     /// Those of these subjects and sessions, written with or without `sub-` and `ses-`; an empty list
@@ -162,7 +209,7 @@ mod tests {
         files.push("sub-01/anat/sub-01_space-ACPC_seg-4S156_dseg.nii.gz");
         files.push("sub-01/anat/sub-01_space-MNI_seg-4S156_dseg.nii.gz");
         let folder = made(&files);
-        let data_set = DataSet::open(folder.path()).unwrap();
+        let data_set = DataSet::open(folder.path(), Vec::new()).unwrap();
         assert_eq!(data_set.sessions.len(), 1);
         let session = &data_set.sessions[0];
         assert_eq!(
@@ -189,7 +236,7 @@ mod tests {
             "sub-1/dwi/sub-1_run-1_space-T1w_desc-brain_mask.nii.gz",
             "sub-1/dwi/sub-1_run-2_space-ACPC_desc-brain_mask.nii.gz",
         ]);
-        let data_set = DataSet::open(folder.path()).unwrap();
+        let data_set = DataSet::open(folder.path(), Vec::new()).unwrap();
         let series = &data_set.sessions[0].series;
         let names: Vec<_> = series.iter().map(|s| s.name.prefix()).collect();
         assert_eq!(
@@ -212,7 +259,7 @@ mod tests {
             "sub-2/dwi/sub-2_dwi.bval",
             "sub-2/dwi/sub-2_dwi.bvec",
         ]);
-        let data_set = DataSet::open(folder.path()).unwrap();
+        let data_set = DataSet::open(folder.path(), Vec::new()).unwrap();
         assert_eq!(data_set.sessions.len(), 2);
         let [bval, bvec] = data_set.sessions[0].series[0].tables.clone().unwrap();
         assert_eq!(bval, folder.path().join("dwi.bval"));
@@ -231,7 +278,7 @@ mod tests {
             }
         }
         let folder = made(&files.iter().map(String::as_str).collect::<Vec<_>>());
-        let data_set = DataSet::open(folder.path()).unwrap();
+        let data_set = DataSet::open(folder.path(), Vec::new()).unwrap();
         let [phase, magnitude] = data_set.sessions[0].series[0].echoes.clone().unwrap();
         let names: Vec<_> = phase.iter().map(|p| file_name(Some(p)).unwrap()).collect();
         let expected = ["1", "9", "10"].map(|e| format!("sub-1_echo-{e}_part-phase_MEGRE.nii.gz"));
@@ -246,7 +293,7 @@ mod tests {
             "sub-02/ses-a/dwi/sub-02_ses-a_dwi.nii.gz",
             "sub-02/ses-b/dwi/sub-02_ses-b_dwi.nii.gz",
         ]);
-        let all = DataSet::open(folder.path()).unwrap();
+        let all = DataSet::open(folder.path(), Vec::new()).unwrap();
         let words =
             |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let names = |subjects: &[&str], sessions: &[&str]| -> Vec<String> {
@@ -264,8 +311,8 @@ mod tests {
     #[test]
     fn a_folder_without_series_is_said_to_be() {
         let folder = made(&["sub-01/anat/sub-01_T1w.nii.gz"]);
-        assert!(matches!(DataSet::open(folder.path()), Err(BidsError::NoSeries(_))));
-        let none = DataSet::open(&folder.path().join("none"));
+        assert!(matches!(DataSet::open(folder.path(), Vec::new()), Err(BidsError::NoSeries(_))));
+        let none = DataSet::open(&folder.path().join("none"), Vec::new());
         assert!(matches!(none, Err(BidsError::Io { .. })));
     }
 }

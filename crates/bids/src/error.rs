@@ -35,6 +35,9 @@ pub enum BidsError {
         /// As asked for.
         names: Vec<String>,
     },
+    /// Two data sets of one name.
+    #[error("two data sets are called {0}: their URIs could not be told apart")]
+    Twice(String),
     /// Results would be written into the inputs.
     #[error("{} is the input: name another folder for what is made of it", .0.display())]
     SameFolder(PathBuf),

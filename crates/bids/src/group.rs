@@ -10,8 +10,8 @@ use crate::claim::Claim;
 use crate::digest::{finished, finished_of};
 use crate::files::replace;
 use crate::participants::ReportLevel;
-use crate::rows::{Column, Row, columns_of, described, footer, page_of, rows_of};
-use crate::{BidsError, DataSet};
+use crate::rows::{Cell, Column, Row, columns_of, described, footer, page_of, rows_of};
+use crate::{BidsError, DataSet, citation};
 
 /// What was written of a group.
 #[derive(Clone, Debug)]
@@ -32,18 +32,19 @@ pub struct Group {
 /// # Errors
 /// [`BidsError::NothingDone`], or where they cannot be written.
 pub fn group(data_set: &DataSet, out: &Path) -> Result<Group, BidsError> {
-    let finished = finished(out)?;
-    let rows = rows_of(&finished);
-    if rows.is_empty() {
+    if finished(out)?.is_empty() {
         return Err(BidsError::NothingDone(out.to_owned()));
     }
+    let _claim = Claim::of_root(out)?;
+    let finished = finished(out)?;
+    let rows = rows_of(&finished);
     let done: Vec<_> = finished.iter().map(|(folder, _)| folder.replace('/', "_")).collect();
     let names = data_set.sessions.iter().map(crate::Session::name);
     let missing: Vec<String> = names.filter(|name| !done.contains(name)).collect();
     let columns = columns_of(&rows, out);
     let [table, sidecar, page] =
         ["group_dwi.tsv", "group_dwi.json", "group_dwi.html"].map(|name| out.join(name));
-    let _claim = Claim::of_root(out)?;
+    citation::write(out, &finished)?;
     replace(&table, tsv(&rows, &columns).as_bytes())?;
     replace(&sidecar, format!("{:#}\n", described(&columns)).as_bytes())?;
     replace(&page, html(&rows, &columns, &missing).as_bytes())?;
@@ -78,7 +79,8 @@ fn tsv(rows: &[Row], columns: &[Column]) -> String {
     let mut text = format!("participant_id\tsession_id\tseries\t{}\tpage\n", names.join("\t"));
     for row in rows {
         let values = columns.iter().map(|column| match row.value(column) {
-            Some(value) => json!(value).to_string(),
+            Some(Cell::Number(value)) => json!(value).to_string(),
+            Some(Cell::Word(word)) => (*word).to_owned(),
             None => "n/a".to_owned(),
         });
         let values: Vec<_> = values.collect();

@@ -1,13 +1,14 @@
 //! From a BIDS data set to derivatives: `fimbria bids`.
 //!
 //! * [`DataSet`]: subjects and sessions of a raw data set or of QSIPrep's derivatives; [`Series`]: their
-//!   series, with what belongs to each;
+//!   series, with what belongs to each; `tables`: what labels are called;
 //! * [`Participants`]: every session, and what becomes of each; `session`: the runs of one
 //!   ([`fimbria_pipeline::RunConfig`], nothing of its own); `shares`: threads and memory of those beside each
 //!   other; `claim`: which process has which session; `seen`: what is finished;
-//! * `publish`, `names`, `sidecar`: what a run made, under the names and with the words of BIDS;
+//! * `publish`, `names`, `sidecar`, `sticks`: what a run made, under the names and with the words of BIDS;
 //! * `root`, `citation`: what belongs to the data set as a whole;
-//! * [`group`]: a table and a page of all sessions; [`digest`]: what two sites compare.
+//! * [`group`], `rows`, `numbers`, `verdicts`: a table and a page of all sessions; [`digest`]: what two
+//!   sites compare.
 //!
 //! Nothing here computes a model or reads a series; inputs are only ever read.
 
@@ -29,10 +30,13 @@ mod series;
 mod session;
 mod shares;
 mod sidecar;
+mod sticks;
+mod tables;
+mod verdicts;
 
-pub use self::data_set::{DataSet, Session};
+pub use self::data_set::{DataSet, OtherSet, Session};
 pub use self::digest::digest;
 pub use self::error::BidsError;
 pub use self::group::{Group, group};
 pub use self::participants::{Ended, Outcome, Participants, ReportLevel};
-pub use self::series::Series;
+pub use self::series::{Labels, Series};

@@ -68,6 +68,11 @@ impl Names {
         self.entities.trim_end_matches('_')
     }
 
+    /// The place of a map of a model without its extension; `desc` tells it from others of the label.
+    pub(crate) fn map(&self, model: &str, param: &str, desc: &str) -> String {
+        format!("dwi/{}model-{model}_param-{param}_desc-{desc}_dwimap", self.entities)
+    }
+
     /// The place, below the folder of the session, of what `stage` wrote as `file`; `None` for the page and
     /// the numbers that it alone shows.
     pub(crate) fn place(&self, stage: &str, file: &str, followed: Followed) -> Option<String> {

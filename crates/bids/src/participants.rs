@@ -8,9 +8,10 @@ use fimbria_image::counted;
 use fimbria_pipeline::{Choice, Page, RunConfig, Session as Machine};
 
 use crate::claim::{Claim, Claimed};
+use crate::digest::finished;
 use crate::root::Root;
 use crate::shares::{Share, Shares};
-use crate::{BidsError, DataSet, Session};
+use crate::{BidsError, DataSet, Session, citation};
 
 /// Where pages are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,6 +104,10 @@ impl Participants {
         });
         let Outcomes { mut all, stopped, .. } =
             work.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+        {
+            let _claim = Claim::of_root(&self.out)?;
+            citation::write(&self.out, &finished(&self.out)?)?;
+        }
         match stopped {
             Some(error) => Err(error),
             None => {

@@ -1,22 +1,23 @@
 //! What a run made, on its way into the folder of the session.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use fimbria_pipeline::stages::gradients::{GRADIENTS_FIXED, NOTHING_FIXED};
 use fimbria_pipeline::{OutputFolder, RunRecord};
 use serde_json::Value;
 
 use crate::files::move_file;
 use crate::names::{Followed, Names};
 use crate::sidecar::{self, Common};
-use crate::{BidsError, DataSet, Series};
+use crate::{BidsError, DataSet, Labels, Series, sticks};
 
 /// A finished run of a series.
 pub(crate) struct Ran<'a> {
     pub(crate) data_set: &'a DataSet,
     pub(crate) series: &'a Series,
-    /// The name of the labels between which streamlines were counted, and their file.
-    pub(crate) labels: Option<(&'a str, &'a Path)>,
+    /// The name of the labels between which streamlines were counted, and their files.
+    pub(crate) labels: Option<(&'a str, &'a Labels)>,
     /// The folder of the run.
     pub(crate) folder: PathBuf,
     /// Its record.
@@ -33,15 +34,25 @@ impl Ran<'_> {
         self.folder.join("report").join("report.html")
     }
 
+    /// What was done to the gradient table; `None` where it was taken as it is.
+    pub(crate) fn mended(&self) -> Option<String> {
+        let record = self.folder.join("fix_gradients").join(OutputFolder::RECORD);
+        let record = RunRecord::read(&record).ok()?;
+        let done = record.results.get(GRADIENTS_FIXED)?.as_str()?;
+        (done != NOTHING_FIXED).then(|| done.to_owned())
+    }
+
     /// Moves every file of the run but its page to `out`, with the sidecars of BIDS.
     pub(crate) fn publish(&self, out: &mut OutputFolder) -> Result<(), BidsError> {
         let names = self.names();
-        let labels = self.labels.map(|(_, path)| path);
+        let labels = self.labels.map(|(_, labels)| labels);
         let is_constrained =
             self.record.parameters.get("track").is_some_and(|track| track["anatomy"].is_object());
         let tissues = self.series.tissues.as_deref().filter(|_| is_constrained);
-        let common = Common::of(self.data_set, self.series, labels, tissues);
+        let common =
+            Common::of(self.data_set, self.series, labels, tissues).of_table(self.mended());
         let followed = Followed::by(self.record.parameters.get("track").unwrap_or(&Value::Null));
+        sticks::publish(&self.folder, &self.record, &names, &common, out)?;
         let outputs = self.record.outputs.iter().filter_map(|output| output.file.split_once('/'));
         for (stage, file) in outputs {
             let Some(place) = names.place(stage, file, followed) else { continue };
@@ -60,7 +71,7 @@ impl Ran<'_> {
             } else {
                 move_file(&from, &out.stage(&place)?)?;
             }
-            if let Some(said) = sidecar::own(stage, file, &self.record, &self.folder) {
+            if let Some(said) = sidecar::own(stage, file, &self.record, &self.folder, labels) {
                 let stem = place.split('.').next().unwrap_or(&place);
                 write_json(out, &format!("{stem}.json"), &common.complete(stage, said))?;
             }
@@ -69,6 +80,10 @@ impl Ran<'_> {
     }
 }
 
-fn write_json(out: &mut OutputFolder, name: &str, value: &Value) -> Result<(), BidsError> {
+pub(crate) fn write_json(
+    out: &mut OutputFolder,
+    name: &str,
+    value: &Value,
+) -> Result<(), BidsError> {
     Ok(out.write(name, format!("{value:#}\n").as_bytes())?)
 }

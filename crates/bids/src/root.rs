@@ -2,12 +2,12 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::data_set::description_of;
 use crate::files::{make_folder, replace};
 use crate::sidecar::INPUT;
-use crate::{BidsError, DataSet};
+use crate::{BidsError, DataSet, OtherSet};
 
 /// The root of derivatives of a data set.
 pub(crate) struct Root<'a> {
@@ -18,6 +18,7 @@ pub(crate) struct Root<'a> {
 /// What the BIDS standard has no rule for yet: maps, streamlines and matrices are in proposals to it.
 const IGNORED: &str = "\
 *_dwimap.*
+*_desc-fixed_dwi.*
 *_tractogram.*
 *_relmat.*
 *_dwiref.*
@@ -60,10 +61,13 @@ impl Root<'_> {
             return Err(BidsError::OfOthers { folder: out.to_path_buf(), by });
         }
         make_folder(out)?;
-        match absolute(&data_set.root)? == absolute(out)? {
-            true => Err(BidsError::SameFolder(out.to_path_buf())),
-            false => Ok(()),
+        let others = data_set.others.iter().map(|other| &other.root);
+        for root in std::iter::once(&data_set.root).chain(others) {
+            if absolute(root)? == absolute(out)? {
+                return Err(BidsError::SameFolder(out.to_path_buf()));
+            }
         }
+        Ok(())
     }
 
     /// Writes what is not there as it should be.
@@ -73,7 +77,12 @@ impl Root<'_> {
     pub(crate) fn write(&self) -> Result<(), BidsError> {
         let Self { data_set, out } = self;
         let (input, output) = (absolute(&data_set.root)?, absolute(out)?);
-        let description = description(&data_set.description(), &relative(&output, &input));
+        let mut sets = vec![(INPUT, relative(&output, &input), data_set.description())];
+        for OtherSet { name, root } in &data_set.others {
+            let way = relative(&output, &absolute(root)?);
+            sets.push((name, way, description_of(root)));
+        }
+        let description = description(&sets);
         let description = format!("{description:#}\n");
         replace(&out.join("dataset_description.json"), description.as_bytes())?;
         replace(&out.join(".bidsignore"), IGNORED.as_bytes())?;
@@ -85,11 +94,19 @@ fn absolute(path: &Path) -> Result<PathBuf, BidsError> {
     path.canonicalize().map_err(BidsError::io("find", path))
 }
 
-fn description(input: &Value, way: &Path) -> Value {
-    let source = match (&input["DatasetDOI"], &input["Name"]) {
-        (Value::String(doi), _) => json!({ "DOI": doi }),
-        _ => json!({ "URL": way }),
-    };
+/// Of the data sets that are read, the input first: what each is called, the way to it, and what it says of
+/// itself.
+fn description(sets: &[(&str, PathBuf, Value)]) -> Value {
+    let sources: Vec<Value> = sets
+        .iter()
+        .map(|(_, way, said)| match &said["DatasetDOI"] {
+            Value::String(doi) => json!({ "DOI": doi }),
+            _ => json!({ "URL": way }),
+        })
+        .collect();
+    let links: Map<String, Value> =
+        sets.iter().map(|(name, way, _)| ((*name).to_owned(), json!(way))).collect();
+    let input = sets.first().map_or(&Value::Null, |(_, _, said)| said);
     let name = input["Name"].as_str().map_or(String::new(), |name| format!(" of {name}"));
     json!({
         "Name": format!("fimbria: derivatives of diffusion MRI{name}"),
@@ -101,8 +118,8 @@ fn description(input: &Value, way: &Path) -> Value {
             "Version": env!("CARGO_PKG_VERSION"),
             "CodeURL": env!("CARGO_PKG_REPOSITORY"),
         }],
-        "SourceDatasets": [source],
-        "DatasetLinks": { INPUT: way },
+        "SourceDatasets": sources,
+        "DatasetLinks": links,
     })
 }
 
@@ -130,7 +147,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (input, out) = (folder.path().join("in"), folder.path().join("out"));
         std::fs::create_dir_all(&input).unwrap();
-        let data_set = DataSet { root: input.clone(), sessions: Vec::new() };
+        let data_set = DataSet { root: input.clone(), others: Vec::new(), sessions: Vec::new() };
         let check = |out: &Path| Root { data_set: &data_set, out }.check();
         check(&out).unwrap();
         Root { data_set: &data_set, out: &out }.write().unwrap();

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use fimbria_models::quality::Verdict;
 use fimbria_pipeline::RunRecord;
 use fimbria_report::plot::{Dot, strip};
 use fimbria_report::{Page, Section, Table};
 use serde_json::{Map, Value, json};
 
 use crate::sidecar::fs_json;
+use crate::verdicts::{self, LEVELS};
 
 /// A series of a session.
 pub(crate) struct Row {
@@ -18,16 +20,40 @@ pub(crate) struct Row {
     folder: String,
     /// Its page, below the root.
     pub(crate) page: String,
-    pub(crate) values: Vec<(String, f64)>,
+    verdicts: Vec<Verdict>,
+    pub(crate) values: Vec<(String, Cell)>,
 }
 
-/// A number of each series.
+/// What a row has in a column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Cell {
+    /// A number.
+    Number(f64),
+    /// The level of a verdict.
+    Word(&'static str),
+}
+
+/// What is said of each series.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Column {
     pub(crate) name: String,
     /// As BIDS writes it; empty where it has none or nobody knows.
     pub(crate) unit: String,
     description: String,
+    of: Of,
+}
+
+/// Where a column is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// The number of a verdict.
+    Verdict,
+    /// The level of a verdict.
+    Level,
+    /// What was made.
+    Results,
+    /// The tables of the input.
+    Input,
 }
 
 /// The rows of finished sessions, by their folders.
@@ -42,13 +68,15 @@ pub(crate) fn rows_of(finished: &[(String, RunRecord)]) -> Vec<Row> {
 /// The row of a series by what the record of its session, in this folder, says of it.
 pub(crate) fn row_of(folder: &str, series: &Value) -> Row {
     let (subject, session) = folder.split_once('/').unwrap_or((folder, "n/a"));
+    let verdicts = verdicts::of_series(series);
     Row {
         name: series["name"].as_str().unwrap_or_default().to_owned(),
         subject: subject.to_owned(),
         session: session.to_owned(),
         folder: folder.to_owned(),
         page: page_below(folder, series["page"].as_str().unwrap_or_default()),
-        values: values_of(series),
+        values: values_of(series, &verdicts),
+        verdicts,
     }
 }
 
@@ -65,11 +93,24 @@ fn page_below(folder: &str, page: &str) -> String {
     parts.join("/")
 }
 
-fn values_of(series: &Value) -> Vec<(String, f64)> {
+fn values_of(series: &Value, verdicts: &[Verdict]) -> Vec<(String, Cell)> {
+    let mut values = Vec::new();
+    for verdict in verdicts {
+        let column = verdicts::column(verdict);
+        let number = verdicts::number(verdict).map(|(number, _)| Cell::Number(number));
+        values.extend(number.map(|number| (column.clone(), number)));
+        values.push((column + LEVEL, Cell::Word(verdicts::word(verdict.level))));
+    }
     let tables = [&series["columns"], &series["input_columns"]];
     let all = tables.into_iter().filter_map(Value::as_object).flatten();
-    all.filter_map(|(name, value)| Some((name.clone(), value.as_f64()?))).collect()
+    values.extend(
+        all.filter_map(|(name, value)| Some((name.clone(), Cell::Number(value.as_f64()?)))),
+    );
+    values
 }
+
+/// What the name of a column of levels ends with.
+const LEVEL: &str = "_verdict";
 
 /// Every column that a row has, in the order of the first row that has it; what maps are, their sidecars
 /// below `out` say.
@@ -87,44 +128,60 @@ pub(crate) fn columns_of(rows: &[Row], out: &Path) -> Vec<Column> {
 
 impl Column {
     fn of(name: &str, row: &Row, out: &Path) -> Self {
-        let said = |unit: &str, description: String| Self {
+        let said = |of: Of, unit: &str, description: String| Self {
             name: name.to_owned(),
             unit: unit.to_owned(),
             description,
+            of,
         };
+        let (result, input) = (Of::Results, Of::Input);
+        for verdict in &row.verdicts {
+            let (column, Verdict { threshold, source, .. }) = (verdicts::column(verdict), verdict);
+            if name == column {
+                let unit = verdicts::number(verdict).map_or(String::new(), |(_, unit)| unit);
+                let what = format!("{}; good: {threshold} ({source})", verdict.name);
+                return said(Of::Verdict, &unit, what);
+            }
+            if name.strip_suffix(LEVEL) == Some(&column) {
+                let what = format!("what follows of {column}; good: {threshold}");
+                return said(Of::Level, "", what);
+            }
+        }
         let of_map = name.strip_suffix("_median").and_then(|map| map.split_once('_'));
         if let Some((model, param)) = of_map {
             let file = format!("dwi/{}_model-{model}_param-{param}_dwimap.json", row.name);
             let map = fs_json(&out.join(&row.folder).join(file));
             let what = map["Description"].as_str().unwrap_or(param);
             let unit = map["Units"].as_str().unwrap_or_default();
-            return said(unit, format!("median over the voxels fitted: {what}"));
+            return said(result, unit, format!("median over the voxels fitted: {what}"));
         }
         if let Some(model) = name.strip_suffix("_fitted_percent") {
-            return said("percent", format!("share of the mask that has maps of {model}"));
+            return said(result, "percent", format!("share of the mask that has maps of {model}"));
         }
         if let Some(theirs) = name.strip_prefix("input_") {
-            return said("", format!("{theirs} of the input's own desc-image_qc table"));
+            return said(input, "", format!("{theirs} of the input's own table of image quality"));
         }
         match name {
-            "volumes_used" => said("", "volumes that the tensor was fitted to".to_owned()),
-            "warnings" => said("", "how many things run.json warns of".to_owned()),
+            "volumes_used" => said(result, "", "volumes that the tensor was fitted to".to_owned()),
+            "warnings" => said(result, "", "how many things run.json warns of".to_owned()),
             "framewise_displacement_mean" => {
-                said("mm", "mean over the volumes, of the input's desc-confounds table".to_owned())
+                said(input, "mm", "mean over the volumes, of the input's confounds".to_owned())
             }
-            _ => said("", String::new()),
+            _ => said(result, "", String::new()),
         }
-    }
-
-    /// Whether it was taken over from the input's tables.
-    fn is_of_input(&self) -> bool {
-        self.name.starts_with("input_") || self.name == "framewise_displacement_mean"
     }
 }
 
 impl Row {
-    pub(crate) fn value(&self, column: &Column) -> Option<f64> {
-        self.values.iter().find(|(name, _)| *name == column.name).map(|(_, value)| *value)
+    pub(crate) fn value(&self, column: &Column) -> Option<&Cell> {
+        self.values.iter().find(|(name, _)| *name == column.name).map(|(_, value)| value)
+    }
+
+    fn number(&self, column: &Column) -> Option<f64> {
+        match self.value(column) {
+            Some(Cell::Number(number)) => Some(*number),
+            _ => None,
+        }
     }
 }
 
@@ -138,8 +195,11 @@ pub(crate) fn described(columns: &[Column]) -> Value {
     for (name, description) in fixed {
         all.insert(name.to_owned(), json!({ "Description": description }));
     }
-    for Column { name, unit, description } in columns {
+    for Column { name, unit, description, of } in columns {
         let mut said = json!({ "Description": description });
+        if *of == Of::Level {
+            said["Levels"] = verdicts::levels();
+        }
         if !unit.is_empty() {
             said["Units"] = json!(unit);
         }
@@ -153,17 +213,16 @@ pub(crate) fn described(columns: &[Column]) -> Value {
 /// A strip of dots of each column, which lead to the pages of their series, and a table of these; `up` is the
 /// way from this page to the root.
 pub(crate) fn page_of(
-    page: Page,
+    head: Page,
     rows: &[Row],
     columns: &[Column],
     up: &str,
     caption: &str,
 ) -> Page {
     let links: Vec<_> = rows.iter().map(|row| format!("{up}{}", row.page)).collect();
-    let figures = columns.iter().map(|column| {
+    let figure = |column: &Column| {
         let dots = rows.iter().zip(&links).filter_map(|(row, link)| {
-            let value = row.value(column)?;
-            Some(Dot { value, name: &row.name, link })
+            Some(Dot { value: row.number(column)?, name: &row.name, link })
         });
         let dots: Vec<_> = dots.collect();
         let caption = match rows.len() - dots.len() {
@@ -171,18 +230,24 @@ pub(crate) fn page_of(
             n => format!("{n} series without."),
         };
         (strip(&column.name, &column.unit.replace("^2", "²"), &dots), caption)
-    });
-    let (ours, theirs): (Vec<_>, Vec<_>) =
-        columns.iter().zip(figures).partition(|(column, _)| !column.is_of_input());
-    let section = |heading: &str, text: &str, figures: Vec<(&Column, _)>| {
-        let figures = figures.into_iter().map(|(_, figure)| figure).collect();
+    };
+    let section = |of: Of, heading: &str, text: &str| {
+        let figures = columns.iter().filter(|column| column.of == of).map(figure).collect();
         Section::new(heading).text(text).figures(figures)
     };
+    let has = |of: Of| columns.iter().any(|column| column.of == of);
+    let mut page = head;
+    if has(Of::Level) {
+        let what =
+            "Verdicts on each series, as on its page. A dot is a series, and leads to its page.";
+        let quality = section(Of::Verdict, "Are the scans good?", what);
+        page = page.section(quality.table(judged(rows, columns)));
+    }
     let what = "A dot is a series, and leads to its page. Medians are over the voxels fitted.";
-    let mut page = page.section(section("Results", what, ours));
-    if !theirs.is_empty() {
+    page = page.section(section(Of::Results, "Results", what));
+    if has(Of::Input) {
         let what = "What the tables of the input say of the same series.";
-        page = page.section(section("Input", what, theirs));
+        page = page.section(section(Of::Input, "Input", what));
     }
     let table = Table {
         caption: caption.to_owned(),
@@ -190,6 +255,31 @@ pub(crate) fn page_of(
         rows: rows.iter().zip(links).map(|(row, link)| vec![row.name.clone(), link]).collect(),
     };
     page.section(Section::new("Series").table(table))
+}
+
+/// How many series each verdict finds how, and which of them are not good.
+fn judged(rows: &[Row], columns: &[Column]) -> Table {
+    /// Names in a row of the table.
+    const SHOWN: usize = 8;
+    let row = |column: &Column| {
+        let at = |level: &'static str| {
+            let is_at = move |row: &&Row| row.value(column) == Some(&Cell::Word(level));
+            rows.iter().filter(is_at).map(|row| &*row.name)
+        };
+        let name = column.name.trim_end_matches(LEVEL).replace('_', " ");
+        let counts = LEVELS.iter().map(|(_, word, _)| at(word).count().to_string());
+        let names: Vec<&str> = at("bad").chain(at("doubtful")).collect();
+        let more = if names.len() > SHOWN { " …" } else { "" };
+        let shown = names[..names.len().min(SHOWN)].join(", ") + more;
+        std::iter::once(name).chain(counts).chain([shown]).collect()
+    };
+    let levels = LEVELS.iter().map(|(_, word, _)| *word);
+    let heads = std::iter::once("verdict").chain(levels).chain(["bad or doubtful"]);
+    Table {
+        caption: "How many series each verdict finds how.".to_owned(),
+        columns: heads.map(str::to_owned).collect(),
+        rows: columns.iter().filter(|column| column.of == Of::Level).map(row).collect(),
+    }
 }
 
 /// What stands below a page.
@@ -221,6 +311,31 @@ mod tests {
         let page = page_of(Page::new("x"), &rows, &columns, "../", "").to_html();
         assert!(page.contains("<a href=\"../sub-2.html\">") && page.contains("1 series without."));
         assert!(!page.contains("http:"));
+    }
+
+    #[test]
+    fn verdicts_are_columns_of_a_number_and_of_a_word() {
+        let judged = |name: &str, level: &str, value: &str| {
+            let verdict = json!({
+                "name": "Moved volumes", "level": level, "value": value, "threshold": "a quarter",
+                "source": "measured", "says": "",
+            });
+            row_of(name, &json!({ "name": name, "page": "", "verdicts": [verdict] }))
+        };
+        let rows = [judged("sub-1", "good", "0.10 mm"), judged("sub-2", "bad", "")];
+        let columns = columns_of(&rows, Path::new("nowhere"));
+        let names: Vec<_> = columns.iter().map(|column| &*column.name).collect();
+        assert_eq!(names, ["moved_volumes", "moved_volumes_verdict"]);
+        assert_eq!(rows[0].value(&columns[0]), Some(&Cell::Number(0.1)));
+        assert_eq!(rows[1].value(&columns[0]), None);
+        assert_eq!(rows[1].value(&columns[1]), Some(&Cell::Word("bad")));
+        let said = described(&columns);
+        assert_eq!(said["moved_volumes"]["Units"], "mm");
+        assert_eq!(said["moved_volumes_verdict"]["Levels"]["good"], "as it should be");
+        let table = super::judged(&rows, &columns);
+        assert_eq!(table.rows, [["moved volumes", "1", "0", "0", "1", "sub-2"]]);
+        let page = page_of(Page::new("x"), &rows, &columns, "", "").to_html();
+        assert!(page.contains("Are the scans good?"));
     }
 
     #[test]

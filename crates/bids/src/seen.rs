@@ -21,13 +21,15 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Of the session `name` in `folder`, made in this shape by `stages` as this record says.
+    /// Of the session `name` in `folder`, made in this shape by `stages` as this record says, and of what
+    /// no stage reads (`own`).
     pub(crate) fn now<'s>(
         out: &Path,
         name: &str,
         folder: &Path,
         shape: &str,
         stages: impl Iterator<Item = &'s dyn Stage>,
+        own: impl Iterator<Item = &'s Path>,
         record: &RunRecord,
     ) -> Self {
         let mut all = format!("{} {shape}", env!("CARGO_PKG_VERSION"));
@@ -36,6 +38,7 @@ impl Seen {
             let _ = write!(all, "\n{} {}", stage.name(), stage.parameters());
             files.extend(stage.inputs().into_iter().map(|(_, path)| path));
         }
+        files.extend(own.map(Path::to_owned));
         files.extend(record.inputs.iter().map(|input| input.path.clone()));
         let folders: Vec<_> = files.iter().filter_map(|f| Some(f.parent()?.to_owned())).collect();
         files.extend(folders);

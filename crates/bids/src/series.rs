@@ -7,6 +7,7 @@ use fimbria_pipeline::BidsName;
 
 use crate::BidsError;
 use crate::files::{Named, list, named};
+use crate::tables::LabelTables;
 
 /// A series, and the files that belong to it.
 #[derive(Clone, Debug)]
@@ -22,7 +23,7 @@ pub struct Series {
     /// FSL's image of gradient non-linearity.
     pub grad_dev: Option<PathBuf>,
     /// Labels of regions, by the name that tells them apart.
-    pub labels: BTreeMap<String, PathBuf>,
+    pub labels: BTreeMap<String, Labels>,
     /// Tissues that say where streamlines may end: the five of MRtrix3's 5TT, or FreeSurfer's labels.
     pub tissues: Option<PathBuf>,
     /// A gradient-echo scan of the same space: phase of each echo, and magnitude.
@@ -33,6 +34,46 @@ pub struct Series {
     pub image_qc: Option<PathBuf>,
 }
 
+/// Labels of regions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labels {
+    /// Their image.
+    pub image: PathBuf,
+    /// The table that says what they are called.
+    pub table: Option<PathBuf>,
+}
+
+/// Where a data set has what belongs to a session.
+pub(crate) struct Place<'p> {
+    /// The data set.
+    pub(crate) root: &'p Path,
+    /// The subject.
+    pub(crate) subject: PathBuf,
+    /// The session, or the subject where it has none.
+    pub(crate) at: PathBuf,
+    /// What the data set calls labels.
+    pub(crate) tables: &'p LabelTables,
+}
+
+impl Place<'_> {
+    /// The files of these folders of the session, and of the subject.
+    fn files(&self, kinds: &[&str]) -> Result<Vec<Named>, BidsError> {
+        let mut files = Vec::new();
+        for folder in [&self.at, &self.subject] {
+            for kind in kinds {
+                files.extend(named(&folder.join(kind))?);
+            }
+            if self.at == self.subject {
+                break;
+            }
+        }
+        Ok(files)
+    }
+}
+
+/// A segmentation, and what its data set calls labels.
+type Segmentation<'f> = (&'f Named, &'f LabelTables);
+
 /// Entities in which what belongs to a series may differ from it.
 const OF_COMPANIONS: [&str; 6] = ["desc", "seg", "atlas", "label", "echo", "part"];
 
@@ -40,9 +81,10 @@ fn is_image(name: &BidsName) -> bool {
     matches!(name.extension.as_str(), ".nii.gz" | ".nii")
 }
 
-/// The series of a session in the folder `at`, of the subject in `subject`.
-pub(crate) fn series_of(root: &Path, subject: &Path, at: &Path) -> Result<Vec<Series>, BidsError> {
-    let in_dwi = named(&at.join("dwi"))?;
+/// The series of a session, which the first of these places has; the others have labels and tissues.
+pub(crate) fn series_of(places: &[Place<'_>]) -> Result<Vec<Series>, BidsError> {
+    let Some((own, others)) = places.split_first() else { return Ok(Vec::new()) };
+    let in_dwi = named(&own.at.join("dwi"))?;
     let all = in_dwi.iter().filter(|f| f.name.suffix == "dwi" && is_image(&f.name));
     let (preprocessed, raw): (Vec<_>, Vec<_>) = all
         .filter(|f| matches!(f.name.entity("desc"), None | Some("preproc")))
@@ -66,25 +108,23 @@ pub(crate) fn series_of(root: &Path, subject: &Path, at: &Path) -> Result<Vec<Se
     if best.is_empty() {
         return Ok(Vec::new());
     }
-    let mut anatomy = Vec::new();
-    for folder in [at, subject] {
-        for kind in ["anat", "swi"] {
-            anatomy.extend(named(&folder.join(kind))?);
-        }
-        if at == subject {
-            break;
-        }
+    let anatomy = own.files(&["anat", "swi"])?;
+    let mut segmentations: Vec<Segmentation<'_>> =
+        in_dwi.iter().chain(&anatomy).map(|file| (file, own.tables)).collect();
+    let of_others = others.iter().map(|place| Ok((place.files(&["dwi", "anat"])?, place.tables)));
+    let of_others: Vec<_> = of_others.collect::<Result<_, BidsError>>()?;
+    for (files, tables) in &of_others {
+        segmentations.extend(files.iter().map(|file| (file, *tables)));
     }
-    best.into_values().map(|f| series(root, subject, at, f, &in_dwi, &anatomy)).collect()
+    best.into_values().map(|file| series(own, file, &in_dwi, &anatomy, &segmentations)).collect()
 }
 
 fn series(
-    root: &Path,
-    subject: &Path,
-    at: &Path,
+    own: &Place<'_>,
     file: &Named,
     in_dwi: &[Named],
     anatomy: &[Named],
+    segmentations: &[Segmentation<'_>],
 ) -> Result<Series, BidsError> {
     let name = &file.name;
     let same_space = |other: &BidsName| other.entity("space") == name.entity("space");
@@ -102,29 +142,28 @@ fn series(
     };
     let image = |other: &BidsName| is_image(other) && same_space(other);
     let table = |other: &BidsName| other.extension == ".tsv";
+    let old_table = |other: &BidsName| other.extension == ".csv";
     Ok(Series {
         name: name.clone(),
         dwi: file.path.clone(),
-        tables: tables_above(root, subject, at, file)?,
+        tables: tables_above(own, file)?,
         mask: companion(Some("brain"), "mask", &image),
         grad_dev: companion(None, "graddev", &image),
-        labels: labels(name, in_dwi.iter().chain(anatomy)),
-        tissues: tissues(name, in_dwi.iter().chain(anatomy)),
+        labels: labels(name, segmentations),
+        tissues: tissues(name, segmentations.iter().map(|(file, _)| *file)),
         echoes: echoes(name, anatomy),
-        confounds: companion(Some("confounds"), "timeseries", &table),
+        // Before 1.0 QSIPrep had other names for the two.
+        confounds: companion(Some("confounds"), "timeseries", &table)
+            .or_else(|| companion(None, "confounds", &table)),
         // QSIPrep calls it `desc-image_qc`, which is an entity and a suffix.
-        image_qc: companion(Some("image"), "qc", &table),
+        image_qc: companion(Some("image"), "qc", &table)
+            .or_else(|| companion(Some("ImageQC"), "dwi", &old_table)),
     })
 }
 
 /// bval and bvec of a series that has none beside it, in the folders above: BIDS lets a table stand
 /// for all series below it.
-fn tables_above(
-    root: &Path,
-    subject: &Path,
-    at: &Path,
-    file: &Named,
-) -> Result<Option<[PathBuf; 2]>, BidsError> {
+fn tables_above(own: &Place<'_>, file: &Named) -> Result<Option<[PathBuf; 2]>, BidsError> {
     let beside = |extension: &str| {
         let name = BidsName { extension: extension.to_owned(), ..file.name.clone() };
         file.path.with_file_name(name.to_string()).exists()
@@ -133,8 +172,8 @@ fn tables_above(
         return Ok(None);
     }
     let mut found = [None, None];
-    let dwi = at.join("dwi");
-    for folder in [&*dwi, at, subject, root] {
+    let dwi = own.at.join("dwi");
+    for folder in [&*dwi, &*own.at, &*own.subject, own.root] {
         for name in list(folder)? {
             let kind = [".bval", ".bvec"].iter().position(|e| name.ends_with(e));
             let Some(kind) = kind else { continue };
@@ -161,27 +200,29 @@ fn is_inherited(stem: &str, series: &BidsName) -> bool {
     entities.all(|part| part.is_some_and(|(key, value)| series.entity(key) == Some(value)))
 }
 
-/// Labels in the space of a series, by the entity that tells them apart; masks of tissues are none.
-fn labels<'f>(
-    series: &BidsName,
-    files: impl Iterator<Item = &'f Named>,
-) -> BTreeMap<String, PathBuf> {
-    let fits = |file: &&Named| {
-        let name = &file.name;
+/// Labels in the space of a series, by the entity that tells them apart, of one name the first; masks of
+/// tissues are none.
+fn labels(series: &BidsName, segmentations: &[Segmentation<'_>]) -> BTreeMap<String, Labels> {
+    let fits = |name: &BidsName| {
         name.suffix == "dseg"
             && is_image(name)
             && name.entity("space") == series.entity("space")
             && name.belongs_to(series, &OF_COMPANIONS)
     };
-    let called = |file: &Named| {
-        let told = told(&file.name).filter(|name| !is_five(name));
-        told.map(|name| (name.to_owned(), file.path.clone()))
-    };
-    files.filter(fits).filter_map(called).collect()
+    let mut labels = BTreeMap::new();
+    for (file, tables) in segmentations.iter().filter(|(file, _)| fits(&file.name)) {
+        if let Some(name) = told(&file.name).filter(|name| !is_five(name)) {
+            labels.entry(name.to_owned()).or_insert_with(|| Labels {
+                image: file.path.clone(),
+                table: tables.of_image(file),
+            });
+        }
+    }
+    labels
 }
 
 /// What a segmentation is called.
-fn told(name: &BidsName) -> Option<&str> {
+pub(crate) fn told(name: &BidsName) -> Option<&str> {
     ["atlas", "seg", "desc"].iter().find_map(|key| name.entity(key))
 }
 

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fimbria_pipeline::options::Values;
+use fimbria_pipeline::stages::gradients::GRADIENTS_FIXED;
 use fimbria_pipeline::stages::report::methods_of;
 use fimbria_pipeline::{
-    ByteSize, Choice as _, Existing, Finished, Logbook, MapLayout, MapStyle, Named, OutputEntry,
-    OutputFolder, RunConfig, RunRecord, Session as Machine, Stage, StageRecords,
+    ByteSize, Choice as _, Existing, Finished, InputEntry, Logbook, MapLayout, MapStyle, Named,
+    OutputEntry, OutputFolder, RunConfig, RunRecord, Session as Machine, Stage, StageRecords,
     fingerprint_of_run, run_stages,
 };
 use serde_json::{Map, Value, json};
@@ -19,20 +20,44 @@ use crate::group::subject_page;
 use crate::participants::{Ended, Participants, ReportLevel};
 use crate::publish::Ran;
 use crate::seen::Seen;
-use crate::{BidsError, Series, Session, citation, numbers};
+use crate::{BidsError, Labels, Series, Session, citation, numbers, verdicts};
 
-/// A change of names or sidecars makes finished sessions again.
-const SHAPE: u32 = 1;
+/// A change of names, sidecars or records makes finished sessions again.
+const SHAPE: u32 = 2;
 
-/// What the run of a series is told, and name and file of the labels between which streamlines are counted.
-type Configured<'a> = (RunConfig, Option<(&'a str, &'a Path)>);
+/// What the run of a series is told, and name and files of the labels between which streamlines are counted.
+type Configured<'a> = (RunConfig, Option<(&'a str, &'a Labels)>);
 
 /// A run of a series that is to be made.
 struct Planned<'a> {
     series: &'a Series,
-    labels: Option<(&'a str, &'a Path)>,
+    labels: Option<(&'a str, &'a Labels)>,
     folder: PathBuf,
     stages: Vec<Box<dyn Stage>>,
+}
+
+impl Planned<'_> {
+    /// What is read beside what the stages read: by what role, and where it is.
+    fn own(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let table = self.labels.and_then(|(_, labels)| labels.table.as_deref());
+        let table = table.map(|table| ("label_names", table));
+        let image_qc = self.series.image_qc.as_deref().map(|table| ("image_qc", table));
+        table.into_iter().chain(image_qc)
+    }
+
+    /// The same with their hashes.
+    fn own_inputs(&self) -> Result<Vec<InputEntry>, BidsError> {
+        let entry = |(role, path): (&str, &Path)| {
+            let bytes = fimbria_image::read_regular(path).map_err(BidsError::io("read", path))?;
+            Ok(InputEntry {
+                role: role.to_owned(),
+                path: path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+                bytes: bytes.len() as u64,
+                xxh3_128: format!("{:032x}", xxh3_128(&bytes)),
+            })
+        };
+        self.own().map(entry).collect()
+    }
 }
 
 impl Participants {
@@ -57,7 +82,8 @@ impl Participants {
         let read = || RunRecord::read(&folder.join(OutputFolder::RECORD)).ok();
         let seen = |planned: &[Planned<'_>], record: &RunRecord| {
             let stages = planned.iter().flat_map(|planned| &planned.stages).map(|stage| &**stage);
-            Seen::now(&self.out, &session.name(), &folder, &self.shape(), stages, record)
+            let own = planned.iter().flat_map(Planned::own).map(|(_, path)| path);
+            Seen::now(&self.out, &session.name(), &folder, &self.shape(), stages, own, record)
         };
         let earlier = if self.force { None } else { read() };
         if earlier.as_ref().is_some_and(|record| seen(&planned, record).is_same()) {
@@ -75,26 +101,34 @@ impl Participants {
         }
         let existing = if self.force { Existing::Overwrite } else { Existing::Resume };
         let log = Logbook::new(machine);
-        let (mut ran, mut results, mut methods) = (Vec::new(), Vec::new(), Vec::new());
-        for Planned { series, labels, folder, stages } in &planned {
+        let (mut ran, mut results) = (Vec::new(), Vec::new());
+        for one in &planned {
+            let Planned { series, labels, folder, stages } = one;
             make_folder(folder)?;
-            let Finished { products, record } =
+            let Finished { products, mut record } =
                 run_stages("bids", stages, folder, existing, machine)?;
             let records = products.find::<StageRecords>().map(|records| &records.0[..]);
-            methods.push(methods_of(records.unwrap_or_default()));
+            let methods = citation::kept(&methods_of(records.unwrap_or_default()));
             // Maps are read again one by one: all of them would be in memory twice.
             drop(products);
             log.adopt(record.stages.iter().cloned());
-            let workers = machine.on.workers;
-            results.push(workers.install(|| numbers::of_run(folder, &record))?);
+            let numbers = machine.on.workers.install(|| numbers::of_run(folder, &record))?;
+            record.inputs.extend(one.own_inputs()?);
             let (labels, folder) = (*labels, folder.clone());
-            ran.push(Ran { data_set: &self.data_set, series, labels, folder, record });
+            let ran_now = Ran { data_set: &self.data_set, series, labels, folder, record };
+            let mut result = json!({
+                "columns": numbers,
+                "input_columns": of_input(series),
+                verdicts::VERDICTS: verdicts::of_run(&ran_now.folder)?,
+                citation::METHODS: methods,
+            });
+            if let Some(mended) = ran_now.mended() {
+                result[GRADIENTS_FIXED] = json!(mended);
+            }
+            results.push(result);
+            ran.push(ran_now);
         }
         self.publish(session, &ran, results, fingerprint, &log)?;
-        {
-            let _claim = Claim::of_root(&self.out)?;
-            citation::write(&self.out, &methods)?;
-        }
         self.page_of_subject(session)?;
         // What is left of the runs are their records and pages.
         let _ = fs::remove_dir_all(&work);
@@ -118,7 +152,7 @@ impl Participants {
         &self,
         session: &Session,
         ran: &[Ran<'_>],
-        results: Vec<Map<String, Value>>,
+        results: Vec<Value>,
         fingerprint: String,
         log: &Logbook<'_>,
     ) -> Result<(), BidsError> {
@@ -132,7 +166,7 @@ impl Participants {
         let mut record = log.record("bids", inputs, Value::Object(parameters.collect()));
         record.fingerprint = Some(fingerprint);
         let mut told = Vec::new();
-        for (ran, numbers) in ran.iter().zip(results) {
+        for (ran, mut entry) in ran.iter().zip(results) {
             let name = match session.series.len() {
                 1 => session.name(),
                 _ => ran.names().label().to_owned(),
@@ -149,9 +183,8 @@ impl Participants {
             }
             ran.publish(&mut out)?;
             record.warnings.extend(ran.record.warnings.iter().cloned());
-            let mut entry = json!({ "name": ran.names().label(), "page": page });
-            entry["columns"] = Value::Object(numbers);
-            entry["input_columns"] = Value::Object(of_input(ran.series));
+            entry["name"] = json!(ran.names().label());
+            entry["page"] = json!(page);
             told.push(entry);
         }
         record.results.insert("series".to_owned(), json!(told));
@@ -182,9 +215,13 @@ impl Participants {
 
     fn fingerprint(&self, planned: &[Planned<'_>]) -> Result<String, BidsError> {
         let mut all = self.shape();
-        for Planned { series, stages, labels, .. } in planned {
+        for one in planned {
+            let Planned { series, stages, labels, .. } = one;
             let labels = labels.map_or("", |(name, _)| name);
             all += &format!(" {} {labels} {}", series.name, fingerprint_of_run(stages)?);
+            for InputEntry { role, xxh3_128, .. } in one.own_inputs()? {
+                all += &format!(" {role} {xxh3_128}");
+            }
         }
         Ok(format!("{:032x}", xxh3_128(all.as_bytes())))
     }
@@ -253,9 +290,9 @@ impl Participants {
         let mut labels = None;
         if asks("connectome") || preset.is_some_and(|preset| preset.tracks()) {
             labels = self.labels(series)?;
-            if let Some((_, path)) = labels {
+            if let Some((_, Labels { image, .. })) = labels {
                 let table: &mut Values = config.tables.entry("connectome".to_owned()).or_default();
-                table.insert("labels".to_owned(), json!(path));
+                table.insert("labels".to_owned(), json!(image));
             }
         }
         if let Some(path) = series.tissues.as_ref().filter(|_| self.anatomy)
@@ -268,7 +305,7 @@ impl Participants {
     }
 
     /// The labels between which streamlines of a series are counted; `None` where it has none.
-    fn labels<'a>(&self, series: &'a Series) -> Result<Option<(&'a str, &'a Path)>, BidsError> {
+    fn labels<'a>(&self, series: &'a Series) -> Result<Option<(&'a str, &'a Labels)>, BidsError> {
         let known = || series.labels.keys().cloned().collect::<Vec<_>>();
         let entry = match (&self.atlas, series.labels.len()) {
             (Some(name), _) => match series.labels.get_key_value(name) {
@@ -278,7 +315,7 @@ impl Participants {
             (None, 0 | 1) => series.labels.first_key_value(),
             (None, _) => return Err(BidsError::Atlases(known())),
         };
-        Ok(entry.map(|(name, path)| (name.as_str(), path.as_path())))
+        Ok(entry.map(|(name, labels)| (name.as_str(), labels)))
     }
 }
 
@@ -287,8 +324,11 @@ impl Participants {
 fn of_input(series: &Series) -> Map<String, Value> {
     let mut columns = Map::new();
     let table = |path: &Option<PathBuf>| {
-        let text = fimbria_image::read_regular_text(path.as_ref()?).ok()?;
-        let mut rows = text.lines().map(|line| line.split('\t').map(str::to_owned).collect());
+        let path = path.as_ref()?;
+        let text = fimbria_image::read_regular_text(path).ok()?;
+        // Before 1.0 QSIPrep wrote one of them with commas.
+        let between = if path.extension().is_some_and(|e| e == "csv") { ',' } else { '\t' };
+        let mut rows = text.lines().map(|line| line.split(between).map(str::to_owned).collect());
         Some((rows.next()?, rows.collect::<Vec<Vec<String>>>()))
     };
     let confounds: Option<(Vec<String>, _)> = table(&series.confounds);

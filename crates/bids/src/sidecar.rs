@@ -2,19 +2,25 @@
 
 use std::path::Path;
 
-use fimbria_pipeline::RunRecord;
+use fimbria_pipeline::stages::track::STEP_MM;
+use fimbria_pipeline::{OutputFolder, RunRecord};
 use serde_json::{Value, json};
 
-use crate::{DataSet, Series};
+use crate::tables::names_in;
+use crate::{DataSet, Labels, OtherSet, Series};
 
 /// The name of the input in `DatasetLinks`, and in the URIs of its files.
 pub(crate) const INPUT: &str = "input";
 
-/// The URI of a file of the input.
+/// The URI of a file of the input or of another data set, of several that hold it the innermost.
 pub(crate) fn uri(data_set: &DataSet, file: &Path) -> String {
-    let below = file.strip_prefix(&data_set.root).unwrap_or(file);
+    let others = data_set.others.iter().map(|OtherSet { name, root }| (&**name, &**root));
+    let sets = std::iter::once((INPUT, &*data_set.root)).chain(others);
+    let below = sets.filter_map(|(name, root)| Some((name, file.strip_prefix(root).ok()?)));
+    let innermost = below.min_by_key(|(_, below)| below.components().count());
+    let (name, below) = innermost.unwrap_or((INPUT, file));
     let parts: Vec<_> = below.iter().map(|part| part.to_string_lossy()).collect();
-    format!("bids:{INPUT}:{}", parts.join("/"))
+    format!("bids:{name}:{}", parts.join("/"))
 }
 
 /// What all sidecars of a series say.
@@ -22,8 +28,10 @@ pub(crate) struct Common {
     dwi: String,
     mask: Option<String>,
     scan: Vec<String>,
-    labels: Option<String>,
+    labels: Vec<String>,
     tissues: Option<String>,
+    /// What was done to the gradient table.
+    mended: Option<String>,
     /// Where the space of the series is none of the standard's.
     reference: Option<Value>,
 }
@@ -33,7 +41,7 @@ impl Common {
     pub(crate) fn of(
         data_set: &DataSet,
         series: &Series,
-        labels: Option<&Path>,
+        labels: Option<&Labels>,
         tissues: Option<&Path>,
     ) -> Self {
         let uri = |file: &Path| uri(data_set, file);
@@ -55,11 +63,21 @@ impl Common {
         Self {
             mask: series.mask.as_deref().map(uri),
             scan: series.echoes.iter().flatten().flatten().map(|file| uri(file)).collect(),
-            labels: labels.map(uri),
+            labels: labels
+                .into_iter()
+                .flat_map(|Labels { image, table }| std::iter::once(image).chain(table))
+                .map(|file| uri(file))
+                .collect(),
             tissues: tissues.map(uri),
+            mended: None,
             dwi,
             reference,
         }
+    }
+
+    /// The same of a gradient table to which this was done.
+    pub(crate) fn of_table(self, mended: Option<String>) -> Self {
+        Self { mended, ..self }
     }
 
     /// The sidecar of what `stage` made, from what the stage says itself.
@@ -82,17 +100,26 @@ impl Common {
         if matches!(stage, "field" | "qsm") {
             // Nothing is mapped outside the mask.
             sidecar["SkullStripped"] = json!(true);
+        } else if let Some(mended) = &self.mended {
+            sidecar["GradientTableMended"] = json!(mended);
         }
-        without_nulls(sidecar)
+        as_written(sidecar)
     }
 }
 
-/// What is said, without what is not.
-fn without_nulls(said: Value) -> Value {
+/// What is said, without what is not; numbers of single precision with the digits that they have in it.
+fn as_written(said: Value) -> Value {
     match said {
         Value::Object(entries) => {
             let entries = entries.into_iter().filter(|(_, value)| !value.is_null());
-            Value::Object(entries.map(|(key, value)| (key, without_nulls(value))).collect())
+            Value::Object(entries.map(|(key, value)| (key, as_written(value))).collect())
+        }
+        Value::Array(values) => values.into_iter().map(as_written).collect(),
+        Value::Number(number) if number.is_f64() => {
+            let double = number.as_f64().unwrap_or_default();
+            let single = double as f32;
+            let digits = single.to_string().parse::<f64>().ok();
+            json!(digits.filter(|_| f64::from(single) == double).unwrap_or(double))
         }
         other => other,
     }
@@ -105,7 +132,13 @@ pub(crate) fn fs_json(path: &Path) -> Value {
 }
 
 /// The sidecar of a file for which its stage writes none; `None` where BIDS has none either.
-pub(crate) fn own(stage: &str, file: &str, record: &RunRecord, run: &Path) -> Option<Value> {
+pub(crate) fn own(
+    stage: &str,
+    file: &str,
+    record: &RunRecord,
+    run: &Path,
+    labels: Option<&Labels>,
+) -> Option<Value> {
     let parameters = || record.parameters.get(stage).cloned().unwrap_or_default();
     let stem = file.split('.').next().unwrap_or(file);
     Some(match (stage, stem) {
@@ -114,15 +147,26 @@ pub(crate) fn own(stage: &str, file: &str, record: &RunRecord, run: &Path) -> Op
             "Description": "made of the mean unweighted volume, since the input has no mask",
         }),
         ("load", "mean_b0") => json!({ "Description": "mean of the unweighted volumes" }),
-        ("track", "tracks") => tractogram(&parameters()),
+        ("fix_gradients", _) => json!({
+            "Description": "the gradient table in use, x y z in scanner RAS axes and b in s/mm^2, a row for \
+                            each volume",
+        }),
+        ("track", "tracks") => {
+            let track = RunRecord::read(&run.join("track").join(OutputFolder::RECORD)).ok();
+            let step = track.and_then(|track| track.results.get(STEP_MM).cloned());
+            tractogram(&parameters(), step)
+        }
         ("life", "pruned") => json!({
             "Description": "the streamlines of positive weight: those that explain the signal",
         }),
         ("track", "visits") => json!({ "Description": "streamlines through each voxel" }),
         ("connectome", "weights" | "lengths") => {
-            let labels =
+            let counted =
                 std::fs::read_to_string(run.join("connectome/labels.txt")).unwrap_or_default();
-            let nodes: Vec<u32> = labels.lines().filter_map(|line| line.parse().ok()).collect();
+            let nodes: Vec<u32> = counted.lines().filter_map(|line| line.parse().ok()).collect();
+            let table = labels.and_then(|labels| labels.table.as_ref());
+            let table = table.and_then(|table| fimbria_image::read_regular_text(table).ok());
+            let names = table.and_then(|table| names_in(&table, &nodes));
             let (what, units) = match stem {
                 "weights" => ("number of streamlines between two labels", "arbitrary"),
                 _ => ("mean length of the streamlines between two labels", "mm"),
@@ -131,6 +175,7 @@ pub(crate) fn own(stage: &str, file: &str, record: &RunRecord, run: &Path) -> Op
                 "Description": format!("{what}: a row and a column for each of Nodes, no heading"),
                 "Units": units,
                 "Nodes": nodes,
+                "NodeNames": names,
                 "Parameters": parameters(),
             })
         }
@@ -138,8 +183,8 @@ pub(crate) fn own(stage: &str, file: &str, record: &RunRecord, run: &Path) -> Op
     })
 }
 
-/// The words of BEP 46.
-fn tractogram(parameters: &Value) -> Value {
+/// The words of BEP 46; the length of a step where the record of the stage has it.
+fn tractogram(parameters: &Value, step: Option<Value>) -> Value {
     let (track, anatomy) = (&parameters["track"], &parameters["anatomy"]);
     let is_on_boundary = anatomy["seed_boundary"] == true;
     json!({
@@ -157,7 +202,7 @@ fn tractogram(parameters: &Value) -> Value {
         "StreamlinePropagation": {
             "Algorithm": track["algorithm"],
             "Interpolation": "linear",
-            "StepSize": track["step"],
+            "StepSize": step,
             "AnglePerStep": track["angle"],
             "Cutoff": track["cutoff"],
         },
@@ -198,13 +243,25 @@ mod tests {
     #[test]
     fn a_parameter_that_is_not_given_is_not_in_a_sidecar() {
         let said = json!({ "a": null, "b": { "c": null, "d": [1] } });
-        assert_eq!(without_nulls(said), json!({ "b": { "d": [1] } }));
+        assert_eq!(as_written(said), json!({ "b": { "d": [1] } }));
+    }
+
+    #[test]
+    fn a_number_of_single_precision_has_no_more_digits_than_it_was_given() {
+        let said = json!({ "a": 0.1_f32, "b": [0.7_f32, 45.0], "c": 0.1, "d": 1e-300, "e": 3 });
+        assert_eq!(
+            as_written(said),
+            json!({ "a": 0.1, "b": [0.7, 45.0], "c": 0.1, "d": 1e-300, "e": 3 })
+        );
     }
 
     #[test]
     fn a_sidecar_names_its_sources_below_the_input() {
-        let data_set = DataSet { root: "/in".into(), sessions: Vec::new() };
-        let file = Path::new("/in/sub-1/dwi/sub-1_dwi.nii");
-        assert_eq!(uri(&data_set, file), "bids:input:sub-1/dwi/sub-1_dwi.nii");
+        let other = OtherSet { name: "recon".to_owned(), root: "/in/derivatives/recon".into() };
+        let data_set = DataSet { root: "/in".into(), others: vec![other], sessions: Vec::new() };
+        let uri = |file: &str| uri(&data_set, Path::new(file));
+        assert_eq!(uri("/in/sub-1/dwi/sub-1_dwi.nii"), "bids:input:sub-1/dwi/sub-1_dwi.nii");
+        let of_other = "/in/derivatives/recon/sub-1/dwi/sub-1_dseg.nii";
+        assert_eq!(uri(of_other), "bids:recon:sub-1/dwi/sub-1_dseg.nii");
     }
 }

@@ -19,6 +19,10 @@ impl SignalSource for StoredImage {
         self.owned_bytes()
     }
 
+    fn let_go(&self) {
+        self.give_back();
+    }
+
     fn grid(&self) -> &Grid {
         &self.header.grid
     }

@@ -26,6 +26,10 @@ pub trait SignalSource: Sync {
     fn held_bytes(&self) -> u64 {
         0
     }
+
+    /// Lets go of what can be had again: pages of a file, which the system counts as ours. For who reads no
+    /// more for a while.
+    fn let_go(&self) {}
 }
 
 impl SignalSource for Image {

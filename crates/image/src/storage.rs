@@ -62,6 +62,13 @@ impl Bytes {
             mapped.note_read(bytes);
         }
     }
+
+    /// Nothing more is read for a while.
+    pub(crate) fn give_back(&self) {
+        if let Self::Mapped(mapped) = self {
+            mapped.give_back();
+        }
+    }
 }
 
 /// A mapped file of which few pages are resident.
@@ -323,5 +330,8 @@ mod tests {
         mapped.note_read(1);
         assert_eq!(resident(start), 0);
         assert!(*mapped == *bytes);
+        assert_eq!(resident(start), 8 << 20);
+        mapped.give_back();
+        assert_eq!(resident(start), 0);
     }
 }

@@ -102,6 +102,11 @@ impl StoredImage {
         }
     }
 
+    /// Nothing more is read for a while.
+    pub(crate) fn give_back(&self) {
+        self.bytes.give_back();
+    }
+
     /// All volumes of so many voxels have been read.
     pub(crate) fn note_read(&self, voxels: usize) {
         let Header { data_bytes, grid, .. } = &self.header;

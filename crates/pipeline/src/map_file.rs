@@ -313,6 +313,9 @@ fn mrtrix_name(name: &str) -> String {
 fn bids_param(name: &str) -> String {
     match name {
         "MO" => "mode".to_owned(),
+        // Radial diffusivities, with QSIRecon.
+        "L2" => "rd1".to_owned(),
+        "L3" => "rd2".to_owned(),
         "tensor" => "diffusivity".to_owned(),
         "fod" => "wm".to_owned(),
         _ => name.to_lowercase().replace(|c: char| !c.is_ascii_alphanumeric(), ""),

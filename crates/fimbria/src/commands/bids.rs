@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_bids::{BidsError, DataSet, Ended, Outcome, Participants, ReportLevel, digest, group};
+use fimbria_bids::{
+    BidsError, DataSet, Ended, OtherSet, Outcome, Participants, ReportLevel, digest, group,
+};
 use fimbria_compute::{Backend, Progress as _};
 use fimbria_pipeline::options::Described as _;
 use fimbria_pipeline::{Choice, FileKind, Named, Page, Preset, RunConfig, Writes, Written};
@@ -32,11 +34,18 @@ pub(crate) struct Bids {
 
     /// Subjects, with or without sub-
     #[arg(long, value_name = "LABEL", num_args = 1.., help_heading = "Input", usually = "all")]
+    #[arg(alias = "participant_label")]
     participant_label: Vec<String>,
 
     /// Sessions, with or without ses-
     #[arg(long, value_name = "LABEL", num_args = 1.., help_heading = "Input", usually = "all")]
+    #[arg(alias = "session_label")]
     session_label: Vec<String>,
+
+    /// Other data sets of the same subjects, in which labels and tissues are looked for too, after those of
+    /// IN: qsirecon=FOLDER; NAME stands in their URIs
+    #[arg(short, long, value_name = "NAME=PATH", num_args = 1.., help_heading = "Input")]
+    datasets: Vec<OtherSet>,
 
     /// Name of the labels between which streamlines are counted: that of the entity atlas, seg or desc
     #[arg(long, value_name = "NAME", help_heading = "Input", usually = "the only ones there are")]
@@ -47,7 +56,7 @@ pub(crate) struct Bids {
     no_act: bool,
 
     /// Has no effect: BIDS apps are called with it. `fimbria bids` checks what it reads, and nothing else
-    #[arg(long, help_heading = "Input")]
+    #[arg(long, help_heading = "Input", alias = "skip_bids_validation")]
     skip_bids_validation: bool,
 
     /// What is done
@@ -62,6 +71,11 @@ pub(crate) struct Bids {
     /// Set one parameter of a stage, such as dti.method=nlls; may be repeated
     #[arg(long = "set", value_name = "STAGE.KEY=VALUE")]
     settings: Vec<String>,
+
+    /// Mend the gradient table of each series as its check says, before anything is fitted; a series whose
+    /// data do not tell fails
+    #[arg(long)]
+    fix_gradients: bool,
 
     /// Make finished sessions again
     #[arg(short, long, help_heading = "Output")]
@@ -78,7 +92,7 @@ pub(crate) struct Bids {
 
     /// Folder where sessions are worked on; what an interruption leaves there is gone on from
     #[arg(short, long, value_name = "FOLDER", help_heading = "Machine")]
-    #[arg(usually = "OUT/.fimbria/work")]
+    #[arg(usually = "OUT/.fimbria/work", alias = "work_dir")]
     work_dir: Option<PathBuf>,
 
     #[command(flatten)]
@@ -127,7 +141,7 @@ const WRITES: &[Written] = &[
     Written::file(
         "group_dwi.tsv",
         FileKind::Table,
-        "a row of each series: medians of maps, share \
+        "a row of each series: verdicts on it, medians of maps, share \
         of voxels fitted, volumes used, warnings, what the input says of it",
     )
     .only("group"),
@@ -146,10 +160,11 @@ const HELP: &str = "\
 Input:
   Series are sub-*/[ses-*/]dwi/*_dwi.nii.gz: those with desc-preproc where there are any, of several
   spaces that of ACPC. With each are taken bval and bvec (beside it or above), desc-brain_mask,
-  graddev, and for the group's table confounds and image_qc; labels (dseg), tissues that say where
-  streamlines through densities may end (5tt, hsvs, aparcaseg, aseg, synthseg) and a gradient-echo
-  scan (part-phase, part-mag in anat or swi) where they lie in the space of the series. IN is only
-  read.
+  graddev, and for the group's table confounds and image_qc; labels (dseg, called what dseg.tsv
+  says), tissues that say where streamlines through densities may end (5tt, hsvs, aparcaseg, aseg,
+  synthseg) and a gradient-echo scan (part-phase, part-mag in anat or swi) where they lie in the
+  space of the series; labels and tissues of the data sets of --datasets too. All are only read.
+  Options of BIDS apps may have underscores: --participant_label.
 
 What is done:
   Each series is a run as `fimbria run` makes it. A preset leaves out what the gradient table does
@@ -182,12 +197,14 @@ impl Bids {
             level: Named(level),
             participant_label,
             session_label,
+            datasets,
             atlas,
             no_act,
             skip_bids_validation,
             preset,
             config,
-            settings,
+            mut settings,
+            fix_gradients,
             force,
             report_output_level: Named(pages),
             digest: is_digested,
@@ -198,7 +215,11 @@ impl Bids {
         if skip_bids_validation {
             console.detail("--skip-bids-validation: only what is read is checked in any case");
         }
-        let data_set = DataSet::open(&input)?.of_labels(&participant_label, &session_label)?;
+        if fix_gradients {
+            settings.push("quality.fix_gradients=true".to_owned());
+        }
+        let data_set = DataSet::open(&input, datasets)?;
+        let data_set = data_set.of_labels(&participant_label, &session_label)?;
         let done = match level {
             Level::Participant => {
                 let mut config = match config {

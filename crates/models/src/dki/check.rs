@@ -87,6 +87,9 @@ fn compare(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
     add(DkiMap::Rk, &|maps| maps.rk);
     add(DkiMap::Mkt, &|maps| maps.mkt);
     add(DkiMap::Kfa, &|maps| maps.kfa);
+    add(DkiMap::Linearity, &|maps| maps.shares[0]);
+    add(DkiMap::Planarity, &|maps| maps.shares[1]);
+    add(DkiMap::Sphericity, &|maps| maps.shares[2]);
     add(DkiMap::Kmax, &|maps| maps.kmax);
     add(DkiMap::Kmin, &|maps| maps.kmin);
     add(DkiMap::Kurtosis, &|maps| maps.w[0]);

@@ -50,6 +50,21 @@ map_table! {
             MM2_PER_S,
             "radial diffusivity, the mean of the other two eigenvalues, mm²/s",
         ),
+        /// How far the tensor is from one that is the same about its first eigenvector.
+        Linearity = number(
+            "linearity",
+            "linearity of the tensor, (λ1 - λ2) / (λ1 + λ2 + λ3); 1: diffusion along a line",
+        ),
+        /// How far it is flat.
+        Planarity = number(
+            "planarity",
+            "planarity of the tensor, 2 (λ2 - λ3) / (λ1 + λ2 + λ3); 1: diffusion in a plane",
+        ),
+        /// How far it is round.
+        Sphericity = number(
+            "sphericity",
+            "sphericity of the tensor, 3 λ3 / (λ1 + λ2 + λ3); 1: the same in every direction",
+        ),
         /// Eigenvector of the largest eigenvalue of the diffusion tensor.
         V1 = MapSpec::of_kind(
             "V1",

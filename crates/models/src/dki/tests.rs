@@ -108,6 +108,9 @@ fn noise_free_signals_are_recovered_by_every_method() {
                 (DkiMap::Rk, truth.rk),
                 (DkiMap::Mkt, truth.mkt),
                 (DkiMap::Kfa, truth.kfa),
+                (DkiMap::Linearity, truth.shares[0]),
+                (DkiMap::Planarity, truth.shares[1]),
+                (DkiMap::Sphericity, truth.shares[2]),
                 (DkiMap::Kmax, truth.kmax),
                 (DkiMap::Kmin, truth.kmin),
             ] {
@@ -144,6 +147,9 @@ fn maps_are_those_of_the_oracle_for_the_written_tensors() {
             (DkiMap::Rk, truth.rk),
             (DkiMap::Mkt, truth.mkt),
             (DkiMap::Kfa, truth.kfa),
+            (DkiMap::Linearity, truth.shares[0]),
+            (DkiMap::Planarity, truth.shares[1]),
+            (DkiMap::Sphericity, truth.shares[2]),
             (DkiMap::Kmax, truth.kmax),
             (DkiMap::Kmin, truth.kmin),
         ] {

@@ -20,6 +20,12 @@ use crate::{
 /// What records call what was found.
 pub(crate) const GRADIENT_TABLE: &str = "gradient_table";
 
+/// What records call what was done to a table.
+pub const GRADIENTS_FIXED: &str = "gradients_fixed";
+
+/// What they say where nothing was.
+pub const NOTHING_FIXED: &str = "nothing: it lies as the image does";
+
 /// Checks the gradient table by the directions of the tensor fit, and makes a [`GradientCheck`]; warns
 /// where the table does not lie as the image does.
 pub struct CheckGradients {
@@ -124,7 +130,7 @@ impl Stage for FixGradients {
         fit_of_check().compute(&mut own, log)?;
         let check = check_of(&own, self.axes, log)?.ok_or("no V1 and FA")?;
         let done = match check.verdict() {
-            GradientVerdict::Right => "nothing: it lies as the image does".to_owned(),
+            GradientVerdict::Right => NOTHING_FIXED.to_owned(),
             GradientVerdict::Wrong(change) => {
                 let GradientTable { dirs_ras, .. } = &mut subject.gradients;
                 *dirs_ras = change.applied(dirs_ras, &subject.mask.grid.ras_from_vox);
@@ -138,7 +144,7 @@ impl Stage for FixGradients {
                 return Err(CannotFix(said(&check)).into());
             }
         };
-        log.result("gradients_fixed", done);
+        log.result(GRADIENTS_FIXED, done);
         products.put(subject);
         Ok(())
     }

@@ -11,6 +11,7 @@ use std::path::Path;
 use fimbria_image::{BvecFrame, WriteOptions, write_image};
 use serde_json::json;
 
+use crate::info;
 use crate::util::{Folder, subject};
 
 /// Where QSIPrep writes the series of three subjects; the second has two sessions.
@@ -183,6 +184,131 @@ fn motion_of_the_confounds_is_judged_on_the_page() {
     assert!(inputs.iter().any(|input| input["role"] == "confounds"), "{inputs:?}");
 }
 
+/// `in`, a data set of rings of fibres, with the table of this name.
+fn with_rings(table: &str) -> Folder {
+    let folder = info::with_rings();
+    let dwi = folder.join("in/sub-01/dwi");
+    fs::create_dir_all(&dwi).unwrap();
+    let bvec = format!("{table}.bvec");
+    for (from, to) in [
+        ("turned.nii", "desc-preproc_dwi.nii"),
+        ("turned.bval", "desc-preproc_dwi.bval"),
+        (&*bvec, "desc-preproc_dwi.bvec"),
+        ("mask.nii", "desc-brain_mask.nii"),
+    ] {
+        fs::copy(folder.join(from), dwi.join(format!("sub-01_space-ACPC_{to}"))).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn a_wrong_gradient_table_is_warned_of_and_mended_where_that_is_asked_for() {
+    let folder = with_rings("wrong");
+    let said = folder.done(PARTICIPANT).stderr;
+    assert!(said.contains("the gradient table looks wrong"), "{said}");
+    let warned = |record: &serde_json::Value, of: &str| {
+        let warnings = record["warnings"].as_array().unwrap();
+        warnings.iter().any(|warning| warning.as_str().unwrap().contains(of))
+    };
+    assert!(warned(&folder.json("out/sub-01/run.json"), "the gradient table looks wrong"));
+    let page = fs::read_to_string(folder.join("out/sub-01.html")).unwrap();
+    assert!(page.contains("--fix-gradients applies it"));
+    let sidecar = "out/sub-01/dwi/sub-01_space-ACPC_model-tensor_param-fa_dwimap.json";
+    assert!(folder.json(sidecar).get("GradientTableMended").is_none());
+    let said = folder.done(&format!("{PARTICIPANT} --fix-gradients")).stderr;
+    assert!(said.contains("1 of 1 done") && said.contains("was mended"), "{said}");
+    let change = "x and y swapped, z flipped";
+    let record = folder.json("out/sub-01/run.json");
+    assert_eq!(record["series"][0]["gradients_fixed"], change);
+    assert!(warned(&record, "the gradient table was mended"));
+    assert_eq!(folder.json(sidecar)["GradientTableMended"], change);
+    assert!(folder.join("out/sub-01/dwi/sub-01_space-ACPC_desc-fixed_dwi.b").exists());
+    // The same maps as of the right table.
+    let right = with_rings("turned");
+    right.done(&format!("{PARTICIPANT} --fix-gradients"));
+    assert!(right.json("out/sub-01/run.json")["series"][0].get("gradients_fixed").is_none());
+    let fa = sidecar.replace(".json", ".nii.gz");
+    let (mended, right) = (folder.image(&fa), right.image(&fa));
+    let both = mended.data.iter().zip(&right.data);
+    assert!(both.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max) < 1e-5, "rounding of a table");
+}
+
+#[test]
+fn what_was_done_is_told_of_all_sessions_whoever_made_them() {
+    let folder = with_data_set();
+    // With a second shell, of which kurtosis can be told.
+    folder
+        .done("phantom crossing --size 14,16,10 --voxel 11 --b0s 2 --shells 1000:30,2000:30 -o p");
+    for (from, to) in [
+        ("dwi.nii.gz", "preproc_dwi.nii.gz"),
+        ("dwi.bval", "preproc_dwi.bval"),
+        ("dwi.bvec", "preproc_dwi.bvec"),
+        ("mask.nii.gz", "brain_mask.nii.gz"),
+    ] {
+        for subject in ["sub-03", "sub-04"] {
+            let dwi = folder.join(&format!("in/{subject}/dwi"));
+            fs::create_dir_all(&dwi).unwrap();
+            let to = dwi.join(format!("{subject}_space-ACPC_desc-{to}"));
+            fs::copy(folder.join(&format!("p/{from}")), to).unwrap();
+        }
+    }
+    let cited = || fs::read_to_string(folder.join("out/logs/CITATION.md")).unwrap();
+    folder.done(&format!("{PARTICIPANT} --participant-label 01"));
+    assert!(!cited().contains("kurtosis"));
+    folder.done(&format!("{PARTICIPANT} --participant-label 03"));
+    assert!(cited().contains("kurtosis"), "{}", cited());
+    folder.done(&format!("{PARTICIPANT} --participant-label 04 --preset fibres"));
+    let all = cited();
+    assert!(all.contains("kurtosis") && all.contains("deconvol"), "{all}");
+    // Of a process that was killed before it could write it, the group has it too.
+    fs::remove_dir_all(folder.join("out/logs")).unwrap();
+    folder.done("bids in out group");
+    assert_eq!(cited(), all);
+    fs::remove_dir_all(folder.join("out/logs")).unwrap();
+    let kept = folder.done(&format!("{PARTICIPANT} --participant-label 03")).stderr;
+    assert!(kept.contains("1 kept"), "{kept}");
+    assert_eq!(cited(), all);
+}
+
+#[test]
+fn what_old_releases_of_qsiprep_wrote_is_read_too() {
+    let folder = with_data_set();
+    let at = folder.join("in/sub-01/dwi");
+    for (old, new) in [
+        ("desc-confounds_timeseries.tsv", "confounds.tsv"),
+        ("space-ACPC_desc-image_qc.tsv", "desc-ImageQC_dwi.csv"),
+    ] {
+        fs::remove_file(at.join(format!("sub-01_{old}"))).unwrap();
+        let text = match new {
+            "confounds.tsv" => "framewise_displacement\ttrans_x\nn/a\t0\n0.7\t0\n0.9\t0\n",
+            _ => "subject_id,raw_neighbor_corr,mean_fd\n01,0.65,0.8\n",
+        };
+        fs::write(at.join(format!("sub-01_{new}")), text).unwrap();
+    }
+    folder.done(&format!("{PARTICIPANT} --participant_label 01 --skip_bids_validation"));
+    let record = folder.json("out/sub-01/run.json");
+    let said = &record["series"][0]["input_columns"];
+    assert!((said["framewise_displacement_mean"].as_f64().unwrap() - 0.8).abs() < 1e-12, "{said}");
+    assert_eq!(
+        (&said["input_mean_fd"], &said["input_raw_neighbor_corr"]),
+        (&json!(0.8), &json!(0.65))
+    );
+    let page = fs::read_to_string(folder.join("out/sub-01.html")).unwrap();
+    assert!(page.contains("Motion in the scanner") && page.contains("0.80 mm"));
+    let inputs = record["inputs"].as_array().unwrap();
+    assert!(inputs.iter().any(|input| input["role"] == "image_qc"), "{inputs:?}");
+    // What they say is no longer so.
+    fs::write(at.join("sub-01_desc-ImageQC_dwi.csv"), "mean_fd\n0.25\n").unwrap();
+    let again = format!("{PARTICIPANT} --participant_label 01 --session_label x");
+    assert!(folder.failed(&again).contains("no session x"));
+    let said = folder.done(&format!("{PARTICIPANT} --participant_label 01 --work_dir w")).stderr;
+    assert!(said.contains("1 of 1 done"), "{said}");
+    assert_eq!(
+        folder.json("out/sub-01/run.json")["series"][0]["input_columns"]["input_mean_fd"],
+        0.25
+    );
+}
+
 #[test]
 fn entities_are_no_markup() {
     let folder = Folder::new();
@@ -253,14 +379,27 @@ fn the_group_has_a_row_and_dots_of_every_series() {
     assert_eq!(number(1, "tensor_fitted_percent"), 100.0);
     assert!((number(1, "framewise_displacement_mean") - 0.3).abs() < 1e-12);
     assert_eq!(number(1, "input_mean_fd"), 0.3);
+    // The verdicts of the page: what each finds, in a word, and its number where it has one.
+    let verdicts: Vec<_> = rows[0].iter().filter(|name| name.ends_with("_verdict")).collect();
+    assert_eq!(verdicts.len(), 11, "{verdicts:?}");
+    assert_eq!(value(1, "motion_in_the_scanner_verdict"), "good");
+    assert_eq!(number(1, "motion_in_the_scanner"), 0.3);
+    assert_eq!(value(1, "gradient_table_verdict"), "unknown", "the image is too thin to tell");
+    assert_eq!(number(1, "unphysical_voxels"), 0.0);
     let columns = folder.json("out/group_dwi.json");
     assert!(rows[0][1..].iter().all(|name| columns[*name]["Description"].is_string()), "{columns}");
     assert_eq!(columns["tensor_md_median"]["Units"], "mm^2/s");
     assert_eq!(columns["tensor_fitted_percent"]["Units"], "percent");
     assert_eq!(columns["framewise_displacement_mean"]["Units"], "mm");
+    assert_eq!(columns["motion_in_the_scanner"]["Units"], "mm");
+    assert_eq!(
+        columns["motion_in_the_scanner_verdict"]["Levels"]["bad"],
+        "not to be worked with as it is"
+    );
     assert!(columns["tensor_fa_median"].get("Units").is_none(), "a pure number");
     let page = fs::read_to_string(folder.join("out/group_dwi.html")).unwrap();
     assert!(page.contains("mm²/s"), "no unit");
+    assert!(page.contains("Are the scans good?") && page.contains("motion in the scanner"));
     assert!(page.contains("<a href=\"sub-02_ses-1.html\"><title>sub-02_ses-1"), "no dot of it");
     assert!(!page.contains("src=\"http") && !page.contains("<script"));
 }

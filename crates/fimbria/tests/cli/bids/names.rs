@@ -2,29 +2,52 @@
 
 use std::fs;
 
+use fimbria_image::BvecFrame;
+use serde_json::json;
+
+use super::standard::errors;
 use super::{PARTICIPANT, contents, with_data_set};
 use crate::util::{Folder, five_tissues};
 
 /// The labels under which QSIRecon 26.0.0 writes scalars of the models that both have (its folder
 /// `data/scalars`), those of ours that it has too.
 const QSIRECON: [(&str, &[&str]); 3] = [
-    ("tensor", &["ad", "fa", "md", "rd"]),
-    ("dki", &["ad", "ak", "fa", "kfa", "md", "mk", "mkt", "rd", "rk"]),
+    ("tensor", &["ad", "fa", "md", "rd", "rd1", "rd2"]),
+    (
+        "dki",
+        &[
+            "ad",
+            "ak",
+            "fa",
+            "kfa",
+            "linearity",
+            "md",
+            "mk",
+            "mkt",
+            "planarity",
+            "rd",
+            "rk",
+            "sphericity",
+        ],
+    ),
     ("msdki", &["msk", "msd", "awf", "di", "mfa"]),
 ];
 
 /// What QSIRecon's own test of its kurtosis workflow expects of this series (its
 /// `tests/data/dipy_dki_outputs.txt`), those of ours that it has too: all but `awf` and `rde`, which it has
 /// of another model, that of white matter.
-const EXPECTED: [&str; 9] = [
+const EXPECTED: [&str; 12] = [
     "sub-ABCD_acq-10per000_space-T1w_model-dki_param-ad_dwimap",
     "sub-ABCD_acq-10per000_space-T1w_model-dki_param-ak_dwimap",
     "sub-ABCD_acq-10per000_space-T1w_model-dki_param-kfa_dwimap",
+    "sub-ABCD_acq-10per000_space-T1w_model-dki_param-linearity_dwimap",
     "sub-ABCD_acq-10per000_space-T1w_model-dki_param-md_dwimap",
     "sub-ABCD_acq-10per000_space-T1w_model-dki_param-mk_dwimap",
     "sub-ABCD_acq-10per000_space-T1w_model-dki_param-mkt_dwimap",
+    "sub-ABCD_acq-10per000_space-T1w_model-dki_param-planarity_dwimap",
     "sub-ABCD_acq-10per000_space-T1w_model-dki_param-rd_dwimap",
     "sub-ABCD_acq-10per000_space-T1w_model-dki_param-rk_dwimap",
+    "sub-ABCD_acq-10per000_space-T1w_model-dki_param-sphericity_dwimap",
     "sub-ABCD_acq-10per000_space-T1w_model-tensor_param-fa_dwimap",
 ];
 
@@ -58,7 +81,7 @@ fn scalars_have_the_labels_of_qsirecon_and_their_units() {
             assert_eq!(folder.image(&format!("{stem}.nii.gz")).n_volumes, 1, "{stem}");
             let sidecar = folder.json(&format!("{stem}.json"));
             assert!(sidecar.get("OrientationEncoding").is_none(), "a scalar has no orientation");
-            let is_diffusivity = ["ad", "md", "rd", "msd", "di"].contains(param);
+            let is_diffusivity = ["ad", "md", "rd", "rd1", "rd2", "msd", "di"].contains(param);
             let unit = if is_diffusivity { Some("mm^2/s") } else { None };
             assert_eq!(sidecar["Units"].as_str(), unit, "{stem}");
             // The keys of QSIRecon's sidecars: `metadata` of its lists of scalars.
@@ -126,6 +149,50 @@ fn no_name_says_preprocessed_and_only_tensors_of_rank_two_have_a_rank() {
     );
 }
 
+#[test]
+fn sticks_have_their_means_under_names_of_bids_and_are_tracked_through() {
+    let folder = with_shells();
+    let few = "[run]\nfits = [\"sticks\"]\n[sticks]\nburn_in = 20\njumps = 40\nsample_every = 10\n";
+    fs::write(folder.join("few.toml"), few).unwrap();
+    folder.done(&format!("{PARTICIPANT} --config few.toml"));
+    let at = "out/sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w";
+    let map = |param: &str| format!("{at}_model-bs_param-{param}_desc-mean_dwimap");
+    let image = |param: &str| folder.image(&format!("{}.nii.gz", map(param)));
+    let samples = |name: &str| folder.image(&format!("{at}_desc-sticks.bedpostX/{name}.nii.gz"));
+    // In BEP 16's order: three volumes for each stick, in scanner axes.
+    let (vector, fractions) = (image("vector"), image("vf"));
+    assert_eq!((vector.n_volumes, fractions.n_volumes), (9, 3));
+    assert_eq!(fractions.volume(1), samples("mean_f2samples").volume(0));
+    let to_ras = BvecFrame::Fsl.ras_from_frame(&vector.grid.ras_from_vox);
+    let mut dyads = samples("dyads1");
+    fimbria_image::frames::turn_vectors(&mut dyads, &to_ras);
+    assert!(to_ras != [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], "axes that differ");
+    for axis in 0..3 {
+        assert_eq!(vector.volume(axis), dyads.volume(axis));
+    }
+    let further = fractions.volume(1).iter().zip(vector.volume(3)).filter(|(f, _)| **f < 0.05);
+    assert!(further.map(|(_, x)| *x).all(|x| x == 0.0), "sticks that are hardly there");
+    for (param, name) in [
+        ("s0", "mean_S0samples"),
+        ("vfsum", "mean_fsumsamples"),
+        ("diffusivity", "mean_dsamples"),
+        ("dstd", "mean_d_stdsamples"),
+    ] {
+        assert_eq!(image(param).data, samples(name).data, "{param}");
+    }
+    let sidecar = folder.json(&format!("{}.json", map("vector")));
+    assert_eq!(sidecar["OrientationEncoding"]["Type"], "unit3vector");
+    assert_eq!(sidecar["OrientationEncoding"]["Reference"], "xyz");
+    assert_eq!(sidecar["Model"]["BootstrapParameters"]["SampleEvery"], 10);
+    assert_eq!(folder.json(&format!("{}.json", map("diffusivity")))["Units"], "mm^2/s");
+    let vf = folder.json(&format!("{}.json", map("vf")));
+    assert_eq!(vf["OrientationEncoding"]["Type"], "scalar");
+    // Streamlines go through the means, and through the samples.
+    let through = "--seeds p/mask.nii.gz -n 1 --device cpu -o";
+    folder.done(&format!("track {}.nii.gz {through} means", map("vector")));
+    folder.done(&format!("track {at}_desc-sticks.bedpostX {through} samples"));
+}
+
 /// What QSIRecon 26.0.0 calls the outputs of its workflow of densities and streamlines (its
 /// `tests/data/mrtrix_multishell_msmt_hsvs_outputs.txt`), after the entities of the series, and what they
 /// are called here: where proposals to BIDS have words these are taken (docs/bids.md has the reasons).
@@ -139,12 +206,7 @@ const OF_STREAMLINES: [(&str, &str); 4] = [
 #[test]
 fn a_connectome_has_streamlines_and_a_matrix_of_its_labels() {
     let folder = with_shells();
-    let labels = folder.join("in/sub-ABCD/anat/sub-ABCD_space-T1w_seg-halves_dseg.nii.gz");
-    fs::create_dir_all(labels.parent().unwrap()).unwrap();
-    let mut image = folder.image("p/mask.nii.gz");
-    let half = image.data.len() / 2;
-    image.data[half..].iter_mut().for_each(|label| *label *= 2.0);
-    fimbria_image::write_image(&labels, &image, &fimbria_image::WriteOptions::default()).unwrap();
+    halves(&folder, "in/sub-ABCD/anat");
     folder.done(&format!("{PARTICIPANT} --preset connectome --set track.select=200"));
     let at = "out/sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w";
     let matrix = format!("{at}_seg-halves_meas-count_relmat");
@@ -154,15 +216,96 @@ fn a_connectome_has_streamlines_and_a_matrix_of_its_labels() {
     assert_eq!((rows.len(), rows[0].len()), (2, 2));
     assert!(rows.concat().iter().sum::<f64>() > 0.0, "{text}");
     let sidecar = folder.json(&format!("{matrix}.json"));
-    assert_eq!(sidecar["Nodes"], serde_json::json!([1, 2]));
+    assert_eq!(sidecar["Nodes"], json!([1, 2]));
+    assert!(sidecar.get("NodeNames").is_none(), "nobody says what they are called");
     let sidecar = folder.json(&format!("{at}_track-ifod_tractogram.json"));
     assert_eq!(sidecar["StreamlineSeeding"]["StreamlinesWanted"], 200);
+    // Half of a voxel's edge; the number as it was given, not as a double has it.
+    assert_eq!(sidecar["StreamlinePropagation"]["StepSize"], 5.5);
+    assert_eq!(sidecar["StreamlinePropagation"]["Cutoff"], 0.1);
     assert_eq!(sidecar["StreamlineAcceptanceCriteria"]["MinLength"], 10.0);
     for (theirs, ours) in OF_STREAMLINES {
         assert!(folder.join(&format!("{at}_{ours}")).exists(), "{theirs} is {ours} here");
     }
     let said = folder.failed(&format!("{PARTICIPANT} --preset connectome --atlas thirds"));
     assert!(said.contains("called thirds: there are halves"), "{said}");
+}
+
+/// Two halves of the head as labels `halves`, in a folder.
+fn halves(folder: &Folder, at: &str) {
+    let labels = folder.join(&format!("{at}/sub-ABCD_space-T1w_seg-halves_dseg.nii.gz"));
+    fs::create_dir_all(labels.parent().unwrap()).unwrap();
+    let mut image = folder.image("p/mask.nii.gz");
+    let half = image.data.len() / 2;
+    image.data[half..].iter_mut().for_each(|label| *label *= 2.0);
+    fimbria_image::write_image(&labels, &image, &fimbria_image::WriteOptions::default()).unwrap();
+}
+
+#[test]
+fn labels_of_another_data_set_are_taken_with_what_it_calls_them() {
+    let folder = with_shells();
+    let description = json!({ "Name": "test", "BIDSVersion": "1.10.0", "DatasetType": "derivative",
+        "GeneratedBy": [{ "Name": "QSIPrep" }] });
+    fs::write(folder.join("in/dataset_description.json"), description.to_string()).unwrap();
+    halves(&folder, "recon/sub-ABCD/dwi");
+    let table = folder.join("recon/atlases/atlas-halves/atlas-halves_dseg.tsv");
+    fs::create_dir_all(table.parent().unwrap()).unwrap();
+    fs::write(&table, "index\tlabel\n2\tupper\n1\tlower\n").unwrap();
+    let line = format!("{PARTICIPANT} --preset connectome --set track.select=200 -d recon=recon");
+    folder.done(&line);
+    let matrix =
+        "out/sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w_seg-halves_meas-count_relmat.json";
+    let sidecar = folder.json(matrix);
+    assert_eq!(sidecar["NodeNames"], json!(["lower", "upper"]));
+    let sources = sidecar["Sources"].as_array().unwrap();
+    for source in [
+        "bids:recon:sub-ABCD/dwi/sub-ABCD_space-T1w_seg-halves_dseg.nii.gz",
+        "bids:recon:atlases/atlas-halves/atlas-halves_dseg.tsv",
+        "bids:input:sub-ABCD/dwi/sub-ABCD_acq-10per000_space-T1w_desc-preproc_dwi.nii.gz",
+    ] {
+        assert!(sources.iter().any(|there| there == source), "no {source}: {sidecar}");
+    }
+    let root = folder.json("out/dataset_description.json");
+    assert_eq!(root["DatasetLinks"], json!({ "input": "../in", "recon": "../recon" }));
+    assert_eq!(root["SourceDatasets"].as_array().unwrap().len(), 2);
+    if let Some(errors) = errors(&folder.join("out")) {
+        assert!(errors.is_empty(), "{errors:#?}");
+    }
+    let record = folder.json("out/sub-ABCD/run.json");
+    let inputs = record["inputs"].as_array().unwrap();
+    assert!(inputs.iter().any(|input| input["role"] == "label_names"), "{inputs:?}");
+    assert!(folder.done(&line).stderr.contains("1 kept"));
+    // Called something else, they are written again.
+    fs::write(&table, "index\tname\n2\thigh\n1\tlow\n").unwrap();
+    folder.done(&line);
+    assert_eq!(folder.json(matrix)["NodeNames"], json!(["low", "high"]));
+    for (sets, why) in [
+        ("-d input=recon", "input is the name of the data set itself"),
+        ("-d recon", "give a name of letters and digits, and a folder"),
+    ] {
+        let ran = folder.run(&format!("{PARTICIPANT} {sets}"));
+        assert!(ran.code == Some(2) && ran.stderr.contains(why), "{}", ran.stderr);
+    }
+    let twice = folder.failed(&format!("{PARTICIPANT} -d a=recon a=p"));
+    assert!(twice.contains("two data sets are called a"), "{twice}");
+}
+
+#[test]
+fn thread_counts_do_not_change_the_digest_of_a_connectome() {
+    let folder = with_shells();
+    halves(&folder, "in/sub-ABCD/anat");
+    let digest = |threads: u32| {
+        let line = format!(
+            "bids in {threads} participant --device cpu --preset connectome --set track.select=500 \
+             --nprocs {threads} --digest"
+        );
+        folder.done(&line).stdout
+    };
+    let one = digest(1);
+    for what in ["tractogram.trx", "meas-count_relmat.tsv", "param-mk_dwimap.nii.gz"] {
+        assert!(one.contains(what), "no {what} in {one}");
+    }
+    assert_eq!(one, digest(2));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{PARTICIPANT, SERIES, data_set, with_data_set};
 use crate::util::{Folder, Ran};
@@ -93,13 +93,19 @@ fn a_run_has_enough_with_the_memory_that_it_is_said_to_need() {
     assert!(more >= 2 * (45 - 15) * 4 * 24 * 24 * 14, "{more}");
 }
 
+/// A count of the environment, which the soak sets to more.
+fn count(name: &str, usual: usize) -> usize {
+    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
+
+/// `FIMBRIA_SUBJECTS` (12) worked on by `FIMBRIA_TASKS` (3) processes at a time, one of which is killed
+/// again and again.
 #[test]
 fn tasks_killed_at_random_end_with_every_session_once_and_complete() {
-    /// Tasks at work at a time, and how often all of them are killed.
-    const TASKS: u64 = 3;
-    const KILLS: u64 = 12;
+    let (subjects, at_once) = (count("FIMBRIA_SUBJECTS", 12), count("FIMBRIA_TASKS", 3));
     let folder = Folder::new();
-    let names: Vec<String> = (1..=12).map(|n| format!("sub-{n:02}")).collect();
+    let digits = subjects.to_string().len().max(2);
+    let names: Vec<String> = (1..=subjects).map(|n| format!("sub-{n:0digits$}")).collect();
     let series: Vec<(&str, &str)> = names.iter().map(|name| (&**name, &**name)).collect();
     data_set(&folder, &series);
     folder.done("bids in alone participant --device cpu");
@@ -110,16 +116,37 @@ fn tasks_killed_at_random_end_with_every_session_once_and_complete() {
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 33
     };
-    for _ in 0..KILLS {
-        let mut tasks: Vec<Child> = (0..TASKS).map(|_| start(&folder, PARTICIPANT)).collect();
-        for task in &mut tasks {
-            std::thread::sleep(Duration::from_millis(random() % 120));
-            let _ = task.kill();
-            task.wait().unwrap();
+    // A task that finds many sessions takes longer before it works on one.
+    let most_ms = 120 + subjects as u64 / 2;
+    let is_made = |name: &String| folder.join(&format!("out/{name}/run.json")).exists();
+    let mut tasks: Vec<Child> = Vec::new();
+    let mut kills = 0;
+    let began = Instant::now();
+    while kills < 36.max(subjects / 2) && !names.iter().all(is_made) {
+        tasks.retain_mut(|task| task.try_wait().unwrap().is_none());
+        while tasks.len() < at_once {
+            let mut task = folder.command(PARTICIPANT);
+            tasks.push(task.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
         }
+        std::thread::sleep(Duration::from_millis(random() % most_ms));
+        let chosen = random() as usize % tasks.len();
+        let mut task = tasks.swap_remove(chosen);
+        if task.try_wait().unwrap().is_none() {
+            task.kill().unwrap();
+            kills += 1;
+        }
+        task.wait().unwrap();
     }
+    let made = names.iter().filter(|name| is_made(name)).count();
+    for mut task in tasks {
+        let _ = task.kill();
+        task.wait().unwrap();
+    }
+    let seconds = began.elapsed().as_secs();
+    println!("{at_once} processes, {kills} killed, {made} of {subjects} made in {seconds} s");
+    assert!(kills > at_once, "{kills} killed");
     let said = folder.done(PARTICIPANT).stderr;
-    assert!(said.contains("of 12 done"), "{said}");
+    assert!(said.contains(&format!("of {subjects} done")), "{said}");
     assert_eq!(digest(&folder, "out"), digest(&folder, "alone"));
     for name in names {
         let record =

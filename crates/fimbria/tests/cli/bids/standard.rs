@@ -9,7 +9,7 @@ use super::PARTICIPANT;
 use crate::util::Folder;
 
 /// The errors of the validator; `None` where it is not installed.
-fn errors(data_set: &Path) -> Option<Vec<String>> {
+pub(super) fn errors(data_set: &Path) -> Option<Vec<String>> {
     const VALIDATOR: &str = "bids-validator-deno";
     let mut command = Command::new(VALIDATOR);
     let output = command.arg(data_set).args(["--format", "json", "--ignoreWarnings"]).output();
@@ -46,18 +46,32 @@ fn data_set_and_derivatives_pass_the_validator_and_are_read_by_pybids() {
     let folder = Folder::new();
     // Coarse: only files and names are looked at.
     let head = "--voxel 9 --samples 2 --shells 1000:30,2000:30 --b0s 3 --gre 5,12,20";
-    folder.done(&format!("phantom head --bids 2 --broken {head} -o in"));
+    folder.done(&format!("phantom head --bids 3 --broken {head} -o in"));
     if let Some(errors) = errors(&folder.join("in")) {
         assert!(errors.is_empty(), "{errors:#?}");
     }
     let said = folder.failed(&format!("{PARTICIPANT} --set track.select=200 --preset connectome"));
-    assert!(said.contains("1 of 3 failed:\n  sub-02_ses-2: "), "{said}");
+    assert!(said.contains("1 of 4 failed:\n  sub-03: "), "{said}");
     assert!(said.contains("is truncated"), "{said}");
     folder.done("bids in out group");
     folder.done(
         "bids in chi participant --device cpu --participant-label 01 --preset susceptibility",
     );
-    for derivatives in ["out", "chi"] {
+    // All that there is, with few samples.
+    let few = "--set sticks.burn_in=20 --set sticks.jumps=40 --set sticks.sample_every=10";
+    folder.done(&format!(
+        "bids in all participant --device cpu --participant-label 01 --preset everything {few}"
+    ));
+    let dwi = folder.names("all/sub-01/dwi");
+    for what in [
+        "desc-sticks.bedpostX",
+        "model-bs_param-vector_desc-mean_dwimap.nii.gz",
+        "desc-pruned_tractogram.trx",
+        "model-life_param-weights_dwimap.txt",
+    ] {
+        assert!(dwi.iter().any(|name| name.ends_with(what)), "no {what}: {dwi:?}");
+    }
+    for derivatives in ["out", "chi", "all"] {
         if let Some(errors) = errors(&folder.join(derivatives)) {
             assert!(errors.is_empty(), "{derivatives}: {errors:#?}");
         }
@@ -76,5 +90,6 @@ fn data_set_and_derivatives_pass_the_validator_and_are_read_by_pybids() {
     let error = String::from_utf8_lossy(&output.stderr);
     let mut found: Vec<&str> = said.lines().collect();
     found.sort_unstable();
-    assert_eq!(found, ["01 None ACPC None 2 3", "02 1 ACPC None 2 3"], "{error}");
+    let expected = ["01 None ACPC None 2 3", "02 1 ACPC None 2 3", "02 2 ACPC None 2 3"];
+    assert_eq!(found, expected, "{error}");
 }

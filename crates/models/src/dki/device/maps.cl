@@ -261,6 +261,11 @@ KERNEL(dki_maps)(u64 n, GLOBAL const f32 *RESTRICT nodes, GLOBAL const f32 *REST
     put(maps, n, voxel, MAP_STATUS, fitted && !positive ? STATUS_UNDEFINED : status);
 
     f32 inverse = fb_div(1.0f, diffuses ? deviator.mean : 1.0f);
+    put(maps, n, voxel, MAP_LINEARITY,
+        where_defined(fitted, diffuses, (l[0] - l[1]) * inverse * 0.333333343f));
+    put(maps, n, voxel, MAP_PLANARITY,
+        where_defined(fitted, diffuses, (l[1] - l[2]) * inverse * 0.666666687f));
+    put(maps, n, voxel, MAP_SPHERICITY, where_defined(fitted, diffuses, l[2] * inverse));
     f32 scale = inverse * inverse;
     UNROLL for (u32 k = 0; k < N_W; k++) w[k] = form[k] * scale;
     f32 mean, anisotropy;

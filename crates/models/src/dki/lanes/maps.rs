@@ -92,6 +92,14 @@ impl MapVoxels<'_> {
 
         // W and what is made of it, where there is a mean diffusivity to divide by.
         let inverse = one / Lanes::select(diffuses, deviator.mean, one);
+        let shares = [
+            (DkiMap::Linearity, (l[0] - l[1]) * inverse * (1.0 / 3.0)),
+            (DkiMap::Planarity, (l[1] - l[2]) * inverse * (2.0 / 3.0)),
+            (DkiMap::Sphericity, l[2] * inverse),
+        ];
+        for (map, share) in shares {
+            self.put(place, map, defined(fitted, diffuses, [share]));
+        }
         let w = scale(v, inverse * inverse);
         let [mkt, kfa] = invariants(&w);
         self.put(place, DkiMap::Kurtosis, defined(fitted, diffuses, w));

@@ -21,6 +21,8 @@ pub(crate) struct KurtosisMaps {
     pub(crate) kmax: f64,
     pub(crate) mkt: f64,
     pub(crate) kfa: f64,
+    /// Westin's shares of the tensor: a line, a plane, a sphere. Their sum is 1.
+    pub(crate) shares: [f64; 3],
     /// W, NaN where the mean diffusivity is not positive.
     pub(crate) w: [f64; N_W],
 }
@@ -39,6 +41,7 @@ impl KurtosisMaps {
             kmax: f64::NAN,
             mkt: tensor_mean(&w),
             kfa: anisotropy(&w),
+            shares: shares(l),
             w,
         };
         if l[2] > 0.0 {
@@ -49,6 +52,13 @@ impl KurtosisMaps {
         }
         maps
     }
+}
+
+/// How much of a tensor with these eigenvalues, largest first, is a line, a plane and a sphere (Westin CF et
+/// al. Med Image Anal 6, 93 (2002), over the trace as DIPY has it).
+fn shares([l1, l2, l3]: [f64; 3]) -> [f64; 3] {
+    let trace = l1 + l2 + l3;
+    [l1 - l2, 2.0 * (l2 - l3), 3.0 * l3].map(|share| share / trace)
 }
 
 /// The mean of W(n) over directions.

@@ -96,6 +96,12 @@ fn isotropic_tensors_have_their_kurtosis_in_every_map() {
         assert!((value - k).abs() < 1e-12, "{maps:?}");
     }
     assert!(maps.kfa < 1e-12);
+    assert_eq!(maps.shares, [0.0, 0.0, 1.0]);
+    // Of a line, a plane, and what is between.
+    let shares = |d: [f64; 3]| KurtosisMaps::new([d[0], 0.0, 0.0, d[1], 0.0, d[2]], &v).shares;
+    assert_eq!(shares([1.0, 0.0, 0.0]), [1.0, 0.0, 0.0]);
+    assert_eq!(shares([1.0, 0.0, 1.0]), [0.0, 1.0, 0.0]);
+    assert_eq!(shares([1.0, 4.0, 3.0]), [1.0, 4.0, 3.0].map(|share| share / 8.0));
 }
 
 #[test]

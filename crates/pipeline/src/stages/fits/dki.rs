@@ -241,7 +241,7 @@ Clipping:
   MK, AK, RK, Kmax and Kmin are clipped to --clip; by default -3/7 (diffusion confined to a
   sphere) to 10, as in DIPY. W, MKT and KFA are not. Where an unconstrained fit finds no
   diffusivity in some direction, K is not defined there and MK, AK, RK, Kmax and Kmin are NaN;
-  where the mean diffusivity is not positive, so are W, MKT and KFA.
+  where the mean diffusivity is not positive, so are W, MKT, KFA, linearity, planarity and sphericity.
 
 Order and frame:
   Vectors and tensors are in scanner RAS axes. --layout fsl turns them into the axes of FSL's
@@ -253,6 +253,7 @@ Order and frame:
         ("Jensen JH et al. Magn Reson Med 53, 1432 (2005)", "the model"),
         ("Tabesh A et al. Magn Reson Med 65, 823 (2011)", "the metrics, the constraints"),
         ("Hansen B, Jespersen SN. Sci Data 3, 160072 (2016)", "KFA"),
+        ("Westin CF et al. Med Image Anal 6, 93 (2002)", "linearity, planarity, sphericity"),
         ("Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006)", "wls"),
         ("Veraart J et al. NeuroImage 81, 335 (2013)", "iwls"),
     ],

@@ -54,6 +54,9 @@ use crate::stages::doubts::warn_of_place_of;
 use crate::surfaces::SurfaceError;
 use crate::{FileKind, Written};
 
+/// What the record of a run's tracking calls the length of its steps, mm.
+pub const STEP_MM: &str = "step_mm";
+
 /// What `fimbria track` writes.
 pub const TRACK_WRITES: &[Written] = &[
     Written::file(

@@ -16,7 +16,9 @@ use super::edges::Edges;
 use super::follow::{chances, tell_misplaced};
 use super::parameters::Place;
 use super::source::densities_of;
-use super::{AnatomyOptions, Through, TrackError, TrackInRun, TrackParameters, tracks_name};
+use super::{
+    AnatomyOptions, STEP_MM, Through, TrackError, TrackInRun, TrackParameters, tracks_name,
+};
 use crate::options::from_values;
 use crate::session::Input;
 use crate::stages::doubts::warn_of_place_of;
@@ -81,12 +83,14 @@ impl WholeBrain {
     ) -> Result<Tracked, StageError> {
         let (edges, mask) = (Edges::of(&samples.mask.grid), samples.mask.clone());
         let options = self.in_effect();
+        let step_mm = options.step.unwrap_or(0.25 * edges.shortest);
+        log.result(STEP_MM, step_mm);
         let field = Field::new(samples, log.session().on.workers);
         self.tracked(&mask, None, log, |space, rules, seeds, new, each| {
             let tracking = Tracking {
                 field: &field,
                 space,
-                propagation: &options.propagation(options.step.unwrap_or(0.25 * edges.shortest)),
+                propagation: &options.propagation(step_mm),
                 rules,
                 seeds,
                 n_samples: options.samples.unwrap_or(1),
@@ -106,7 +110,8 @@ impl WholeBrain {
     ) -> Result<Tracked, StageError> {
         let (options, anatomy) = (self.in_effect(), &self.options.anatomy);
         let densities = densities_of(field, &field.mask, log)?;
-        let edges = Edges::of(densities.grid());
+        let propagation = options.density_propagation(Edges::of(densities.grid()).shortest);
+        log.result(STEP_MM, propagation.step_mm);
         let workers = log.session().on.workers;
         anatomy.inputs().iter().for_each(|(_, file)| warn_of_place_of(file, log));
         let tissues = workers.install(|| anatomy.read(densities.grid(), log))?;
@@ -117,7 +122,7 @@ impl WholeBrain {
             let tracking = DensityTracking {
                 densities: &densities,
                 space,
-                propagation: &options.density_propagation(edges.shortest),
+                propagation: &propagation,
                 rules,
                 anatomy: anatomy.constraint(&tissues),
                 seeds,

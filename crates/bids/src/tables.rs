@@ -1,0 +1,90 @@
+//! Tables that say what labels are called: `dseg.tsv`, beside an image or for all subjects.
+
+use std::path::{Path, PathBuf};
+
+use fimbria_pipeline::BidsName;
+
+use crate::BidsError;
+use crate::files::{Named, folders, list};
+use crate::series::told;
+
+const SUFFIX: &str = "_dseg.tsv";
+
+/// The tables that a data set has for all its subjects: at its root, and in `atlases/`.
+pub(crate) struct LabelTables(Vec<PathBuf>);
+
+impl LabelTables {
+    /// Those of the data set below `root`.
+    pub(crate) fn of(root: &Path) -> Result<Self, BidsError> {
+        let atlases = root.join("atlases");
+        let below = folders(&atlases, "")?.into_iter().map(|name| atlases.join(name));
+        let mut tables = Vec::new();
+        for folder in std::iter::once(root.to_owned()).chain(below) {
+            let names = list(&folder)?.into_iter().filter(|name| name.ends_with(SUFFIX));
+            tables.extend(names.map(|name| folder.join(name)));
+        }
+        Ok(Self(tables))
+    }
+
+    /// The table of an image of labels: that of its own name, or one for all subjects.
+    pub(crate) fn of_image(&self, image: &Named) -> Option<PathBuf> {
+        let name = BidsName { extension: ".tsv".to_owned(), ..image.name.clone() };
+        let own = image.path.with_file_name(name.to_string());
+        if own.exists() {
+            return Some(own);
+        }
+        let called = told(&image.name)?;
+        self.0.iter().find(|table| is_of(table, called)).cloned()
+    }
+}
+
+/// Whether a table is that of labels of this name: QSIRecon calls `atlas` in the name of a table what is
+/// `seg` in that of an image.
+fn is_of(table: &Path, called: &str) -> bool {
+    let name = table.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let entities = name.trim_end_matches(SUFFIX).split('_');
+    let mut tells = entities.filter_map(|entity| entity.split_once('-'));
+    tells.any(|(key, value)| ["atlas", "seg", "desc"].contains(&key) && value == called)
+}
+
+/// What a table calls these labels, in their order, `n/a` where it does not say; `None` where it is no such
+/// table. BIDS has columns `index` and `name`; QSIRecon's atlases say `label` for the latter.
+pub(crate) fn names_in(text: &str, labels: &[u32]) -> Option<Vec<String>> {
+    let mut rows = text.lines().map(|line| line.split('\t').map(str::trim));
+    let heading: Vec<&str> = rows.next()?.collect();
+    let column = |name: &str| heading.iter().position(|head| *head == name);
+    let (index, name) = (column("index")?, column("name").or(column("label"))?);
+    let named: Vec<(u32, &str)> = rows
+        .filter_map(|row| {
+            let cells: Vec<&str> = row.collect();
+            Some((cells.get(index)?.parse().ok()?, *cells.get(name)?))
+        })
+        .collect();
+    let called =
+        |label: &u32| named.iter().find(|(index, _)| index == label).map(|(_, name)| *name);
+    Some(labels.iter().map(|label| called(label).unwrap_or("n/a").to_owned()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_called_what_a_table_says_in_their_order() {
+        let table = "index\tname\tcolor\n3\tright, half\t#fff\n1\tleft half\t#000\n";
+        assert_eq!(names_in(table, &[1, 2, 3]).unwrap(), ["left half", "n/a", "right, half"]);
+        let of_qsirecon = "index\tlabel\tnetwork\r\n1\tLH_Vis_1\tVis\r\n";
+        assert_eq!(names_in(of_qsirecon, &[1]).unwrap(), ["LH_Vis_1"]);
+        assert_eq!(names_in("name\tindex\n", &[1]).unwrap(), ["n/a"]);
+        assert_eq!(names_in("a\tb\n1\tx\n", &[1]), None);
+    }
+
+    #[test]
+    fn a_table_is_that_of_the_labels_it_is_named_by() {
+        let is_of = |table: &str| is_of(Path::new(table), "4S156Parcels");
+        assert!(is_of("/d/atlases/a/atlas-4S156Parcels_dseg.tsv"));
+        assert!(is_of("/d/atlases/a/atlas-4S156Parcels_space-MNI_res-01_dseg.tsv"));
+        assert!(is_of("seg-4S156Parcels_dseg.tsv"));
+        assert!(!is_of("atlas-4S256Parcels_dseg.tsv"));
+    }
+}
