@@ -145,7 +145,10 @@ pub(crate) fn run<T: Send>(
         opened.map_err(|e| FimbriaError::new_err(chain(&e)))?
     };
     let log = Logbook::new(Session {
-        on: Backend::new(&workers, &devices),
+        on: match selection {
+            Selection::Auto => Backend::new(&workers, &devices).only_where_it_pays(),
+            _ => Backend::new(&workers, &devices),
+        },
         progress: &told,
         unfinished: &unfinished,
         command_line: &[],

@@ -13,6 +13,8 @@ pub struct Backend<'a> {
     pub workers: &'a Workers,
     /// The devices to use, none for the CPU alone.
     pub devices: &'a [Device],
+    /// True where nobody named the devices: what threads are expected to be faster at is theirs.
+    pub only_where_it_pays: bool,
     /// The processes that do the same work, each a part of it.
     pub comm: &'a dyn Comm,
 }
@@ -25,7 +27,13 @@ impl<'a> Backend<'a> {
 
     /// Threads and devices of one process.
     pub fn new(workers: &'a Workers, devices: &'a [Device]) -> Self {
-        Self { workers, devices, comm: &Solo }
+        Self { workers, devices, only_where_it_pays: false, comm: &Solo }
+    }
+
+    /// The same with devices that nobody named.
+    #[must_use]
+    pub fn only_where_it_pays(self) -> Self {
+        Self { only_where_it_pays: true, ..self }
     }
 
     /// The same as one of several processes, which take turns at the devices: each has one.

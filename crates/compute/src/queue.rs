@@ -9,6 +9,55 @@ use crate::{Interrupted, Progress};
 /// Refusals in a row after which a device gets no more work.
 const MAX_FAILURES: u32 = 3;
 
+/// Bytes of inputs that a chunk has at most: enough to fill a large card, little enough to be held
+/// twice in memory.
+const CHUNK_BYTES: usize = 64 << 20;
+
+/// Chunks that each of several devices gets at least, where there are blocks for them: with fewer, one
+/// that is slower or begins later keeps the others waiting for its last.
+const CHUNKS_OF_DEVICE: usize = 4;
+
+/// How many of `n_blocks` blocks of `block` items make a chunk: no more than every device has room
+/// for, nor than have inputs of a reasonable size, and few enough that each of several devices gets
+/// some. At least one.
+///
+/// An item takes `bytes_of_item` on a device, by buffer, and `bytes_of_input` of what is gathered.
+pub fn blocks_per_chunk(
+    devices: &[Device],
+    bytes_of_item: &[usize],
+    bytes_of_input: usize,
+    (n_blocks, block): (usize, usize),
+) -> usize {
+    // An eighth is left to tables.
+    let room = devices.iter().map(|device| device.chunk_len(bytes_of_item) / 8 * 7).min();
+    let reasonable = CHUNK_BYTES / bytes_of_input.max(1);
+    let for_each = match devices.len() {
+        0 | 1 => n_blocks,
+        several => n_blocks / (CHUNKS_OF_DEVICE * several),
+    };
+    (room.unwrap_or(0).min(reasonable) / block).min(for_each).max(1)
+}
+
+/// Does `work` on all `items`, and where the device has no memory for them on one half after the other,
+/// down to single ones: what is free was asked when the device was opened, and others may use it since.
+///
+/// # Errors
+/// That of `work`, for a single item where memory is short.
+pub fn in_halves<T, R>(
+    items: &mut [T],
+    work: &impl Fn(&mut [T]) -> Result<R, DeviceError>,
+    merged: &impl Fn(R, R) -> R,
+) -> Result<R, DeviceError> {
+    match work(items) {
+        Err(DeviceError::OutOfMemory { .. }) if items.len() > 1 => {
+            let (first, second) = items.split_at_mut(items.len() / 2);
+            let first = in_halves(first, work, merged)?;
+            Ok(merged(first, in_halves(second, work, merged)?))
+        }
+        done => done,
+    }
+}
+
 /// Who did how many chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shares {

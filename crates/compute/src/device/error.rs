@@ -29,8 +29,29 @@ pub enum DeviceError {
         largest: u64,
     },
 
-    /// A kernel text does not compile.
-    #[error("{device}: kernel text `{program}` does not compile:\n{log}")]
+    /// A kernel needs more memory that a group shares than the device has.
+    #[error(
+        "{device}: a kernel needs {requested} bytes of memory shared by a group, of which there are \
+         {available}"
+    )]
+    LocalMemory {
+        /// The device's name.
+        device: String,
+        /// Bytes needed.
+        requested: u64,
+        /// Bytes there are.
+        available: u64,
+    },
+
+    /// A kernel computes in double precision, which the device has not.
+    #[error("{device}: it has no double precision, in which this is computed")]
+    NoDouble {
+        /// The device's name.
+        device: String,
+    },
+
+    /// A kernel text does not compile; the message has the errors, not the warnings.
+    #[error("{device}: kernel text `{program}` does not compile:\n{}", errors_of(log))]
     Compile {
         /// The device's name.
         device: String,
@@ -88,6 +109,15 @@ impl DeviceError {
     }
 }
 
+/// The lines of a compiler's log that say what is wrong, the first of many; the first of all where no
+/// line does.
+fn errors_of(log: &str) -> String {
+    const MOST: usize = 6;
+    let errors: Vec<&str> = log.lines().filter(|line| line.contains("error")).take(MOST).collect();
+    let lines = if errors.is_empty() { log.lines().take(MOST).collect() } else { errors };
+    lines.join("\n")
+}
+
 /// A refusal as a runtime states it; [`Device`](crate::device::Device) adds who and how much.
 #[derive(Debug)]
 pub(crate) enum Fault {
@@ -95,4 +125,18 @@ pub(crate) enum Fault {
     Compile(String),
     Lost(String),
     Runtime { call: &'static str, detail: String },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_log_the_errors_are_shown() {
+        let warnings =
+            "fimbria.cu(7): warning #177-D: variable \"x\" was declared but never used\n";
+        let log = format!("{}fimbria.cu(9): error: y is undefined\n", warnings.repeat(300));
+        assert_eq!(errors_of(&log), "fimbria.cu(9): error: y is undefined");
+        assert_eq!(errors_of("ptxas says no\n"), "ptxas says no");
+    }
 }

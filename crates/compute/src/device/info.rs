@@ -47,7 +47,7 @@ impl PciAddress {
 }
 
 /// A device that was found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DeviceInfo {
     /// What the vendor calls it.
     pub name: String,
@@ -86,7 +86,7 @@ impl DeviceInfo {
 }
 
 /// What a runtime calls the device. OpenCL's platform and device ids live as long as the process.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum DeviceHandle {
     Cuda { ordinal: i32 },
     OpenCl { device: usize },

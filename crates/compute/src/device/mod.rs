@@ -177,6 +177,29 @@ impl Device {
         Ok(program)
     }
 
+    /// Refuses a kernel that computes in double precision on a device without it.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoDouble`].
+    pub fn has_double(&self) -> Result<(), DeviceError> {
+        match self.info().has_f64 {
+            true => Ok(()),
+            false => Err(DeviceError::NoDouble { device: self.info().name.clone() }),
+        }
+    }
+
+    /// Refuses a kernel whose groups share `bytes` of memory on a device that has less.
+    ///
+    /// # Errors
+    /// [`DeviceError::LocalMemory`].
+    pub fn has_local_memory(&self, bytes: usize) -> Result<(), DeviceError> {
+        let (requested, available) = (bytes as u64, self.info().local_memory_bytes);
+        if requested <= available {
+            return Ok(());
+        }
+        Err(DeviceError::LocalMemory { device: self.info().name.clone(), requested, available })
+    }
+
     /// Waits until everything queued is done.
     ///
     /// # Errors

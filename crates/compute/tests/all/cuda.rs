@@ -187,3 +187,40 @@ fn a_card_that_does_not_open_is_left_out_of_auto_and_an_error_where_it_was_named
     assert_eq!(open(Selection::Auto), Ok(0));
     assert!(matches!(open(Selection::Gpus(vec![0])), Err(SelectionError::Open(_))));
 }
+
+#[test]
+fn a_kernel_is_kept_on_disk_and_a_damaged_one_compiled_again() {
+    let Some(nvrtc) = fimbria_testing::nvrtc_folder() else {
+        return fimbria_testing::missing("NVRTC");
+    };
+    let caches = std::env::temp_dir().join(format!("fimbria-caches-{}", std::process::id()));
+    let variable = ("XDG_CACHE_HOME", caches.to_str().expect("a temporary path in UTF-8"));
+    if !with_driver_and(&nvrtc, &[variable]) {
+        drop(std::fs::remove_dir_all(caches));
+        return;
+    }
+    let caches = PathBuf::from(std::env::var_os("XDG_CACHE_HOME").expect("set for the child"));
+    let kept = || -> Vec<(PathBuf, Vec<u8>)> {
+        let files = std::fs::read_dir(caches.join("fimbria/kernels")).expect("the cache");
+        let paths = files.map(|file| file.expect("an entry").path());
+        paths.map(|path| (path.clone(), std::fs::read(path).expect("a kernel"))).collect()
+    };
+    let compile = || {
+        let chosen = Selection::AllGpus.choose(&list()).expect("the stand-in card");
+        let card = Device::open(&chosen[0], &DeviceOptions::default()).expect("the card opens");
+        DeviceSpace::new(&card, 3).expect("its kernels")
+    };
+    compile();
+    let first = kept();
+    assert!(!first.is_empty());
+    // Loaded as it is: nothing is written anew.
+    let written = |path: &Path| std::fs::metadata(path).unwrap().modified().unwrap();
+    let before = written(&first[0].0);
+    compile();
+    assert_eq!((kept(), written(&first[0].0)), (first.clone(), before));
+    for (path, kernel) in &first {
+        std::fs::write(path, &kernel[..kernel.len() / 2]).unwrap();
+    }
+    compile();
+    assert_eq!(kept(), first);
+}

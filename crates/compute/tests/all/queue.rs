@@ -5,7 +5,7 @@ use std::sync::{Barrier, Mutex};
 
 use fimbria_compute::check::collatz;
 use fimbria_compute::device::{Device, DeviceError, DeviceOptions};
-use fimbria_compute::queue::{Shares, run_chunks};
+use fimbria_compute::queue::{Shares, blocks_per_chunk, in_halves, run_chunks};
 use fimbria_compute::{Interrupted, Progress, Silent};
 use fimbria_testing::in_child;
 
@@ -261,4 +261,39 @@ fn a_cancelled_job_is_interrupted() {
             run_chunks(devices, &mut chunks(&starts, &mut steps), on_device, on_cpu, &Cancelled);
         assert_eq!(outcome, Err(Interrupted));
     }
+}
+
+#[test]
+fn what_a_device_has_no_memory_for_is_done_in_halves() {
+    let refused = || DeviceError::OutOfMemory { device: "card".into(), requested: 9, available: 3 };
+    let done = Mutex::new(Vec::new());
+    let work = |items: &mut [u32]| -> Result<u32, DeviceError> {
+        if items.len() > 3 {
+            return Err(refused());
+        }
+        done.lock().unwrap().push(items.len());
+        Ok(items.iter().sum())
+    };
+    let mut items: Vec<u32> = (1..=10).collect();
+    assert_eq!(in_halves(&mut items, &work, &|a, b| a + b), Ok(55));
+    assert_eq!(*done.lock().unwrap(), [2, 3, 2, 3]);
+    // A single one that does not fit is refused, and so is what fails for another reason.
+    assert_eq!(in_halves(&mut [1], &|_| Err::<u32, _>(refused()), &|a, b| a + b), Err(refused()));
+    let calls = AtomicUsize::new(0);
+    let lost = |_: &mut [u32]| {
+        calls.fetch_add(1, Ordering::Relaxed);
+        Err::<u32, _>(DeviceError::Lost { device: "card".into(), detail: "gone".into() })
+    };
+    assert!(in_halves(&mut items, &lost, &|a, b| a + b).is_err());
+    assert_eq!(calls.into_inner(), 1);
+}
+
+#[test]
+fn several_devices_get_several_chunks_each() {
+    let Some(devices) = fimbria_testing::two_devices(Default::default()) else { return };
+    let bytes = [4 * 70, 4 * 30];
+    // 19 blocks of 4096 voxels of 70 volumes are less than one chunk.
+    assert_eq!(blocks_per_chunk(&devices[..1], &bytes, bytes[0], (19, 4096)), 19);
+    assert_eq!(blocks_per_chunk(&devices, &bytes, bytes[0], (19, 4096)), 2);
+    assert_eq!(blocks_per_chunk(&devices, &bytes, bytes[0], (3, 4096)), 1);
 }

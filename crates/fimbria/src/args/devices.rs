@@ -1,8 +1,8 @@
 //! Which devices work.
 
 use clap::Args;
-use fimbria_compute::Progress;
 use fimbria_compute::device::{Device, DeviceOptions, Selection, list, may_have_gpu};
+use fimbria_compute::{Backend, Progress, Workers};
 use fimbria_pipeline::Page;
 
 use crate::failure::Failure;
@@ -11,7 +11,8 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Machine")]
 pub(crate) struct DeviceArgs {
-    /// Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0
+    /// Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu,
+    /// gpu:0,1 or opencl:0
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = selection)]
     device: Selection,
 
@@ -29,6 +30,12 @@ impl DeviceArgs {
     /// The same without any device, for work that only threads do.
     pub(crate) fn without(self) -> Self {
         Self { device: Selection::Cpu, ..self }
+    }
+
+    /// The threads and the devices that [`open`](Self::open) has opened.
+    pub(crate) fn backend<'a>(&self, workers: &'a Workers, opened: &'a [Device]) -> Backend<'a> {
+        let on = Backend::new(workers, opened);
+        if self.device == Selection::Auto { on.only_where_it_pays() } else { on }
     }
 
     /// Opens the devices chosen; none for the CPU alone. With `auto`, a device that does not open

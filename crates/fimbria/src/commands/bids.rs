@@ -6,7 +6,7 @@ use clap::Args;
 use fimbria_bids::{
     BidsError, DataSet, Ended, OtherSet, Outcome, Participants, ReportLevel, digest, group,
 };
-use fimbria_compute::{Backend, Progress as _};
+use fimbria_compute::Progress as _;
 use fimbria_pipeline::options::Described as _;
 use fimbria_pipeline::{Choice, FileKind, Named, Page, Preset, RunConfig, Writes, Written};
 
@@ -233,9 +233,9 @@ impl Bids {
                 config = config.with_settings(&settings)?;
                 config.input.memory = memory::allowed();
                 let workers = threads.start()?;
-                let devices = devices.open(console)?;
+                let opened = devices.open(console)?;
                 let command_line = command_line();
-                let machine = session(Backend::new(&workers, &devices), console, &command_line);
+                let machine = session(devices.backend(&workers, &opened), console, &command_line);
                 let all = Participants {
                     data_set,
                     out: out.clone(),

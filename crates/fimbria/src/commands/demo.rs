@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_compute::Backend;
 use fimbria_pipeline::options::usual;
 use fimbria_pipeline::stages::accuracy::Accuracy;
 use fimbria_pipeline::stages::head::{EchoTimes, HeadOptions, SeriesOptions, Several};
@@ -99,9 +98,9 @@ impl Demo {
         let Self { output, existing, voxel, rng_seed, threads, devices } = self;
         let stages = demo_stages(subject(voxel, rng_seed), &output)?;
         let workers = threads.start()?;
-        let devices = devices.open(console)?;
+        let opened = devices.open(console)?;
         let command_line = command_line();
-        let on = Backend::new(&workers, &devices);
+        let on = devices.backend(&workers, &opened);
         let session = session(on, console, &command_line);
         let finished = run_stages("demo", &stages, &output, existing.policy(), session)?;
         report(&finished.record, &output, console);

@@ -165,9 +165,9 @@ fn run_stages_in(
     let out = folder(&planned)?;
     let path = out.root().to_owned();
     let workers = threads.start()?;
-    let devices = devices.open(console)?;
+    let opened = devices.open(console)?;
     let command_line = command_line();
-    let on = Backend::new(&workers, &devices).among(comm);
+    let on = devices.backend(&workers, &opened).among(comm);
     let session = session(on, console, &command_line);
     let record = run_alone(name, stages, out, session).map_err(Failure::Work)?;
     report(&record, &path, console);

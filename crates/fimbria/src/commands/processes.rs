@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fimbria_cluster::World;
 use fimbria_compute::comm::Comm;
-use fimbria_compute::{Backend, Progress as _, Silent};
+use fimbria_compute::{Progress as _, Silent};
 use fimbria_pipeline::{
     Existing, Logbook, OutputError, OutputFolder, Products, Session, Stage, earlier_alone,
     refuse_name_of_file,
@@ -88,9 +88,9 @@ fn work_along(
     console: &Console,
 ) -> Result<(), Failure> {
     let workers = threads.start()?;
-    let devices = devices.open(&Silent)?;
+    let opened = devices.open(&Silent)?;
     let command_line = command_line();
-    let on = Backend::new(&workers, &devices).among(comm);
+    let on = devices.backend(&workers, &opened).among(comm);
     let log = Logbook::new(Session { progress: &Silent, ..session(on, console, &command_line) });
     let mut products = Products::default();
     let mut stages = stages.iter();

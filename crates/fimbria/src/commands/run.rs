@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_compute::Backend;
 use fimbria_pipeline::{FileKind, Writes, Written};
 use fimbria_pipeline::{RunConfig, run_stages};
 
@@ -204,9 +203,9 @@ impl Run {
         }
         let stages = config.stages(&output)?;
         let workers = threads.start()?;
-        let devices = devices.open(console)?;
+        let opened = devices.open(console)?;
         let command_line = command_line();
-        let on = Backend::new(&workers, &devices);
+        let on = devices.backend(&workers, &opened);
         let session = session(on, console, &command_line);
         let finished = run_stages("run", &stages, &output, existing.policy(), session)?;
         report(&finished.record, &output, console);

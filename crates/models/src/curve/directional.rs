@@ -7,10 +7,9 @@ use fimbria_image::{MapSpec, Status};
 
 use super::earlier;
 use super::errors::{error_spec, standard_errors};
-use super::tile::{Batch, Scaled, Solver, arithmetic, results_of, solve};
+use super::tile::{Batch, OnDevice, Scaled, Solver, arithmetic, has_kernels, results_of, solve};
 use super::{CurveOptions, Direction, Floor, Protocol};
 use crate::Fitted;
-use crate::dti::Precision;
 use crate::voxelwise::{DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit};
 
 /// A model of the signal of one direction; its only covariate is made from b.
@@ -124,7 +123,7 @@ impl<M: DirectionModel<P>, const P: usize> VoxelFit for Directional<M, P> {
     }
 
     fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
-        (self.options.precision == Precision::Single).then_some(self)
+        has_kernels(&self.options).then_some(self)
     }
 }
 
@@ -159,7 +158,7 @@ impl<M: DirectionModel<P>, const P: usize> DeviceVoxelFit for Directional<M, P> 
     }
 
     fn fit(&self, tile: Tile<'_>, device: &Device, _: &Workers) -> Result<(), DeviceError> {
-        self.fit_on(tile, device)
+        self.fit_on(tile, &OnDevice { device, precision: self.options.precision })
     }
 }
 

@@ -159,12 +159,17 @@ impl Solver for Arithmetic {
     }
 }
 
-/// A kernel made of the model's signal, in single precision.
-impl Solver for Device {
+/// A kernel made of the model's signal.
+pub(super) struct OnDevice<'a> {
+    pub(super) device: &'a Device,
+    pub(super) precision: Precision,
+}
+
+impl Solver for OnDevice<'_> {
     type Error = DeviceError;
 
     fn arithmetic(&self) -> Arithmetic {
-        Arithmetic::Single(SimdLevel::best())
+        in_precision(self.precision, SimdLevel::best())
     }
 
     fn solve<const P: usize, M: Model<P>>(
@@ -176,8 +181,9 @@ impl Solver for Device {
         results: &mut [f32],
     ) -> Result<(), DeviceError> {
         let formulas = SignalFormulas::trace(model);
-        let precision = expr::Precision::Single;
-        match device::fit(self, &formulas, parameters, problems, options, precision, results) {
+        let precision = of_kernels(self.precision);
+        match device::fit(self.device, &formulas, parameters, problems, options, precision, results)
+        {
             Ok(()) => Ok(()),
             Err(DeviceFitError::Device(error)) => Err(error),
             Err(DeviceFitError::Problems(error)) => panic!("{MADE}: {error}"),
@@ -185,12 +191,28 @@ impl Solver for Device {
     }
 }
 
-/// The arithmetic that `options` ask of the calling thread.
-pub(super) fn arithmetic(options: &CurveOptions, simd: SimdLevel) -> Arithmetic {
-    match options.precision {
+/// True where kernels do the fits that `options` ask for.
+pub(super) fn has_kernels(options: &CurveOptions) -> bool {
+    device::supports(&options_of_fit(options, Sigma::Shared(1.0)), of_kernels(options.precision))
+}
+
+fn of_kernels(precision: Precision) -> expr::Precision {
+    match precision {
+        Precision::Single => expr::Precision::Single,
+        Precision::Double => expr::Precision::Double,
+    }
+}
+
+fn in_precision(precision: Precision, simd: SimdLevel) -> Arithmetic {
+    match precision {
         Precision::Single => Arithmetic::Single(simd),
         Precision::Double => Arithmetic::Double,
     }
+}
+
+/// The arithmetic that `options` ask of the calling thread.
+pub(super) fn arithmetic(options: &CurveOptions, simd: SimdLevel) -> Arithmetic {
+    in_precision(options.precision, simd)
 }
 
 fn options_of_fit(options: &CurveOptions, sigma: Sigma) -> LmOptions {

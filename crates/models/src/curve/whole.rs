@@ -7,10 +7,9 @@ use fimbria_image::MapSpec;
 
 use super::earlier;
 use super::errors::{error_spec, standard_errors};
-use super::tile::{Batch, Scaled, Solver, arithmetic, results_of, solve};
+use super::tile::{Batch, OnDevice, Scaled, Solver, arithmetic, has_kernels, results_of, solve};
 use super::{CurveOptions, Floor, Protocol};
 use crate::Fitted;
-use crate::dti::Precision;
 use crate::voxelwise::{DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit};
 
 /// A model of all samples of a voxel.
@@ -56,7 +55,7 @@ impl<M: VoxelModel<P>, const P: usize> VoxelFit for Whole<M, P> {
     }
 
     fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
-        (self.options.precision == Precision::Single).then_some(self)
+        has_kernels(&self.options).then_some(self)
     }
 }
 
@@ -79,7 +78,7 @@ impl<M: VoxelModel<P>, const P: usize> DeviceVoxelFit for Whole<M, P> {
     }
 
     fn fit(&self, tile: Tile<'_>, device: &Device, _: &Workers) -> Result<(), DeviceError> {
-        self.fit_on(tile, device)
+        self.fit_on(tile, &OnDevice { device, precision: self.options.precision })
     }
 }
 

@@ -105,6 +105,11 @@ where
     F: Sync,
     M: Sync,
 {
+    /// A least-squares fit is one product with a table: less work than moving the samples.
+    fn pays(&self) -> bool {
+        false
+    }
+
     fn bytes_of_voxel(&self) -> Vec<usize> {
         let problem = self.problem;
         let rows = [problem.n_volumes(), problem.n_parameter_rows(), problem.n_map_rows()];

@@ -209,16 +209,28 @@ impl<'a> ExprFit<'a> {
         }
     }
 
+    fn arithmetic(&self, simd: SimdLevel) -> Arithmetic {
+        match self.options.curve.precision {
+            dti::Precision::Single => Arithmetic::Single(simd),
+            dti::Precision::Double => Arithmetic::Double,
+        }
+    }
+
+    /// The precision by the name that kernels know.
+    fn precision(&self) -> Precision {
+        match self.options.curve.precision {
+            dti::Precision::Single => Precision::Single,
+            dti::Precision::Double => Precision::Double,
+        }
+    }
+
     fn on_lanes(
         &self,
         problems: &Problems<'_>,
         simd: SimdLevel,
         results: &mut [f32],
     ) -> Result<(), LmError> {
-        let on = match self.options.curve.precision {
-            dti::Precision::Single => Arithmetic::Single(simd),
-            dti::Precision::Double => Arithmetic::Double,
-        };
+        let on = self.arithmetic(simd);
         let parameters = &self.options.parameters;
         let fit = |problems: &Problems<'_>, results: &mut [f32]| {
             self.expression.fit(parameters, problems, &self.lm, on, results)
@@ -295,7 +307,7 @@ impl VoxelFit for ExprFit<'_> {
     }
 
     fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
-        (self.options.curve.precision == dti::Precision::Single).then_some(self)
+        device::supports(&self.lm, self.precision()).then_some(self)
     }
 }
 
@@ -309,7 +321,7 @@ impl DeviceVoxelFit for ExprFit<'_> {
         let problems = self.problems(tile.voxels.len(), tile.stride, tile.inputs);
         let (formulas, parameters) = (self.expression.formulas(), &self.options.parameters);
         let fit = |problems: &Problems<'_>, results: &mut [f32]| {
-            let precision = Precision::Single;
+            let precision = self.precision();
             device::fit(device, formulas, parameters, problems, &self.lm, precision, results)
         };
         let mut results = vec![0.0; self.rows().count() * tile.stride];
@@ -321,7 +333,7 @@ impl DeviceVoxelFit for ExprFit<'_> {
         });
         match fitted {
             Ok(()) => {
-                let on = Arithmetic::Single(SimdLevel::best());
+                let on = self.arithmetic(SimdLevel::best());
                 self.expression.keep_determined(parameters, &problems, &self.lm, on, &mut results);
                 self.write(tile, &results);
                 Ok(())

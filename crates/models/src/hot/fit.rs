@@ -98,6 +98,11 @@ impl VoxelFit for HotFit {
 }
 
 impl DeviceVoxelFit for HotFit {
+    /// A least-squares fit is one product with a table: less work than moving the samples.
+    fn pays(&self) -> bool {
+        false
+    }
+
     fn bytes_of_voxel(&self) -> Vec<usize> {
         DeviceFit::bytes_of_problem(&self.linear)
     }

@@ -1,16 +1,12 @@
 //! The part of the driver that shares blocks out to devices.
 
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::queue::{Shares, run_chunks};
+use fimbria_compute::queue::{Shares, blocks_per_chunk, in_halves, run_chunks};
 use fimbria_compute::{Backend, Workers};
 use fimbria_image::MaskBlock;
 use rayon::prelude::*;
 
 use super::{BLOCK, DeviceVoxelFit, JobError, Tally, Tile, Work, mark_not_finite, mark_raised};
-
-/// Bytes of inputs that a chunk has at most: enough to fill a large card, little enough to be
-/// held twice in memory.
-const CHUNK_BYTES: usize = 64 << 20;
 
 /// Shares voxels out to threads: `work` gets some of them, their number, their inputs and the rows
 /// it is to change, both without the others' (`[row][voxels it got]`).
@@ -57,7 +53,13 @@ impl Work<'_> {
         on: &Backend<'_>,
         mut blocks: Vec<MaskBlock<'_>>,
     ) -> Result<(Tally, Shares), JobError> {
-        let per_chunk = self.blocks_per_chunk(kernels, on.devices);
+        let bytes_of_input = self.plan.n_inputs * size_of::<f32>();
+        let per_chunk = blocks_per_chunk(
+            on.devices,
+            &kernels.bytes_of_voxel(),
+            bytes_of_input,
+            (blocks.len(), BLOCK),
+        );
         let mut chunks = Vec::new();
         while !blocks.is_empty() {
             let rest = blocks.split_off(per_chunk.min(blocks.len()));
@@ -68,7 +70,10 @@ impl Work<'_> {
             on.devices,
             &mut chunks,
             |device, chunk| {
-                chunk.tally = self.chunk_on_device(kernels, on, device, &mut chunk.blocks)?;
+                let some = |blocks: &mut [MaskBlock<'_>]| {
+                    self.chunk_on_device(kernels, on, device, blocks)
+                };
+                chunk.tally = in_halves(&mut chunk.blocks, &some, &Tally::merged)?;
                 let voxels: usize = chunk.blocks.iter().map(|block| block.voxels.len()).sum();
                 self.job.progress.advance(voxels as u64);
                 Ok(())
@@ -81,15 +86,6 @@ impl Work<'_> {
         )?;
         let tally = chunks.iter().fold(Tally::default(), |sum, c| sum.merged(c.tally));
         Ok((tally, shares))
-    }
-
-    /// As many as every device has room for, and as make a chunk of reasonable size.
-    fn blocks_per_chunk(&self, kernels: &dyn DeviceVoxelFit, devices: &[Device]) -> usize {
-        let bytes = kernels.bytes_of_voxel();
-        // An eighth is left to tables.
-        let room = devices.iter().map(|device| device.chunk_len(&bytes) / 8 * 7).min();
-        let reasonable = CHUNK_BYTES / (self.plan.n_inputs * size_of::<f32>());
-        (room.unwrap_or(0).min(reasonable) / BLOCK).max(1)
     }
 
     fn chunk_on_device(

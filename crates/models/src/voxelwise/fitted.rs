@@ -23,6 +23,8 @@ pub struct Fitted {
     pub raised: RaisedSamples,
     /// Which part of the work each device and the CPU did, in chunks.
     pub shares: Shares,
+    /// True where there were devices that nobody named, and threads are expected to be faster.
+    pub left_to_threads: bool,
     /// Wall time of the fit.
     pub seconds: f64,
 }

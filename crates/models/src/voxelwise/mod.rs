@@ -76,6 +76,12 @@ pub trait DeviceVoxelFit: Sync {
     /// Bytes on the device that each voxel takes, by buffer.
     fn bytes_of_voxel(&self) -> Vec<usize>;
 
+    /// False where even a device that takes no time is not expected to gain: gathering, sending and
+    /// storing what it works on takes longer than threads take for the whole fit.
+    fn pays(&self) -> bool {
+        true
+    }
+
     /// Fits a chunk on `device`; what the device cannot do is for the threads of `workers`.
     ///
     /// # Errors
@@ -135,10 +141,16 @@ impl Job<'_> {
         self.progress.start(self.name, part.len() as u64);
         let mut blocks = MaskBlock::cut(maps.iter_mut().map(|map| &mut map.image), &part, BLOCK);
         let work = Work { job: *self, fit, plan };
-        let (mut tally, shares) = match fit.on_device() {
-            Some(kernels) if !on.devices.is_empty() => work.on_devices(kernels, on, blocks)?,
+        let has_devices = !on.devices.is_empty();
+        let kernels = fit.on_device();
+        let left_to_threads =
+            has_devices && on.only_where_it_pays && kernels.is_some_and(|kernels| !kernels.pays());
+        let (mut tally, shares) = match kernels {
+            Some(kernels) if has_devices && !left_to_threads => {
+                work.on_devices(kernels, on, blocks)?
+            }
             kernels => {
-                if kernels.is_none() && !on.devices.is_empty() {
+                if kernels.is_none() && has_devices {
                     let name = self.name;
                     self.progress.warn(&format!("no kernel does this: {name} runs on the CPU"));
                 }
@@ -150,7 +162,8 @@ impl Job<'_> {
             tally = processes::exchange(&mut maps, self.mask, tally, on.comm);
         }
         let Tally { status, raised } = tally;
-        Ok(Fitted { maps, status, raised, shares, seconds: start.elapsed().as_secs_f64() })
+        let seconds = start.elapsed().as_secs_f64();
+        Ok(Fitted { maps, status, raised, shares, left_to_threads, seconds })
     }
 }
 

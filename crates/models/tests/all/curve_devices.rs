@@ -6,6 +6,7 @@ use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_image::{Affine, GradientTable, Grid, Image, Mask};
 use fimbria_models::curve::CurveOptions;
 use fimbria_models::dki1d::{self, Dki1dOptions};
+use fimbria_models::dti::Precision;
 use fimbria_models::{Fitted, ivim, mono, stremi1d};
 
 const GRID: Grid = Grid { dims: [20, 10, 2], ras_from_vox: Affine::IDENTITY };
@@ -98,4 +99,29 @@ fn stretched_exponentials_by_direction_have_the_bits_of_the_lanes() {
     same_maps(|image, table, on| {
         stremi1d::fit(image, &mask(), table, &CurveOptions::default(), on, &Silent).unwrap()
     });
+}
+
+#[test]
+fn devices_fit_in_double_precision() {
+    let Some(device) = fimbria_testing::opencl_device() else { return };
+    if !device.info().has_f64 {
+        return fimbria_testing::missing("a device with double precision");
+    }
+    let workers = Workers::new(2).unwrap();
+    let devices = [device];
+    let (image, table, mask) = (series(), table(), mask());
+    let options = CurveOptions { precision: Precision::Double, ..CurveOptions::default() };
+    let fit = |on: &Backend<'_>| mono::fit(&image, &mask, &table, &options, on, &Silent).unwrap();
+    let expected = fit(&Backend::cpu(&workers));
+    let found = fit(&Backend::new(&workers, &devices));
+    assert_eq!(found.shares.cpu, 0, "the device did not do it");
+    for (a, b) in expected.maps.iter().zip(&found.maps) {
+        let scale =
+            a.image.data.iter().filter(|x| x.is_finite()).fold(0.0, |m: f32, x| m.max(x.abs()));
+        for (voxel, (x, y)) in a.image.data.iter().zip(&b.image.data).enumerate() {
+            // Both stop where a step no longer changes single precision.
+            let agree = x.is_nan() && y.is_nan() || (x - y).abs() <= 1e-6 * scale;
+            assert!(agree, "{} of voxel {voxel}: {x} and {y}", a.spec.name);
+        }
+    }
 }

@@ -28,6 +28,7 @@ pub(super) struct DeviceSearch {
 
 impl DeviceSearch {
     pub(super) fn new(device: &Device, plan: &Plan) -> Result<Self, DeviceError> {
+        device.has_local_memory(local_memory(plan))?;
         let entries = entries(plan.order);
         let (by_direction, n) = (plan.scan.elements(), plan.unit.len());
         // Neighbouring items read neighbouring numbers.
@@ -75,6 +76,19 @@ impl DeviceSearch {
     }
 }
 
+/// Ascents that a voxel has at most: no two begin at neighbours, of which every direction has five at
+/// least.
+fn most_ascents(plan: &Plan) -> usize {
+    plan.unit.len() / 2
+}
+
+/// Bytes that a group shares: the arrays that `peaks.cl` declares.
+fn local_memory(plan: &Plan) -> usize {
+    let of_directions = 2 * plan.unit.len();
+    let of_ascents = 5 * most_ascents(plan);
+    size_of::<f32>() * (2 * entries(plan.order) + of_directions + of_ascents + 1)
+}
+
 /// The kernel's text for a plan.
 pub(crate) fn source(plan: &Plan) -> KernelSource {
     let directions = plan.unit.len();
@@ -86,8 +100,7 @@ pub(crate) fn source(plan: &Plan) -> KernelSource {
         .with("ENTRIES", entries(plan.order))
         .with("FROM_SH", u8::from(plan.from_sh.is_some()))
         .with("DIRECTIONS", format_args!("{directions}u"))
-        // No two ascents begin at neighbours, of which every direction has five at least.
-        .with("MOST", format_args!("{}u", directions / 2))
+        .with("MOST", format_args!("{}u", most_ascents(plan)))
         .with("N_PEAKS", format_args!("{}u", plan.selection.n_peaks))
         .with("ITERATIONS", plan.max_iterations);
     for (name, value) in [

@@ -2,17 +2,13 @@
 
 use fimbria_compute::Backend;
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::queue::{Shares, run_chunks};
+use fimbria_compute::queue::{Shares, blocks_per_chunk, in_halves, run_chunks};
 use fimbria_image::MaskBlock;
 use rayon::prelude::*;
 
 use super::PeaksError;
 use super::device::DeviceSearch;
 use super::find::{BLOCK, Job, PeakCounts};
-
-/// Bytes of coefficients that a chunk has at most: enough to fill a large card, little enough to be
-/// held twice in memory.
-const CHUNK_BYTES: usize = 64 << 20;
 
 /// What a device takes at a time.
 struct Chunk<'a> {
@@ -27,7 +23,8 @@ impl Job<'_> {
         on: &Backend<'_>,
         mut blocks: Vec<MaskBlock<'_>>,
     ) -> Result<(PeakCounts, Shares), PeaksError> {
-        let per_chunk = self.blocks_per_chunk(on.devices);
+        let bytes = [self.source.n_volumes(), self.plan.n_rows()].map(|rows| 4 * rows);
+        let per_chunk = blocks_per_chunk(on.devices, &bytes, bytes[0], (blocks.len(), BLOCK));
         let mut chunks = Vec::new();
         while !blocks.is_empty() {
             let rest = blocks.split_off(per_chunk.min(blocks.len()));
@@ -38,7 +35,8 @@ impl Job<'_> {
             on.devices,
             &mut chunks,
             |device, chunk| {
-                chunk.counts = self.chunk_on_device(on, device, &mut chunk.blocks)?;
+                let some = |blocks: &mut [MaskBlock<'_>]| self.chunk_on_device(on, device, blocks);
+                chunk.counts = in_halves(&mut chunk.blocks, &some, &PeakCounts::merged)?;
                 let voxels: usize = chunk.blocks.iter().map(|block| block.voxels.len()).sum();
                 self.progress.advance(voxels as u64);
                 Ok(())
@@ -51,14 +49,6 @@ impl Job<'_> {
         )?;
         let counts = chunks.iter().fold(PeakCounts::default(), |sum, c| sum.merged(c.counts));
         Ok((counts, shares))
-    }
-
-    /// As many as every device has room for, and as make a chunk of reasonable size.
-    fn blocks_per_chunk(&self, devices: &[Device]) -> usize {
-        let bytes = [self.source.n_volumes(), self.plan.n_rows()].map(|rows| 4 * rows);
-        // An eighth is left to the tables.
-        let room = devices.iter().map(|device| device.chunk_len(&bytes) / 8 * 7).min();
-        (room.unwrap_or(0).min(CHUNK_BYTES / bytes[0]) / BLOCK).max(1)
     }
 
     fn chunk_on_device(

@@ -1,6 +1,7 @@
 //! NVIDIA devices reached through CUDA's driver, with kernels compiled by NVRTC.
 
 mod api;
+mod cache;
 mod find;
 mod nvrtc;
 mod packages;
@@ -10,6 +11,7 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use self::api::{Api, Context, Function, Module, Status, Stream, api};
+use self::cache::Cache;
 pub(crate) use self::find::find;
 pub use self::nvrtc::{CompiledKernel, Nvrtc};
 use super::error::Fault;
@@ -22,14 +24,30 @@ const CU_STREAM_NON_BLOCKING: c_uint = 1;
 /// The first compiler found whose work the driver loads, looked for at the first call.
 pub(crate) fn nvrtc() -> Option<&'static Nvrtc> {
     static NVRTC: OnceLock<Option<Nvrtc>> = OnceLock::new();
-    let find = || {
-        let (api, _) = api()?;
-        let mut version = 0;
-        // SAFETY: writes one int.
-        let status = unsafe { (api.driver_version)(&raw mut version) };
-        if status == 0 { Nvrtc::find_up_to(version / 1000) } else { None }
-    };
-    NVRTC.get_or_init(find).as_ref()
+    NVRTC.get_or_init(|| compilers()?.next()).as_ref()
+}
+
+/// The compiler for a card: the first, or where the card is too old for it another that knows the card.
+fn nvrtc_for(compute_capability: (u32, u32)) -> Option<&'static Nvrtc> {
+    static FOR_OLD_CARDS: OnceLock<Option<Nvrtc>> = OnceLock::new();
+    let first = nvrtc()?;
+    if first.knows(compute_capability) {
+        return Some(first);
+    }
+    let other = FOR_OLD_CARDS
+        .get_or_init(|| compilers()?.find(|nvrtc| nvrtc.knows(compute_capability)))
+        .as_ref();
+    // Without another the first says that it does not know the card.
+    other.or(Some(first))
+}
+
+/// The compilers whose work the driver loads.
+fn compilers() -> Option<impl Iterator<Item = Nvrtc>> {
+    let (api, _) = api()?;
+    let mut version = 0;
+    // SAFETY: writes one int.
+    let status = unsafe { (api.driver_version)(&raw mut version) };
+    (status == 0).then(|| Nvrtc::all_up_to(version / 1000))
 }
 
 /// A card's primary context and one stream on it.
@@ -53,7 +71,7 @@ impl Cuda {
     pub(crate) fn open(ordinal: i32, compute_capability: (u32, u32)) -> Result<Self, Fault> {
         let missing = |call| Fault::Runtime { call, detail: "the library is missing".to_owned() };
         let (api, status) = api().ok_or_else(|| missing("libcuda"))?;
-        let nvrtc = nvrtc().ok_or_else(|| missing("NVRTC"))?;
+        let nvrtc = nvrtc_for(compute_capability).ok_or_else(|| missing("NVRTC"))?;
         check(api, "cuInit", *status)?;
         let (mut device, mut context, mut stream) = (0, ptr::null_mut(), ptr::null_mut());
         // SAFETY: writes a device number.
@@ -81,6 +99,16 @@ impl Cuda {
 
     fn check(&self, call: &'static str, status: Status) -> Result<(), Fault> {
         check(self.api, call, status)
+    }
+
+    fn load(&self, compiled: &CompiledKernel) -> Result<Handle, Fault> {
+        let _entered = self.enter()?;
+        let mut module: Module = ptr::null_mut();
+        // SAFETY: the image is NVRTC's own output: a cubin, or PTX text ending in NUL.
+        let status =
+            unsafe { (self.api.module_load)(&raw mut module, compiled.image.as_ptr().cast()) };
+        self.check("cuModuleLoadData", status)?;
+        Ok(Handle(module as u64))
     }
 }
 
@@ -186,14 +214,19 @@ impl Runtime for Cuda {
     }
 
     fn compile(&self, _name: &str, text: &str) -> Result<Handle, Fault> {
+        let key = self.nvrtc.key(text, self.compute_capability)?;
+        let cache = Cache::of_user();
+        // A kernel that was kept and does not load is compiled like one that was not.
+        let kept = cache.as_ref().and_then(|cache| cache.get(&key));
+        if let Some(module) = kept.and_then(|kept| self.load(&kept).ok()) {
+            return Ok(module);
+        }
         let compiled = self.nvrtc.compile_text(text, self.compute_capability)?;
-        let _entered = self.enter()?;
-        let mut module: Module = ptr::null_mut();
-        // SAFETY: the image is NVRTC's own output: a cubin, or PTX text ending in NUL.
-        let status =
-            unsafe { (self.api.module_load)(&raw mut module, compiled.image.as_ptr().cast()) };
-        self.check("cuModuleLoadData", status)?;
-        Ok(Handle(module as u64))
+        let module = self.load(&compiled)?;
+        if let Some(cache) = cache {
+            cache.put(&key, &compiled);
+        }
+        Ok(module)
     }
 
     fn release_program(&self, program: Handle) {

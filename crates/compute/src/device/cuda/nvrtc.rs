@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::{Path, PathBuf};
 use std::ptr;
 
-use super::packages;
+use super::{cache, packages};
 use crate::device::KernelSource;
 use crate::device::error::{DeviceError, Fault};
 use crate::device::library::shared_library;
@@ -17,12 +17,18 @@ type Program = *mut std::ffi::c_void;
 type Status = c_int;
 const COMPILATION_FAILED: Status = 6;
 
+/// Contraction is off: fma() is written where it is meant.
+const OPTIONS: [&str; 2] = ["--fmad=false", "--std=c++17"];
+
 /// The compiler, opened.
 pub struct Nvrtc {
     version: (i32, i32),
     /// Compute capabilities it writes machine code for, as 10 major + minor, ascending.
     architectures: Vec<i32>,
     api: Api,
+    /// What it compiles with, kept open: a compiler that is opened by its path does not look for it
+    /// beside itself.
+    _builtins: Option<libloading::Library>,
 }
 
 /// What NVRTC made of a kernel text.
@@ -61,12 +67,12 @@ impl Nvrtc {
     /// toolkit's usual place, and among the packages of the Python that this is installed in; `None`
     /// where it is nowhere.
     pub fn find() -> Option<Self> {
-        Self::find_up_to(i32::MAX)
+        Self::all_up_to(i32::MAX).next()
     }
 
-    /// The same, passing over those of a CUDA later than `major`: its drivers do not load what
-    /// they write.
-    pub(super) fn find_up_to(major: i32) -> Option<Self> {
+    /// All that are found there, passing over those of a CUDA later than `major`: its drivers do not
+    /// load what they write.
+    pub(super) fn all_up_to(major: i32) -> impl Iterator<Item = Self> {
         const NAMES: &[&str] = if cfg!(windows) {
             &["nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"]
         } else {
@@ -84,7 +90,13 @@ impl Nvrtc {
             .chain(folders)
             .flat_map(|folder| NAMES.iter().map(move |name| folder.join(name)))
             .filter_map(|path| Self::open(&path))
-            .find(|nvrtc| nvrtc.version.0 <= major)
+            .filter(move |nvrtc| nvrtc.version.0 <= major)
+    }
+
+    /// True where it writes machine code for the capability or, for a card that is newer than itself,
+    /// text that the driver translates.
+    pub(super) fn knows(&self, (major, minor): (u32, u32)) -> bool {
+        self.architectures.first().is_some_and(|&oldest| oldest <= (10 * major + minor) as i32)
     }
 
     /// Opens the library at `path`; `None` where it is not an NVRTC of CUDA 11.2 or later.
@@ -105,7 +117,8 @@ impl Nvrtc {
             return None;
         }
         architectures.sort_unstable();
-        Some(Self { version: (major, minor), architectures, api })
+        let _builtins = builtins_beside(path, (major, minor));
+        Some(Self { version: (major, minor), architectures, api, _builtins })
     }
 
     /// Version of CUDA it belongs to.
@@ -142,29 +155,40 @@ impl Nvrtc {
         })
     }
 
+    /// What the kernel of a text is kept under: everything that it depends on.
+    pub(super) fn key(&self, text: &str, compute_capability: (u32, u32)) -> Result<String, Fault> {
+        let (architecture, _) = self.architecture(compute_capability)?;
+        let (major, minor) = self.version;
+        Ok(cache::key(&[&format!("NVRTC {major}.{minor}"), &architecture, &OPTIONS.concat(), text]))
+    }
+
+    /// The option that names the architecture, and whether machine code is written for it.
+    fn architecture(&self, (major, minor): (u32, u32)) -> Result<(String, bool), Fault> {
+        let wanted = (10 * major + minor) as i32;
+        if self.architectures.contains(&wanted) {
+            return Ok((format!("--gpu-architecture=sm_{wanted}"), true));
+        }
+        // PTX of the newest capability below the card's: the driver translates it.
+        let below = self.architectures.iter().rfind(|&&known| known < wanted);
+        let Some(known) = below else {
+            let (compiler_major, compiler_minor) = self.version;
+            return Err(Fault::Compile(format!(
+                "NVRTC {compiler_major}.{compiler_minor} does not know compute capability \
+                 {major}.{minor}"
+            )));
+        };
+        Ok((format!("--gpu-architecture=compute_{known}"), false))
+    }
+
     pub(crate) fn compile_text(
         &self,
         text: &str,
-        (major, minor): (u32, u32),
+        compute_capability: (u32, u32),
     ) -> Result<CompiledKernel, Fault> {
-        let wanted = (10 * major + minor) as i32;
-        let is_machine_code = self.architectures.contains(&wanted);
-        let architecture = if is_machine_code {
-            format!("--gpu-architecture=sm_{wanted}")
-        } else {
-            // PTX of the newest capability below the card's: the driver translates it.
-            let below = self.architectures.iter().rfind(|&&known| known < wanted);
-            let Some(known) = below else {
-                let (compiler_major, compiler_minor) = self.version;
-                return Err(Fault::Compile(format!(
-                    "NVRTC {compiler_major}.{compiler_minor} does not know compute capability \
-                     {major}.{minor}"
-                )));
-            };
-            format!("--gpu-architecture=compute_{known}")
-        };
-        let options = [architecture.as_str(), "--fmad=false", "--std=c++17"];
-        let options = options.map(|option| CString::new(option).unwrap_or_default());
+        let (architecture, is_machine_code) = self.architecture(compute_capability)?;
+        let options = std::iter::once(architecture.as_str()).chain(OPTIONS);
+        let options: Vec<_> =
+            options.map(|option| CString::new(option).unwrap_or_default()).collect();
         let option_pointers: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
         let Ok(source) = CString::new(text) else {
             return Err(Fault::Compile("the text holds a NUL".to_owned()));
@@ -194,7 +218,14 @@ impl Nvrtc {
         if status == COMPILATION_FAILED {
             return Err(Fault::Compile(program.log()?));
         }
-        check("nvrtcCompileProgram", status)?;
+        check("nvrtcCompileProgram", status).map_err(|fault| match fault {
+            Fault::Runtime { call, detail } => {
+                // What is missing or broken stands there alone.
+                let log = program.log().unwrap_or_default();
+                Fault::Runtime { call, detail: format!("{detail} {log}").trim_end().to_owned() }
+            }
+            other => other,
+        })?;
         let image = if is_machine_code {
             program.output("nvrtcGetCUBIN", self.api.cubin_size, self.api.cubin)?
         } else {
@@ -202,6 +233,15 @@ impl Nvrtc {
         };
         Ok(CompiledKernel { image, is_machine_code })
     }
+}
+
+/// The library of what NVRTC knows of CUDA, from the folder that it is in itself. Not every package
+/// of NVRTC tells the loader to look there.
+fn builtins_beside(nvrtc: &Path, (major, minor): (i32, i32)) -> Option<libloading::Library> {
+    let folder = nvrtc.parent().filter(|folder| !folder.as_os_str().is_empty())?;
+    let file = folder.join(format!("libnvrtc-builtins.so.{major}.{minor}"));
+    // SAFETY: a library without initialisers, of the compiler that is open already.
+    unsafe { libloading::Library::new(file) }.ok()
 }
 
 struct OpenProgram<'a> {

@@ -291,7 +291,7 @@ impl Runtime for OpenCl {
                 ptr::null_mut(),
             )
         };
-        check("clEnqueueNDRangeKernel", status)
+        check(LAUNCH, status)
     }
 
     fn synchronize(&self) -> Result<(), Fault> {
@@ -320,6 +320,9 @@ fn raw_parts(argument: &RawArgument) -> (usize, *const c_void) {
     }
 }
 
+/// The call that runs a kernel.
+const LAUNCH: &str = "clEnqueueNDRangeKernel";
+
 fn check(call: &'static str, status: cl::cl_int) -> Result<(), Fault> {
     match status {
         cl::CL_SUCCESS => Ok(()),
@@ -327,6 +330,11 @@ fn check(call: &'static str, status: cl::cl_int) -> Result<(), Fault> {
         | cl::CL_OUT_OF_HOST_MEMORY
         | cl::CL_INVALID_BUFFER_SIZE => Err(Fault::OutOfMemory),
         cl::CL_DEVICE_NOT_AVAILABLE | cl::CL_INVALID_COMMAND_QUEUE | CL_NV_ILLEGAL_ACCESS => {
+            Err(Fault::Lost(format!("{call}: {}", status_name(status))))
+        }
+        // A launch may ask for more registers than there are. Later, some drivers say so of a kernel
+        // that faulted, after which the device's context refuses everything.
+        cl::CL_OUT_OF_RESOURCES if call != LAUNCH => {
             Err(Fault::Lost(format!("{call}: {}", status_name(status))))
         }
         _ => Err(Fault::Runtime { call, detail: status_name(status) }),

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
 use fimbria_cluster::World;
-use fimbria_compute::Backend;
 use fimbria_pipeline::stages::fits::Fit;
 use fimbria_pipeline::stages::load::Load;
 use fimbria_pipeline::{Stage, bids_entities};
@@ -73,9 +72,9 @@ impl FitArgs {
             return Err(Failure::usage("--follow is the work of one process"));
         }
         let workers = threads.start()?;
-        let devices = devices.open(console)?;
+        let opened = devices.open(console)?;
         let command_line = command_line();
-        let session = session(Backend::new(&workers, &devices), console, &command_line);
+        let session = session(devices.backend(&workers, &opened), console, &command_line);
         let record = fit
             .follow(&files, output.path(), output.overwrites(), session)
             .map_err(Failure::Work)?;

@@ -54,6 +54,9 @@ pub fn fit(
     results: &mut [f32],
 ) -> Result<(), DeviceFitError> {
     assert!(supports(options, precision), "a Rician likelihood in double precision");
+    if precision == Precision::Double {
+        device.has_double()?;
+    }
     let SignalFormulas { n_covariates, n_constants, .. } = *formulas;
     let shape = Shape { n_covariates, n_constants, most_known: usize::MAX };
     shape.check(parameters, problems, options, results)?;

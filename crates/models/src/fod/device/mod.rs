@@ -153,6 +153,7 @@ impl DeviceVoxelFit for OnDevice<'_> {
     }
 
     fn fit(&self, tile: Tile<'_>, device: &Device, _: &Workers) -> Result<(), DeviceError> {
+        device.has_double()?;
         let n = tile.stride;
         let rows = self.rows(tile.inputs, n, device)?;
         tile.rows[..rows.len()].copy_from_slice(&rows);

@@ -306,6 +306,12 @@ impl<P: FitModel> Stage for FitMaps<P> {
         let outcome = self.parameters.fit(view.as_ref().unwrap_or(subject), products, log)?;
         report_counts(&outcome.fitted, log);
         log.count_shares(&outcome.fitted.shares);
+        if outcome.fitted.left_to_threads {
+            log.result(
+                "left_to_threads",
+                "the threads are expected to be faster than a device here",
+            );
+        }
         products.put(Maps::<P>::from(outcome));
         Ok(())
     }
@@ -359,6 +365,7 @@ impl<P: FitModel> Stage for FitMaps<P> {
             status,
             raised: RaisedSamples::default(),
             shares: Shares { devices: Vec::new(), cpu: 0 },
+            left_to_threads: false,
             seconds: 0.0,
         };
         products.put(Maps::<P>::from(Outcome { fitted, texts }));
