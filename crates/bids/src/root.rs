@@ -20,6 +20,7 @@ const IGNORED: &str = "\
 *_dwimap.*
 *_tractogram.*
 *_relmat.*
+*_streamlineweights.*
 *_dwiref.*
 *_fieldmap.*
 *_field.*

@@ -72,7 +72,7 @@ impl Common {
         if stage == "connectome" {
             sources.extend(&self.labels);
         }
-        if matches!(stage, "track" | "life" | "connectome") {
+        if matches!(stage, "track" | "life" | "sift2" | "connectome") {
             sources.extend(&self.tissues);
         }
         sidecar["Sources"] = json!(sources);
@@ -119,16 +119,25 @@ pub(crate) fn own(stage: &str, file: &str, record: &RunRecord, run: &Path) -> Op
             "Description": "the streamlines of positive weight: those that explain the signal",
         }),
         ("track", "visits") => json!({ "Description": "streamlines through each voxel" }),
-        ("connectome", "weights" | "lengths") => {
+        ("sift2", "weights") => json!({
+            "Description": "weight of each streamline of the tractogram, a line each, by the model of SIFT2",
+            "Units": "arbitrary",
+            "Parameters": parameters(),
+        }),
+        ("connectome", _) if file.ends_with(".csv") => {
             let labels =
                 std::fs::read_to_string(run.join("connectome/labels.txt")).unwrap_or_default();
             let nodes: Vec<u32> = labels.lines().filter_map(|line| line.parse().ok()).collect();
             let (what, units) = match stem {
-                "weights" => ("number of streamlines between two labels", "arbitrary"),
-                _ => ("mean length of the streamlines between two labels", "mm"),
+                "weights" | "counts" => ("number of streamlines", "arbitrary"),
+                "sift2" => ("sum of SIFT2's weights of the streamlines", "arbitrary"),
+                "lengths" => ("(weighted) mean length of the streamlines", "mm"),
+                _ => ("(weighted) mean of a map along the streamlines", "arbitrary"),
             };
             json!({
-                "Description": format!("{what}: a row and a column for each of Nodes, no heading"),
+                "Description": format!(
+                    "{what} between two labels: a row and a column for each of Nodes, no heading"
+                ),
                 "Units": units,
                 "Nodes": nodes,
                 "Parameters": parameters(),

@@ -238,10 +238,14 @@ impl JobPage {
 
     fn tables(&self, names: &[&str]) -> Result<Vec<Section>, StageError> {
         let read = |name: &str| fimbria_image::read_regular_text(self.folder.join(name));
+        let regions = match names.contains(&"labels.tsv") {
+            true => named_regions(&read("labels.tsv")?),
+            false => Vec::new(),
+        };
         let mut sections = Vec::new();
         for name in names {
             if name.ends_with(".csv") {
-                sections.push(connections(name, &read(name)?));
+                sections.push(connections(name, &numbers_of(&read(name)?), &regions));
             } else if name.ends_with("weights.txt") {
                 let weights: Vec<f64> =
                     read(name)?.lines().filter_map(|line| line.trim().parse().ok()).collect();
@@ -387,14 +391,25 @@ fn length_mm(line: &[[f32; 3]]) -> f64 {
     steps.map(step).sum()
 }
 
-fn connections(name: &str, text: &str) -> Section {
+/// The rows of a matrix.
+fn numbers_of(text: &str) -> Vec<Vec<Option<f64>>> {
     let row = |line: &str| line.split(',').map(|cell| cell.trim().parse().ok()).collect();
-    let rows: Vec<Vec<Option<f64>>> = text.lines().map(row).collect();
+    text.lines().map(row).collect()
+}
+
+/// The second column of a table with a heading.
+fn named_regions(text: &str) -> Vec<String> {
+    let name = |line: &str| line.split('\t').nth(1).unwrap_or_default().to_owned();
+    text.lines().skip(1).map(name).collect()
+}
+
+/// A matrix between labels, with what these are called where that is known.
+pub(super) fn connections(name: &str, rows: &[Vec<Option<f64>>], regions: &[String]) -> Section {
     let counted = name.contains("weights") || name.contains("count");
     // Of counts a few are so large that no others would be seen.
     let shown: Vec<Vec<Option<f64>>> = match counted {
         true => rows.iter().map(|row| row.iter().map(|x| x.map(|x| x.ln_1p())).collect()).collect(),
-        false => rows,
+        false => rows.to_vec(),
     };
     let largest = shown.iter().flatten().flatten().copied().fold(0.0, f64::max);
     let cells = Cells {
@@ -404,6 +419,7 @@ fn connections(name: &str, text: &str) -> Section {
         scale: colour::Scale::Lagoon,
         range: [0.0, largest.max(1e-9)],
         aspect: 1.0,
+        names: regions,
     };
     let axes = Axes {
         heading: name,
@@ -414,7 +430,7 @@ fn connections(name: &str, text: &str) -> Section {
     Section::new(format!("Matrix: {name}")).figure(matrix(&cells, &axes), "")
 }
 
-fn weights_of(name: &str, weights: &[f64]) -> Section {
+pub(super) fn weights_of(name: &str, weights: &[f64]) -> Section {
     let positive: Vec<f64> = weights.iter().filter(|w| **w > 0.0).map(|w| w.log10()).collect();
     let axes = Axes {
         heading: "Weights of streamlines",

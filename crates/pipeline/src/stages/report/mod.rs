@@ -8,6 +8,7 @@ mod sections;
 use std::sync::Arc;
 
 use fimbria_image::sticks::StickSamples;
+use fimbria_life::sift2::Sift2;
 use fimbria_models::gradient_check::GradientCheck;
 use fimbria_report::Page;
 use fimbria_tensors::peaks::Peaks;
@@ -29,6 +30,7 @@ use crate::stages::peaks::FindPeaks;
 use crate::stages::phantom::truth_in;
 use crate::stages::qsm::{ChiMap, MapSusceptibility};
 use crate::stages::quality::Quality;
+use crate::stages::sift2::Sift2InRun;
 use crate::stages::sticks::Sticks;
 use crate::stages::track::{Tracked, WholeBrain};
 use crate::{
@@ -67,6 +69,7 @@ impl Stage for Report {
             Taken::where_made::<StickSamples>(),
             Taken::where_made::<Tracked>(),
             Taken::where_made::<Weighed>(),
+            Taken::where_made::<Sift2>(),
             Taken::where_made::<ChiMap>(),
             Taken::where_made::<Accuracy>(),
         ];
@@ -140,6 +143,9 @@ impl Report {
         if let (Some(weighed), Some(fa)) = (products.find::<Weighed>(), fa) {
             page = page.section(sections::life::weights(weighed, fa, &mask)?);
         }
+        if let Some(found) = products.find::<Sift2>() {
+            page = page.section(sections::sift2::weights(found));
+        }
         for fit in FITS {
             let Some(stage) = records.iter().find_map(|record| fit.of_record(record)) else {
                 continue;
@@ -193,6 +199,9 @@ pub fn methods_of(records: &[RunRecord]) -> Vec<Methods> {
     }
     if let Some(life) = records.iter().find_map(LifeInRun::of_record) {
         methods.push(sections::life::methods(&life.parameters));
+    }
+    if let Some(sift2) = records.iter().find_map(Sift2InRun::of_record) {
+        methods.push(sections::sift2::methods(sift2.parameters()));
     }
     let fits = FITS.iter().filter_map(|fit| records.iter().find_map(|r| fit.of_record(r)));
     methods.extend(fits.filter_map(|stage| stage.methods()));

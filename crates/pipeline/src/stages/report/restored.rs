@@ -13,6 +13,7 @@ use crate::stages::life::LifeInRun;
 use crate::stages::peaks::FindPeaks;
 use crate::stages::qsm::MapSusceptibility;
 use crate::stages::quality::{JudgeQuality, QualityOptions};
+use crate::stages::sift2::Sift2InRun;
 use crate::stages::sticks::Sticks;
 use crate::stages::track::WholeBrain;
 use crate::{
@@ -68,12 +69,13 @@ impl Restored {
         })?;
         let mut shown: Vec<(Box<dyn Stage>, PathBuf)> = vec![(Box::new(dti), dti_folder)];
         let mut records = vec![dti_record];
-        let others: [(&str, OfRecord); 7] = [
+        let others: [(&str, OfRecord); 8] = [
             ("quality", |_| Some(Box::new(JudgeQuality { options: QualityOptions::default() }))),
             ("peaks", |record| Some(Box::new(FindPeaks::of_record(record)?))),
             ("sticks", |record| Some(Box::new(Sticks::of_record(record)?))),
             ("track", |record| Some(Box::new(WholeBrain::of_record(record)?))),
             ("life", |record| Some(Box::new(LifeInRun::of_record(record)?))),
+            ("sift2", |record| Some(Box::new(Sift2InRun::of_record(record)?))),
             ("qsm", |record| Some(Box::new(MapSusceptibility::of_record(record)?))),
             ("accuracy", |_| Some(Box::new(Compare))),
         ];
