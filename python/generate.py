@@ -436,7 +436,7 @@ METHODS = {
             'made = sift2(lines, along_z, sh_basis="mrtrix", threads=1)',
             "made.weights.shape, bool(np.isclose(*made.weights))",
         ],
-        ("image", "order"),
+        ("image", "order", "start"),
         has_device=False,
     ),
     "connectome": Method(
@@ -446,9 +446,10 @@ METHODS = {
             "tractogram": TRACTOGRAM,
             "labels": Given("Any", None, "Whole numbers [x, y, z], 0 for no region; an image, or its path"),
             "weights": Given("npt.ArrayLike | str | None", "None", "A weight for each streamline, or the name of such data of the tractogram"),
+            "map": Given("Mapping[str, Any] | None", "None", "Maps [x, y, z] by name, of which each edge gets the mean along its streamlines; images, or their paths"),
             "affine": AFFINE,
         },
-        "`weights` and `lengths` (mm) [n, n] and `labels` [n].",
+        "`weights`, `numbers` and `lengths` (mm) [n, n], `means` of the maps by name, and `labels` [n].",
         [
             "import numpy as np",
             "from fimbria import Tractogram",
@@ -457,6 +458,7 @@ METHODS = {
             "lines = Tractogram([[0, 0, 0], [9, 0, 0]], [0, 2])",
             "connectome(lines, labels, radius=2, threads=1).weights.tolist()",
         ],
+        ("lut", "npy"),
         has_device=False,
     ),
 }

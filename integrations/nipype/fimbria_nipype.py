@@ -189,6 +189,7 @@ class RunOutputSpec(TraitedSpec):
     sticks = traits.Str(desc="a bedpostX folder, as `fimbria sticks` writes it, of the voxels with a peak")
     track = traits.Str(desc="tracks.trx (or .tck, .trk): streamlines of the voxels with a direction (through densities 10000, of seeds drawn at random), with their data as `fimbria track` writes them; visits: how many pass each voxel")
     life = traits.Str(desc="what each of them explains, as `fimbria life` writes it")
+    sift2 = traits.Str(desc="where asked for: weights of the streamlines, as `fimbria sift2` writes them")
     connectome = traits.Str(desc="with a table [connectome]: between which labels they run, as `fimbria connectome` writes it")
     dki = traits.Str(desc="the kurtosis maps, as `fimbria fit dki` writes them")
     stremi = traits.Str(desc="the maps of stretched exponentials, as `fimbria fit stremi` writes them")
@@ -222,6 +223,7 @@ class Run(_Command):
         ("sticks", ("sticks",), False),
         ("track", ("track",), False),
         ("life", ("life",), False),
+        ("sift2", ("sift2",), False),
         ("connectome", ("connectome",), False),
         ("dki", ("dki",), False),
         ("stremi", ("stremi",), False),
@@ -2102,6 +2104,13 @@ class ConnectomeInputSpec(CommandLineInputSpec):
     radius = traits.Float(argstr="--radius %.15g", desc="How far the nearest labelled voxel may be from an end [0 to 100, mm] [default: 4]")
     exact_label = traits.Bool(argstr="--exact-label", desc="Take the label of the voxel that holds the end, and no other")
     weights = traits.Str(argstr="--weights %s", desc="Weight of each streamline: a text file of numbers, or the name of the tractogram's own data")
+    map = InputMultiObject(traits.Str(), argstr="--map %s...", desc="Also the mean of this map along the streamlines of each edge, as mean_NAME; once for each map: any grid of the same scanner space")
+    lut = traits.Either(File(exists=True), Directory(exists=True), argstr="--lut %s", desc="Names of the labels: a table of FreeSurfer or MRtrix3, or dseg.tsv of BIDS")
+    per_length = traits.Bool(argstr="--per-length", desc="Divide what each streamline counts by its length, mm")
+    per_volume = traits.Bool(argstr="--per-volume", desc="Divide what an edge counts by the mean number of voxels of its two labels")
+    hollow = traits.Bool(argstr="--hollow", desc="Leave out what connects a label with itself: the diagonal is 0")
+    upper = traits.Bool(argstr="--upper", desc="Leave out what is below the diagonal: each pair stands once, the rest is 0")
+    npy = traits.Bool(argstr="--npy", desc="Write each matrix for numpy too")
     output = traits.Str("connectome", usedefault=True, argstr="--output %s", desc="Folder (or, where the command writes one file, the file) to write")
     force = traits.Bool(argstr="--force", desc="Overwrite existing outputs")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
@@ -2112,9 +2121,13 @@ class ConnectomeInputSpec(CommandLineInputSpec):
 
 class ConnectomeOutputSpec(TraitedSpec):
     written = traits.Str(desc="the folder")
-    weights_csv = traits.Str(desc="number of streamlines, or with --weights the sum of their weights")
+    weights_csv = traits.Str(desc="number of streamlines, or with --weights the sum of their weights; with --per-length (1/mm) and --per-volume divided")
+    counts_csv = traits.Str(desc="where weights.csv has something else: number of streamlines")
     lengths_csv = traits.Str(desc="their (weighted) mean length, mm, 0 where there are none")
+    mean_csv = OutputMultiPath(traits.Str(), desc="with --map: (weighted) mean of a map: first along each streamline by length, then over the streamlines; 0 where there are none")
     labels_txt = traits.Str(desc="the label of each row, ascending")
+    labels_tsv = traits.Str(desc="with --lut: index, name: the same with what it is called")
+    npy = OutputMultiPath(traits.Str(), desc="with --npy: each matrix again, little-endian f64: numpy.load")
     run_json = traits.Str(desc="inputs with hashes, parameters, machine, times, how many were assigned")
 
 
@@ -2127,8 +2140,12 @@ class Connectome(_Command):
     output_spec = ConnectomeOutputSpec
     _files = (
         ("weights_csv", ("weights.csv",), False),
+        ("counts_csv", ("counts.csv",), False),
         ("lengths_csv", ("lengths.csv",), False),
+        ("mean_csv", ("mean_*.csv",), True),
         ("labels_txt", ("labels.txt",), False),
+        ("labels_tsv", ("labels.tsv",), False),
+        ("npy", ("*.npy",), True),
         ("run_json", ("run.json",), False),
     )
 
@@ -2141,11 +2158,12 @@ class Sift2InputSpec(CommandLineInputSpec):
     frame = traits.Enum("fsl", "voxel", "scanner", argstr="--frame %s", desc="Axes the coefficients refer to [default: voxel with a basis of DIPY, else scanner]")
     mask = traits.Either(File(exists=True), Directory(exists=True), argstr="--mask %s", desc="Voxels to work on: a 3-D image on the same grid, inside where above zero [default: all]")
     act = traits.Either(File(exists=True), Directory(exists=True), argstr="--act %s", desc="Tissues, of which white matter counts: five volumes as `phantom head` and 5ttgen write them, or labels of FreeSurfer, SynthSeg or FAST; any grid in the same scanner space [default: all voxels count]")
+    start = traits.Either(File(exists=True), Directory(exists=True), argstr="--start %s", desc="Weights to begin with, as earlier weights.txt or those of tcksift2 [default: all are 1]")
     variation = traits.Float(argstr="--variation %.15g", desc="How far apart the weights of one fixel's streamlines may be: the larger, the nearer [0 to 1000000] [default: 0.1]")
     tikhonov = traits.Float(argstr="--tikhonov %.15g", desc="How far weights may be from 1: the larger, the nearer [0 to 1000000] [default: 0]")
     least_filled = traits.Float(argstr="--least-filled %.15g", desc="Fixels that streamlines at weight 1 fill to less than this part do not count [0 to 1] [default: 0.1]")
     least_peak = traits.Float(argstr="--least-peak %.15g", desc="Lobes whose maximum is not above this are noise, in units of the densities [0 to 1000000000000000000000000000000] [default: 0.10000000149011612]")
-    iterations = traits.Int(argstr="--iterations %d", desc="Iterations at most [1 to 1000000] [default: 1000]")
+    iterations = traits.Int(argstr="--iterations %d", desc="Iterations at most; with 0 the weights of --start are only judged [0 to 1000000] [default: 1000]")
     output = traits.Str("sift2", usedefault=True, argstr="--output %s", desc="Folder (or, where the command writes one file, the file) to write")
     force = traits.Bool(argstr="--force", desc="Overwrite existing outputs")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")

@@ -69,7 +69,9 @@ def life(lines: Lines, series: Mapping[str, Any], options: str, machine: Machine
 def sift2(
     lines: Lines, densities: Mapping[str, Any], act: str | PathLike[str] | None, options: str, machine: Machine
 ) -> dict[str, Any]: ...
-def connectome(lines: Lines, labels: Mapping[str, Any], options: str, machine: Machine) -> dict[str, Any]: ...
+def connectome(
+    lines: Lines, labels: Mapping[str, Any], maps: Sequence[tuple[str, Mapping[str, Any]]], options: str, machine: Machine
+) -> dict[str, Any]: ...
 
 def local_field(
     phase: Mapping[str, Any], magnitude: Mapping[str, Any] | None, options: str, machine: Machine

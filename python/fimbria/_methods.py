@@ -323,8 +323,12 @@ class Connectome:
     ----------
     weights : (n, n) array
         Numbers of streamlines, or sums of their weights.
+    numbers : (n, n) array
+        Numbers of streamlines, whatever their weights.
     lengths : (n, n) array
         Their mean length, mm.
+    means : dict of (n, n) arrays
+        The mean of each map along them.
     labels : (n,) array
         The label of each row and column.
     counts : dict
@@ -333,7 +337,9 @@ class Connectome:
 
     def __init__(self, made: Mapping[str, Any]) -> None:
         self.weights: Array = made["weights"]
+        self.numbers: Array = made.get("numbers", made["weights"])
         self.lengths: Array = made["lengths"]
+        self.means: dict[str, Array] = made["means"]
         self.labels: Array = made["labels"]
         self.counts: dict[str, float] = made["counts"]
 
@@ -630,6 +636,7 @@ def connectome(
     labels: Any,
     *,
     weights: npt.ArrayLike | str | None,
+    map: Mapping[str, Any] | None,
     affine: npt.ArrayLike | None,
     options: Mapping[str, Any],
     threads: int,
@@ -646,7 +653,8 @@ def connectome(
         raise ValueError(f"the streamlines have no data `{column}`; they have {known}")
     field, place, _ = _volumes("labels", labels, None, affine)
     _check_place("labels", place, lines)
-    made = worked(lambda on: _core.connectome(lines._lines(), field, as_json({**options, "weights": column}), on), threads, None, progress)
+    maps = [(name, _volumes(name, one, None, affine)[0]) for name, one in (map or {}).items()]
+    made = worked(lambda on: _core.connectome(lines._lines(), field, maps, as_json({**options, "weights": column}), on), threads, None, progress)
     return Connectome(made)
 
 

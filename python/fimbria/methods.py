@@ -870,7 +870,8 @@ def sift2(
         Lobes whose maximum is not above this are noise, in units of the densities [0 to
         1000000000000000000000000000000] [default: 0.10000000149011612]
     iterations : integer
-        Iterations at most [1 to 1000000] [default: 1000]
+        Iterations at most; with 0 the weights of start are only judged [0 to 1000000] [default:
+        1000]
     threads : optional
         Threads to work with; 0 for one per core. Results do not depend on it.
     progress : optional
@@ -918,9 +919,14 @@ def connectome(
     labels: Any,
     *,
     weights: npt.ArrayLike | str | None = None,
+    map: Mapping[str, Any] | None = None,
     affine: npt.ArrayLike | None = None,
     radius: float | None = None,
     exact_label: bool | None = None,
+    per_length: bool | None = None,
+    per_volume: bool | None = None,
+    hollow: bool | None = None,
+    upper: bool | None = None,
     threads: int = 0,
     progress: Progress = None,
 ) -> Connectome:
@@ -934,6 +940,9 @@ def connectome(
         Whole numbers [x, y, z], 0 for no region; an image, or its path
     weights : optional
         A weight for each streamline, or the name of such data of the tractogram
+    map : optional
+        Maps [x, y, z] by name, of which each edge gets the mean along its streamlines; images,
+        or their paths
     affine : optional
         Scanner RAS mm from voxel of the array; by default that of the image or the fit, else
         the identity
@@ -941,6 +950,14 @@ def connectome(
         How far the nearest labelled voxel may be from an end [0 to 100, mm] [default: 4]
     exact_label : flag
         Take the label of the voxel that holds the end, and no other
+    per_length : flag
+        Divide what each streamline counts by its length, mm
+    per_volume : flag
+        Divide what an edge counts by the mean number of voxels of its two labels
+    hollow : flag
+        Leave out what connects a label with itself: the diagonal is 0
+    upper : flag
+        Leave out what is below the diagonal: each pair stands once, the rest is 0
     threads : optional
         Threads to work with; 0 for one per core. Results do not depend on it.
     progress : optional
@@ -949,7 +966,8 @@ def connectome(
     Returns
     -------
     Connectome
-        `weights` and `lengths` (mm) [n, n] and `labels` [n].
+        `weights`, `numbers` and `lengths` (mm) [n, n], `means` of the maps by name, and
+        `labels` [n].
 
     Examples
     --------
@@ -965,8 +983,9 @@ def connectome(
         tractogram,
         labels,
         weights=weights,
+        map=map,
         affine=affine,
-        options={"radius": radius, "exact_label": exact_label},
+        options={"radius": radius, "exact_label": exact_label, "per_length": per_length, "per_volume": per_volume, "hollow": hollow, "upper": upper},
         threads=threads,
         progress=progress,
     )

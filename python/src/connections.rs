@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use fimbria_compute::Progress as _;
 use fimbria_life::sift2::{Sift2, Sift2Step};
 use fimbria_pipeline::options::from_values;
-use fimbria_pipeline::stages::connectome::{Connections, CountConnections, GivenLabels};
+use fimbria_pipeline::stages::connectome::{Connections, CountConnections, GivenLabels, GivenMaps};
 use fimbria_pipeline::stages::life::{Evaluation, Life, LifeFiles, LifeParameters};
 use fimbria_pipeline::stages::sift2::{Sift2Parameters, WeighByDensities};
 use fimbria_pipeline::{MapStyle, Products, Stage as _};
@@ -24,29 +24,41 @@ pub(crate) fn connectome<'py>(
     py: Python<'py>,
     lines: &Lines,
     labels: FieldArg<'py>,
+    maps: Vec<(String, FieldArg<'py>)>,
     options: &str,
     machine: Machine,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (given, labels) = (lines.given(), labels.given()?);
+    let maps = maps.into_iter().map(|(name, map)| Ok((name, map.given()?)));
+    let maps: Vec<_> = maps.collect::<PyResult<_>>()?;
     let mut values = values(options)?;
     // What is in memory is read in their place.
     for file in ["tractogram", "labels"] {
         values.insert(file.to_owned(), file.into());
     }
-    let (counted, said) = run(py, &machine, move |log| {
+    let ((matrices, labels), said) = run(py, &machine, move |log| {
         let stage: CountConnections = from_values(&values)?;
         let mut products = Products::default();
         products.put(given);
         products.put(GivenLabels(labels.image(log)?));
+        let maps = maps.into_iter().map(|(name, map)| Ok((name, map.image(log)?)));
+        products.put(GivenMaps(maps.collect::<Result<_, StageError>>()?));
         stage.compute(&mut products, log)?;
-        Ok(products.take::<Connections>()?)
+        let counted = products.take::<Connections>()?;
+        Ok((stage.edges.matrices(&counted), counted.labels))
     })?;
-    let Connections { connectome, labels, .. } = counted;
     let n = labels.len();
-    let result = PyDict::new(py);
-    let matrix = |values| PyArray1::from_vec(py, values).reshape([n, n]);
-    result.set_item("weights", matrix(connectome.weights())?)?;
-    result.set_item("lengths", matrix(connectome.mean_lengths_mm())?)?;
+    let (result, means) = (PyDict::new(py), PyDict::new(py));
+    for (name, values) in matrices {
+        let matrix = PyArray1::from_vec(py, values).reshape([n, n])?;
+        match (name.strip_prefix("mean_"), name.as_str()) {
+            (Some(map), _) => means.set_item(map, matrix)?,
+            // How much was done has that name.
+            (None, "counts") => result.set_item("numbers", matrix)?,
+            (None, name) => result.set_item(name, matrix)?,
+        }
+    }
+    result.set_item("means", means)?;
     result.set_item("labels", PyArray1::from_vec(py, labels))?;
     said.put_into(&result)?;
     Ok(result)
@@ -122,7 +134,8 @@ pub(crate) fn sift2<'py>(
         let mut products = Products::default();
         products.put(function.read(log)?);
         products.put(given);
-        let stage = WeighByDensities { tractogram: PathBuf::from("tractogram"), act, parameters };
+        let tractogram = PathBuf::from("tractogram");
+        let stage = WeighByDensities { tractogram, act, start: None, parameters, memory: None };
         stage.compute(&mut products, log)?;
         Ok(products.take::<Sift2>()?)
     })?;

@@ -203,11 +203,15 @@ def test_weights_and_connectomes_are_those_of_the_program(program, phantom, fod,
 
     labels = (np.arange(20)[:, None, None] // 7 + 1) * np.ones(mask.shape, dtype=int) * mask.astype(int)
     path = save(tmp_path / "labels.nii.gz", labels, image.affine)
-    run(program, "connectome", phantom / "in/truth/tracts.trx", path, "--weights", tmp_path / "life/weights.txt", "-o", tmp_path / "matrix")
-    counted = fimbria.connectome(lines, labels, weights=found.weights, affine=image.affine)
+    map = found.maps["rmse_s0"]
+    options = ["--weights", tmp_path / "life/weights.txt", "--map", f"e={tmp_path}/life/rmse_s0.nii.gz", "--per-length"]
+    run(program, "connectome", phantom / "in/truth/tracts.trx", path, *options, "-o", tmp_path / "matrix")
+    counted = fimbria.connectome(lines, labels, weights=found.weights, map={"e": map}, per_length=True, affine=image.affine)
     # Weights of the file are decimals that read back as the same float32, here taken as doubles.
     np.testing.assert_allclose(counted.weights, np.loadtxt(tmp_path / "matrix/weights.csv", delimiter=","), rtol=1e-6)
     np.testing.assert_allclose(counted.lengths, np.loadtxt(tmp_path / "matrix/lengths.csv", delimiter=","), rtol=1e-6)
+    np.testing.assert_allclose(counted.means["e"], np.loadtxt(tmp_path / "matrix/mean_e.csv", delimiter=","), rtol=1e-6)
+    np.testing.assert_array_equal(counted.numbers, np.loadtxt(tmp_path / "matrix/counts.csv", delimiter=","))
     assert counted.labels.tolist() == [1, 2, 3]
     by_file = fimbria.connectome(phantom / "in/truth/tracts.trx", path, exact_label=True)
     assert by_file.weights.sum() > 0 and by_file.weights.dtype == float
@@ -260,7 +264,7 @@ def test_signatures_have_the_options_of_the_extension():
     for command, others in given.items():
         function = getattr(fimbria, names.get(command, command))
         said = set(inspect.signature(function).parameters) - others - {"threads", "progress"}
-        assert said == set(_core.options_of(command)) - {"half", "tracks", "dti", "resample", "dqsm_files"}, command
+        assert said == set(_core.options_of(command)) - {"half", "tracks", "dti", "resample", "dqsm_files", "lut", "npy"}, command
 
 
 def test_progress_of_a_method_may_raise_and_leaves_the_next_one_sound(fod, seeds):

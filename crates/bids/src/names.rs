@@ -104,10 +104,18 @@ impl Names {
                 format!("dwi/{entities}{track}_tractogram.{extension}")
             }
             ("life", "pruned") => format!("dwi/{entities}desc-pruned_tractogram.{extension}"),
-            ("connectome", "weights") => format!("dwi/{entities}{labels}meas-count_relmat.tsv"),
-            ("connectome", "lengths") => format!("dwi/{entities}{labels}meas-length_relmat.tsv"),
+            ("sift2", "weights") => format!("dwi/{entities}model-sift2_streamlineweights.csv"),
             ("connectome", "labels") => {
-                format!("dwi/{entities}{labels}meas-count_relmat.nodes.txt")
+                format!("dwi/{entities}{labels}meas-count_relmat.nodes.{extension}")
+            }
+            ("connectome", _) => {
+                let meas = match stem {
+                    "weights" | "counts" => "count".to_owned(),
+                    "lengths" => "length".to_owned(),
+                    other => plain(other),
+                };
+                let extension = if extension == "csv" { "tsv" } else { extension };
+                format!("dwi/{entities}{labels}meas-{meas}_relmat.{extension}")
             }
             ("fod", _) => {
                 format!("dwi/{entities}model-csd_param-{}_dwimap.{extension}", plain(stem))
@@ -147,6 +155,10 @@ mod tests {
             ("track", "tracks.trx", format!("{at}track-ifod_tractogram.trx")),
             ("track", "visits.nii.gz", format!("{at}model-csd_param-visits_dwimap.nii.gz")),
             ("connectome", "weights.csv", format!("{at}seg-4S156Parcels_meas-count_relmat.tsv")),
+            ("connectome", "sift2.csv", format!("{at}seg-4S156Parcels_meas-sift2_relmat.tsv")),
+            ("connectome", "mean_FA.csv", format!("{at}seg-4S156Parcels_meas-meanFA_relmat.tsv")),
+            ("connectome", "lengths.npy", format!("{at}seg-4S156Parcels_meas-length_relmat.npy")),
+            ("sift2", "weights.txt", format!("{at}model-sift2_streamlineweights.csv")),
             ("sticks", "dyads1.nii.gz", format!("{at}desc-sticks.bedpostX/dyads1.nii.gz")),
             (
                 "qsm",

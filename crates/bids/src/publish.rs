@@ -54,8 +54,14 @@ impl Ran<'_> {
         let followed = Followed::by(self.record.parameters.get("track").unwrap_or(&Value::Null));
         sticks::publish(&self.folder, &self.record, &names, &common, out)?;
         let outputs = self.record.outputs.iter().filter_map(|output| output.file.split_once('/'));
+        let is_weighted = self.record.parameters.get("sift2").is_some();
         for (stage, file) in outputs {
-            let Some(place) = names.place(stage, file, followed) else { continue };
+            // What edges count is said by the name, not by the folder.
+            let named = match (stage, file.strip_prefix("weights.")) {
+                ("connectome", Some(extension)) if is_weighted => format!("sift2.{extension}"),
+                _ => file.to_owned(),
+            };
+            let Some(place) = names.place(stage, &named, followed) else { continue };
             let from = self.folder.join(stage).join(file);
             if file.ends_with(".json") {
                 let mut said = common.complete(stage, sidecar::fs_json(&from));
@@ -71,7 +77,7 @@ impl Ran<'_> {
             } else {
                 move_file(&from, &out.stage(&place)?)?;
             }
-            if let Some(said) = sidecar::own(stage, file, &self.record, &self.folder, labels) {
+            if let Some(said) = sidecar::own(stage, &named, &self.record, &self.folder, labels) {
                 let stem = place.split('.').next().unwrap_or(&place);
                 write_json(out, &format!("{stem}.json"), &common.complete(stage, said))?;
             }

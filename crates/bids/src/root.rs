@@ -21,6 +21,7 @@ const IGNORED: &str = "\
 *_desc-fixed_dwi.*
 *_tractogram.*
 *_relmat.*
+*_streamlineweights.*
 *_dwiref.*
 *_fieldmap.*
 *_field.*

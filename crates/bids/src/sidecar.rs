@@ -90,7 +90,7 @@ impl Common {
         if stage == "connectome" {
             sources.extend(&self.labels);
         }
-        if matches!(stage, "track" | "life" | "connectome") {
+        if matches!(stage, "track" | "life" | "sift2" | "connectome") {
             sources.extend(&self.tissues);
         }
         sidecar["Sources"] = json!(sources);
@@ -160,7 +160,12 @@ pub(crate) fn own(
             "Description": "the streamlines of positive weight: those that explain the signal",
         }),
         ("track", "visits") => json!({ "Description": "streamlines through each voxel" }),
-        ("connectome", "weights" | "lengths") => {
+        ("sift2", "weights") => json!({
+            "Description": "weight of each streamline of the tractogram, a line each, by the model of SIFT2",
+            "Units": "arbitrary",
+            "Parameters": parameters(),
+        }),
+        ("connectome", _) if file.ends_with(".csv") => {
             let counted =
                 std::fs::read_to_string(run.join("connectome/labels.txt")).unwrap_or_default();
             let nodes: Vec<u32> = counted.lines().filter_map(|line| line.parse().ok()).collect();
@@ -168,11 +173,15 @@ pub(crate) fn own(
             let table = table.and_then(|table| fimbria_image::read_regular_text(table).ok());
             let names = table.and_then(|table| names_in(&table, &nodes));
             let (what, units) = match stem {
-                "weights" => ("number of streamlines between two labels", "arbitrary"),
-                _ => ("mean length of the streamlines between two labels", "mm"),
+                "weights" | "counts" => ("number of streamlines", "arbitrary"),
+                "sift2" => ("sum of SIFT2's weights of the streamlines", "arbitrary"),
+                "lengths" => ("(weighted) mean length of the streamlines", "mm"),
+                _ => ("(weighted) mean of a map along the streamlines", "arbitrary"),
             };
             json!({
-                "Description": format!("{what}: a row and a column for each of Nodes, no heading"),
+                "Description": format!(
+                    "{what} between two labels: a row and a column for each of Nodes, no heading"
+                ),
                 "Units": units,
                 "Nodes": nodes,
                 "NodeNames": names,

@@ -180,6 +180,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "fimbria connectome tracks.tck labels.nii.gz -o connectome",
             "fimbria connectome tracks.tck labels.nii.gz --weights life/weights.txt -o connectome",
             "fimbria connectome tracks.trx labels.nii.gz --radius 2 -o connectome",
+            "fimbria connectome tracks.tck aparc.nii.gz --map FA=dti/FA.nii.gz --lut FreeSurferColorLUT.txt --npy -o connectome",
         ],
     ),
     (

@@ -27,6 +27,7 @@ use crate::stages::peaks::{FindPeaks, PeaksParameters};
 use crate::stages::qsm::{MapSusceptibility, QsmParameters};
 use crate::stages::quality::{JudgeQuality, QualityOptions};
 use crate::stages::report::Report;
+use crate::stages::sift2::{Sift2InRun, Sift2Parameters};
 use crate::stages::sticks::{Resume, Sticks, SticksInRun, SticksParameters};
 use crate::stages::track::{Through, TrackInRun, WholeBrain};
 use crate::{
@@ -71,6 +72,8 @@ const TABLES: &[StageTable] = &[
     StageTable::of::<TrackInRun>("track"),
     // The evaluation of the streamlines.
     StageTable::of::<LifeParameters>("life"),
+    // Their weights by the density of fibres.
+    StageTable::of::<Sift2Parameters>("sift2"),
     // Streamlines between labels.
     StageTable::of::<ConnectomeOptions>("connectome"),
     // A gradient-echo scan of the same head.
@@ -117,6 +120,8 @@ pub enum System {
     Track,
     /// What each streamline explains, with the streamlines.
     Life,
+    /// Weights that make them as dense as the fibres, with the streamlines.
+    Sift2,
 }
 
 impl Choice for System {
@@ -129,6 +134,11 @@ impl Choice for System {
             "streamlines through the sticks, or without them the densities that peaks are of",
         ),
         (Self::Life, "life", "weights of the streamlines: what each explains of the signal"),
+        (
+            Self::Sift2,
+            "sift2",
+            "weights that make the streamlines as dense as the fibres; a connectome is of these",
+        ),
     ];
 }
 
@@ -212,6 +222,9 @@ pub enum ConfigError {
         "`{}` takes the directions of `peaks` or `sticks`, and run.fits has neither: add one", .0.name()
     )]
     NoDirections(System),
+    /// Streamlines are to be as dense as nothing.
+    #[error("`sift2` weighs streamlines by the densities of `peaks`: add it to run.fits")]
+    NoDensities,
     /// A fit that the gradient table does not support, or a formula that is none.
     #[error(transparent)]
     Fit(StageError),
@@ -341,7 +354,8 @@ impl RunConfig {
         match (&self.run.fits, self.run.preset) {
             (Some(names), _) => {
                 let has = |system: System| names.iter().any(|name| name == system.name());
-                (has(System::Track) || has(System::Life)) && !has(System::Sticks)
+                let are_made = [System::Track, System::Life, System::Sift2].into_iter().any(has);
+                are_made && !has(System::Sticks)
             }
             (None, Some(Named(preset))) => preset.follows_densities(),
             (None, None) => false,
@@ -353,7 +367,7 @@ impl RunConfig {
         // With fewer directions crossings cannot be told from noise.
         let crossings = tells_fibres_apart(gradients);
         let systems = System::CHOICES.iter().map(|(system, ..)| *system);
-        let systems = systems.filter(|_| crossings).collect();
+        let systems = systems.filter(|system| crossings && *system != System::Sift2).collect();
         let mut fits = Vec::new();
         for &fit in FITS {
             // Each volume has one b and direction in these.
@@ -413,6 +427,7 @@ impl RunConfig {
         peaks.check().map_err(options_of("peaks"))?;
         let quality: QualityOptions = self.options("quality")?;
         let (sticks, life) = (self.options("sticks")?, self.options("life")?);
+        let sift2: Sift2Parameters = self.options("sift2")?;
         let Self { input, maps, report, .. } = self;
         let (memory, axes) = (input.memory, input.table_axes(&header));
         let mut stages: Vec<Box<dyn Stage>> =
@@ -432,8 +447,10 @@ impl RunConfig {
             stages.push(sampling(sticks, root)?);
         }
         let is_evaluated = systems.contains(&System::Life);
-        if is_evaluated || systems.contains(&System::Track) {
-            let life = is_evaluated.then_some((life, memory));
+        let is_weighed = systems.contains(&System::Sift2);
+        if is_evaluated || is_weighed || systems.contains(&System::Track) {
+            let life = is_evaluated.then_some(life);
+            let sift2 = is_weighed.then_some(sift2);
             let is_sampled = systems.contains(&System::Sticks);
             let through = if is_sampled { Through::Samples } else { Through::Densities };
             track.check(through).map_err(options_of("track"))?;
@@ -441,7 +458,8 @@ impl RunConfig {
                 track.to_be_evaluated(through);
             }
             let streamlines = (track, through);
-            stages.extend(streamline_stages(streamlines, life, connectome, maps, &entities, root));
+            let of_lines = OfLines { life, sift2, connectome, memory };
+            stages.extend(streamline_stages(streamlines, of_lines, maps, &entities, root));
         } else if connectome.is_some() {
             return Err(ConfigError::NoStreamlines);
         }
@@ -460,7 +478,10 @@ fn options_of(name: &str) -> impl FnOnce(OptionError) -> ConfigError {
 /// Whether everything that is done has what it is done upon.
 fn check_order(systems: &[System]) -> Result<(), ConfigError> {
     let is_source = |system: &System| matches!(system, System::Peaks | System::Sticks);
-    let follows = |system: &&System| matches!(system, System::Track | System::Life);
+    let follows = |system: &&System| matches!(system, System::Track | System::Life | System::Sift2);
+    if systems.contains(&System::Sift2) && !systems.contains(&System::Peaks) {
+        return Err(ConfigError::NoDensities);
+    }
     match systems.iter().find(follows) {
         Some(&system) if !systems.iter().any(is_source) => Err(ConfigError::NoDirections(system)),
         _ => Ok(()),
@@ -509,25 +530,39 @@ fn sampling(options: SticksInRun, root: &Path) -> Result<Box<dyn Stage>, ConfigE
     Ok(Box::new(Sticks { parameters, within, extension, keep, resume }))
 }
 
-/// Streamlines, where it is wanted what each of them explains, within so much memory, and between
-/// which labels they run.
+/// What is made of streamlines, where it is wanted: what each of them explains, how much each weighs, and
+/// between which labels they run; within so much memory.
+#[derive(Default)]
+struct OfLines {
+    life: Option<LifeParameters>,
+    sift2: Option<Sift2Parameters>,
+    connectome: Option<ConnectomeOptions>,
+    memory: Option<ByteSize>,
+}
+
+/// Streamlines, and what is made of them.
 fn streamline_stages(
     (track, through): (TrackInRun, Through),
-    life: Option<(LifeParameters, Option<ByteSize>)>,
-    connectome: Option<ConnectomeOptions>,
+    of_lines: OfLines,
     style: MapStyle,
     entities: &str,
     root: &Path,
 ) -> Vec<Box<dyn Stage>> {
+    let OfLines { life, sift2, connectome, memory } = of_lines;
+    let act = track.anatomy.act.clone();
     let track = WholeBrain { options: track, through };
     let tractogram = root.join("track").join(track.tracks());
     let mut stages: Vec<Box<dyn Stage>> = vec![Box::new(track)];
-    if let Some((parameters, memory)) = life {
+    if let Some(parameters) = life {
         let (entities, tractogram) = (entities.to_owned(), tractogram.clone());
         stages.push(Box::new(LifeInRun { parameters, style, entities, tractogram, memory }));
     }
+    let is_weighed = sift2.is_some();
+    if let Some(parameters) = sift2 {
+        stages.push(Box::new(Sift2InRun::new(parameters, tractogram.clone(), act, memory)));
+    }
     if let Some(options) = connectome {
-        stages.push(Box::new(ConnectomeInRun::new(options, tractogram)));
+        stages.push(Box::new(ConnectomeInRun::new(options, tractogram, is_weighed)));
     }
     stages
 }
@@ -545,9 +580,9 @@ pub fn demo_stages(options: HeadOptions, root: &Path) -> Result<Vec<Box<dyn Stag
     stages.extend(fibre_stages(density, usual.options("peaks")?, style, entities));
     stages.push(sampling(demo_sticks(), root)?);
     let track = usual.options("track")?;
-    let life = Some((demo_life(), None));
+    let of_lines = OfLines { life: Some(demo_life()), ..OfLines::default() };
     let streamlines = (track, Through::Samples);
-    stages.extend(streamline_stages(streamlines, life, None, style, entities, root));
+    stages.extend(streamline_stages(streamlines, of_lines, style, entities, root));
     stages.push(usual.fit(DKI, entities)?);
     stages.extend(susceptibility_stages(None, demo_field(), demo_qsm(), style)?);
     stages.push(Box::new(Compare));

@@ -4,10 +4,12 @@ use crate::Streamlines;
 
 /// Length of the polyline through `points`, in their unit; 0 for fewer than two.
 pub fn arc_length_mm(points: &[[f32; 3]]) -> f64 {
-    let distance = |pair: &[[f32; 3]]| {
-        (0..3).map(|a| f64::from(pair[1][a] - pair[0][a]).powi(2)).sum::<f64>().sqrt()
-    };
-    points.windows(2).map(distance).sum()
+    points.windows(2).map(|pair| distance_mm(&pair[0], &pair[1])).sum()
+}
+
+/// How far two points are apart, in their unit.
+pub(crate) fn distance_mm(from: &[f32; 3], to: &[f32; 3]) -> f64 {
+    (0..3).map(|a| f64::from(to[a] - from[a]).powi(2)).sum::<f64>().sqrt()
 }
 
 /// Lengths of many streamlines, in mm. Four bytes per streamline are held, for the median.

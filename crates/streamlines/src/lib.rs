@@ -14,8 +14,10 @@
 //! [`WriteStreamlines`], [`copy`] joins the two. A file's own frame, byte order and layout end
 //! where its module ends.
 //!
-//! On top of them: [`LengthStatistics`], and [`connectome`] matrices from a label image.
+//! On top of them: [`LengthStatistics`], maps [along](MapAlong) streamlines, and [`connectome`] matrices
+//! from a label image.
 
+mod along;
 mod column;
 pub mod connectome;
 mod error;
@@ -30,10 +32,12 @@ mod tractogram;
 mod trk;
 mod trx;
 
+pub use along::MapAlong;
 pub use column::{Column, ColumnKind};
 pub use error::TractogramError;
 pub use format::{Format, tractogram_files};
 pub use header::{Group, Header};
+pub(crate) use lengths::distance_mm;
 pub use lengths::{LengthStatistics, arc_length_mm};
 pub use stream::{
     CHUNK_POINTS, Counts, ReadStreamlines, WriteOptions, WriteStreamlines, copy, create, open,

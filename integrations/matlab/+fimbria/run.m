@@ -53,6 +53,7 @@ function files = run(varargin)
 %     10000, of seeds drawn at random), with their data as `fimbria track` writes them; visits: how many
 %     pass each voxel
 %     life: what each of them explains, as `fimbria life` writes it
+%     sift2: where asked for: weights of the streamlines, as `fimbria sift2` writes them
 %     connectome: with a table [connectome]: between which labels they run, as `fimbria connectome` writes
 %     it
 %     dki: the kurtosis maps, as `fimbria fit dki` writes them
@@ -111,6 +112,7 @@ function files = run(varargin)
     'sticks', {'sticks'}, false
     'track', {'track'}, false
     'life', {'life'}, false
+    'sift2', {'sift2'}, false
     'connectome', {'connectome'}, false
     'dki', {'dki'}, false
     'stremi', {'stremi'}, false

@@ -18,6 +18,7 @@ function files = sift2(varargin)
 %     mask: Voxels to work on: a 3-D image on the same grid, inside where above zero [default: all]
 %     act: Tissues, of which white matter counts: five volumes as `phantom head` and 5ttgen write them, or
 %     labels of FreeSurfer, SynthSeg or FAST; any grid in the same scanner space [default: all voxels count]
+%     start: Weights to begin with, as earlier weights.txt or those of tcksift2 [default: all are 1]
 %     variation: How far apart the weights of one fixel's streamlines may be: the larger, the nearer [0 to
 %     1000000] [default: 0.1]
 %     tikhonov: How far weights may be from 1: the larger, the nearer [0 to 1000000] [default: 0]
@@ -25,7 +26,8 @@ function files = sift2(varargin)
 %     [default: 0.1]
 %     least_peak: Lobes whose maximum is not above this are noise, in units of the densities [0 to
 %     1000000000000000000000000000000] [default: 0.10000000149011612]
-%     iterations: Iterations at most [1 to 1000000] [default: 1000]
+%     iterations: Iterations at most; with 0 the weights of --start are only judged [0 to 1000000] [default:
+%     1000]
 %     output: Folder (or, where the command writes one file, the file) to write
 %     force: Overwrite existing outputs
 %     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
@@ -55,6 +57,7 @@ function files = sift2(varargin)
     'frame', '--frame', ','
     'mask', '--mask', ','
     'act', '--act', ','
+    'start', '--start', ','
     'variation', '--variation', ','
     'tikhonov', '--tikhonov', ','
     'least_filled', '--least-filled', ','

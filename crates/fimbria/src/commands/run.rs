@@ -83,6 +83,8 @@ const WRITES: &[Written] = &[
          writes them; visits: how many pass each voxel",
     ),
     Written::folder("life/", "what each of them explains, as `fimbria life` writes it"),
+    Written::folder("sift2/", "weights of the streamlines, as `fimbria sift2` writes them")
+        .only("where asked for"),
     Written::folder(
         "connectome/",
         "between which labels they run, as `fimbria connectome` writes it",
@@ -128,7 +130,8 @@ Configuration:
     mask = \"mask.nii.gz\"       # bvalue_scaling, grad_dev, memory, scratch
     [run]
     fits = [\"peaks\"]          # peaks (with fod), sticks, track, life, dki, stremi: by default
-                               # these; also hot, dki1d, stremi1d, ivim, mono, expr; or by a word
+                               # these; also sift2, hot, dki1d, stremi1d, ivim, mono, expr; or
+                               # by a word:
                                # preset = \"maps\" (fibres, connectome, everything, susceptibility)
     [dti]
     method = \"wls\"             # a table for each fit, with the long options of its command,
@@ -148,8 +151,11 @@ Configuration:
     [track]                    # the options of `fimbria track` from samples to tracks (it says
     min_length = 20            # where a run has another default), and of anatomy act, backtrack,
     act = \"5tt.nii.gz\"         # crop, seed_boundary
-    [connectome]               # of the streamlines, between labels: also radius, exact_label
-    labels = \"labels.nii.gz\"
+    [sift2]                    # weights of the streamlines, where run.fits has sift2
+    variation = 0.1
+    [connectome]               # of the streamlines, between labels, by the weights of sift2 where
+    labels = \"labels.nii.gz\"  # there are such: the options of `fimbria connectome`
+    map = [\"T1=t1.nii.gz\"]
     [gre]                      # a gradient-echo scan, in the same scanner coordinates: phase, and
     phase = [\"phase.nii.gz\"]   # the long options of `fimbria field` for its input, _ for -
     te = [5, 10, 15]

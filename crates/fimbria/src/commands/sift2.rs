@@ -28,6 +28,10 @@ pub(crate) struct Sift2Command {
     #[arg(long, value_name = "IMAGE", help_heading = "Input", usually = "all voxels count")]
     act: Option<PathBuf>,
 
+    /// Weights to begin with, as earlier weights.txt or those of tcksift2
+    #[arg(long, value_name = "FILE", help_heading = "Input", usually = "all are 1")]
+    start: Option<PathBuf>,
+
     #[command(flatten)]
     parameters: Sift2Parameters,
 
@@ -63,10 +67,10 @@ References:
 
 impl Sift2Command {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { tractogram, densities, act, parameters, output, threads, scratch } = self;
+        let Self { tractogram, densities, act, start, parameters, output, threads, scratch } = self;
         let (memory, scratch) = scratch.limits();
         let load = LoadOrientations(OrientationFiles { memory, scratch, ..densities }.settled()?);
-        let weigh = WeighByDensities { tractogram, act, parameters };
+        let weigh = WeighByDensities { tractogram, act, start, parameters, memory };
         let folder = |planned: &[String]| output.folder(planned, console);
         let record = run_on_threads("sift2", &[&load, &weigh], &folder, threads, console)?;
         report(&record, output.path(), console);

@@ -298,15 +298,33 @@ fn one_word_says_what_a_run_does() {
     let tracks = "--set run.preset=connectome --set track.select=50";
     folder.done(&format!("{run} {tracks} --set connectome.labels=p/mask.nii.gz -o all"));
     assert!(stages("all").contains(&"connectome".to_owned()), "{:?}", stages("all"));
-    // As the command counts them.
-    folder.done("connectome all/track/tracks.trx p/mask.nii.gz -o counted");
-    let matrix = |at: &str| fs::read_to_string(folder.join(&format!("{at}/weights.csv"))).unwrap();
-    assert_eq!(matrix("all/connectome"), matrix("counted"));
+    // As the commands weigh and count them.
+    folder.done(
+        "sift2 all/track/tracks.trx all/fod/fod.nii.gz --mask all/fod/status.nii.gz -o sift2",
+    );
+    let weights = |at: &str| fs::read_to_string(folder.join(&format!("{at}/weights.txt"))).unwrap();
+    assert_eq!(weights("all/sift2"), weights("sift2"));
+    folder.done(
+        "connectome all/track/tracks.trx p/mask.nii.gz --weights sift2/weights.txt -o counted",
+    );
+    let matrix =
+        |at: &str, name| fs::read_to_string(folder.join(&format!("{at}/{name}.csv"))).unwrap();
+    for name in ["weights", "counts", "lengths"] {
+        let [ours, theirs]: [Vec<f64>; 2] = ["all/connectome", "counted"].map(|at| {
+            matrix(at, name).split([',', '\n']).filter_map(|cell| cell.parse().ok()).collect()
+        });
+        // Weights of the file are decimals of single precision.
+        assert!(ours.iter().zip(&theirs).all(|(a, b)| (a - b).abs() <= 1e-6 * b), "{name}");
+    }
+    let page = fs::read_to_string(folder.join("all/report/report.html")).unwrap();
+    assert!(page.contains("Weights: as dense as the fibres"));
+    folder.done(&format!("{run} {tracks} --set connectome.labels=p/mask.nii.gz -o all --resume"));
     for (settings, said) in [
         ("--set run.preset=maps --set run.fits=[]", "both say what is done"),
         ("--set run.preset=susceptibility", "takes a gradient-echo scan"),
         ("--set run.preset=maps --set connectome.labels=p/mask.nii.gz", "none are made"),
         ("--set run.preset=magic", "magic"),
+        ("--set run.fits=[\"sticks\",\"sift2\"]", "by the densities of `peaks`"),
     ] {
         let error = folder.failed(&format!("{run} {settings} -o none"));
         assert!(error.contains(said), "{settings}: {error}");

@@ -1,6 +1,7 @@
 //! `fimbria sift2`.
 
 use fimbria_image::{Image, WriteOptions, write_image};
+use fimbria_streamlines::{Header, Streamlines, Tractogram, WriteOptions as LineOptions};
 
 use crate::tractogram::with_tractogram;
 use crate::util::{Folder, grid};
@@ -55,6 +56,50 @@ fn densities_and_streamlines_in_different_places_are_refused() {
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert!(ran.stderr.contains("do they lie in the same place"), "{}", ran.stderr);
     assert!(!folder.join("s").exists());
+}
+
+#[test]
+fn given_weights_are_judged_and_begun_with() {
+    let folder = with_densities();
+    folder.done("sift2 a.trx fod.nii --sh-basis mrtrix -o found");
+    let ran = folder.done(
+        "sift2 a.trx fod.nii --sh-basis mrtrix --start found/weights.txt --iterations 0 -o judged",
+    );
+    assert!(!ran.stderr.contains("settled"), "{}", ran.stderr);
+    let (found, judged) = (folder.json("found/run.json"), folder.json("judged/run.json"));
+    let [after, same] =
+        [&found["misfit_after"], &judged["misfit_after"]].map(|x| x.as_f64().unwrap());
+    // Weights in the file are logarithms in single precision.
+    assert!((after - same).abs() < 1e-4 * after, "{after} {same}");
+    assert_eq!(judged["iterations"], 0);
+    let given = weights(&folder, "found/weights.txt");
+    for (a, b) in given.iter().zip(weights(&folder, "judged/weights.txt")) {
+        assert!((a - b).abs() < 1e-5 * a, "{a} {b}");
+    }
+    std::fs::write(folder.join("two.txt"), "1 2\n").unwrap();
+    let error = folder.failed("sift2 a.trx fod.nii --sh-basis mrtrix --start two.txt -o none");
+    assert!(error.contains("two.txt has 2 weights"), "{error}");
+}
+
+#[test]
+fn more_memory_than_allowed_is_told_before_the_work() {
+    let folder = with_densities();
+    let Tractogram { header, streamlines } = Tractogram::read(folder.join("a.trx")).unwrap();
+    let mut many = Streamlines::default();
+    for _ in 0..300_000 {
+        many.push(streamlines.points(0));
+    }
+    let header = Header { per_streamline: Vec::new(), ..header };
+    let many = Tractogram::new(header, many);
+    many.write(folder.join("many.tck"), &LineOptions::default()).unwrap();
+    let line = "sift2 many.tck fod.nii --sh-basis mrtrix --iterations 1";
+    let error = folder.failed(&format!("{line} --memory 80M -o s"));
+    assert!(error.contains("weighing takes about") && error.contains("80.0 MiB"), "{error}");
+    assert!(!folder.join("s").exists());
+    // What is foreseen is enough.
+    let ran = folder.done(&format!("{line} --memory 160M -o s"));
+    assert!(ran.stderr.contains("of memory at most"), "{}", ran.stderr);
+    assert_eq!(weights(&folder, "s/weights.txt").len(), 300_000);
 }
 
 /// The model is theirs; lobes, regularisation and the way down are not quite: weights agree as far as

@@ -128,6 +128,147 @@ fn connections_are_counted_weighed_and_measured() {
 }
 
 #[test]
+fn matrices_have_the_form_and_the_names_that_are_asked_for() {
+    let folder = with_tractogram();
+    fs::write(folder.join("lut.tsv"), "index\tname\n1\tleft\n7\tnowhere\n").unwrap();
+    let options = "--exact-label --upper --hollow --npy --per-volume --lut lut.tsv";
+    let ran = folder.done(&format!("connectome a.trx labels.nii {options} -o out"));
+    assert!(ran.stderr.contains("names 1 of 2 labels: 2 is the first without"), "{}", ran.stderr);
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    // Each label has one voxel.
+    assert_eq!(read("out/weights.csv"), "0,2\n0,0\n");
+    assert_eq!(read("out/counts.csv"), "0,2\n0,0\n");
+    assert_eq!(read("out/labels.tsv"), "index\tname\n1\tleft\n2\t2\n");
+    let npy = fs::read(folder.join("out/weights.npy")).unwrap();
+    let numbers: Vec<f64> =
+        npy[128..].chunks(8).map(|x| f64::from_le_bytes(x.try_into().unwrap())).collect();
+    assert_eq!(numbers, [0.0, 2.0, 0.0, 0.0]);
+    let page = {
+        folder.done("report out -o page.html");
+        read("page.html")
+    };
+    assert!(page.contains(">left</text>"), "names stand beside the matrix");
+}
+
+#[test]
+fn maps_along_streamlines_are_one_volume_under_one_name() {
+    let folder = with_tractogram();
+    let labels = folder.image("labels.nii");
+    let mut two = Image::zeros(labels.grid, 2);
+    two.data.fill(1.0);
+    write_image(folder.join("two.nii"), &two, &WriteOptions::default()).unwrap();
+    for (maps, words) in [
+        ("--map a=two.nii", "the map a has 2 volumes"),
+        ("--map a=labels.nii --map A=labels.nii", "two maps have one name"),
+        ("--map a=none.nii", "none.nii"),
+        ("--lut labels.nii", "labels.nii"),
+    ] {
+        let error = folder.failed(&format!("connectome a.trx labels.nii {maps} -o c"));
+        assert!(error.contains(words), "{maps}: {error}");
+        assert!(!folder.join("c").exists());
+    }
+    let ran = folder.run("connectome a.trx labels.nii --map labels.nii -o c");
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("NAME=FILE"), "{}", ran.stderr);
+}
+
+/// Numbers of a table, `#` beginning a comment.
+fn numbers(path: &std::path::Path) -> Vec<f64> {
+    let text = fs::read_to_string(path).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let words = lines.flat_map(|line| line.split([',', ' ', '\t']));
+    words.filter(|word| !word.is_empty()).map(|word| word.parse().unwrap()).collect()
+}
+
+/// Streamlines that bend at random between voxels of a grid with eight labels and a map.
+fn with_many() -> Folder {
+    let folder = Folder::new();
+    let draws = fimbria_compute::philox::Philox::new(7);
+    let drawn = |item: u64, step: u64| {
+        let [a, b, c, _] = draws.at(item, step as u32);
+        [a, b, c].map(fimbria_compute::philox::uniform)
+    };
+    let mut lines = Streamlines::default();
+    for item in 0..400 {
+        let points = (0..5 + item % 7).map(|step| {
+            let [x, y, z] = drawn(item, step).map(f64::from);
+            // Well inside: what tcksample counts as 0 outside does not count here.
+            let vox = [0.2 + 5.6 * x, 0.2 + 4.6 * y, 0.2 + 3.6 * z];
+            grid().ras_from_vox.apply(vox).map(|x| x as f32)
+        });
+        lines.push(&points.collect::<Vec<_>>());
+    }
+    let tractogram = Tractogram::new(Header::on(grid()), lines);
+    tractogram.write(folder.join("a.tck"), &LineOptions::default()).unwrap();
+    let mut labels = Image::zeros(grid(), 1);
+    let mut map = Image::zeros(grid(), 1);
+    for voxel in 0..grid().len() {
+        let [x, y, z] = grid().voxel(voxel);
+        labels.data[voxel] = (1 + x / 4 + 2 * (y / 2) + 4 * usize::from(z > 3)) as f32;
+        map.data[voxel] = drawn(1000 + voxel as u64, 0)[0];
+    }
+    let options = WriteOptions::default();
+    write_image(folder.join("labels.nii"), &labels, &options).unwrap();
+    write_image(folder.join("map.nii"), &map, &options).unwrap();
+    let weights: String = (0..400).map(|k| format!("{}\n", drawn(k, 50)[0])).collect();
+    fs::write(folder.join("w.txt"), weights).unwrap();
+    folder
+}
+
+#[test]
+fn edges_are_those_of_tck2connectome() {
+    if std::process::Command::new("tck2connectome").arg("-version").output().is_err() {
+        fimbria_testing::missing("tck2connectome");
+        return;
+    }
+    let folder = with_many();
+    let theirs = |program: &str, words: &str| {
+        let mut command = std::process::Command::new(program);
+        command.current_dir(folder.join("")).args(words.split_whitespace()).arg("-quiet");
+        assert!(command.status().unwrap().success(), "{program} {words}");
+    };
+    theirs("tcksample", "a.tck map.nii mean.txt -stat_tck mean");
+    for (number, (ours, file, options)) in [
+        ("", "weights", "-symmetric"),
+        ("--weights w.txt", "weights", "-symmetric -tck_weights_in w.txt"),
+        ("--weights w.txt", "counts", "-symmetric"),
+        (
+            "--weights w.txt",
+            "lengths",
+            "-symmetric -tck_weights_in w.txt -scale_length -stat_edge mean",
+        ),
+        ("--per-length", "weights", "-symmetric -scale_invlength"),
+        ("--per-volume", "weights", "-symmetric -scale_invnodevol"),
+        (
+            "--per-length --per-volume --weights w.txt --hollow",
+            "weights",
+            "-symmetric -scale_invlength -scale_invnodevol -tck_weights_in w.txt -zero_diagonal",
+        ),
+        ("--upper", "weights", ""),
+        ("--map m=map.nii", "mean_m", "-symmetric -scale_file mean.txt -stat_edge mean"),
+        (
+            "--map m=map.nii --weights w.txt --upper",
+            "mean_m",
+            "-scale_file mean.txt -stat_edge mean -tck_weights_in w.txt",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        folder.done(&format!("connectome a.tck labels.nii {ours} -o ours{number}"));
+        theirs("tck2connectome", &format!("a.tck labels.nii theirs{number}.csv {options}"));
+        let found = numbers(&folder.join(&format!("ours{number}/{file}.csv")));
+        let expected = numbers(&folder.join(&format!("theirs{number}.csv")));
+        assert_eq!(found.len(), expected.len(), "{ours}");
+        assert!(expected.iter().any(|x| *x > 0.0), "{ours}");
+        for (a, b) in found.iter().zip(&expected) {
+            // Theirs are sums and lengths in single precision, from text of ten digits.
+            assert!((a - b).abs() <= 3e-6 * b.abs(), "{ours} {file}: {a} and {b}");
+        }
+    }
+}
+
+#[test]
 fn weights_that_no_connectome_can_have_are_refused() {
     let folder = with_tractogram();
     let line = "connectome a.trx labels.nii --exact-label -o c --weights";

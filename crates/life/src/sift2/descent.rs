@@ -8,7 +8,7 @@ use super::Sift2Step;
 use super::model::{Model, Slope, dot};
 
 /// Pairs of steps and changes of the gradient that are remembered.
-const MEMORY: usize = 6;
+pub(super) const MEMORY: usize = 6;
 /// A factor changes by this much at most in an iteration: e times the weight.
 const LONGEST: f32 = 1.0;
 /// Of the decrease that the slope promises, what a step has to bring.

@@ -7,13 +7,14 @@
 //! the voxel is white matter. Minimised is
 //!
 //! ```text
-//! Σ_L PM (μ TD - FD)²  +  A/N Σ_S [ λ_tik F²  +  λ_tv/ℓ Σ_L PM |S_L| (F - F̄_L)² ]
+//! Σ_L PM (μ TD - FD)²  +  A/N Σ_S [ λ_tik F²  +  λ_tv Σ_L PM |S_L|/ℓ_S (F - F̄_L)² ]
 //! ```
 //!
-//! with A = Σ PM FD², N the number of streamlines, ℓ their mean length where PM counts, and F̄_L the
-//! mean of F over the lengths in L. The second term lets streamlines of one fixel differ little. The
-//! paper leaves its scale open; this one does not change with the unit of densities, the number of
-//! streamlines or their step.
+//! with A = Σ PM FD² of all fixels, N the number of streamlines, ℓ_S = Σ PM |S_L| the length of S where
+//! PM counts, so that long and short ones are held alike, and F̄_L the mean of F by the shares |S_L|/ℓ_S.
+//! The second term lets streamlines of one fixel differ little. The paper leaves its scale open; this one
+//! does not change with the unit of densities, the number of streamlines or their step, and is that by
+//! which weights are most like those of the published program (docs/connectomes.md has the numbers).
 //!
 //! F is found by L-BFGS (Nocedal 1980), preconditioned by the curvature that the sum would have if all
 //! streamlines of a fixel changed alike. Sums are of fixed parts, so that the bits do not depend on
@@ -63,9 +64,9 @@ impl Default for Sift2Options {
 /// What an iteration came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sift2Step {
-    /// The objective over A.
+    /// The objective over Σ PM FD² of the fixels that count.
     pub objective: f64,
-    /// √(Σ PM (μ TD - FD)² / A).
+    /// √(Σ PM (μ TD - FD)² / Σ PM FD²) of the fixels that count.
     pub error: f64,
 }
 
@@ -84,6 +85,18 @@ pub struct Sift2 {
     pub unfilled: usize,
     /// True where the decrease, not the limit, ended the work.
     pub converged: bool,
+}
+
+impl Sift2 {
+    /// Bytes that finding weights takes at most beside the lengths: vectors of factors, slopes and
+    /// remembered steps, and sums of fixels.
+    pub fn bytes(streamlines: u64, fixels: u64) -> u64 {
+        /// Factors, slope and curvature here and there, lengths, where it goes, and the weights.
+        const VECTORS: u64 = 3 + 3 + 3;
+        // Sums of three numbers: those of parts, and of all.
+        4 * (VECTORS + 2 * descent::MEMORY as u64) * streamlines
+            + 24 * (tracks::PARTS_AT_ONCE as u64 + 2) * fixels
+    }
 }
 
 /// Why there are no weights.

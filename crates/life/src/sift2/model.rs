@@ -2,10 +2,8 @@
 
 use rayon::prelude::*;
 
+use super::tracks::BLOCK;
 use super::{FixelLengths, Sift2Options, Sift2Step};
-
-/// Streamlines that are worked on together; sums are of so many.
-const BLOCK: usize = 4096;
 
 /// What is minimised.
 pub(super) struct Model<'a> {
@@ -15,13 +13,15 @@ pub(super) struct Model<'a> {
     white: Vec<f32>,
     pub(super) mu: f64,
     pub(super) unfilled: usize,
-    /// A, and the factors of F² and of a length times (F - F̄)².
+    /// Σ PM FD² of what is not left out, and the factors of F² and of a share of a length times (F - F̄)².
     scale: f64,
     tikhonov: f64,
     variation: f64,
+    /// 1/ℓ of each streamline, 0 where it is nowhere in white matter.
+    per_length: Vec<f32>,
 }
 
-/// The objective at a point; its gradient and a curvature for each streamline, times A.
+/// The objective at a point; its gradient and a curvature for each streamline, times [`Model::scale`].
 pub(super) struct Slope {
     pub(super) step: Sift2Step,
     pub(super) gradient: Vec<f32>,
@@ -38,30 +38,31 @@ impl<'a> Model<'a> {
     ) -> Option<Self> {
         assert_eq!((density.len(), white.len()), (tracks.fixels(), tracks.fixels()), "fixels");
         let lengths = tracks.sums(|_| [1.0]);
-        let sum = |of: &dyn Fn(usize) -> f64| -> f64 {
-            (0..white.len()).map(|l| f64::from(white[l]) * of(l)).sum()
-        };
-        let mu = sum(&|l| f64::from(density[l])) / sum(&|l| lengths[l][0]);
+        let all = white;
+        let mu = sum_of(all, &|l| f64::from(density[l])) / sum_of(all, &|l| lengths[l][0]);
         if !(mu.is_finite() && mu > 0.0) {
             return None;
         }
         let mut unfilled = 0;
-        let mut white = white.to_vec();
+        let mut white = all.to_vec();
         for l in 0..white.len() {
             let filled = mu * lengths[l][0] / f64::from(density[l]);
             if white[l] > 0.0 && filled < options.least_filled {
                 (white[l], unfilled) = (0.0, unfilled + 1);
             }
         }
-        let sums = (0..white.len()).map(|l| {
-            let (pm, fd) = (f64::from(white[l]), f64::from(density[l]));
-            (pm * fd * fd, pm * lengths[l][0])
+        let size = |white: &[f32]| sum_of(white, &|l| f64::from(density[l]).powi(2));
+        let (scale, of_all) = (size(&white), size(all));
+        let n = tracks.streamlines();
+        let per_length = (0..n).into_par_iter().map(|s| {
+            let length = |&(l, length): &(u32, f32)| white[l as usize] * length;
+            let length: f32 = tracks.of(s).iter().map(length).sum();
+            if length > 0.0 { 1.0 / length } else { 0.0 }
         });
-        let (scale, length) = sums.fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
-        let n = tracks.streamlines() as f64;
-        let tikhonov = options.tikhonov * scale / n;
-        let variation = options.total_variation * scale / n / (length / n);
-        Some(Self { tracks, density, white, mu, unfilled, scale, tikhonov, variation })
+        let per_length = per_length.collect();
+        let tikhonov = options.tikhonov * of_all / n as f64;
+        let variation = options.total_variation * of_all / n as f64;
+        Some(Self { tracks, density, white, mu, unfilled, scale, tikhonov, variation, per_length })
     }
 
     pub(super) fn streamlines(&self) -> usize {
@@ -76,19 +77,19 @@ impl<'a> Model<'a> {
     /// The objective at factors F, and how it changes with each.
     pub(super) fn slope(&self, factors: &[f32]) -> Slope {
         let sums = self.tracks.sums(|s| {
-            let f = f64::from(factors[s]);
-            [f.exp(), f, 1.0]
+            let (f, share) = (f64::from(factors[s]), f64::from(self.per_length[s]));
+            [f.exp(), f * share, share]
         });
         // Of each fixel what streamlines meet there: PM (μ TD - FD), PM μ TD, F̄.
         let (mut misfit, mut spread_of_fixels) = (0.0, 0.0);
         let met: Vec<[f64; 3]> = (0..sums.len())
             .map(|l| {
-                let [weighted, factors, length] = sums[l];
+                let [weighted, factors, shares] = sums[l];
                 let pm = f64::from(self.white[l]);
                 let excess = self.mu * weighted - f64::from(self.density[l]);
                 misfit += pm * excess * excess;
-                let mean = if length > 0.0 { factors / length } else { 0.0 };
-                spread_of_fixels -= pm * length * mean * mean;
+                let mean = if shares > 0.0 { factors / shares } else { 0.0 };
+                spread_of_fixels -= pm * shares * mean * mean;
                 [pm * excess, pm * self.mu * weighted, mean]
             })
             .collect();
@@ -102,16 +103,16 @@ impl<'a> Model<'a> {
                 for (i, (gradient, curvature)) in gradient.iter_mut().zip(curvature).enumerate() {
                     let s = block * BLOCK + i;
                     let f = f64::from(factors[s]);
-                    let weight = self.mu * f.exp();
+                    let (weight, share) = (self.mu * f.exp(), f64::from(self.per_length[s]));
                     let mut slope = 2.0 * self.tikhonov * f;
                     let mut curved = 2.0 * self.tikhonov;
                     for &(l, length) in self.tracks.of(s) {
                         let (length, pm) = (f64::from(length), f64::from(self.white[l as usize]));
                         let [excess, held, mean] = met[l as usize];
-                        let held_back = 2.0 * self.variation * pm * length;
+                        let held_back = 2.0 * self.variation * pm * length * share;
                         slope += 2.0 * weight * length * excess + held_back * (f - mean);
                         curved += 2.0 * weight * length * held + held_back;
-                        sums[1] += pm * length * f * f;
+                        sums[1] += pm * length * share * f * f;
                     }
                     sums[0] += f * f;
                     (*gradient, *curvature) = (slope as f32, curved as f32);
@@ -120,7 +121,7 @@ impl<'a> Model<'a> {
             })
             .collect();
         let [squares, spread] = sums.iter().fold([0.0; 2], |[a, b], [c, d]| [a + c, b + d]);
-        // Σ |S| (F - F̄)² = Σ |S| F² - F̄² Σ |S|.
+        // Σ c (F - F̄)² = Σ c F² - F̄² Σ c, c being |S|/ℓ.
         let penalty =
             self.tikhonov * squares + self.variation * (spread + spread_of_fixels).max(0.0);
         let step = Sift2Step {
@@ -129,6 +130,11 @@ impl<'a> Model<'a> {
         };
         Slope { step, gradient, curvature }
     }
+}
+
+/// Σ PM of what `of` says of a fixel.
+fn sum_of(white: &[f32], of: &dyn Fn(usize) -> f64) -> f64 {
+    white.iter().enumerate().map(|(l, pm)| f64::from(*pm) * of(l)).sum()
 }
 
 /// Σ aᵢ bᵢ in f64, the same for any number of threads.

@@ -139,3 +139,27 @@ fn what_is_astray_or_unfilled_is_told() {
     let error = sift2(&apart, &[1.0; 6], &white, None, &options, &workers(1), &Silent);
     assert_eq!(error.unwrap_err(), Sift2Error::Apart);
 }
+
+#[test]
+fn rows_of_all_blocks_are_found() {
+    // Three blocks, in chunks that end elsewhere; line k passes k % 7 voxels and a half.
+    let ends = |k: usize| (-0.5, (k % 7) as f32);
+    let whole: Vec<_> = (0..9001).map(ends).collect();
+    let tracks = straight(8, &whole);
+    let grid = Grid { dims: [8, 1, 1], ras_from_vox: Affine::IDENTITY };
+    let tracer = Tracer::new(grid, CountBy::Length, false).unwrap();
+    let mut parts = FixelLengths::new(8);
+    for chunk in whole.chunks(1000) {
+        let points: Vec<_> =
+            chunk.iter().flat_map(|&(a, b)| [[a, 0.0, 0.0], [b, 0.0, 0.0]]).collect();
+        let offsets: Vec<u64> = (0..=chunk.len() as u64).map(|k| 2 * k).collect();
+        parts.add(&offsets, &points, &tracer, &|voxel, _| Some(voxel), &workers(2));
+    }
+    assert_eq!((tracks.streamlines(), parts.streamlines()), (9001, 9001));
+    for k in 0..9001 {
+        assert_eq!(tracks.of(k).len(), k % 7 + 1, "{k}");
+        assert_eq!(tracks.of(k), parts.of(k));
+    }
+    let entries: usize = (0..9001).map(|k| k % 7 + 1).sum();
+    assert_eq!(parts.bytes(), 8 * (entries + 9001) as u64);
+}

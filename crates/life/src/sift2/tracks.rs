@@ -9,14 +9,26 @@ use crate::{Piece, Tracer};
 /// Parts that a forward product is cut into, whatever the threads: each has sums of its own, which are
 /// added in order.
 const PARTS: usize = 32;
+/// Parts that are worked on together, so that few sums are held.
+pub(super) const PARTS_AT_ONCE: usize = 8;
+
+/// Streamlines of a block, which is never copied once it is full.
+pub(super) const BLOCK: usize = 4096;
 
 /// The length in mm of every streamline in every fixel that it passes: a sparse matrix, a streamline
 /// a row.
 #[derive(Clone, Debug)]
 pub struct FixelLengths {
     fixels: usize,
-    offsets: Vec<u64>,
-    of_entry: Vec<(u32, f32)>,
+    streamlines: usize,
+    blocks: Vec<Rows>,
+}
+
+/// Rows of the matrix: where each ends, and all their entries.
+#[derive(Clone, Debug, Default)]
+struct Rows {
+    ends: Vec<usize>,
+    entries: Vec<(u32, f32)>,
 }
 
 /// The fixel of a voxel along a unit direction in scanner axes.
@@ -25,7 +37,7 @@ pub type FixelAt<'a> = dyn Fn(u32, [f64; 3]) -> Option<u32> + Sync + 'a;
 impl FixelLengths {
     /// No streamlines, among `fixels` fixels.
     pub fn new(fixels: usize) -> Self {
-        Self { fixels, offsets: vec![0], of_entry: Vec::new() }
+        Self { fixels, streamlines: 0, blocks: Vec::new() }
     }
 
     /// Adds the streamlines of which k has the points `offsets[k] .. offsets[k + 1]`, scanner mm. What
@@ -59,14 +71,29 @@ impl FixelLengths {
         let rows: Vec<Vec<(u32, f32)>> =
             workers.install(|| offsets.par_windows(2).map_init(Default::default, row).collect());
         for row in rows {
-            self.of_entry.extend(row);
-            self.offsets.push(self.of_entry.len() as u64);
+            if self.streamlines.is_multiple_of(BLOCK) {
+                self.blocks.push(Rows::default());
+            }
+            self.streamlines += 1;
+            if let Some(block) = self.blocks.last_mut() {
+                block.entries.extend(row);
+                block.ends.push(block.entries.len());
+                if block.ends.len() == BLOCK {
+                    block.entries.shrink_to_fit();
+                }
+            }
         }
+    }
+
+    /// Bytes that the matrix takes.
+    pub fn bytes(&self) -> u64 {
+        let of = |rows: &Rows| 8 * (rows.ends.len() + rows.entries.len()) as u64;
+        self.blocks.iter().map(of).sum()
     }
 
     /// Number of streamlines.
     pub fn streamlines(&self) -> usize {
-        self.offsets.len() - 1
+        self.streamlines
     }
 
     /// Number of fixels.
@@ -76,7 +103,9 @@ impl FixelLengths {
 
     /// The fixels that a streamline passes, and the length in each, mm.
     pub fn of(&self, streamline: usize) -> &[(u32, f32)] {
-        &self.of_entry[self.offsets[streamline] as usize..self.offsets[streamline + 1] as usize]
+        let (rows, row) = (&self.blocks[streamline / BLOCK], streamline % BLOCK);
+        let start = row.checked_sub(1).map_or(0, |before| rows.ends[before]);
+        &rows.entries[start..rows.ends[row]]
     }
 
     /// For each fixel Σ length × value over the streamlines that pass it, for N values of each
@@ -105,7 +134,7 @@ impl FixelLengths {
         };
         // A few parts at a time, so that few sums are held at once, always in the same order.
         let mut all = vec![[0.0; N]; self.fixels];
-        for round in (0..PARTS).collect::<Vec<_>>().chunks(8) {
+        for round in (0..PARTS).collect::<Vec<_>>().chunks(PARTS_AT_ONCE) {
             let parts: Vec<_> = round.par_iter().map(|&p| part(p)).collect();
             all = parts.into_iter().fold(all, add);
         }

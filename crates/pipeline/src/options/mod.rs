@@ -26,11 +26,13 @@
 
 mod choice;
 mod described;
+mod named_file;
 mod number;
 mod values;
 
 pub use choice::{Choice, Named, choice};
 pub use described::{Described, InRun, UsedBy, Usual, complete};
+pub use named_file::NamedFile;
 pub use number::{Number, Quantity, above, at_least, within};
 pub use values::{
     OptionError, Options, Values, from_values, in_run, paths_beside, refuse_unused, usual,

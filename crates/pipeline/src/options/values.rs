@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, Args, Command};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::NamedFile;
 use super::described::{InRun, UsedBy};
 
 /// Values by the names of options, with `_` for `-`: a table of `run`'s TOML, or the parameters of
@@ -131,18 +132,23 @@ pub fn refuse_unused<T: Options>(
 /// Takes the files among the values of options as relative to `folder`.
 pub fn paths_beside<T: Options>(folder: &Path, values: &mut Values) {
     let command = T::augment_args(Command::new("options"));
-    let files = command.get_arguments();
-    let files = files.filter(|arg| arg.get_value_parser().type_id() == TypeId::of::<PathBuf>());
-    for arg in files {
+    for arg in command.get_arguments() {
+        let type_id = arg.get_value_parser().type_id();
+        let is_named = type_id == TypeId::of::<NamedFile>();
+        if !is_named && type_id != TypeId::of::<PathBuf>() {
+            continue;
+        }
         let paths = match values.get_mut(arg.get_id().as_str()) {
             Some(Value::Array(paths)) => &mut paths[..],
             Some(path) => std::slice::from_mut(path),
             None => &mut [],
         };
         for path in paths {
-            if let Value::String(path) = path {
-                *path = folder.join(&*path).display().to_string();
-            }
+            let Value::String(path) = path else { continue };
+            *path = match path.split_once('=').filter(|_| is_named) {
+                Some((name, file)) => format!("{name}={}", folder.join(file).display()),
+                None => folder.join(&*path).display().to_string(),
+            };
         }
     }
 }
@@ -241,6 +247,10 @@ mod tests {
         #[arg(long, used_by("method", &[How::Slow]), in_run = "3")]
         rounds: Option<u32>,
 
+        /// Files under names
+        #[arg(long)]
+        map: Vec<NamedFile>,
+
         /// No option
         file: Vec<PathBuf>,
     }
@@ -281,7 +291,7 @@ mod tests {
         let unknown = said(json!({ "larges_b": 1 }));
         assert_eq!(
             unknown,
-            "`larges_b` is none of largest_b, shells, axis, positive, param, rounds, file"
+            "`larges_b` is none of largest_b, shells, axis, positive, param, rounds, map, file"
         );
         let below = said(json!({ "largest_b": -1 }));
         assert!(below.contains("must be a number above 0, in s/mm²"), "{below}");
@@ -312,10 +322,11 @@ mod tests {
 
     #[test]
     fn files_are_beside_the_file_that_names_them() {
-        let Value::Object(mut values) = json!({ "file": ["a", "/b"], "param": ["c"] }) else {
-            unreachable!()
-        };
+        let given = json!({ "file": ["a", "/b"], "param": ["c"], "map": ["d=e", "f=/g"] });
+        let Value::Object(mut values) = given else { unreachable!() };
         paths_beside::<Sample>(Path::new("folder"), &mut values);
-        assert_eq!(json!(values), json!({ "file": ["folder/a", "/b"], "param": ["c"] }));
+        let expected =
+            json!({ "file": ["folder/a", "/b"], "param": ["c"], "map": ["d=folder/e", "f=/g"] });
+        assert_eq!(json!(values), expected);
     }
 }

@@ -1,7 +1,7 @@
 //! Every change that outputs make on disk: one place, so that tests can let each of them fail.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 pub(super) fn create_folder(path: &Path) -> io::Result<()> {
@@ -12,6 +12,16 @@ pub(super) fn create_folder(path: &Path) -> io::Result<()> {
 pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     faults::met()?;
     fs::write(path, bytes)
+}
+
+pub(super) fn write_in_parts(
+    path: &Path,
+    parts: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    faults::met()?;
+    let mut file = BufWriter::new(File::create(path)?);
+    parts(&mut file)?;
+    file.flush()
 }
 
 /// Waits until the disk holds the file or folder: some file systems (NFS, quotas) report a full

@@ -284,6 +284,20 @@ impl OutputFolder {
         disk::write(&path, bytes).map_err(OutputError::io("write", &self.root.join(name)))
     }
 
+    /// Stages the file `name`, which `parts` writes: of a long text not all is held.
+    ///
+    /// # Errors
+    /// As [`stage`](Self::stage), or where it cannot be written.
+    pub fn write_in_parts(
+        &mut self,
+        name: &str,
+        parts: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+    ) -> Result<(), OutputError> {
+        let path = self.stage(name)?;
+        let written = disk::write_in_parts(&path, parts);
+        written.map_err(OutputError::io("write", &self.root.join(name)))
+    }
+
     /// Moves every staged file to its place, the run record last, and returns the record as written:
     /// with the outputs listed with their hashes, and the time of finishing.
     ///

@@ -1,6 +1,7 @@
 //! How much memory a run takes, before it begins.
 
 use fimbria_image::ImageHeader;
+use fimbria_life::sift2::Sift2;
 
 use super::{Asked, ConfigError, RunConfig, System};
 use crate::ByteSize;
@@ -18,6 +19,9 @@ const MEAN_LENGTH_MM: f32 = 100.0;
 /// A point of a streamline takes 12 bytes; where there is no room for the next streamline, all are copied
 /// to where there is room for twice as many.
 const POINT: u64 = 3 * 12;
+
+/// Bytes of the length of a streamline in a voxel.
+const LENGTH: u64 = 8;
 
 /// Bytes of a compressed file that are held beside what they become; larger files are mapped.
 const COMPRESSED: u64 = 256 << 20;
@@ -56,7 +60,7 @@ impl RunConfig {
         // The densities once more for their peaks, and the largest maps once more as they are written.
         volumes += made.iter().sum::<usize>() + 2 * made.iter().max().unwrap_or(&0);
         let maps = 4 * voxels * volumes as u64;
-        let lines = match asks(System::Track) {
+        let lines = match asks(System::Track) || asks(System::Sift2) {
             true => {
                 let TrackInRun { parameters, anatomy } = self.track()?;
                 // Five tissues on a grid of their own, as they are read and as they are looked up.
@@ -64,7 +68,17 @@ impl RunConfig {
                 let tissues = tissues.map_err(LoadError::from)?;
                 let tissues = tissues.map_or(0, |header| 2 * 5 * 4 * header.grid().len() as u64);
                 let points = MEAN_LENGTH_MM / parameters.step_through_densities(header.grid());
-                tissues + parameters.most_streamlines(voxels) * points.ceil() as u64 * POINT
+                let lines = parameters.most_streamlines(voxels);
+                let weights = match asks(System::Sift2) {
+                    true => {
+                        let edges = header.grid().ras_from_vox.spacing().map(|mm| mm as f32);
+                        // A straight line passes as many voxels as its steps along all axes are edges.
+                        let passed: f32 = edges.iter().map(|mm| MEAN_LENGTH_MM / mm * 0.6).sum();
+                        lines * passed.ceil() as u64 * LENGTH + Sift2::bytes(lines, 3 * voxels)
+                    }
+                    false => 0,
+                };
+                tissues + lines * points.ceil() as u64 * POINT + weights
             }
             false => 0,
         };

@@ -29,12 +29,13 @@ impl Choice for Preset {
         (
             Self::Connectome,
             "connectome",
-            "maps and fibres, a million streamlines through the densities, the matrix of labels",
+            "maps and fibres, a million streamlines through the densities with SIFT2's weights, the matrix \
+             of labels by these",
         ),
         (
             Self::Everything,
             "everything",
-            "all that the gradient table supports, samples of ball and sticks and weights of the \
+            "all that the gradient table supports, samples of ball and sticks and both weights of the \
              streamlines included",
         ),
         (Self::Susceptibility, "susceptibility", "tensor, and the gradient-echo scan it guides"),
@@ -72,8 +73,12 @@ impl Preset {
         let systems = match self {
             Self::Maps | Self::Susceptibility => Vec::new(),
             Self::Fibres => vec![System::Peaks],
-            Self::Connectome => vec![System::Peaks, System::Track],
-            Self::Everything => config.usual(gradients)?.systems,
+            Self::Connectome => vec![System::Peaks, System::Track, System::Sift2],
+            Self::Everything => {
+                let mut systems = config.usual(gradients)?.systems;
+                systems.extend(systems.contains(&System::Track).then_some(System::Sift2));
+                systems
+            }
         };
         let mut fits = match self {
             Self::Everything => config.usual(gradients)?.fits,

@@ -166,6 +166,7 @@ fn text_cannot_become_markup_in_verdicts_and_scenes() {
         scale: Scale::Lagoon,
         range: [0.0, 2.0],
         aspect: 1.0,
+        names: &[text(), text()],
     };
     let axes = Axes { heading: NASTY, ..Axes::default() };
     let section = Section::new(NASTY)

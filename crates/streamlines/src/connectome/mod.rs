@@ -1,9 +1,14 @@
 //! Connectome matrices: which nodes of a label image streamlines connect.
 //!
-//! A [`Nodes`] finds the node of an end point, a [`Connectome`] counts pairs of them.
+//! A [`Nodes`] finds the node of an end point, a [`Connectome`] counts pairs of them, [`RegionNames`] say
+//! what they are called.
 
 mod matrix;
+mod names;
 mod nodes;
+mod npy;
 
-pub use matrix::Connectome;
+pub use matrix::{Connectome, EdgeScale};
+pub use names::{NamesError, RegionNames};
 pub use nodes::{Assignment, LabelError, Nodes};
+pub use npy::npy;

@@ -136,6 +136,14 @@ impl Nodes {
         &self.labels
     }
 
+    /// How many voxels each node has.
+    pub fn voxels(&self) -> Vec<u32> {
+        let mut voxels = vec![0; self.len()];
+        let nodes = self.node_plus_1.iter().filter_map(|node| (*node as usize).checked_sub(1));
+        nodes.for_each(|node| voxels[node] += 1);
+        voxels
+    }
+
     /// The index of the node at a point in scanner RAS+ mm, if there is one. A point that is not
     /// finite has none.
     pub fn at(&self, pos_ras: [f32; 3]) -> Option<usize> {

@@ -196,11 +196,13 @@ fn sticks_have_their_means_under_names_of_bids_and_are_tracked_through() {
 /// What QSIRecon 26.0.0 calls the outputs of its workflow of densities and streamlines (its
 /// `tests/data/mrtrix_multishell_msmt_hsvs_outputs.txt`), after the entities of the series, and what they
 /// are called here: where proposals to BIDS have words these are taken (docs/bids.md has the reasons).
-const OF_STREAMLINES: [(&str, &str); 4] = [
+const OF_STREAMLINES: [(&str, &str); 6] = [
     ("model-msmtcsd_param-fod_label-WM_dwimap.mif.gz", "model-csd_param-wm_dwimap.nii.gz"),
     ("model-msmtcsd_param-fod_label-WM_dwimap.json", "model-csd_param-wm_dwimap.json"),
     ("model-ifod2_streamlines.tck.gz", "track-ifod_tractogram.trx"),
+    ("model-sift2_streamlineweights.csv", "model-sift2_streamlineweights.csv"),
     ("connectivity.mat", "seg-halves_meas-count_relmat.tsv"),
+    ("connectivity.mat", "seg-halves_meas-sift2_relmat.tsv"),
 ];
 
 #[test]

@@ -163,6 +163,7 @@ const CONNECTOME: Proof = Proof {
     fixture: || {
         let folder = crate::tractogram::with_tractogram();
         fs::write(folder.join("w.txt"), "1 2 3\n").unwrap();
+        fs::write(folder.join("lut.txt"), "1 left\n2 right\n").unwrap();
         folder
     },
     line: "a.trx labels.nii",
@@ -170,12 +171,23 @@ const CONNECTOME: Proof = Proof {
         ("radius", With("--radius 2")),
         ("exact-label", With("--exact-label")),
         ("weights", With("--weights w.txt")),
+        ("map", With("--map region=labels.nii")),
+        ("lut", With("--lut lut.txt")),
+        ("per-length", With("--per-length")),
+        ("per-volume", With("--per-volume")),
+        ("hollow", With("--hollow")),
+        ("upper", With("--upper")),
+        ("npy", With("--npy")),
     ]],
 };
 
 const SIFT2: Proof = Proof {
     command: "sift2",
-    fixture: crate::sift2::with_densities,
+    fixture: || {
+        let folder = crate::sift2::with_densities();
+        fs::write(folder.join("w.txt"), "1 2 3\n").unwrap();
+        folder
+    },
     line: "a.trx fod.nii --sh-basis mrtrix",
     rows: &[&[
         ("sh-basis", Instead("a.trx fod.nii --sh-basis dipy --frame scanner")),
@@ -183,6 +195,7 @@ const SIFT2: Proof = Proof {
         ("frame", With("--frame voxel")),
         ("mask", With("--mask labels.nii")),
         ("act", With("--act 5tt.nii")),
+        ("start", With("--start w.txt")),
         ("variation", With("--variation 0.5")),
         ("tikhonov", With("--tikhonov 0.5")),
         ("least-filled", With("--least-filled 0.2")),

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use fimbria_life::sift2::Sift2;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Connections, CountConnections, Reach};
+use super::{Connections, CountConnections, Edges, Given, Reach};
+use crate::hashing::with_sidecar;
 use crate::stages::track::Tracked;
 use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken};
 
@@ -21,18 +23,26 @@ pub struct ConnectomeOptions {
     #[command(flatten)]
     #[serde(flatten)]
     pub reach: Reach,
+
+    /// What is counted, and how it is written.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub edges: Edges,
 }
 
-/// Counts between labels what was [`Tracked`], and hands on the [`Connections`].
+/// Counts between labels what was [`Tracked`], by the weights of [`Sift2`] where these were found, and hands
+/// on the [`Connections`].
 pub struct ConnectomeInRun {
     count: CountConnections,
+    is_weighted: bool,
 }
 
 impl ConnectomeInRun {
-    /// Of the streamlines in this file, which an earlier stage writes.
-    pub fn new(options: ConnectomeOptions, tractogram: PathBuf) -> Self {
-        let ConnectomeOptions { labels, reach } = options;
-        Self { count: CountConnections { tractogram, labels, reach, weights: None } }
+    /// Of the streamlines in this file, which an earlier stage writes; `is_weighted` where one weighs them.
+    pub fn new(options: ConnectomeOptions, tractogram: PathBuf, is_weighted: bool) -> Self {
+        let ConnectomeOptions { labels, reach, edges } = options;
+        let count = CountConnections { tractogram, labels, reach, weights: None, edges };
+        Self { count, is_weighted }
     }
 }
 
@@ -42,7 +52,10 @@ impl Stage for ConnectomeInRun {
     }
 
     fn takes(&self) -> Vec<Taken> {
-        vec![Taken::always::<Tracked>()]
+        match self.is_weighted {
+            true => vec![Taken::always::<Tracked>(), Taken::always::<Sift2>()],
+            false => vec![Taken::always::<Tracked>()],
+        }
     }
 
     fn makes(&self) -> Vec<Product> {
@@ -50,19 +63,29 @@ impl Stage for ConnectomeInRun {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        vec![("labels".to_owned(), self.count.labels.clone())]
+        let labels = with_sidecar("labels", &self.count.labels);
+        labels.chain(self.count.edges.inputs()).collect()
     }
 
     fn parameters(&self) -> Value {
-        self.count.parameters()
+        let mut parameters = self.count.parameters();
+        if self.is_weighted {
+            parameters["weights"] = "sift2".into();
+        }
+        parameters
     }
 
     fn outputs(&self) -> Vec<String> {
-        self.count.outputs()
+        self.count.edges.outputs(self.is_weighted)
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        products.put(self.count.count(None, None, log)?);
+        let weights = match self.is_weighted {
+            true => Some(&products.get::<Sift2>()?.weights[..]),
+            false => None,
+        };
+        let counted = self.count.count(Given { weights, ..Given::default() }, log)?;
+        products.put(counted);
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! The stage that counts streamlines between the regions of a label image.
 
+mod edges;
 mod in_run;
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -23,6 +23,7 @@ use crate::{
     Written,
 };
 
+pub use self::edges::Edges;
 pub use self::in_run::{ConnectomeInRun, ConnectomeOptions};
 
 /// What `fimbria connectome` writes.
@@ -30,14 +31,28 @@ pub const CONNECTOME_WRITES: &[Written] = &[
     Written::file(
         "weights.csv",
         FileKind::Table,
-        "number of streamlines, or with --weights the sum of their weights",
+        "number of streamlines, or with --weights the sum of their weights; with --per-length (1/mm) and \
+         --per-volume divided",
     ),
+    Written::file("counts.csv", FileKind::Table, "number of streamlines")
+        .only("where weights.csv has something else"),
     Written::file(
         "lengths.csv",
         FileKind::Table,
         "their (weighted) mean length, mm, 0 where there are none",
     ),
+    Written::file(
+        "mean_*.csv",
+        FileKind::Table,
+        "(weighted) mean of a map: first along each streamline by length, then over the streamlines; 0 where \
+         there are none",
+    )
+    .only("with --map"),
     Written::file("labels.txt", FileKind::Table, "the label of each row, ascending"),
+    Written::file("labels.tsv", FileKind::Table, "index, name: the same with what it is called")
+        .only("with --lut"),
+    Written::file("*.npy", FileKind::Binary, "each matrix again, little-endian f64: numpy.load")
+        .only("with --npy"),
     Written::file(
         "run.json",
         FileKind::Json,
@@ -62,6 +77,11 @@ pub struct CountConnections {
     /// Weight of each streamline: a text file of numbers, or the name of the tractogram's own data
     #[arg(long, value_name = "FILE|NAME")]
     pub weights: Option<String>,
+
+    /// What is counted, and how it is written.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub edges: Edges,
 }
 
 /// How the ends of streamlines meet labels.
@@ -80,6 +100,9 @@ pub struct Reach {
 /// Labels in memory, which are counted between in place of their file.
 pub struct GivenLabels(pub Image);
 
+/// Maps in memory with their names, which are looked up in place of files.
+pub struct GivenMaps(pub Vec<(String, Image)>);
+
 /// What was counted.
 pub struct Connections {
     /// Streamlines between nodes.
@@ -90,6 +113,21 @@ pub struct Connections {
     pub regions: Image,
     /// How ends meet them.
     pub nodes: Nodes,
+    /// What they are called, where a table says so.
+    pub names: Option<Vec<String>>,
+    /// The names of the maps along the streamlines.
+    pub maps: Vec<String>,
+    /// Whether streamlines have weights.
+    pub is_weighted: bool,
+}
+
+/// What is in memory, in place of files.
+#[derive(Clone, Copy, Default)]
+struct Given<'a> {
+    lines: Option<&'a GivenLines>,
+    labels: Option<&'a GivenLabels>,
+    maps: Option<&'a GivenMaps>,
+    weights: Option<&'a [f32]>,
 }
 
 impl CountConnections {
@@ -105,18 +143,13 @@ impl CountConnections {
         (!header.per_streamline.iter().any(|kind| kind.name == name)).then_some(name)
     }
 
-    fn count(
-        &self,
-        lines: Option<&GivenLines>,
-        labels: Option<&GivenLabels>,
-        log: &Logbook<'_>,
-    ) -> Result<Connections, StageError> {
+    fn count(&self, given: Given<'_>, log: &Logbook<'_>) -> Result<Connections, StageError> {
         let workers = log.session().on.workers;
         let assignment = match self.reach.exact_label {
             true => Assignment::ExactLabel,
             false => Assignment::RadialSearch { radius_mm: self.reach.radius },
         };
-        let regions = match labels {
+        let regions = match given.labels {
             Some(GivenLabels(image)) => image.clone(),
             None => {
                 check_labels(&self.labels)?;
@@ -126,12 +159,14 @@ impl CountConnections {
             }
         };
         let nodes = Nodes::new(&regions, assignment)?;
-        let mut reader = open_lines(lines, &self.tractogram)?;
+        let names = self.edges.names_of(nodes.labels(), log)?;
+        let (maps, along) = self.edges.read(given.maps, log)?;
+        let mut reader = open_lines(given.lines, &self.tractogram)?;
         let listed = self.listed(reader.header()).map(Path::new);
         let read = |path| read_weights(path).map(|weights| (path, weights));
         let listed = listed.map(read).transpose()?;
         let column = self.weights.as_deref().filter(|_| listed.is_none());
-        let mut connectome = Connectome::new(&nodes);
+        let mut connectome = Connectome::along(&nodes, along);
         let mut count = 0;
         for_each_chunk(&mut *reader, "counting connections", log, |done, chunk| {
             let own = column.and_then(|name| chunk.streamline_column(name));
@@ -142,12 +177,15 @@ impl CountConnections {
                 let (name, streamline, value) = (name.to_owned(), done + at, own[at]);
                 return Err(WeightsError::NoWeightOf { name, streamline, value }.into());
             }
+            let of_chunk = done..done + chunk.len();
+            let in_memory = given.weights.and_then(|all| all.get(of_chunk.clone()));
+            let in_memory: Option<Vec<f64>> =
+                in_memory.map(|part| part.iter().map(|weight| f64::from(*weight)).collect());
             let part = match &listed {
                 Some((path, all)) => {
-                    let part = all.get(done..done + chunk.len());
-                    Some(part.ok_or_else(|| other_number(path, all))?)
+                    Some(all.get(of_chunk).ok_or_else(|| other_number(path, all))?)
                 }
-                None => own.as_deref(),
+                None => own.as_deref().or(in_memory.as_deref()),
             };
             connectome.add(&nodes, chunk, part, workers);
             count = done + chunk.len();
@@ -160,7 +198,16 @@ impl CountConnections {
         warn_where_nothing_is_assigned(&connectome, log);
         log.count("streamlines", total);
         log.count("assigned", assigned);
-        Ok(Connections { connectome, labels: nodes.labels().to_vec(), regions, nodes })
+        let is_weighted = self.weights.is_some() || given.weights.is_some();
+        Ok(Connections {
+            connectome,
+            labels: nodes.labels().to_vec(),
+            regions,
+            nodes,
+            names,
+            maps,
+            is_weighted,
+        })
     }
 }
 
@@ -170,7 +217,11 @@ impl Stage for CountConnections {
     }
 
     fn takes(&self) -> Vec<Taken> {
-        vec![Taken::where_made::<GivenLines>(), Taken::where_made::<GivenLabels>()]
+        vec![
+            Taken::where_made::<GivenLines>(),
+            Taken::where_made::<GivenLabels>(),
+            Taken::where_made::<GivenMaps>(),
+        ]
     }
 
     fn makes(&self) -> Vec<Product> {
@@ -181,6 +232,7 @@ impl Stage for CountConnections {
         let mut inputs = vec![("tractogram".to_owned(), self.tractogram.clone())];
         inputs.extend(with_sidecar("labels", &self.labels));
         inputs.extend(self.weights_file().map(|path| ("weights".to_owned(), path.into())));
+        inputs.extend(self.edges.inputs());
         inputs
     }
 
@@ -190,15 +242,33 @@ impl Stage for CountConnections {
             (Some(name), None) => Some(name.as_str()),
             (given, _) => given.as_ref().map(|_| "listed"),
         };
-        json!({ "radius": radius, "exact_label": self.reach.exact_label, "weights": weights })
+        let Edges { map: _, lut, per_length, per_volume, hollow, upper, npy } = &self.edges;
+        json!({
+            "radius": radius,
+            "exact_label": self.reach.exact_label,
+            "weights": weights,
+            "map": self.edges.maps(),
+            "lut": lut.as_ref().map(|_| "given"),
+            "per_length": per_length,
+            "per_volume": per_volume,
+            "hollow": hollow,
+            "upper": upper,
+            "npy": npy,
+        })
     }
 
     fn outputs(&self) -> Vec<String> {
-        ["weights.csv", "lengths.csv", "labels.txt"].map(str::to_owned).to_vec()
+        self.edges.outputs(self.weights.is_some())
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
-        let counted = self.count(products.find(), products.find(), log)?;
+        let given = Given {
+            lines: products.find(),
+            labels: products.find(),
+            maps: products.find(),
+            weights: None,
+        };
+        let counted = self.count(given, log)?;
         products.put(counted);
         Ok(())
     }
@@ -209,28 +279,12 @@ impl Stage for CountConnections {
         out: &mut OutputFolder,
         _log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        let Connections { connectome, labels, .. } = products.get::<Connections>()?;
-        out.write("weights.csv", table(&connectome.weights(), labels.len()).as_bytes())?;
-        out.write("lengths.csv", table(&connectome.mean_lengths_mm(), labels.len()).as_bytes())?;
-        let labels: String = labels.iter().map(|label| format!("{label}\n")).collect();
-        out.write("labels.txt", labels.as_bytes())?;
-        Ok(())
+        self.edges.write(products.get::<Connections>()?, out)
     }
 }
 
 fn other_number(path: &Path, weights: &[f64]) -> WeightsError {
     WeightsError::Number { path: path.to_owned(), weights: weights.len() }
-}
-
-fn table(values: &[f64], n: usize) -> String {
-    let mut text = String::new();
-    for row in values.chunks_exact(n) {
-        for (i, value) in row.iter().enumerate() {
-            let _ = write!(text, "{}{value}", if i == 0 { "" } else { "," });
-        }
-        text.push('\n');
-    }
-    text
 }
 
 /// Warns of labels that no streamline reaches.

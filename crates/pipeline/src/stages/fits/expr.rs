@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::curve::{MORE, NoiseOptions, SolverOptions};
 use super::fit_maps::{FitModel, Outcome};
 use crate::about::About;
-use crate::options::{Described as _, above, choice};
+use crate::options::{Described as _, NamedFile, above, choice};
 use crate::stages::load::Subject;
 use crate::stages::report::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
@@ -34,7 +34,7 @@ pub struct Parameters {
 
     /// A map of one volume that the expression takes as a constant of each voxel
     #[arg(long, value_name = "NAME=FILE")]
-    pub constant: Vec<ExprConstant>,
+    pub constant: Vec<NamedFile>,
 
     /// Leave out volumes with b above this (by more than 5 %)
     #[arg(long, value_name = "B", number = above(0.0, "s/mm²"), usually = "all are used")]
@@ -109,31 +109,6 @@ impl From<ExprParameter> for String {
     }
 }
 
-/// A map that a formula takes as a constant of each voxel: `NAME=FILE`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(into = "String")]
-pub struct ExprConstant {
-    /// Its name in the formula.
-    pub name: String,
-    /// The map.
-    pub file: PathBuf,
-}
-
-impl FromStr for ExprConstant {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (name, file) = text.split_once('=').ok_or("expected NAME=FILE")?;
-        Ok(Self { name: name.trim().to_owned(), file: file.into() })
-    }
-}
-
-impl From<ExprConstant> for String {
-    fn from(ExprConstant { name, file }: ExprConstant) -> Self {
-        format!("{name}={}", file.display())
-    }
-}
-
 /// A noise level in input units: a number, or a map.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -185,7 +160,7 @@ impl FitModel for Parameters {
                         rician only"
                 .to_owned());
         }
-        let is_twice = |(index, constant): (usize, &ExprConstant)| {
+        let is_twice = |(index, constant): (usize, &NamedFile)| {
             self.constant[..index].iter().any(|other| other.name == constant.name)
         };
         match self.constant.iter().enumerate().any(is_twice) {
@@ -258,7 +233,7 @@ impl FitModel for Parameters {
         let workers = log.session().on.workers;
         let read = |path: &PathBuf| workers.install(|| read_image(path));
         let mut named: Vec<(String, Image)> = Vec::new();
-        for ExprConstant { name, file } in &self.constant {
+        for NamedFile { name, file } in &self.constant {
             named.push((name.clone(), read(file)?));
         }
         let (sigma, map) = match &self.sigma {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use fimbria_image::Image;
 use fimbria_image::sticks::StickSamples;
+use fimbria_life::sift2::Sift2;
 use fimbria_models::gradient_check::GradientCheck;
 use fimbria_report::Page;
 use fimbria_tensors::peaks::Peaks;
@@ -33,6 +34,7 @@ use crate::stages::peaks::FindPeaks;
 use crate::stages::phantom::truth_in;
 use crate::stages::qsm::{ChiMap, MapSusceptibility};
 use crate::stages::quality::Quality;
+use crate::stages::sift2::Sift2InRun;
 use crate::stages::sticks::Sticks;
 use crate::stages::track::{Tracked, WholeBrain};
 use crate::{
@@ -78,6 +80,7 @@ impl Stage for Report {
             Taken::where_made::<Matrices>(),
             Taken::where_made::<Fields>(),
             Taken::where_made::<FieldOfRun>(),
+            Taken::where_made::<Sift2>(),
             Taken::where_made::<ChiMap>(),
             Taken::where_made::<Accuracy>(),
         ];
@@ -162,6 +165,9 @@ impl Report {
         } else if let Some(found) = products.find::<Matrices>() {
             page = page.section(found.section());
         }
+        if let Some(found) = products.find::<Sift2>() {
+            page = page.section(sections::sift2::weights(found));
+        }
         for fit in FITS {
             let Some(stage) = records.iter().find_map(|record| fit.of_record(record)) else {
                 continue;
@@ -217,6 +223,9 @@ pub fn methods_of(records: &[RunRecord]) -> Vec<Methods> {
     }
     if let Some(life) = records.iter().find_map(LifeInRun::of_record) {
         methods.push(sections::life::methods(&life.parameters));
+    }
+    if let Some(sift2) = records.iter().find_map(Sift2InRun::of_record) {
+        methods.push(sections::sift2::methods(sift2.parameters()));
     }
     let fits = FITS.iter().filter_map(|fit| records.iter().find_map(|r| fit.of_record(r)));
     methods.extend(fits.filter_map(|stage| stage.methods()));

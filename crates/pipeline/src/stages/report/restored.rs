@@ -14,6 +14,7 @@ use crate::stages::life::LifeInRun;
 use crate::stages::peaks::FindPeaks;
 use crate::stages::qsm::MapSusceptibility;
 use crate::stages::quality::{JudgeQuality, QualityOptions};
+use crate::stages::sift2::Sift2InRun;
 use crate::stages::sticks::Sticks;
 use crate::stages::track::WholeBrain;
 use crate::{
@@ -81,6 +82,7 @@ impl Restored {
             ("life", |record| Some(Box::new(LifeInRun::of_record(record)?))),
             // Its files are enough.
             ("connectome", |_| None),
+            ("sift2", |record| Some(Box::new(Sift2InRun::of_record(record)?))),
             ("qsm", |record| Some(Box::new(MapSusceptibility::of_record(record)?))),
             ("accuracy", |_| Some(Box::new(Compare))),
         ];

@@ -13,11 +13,15 @@ const MOST_ROWS: usize = 30;
 /// A section for each table.
 pub(super) fn sections(job: &JobPage, names: &[&str]) -> Result<Vec<Section>, StageError> {
     let read = |name: &str| fimbria_image::read_regular_text(job.folder.join(name));
+    let regions = match names.contains(&"labels.tsv") {
+        true => connectome::named_regions(&read("labels.tsv")?),
+        false => Vec::new(),
+    };
     let mut sections = Vec::new();
     for name in names {
         if name.ends_with(".csv") {
             let rows = connectome::rows_of(&read(name)?);
-            let figure = connectome::of_rows(name, &rows);
+            let figure = connectome::of_rows(name, &rows, &regions);
             let caption = connectome::meaning(name, &rows);
             sections.push(Section::new(format!("Matrix: {name}")).figure(figure, caption));
         } else if name.ends_with("weights.txt") {

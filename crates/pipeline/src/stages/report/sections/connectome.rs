@@ -20,6 +20,8 @@ pub(in crate::stages::report) struct Matrices {
     assigned_of_total: [u64; 2],
     /// The name of each, and the matrix.
     matrices: Vec<(String, Rows)>,
+    /// What the labels are called, where that is known.
+    names: Vec<String>,
     /// Where the labels are, as far as that is known.
     pub(in crate::stages::report) regions: Option<Image>,
 }
@@ -27,7 +29,7 @@ pub(in crate::stages::report) struct Matrices {
 impl Matrices {
     /// Those of streamlines that were just counted.
     pub(in crate::stages::report) fn of(found: &Connections) -> Self {
-        let Connections { connectome, labels, regions, .. } = found;
+        let Connections { connectome, labels, regions, names, .. } = found;
         let (assigned, total) = connectome.assigned_of_total();
         let n = labels.len().max(1);
         let rows = |values: Vec<f64>| -> Rows {
@@ -39,6 +41,7 @@ impl Matrices {
                 ("weights.csv".to_owned(), rows(connectome.weights())),
                 ("lengths.csv".to_owned(), rows(connectome.mean_lengths_mm())),
             ],
+            names: names.clone().unwrap_or_default(),
             regions: Some(regions.clone()),
         }
     }
@@ -52,15 +55,20 @@ impl Matrices {
             let counts = record.stages.iter().filter_map(|stage| stage.counts.get(what));
             counts.sum()
         };
-        let names = record.outputs.iter().map(|output| &output.file);
+        let files = record.outputs.iter().map(|output| &output.file);
         let mut matrices = Vec::new();
-        for name in names.filter(|name| name.ends_with(".csv")) {
+        for name in files.filter(|name| name.ends_with(".csv")) {
             let text = fimbria_image::read_regular_text(folder.join(name))?;
             matrices.push((name.clone(), rows_of(&text)));
         }
+        let file = |name: &str| record.outputs.iter().any(|output| output.file == name);
+        let names = match file("labels.tsv") {
+            true => named_regions(&fimbria_image::read_regular_text(folder.join("labels.tsv"))?),
+            false => Vec::new(),
+        };
         let regions = unchanged(record, "labels").and_then(|path| read_image(path).ok());
         let assigned_of_total = [count("assigned"), count("streamlines")];
-        Ok(Self { assigned_of_total, matrices, regions })
+        Ok(Self { assigned_of_total, matrices, names, regions })
     }
 
     pub(in crate::stages::report) fn section(&self) -> Section {
@@ -70,7 +78,7 @@ impl Matrices {
              in the order of labels.txt, from 0."
         ));
         for (name, rows) in &self.matrices {
-            section = section.figure(of_rows(name, rows), meaning(name, rows));
+            section = section.figure(of_rows(name, rows, &self.names), meaning(name, rows));
         }
         section
     }
@@ -82,12 +90,19 @@ pub(in crate::stages::report) fn rows_of(text: &str) -> Rows {
     text.lines().map(row).collect()
 }
 
+/// The second column of a table with a heading.
+pub(in crate::stages::report) fn named_regions(text: &str) -> Vec<String> {
+    let name = |line: &str| line.split('\t').nth(1).unwrap_or_default().to_owned();
+    text.lines().skip(1).map(name).collect()
+}
+
 /// What stands below a matrix.
 pub(in crate::stages::report) fn meaning(name: &str, rows: &Rows) -> String {
     let above = rows.iter().enumerate().flat_map(|(at, row)| row.iter().skip(at));
     let joined = above.flatten().filter(|value| **value > 0.0).count();
     let what = match name {
         "weights.csv" => "Number of streamlines, or the sum of their weights.",
+        "counts.csv" => "Number of streamlines.",
         "matrix_weights.csv" => "Sum of the weights of streamlines.",
         "matrix_count.csv" => "Number of streamlines with weight.",
         "matrix_mean.csv" => "Mean weight of streamlines.",
@@ -119,7 +134,7 @@ pub(in crate::stages::report) fn pairs(found: &Connections, lines: &Streamlines)
 
 /// A square matrix of labels. Of counts a few are so large that no others would be seen: these are shown by
 /// their logarithm.
-pub(in crate::stages::report) fn of_rows(name: &str, rows: &Rows) -> Figure {
+pub(in crate::stages::report) fn of_rows(name: &str, rows: &Rows, regions: &[String]) -> Figure {
     let is_counted = name.contains("weights") || name.contains("count");
     let unit = if name.contains("lengths") { "mm" } else { "" };
     let shown = |x: &Option<f64>| x.map(|x| if is_counted { x.ln_1p() } else { x });
@@ -132,6 +147,7 @@ pub(in crate::stages::report) fn of_rows(name: &str, rows: &Rows) -> Figure {
         scale: colour::Scale::Lagoon,
         range: [0.0, largest.max(1e-9)],
         aspect: 1.0,
+        names: regions,
     };
     let axes = Axes {
         heading: name,

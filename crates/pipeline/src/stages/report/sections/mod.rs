@@ -9,6 +9,7 @@ pub(super) mod peaks;
 pub(super) mod qsm;
 pub(super) mod quality;
 pub(super) mod record;
+pub(super) mod sift2;
 pub(super) mod sticks;
 pub(super) mod tracks;
 pub(super) mod truth;

@@ -73,6 +73,7 @@ pub(in crate::stages::report) fn series(quality: &Quality) -> Section {
             scale: colour::Scale::Lagoon,
             range: [0.5, 1.5],
             aspect: 0.5,
+            names: &[],
         };
         let axes = Axes {
             heading: "Slices of every volume",

@@ -1,8 +1,11 @@
 //! The stage that weighs streamlines by the density of fibres.
 
-use std::path::PathBuf;
+mod in_run;
+
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use fimbria_compute::Progress as _;
 use fimbria_image::{Grid, counted};
 use fimbria_life::sift2::{FixelLengths, Sift2, Sift2Options, Sift2Step, sift2};
 use fimbria_life::{CountBy, Tracer};
@@ -14,10 +17,13 @@ use crate::options::{Described as _, within};
 use crate::stages::given_lines::{GivenLines, for_each_chunk, open_lines};
 use crate::stages::load_orientations::OrientationField;
 use crate::stages::track::AnatomyOptions;
+use crate::stages::weights::{WeightsError, read_weights};
 use crate::{
-    FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Taken,
-    Written,
+    ByteSize, FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError,
+    Taken, Written,
 };
+
+pub use self::in_run::Sift2InRun;
 
 /// What `fimbria sift2` writes.
 pub const SIFT2_WRITES: &[Written] = &[
@@ -67,8 +73,8 @@ pub struct Sift2Parameters {
     #[arg(default_value_t = f64::from(LobeOptions::default().least_peak))]
     pub least_peak: f64,
 
-    /// Iterations at most
-    #[arg(long, value_name = "N", number = within(1_usize, 1_000_000, ""))]
+    /// Iterations at most; with 0 the weights of --start are only judged
+    #[arg(long, value_name = "N", number = within(0_usize, 1_000_000, ""))]
     #[arg(default_value_t = Sift2Options::default().most_iterations)]
     pub iterations: usize,
 }
@@ -80,9 +86,29 @@ pub struct WeighByDensities {
     pub tractogram: PathBuf,
     /// Tissues, of which white matter counts.
     pub act: Option<PathBuf>,
+    /// Weights to begin with; 1 where there are none.
+    pub start: Option<PathBuf>,
     /// How.
     pub parameters: Sift2Parameters,
+    /// Memory that may be held.
+    pub memory: Option<ByteSize>,
 }
+
+/// Why streamlines are not weighed.
+#[derive(Debug, thiserror::Error)]
+enum WeighError {
+    /// It would take more memory than is allowed.
+    #[error(
+        "weighing takes about {needed} of memory, and {allowed} are allowed: allow more, or weigh fewer \
+         streamlines"
+    )]
+    Memory { needed: ByteSize, allowed: ByteSize },
+}
+
+/// The program itself with its threads, and a chunk of streamlines.
+const BESIDE: u64 = 64 << 20;
+/// Streamlines after which it is said how much memory all of them take.
+const FORESEEN_AFTER: usize = 1000;
 
 impl WeighByDensities {
     /// How much of each of `voxels` is white matter; everything where nobody says.
@@ -110,6 +136,24 @@ impl WeighByDensities {
             points.sum::<f32>() / (POINTS * POINTS * POINTS) as f32
         };
         Ok(voxels.iter().map(white).collect())
+    }
+
+    /// Says how much memory all streamlines take, by the first ones.
+    fn foresee(
+        &self,
+        tracks: &FixelLengths,
+        streamlines: u64,
+        held: u64,
+        log: &Logbook<'_>,
+    ) -> Result<(), WeighError> {
+        let lengths = tracks.bytes() as f64 / tracks.streamlines() as f64 * streamlines as f64;
+        let solving = Sift2::bytes(streamlines, tracks.fixels() as u64);
+        let needed = ByteSize(BESIDE + held + lengths as u64 + solving);
+        log.note(&format!("about {needed} of memory at most"));
+        match self.memory {
+            Some(allowed) if needed.0 > allowed.0 => Err(WeighError::Memory { needed, allowed }),
+            _ => Ok(()),
+        }
     }
 
     fn weigh(
@@ -145,10 +189,19 @@ impl WeighByDensities {
             .ok_or("the orientation of the densities cannot be inverted")?;
         let mut lines = open_lines(given, &self.tractogram)?;
         let mut tracks = FixelLengths::new(lobes.len());
+        let all = lines.header().n_streamlines.unwrap_or(0);
+        let held = field.coefficients.held_bytes() + 4 * grid.len() as u64;
+        let mut is_foreseen = false;
         for_each_chunk(&mut *lines, "following streamlines", log, |_, chunk| {
             tracks.add(chunk.offsets(), chunk.positions(), &tracer, &fixel_at, workers);
+            if !is_foreseen && tracks.streamlines() >= FORESEEN_AFTER {
+                is_foreseen = true;
+                self.foresee(&tracks, all.max(tracks.streamlines() as u64), held, log)?;
+            }
             Ok(())
         })?;
+        let start = self.start.as_ref().map(|path| start_weights(path, tracks.streamlines()));
+        let start = start.transpose()?;
         let options = Sift2Options {
             tikhonov: self.parameters.tikhonov,
             total_variation: self.parameters.variation,
@@ -156,7 +209,33 @@ impl WeighByDensities {
             most_iterations: self.parameters.iterations,
             ..Sift2Options::default()
         };
-        Ok(sift2(&tracks, lobes.integrals(), &white, None, &options, workers, log)?)
+        Ok(sift2(&tracks, lobes.integrals(), &white, start.as_deref(), &options, workers, log)?)
+    }
+
+    fn report(&self, found: &Sift2, log: &Logbook<'_>) {
+        log.count("streamlines", found.weights.len() as u64);
+        log.count("astray", found.astray as u64);
+        log.count("unfilled fixels", found.unfilled as u64);
+        if found.astray > 0 {
+            log.warn(
+                Page::Connectomes,
+                &format!(
+                    "{} no fibres of the densities: weight 0",
+                    match found.astray {
+                        1 => "1 streamline passes".to_owned(),
+                        n => format!("{} pass", counted(n, "streamline")),
+                    }
+                ),
+            );
+        }
+        if !found.converged && self.parameters.iterations > 0 {
+            log.warn(Page::Connectomes, "the weights have not settled: --iterations allows more");
+        }
+        let error = |step: Option<&Sift2Step>| json!(step.map(|step| step.error));
+        log.result("mu", found.mu);
+        log.result("misfit_before", error(found.steps.first()));
+        log.result("misfit_after", error(found.steps.last()));
+        log.result("iterations", found.steps.len() - 1);
     }
 }
 
@@ -174,13 +253,17 @@ impl Stage for WeighByDensities {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let act = self.act.iter().map(|path| ("act".to_owned(), path.clone()));
-        [("tractogram".to_owned(), self.tractogram.clone())].into_iter().chain(act).collect()
+        let mut inputs = vec![("tractogram".to_owned(), self.tractogram.clone())];
+        for (role, path) in [("act", &self.act), ("start", &self.start)] {
+            inputs.extend(path.iter().map(|path| (role.to_owned(), path.clone())));
+        }
+        inputs
     }
 
     fn parameters(&self) -> Value {
         let mut values = json!(self.parameters);
         values["act"] = json!(self.act.as_ref().map(|_| "given"));
+        values["start"] = json!(self.start.as_ref().map(|_| "given"));
         values
     }
 
@@ -190,29 +273,7 @@ impl Stage for WeighByDensities {
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let found = self.weigh(products.get::<OrientationField>()?, products.find(), log)?;
-        log.count("streamlines", found.weights.len() as u64);
-        log.count("astray", found.astray as u64);
-        log.count("unfilled fixels", found.unfilled as u64);
-        if found.astray > 0 {
-            log.warn(
-                Page::Connectomes,
-                &format!(
-                    "{} no fibres of the densities: weight 0",
-                    match found.astray {
-                        1 => "1 streamline passes".to_owned(),
-                        n => format!("{} pass", counted(n, "streamline")),
-                    }
-                ),
-            );
-        }
-        if !found.converged {
-            log.warn(Page::Connectomes, "the weights have not settled: --iterations allows more");
-        }
-        let error = |step: Option<&Sift2Step>| json!(step.map(|step| step.error));
-        log.result("mu", found.mu);
-        log.result("misfit_before", error(found.steps.first()));
-        log.result("misfit_after", error(found.steps.last()));
-        log.result("iterations", found.steps.len() - 1);
+        self.report(&found, log);
         products.put(found);
         Ok(())
     }
@@ -224,8 +285,10 @@ impl Stage for WeighByDensities {
         _log: &Logbook<'_>,
     ) -> Result<(), StageError> {
         let found = products.get::<Sift2>()?;
-        let weights: String = found.weights.iter().map(|weight| format!("{weight}\n")).collect();
-        out.write("weights.txt", weights.as_bytes())?;
+        // Of ten million streamlines no text is to be held.
+        out.write_in_parts("weights.txt", |file| {
+            found.weights.iter().try_for_each(|weight| writeln!(file, "{weight}"))
+        })?;
         out.write("mu.txt", format!("{:e}\n", found.mu).as_bytes())?;
         let row = |(i, step): (usize, &Sift2Step)| {
             format!("{i}\t{:.8e}\t{:.8e}\n", step.objective, step.error)
@@ -234,4 +297,13 @@ impl Stage for WeighByDensities {
         out.write("iterations.tsv", format!("iteration\tobjective\tmisfit\n{rows}").as_bytes())?;
         Ok(())
     }
+}
+
+/// Weights to begin with, as many as there are streamlines.
+fn start_weights(path: &Path, streamlines: usize) -> Result<Vec<f32>, WeightsError> {
+    let weights = read_weights(path)?;
+    if weights.len() != streamlines {
+        return Err(WeightsError::Number { path: path.to_owned(), weights: weights.len() });
+    }
+    Ok(weights.into_iter().map(|weight| weight as f32).collect())
 }

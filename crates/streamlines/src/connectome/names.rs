@@ -1,0 +1,192 @@
+//! What regions are called, by the tables that come with label images.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use fimbria_image::read_regular_text;
+
+/// Names of labels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RegionNames(BTreeMap<u32, String>);
+
+/// A table that names no regions.
+#[derive(Debug, thiserror::Error)]
+pub enum NamesError {
+    /// It cannot be read.
+    #[error("could not read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A line of no known form.
+    #[error(
+        "{}, line {line}: `{text}` is no number of a label with its name", path.display()
+    )]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// What stands there.
+        text: String,
+    },
+    /// A label with two names.
+    #[error("{}, line {line}: label {label} has a name already", path.display())]
+    Twice {
+        /// The file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// The label.
+        label: u32,
+    },
+    /// No line names a label.
+    #[error("{} names no labels", .0.display())]
+    Empty(PathBuf),
+}
+
+impl RegionNames {
+    /// Reads a table: dseg.tsv of BIDS (columns `index` and `name`, or `label`), FreeSurfer's (number, name,
+    /// colours), and the other forms that MRtrix3 takes: number and name; number, short name, name, colours;
+    /// short name, name, number (AAL); number, colours, visibilities, "name" (ITK-SNAP).
+    ///
+    /// # Errors
+    /// [`NamesError`].
+    pub fn read(path: &Path) -> Result<Self, NamesError> {
+        let text = read_regular_text(path)
+            .map_err(|source| NamesError::Read { path: path.to_owned(), source })?;
+        let mut names = Self::default();
+        let mut heading = None;
+        for (line, text) in (1..).zip(text.lines()) {
+            let text = text.trim_start_matches('\u{feff}').trim_end();
+            if text.trim().is_empty() || text.trim_start().starts_with(['#', '/']) {
+                continue;
+            }
+            if names.0.is_empty() && heading.is_none() {
+                heading = Heading::of(text);
+                if heading.is_some() {
+                    continue;
+                }
+            }
+            let found = match &heading {
+                Some(heading) => heading.named(text),
+                None => named(text),
+            };
+            let (label, name) = found.ok_or_else(|| {
+                let (path, text) = (path.to_owned(), text.chars().take(60).collect());
+                NamesError::Line { path, line, text }
+            })?;
+            if names.0.insert(label, name).is_some() {
+                return Err(NamesError::Twice { path: path.to_owned(), line, label });
+            }
+        }
+        if names.0.is_empty() {
+            return Err(NamesError::Empty(path.to_owned()));
+        }
+        Ok(names)
+    }
+
+    /// The name of a label.
+    pub fn of(&self, label: u32) -> Option<&str> {
+        self.0.get(&label).map(String::as_str)
+    }
+}
+
+/// Where a table with a heading has what.
+struct Heading {
+    between: char,
+    index: usize,
+    name: usize,
+}
+
+impl Heading {
+    fn of(line: &str) -> Option<Self> {
+        let between = ['\t', ','].into_iter().find(|c| line.contains(*c))?;
+        let heads: Vec<_> = line.split(between).map(|head| head.trim().to_lowercase()).collect();
+        let at = |wanted: &str| heads.iter().position(|head| head == wanted);
+        let name = at("name").or_else(|| at("label"))?;
+        Some(Self { between, index: at("index")?, name })
+    }
+
+    fn named(&self, line: &str) -> Option<(u32, String)> {
+        let cells: Vec<_> = line.split(self.between).map(unquoted).collect();
+        Some((cells.get(self.index)?.parse().ok()?, (*cells.get(self.name)?).to_owned()))
+    }
+}
+
+fn unquoted(text: &str) -> &str {
+    text.trim().trim_matches('"')
+}
+
+/// Of a line without a heading.
+fn named(line: &str) -> Option<(u32, String)> {
+    if let Some((numbers, quoted)) = line.split_once('"') {
+        // ITK-SNAP's, or a quoted name after its number.
+        let label = numbers.split_whitespace().next()?.parse().ok()?;
+        return Some((label, quoted.split('"').next()?.to_owned()));
+    }
+    let words: Vec<&str> = line.split(|c: char| c.is_whitespace() || c == ',').collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let is_number = |word: &&str| word.parse::<f64>().is_ok();
+    let label = |word: &str| word.parse::<u32>().ok();
+    match words[..] {
+        [short, name, last] if label(short).is_none() => Some((label(last)?, name.to_owned())),
+        [first, name, ref colours @ ..]
+            if matches!(colours.len(), 3 | 4) && colours.iter().all(|c| is_number(c)) =>
+        {
+            Some((label(first)?, name.to_owned()))
+        }
+        [first, _, name, ref colours @ ..]
+            if matches!(colours.len(), 3 | 4) && colours.iter().all(|c| is_number(c)) =>
+        {
+            Some((label(first)?, name.to_owned()))
+        }
+        [first, ref name @ ..] if !name.is_empty() => Some((label(first)?, name.join(" "))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<RegionNames, NamesError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lut.txt");
+        std::fs::write(&path, text).unwrap();
+        RegionNames::read(&path)
+    }
+
+    #[test]
+    fn every_form_of_a_table_names_labels() {
+        for (form, text) in [
+            ("FreeSurfer", "#No. Label Name: R G B A\n\n10  Left-Thalamus  0 118 14 0\r\n"),
+            ("no alpha", "10 Left-Thalamus 0 118 14\n"),
+            ("MRtrix3", "# a comment\n10 L.TH Left-Thalamus 0 118 14 255\n"),
+            ("basic", "10 Left-Thalamus\n"),
+            ("AAL", "TH_L Left-Thalamus 10\n"),
+            ("ITK-SNAP", "// comment\n 10 0 118 14 1 1 1 \"Left-Thalamus\"\n"),
+            ("BIDS", "name\tindex\tcolor\nLeft-Thalamus\t10\t#00760e\n"),
+            ("AtlasPack", "index\tlabel\tnetwork\n10\tLeft-Thalamus\tn/a\n"),
+            ("csv", "\u{feff}index,name\n10,\"Left-Thalamus\"\n"),
+        ] {
+            let names = read(text).unwrap_or_else(|error| panic!("{form}: {error}"));
+            assert_eq!(names.of(10), Some("Left-Thalamus"), "{form}");
+            assert_eq!(names.of(11), None);
+        }
+        assert_eq!(read("3 left middle gyrus\n").unwrap().of(3), Some("left middle gyrus"));
+    }
+
+    #[test]
+    fn what_names_no_label_is_one_error() {
+        let said = |text| read(text).unwrap_err().to_string();
+        assert!(
+            said("1 a\nx y\n").ends_with("line 2: `x y` is no number of a label with its name")
+        );
+        assert!(said("1 a\n1 b\n").ends_with("line 2: label 1 has a name already"));
+        assert!(said("# nothing\n").ends_with("names no labels"));
+        assert!(said("index\tname\n1.5\ta\n").contains("line 2"));
+    }
+}
