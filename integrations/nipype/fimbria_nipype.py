@@ -1690,6 +1690,9 @@ class PhantomHeadOutputSpec(TraitedSpec):
     truth_MK = traits.Str(desc="the same")
     truth_S0 = traits.Str(desc="signal without weighting and noise [arbitrary]")
     truth_coil = traits.Str(desc="sensitivity of the coil")
+    truth_PD = traits.Str(desc="proton density, 1 in fluid")
+    truth_T1 = traits.Str(desc="mean over the voxel's water [s]")
+    truth_T2 = traits.Str(desc="the same [s]")
     truth_tracts_trx = traits.Str(desc="the streamlines, a group for each bundle")
     truth_bundles_txt = traits.Str(desc="number, name and streamlines of each bundle; the last number is that of fibres of no bundle")
     grad_dev = traits.Str(desc="with --nonlinearity: L of every voxel, column by column, as FSL's: what --grad-dev of the fits reads")
@@ -1741,6 +1744,9 @@ class PhantomHead(_Command):
         ("truth_MK", ("truth/MK.{image}",), False),
         ("truth_S0", ("truth/S0.{image}",), False),
         ("truth_coil", ("truth/coil.{image}",), False),
+        ("truth_PD", ("truth/PD.{image}",), False),
+        ("truth_T1", ("truth/T1.{image}",), False),
+        ("truth_T2", ("truth/T2.{image}",), False),
         ("truth_tracts_trx", ("truth/tracts.trx",), False),
         ("truth_bundles_txt", ("truth/bundles.txt",), False),
         ("grad_dev", ("grad_dev.{image}",), False),

@@ -63,6 +63,9 @@ function files = phantom_head(varargin)
 %     truth_MK: the same
 %     truth_S0: signal without weighting and noise [arbitrary]
 %     truth_coil: sensitivity of the coil
+%     truth_PD: proton density, 1 in fluid
+%     truth_T1: mean over the voxel's water [s]
+%     truth_T2: the same [s]
 %     truth_tracts_trx: the streamlines, a group for each bundle
 %     truth_bundles_txt: number, name and streamlines of each bundle; the last number is that of fibres of
 %     no bundle
@@ -144,6 +147,9 @@ function files = phantom_head(varargin)
     'truth_MK', {'truth/MK.{image}'}, false
     'truth_S0', {'truth/S0.{image}'}, false
     'truth_coil', {'truth/coil.{image}'}, false
+    'truth_PD', {'truth/PD.{image}'}, false
+    'truth_T1', {'truth/T1.{image}'}, false
+    'truth_T2', {'truth/T2.{image}'}, false
     'truth_tracts_trx', {'truth/tracts.trx'}, false
     'truth_bundles_txt', {'truth/bundles.txt'}, false
     'grad_dev', {'grad_dev.{image}'}, false

@@ -8,12 +8,12 @@ use super::anatomy::Anatomy;
 use super::cells::Cells;
 use super::fixels::{FIXELS, Fixel, Fixels};
 use super::labels::Tissue;
-use super::tissue::{Bundled, ISOTROPIC, isotropic, t1_weighted, unweighted};
+use super::tissue::{Bundled, ISOTROPIC, isotropic, relaxation, t1_weighted, unweighted};
 use super::watson::Spread;
 use super::{filled, made};
-use crate::PhantomError;
 use crate::bundle::unit;
-use crate::render::place;
+use crate::render::{place, zeros};
+use crate::{PhantomError, TruthMap};
 
 /// Populations of fibres: those of white matter, of cortex, of nuclei.
 pub(super) const POPULATIONS: usize = FIXELS + 2;
@@ -136,4 +136,43 @@ pub(super) fn t1_picture(
         (coil(p) * parts.iter().sum::<f64>()) as f32
     };
     Ok(Image { grid, n_volumes: 1, data: filled(grid.len(), workers, progress, at)? })
+}
+
+/// How much water every voxel holds and how it relaxes: proton density, T1 and T2.
+///
+/// # Errors
+/// Where memory is short or the user stops it.
+pub(super) fn water(
+    cells: &Cells,
+    workers: &Workers,
+    progress: &dyn Progress,
+) -> Result<Vec<TruthMap>, PhantomError> {
+    let grid = cells.labels.grid;
+    let of_tissues = Tissue::ALL.map(relaxation);
+    let at = |voxel: usize| {
+        let mut sums = [0.0; 3];
+        for tissue in Tissue::ALL {
+            let [density, t1, t2] = of_tissues[tissue as usize];
+            let water = f64::from(cells.of(tissue, voxel)) * density;
+            for (sum, of) in sums.iter_mut().zip([1.0, t1, t2]) {
+                *sum += water * of;
+            }
+        }
+        let [density, t1, t2] = sums;
+        let mean = |sum: f64| if density > 0.0 { sum / density } else { 0.0 };
+        [density, mean(t1), mean(t2)].map(|value| value as f32)
+    };
+    let found: Vec<[f32; 3]> = filled(grid.len(), workers, progress, at)?;
+    let all = [
+        ("PD", "proton density, relative to fluid"),
+        ("T1", "mean longitudinal relaxation time of the water, s"),
+        ("T2", "mean transverse relaxation time of the water, s"),
+    ];
+    let mut maps = Vec::new();
+    for (k, (name, description)) in all.into_iter().enumerate() {
+        let mut image = zeros(grid, 1)?;
+        image.data.iter_mut().zip(&found).for_each(|(value, of)| *value = of[k]);
+        maps.push(TruthMap { name, description, image });
+    }
+    Ok(maps)
 }

@@ -10,10 +10,11 @@ use super::shapes::{both, either};
 use super::sulci::Sulci;
 use crate::PhantomError;
 
-/// Thickness, mm: the mean of adults is 2.5 (Fischl and Dale, PNAS 97, 11050 (2000)).
-pub(super) const THICKNESS_MM: f64 = 2.6;
+/// Thickness of the shell, mm. Crowns of gyri and walls that meet make it more than that in the mean, which
+/// is 2.5 in adults (Fischl and Dale, PNAS 97, 11050 (2000)).
+pub(super) const THICKNESS_MM: f64 = 2.3;
 /// Half of the fluid in a sulcus, mm: at its bottom, and how much more at its mouth.
-const HALF_GAP_MM: [f64; 2] = [0.7, 0.5];
+const HALF_GAP_MM: [f64; 2] = [0.85, 0.5];
 /// From node to node of what is held, mm.
 const SPACING_MM: f64 = 1.0;
 /// Deeper than this there are no sulci.

@@ -100,7 +100,7 @@ impl Default for HeadSpec {
 #[derive(Clone, Debug)]
 pub struct Head {
     /// The series, its mask (voxels at least half of which are brain or its fluid) and its truth: FA,
-    /// MD, MK, dirs, fractions, bundles, ODI, S0, coil.
+    /// MD, MK, dirs, fractions, bundles, ODI, NDI, S0, coil, PD, T1, T2.
     pub subject: Arc<Subject>,
     /// Δ of each volume's b-tensor: 1 linear, -0.5 planar, 0 spherical.
     pub shapes: Vec<f64>,
@@ -169,6 +169,7 @@ pub fn head(
     maps.extend(cumulants::fibres(&compartments, progress)?);
     progress.advance(1);
     maps.extend(received(&compartments, workers, progress)?);
+    maps.extend(compartments::water(&cells, workers, progress)?);
     progress.advance(1);
     let noise_sigma = tissue::WHITE_SIGNAL / spec.snr;
     Ok(Head {

@@ -82,6 +82,11 @@ const KNOWN: [Known; 11] = [
     },
 ];
 
+/// The wave between whose zero lines gyri run: shorter, and there is no white matter left in them.
+const WAVELENGTH_MM: f64 = 18.0;
+/// How deep its sulci are, and how much that varies.
+const DEPTH_MM: [f64; 2] = [19.0, 4.5];
+
 /// The sheets of both hemispheres.
 pub(super) struct Sulci<'a> {
     envelope: &'a Envelope,
@@ -106,8 +111,8 @@ impl<'a> Sulci<'a> {
         let known = KNOWN.iter().map(|k| (k.line.iter().map(on_envelope).collect(), k.depth));
         Self {
             envelope,
-            shared: waves(11, 20.5),
-            own: [waves(12, 20.5), waves(13, 20.5)],
+            shared: waves(11, WAVELENGTH_MM),
+            own: [waves(12, WAVELENGTH_MM), waves(13, WAVELENGTH_MM)],
             depth: slow(14, 50.0),
             swerve: [slow(15, 30.0), slow(16, 30.0), slow(17, 30.0)],
             known: known.collect(),
@@ -144,7 +149,7 @@ impl<'a> Sulci<'a> {
         let along = sub(slope, scale(inwards, dot(slope, inwards)));
         // Where the wave is level there is no line near; the bound keeps the ratio finite.
         let across = value.abs() / norm(along).max(0.09) + apart;
-        let deep = 15.5 + 4.5 * self.depth.at(on).clamp(-1.6, 1.6);
+        let deep = DEPTH_MM[0] + DEPTH_MM[1] * self.depth.at(on).clamp(-1.6, 1.6);
         nearest = nearest.min(across.hypot((depth - deep).max(0.0)));
         // None between the nuclei.
         let between = ellipsoid(p, [10.0, -6.0, 5.0], [24.0, 42.0, 20.0]);

@@ -10,6 +10,8 @@ use super::shapes::{Ball, chain, either, ellipsoid, ramp};
 
 /// Fluid between brain and skull, mm.
 const FLUID_MM: f64 = 0.5;
+/// How much more of it is around the stem: the cisterns, and the canal below them.
+const CISTERN_MM: f64 = 3.0;
 const SKULL_MM: f64 = 6.5;
 const SCALP_MM: f64 = 6.0;
 
@@ -31,7 +33,8 @@ pub(super) fn cavity(p: Vec3) -> f64 {
     let fossa = ellipsoid(p, [0.0, -62.0, -32.0], [50.0, 34.0, 25.0]);
     let front = (p[2] + 22.0 - 0.17 * p[0]).max(-25.0 - p[1]);
     let above = either(whole(p), either(dome(p), temporal(p), 22.0).min(front), 3.0);
-    either(either(above, fossa, 14.0), either(cerebellum(p), stem(p), 8.0), 8.0) + FLUID_MM
+    let around = either(cerebellum(p), stem(p) + CISTERN_MM, 8.0);
+    either(either(above, fossa, 14.0), around, 8.0) + FLUID_MM
 }
 
 /// Veins, of what lies in the cavity.

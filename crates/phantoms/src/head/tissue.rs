@@ -41,6 +41,12 @@ const WATER: [Water; 9] = [
 /// What fat suppression leaves of fat in the series.
 const FAT_LEFT: f64 = 0.08;
 
+/// Proton density relative to fluid, T1 and T2 in seconds, of the water of a tissue.
+pub(super) fn relaxation(tissue: Tissue) -> [f64; 3] {
+    let Water { proton_density, t1, t2 } = WATER[tissue as usize];
+    [proton_density, t1, t2]
+}
+
 const fn water(proton_density: f64, t1: f64, t2: f64) -> Water {
     Water { proton_density, t1, t2 }
 }

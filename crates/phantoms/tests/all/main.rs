@@ -2,4 +2,6 @@
 
 mod crossing;
 mod head;
+mod head_bundles;
+mod head_signal;
 mod protocol;

@@ -98,6 +98,9 @@ pub const HEAD_WRITES: &[Written] = &[
     Written::scalar("truth/MK", "", "the same"),
     Written::scalar("truth/S0", "arbitrary", "signal without weighting and noise"),
     Written::scalar("truth/coil", "", "sensitivity of the coil"),
+    Written::scalar("truth/PD", "", "proton density, 1 in fluid"),
+    Written::scalar("truth/T1", "s", "mean over the voxel's water"),
+    Written::scalar("truth/T2", "s", "the same"),
     Written::file(
         "truth/tracts.trx",
         FileKind::Tractogram,
