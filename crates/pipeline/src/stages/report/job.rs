@@ -248,6 +248,8 @@ impl JobPage {
                 sections.push(weights_of(name, &weights));
             } else if *name == "iterations.tsv" {
                 sections.push(convergence(&read(name)?));
+            } else if *name == "profile.tsv" {
+                sections.push(profile(&read(name)?));
             } else if name.ends_with(".tsv") {
                 sections.push(Section::new(table_heading(name)).table(table(&read(name)?)));
             }
@@ -454,6 +456,40 @@ fn convergence(text: &str) -> Section {
         figures.push((xy(&series, &axes), String::new()));
     }
     Section::new("Convergence").figures(figures)
+}
+
+/// Maps along a bundle, by the columns NAME_mean and NAME_sd.
+fn profile(text: &str) -> Section {
+    let mut lines = text.lines();
+    let heads: Vec<&str> = lines.next().unwrap_or_default().split('\t').collect();
+    let number = |cell: &str| cell.parse().unwrap_or(f64::NAN);
+    let rows: Vec<Vec<f64>> = lines.map(|line| line.split('\t').map(number).collect()).collect();
+    let column = |name: &str| heads.iter().position(|head| *head == name);
+    let mut section = Section::new("Along the bundle");
+    for name in heads.iter().filter_map(|head| head.strip_suffix("_mean")) {
+        let (mean, sd) = (column(&format!("{name}_mean")), column(&format!("{name}_sd")));
+        let (Some(mean), Some(sd)) = (mean, sd) else { continue };
+        let curve = |by: f64| -> Vec<[f64; 2]> {
+            let complete = rows.iter().filter(|row| row.len() == heads.len());
+            complete.map(|row| [row[0], row[mean] + by * row[sd]]).collect()
+        };
+        let (middle, above, below) = (curve(0.0), curve(1.0), curve(-1.0));
+        let line = |name, points| Series { name, points, marks: Marks::Line };
+        let series = [
+            line("mean", &middle[..]),
+            line("mean + 1 sd", &above[..]),
+            line("mean − 1 sd", &below[..]),
+        ];
+        let axes = Axes {
+            heading: name,
+            x: Axis::new("point along the bundle", ""),
+            y: Axis::new(name, ""),
+            ..Axes::default()
+        };
+        let caption = "Streamlines near the core count for more; sd is that of streamlines.";
+        section = section.figure(xy(&series, &axes), caption);
+    }
+    section
 }
 
 fn table(text: &str) -> Table {
