@@ -184,6 +184,46 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "tract",
+        &[
+            "fimbria tract edit tracks.tck --include roi.nii.gz --min-length 30 -o roi.tck",
+            "fimbria tract bundles tracks.trx --bundles bundles.toml -o bundles",
+            "fimbria tract profile bundles/CST_left.trx --map dti/FA.nii.gz -o CST_left",
+        ],
+    ),
+    (
+        "tract edit",
+        &[
+            "fimbria tract edit tracks.tck --include a.nii.gz --include b.nii.gz --exclude c.nii.gz -o ab.tck",
+            "fimbria tract edit a.trx b.trx --number 10000 --rng-seed 1 -o some.trx",
+            "fimbria tract edit tracks.trx --ends-in aparc.nii.gz:1024 --max-length 200 -o motor.trx",
+            "fimbria tract edit tracks.tck --compress 0.1 -o small.tck",
+        ],
+    ),
+    (
+        "tract bundles",
+        &[
+            "fimbria tract bundles tracks.tck --bundles bundles.toml -o bundles",
+            "fimbria tract bundles tracks.trx --bundles mni.toml --linear mni2dwi.txt -o bundles",
+            "fimbria tract bundles tracks.trx --bundles mni.toml --xfm mni2dwi_warp.nii.gz --xfm-in mni.nii.gz \
+             --xfm-ref dwi.nii.gz -o bundles",
+        ],
+    ),
+    (
+        "tract clean",
+        &[
+            "fimbria tract clean bundles/CST_left.trx -o CST_left.trx",
+            "fimbria tract clean cst.tck --distance 4 --length 3 -o clean.tck",
+        ],
+    ),
+    (
+        "tract profile",
+        &[
+            "fimbria tract profile CST_left.trx --map dti/FA.nii.gz dti/MD.nii.gz -o CST_left",
+            "fimbria tract profile cst.tck --map FA.nii.gz --weights weights.txt --start 0,-20,-40 -o cst",
+        ],
+    ),
+    (
         "sift2",
         &[
             "fimbria sift2 tracks.tck fod/fod.nii.gz -o sift2",

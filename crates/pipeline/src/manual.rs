@@ -23,13 +23,15 @@ pub enum Page {
     Susceptibility,
     /// Streamlines.
     Tracking,
+    /// Streamlines chosen, bundles and their profiles.
+    Tracts,
     /// Messages in order, where no single method is at fault.
     Troubleshooting,
 }
 
 impl Page {
     /// All pages.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Bids,
         Self::Connectomes,
         Self::Densities,
@@ -39,6 +41,7 @@ impl Page {
         Self::Sticks,
         Self::Susceptibility,
         Self::Tracking,
+        Self::Tracts,
         Self::Troubleshooting,
     ];
 
@@ -54,6 +57,7 @@ impl Page {
             Self::Sticks => "sticks",
             Self::Susceptibility => "susceptibility",
             Self::Tracking => "tracking",
+            Self::Tracts => "tracts",
             Self::Troubleshooting => "troubleshooting",
         }
     }

@@ -14,12 +14,14 @@
 //! [`WriteStreamlines`], [`copy`] joins the two. A file's own frame, byte order and layout end
 //! where its module ends.
 //!
-//! On top of them: [`LengthStatistics`], maps [along](MapAlong) streamlines, and [`connectome`] matrices
-//! from a label image.
+//! On top of them: [`LengthStatistics`], maps [along](MapAlong) streamlines, [`connectome`] matrices from a
+//! label image, streamlines chosen and changed ([`edit`]), and what runs along a [`bundle`].
 
 mod along;
+pub mod bundle;
 mod column;
 pub mod connectome;
+pub mod edit;
 mod error;
 mod format;
 mod header;

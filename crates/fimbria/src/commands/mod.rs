@@ -25,6 +25,7 @@ mod run;
 mod sift2;
 mod sticks;
 mod track;
+mod tract;
 
 use std::path::Path;
 
@@ -56,6 +57,7 @@ pub(crate) enum Command {
     Probtrackx2(Box<probtrackx2::Probtrackx2Command>),
     Report(report::ReportCommand),
     Connectome(connectome::ConnectomeCommand),
+    Tract(tract::TractCommand),
     Sift2(Box<sift2::Sift2Command>),
     Compare(compare::Compare),
     Convert(convert::Convert),
@@ -90,6 +92,7 @@ impl Command {
             | Self::Probtrackx2(_)
             | Self::Report(_)
             | Self::Connectome(_)
+            | Self::Tract(_)
             | Self::Sift2(_)
             | Self::Convert(_) => processes::refuse_several(false),
         }
@@ -115,6 +118,7 @@ pub(crate) fn run(command: Command, console: &Console) -> Result<(), Failure> {
         Command::Probtrackx2(probtrackx2) => probtrackx2.run(console),
         Command::Report(report) => report.run(console),
         Command::Connectome(connectome) => connectome.run(console),
+        Command::Tract(tract) => tract.run(console),
         Command::Sift2(sift2) => sift2.run(console),
         Command::Compare(compare) => compare.run(console),
         Command::Convert(convert) => convert.run(console),

@@ -41,6 +41,7 @@ mod sift2;
 mod snapshots;
 mod sticks;
 mod track;
+mod tract;
 mod tractogram;
 mod util;
 mod volumes;

@@ -62,6 +62,10 @@ fn commands() -> Vec<String> {
     for name in ["out.tck", "out.trk", "out.trx"] {
         lines.push(format!("convert tracks/tracks.trx -o {name}"));
     }
+    let region = "--include head/mask.nii --number 5 --points 30";
+    lines.push(format!("tract edit tracks/tracks.trx {region} -o out.trx"));
+    lines.push("tract clean tracks/tracks.trx -o out.trx".to_owned());
+    lines.push("tract profile tracks/tracks.trx --map dti/FA.nii.gz -o out".to_owned());
     let others = [
         "probtrackx2 -s bpx/merged -m bpx/nodif_brain_mask -x head/mask --opd -P 5 --dir=out",
         "compare dti/FA.nii.gz dti/MD.nii.gz -o out -- dti/S0.nii.gz dti/FA.nii.gz",

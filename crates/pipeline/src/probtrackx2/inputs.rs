@@ -59,8 +59,11 @@ fn text(path: &Path) -> Result<String, Probtrackx2Error> {
     fimbria_image::read_regular_text(path).map_err(|error| wrong(error.to_string()))
 }
 
-/// A matrix as FLIRT writes it.
-fn flirt(path: &Path) -> Result<Affine, Probtrackx2Error> {
+/// A matrix of four rows, as FLIRT and MRtrix3 write it.
+///
+/// # Errors
+/// Where the file cannot be read or holds anything else.
+pub(crate) fn matrix(path: &Path) -> Result<Affine, Probtrackx2Error> {
     let read = NumberRows::read(path)?;
     let rows: Vec<&[f64]> = read.rows().map(|(_, row)| row).collect();
     let row = |i: usize| rows.get(i).and_then(|row| <[f64; 4]>::try_from(*row).ok());
@@ -84,7 +87,7 @@ pub(super) fn space(
 ) -> Result<Space, Probtrackx2Error> {
     let Some(xfm) = xfm else { return Ok(Space::flirt(grid, samples, &Affine::IDENTITY)?) };
     let Some(field) = image_called(xfm) else {
-        return Ok(Space::flirt(grid, samples, &flirt(xfm)?)?);
+        return Ok(Space::flirt(grid, samples, &matrix(xfm)?)?);
     };
     // A warp lies in the space it leads from: what FSL calls the inverse one, samples to seeds,
     // takes images there and therefore coordinates from there.
@@ -94,16 +97,21 @@ pub(super) fn space(
     Ok(Space::warped(grid, forth, back))
 }
 
+/// True of an image that holds coefficients of splines or cosines, FNIRT's and topup's, and no field.
+pub(crate) fn is_of_coefficients(header: &ImageHeader) -> bool {
+    // NIfTI's codes of spline and cosine coefficients.
+    const COEFFICIENTS: [i32; 5] = [2007, 2008, 2009, 2016, 2017];
+    COEFFICIENTS.contains(&header.intent().code)
+}
+
 fn warp(
     path: &Path,
     here: &Grid,
     there: &Grid,
     log: &Logbook<'_>,
 ) -> Result<Warp, Probtrackx2Error> {
-    // NIfTI's codes of spline and cosine coefficients, FNIRT's and topup's.
-    const COEFFICIENTS: [i32; 5] = [2007, 2008, 2009, 2016, 2017];
     let header = ImageHeader::read(path)?;
-    if COEFFICIENTS.contains(&header.intent().code) {
+    if is_of_coefficients(&header) {
         return Err(Probtrackx2Error::Text {
             path: path.to_owned(),
             reason: "these are coefficients; FSL's fnirtfileutils --withaff makes a field of them"

@@ -13,6 +13,7 @@ mod matrices;
 mod outputs;
 mod starts;
 
+pub(crate) use self::inputs::{is_of_coefficients, matrix};
 pub use self::local::LocalFiles;
 pub use self::outputs::PROBTRACKX2_WRITES;
 use std::path::PathBuf;

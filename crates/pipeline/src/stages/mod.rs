@@ -32,5 +32,6 @@ pub mod sift2;
 pub mod sticks;
 pub mod tensors;
 pub mod track;
+pub mod tract;
 pub mod volumes;
 pub mod weights;

@@ -150,7 +150,7 @@ impl Runs<'_> {
             }
             "eigen" => (format!("{command} -o {out}.json {rest}"), format!("{out}.json.run.json")),
             // Of a name with another extension only that is written which is in the line.
-            "convert" => {
+            "convert" | "tract edit" | "tract clean" => {
                 let (extension, rest) = rest.split_once(' ').unwrap();
                 (
                     format!("{command} -o {out}{extension} {rest}"),

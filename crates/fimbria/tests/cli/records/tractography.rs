@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::fixtures::{with_coefficients, with_directions, with_series};
-use super::{Instead, On, Proof, Refused, STYLE, TABLE, Two, With, prove};
+use super::{Instead, On, Proof, Refused, Row, STYLE, TABLE, Two, With, prove};
 
 const PEAKS: Proof = Proof {
     command: "peaks",
@@ -204,7 +204,125 @@ const SIFT2: Proof = Proof {
     ]],
 };
 
-pub(super) const PROOFS: &[&Proof] = &[&PEAKS, &STICKS, &TRACK, &LIFE, &CONNECTOME, &SIFT2];
+/// Options that say where regions lie, after a line that has one of them.
+const SPACE: &[Row] = &[
+    ("lut", With("--lut lut.txt")),
+    ("linear", With("--linear matrix.txt")),
+    ("warp", With("--warp field.nii")),
+    ("xfm", With("--xfm matrix.txt --xfm-in a.nii --xfm-ref b.nii")),
+    ("xfm-in", With("--xfm matrix.txt --xfm-in a.nii --xfm-ref b.nii")),
+    ("xfm-ref", With("--xfm matrix.txt --xfm-in a.nii --xfm-ref b.nii")),
+];
+
+fn with_tracts() -> crate::util::Folder {
+    let folder = crate::tract::with_tracts(40);
+    fs::write(folder.join("matrix.txt"), "1 0 0 1\n0 1 0 0\n0 0 1 0\n0 0 0 1\n").unwrap();
+    let grid = crate::tract::grid();
+    let mut field = fimbria_image::Image::zeros(grid, 3);
+    for voxel in 0..grid.len() {
+        let place = grid.ras_from_vox.apply(grid.voxel(voxel).map(|i| i as f64));
+        (0..3).for_each(|axis| field.volume_mut(axis)[voxel] = place[axis] as f32);
+    }
+    let options = fimbria_image::WriteOptions::default();
+    fimbria_image::write_image(folder.join("field.nii"), &field, &options).unwrap();
+    fs::write(folder.join("all.toml"), "[a]\ninclude = ['a.nii']\n").unwrap();
+    fs::write(folder.join("other.toml"), "[a]\nexclude = ['a.nii']\n").unwrap();
+    folder
+}
+
+const EDIT: Proof = Proof {
+    command: "tract edit",
+    fixture: with_tracts,
+    // The first word is the extension of what is written.
+    line: ".trx a.trx --include a.nii",
+    rows: &[
+        SPACE,
+        &[
+            ("include", With("--include b.nii")),
+            ("include-any", With("--include-any b.nii")),
+            ("exclude", With("--exclude 1,2,3,4")),
+            ("ends-in", With("--ends-in labels.nii:1")),
+            ("ends-only", With("--ends-only")),
+            ("min-length", With("--min-length 10")),
+            ("max-length", With("--max-length 50")),
+            ("weights", With("--weights w.txt")),
+            ("min-weight", On(".trx a.trx --weights weight", "--min-weight 0.2")),
+            ("max-weight", On(".trx a.trx --weights weight", "--max-weight 0.7")),
+            ("inverse", With("--inverse")),
+            ("skip", With("--skip 2")),
+            ("number", With("--number 3")),
+            ("rng-seed", On(".trx a.trx --number 3", "--rng-seed 2")),
+            ("points", With("--points 9")),
+            ("step", With("--step 2")),
+            ("compress", With("--compress 0.1")),
+            ("reference", With("--reference b.nii")),
+        ],
+    ],
+};
+
+const BUNDLES: Proof = Proof {
+    command: "tract bundles",
+    fixture: with_tracts,
+    line: "a.trx --bundles all.toml",
+    rows: &[
+        SPACE,
+        &[
+            ("bundles", Instead("a.trx --bundles other.toml")),
+            ("weights", With("--weights w.txt")),
+            ("tracks", With("--tracks tck")),
+            ("reference", With("--reference b.nii")),
+        ],
+    ],
+};
+
+const CLEAN: Proof = Proof {
+    command: "tract clean",
+    fixture: with_tracts,
+    line: ".trx a.trx",
+    rows: &[&[
+        ("distance", With("--distance 3")),
+        ("length", With("--length 3")),
+        ("points", With("--points 20")),
+        ("weights", With("--weights w.txt")),
+        ("reference", With("--reference b.nii")),
+    ]],
+};
+
+const PROFILE: Proof = Proof {
+    command: "tract profile",
+    fixture: with_tracts,
+    line: "a.trx --map a.nii",
+    rows: &[&[
+        ("map", With("--map b.nii")),
+        ("points", With("--points 20")),
+        ("start", With("--start b.nii")),
+        ("lut", On("a.trx --map a.nii --start labels.nii:1", "--lut lut.txt")),
+        ("weights", With("--weights weight")),
+    ]],
+};
+
+pub(super) const PROOFS: &[&Proof] =
+    &[&PEAKS, &STICKS, &TRACK, &LIFE, &CONNECTOME, &SIFT2, &EDIT, &BUNDLES, &CLEAN, &PROFILE];
+
+#[test]
+fn of_tract_edit() {
+    prove(&EDIT);
+}
+
+#[test]
+fn of_tract_bundles() {
+    prove(&BUNDLES);
+}
+
+#[test]
+fn of_tract_clean() {
+    prove(&CLEAN);
+}
+
+#[test]
+fn of_tract_profile() {
+    prove(&PROFILE);
+}
 
 #[test]
 fn of_peaks() {

@@ -1,5 +1,6 @@
 //! Tables, matrices and lists of a folder; words for names and numbers.
 
+use fimbria_report::plot::{Axes, Axis, Marks, Series, xy};
 use fimbria_report::{Section, Table};
 use serde_json::Value;
 
@@ -32,6 +33,8 @@ pub(super) fn sections(job: &JobPage, names: &[&str]) -> Result<Vec<Section>, St
             sections.push(Section::new(format!("Weights: {name}")).figure(figure, caption));
         } else if *name == "iterations.tsv" {
             sections.push(convergence(&read(name)?));
+        } else if *name == "profile.tsv" {
+            sections.push(profile(&read(name)?));
         } else if name.ends_with(".tsv") {
             sections.push(Section::new(table_heading(name)).table(table(&read(name)?)));
         }
@@ -46,6 +49,40 @@ fn convergence(text: &str) -> Section {
     let row = |line: &str| line.split('\t').map(|c| c.parse().unwrap_or(f64::NAN)).collect();
     let rows: Vec<Vec<f64>> = lines.map(row).collect();
     Section::new("Convergence").figures(qsm::convergence(&heads, &rows))
+}
+
+/// Maps along a bundle, by the columns NAME_mean and NAME_sd.
+fn profile(text: &str) -> Section {
+    let mut lines = text.lines();
+    let heads: Vec<&str> = lines.next().unwrap_or_default().split('\t').collect();
+    let number = |cell: &str| cell.parse().unwrap_or(f64::NAN);
+    let rows: Vec<Vec<f64>> = lines.map(|line| line.split('\t').map(number).collect()).collect();
+    let column = |name: &str| heads.iter().position(|head| *head == name);
+    let mut section = Section::new("Along the bundle");
+    for name in heads.iter().filter_map(|head| head.strip_suffix("_mean")) {
+        let (mean, sd) = (column(&format!("{name}_mean")), column(&format!("{name}_sd")));
+        let (Some(mean), Some(sd)) = (mean, sd) else { continue };
+        let curve = |by: f64| -> Vec<[f64; 2]> {
+            let complete = rows.iter().filter(|row| row.len() == heads.len());
+            complete.map(|row| [row[0], row[mean] + by * row[sd]]).collect()
+        };
+        let (middle, above, below) = (curve(0.0), curve(1.0), curve(-1.0));
+        let line = |name, points| Series { name, points, marks: Marks::Line };
+        let series = [
+            line("mean", &middle[..]),
+            line("mean + 1 sd", &above[..]),
+            line("mean − 1 sd", &below[..]),
+        ];
+        let axes = Axes {
+            heading: name,
+            x: Axis::new("point along the bundle", ""),
+            y: Axis::new(name, ""),
+            ..Axes::default()
+        };
+        let caption = "Streamlines near the core count for more; sd is that of streamlines.";
+        section = section.figure(xy(&series, &axes), caption);
+    }
+    section
 }
 
 fn table(text: &str) -> Table {

@@ -1,0 +1,38 @@
+//! `fimbria tract`: streamlines chosen and changed, bundles found, cleaned and measured.
+
+mod bundles;
+mod clean;
+mod edit;
+mod profile;
+
+use clap::{Args, Subcommand};
+
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Choose streamlines, find bundles, clean them and measure maps along them
+#[derive(Debug, Args)]
+pub(crate) struct TractCommand {
+    #[command(subcommand)]
+    task: Task,
+}
+
+/// What there is to do.
+#[derive(Debug, Subcommand)]
+enum Task {
+    Edit(Box<edit::EditCommand>),
+    Bundles(Box<bundles::BundlesCommand>),
+    Clean(clean::CleanCommand),
+    Profile(profile::ProfileCommand),
+}
+
+impl TractCommand {
+    pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
+        match self.task {
+            Task::Edit(edit) => edit.run(console),
+            Task::Bundles(bundles) => bundles.run(console),
+            Task::Clean(clean) => clean.run(console),
+            Task::Profile(profile) => profile.run(console),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Names of labels.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A table of labels that is none.
+#[derive(Debug, thiserror::Error)]
+pub enum NamesError {
+    /// It cannot be read.
+    #[error("could not read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It holds nothing of the kind.
+    #[error("{} has no line of a number and a name", .0.display())]
+    None(PathBuf),
+    /// A name that is not there.
+    #[error("{} has no label named `{name}`", path.display())]
+    Unknown {
+        /// The table.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// A name without a table.
+    #[error("`{0}` is no number of a label: --lut gives the table with names")]
+    NoTable(String),
+}
+
+/// Numbers of labels and their names: lines of a number and words, of which each may be the name. So are FreeSurfer's
+/// colour table, MRtrix3's tables, and those of BIDS (`index name ...`). What stands behind a # is not read.
+#[derive(Clone, Debug)]
+pub(super) struct LabelNames {
+    path: PathBuf,
+    lines: Vec<(u32, Vec<String>)>,
+}
+
+impl LabelNames {
+    pub(super) fn read(path: &Path) -> Result<Self, NamesError> {
+        let text = fimbria_image::read_regular_text(path);
+        let text = text.map_err(|source| NamesError::Read { path: path.to_owned(), source })?;
+        let line = |line: &str| {
+            let line = line.split('#').next().unwrap_or_default();
+            let mut words = line.split([' ', '\t', ',']).filter(|word| !word.is_empty());
+            let label = words.next()?.parse().ok()?;
+            let names: Vec<_> = words.map(|word| word.trim_matches('"').to_owned()).collect();
+            (!names.is_empty()).then_some((label, names))
+        };
+        let lines: Vec<_> = text.lines().filter_map(line).collect();
+        match lines.is_empty() {
+            true => Err(NamesError::None(path.to_owned())),
+            false => Ok(Self { path: path.to_owned(), lines }),
+        }
+    }
+
+    /// The labels that a word means: a number, or all with this name.
+    pub(super) fn labels(table: Option<&Self>, word: &str) -> Result<Vec<u32>, NamesError> {
+        if let Ok(label) = word.parse() {
+            return Ok(vec![label]);
+        }
+        let table = table.ok_or_else(|| NamesError::NoTable(word.to_owned()))?;
+        let named = table.lines.iter().filter(|(_, names)| names.iter().any(|name| name == word));
+        let labels: Vec<u32> = named.map(|(label, _)| *label).collect();
+        match labels.is_empty() {
+            true => Err(NamesError::Unknown { path: table.path.clone(), name: word.to_owned() }),
+            false => Ok(labels),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_freesurfer_mrtrix_and_bids_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lut.txt");
+        for (text, name, label) in [
+            (
+                "#No. Label Name: R G B A\n\n0 Unknown 0 0 0 0\n17  Left-Hippocampus 220 216 20 0\n",
+                "Left-Hippocampus",
+                17,
+            ),
+            ("# comment\n 1 L.BSTS ctx-lh-bankssts 25 100 40 255\n", "ctx-lh-bankssts", 1),
+            ("index\tname\tcolor\n5\t\"VPL\"\t#ff0000\n", "VPL", 5),
+            ("3,Fornix\n", "Fornix", 3),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let table = LabelNames::read(&path).unwrap();
+            assert_eq!(LabelNames::labels(Some(&table), name).unwrap(), [label], "{text}");
+            assert!(LabelNames::labels(Some(&table), "Nowhere").is_err());
+        }
+        assert_eq!(LabelNames::labels(None, "12").unwrap(), [12]);
+        let said = LabelNames::labels(None, "Fornix").unwrap_err().to_string();
+        assert!(said.contains("--lut"), "{said}");
+        std::fs::write(&path, "none\n").unwrap();
+        assert!(LabelNames::read(&path).is_err());
+    }
+}

@@ -1,0 +1,110 @@
+//! Streamlines chosen, bundles found, cleaned and measured.
+
+mod bundles;
+mod clean;
+mod edit;
+mod labels;
+mod profile;
+mod region_text;
+mod regions;
+mod rules;
+mod source;
+mod space;
+mod visited;
+mod weights;
+
+use std::path::PathBuf;
+
+use fimbria_streamlines::bundle::SamplerError;
+use fimbria_tracking::WarpError;
+
+pub use self::bundles::{BUNDLES_WRITES, BundleOptions, FindBundles, TractFormat};
+pub use self::clean::{CLEAN_WRITES, CleanBundle, CleanOptions};
+pub use self::edit::{EDIT_WRITES, EditOptions, EditTracts};
+pub use self::labels::NamesError;
+pub use self::profile::{PROFILE_WRITES, ProfileBundle, ProfileOptions};
+pub use self::region_text::{RegionText, StartText};
+pub use self::rules::RuleOptions;
+pub use self::space::SpaceOptions;
+use crate::options::OptionError;
+
+/// What else can be wrong with bundles and what they are found by.
+#[derive(Debug, thiserror::Error)]
+pub enum TractError {
+    /// A transform or an image without a way back.
+    #[error("{}: its matrix cannot be inverted", .0.display())]
+    Singular(PathBuf),
+    /// A field of places has three volumes.
+    #[error("{} has {volumes} volumes, and a deformation field three: x, y and z", path.display())]
+    Deformation {
+        /// The image.
+        path: PathBuf,
+        /// How many it has.
+        volumes: usize,
+    },
+    /// An image that is no field of FSL.
+    #[error("{}", path.display())]
+    Warp {
+        /// The image.
+        path: PathBuf,
+        /// Why not.
+        source: WarpError,
+    },
+    /// Coefficients of FNIRT.
+    #[error("{} holds coefficients; FSL's fnirtfileutils --withaff makes a field of them", .0.display())]
+    Coefficients(PathBuf),
+    /// An image that is no map.
+    #[error("{}", path.display())]
+    Map {
+        /// The image.
+        path: PathBuf,
+        /// Why not.
+        source: SamplerError,
+    },
+    /// Two maps that columns could not tell apart.
+    #[error("two maps are named {0}: columns are told apart by the names of files")]
+    MapName(String),
+    /// A region of nothing.
+    #[error("{0} has no voxel inside")]
+    NoStart(String),
+    /// A file of bundles that is none.
+    #[error("{}", path.display())]
+    Toml {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        source: Box<toml::de::Error>,
+    },
+    /// A file of bundles that cannot be read.
+    #[error("could not read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file of bundles without any.
+    #[error("{} has no bundle: each is a table, [NAME], with its regions", .0.display())]
+    NoBundles(PathBuf),
+    /// A bundle whose name no file can have.
+    #[error("{}: `{name}` cannot be the name of a file; letters, digits, - and _ can", path.display())]
+    BundleName {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// A bundle that cannot be looked for.
+    #[error("{}, bundle {name}: {source}", path.display())]
+    Bundle {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        name: String,
+        /// Why not.
+        source: OptionError,
+    },
+    /// A bundle without streamlines, or none that counts.
+    #[error("{}: no streamline has points and a weight above 0: there is nothing to measure", .0.display())]
+    NoStreamlines(PathBuf),
+}
