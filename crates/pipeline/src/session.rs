@@ -166,7 +166,7 @@ impl<'a> Logbook<'a> {
 
     /// The record of everything so far.
     pub fn record(&self, task: &str, inputs: Vec<InputEntry>, parameters: Value) -> RunRecord {
-        let Session { on: Backend { workers, devices, comm }, command_line, .. } = self.session;
+        let Session { on: Backend { workers, devices, comm, .. }, command_line, .. } = self.session;
         let entries = self.entries();
         RunRecord {
             program: "fimbria".to_owned(),

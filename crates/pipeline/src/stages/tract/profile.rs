@@ -69,7 +69,7 @@ pub struct ProfileOptions {
 pub struct ProfileBundle(pub ProfileOptions);
 
 /// What was measured.
-pub struct Measured {
+pub(crate) struct Measured {
     core: Vec<[f64; 3]>,
     profiles: Vec<(String, Profile)>,
 }

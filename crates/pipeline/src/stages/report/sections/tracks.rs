@@ -5,11 +5,11 @@ use fimbria_report::figure::{Scalar, Tracts, mosaic_scalar, tracts};
 use fimbria_report::{FigureError, Section, Window, colour};
 
 use super::{Methods, lines};
+use crate::RunRecord;
 use crate::stages::peaks::LEAST_DENSITY;
 use crate::stages::track::{
     Algorithm, AnatomyOptions, Through, TrackInRun, TrackParameters, Tracked, WholeBrain,
 };
-use crate::{Named, RunRecord};
 
 pub(in crate::stages::report) fn tracks(
     tracked: &Tracked,
