@@ -652,6 +652,27 @@ PROGRAM_EXAMPLES = {
         ],
         "(8, 8, 4)",
     ),
+    "tract edit": ([*OF_A_PHANTOM, 'lines = out / "in/truth/tracts.trx"', 'tract_edit([lines], out / "few.trx", number=5).path.name'], "'few.trx'"),
+    "tract bundles": (
+        [
+            *OF_A_PHANTOM,
+            'lines = out / "in/truth/tracts.trx"',
+            """rules = (out / "rules.toml").write_text('all = { include = ["in/mask.nii.gz"] }')""",
+            'done = tract_bundles([lines], out / "bundles", bundles=out / "rules.toml")',
+            '(done.path / "bundles.tsv").exists()',
+        ],
+        "True",
+    ),
+    "tract clean": ([*OF_A_PHANTOM, 'lines = out / "in/truth/tracts.trx"', 'tract_clean(lines, out / "clean.trx").path.name'], "'clean.trx'"),
+    "tract profile": (
+        [
+            *OF_A_PHANTOM,
+            'lines = out / "in/truth/tracts.trx"',
+            'done = tract_profile(lines, out / "profile", map=[out / "in/truth/S0.nii.gz"])',
+            '(done.path / "profile.tsv").exists()',
+        ],
+        "True",
+    ),
     "phantom head": ([*IN_A_FOLDER, 'made = phantom_head(out / "head", size="20,22,16", voxel=8, shells="1000:12")', '"dwi" in made.maps, made.maps["dwi"].shape'], "(True, (20, 22, 16, 18))"),
     "phantom crossing": ([*OF_A_PHANTOM, 'made.maps["dwi"].shape, made.maps["dwi"].gradients.frame'], "((8, 8, 4, 18), 'scanner')"),
     "phantom gre": ([*IN_A_FOLDER, 'made = phantom_gre(out / "in", size="12,12,10", voxel=8)', 'sorted(made.maps)[:3]'], "['magnitude', 'mask', 'phase']"),

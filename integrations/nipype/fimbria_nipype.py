@@ -48,6 +48,10 @@ __all__ = [
     "Probtrackx2",
     "Report",
     "Connectome",
+    "TractEdit",
+    "TractBundles",
+    "TractClean",
+    "TractProfile",
     "Sift2",
     "Compare",
     "Convert",
@@ -99,7 +103,7 @@ class DemoInputSpec(CommandLineInputSpec):
     voxel = traits.Float(argstr="--voxel %.15g", desc="Edge of the voxels of the series in mm, those of the gradient-echo scan are half as large; the time is inversely as its cube [default: 4]")
     rng_seed = traits.Int(argstr="--rng-seed %d", desc="Seed of the noise [default: 1]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
     verbose = traits.Int(argstr="--verbose=%d", desc="Say more; 0 as usual [default: 0]")
@@ -171,7 +175,7 @@ class RunInputSpec(CommandLineInputSpec):
     format = traits.Enum("nii.gz", "nii", "mif", argstr="--format %s", desc="Format of the maps [default: nii.gz, or mif with --layout mrtrix]")
     layout = traits.Enum("fimbria", "fsl", "mrtrix", "bids", argstr="--layout %s", desc="Whose names, orders and frames to write [default: fimbria]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
     verbose = traits.Int(argstr="--verbose=%d", desc="Say more; 0 as usual [default: 0]")
@@ -247,18 +251,20 @@ class BidsInputSpec(CommandLineInputSpec):
     level = traits.Enum("participant", "group", argstr="%s", position=2, mandatory=True, desc="What is worked on")
     participant_label = InputMultiObject(traits.Str(), argstr="--participant-label %s", desc="Subjects, with or without sub- [default: all]")
     session_label = InputMultiObject(traits.Str(), argstr="--session-label %s", desc="Sessions, with or without ses- [default: all]")
+    datasets = InputMultiObject(traits.Str(), argstr="--datasets %s", desc="Other data sets of the same subjects, in which labels and tissues are looked for too, after those of IN: qsirecon=FOLDER; NAME stands in their URIs")
     atlas = traits.Str(argstr="--atlas %s", desc="Name of the labels between which streamlines are counted: that of the entity atlas, seg or desc [default: the only ones there are]")
     no_act = traits.Bool(argstr="--no-act", desc="Let streamlines end anywhere, although there are tissues beside a series")
     skip_bids_validation = traits.Bool(argstr="--skip-bids-validation", desc="Has no effect: BIDS apps are called with it. `fimbria bids` checks what it reads, and nothing else")
     preset = traits.Enum("maps", "fibres", "connectome", "everything", "susceptibility", argstr="--preset %s", desc="What is done [default: maps]")
     config = traits.Either(File(exists=True), Directory(exists=True), argstr="--config %s", desc="Take what is done from a TOML file, as `fimbria run` does; its `[input]` names no files")
     settings = InputMultiObject(traits.Str(), argstr="--set %s...", desc="Set one parameter of a stage, such as dti.method=nlls; may be repeated")
+    fix_gradients = traits.Bool(argstr="--fix-gradients", desc="Mend the gradient table of each series as its check says, before anything is fitted; a series whose data do not tell fails")
     force = traits.Bool(argstr="--force", desc="Make finished sessions again")
     report_output_level = traits.Enum("root", "subject", "session", argstr="--report-output-level %s", desc="Where pages are written [default: root]")
     digest = traits.Bool(argstr="--digest", desc="Print a hash of every file of finished sessions, and one of all: what two sites compare")
     work_dir = traits.Str(argstr="--work-dir %s", desc="Folder where sessions are worked on; what an interruption leaves there is gone on from [default: OUT/.fimbria/work]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
     verbose = traits.Int(argstr="--verbose=%d", desc="Say more; 0 as usual [default: 0]")
@@ -273,7 +279,7 @@ class BidsOutputSpec(TraitedSpec):
     bidsignore = traits.Str(desc="what BIDS has no rule for yet")
     README = traits.Str(desc="what is where")
     logs = traits.Str(desc="CITATION.md, .bib and .html: what was done, in words for a paper")
-    group_dwi_tsv = traits.Str(desc="group: a row of each series: medians of maps, share of voxels fitted, volumes used, warnings, what the input says of it")
+    group_dwi_tsv = traits.Str(desc="group: a row of each series: verdicts on it, medians of maps, share of voxels fitted, volumes used, warnings, what the input says of it")
     group_dwi_json = traits.Str(desc="group: what the columns are, and their units")
     group_dwi_html = traits.Str(desc="group: a dot of each series in a strip of each number, which leads to its page")
 
@@ -324,7 +330,7 @@ class FitDtiInputSpec(CommandLineInputSpec):
     format = traits.Enum("nii.gz", "nii", "mif", argstr="--format %s", desc="Format of the maps [default: nii.gz, or mif with --layout mrtrix]")
     layout = traits.Enum("fimbria", "fsl", "mrtrix", "bids", argstr="--layout %s", desc="Whose names, orders and frames to write [default: fimbria]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     follow = traits.Bool(argstr="--follow", desc="Fit again whenever more volumes are there, until all of the gradient table are, or until Ctrl-C. DWI is a file that grows or is replaced, or a folder that receives volumes, taken in the order of their numbers; the table must have a row for each volume to come")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
@@ -367,8 +373,8 @@ class FitDti(_Command):
         ("AD", ("AD.{image}", "*model-tensor_param-ad_dwimap.{image}", "dti_AD.{image}", "ad.{image}"), False),
         ("RD", ("RD.{image}", "*model-tensor_param-rd_dwimap.{image}", "dti_RD.{image}", "rd.{image}"), False),
         ("L1", ("L1.{image}", "*model-tensor_param-l1_dwimap.{image}", "dti_L1.{image}", "value1.{image}"), False),
-        ("L2", ("L2.{image}", "*model-tensor_param-l2_dwimap.{image}", "dti_L2.{image}", "value2.{image}"), False),
-        ("L3", ("L3.{image}", "*model-tensor_param-l3_dwimap.{image}", "dti_L3.{image}", "value3.{image}"), False),
+        ("L2", ("L2.{image}", "*model-tensor_param-rd1_dwimap.{image}", "dti_L2.{image}", "value2.{image}"), False),
+        ("L3", ("L3.{image}", "*model-tensor_param-rd2_dwimap.{image}", "dti_L3.{image}", "value3.{image}"), False),
         ("V1", ("V1.{image}", "*model-tensor_param-v1_dwimap.{image}", "dti_V1.{image}", "vector1.{image}"), False),
         ("V2", ("V2.{image}", "*model-tensor_param-v2_dwimap.{image}", "dti_V2.{image}", "vector2.{image}"), False),
         ("V3", ("V3.{image}", "*model-tensor_param-v3_dwimap.{image}", "dti_V3.{image}", "vector3.{image}"), False),
@@ -407,7 +413,7 @@ class FitHotInputSpec(CommandLineInputSpec):
     format = traits.Enum("nii.gz", "nii", "mif", argstr="--format %s", desc="Format of the maps [default: nii.gz, or mif with --layout mrtrix]")
     layout = traits.Enum("fimbria", "fsl", "mrtrix", "bids", argstr="--layout %s", desc="Whose names, orders and frames to write [default: fimbria]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     follow = traits.Bool(argstr="--follow", desc="Fit again whenever more volumes are there, until all of the gradient table are, or until Ctrl-C. DWI is a file that grows or is replaced, or a folder that receives volumes, taken in the order of their numbers; the table must have a row for each volume to come")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
@@ -477,7 +483,7 @@ class FitFodInputSpec(CommandLineInputSpec):
     format = traits.Enum("nii.gz", "nii", "mif", argstr="--format %s", desc="Format of the maps [default: nii.gz, or mif with --layout mrtrix]")
     layout = traits.Enum("fimbria", "fsl", "mrtrix", "bids", argstr="--layout %s", desc="Whose names, orders and frames to write [default: fimbria]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     follow = traits.Bool(argstr="--follow", desc="Fit again whenever more volumes are there, until all of the gradient table are, or until Ctrl-C. DWI is a file that grows or is replaced, or a folder that receives volumes, taken in the order of their numbers; the table must have a row for each volume to come")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
@@ -529,7 +535,7 @@ class FitDkiInputSpec(CommandLineInputSpec):
     unconstrained = traits.Bool(argstr="--unconstrained", desc="Leave estimates as they are where they violate D > 0, K >= 0 or K <= 3 / (b_max D)")
     bmax = traits.Float(argstr="--bmax %.15g", desc="Leave out volumes with b above this (by more than 5 %) [above 0, s/mm²] [default: 3000; all with --compat, as those programs do]")
     clip = traits.Str(argstr="--clip %s", desc="Clip MK, AK, RK, Kmax and Kmin to this range [default: -3/7,10]")
-    maps = InputMultiObject(traits.Enum("MK", "AK", "RK", "MKT", "KFA", "Kmax", "Kmin", "FA", "MD", "AD", "RD", "V1", "S0", "tensor", "kurtosis", "residual", "status"), argstr="--maps %s", sep=",", desc="Maps to write, separated by commas; status always is [default: all]")
+    maps = InputMultiObject(traits.Enum("MK", "AK", "RK", "MKT", "KFA", "Kmax", "Kmin", "FA", "MD", "AD", "RD", "linearity", "planarity", "sphericity", "V1", "S0", "tensor", "kurtosis", "residual", "status"), argstr="--maps %s", sep=",", desc="Maps to write, separated by commas; status always is [default: all]")
     shells = InputMultiObject(traits.Float(), argstr="--shells %s", sep=",", desc="Use only the shells nearest to these b, separated by commas, and the unweighted volumes [from 0 on, s/mm²] [default: all]")
     data = traits.Either(File(exists=True), Directory(exists=True), argstr="--data %s", desc="The series as an option, as in FSL's dtifit")
     bval = traits.Either(File(exists=True), Directory(exists=True), argstr="--bval %s", desc="b-values in s/mm², FSL form [default: found beside the image]")
@@ -548,7 +554,7 @@ class FitDkiInputSpec(CommandLineInputSpec):
     format = traits.Enum("nii.gz", "nii", "mif", argstr="--format %s", desc="Format of the maps [default: nii.gz, or mif with --layout mrtrix]")
     layout = traits.Enum("fimbria", "fsl", "mrtrix", "bids", argstr="--layout %s", desc="Whose names, orders and frames to write [default: fimbria]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     follow = traits.Bool(argstr="--follow", desc="Fit again whenever more volumes are there, until all of the gradient table are, or until Ctrl-C. DWI is a file that grows or is replaced, or a folder that receives volumes, taken in the order of their numbers; the table must have a row for each volume to come")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
@@ -569,6 +575,9 @@ class FitDkiOutputSpec(TraitedSpec):
     MD = traits.Str(desc="mean diffusivity, mm²/s [mm^2/s]")
     AD = traits.Str(desc="axial diffusivity, the largest eigenvalue, mm²/s [mm^2/s]")
     RD = traits.Str(desc="radial diffusivity, the mean of the other two eigenvalues, mm²/s [mm^2/s]")
+    linearity = traits.Str(desc="linearity of the tensor, (λ1 - λ2) / (λ1 + λ2 + λ3); 1: diffusion along a line")
+    planarity = traits.Str(desc="planarity of the tensor, 2 (λ2 - λ3) / (λ1 + λ2 + λ3); 1: diffusion in a plane")
+    sphericity = traits.Str(desc="sphericity of the tensor, 3 λ3 / (λ1 + λ2 + λ3); 1: the same in every direction")
     V1 = traits.Str(desc="unit eigenvector of the largest eigenvalue, x y z in scanner RAS axes, sign arbitrary")
     S0 = traits.Str(desc="signal without diffusion weighting, input units [arbitrary]")
     tensor = traits.Str(desc="diffusion tensor, xx xy xz yy yz zz in scanner RAS axes, mm²/s [mm^2/s]")
@@ -599,6 +608,9 @@ class FitDki(_Command):
         ("MD", ("MD.{image}", "*model-dki_param-md_dwimap.{image}", "dki_MD.{image}", "adc.{image}"), False),
         ("AD", ("AD.{image}", "*model-dki_param-ad_dwimap.{image}", "dki_AD.{image}", "ad.{image}"), False),
         ("RD", ("RD.{image}", "*model-dki_param-rd_dwimap.{image}", "dki_RD.{image}", "rd.{image}"), False),
+        ("linearity", ("linearity.{image}", "*model-dki_param-linearity_dwimap.{image}", "dki_linearity.{image}"), False),
+        ("planarity", ("planarity.{image}", "*model-dki_param-planarity_dwimap.{image}", "dki_planarity.{image}"), False),
+        ("sphericity", ("sphericity.{image}", "*model-dki_param-sphericity_dwimap.{image}", "dki_sphericity.{image}"), False),
         ("V1", ("V1.{image}", "*model-dki_param-v1_dwimap.{image}", "dki_V1.{image}", "vector1.{image}"), False),
         ("S0", ("S0.{image}", "*model-dki_param-s0_dwimap.{image}", "dki_S0.{image}", "b0.{image}"), False),
         ("tensor", ("tensor.{image}", "*model-dki_param-diffusivity_dwimap.{image}", "dki_tensor.{image}", "dt.{image}"), False),
@@ -641,7 +653,7 @@ class FitStremiInputSpec(CommandLineInputSpec):
     format = traits.Enum("nii.gz", "nii", "mif", argstr="--format %s", desc="Format of the maps [default: nii.gz, or mif with --layout mrtrix]")
     layout = traits.Enum("fimbria", "fsl", "mrtrix", "bids", argstr="--layout %s", desc="Whose names, orders and frames to write [default: fimbria]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     follow = traits.Bool(argstr="--follow", desc="Fit again whenever more volumes are there, until all of the gradient table are, or until Ctrl-C. DWI is a file that grows or is replaced, or a folder that receives volumes, taken in the order of their numbers; the table must have a row for each volume to come")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
@@ -718,7 +730,7 @@ class FitDki1dInputSpec(CommandLineInputSpec):
     format = traits.Enum("nii.gz", "nii", "mif", argstr="--format %s", desc="Format of the maps [default: nii.gz, or mif with --layout mrtrix]")
     layout = traits.Enum("fimbria", "fsl", "mrtrix", "bids", argstr="--layout %s", desc="Whose names, orders and frames to write [default: fimbria]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     follow = traits.Bool(argstr="--follow", desc="Fit again whenever more volumes are there, until all of the gradient table are, or until Ctrl-C. DWI is a file that grows or is replaced, or a folder that receives volumes, taken in the order of their numbers; the table must have a row for each volume to come")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
@@ -793,7 +805,7 @@ class FitStremi1dInputSpec(CommandLineInputSpec):
     format = traits.Enum("nii.gz", "nii", "mif", argstr="--format %s", desc="Format of the maps [default: nii.gz, or mif with --layout mrtrix]")
     layout = traits.Enum("fimbria", "fsl", "mrtrix", "bids", argstr="--layout %s", desc="Whose names, orders and frames to write [default: fimbria]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     follow = traits.Bool(argstr="--follow", desc="Fit again whenever more volumes are there, until all of the gradient table are, or until Ctrl-C. DWI is a file that grows or is replaced, or a folder that receives volumes, taken in the order of their numbers; the table must have a row for each volume to come")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
@@ -868,7 +880,7 @@ class FitIvimInputSpec(CommandLineInputSpec):
     format = traits.Enum("nii.gz", "nii", "mif", argstr="--format %s", desc="Format of the maps [default: nii.gz, or mif with --layout mrtrix]")
     layout = traits.Enum("fimbria", "fsl", "mrtrix", "bids", argstr="--layout %s", desc="Whose names, orders and frames to write [default: fimbria]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     follow = traits.Bool(argstr="--follow", desc="Fit again whenever more volumes are there, until all of the gradient table are, or until Ctrl-C. DWI is a file that grows or is replaced, or a folder that receives volumes, taken in the order of their numbers; the table must have a row for each volume to come")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
@@ -939,7 +951,7 @@ class FitMonoInputSpec(CommandLineInputSpec):
     format = traits.Enum("nii.gz", "nii", "mif", argstr="--format %s", desc="Format of the maps [default: nii.gz, or mif with --layout mrtrix]")
     layout = traits.Enum("fimbria", "fsl", "mrtrix", "bids", argstr="--layout %s", desc="Whose names, orders and frames to write [default: fimbria]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     follow = traits.Bool(argstr="--follow", desc="Fit again whenever more volumes are there, until all of the gradient table are, or until Ctrl-C. DWI is a file that grows or is replaced, or a folder that receives volumes, taken in the order of their numbers; the table must have a row for each volume to come")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
@@ -999,7 +1011,7 @@ class FitMsdkiInputSpec(CommandLineInputSpec):
     format = traits.Enum("nii.gz", "nii", "mif", argstr="--format %s", desc="Format of the maps [default: nii.gz, or mif with --layout mrtrix]")
     layout = traits.Enum("fimbria", "fsl", "mrtrix", "bids", argstr="--layout %s", desc="Whose names, orders and frames to write [default: fimbria]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     follow = traits.Bool(argstr="--follow", desc="Fit again whenever more volumes are there, until all of the gradient table are, or until Ctrl-C. DWI is a file that grows or is replaced, or a folder that receives volumes, taken in the order of their numbers; the table must have a row for each volume to come")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
@@ -1075,7 +1087,7 @@ class FitExprInputSpec(CommandLineInputSpec):
     format = traits.Enum("nii.gz", "nii", "mif", argstr="--format %s", desc="Format of the maps [default: nii.gz, or mif with --layout mrtrix]")
     layout = traits.Enum("fimbria", "fsl", "mrtrix", "bids", argstr="--layout %s", desc="Whose names, orders and frames to write [default: fimbria]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     follow = traits.Bool(argstr="--follow", desc="Fit again whenever more volumes are there, until all of the gradient table are, or until Ctrl-C. DWI is a file that grows or is replaced, or a folder that receives volumes, taken in the order of their numbers; the table must have a row for each volume to come")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
@@ -1162,7 +1174,7 @@ class PeaksInputSpec(CommandLineInputSpec):
     format = traits.Enum("nii.gz", "nii", "mif", argstr="--format %s", desc="Format of the maps [default: nii.gz, or mif with --layout mrtrix]")
     layout = traits.Enum("fimbria", "fsl", "mrtrix", "bids", argstr="--layout %s", desc="Whose names, orders and frames to write [default: fimbria]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     scratch = traits.Str(argstr="--scratch %s", desc="Folder for compressed images that exceed their share of --memory [default: the system's for temporary files]")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
@@ -1225,7 +1237,7 @@ class SticksInputSpec(CommandLineInputSpec):
     force = traits.Bool(argstr="--force", desc="Overwrite existing outputs")
     resume = traits.Bool(argstr="--resume", desc="Go on from what the same command left in OUT/.resume when it was interrupted: to the same bits, or (life) to weights as good with another fingerprint in run.json; keep what it finished")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
     verbose = traits.Int(argstr="--verbose=%d", desc="Say more; 0 as usual [default: 0]")
@@ -1393,7 +1405,7 @@ class QsmInputSpec(CommandLineInputSpec):
     format = traits.Enum("nii.gz", "nii", "mif", argstr="--format %s", desc="Format of the maps [default: nii.gz, or mif with --layout mrtrix]")
     layout = traits.Enum("fimbria", "fsl", "mrtrix", "bids", argstr="--layout %s", desc="Whose names, orders and frames to write [default: fimbria]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
     verbose = traits.Int(argstr="--verbose=%d", desc="Say more; 0 as usual [default: 0]")
@@ -1468,7 +1480,7 @@ class LifeInputSpec(CommandLineInputSpec):
     format = traits.Enum("nii.gz", "nii", "mif", argstr="--format %s", desc="Format of the maps [default: nii.gz, or mif with --layout mrtrix]")
     layout = traits.Enum("fimbria", "fsl", "mrtrix", "bids", argstr="--layout %s", desc="Whose names, orders and frames to write [default: fimbria]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     mask = traits.Either(File(exists=True), Directory(exists=True), argstr="--mask %s", desc="Voxels to work on: a 3-D image on the grid of the series, inside where above zero [default: all]")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
@@ -1883,6 +1895,7 @@ class TrackInputSpec(CommandLineInputSpec):
     mask = traits.Either(File(exists=True), Directory(exists=True), argstr="--mask %s", desc="Voxels to track in [default: those that have directions; nodif_brain_mask of a folder]")
     seeds = InputMultiObject(traits.Either(File(exists=True), Directory(exists=True)), argstr="--seeds %s...", mandatory=True, desc="Where to start: voxels of an image, vertices of a surface (.gii), or points of a list (.txt), rows of x y z; given several times, several regions")
     include = InputMultiObject(traits.Either(File(exists=True), Directory(exists=True)), argstr="--include %s...", desc="Where streamlines must pass; given several times, all of them")
+    include_any = traits.Bool(argstr="--include-any", desc="One of those is enough")
     in_order = traits.Bool(argstr="--in-order", desc="In the order given")
     exclude = InputMultiObject(traits.Either(File(exists=True), Directory(exists=True)), argstr="--exclude %s...", desc="Where streamlines must not pass")
     stop = InputMultiObject(traits.Either(File(exists=True), Directory(exists=True)), argstr="--stop %s...", desc="Where streamlines end")
@@ -1893,14 +1906,16 @@ class TrackInputSpec(CommandLineInputSpec):
     crop = traits.Bool(argstr="--crop", desc="Cut ends in grey matter off at its boundary with white matter")
     seed_boundary = traits.Bool(argstr="--seed-boundary", desc="Start on that boundary, in the voxels of --seeds (in a run: with densities) that it passes, and go into white matter")
     samples = traits.Int(argstr="--samples %d", desc="Streamlines from each seed [1 to 1000000000] [default: 50; in a run 2; through densities --select, in a run with life 2]")
-    select = traits.Int(argstr="--select %d", desc="Through densities: start at seeds drawn at random until so many streamlines are kept, or a thousand times as many were started [1 to 4000000] [default: 10000 through densities]")
-    algorithm = traits.Enum("probabilistic", "deterministic", argstr="--algorithm %s", desc="Through densities: which way to go on [default: probabilistic]")
-    step = traits.Float(argstr="--step %.15g", desc="Length of a step [above 0, mm] [default: 0.5, in a run a quarter of the shortest voxel edge; through densities half of it, deterministic a fifth]")
+    select = traits.Int(argstr="--select %d", desc="Through densities: start at seeds drawn at random until so many streamlines are kept, or a thousand times as many were started [1 to 100000000] [default: 10000 through densities]")
+    seeds_by = traits.Enum("equal", "density", argstr="--seeds-by %s", desc="Through densities: how the seeds to start at are drawn [default: equal]")
+    algorithm = traits.Enum("probabilistic", "transport", "deterministic", argstr="--algorithm %s", desc="Through densities: which way to go on [default: probabilistic]")
+    step = traits.Float(argstr="--step %.15g", desc="Length of a step [above 0, mm] [default: 0.5, in a run a quarter of the shortest voxel edge; through densities half of it, deterministic a fifth, transport a tenth]")
     max_length = traits.Float(argstr="--max-length %.15g", desc="Longest streamline [above 0, mm] [default: 1000; through densities and in a run 250]")
     min_length = traits.Float(argstr="--min-length %.15g", desc="Shortest streamline kept [from 0 on, mm] [default: 0, in a run 20; through densities 10]")
-    angle = traits.Float(argstr="--angle %.15g", desc="Largest angle between two steps [0 to 180, degrees] [default: 78.46304; through densities 45]")
+    angle = traits.Float(argstr="--angle %.15g", desc="Largest angle between two steps [0 to 180, degrees] [default: 78.46304; through densities 45, transport 6]")
     cutoff = traits.Float(argstr="--cutoff %.15g", desc="Through densities: end where the density is below this, in its units [above 0] [default: 0.1]")
-    power = traits.Float(argstr="--power %.15g", desc="Through densities: the power to which densities along an arc are raised [above 0] [default: 1]")
+    power = traits.Float(argstr="--power %.15g", desc="Through densities: the power to which the mean of the densities along an arc or a probe is raised [above 0] [default: 1]")
+    probe = traits.Float(argstr="--probe %.15g", desc="Transport: how far densities are looked at ahead [above 0, mm] [default: half the shortest voxel edge]")
     fibre_threshold = traits.Float(argstr="--fibre-threshold %.15g", desc="Fibres with a fraction (of peaks: length as part of the longest) up to this are not followed [0 to 1] [default: 0.01; in a run 0.05]")
     use_fraction = traits.Bool(argstr="--use-fraction", desc="End with probability 1 - f at each step")
     modified_euler = traits.Bool(argstr="--modified-euler", desc="Average each direction with that one step ahead")
@@ -1912,7 +1927,7 @@ class TrackInputSpec(CommandLineInputSpec):
     output = traits.Str("track", usedefault=True, argstr="--output %s", desc="Folder (or, where the command writes one file, the file) to write")
     force = traits.Bool(argstr="--force", desc="Overwrite existing outputs")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
     verbose = traits.Int(argstr="--verbose=%d", desc="Say more; 0 as usual [default: 0]")
@@ -1970,6 +1985,7 @@ class Probtrackx2InputSpec(CommandLineInputSpec):
     os2t = traits.Bool(argstr="--os2t", desc="For every target a map of the seeds that reach it")
     targetmasks = traits.Either(File(exists=True), Directory(exists=True), argstr="--targetmasks %s", desc="The targets: an image, a surface, or a text file that lists them")
     s2tastext = traits.Bool(argstr="--s2tastext", desc="Seeds and targets as a matrix of text")
+    otargetpaths = traits.Bool(argstr="--otargetpaths", desc="For every target a map of the visits of the samples that reach it, with --os2t")
     omatrix1 = traits.Bool(argstr="--omatrix1", desc="The sparse matrix from seed to seed")
     distthresh1 = traits.Float(argstr="--distthresh1 %.15g", desc="Least length of what that matrix counts, mm [default: 0]")
     omatrix2 = traits.Bool(argstr="--omatrix2", desc="The sparse matrix from seed to voxel of --target2")
@@ -2003,9 +2019,15 @@ class Probtrackx2InputSpec(CommandLineInputSpec):
     randfib = traits.Int(argstr="--randfib %d", desc="First fibre: 0 the first, 1 any above --fibthresh, 2 the same by fraction, 3 any [default: 0]")
     fibst = traits.Int(argstr="--fibst %d", desc="Always start with this fibre, whatever --randfib says")
     rseed = traits.Int(argstr="--rseed %d", desc="Seed of the random numbers [default: 12345]")
+    prefdir = traits.Either(File(exists=True), Directory(exists=True), argstr="--prefdir %s", desc="Of 3 volumes: directions (FSL's frame) that the fibre to follow is nearest to, in place of the current direction, where not zero. Of 1: the rule by which it is chosen at all steps but the first, as --randfib has them, where 1 or more")
+    locfibchoice = traits.Either(File(exists=True), Directory(exists=True), argstr="--locfibchoice %s", desc="The rule by which the fibre is chosen in the voxel looked up: 1 any above --fibthresh, 2 any of those within 40 degrees, 3 any by fraction, else the nearest")
+    loccurvthresh = traits.Either(File(exists=True), Directory(exists=True), argstr="--loccurvthresh %s", desc="Least cosine of the angle between steps, in place of --cthr")
+    no_integrity = traits.Either(File(exists=True), Directory(exists=True), argstr="--no_integrity %s", desc="Where no fibre is drawn and the last one is followed on; on the grid of the seeds")
+    noprobinterpol = traits.Bool(argstr="--noprobinterpol", desc="Look the nearest voxel up, not a random corner")
+    onewayonly = traits.Bool(argstr="--onewayonly", desc="From surfaces go into the brain only, against the normal of the vertex; both ways with --omatrix3")
     rng = traits.Str(argstr="--rng %s", desc="Random numbers: philox; constant:U, always U; lcg:X, a linear congruence from X. The latter two are drawn in FSL's order by one thread, to repeat a path exactly [default: philox]")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
-    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
+    device = traits.Str(argstr="--device %s", desc="Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]")
     device_memory = traits.Float(argstr="--device-memory %.15g", desc="Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]")
     quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
     verbose = traits.Int(argstr="--verbose=%d", desc="Say more; 0 as usual [default: 0]")
@@ -2021,6 +2043,9 @@ class Probtrackx2OutputSpec(TraitedSpec):
     waytotal = traits.Str(desc="samples kept; with --network a row for each seed region")
     seeds_to = OutputMultiPath(traits.Str(), desc="with --os2t: samples of each seed that reach the target")
     seeds_to_gii = OutputMultiPath(traits.Str(), desc="with --os2t: the same of a surface")
+    target_paths = OutputMultiPath(traits.Str(), desc="with --otargetpaths: visits of each voxel by the samples that reach the target, counted as fdt_paths")
+    target_paths_lengths = OutputMultiPath(traits.Str(), desc="with --otargetpaths and --ompl: their mean distance from the seed [mm]")
+    target_localdir = OutputMultiPath(traits.Str(), desc="with --otargetpaths and --opathdir: mean orientation of the steps by which they first enter a voxel")
     matrix_seeds_to_all_targets = traits.Str(desc="with --s2tastext: the same as text")
     fdt_network_matrix = traits.Str(desc="with --network: samples from region (row) to region (column)")
     fdt_network_matrix_lengths = traits.Str(desc="with --network and --ompl: their mean lengths, mm")
@@ -2054,6 +2079,9 @@ class Probtrackx2(_Command):
         ("waytotal", ("waytotal",), False),
         ("seeds_to", ("seeds_*to_*.{image}",), True),
         ("seeds_to_gii", ("seeds_*to_*.gii",), True),
+        ("target_paths", ("target_paths_*.{image}",), True),
+        ("target_paths_lengths", ("target_paths_*_lengths.{image}",), True),
+        ("target_localdir", ("target_localdir_*.{image}",), True),
         ("matrix_seeds_to_all_targets", ("matrix_seeds_to_all_targets",), False),
         ("fdt_network_matrix", ("fdt_network_matrix",), False),
         ("fdt_network_matrix_lengths", ("fdt_network_matrix_lengths",), False),
@@ -2152,6 +2180,172 @@ class Connectome(_Command):
         ("labels_txt", ("labels.txt",), False),
         ("labels_tsv", ("labels.tsv",), False),
         ("npy", ("*.npy",), True),
+        ("run_json", ("run.json",), False),
+    )
+
+
+class TractEditInputSpec(CommandLineInputSpec):
+    inputs = InputMultiObject(traits.Either(File(exists=True), Directory(exists=True)), argstr="%s", position=0, mandatory=True, desc="Tractograms: .tck, .trk, .trx or a TRX folder; several are joined in this order")
+    include = InputMultiObject(traits.Str(), argstr="--include %s...", desc="Keep what passes this region; all of them where there are several. A region is an image (voxels above zero, on any grid), labels of one (IMAGE:LABEL,LABEL; numbers, or names of --lut), or a ball (X,Y,Z,RADIUS, mm)")
+    include_any = InputMultiObject(traits.Str(), argstr="--include-any %s...", desc="Keep what passes one of these regions at least")
+    exclude = InputMultiObject(traits.Str(), argstr="--exclude %s...", desc="Leave out what passes one of these regions")
+    ends_in = InputMultiObject(traits.Str(), argstr="--ends-in %s...", desc="Keep what has an end in this region; given twice, one end in each (the same twice: both ends in it)")
+    ends_only = traits.Bool(argstr="--ends-only", desc="Of every streamline look at its two ends only, for all regions")
+    min_length = traits.Float(argstr="--min-length %.15g", desc="Keep what is so long at least [from 0 on, mm]")
+    max_length = traits.Float(argstr="--max-length %.15g", desc="Keep what is so long at most [from 0 on, mm]")
+    weights = traits.Str(argstr="--weights %s", desc="Weight of each streamline: a text file of numbers, or the name of the tractograms' own data")
+    min_weight = traits.Float(argstr="--min-weight %.15g", desc="Keep what weighs so much at least [from 0 on]")
+    max_weight = traits.Float(argstr="--max-weight %.15g", desc="Keep what weighs so much at most [from 0 on]")
+    inverse = traits.Bool(argstr="--inverse", desc="Keep what would be left out by all of these together, and leave out the rest")
+    skip = traits.Int(argstr="--skip %d", desc="Of those, leave out so many at the beginning [default: 0]")
+    number = traits.Int(argstr="--number %d", desc="Of those, keep so many, drawn at random; their order stays [from 1 on] [default: all]")
+    rng_seed = traits.Int(argstr="--rng-seed %d", desc="Seed of the random numbers [default: 0]")
+    points = traits.Int(argstr="--points %d", desc="Give each streamline so many points, evenly spaced [2 to 100000]")
+    step = traits.Float(argstr="--step %.15g", desc="Space points evenly, as near to this as equal steps from end to end come [above 0, mm]")
+    compress = traits.Float(argstr="--compress %.15g", desc="Leave out points as long as none is farther than this from what is left (pieces of 10 mm at most) [above 0, mm]")
+    lut = traits.Either(File(exists=True), Directory(exists=True), argstr="--lut %s", desc="Names of labels: a text file with a number and a name in each line, as FreeSurfer and MRtrix3 have it")
+    linear = traits.Either(File(exists=True), Directory(exists=True), argstr="--linear %s", desc="Regions of another space: the 4 x 4 matrix that brings its images onto the data with mrtransform -linear. It takes scanner mm of the data to scanner mm of that space")
+    warp = traits.Either(File(exists=True), Directory(exists=True), argstr="--warp %s", desc="The same for mrtransform -warp: an image on the data's side with three volumes, scanner mm of that space")
+    xfm = traits.Either(File(exists=True), Directory(exists=True), argstr="--xfm %s", desc="The same for FSL: the matrix of flirt -omat, or the field that applywarp -w takes, from --xfm-in to --xfm-ref")
+    xfm_in = traits.Either(File(exists=True), Directory(exists=True), argstr="--xfm-in %s", desc="Image of the regions' space: flirt -in, applywarp -i")
+    xfm_ref = traits.Either(File(exists=True), Directory(exists=True), argstr="--xfm-ref %s", desc="Image of the data's space: flirt -ref, applywarp -r")
+    reference = traits.Either(File(exists=True), Directory(exists=True), argstr="--reference %s", desc="Image whose grid .trk and .trx name [default: the one that the input names]")
+    output = traits.Str(argstr="--output %s", mandatory=True, desc="Folder (or, where the command writes one file, the file) to write")
+    force = traits.Bool(argstr="--force", desc="Overwrite existing outputs")
+    threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
+    quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
+    verbose = traits.Int(argstr="--verbose=%d", desc="Say more; 0 as usual [default: 0]")
+    memory = traits.Str(argstr="--memory %s", desc="Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that are read in place do not count: the system takes them back when it needs them [default: no limit]")
+
+
+class TractEditOutputSpec(TraitedSpec):
+    written = traits.Str(desc="the file")
+    file = traits.Str(desc="the streamlines kept: .tck, .trk, .trx")
+    file_weights_txt = traits.Str(desc="where --weights is a file: their weights, a line each")
+    file_run_json = traits.Str(desc="what was done")
+
+
+class TractEdit(_Command):
+    """Choose streamlines by regions, length, weight or at random, join tractograms, and make points anew; writes the file output."""
+
+    _cmd = "fimbria tract edit"
+    _written = "output"
+    _is_file = True
+    input_spec = TractEditInputSpec
+    output_spec = TractEditOutputSpec
+    _files = (
+        ("file", ("",), False),
+        ("file_weights_txt", (".weights.txt",), False),
+        ("file_run_json", (".run.json",), False),
+    )
+
+
+class TractBundlesInputSpec(CommandLineInputSpec):
+    inputs = InputMultiObject(traits.Either(File(exists=True), Directory(exists=True)), argstr="%s", position=0, mandatory=True, desc="Tractograms: .tck, .trk, .trx or a TRX folder; several are joined in this order")
+    bundles = traits.Either(File(exists=True), Directory(exists=True), argstr="--bundles %s", mandatory=True, desc="Bundles by name: a TOML file with a table for each, whose keys are include, include_any, exclude, ends_in, ends_only, min_length and max_length, as the options of `tract edit`; images are beside the file")
+    weights = traits.Str(argstr="--weights %s", desc="Weight of each streamline: a text file of numbers, or the name of the tractograms' own data")
+    lut = traits.Either(File(exists=True), Directory(exists=True), argstr="--lut %s", desc="Names of labels: a text file with a number and a name in each line, as FreeSurfer and MRtrix3 have it")
+    linear = traits.Either(File(exists=True), Directory(exists=True), argstr="--linear %s", desc="Regions of another space: the 4 x 4 matrix that brings its images onto the data with mrtransform -linear. It takes scanner mm of the data to scanner mm of that space")
+    warp = traits.Either(File(exists=True), Directory(exists=True), argstr="--warp %s", desc="The same for mrtransform -warp: an image on the data's side with three volumes, scanner mm of that space")
+    xfm = traits.Either(File(exists=True), Directory(exists=True), argstr="--xfm %s", desc="The same for FSL: the matrix of flirt -omat, or the field that applywarp -w takes, from --xfm-in to --xfm-ref")
+    xfm_in = traits.Either(File(exists=True), Directory(exists=True), argstr="--xfm-in %s", desc="Image of the regions' space: flirt -in, applywarp -i")
+    xfm_ref = traits.Either(File(exists=True), Directory(exists=True), argstr="--xfm-ref %s", desc="Image of the data's space: flirt -ref, applywarp -r")
+    tracks = traits.Enum("trx", "tck", "trk", argstr="--tracks %s", desc="Format of the bundles [default: that of the first tractogram]")
+    reference = traits.Either(File(exists=True), Directory(exists=True), argstr="--reference %s", desc="Image whose voxels volumes are counted in, and whose grid .trk and .trx name [default: the one that the input names, else that of the first region]")
+    output = traits.Str("bundles", usedefault=True, argstr="--output %s", desc="Folder (or, where the command writes one file, the file) to write")
+    force = traits.Bool(argstr="--force", desc="Overwrite existing outputs")
+    threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
+    quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
+    verbose = traits.Int(argstr="--verbose=%d", desc="Say more; 0 as usual [default: 0]")
+    memory = traits.Str(argstr="--memory %s", desc="Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that are read in place do not count: the system takes them back when it needs them [default: no limit]")
+
+
+class TractBundlesOutputSpec(TraitedSpec):
+    written = traits.Str(desc="the folder")
+    bundles_tsv = traits.Str(desc="name, streamlines, sum of weights, (weighted) mean length in mm, and volume in mm³ of each")
+    run_json = traits.Str(desc="inputs with hashes, parameters, machine, times, counts, warnings")
+
+
+class TractBundles(_Command):
+    """Find named bundles by their regions and lengths; writes a folder, output."""
+
+    _cmd = "fimbria tract bundles"
+    _written = "output"
+    input_spec = TractBundlesInputSpec
+    output_spec = TractBundlesOutputSpec
+    _files = (
+        ("bundles_tsv", ("bundles.tsv",), False),
+        ("run_json", ("run.json",), False),
+    )
+
+
+class TractCleanInputSpec(CommandLineInputSpec):
+    bundle = traits.Either(File(exists=True), Directory(exists=True), argstr="%s", position=0, mandatory=True, desc="Streamlines of one bundle: .tck, .trk, .trx or a TRX folder")
+    distance = traits.Float(argstr="--distance %.15g", desc="Leave out what is farther than this from the core at any point [above 0, standard deviations] [default: 5]")
+    length = traits.Float(argstr="--length %.15g", desc="Leave out what is longer than the mean by more than this [above 0, standard deviations] [default: 4]")
+    points = traits.Int(argstr="--points %d", desc="Points along each streamline at which it is judged [2 to 10000] [default: 100]")
+    weights = traits.Str(argstr="--weights %s", desc="Weight of each streamline, by which core and spread are found: a text file of numbers, or the name of the tractogram's own data [default: 1 each]")
+    reference = traits.Either(File(exists=True), Directory(exists=True), argstr="--reference %s", desc="Image whose grid .trk and .trx name [default: the one that the input names]")
+    output = traits.Str(argstr="--output %s", mandatory=True, desc="Folder (or, where the command writes one file, the file) to write")
+    force = traits.Bool(argstr="--force", desc="Overwrite existing outputs")
+    threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
+    quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
+    verbose = traits.Int(argstr="--verbose=%d", desc="Say more; 0 as usual [default: 0]")
+    memory = traits.Str(argstr="--memory %s", desc="Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that are read in place do not count: the system takes them back when it needs them [default: no limit]")
+
+
+class TractCleanOutputSpec(TraitedSpec):
+    written = traits.Str(desc="the file")
+    file = traits.Str(desc="the bundle without outliers: .tck, .trk, .trx")
+    file_weights_txt = traits.Str(desc="where --weights is a file: the weights of those kept, a line each")
+    file_run_json = traits.Str(desc="what was done")
+
+
+class TractClean(_Command):
+    """Take streamlines out of a bundle that stray from its core or are too long; writes the file output."""
+
+    _cmd = "fimbria tract clean"
+    _written = "output"
+    _is_file = True
+    input_spec = TractCleanInputSpec
+    output_spec = TractCleanOutputSpec
+    _files = (
+        ("file", ("",), False),
+        ("file_weights_txt", (".weights.txt",), False),
+        ("file_run_json", (".run.json",), False),
+    )
+
+
+class TractProfileInputSpec(CommandLineInputSpec):
+    bundle = traits.Either(File(exists=True), Directory(exists=True), argstr="%s", position=0, mandatory=True, desc="Streamlines of one bundle: .tck, .trk, .trx or a TRX folder")
+    map = InputMultiObject(traits.Either(File(exists=True), Directory(exists=True)), argstr="--map %s", mandatory=True, desc="Maps to measure, of one volume, on any grid in the same scanner space: FA, MD, ")
+    points = traits.Int(argstr="--points %d", desc="Points of the profile [2 to 10000] [default: 100]")
+    start = traits.Str(argstr="--start %s", desc="Where the bundle begins: X,Y,Z in mm, or a region, as those of `tract edit`; its nearer end is the first point [default: the left end, or of bundles that run mostly the other ways the back or the lower one]")
+    lut = traits.Either(File(exists=True), Directory(exists=True), argstr="--lut %s", desc="Names of labels for --start: a text file with a number and a name in each line")
+    weights = traits.Str(argstr="--weights %s", desc="Weight of each streamline: a text file of numbers, or the name of the tractogram's own data [default: 1 each]")
+    output = traits.Str("profile", usedefault=True, argstr="--output %s", desc="Folder (or, where the command writes one file, the file) to write")
+    force = traits.Bool(argstr="--force", desc="Overwrite existing outputs")
+    threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")
+    quiet = traits.Bool(argstr="--quiet", desc="Say nothing but warnings and errors")
+    verbose = traits.Int(argstr="--verbose=%d", desc="Say more; 0 as usual [default: 0]")
+    memory = traits.Str(argstr="--memory %s", desc="Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that are read in place do not count: the system takes them back when it needs them [default: no limit]")
+
+
+class TractProfileOutputSpec(TraitedSpec):
+    written = traits.Str(desc="the folder")
+    profile_tsv = traits.Str(desc="a line for each point: its number from 1, the core there (x, y, z in mm), and of each map the weighted mean, the weighted standard deviation, and the number of streamlines with a value")
+    run_json = traits.Str(desc="inputs with hashes, parameters, machine, times, counts, warnings")
+
+
+class TractProfile(_Command):
+    """Measure maps along a bundle; writes a folder, output."""
+
+    _cmd = "fimbria tract profile"
+    _written = "output"
+    input_spec = TractProfileInputSpec
+    output_spec = TractProfileOutputSpec
+    _files = (
+        ("profile_tsv", ("profile.tsv",), False),
         ("run_json", ("run.json",), False),
     )
 

@@ -246,6 +246,7 @@ def track(
     mask: npt.ArrayLike | None = None,
     affine: npt.ArrayLike | None = None,
     include: Any = None,
+    include_any: bool = False,
     in_order: bool = False,
     exclude: Any = None,
     stop: Any = None,
@@ -257,13 +258,15 @@ def track(
     seed_boundary: bool | None = None,
     samples: int | None = None,
     select: int | None = None,
-    algorithm: Literal["probabilistic", "deterministic"] | None = None,
+    seeds_by: Literal["equal", "density"] | None = None,
+    algorithm: Literal["probabilistic", "transport", "deterministic"] | None = None,
     step: float | None = None,
     max_length: float | None = None,
     min_length: float | None = None,
     angle: float | None = None,
     cutoff: float | None = None,
     power: float | None = None,
+    probe: float | None = None,
     fibre_threshold: float | None = None,
     use_fraction: bool | None = None,
     modified_euler: bool | None = None,
@@ -304,6 +307,8 @@ def track(
     include : optional
         Where streamlines must pass, all of them. Voxels above zero of an array [x, y, z] or an
         image, or the path of an image or a surface; a list of several regions.
+    include_any : flag
+        One of those is enough
     in_order : flag
         In the order given
     exclude : optional
@@ -332,8 +337,11 @@ def track(
         Streamlines from each seed [1 to 1000000000] [default: 50; through densities select]
     select : integer
         Through densities: start at seeds drawn at random until so many streamlines are kept, or
-        a thousand times as many were started [1 to 4000000] [default: 10000 through densities]
-    algorithm : {probabilistic, deterministic}
+        a thousand times as many were started [1 to 100000000] [default: 10000 through
+        densities]
+    seeds_by : {equal, density}
+        Through densities: how the seeds to start at are drawn [default: equal]
+    algorithm : {probabilistic, transport, deterministic}
         Through densities: which way to go on [default: probabilistic]
     step : number
         Length of a step [above 0, mm] [default: 0.5; through densities half of the shortest
@@ -344,13 +352,16 @@ def track(
         Shortest streamline kept [from 0 on, mm] [default: 0; through densities 10]
     angle : number
         Largest angle between two steps [0 to 180, degrees] [default: 78.46304; through
-        densities 45]
+        densities 45, transport 6]
     cutoff : number
         Through densities: end where the density is below this, in its units [above 0] [default:
         0.1]
     power : number
-        Through densities: the power to which densities along an arc are raised [above 0]
-        [default: 1]
+        Through densities: the power to which the mean of the densities along an arc or a probe
+        is raised [above 0] [default: 1]
+    probe : number
+        Transport: how far densities are looked at ahead [above 0, mm] [default: half the
+        shortest voxel edge]
     fibre_threshold : number
         Fibres with a fraction (of peaks: length as part of the longest) up to this are not
         followed [0 to 1] [default: 0.01]
@@ -386,6 +397,7 @@ def track(
     ----------
     Behrens TEJ et al. Magn Reson Med 50, 1077 (2003); NeuroImage 34, 144 (2007)
     Tournier J-D, Calamante F, Connelly A. Proc ISMRM 18, 1670 (2010): arcs through densities
+    Aydogan DB, Shi Y. IEEE Trans Med Imaging 40, 635 (2021): parallel transport
     Smith RE et al. NeuroImage 62, 1924 (2012): anatomical constraint
 
     Examples
@@ -409,13 +421,14 @@ def track(
         mask=mask,
         affine=affine,
         include=include,
+        include_any=include_any,
         in_order=in_order,
         exclude=exclude,
         stop=stop,
         target=target,
         network=network,
         act=act,
-        options={"backtrack": backtrack, "crop": crop, "seed_boundary": seed_boundary, "samples": samples, "select": select, "algorithm": algorithm, "step": step, "max_length": max_length, "min_length": min_length, "angle": angle, "cutoff": cutoff, "power": power, "fibre_threshold": fibre_threshold, "use_fraction": use_fraction, "modified_euler": modified_euler, "loop_check": loop_check, "first_fibre": first_fibre, "jitter": jitter, "rng_seed": rng_seed},
+        options={"backtrack": backtrack, "crop": crop, "seed_boundary": seed_boundary, "samples": samples, "select": select, "seeds_by": seeds_by, "algorithm": algorithm, "step": step, "max_length": max_length, "min_length": min_length, "angle": angle, "cutoff": cutoff, "power": power, "probe": probe, "fibre_threshold": fibre_threshold, "use_fraction": use_fraction, "modified_euler": modified_euler, "loop_check": loop_check, "first_fibre": first_fibre, "jitter": jitter, "rng_seed": rng_seed},
         threads=threads,
         device=device,
         progress=progress,

@@ -349,7 +349,7 @@ class KurtosisModel(Model):
         all with compat, as those programs do]
     clip : text
         Clip MK, AK, RK, Kmax and Kmin to this range [default: -3/7,10]
-    maps : {MK, AK, RK, MKT, KFA, Kmax, Kmin, FA, MD, AD, RD, V1, S0, tensor, kurtosis, residual, status}
+    maps : {MK, AK, RK, MKT, KFA, Kmax, Kmin, FA, MD, AD, RD, linearity, planarity, sphericity, V1, S0, tensor, kurtosis, residual, status}
         Maps to make; status always is [default: all]
     shells : number
         Use only the shells nearest to these b, and the unweighted volumes [from 0 on, s/mm²]
@@ -379,6 +379,12 @@ class KurtosisModel(Model):
         axial diffusivity, the largest eigenvalue, mm²/s
     RD
         radial diffusivity, the mean of the other two eigenvalues, mm²/s
+    linearity
+        linearity of the tensor, (λ1 - λ2) / (λ1 + λ2 + λ3); 1: diffusion along a line
+    planarity
+        planarity of the tensor, 2 (λ2 - λ3) / (λ1 + λ2 + λ3); 1: diffusion in a plane
+    sphericity
+        sphericity of the tensor, 3 λ3 / (λ1 + λ2 + λ3); 1: the same in every direction
     V1
         unit eigenvector of the largest eigenvalue, x y z in the axes of gtab, sign arbitrary
     S0
@@ -403,6 +409,7 @@ class KurtosisModel(Model):
     Jensen JH et al. Magn Reson Med 53, 1432 (2005): the model
     Tabesh A et al. Magn Reson Med 65, 823 (2011): the metrics, the constraints
     Hansen B, Jespersen SN. Sci Data 3, 160072 (2016): KFA
+    Westin CF et al. Med Image Anal 6, 93 (2002): linearity, planarity, sphericity
     Chung S, Lu Y, Henry RG. NeuroImage 33, 531 (2006): wls
     Veraart J et al. NeuroImage 81, 335 (2013): iwls
 
@@ -431,7 +438,7 @@ class KurtosisModel(Model):
         unconstrained: bool | None = None,
         bmax: float | None = None,
         clip: str | float | None = None,
-        maps: Literal["MK", "AK", "RK", "MKT", "KFA", "Kmax", "Kmin", "FA", "MD", "AD", "RD", "V1", "S0", "tensor", "kurtosis", "residual", "status"] | Sequence[Literal["MK", "AK", "RK", "MKT", "KFA", "Kmax", "Kmin", "FA", "MD", "AD", "RD", "V1", "S0", "tensor", "kurtosis", "residual", "status"]] | None = None,
+        maps: Literal["MK", "AK", "RK", "MKT", "KFA", "Kmax", "Kmin", "FA", "MD", "AD", "RD", "linearity", "planarity", "sphericity", "V1", "S0", "tensor", "kurtosis", "residual", "status"] | Sequence[Literal["MK", "AK", "RK", "MKT", "KFA", "Kmax", "Kmin", "FA", "MD", "AD", "RD", "linearity", "planarity", "sphericity", "V1", "S0", "tensor", "kurtosis", "residual", "status"]] | None = None,
         shells: float | Sequence[float] | None = None,
     ) -> None:
         super().__init__(

@@ -21,6 +21,10 @@ __all__ = [
     "probtrackx2",
     "report",
     "run",
+    "tract_bundles",
+    "tract_clean",
+    "tract_edit",
+    "tract_profile",
 ]
 
 
@@ -104,8 +108,8 @@ def run(
     threads : integer
         Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
     device : text
-        Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default:
-        auto]
+        Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu,
+        gpu, gpu:0,1 or opencl:0 [default: auto]
     device_memory : number
         Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
     memory : text
@@ -240,6 +244,7 @@ def probtrackx2(
     os2t: bool | None = None,
     targetmasks: str | PathLike[str] | None = None,
     s2tastext: bool | None = None,
+    otargetpaths: bool | None = None,
     omatrix1: bool | None = None,
     distthresh1: float | None = None,
     omatrix2: bool | None = None,
@@ -273,6 +278,12 @@ def probtrackx2(
     randfib: int | None = None,
     fibst: int | None = None,
     rseed: int | None = None,
+    prefdir: str | PathLike[str] | None = None,
+    locfibchoice: str | PathLike[str] | None = None,
+    loccurvthresh: str | PathLike[str] | None = None,
+    no_integrity: str | PathLike[str] | None = None,
+    noprobinterpol: bool | None = None,
+    onewayonly: bool | None = None,
     rng: str | float | None = None,
     threads: int | None = None,
     device: str | float | None = None,
@@ -324,6 +335,8 @@ def probtrackx2(
         The targets: an image, a surface, or a text file that lists them
     s2tastext : flag
         Seeds and targets as a matrix of text
+    otargetpaths : flag
+        For every target a map of the visits of the samples that reach it, with os2t
     omatrix1 : flag
         The sparse matrix from seed to seed
     distthresh1 : number
@@ -393,6 +406,22 @@ def probtrackx2(
         Always start with this fibre, whatever randfib says
     rseed : integer
         Seed of the random numbers [default: 12345]
+    prefdir : path
+        Of 3 volumes: directions (FSL's frame) that the fibre to follow is nearest to, in place
+        of the current direction, where not zero. Of 1: the rule by which it is chosen at all
+        steps but the first, as randfib has them, where 1 or more
+    locfibchoice : path
+        The rule by which the fibre is chosen in the voxel looked up: 1 any above fibthresh, 2
+        any of those within 40 degrees, 3 any by fraction, else the nearest
+    loccurvthresh : path
+        Least cosine of the angle between steps, in place of cthr
+    no_integrity : path
+        Where no fibre is drawn and the last one is followed on; on the grid of the seeds
+    noprobinterpol : flag
+        Look the nearest voxel up, not a random corner
+    onewayonly : flag
+        From surfaces go into the brain only, against the normal of the vertex; both ways with
+        omatrix3
     rng : text
         Random numbers: philox; constant:U, always U; lcg:X, a linear congruence from X. The
         latter two are drawn in FSL's order by one thread, to repeat a path exactly [default:
@@ -400,8 +429,8 @@ def probtrackx2(
     threads : integer
         Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
     device : text
-        Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default:
-        auto]
+        Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu,
+        gpu, gpu:0,1 or opencl:0 [default: auto]
     device_memory : number
         Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
     memory : text
@@ -456,6 +485,7 @@ def probtrackx2(
         Said("--os2t", os2t),
         Said("--targetmasks", targetmasks),
         Said("--s2tastext", s2tastext),
+        Said("--otargetpaths", otargetpaths),
         Said("--omatrix1", omatrix1),
         Said("--distthresh1", distthresh1),
         Said("--omatrix2", omatrix2),
@@ -489,6 +519,12 @@ def probtrackx2(
         Said("--randfib", randfib),
         Said("--fibst", fibst),
         Said("--rseed", rseed),
+        Said("--prefdir", prefdir),
+        Said("--locfibchoice", locfibchoice),
+        Said("--loccurvthresh", loccurvthresh),
+        Said("--no_integrity", no_integrity),
+        Said("--noprobinterpol", noprobinterpol),
+        Said("--onewayonly", onewayonly),
         Said("--rng", rng),
         Said("--threads", threads),
         Said("--device", device),
@@ -505,12 +541,14 @@ def bids(
     *,
     participant_label: str | float | Sequence[str | float] | None = None,
     session_label: str | float | Sequence[str | float] | None = None,
+    datasets: str | float | Sequence[str | float] | None = None,
     atlas: str | float | None = None,
     no_act: bool | None = None,
     skip_bids_validation: bool | None = None,
     preset: Literal["maps", "fibres", "connectome", "everything", "susceptibility"] | None = None,
     config: str | PathLike[str] | None = None,
     settings: str | float | Sequence[str | float] | None = None,
+    fix_gradients: bool | None = None,
     force: bool | None = None,
     report_output_level: Literal["root", "subject", "session"] | None = None,
     digest: bool | None = None,
@@ -535,6 +573,9 @@ def bids(
         Subjects, with or without sub- [default: all]
     session_label : text
         Sessions, with or without ses- [default: all]
+    datasets : text
+        Other data sets of the same subjects, in which labels and tissues are looked for too,
+        after those of IN: qsirecon=FOLDER; NAME stands in their URIs
     atlas : text
         Name of the labels between which streamlines are counted: that of the entity atlas, seg
         or desc [default: the only ones there are]
@@ -549,6 +590,9 @@ def bids(
         Take what is done from a TOML file, as `fimbria run` does; its `[input]` names no files
     settings : text
         Set one parameter of a stage, such as dti.method=nlls; may be repeated
+    fix_gradients : flag
+        Mend the gradient table of each series as its check says, before anything is fitted; a
+        series whose data do not tell fails
     force : flag
         Make finished sessions again
     report_output_level : {root, subject, session}
@@ -561,8 +605,8 @@ def bids(
     threads : integer
         Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
     device : text
-        Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default:
-        auto]
+        Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu,
+        gpu, gpu:0,1 or opencl:0 [default: auto]
     device_memory : number
         Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
     memory : text
@@ -594,12 +638,14 @@ def bids(
         Said("", level),
         Said("--participant-label", participant_label),
         Said("--session-label", session_label),
+        Said("--datasets", datasets),
         Said("--atlas", atlas),
         Said("--no-act", no_act),
         Said("--skip-bids-validation", skip_bids_validation),
         Said("--preset", preset),
         Said("--config", config),
         Said("--set", settings, is_repeated=True),
+        Said("--fix-gradients", fix_gradients),
         Said("--force", force),
         Said("--report-output-level", report_output_level),
         Said("--digest", digest),
@@ -643,8 +689,8 @@ def demo(
     threads : integer
         Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
     device : text
-        Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default:
-        auto]
+        Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu,
+        gpu, gpu:0,1 or opencl:0 [default: auto]
     device_memory : number
         Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
     memory : text
@@ -851,6 +897,437 @@ def compare(
         Said("--memory", memory),
     ]
     return made("compare", output, options, progress)
+
+
+def tract_edit(
+    inputs: str | PathLike[str] | Sequence[str | PathLike[str]],
+    output: str | PathLike[str],
+    *,
+    include: str | float | Sequence[str | float] | None = None,
+    include_any: str | float | Sequence[str | float] | None = None,
+    exclude: str | float | Sequence[str | float] | None = None,
+    ends_in: str | float | Sequence[str | float] | None = None,
+    ends_only: bool | None = None,
+    min_length: float | None = None,
+    max_length: float | None = None,
+    weights: str | float | None = None,
+    min_weight: float | None = None,
+    max_weight: float | None = None,
+    inverse: bool | None = None,
+    skip: int | None = None,
+    number: int | None = None,
+    rng_seed: int | None = None,
+    points: int | None = None,
+    step: float | None = None,
+    compress: float | None = None,
+    lut: str | PathLike[str] | None = None,
+    linear: str | PathLike[str] | None = None,
+    warp: str | PathLike[str] | None = None,
+    xfm: str | PathLike[str] | None = None,
+    xfm_in: str | PathLike[str] | None = None,
+    xfm_ref: str | PathLike[str] | None = None,
+    reference: str | PathLike[str] | None = None,
+    force: bool | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Choose streamlines by regions, length, weight or at random, join tractograms, and make points anew.
+
+    Parameters
+    ----------
+    inputs : path
+        Tractograms: .tck, .trk, .trx or a TRX folder; several are joined in this order
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    include : text
+        Keep what passes this region; all of them where there are several. A region is an image
+        (voxels above zero, on any grid), labels of one (IMAGE:LABEL,LABEL; numbers, or names of
+        lut), or a ball (X,Y,Z,RADIUS, mm)
+    include_any : text
+        Keep what passes one of these regions at least
+    exclude : text
+        Leave out what passes one of these regions
+    ends_in : text
+        Keep what has an end in this region; given twice, one end in each (the same twice: both
+        ends in it)
+    ends_only : flag
+        Of every streamline look at its two ends only, for all regions
+    min_length : number
+        Keep what is so long at least [from 0 on, mm]
+    max_length : number
+        Keep what is so long at most [from 0 on, mm]
+    weights : text
+        Weight of each streamline: a text file of numbers, or the name of the tractograms' own
+        data
+    min_weight : number
+        Keep what weighs so much at least [from 0 on]
+    max_weight : number
+        Keep what weighs so much at most [from 0 on]
+    inverse : flag
+        Keep what would be left out by all of these together, and leave out the rest
+    skip : integer
+        Of those, leave out so many at the beginning [default: 0]
+    number : integer
+        Of those, keep so many, drawn at random; their order stays [from 1 on] [default: all]
+    rng_seed : integer
+        Seed of the random numbers [default: 0]
+    points : integer
+        Give each streamline so many points, evenly spaced [2 to 100000]
+    step : number
+        Space points evenly, as near to this as equal steps from end to end come [above 0, mm]
+    compress : number
+        Leave out points as long as none is farther than this from what is left (pieces of 10 mm
+        at most) [above 0, mm]
+    lut : path
+        Names of labels: a text file with a number and a name in each line, as FreeSurfer and
+        MRtrix3 have it
+    linear : path
+        Regions of another space: the 4 x 4 matrix that brings its images onto the data with
+        mrtransform -linear. It takes scanner mm of the data to scanner mm of that space
+    warp : path
+        The same for mrtransform -warp: an image on the data's side with three volumes, scanner
+        mm of that space
+    xfm : path
+        The same for FSL: the matrix of flirt -omat, or the field that applywarp -w takes, from
+        xfm_in to xfm_ref
+    xfm_in : path
+        Image of the regions' space: flirt -in, applywarp -i
+    xfm_ref : path
+        Image of the data's space: flirt -ref, applywarp -r
+    reference : path
+        Image whose grid .trk and .trx name [default: the one that the input names]
+    force : flag
+        Overwrite existing outputs
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    References
+    ----------
+    Presseau C, Jodoin PM, Houde JC, Descoteaux M. NeuroImage 109, 72 (2015)    compress
+    Knuth DE. The Art of Computer Programming 2, 3.4.2                          number
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")
+    >>> lines = out / "in/truth/tracts.trx"
+    >>> tract_edit([lines], out / "few.trx", number=5).path.name
+    'few.trx'
+    """
+    options = [
+        Said("", inputs),
+        Said("--include", include, is_repeated=True),
+        Said("--include-any", include_any, is_repeated=True),
+        Said("--exclude", exclude, is_repeated=True),
+        Said("--ends-in", ends_in, is_repeated=True),
+        Said("--ends-only", ends_only),
+        Said("--min-length", min_length),
+        Said("--max-length", max_length),
+        Said("--weights", weights),
+        Said("--min-weight", min_weight),
+        Said("--max-weight", max_weight),
+        Said("--inverse", inverse),
+        Said("--skip", skip),
+        Said("--number", number),
+        Said("--rng-seed", rng_seed),
+        Said("--points", points),
+        Said("--step", step),
+        Said("--compress", compress),
+        Said("--lut", lut),
+        Said("--linear", linear),
+        Said("--warp", warp),
+        Said("--xfm", xfm),
+        Said("--xfm-in", xfm_in),
+        Said("--xfm-ref", xfm_ref),
+        Said("--reference", reference),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("tract edit", output, options, progress)
+
+
+def tract_bundles(
+    inputs: str | PathLike[str] | Sequence[str | PathLike[str]],
+    output: str | PathLike[str],
+    *,
+    bundles: str | PathLike[str],
+    weights: str | float | None = None,
+    lut: str | PathLike[str] | None = None,
+    linear: str | PathLike[str] | None = None,
+    warp: str | PathLike[str] | None = None,
+    xfm: str | PathLike[str] | None = None,
+    xfm_in: str | PathLike[str] | None = None,
+    xfm_ref: str | PathLike[str] | None = None,
+    tracks: Literal["trx", "tck", "trk"] | None = None,
+    reference: str | PathLike[str] | None = None,
+    force: bool | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Find named bundles by their regions and lengths.
+
+    Parameters
+    ----------
+    inputs : path
+        Tractograms: .tck, .trk, .trx or a TRX folder; several are joined in this order
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    bundles : path
+        Bundles by name: a TOML file with a table for each, whose keys are include, include_any,
+        exclude, ends_in, ends_only, min_length and max_length, as the options of `tract edit`;
+        images are beside the file
+    weights : text
+        Weight of each streamline: a text file of numbers, or the name of the tractograms' own
+        data
+    lut : path
+        Names of labels: a text file with a number and a name in each line, as FreeSurfer and
+        MRtrix3 have it
+    linear : path
+        Regions of another space: the 4 x 4 matrix that brings its images onto the data with
+        mrtransform -linear. It takes scanner mm of the data to scanner mm of that space
+    warp : path
+        The same for mrtransform -warp: an image on the data's side with three volumes, scanner
+        mm of that space
+    xfm : path
+        The same for FSL: the matrix of flirt -omat, or the field that applywarp -w takes, from
+        xfm_in to xfm_ref
+    xfm_in : path
+        Image of the regions' space: flirt -in, applywarp -i
+    xfm_ref : path
+        Image of the data's space: flirt -ref, applywarp -r
+    tracks : {trx, tck, trk}
+        Format of the bundles [default: that of the first tractogram]
+    reference : path
+        Image whose voxels volumes are counted in, and whose grid .trk and .trx name [default:
+        the one that the input names, else that of the first region]
+    force : flag
+        Overwrite existing outputs
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")
+    >>> lines = out / "in/truth/tracts.trx"
+    >>> rules = (out / "rules.toml").write_text('all = { include = ["in/mask.nii.gz"] }')
+    >>> done = tract_bundles([lines], out / "bundles", bundles=out / "rules.toml")
+    >>> (done.path / "bundles.tsv").exists()
+    True
+    """
+    options = [
+        Said("", inputs),
+        Said("--bundles", bundles),
+        Said("--weights", weights),
+        Said("--lut", lut),
+        Said("--linear", linear),
+        Said("--warp", warp),
+        Said("--xfm", xfm),
+        Said("--xfm-in", xfm_in),
+        Said("--xfm-ref", xfm_ref),
+        Said("--tracks", tracks),
+        Said("--reference", reference),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("tract bundles", output, options, progress)
+
+
+def tract_clean(
+    bundle: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    distance: float | None = None,
+    length: float | None = None,
+    points: int | None = None,
+    weights: str | float | None = None,
+    reference: str | PathLike[str] | None = None,
+    force: bool | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Take streamlines out of a bundle that stray from its core or are too long.
+
+    Parameters
+    ----------
+    bundle : path
+        Streamlines of one bundle: .tck, .trk, .trx or a TRX folder
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    distance : number
+        Leave out what is farther than this from the core at any point [above 0, standard
+        deviations] [default: 5]
+    length : number
+        Leave out what is longer than the mean by more than this [above 0, standard deviations]
+        [default: 4]
+    points : integer
+        Points along each streamline at which it is judged [2 to 10000] [default: 100]
+    weights : text
+        Weight of each streamline, by which core and spread are found: a text file of numbers,
+        or the name of the tractogram's own data [default: 1 each]
+    reference : path
+        Image whose grid .trk and .trx name [default: the one that the input names]
+    force : flag
+        Overwrite existing outputs
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    References
+    ----------
+    Yeatman JD, Dougherty RF, Myall NJ, Wandell BA, Feldman HM. PLoS ONE 7, e49790 (2012)
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")
+    >>> lines = out / "in/truth/tracts.trx"
+    >>> tract_clean(lines, out / "clean.trx").path.name
+    'clean.trx'
+    """
+    options = [
+        Said("", bundle),
+        Said("--distance", distance),
+        Said("--length", length),
+        Said("--points", points),
+        Said("--weights", weights),
+        Said("--reference", reference),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("tract clean", output, options, progress)
+
+
+def tract_profile(
+    bundle: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    map: str | PathLike[str] | Sequence[str | PathLike[str]],
+    points: int | None = None,
+    start: str | float | None = None,
+    lut: str | PathLike[str] | None = None,
+    weights: str | float | None = None,
+    force: bool | None = None,
+    threads: int | None = None,
+    memory: str | float | None = None,
+    progress: Progress = None,
+) -> Made:
+    """Measure maps along a bundle.
+
+    Parameters
+    ----------
+    bundle : path
+        Streamlines of one bundle: .tck, .trk, .trx or a TRX folder
+    output : path
+        Folder (or, where the command writes one file, the file) to write
+    map : path
+        Maps to measure, of one volume, on any grid in the same scanner space: FA, MD,
+    points : integer
+        Points of the profile [2 to 10000] [default: 100]
+    start : text
+        Where the bundle begins: X,Y,Z in mm, or a region, as those of `tract edit`; its nearer
+        end is the first point [default: the left end, or of bundles that run mostly the other
+        ways the back or the lower one]
+    lut : path
+        Names of labels for start: a text file with a number and a name in each line
+    weights : text
+        Weight of each streamline: a text file of numbers, or the name of the tractogram's own
+        data [default: 1 each]
+    force : flag
+        Overwrite existing outputs
+    threads : integer
+        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+    memory : text
+        Memory that the program may take, such as 8G, from 48M on: images that exceed their
+        share, a third, are worked on from disk; where the rest does not fit, that is one error.
+        Pages of files that are read in place do not count: the system takes them back when it
+        needs them [default: no limit]
+    progress : optional
+        A callable progress(step, done, total), which may raise; True for a bar, False for none.
+
+    Returns
+    -------
+    Made
+        What was written: `maps`, `record`, `path`.
+
+    References
+    ----------
+    Yeatman JD, Dougherty RF, Myall NJ, Wandell BA, Feldman HM. PLoS ONE 7, e49790 (2012)
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> out = Path(tempfile.mkdtemp())
+    >>> made = phantom_crossing(out / "in", size="8,8,4", shells="1000:12")
+    >>> lines = out / "in/truth/tracts.trx"
+    >>> done = tract_profile(lines, out / "profile", map=[out / "in/truth/S0.nii.gz"])
+    >>> (done.path / "profile.tsv").exists()
+    True
+    """
+    options = [
+        Said("", bundle),
+        Said("--map", map),
+        Said("--points", points),
+        Said("--start", start),
+        Said("--lut", lut),
+        Said("--weights", weights),
+        Said("--output", output),
+        Said("--force", force),
+        Said("--threads", threads),
+        Said("--memory", memory),
+    ]
+    return made("tract profile", output, options, progress)
 
 
 def phantom_head(

@@ -8,7 +8,7 @@ use fimbria_pipeline::options::from_values;
 use fimbria_pipeline::stages::connectome::{Connections, CountConnections, GivenLabels, GivenMaps};
 use fimbria_pipeline::stages::life::{Evaluation, Life, LifeFiles, LifeParameters};
 use fimbria_pipeline::stages::sift2::{Sift2Parameters, WeighByDensities};
-use fimbria_pipeline::{MapStyle, Products, Stage as _};
+use fimbria_pipeline::{MapStyle, Products, Stage as _, StageError};
 use numpy::{PyArray1, PyArrayMethods as _};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -214,6 +214,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "fimbria tract clean bundles/CST_left.trx -o CST_left.trx",
             "fimbria tract clean cst.tck --distance 4 --length 3 -o clean.tck",
+            "fimbria tract clean cst.trx --weights weights.txt -o clean.trx",
         ],
     ),
     (
@@ -221,6 +222,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "fimbria tract profile CST_left.trx --map dti/FA.nii.gz dti/MD.nii.gz -o CST_left",
             "fimbria tract profile cst.tck --map FA.nii.gz --weights weights.txt --start 0,-20,-40 -o cst",
+            "fimbria tract profile cst.trx --map FA.nii.gz --points 50 -o fifty",
         ],
     ),
     (

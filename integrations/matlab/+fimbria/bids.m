@@ -12,6 +12,8 @@ function files = bids(varargin)
 %   Named:
 %     participant_label: Subjects, with or without sub- [default: all]
 %     session_label: Sessions, with or without ses- [default: all]
+%     datasets: Other data sets of the same subjects, in which labels and tissues are looked for too, after
+%     those of IN: qsirecon=FOLDER; NAME stands in their URIs
 %     atlas: Name of the labels between which streamlines are counted: that of the entity atlas, seg or desc
 %     [default: the only ones there are]
 %     no_act: Let streamlines end anywhere, although there are tissues beside a series
@@ -20,13 +22,16 @@ function files = bids(varargin)
 %     preset: What is done [default: maps]
 %     config: Take what is done from a TOML file, as `fimbria run` does; its `[input]` names no files
 %     settings: Set one parameter of a stage, such as dti.method=nlls; may be repeated
+%     fix_gradients: Mend the gradient table of each series as its check says, before anything is fitted; a
+%     series whose data do not tell fails
 %     force: Make finished sessions again
 %     report_output_level: Where pages are written [default: root]
 %     digest: Print a hash of every file of finished sessions, and one of all: what two sites compare
 %     work_dir: Folder where sessions are worked on; what an interruption leaves there is gone on from
 %     [default: OUT/.fimbria/work]
 %     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
-%     device: Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]
+%     device: Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu,
+%     gpu:0,1 or opencl:0 [default: auto]
 %     device_memory: Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
 %     quiet: Say nothing but warnings and errors
 %     verbose: Say more; 0 as usual [default: 0]
@@ -42,8 +47,8 @@ function files = bids(varargin)
 %     bidsignore: what BIDS has no rule for yet
 %     README: what is where
 %     logs: CITATION.md, .bib and .html: what was done, in words for a paper
-%     group_dwi_tsv: group: a row of each series: medians of maps, share of voxels fitted, volumes used,
-%     warnings, what the input says of it
+%     group_dwi_tsv: group: a row of each series: verdicts on it, medians of maps, share of voxels fitted,
+%     volumes used, warnings, what the input says of it
 %     group_dwi_json: group: what the columns are, and their units
 %     group_dwi_html: group: a dot of each series in a strip of each number, which leads to its page
 %
@@ -56,12 +61,14 @@ function files = bids(varargin)
     'level', '', ','
     'participant_label', '--participant-label', ' '
     'session_label', '--session-label', ' '
+    'datasets', '--datasets', ' '
     'atlas', '--atlas', ','
     'no_act', '--no-act', 'flag'
     'skip_bids_validation', '--skip-bids-validation', 'flag'
     'preset', '--preset', ','
     'config', '--config', ','
     'settings', '--set', 'again'
+    'fix_gradients', '--fix-gradients', 'flag'
     'force', '--force', 'flag'
     'report_output_level', '--report-output-level', ','
     'digest', '--digest', 'flag'

@@ -12,7 +12,8 @@ function files = demo(varargin)
 %     time is inversely as its cube [default: 4]
 %     rng_seed: Seed of the noise [default: 1]
 %     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
-%     device: Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]
+%     device: Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu,
+%     gpu:0,1 or opencl:0 [default: auto]
 %     device_memory: Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
 %     quiet: Say nothing but warnings and errors
 %     verbose: Say more; 0 as usual [default: 0]

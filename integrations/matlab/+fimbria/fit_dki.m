@@ -37,7 +37,8 @@ function files = fit_dki(varargin)
 %     format: Format of the maps [default: nii.gz, or mif with --layout mrtrix]
 %     layout: Whose names, orders and frames to write [default: fimbria]
 %     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
-%     device: Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]
+%     device: Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu,
+%     gpu:0,1 or opencl:0 [default: auto]
 %     device_memory: Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
 %     follow: Fit again whenever more volumes are there, until all of the gradient table are, or until
 %     Ctrl-C. DWI is a file that grows or is replaced, or a folder that receives volumes, taken in the order
@@ -60,6 +61,9 @@ function files = fit_dki(varargin)
 %     MD: mean diffusivity, mm²/s [mm^2/s]
 %     AD: axial diffusivity, the largest eigenvalue, mm²/s [mm^2/s]
 %     RD: radial diffusivity, the mean of the other two eigenvalues, mm²/s [mm^2/s]
+%     linearity: linearity of the tensor, (λ1 - λ2) / (λ1 + λ2 + λ3); 1: diffusion along a line
+%     planarity: planarity of the tensor, 2 (λ2 - λ3) / (λ1 + λ2 + λ3); 1: diffusion in a plane
+%     sphericity: sphericity of the tensor, 3 λ3 / (λ1 + λ2 + λ3); 1: the same in every direction
 %     V1: unit eigenvector of the largest eigenvalue, x y z in scanner RAS axes, sign arbitrary
 %     S0: signal without diffusion weighting, input units [arbitrary]
 %     tensor: diffusion tensor, xx xy xz yy yz zz in scanner RAS axes, mm²/s [mm^2/s]
@@ -121,6 +125,9 @@ function files = fit_dki(varargin)
     'MD', {'MD.{image}', '*model-dki_param-md_dwimap.{image}', 'dki_MD.{image}', 'adc.{image}'}, false
     'AD', {'AD.{image}', '*model-dki_param-ad_dwimap.{image}', 'dki_AD.{image}', 'ad.{image}'}, false
     'RD', {'RD.{image}', '*model-dki_param-rd_dwimap.{image}', 'dki_RD.{image}', 'rd.{image}'}, false
+    'linearity', {'linearity.{image}', '*model-dki_param-linearity_dwimap.{image}', 'dki_linearity.{image}'}, false
+    'planarity', {'planarity.{image}', '*model-dki_param-planarity_dwimap.{image}', 'dki_planarity.{image}'}, false
+    'sphericity', {'sphericity.{image}', '*model-dki_param-sphericity_dwimap.{image}', 'dki_sphericity.{image}'}, false
     'V1', {'V1.{image}', '*model-dki_param-v1_dwimap.{image}', 'dki_V1.{image}', 'vector1.{image}'}, false
     'S0', {'S0.{image}', '*model-dki_param-s0_dwimap.{image}', 'dki_S0.{image}', 'b0.{image}'}, false
     'tensor', {'tensor.{image}', '*model-dki_param-diffusivity_dwimap.{image}', 'dki_tensor.{image}', 'dt.{image}'}, false

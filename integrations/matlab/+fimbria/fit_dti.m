@@ -39,7 +39,8 @@ function files = fit_dti(varargin)
 %     format: Format of the maps [default: nii.gz, or mif with --layout mrtrix]
 %     layout: Whose names, orders and frames to write [default: fimbria]
 %     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
-%     device: Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]
+%     device: Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu,
+%     gpu:0,1 or opencl:0 [default: auto]
 %     device_memory: Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
 %     follow: Fit again whenever more volumes are there, until all of the gradient table are, or until
 %     Ctrl-C. DWI is a file that grows or is replaced, or a folder that receives volumes, taken in the order
@@ -114,8 +115,8 @@ function files = fit_dti(varargin)
     'AD', {'AD.{image}', '*model-tensor_param-ad_dwimap.{image}', 'dti_AD.{image}', 'ad.{image}'}, false
     'RD', {'RD.{image}', '*model-tensor_param-rd_dwimap.{image}', 'dti_RD.{image}', 'rd.{image}'}, false
     'L1', {'L1.{image}', '*model-tensor_param-l1_dwimap.{image}', 'dti_L1.{image}', 'value1.{image}'}, false
-    'L2', {'L2.{image}', '*model-tensor_param-l2_dwimap.{image}', 'dti_L2.{image}', 'value2.{image}'}, false
-    'L3', {'L3.{image}', '*model-tensor_param-l3_dwimap.{image}', 'dti_L3.{image}', 'value3.{image}'}, false
+    'L2', {'L2.{image}', '*model-tensor_param-rd1_dwimap.{image}', 'dti_L2.{image}', 'value2.{image}'}, false
+    'L3', {'L3.{image}', '*model-tensor_param-rd2_dwimap.{image}', 'dti_L3.{image}', 'value3.{image}'}, false
     'V1', {'V1.{image}', '*model-tensor_param-v1_dwimap.{image}', 'dti_V1.{image}', 'vector1.{image}'}, false
     'V2', {'V2.{image}', '*model-tensor_param-v2_dwimap.{image}', 'dti_V2.{image}', 'vector2.{image}'}, false
     'V3', {'V3.{image}', '*model-tensor_param-v3_dwimap.{image}', 'dti_V3.{image}', 'vector3.{image}'}, false

@@ -28,6 +28,7 @@ function files = probtrackx2(varargin)
 %     os2t: For every target a map of the seeds that reach it
 %     targetmasks: The targets: an image, a surface, or a text file that lists them
 %     s2tastext: Seeds and targets as a matrix of text
+%     otargetpaths: For every target a map of the visits of the samples that reach it, with --os2t
 %     omatrix1: The sparse matrix from seed to seed
 %     distthresh1: Least length of what that matrix counts, mm [default: 0]
 %     omatrix2: The sparse matrix from seed to voxel of --target2
@@ -63,10 +64,21 @@ function files = probtrackx2(varargin)
 %     randfib: First fibre: 0 the first, 1 any above --fibthresh, 2 the same by fraction, 3 any [default: 0]
 %     fibst: Always start with this fibre, whatever --randfib says
 %     rseed: Seed of the random numbers [default: 12345]
+%     prefdir: Of 3 volumes: directions (FSL's frame) that the fibre to follow is nearest to, in place of
+%     the current direction, where not zero. Of 1: the rule by which it is chosen at all steps but the
+%     first, as --randfib has them, where 1 or more
+%     locfibchoice: The rule by which the fibre is chosen in the voxel looked up: 1 any above --fibthresh, 2
+%     any of those within 40 degrees, 3 any by fraction, else the nearest
+%     loccurvthresh: Least cosine of the angle between steps, in place of --cthr
+%     no_integrity: Where no fibre is drawn and the last one is followed on; on the grid of the seeds
+%     noprobinterpol: Look the nearest voxel up, not a random corner
+%     onewayonly: From surfaces go into the brain only, against the normal of the vertex; both ways with
+%     --omatrix3
 %     rng: Random numbers: philox; constant:U, always U; lcg:X, a linear congruence from X. The latter two
 %     are drawn in FSL's order by one thread, to repeat a path exactly [default: philox]
 %     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
-%     device: Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]
+%     device: Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu,
+%     gpu:0,1 or opencl:0 [default: auto]
 %     device_memory: Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
 %     quiet: Say nothing but warnings and errors
 %     verbose: Say more; 0 as usual [default: 0]
@@ -84,6 +96,11 @@ function files = probtrackx2(varargin)
 %     waytotal: samples kept; with --network a row for each seed region
 %     seeds_to: with --os2t: samples of each seed that reach the target
 %     seeds_to_gii: with --os2t: the same of a surface
+%     target_paths: with --otargetpaths: visits of each voxel by the samples that reach the target, counted
+%     as fdt_paths
+%     target_paths_lengths: with --otargetpaths and --ompl: their mean distance from the seed [mm]
+%     target_localdir: with --otargetpaths and --opathdir: mean orientation of the steps by which they first
+%     enter a voxel
 %     matrix_seeds_to_all_targets: with --s2tastext: the same as text
 %     fdt_network_matrix: with --network: samples from region (row) to region (column)
 %     fdt_network_matrix_lengths: with --network and --ompl: their mean lengths, mm
@@ -126,6 +143,7 @@ function files = probtrackx2(varargin)
     'os2t', '--os2t', 'flag'
     'targetmasks', '--targetmasks', ','
     's2tastext', '--s2tastext', 'flag'
+    'otargetpaths', '--otargetpaths', 'flag'
     'omatrix1', '--omatrix1', 'flag'
     'distthresh1', '--distthresh1', ','
     'omatrix2', '--omatrix2', 'flag'
@@ -159,6 +177,12 @@ function files = probtrackx2(varargin)
     'randfib', '--randfib', ','
     'fibst', '--fibst', ','
     'rseed', '--rseed', ','
+    'prefdir', '--prefdir', ','
+    'locfibchoice', '--locfibchoice', ','
+    'loccurvthresh', '--loccurvthresh', ','
+    'no_integrity', '--no_integrity', ','
+    'noprobinterpol', '--noprobinterpol', 'flag'
+    'onewayonly', '--onewayonly', 'flag'
     'rng', '--rng', ','
     'threads', '--threads', ','
     'device', '--device', ','
@@ -176,6 +200,9 @@ function files = probtrackx2(varargin)
     'waytotal', {'waytotal'}, false
     'seeds_to', {'seeds_*to_*.{image}'}, true
     'seeds_to_gii', {'seeds_*to_*.gii'}, true
+    'target_paths', {'target_paths_*.{image}'}, true
+    'target_paths_lengths', {'target_paths_*_lengths.{image}'}, true
+    'target_localdir', {'target_localdir_*.{image}'}, true
     'matrix_seeds_to_all_targets', {'matrix_seeds_to_all_targets'}, false
     'fdt_network_matrix', {'fdt_network_matrix'}, false
     'fdt_network_matrix_lengths', {'fdt_network_matrix_lengths'}, false

@@ -32,7 +32,8 @@ function files = run(varargin)
 %     format: Format of the maps [default: nii.gz, or mif with --layout mrtrix]
 %     layout: Whose names, orders and frames to write [default: fimbria]
 %     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
-%     device: Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]
+%     device: Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu,
+%     gpu:0,1 or opencl:0 [default: auto]
 %     device_memory: Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
 %     quiet: Say nothing but warnings and errors
 %     verbose: Say more; 0 as usual [default: 0]

@@ -21,6 +21,7 @@ function files = track(varargin)
 %     seeds: Where to start: voxels of an image, vertices of a surface (.gii), or points of a list (.txt),
 %     rows of x y z; given several times, several regions
 %     include: Where streamlines must pass; given several times, all of them
+%     include_any: One of those is enough
 %     in_order: In the order given
 %     exclude: Where streamlines must not pass
 %     stop: Where streamlines end
@@ -36,15 +37,20 @@ function files = track(varargin)
 %     samples: Streamlines from each seed [1 to 1000000000] [default: 50; in a run 2; through densities
 %     --select, in a run with life 2]
 %     select: Through densities: start at seeds drawn at random until so many streamlines are kept, or a
-%     thousand times as many were started [1 to 4000000] [default: 10000 through densities]
+%     thousand times as many were started [1 to 100000000] [default: 10000 through densities]
+%     seeds_by: Through densities: how the seeds to start at are drawn [default: equal]
 %     algorithm: Through densities: which way to go on [default: probabilistic]
 %     step: Length of a step [above 0, mm] [default: 0.5, in a run a quarter of the shortest voxel edge;
-%     through densities half of it, deterministic a fifth]
+%     through densities half of it, deterministic a fifth, transport a tenth]
 %     max_length: Longest streamline [above 0, mm] [default: 1000; through densities and in a run 250]
 %     min_length: Shortest streamline kept [from 0 on, mm] [default: 0, in a run 20; through densities 10]
-%     angle: Largest angle between two steps [0 to 180, degrees] [default: 78.46304; through densities 45]
+%     angle: Largest angle between two steps [0 to 180, degrees] [default: 78.46304; through densities 45,
+%     transport 6]
 %     cutoff: Through densities: end where the density is below this, in its units [above 0] [default: 0.1]
-%     power: Through densities: the power to which densities along an arc are raised [above 0] [default: 1]
+%     power: Through densities: the power to which the mean of the densities along an arc or a probe is
+%     raised [above 0] [default: 1]
+%     probe: Transport: how far densities are looked at ahead [above 0, mm] [default: half the shortest
+%     voxel edge]
 %     fibre_threshold: Fibres with a fraction (of peaks: length as part of the longest) up to this are not
 %     followed [0 to 1] [default: 0.01; in a run 0.05]
 %     use_fraction: End with probability 1 - f at each step
@@ -58,7 +64,8 @@ function files = track(varargin)
 %     output: Folder (or, where the command writes one file, the file) to write
 %     force: Overwrite existing outputs
 %     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
-%     device: Where to work: auto (every GPU, else the CPU), cpu, gpu, gpu:0,1 or opencl:0 [default: auto]
+%     device: Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu,
+%     gpu:0,1 or opencl:0 [default: auto]
 %     device_memory: Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
 %     quiet: Say nothing but warnings and errors
 %     verbose: Say more; 0 as usual [default: 0]
@@ -91,6 +98,7 @@ function files = track(varargin)
     'mask', '--mask', ','
     'seeds', '--seeds', 'again'
     'include', '--include', 'again'
+    'include_any', '--include-any', 'flag'
     'in_order', '--in-order', 'flag'
     'exclude', '--exclude', 'again'
     'stop', '--stop', 'again'
@@ -102,6 +110,7 @@ function files = track(varargin)
     'seed_boundary', '--seed-boundary', 'flag'
     'samples', '--samples', ','
     'select', '--select', ','
+    'seeds_by', '--seeds-by', ','
     'algorithm', '--algorithm', ','
     'step', '--step', ','
     'max_length', '--max-length', ','
@@ -109,6 +118,7 @@ function files = track(varargin)
     'angle', '--angle', ','
     'cutoff', '--cutoff', ','
     'power', '--power', ','
+    'probe', '--probe', ','
     'fibre_threshold', '--fibre-threshold', ','
     'use_fraction', '--use-fraction', 'flag'
     'modified_euler', '--modified-euler', 'flag'

@@ -290,6 +290,9 @@ fn what_a_device_has_no_memory_for_is_done_in_halves() {
 
 #[test]
 fn several_devices_get_several_chunks_each() {
+    if !in_child(&TWO_POCL_DEVICES) {
+        return;
+    }
     let Some(devices) = fimbria_testing::two_devices(Default::default()) else { return };
     let bytes = [4 * 70, 4 * 30];
     // 19 blocks of 4096 voxels of 70 volumes are less than one chunk.

@@ -110,7 +110,7 @@ fn usage_errors_begin_once_with_the_word_error() {
     let folder = Folder::with_subject();
     for line in [
         "probtrackx2 -s a -m b -x c --omatrix4",
-        "probtrackx2 -s a -m b -x c --skipmask d",
+        "probtrackx2 -s a -m b -x c --osampfib",
         "fit dti dwi.nii -o out --sigma 3",
         "fit dti dwi.nii -o out --method magic",
         "report . -o page",

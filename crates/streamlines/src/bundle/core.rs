@@ -58,7 +58,7 @@ fn precision(mut covariance: [[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     /// Coordinates of a head are single precision: what varies less than this (mm²) does not vary.
     const POINT: f64 = 1e-9;
     let mean = (0..3).map(|a| covariance[a][a]).sum::<f64>() / 3.0;
-    if !(mean > POINT) {
+    if mean.is_nan() || mean <= POINT {
         return None;
     }
     for (a, row) in covariance.iter_mut().enumerate() {
@@ -67,10 +67,13 @@ fn precision(mut covariance: [[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     inverse(&covariance)
 }
 
+/// A mean, and the inverse of the covariance about it.
+type Node = ([f64; 3], Option<[[f64; 3]; 3]>);
+
 /// Mean and spread of a bundle at each node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Core {
-    nodes: Vec<([f64; 3], Option<[[f64; 3]; 3]>)>,
+    nodes: Vec<Node>,
 }
 
 impl Core {

@@ -134,12 +134,12 @@ fn named(line: &str) -> Option<(u32, String)> {
     match words[..] {
         [short, name, last] if label(short).is_none() => Some((label(last)?, name.to_owned())),
         [first, name, ref colours @ ..]
-            if matches!(colours.len(), 3 | 4) && colours.iter().all(|c| is_number(c)) =>
+            if matches!(colours.len(), 3 | 4) && colours.iter().all(is_number) =>
         {
             Some((label(first)?, name.to_owned()))
         }
         [first, _, name, ref colours @ ..]
-            if matches!(colours.len(), 3 | 4) && colours.iter().all(|c| is_number(c)) =>
+            if matches!(colours.len(), 3 | 4) && colours.iter().all(is_number) =>
         {
             Some((label(first)?, name.to_owned()))
         }

@@ -77,8 +77,7 @@ fn is_near(points: &[[f32; 3]], tolerance_mm: f64) -> bool {
     let piece: [f64; 3] = std::array::from_fn(|a| to[a] - from[a]);
     let dot = |u: [f64; 3], v: [f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
     let square = dot(piece, piece);
-    // Not of NaN either.
-    if !(square <= LONGEST_PIECE_MM * LONGEST_PIECE_MM) {
+    if square.is_nan() || square > LONGEST_PIECE_MM * LONGEST_PIECE_MM {
         return false;
     }
     points[1..points.len() - 1].iter().all(|point| {

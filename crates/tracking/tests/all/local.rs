@@ -77,13 +77,16 @@ const FREE: Propagation = Propagation {
     ends_inside: true,
 };
 
+/// A point and the direction from it.
+type Step = ([f32; 3], [f32; 3]);
+
 /// First halves from x = 15 that begin towards larger x.
 fn halves(
     field: &Field,
     options: &Propagation,
     local: &LocalRules,
     n: u32,
-) -> Vec<(Vec<([f32; 3], [f32; 3])>, EndReason)> {
+) -> Vec<(Vec<Step>, EndReason)> {
     let space = Space::same(grid());
     let towards = Some([1.0, 0.0, 0.0]);
     let by = Propagator { field, options, local, space: &space, towards };
@@ -233,11 +236,11 @@ fn without_interpolation_the_nearest_voxel_is_followed() {
     let options = Propagation { step_mm: 0.3, ..FREE };
     let as_nearest = |local: &LocalRules| {
         let halves = halves(&field, &options, local, 30);
-        let pairs = halves.iter().flat_map(|(path, _)| path.windows(2));
+        let mut pairs = halves.iter().flat_map(|(path, _)| path.windows(2));
         let is_nearest = |pair: &[([f32; 3], [f32; 3])]| {
             is(pair[1].1, if pair[0].0[0].round() < 20.0 { X } else { bent })
         };
-        pairs.map(is_nearest).all(|nearest| nearest)
+        pairs.all(is_nearest)
     };
     assert!(as_nearest(&LocalRules { nearest_voxel: true, ..LocalRules::default() }));
     assert!(!as_nearest(&LocalRules::default()));

@@ -91,7 +91,10 @@ struct Output<'a> {
 
 impl Output<'_> {
     fn text(&self, text: impl FnOnce() -> String) -> Result<(), Failure> {
-        if self.json.is_none() { self.console.print(&text()) } else { Ok(()) }
+        if self.json.is_none() {
+            self.console.print(&text())?;
+        }
+        Ok(())
     }
 
     /// Adds to what the object says of a device.
@@ -102,10 +105,10 @@ impl Output<'_> {
     }
 
     fn end(self) -> Result<(), Failure> {
-        match self.json {
-            Some(json) => self.console.print(&format!("{json:#}\n")),
-            None => Ok(()),
+        if let Some(json) = self.json {
+            self.console.print(&format!("{json:#}\n"))?;
         }
+        Ok(())
     }
 }
 

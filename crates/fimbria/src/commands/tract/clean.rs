@@ -29,12 +29,13 @@ Outputs:
 {outputs}
   run.json counts those too far from the core, those too long, and the rounds.
 
-Each streamline has the same number of points, evenly spaced and counted in one direction. At point k
-of all streamlines that are left, m is the mean place and C the covariance (over n); the distance of a
-streamline from the core is Mahalanobis', d = sqrt((x - m)' C^-1 (x - m)). What is farther than
---distance at any point, or longer than the mean by more than --length standard deviations, is left
-out; core and spread are found anew until nothing is left out. Of n streamlines none can be farther
-than (n - 1) / sqrt(n): in bundles of fewer than 27 nothing is 5 from the core.
+Each streamline has the same number of points, evenly spaced and counted in one direction. At
+point k of all streamlines that are left, m is the mean place and C the covariance (over n); the
+distance of a streamline from the core is Mahalanobis', d = sqrt((x - m)' C^-1 (x - m)). What is
+farther than --distance at any point, or longer than the mean by more than --length standard
+deviations, is left out; core and spread are found anew until nothing is left out. Of n
+streamlines none can be farther than (n - 1) / sqrt(n): in bundles of fewer than 27 nothing is 5
+from the core.
 
 Units:
   Standard deviations, of lengths and of places. Streamlines are in millimetres.

@@ -35,9 +35,9 @@ Units:
 
 Order and frame:
   Streamlines keep their order and their place in the scanner (RAS). They are looked up in the
-  voxels of each region by its own header. A region is passed where a point lies in it; where points
-  are farther apart than its voxels, what lies between counts too. All that is asked for is judged of
-  the streamlines as they were read; points are made anew after that.
+  voxels of each region by its own header. A region is passed where a point lies in it; where
+  points are farther apart than its voxels, what lies between counts too. All that is asked for is
+  judged of the streamlines as they were read; points are made anew after that.
 
 References:
   Presseau C, Jodoin PM, Houde JC, Descoteaux M. NeuroImage 109, 72 (2015)    --compress

@@ -28,10 +28,10 @@ Outputs:
 {outputs}
   `fimbria report OUT -o page.html` draws the curves.
 
-Each streamline has the same number of points, evenly spaced and counted in one direction. At point k
-of all streamlines, m is the mean place and C the covariance (over n); a streamline at the distance
-d = sqrt((x - m)' C^-1 (x - m)) from this core has the weight s / max(d, 0.01) there, where s is its
-own weight, if it has one. The mean is sum(w v) / sum(w), the standard deviation
+Each streamline has the same number of points, evenly spaced and counted in one direction. At
+point k of all streamlines, m is the mean place and C the covariance (over n); a streamline at the
+distance d = sqrt((x - m)' C^-1 (x - m)) from this core has the weight s / max(d, 0.01) there,
+where s is its own weight, if it has one. The mean is sum(w v) / sum(w), the standard deviation
 sqrt(sum(w (v - mean)^2) / sum(w)). A streamline of weight s counts as s streamlines in m and C too.
 
 Units:

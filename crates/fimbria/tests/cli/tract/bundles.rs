@@ -16,7 +16,7 @@ const BUNDLES: &str = "
     [between]
     ends_in = ['labels.nii:Left', 'labels.nii:2']
     [ball]
-    include = '10,5,0,6'
+    include = '10,5,0,12'
     ends_only = true
     [nothing]
     include = ['900,0,0,1']
@@ -42,7 +42,7 @@ fn each_bundle_is_what_edit_keeps_and_has_a_row() {
         ("ab", "--include a.nii --include b.nii"),
         ("long", "--min-length 40 --exclude labels.nii:1"),
         ("between", "--ends-in labels.nii:1 --ends-in labels.nii:2"),
-        ("ball", "--include 10,5,0,6 --ends-only"),
+        ("ball", "--include 10,5,0,12 --ends-only"),
         ("nothing", "--include 900,0,0,1"),
     ] {
         folder.done(&format!("tract edit a.trx {options} -o one.trx --force -q"));
@@ -161,7 +161,8 @@ fn regions_of_a_template_are_brought_over_by_matrices_and_fields() {
         // Voxels of 1 mm that stand for those of 2 mm have other edges, by up to half a millimetre.
         let missed = here.iter().filter(|i| !there.contains(i)).count();
         let false_ones = there.iter().filter(|i| !here.contains(i)).count();
-        assert!(here.len() > 15 && missed + false_ones <= 4, "{out}: {missed} {false_ones}");
+        let n = here.len();
+        assert!(n > 15 && missed + false_ones <= n / 5, "{out}: {missed} {false_ones} of {n}");
     }
     folder.done("tract bundles a.trx --bundles there.toml -o none");
     assert_ne!(numbers(&all, &read(&folder, "none/ab.trx")), here);

@@ -61,7 +61,7 @@ fn data_and_groups_go_along_with_their_streamlines() {
         assert_eq!(fa as f32, point[0] * 0.01);
     }
     for (group, by) in some.header.groups.iter().zip([2, 3]) {
-        let members = (0..kept.len() as u32).filter(|i| kept[*i as usize] % by == 0);
+        let members = (0..kept.len() as u32).filter(|i| kept[*i as usize].is_multiple_of(by));
         assert_eq!(group.members, members.collect::<Vec<_>>(), "{}", group.name);
     }
     // Of several, the numbers go on, and what not all have is left out with a warning.

@@ -78,8 +78,8 @@ pub(crate) fn with_tracts(n: usize) -> Folder {
     let weights = tractogram.streamlines.per_streamline()[0].values();
     let weights: String = weights.map(|weight| format!("{weight}\n")).collect();
     fs::write(folder.join("w.txt"), weights).unwrap();
-    voxels(&folder, "a.nii", grid(), |p| is_near(p, [10.0, 5.0, 0.0], 12.0));
-    voxels(&folder, "b.nii", grid(), |p| is_near(p, [-8.0, 0.0, 5.0], 9.0));
+    voxels(&folder, "a.nii", grid(), |p| is_near(p, [10.0, 5.0, 0.0], 20.0));
+    voxels(&folder, "b.nii", grid(), |p| is_near(p, [-8.0, 0.0, 5.0], 18.0));
     let fine = Grid {
         dims: [30, 35, 40],
         ras_from_vox: Affine([[1.1, 0., 0., -12.], [0., 1.2, 0., -20.], [0., 0., 1.3, -26.]]),

@@ -241,7 +241,8 @@ Clipping:
   MK, AK, RK, Kmax and Kmin are clipped to --clip; by default -3/7 (diffusion confined to a
   sphere) to 10, as in DIPY. W, MKT and KFA are not. Where an unconstrained fit finds no
   diffusivity in some direction, K is not defined there and MK, AK, RK, Kmax and Kmin are NaN;
-  where the mean diffusivity is not positive, so are W, MKT, KFA, linearity, planarity and sphericity.
+  where the mean diffusivity is not positive, so are W, MKT, KFA, linearity, planarity and
+  sphericity.
 
 Order and frame:
   Vectors and tensors are in scanner RAS axes. --layout fsl turns them into the axes of FSL's

@@ -122,7 +122,10 @@ fn read(path: &Path) -> Result<Vec<(String, RuleOptions)>, TractError> {
         let options = options.and_then(|options| options.check().map(|()| options));
         let mut options = match options {
             Ok(options) => options,
-            Err(source) => return Err(TractError::Bundle { path, name, source }),
+            Err(source) => {
+                let source = Box::new(source);
+                return Err(TractError::Bundle { path, name, source });
+            }
         };
         let RuleOptions { include, include_any, exclude, ends_in, .. } = &mut options;
         for list in [include, include_any, exclude, ends_in] {

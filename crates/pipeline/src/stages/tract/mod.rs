@@ -102,7 +102,7 @@ pub enum TractError {
         /// The name.
         name: String,
         /// Why not.
-        source: OptionError,
+        source: Box<OptionError>,
     },
     /// A bundle without streamlines, or none that counts.
     #[error("{}: no streamline has points and a weight above 0: there is nothing to measure", .0.display())]
