@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_compute::Progress as _;
-use fimbria_image::read_image;
+use fimbria_image::{read_image, split_image_name};
 use fimbria_streamlines::bundle::{CoreSums, Nodes, Profile, Sampler};
 use fimbria_streamlines::open;
 use rayon::prelude::*;
@@ -77,8 +77,7 @@ pub(crate) struct Measured {
 /// What a column is called: the file without extensions.
 fn map_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let ends = [".nii.gz", ".nii", ".mif.gz", ".mif", ".img.gz", ".img", ".hdr.gz", ".hdr"];
-    let stem = ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let stem = split_image_name(&name).map_or(name.as_str(), |(stem, _)| stem);
     stem.replace(['\t', '\n', ' '], "_")
 }
 
