@@ -490,7 +490,7 @@ METHODS_HEAD = '''"""The methods that are no fits. Made by generate.py from `fim
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal
 
