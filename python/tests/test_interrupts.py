@@ -198,17 +198,25 @@ def raising(*_):
     raise Enough
 
 
+def ended_by(made, callback):
+    """Works that are made larger until the callback, which hears of them every now and then, ends one."""
+    for size in (2, 4, 8, 16, 32, 64):
+        try:
+            made(size)(progress=callback)
+        except Enough:
+            return
+    pytest.fail("the work is too short, or the exception of the callback is lost")
+
+
 @pytest.mark.parametrize("name", ["peaks", "sample_sticks", "life", "sift2", "local_field", "qsm", "track", "connectome", "eigenpairs"])
 def test_an_exception_of_the_callback_ends_the_work_and_the_next_one_is_sound(name):
     began = time.monotonic()
-    with pytest.raises(Enough):
-        METHODS[name](2)(progress=raising)
+    ended_by(METHODS[name], raising)
     assert time.monotonic() - began < 60
     told = []
     # The next one goes on where the callback lets it.
-    with pytest.raises(Enough):
-        METHODS[name](2)(progress=lambda *said: told.append(said) or len(told) > 2 and raising())
-    assert len(told) >= 1 and all(0 <= done <= total for _, done, total in told)
+    ended_by(METHODS[name], lambda *said: told.append(said) or len(told) > 2 and raising())
+    assert len(told) > 2 and all(0 <= done <= total for _, done, total in told)
     assert fimbria.TensorModel(SHELLS).fit(signals(SHELLS, 1)).counts["fitted"] > 0
 
 

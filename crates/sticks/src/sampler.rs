@@ -181,7 +181,9 @@ impl Sampler<'_> {
                     progress.check()?;
                     let (rows, started) = self.prepare(voxels)?;
                     let mut recorded = self.recorded(rows.stride);
-                    lanes::sample(&rows.batch(), &self.constants, simd, &mut recorded);
+                    let stops = || progress.is_cancelled();
+                    lanes::sample(&rows.batch(), &self.constants, simd, &mut recorded, &stops);
+                    progress.check()?;
                     self.finish(&recorded, &started, sticks, results);
                     progress.advance(voxels.len() as u64);
                     Ok(())

@@ -67,16 +67,17 @@ impl Lobes {
         let sphere = Sphere::new(basis, lmax, options);
         progress.start("finding lobes", voxels.len() as u64);
         let tile = |tile: &[u32]| {
-            let found = sphere.tile(field, tile);
+            // A round takes a second where directions are many.
+            let found = (!progress.is_cancelled()).then(|| sphere.tile(field, tile));
             progress.advance(tile.len() as u64);
-            found
+            found.into_iter().flatten()
         };
         let (mut first, mut integrals, mut of_direction) = (vec![0], Vec::new(), Vec::new());
         // A round at a time, so that Ctrl-C is noticed and little is held twice.
         for round in voxels.chunks(256 * TILE) {
-            progress.check()?;
             let found: Vec<_> =
                 workers.install(|| round.par_chunks(TILE).flat_map_iter(tile).collect());
+            progress.check()?;
             for voxel in found {
                 integrals.extend(voxel.integrals);
                 of_direction.extend(voxel.of_direction);

@@ -26,15 +26,23 @@ pub use self::timing::JumpTime;
 pub(crate) use self::timing::time;
 use crate::batch::{Batch, Recorded};
 
-/// Samples the voxels of a batch, as many at a time as a register of `simd` has lanes.
-pub(crate) fn sample(batch: &Batch<'_>, constants: &Constants, simd: SimdLevel, to: &mut Recorded) {
-    simd.run(InLanes { batch, constants, to });
+/// Samples the voxels of a batch, as many at a time as a register of `simd` has lanes; the rest are left
+/// once `stops` says so.
+pub(crate) fn sample(
+    batch: &Batch<'_>,
+    constants: &Constants,
+    simd: SimdLevel,
+    to: &mut Recorded,
+    stops: &dyn Fn() -> bool,
+) {
+    simd.run(InLanes { batch, constants, to, stops });
 }
 
 struct InLanes<'a> {
     batch: &'a Batch<'a>,
     constants: &'a Constants,
     to: &'a mut Recorded,
+    stops: &'a dyn Fn() -> bool,
 }
 
 impl WithSimd for InLanes<'_> {
@@ -42,19 +50,25 @@ impl WithSimd for InLanes<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        run::<Lanes<S>>(simd, self.batch, self.constants, self.to);
+        run::<Lanes<S>>(simd, self.batch, self.constants, self.to, self.stops);
     }
 }
 
 /// The same a voxel at a time: what a device, which fuses multiply-add, is held to.
 pub(crate) fn sample_singly(batch: &Batch<'_>, constants: &Constants, to: &mut Recorded) {
-    run::<f32>((), batch, constants, to);
+    run::<f32>((), batch, constants, to, &|| false);
 }
 
 #[inline(always)]
-fn run<R: Pack>(token: R::Token, batch: &Batch<'_>, constants: &Constants, to: &mut Recorded) {
+fn run<R: Pack>(
+    token: R::Token,
+    batch: &Batch<'_>,
+    constants: &Constants,
+    to: &mut Recorded,
+    stops: &dyn Fn() -> bool,
+) {
     let mut chain = Chain::<R>::new(token, constants);
-    for first in (0..batch.n).step_by(R::LANES) {
+    for first in (0..batch.n).step_by(R::LANES).take_while(|_| !stops()) {
         chain.load(batch, first);
         chain.run(first, to);
     }

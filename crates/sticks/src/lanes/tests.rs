@@ -60,7 +60,7 @@ fn lanes_take_the_jumps_of_the_oracle() {
         let rows = simulate(&options, n, bent);
         let mut found = recorded(&options, &rows);
         let constants = Constants::new(&options, &protocol);
-        sample(&rows.batch(), &constants, SimdLevel::best(), &mut found);
+        sample(&rows.batch(), &constants, SimdLevel::best(), &mut found, &|| false);
         let mut differ = 0;
         for lane in 0..n {
             let y = column(&rows.y, rows.stride, lane);
@@ -130,7 +130,7 @@ fn samples_have_the_same_bits_in_registers_of_any_width() {
         sample_singly(&rows.batch(), &constants, &mut expected);
         for simd in SimdLevel::available().into_iter().filter(|simd| simd.fuses()) {
             let mut found = recorded(&options, &rows);
-            sample(&rows.batch(), &constants, simd, &mut found);
+            sample(&rows.batch(), &constants, simd, &mut found, &|| false);
             for (a, b) in expected
                 .samples
                 .iter()
@@ -152,6 +152,6 @@ fn levels_that_do_not_fuse_sample_too() {
     let rows = simulate(&options, 4, false);
     let constants = Constants::new(&options, &protocol);
     let mut found = recorded(&options, &rows);
-    sample(&rows.batch(), &constants, SimdLevel::Scalar, &mut found);
+    sample(&rows.batch(), &constants, SimdLevel::Scalar, &mut found, &|| false);
     assert!(found.acceptance[..4].iter().all(|share| (0.05..1.0).contains(share)));
 }

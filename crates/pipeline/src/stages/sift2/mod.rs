@@ -105,6 +105,9 @@ enum WeighError {
     Memory { needed: ByteSize, allowed: ByteSize },
 }
 
+/// Streamlines that are followed before it is asked whether to go on.
+const BLOCK: usize = 512;
+
 /// The program itself with its threads, and a chunk of streamlines.
 const BESIDE: u64 = 64 << 20;
 /// Streamlines after which it is said how much memory all of them take.
@@ -193,7 +196,12 @@ impl WeighByDensities {
         let held = field.coefficients.held_bytes() + 4 * grid.len() as u64;
         let mut is_foreseen = false;
         for_each_chunk(&mut *lines, "following streamlines", log, |_, chunk| {
-            tracks.add(chunk.offsets(), chunk.positions(), &tracer, &fixel_at, workers);
+            // A chunk takes seconds on one thread.
+            for first in (0..chunk.len()).step_by(BLOCK) {
+                log.check()?;
+                let offsets = &chunk.offsets()[first..=chunk.len().min(first + BLOCK)];
+                tracks.add(offsets, chunk.positions(), &tracer, &fixel_at, workers);
+            }
             if !is_foreseen && tracks.streamlines() >= FORESEEN_AFTER {
                 is_foreseen = true;
                 self.foresee(&tracks, all.max(tracks.streamlines() as u64), held, log)?;
