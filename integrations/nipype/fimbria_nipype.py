@@ -2103,7 +2103,7 @@ class Probtrackx2(_Command):
 
 class ReportInputSpec(CommandLineInputSpec):
     folder = traits.Either(File(exists=True), Directory(exists=True), argstr="%s", position=0, mandatory=True, desc="Folder that a command wrote: `run`, `demo`, `fit`, `track`, `life`, `connectome`, `qsm`, `compare` …")
-    title = traits.Str(argstr="--title %s", desc="Heading of the page [default: the name of the folder]")
+    title = traits.Str(argstr="--title %s", desc="Heading of the page [default: the names of the folder and of that above it]")
     output = traits.Str(argstr="--output %s", mandatory=True, desc="Folder (or, where the command writes one file, the file) to write")
     force = traits.Bool(argstr="--force", desc="Overwrite existing outputs")
     threads = traits.Int(argstr="--threads %d", desc="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]")

@@ -1506,7 +1506,7 @@ class Report(shell.Task["Report.Outputs"]):
 
     executable = ["fimbria", "report"]
     folder: FsObject = shell.arg(help="Folder that a command wrote: `run`, `demo`, `fit`, `track`, `life`, `connectome`, `qsm`, `compare` …", argstr="", position=1)
-    title: str | None = shell.arg(help="Heading of the page [default: the name of the folder]", argstr="--title", default=None)
+    title: str | None = shell.arg(help="Heading of the page [default: the names of the folder and of that above it]", argstr="--title", default=None)
     output: str = shell.arg(help="Folder (or, where the command writes one file, the file) to write", argstr="--output")
     force: bool = shell.arg(help="Overwrite existing outputs", argstr="--force", default=False)
     threads: int | None = shell.arg(help="Threads to work with; 0 for one per core. Results do not depend on it [default: 0]", argstr="--threads", default=None)

@@ -184,7 +184,7 @@ def report(
     output : path
         Folder (or, where the command writes one file, the file) to write
     title : text
-        Heading of the page [default: the name of the folder]
+        Heading of the page [default: the names of the folder and of that above it]
     force : flag
         Overwrite existing outputs
     threads : integer

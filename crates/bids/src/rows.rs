@@ -229,7 +229,12 @@ pub(crate) fn page_of(
             0 => String::new(),
             n => format!("{n} series without."),
         };
-        (strip(&column.name, &column.unit.replace("^2", "²"), &dots), caption)
+        // Verdicts have the names that their session's page gives them.
+        let heading = match column.of {
+            Of::Verdict => column.name.replace('_', " "),
+            _ => column.name.to_string(),
+        };
+        (strip(&heading, &column.unit.replace("^2", "²"), &dots), caption)
     };
     let section = |of: Of, heading: &str, text: &str| {
         let figures = columns.iter().filter(|column| column.of == of).map(figure).collect();

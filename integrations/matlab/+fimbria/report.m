@@ -9,7 +9,7 @@ function files = report(varargin)
 %     `compare` …
 %
 %   Named:
-%     title: Heading of the page [default: the name of the folder]
+%     title: Heading of the page [default: the names of the folder and of that above it]
 %     output: Folder (or, where the command writes one file, the file) to write
 %     force: Overwrite existing outputs
 %     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]

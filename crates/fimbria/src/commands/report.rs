@@ -1,6 +1,6 @@
 //! `fimbria report`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_compute::Backend;
@@ -20,7 +20,7 @@ pub(crate) struct ReportCommand {
     /// Folder that a command wrote: `run`, `demo`, `fit`, `track`, `life`, `connectome`, `qsm`, `compare` …
     folder: PathBuf,
 
-    /// Heading of the page [default: the name of the folder]
+    /// Heading of the page [default: the names of the folder and of that above it]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
 
@@ -58,7 +58,7 @@ impl ReportCommand {
         }
         let name = output.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let out = output.file(std::slice::from_ref(&name), console)?;
-        let title = title.unwrap_or_else(|| folder.display().to_string());
+        let title = title.unwrap_or_else(|| last_names(&folder));
         let stage = of_folder(&folder, title, name)?;
         let workers = threads.start()?;
         let command_line = command_line();
@@ -66,5 +66,16 @@ impl ReportCommand {
         let record = run_alone("report", &[&*stage], out, session).map_err(Failure::Work)?;
         commands::report(&record, output.path(), console);
         Ok(())
+    }
+}
+
+/// The names of a folder and of that above it: enough to know it by, and nothing of the machine that others need
+/// not see.
+fn last_names(folder: &Path) -> String {
+    let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let names: Vec<_> = whole.iter().map(|name| name.to_string_lossy()).collect();
+    match &names[..] {
+        [.., above, name] if above != "/" => format!("{above}/{name}"),
+        _ => folder.display().to_string(),
     }
 }

@@ -204,15 +204,15 @@ impl<'a> Frame<'a> {
 
 /// The range itself where it is finite and increasing, else one that is.
 pub(super) fn proper([low, high]: [f64; 2]) -> [f64; 2] {
-    let room = 0.5 * low.abs().max(1e-3);
+    let room = 0.5 * low.abs();
     match ((2.0 * (high - low)).is_finite(), high > low) {
         (true, true) => [low, high],
-        (true, false) => [low - room, low + room],
-        (false, _) => [0.0, 1.0],
+        (true, false) if low != 0.0 => [low - room, low + room],
+        _ => [0.0, 1.0],
     }
 }
 
-/// Smallest and largest finite value, a little apart where all are equal; 0 to 1 for none.
+/// Smallest and largest finite value, a little apart where all are equal; 0 to 1 for none, and where all are 0.
 pub(super) fn extent(values: impl Iterator<Item = f64>) -> [f64; 2] {
     let finite = values.filter(|v| v.is_finite());
     let range =

@@ -79,32 +79,81 @@ pub(in crate::stages::report) fn mapped(map: &ChiMap) -> Mask {
     Mask { grid: map.chi.grid, voxels: mapped.map(|(v, _)| v as u32).collect() }
 }
 
-/// How an iteration went: every column but the first over the first, by its logarithm.
+/// How an iteration went: every column but the first over the first.
 pub(in crate::stages::report) fn convergence<S: AsRef<str>>(
     columns: &[S],
     rows: &[Vec<f64>],
 ) -> Vec<(Figure, String)> {
     let mut figures = Vec::new();
     for (column, head) in columns.iter().enumerate().skip(1) {
-        let value = |row: &Vec<f64>| row.get(column).copied().unwrap_or(f64::NAN).log10();
+        let head = head.as_ref();
+        let in_words = COURSE.iter().find(|words| words.column == head);
+        let plain = head.replace('_', " ");
+        let (heading, caption) =
+            in_words.map_or((&*plain, ""), |words| (words.heading, words.caption));
+        // Sizes of the map hardly change; the others fall by powers of ten.
+        let is_size = head == "rms_x_ppm";
+        let value = |row: &Vec<f64>| {
+            let value = row.get(column).copied().unwrap_or(f64::NAN);
+            if is_size { value } else { value.log10() }
+        };
         let points: Vec<[f64; 2]> =
             rows.iter().filter(|row| !row.is_empty()).map(|row| [row[0], value(row)]).collect();
         if points.is_empty() {
             continue;
         }
-        let heading = head.as_ref().replace('_', " ");
-        let label = format!("log₁₀ {heading}");
+        let label = if is_size { "root mean square" } else { "power of ten" };
         let axes = Axes {
-            heading: &heading,
+            heading,
             x: Axis::new("iteration", ""),
-            y: Axis::new(&label, ""),
+            y: Axis::new(label, if is_size { "ppm" } else { "" }),
             ..Axes::default()
         };
-        let series = [Series { name: &heading, points: &points, marks: Marks::Line }];
-        figures.push((xy(&series, &axes), String::new()));
+        let series = [Series { name: heading, points: &points, marks: Marks::Line }];
+        figures.push((xy(&series, &axes), caption.to_owned()));
     }
     figures
 }
+
+/// A column of `iterations.tsv` in words.
+struct Words {
+    column: &'static str,
+    heading: &'static str,
+    caption: &'static str,
+}
+
+const COURSE: &[Words] = &[
+    Words {
+        column: "rms_x_ppm",
+        heading: "Size of the map",
+        caption: "It has settled where this is level; while it still rises, more iterations change the map.",
+    },
+    Words {
+        column: "relative_change",
+        heading: "Change of the map by an iteration",
+        caption: "Over the size of the map. The iteration ends where this is below the tolerance.",
+    },
+    Words {
+        column: "data",
+        heading: "Misfit of the field",
+        caption: "The sum of squares that the map leaves of the field, by weight.",
+    },
+    Words {
+        column: "variation",
+        heading: "Edges of the map",
+        caption: "The sum of jumps between neighbours that diffusion and magnitude do not explain.",
+    },
+    Words {
+        column: "penalty",
+        heading: "Roughness of the map",
+        caption: "The sum of squares that keeps it smooth.",
+    },
+    Words {
+        column: "relative_gradient",
+        heading: "Gradient of the objective",
+        caption: "Over that at the start: zero at the best map.",
+    },
+];
 
 const BILGIC: &str = "Bilgic B et al. Magn Reson Med 72, 1444 (2014)";
 const FANSI: &str = "Milovic C et al. Magn Reson Med 80, 814 (2018)";
