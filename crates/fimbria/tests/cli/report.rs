@@ -138,7 +138,14 @@ fn susceptibility_has_map_field_residual_and_convergence_on_its_page() {
     folder.done("qsm field/local_field.nii.gz --mask field/mask.nii.gz -o map");
     has(
         &page(&folder, "map"),
-        &[">chi<", ">residual<", ">field given<", "<h2>Convergence</h2>", ">Edges of the map<", "ppm"],
+        &[
+            ">chi<",
+            ">residual<",
+            ">field given<",
+            "<h2>Convergence</h2>",
+            ">Edges of the map<",
+            "ppm",
+        ],
     );
 }
 
