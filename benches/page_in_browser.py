@@ -44,20 +44,20 @@ SCENE = """
 })()
 """
 
-#: Lays the first regions over the map, all of it; how many regions there are.
+#: Lays the first regions over the map, as the argument says; how many regions there are.
 REGIONS = """
-(async () => {
+(async (covering) => {
   const of = (name) => [...document.querySelectorAll('#explore-controls label')]
     .find((label) => label.textContent.startsWith(name))?.querySelector('select');
   const regions = of('Regions'), covers = of('covering');
   if (!regions) return 0;
-  for (const [select, value] of [[regions, '0'], [covers, '1']]) {
+  for (const [select, value] of [[regions, '0'], [covers, covering]]) {
     select.value = value;
     select.dispatchEvent(new Event('change'));
     await new Promise((go) => setTimeout(go, 1500));
   }
   return regions.options.length - 1;
-})()
+})('COVERING')
 """
 
 #: Where the canvas is, once it is in view.
@@ -457,8 +457,21 @@ def looked_at(
             bright = 100 * there / max(1, sum(len(row) // 3 for row in rows))
         if shots:
             (shots / f"{page.stem}-{name}-scene.png").write_bytes(picture)
-        if browser.value(REGIONS) and shots:
-            (shots / f"{page.stem}-{name}-regions.png").write_bytes(browser.shot(place))
+        # All of the map where regions are, then their outline alone.
+        last, differ = rows, []
+        for covering, what in (("1", "regions"), ("0", "outline")):
+            if not browser.value(REGIONS.replace("COVERING", covering)):
+                break
+            until, now = time.monotonic() + PATIENCE, last
+            while now == last and time.monotonic() < until:
+                over = browser.shot(place)
+                now = pixels(over)
+            last = now
+            differ.append(sum(a[x : x + 3] != b[x : x + 3] for a, b in zip(now, rows) for x in range(0, len(a), 3)))
+            if shots:
+                (shots / f"{page.stem}-{name}-{what}.png").write_bytes(over)
+        if differ and not differ[0] > differ[1] > 0:
+            wrong.append(f"regions change {differ[0]} pixels, their outline {differ[1]}")
         # Drawn without a graphics card it slows down all that follows.
         browser.value("document.getElementById('explore-stage').remove()")
         share = f"{bright:.0f}"

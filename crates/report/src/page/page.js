@@ -125,19 +125,34 @@ if (start) {
     view.addEventListener('locationChange', (event) => { byId('place').textContent = event.detail.string || ''; });
     const maps = parts.filter((part) => part.kind === 'map' || part.kind === 'colours');
     const lines = parts.filter((part) => part.kind === 'lines'), regions = parts.filter((part) => part.kind === 'regions');
-    // Which regions lie over the map, and how much of it they hide.
+    // Which regions lie over the map, and how much of it they hide; 0 is their outline alone.
     let map = 0, over = -1, hides = 0.5;
+    // The voxels of regions, a byte each behind a header of 352, that have another region or none beside them.
+    const outlined = async (part, name) => {
+      const bytes = new Uint8Array(await (await fileOf(part, name)).arrayBuffer());
+      const header = new DataView(bytes.buffer), [nx, ny, nz] = [42, 44, 46].map((at) => header.getInt16(at, true));
+      const labels = bytes.slice(352), shown = bytes.subarray(352);
+      let v = 0;
+      for (let z = 0; z < nz; z++) for (let y = 0; y < ny; y++) for (let x = 0; x < nx; x++, v++) {
+        const label = labels[v], same = (is, step) => is && labels[v + step] === label;
+        const inside = same(x > 0, -1) && same(x < nx - 1, 1) && same(y > 0, -nx) && same(y < ny - 1, nx)
+          && (nz === 1 || (same(z > 0, -nx * ny) && same(z < nz - 1, nx * ny)));
+        if (inside) shown[v] = 0;
+      }
+      return new File([bytes], name);
+    };
     const show = async () => {
       const volumes = [];
       const add = async (part, name, more) => {
         if (!part) return;
-        const volume = { url: await fileOf(part, name), name: `${part.name}.nii` };
+        const url = part.kind === 'regions' && hides === 0 ? await outlined(part, name) : await fileOf(part, name);
+        const volume = { url, name: `${part.name}.nii` };
         if (part.kind !== 'colours') Object.assign(volume, { calMin: Number(part.low), calMax: Number(part.high) });
         volumes.push(Object.assign(volume, more));
       };
       const part = maps[map];
       await add(part, `${map}.nii`, part?.kind === 'map' ? { colormap: 'gray' } : {});
-      await add(regions[over], `r${over}.nii`, { colormap: 'random', opacity: part ? hides : 1, isColorbarVisible: false });
+      await add(regions[over], `r${over}.nii`, { colormap: 'random', opacity: part && hides ? hides : 1, isColorbarVisible: false });
       await view.loadVolumes(volumes);
     };
     if (maps.length) {
@@ -150,9 +165,9 @@ if (start) {
         covers.disabled = over < 0 || !maps.length;
         return show();
       });
-      const covers = choice('covering', [[0.25, 'a quarter'], [0.5, 'half'], [0.75, 'three quarters'], [1, 'all']], (part) => {
+      const covers = choice('covering', [[0, 'their outline'], [0.25, 'a quarter'], [0.5, 'half'], [0.75, 'three quarters'], [1, 'all']], (part) => {
         hides = Number(part);
-        return view.setVolume(1, { opacity: hides });
+        return show();
       });
       covers.value = hides;
       covers.disabled = true;
