@@ -18,8 +18,8 @@ import fimbria
 #: Seconds after which an interrupt must be answered. On an idle machine it takes up to 0.2 s (README.md); a busy
 #: one gives threads their turn later. None of the works below ends by itself within it.
 BOUND = 1.0
-#: Those that ask less often: chains of 64 voxels, and streamlines of a chunk, are one piece of work each.
-LATER = {"sample_sticks": 4.0, "sift2": 10.0}
+#: Lobes of a large grid are found in one piece of work of each thread.
+LATER = {"sift2": 3.0}
 #: Seconds of work before the interrupt.
 WAIT = 0.4
 

@@ -141,7 +141,7 @@ if (start) {
       }
       return new File([bytes], name);
     };
-    const show = async () => {
+    const drawn = async () => {
       const volumes = [];
       const add = async (part, name, more) => {
         if (!part) return;
@@ -155,6 +155,9 @@ if (start) {
       await add(regions[over], `r${over}.nii`, { colormap: 'random', opacity: part && hides ? hides : 1, isColorbarVisible: false });
       await view.loadVolumes(volumes);
     };
+    // One after the other: what is loaded is gone where the next one begins.
+    let last = Promise.resolve();
+    const show = () => (last = last.then(drawn));
     if (maps.length) {
       choice('Map', maps.map((part, index) => [index, part.unit ? `${part.name}, ${part.unit}` : part.name]),
         (index) => { map = Number(index); return show(); });
