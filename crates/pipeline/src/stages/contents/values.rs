@@ -54,6 +54,9 @@ impl Looks {
                 rows.push(row.iter().map(|value| f64::from(*value)).collect());
             }
         }
+        // Of an image that is full they are ten times as many.
+        let every = rows.len().div_ceil(LOOKED_AT).max(1);
+        let rows: Vec<_> = rows.into_iter().step_by(every).collect();
         Self::of_rows(&rows)
     }
 
