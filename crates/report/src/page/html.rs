@@ -102,11 +102,17 @@ fn header(page: &Page, is_explored: bool) -> String {
 
 fn section(number: usize, section: &Section) -> String {
     let heading = escape(&section.heading);
-    let mut html = format!("<section id=\"section-{number}\">\n<h2>{heading}</h2>\n");
-    for block in &section.blocks {
-        html += &self::block(block);
-    }
-    html + "</section>\n"
+    // On paper a heading goes with the first figures, which Firefox does not do of itself.
+    let words = section.blocks.iter().take_while(|block| matches!(block, Block::Text(_))).count();
+    let is_short = |block: &&Block| matches!(block, Block::Figures(all) if all.len() <= 2);
+    let opening = words + usize::from(section.blocks.get(words).filter(is_short).is_some());
+    let of = |blocks: &[Block]| blocks.iter().map(self::block).collect::<String>();
+    let (first, rest) = section.blocks.split_at(opening);
+    format!(
+        "<section id=\"section-{number}\">\n<div class=\"opening\">\n<h2>{heading}</h2>\n{}</div>\n{}</section>\n",
+        of(first),
+        of(rest)
+    )
 }
 
 fn block(block: &Block) -> String {
