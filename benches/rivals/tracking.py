@@ -108,9 +108,9 @@ class Truth:
         return np.degrees(np.arccos(np.clip(cos, 0, 1)))
 
 
-def quality(tck, truth):
+def quality(streamlines, truth):
     lengths, turns, angles = [], [], []
-    for points in nib.streamlines.load(tck).streamlines:
+    for points in streamlines:
         steps = np.diff(np.asarray(points, float), axis=0)
         mm = np.linalg.norm(steps, axis=1)
         dirs = steps / mm[:, None]
@@ -154,7 +154,7 @@ def main():
             for name, run in pair:
                 out = tmp / "judged.tck"
                 run(args, fod, args.count, out)
-                median, mean, turn, off = quality(out, truth)
+                median, mean, turn, off = quality(nib.streamlines.load(out).streamlines, truth)
                 print(f"{name:22s} {median:9.1f} {mean:8.1f} {turn:8.1f} {off:8.1f} "
                       f"{best[name]:9.0f}", flush=True)
             (_, theirs), (_, ours) = best.items()
