@@ -24,6 +24,10 @@ Of a bundle, with the voxels that its valid streamlines pass and those that its 
   overlap     true voxels that are passed, in percent of the true voxels
   overreach   other voxels that are passed, in percent of the true voxels
 
+Of the streamlines themselves: `mm`, the median of their lengths; `turn`, the median turn between steps in
+degrees per mm; `angle`, the median angle in degrees of steps to the nearest true direction of their voxel. Three
+columns more where the head has truth/dirs.nii.gz.
+
 Bundles without a valid streamline are missing. The ends of the bundles, two of each, are regions; an end of
 a streamline is in that of the true end nearest to it, in one of U-fibres, which are everywhere, only where
 no other is within --ends mm. Invalid bundles are pairs of regions, of no one bundle, that invalid
@@ -39,6 +43,8 @@ import zipfile
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 from scipy.spatial import cKDTree
+
+from rivals.tracking import Truth, quality
 
 U_FIBRES = "u_fibres"
 INSIDE = 0.95
@@ -116,6 +122,8 @@ class Head:
             self.masks[name] = np.asarray(mask.dataobj) > 0
             self.distances[name] = distance_transform_edt(~self.masks[name], sampling=edges)
         self.trees = {name: [cKDTree(end) for end in b.ends()] for name, b in self.bundles.items()}
+        dirs = os.path.join(folder, "truth", "dirs.nii.gz")
+        self.directions = Truth(dirs) if os.path.exists(dirs) else None
         self.ends = cKDTree(np.concatenate([e for b in self.bundles.values() for e in b.ends()]))
         # Regions are numbered 2 k and 2 k + 1 by the bundle; U-fibres have one for both ends.
         self.regions = [
@@ -204,13 +212,22 @@ def score(head, lines, ends_mm, within_mm):
             wrong=len(wrong),
             overlap=mean("overlap"),
             overreach=mean("overreach"),
+            **course(head, lines),
         ),
         of_bundles,
     )
 
 
+def course(head, lines):
+    if head.directions is None:
+        return {}
+    every = [lines.points[s : s + n] for s, n in zip(lines.starts, lines.lengths)]
+    median, _, turn, angle = quality(every, head.directions)
+    return dict(mm=float(median), turn=float(turn), angle=float(angle))
+
+
 COLUMNS = (
-    "streamlines valid invalid unconnected no_bundle of_named found missing wrong overlap overreach".split()
+    "streamlines valid invalid unconnected no_bundle of_named found missing wrong overlap overreach mm turn angle".split()
 )
 
 

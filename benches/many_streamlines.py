@@ -2,11 +2,11 @@
 """Millions of streamlines tracked, weighed by SIFT2's model and counted: time and memory of each command.
 
     python3 benches/many_streamlines.py --fimbria target/release/fimbria --folder big [--select 2000000]
-        [--times 1] [--voxel 2.5] [--memory 8G] [--threads 2]
+        [--times 1] [--iterations 100] [--voxel 2.5] [--memory 8G] [--threads 2]
 
-Of a head of known truth. --times 5 joins five tractograms of different seeds, for more streamlines than one
-`track` keeps. Memory is the most that a command held of its own (RssAnon of /proc, looked at every 20 ms; Linux
-only) and its largest resident set, pages of files included. What is there already is not made again.
+Of a head of known truth. --times 5 joins five tractograms of different seeds. Memory is the most that a command
+held of its own (RssAnon of /proc, looked at every 20 ms; Linux only) and its largest resident set, pages of files
+included. What is there already is not made again.
 """
 
 import argparse
@@ -74,6 +74,7 @@ def main():
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--select", type=int, default=2_000_000)
     parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--iterations", type=int, default=100, help="of sift2, at most")
     parser.add_argument("--voxel", type=float, default=2.5)
     parser.add_argument("--memory", default="8G")
     parser.add_argument("--threads", type=int, default=2)
@@ -100,7 +101,8 @@ def main():
         lines = tmp / "all.tck"
         joined(parts, lines)
     print(f"{lines.name}: {os.path.getsize(lines) / 2**30:.2f} GiB", flush=True)
-    measured("sift2", fimbria, "sift2", lines, tmp / "fod/fod.mif", "--act", tmp / "head/5tt.nii", "-o", tmp / "sift2", "--force", *more)
+    measured(f"sift2 --iterations {args.iterations}", fimbria, "sift2", lines, tmp / "fod/fod.mif", "--act", tmp / "head/5tt.nii", "-o", tmp / "sift2",
+             "--iterations", args.iterations, "--force", *more)
     measured("connectome --weights", fimbria, "connectome", lines, tmp / "head/labels.nii", "--weights", tmp / "sift2/weights.txt",
              "-o", tmp / "net", "--force", *more)
 

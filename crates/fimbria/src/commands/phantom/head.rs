@@ -27,7 +27,7 @@ const HELP: &str = "\
 Method:
   Surfaces in mm decide what every point is, so that the head is the same at any voxel size and on
   any grid; voxels on a boundary are sampled at --samples points along each axis. Cortex is a shell
-  of 2.6 mm about a folded surface: sulci that every brain has (central, Sylvian with the insula,
+  of 2.3 mm about a folded surface: sulci that every brain has (central, Sylvian with the insula,
   calcarine, cingulate ...) and between them others that differ from --subject to --subject.
   Bundles are streamlines from cortex to cortex or nucleus; their densities are the fibres of white
   matter, and what they leave is filled with fibres of no bundle.
