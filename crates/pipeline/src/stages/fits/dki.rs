@@ -119,6 +119,7 @@ impl FitModel for Parameters {
 
     const ABOUT: &About = &ABOUT;
     const IN_RUN: InRun = InRun::WhereSupported;
+    const IN_PRESETS: bool = true;
 
     fn choice(&self) -> VolumeChoice {
         self.shells.up_to(self.bmax())

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::curve::{MORE, NoiseOptions, SolverOptions};
-use super::fit_maps::{FitModel, Outcome};
+use super::fit_maps::{FitModel, InRun, Outcome};
 use crate::about::About;
 use crate::options::{Described as _, NamedFile, above, choice};
 use crate::stages::load::Subject;
@@ -151,6 +151,7 @@ impl FitModel for Parameters {
     const STAGE: &'static str = "expr";
     const BIDS_MODEL: &'static str = "expression";
     const DESCRIPTION: &'static str = "Signal model given as an expression";
+    const IN_RUN: InRun = InRun::ByTable;
     const ABOUT: &About = &ABOUT;
 
     fn consistent(&self) -> Result<(), String> {

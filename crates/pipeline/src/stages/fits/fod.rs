@@ -7,7 +7,7 @@ use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::fod::{self, FodFit, FodOptions, REGULARISATION, Response, Responses, Tissues};
 use serde::Serialize;
 
-use super::fit_maps::{Deviation, FitModel, Outcome};
+use super::fit_maps::{Deviation, FitModel, InRun, Outcome};
 use crate::about::About;
 use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
@@ -97,6 +97,7 @@ impl FitModel for Parameters {
     const DESCRIPTION: &'static str = "Constrained spherical deconvolution";
     const DEVIATION: Deviation = Deviation::Ignored;
 
+    const IN_RUN: InRun = InRun::BeforeOthers;
     const ABOUT: &About = &ABOUT;
     const TEXTS: &'static [Written] = &[
         Written::file(

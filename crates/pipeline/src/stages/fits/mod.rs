@@ -33,6 +33,12 @@ macro_rules! fits {
 
         /// Every fit, in the order of a run.
         pub static FITS: &[&dyn Fit] = &[$(&Of::<$name::Parameters>::NEW),*];
+
+        /// The folder of each in a run, in that order.
+        pub const FOLDERS_OF_FITS: &[Written] = &[$(<$name::Parameters>::IN_RUN.folder(
+            concat!(stringify!($name), "/"),
+            concat!("maps and texts, as `fimbria fit ", stringify!($name), "` writes them"),
+        )),*];
     };
 }
 fimbria_models::each_fit!(fits);
@@ -59,6 +65,9 @@ pub trait Fit: Sync {
 
     /// When a run makes it.
     fn in_run(&self) -> InRun;
+
+    /// Whether it is one of the maps that a run's presets stand for.
+    fn in_presets(&self) -> bool;
 
     /// What its stage hands on.
     fn product(&self) -> Product;
@@ -228,6 +237,10 @@ impl<P: FitModel> Fit for Of<P> {
 
     fn in_run(&self) -> InRun {
         P::IN_RUN
+    }
+
+    fn in_presets(&self) -> bool {
+        P::IN_PRESETS
     }
 
     fn product(&self) -> Product {

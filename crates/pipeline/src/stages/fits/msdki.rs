@@ -31,6 +31,7 @@ impl FitModel for Parameters {
     const STAGE: &'static str = "msdki";
     const BIDS_MODEL: &'static str = "msdki";
     const DESCRIPTION: &'static str = "Mean-signal diffusion kurtosis";
+    const IN_PRESETS: bool = true;
     const ABOUT: &About = &ABOUT;
 
     fn choice(&self) -> VolumeChoice {
