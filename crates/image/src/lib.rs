@@ -58,6 +58,7 @@ pub mod sticks;
 mod storage;
 mod stored;
 mod transcode;
+mod window;
 mod write;
 
 pub use about::ImageHeader;
@@ -88,4 +89,5 @@ pub use signals::SignalSource;
 pub use status::{Status, StatusCounts};
 pub use storage::OpenOptions;
 pub use stored::{StoredImage, image_files};
+pub use window::Window;
 pub use write::{WriteOptions, write_image};

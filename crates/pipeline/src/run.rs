@@ -363,9 +363,8 @@ impl RunConfig {
 
     /// The fits that their tables ask for.
     fn by_table(&self) -> impl Iterator<Item = &'static dyn Fit> {
-        let is_asked = |fit: &&dyn Fit| {
-            fit.in_run() == InRun::ByTable && self.tables.contains_key(fit.name())
-        };
+        let is_asked =
+            |fit: &&dyn Fit| fit.in_run() == InRun::ByTable && self.tables.contains_key(fit.name());
         FITS.iter().copied().filter(is_asked)
     }
 

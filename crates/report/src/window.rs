@@ -1,23 +1,17 @@
 //! Which range of values a colour scale spans.
 
-/// How the range of a colour scale is chosen.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Window {
-    /// From the 1st to the 99th percentile of the finite values in the mask.
-    Robust,
-    /// From 0 to the 99th percentile of the finite values in the mask.
-    FromZero,
-    /// From minus to plus the 99th percentile of the magnitude, for signed values.
-    Symmetric,
-    /// A given range, low value first.
-    Fixed([f64; 2]),
-}
+use fimbria_image::Window;
 
-impl Window {
+/// What a window is of the values of a map.
+pub(crate) trait Range {
     /// The range for these values; values that are not finite do not count.
     ///
     /// The result is finite and increasing, also where no value is finite or all are equal.
-    pub(crate) fn range(self, values: impl Iterator<Item = f32>) -> [f64; 2] {
+    fn range(self, values: impl Iterator<Item = f32>) -> [f64; 2];
+}
+
+impl Range for Window {
+    fn range(self, values: impl Iterator<Item = f32>) -> [f64; 2] {
         let finite = values.filter(|v| v.is_finite());
         let [low, high] = match self {
             Self::Fixed(range) => range,

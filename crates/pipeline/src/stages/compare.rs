@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_image::{Image, MapKind, WriteOptions, read_image, write_image};
+use fimbria_image::{Image, MapKind, Window, WriteOptions, read_image, write_image};
 use serde_json::{Value, json};
 
 use crate::{
@@ -19,7 +19,8 @@ pub const COMPARE_WRITES: &[Written] = &[
         "",
         "difference of the means over its standard error, B - A; 0 below the \
          threshold",
-    ),
+    )
+    .within(Window::Symmetric),
     Written::file(
         "run.json",
         FileKind::Json,

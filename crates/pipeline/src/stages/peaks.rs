@@ -6,7 +6,7 @@ use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_compute::queue::Shares;
 use fimbria_image::frames::turn_vectors;
-use fimbria_image::{BvecFrame, Image, MapKind, MapSpec, Mask, counted};
+use fimbria_image::{BvecFrame, Image, MapKind, MapSpec, Mask, Status, counted};
 use fimbria_tensors::peaks::low_rank::{Fibre, find_low_rank};
 use fimbria_tensors::peaks::{
     PeakCounts, PeakOptions, PeakStatus, Peaks, PeaksError, find_peaks, find_peaks_sh,
@@ -43,7 +43,8 @@ static STATUS: MapSpec = MapSpec::of_kind(
     1,
     "",
     "0 outside mask, 1 found, 2 none above thresholds, 3 uncertain, 4 not finite, 5 flat",
-);
+)
+.within(Status::WINDOW);
 
 /// What `fimbria peaks` writes.
 pub const PEAKS_WRITES: &[Written] = &[

@@ -6,7 +6,6 @@ use clap::Args;
 use fimbria_compute::Silent;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::dki::{self, Compat, DkiMap, DkiOptions, KurtosisRange, Method};
-use fimbria_report::Window;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -157,8 +156,7 @@ impl FitModel for Parameters {
             ("AK", "Axial kurtosis", "Along the main direction of the tensor."),
             ("RK", "Radial kurtosis", "Averaged over the plane across it."),
         ];
-        let window = Window::Fixed([0.0, 2.0]);
-        let shown = |(name, heading, caption)| ShownMap::new(name, heading, caption, window);
+        let shown = |(name, heading, caption)| ShownMap::new(name, heading, caption);
         Some(ShownMaps::new("Kurtosis", maps.map(shown)))
     }
 

@@ -7,7 +7,6 @@ use clap::Args;
 use fimbria_image::{GradientTable, Image, MapSpec, read_image};
 use fimbria_models::curve::{CurveOptions, Likelihood, rules};
 use fimbria_models::expr::{self, ExprOptions, Parameter, VoxelConstants};
-use fimbria_report::Window;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -206,7 +205,7 @@ impl FitModel for Parameters {
 
     fn shown(&self) -> Option<ShownMaps> {
         let free = self.param.iter().map(|ExprParameter(parameter)| parameter).filter(|p| !p.fixed);
-        let shown = free.map(|p| ShownMap::new(&p.name, &p.name, "", Window::Robust));
+        let shown = free.map(|p| ShownMap::new(&p.name, &p.name, ""));
         Some(ShownMaps::new(&self.model, shown))
     }
 

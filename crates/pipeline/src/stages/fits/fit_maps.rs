@@ -175,7 +175,7 @@ impl InRun {
         let written = Written::folder(folder, holds);
         match self {
             Self::Always | Self::WhereSupported => written,
-            Self::BeforeOthers => written.only("with peaks"),
+            Self::BeforeOthers => written.only("with peaks, or where asked for"),
             Self::WhereAsked => written.only("where asked for"),
             Self::ByTable => written.only("with a table of its own, or where asked for"),
         }

@@ -3,7 +3,6 @@
 use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::mono;
-use fimbria_report::Window;
 use serde::Serialize;
 
 use super::curve::{CurveParameters, MORE, earlier};
@@ -43,7 +42,7 @@ impl FitModel for Parameters {
 
     fn shown(&self) -> Option<ShownMaps> {
         let caption = "In mm²/s, of all directions together.";
-        let d = ShownMap::new("D", "Diffusivity", caption, Window::FromZero);
+        let d = ShownMap::new("D", "Diffusivity", caption);
         Some(ShownMaps::new("One exponential", [d]))
     }
 

@@ -3,7 +3,6 @@
 use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::msdki;
-use fimbria_report::Window;
 use serde::Serialize;
 
 use super::fit_maps::{FitModel, Outcome};
@@ -52,8 +51,8 @@ impl FitModel for Parameters {
         Some(ShownMaps::new(
             "Mean-signal kurtosis",
             [
-                ShownMap::new("MSK", "Mean-signal kurtosis", kurtosis, Window::Fixed([0.0, 2.0])),
-                ShownMap::new("AWF", "Axonal water fraction", axons, Window::Fixed([0.0, 1.0])),
+                ShownMap::new("MSK", "Mean-signal kurtosis", kurtosis),
+                ShownMap::new("AWF", "Axonal water fraction", axons),
             ],
         ))
     }

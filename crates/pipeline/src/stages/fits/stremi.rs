@@ -4,7 +4,6 @@ use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::curve::CurveOptions;
 use fimbria_models::stremi::{self, Projection, StremiOptions};
-use fimbria_report::Window;
 use serde::Serialize;
 
 use super::curve::{CurveParameters, PALOMBO, earlier};
@@ -74,13 +73,8 @@ impl FitModel for Parameters {
         Some(ShownMaps::new(
             "Stretched exponentials",
             [
-                ShownMap::new("Mgamma", "Mean exponent", mean, Window::Fixed([0.4, 1.0])),
-                ShownMap::new(
-                    "Agamma",
-                    "Anisotropy of the exponents",
-                    anisotropy,
-                    Window::Fixed([0.0, 0.6]),
-                ),
+                ShownMap::new("Mgamma", "Mean exponent", mean),
+                ShownMap::new("Agamma", "Anisotropy of the exponents", anisotropy),
             ],
         ))
     }

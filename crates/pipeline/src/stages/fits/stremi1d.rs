@@ -3,7 +3,6 @@
 use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::{curve, stremi1d};
-use fimbria_report::Window;
 use serde::Serialize;
 
 use super::curve::{CurveParameters, DIRECTIONS, PALOMBO, earlier, lines};
@@ -46,8 +45,7 @@ impl FitModel for Parameters {
 
     fn shown(&self) -> Option<ShownMaps> {
         let caption = "The mean over directions; 1 where diffusion is Gaussian.";
-        let window = Window::Fixed([0.4, 1.0]);
-        let mean = ShownMap::new("Mgamma", "Mean exponent by direction", caption, window);
+        let mean = ShownMap::new("Mgamma", "Mean exponent by direction", caption);
         Some(ShownMaps::new("Stretched exponentials by direction", [mean]))
     }
 
