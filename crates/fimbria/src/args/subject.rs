@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_image::BvecFrame;
 use fimbria_image::gradients::BScaling;
+use fimbria_pipeline::options::{Described as _, at_least};
 use fimbria_pipeline::stages::load::SubjectFiles;
 use fimbria_pipeline::{ByteSize, Named};
 
@@ -15,14 +16,16 @@ use crate::memory;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Gradient table")]
 pub(crate) struct TableArgs {
-    /// b-values in s/mm², FSL form [default: found beside the image]
+    /// b-values in s/mm², FSL form
     #[arg(long, visible_alias = "bvals", visible_short_alias = 'b')]
     #[arg(value_name = "FILE", requires = "bvec")]
+    #[arg(usually = "found beside the image")]
     bval: Option<PathBuf>,
 
-    /// Directions, FSL form [default: found beside the image]
+    /// Directions, FSL form
     #[arg(long, visible_alias = "bvecs", visible_short_alias = 'r')]
     #[arg(value_name = "FILE", requires = "bval")]
+    #[arg(usually = "found beside the image")]
     bvec: Option<PathBuf>,
 
     /// Directions and b-values, FSL form, in MRtrix3's order
@@ -43,8 +46,9 @@ pub(crate) struct TableArgs {
     #[arg(value_parser = choice::<BvecFrame>())]
     bvec_frame: Named<BvecFrame>,
 
-    /// b up to which a volume counts as unweighted, s/mm²
-    #[arg(long, value_name = "B", default_value_t = 50.0, value_parser = b_value)]
+    /// b up to which a volume counts as unweighted
+    #[arg(long, value_name = "B", default_value_t = 50.0)]
+    #[arg(number = at_least(0.0, "s/mm²"))]
     b0_threshold: f64,
 
     /// What directions that are not of unit length mean
@@ -57,9 +61,9 @@ pub(crate) struct TableArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Machine")]
 pub(crate) struct ScratchArgs {
-    /// Folder for compressed images that exceed their share of --memory [default: the system's for
-    /// temporary files]
+    /// Folder for compressed images that exceed their share of --memory
     #[arg(long, value_name = "FOLDER")]
+    #[arg(usually = "the system's for temporary files")]
     scratch: Option<PathBuf>,
 }
 
@@ -70,8 +74,8 @@ pub(crate) struct SubjectArgs {
     table: TableArgs,
 
     /// Voxels to work on: a 3-D image on the grid of the series, inside where above zero
-    /// [default: a simple brain mask from the unweighted volumes]
     #[arg(long, visible_short_alias = 'm', value_name = "FILE", help_heading = "Input")]
+    #[arg(usually = "a simple brain mask from the unweighted volumes")]
     mask: Option<PathBuf>,
 
     /// Gradient non-linearity as FSL gives it (nine volumes): every voxel gets its own b and
@@ -121,12 +125,5 @@ impl SubjectArgs {
         table.add_to(&mut files);
         (files.memory, files.scratch) = scratch.limits();
         files
-    }
-}
-
-fn b_value(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(b) if b.is_finite() && b >= 0.0 => Ok(b),
-        _ => Err("it must be a number from 0 on".to_owned()),
     }
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use fimbria_compute::{Backend, Progress as _, Workers};
 use fimbria_image::gradients::{GradientError, GradientsRead};
 use fimbria_image::{ImageHeader, counted};
+use fimbria_pipeline::options::Described as _;
 use fimbria_pipeline::stages::doubts::Doubt;
 use fimbria_pipeline::stages::gradients::check_table;
 use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
@@ -42,8 +43,9 @@ pub(crate) struct Info {
     #[arg(long, conflicts_with = "table")]
     check_gradients: bool,
 
-    /// Voxels to fit for that [default: a simple brain mask]
+    /// Voxels to fit for that
     #[arg(long, visible_short_alias = 'm', value_name = "FILE", requires = "check_gradients")]
+    #[arg(usually = "a simple brain mask")]
     mask: Option<PathBuf>,
 
     #[command(flatten)]

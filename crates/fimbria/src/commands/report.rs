@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_compute::Backend;
 use fimbria_pipeline::Writes;
+use fimbria_pipeline::options::Described as _;
 use fimbria_pipeline::run_alone;
 use fimbria_pipeline::stages::report::{REPORT_WRITES, of_folder};
 
@@ -20,8 +21,9 @@ pub(crate) struct ReportCommand {
     /// Folder that a command wrote: `run`, `demo`, `fit`, `track`, `life`, `connectome`, `qsm`, `compare` …
     folder: PathBuf,
 
-    /// Heading of the page [default: the name of the folder]
+    /// Heading of the page
     #[arg(long, value_name = "TEXT")]
+    #[arg(usually = "the name of the folder")]
     title: Option<String>,
 
     #[command(flatten)]

@@ -84,3 +84,41 @@ fn descriptions_overwrite_nothing_unless_they_are_told_to() {
     folder.done("describe fit dti --format json -o out --force");
     assert_ne!(std::fs::read_to_string(&page).unwrap(), "mine");
 }
+
+/// What is out of range is refused by its option, with the range; a number that may be anything says so.
+#[test]
+fn every_option_that_takes_a_number_says_its_range() {
+    let text = Folder::new().done("describe --format json").stdout;
+    let methods: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut numbers = 0;
+    for method in methods.as_array().unwrap() {
+        for option in method["options"].as_array().unwrap() {
+            if option["type"] == "number" || option["type"] == "integer" {
+                numbers += 1;
+                assert!(option["range"].is_string(), "{}: {option}", method["name"]);
+            }
+        }
+    }
+    assert!(numbers > 100, "{numbers}");
+}
+
+/// A default that is typed into the help is one that nothing else knows: `usually` says it.
+#[test]
+fn no_help_has_a_default_typed_by_hand() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut folders =
+        ["fimbria", "pipeline", "bench"].map(|name| crates.join(name).join("src")).to_vec();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            let mut comments = text.lines().filter(|line| line.trim_start().starts_with("///"));
+            let typed = comments.find(|line| line.contains("[default"));
+            assert!(typed.is_none(), "{}: {}", path.display(), typed.unwrap_or_default());
+        }
+    }
+}

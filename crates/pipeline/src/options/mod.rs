@@ -33,7 +33,7 @@ mod values;
 pub use choice::{Choice, Named, choice};
 pub use described::{Described, InRun, UsedBy, Usual, complete};
 pub use named_file::NamedFile;
-pub use number::{Number, Quantity, above, at_least, within};
+pub use number::{Number, Quantity, above, any, at_least, one_of, within};
 pub use values::{
     OptionError, Options, Values, from_values, in_run, paths_beside, refuse_unused, usual,
 };

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::options::{Described as _, any};
 use clap::Args;
 use fimbria_image::{Image, MapKind, Window, WriteOptions, read_image, write_image};
 use serde_json::{Value, json};
@@ -42,6 +43,7 @@ pub struct CompareMaps {
 
     /// Mean value from which voxels take part
     #[arg(long, value_name = "VALUE", default_value_t = 20.0)]
+    #[arg(number = any::<f64>(""))]
     pub threshold: f64,
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::contents::{Claim, Contents, ContentsError, Looks};
 use super::doubts::warn_of_place;
 use crate::hashing::with_sidecar;
-use crate::options::{Described as _, choice};
+use crate::options::{Described as _, at_least, choice};
 use crate::{
     ByteSize, Carried, Choice, Input, Logbook, Named, Product, Products, Stage, StageError,
 };
@@ -43,6 +43,7 @@ pub struct OrientationFiles {
     /// Order of the tensors, or highest degree of the harmonics
     #[arg(long, value_name = "ORDER", help_heading = "Input")]
     #[arg(usually = "what the number of volumes says")]
+    #[arg(number = at_least(0_usize, ""))]
     pub order: Option<usize>,
 
     /// Axes the coefficients refer to

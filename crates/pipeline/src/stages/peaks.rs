@@ -15,7 +15,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::load_orientations::OrientationField;
-use crate::options::{Described as _, OptionError, choice, from_values, refuse_unused, within};
+use crate::options::{
+    Described as _, OptionError, any, choice, from_values, refuse_unused, within,
+};
 use crate::{
     Carried, Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Page, Product, Products,
     RunRecord, Stage, StageError, Taken, Written,
@@ -106,6 +108,7 @@ pub struct PeaksParameters {
     /// Value that a direction must exceed, in units of the input
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     #[arg(default_value_t = PeakOptions::default().absolute_threshold)]
+    #[arg(number = any::<f64>(""))]
     pub absolute_threshold: f64,
 
     /// Of two directions nearer than this only the larger is kept

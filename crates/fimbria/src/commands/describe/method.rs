@@ -168,9 +168,6 @@ impl OptionAbout {
             None => part(&defaults.join(" ")),
         };
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-        // Where a default in words stands in the help itself.
-        let in_help = help.split_once("[default: ").and_then(|(_, rest)| rest.split_once(']'));
-        let default = default.or_else(|| Some(in_help?.0.to_owned()));
         let range = arg.get_num_args().unwrap_or_else(|| usize::from(!is_flag).into());
         Self {
             name: arg.get_id().to_string(),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Command, ValueEnum};
 use fimbria_pipeline::OutputError;
+use fimbria_pipeline::options::Described as _;
 
 use self::method::Method;
 use crate::cli::Cli;
@@ -18,16 +19,18 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Describe {
-    /// The command ("fit dti") [default: all]
+    /// The command ("fit dti")
     #[arg(value_name = "COMMAND", num_args = 0..)]
+    #[arg(usually = "all")]
     command: Vec<String>,
 
     /// In which form
     #[arg(long, value_name = "FORMAT", default_value = "markdown")]
     format: Format,
 
-    /// Folder to write a file for each command to [default: standard output]
+    /// Folder to write a file for each command to
     #[arg(short, long, value_name = "FOLDER", help_heading = "Output")]
+    #[arg(usually = "standard output")]
     output: Option<PathBuf>,
 
     /// Overwrite existing files

@@ -4,6 +4,7 @@ use clap::Args;
 use fimbria_compute::{Backend, Progress};
 use fimbria_image::{ImageHeader, read_mask};
 use fimbria_life::{Atoms, EncodeOptions, Query};
+use fimbria_pipeline::options::{Described as _, within};
 use fimbria_pipeline::stages::life::encode_file;
 use fimbria_pipeline::{Logbook, Page};
 
@@ -37,9 +38,10 @@ pub(crate) struct QueryCommand {
     #[arg(long, value_name = "X,Y,Z", value_parser = direction, allow_hyphen_values = true)]
     direction: Option<Direction>,
 
-    /// Up to so many degrees from it
+    /// Up to this angle from it
     #[arg(long, value_name = "DEG", default_value_t = 10.0, requires = "direction")]
-    #[arg(value_parser = degrees, allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true)]
+    #[arg(number = within(0.0, 90.0, "degrees"))]
     within: f64,
 
     #[command(flatten)]
@@ -109,11 +111,6 @@ fn ball(text: &str) -> Result<Ball, String> {
     } else {
         Err("its radius is not positive".into())
     }
-}
-
-fn degrees(text: &str) -> Result<f64, String> {
-    let [angle] = numbers(text)?;
-    if (0.0..=90.0).contains(&angle) { Ok(angle) } else { Err("it must be 0 to 90".into()) }
 }
 
 fn direction(text: &str) -> Result<Direction, String> {

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_compute::comm::Solo;
+use fimbria_pipeline::options::{Described as _, within};
 use fimbria_pipeline::probtrackx2::{
     LocalFiles, MatrixFiles, PROBTRACKX2_WRITES, Probtrackx2, RegionFiles,
 };
@@ -46,7 +47,8 @@ pub(crate) struct Probtrackx2Command {
 
     /// How much is said: 0, or 1 and 2 for what was read
     #[arg(short = 'V', value_name = "LEVEL", default_value_t = 0)]
-    #[arg(value_parser = clap::value_parser!(u8).range(0..=2), help_heading = "Messages")]
+    #[arg(help_heading = "Messages")]
+    #[arg(number = within(0_u8, 2, ""))]
     verbosity: u8,
 
     #[command(flatten)]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use fimbria_pipeline::options::{Described as _, at_least};
 use fimbria_pipeline::{MeshSpace, Named};
 
 use crate::args::choice;
@@ -41,16 +42,17 @@ pub(super) struct FileArgs {
     pub(super) simple: bool,
 
     /// Transform from seed space to that of the samples, as FLIRT writes it, or a warp field
-    /// [default: identity]
     #[arg(long, value_name = "FILE")]
+    #[arg(usually = "identity")]
     pub(super) xfm: Option<PathBuf>,
 
     /// The transform back; needed, and used, with warp fields
     #[arg(long, value_name = "FILE")]
     pub(super) invxfm: Option<PathBuf>,
 
-    /// Image whose grid is the seed space [default: the brain mask]
+    /// Image whose grid is the seed space
     #[arg(long, value_name = "IMAGE")]
+    #[arg(usually = "the brain mask")]
     pub(super) seedref: Option<PathBuf>,
 
     /// What coordinates of surfaces count in
@@ -98,8 +100,9 @@ pub(super) struct OutputFlags {
     #[arg(long)]
     pub(super) omatrix1: bool,
 
-    /// Least length of what that matrix counts, mm
+    /// Least length of what that matrix counts
     #[arg(long, value_name = "MM", default_value_t = 0.0)]
+    #[arg(number = at_least(0.0_f32, "mm"))]
     pub(super) distthresh1: f32,
 
     /// The sparse matrix from seed to voxel of --target2
@@ -124,8 +127,9 @@ pub(super) struct OutputFlags {
     #[arg(long, value_name = "FILE")]
     pub(super) lrtarget3: Option<PathBuf>,
 
-    /// Least length of what matrix 3 counts, mm
+    /// Least length of what matrix 3 counts
     #[arg(long, value_name = "MM", default_value_t = 0.0)]
+    #[arg(number = at_least(0.0_f32, "mm"))]
     pub(super) distthresh3: f32,
 
     /// The map of visits in these regions alone, too: an image, or a list of images

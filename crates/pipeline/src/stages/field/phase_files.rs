@@ -12,7 +12,7 @@ use fimbria_qsm::phase::{PhaseError, radians_of_range, to_radians};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::options::{Described as _, above};
+use crate::options::{Described as _, above, any, one_of};
 use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::sidecar_of;
 use crate::{Logbook, Page};
@@ -27,6 +27,7 @@ pub struct PhaseFiles {
     /// Two numbers of the phase that are a turn apart, its ends: 0 4096, -180 180
     #[arg(long, value_names = ["LOW", "HIGH"], num_args = 2, allow_negative_numbers = true)]
     #[arg(help_heading = "Input", usually = "told by the numbers, see below")]
+    #[arg(number = any::<f32>(""))]
     pub phase_range: Option<Vec<f32>>,
 
     /// Magnitude, likewise: weighs voxels and echoes, gives R2* and, without --mask, the mask
@@ -48,9 +49,10 @@ pub struct PhaseFiles {
     #[serde(flatten)]
     pub b0_direction: B0Direction,
 
-    /// Sign of the phase along B0 beside a paramagnetic source: 1 or -1
-    #[arg(long, value_name = "SIGN", default_value_t = 1, value_parser = b0::sign)]
+    /// Sign of the phase along B0 beside a paramagnetic source
+    #[arg(long, value_name = "SIGN", default_value_t = 1)]
     #[arg(allow_negative_numbers = true, help_heading = "Input")]
+    #[arg(number = one_of(&[1_i8, -1]))]
     pub phase_sign: i8,
 
     /// Voxels to work on: a 3-D image on the same grid, inside where above zero

@@ -216,6 +216,7 @@ pub struct LifeParameters {
     /// Iterations at most
     #[arg(long, value_name = "N", default_value_t = 1000, hide_default_value = true)]
     #[arg(default_value_if("compat", "encode", "500"), usually = "1000; 500 with --compat encode")]
+    #[arg(number = at_least(0_usize, ""))]
     pub max_iterations: usize,
 
     /// End once the projected gradient is this share of that without weights

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 pub use self::unit::FieldUnit;
 use self::unit::{Said, check_numbers};
 use crate::hashing::with_sidecar;
-use crate::options::{Described as _, OptionError, choice, refuse_unused};
+use crate::options::{Described as _, OptionError, choice, one_of, refuse_unused};
 use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::{ContentsError, check_directions, check_directions_in_memory};
 use crate::stages::qsm::{GUIDED, QsmParameters, WEIGHED};
@@ -77,9 +77,10 @@ pub struct LocalFieldFiles {
     #[arg(usually = "ppm, refused where the numbers are unlike it")]
     pub field_unit: Option<Named<FieldUnit>>,
 
-    /// Sign of the field along B0 beside a paramagnetic source: 1 or -1
-    #[arg(long, value_name = "SIGN", default_value_t = 1, value_parser = b0::sign)]
+    /// Sign of the field along B0 beside a paramagnetic source
+    #[arg(long, value_name = "SIGN", default_value_t = 1)]
     #[arg(allow_negative_numbers = true, help_heading = "Input")]
+    #[arg(number = one_of(&[1_i8, -1]))]
     pub phase_sign: i8,
 
     /// Strength of B0

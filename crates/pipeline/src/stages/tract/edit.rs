@@ -61,6 +61,7 @@ pub struct EditOptions {
 
     /// Of those, leave out so many at the beginning
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Which streamlines")]
+    #[arg(number = at_least(0_u64, ""))]
     pub skip: u64,
 
     /// Of those, keep so many, drawn at random; their order stays
@@ -70,6 +71,7 @@ pub struct EditOptions {
 
     /// Seed of the random numbers
     #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Which streamlines")]
+    #[arg(number = at_least(0_u64, ""))]
     pub rng_seed: u64,
 
     /// Give each streamline so many points, evenly spaced
