@@ -1,5 +1,8 @@
 //! Help teaches: outputs, units, order and frame of every command.
 
+use std::fs;
+use std::path::Path;
+
 use crate::util::Folder;
 
 /// Every command with its words, groups of commands left out.
@@ -76,13 +79,13 @@ fn descriptions_overwrite_nothing_unless_they_are_told_to() {
     let folder = Folder::new();
     folder.done("describe fit dti --format json -o out");
     let page = folder.join("out/fimbria-fit-dti.json");
-    std::fs::write(&page, "mine").unwrap();
+    fs::write(&page, "mine").unwrap();
     let said = folder.failed("describe fit --format json -o out");
     assert!(said.contains("fimbria-fit-dti.json"), "{said}");
-    assert_eq!(std::fs::read_to_string(&page).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(&page).unwrap(), "mine");
     assert!(!folder.join("out/fimbria-fit-dki.json").exists());
     folder.done("describe fit dti --format json -o out --force");
-    assert_ne!(std::fs::read_to_string(&page).unwrap(), "mine");
+    assert_ne!(fs::read_to_string(&page).unwrap(), "mine");
 }
 
 /// What is out of range is refused by its option, with the range; a number that may be anything says so.
