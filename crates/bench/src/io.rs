@@ -10,7 +10,7 @@ use fimbria_image::{
     Affine, Datatype, Grid, Image, MifLayout, OpenOptions, SignalSource, StoredImage, WriteOptions,
     read_image, write_image,
 };
-use fimbria_pipeline::options::{Described as _, within};
+use fimbria_pipeline::options::{Described as _, Takes, within};
 use rayon::prelude::*;
 
 use super::clock::{Time, best};
@@ -34,6 +34,7 @@ pub struct BenchIo {
     /// Folder to write to, on the disk to measure
     #[arg(usually = "the system's for temporary files")]
     #[arg(long, value_name = "FOLDER")]
+    #[arg(takes = Takes::FOLDER)]
     scratch: Option<PathBuf>,
 }
 

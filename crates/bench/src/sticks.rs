@@ -7,7 +7,7 @@ use clap::Args;
 use fimbria_compute::{Backend, Workers};
 use fimbria_image::{GradientTable, Mask};
 use fimbria_phantoms::{Acquisition, CrossingSpec, Placement, ShellSpec, Subject, crossing};
-use fimbria_pipeline::options::{Described as _, within};
+use fimbria_pipeline::options::{Described as _, Takes, within};
 use fimbria_sticks::{Diffusivity, Noise, SticksOptions, sample, sample_slowly, time_jump};
 use fimbria_streamlines::{LengthStatistics, Tractogram};
 
@@ -38,10 +38,12 @@ pub struct BenchSticks {
     /// Fibre orientation densities (harmonics of MRtrix3), with which to time its tckgen iFOD2: how
     /// fast this machine is beside the one on which xfibres was timed
     #[arg(long, value_name = "IMAGE", requires = "fod_mask")]
+    #[arg(takes = Takes::IMAGE.frame("scanner RAS"))]
     fod: Option<PathBuf>,
 
     /// Voxels that tckgen starts in
     #[arg(long, value_name = "IMAGE", requires = "fod")]
+    #[arg(takes = Takes::MASK)]
     fod_mask: Option<PathBuf>,
 }
 

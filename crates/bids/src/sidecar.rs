@@ -6,11 +6,10 @@ use fimbria_pipeline::stages::track::STEP_MM;
 use fimbria_pipeline::{OutputFolder, RunRecord};
 use serde_json::{Value, json};
 
+use crate::data_set::INPUT;
+use crate::json::read_json;
 use crate::tables::names_in;
 use crate::{DataSet, Labels, OtherSet, Series};
-
-/// The name of the input in `DatasetLinks`, and in the URIs of its files.
-pub(crate) const INPUT: &str = "input";
 
 /// The URI of a file of the input or of another data set, of several that hold it the innermost.
 pub(crate) fn uri(data_set: &DataSet, file: &Path) -> String {
@@ -46,7 +45,7 @@ impl Common {
     ) -> Self {
         let uri = |file: &Path| uri(data_set, file);
         let dwi = uri(&series.dwi);
-        let said = fs_json(&series.dwi.with_file_name({
+        let said = read_json(&series.dwi.with_file_name({
             let name =
                 fimbria_pipeline::BidsName { extension: ".json".to_owned(), ..series.name.clone() };
             name.to_string()
@@ -123,12 +122,6 @@ fn as_written(said: Value) -> Value {
         }
         other => other,
     }
-}
-
-/// The JSON of a file; null where there is none.
-pub(crate) fn fs_json(path: &Path) -> Value {
-    let text = fimbria_image::read_regular_text(path).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
 }
 
 /// The sidecar of a file for which its stage writes none; `None` where BIDS has none either.

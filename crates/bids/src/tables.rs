@@ -6,7 +6,6 @@ use fimbria_pipeline::BidsName;
 
 use crate::BidsError;
 use crate::files::{Named, folders, list};
-use crate::series::told;
 
 const SUFFIX: &str = "_dseg.tsv";
 
@@ -33,7 +32,7 @@ impl LabelTables {
         if own.exists() {
             return Some(own);
         }
-        let called = told(&image.name)?;
+        let called = called_of(&image.name)?;
         self.0.iter().find(|table| is_of(table, called)).cloned()
     }
 }
@@ -63,6 +62,11 @@ pub(crate) fn names_in(text: &str, labels: &[u32]) -> Option<Vec<String>> {
     let called =
         |label: &u32| named.iter().find(|(index, _)| index == label).map(|(_, name)| *name);
     Some(labels.iter().map(|label| called(label).unwrap_or("n/a").to_owned()).collect())
+}
+
+/// What a segmentation is called.
+pub(crate) fn called_of(name: &BidsName) -> Option<&str> {
+    ["atlas", "seg", "desc"].iter().find_map(|key| name.entity(key))
 }
 
 #[cfg(test)]

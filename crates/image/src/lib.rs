@@ -47,6 +47,7 @@ mod layout;
 mod map;
 mod mask;
 mod mask_block;
+mod matrix;
 mod mif;
 mod nifti;
 mod number_rows;

@@ -12,9 +12,6 @@ use serde_json::Value;
 
 use crate::{InputEntry, Machine, Page, RunRecord, StageEntry, StepEntry, Unfinished};
 
-/// A file that is read, with what it is read as ("dwi", "mask").
-pub type Input = (String, PathBuf);
-
 /// What every pipeline function gets from its caller; nothing is global.
 #[derive(Clone, Copy)]
 pub struct Session<'a> {

@@ -6,7 +6,7 @@ use clap::Command;
 use clap::builder::CommandExt;
 use fimbria_image::{MapKind, MapSpec, Window};
 
-use crate::about::row;
+use crate::columns::row;
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_compute::Workers;
 use fimbria_compute::device::Device;
-use fimbria_pipeline::options::{Described as _, at_least, within};
+use fimbria_pipeline::options::{Described as _, Takes, at_least, within};
 
 use self::subject::Subject;
 use super::table::counted;
@@ -27,15 +27,18 @@ pub struct BenchTrack {
     /// A bedpostX folder or base name of samples (FOLDER/merged)
     #[arg(usually = "a phantom's, made here")]
     #[arg(value_name = "SAMPLES", requires = "seeds")]
+    #[arg(takes = Takes::SAMPLES)]
     samples: Option<PathBuf>,
 
     /// Voxels to start in
     #[arg(long, value_name = "IMAGE", requires = "samples")]
+    #[arg(takes = Takes::MASK)]
     seeds: Option<PathBuf>,
 
     /// Voxels to track in
     #[arg(usually = "nodif_brain_mask of the folder")]
     #[arg(long, value_name = "IMAGE", requires = "samples")]
+    #[arg(takes = Takes::MASK)]
     mask: Option<PathBuf>,
 
     /// Particles, separated by commas; rounded up to whole samples of every seed

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use clap::Args;
+use fimbria_pipeline::options::{Described as _, Takes};
 use fimbria_pipeline::stages::fits::FOLDERS_OF_FITS;
 use fimbria_pipeline::{FileKind, RunConfig, Writes, Written, run_stages};
 
@@ -19,6 +20,7 @@ use crate::memory;
 pub(crate) struct Run {
     /// Diffusion-weighted series, 4-D
     #[arg(value_name = "DWI", required_unless_present = "config")]
+    #[arg(takes = Takes::IMAGE)]
     dwi: Option<PathBuf>,
 
     /// Take everything from a TOML file instead
@@ -26,6 +28,7 @@ pub(crate) struct Run {
         "dwi", "mask", "grad_dev", "bval", "bvec", "fslgrad", "grad", "bmatrix", "bvec_frame",
         "b0_threshold", "bvalue_scaling", "scratch", "format", "layout",
     ])]
+    #[arg(takes = Takes::CONFIGURATION)]
     config: Option<PathBuf>,
 
     /// Set one parameter of a stage, such as dti.method=nlls; may be repeated

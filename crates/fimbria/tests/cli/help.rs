@@ -125,3 +125,20 @@ fn no_help_has_a_default_typed_by_hand() {
         }
     }
 }
+
+/// A path is to a file of some kind: an image, a table, a folder.
+#[test]
+fn every_option_that_takes_a_file_says_what_it_is() {
+    let text = Folder::new().done("describe --format json").stdout;
+    let methods: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let written = ["output", "dir", "out"];
+    for method in methods.as_array().unwrap() {
+        for option in method["options"].as_array().unwrap() {
+            let is_read = !written.contains(&option["name"].as_str().unwrap());
+            if option["type"] == "path" && is_read {
+                let files = option["files"].as_array().unwrap();
+                assert!(!files.is_empty(), "{}: {option}", method["name"]);
+            }
+        }
+    }
+}

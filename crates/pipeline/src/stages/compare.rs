@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::options::{Described as _, any};
+use crate::options::{Described as _, Takes, any};
 use clap::Args;
 use fimbria_image::{Image, MapKind, Window, WriteOptions, read_image, write_image};
 use serde_json::{Value, json};
@@ -35,10 +35,12 @@ pub const COMPARE_WRITES: &[Written] = &[
 pub struct CompareMaps {
     /// Maps of repeated runs, two or more with different seeds
     #[arg(value_name = "A", required = true, num_args = 2..)]
+    #[arg(takes = Takes::IMAGE)]
     pub first: Vec<PathBuf>,
 
     /// The other set, after --: two or more as well
     #[arg(value_name = "B", required = true, num_args = 2.., last = true)]
+    #[arg(takes = Takes::IMAGE)]
     pub second: Vec<PathBuf>,
 
     /// Mean value from which voxels take part

@@ -4,7 +4,7 @@ use clap::Args;
 use fimbria_compute::{Backend, Progress};
 use fimbria_image::{ImageHeader, read_mask};
 use fimbria_life::{Atoms, EncodeOptions, Query};
-use fimbria_pipeline::options::{Described as _, within};
+use fimbria_pipeline::options::{Described as _, Takes, within};
 use fimbria_pipeline::stages::life::encode_file;
 use fimbria_pipeline::{Logbook, Page};
 
@@ -19,10 +19,12 @@ use crate::failure::Failure;
 pub(crate) struct QueryCommand {
     /// Streamlines: TCK, TRK or TRX
     #[arg(value_name = "TRACTOGRAM")]
+    #[arg(takes = Takes::TRACTOGRAM)]
     tractogram: PathBuf,
 
     /// The image on whose voxels streamlines are looked at
     #[arg(long, value_name = "IMAGE")]
+    #[arg(takes = Takes::IMAGE)]
     dwi: PathBuf,
 
     /// Pass a voxel whose centre is in this ball: x,y,z,radius in mm, scanner axes; may be
@@ -32,6 +34,7 @@ pub(crate) struct QueryCommand {
 
     /// Pass a voxel of this mask
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::MASK)]
     mask: Option<PathBuf>,
 
     /// Run along this direction there, x,y,z in scanner axes, or against it

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use fimbria_pipeline::options::{Described as _, at_least};
+use fimbria_pipeline::options::{Described as _, Takes, at_least};
 use fimbria_pipeline::{MeshSpace, Named};
 
 use crate::args::choice;
@@ -14,15 +14,18 @@ use crate::args::choice;
 pub(super) struct FileArgs {
     /// Base name of the samples: BASE_th1samples, BASE_ph1samples, BASE_f1samples, ...2 ...
     #[arg(short, long, value_name = "BASE")]
+    #[arg(takes = Takes::SAMPLES)]
     pub(super) samples: PathBuf,
 
     /// Brain mask, on the grid of the samples
     #[arg(short, long, value_name = "IMAGE")]
+    #[arg(takes = Takes::MASK)]
     pub(super) mask: PathBuf,
 
     /// Seeds: an image, a GIFTI surface (.gii), or a text file that lists them; with --simple, voxel
     /// coordinates
     #[arg(short = 'x', long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) seed: PathBuf,
 
     /// Base name of the map of visits
@@ -44,15 +47,18 @@ pub(super) struct FileArgs {
     /// Transform from seed space to that of the samples, as FLIRT writes it, or a warp field
     #[arg(long, value_name = "FILE")]
     #[arg(usually = "identity")]
+    #[arg(takes = Takes::TRANSFORM)]
     pub(super) xfm: Option<PathBuf>,
 
     /// The transform back; needed, and used, with warp fields
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::TRANSFORM)]
     pub(super) invxfm: Option<PathBuf>,
 
     /// Image whose grid is the seed space
     #[arg(long, value_name = "IMAGE")]
     #[arg(usually = "the brain mask")]
+    #[arg(takes = Takes::IMAGE)]
     pub(super) seedref: Option<PathBuf>,
 
     /// What coordinates of surfaces count in
@@ -86,6 +92,7 @@ pub(super) struct OutputFlags {
 
     /// The targets: an image, a surface, or a text file that lists them
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) targetmasks: Option<PathBuf>,
 
     /// Seeds and targets as a matrix of text
@@ -112,6 +119,7 @@ pub(super) struct OutputFlags {
     /// Its voxels: a mask on a grid of its own, usually a coarse one, whose first voxel has the same
     /// centre
     #[arg(long, value_name = "IMAGE")]
+    #[arg(takes = Takes::MASK)]
     pub(super) target2: Option<PathBuf>,
 
     /// The sparse matrix between places of --target3, wherever streamlines start
@@ -121,10 +129,12 @@ pub(super) struct OutputFlags {
     /// Its rows, and its columns unless --lrtarget3 gives them: an image, a surface, or a list of
     /// them
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) target3: Option<PathBuf>,
 
     /// Its columns
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) lrtarget3: Option<PathBuf>,
 
     /// Least length of what matrix 3 counts
@@ -134,6 +144,7 @@ pub(super) struct OutputFlags {
 
     /// The map of visits in these regions alone, too: an image, or a list of images
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) fopd: Option<PathBuf>,
 
     /// Mean orientations of paths
@@ -153,6 +164,7 @@ pub(super) struct OutputFlags {
 pub(super) struct RegionArgs {
     /// Where streamlines must go
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) waypoints: Option<PathBuf>,
 
     /// To all of them, or to one
@@ -169,14 +181,17 @@ pub(super) struct RegionArgs {
 
     /// Where they must not go
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) avoid: Option<PathBuf>,
 
     /// Where they end on entering
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) stop: Option<PathBuf>,
 
     /// Where they end on leaving
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) wtstop: Option<PathBuf>,
 
     /// Keep only what reaches another of the seed regions
@@ -196,19 +211,23 @@ pub(super) struct LocalArgs {
     /// current direction, where not zero. Of 1: the rule by which it is chosen at all steps but the
     /// first, as --randfib has them, where 1 or more
     #[arg(long, value_name = "IMAGE")]
+    #[arg(takes = Takes::IMAGE.frame("FSL's"))]
     pub(super) prefdir: Option<PathBuf>,
 
     /// The rule by which the fibre is chosen in the voxel looked up: 1 any above --fibthresh, 2 any of
     /// those within 40 degrees, 3 any by fraction, else the nearest
     #[arg(long, value_name = "IMAGE")]
+    #[arg(takes = Takes::IMAGE)]
     pub(super) locfibchoice: Option<PathBuf>,
 
     /// Least cosine of the angle between steps, in place of --cthr
     #[arg(long, value_name = "IMAGE")]
+    #[arg(takes = Takes::IMAGE)]
     pub(super) loccurvthresh: Option<PathBuf>,
 
     /// Where no fibre is drawn and the last one is followed on; on the grid of the seeds
     #[arg(long = "no_integrity", alias = "skipmask", value_name = "IMAGE")]
+    #[arg(takes = Takes::MASK)]
     pub(super) no_integrity: Option<PathBuf>,
 
     /// Look the nearest voxel up, not a random corner

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 pub use self::input::{EigenError, Entries, Tensors};
 
-use crate::options::{Described as _, above, at_least};
+use crate::options::{Described as _, FileType, Takes, above, at_least};
 use crate::{
     FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Written,
 };
@@ -34,6 +34,7 @@ pub const EIGEN_WRITES: &[Written] = &[
 #[derive(Clone, Debug, Args)]
 pub struct EigenOptions {
     /// File of tensors (JSON)
+    #[arg(takes = Takes::any_of(&[FileType::Json]))]
     pub tensors: PathBuf,
 
     /// Largest residual of a pair, relative to the Frobenius norm of A (plus |λ| times that of B)

@@ -12,7 +12,7 @@ use fimbria_qsm::phase::{PhaseError, radians_of_range, to_radians};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::options::{Described as _, above, any, one_of};
+use crate::options::{Described as _, Takes, above, any, one_of};
 use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::sidecar_of;
 use crate::{Logbook, Page};
@@ -22,6 +22,7 @@ use crate::{Logbook, Page};
 pub struct PhaseFiles {
     /// Phase in any scaling: an image with a volume for each echo, or an image for each
     #[arg(value_name = "PHASE", required = true)]
+    #[arg(takes = Takes::IMAGE)]
     pub phase: Vec<PathBuf>,
 
     /// Two numbers of the phase that are a turn apart, its ends: 0 4096, -180 180
@@ -32,6 +33,7 @@ pub struct PhaseFiles {
 
     /// Magnitude, likewise: weighs voxels and echoes, gives R2* and, without --mask, the mask
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Input")]
+    #[arg(takes = Takes::IMAGE)]
     pub magnitude: Vec<PathBuf>,
 
     /// Echo times
@@ -58,6 +60,7 @@ pub struct PhaseFiles {
     /// Voxels to work on: a 3-D image on the same grid, inside where above zero
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     #[arg(usually = "what is bright in the first magnitude")]
+    #[arg(takes = Takes::MASK)]
     pub mask: Option<PathBuf>,
 }
 

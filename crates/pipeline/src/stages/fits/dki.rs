@@ -13,7 +13,7 @@ use super::fit_maps::{FitModel, InRun, Outcome, written};
 use crate::about::About;
 use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
-use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Choice, Logbook, Named, Products, StageError};
 

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use super::curve::{MORE, NoiseOptions, SolverOptions};
 use super::fit_maps::{FitModel, InRun, Outcome};
 use crate::about::About;
-use crate::options::{Described as _, NamedFile, above, choice};
+use crate::options::{Described as _, NamedFile, Takes, above, choice};
 use crate::stages::load::Subject;
-use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Input, Logbook, Named, Products, StageError, Written};
 
@@ -33,6 +33,7 @@ pub struct Parameters {
 
     /// A map of one volume that the expression takes as a constant of each voxel
     #[arg(long, value_name = "NAME=FILE")]
+    #[arg(takes = Takes::IMAGE)]
     pub constant: Vec<NamedFile>,
 
     /// Leave out volumes with b above this (by more than 5 %)
@@ -52,6 +53,7 @@ pub struct Parameters {
 
     /// Estimate it from the magnitude in the voxels of this mask, which must hold air, not zeros
     #[arg(long, value_name = "MASK", conflicts_with = "sigma", help_heading = "Noise")]
+    #[arg(takes = Takes::MASK)]
     pub background: Option<PathBuf>,
 
     /// How the solver works.

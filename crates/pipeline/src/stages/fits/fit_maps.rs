@@ -19,7 +19,7 @@ use crate::options::{Options, from_values, usual};
 use crate::stages::fits::curve::{CurveParameters, ERRORS, SolverOptions};
 use crate::stages::fits::fit_report::{report_counts, report_volumes};
 use crate::stages::load::Subject;
-use crate::stages::report::{Methods, ShownMaps};
+use crate::stages::shown::{Methods, ShownMaps};
 use crate::stages::volumes::{ChosenVolumes, VolumeChoice, VolumesError};
 use crate::{
     Choice, Hashing, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Page, Product,

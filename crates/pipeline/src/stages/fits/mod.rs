@@ -2,11 +2,12 @@
 //! help and page say, and the call of its science.
 //!
 //! [`fit_maps`]: the stage around any of them; [`curve`]: what those by Levenberg and Marquardt's method
-//! share; `fit_report`: what is said of a fit.
+//! share; `fit_report`: what is said of a fit; [`mod@follow`]: a fit of a series that grows.
 
 pub mod curve;
 pub mod fit_maps;
 pub(crate) mod fit_report;
+pub mod follow;
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -17,13 +18,14 @@ use fimbria_models::FittedMap;
 use fimbria_report::{FigureError, Section};
 
 use self::fit_maps::{FitMaps, FitModel, InRun, Maps, Outcome};
+use self::follow::follow;
 use crate::about::{About, WRITTEN_BY_FITS};
 use crate::options::{OptionError, Values, from_values, paths_beside};
 use crate::stages::load::SubjectFiles;
-use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::{
     MapContext, MapLayout, MapStyle, MissingProduct, Named, Product, Products, RunRecord, Session,
-    Stage, StageError, Written, follow,
+    Stage, StageError, Written,
 };
 
 /// Declares the module of each fit, and lists them.
@@ -311,7 +313,7 @@ mod tests {
         let files = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
         let files: BTreeSet<_> =
             files.map(|file| file.file_stem().unwrap().to_string_lossy().into_owned()).collect();
-        let others = ["curve", "fit_maps", "fit_report", "mod"];
+        let others = ["curve", "fit_maps", "fit_report", "follow", "mod"];
         let fits = FITS.iter().map(|fit| fit.name());
         assert_eq!(files, others.into_iter().chain(fits).map(str::to_owned).collect());
     }

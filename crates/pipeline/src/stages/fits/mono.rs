@@ -9,7 +9,7 @@ use super::curve::{CurveParameters, MORE, earlier};
 use super::fit_maps::{FitModel, Outcome};
 use crate::about::About;
 use crate::stages::load::Subject;
-use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::{Logbook, Products, StageError};
 
 /// The options of a mono-exponential fit.

@@ -9,7 +9,7 @@ use super::fit_maps::{FitModel, Outcome};
 use crate::about::About;
 use crate::options::{Described as _, above};
 use crate::stages::load::Subject;
-use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Logbook, Products, StageError};
 

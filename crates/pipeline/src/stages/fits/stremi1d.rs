@@ -9,7 +9,7 @@ use super::curve::{CurveParameters, DIRECTIONS, PALOMBO, earlier, lines};
 use super::fit_maps::{FitModel, Outcome};
 use crate::about::About;
 use crate::stages::load::Subject;
-use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::{Logbook, Products, StageError, Written};
 
 /// The options of a stretched-exponential fit by direction.

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{LifeInputError, read_directions};
-use crate::options::{Described as _, above, at_least, choice};
+use crate::options::{Described as _, Takes, above, at_least, choice};
 use crate::{Choice, Named};
 
 impl Choice for Normalise {
@@ -167,6 +167,7 @@ pub struct LifeParameters {
     /// Columns for the directions listed in this file, three numbers a line, in the axes that
     /// streamlines' are taken in: each part of a streamline takes the nearest
     #[arg(long, value_name = "FILE", conflicts_with = "atoms")]
+    #[arg(takes = Takes::TABLE)]
     pub directions: Option<PathBuf>,
 
     /// Diffusivity along streamlines
