@@ -163,8 +163,7 @@ pub(crate) fn own(
                 std::fs::read_to_string(run.join("connectome/labels.txt")).unwrap_or_default();
             let nodes: Vec<u32> = counted.lines().filter_map(|line| line.parse().ok()).collect();
             let table = labels.and_then(|labels| labels.table.as_ref());
-            let table = table.and_then(|table| fimbria_image::read_regular_text(table).ok());
-            let names = table.and_then(|table| names_in(&table, &nodes));
+            let names = table.and_then(|table| names_in(table, &nodes));
             let (what, units) = match stem {
                 "weights" | "counts" => ("number of streamlines", "arbitrary"),
                 "sift2" => ("sum of SIFT2's weights of the streamlines", "arbitrary"),

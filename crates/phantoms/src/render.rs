@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use crate::PhantomError;
 use crate::signal::{Composition, Law, Weighting};
 use crate::tissue::{S0_WHITE, Tissue};
+use crate::zeros::zeros;
 
 /// Where a voxel is, scanner mm.
 pub(crate) fn place(grid: &Grid, voxel: usize) -> Vec3 {

@@ -1,7 +1,6 @@
 //! What the caller of a pipeline brings along, and the log of what it did.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 

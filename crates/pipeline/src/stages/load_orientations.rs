@@ -63,7 +63,6 @@ pub struct OrientationFiles {
 
     /// Folder for a scratch file where the samples take more than their share.
     #[arg(skip)]
-    #[arg(takes = Takes::FOLDER)]
     pub scratch: Option<PathBuf>,
 }
 

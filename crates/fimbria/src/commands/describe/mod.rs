@@ -6,11 +6,12 @@ mod method;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Command, ValueEnum};
-use fimbria_pipeline::OutputError;
+use clap::{Args, Command};
 use fimbria_pipeline::options::Described as _;
+use fimbria_pipeline::{Choice, Named, OutputError};
 
 use self::method::Method;
+use crate::args::choice;
 use crate::cli::Cli;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -26,7 +27,8 @@ pub(crate) struct Describe {
 
     /// In which form
     #[arg(long, value_name = "FORMAT", default_value = "markdown")]
-    format: Format,
+    #[arg(value_parser = choice::<Format>())]
+    format: Named<Format>,
 
     /// Folder to write a file for each command to
     #[arg(short, long, value_name = "FOLDER", help_heading = "Output")]
@@ -39,7 +41,7 @@ pub(crate) struct Describe {
 }
 
 /// The forms of a description.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     /// All of it, for programs
     Json,
@@ -49,6 +51,15 @@ enum Format {
     Man,
     /// A descriptor of Boutiques 0.5, for workflow engines
     Boutiques,
+}
+
+impl Choice for Format {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Json, "json", "all of it, for programs"),
+        (Self::Markdown, "markdown", "a page of the manual"),
+        (Self::Man, "man", "a page for `man`"),
+        (Self::Boutiques, "boutiques", "a descriptor of Boutiques 0.5, for workflow engines"),
+    ];
 }
 
 impl Format {
@@ -78,7 +89,7 @@ Order and frame:
 
 impl Describe {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { command, format, output, force } = self;
+        let Self { command, format: Named(format), output, force } = self;
         let name = command.join(" ");
         let texts = texts(&Cli::described(), &name, format)?;
         if texts.is_empty() {

@@ -15,7 +15,7 @@ use fimbria_pipeline::options::{Described as _, within};
 use fimbria_pipeline::probtrackx2::{
     LocalFiles, MatrixFiles, PROBTRACKX2_WRITES, Probtrackx2, RegionFiles,
 };
-use fimbria_pipeline::{OutputFolder, Writes};
+use fimbria_pipeline::{Named, OutputFolder, Writes};
 use fimbria_tracking::Sequence;
 
 use self::absent::AbsentFlags;
@@ -239,7 +239,7 @@ impl Probtrackx2Command {
             },
             regions: RegionFiles {
                 waypoints,
-                any: waycond == Condition::Or,
+                any: waycond == Named(Condition::Or),
                 in_order: wayorder,
                 by_each_half: onewaycondition,
                 avoid,

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use fimbria_pipeline::options::{Described as _, Takes, at_least};
-use fimbria_pipeline::{MeshSpace, Named};
+use fimbria_pipeline::{Choice, MeshSpace, Named};
 
 use crate::args::choice;
 
@@ -169,7 +169,8 @@ pub(super) struct RegionArgs {
 
     /// To all of them, or to one
     #[arg(long, value_name = "COND", default_value = "AND", ignore_case = true)]
-    pub(super) waycond: Condition,
+    #[arg(value_parser = choice::<Condition>())]
+    pub(super) waycond: Named<Condition>,
 
     /// In the order of the list
     #[arg(long)]
@@ -241,8 +242,13 @@ pub(super) struct LocalArgs {
 }
 
 /// How many of the waypoints are needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
     And,
     Or,
+}
+
+impl Choice for Condition {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] =
+        &[(Self::And, "AND", "to all of them"), (Self::Or, "OR", "to one")];
 }

@@ -235,7 +235,9 @@ fn within(out: &Path, record: &Path, file: &str) -> String {
     let mut name = PathBuf::new();
     for part in beside.join(file).components() {
         match part {
-            Component::ParentDir => drop(name.pop()),
+            Component::ParentDir => {
+                name.pop();
+            }
             part => name.push(part),
         }
     }

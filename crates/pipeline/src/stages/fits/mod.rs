@@ -150,10 +150,10 @@ pub trait FitStage: Stage {
     /// What was done, in words for a paper.
     fn methods(&self) -> Option<Methods>;
 
-    /// Fits whenever more volumes are there; see [`follow`].
+    /// Fits whenever more volumes are there; see [`follow`](fn@follow).
     ///
     /// # Errors
-    /// As [`follow`] has them.
+    /// As [`follow`](fn@follow) has them.
     fn follow(
         &self,
         files: &SubjectFiles,

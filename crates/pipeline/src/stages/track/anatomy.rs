@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use super::parameters::Algorithm;
 use super::{Through, TrackError, TrackParameters};
+use crate::hashing::Input;
 use crate::options::{Described as _, FileType, OptionError, Takes};
-use crate::session::{Input, Logbook};
+use crate::session::Logbook;
 use crate::{Named, Page};
 
 /// Where streamlines may end, by the tissues of the head.

@@ -48,9 +48,10 @@ use starts::Starts;
 pub use whole_brain::{Tracked, WholeBrain};
 
 use crate::agreement::agree;
+use crate::hashing::Input;
 use crate::hashing::{HashError, Hashing};
 use crate::output::{OutputError, OutputFolder};
-use crate::session::{Input, Logbook};
+use crate::session::Logbook;
 use crate::stage::{Products, Stage, StageError, Taken};
 use crate::stages::doubts::warn_of_place_of;
 use crate::surfaces::SurfaceError;
