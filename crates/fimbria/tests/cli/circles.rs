@@ -22,6 +22,16 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
     ),
     (
         "life",
+        &["deal", "encoding", "product", "renumber"],
+        "an encoding is numbered and dealt by what its products read of it",
+    ),
+    (
+        "life",
+        &["entry", "listed", "orientations", "trace"],
+        "entries are of pieces of streamlines and of the directions that they count for",
+    ),
+    (
+        "life",
         &["rounds", "weigh"],
         "one method of weighing is rounds of the others, with their options",
     ),
