@@ -18,7 +18,7 @@ use super::floors::{Floor, Needs};
 use super::peer;
 use super::table::{Table, counted, digits, digits_or_dash, number, percent, words};
 use crate::{Benchmark, Console, Failure, Machine};
-use fimbria_pipeline::options::choice;
+use fimbria_pipeline::options::{Described as _, choice, within};
 
 /// Time tensor fits by every method, beside a plain f64 loop, the floor, and MRtrix3
 #[derive(Debug, Args)]
@@ -26,19 +26,21 @@ use fimbria_pipeline::options::choice;
 pub struct BenchDti {
     /// About how many voxels the mask has
     #[arg(long, value_name = "N", default_value_t = 400_000)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]
+    #[arg(number = within(1000_u32, 100_000_000, ""))]
     voxels: u32,
 
     /// Volumes, a twelfth of them unweighted, the others at b = 1000 s/mm²
     #[arg(long, value_name = "N", default_value_t = 70)]
-    #[arg(value_parser = clap::value_parser!(u32).range(12..=1000))]
+    #[arg(number = within(12_u32, 1000, ""))]
     volumes: u32,
 
-    /// Methods to time, separated by commas [default: all]
+    /// Methods to time, separated by commas
+    #[arg(usually = "all")]
     #[arg(long, value_name = "METHODS", value_delimiter = ',', value_parser = choice::<Method>())]
     method: Option<Vec<Named<Method>>>,
 
-    /// Maps to compute, separated by commas [default: all]
+    /// Maps to compute, separated by commas
+    #[arg(usually = "all")]
     #[arg(long, value_name = "MAPS", value_delimiter = ',', value_parser = choice::<DtiMap>())]
     #[arg(ignore_case = true)]
     maps: Option<Vec<Named<DtiMap>>>,

@@ -5,6 +5,7 @@ use fimbria_compute::Workers;
 use fimbria_compute::device::Device;
 use fimbria_compute::fft::{Complex32, DeviceFft, DeviceFftError, Fft3, good_size};
 use fimbria_compute::philox::{Philox, normals};
+use fimbria_pipeline::options::{Described as _, within};
 
 use super::clock::{Time, best};
 use super::floors::{Floor, Needs};
@@ -19,7 +20,7 @@ pub struct BenchFft {
     /// 5 and 7
     #[arg(long, value_name = "N", value_delimiter = ',')]
     #[arg(default_values_t = [64, 96, 128, 160, 200, 256])]
-    #[arg(value_parser = clap::value_parser!(u32).range(4..=1024))]
+    #[arg(number = within(4_u32, 1024, ""))]
     size: Vec<u32>,
 }
 

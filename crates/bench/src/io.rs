@@ -10,6 +10,7 @@ use fimbria_image::{
     Affine, Datatype, Grid, Image, MifLayout, OpenOptions, SignalSource, StoredImage, WriteOptions,
     read_image, write_image,
 };
+use fimbria_pipeline::options::{Described as _, Takes, within};
 use rayon::prelude::*;
 
 use super::clock::{Time, best};
@@ -22,16 +23,18 @@ use crate::{Benchmark, Console, Failure, Machine};
 pub struct BenchIo {
     /// Size of the series, uncompressed, in millions of bytes
     #[arg(long, value_name = "N", default_value_t = 256)]
-    #[arg(value_parser = clap::value_parser!(u32).range(8..=1_000_000))]
+    #[arg(number = within(8_u32, 1_000_000, ""))]
     megabytes: u32,
 
     /// Compression levels to write at, separated by commas
     #[arg(long, value_name = "LEVELS", value_delimiter = ',', default_value = "1,2,4,6,9")]
-    #[arg(value_parser = clap::value_parser!(u32).range(0..=9))]
+    #[arg(number = within(0_u32, 9, ""))]
     levels: Vec<u32>,
 
-    /// Folder to write to, on the disk to measure [default: the system's for temporary files]
+    /// Folder to write to, on the disk to measure
+    #[arg(usually = "the system's for temporary files")]
     #[arg(long, value_name = "FOLDER")]
+    #[arg(takes = Takes::FOLDER)]
     scratch: Option<PathBuf>,
 }
 

@@ -7,6 +7,7 @@ use clap::Args;
 use fimbria_compute::{Backend, Workers};
 use fimbria_image::{GradientTable, Mask};
 use fimbria_phantoms::{Acquisition, CrossingSpec, Placement, ShellSpec, Subject, crossing};
+use fimbria_pipeline::options::{Described as _, Takes, within};
 use fimbria_sticks::{Diffusivity, Noise, SticksOptions, sample, sample_slowly, time_jump};
 use fimbria_streamlines::{LengthStatistics, Tractogram};
 
@@ -21,26 +22,28 @@ use crate::{Benchmark, Console, Failure, Machine};
 pub struct BenchSticks {
     /// Voxels to sample
     #[arg(long, value_name = "N", default_value_t = 1024)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(number = within(1_u32, 100_000, ""))]
     voxels: u32,
 
     /// Voxels that the plain loop samples
     #[arg(long, value_name = "N", default_value_t = 8)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(number = within(1_u32, 1000, ""))]
     plain: u32,
 
     /// Jumps, a share of bedpostx's 2250, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 100)]
-    #[arg(value_parser = clap::value_parser!(u32).range(4..=100))]
+    #[arg(number = within(4_u32, 100, ""))]
     jumps: u32,
 
     /// Fibre orientation densities (harmonics of MRtrix3), with which to time its tckgen iFOD2: how
     /// fast this machine is beside the one on which xfibres was timed
     #[arg(long, value_name = "IMAGE", requires = "fod_mask")]
+    #[arg(takes = Takes::IMAGE.frame("scanner RAS"))]
     fod: Option<PathBuf>,
 
     /// Voxels that tckgen starts in
     #[arg(long, value_name = "IMAGE", requires = "fod")]
+    #[arg(takes = Takes::MASK)]
     fod_mask: Option<PathBuf>,
 }
 

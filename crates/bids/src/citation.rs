@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use fimbria_pipeline::RunRecord;
-use fimbria_pipeline::stages::report::Methods;
+use fimbria_pipeline::stages::shown::Methods;
 use serde_json::{Value, json};
 
 use crate::BidsError;

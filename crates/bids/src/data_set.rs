@@ -9,9 +9,12 @@ use serde_json::Value;
 use crate::BidsError;
 use crate::Series;
 use crate::files::folders;
+use crate::json::read_json;
 use crate::series::{Place, series_of};
-use crate::sidecar::{INPUT, fs_json};
 use crate::tables::LabelTables;
+
+/// The name of the input in `DatasetLinks`, and in the URIs of its files.
+pub(crate) const INPUT: &str = "input";
 
 /// A data set, raw or of derivatives.
 #[derive(Clone, Debug)]
@@ -152,7 +155,7 @@ impl DataSet {
 
 /// `dataset_description.json` of a folder; null where there is none.
 pub(crate) fn description_of(root: &Path) -> Value {
-    fs_json(&root.join("dataset_description.json"))
+    read_json(&root.join("dataset_description.json"))
 }
 
 impl Session {

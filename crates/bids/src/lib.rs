@@ -19,6 +19,7 @@ mod digest;
 mod error;
 mod files;
 mod group;
+mod json;
 mod names;
 mod numbers;
 mod participants;

@@ -8,6 +8,7 @@ use fimbria_pipeline::{OutputFolder, RunRecord};
 use serde_json::Value;
 
 use crate::files::move_file;
+use crate::json::{read_json, write_json};
 use crate::names::{Followed, Names};
 use crate::sidecar::{self, Common};
 use crate::{BidsError, DataSet, Labels, Series, sticks};
@@ -64,7 +65,7 @@ impl Ran<'_> {
             let Some(place) = names.place(stage, &named, followed) else { continue };
             let from = self.folder.join(stage).join(file);
             if file.ends_with(".json") {
-                let mut said = common.complete(stage, sidecar::fs_json(&from));
+                let mut said = common.complete(stage, read_json(&from));
                 if place.contains("_model-csd_param-wm_") {
                     said = sidecar::of_density(said, &self.folder);
                 }
@@ -84,12 +85,4 @@ impl Ran<'_> {
         }
         Ok(())
     }
-}
-
-pub(crate) fn write_json(
-    out: &mut OutputFolder,
-    name: &str,
-    value: &Value,
-) -> Result<(), BidsError> {
-    Ok(out.write(name, format!("{value:#}\n").as_bytes())?)
 }

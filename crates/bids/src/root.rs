@@ -4,9 +4,9 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use crate::data_set::INPUT;
 use crate::data_set::description_of;
 use crate::files::{make_folder, replace};
-use crate::sidecar::INPUT;
 use crate::{BidsError, DataSet, OtherSet};
 
 /// The root of derivatives of a data set.

@@ -8,7 +8,7 @@ use fimbria_report::plot::{Dot, strip};
 use fimbria_report::{Page, Section, Table};
 use serde_json::{Map, Value, json};
 
-use crate::sidecar::fs_json;
+use crate::json::read_json;
 use crate::verdicts::{self, LEVELS};
 
 /// A series of a session.
@@ -150,7 +150,7 @@ impl Column {
         let of_map = name.strip_suffix("_median").and_then(|map| map.split_once('_'));
         if let Some((model, param)) = of_map {
             let file = format!("dwi/{}_model-{model}_param-{param}_dwimap.json", row.name);
-            let map = fs_json(&out.join(&row.folder).join(file));
+            let map = read_json(&out.join(&row.folder).join(file));
             let what = map["Description"].as_str().unwrap_or(param);
             let unit = map["Units"].as_str().unwrap_or_default();
             return said(result, unit, format!("median over the voxels fitted: {what}"));

@@ -7,7 +7,7 @@ use fimbria_pipeline::BidsName;
 
 use crate::BidsError;
 use crate::files::{Named, list, named};
-use crate::tables::LabelTables;
+use crate::tables::{LabelTables, called_of};
 
 /// A series, and the files that belong to it.
 #[derive(Clone, Debug)]
@@ -211,7 +211,7 @@ fn labels(series: &BidsName, segmentations: &[Segmentation<'_>]) -> BTreeMap<Str
     };
     let mut labels = BTreeMap::new();
     for (file, tables) in segmentations.iter().filter(|(file, _)| fits(&file.name)) {
-        if let Some(name) = told(&file.name).filter(|name| !is_five(name)) {
+        if let Some(name) = called_of(&file.name).filter(|name| !is_five(name)) {
             labels.entry(name.to_owned()).or_insert_with(|| Labels {
                 image: file.path.clone(),
                 table: tables.of_image(file),
@@ -219,11 +219,6 @@ fn labels(series: &BidsName, segmentations: &[Segmentation<'_>]) -> BTreeMap<Str
         }
     }
     labels
-}
-
-/// What a segmentation is called.
-pub(crate) fn told(name: &BidsName) -> Option<&str> {
-    ["atlas", "seg", "desc"].iter().find_map(|key| name.entity(key))
 }
 
 /// Whether a segmentation is called as those of five volumes are: by QSIRecon hsvs, with dseg as suffix.
@@ -237,7 +232,7 @@ fn tissues<'f>(series: &BidsName, files: impl Iterator<Item = &'f Named>) -> Opt
     /// Those with the parcels of the cortex first, which tell no other tissues.
     const FREE_SURFER: [&str; 3] = ["aparcaseg", "aseg", "synthseg"];
     let rank = |file: &Named| {
-        let called = told(&file.name)?.to_ascii_lowercase();
+        let called = called_of(&file.name)?.to_ascii_lowercase();
         match file.name.suffix.as_str() {
             "probseg" | "dseg" if is_five(&called) => Some(0),
             "dseg" => Some(1 + FREE_SURFER.iter().position(|known| *known == called)?),

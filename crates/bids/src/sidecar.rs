@@ -6,11 +6,10 @@ use fimbria_pipeline::stages::track::STEP_MM;
 use fimbria_pipeline::{OutputFolder, RunRecord};
 use serde_json::{Value, json};
 
+use crate::data_set::INPUT;
+use crate::json::read_json;
 use crate::tables::names_in;
 use crate::{DataSet, Labels, OtherSet, Series};
-
-/// The name of the input in `DatasetLinks`, and in the URIs of its files.
-pub(crate) const INPUT: &str = "input";
 
 /// The URI of a file of the input or of another data set, of several that hold it the innermost.
 pub(crate) fn uri(data_set: &DataSet, file: &Path) -> String {
@@ -46,7 +45,7 @@ impl Common {
     ) -> Self {
         let uri = |file: &Path| uri(data_set, file);
         let dwi = uri(&series.dwi);
-        let said = fs_json(&series.dwi.with_file_name({
+        let said = read_json(&series.dwi.with_file_name({
             let name =
                 fimbria_pipeline::BidsName { extension: ".json".to_owned(), ..series.name.clone() };
             name.to_string()
@@ -125,12 +124,6 @@ fn as_written(said: Value) -> Value {
     }
 }
 
-/// The JSON of a file; null where there is none.
-pub(crate) fn fs_json(path: &Path) -> Value {
-    let text = fimbria_image::read_regular_text(path).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
-}
-
 /// The sidecar of a file for which its stage writes none; `None` where BIDS has none either.
 pub(crate) fn own(
     stage: &str,
@@ -170,8 +163,7 @@ pub(crate) fn own(
                 std::fs::read_to_string(run.join("connectome/labels.txt")).unwrap_or_default();
             let nodes: Vec<u32> = counted.lines().filter_map(|line| line.parse().ok()).collect();
             let table = labels.and_then(|labels| labels.table.as_ref());
-            let table = table.and_then(|table| fimbria_image::read_regular_text(table).ok());
-            let names = table.and_then(|table| names_in(&table, &nodes));
+            let names = table.and_then(|table| names_in(table, &nodes));
             let (what, units) = match stem {
                 "weights" | "counts" => ("number of streamlines", "arbitrary"),
                 "sift2" => ("sum of SIFT2's weights of the streamlines", "arbitrary"),

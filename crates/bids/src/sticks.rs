@@ -9,8 +9,8 @@ use fimbria_pipeline::{OutputFolder, RunRecord};
 use serde_json::{Value, json};
 
 use crate::BidsError;
+use crate::json::write_json;
 use crate::names::Names;
-use crate::publish::write_json;
 use crate::sidecar::Common;
 
 /// A map: its label, the images of a bedpostX folder that it is made of, with `*` for a fibre, its unit,

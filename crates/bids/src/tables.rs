@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use fimbria_pipeline::BidsName;
+use fimbria_streamlines::connectome::{NamesError, RegionNames};
 
 use crate::BidsError;
 use crate::files::{Named, folders, list};
-use crate::series::told;
 
 const SUFFIX: &str = "_dseg.tsv";
 
@@ -33,7 +33,7 @@ impl LabelTables {
         if own.exists() {
             return Some(own);
         }
-        let called = told(&image.name)?;
+        let called = called_of(&image.name)?;
         self.0.iter().find(|table| is_of(table, called)).cloned()
     }
 }
@@ -48,21 +48,19 @@ fn is_of(table: &Path, called: &str) -> bool {
 }
 
 /// What a table calls these labels, in their order, `n/a` where it does not say; `None` where it is no such
-/// table. BIDS has columns `index` and `name`; QSIRecon's atlases say `label` for the latter.
-pub(crate) fn names_in(text: &str, labels: &[u32]) -> Option<Vec<String>> {
-    let mut rows = text.lines().map(|line| line.split('\t').map(str::trim));
-    let heading: Vec<&str> = rows.next()?.collect();
-    let column = |name: &str| heading.iter().position(|head| *head == name);
-    let (index, name) = (column("index")?, column("name").or(column("label"))?);
-    let named: Vec<(u32, &str)> = rows
-        .filter_map(|row| {
-            let cells: Vec<&str> = row.collect();
-            Some((cells.get(index)?.parse().ok()?, *cells.get(name)?))
-        })
-        .collect();
-    let called =
-        |label: &u32| named.iter().find(|(index, _)| index == label).map(|(_, name)| *name);
-    Some(labels.iter().map(|label| called(label).unwrap_or("n/a").to_owned()).collect())
+/// table.
+pub(crate) fn names_in(table: &Path, labels: &[u32]) -> Option<Vec<String>> {
+    let names = match RegionNames::read(table) {
+        Ok(names) => names,
+        Err(NamesError::Empty(_)) => RegionNames::default(),
+        Err(_) => return None,
+    };
+    Some(labels.iter().map(|&label| names.of(label).unwrap_or("n/a").to_owned()).collect())
+}
+
+/// What a segmentation is called.
+pub(crate) fn called_of(name: &BidsName) -> Option<&str> {
+    ["atlas", "seg", "desc"].iter().find_map(|key| name.entity(key))
 }
 
 #[cfg(test)]
@@ -71,6 +69,12 @@ mod tests {
 
     #[test]
     fn labels_are_called_what_a_table_says_in_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dseg.tsv");
+        let names_in = |table: &str, labels: &[u32]| {
+            std::fs::write(&path, table).unwrap();
+            names_in(&path, labels)
+        };
         let table = "index\tname\tcolor\n3\tright, half\t#fff\n1\tleft half\t#000\n";
         assert_eq!(names_in(table, &[1, 2, 3]).unwrap(), ["left half", "n/a", "right, half"]);
         let of_qsirecon = "index\tlabel\tnetwork\r\n1\tLH_Vis_1\tVis\r\n";

@@ -9,7 +9,6 @@ use fimbria_compute::Progress;
 use fimbria_pipeline::{Unfinished, final_names};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::args::Verbosity;
 use crate::printable::printable;
 
 /// Progress, notes and warnings on standard error, results on standard output; and the flag that
@@ -44,10 +43,11 @@ enum Shown {
 }
 
 impl Console {
-    pub(crate) fn new(verbosity: &Verbosity) -> Self {
+    /// `level`: -1 quiet, 0 as usual, 1 verbose.
+    pub(crate) fn new(level: i8) -> Self {
         let cancelled = Arc::<AtomicBool>::default();
         Self {
-            level: verbosity.level(),
+            level,
             on_terminal: io::stderr().is_terminal(),
             unfinished: Unfinished::until(cancelled.clone()),
             cancelled,

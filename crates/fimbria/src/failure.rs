@@ -21,13 +21,9 @@ use fimbria_streamlines::Format;
 use fimbria_tensors::sh::ShBasis;
 
 use crate::console::Console;
+use crate::exit_code::{FAILED, INTERRUPTED, USAGE};
 use crate::memory;
 use crate::printable::printable;
-
-/// Exit code of a command that was interrupted: 128 and the number of SIGINT.
-pub(crate) const INTERRUPTED: u8 = 130;
-pub(crate) const FAILED: u8 = 1;
-const USAGE: u8 = 2;
 
 /// Why a command ends without its result.
 #[derive(Debug)]

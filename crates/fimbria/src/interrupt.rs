@@ -10,7 +10,8 @@ use fimbria_pipeline::Unfinished;
 
 use crate::commands::processes::rank_and_size;
 use crate::console::Console;
-use crate::failure::{Failure, INTERRUPTED};
+use crate::exit_code::INTERRUPTED;
+use crate::failure::Failure;
 #[cfg(unix)]
 use crate::printable::printable;
 

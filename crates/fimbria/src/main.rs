@@ -17,6 +17,7 @@ mod cli;
 mod commands;
 mod console;
 mod examples;
+mod exit_code;
 mod failure;
 mod interrupt;
 mod memory;
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
         Ok(read) => read,
         Err(failure) => return failure.report(),
     };
-    let console = Console::new(&cli.verbosity);
+    let console = Console::new(cli.verbosity.level());
     if let Err(error) = interrupt::install(&console) {
         return Failure::from(error).report();
     }

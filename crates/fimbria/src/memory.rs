@@ -11,7 +11,7 @@ use fimbria_memory::{Heap, Refusal};
 use fimbria_pipeline::{ByteSize, Unfinished};
 use memmap2::MmapMut;
 
-use crate::failure::FAILED;
+use crate::exit_code::FAILED;
 
 /// Every block of memory that the program asks for comes from here.
 #[global_allocator]

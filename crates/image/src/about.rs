@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::ImageError;
 use crate::header::{DataFile, Header, Intent, Orientation, SpaceCodes};
-use crate::stored::Unloaded;
 use crate::{ByteOrder, Datatype, Grid, Scaling};
 
 /// The header of a NIfTI or MRtrix image, checked.
@@ -17,15 +15,6 @@ pub struct ImageHeader {
 }
 
 impl ImageHeader {
-    /// Reads the header of a file that [`StoredImage::open`](crate::StoredImage::open) could open.
-    ///
-    /// # Errors
-    /// [`ImageError`] where the file or its header cannot be read or understood, or where the file
-    /// is too short to hold the samples it announces (of a compressed one, far too short).
-    pub fn read(path: impl AsRef<Path>) -> Result<Self, ImageError> {
-        Unloaded::open(path.as_ref())?.into_header()
-    }
-
     /// The file it came from.
     pub fn path(&self) -> &Path {
         &self.path

@@ -5,12 +5,10 @@
 //! radiological, left-handed in the scanner), DIPY as they are. Directions turn with the rotation
 //! of the affine, never with its voxel sizes.
 
+pub use crate::matrix::{Matrix3, determinant, inverse};
 use rayon::prelude::*;
 
 use crate::{Affine, Image};
-
-/// A 3x3 matrix, row-major.
-pub type Matrix3 = [[f64; 3]; 3];
 
 /// The axes in which a file gives directions or tensors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,24 +66,6 @@ pub fn turned(m: &Matrix3, v: [f64; 3]) -> [f64; 3] {
 /// `m'`.
 pub fn transposed(m: &Matrix3) -> Matrix3 {
     std::array::from_fn(|i| std::array::from_fn(|j| m[j][i]))
-}
-
-/// The determinant.
-pub fn determinant(m: &Matrix3) -> f64 {
-    m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
-        - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
-        + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0])
-}
-
-/// The inverse by cofactors, `None` where the determinant is zero or not finite.
-pub fn inverse(m: &Matrix3) -> Option<Matrix3> {
-    let det = determinant(m);
-    let cofactor = |i: usize, j: usize| {
-        let (a, b, c, d) = ((i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3);
-        m[a][c] * m[b][d] - m[a][d] * m[b][c]
-    };
-    (det.is_finite() && det != 0.0)
-        .then(|| std::array::from_fn(|i| std::array::from_fn(|j| cofactor(j, i) / det)))
 }
 
 /// `a b`.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::frames;
+use crate::matrix;
 
 /// An affine map of 3-space, stored as the three upper rows of its 4x4 matrix (row-major).
 ///
@@ -55,12 +55,12 @@ impl Affine {
     /// Determinant of the linear part. Its sign tells FSL's storage convention: positive is
     /// "neurological", and FSL then counts the x component of bvecs the other way.
     pub fn determinant(&self) -> f64 {
-        frames::determinant(&self.linear())
+        matrix::determinant(&self.linear())
     }
 
     /// The inverse map, or `None` where the linear part is singular or not finite.
     pub fn inverse(&self) -> Option<Self> {
-        let linear = frames::inverse(&self.linear())?;
+        let linear = matrix::inverse(&self.linear())?;
         let mut inv = linear.map(|row| [row[0], row[1], row[2], 0.0]);
         for row in &mut inv {
             row[3] = -(0..3).map(|k| row[k] * self.0[k][3]).sum::<f64>();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::Status;
+use crate::{Status, Window};
 
 /// What the volumes of a map are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum MapKind {
 }
 
 /// What a map is: all that its file says of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct MapSpec {
     /// The name of its file, without extension.
     pub name: Cow<'static, str>,
@@ -40,6 +40,8 @@ pub struct MapSpec {
     pub unit: Cow<'static, str>,
     /// What it holds, in a line, with unit, order and frame.
     pub description: Cow<'static, str>,
+    /// The values that the colours of its pictures span.
+    pub window: Window,
 }
 
 impl MapSpec {
@@ -62,12 +64,20 @@ impl MapSpec {
             n_volumes,
             unit: Cow::Borrowed(unit),
             description: Cow::Borrowed(description),
+            window: Window::Robust,
         }
+    }
+
+    /// The same, with pictures that span these values.
+    #[must_use]
+    pub const fn within(mut self, window: Window) -> Self {
+        self.window = window;
+        self
     }
 
     /// The map that every fit writes last: the [`Status`] of each voxel.
     pub const fn status() -> Self {
-        Self::of_kind("status", MapKind::Code, 1, "", Status::LEGEND)
+        Self::of_kind("status", MapKind::Code, 1, "", Status::LEGEND).within(Status::WINDOW)
     }
 
     /// The map of residuals that every fit offers.
@@ -77,6 +87,7 @@ impl MapSpec {
             "arbitrary",
             "root mean square of measured minus predicted signal, input units",
         )
+        .within(Window::FromZero)
     }
 }
 

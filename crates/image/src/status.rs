@@ -1,5 +1,7 @@
 //! What became of each voxel.
 
+use crate::Window;
+
 /// What became of one voxel; the status map stores it as a `u8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -41,6 +43,9 @@ impl Status {
     pub const LEGEND: &str = "0 outside mask, 1 fitted, 2 constraint active, 3 not converged, \
                               4 bad signal, 5 not determined, 6 fitted, some samples not positive, \
                               7 fitted, some maps undefined";
+
+    /// The numbers that a picture of them spans.
+    pub const WINDOW: Window = Window::Fixed([0.0, Self::ALL.len() as f64 - 1.0]);
 
     /// True where maps hold results.
     pub fn is_fitted(self) -> bool {

@@ -180,6 +180,17 @@ impl Unloaded {
     }
 }
 
+impl ImageHeader {
+    /// Reads the header of a file that [`StoredImage::open`](crate::StoredImage::open) could open.
+    ///
+    /// # Errors
+    /// [`ImageError`] where the file or its header cannot be read or understood, or where the file
+    /// is too short to hold the samples it announces (of a compressed one, far too short).
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, ImageError> {
+        Unloaded::open(path.as_ref())?.into_header()
+    }
+}
+
 /// Every file that reading the image at `path` touches, that of the header first: both files of a
 /// .hdr/.img pair, whichever is named, and the data that a .mih names. What cannot be read as an
 /// image is returned by itself.

@@ -4,6 +4,7 @@
 
 use crate::entry::{EncodeOptions, Share, Sharer, SharerScratch};
 use crate::{Encoding, LifeError, Protocol, Response, Signal};
+use fimbria_compute::dense::vector::dot;
 use fimbria_image::Grid;
 
 /// Φ as a list of coordinates in the order of streamlines, S0 folded in, beside D in full width.
@@ -153,8 +154,4 @@ impl Oracle {
 
 fn zero(held: &[bool], v: &mut [f64]) {
     v.iter_mut().zip(held).filter(|(_, held)| **held).for_each(|(v, _)| *v = 0.0);
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

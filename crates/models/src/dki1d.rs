@@ -3,7 +3,7 @@
 
 use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Likelihood, Model, Number, Parameter};
-use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource};
+use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource, Window};
 
 use crate::ProtocolError;
 use crate::curve::{
@@ -181,7 +181,8 @@ fn specs(n: usize) -> [MapSpec; 4] {
             "",
             "mean of K over the directions that converged, each limited to -3/7..10; NaN where none \
              tells it",
-        ),
+        )
+        .within(Window::Fixed([0.0, 2.0])),
     ]
 }
 

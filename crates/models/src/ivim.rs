@@ -6,7 +6,7 @@
 
 use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Model, Number, Parameter};
-use fimbria_image::{GradientTable, MapSpec, Mask, SignalSource};
+use fimbria_image::{GradientTable, MapSpec, Mask, SignalSource, Window};
 
 use crate::ProtocolError;
 use crate::curve::{CurveError, CurveOptions, MM2_PER_S, Protocol, VoxelModel, Whole, noise_level};
@@ -85,8 +85,10 @@ impl VoxelModel<4> for BiExponential {
 
     fn specs(&self) -> Vec<MapSpec> {
         vec![
-            MapSpec::scalar("f", "", "perfusion fraction of the signal without weighting"),
-            MapSpec::scalar("D", "mm^2/s", "diffusivity of the tissue, mm²/s"),
+            MapSpec::scalar("f", "", "perfusion fraction of the signal without weighting")
+                .within(Window::FromZero),
+            MapSpec::scalar("D", "mm^2/s", "diffusivity of the tissue, mm²/s")
+                .within(Window::FromZero),
             MapSpec::scalar(
                 "Dstar",
                 "mm^2/s",

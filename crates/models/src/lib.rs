@@ -39,6 +39,7 @@ pub mod mono;
 pub mod msdki;
 pub mod nlls;
 pub mod noise;
+mod precision;
 mod protocol;
 pub mod quality;
 pub mod stremi;

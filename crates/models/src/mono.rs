@@ -6,7 +6,7 @@
 
 use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Model, Number, Parameter};
-use fimbria_image::{GradientTable, MapSpec, Mask, SignalSource};
+use fimbria_image::{GradientTable, MapSpec, Mask, SignalSource, Window};
 
 use crate::ProtocolError;
 use crate::curve::{CurveError, CurveOptions, MM2_PER_S, Protocol, VoxelModel, Whole, noise_level};
@@ -56,7 +56,8 @@ impl VoxelModel<2> for MonoExponential {
 
     fn specs(&self) -> Vec<MapSpec> {
         vec![
-            MapSpec::scalar("D", "mm^2/s", "diffusivity of S0 exp(-b D), mm²/s"),
+            MapSpec::scalar("D", "mm^2/s", "diffusivity of S0 exp(-b D), mm²/s")
+                .within(Window::FromZero),
             MapSpec::scalar("S0", "arbitrary", "signal without diffusion weighting, input units"),
         ]
     }

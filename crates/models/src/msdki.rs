@@ -7,7 +7,7 @@
 
 use fimbria_compute::{Backend, HostError, Progress, SimdLevel};
 use fimbria_image::gradients::Shell;
-use fimbria_image::{GradientTable, MapSpec, Mask, SignalSource, Status};
+use fimbria_image::{GradientTable, MapSpec, Mask, SignalSource, Status, Window};
 
 use crate::Fitted;
 use crate::voxelwise::{Job, JobError, Tile, VoxelFit};
@@ -73,12 +73,14 @@ pub fn fit(
 pub fn maps() -> Vec<MapSpec> {
     vec![
         MapSpec::scalar("MSD", "mm^2/s", "diffusivity of the mean signal of the shells, mm²/s"),
-        MapSpec::scalar("MSK", "", "kurtosis of that mean signal; NaN where MSD is not above 0"),
+        MapSpec::scalar("MSK", "", "kurtosis of that mean signal; NaN where MSD is not above 0")
+            .within(Window::Fixed([0.0, 2.0])),
         MapSpec::scalar(
             "AWF",
             "",
             "axonal water fraction of two compartments with that MSK, 0 to 1",
-        ),
+        )
+        .within(Window::Fixed([0.0, 1.0])),
         MapSpec::scalar("DI", "mm^2/s", "their intrinsic diffusivity, mm²/s"),
         MapSpec::scalar("MFA", "", "their microscopic fractional anisotropy, 0 to 1"),
         MapSpec::scalar("S0", "arbitrary", "signal without diffusion weighting, input units"),
@@ -87,7 +89,8 @@ pub fn maps() -> Vec<MapSpec> {
             "arbitrary",
             "root mean square of measured minus predicted mean signals, a shell counting by its \
              volumes, input units",
-        ),
+        )
+        .within(Window::FromZero),
         MapSpec::status(),
     ]
 }

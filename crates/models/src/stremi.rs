@@ -3,7 +3,7 @@
 
 use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Model, Number, Parameter};
-use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource};
+use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource, Window};
 
 use crate::ProtocolError;
 use crate::curve::{CurveError, CurveOptions, Protocol, VoxelModel, Whole, noise_level};
@@ -161,12 +161,14 @@ impl VoxelModel<7> for StretchedTensor {
                 "generalised diffusivities along the axes of the tensor, (10^-3 mm^2/s)^gamma: \
                  A^(1/gamma) is in 10^-3 mm²/s",
             ),
-            MapSpec::scalar("Mgamma", "", "mean of the three exponents"),
+            MapSpec::scalar("Mgamma", "", "mean of the three exponents")
+                .within(Window::Fixed([0.4, 1.0])),
             MapSpec::scalar(
                 "Agamma",
                 "",
                 "anisotropy of the exponents, sqrt(3/2) |gamma - Mgamma| / |gamma|",
-            ),
+            )
+            .within(Window::Fixed([0.0, 0.6])),
             MapSpec::scalar("gamma_parallel", "", "exponent along the first axis"),
             MapSpec::scalar("gamma_perpendicular", "", "mean exponent along the other two axes"),
             MapSpec::scalar("S0", "arbitrary", "signal without diffusion weighting, input units"),

@@ -7,7 +7,7 @@
 
 use fimbria_compute::{Backend, Progress};
 use fimbria_fitting::lm::{Model, Number, Parameter};
-use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource};
+use fimbria_image::{GradientTable, MapKind, MapSpec, Mask, SignalSource, Window};
 
 use crate::ProtocolError;
 use crate::curve::{CurveError, CurveOptions, DirectionModel, Directional, Protocol, noise_level};
@@ -102,7 +102,8 @@ impl DirectionModel<3> for Stretched {
                 "Mgamma",
                 "",
                 "mean of gamma over the directions that converged; NaN where none tells it",
-            ),
+            )
+            .within(Window::Fixed([0.4, 1.0])),
         ]
     }
 }

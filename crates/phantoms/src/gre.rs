@@ -11,8 +11,9 @@ use crate::anatomy::Anatomy;
 use crate::crossing::sampled;
 use crate::field::{field_along_z, magnetisation};
 use crate::placement::unit_mm;
-use crate::render::{place, zeros};
+use crate::render::place;
 use crate::tissue::{FIBRES, FLUID, GREY, S0_FLUID, S0_GREY, S0_WHITE, Tissue};
+use crate::zeros::zeros;
 use crate::{CrossingSpec, Diffusivities, PhantomError, Placement, TruthMap};
 
 /// Susceptibilities in ppm, relative to fluid.

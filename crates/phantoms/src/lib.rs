@@ -42,6 +42,7 @@ mod tensors;
 mod tissue;
 mod tracts;
 mod truth;
+mod zeros;
 
 pub use acquisition::{Acquisition, ShellSpec};
 pub use crossing::{CrossingSpec, crossing};

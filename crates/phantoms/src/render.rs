@@ -4,13 +4,13 @@ use fimbria_compute::dense::vec3::Vec3;
 use fimbria_compute::philox::{Philox, normals};
 use fimbria_compute::{Lanes, Progress, Real, Words, Workers};
 use fimbria_image::{GradientTable, Grid, Image};
-use fimbria_memory::try_zeros;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::PhantomError;
 use crate::signal::{Composition, Law, Weighting};
 use crate::tissue::{S0_WHITE, Tissue};
+use crate::zeros::zeros;
 
 /// Where a voxel is, scanner mm.
 pub(crate) fn place(grid: &Grid, voxel: usize) -> Vec3 {
@@ -229,16 +229,6 @@ pub(crate) fn mean_over_directions(
         image.data[voxel as usize] = mean as f32;
     }
     Ok(image)
-}
-
-/// An image of zeros, or an error where memory is short.
-pub(crate) fn zeros(grid: Grid, n_volumes: usize) -> Result<Image, PhantomError> {
-    let voxels = grid.len();
-    let bytes = voxels as u128 * n_volumes as u128 * size_of::<f32>() as u128;
-    let memory = || PhantomError::Memory { n_volumes, voxels, bytes };
-    let samples = voxels.checked_mul(n_volumes).ok_or_else(memory)?;
-    let data = try_zeros(samples).map_err(|_| memory())?;
-    Ok(Image { grid, n_volumes, data })
 }
 
 #[cfg(test)]

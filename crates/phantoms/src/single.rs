@@ -2,8 +2,8 @@
 
 use fimbria_image::Image;
 
-use crate::render::zeros;
 use crate::tissue::{COMPARTMENTS, FIBRES, GREY, Tissue};
+use crate::zeros::zeros;
 use crate::{Diffusivities, PhantomError, TruthMap};
 
 /// `angle`, `FA`, `MD` and `V1` as [`crossing`](crate::crossing) describes them, NaN where they

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::PhantomError;
 use crate::anatomy::Anatomy;
 use crate::bundle::unit;
-use crate::render::zeros;
+use crate::zeros::zeros;
 use fimbria_compute::dense::vec3::{Vec3, add, norm};
 
 /// Most fibre populations in one voxel.

@@ -1,9 +1,8 @@
 //! What a method says of itself beside its options and its maps.
 
-use std::fmt::Write as _;
-
 use fimbria_image::MapSpec;
 
+use crate::columns::{row, wrapped};
 use crate::written::Written;
 
 /// The words of a method's help, manual and page.
@@ -23,8 +22,6 @@ pub struct About {
 
 /// The column that what a file holds begins at.
 const INDENT: usize = 16;
-/// The width of help.
-const WIDTH: usize = 100;
 
 impl About {
     /// The part of the help that follows the options, for a fit that writes these maps and text
@@ -88,41 +85,10 @@ Gradient table:
   Where none is named, it is taken from the header of a .mif, else from NAME.bval and NAME.bvec,
   NAME.bvals and NAME.bvecs, NAME.b, bvals and bvecs, or grad.b beside the series.";
 
-/// Adds a file and what it holds, which begins at this column.
-pub(crate) fn row(to: &mut String, name: &str, holds: &str, column: usize) {
-    let name = format!("  {name:<width$}", width = column - 2);
-    let mut lines = String::new();
-    wrapped(&mut lines, holds, column, column);
-    to.push_str(&name);
-    match name.ends_with("  ") {
-        true => to.push_str(lines.trim_start()),
-        false => to.push_str(&format!("\n{lines}")),
-    }
-}
-
-/// Adds `text` in lines of [`WIDTH`], the first one `first` columns in, the others `others`.
-fn wrapped(to: &mut String, text: &str, first: usize, others: usize) {
-    let mut line = " ".repeat(first);
-    let mut is_empty = true;
-    for word in text.split_whitespace() {
-        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            // Writing to a string does not fail.
-            let _ = writeln!(to, "{}", line.trim_end());
-            line = " ".repeat(others);
-            is_empty = true;
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        line += word;
-        is_empty = false;
-    }
-    let _ = writeln!(to, "{line}");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::columns::WIDTH;
 
     #[test]
     fn lines_of_help_are_not_wider_than_a_page() {

@@ -10,10 +10,26 @@ use std::time::SystemTime;
 use fimbria_image::bedpostx::sample_files;
 use fimbria_image::{image_files, open_regular};
 use fimbria_streamlines::{Format, tractogram_files};
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::stages::contents::sidecar_of;
-use crate::{Input, InputEntry};
+
+/// A file that is read, with what it is read as ("dwi", "mask").
+pub type Input = (String, PathBuf);
+
+/// A file that was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputEntry {
+    /// What it was read as ("dwi", "mask", "bvec").
+    pub role: String,
+    /// Where it is, absolute.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// Its XXH3 hash of 128 bits, in hexadecimal.
+    pub xxh3_128: String,
+}
 
 /// An input whose hash does not tell what was read.
 #[derive(Debug, thiserror::Error)]

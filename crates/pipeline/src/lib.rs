@@ -21,7 +21,7 @@ mod agreement;
 mod bids_name;
 mod byte_size;
 mod checkpoint_file;
-mod follow;
+mod columns;
 mod graph;
 mod hashing;
 mod manual;
@@ -42,21 +42,21 @@ mod written;
 pub use bids_name::{BidsName, bids_entities};
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use checkpoint_file::{CheckpointError, CheckpointFile};
-pub use follow::{TooManyVolumes, follow};
 pub use graph::{
     Earlier, Existing, Finished, PipelineError, Unmade, earlier_alone, fingerprint_of_run,
     run_alone, run_stages,
 };
-pub use hashing::{HashError, Hashed, Hashing};
+pub use hashing::{HashError, Hashed, Hashing, Input, InputEntry};
 pub use manual::Page;
 pub use map_file::{Carried, MapContext, MapError, MapStyle};
 pub use map_layout::{MapFormat, MapLayout};
 pub use options::{Choice, Named};
 pub use output::{OutputError, OutputFolder, final_names, is_same, refuse_name_of_file};
-pub use record::{InputEntry, Machine, OutputEntry, RunRecord, StageEntry, StepEntry};
+pub use record::{Machine, OutputEntry, RunRecord, StageEntry, StepEntry};
 pub use run::{ConfigError, Preset, ReportConfig, RunConfig, demo_stages};
-pub use session::{Input, Logbook, Session};
+pub use session::{Logbook, Session};
 pub use stage::{MissingProduct, Product, Products, Stage, StageError, StageRecords, Taken};
+pub use stages::fits::follow::{TooManyVolumes, follow};
 pub use surfaces::{MeshSpace, SurfaceError};
 pub use unfinished::{Held, Unfinished};
 pub use written::{FileKind, Writes, Written};

@@ -2,26 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::hashing::hash_file;
-
-/// A file that was read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InputEntry {
-    /// What it was read as ("dwi", "mask", "bvec").
-    pub role: String,
-    /// Where it is, absolute.
-    pub path: PathBuf,
-    /// Its size.
-    pub bytes: u64,
-    /// Its XXH3 hash of 128 bits, in hexadecimal.
-    pub xxh3_128: String,
-}
+use crate::hashing::{InputEntry, hash_file};
 
 /// A file that was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -344,8 +344,7 @@ impl RunConfig {
                 }
             }
         }
-        // A formula is asked for by its table.
-        asked.fits.extend(fit_named("expr").filter(|fit| self.tables.contains_key(fit.name())));
+        asked.fits.extend(self.by_table());
         Ok(asked)
     }
 
@@ -362,6 +361,13 @@ impl RunConfig {
         }
     }
 
+    /// The fits that their tables ask for.
+    fn by_table(&self) -> impl Iterator<Item = &'static dyn Fit> {
+        let is_asked =
+            |fit: &&dyn Fit| fit.in_run() == InRun::ByTable && self.tables.contains_key(fit.name());
+        FITS.iter().copied().filter(is_asked)
+    }
+
     /// What is done with a series of these gradients where nothing is said.
     fn usual(&self, gradients: &GradientTable) -> Result<Asked, ConfigError> {
         // With fewer directions crossings cannot be told from noise.
@@ -372,11 +378,11 @@ impl RunConfig {
         for &fit in FITS {
             // Each volume has one b and direction in these.
             let is_usual = fit.in_run() == InRun::WhereSupported && self.input.grad_dev.is_none();
-            let is_asked = self.tables.contains_key(fit.name()) && fit.name() == "expr";
-            if is_asked || is_usual && self.fit(fit, "")?.supports(gradients).is_ok() {
+            if is_usual && self.fit(fit, "")?.supports(gradients).is_ok() {
                 fits.push(fit);
             }
         }
+        fits.extend(self.by_table());
         Ok(Asked { systems, fits })
     }
 

@@ -1,7 +1,6 @@
 //! What the caller of a pipeline brings along, and the log of what it did.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -11,9 +10,6 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::{InputEntry, Machine, Page, RunRecord, StageEntry, StepEntry, Unfinished};
-
-/// A file that is read, with what it is read as ("dwi", "mask").
-pub type Input = (String, PathBuf);
 
 /// What every pipeline function gets from its caller; nothing is global.
 #[derive(Clone, Copy)]

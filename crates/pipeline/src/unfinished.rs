@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use fimbria_compute::Interrupted;
 
+/// What hidden folders of ours begin with.
+pub(crate) const PREFIX: &str = ".unfinished";
+
 /// Every folder some output in progress has made and would take away again, and whether the user
 /// has asked to stop: outputs look before each file they begin.
 ///
@@ -114,7 +117,7 @@ fn remove_each(paths: &mut [PathBuf]) {
     // A folder sorts before what it holds, so the reverse order empties it first.
     for path in paths.iter().rev() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let _ = match name.starts_with(crate::output::PREFIX) {
+        let _ = match name.starts_with(PREFIX) {
             true => fs::remove_dir_all(path),
             false => fs::remove_dir(path),
         };

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use clap::Command;
 use clap::builder::CommandExt;
-use fimbria_image::{MapKind, MapSpec};
+use fimbria_image::{MapKind, MapSpec, Window};
 
-use crate::about::row;
+use crate::columns::row;
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub struct Written {
     pub unit: &'static str,
     /// What it holds.
     pub holds: &'static str,
+    /// Of an image the values that the colours of its pictures span.
+    pub window: Window,
     /// What makes it be written, where it is not always.
     pub only: Option<&'static str>,
 }
@@ -71,7 +73,7 @@ impl Written {
 
     /// A file that is no image.
     pub const fn file(file: &'static str, kind: FileKind, holds: &'static str) -> Self {
-        Self { file, kind, volumes: 0, unit: "", holds, only: None }
+        Self { file, kind, volumes: 0, unit: "", holds, window: Window::Robust, only: None }
     }
 
     /// A folder with files of its own.
@@ -87,7 +89,7 @@ impl Written {
         unit: &'static str,
         holds: &'static str,
     ) -> Self {
-        Self { file, kind: FileKind::Image(kind), volumes, unit, holds, only: None }
+        Self { volumes, unit, ..Self::file(file, FileKind::Image(kind), holds) }
     }
 
     /// An image of a number per voxel.
@@ -107,7 +109,12 @@ impl Written {
             Cow::Borrowed(unit) => unit,
             Cow::Owned(_) => "",
         };
-        Self::image(file, map.kind, map.n_volumes, unit, holds)
+        Self::image(file, map.kind, map.n_volumes, unit, holds).within(map.window)
+    }
+
+    /// The same, with pictures that span these values.
+    pub const fn within(self, window: Window) -> Self {
+        Self { window, ..self }
     }
 
     /// The same, written only with this.

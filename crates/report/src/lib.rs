@@ -28,8 +28,8 @@ mod svg;
 mod window;
 
 pub use figure::{Figure, FigureError};
+pub use fimbria_image::Window;
 pub use mark::wordmark;
 pub use page::{Level, Page, Section, Table, Verdict};
 pub use scene::{Scene, SceneLines};
 pub use slices::{Layout, Plane};
-pub use window::Window;

@@ -1,45 +1,32 @@
 //! Which range of values a colour scale spans.
 
-/// How the range of a colour scale is chosen.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Window {
-    /// From the 1st to the 99th percentile of the finite values in the mask.
-    Robust,
-    /// From 0 to the 99th percentile of the finite values in the mask.
-    FromZero,
-    /// From minus to plus the 99th percentile of the magnitude, for signed values.
-    Symmetric,
-    /// A given range, low value first.
-    Fixed([f64; 2]),
-}
+use fimbria_image::Window;
 
-impl Window {
-    /// The range for these values; values that are not finite do not count.
-    ///
-    /// The result is finite and increasing, also where no value is finite or all are equal.
-    pub(crate) fn range(self, values: impl Iterator<Item = f32>) -> [f64; 2] {
-        let finite = values.filter(|v| v.is_finite());
-        let [low, high] = match self {
-            Self::Fixed(range) => range,
-            Self::Robust => {
-                let mut values: Vec<f32> = finite.collect();
-                [percentile(&mut values, 0.01), percentile(&mut values, 0.99)]
-            }
-            Self::FromZero => [0.0, percentile(&mut finite.collect::<Vec<_>>(), 0.99)],
-            Self::Symmetric => {
-                let high = percentile(&mut finite.map(f32::abs).collect::<Vec<_>>(), 0.99);
-                [-high, high]
-            }
-        };
-        if low.is_finite() && high.is_finite() && high > low {
-            [low, high]
-        } else if self == Self::Symmetric {
-            [-1.0, 1.0]
-        } else if low.is_finite() {
-            [low, low + if low == 0.0 { 1.0 } else { low.abs() }]
-        } else {
-            [0.0, 1.0]
+/// What a window is for these values; values that are not finite do not count.
+///
+/// The result is finite and increasing, also where no value is finite or all are equal.
+pub(crate) fn range_of(window: Window, values: impl Iterator<Item = f32>) -> [f64; 2] {
+    let finite = values.filter(|v| v.is_finite());
+    let [low, high] = match window {
+        Window::Fixed(range) => range,
+        Window::Robust => {
+            let mut values: Vec<f32> = finite.collect();
+            [percentile(&mut values, 0.01), percentile(&mut values, 0.99)]
         }
+        Window::FromZero => [0.0, percentile(&mut finite.collect::<Vec<_>>(), 0.99)],
+        Window::Symmetric => {
+            let high = percentile(&mut finite.map(f32::abs).collect::<Vec<_>>(), 0.99);
+            [-high, high]
+        }
+    };
+    if low.is_finite() && high.is_finite() && high > low {
+        [low, high]
+    } else if window == Window::Symmetric {
+        [-1.0, 1.0]
+    } else if low.is_finite() {
+        [low, low + if low == 0.0 { 1.0 } else { low.abs() }]
+    } else {
+        [0.0, 1.0]
     }
 }
 
@@ -62,7 +49,7 @@ mod tests {
         values[500] = f32::NAN;
         values[501] = f32::INFINITY;
         values[1000] = 1e9;
-        let [low, high] = Window::Robust.range(values.into_iter());
+        let [low, high] = range_of(Window::Robust, values.into_iter());
         // 1 % of 1000 steps of 0.001; two values are missing, so one step either way.
         assert!((low - 0.01).abs() <= 0.001 && (high - 0.99).abs() <= 0.001, "{low} {high}");
     }
@@ -74,7 +61,7 @@ mod tests {
             [Window::Robust, Window::FromZero, Window::Symmetric, Window::Fixed([2.0, 2.0])];
         for values in &cases {
             for window in windows {
-                let [low, high] = window.range(values.iter().copied());
+                let [low, high] = range_of(window, values.iter().copied());
                 assert!(high > low && low.is_finite() && high.is_finite(), "{window:?} {values:?}");
             }
         }
@@ -82,7 +69,7 @@ mod tests {
 
     #[test]
     fn symmetric_window_is_centred_on_zero() {
-        let [low, high] = Window::Symmetric.range([-4.0, 1.0, 2.0].into_iter());
+        let [low, high] = range_of(Window::Symmetric, [-4.0, 1.0, 2.0].into_iter());
         assert_eq!([low, high], [-4.0, 4.0]);
     }
 }

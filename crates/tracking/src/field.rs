@@ -5,9 +5,6 @@ use fimbria_image::sticks::{PackedStick, StickSamples};
 use fimbria_image::{BvecFrame, Grid, Mask};
 use rayon::prelude::*;
 
-use crate::device::FieldSize;
-use crate::step::voxel;
-
 /// Samples of directions in the frame of tracking.
 ///
 /// Tracking happens in *radiological* voxel coordinates, integer = centre: the array's, or with x
@@ -23,6 +20,17 @@ pub struct Field {
     n_samples: usize,
 }
 
+/// Sizes of a [`Field`](crate::Field).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldSize {
+    /// Voxels of the grid with one around.
+    pub padded_voxels: usize,
+    /// Voxels that have samples.
+    pub slots: usize,
+    /// Sticks of each of them: samples times fibres.
+    pub sticks_per_slot: usize,
+}
+
 /// True where FSL reverses the x axis of an image on reading.
 pub fn is_reversed(grid: &Grid) -> bool {
     grid.ras_from_vox.determinant() > 0.0
@@ -36,6 +44,12 @@ pub fn radiological(grid: &Grid, index: usize) -> usize {
     } else {
         index
     }
+}
+
+/// The voxel that holds a point.
+#[inline(always)]
+pub(crate) fn voxel<R: Real>(pos: [R; 3]) -> [R; 3] {
+    [floor(pos[0] + 0.5), floor(pos[1] + 0.5), floor(pos[2] + 0.5)]
 }
 
 /// The slot of every voxel of a mask plus 1, by radiological place among voxels with one more around

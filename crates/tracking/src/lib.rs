@@ -46,12 +46,12 @@ pub use densities::{
     Anatomy, Attempts, Densities, DensityError, DensityPropagation, DensityRule, DensityTracking,
     SeedChances,
 };
-pub use device::{FieldSize, MemoryPlan, Shortage};
+pub use device::{MemoryPlan, Shortage};
 pub use draws::{Draws, Keyed, Lookup, Sequence};
 pub use driver::{
     Deal, Selected, Tracking, track, track_among, track_densities, track_on, track_slowly,
 };
-pub use field::{Field, is_reversed, radiological};
+pub use field::{Field, FieldSize, is_reversed, radiological};
 pub use lines::Lines;
 pub use local::{LocalRules, VoxelMap};
 pub use mesh::{Mesh, MeshTooLarge};

@@ -4,8 +4,8 @@
 
 use crate::FirstFibre;
 use crate::field::radiological;
+use crate::field::voxel;
 use crate::region::Region;
-use crate::step::voxel;
 use fimbria_image::{Grid, GridMismatch, Image};
 
 /// Rules that differ from place to place. Without any, streamlines are followed alike everywhere.

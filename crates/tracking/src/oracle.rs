@@ -5,10 +5,11 @@
 //! lattice around it (Behrens et al. 2003, 2007).
 
 use crate::draws::{Draws, Lookup};
+use crate::field::voxel;
 use crate::field::{Field, Stick, unpacked};
 use crate::local::{LocalChoice, NEAR_COS};
 use crate::region::Region;
-use crate::step::{Nearest, along, corner, dot, halfway, moved, sample_index, voxel};
+use crate::step::{Nearest, along, corner, dot, halfway, moved, sample_index};
 use crate::{EndReason, FirstFibre, LocalRules, Propagation, Space};
 
 /// What happens at the points of a half besides propagation.

@@ -23,12 +23,6 @@ fn corner_along<R: Real>(x: R, u: R) -> R {
     below + R::select(above, one, zero)
 }
 
-/// The voxel that holds a point.
-#[inline(always)]
-pub(crate) fn voxel<R: Real>(pos: [R; 3]) -> [R; 3] {
-    [floor(pos[0] + 0.5), floor(pos[1] + 0.5), floor(pos[2] + 0.5)]
-}
-
 /// Index of the sample, as a whole number.
 #[inline(always)]
 pub(crate) fn sample_index<R: Real>(choice: SampleChoice, n_samples: usize, u: R) -> R {

@@ -7,6 +7,7 @@ mod scipy;
 mod work;
 
 use clap::Args;
+use fimbria_pipeline::options::{Described as _, within};
 
 use self::place::Place;
 use self::work::{Work, by_direction, by_voxel};
@@ -20,17 +21,17 @@ use crate::{Benchmark, Console, Failure, Machine};
 pub struct BenchFit {
     /// Fits of the paper's job, rounded down to whole voxels of 30
     #[arg(long, value_name = "N", default_value_t = 360_000)]
-    #[arg(value_parser = clap::value_parser!(u32).range(3000..=3_000_000))]
+    #[arg(number = within(3000_u32, 3_000_000, ""))]
     fits: u32,
 
     /// Fits that scipy does, where it is installed; 0 for none
     #[arg(long, value_name = "N", default_value_t = 600)]
-    #[arg(value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    #[arg(number = within(0_u32, 100_000, ""))]
     scipy: u32,
 
     /// Voxels of the fits of whole voxels
     #[arg(long, value_name = "N", default_value_t = 100_000)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1000..=10_000_000))]
+    #[arg(number = within(1000_u32, 10_000_000, ""))]
     voxels: u32,
 }
 

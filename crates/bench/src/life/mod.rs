@@ -24,7 +24,7 @@ use self::synthetic::{Size, Synthetic};
 use super::clock::{Interruptible, peak_memory};
 use super::table::digits;
 use crate::{Console, Failure, Machine};
-use fimbria_pipeline::options::choice;
+use fimbria_pipeline::options::{Described as _, at_least, choice, within};
 
 /// Time connectome evaluation: products, their shares, and solvers
 #[derive(Debug, Args)]
@@ -32,17 +32,17 @@ use fimbria_pipeline::options::choice;
 pub struct BenchLife {
     /// Streamlines; the paper's problem has 500000
     #[arg(long, value_name = "N", default_value_t = 20_000)]
-    #[arg(value_parser = clap::value_parser!(u32).range(10..=20_000_000))]
+    #[arg(number = within(10_u32, 20_000_000, ""))]
     streamlines: u32,
 
     /// Weighted volumes; the paper's problem has 96
     #[arg(long, value_name = "N", default_value_t = Size::PAPER.directions as u32)]
-    #[arg(value_parser = clap::value_parser!(u32).range(6..=1000))]
+    #[arg(number = within(6_u32, 1000, ""))]
     directions: u32,
 
     /// Voxels of the brain, about; the paper's problem has 204060
     #[arg(long, value_name = "N", default_value_t = 30_000)]
-    #[arg(value_parser = clap::value_parser!(u32).range(100..=20_000_000))]
+    #[arg(number = within(100_u32, 20_000_000, ""))]
     voxels: u32,
 
     /// Directions of columns: exact, or grid:STEPS (ENCODE's grid of orientations)
@@ -51,9 +51,11 @@ pub struct BenchLife {
 
     /// Iterations of each solver at most
     #[arg(long, value_name = "N", default_value_t = 200)]
+    #[arg(number = at_least(1_usize, ""))]
     iterations: usize,
 
-    /// Only this solver [default: each]
+    /// Only this solver
+    #[arg(usually = "each")]
     #[arg(long, value_name = "SOLVER", value_parser = choice::<Method>())]
     solver: Option<Named<Method>>,
 

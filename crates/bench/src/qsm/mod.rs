@@ -6,6 +6,7 @@ mod solvers;
 
 use clap::Args;
 use fimbria_compute::{SimdLevel, Workers};
+use fimbria_pipeline::options::{Described as _, within};
 use fimbria_qsm::{FieldModel, Geometry, Shape};
 
 use self::products::Rows;
@@ -19,11 +20,12 @@ use crate::{Benchmark, Console, Failure, Machine, usage};
 pub struct BenchQsm {
     /// Voxels along each side of the volumes to time
     #[arg(long, value_name = "N", num_args = 1.., default_values_t = [32, 48, 64])]
-    #[arg(value_parser = clap::value_parser!(u32).range(8..=512))]
+    #[arg(number = within(8_u32, 512, ""))]
     sides: Vec<u32>,
 
     /// Part of the voxels that are cylinders
     #[arg(long, value_name = "SHARE", default_value_t = 1.0 / 3.0)]
+    #[arg(number = within(0.0, 1.0, ""))]
     cylinders: f64,
 
     /// Leave out the dense product and the plain loop, which take longest
@@ -36,14 +38,15 @@ pub struct BenchQsm {
 
     /// Voxels along each side of the paper's problem; 80 has as many pairs as its mouse brain
     #[arg(long, value_name = "N", default_value_t = 80, conflicts_with = "no_paper")]
-    #[arg(value_parser = clap::value_parser!(u32).range(8..=512))]
+    #[arg(number = within(8_u32, 512, ""))]
     paper_side: u32,
 
     /// Leave out the comparison of solvers
     #[arg(long)]
     no_solvers: bool,
 
-    /// SIMD level of the threads: scalar, sse, avx2, avx512 or neon [default: the widest]
+    /// SIMD level of the threads: scalar, sse, avx2, avx512 or neon
+    #[arg(usually = "the widest")]
     #[arg(long, value_name = "LEVEL", value_parser = simd_level)]
     simd: Option<SimdLevel>,
 }

@@ -16,6 +16,7 @@ use clap::Args;
 use fimbria_compute::operator::{LinearOperator, VectorSpace};
 use fimbria_compute::philox::Philox;
 use fimbria_compute::{SimdLevel, Workers};
+use fimbria_pipeline::options::{Described as _, within};
 
 pub(crate) use self::check::checks;
 use self::csr::Csr;
@@ -33,17 +34,17 @@ use crate::{Benchmark, Console, Failure, Machine};
 pub struct BenchSparse {
     /// Rows of the matrix
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]
+    #[arg(number = within(1000_u32, 100_000_000, ""))]
     rows: u32,
 
     /// Columns of the matrix
     #[arg(long, value_name = "N", default_value_t = 100_000)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]
+    #[arg(number = within(1000_u32, 100_000_000, ""))]
     columns: u32,
 
     /// Entries in each row, in columns at random
     #[arg(long, value_name = "N", default_value_t = 32)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(number = within(1_u32, 1000, ""))]
     entries: u32,
 }
 

@@ -12,6 +12,7 @@ mod sizes;
 mod storage;
 
 use clap::Args;
+use fimbria_pipeline::options::{Described as _, one_of, within};
 use fimbria_tensors::batch::{Shift, Stop, nominal_flops};
 
 use self::place::Place;
@@ -24,31 +25,32 @@ use crate::{Benchmark, Console, Failure, Machine};
 pub struct BenchSshopm {
     /// Orders of the tensors, separated by commas: 4, 6
     #[arg(long, value_name = "ORDERS", value_delimiter = ',', default_values_t = [4, 6])]
-    #[arg(value_parser = order_of)]
+    #[arg(number = one_of(&[4_usize, 6]))]
     order: Vec<usize>,
 
     /// Tensors, rounded up to whole rows of 32
     #[arg(long, value_name = "N", default_value_t = 1024)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(number = within(1_u32, 1_000_000, ""))]
     tensors: u32,
 
     /// Starting vectors of each tensor, random in the cube
     #[arg(long, value_name = "N", default_value_t = 128)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(number = within(1_u32, 4096, ""))]
     starts: u32,
 
     /// Iterations where their number is fixed
     #[arg(long, value_name = "N", default_value_t = 20)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(number = within(1_u32, 10_000, ""))]
     iterations: u32,
 
     /// Change of λ, relative to λ, at which an iteration stops otherwise: 1e-7 to 0.1
-    #[arg(long, value_name = "X", default_value_t = 1e-6, value_parser = tolerance_of)]
+    #[arg(long, value_name = "X", default_value_t = 1e-6)]
+    #[arg(number = within(1e-7_f32, 0.1, ""))]
     tolerance: f32,
 
     /// Iterations after which it stops all the same
     #[arg(long, value_name = "N", default_value_t = 200)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(number = within(1_u32, 10_000, ""))]
     max_iterations: u32,
 
     /// Also sets of 1, 2, 4 ... tensors, as in the paper's Figure 5
@@ -142,19 +144,5 @@ impl Benchmark for BenchSshopm {
             larger::print(&places, console)?;
         }
         Ok(())
-    }
-}
-
-fn order_of(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(order @ (4 | 6)) => Ok(order),
-        _ => Err("4 or 6".to_owned()),
-    }
-}
-
-fn tolerance_of(text: &str) -> Result<f32, String> {
-    match text.parse::<f32>() {
-        Ok(tolerance) if (1e-7..=0.1).contains(&tolerance) => Ok(tolerance),
-        _ => Err("a number from 1e-7 to 0.1".to_owned()),
     }
 }

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_compute::Workers;
 use fimbria_compute::device::Device;
+use fimbria_pipeline::options::{Described as _, Takes, at_least, within};
 
 use self::subject::Subject;
 use super::table::counted;
@@ -23,26 +24,32 @@ use crate::{Benchmark, Console, Failure, Machine};
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub struct BenchTrack {
-    /// A bedpostX folder or base name of samples (FOLDER/merged) [default: a phantom's, made here]
+    /// A bedpostX folder or base name of samples (FOLDER/merged)
+    #[arg(usually = "a phantom's, made here")]
     #[arg(value_name = "SAMPLES", requires = "seeds")]
+    #[arg(takes = Takes::SAMPLES)]
     samples: Option<PathBuf>,
 
     /// Voxels to start in
     #[arg(long, value_name = "IMAGE", requires = "samples")]
+    #[arg(takes = Takes::MASK)]
     seeds: Option<PathBuf>,
 
-    /// Voxels to track in [default: nodif_brain_mask of the folder]
+    /// Voxels to track in
+    #[arg(usually = "nodif_brain_mask of the folder")]
     #[arg(long, value_name = "IMAGE", requires = "samples")]
+    #[arg(takes = Takes::MASK)]
     mask: Option<PathBuf>,
 
     /// Particles, separated by commas; rounded up to whole samples of every seed
     #[arg(long, value_name = "N", value_delimiter = ',')]
     #[arg(default_values_t = [1_000, 10_000, 100_000, 1_000_000])]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    #[arg(number = within(1_u32, 100_000_000, ""))]
     particles: Vec<u32>,
 
     /// Particles that the plain tracker is timed with at most
     #[arg(long, value_name = "N", default_value_t = 10_000)]
+    #[arg(number = at_least(0_u32, ""))]
     plain: u32,
 }
 

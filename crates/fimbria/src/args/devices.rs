@@ -4,6 +4,7 @@ use clap::Args;
 use fimbria_compute::device::{Device, DeviceOptions, Selection, list, may_have_gpu};
 use fimbria_compute::{Backend, Progress, Workers};
 use fimbria_pipeline::Page;
+use fimbria_pipeline::options::{Described as _, above};
 
 use crate::failure::Failure;
 
@@ -16,8 +17,9 @@ pub(crate) struct DeviceArgs {
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = selection)]
     device: Selection,
 
-    /// Fraction of a device's free memory to use, above 0 and up to 1
-    #[arg(long, value_name = "FRACTION", default_value_t = 0.8, value_parser = fraction)]
+    /// Fraction of a device's free memory to use
+    #[arg(long, value_name = "FRACTION", default_value_t = 0.8)]
+    #[arg(number = above(0.0, "").up_to(1.0))]
     device_memory: f64,
 }
 
@@ -71,11 +73,4 @@ impl DeviceArgs {
 
 fn selection(text: &str) -> Result<Selection, String> {
     text.parse().map_err(|error: fimbria_compute::device::SelectionError| error.to_string())
-}
-
-fn fraction(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(fraction) if fraction > 0.0 && fraction <= 1.0 => Ok(fraction),
-        _ => Err("it must be a number above 0 and up to 1".to_owned()),
-    }
 }

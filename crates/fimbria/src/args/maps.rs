@@ -1,6 +1,7 @@
 //! How maps are written.
 
 use clap::Args;
+use fimbria_pipeline::options::Described as _;
 use fimbria_pipeline::{MapFormat, MapLayout, MapStyle, Named};
 
 use super::choice;
@@ -9,8 +10,9 @@ use super::choice;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct MapArgs {
-    /// Format of the maps [default: nii.gz, or mif with --layout mrtrix]
+    /// Format of the maps
     #[arg(long, value_name = "FORMAT", value_parser = choice::<MapFormat>())]
+    #[arg(usually = "nii.gz, or mif with --layout mrtrix")]
     format: Option<Named<MapFormat>>,
 
     /// Whose names, orders and frames to write

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use fimbria_pipeline::ByteSize;
+use fimbria_pipeline::options::Described as _;
 
 use crate::failure::Failure;
 use crate::memory;
@@ -12,9 +13,9 @@ use crate::memory;
 pub(crate) struct MemoryArgs {
     /// Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a
     /// third, are worked on from disk; where the rest does not fit, that is one error. Pages of files
-    /// that are read in place do not count: the system takes them back when it needs them [default:
-    /// no limit]
+    /// that are read in place do not count: the system takes them back when it needs them
     #[arg(long, visible_alias = "mem", global = true, value_name = "SIZE")]
+    #[arg(usually = "no limit")]
     memory: Option<ByteSize>,
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_image::BvecFrame;
 use fimbria_image::gradients::BScaling;
+use fimbria_pipeline::options::{Described as _, Takes, at_least};
 use fimbria_pipeline::stages::load::SubjectFiles;
 use fimbria_pipeline::{ByteSize, Named};
 
@@ -15,27 +16,34 @@ use crate::memory;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Gradient table")]
 pub(crate) struct TableArgs {
-    /// b-values in s/mm², FSL form [default: found beside the image]
+    /// b-values in s/mm², FSL form
     #[arg(long, visible_alias = "bvals", visible_short_alias = 'b')]
     #[arg(value_name = "FILE", requires = "bvec")]
+    #[arg(usually = "found beside the image")]
+    #[arg(takes = Takes::gradients("s/mm²", ""))]
     bval: Option<PathBuf>,
 
-    /// Directions, FSL form [default: found beside the image]
+    /// Directions, FSL form
     #[arg(long, visible_alias = "bvecs", visible_short_alias = 'r')]
     #[arg(value_name = "FILE", requires = "bval")]
+    #[arg(usually = "found beside the image")]
+    #[arg(takes = Takes::gradients("", "as --bvec-frame says"))]
     bvec: Option<PathBuf>,
 
     /// Directions and b-values, FSL form, in MRtrix3's order
     #[arg(long, value_names = ["BVECS", "BVALS"], num_args = 2)]
     #[arg(conflicts_with_all = ["bval", "bvec", "grad", "bmatrix"])]
+    #[arg(takes = Takes::gradients("s/mm²", "as --bvec-frame says"))]
     fslgrad: Option<Vec<PathBuf>>,
 
     /// Gradient table in MRtrix3 form: x y z b per line, scanner axes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["bval", "bvec"])]
+    #[arg(takes = Takes::gradients("s/mm²", "scanner RAS"))]
     grad: Option<PathBuf>,
 
     /// b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume
     #[arg(long, value_name = "FILE", conflicts_with_all = ["bval", "bvec", "grad"])]
+    #[arg(takes = Takes::gradients("s/mm²", "as --bvec-frame says"))]
     bmatrix: Option<PathBuf>,
 
     /// Axes in which bvecs or b-matrices are given
@@ -43,8 +51,9 @@ pub(crate) struct TableArgs {
     #[arg(value_parser = choice::<BvecFrame>())]
     bvec_frame: Named<BvecFrame>,
 
-    /// b up to which a volume counts as unweighted, s/mm²
-    #[arg(long, value_name = "B", default_value_t = 50.0, value_parser = b_value)]
+    /// b up to which a volume counts as unweighted
+    #[arg(long, value_name = "B", default_value_t = 50.0)]
+    #[arg(number = at_least(0.0, "s/mm²"))]
     b0_threshold: f64,
 
     /// What directions that are not of unit length mean
@@ -57,9 +66,10 @@ pub(crate) struct TableArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Machine")]
 pub(crate) struct ScratchArgs {
-    /// Folder for compressed images that exceed their share of --memory [default: the system's for
-    /// temporary files]
+    /// Folder for compressed images that exceed their share of --memory
     #[arg(long, value_name = "FOLDER")]
+    #[arg(usually = "the system's for temporary files")]
+    #[arg(takes = Takes::FOLDER)]
     scratch: Option<PathBuf>,
 }
 
@@ -70,13 +80,15 @@ pub(crate) struct SubjectArgs {
     table: TableArgs,
 
     /// Voxels to work on: a 3-D image on the grid of the series, inside where above zero
-    /// [default: a simple brain mask from the unweighted volumes]
     #[arg(long, visible_short_alias = 'm', value_name = "FILE", help_heading = "Input")]
+    #[arg(usually = "a simple brain mask from the unweighted volumes")]
+    #[arg(takes = Takes::MASK)]
     mask: Option<PathBuf>,
 
     /// Gradient non-linearity as FSL gives it (nine volumes): every voxel gets its own b and
     /// directions; for `fit dti` and `sticks`, other methods refuse it
     #[arg(long, value_name = "FILE", help_heading = "Input")]
+    #[arg(takes = Takes::IMAGE)]
     grad_dev: Option<PathBuf>,
 
     #[command(flatten)]
@@ -121,12 +133,5 @@ impl SubjectArgs {
         table.add_to(&mut files);
         (files.memory, files.scratch) = scratch.limits();
         files
-    }
-}
-
-fn b_value(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(b) if b.is_finite() && b >= 0.0 => Ok(b),
-        _ => Err("it must be a number from 0 on".to_owned()),
     }
 }

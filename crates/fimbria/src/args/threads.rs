@@ -2,6 +2,7 @@
 
 use clap::Args;
 use fimbria_compute::{Workers, WorkersError};
+use fimbria_pipeline::options::{Described as _, within};
 
 /// How many threads work.
 #[derive(Debug, Args)]
@@ -9,7 +10,7 @@ use fimbria_compute::{Workers, WorkersError};
 pub(crate) struct ThreadArgs {
     /// Threads to work with; 0 for one per core. Results do not depend on it
     #[arg(long, visible_aliases = ["nthreads", "nprocs"], value_name = "N", default_value_t = 0)]
-    #[arg(value_parser = clap::value_parser!(u16).range(..=4096))]
+    #[arg(number = within(0_u16, 4096, ""))]
     threads: u16,
 }
 

@@ -1,6 +1,7 @@
 //! How much is said.
 
 use clap::Args;
+use fimbria_pipeline::options::{Described as _, at_least};
 
 /// How much the program says on standard error.
 #[derive(Debug, Args)]
@@ -14,6 +15,7 @@ pub(crate) struct Verbosity {
     #[arg(short, long, global = true, value_name = "LEVEL", num_args = 0..=1)]
     #[arg(require_equals = true, default_value_t = 0, default_missing_value = "1")]
     #[arg(hide_default_value = true)]
+    #[arg(number = at_least(0_u8, ""))]
     verbose: u8,
 }
 

@@ -7,7 +7,7 @@ use fimbria_bids::{
     BidsError, DataSet, Ended, OtherSet, Outcome, Participants, ReportLevel, digest, group,
 };
 use fimbria_compute::Progress as _;
-use fimbria_pipeline::options::Described as _;
+use fimbria_pipeline::options::{Described as _, Takes};
 use fimbria_pipeline::{Choice, FileKind, Named, Page, Preset, RunConfig, Writes, Written};
 
 use crate::args::{DeviceArgs, ThreadArgs, choice};
@@ -22,6 +22,7 @@ use crate::memory;
 pub(crate) struct Bids {
     /// The data set: raw, or derivatives as QSIPrep writes them
     #[arg(value_name = "IN")]
+    #[arg(takes = Takes::FOLDER)]
     input: PathBuf,
 
     /// Folder of the derivatives
@@ -45,6 +46,7 @@ pub(crate) struct Bids {
     /// Other data sets of the same subjects, in which labels and tissues are looked for too, after those of
     /// IN: qsirecon=FOLDER; NAME stands in their URIs
     #[arg(short, long, value_name = "NAME=PATH", num_args = 1.., help_heading = "Input")]
+    #[arg(takes = Takes::FOLDER)]
     datasets: Vec<OtherSet>,
 
     /// Name of the labels between which streamlines are counted: that of the entity atlas, seg or desc
@@ -66,6 +68,7 @@ pub(crate) struct Bids {
 
     /// Take what is done from a TOML file, as `fimbria run` does; its `[input]` names no files
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::CONFIGURATION)]
     config: Option<PathBuf>,
 
     /// Set one parameter of a stage, such as dti.method=nlls; may be repeated
@@ -93,6 +96,7 @@ pub(crate) struct Bids {
     /// Folder where sessions are worked on; what an interruption leaves there is gone on from
     #[arg(short, long, value_name = "FOLDER", help_heading = "Machine")]
     #[arg(usually = "OUT/.fimbria/work", alias = "work_dir")]
+    #[arg(takes = Takes::FOLDER)]
     work_dir: Option<PathBuf>,
 
     #[command(flatten)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use fimbria_pipeline::options::usual;
+use fimbria_pipeline::options::{Described as _, at_least, usual, within};
 use fimbria_pipeline::stages::accuracy::Accuracy;
 use fimbria_pipeline::stages::head::{EchoTimes, HeadOptions, SeriesOptions, Several};
 use fimbria_pipeline::{FileKind, Writes, Written};
@@ -26,13 +26,15 @@ pub(crate) struct Demo {
     #[command(flatten)]
     existing: ExistingArgs,
 
-    /// Edge of the voxels of the series in mm, those of the gradient-echo scan are half as large; the
+    /// Edge of the voxels of the series; those of the gradient-echo scan are half as large; the
     /// time is inversely as its cube
-    #[arg(long, value_name = "MM", default_value_t = 4.0, value_parser = edge)]
+    #[arg(long, value_name = "MM", default_value_t = 4.0)]
+    #[arg(number = within(1.0, 10.0, "mm"))]
     voxel: f64,
 
     /// Seed of the noise
     #[arg(long, value_name = "SEED", default_value_t = 1)]
+    #[arg(number = at_least(0_u64, ""))]
     rng_seed: u64,
 
     #[command(flatten)]
@@ -111,11 +113,6 @@ impl Demo {
         console.print(&format!("{}\n", output.join("report/report.html").display()))?;
         Ok(())
     }
-}
-
-fn edge(text: &str) -> Result<f64, String> {
-    let edge = text.parse().map_err(|_| "not a number".to_owned())?;
-    if (1.0..=10.0).contains(&edge) { Ok(edge) } else { Err("not between 1 and 10 mm".to_owned()) }
 }
 
 /// The head in voxels of one size, with a gradient-echo scan in finer ones.

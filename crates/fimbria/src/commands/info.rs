@@ -7,6 +7,7 @@ use clap::Args;
 use fimbria_compute::{Backend, Progress as _, Workers};
 use fimbria_image::gradients::{GradientError, GradientsRead};
 use fimbria_image::{ImageHeader, counted};
+use fimbria_pipeline::options::{Described as _, FileType, Takes};
 use fimbria_pipeline::stages::doubts::Doubt;
 use fimbria_pipeline::stages::gradients::check_table;
 use fimbria_pipeline::stages::load::{LoadError, SubjectFiles};
@@ -27,6 +28,7 @@ use crate::failure::Failure;
 pub(crate) struct Info {
     /// Images or tractograms to look at
     #[arg(required = true)]
+    #[arg(takes = Takes::any_of(&[FileType::Image, FileType::Tractogram]))]
     files: Vec<PathBuf>,
 
     /// Read all streamlines and show statistics of their lengths
@@ -42,8 +44,10 @@ pub(crate) struct Info {
     #[arg(long, conflicts_with = "table")]
     check_gradients: bool,
 
-    /// Voxels to fit for that [default: a simple brain mask]
+    /// Voxels to fit for that
     #[arg(long, visible_short_alias = 'm', value_name = "FILE", requires = "check_gradients")]
+    #[arg(usually = "a simple brain mask")]
+    #[arg(takes = Takes::MASK)]
     mask: Option<PathBuf>,
 
     #[command(flatten)]

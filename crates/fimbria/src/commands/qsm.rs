@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use fimbria_cluster::World;
+use fimbria_pipeline::options::{Described as _, at_least};
 use fimbria_pipeline::stages::load_local_field::{LoadLocalField, LocalFieldFiles};
 use fimbria_pipeline::stages::qsm::{
     Keep, MapSusceptibility, QSM_WRITES, QsmMethod, QsmParameters,
@@ -28,8 +29,9 @@ pub(crate) struct Qsm {
     #[command(flatten)]
     output: KeptOutputArgs,
 
-    /// Seconds between checkpoints, which --resume goes on from [default: 60]
+    /// Time between checkpoints, which --resume goes on from
     #[arg(long, value_name = "SECONDS", help_heading = "Output")]
+    #[arg(number = at_least(0_u64, "s"), usually = "60")]
     checkpoint: Option<u64>,
 
     #[command(flatten)]

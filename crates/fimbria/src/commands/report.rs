@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use fimbria_compute::Backend;
 use fimbria_pipeline::Writes;
+use fimbria_pipeline::options::{Described as _, Takes};
 use fimbria_pipeline::run_alone;
 use fimbria_pipeline::stages::report::{REPORT_WRITES, of_folder};
 
@@ -18,10 +19,12 @@ use crate::failure::Failure;
 #[command(add = Writes(REPORT_WRITES), after_long_help = HELP)]
 pub(crate) struct ReportCommand {
     /// Folder that a command wrote: `run`, `demo`, `fit`, `track`, `life`, `connectome`, `qsm`, `compare` …
+    #[arg(takes = Takes::FOLDER)]
     folder: PathBuf,
 
-    /// Heading of the page [default: the names of the folder and of that above it]
+    /// Heading of the page
     #[arg(long, value_name = "TEXT")]
+    #[arg(usually = "the names of the folder and of that above it")]
     title: Option<String>,
 
     #[command(flatten)]

@@ -1,10 +1,12 @@
 //! `fimbria run`
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::Args;
-use fimbria_pipeline::{FileKind, Writes, Written};
-use fimbria_pipeline::{RunConfig, run_stages};
+use fimbria_pipeline::options::{Described as _, Takes};
+use fimbria_pipeline::stages::fits::FOLDERS_OF_FITS;
+use fimbria_pipeline::{FileKind, RunConfig, Writes, Written, run_stages};
 
 use crate::args::{DeviceArgs, ExistingArgs, MapArgs, SubjectArgs, ThreadArgs};
 use crate::commands::{command_line, report, session};
@@ -14,10 +16,11 @@ use crate::memory;
 
 /// Run all stages over one subject, from its series to a report
 #[derive(Debug, Args)]
-#[command(add = Writes(WRITES), after_long_help = HELP)]
+#[command(add = Writes(&WRITES), after_long_help = HELP)]
 pub(crate) struct Run {
     /// Diffusion-weighted series, 4-D
     #[arg(value_name = "DWI", required_unless_present = "config")]
+    #[arg(takes = Takes::IMAGE)]
     dwi: Option<PathBuf>,
 
     /// Take everything from a TOML file instead
@@ -25,6 +28,7 @@ pub(crate) struct Run {
         "dwi", "mask", "grad_dev", "bval", "bvec", "fslgrad", "grad", "bmatrix", "bvec_frame",
         "b0_threshold", "bvalue_scaling", "scratch", "format", "layout",
     ])]
+    #[arg(takes = Takes::CONFIGURATION)]
     config: Option<PathBuf>,
 
     /// Set one parameter of a stage, such as dti.method=nlls; may be repeated
@@ -56,8 +60,11 @@ pub(crate) struct Run {
     devices: DeviceArgs,
 }
 
-/// What a run writes.
-const WRITES: &[Written] = &[
+/// What a run writes: a folder of each stage, those of fits as their list has them.
+static WRITES: LazyLock<Vec<Written>> =
+    LazyLock::new(|| [BEFORE_FITS, FOLDERS_OF_FITS, AFTER_FITS].concat());
+
+const BEFORE_FITS: &[Written] = &[
     Written::folder(
         "load/",
         "mask and mean_b0 where no mask is given: the one that was made, uint8, and \
@@ -65,12 +72,13 @@ const WRITES: &[Written] = &[
     ),
     Written::folder("fix_gradients/", "gradients.b: the mended table, MRtrix3 form")
         .only("with --fix-gradients"),
-    Written::folder("dti/", "the tensor maps, as `fimbria fit dti` writes them"),
+];
+
+const AFTER_FITS: &[Written] = &[
     Written::folder(
         "quality/",
         "quality.json: verdicts on the series and the numbers they rest on",
     ),
-    Written::folder("fod/", "the fibre orientation densities, as `fimbria fit fod` writes them"),
     Written::folder("peaks/", "the fibre directions, as `fimbria peaks` writes them"),
     Written::folder(
         "sticks/",
@@ -90,18 +98,6 @@ const WRITES: &[Written] = &[
         "between which labels they run, as `fimbria connectome` writes it",
     )
     .only("with a table [connectome]"),
-    Written::folder("dki/", "the kurtosis maps, as `fimbria fit dki` writes them"),
-    Written::folder(
-        "stremi/",
-        "the maps of stretched exponentials, as `fimbria fit stremi` writes them",
-    ),
-    Written::folder("dki1d/", "as `fimbria fit dki1d` writes them").only("where asked for"),
-    Written::folder("stremi1d/", "as `fimbria fit stremi1d` writes them").only("where asked for"),
-    Written::folder("ivim/", "as `fimbria fit ivim` writes them").only("where asked for"),
-    Written::folder("mono/", "as `fimbria fit mono` writes them").only("where asked for"),
-    Written::folder("hot/", "as `fimbria fit hot` writes them").only("where asked for"),
-    Written::folder("msdki/", "as `fimbria fit msdki` writes them").only("where asked for"),
-    Written::folder("expr/", "as `fimbria fit expr` writes them").only("where asked for"),
     Written::folder("field/", "as `fimbria field` writes it").only("with a table [gre]"),
     Written::folder("qsm/", "as `fimbria qsm` writes it").only("with a table [gre]"),
     Written::folder("report/", "report.html, one page with pictures"),

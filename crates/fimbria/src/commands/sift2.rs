@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_pipeline::Writes;
-use fimbria_pipeline::options::Described as _;
+use fimbria_pipeline::options::{Described as _, FileType, Takes};
 use fimbria_pipeline::stages::load_orientations::{LoadOrientations, OrientationFiles};
 use fimbria_pipeline::stages::sift2::{SIFT2_WRITES, Sift2Parameters, WeighByDensities};
 
@@ -18,6 +18,7 @@ use crate::failure::Failure;
 #[command(add = Writes(SIFT2_WRITES), after_long_help = HELP)]
 pub(crate) struct Sift2Command {
     /// Tractogram: .tck, .trk, .trx or a TRX folder
+    #[arg(takes = Takes::TRACTOGRAM)]
     tractogram: PathBuf,
 
     #[command(flatten)]
@@ -26,10 +27,12 @@ pub(crate) struct Sift2Command {
     /// Tissues, of which white matter counts: five volumes as `phantom head` and 5ttgen write them, or
     /// labels of FreeSurfer, SynthSeg or FAST; any grid in the same scanner space
     #[arg(long, value_name = "IMAGE", help_heading = "Input", usually = "all voxels count")]
+    #[arg(takes = Takes::any_of(&[FileType::Image, FileType::Labels]))]
     act: Option<PathBuf>,
 
     /// Weights to begin with, as earlier weights.txt or those of tcksift2
     #[arg(long, value_name = "FILE", help_heading = "Input", usually = "all are 1")]
+    #[arg(takes = Takes::TABLE)]
     start: Option<PathBuf>,
 
     #[command(flatten)]

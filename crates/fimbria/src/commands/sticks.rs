@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_cluster::World;
+use fimbria_pipeline::options::{Described as _, Takes};
 use fimbria_pipeline::stages::load::Load;
 use fimbria_pipeline::stages::sticks::{
     Resume, STICKS_WRITES, Sticks as SticksStage, SticksParameters, Within,
@@ -21,6 +22,7 @@ use crate::failure::Failure;
 pub(crate) struct Sticks {
     /// Diffusion-weighted series, 4-D
     #[arg(value_name = "DWI")]
+    #[arg(takes = Takes::IMAGE)]
     dwi: PathBuf,
 
     #[command(flatten)]

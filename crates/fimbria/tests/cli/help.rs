@@ -1,5 +1,8 @@
 //! Help teaches: outputs, units, order and frame of every command.
 
+use std::fs;
+use std::path::Path;
+
 use crate::util::Folder;
 
 /// Every command with its words, groups of commands left out.
@@ -76,11 +79,66 @@ fn descriptions_overwrite_nothing_unless_they_are_told_to() {
     let folder = Folder::new();
     folder.done("describe fit dti --format json -o out");
     let page = folder.join("out/fimbria-fit-dti.json");
-    std::fs::write(&page, "mine").unwrap();
+    fs::write(&page, "mine").unwrap();
     let said = folder.failed("describe fit --format json -o out");
     assert!(said.contains("fimbria-fit-dti.json"), "{said}");
-    assert_eq!(std::fs::read_to_string(&page).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(&page).unwrap(), "mine");
     assert!(!folder.join("out/fimbria-fit-dki.json").exists());
     folder.done("describe fit dti --format json -o out --force");
-    assert_ne!(std::fs::read_to_string(&page).unwrap(), "mine");
+    assert_ne!(fs::read_to_string(&page).unwrap(), "mine");
+}
+
+/// What is out of range is refused by its option, with the range; a number that may be anything says so.
+#[test]
+fn every_option_that_takes_a_number_says_its_range() {
+    let text = Folder::new().done("describe --format json").stdout;
+    let methods: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut numbers = 0;
+    for method in methods.as_array().unwrap() {
+        for option in method["options"].as_array().unwrap() {
+            if option["type"] == "number" || option["type"] == "integer" {
+                numbers += 1;
+                assert!(option["range"].is_string(), "{}: {option}", method["name"]);
+            }
+        }
+    }
+    assert!(numbers > 100, "{numbers}");
+}
+
+/// A default that is typed into the help is one that nothing else knows: `usually` says it.
+#[test]
+fn no_help_has_a_default_typed_by_hand() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut folders =
+        ["fimbria", "pipeline", "bench"].map(|name| crates.join(name).join("src")).to_vec();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            let mut comments = text.lines().filter(|line| line.trim_start().starts_with("///"));
+            let typed = comments.find(|line| line.contains("[default"));
+            assert!(typed.is_none(), "{}: {}", path.display(), typed.unwrap_or_default());
+        }
+    }
+}
+
+/// A path is to a file of some kind: an image, a table, a folder.
+#[test]
+fn every_option_that_takes_a_file_says_what_it_is() {
+    let text = Folder::new().done("describe --format json").stdout;
+    let methods: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let written = ["output", "dir", "out"];
+    for method in methods.as_array().unwrap() {
+        for option in method["options"].as_array().unwrap() {
+            let is_read = !written.contains(&option["name"].as_str().unwrap());
+            if option["type"] == "path" && is_read {
+                let files = option["files"].as_array().unwrap();
+                assert!(!files.is_empty(), "{}: {option}", method["name"]);
+            }
+        }
+    }
 }

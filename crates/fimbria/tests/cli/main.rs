@@ -2,6 +2,7 @@
 
 mod bench;
 mod bids;
+mod circles;
 mod contents;
 mod convert;
 mod demo;

@@ -178,7 +178,8 @@ fn tensors_of_the_papers_set_have_their_maximum_at_the_single_fibre() {
 #[test]
 fn a_tensor_phantom_of_no_order_is_refused() {
     let folder = Folder::new();
-    assert!(folder.failed("phantom tensors --order 5 -o p").contains("4, 6 or 8"));
+    let ran = folder.run("phantom tensors --order 5 -o p");
+    assert!(ran.code == Some(2) && ran.stderr.contains("4, 6 or 8"), "{}", ran.stderr);
     assert!(!folder.join("p").exists());
 }
 

@@ -1,6 +1,8 @@
 //! Least squares by Householder reflections with column pivoting, in `f64` (Golub and Van Loan,
 //! Matrix Computations, algorithm 5.4.1).
 
+use fimbria_compute::dense::vector::dot;
+
 /// The factors of a matrix whose columns are first scaled to length 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Qr {
@@ -12,10 +14,6 @@ pub(super) struct Qr {
     order: Vec<usize>,
     /// The lengths of the matrix's columns; 1 for a column of zeros.
     lengths: Vec<f64>,
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// `x - 2 v vᵀx` for a unit vector (head, tail), on the elements of `x` from `head`'s on.

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 
 use fimbria_fitting::lm::Rows;
-use fimbria_image::MapSpec;
+use fimbria_image::{MapSpec, Window};
 
 /// The map of the standard error of a map.
 pub(crate) fn error_spec(of: &MapSpec) -> MapSpec {
     MapSpec {
         name: Cow::Owned(format!("{}_error", of.name)),
         description: Cow::Owned(format!("standard error of {}, 0 where unknown", of.name)),
+        window: Window::Robust,
         ..of.clone()
     }
 }

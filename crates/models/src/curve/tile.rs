@@ -4,7 +4,6 @@ use std::convert::Infallible;
 
 use fimbria_compute::SimdLevel;
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_fitting::expr;
 use fimbria_fitting::lm::device::{self, DeviceFitError};
 use fimbria_fitting::lm::{
     Arithmetic, LmOptions, Model, Parameter, Problems, Rows, Sigma, SignalFormulas, Starts,
@@ -14,6 +13,7 @@ use fimbria_image::Status;
 
 use super::CurveOptions;
 use crate::dti::Precision;
+use crate::precision::{arithmetic_of, of_kernels};
 use crate::voxelwise::Tile;
 
 /// A noise level relative to the signal without weighting.
@@ -169,7 +169,7 @@ impl Solver for OnDevice<'_> {
     type Error = DeviceError;
 
     fn arithmetic(&self) -> Arithmetic {
-        in_precision(self.precision, SimdLevel::best())
+        arithmetic_of(self.precision, SimdLevel::best())
     }
 
     fn solve<const P: usize, M: Model<P>>(
@@ -196,23 +196,9 @@ pub(super) fn has_kernels(options: &CurveOptions) -> bool {
     device::supports(&options_of_fit(options, Sigma::Shared(1.0)), of_kernels(options.precision))
 }
 
-fn of_kernels(precision: Precision) -> expr::Precision {
-    match precision {
-        Precision::Single => expr::Precision::Single,
-        Precision::Double => expr::Precision::Double,
-    }
-}
-
-fn in_precision(precision: Precision, simd: SimdLevel) -> Arithmetic {
-    match precision {
-        Precision::Single => Arithmetic::Single(simd),
-        Precision::Double => Arithmetic::Double,
-    }
-}
-
 /// The arithmetic that `options` ask of the calling thread.
 pub(super) fn arithmetic(options: &CurveOptions, simd: SimdLevel) -> Arithmetic {
-    in_precision(options.precision, simd)
+    arithmetic_of(options.precision, simd)
 }
 
 fn options_of_fit(options: &CurveOptions, sigma: Sigma) -> LmOptions {

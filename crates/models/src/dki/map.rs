@@ -1,6 +1,6 @@
 //! The maps of a kurtosis fit.
 
-use fimbria_image::{MapKind, MapSpec, map_table};
+use fimbria_image::{MapKind, MapSpec, Window, map_table};
 
 const MM2_PER_S: &str = "mm^2/s";
 
@@ -12,21 +12,21 @@ map_table! {
     /// One output of a kurtosis fit.
     pub enum DkiMap {
         /// Mean kurtosis.
-        Mk = number("MK", "mean kurtosis, the mean of K over all directions, clipped"),
+        Mk = number("MK", "mean kurtosis, the mean of K over all directions, clipped").within(Window::Fixed([0.0, 2.0])),
         /// Axial kurtosis.
         Ak = number(
             "AK",
             "axial kurtosis, K along the first eigenvector of the tensor, clipped",
-        ),
+        ).within(Window::Fixed([0.0, 2.0])),
         /// Radial kurtosis.
-        Rk = number("RK", "radial kurtosis, the mean of K across that eigenvector, clipped"),
+        Rk = number("RK", "radial kurtosis, the mean of K across that eigenvector, clipped").within(Window::Fixed([0.0, 2.0])),
         /// Mean of the kurtosis tensor.
         Mkt = number(
             "MKT",
             "mean of the kurtosis tensor, (W1111 + W2222 + W3333 + 2 W1122 + 2 W1133 + 2 W2233) / 5",
         ),
         /// Kurtosis fractional anisotropy.
-        Kfa = number("KFA", "kurtosis fractional anisotropy, 0 to 1"),
+        Kfa = number("KFA", "kurtosis fractional anisotropy, 0 to 1").within(Window::Fixed([0.0, 1.0])),
         /// Largest apparent kurtosis of any direction.
         Kmax = number("Kmax", "largest kurtosis of any direction, clipped"),
         /// Smallest apparent kurtosis of any direction.
@@ -35,7 +35,7 @@ map_table! {
         Fa = number(
             "FA",
             "fractional anisotropy of the tensor, 0 to 1 (above 1 where an eigenvalue is negative)",
-        ),
+        ).within(Window::Fixed([0.0, 1.0])),
         /// Mean diffusivity.
         Md = MapSpec::scalar("MD", MM2_PER_S, "mean diffusivity, mm²/s"),
         /// Axial diffusivity.

@@ -1,6 +1,6 @@
 //! The maps of a tensor fit.
 
-use fimbria_image::{MapKind, MapSpec, map_table};
+use fimbria_image::{MapKind, MapSpec, Window, map_table};
 
 const MM2_PER_S: &str = "mm^2/s";
 
@@ -20,7 +20,8 @@ map_table! {
             "FA",
             "",
             "fractional anisotropy, 0 to 1 (above 1 where an eigenvalue is negative)",
-        ),
+        )
+        .within(Window::Fixed([0.0, 1.0])),
         /// Mean diffusivity.
         Md = MapSpec::scalar("MD", MM2_PER_S, "mean diffusivity, mm²/s"),
         /// Axial diffusivity.

@@ -11,7 +11,7 @@ use fimbria_image::{MapSpec, Status};
 
 use super::{COVARIATES, ExprFitError, ExprOptions, Parameter, check_names, maps};
 use crate::curve::{Likelihood, Protocol};
-use crate::dti;
+use crate::precision::{arithmetic_of, of_kernels};
 use crate::voxelwise::{DeviceVoxelFit, Tile, VoxelFit};
 
 /// Where the noise level comes from.
@@ -210,18 +210,12 @@ impl<'a> ExprFit<'a> {
     }
 
     fn arithmetic(&self, simd: SimdLevel) -> Arithmetic {
-        match self.options.curve.precision {
-            dti::Precision::Single => Arithmetic::Single(simd),
-            dti::Precision::Double => Arithmetic::Double,
-        }
+        arithmetic_of(self.options.curve.precision, simd)
     }
 
     /// The precision by the name that kernels know.
     fn precision(&self) -> Precision {
-        match self.options.curve.precision {
-            dti::Precision::Single => Precision::Single,
-            dti::Precision::Double => Precision::Double,
-        }
+        of_kernels(self.options.curve.precision)
     }
 
     fn on_lanes(

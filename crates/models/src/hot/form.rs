@@ -85,11 +85,8 @@ fn sphere_mean(powers: [u32; 3]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fimbria_compute::dense::vector::dot;
     use fimbria_tensors::starts::half_sphere;
-
-    fn dot(a: &[f64], b: &[f64]) -> f64 {
-        a.iter().zip(b).map(|(a, b)| a * b).sum()
-    }
 
     #[test]
     fn the_unit_form_is_one_in_every_direction() {

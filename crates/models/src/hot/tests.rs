@@ -1,3 +1,4 @@
+use fimbria_compute::dense::vector::dot;
 use fimbria_compute::{Backend, Silent, SimdLevel, Workers};
 use fimbria_fitting::linear::{LogLinearFit, Problems, Recipe, Rows};
 use fimbria_image::{Affine, GradientTable, Grid, Image, Mask, Status};
@@ -18,10 +19,6 @@ const METHODS: [HotMethod; 3] = [HotMethod::Ols, HotMethod::Wls, HotMethod::Iwls
 
 fn table() -> GradientTable {
     acquisition(5, &[(700.0, 30), (1500.0, 64)])
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// A series of `n` voxels in a row: what `signal` says of (voxel, b in s/mm², direction).

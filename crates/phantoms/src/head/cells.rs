@@ -7,7 +7,7 @@ use super::anatomy::Anatomy;
 use super::labels::{Label, Part, Tissue};
 use super::made;
 use crate::PhantomError;
-use crate::render::zeros;
+use crate::zeros::zeros;
 
 /// Tissues that a voxel may hold.
 pub(super) const TISSUES: usize = Tissue::ALL.len();

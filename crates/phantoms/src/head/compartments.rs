@@ -12,7 +12,8 @@ use super::tissue::{Bundled, ISOTROPIC, isotropic, relaxation, t1_weighted, unwe
 use super::watson::Spread;
 use super::{filled, made};
 use crate::bundle::unit;
-use crate::render::{place, zeros};
+use crate::render::place;
+use crate::zeros::zeros;
 use crate::{PhantomError, TruthMap};
 
 /// Populations of fibres: those of white matter, of cortex, of nuclei.

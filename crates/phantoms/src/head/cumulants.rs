@@ -8,7 +8,7 @@ use super::filled;
 use super::fixels::FIXELS;
 use super::tissue::{AROUND, INSIDE, ISOTROPIC};
 use super::watson::{Spread, Watson};
-use crate::render::zeros;
+use crate::zeros::zeros;
 use crate::{PhantomError, TruthMap, spread_directions};
 
 /// Directions over which kurtosis is averaged: within 1 % of the integral over the sphere.

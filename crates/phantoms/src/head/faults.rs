@@ -10,7 +10,8 @@ use fimbria_image::{BvecFrame, Grid, Image};
 use super::MIDDLE_MM;
 use crate::PhantomError;
 use crate::placement::turn_about;
-use crate::render::{place, zeros};
+use crate::render::place;
+use crate::zeros::zeros;
 
 /// How much of each there is; none of any by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -42,7 +42,8 @@ use fimbria_compute::{Interrupted, Progress, Workers};
 use fimbria_image::{Grid, Image, Mask};
 use rayon::prelude::*;
 
-use crate::render::{place, zeros};
+use crate::render::place;
+use crate::zeros::zeros;
 use crate::{Acquisition, GreSubject, PhantomError, Placement, Subject, Truth, TruthMap};
 pub use encoding::Encoding;
 pub use faults::{Dropped, Faults, Faulty, Pose};

@@ -16,7 +16,8 @@ use super::magnet::Magnet;
 use super::sources::{SOURCES, Source, sources};
 use super::tissue::WHITE_SIGNAL;
 use crate::gre::{HZ_PER_TESLA_PPM, check_scan, measured};
-use crate::render::{place, zeros};
+use crate::render::place;
+use crate::zeros::zeros;
 use crate::{GreSubject, PhantomError, Placement, TruthMap};
 
 /// A gradient-echo scan.

@@ -12,7 +12,8 @@ use super::faults::Faulty;
 use super::tissue::{AROUND, INSIDE, ISOTROPIC, WHITE_SIGNAL};
 use super::watson::{Spread, Watson};
 use crate::PhantomError;
-use crate::render::{place, zeros};
+use crate::render::place;
+use crate::zeros::zeros;
 
 /// Steps of the cosine at which the signal of fibres is held; in between it is a line, off by less
 /// than 2e-6 of the unweighted signal at 10 000 s/mm².

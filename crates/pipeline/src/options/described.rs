@@ -1,5 +1,5 @@
 //! What an option says of itself besides what clap knows: unit and range, defaults in words,
-//! defaults of a run, and which choices use it.
+//! what a file is, defaults of a run, and which choices use it.
 
 use std::fmt::{self, Debug, Display};
 use std::str::FromStr;
@@ -9,6 +9,7 @@ use clap::{Arg, Command};
 
 use super::choice::Choice;
 use super::number::{Number, Quantity};
+use super::takes::Takes;
 use crate::Writes;
 
 /// What an option is where nothing is said, when that depends on others: in words.
@@ -49,6 +50,10 @@ pub trait Described: Sized {
     where
         T: FromStr + PartialOrd + Display + Debug + Copy + Send + Sync + 'static;
 
+    /// The option takes such files.
+    #[must_use]
+    fn takes(self, files: Takes) -> Self;
+
     /// What it is where nothing is said, in words.
     #[must_use]
     fn usually(self, default: &'static str) -> Self;
@@ -70,6 +75,10 @@ impl Described for Arg {
     {
         self.add(Quantity { unit: number.unit(), range: number.range() })
             .value_parser(move |text: &str| number.parse(text))
+    }
+
+    fn takes(self, files: Takes) -> Self {
+        self.add(files)
     }
 
     fn usually(self, default: &'static str) -> Self {

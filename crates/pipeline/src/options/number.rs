@@ -8,30 +8,46 @@ use clap::builder::ArgExt;
 
 /// A number that an option takes: what it may be, and its unit.
 #[derive(Clone, Copy, Debug)]
-pub struct Number<T> {
+pub struct Number<T: 'static> {
     low: Bound<T>,
     high: Bound<T>,
+    /// Only these, where there are any.
+    among: &'static [T],
     unit: &'static str,
 }
 
+/// Any number but those that are not finite.
+pub fn any<T: 'static>(unit: &'static str) -> Number<T> {
+    Number { low: Bound::Unbounded, high: Bound::Unbounded, among: &[], unit }
+}
+
+/// One of a few numbers.
+pub fn one_of<T: 'static>(among: &'static [T]) -> Number<T> {
+    Number { among, ..any("") }
+}
+
 /// A number greater than `low`; `unit` is empty for a pure number.
-pub fn above<T>(low: T, unit: &'static str) -> Number<T> {
-    Number { low: Bound::Excluded(low), high: Bound::Unbounded, unit }
+pub fn above<T: 'static>(low: T, unit: &'static str) -> Number<T> {
+    Number { low: Bound::Excluded(low), ..any(unit) }
 }
 
 /// A number from `low` on.
-pub fn at_least<T>(low: T, unit: &'static str) -> Number<T> {
-    Number { low: Bound::Included(low), high: Bound::Unbounded, unit }
+pub fn at_least<T: 'static>(low: T, unit: &'static str) -> Number<T> {
+    Number { low: Bound::Included(low), ..any(unit) }
 }
 
 /// A number from `low` to `high`, both included.
-pub fn within<T>(low: T, high: T, unit: &'static str) -> Number<T> {
-    Number { low: Bound::Included(low), high: Bound::Included(high), unit }
+pub fn within<T: 'static>(low: T, high: T, unit: &'static str) -> Number<T> {
+    Number { low: Bound::Included(low), high: Bound::Included(high), ..any(unit) }
 }
 
-impl<T: Display> Number<T> {
+impl<T: Display + 'static> Number<T> {
     /// The range in words, as in "above 0".
     pub(super) fn range(&self) -> String {
+        if let [others @ .., last] = self.among {
+            let others: Vec<_> = others.iter().map(T::to_string).collect();
+            return format!("{} or {last}", others.join(", "));
+        }
         match (&self.low, &self.high) {
             (Bound::Excluded(low), Bound::Unbounded) => format!("above {low}"),
             (Bound::Included(low), Bound::Unbounded) => format!("from {low} on"),
@@ -41,12 +57,12 @@ impl<T: Display> Number<T> {
             (Bound::Excluded(low), Bound::Excluded(high)) => format!("between {low} and {high}"),
             (Bound::Unbounded, Bound::Included(high)) => format!("up to {high}"),
             (Bound::Unbounded, Bound::Excluded(high)) => format!("below {high}"),
-            (Bound::Unbounded, Bound::Unbounded) => String::new(),
+            (Bound::Unbounded, Bound::Unbounded) => "any".to_owned(),
         }
     }
 }
 
-impl<T> Number<T> {
+impl<T: 'static> Number<T> {
     pub(super) fn unit(&self) -> &'static str {
         self.unit
     }
@@ -62,7 +78,7 @@ impl<T> Number<T> {
     }
 }
 
-impl<T: FromStr + PartialOrd + Display + Copy> Number<T> {
+impl<T: FromStr + PartialOrd + Display + Copy + 'static> Number<T> {
     pub(super) fn parse(&self, text: &str) -> Result<T, String> {
         let is_in = |value: &T| {
             (match &self.low {
@@ -74,7 +90,7 @@ impl<T: FromStr + PartialOrd + Display + Copy> Number<T> {
                 Bound::Included(high) => value <= high,
                 Bound::Excluded(high) => value < high,
                 Bound::Unbounded => true,
-            })
+            }) && (self.among.is_empty() || self.among.contains(value))
         };
         // Infinity is a number that no option means.
         let is_finite = |value: &T| !matches!(value.to_string().as_str(), "inf" | "-inf");
@@ -89,7 +105,11 @@ impl<T: FromStr + PartialOrd + Display + Copy> Number<T> {
     }
 
     fn must(&self) -> String {
-        format!("it must be a number {}", self.range()).trim_end().to_owned()
+        match (self.among, &self.low, &self.high) {
+            ([], Bound::Unbounded, Bound::Unbounded) => "it must be a finite number".to_owned(),
+            ([], ..) => format!("it must be a number {}", self.range()),
+            _ => format!("it must be {}", self.range()),
+        }
     }
 }
 
@@ -98,7 +118,7 @@ impl<T: FromStr + PartialOrd + Display + Copy> Number<T> {
 pub struct Quantity {
     /// Its unit ("s/mm²"); empty for a pure number.
     pub unit: &'static str,
-    /// Its range in words ("above 0"); empty where there is none.
+    /// Its range in words ("above 0").
     pub range: String,
 }
 
@@ -119,5 +139,10 @@ mod tests {
         assert_eq!(within(0.0, 1.0, "").parse("1"), Ok(1.0));
         assert_eq!(at_least(1_usize, "").parse("0").unwrap_err(), "it must be a number from 1 on");
         assert_eq!(above(0.0, "").up_to(1.0).range(), "above 0, up to 1");
+        assert_eq!(one_of(&[1, -1]).parse("0").unwrap_err(), "it must be 1 or -1");
+        assert_eq!(one_of(&[4, 6, 8]).range(), "4, 6 or 8");
+        let field = any("ppm");
+        assert_eq!((field.range().as_str(), field.parse("-0.03")), ("any", Ok(-0.03)));
+        assert_eq!(field.parse("NaN").unwrap_err(), "it must be a finite number, in ppm");
     }
 }

@@ -11,9 +11,10 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::place::{PREFIX, new, old};
+use super::place::{new, old};
 use super::{OutputFolder, disk};
 use crate::OutputEntry;
+use crate::unfinished::PREFIX;
 
 /// The file that lists what is being moved, while it is.
 const MOVING: &str = "moving";

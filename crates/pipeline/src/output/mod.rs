@@ -15,10 +15,10 @@ use fimbria_compute::Interrupted;
 use self::commit::{Commit, left_beside, make_folders};
 use self::name::NAME_RULE;
 pub use self::name::{final_names, refuse_name_of_file};
-pub(crate) use self::place::PREFIX;
 use self::place::Place;
 pub use self::place::is_same;
 use crate::hashing::hash_file;
+use crate::unfinished::PREFIX;
 use crate::{OutputEntry, RunRecord, Unfinished};
 
 /// Why outputs could not be written.

@@ -6,7 +6,7 @@ use fimbria_image::image_extensions;
 use fimbria_streamlines::Format;
 
 use super::OutputError;
-use super::place::PREFIX;
+use crate::unfinished::PREFIX;
 
 /// Extensions of files that commands write beside images and tractograms.
 const OF_FILES: &[&str] =

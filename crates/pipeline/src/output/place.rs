@@ -13,9 +13,6 @@ pub(super) struct Place {
     _lock: File,
 }
 
-/// What hidden folders of ours begin with.
-pub(crate) const PREFIX: &str = ".unfinished";
-
 impl Place {
     /// The folder `path` for outputs in `root`, empty. What a killed process has left there is
     /// cleared away first, and a commit that it had begun is undone.

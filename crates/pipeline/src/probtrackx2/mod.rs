@@ -25,8 +25,9 @@ use fimbria_tracking::{FirstFibre, Propagation, Sequence, SingularTransform, War
 use serde_json::{Value, json};
 
 use crate::Choice as _;
+use crate::hashing::Input;
 use crate::output::{OutputError, OutputFolder};
-use crate::session::{Input, Logbook};
+use crate::session::Logbook;
 use crate::stage::{Products, Stage, StageError};
 use crate::surfaces::{MeshSpace, SurfaceError};
 

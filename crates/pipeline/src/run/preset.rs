@@ -4,8 +4,7 @@ use fimbria_image::GradientTable;
 
 use super::{Asked, ConfigError, RunConfig, System};
 use crate::Choice;
-use crate::stages::fits::Fit;
-use crate::stages::fits::fit_named;
+use crate::stages::fits::{FITS, Fit};
 
 /// What is done, by one word: what the gradient table does not support of it is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +40,6 @@ impl Choice for Preset {
         (Self::Susceptibility, "susceptibility", "tensor, and the gradient-echo scan it guides"),
     ];
 }
-
-/// The fits of maps beside the tensor.
-const MAPS: [&str; 2] = ["dki", "msdki"];
 
 /// Streamlines of a connectome where no number is said.
 pub(super) const STREAMLINES: u32 = 1_000_000;
@@ -88,8 +84,7 @@ impl Preset {
             return Err(ConfigError::NoScan);
         }
         if matches!(self, Self::Maps | Self::Connectome | Self::Everything) {
-            let known: Vec<&dyn Fit> = MAPS.iter().filter_map(|name| fit_named(name)).collect();
-            for fit in known {
+            for &fit in FITS.iter().filter(|fit| fit.in_presets()) {
                 let is_new = fits.iter().all(|other: &&dyn Fit| other.name() != fit.name());
                 let one_table = config.input.grad_dev.is_none();
                 if is_new && one_table && config.fit(fit, "")?.supports(gradients).is_ok() {
@@ -97,9 +92,11 @@ impl Preset {
                 }
             }
         }
-        // A formula is asked for by its table.
-        let formula = fit_named("expr").filter(|fit| config.tables.contains_key(fit.name()));
-        fits.extend(formula.filter(|f| fits.iter().all(|fit| fit.name() != f.name())));
+        for fit in config.by_table() {
+            if fits.iter().all(|other| other.name() != fit.name()) {
+                fits.push(fit);
+            }
+        }
         Ok(Asked { systems, fits })
     }
 }

@@ -7,7 +7,7 @@ use fimbria_image::{Grid, ImageError, ImageHeader, Orientation};
 use fimbria_qsm::{Geometry, QsmError};
 use serde::Serialize;
 
-use crate::options::{Described as _, Number, above};
+use crate::options::{Described as _, Number, above, any};
 
 /// Why B0 cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -47,11 +47,13 @@ pub struct B0Direction {
     /// Direction of B0 in scanner axes
     #[arg(long, value_names = ["X", "Y", "Z"], num_args = 3, allow_negative_numbers = true)]
     #[arg(conflicts_with = "b0_dir_vox", help_heading = "Input", usually = "0 0 1")]
+    #[arg(number = any::<f64>(""))]
     pub b0_dir: Option<Vec<f64>>,
 
     /// Direction of B0 in voxel axes
     #[arg(long, value_names = ["I", "J", "K"], num_args = 3, allow_negative_numbers = true)]
     #[arg(help_heading = "Input")]
+    #[arg(number = any::<f64>(""))]
     pub b0_dir_vox: Option<Vec<f64>>,
 }
 
@@ -87,13 +89,4 @@ impl B0Direction {
 /// The three numbers of an option that takes three.
 fn three(given: Option<&Vec<f64>>) -> Option<[f64; 3]> {
     given.and_then(|numbers| numbers[..].try_into().ok())
-}
-
-/// The sign, 1 or -1, that `text` says.
-pub(super) fn sign(text: &str) -> Result<i8, String> {
-    match text {
-        "1" | "+1" => Ok(1),
-        "-1" => Ok(-1),
-        _ => Err("it is 1 or -1".to_owned()),
-    }
 }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::options::{Described as _, Takes, any};
 use clap::Args;
-use fimbria_image::{Image, MapKind, WriteOptions, read_image, write_image};
+use fimbria_image::{Image, MapKind, Window, WriteOptions, read_image, write_image};
 use serde_json::{Value, json};
 
 use crate::{
@@ -19,7 +20,8 @@ pub const COMPARE_WRITES: &[Written] = &[
         "",
         "difference of the means over its standard error, B - A; 0 below the \
          threshold",
-    ),
+    )
+    .within(Window::Symmetric),
     Written::file(
         "run.json",
         FileKind::Json,
@@ -33,14 +35,17 @@ pub const COMPARE_WRITES: &[Written] = &[
 pub struct CompareMaps {
     /// Maps of repeated runs, two or more with different seeds
     #[arg(value_name = "A", required = true, num_args = 2..)]
+    #[arg(takes = Takes::IMAGE)]
     pub first: Vec<PathBuf>,
 
     /// The other set, after --: two or more as well
     #[arg(value_name = "B", required = true, num_args = 2.., last = true)]
+    #[arg(takes = Takes::IMAGE)]
     pub second: Vec<PathBuf>,
 
     /// Mean value from which voxels take part
     #[arg(long, value_name = "VALUE", default_value_t = 20.0)]
+    #[arg(number = any::<f64>(""))]
     pub threshold: f64,
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::options::{Described as _, above, any, at_least, within};
 use clap::Args;
 use fimbria_image::{Image, MapKind};
 use fimbria_phantoms::{GreSpec, GreSubject, Susceptibilities, gre};
@@ -9,6 +10,7 @@ use fimbria_qsm::Geometry;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::stages::b0;
 use crate::stages::crossing::BrainGrid;
 use crate::stages::field::Echoes;
 use crate::stages::head::Snr;
@@ -46,36 +48,43 @@ pub struct GreOptions {
     #[serde(flatten)]
     pub grid: BrainGrid,
 
-    /// Echo times in milliseconds
+    /// Echo times
     #[arg(long, value_name = "MS", num_args = 1.., default_values_t = [4.0, 12.0, 20.0, 28.0])]
+    #[arg(number = above(0.0, "ms"))]
     pub te: Vec<f64>,
 
-    /// Strength of B0, tesla; it is along scanner z
+    /// Strength of B0; it is along scanner z
     #[arg(long, value_name = "TESLA", default_value_t = 3.0)]
+    #[arg(number = b0::strengths())]
     pub b0: f64,
 
-    /// Mean susceptibility of fibres, ppm relative to fluid
+    /// Mean susceptibility of fibres relative to fluid
     #[arg(long, value_name = "PPM", default_value_t = Susceptibilities::default().fibre)]
     #[arg(allow_negative_numbers = true)]
+    #[arg(number = any::<f64>("ppm"))]
     pub fibre: f64,
 
-    /// Susceptibility along fibres less that across them, ppm
+    /// Susceptibility along fibres less that across them
     #[arg(long, value_name = "PPM", default_value_t = Susceptibilities::default().fibre_anisotropy)]
     #[arg(allow_negative_numbers = true)]
+    #[arg(number = any::<f64>("ppm"))]
     pub anisotropy: f64,
 
-    /// Susceptibility of grey matter, ppm relative to fluid
+    /// Susceptibility of grey matter relative to fluid
     #[arg(long, value_name = "PPM", default_value_t = Susceptibilities::default().grey)]
     #[arg(allow_negative_numbers = true)]
+    #[arg(number = any::<f64>("ppm"))]
     pub grey: f64,
 
-    /// Susceptibility of the air below the brain, ppm; 0 for no background
+    /// Susceptibility of the air below the brain; 0 for no background
     #[arg(long, value_name = "PPM", default_value_t = Susceptibilities::default().air)]
     #[arg(allow_negative_numbers = true)]
+    #[arg(number = any::<f64>("ppm"))]
     pub air: f64,
 
-    /// Make the field on a grid as many times finer along each axis, 1 to 4
+    /// Make the field on a grid as many times finer along each axis
     #[arg(long, value_name = "TIMES", default_value_t = 2)]
+    #[arg(number = within(1_usize, 4, ""))]
     pub finer: usize,
 
     /// White matter's magnitude at echo time 0 over the noise in either channel; inf for no noise
@@ -84,6 +93,7 @@ pub struct GreOptions {
 
     /// Seed of the noise
     #[arg(long, value_name = "SEED", default_value_t = 1)]
+    #[arg(number = at_least(0_u64, ""))]
     pub rng_seed: u64,
 }
 

@@ -16,7 +16,7 @@ use fimbria_streamlines::{Group, Header, Streamlines, Tractogram, WriteOptions a
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::options::{Described as _, above, choice, within};
+use crate::options::{Described as _, above, at_least, choice, within};
 use crate::stages::field::Echoes;
 use crate::stages::gre::{GreFiles, echoes};
 use crate::stages::head_data_set::DATA_SET_WRITES;
@@ -172,6 +172,7 @@ pub const HEAD_WRITES: &[Written] = &[
 pub struct HeadOptions {
     /// Which head: folds, size and ventricles differ from number to number
     #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(number = at_least(0_u64, ""))]
     pub subject: u64,
 
     /// Voxel size in mm
@@ -207,6 +208,7 @@ pub struct HeadOptions {
 
     /// Slices of weighted volumes that lose 60 to 95 % of their signal
     #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(number = at_least(0_usize, ""))]
     pub dropped_slices: usize,
 
     /// Largest deviation of the gradients in the brain, as a fraction
@@ -240,6 +242,7 @@ pub struct HeadOptions {
 pub struct SeriesOptions {
     /// Number of unweighted volumes
     #[arg(long, value_name = "N", default_value_t = 6)]
+    #[arg(number = at_least(0_usize, ""))]
     pub b0s: usize,
 
     /// Shells, each b in s/mm² and number of directions
@@ -252,6 +255,7 @@ pub struct SeriesOptions {
 
     /// Seed of the noise
     #[arg(long, value_name = "SEED", default_value_t = 1)]
+    #[arg(number = at_least(0_u64, ""))]
     pub rng_seed: u64,
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::contents::{Claim, Contents, ContentsError, Looks};
 use super::doubts::warn_of_place;
 use crate::hashing::with_sidecar;
-use crate::options::{Described as _, choice};
+use crate::options::{Described as _, Takes, at_least, choice};
 use crate::{
     ByteSize, Carried, Choice, Input, Logbook, Named, Product, Products, Stage, StageError,
 };
@@ -33,6 +33,7 @@ pub struct OrientationFiles {
     /// Coefficients, 4-D: unique entries of symmetric tensors, or spherical harmonics (--sh-basis,
     /// where the image itself does not say so), of order 4, 6 or 8 (15, 28 or 45 volumes)
     #[arg(value_name = "IMAGE")]
+    #[arg(takes = Takes::IMAGE.frame("as --frame says"))]
     pub image: PathBuf,
 
     /// The coefficients are spherical harmonics of this basis
@@ -43,6 +44,7 @@ pub struct OrientationFiles {
     /// Order of the tensors, or highest degree of the harmonics
     #[arg(long, value_name = "ORDER", help_heading = "Input")]
     #[arg(usually = "what the number of volumes says")]
+    #[arg(number = at_least(0_usize, ""))]
     pub order: Option<usize>,
 
     /// Axes the coefficients refer to
@@ -52,6 +54,7 @@ pub struct OrientationFiles {
 
     /// Voxels to work on: a 3-D image on the same grid, inside where above zero
     #[arg(long, value_name = "FILE", help_heading = "Input", usually = "all")]
+    #[arg(takes = Takes::MASK)]
     pub mask: Option<PathBuf>,
 
     /// Memory that the program may take.

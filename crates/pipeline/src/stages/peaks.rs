@@ -6,7 +6,7 @@ use clap::Args;
 use fimbria_compute::Progress as _;
 use fimbria_compute::queue::Shares;
 use fimbria_image::frames::turn_vectors;
-use fimbria_image::{BvecFrame, Image, MapKind, MapSpec, Mask, counted};
+use fimbria_image::{BvecFrame, Image, MapKind, MapSpec, Mask, Status, counted};
 use fimbria_tensors::peaks::low_rank::{Fibre, find_low_rank};
 use fimbria_tensors::peaks::{
     PeakCounts, PeakOptions, PeakStatus, Peaks, PeaksError, find_peaks, find_peaks_sh,
@@ -15,7 +15,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::load_orientations::OrientationField;
-use crate::options::{Described as _, OptionError, choice, from_values, refuse_unused, within};
+use crate::options::{
+    Described as _, OptionError, any, choice, from_values, refuse_unused, within,
+};
 use crate::{
     Carried, Choice, Logbook, MapContext, MapStyle, Named, OutputFolder, Page, Product, Products,
     RunRecord, Stage, StageError, Taken, Written,
@@ -43,7 +45,8 @@ static STATUS: MapSpec = MapSpec::of_kind(
     1,
     "",
     "0 outside mask, 1 found, 2 none above thresholds, 3 uncertain, 4 not finite, 5 flat",
-);
+)
+.within(Status::WINDOW);
 
 /// What `fimbria peaks` writes.
 pub const PEAKS_WRITES: &[Written] = &[
@@ -105,6 +108,7 @@ pub struct PeaksParameters {
     /// Value that a direction must exceed, in units of the input
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     #[arg(default_value_t = PeakOptions::default().absolute_threshold)]
+    #[arg(number = any::<f64>(""))]
     pub absolute_threshold: f64,
 
     /// Of two directions nearer than this only the larger is kept

@@ -5,7 +5,7 @@ use fimbria_image::MapKind;
 use fimbria_phantoms::{PerDirection, Placement, ProtocolSpec};
 use serde::Serialize;
 
-use crate::options::choice;
+use crate::options::{Described as _, at_least, choice};
 use crate::stages::head::{Snr, Three};
 use crate::{FileKind, Named, Written};
 
@@ -31,6 +31,7 @@ pub struct ProtocolOptions {
 
     /// Seed of the noise
     #[arg(long, value_name = "SEED", default_value_t = 1)]
+    #[arg(number = at_least(0_u64, ""))]
     pub rng_seed: u64,
 }
 

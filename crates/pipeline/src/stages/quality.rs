@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::fits::dti;
 use super::fits::fit_maps::Maps;
 use super::load::Subject;
+use crate::options::{Described as _, Takes};
 use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken};
 
 /// The table `[quality]` of a run.
@@ -20,6 +21,7 @@ use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError, 
 pub struct QualityOptions {
     /// Confounds that preprocessing noted (TSV with a column framewise_displacement, mm)
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::TABLE)]
     pub confounds: Option<PathBuf>,
 
     /// Mend the gradient table as its check says, before anything is fitted; refused where the data do not

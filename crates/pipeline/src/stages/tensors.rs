@@ -1,5 +1,6 @@
 //! The stage that makes a sheet of higher-order tensors.
 
+use crate::options::{Described as _, at_least, one_of};
 use clap::Args;
 use fimbria_image::MapKind;
 use fimbria_phantoms::{TensorSheet, TensorsSpec, tensors};
@@ -49,8 +50,9 @@ pub struct TensorsOptions {
     #[arg(long, value_name = "NX,NY", default_value = "32,32")]
     pub size: Two<usize>,
 
-    /// Order of the tensors: 4, 6 or 8
+    /// Order of the tensors
     #[arg(long, value_name = "M", default_value_t = 4)]
+    #[arg(number = one_of(&[4_usize, 6, 8]))]
     pub order: usize,
 
     /// Crossing angles in degrees at the least and at the greatest x, linear in between
@@ -59,10 +61,12 @@ pub struct TensorsOptions {
 
     /// Standard deviation of the noise on every entry, relative to the maximum of a single fibre
     #[arg(long, value_name = "SIGMA", default_value_t = 0.0)]
+    #[arg(number = at_least(0.0, ""))]
     pub noise: f64,
 
     /// Seed of fractions, tilts and noise
     #[arg(long, value_name = "SEED", default_value_t = 1)]
+    #[arg(number = at_least(0_u64, ""))]
     pub rng_seed: u64,
 }
 

@@ -7,6 +7,7 @@ use super::{
     legend::Legend,
     mosaic::{Face, mosaic},
 };
+use crate::window::range_of;
 use crate::{Layout, Window, colour};
 
 /// How a direction map is shown.
@@ -45,7 +46,7 @@ pub fn mosaic_rgb(
     check(weight, mask, &format!("the weight of {}", style.heading), 1)?;
     let components = [0, 1, 2].map(|v| dirs_ras.volume(v));
     let weights = weight.volume(0);
-    let [low, high] = style.window.range(mask.voxels.iter().map(|&i| weights[i as usize]));
+    let [low, high] = range_of(style.window, mask.voxels.iter().map(|&i| weights[i as usize]));
     let legend = Legend::directions();
     let face = Face { heading: style.heading, legend, smooth: true };
     let meaning = "red left-right, green front-back, blue up-down";

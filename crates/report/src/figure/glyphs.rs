@@ -16,7 +16,7 @@ use crate::{
     numbers::coordinate,
     slices::View,
     svg::Drawing,
-    window::percentile,
+    window::{percentile, range_of},
 };
 
 const TALLEST: f64 = 900.0;
@@ -72,7 +72,7 @@ pub fn glyphs(
     let sheet = Sheet::single(&view, slice, TALLEST);
 
     let grey = background.volume(0);
-    let range = style.window.range(mask.voxels.iter().map(|&i| grey[i as usize]));
+    let range = range_of(style.window, mask.voxels.iter().map(|&i| grey[i as usize]));
     let table = Scale::Grey.table();
     let dimmed = |index: usize| {
         if !contains(mask, index) {

@@ -11,6 +11,7 @@ use crate::{
     Layout, Window,
     colour::{NO_VALUE, Rgb, STEPS, Scale},
     numbers::{significant, unit_with_power},
+    window::range_of,
 };
 
 /// How a scalar map is shown.
@@ -74,7 +75,7 @@ pub fn mosaic_difference(
 
 fn mosaic_values(mask: &Mask, style: &Scalar<'_>, value: impl Fn(usize) -> f32) -> Figure {
     let in_mask = || mask.voxels.iter().map(|&index| value(index as usize));
-    let range = style.window.range(in_mask());
+    let range = range_of(style.window, in_mask());
     let table = style.scale.table();
     let legend = Legend::Bar {
         table: table.clone(),

@@ -17,6 +17,7 @@ use crate::{
     numbers::coordinate,
     slices::View,
     svg::Drawing,
+    window::range_of,
 };
 
 /// Lines drawn in a panel at most; of more, every so manieth streamline is left out, which keeps
@@ -56,7 +57,7 @@ pub fn tracts<'l>(
     let Some(view) = View::new(mask) else { return Ok(empty(style.heading)) };
     let sheet = Sheet::mosaic(&view, Layout { slices: 1, orthogonal: true });
     let grey = background.volume(0);
-    let range = Window::FromZero.range(mask.voxels.iter().map(|&i| grey[i as usize]));
+    let range = range_of(Window::FromZero, mask.voxels.iter().map(|&i| grey[i as usize]));
     let table = Scale::Grey.table();
     let dimmed = |index: usize| {
         if !contains(mask, index) {

@@ -14,6 +14,7 @@ use flate2::{Compression, write::GzEncoder};
 
 use crate::colour;
 use crate::figure::FigureError;
+use crate::window::range_of;
 
 pub use trx::SceneLines;
 
@@ -82,7 +83,7 @@ impl Scene {
     ) -> Result<(), FigureError> {
         mask.grid.check_same(&map.grid, name)?;
         let values = map.volume(0);
-        let [low, high] = window.range(mask.voxels.iter().map(|voxel| values[*voxel as usize]));
+        let [low, high] = range_of(window, mask.voxels.iter().map(|voxel| values[*voxel as usize]));
         let step = ((high - low) / 254.0).max(f64::MIN_POSITIVE);
         let mut samples = vec![0_u8; map.grid.len()];
         for &voxel in &mask.voxels {

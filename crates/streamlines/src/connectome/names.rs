@@ -7,7 +7,21 @@ use fimbria_image::read_regular_text;
 
 /// Names of labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RegionNames(BTreeMap<u32, String>);
+pub struct RegionNames(BTreeMap<u32, Named>);
+
+/// What a label is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Named {
+    name: String,
+    /// In fewer letters, where a table has that, too.
+    short: Option<String>,
+}
+
+impl Named {
+    fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), short: None }
+    }
+}
 
 /// A table that names no regions.
 #[derive(Debug, thiserror::Error)]
@@ -90,7 +104,13 @@ impl RegionNames {
 
     /// The name of a label.
     pub fn of(&self, label: u32) -> Option<&str> {
-        self.0.get(&label).map(String::as_str)
+        self.0.get(&label).map(|named| &*named.name)
+    }
+
+    /// The labels of this name, or of this short name, ascending.
+    pub fn labels_of(&self, name: &str) -> Vec<u32> {
+        let is_it = |named: &Named| named.name == name || named.short.as_deref() == Some(name);
+        self.0.iter().filter(|(_, named)| is_it(named)).map(|(label, _)| *label).collect()
     }
 }
 
@@ -110,9 +130,9 @@ impl Heading {
         Some(Self { between, index: at("index")?, name })
     }
 
-    fn named(&self, line: &str) -> Option<(u32, String)> {
+    fn named(&self, line: &str) -> Option<(u32, Named)> {
         let cells: Vec<_> = line.split(self.between).map(unquoted).collect();
-        Some((cells.get(self.index)?.parse().ok()?, (*cells.get(self.name)?).to_owned()))
+        Some((cells.get(self.index)?.parse().ok()?, Named::new(cells.get(self.name)?)))
     }
 }
 
@@ -120,30 +140,37 @@ fn unquoted(text: &str) -> &str {
     text.trim().trim_matches('"')
 }
 
-/// Of a line without a heading.
-fn named(line: &str) -> Option<(u32, String)> {
+/// Of a line without a heading; what stands behind a # is not read.
+fn named(line: &str) -> Option<(u32, Named)> {
+    let line = line.split('#').next().unwrap_or_default();
     if let Some((numbers, quoted)) = line.split_once('"') {
         // ITK-SNAP's, or a quoted name after its number.
         let label = numbers.split_whitespace().next()?.parse().ok()?;
-        return Some((label, quoted.split('"').next()?.to_owned()));
+        return Some((label, Named::new(quoted.split('"').next()?)));
     }
     let words: Vec<&str> = line.split(|c: char| c.is_whitespace() || c == ',').collect();
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let with_short =
+        |name: &str, short: &str| Named { short: Some(short.to_owned()), ..Named::new(name) };
     let is_number = |word: &&str| word.parse::<f64>().is_ok();
     let label = |word: &str| word.parse::<u32>().ok();
     match words[..] {
-        [short, name, last] if label(short).is_none() => Some((label(last)?, name.to_owned())),
+        [short, name, last] if label(short).is_none() => {
+            Some((label(last)?, with_short(name, short)))
+        }
         [first, name, ref colours @ ..]
             if matches!(colours.len(), 3 | 4) && colours.iter().all(is_number) =>
         {
-            Some((label(first)?, name.to_owned()))
+            Some((label(first)?, Named::new(name)))
         }
-        [first, _, name, ref colours @ ..]
+        [first, short, name, ref colours @ ..]
             if matches!(colours.len(), 3 | 4) && colours.iter().all(is_number) =>
         {
-            Some((label(first)?, name.to_owned()))
+            Some((label(first)?, with_short(name, short)))
         }
-        [first, ref name @ ..] if !name.is_empty() => Some((label(first)?, name.join(" "))),
+        [first, ref name @ ..] if !name.is_empty() => {
+            Some((label(first)?, Named::new(&name.join(" "))))
+        }
         _ => None,
     }
 }
@@ -176,7 +203,15 @@ mod tests {
             assert_eq!(names.of(10), Some("Left-Thalamus"), "{form}");
             assert_eq!(names.of(11), None);
         }
-        assert_eq!(read("3 left middle gyrus\n").unwrap().of(3), Some("left middle gyrus"));
+        assert_eq!(read("3 left middle gyrus # more\n").unwrap().of(3), Some("left middle gyrus"));
+    }
+
+    #[test]
+    fn labels_are_found_by_either_name() {
+        let names = read("2 L.TH Left-Thalamus 0 118 14 255\n7 L.TH other 0 118 14 255\n").unwrap();
+        assert_eq!(names.labels_of("L.TH"), [2, 7]);
+        assert_eq!(names.labels_of("Left-Thalamus"), [2]);
+        assert!(names.labels_of("Left").is_empty());
     }
 
     #[test]

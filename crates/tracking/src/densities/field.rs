@@ -8,8 +8,8 @@ use pulp::Simd;
 use rayon::prelude::*;
 
 use super::form::{integrals, multiplicities, terms};
+use crate::field::voxel;
 use crate::field::{Lattice, floor, is_reversed, padded_slots};
-use crate::step::voxel;
 
 /// Forms are stored in so many numbers or a multiple.
 pub(super) const WIDTH: usize = 16;

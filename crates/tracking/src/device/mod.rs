@@ -12,7 +12,7 @@ use std::ops::Range;
 use fimbria_compute::device::{Buffer, Device, DeviceError, Kernel, KernelSource, Launch};
 use fimbria_compute::{math, philox};
 
-pub use plan::{FieldSize, MemoryPlan, Shortage};
+pub use plan::{MemoryPlan, Shortage};
 
 use crate::draws::stream;
 use crate::field::Field;

@@ -1,17 +1,7 @@
 //! How a field and the samples of one launch share a device's memory.
 
 use crate::Propagation;
-
-/// Sizes of a [`Field`](crate::Field).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FieldSize {
-    /// Voxels of the grid with one around.
-    pub padded_voxels: usize,
-    /// Voxels that have samples.
-    pub slots: usize,
-    /// Sticks of each of them: samples times fibres.
-    pub sticks_per_slot: usize,
-}
+use crate::field::FieldSize;
 
 /// What is kept on a device from first to last, and how many samples a launch makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -71,6 +71,20 @@ fn key(option: &OptionAbout) -> String {
     format!("[{}]", option.name.to_uppercase())
 }
 
+/// The help, and what the file is that is taken.
+fn description(option: &OptionAbout) -> String {
+    let mut facts: Vec<String> = Vec::new();
+    if !option.files.is_empty() {
+        facts.push(option.files.join(" or "));
+        facts.extend(option.unit.map(str::to_owned));
+        facts.extend(option.frame.map(|frame| format!("axes: {frame}")));
+    }
+    match facts.is_empty() {
+        true => option.help.clone(),
+        false => format!("{} [{}]", option.help, facts.join(", ")),
+    }
+}
+
 fn input(option: &OptionAbout) -> Value {
     let mut input = Map::new();
     let mut put = |key: &str, value: Value| {
@@ -78,7 +92,7 @@ fn input(option: &OptionAbout) -> Value {
     };
     put("id", option.name.clone().into());
     put("name", option.name.replace('_', " ").into());
-    put("description", option.help.clone().into());
+    put("description", description(option).into());
     put("value-key", key(option).into());
     put("optional", (!option.required).into());
     // What is written is not there before, and is no file to Boutiques.

@@ -68,8 +68,12 @@ fn of_option(option: &OptionAbout) -> String {
     let mut text = format!("- `{}`: {}", format!("{words} {value}").trim(), escaped(&option.help));
     let mut facts = Vec::new();
     facts.extend(option.used_by.as_ref().map(|users| format!("with {users}")));
+    if !option.files.is_empty() {
+        facts.push(option.files.join(" or "));
+    }
     facts.extend(option.range.clone());
     facts.extend(option.unit.map(str::to_owned));
+    facts.extend(option.frame.map(|frame| format!("axes: {frame}")));
     facts.extend(option.default.as_ref().map(|default| format!("default: {default}")));
     facts.extend(option.default_in_run.map(|default| format!("in a run: {default}")));
     if option.required {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command};
 use fimbria_image::MapSpec;
-use fimbria_pipeline::options::{Choice as _, InRun, Quantity, UsedBy, Usual};
+use fimbria_pipeline::options::{Choice as _, InRun, Quantity, Takes, UsedBy, Usual};
 use fimbria_pipeline::stages::fits::{Fit, fit_named};
 use fimbria_pipeline::{FileKind, MapLayout, Writes, Written};
 use serde::Serialize;
@@ -49,7 +49,12 @@ pub(super) struct OptionAbout {
     pub(super) default_in_run: Option<&'static str>,
     /// The choices of another option that use it, if not all do.
     pub(super) used_by: Option<String>,
+    /// What the file is that it takes: one of these.
+    pub(super) files: Vec<&'static str>,
+    /// The unit of the number, or of the file's values.
     pub(super) unit: Option<&'static str>,
+    /// The axes of what the file has of directions and positions.
+    pub(super) frame: Option<&'static str>,
     pub(super) range: Option<String>,
     pub(super) required: bool,
     /// It may be given more than once.
@@ -150,6 +155,7 @@ impl Method {
 impl OptionAbout {
     fn new(arg: &Arg, command: &Command) -> Self {
         let quantity = arg.get::<Quantity>();
+        let files = arg.get::<Takes>();
         let part = |part: &str| (!part.is_empty()).then(|| part.to_owned());
         let choices: Vec<_> = arg
             .get_possible_values()
@@ -168,9 +174,6 @@ impl OptionAbout {
             None => part(&defaults.join(" ")),
         };
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-        // Where a default in words stands in the help itself.
-        let in_help = help.split_once("[default: ").and_then(|(_, rest)| rest.split_once(']'));
-        let default = default.or_else(|| Some(in_help?.0.to_owned()));
         let range = arg.get_num_args().unwrap_or_else(|| usize::from(!is_flag).into());
         Self {
             name: arg.get_id().to_string(),
@@ -190,7 +193,12 @@ impl OptionAbout {
             default,
             default_in_run: arg.get::<InRun>().map(|InRun(default)| *default),
             used_by: arg.get::<UsedBy>().map(ToString::to_string),
-            unit: quantity.map(|quantity| quantity.unit).filter(|unit| !unit.is_empty()),
+            files: files.iter().flat_map(|takes| takes.types).map(|kind| kind.name()).collect(),
+            unit: quantity
+                .map(|quantity| quantity.unit)
+                .or(files.map(|takes| takes.unit))
+                .filter(|unit| !unit.is_empty()),
+            frame: files.map(|takes| takes.frame).filter(|frame| !frame.is_empty()),
             range: quantity.and_then(|quantity| part(&quantity.range)),
             required: arg.is_required_set(),
             // What takes three numbers at a time is given once.

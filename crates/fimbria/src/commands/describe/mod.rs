@@ -6,10 +6,12 @@ mod method;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Command, ValueEnum};
-use fimbria_pipeline::OutputError;
+use clap::{Args, Command};
+use fimbria_pipeline::options::Described as _;
+use fimbria_pipeline::{Choice, Named, OutputError};
 
 use self::method::Method;
+use crate::args::choice;
 use crate::cli::Cli;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -18,16 +20,19 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(crate) struct Describe {
-    /// The command ("fit dti") [default: all]
+    /// The command ("fit dti")
     #[arg(value_name = "COMMAND", num_args = 0..)]
+    #[arg(usually = "all")]
     command: Vec<String>,
 
     /// In which form
     #[arg(long, value_name = "FORMAT", default_value = "markdown")]
-    format: Format,
+    #[arg(value_parser = choice::<Format>())]
+    format: Named<Format>,
 
-    /// Folder to write a file for each command to [default: standard output]
+    /// Folder to write a file for each command to
     #[arg(short, long, value_name = "FOLDER", help_heading = "Output")]
+    #[arg(usually = "standard output")]
     output: Option<PathBuf>,
 
     /// Overwrite existing files
@@ -36,7 +41,7 @@ pub(crate) struct Describe {
 }
 
 /// The forms of a description.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     /// All of it, for programs
     Json,
@@ -46,6 +51,15 @@ enum Format {
     Man,
     /// A descriptor of Boutiques 0.5, for workflow engines
     Boutiques,
+}
+
+impl Choice for Format {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Json, "json", "all of it, for programs"),
+        (Self::Markdown, "markdown", "a page of the manual"),
+        (Self::Man, "man", "a page for `man`"),
+        (Self::Boutiques, "boutiques", "a descriptor of Boutiques 0.5, for workflow engines"),
+    ];
 }
 
 impl Format {
@@ -63,7 +77,7 @@ Outputs:
   The description on standard output, or with -o a file for each command: fimbria-fit-dti.md, .1
   (man FOLDER/fimbria-fit-dti.1) or .json. What is described is what the program itself goes by.
 
-  In JSON: name, sentence, options (name, long, short, type, choices, default, range, unit, whether
+  In JSON: name, sentence, options (name, long, short, type, choices, default, range, files, unit, frame, whether
   required or repeatable, conflicts), outputs (file, type, kind, unit, volumes, meaning, when it is
   written), notes, references, examples.
 
@@ -75,7 +89,7 @@ Order and frame:
 
 impl Describe {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { command, format, output, force } = self;
+        let Self { command, format: Named(format), output, force } = self;
         let name = command.join(" ");
         let texts = texts(&Cli::described(), &name, format)?;
         if texts.is_empty() {

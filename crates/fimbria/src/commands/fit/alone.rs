@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args};
 use fimbria_cluster::World;
+use fimbria_pipeline::options::{Described as _, Takes};
 use fimbria_pipeline::stages::fits::Fit;
 use fimbria_pipeline::stages::load::Load;
 use fimbria_pipeline::{Stage, bids_entities};
@@ -19,10 +20,12 @@ use crate::failure::Failure;
 pub(super) struct FitArgs {
     /// Diffusion-weighted series, 4-D
     #[arg(value_name = "DWI", required_unless_present = "data")]
+    #[arg(takes = Takes::IMAGE)]
     dwi: Option<PathBuf>,
 
     /// The series as an option, as in FSL's dtifit
     #[arg(short = 'k', long, value_name = "DWI", conflicts_with = "dwi", help_heading = "Input")]
+    #[arg(takes = Takes::IMAGE)]
     data: Option<PathBuf>,
 
     #[command(flatten)]

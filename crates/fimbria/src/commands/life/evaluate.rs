@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_cluster::World;
 use fimbria_image::gradients::BScaling;
+use fimbria_pipeline::options::{Described as _, Takes};
 use fimbria_pipeline::stages::life::{LIFE_WRITES, Life, LifeFiles, LifeParameters, LoadSeries};
 use fimbria_pipeline::{Named, OutputFolder, Stage, Writes, bids_entities};
 
@@ -22,6 +23,7 @@ pub(crate) struct Evaluate {
 
     /// Diffusion-weighted series, 4-D; without --mask all its voxels count
     #[arg(long, value_name = "DWI", help_heading = "Input")]
+    #[arg(takes = Takes::IMAGE)]
     dwi: PathBuf,
 
     #[command(flatten)]
@@ -30,6 +32,7 @@ pub(crate) struct Evaluate {
     /// A second series that repeats the first volume by volume, to predict (cross-validation); its
     /// gradient table, where it has one, must say so
     #[arg(long, value_name = "DWI", help_heading = "Input")]
+    #[arg(takes = Takes::IMAGE)]
     second: Option<PathBuf>,
 
     #[command(flatten)]

@@ -4,6 +4,7 @@ mod evaluate;
 mod query;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
+use fimbria_pipeline::options::Described as _;
 
 use crate::console::Console;
 use crate::failure::Failure;
@@ -53,9 +54,9 @@ impl Args for Life {
         // Streamlines say where to look: no brain mask is made.
         let command = command.mut_arg("mask", |mask| {
             mask.help(
-                "Voxels to work on: a 3-D image on the grid of the series, inside where above zero \
-                 [default: all]",
+                "Voxels to work on: a 3-D image on the grid of the series, inside where above zero",
             )
+            .usually("all")
         });
         // What it is about is the evaluation, not what else there is to do.
         let about = command.get_about().cloned().unwrap_or_default();

@@ -4,6 +4,7 @@ use clap::Args;
 use fimbria_compute::{Backend, Progress};
 use fimbria_image::{ImageHeader, read_mask};
 use fimbria_life::{Atoms, EncodeOptions, Query};
+use fimbria_pipeline::options::{Described as _, Takes, within};
 use fimbria_pipeline::stages::life::encode_file;
 use fimbria_pipeline::{Logbook, Page};
 
@@ -18,10 +19,12 @@ use crate::failure::Failure;
 pub(crate) struct QueryCommand {
     /// Streamlines: TCK, TRK or TRX
     #[arg(value_name = "TRACTOGRAM")]
+    #[arg(takes = Takes::TRACTOGRAM)]
     tractogram: PathBuf,
 
     /// The image on whose voxels streamlines are looked at
     #[arg(long, value_name = "IMAGE")]
+    #[arg(takes = Takes::IMAGE)]
     dwi: PathBuf,
 
     /// Pass a voxel whose centre is in this ball: x,y,z,radius in mm, scanner axes; may be
@@ -31,15 +34,17 @@ pub(crate) struct QueryCommand {
 
     /// Pass a voxel of this mask
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::MASK)]
     mask: Option<PathBuf>,
 
     /// Run along this direction there, x,y,z in scanner axes, or against it
     #[arg(long, value_name = "X,Y,Z", value_parser = direction, allow_hyphen_values = true)]
     direction: Option<Direction>,
 
-    /// Up to so many degrees from it
+    /// Up to this angle from it
     #[arg(long, value_name = "DEG", default_value_t = 10.0, requires = "direction")]
-    #[arg(value_parser = degrees, allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true)]
+    #[arg(number = within(0.0, 90.0, "degrees"))]
     within: f64,
 
     #[command(flatten)]
@@ -109,11 +114,6 @@ fn ball(text: &str) -> Result<Ball, String> {
     } else {
         Err("its radius is not positive".into())
     }
-}
-
-fn degrees(text: &str) -> Result<f64, String> {
-    let [angle] = numbers(text)?;
-    if (0.0..=90.0).contains(&angle) { Ok(angle) } else { Err("it must be 0 to 90".into()) }
 }
 
 fn direction(text: &str) -> Result<Direction, String> {

@@ -11,10 +11,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_compute::comm::Solo;
+use fimbria_pipeline::options::{Described as _, within};
 use fimbria_pipeline::probtrackx2::{
     LocalFiles, MatrixFiles, PROBTRACKX2_WRITES, Probtrackx2, RegionFiles,
 };
-use fimbria_pipeline::{OutputFolder, Writes};
+use fimbria_pipeline::{Named, OutputFolder, Writes};
 use fimbria_tracking::Sequence;
 
 use self::absent::AbsentFlags;
@@ -46,7 +47,8 @@ pub(crate) struct Probtrackx2Command {
 
     /// How much is said: 0, or 1 and 2 for what was read
     #[arg(short = 'V', value_name = "LEVEL", default_value_t = 0)]
-    #[arg(value_parser = clap::value_parser!(u8).range(0..=2), help_heading = "Messages")]
+    #[arg(help_heading = "Messages")]
+    #[arg(number = within(0_u8, 2, ""))]
     verbosity: u8,
 
     #[command(flatten)]
@@ -237,7 +239,7 @@ impl Probtrackx2Command {
             },
             regions: RegionFiles {
                 waypoints,
-                any: waycond == Condition::Or,
+                any: waycond == Named(Condition::Or),
                 in_order: wayorder,
                 by_each_half: onewaycondition,
                 avoid,

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use fimbria_pipeline::{MeshSpace, Named};
+use clap::Args;
+use fimbria_pipeline::options::{Described as _, Takes, at_least};
+use fimbria_pipeline::{Choice, MeshSpace, Named};
 
 use crate::args::choice;
 
@@ -13,15 +14,18 @@ use crate::args::choice;
 pub(super) struct FileArgs {
     /// Base name of the samples: BASE_th1samples, BASE_ph1samples, BASE_f1samples, ...2 ...
     #[arg(short, long, value_name = "BASE")]
+    #[arg(takes = Takes::SAMPLES)]
     pub(super) samples: PathBuf,
 
     /// Brain mask, on the grid of the samples
     #[arg(short, long, value_name = "IMAGE")]
+    #[arg(takes = Takes::MASK)]
     pub(super) mask: PathBuf,
 
     /// Seeds: an image, a GIFTI surface (.gii), or a text file that lists them; with --simple, voxel
     /// coordinates
     #[arg(short = 'x', long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) seed: PathBuf,
 
     /// Base name of the map of visits
@@ -41,16 +45,20 @@ pub(super) struct FileArgs {
     pub(super) simple: bool,
 
     /// Transform from seed space to that of the samples, as FLIRT writes it, or a warp field
-    /// [default: identity]
     #[arg(long, value_name = "FILE")]
+    #[arg(usually = "identity")]
+    #[arg(takes = Takes::TRANSFORM)]
     pub(super) xfm: Option<PathBuf>,
 
     /// The transform back; needed, and used, with warp fields
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::TRANSFORM)]
     pub(super) invxfm: Option<PathBuf>,
 
-    /// Image whose grid is the seed space [default: the brain mask]
+    /// Image whose grid is the seed space
     #[arg(long, value_name = "IMAGE")]
+    #[arg(usually = "the brain mask")]
+    #[arg(takes = Takes::IMAGE)]
     pub(super) seedref: Option<PathBuf>,
 
     /// What coordinates of surfaces count in
@@ -84,6 +92,7 @@ pub(super) struct OutputFlags {
 
     /// The targets: an image, a surface, or a text file that lists them
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) targetmasks: Option<PathBuf>,
 
     /// Seeds and targets as a matrix of text
@@ -98,8 +107,9 @@ pub(super) struct OutputFlags {
     #[arg(long)]
     pub(super) omatrix1: bool,
 
-    /// Least length of what that matrix counts, mm
+    /// Least length of what that matrix counts
     #[arg(long, value_name = "MM", default_value_t = 0.0)]
+    #[arg(number = at_least(0.0_f32, "mm"))]
     pub(super) distthresh1: f32,
 
     /// The sparse matrix from seed to voxel of --target2
@@ -109,6 +119,7 @@ pub(super) struct OutputFlags {
     /// Its voxels: a mask on a grid of its own, usually a coarse one, whose first voxel has the same
     /// centre
     #[arg(long, value_name = "IMAGE")]
+    #[arg(takes = Takes::MASK)]
     pub(super) target2: Option<PathBuf>,
 
     /// The sparse matrix between places of --target3, wherever streamlines start
@@ -118,18 +129,22 @@ pub(super) struct OutputFlags {
     /// Its rows, and its columns unless --lrtarget3 gives them: an image, a surface, or a list of
     /// them
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) target3: Option<PathBuf>,
 
     /// Its columns
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) lrtarget3: Option<PathBuf>,
 
-    /// Least length of what matrix 3 counts, mm
+    /// Least length of what matrix 3 counts
     #[arg(long, value_name = "MM", default_value_t = 0.0)]
+    #[arg(number = at_least(0.0_f32, "mm"))]
     pub(super) distthresh3: f32,
 
     /// The map of visits in these regions alone, too: an image, or a list of images
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) fopd: Option<PathBuf>,
 
     /// Mean orientations of paths
@@ -149,11 +164,13 @@ pub(super) struct OutputFlags {
 pub(super) struct RegionArgs {
     /// Where streamlines must go
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) waypoints: Option<PathBuf>,
 
     /// To all of them, or to one
     #[arg(long, value_name = "COND", default_value = "AND", ignore_case = true)]
-    pub(super) waycond: Condition,
+    #[arg(value_parser = choice::<Condition>())]
+    pub(super) waycond: Named<Condition>,
 
     /// In the order of the list
     #[arg(long)]
@@ -165,14 +182,17 @@ pub(super) struct RegionArgs {
 
     /// Where they must not go
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) avoid: Option<PathBuf>,
 
     /// Where they end on entering
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) stop: Option<PathBuf>,
 
     /// Where they end on leaving
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::REGION)]
     pub(super) wtstop: Option<PathBuf>,
 
     /// Keep only what reaches another of the seed regions
@@ -192,19 +212,23 @@ pub(super) struct LocalArgs {
     /// current direction, where not zero. Of 1: the rule by which it is chosen at all steps but the
     /// first, as --randfib has them, where 1 or more
     #[arg(long, value_name = "IMAGE")]
+    #[arg(takes = Takes::IMAGE.frame("FSL's"))]
     pub(super) prefdir: Option<PathBuf>,
 
     /// The rule by which the fibre is chosen in the voxel looked up: 1 any above --fibthresh, 2 any of
     /// those within 40 degrees, 3 any by fraction, else the nearest
     #[arg(long, value_name = "IMAGE")]
+    #[arg(takes = Takes::IMAGE)]
     pub(super) locfibchoice: Option<PathBuf>,
 
     /// Least cosine of the angle between steps, in place of --cthr
     #[arg(long, value_name = "IMAGE")]
+    #[arg(takes = Takes::IMAGE)]
     pub(super) loccurvthresh: Option<PathBuf>,
 
     /// Where no fibre is drawn and the last one is followed on; on the grid of the seeds
     #[arg(long = "no_integrity", alias = "skipmask", value_name = "IMAGE")]
+    #[arg(takes = Takes::MASK)]
     pub(super) no_integrity: Option<PathBuf>,
 
     /// Look the nearest voxel up, not a random corner
@@ -218,8 +242,13 @@ pub(super) struct LocalArgs {
 }
 
 /// How many of the waypoints are needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
     And,
     Or,
+}
+
+impl Choice for Condition {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] =
+        &[(Self::And, "AND", "to all of them"), (Self::Or, "OR", "to one")];
 }

@@ -1,6 +1,7 @@
 //! How streamlines are propagated: FSL's options for it.
 
 use clap::Args;
+use fimbria_pipeline::options::{Described as _, above, at_least, within};
 use fimbria_tracking::{FirstFibre, Propagation, SampleChoice};
 
 /// How streamlines are propagated.
@@ -9,28 +10,32 @@ use fimbria_tracking::{FirstFibre, Propagation, SampleChoice};
 pub(super) struct StepArgs {
     /// Samples per seed
     #[arg(short = 'P', long, value_name = "N", default_value_t = 5000)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000_000))]
+    #[arg(number = within(1_u32, 1_000_000_000, ""))]
     nsamples: u32,
 
     /// Steps per sample, both halves together
     #[arg(short = 'S', long, value_name = "N", default_value_t = 2000)]
-    #[arg(value_parser = clap::value_parser!(u32).range(2..=2_000_000))]
+    #[arg(number = within(2_u32, 2_000_000, ""))]
     nsteps: u32,
 
-    /// Length of a step, mm
-    #[arg(long, value_name = "MM", default_value_t = 0.5, value_parser = above_zero)]
+    /// Length of a step
+    #[arg(long, value_name = "MM", default_value_t = 0.5)]
+    #[arg(number = above(0.0_f32, "mm"))]
     steplength: f32,
 
-    /// Drop halves shorter than this, mm
+    /// Drop halves shorter than this
     #[arg(long, value_name = "MM", default_value_t = 0.0)]
+    #[arg(number = at_least(0.0_f32, "mm"))]
     distthresh: f32,
 
     /// Least cosine of the angle between steps
     #[arg(short, long, value_name = "COS", default_value_t = 0.2)]
+    #[arg(number = within(-1.0_f32, 1.0, ""))]
     cthr: f32,
 
     /// Least fraction of fibres to consider
     #[arg(long, value_name = "F", default_value_t = 0.01)]
+    #[arg(number = within(0.0_f32, 1.0, ""))]
     fibthresh: f32,
 
     /// End paths that come back on themselves
@@ -45,30 +50,25 @@ pub(super) struct StepArgs {
     #[arg(long)]
     modeuler: bool,
 
-    /// Start anywhere in a sphere of this radius, mm
+    /// Start anywhere in a sphere of this radius
     #[arg(long, value_name = "MM", default_value_t = 0.0)]
+    #[arg(number = at_least(0.0_f32, "mm"))]
     sampvox: f32,
 
     /// First fibre: 0 the first, 1 any above --fibthresh, 2 the same by fraction, 3 any
     #[arg(long, value_name = "RULE", default_value_t = 0)]
-    #[arg(value_parser = clap::value_parser!(u8).range(0..=3))]
+    #[arg(number = within(0_u8, 3, ""))]
     randfib: u8,
 
     /// Always start with this fibre, whatever --randfib says
     #[arg(long, value_name = "NUMBER")]
-    #[arg(value_parser = clap::value_parser!(u8).range(1..))]
+    #[arg(number = at_least(1_u8, ""))]
     fibst: Option<u8>,
 
     /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 12345)]
+    #[arg(number = at_least(0_u64, ""))]
     rseed: u64,
-}
-
-fn above_zero(text: &str) -> Result<f32, String> {
-    match text.parse::<f32>() {
-        Ok(x) if x > 0.0 && x.is_finite() => Ok(x),
-        _ => Err("it must be a number above 0".to_owned()),
-    }
 }
 
 /// How many samples are made, where they start, which are kept.

@@ -15,7 +15,7 @@ use crate::info;
 use crate::util::{Folder, subject};
 
 /// Where QSIPrep writes the series of three subjects; the second has two sessions.
-const SERIES: [(&str, &str); 4] = [
+pub(crate) const SERIES: [(&str, &str); 4] = [
     ("sub-01", "sub-01"),
     ("sub-02/ses-1", "sub-02_ses-1"),
     ("sub-02/ses-2", "sub-02_ses-2"),
@@ -23,7 +23,7 @@ const SERIES: [(&str, &str); 4] = [
 ];
 
 /// `in`, a data set in the shape of QSIPrep's derivatives: each series is brighter than the one before.
-fn data_set(folder: &Folder, series: &[(&str, &str)]) {
+pub(crate) fn data_set(folder: &Folder, series: &[(&str, &str)]) {
     let root = folder.join("in");
     fs::create_dir_all(&root).unwrap();
     let description = json!({

@@ -39,6 +39,9 @@ impl Described {
         if self.name.starts_with("OUT") {
             return true;
         }
+        if self.name.ends_with('/') {
+            return is_like(&format!("{}*", self.name), file);
+        }
         let found = if self.is_image { stem(file) } else { file };
         // probtrackx2 --out paths
         let renamed = found.strip_prefix("paths").map(|rest| format!("fdt_paths{rest}"));

@@ -8,12 +8,13 @@ mod fits;
 mod fixtures;
 mod fsl;
 mod phantoms;
+mod runs;
 mod susceptibility;
 mod tractography;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, FileTimes};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
@@ -37,9 +38,11 @@ enum Vary {
     Refused(&'static str),
     /// Another name of something that has a row.
     Alias,
+    /// A test of its own shows what it makes another: its name.
+    Own(&'static str),
 }
 
-use Vary::{Alias, Line as Instead, On, Refused, Two, With};
+use Vary::{Alias, Line as Instead, On, Own, Refused, Two, With};
 
 /// An option without its dashes, and how it varies.
 type Row = (&'static str, Vary);
@@ -55,7 +58,7 @@ struct Proof {
 }
 
 /// Options that say where and how much is worked, told, kept and overwritten: no result depends on them.
-const MACHINE: [&str; 19] = [
+const MACHINE: [&str; 23] = [
     "threads",
     "device",
     "device-memory",
@@ -74,6 +77,11 @@ const MACHINE: [&str; 19] = [
     // Those of probtrackx2 for the same.
     "dir",
     "forcedir",
+    // Those of a BIDS app for the same.
+    "work-dir",
+    "digest",
+    "report-output-level",
+    "skip-bids-validation",
     // Commands that write nothing new.
     "config",
     "title",
@@ -141,12 +149,29 @@ struct Runs<'p> {
 }
 
 impl Runs<'_> {
+    /// The records below `out`: of a command that is made of others theirs, too.
+    fn records(&self, out: &str, record: &str) -> Vec<PathBuf> {
+        match self.proof.command {
+            "run" | "bids" => {
+                let mut all = files_in(&self.folder.join(out));
+                all.retain(|file| file.ends_with("run.json"));
+                all.sort();
+                all
+            }
+            _ => vec![self.folder.join(record)],
+        }
+    }
+
     /// The whole line that writes to `out`, and the record there.
     fn line(&self, rest: &str, out: &str) -> (String, String) {
         let command = self.proof.command;
         match command {
             "probtrackx2" => {
                 (format!("{command} --dir={out} --forcedir {rest}"), format!("{out}/run.json"))
+            }
+            "bids" => {
+                let rest = format!("in {out} participant {rest}");
+                (format!("{command} {rest}"), format!("{out}/run.json"))
             }
             "eigen" => (format!("{command} -o {out}.json {rest}"), format!("{out}.json.run.json")),
             // Of a name with another extension only that is written which is in the line.
@@ -175,27 +200,59 @@ impl Runs<'_> {
         files.iter().for_each(|file| forget_reading(file));
         self.folder.done(&line);
         let read: BTreeSet<PathBuf> = files.into_iter().filter(|file| was_read(file)).collect();
-        let record = self.folder.json(&record);
-        let inputs = record["inputs"].as_array().unwrap();
-        let path = |input: &Value| self.folder.join(input["path"].as_str().unwrap());
-        let hashed: BTreeSet<PathBuf> =
-            inputs.iter().map(|input| path(input).canonicalize().unwrap()).collect();
+        let mut hashed = BTreeSet::new();
+        let mut fingerprints = Vec::new();
+        for path in self.records(&out, &record) {
+            let record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+            let inputs = record["inputs"].as_array().unwrap();
+            let input = |input: &Value| self.folder.join(input["path"].as_str().unwrap());
+            hashed.extend(inputs.iter().map(|of| input(of).canonicalize().unwrap()));
+            fingerprints.extend(record["fingerprint"].as_str().map(str::to_owned));
+            for output in record["outputs"].as_array().unwrap() {
+                let file = output["file"].as_str().unwrap();
+                let file = within(&self.folder.join(&out), &path, file);
+                let is_said = self.described.iter().any(|described| described.is(&file));
+                assert!(is_said, "`{line}` wrote {file}, which its description does not say");
+            }
+        }
         let read: BTreeSet<PathBuf> =
             read.into_iter().map(|file| file.canonicalize().unwrap()).collect();
         if self.notes_reading {
             let unsaid: Vec<_> = read.difference(&hashed).collect();
             assert!(unsaid.is_empty(), "`{line}` read {unsaid:?}, which are no inputs");
         }
-        for output in record["outputs"].as_array().unwrap() {
-            let file = output["file"].as_str().unwrap();
-            let is_said = self.described.iter().any(|described| described.is(file));
-            assert!(is_said, "`{line}` wrote {file}, which its description does not say");
-        }
-        let fingerprint = record["fingerprint"].as_str();
-        let fingerprint = fingerprint.unwrap_or_else(|| panic!("`{line}` has none")).to_owned();
+        assert!(!fingerprints.is_empty(), "`{line}` has no fingerprint");
+        let fingerprint = fingerprints.join(" ");
         self.fingerprints.insert(rest.to_owned(), fingerprint.clone());
         fingerprint
     }
+}
+
+/// The name in the folder `out` of a file beside a record in it or below it; of a single file's record the
+/// file's own.
+fn within(out: &Path, record: &Path, file: &str) -> String {
+    let Ok(beside) = record.parent().unwrap().strip_prefix(out) else { return file.to_owned() };
+    let mut name = PathBuf::new();
+    for part in beside.join(file).components() {
+        match part {
+            Component::ParentDir => {
+                name.pop();
+            }
+            part => name.push(part),
+        }
+    }
+    name.display().to_string()
+}
+
+/// Whether the tests of commands or stages have one of this name.
+fn is_a_test(name: &str) -> bool {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut tests = files_in(&here.join("tests/cli"));
+    tests.extend(files_in(&here.join("../pipeline/src/stages")));
+    let is_there = |file: &PathBuf| {
+        fs::read_to_string(file).is_ok_and(|text| text.contains(&format!("fn {name}()")))
+    };
+    tests.iter().any(is_there)
 }
 
 /// The long options in the help of a command.
@@ -255,6 +312,10 @@ fn prove(proof: &Proof) {
                 continue;
             }
             Alias => continue,
+            Own(test) => {
+                assert!(is_a_test(test), "there is no test {test}, which shows --{option}");
+                continue;
+            }
         };
         if runs.fingerprint(usual) == runs.fingerprint(&other) {
             unsaid.push(option);
@@ -272,15 +333,16 @@ fn every_command_that_writes_is_proven() {
         fits::PROOFS,
         fsl::PROOFS,
         phantoms::PROOFS,
+        runs::PROOFS,
         susceptibility::PROOFS,
         tractography::PROOFS,
     ];
     let proven: BTreeSet<&str> = proofs.concat().iter().map(|proof| proof.command).collect();
-    // Those made of others, whose stages are proven with these, and those that read no data; a head
-    // takes long, and its stage has a test of its own.
-    let of_others = ["demo", "run", "report", "describe", "phantom head"];
+    // Those made of others, whose stages are proven with these, and those that read no data.
+    let of_others = ["demo", "report", "describe"];
     for command in help::commands(&folder) {
-        let writes = options(&folder, &command).contains("output") && !command.starts_with("bench");
+        let has_output = options(&folder, &command).contains("output") || command == "bids";
+        let writes = has_output && !command.starts_with("bench");
         let is_proven = proven.contains(command.as_str()) || of_others.contains(&command.as_str());
         assert!(!writes || is_proven, "`{command}` has no proof of its records");
     }

@@ -1,6 +1,6 @@
 //! Digital subjects.
 
-use super::{Instead, Proof, Row, With, prove};
+use super::{Instead, Own, Proof, Row, With, prove};
 use crate::util::Folder;
 
 const HEAD: &[Row] = &[
@@ -66,7 +66,41 @@ const TENSORS: Proof = Proof {
     ]],
 };
 
-pub(super) const PROOFS: &[&Proof] = &[&CROSSING, &GRE, &PROTOCOL, &TENSORS];
+/// A head takes longer than other subjects: its options are proven by its stage.
+const BY_STAGE: super::Vary = Own("every_option_is_in_the_record");
+
+const FOLDED: Proof = Proof {
+    command: "phantom head",
+    fixture: Folder::new,
+    line: "--voxel 40 --size 4,5,4 --b0s 1 --shells 700:6 --samples 2",
+    rows: &[
+        &[("format", With("--format nii"))],
+        &[
+            ("subject", BY_STAGE),
+            ("voxel", BY_STAGE),
+            ("size", BY_STAGE),
+            ("tilt", BY_STAGE),
+            ("x-left-to-right", BY_STAGE),
+            ("b0s", BY_STAGE),
+            ("shells", BY_STAGE),
+            ("snr", BY_STAGE),
+            ("rng-seed", BY_STAGE),
+            ("b-tensor", BY_STAGE),
+            ("motion", BY_STAGE),
+            ("dropped-slices", BY_STAGE),
+            ("nonlinearity", BY_STAGE),
+            ("samples", BY_STAGE),
+            ("gre", BY_STAGE),
+            ("gre-b0", BY_STAGE),
+            ("gre-voxel", BY_STAGE),
+            ("gre-snr", BY_STAGE),
+            ("bids", Own("data_set_and_derivatives_pass_the_validator_and_are_read_by_pybids")),
+            ("broken", Own("data_set_and_derivatives_pass_the_validator_and_are_read_by_pybids")),
+        ],
+    ],
+};
+
+pub(super) const PROOFS: &[&Proof] = &[&CROSSING, &GRE, &PROTOCOL, &TENSORS, &FOLDED];
 
 #[test]
 fn of_phantom_crossing() {
@@ -81,6 +115,11 @@ fn of_phantom_gre() {
 #[test]
 fn of_phantom_protocol() {
     prove(&PROTOCOL);
+}
+
+#[test]
+fn of_phantom_head() {
+    prove(&FOLDED);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! is solved again on the CPU, which has room for any number.
 
 use fimbria_compute::Workers;
+use fimbria_compute::dense::vector::dot;
 use fimbria_compute::device::{Argument, Device, DeviceError, Kernel, KernelSource, Launch};
 use fimbria_compute::math;
 use fimbria_fitting::active_set::REGULARISATION;
@@ -42,10 +43,6 @@ pub(crate) struct OnDevice<'a> {
 fn transposed(rows: &[f64], n: usize) -> Vec<f64> {
     let m = rows.len() / n;
     (0..rows.len()).map(|at| rows[at % m * n + at / m]).collect()
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// The kernel's text for a problem.

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{Connections, GivenMaps};
 use crate::hashing::with_sidecar;
-use crate::options::NamedFile;
+use crate::options::{Described as _, NamedFile, Takes};
 use crate::stages::doubts::warn_of_place_of;
 use crate::{Input, Logbook, OutputFolder, Page, StageError};
 
@@ -21,10 +21,12 @@ pub struct Edges {
     /// Also the mean of this map along the streamlines of each edge, as mean_NAME; once for each map: any
     /// grid of the same scanner space
     #[arg(long, value_name = "NAME=FILE")]
+    #[arg(takes = Takes::IMAGE)]
     pub map: Vec<NamedFile>,
 
     /// Names of the labels: a table of FreeSurfer or MRtrix3, or dseg.tsv of BIDS
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::TABLE)]
     pub lut: Option<PathBuf>,
 
     /// Divide what each streamline counts by its length, mm

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{Connections, CountConnections, Edges, Given, Reach};
 use crate::hashing::with_sidecar;
+use crate::options::{Described as _, Takes};
 use crate::stages::track::Tracked;
 use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Taken};
 
@@ -17,6 +18,7 @@ use crate::{Input, Logbook, OutputFolder, Product, Products, Stage, StageError, 
 pub struct ConnectomeOptions {
     /// Image of labels: whole numbers, 0 is background
     #[arg(long, value_name = "FILE", required = true)]
+    #[arg(takes = Takes::LABELS)]
     pub labels: PathBuf,
 
     /// How ends meet labels.

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::hashing::with_sidecar;
-use crate::options::{Described as _, within};
+use crate::options::{Described as _, Takes, within};
 use crate::stages::contents::check_labels;
 use crate::stages::doubts::warn_of_place_of;
 use crate::stages::given_lines::{GivenLines, for_each_chunk, open_lines};
@@ -64,9 +64,11 @@ pub const CONNECTOME_WRITES: &[Written] = &[
 #[derive(Clone, Debug, Args, Serialize)]
 pub struct CountConnections {
     /// Tractogram: .tck, .trk, .trx or a TRX folder
+    #[arg(takes = Takes::TRACTOGRAM)]
     pub tractogram: PathBuf,
 
     /// Image of labels: whole numbers, 0 is background
+    #[arg(takes = Takes::LABELS)]
     pub labels: PathBuf,
 
     /// How ends meet labels.

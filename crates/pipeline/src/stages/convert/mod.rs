@@ -14,7 +14,7 @@ pub use image::ConvertImage;
 pub use tensors::TensorConventions;
 pub use tractogram::ConvertTractogram;
 
-use crate::options::{Described as _, OptionError};
+use crate::options::{Described as _, FileType, OptionError, Takes};
 use crate::{FileKind, Written};
 
 /// What `fimbria convert` writes.
@@ -42,6 +42,7 @@ pub const CONVERT_WRITES: &[Written] = &[
 pub struct ConvertOptions {
     /// Image to read (.nii, .hdr/.img or .mif, each also with .gz), or tractogram (.tck, .trk,
     /// .trx, or a TRX folder)
+    #[arg(takes = Takes::any_of(&[FileType::Image, FileType::Tractogram, FileType::Json]))]
     pub input: PathBuf,
 
     /// Type of the samples written: int8 to uint64, float32, float64; bit and float16 for .mif.
@@ -61,6 +62,7 @@ pub struct ConvertOptions {
     /// Image whose grid .trk and .trx name
     #[arg(long, value_name = "IMAGE", help_heading = "Tractogram")]
     #[arg(usually = "the one that the input names")]
+    #[arg(takes = Takes::IMAGE)]
     pub reference: Option<PathBuf>,
 
     /// Write TRX as a folder OUT instead of a file

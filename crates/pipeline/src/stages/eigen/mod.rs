@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 pub use self::input::{EigenError, Entries, Tensors};
 
-use crate::options::{Described as _, at_least};
+use crate::options::{Described as _, FileType, Takes, above, at_least};
 use crate::{
     FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Written,
 };
@@ -34,11 +34,13 @@ pub const EIGEN_WRITES: &[Written] = &[
 #[derive(Clone, Debug, Args)]
 pub struct EigenOptions {
     /// File of tensors (JSON)
+    #[arg(takes = Takes::any_of(&[FileType::Json]))]
     pub tensors: PathBuf,
 
     /// Largest residual of a pair, relative to the Frobenius norm of A (plus |λ| times that of B)
     #[arg(long, value_name = "T", default_value_t = Search::default().tolerance)]
     #[arg(help_heading = "Search")]
+    #[arg(number = above(0.0, ""))]
     pub tolerance: f64,
 
     /// Starts to follow for each tensor
@@ -48,6 +50,7 @@ pub struct EigenOptions {
 
     /// Seed of the random starts
     #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Search")]
+    #[arg(number = at_least(0_u64, ""))]
     pub rng_seed: u64,
 
     /// Use the shifted power method (SS-HOPM) alone, from random starts, with this shift: maxima

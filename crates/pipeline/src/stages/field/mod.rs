@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use fimbria_compute::Progress as _;
-use fimbria_image::{Image, MapKind, MapSpec, Mask, counted};
+use fimbria_image::{Image, MapKind, MapSpec, Mask, Window, counted};
 use fimbria_qsm::Geometry;
 use fimbria_qsm::background::{Background, remove_background};
 use fimbria_qsm::phase::{
@@ -139,16 +139,19 @@ static TOTAL: MapSpec = MapSpec::of_kind(
     1,
     "ppm",
     "field of all sources relative to B0, ppm, positive along B0 beside a paramagnetic source",
-);
+)
+.within(Window::Symmetric);
 static LOCAL: MapSpec = MapSpec::of_kind(
     "local_field",
     MapKind::Scalar,
     1,
     "ppm",
     "field of the sources inside the mask relative to B0, ppm",
-);
+)
+.within(Window::Symmetric);
 static MASK: MapSpec =
-    MapSpec::of_kind("mask", MapKind::Code, 1, "", "1 where the local field is known");
+    MapSpec::of_kind("mask", MapKind::Code, 1, "", "1 where the local field is known")
+        .within(Window::Fixed([0.0, 1.0]));
 static WEIGHTS: MapSpec = MapSpec::of_kind(
     "weights",
     MapKind::Scalar,

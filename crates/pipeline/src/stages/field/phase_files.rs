@@ -12,7 +12,7 @@ use fimbria_qsm::phase::{PhaseError, radians_of_range, to_radians};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::options::{Described as _, above};
+use crate::options::{Described as _, Takes, above, any, one_of};
 use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::sidecar_of;
 use crate::{Logbook, Page};
@@ -22,15 +22,18 @@ use crate::{Logbook, Page};
 pub struct PhaseFiles {
     /// Phase in any scaling: an image with a volume for each echo, or an image for each
     #[arg(value_name = "PHASE", required = true)]
+    #[arg(takes = Takes::IMAGE)]
     pub phase: Vec<PathBuf>,
 
     /// Two numbers of the phase that are a turn apart, its ends: 0 4096, -180 180
     #[arg(long, value_names = ["LOW", "HIGH"], num_args = 2, allow_negative_numbers = true)]
     #[arg(help_heading = "Input", usually = "told by the numbers, see below")]
+    #[arg(number = any::<f32>(""))]
     pub phase_range: Option<Vec<f32>>,
 
     /// Magnitude, likewise: weighs voxels and echoes, gives R2* and, without --mask, the mask
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Input")]
+    #[arg(takes = Takes::IMAGE)]
     pub magnitude: Vec<PathBuf>,
 
     /// Echo times
@@ -48,14 +51,16 @@ pub struct PhaseFiles {
     #[serde(flatten)]
     pub b0_direction: B0Direction,
 
-    /// Sign of the phase along B0 beside a paramagnetic source: 1 or -1
-    #[arg(long, value_name = "SIGN", default_value_t = 1, value_parser = b0::sign)]
+    /// Sign of the phase along B0 beside a paramagnetic source
+    #[arg(long, value_name = "SIGN", default_value_t = 1)]
     #[arg(allow_negative_numbers = true, help_heading = "Input")]
+    #[arg(number = one_of(&[1_i8, -1]))]
     pub phase_sign: i8,
 
     /// Voxels to work on: a 3-D image on the same grid, inside where above zero
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     #[arg(usually = "what is bright in the first magnitude")]
+    #[arg(takes = Takes::MASK)]
     pub mask: Option<PathBuf>,
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::fit_maps::{FitModel, Maps};
-use crate::options::{Described as _, above, at_least, choice};
+use crate::options::{Described as _, Takes, above, at_least, choice};
 use crate::stages::load::Subject;
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Choice, FileKind, Input, Logbook, Named, Products, StageError, Written};
@@ -76,6 +76,7 @@ pub struct NoiseOptions {
 
     /// Estimate it from the magnitude in the voxels of this mask, which must hold air, not zeros
     #[arg(long, value_name = "MASK", conflicts_with = "sigma", help_heading = "Noise")]
+    #[arg(takes = Takes::MASK)]
     pub background: Option<PathBuf>,
 }
 

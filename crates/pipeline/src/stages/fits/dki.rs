@@ -6,7 +6,6 @@ use clap::Args;
 use fimbria_compute::Silent;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::dki::{self, Compat, DkiMap, DkiOptions, KurtosisRange, Method};
-use fimbria_report::Window;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -14,7 +13,7 @@ use super::fit_maps::{FitModel, InRun, Outcome, written};
 use crate::about::About;
 use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
-use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Choice, Logbook, Named, Products, StageError};
 
@@ -119,6 +118,7 @@ impl FitModel for Parameters {
 
     const ABOUT: &About = &ABOUT;
     const IN_RUN: InRun = InRun::WhereSupported;
+    const IN_PRESETS: bool = true;
 
     fn choice(&self) -> VolumeChoice {
         self.shells.up_to(self.bmax())
@@ -156,8 +156,7 @@ impl FitModel for Parameters {
             ("AK", "Axial kurtosis", "Along the main direction of the tensor."),
             ("RK", "Radial kurtosis", "Averaged over the plane across it."),
         ];
-        let window = Window::Fixed([0.0, 2.0]);
-        let shown = |(name, heading, caption)| ShownMap::new(name, heading, caption, window);
+        let shown = |(name, heading, caption)| ShownMap::new(name, heading, caption);
         Some(ShownMaps::new("Kurtosis", maps.map(shown)))
     }
 

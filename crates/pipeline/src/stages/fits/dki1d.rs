@@ -8,7 +8,6 @@ use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::curve;
 use fimbria_models::curve::{CurveOptions, rules};
 use fimbria_models::dki1d::{self, Dki1dOptions, Eta};
-use fimbria_report::Window;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -17,7 +16,7 @@ use super::fit_maps::{FitModel, Outcome};
 use crate::about::About;
 use crate::options::{Described as _, above};
 use crate::stages::load::Subject;
-use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Input, Logbook, Page, Products, StageError, Written};
 
@@ -141,8 +140,7 @@ impl FitModel for Parameters {
 
     fn shown(&self) -> Option<ShownMaps> {
         let caption = "The mean of the kurtosis of each direction, fitted without the others.";
-        let window = Window::Fixed([0.0, 2.0]);
-        let mean = ShownMap::new("MK", "Mean kurtosis by direction", caption, window);
+        let mean = ShownMap::new("MK", "Mean kurtosis by direction", caption);
         Some(ShownMaps::new("Kurtosis by direction", [mean]))
     }
 

@@ -6,7 +6,7 @@ use fimbria_models::dti::{self, Compat, DtiMap, DtiOptions, Method, Precision};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::fit_maps::{Deviation, FitModel, Outcome, written};
+use super::fit_maps::{Deviation, FitModel, InRun, Outcome, written};
 use crate::about::About;
 use crate::options::{Described as _, above, at_least, choice};
 use crate::stages::load::Subject;
@@ -86,6 +86,7 @@ impl FitModel for Parameters {
     const DESCRIPTION: &'static str = "Diffusion tensor";
     const DEVIATION: Deviation = Deviation::Followed;
 
+    const IN_RUN: InRun = InRun::Always;
     const ABOUT: &About = &ABOUT;
 
     fn consistent(&self) -> Result<(), String> {

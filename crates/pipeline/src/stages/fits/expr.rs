@@ -7,16 +7,15 @@ use clap::Args;
 use fimbria_image::{GradientTable, Image, MapSpec, read_image};
 use fimbria_models::curve::{CurveOptions, Likelihood, rules};
 use fimbria_models::expr::{self, ExprOptions, Parameter, VoxelConstants};
-use fimbria_report::Window;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::curve::{MORE, NoiseOptions, SolverOptions};
-use super::fit_maps::{FitModel, Outcome};
+use super::fit_maps::{FitModel, InRun, Outcome};
 use crate::about::About;
-use crate::options::{Described as _, NamedFile, above, choice};
+use crate::options::{Described as _, NamedFile, Takes, above, choice};
 use crate::stages::load::Subject;
-use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Input, Logbook, Named, Products, StageError, Written};
 
@@ -34,6 +33,7 @@ pub struct Parameters {
 
     /// A map of one volume that the expression takes as a constant of each voxel
     #[arg(long, value_name = "NAME=FILE")]
+    #[arg(takes = Takes::IMAGE)]
     pub constant: Vec<NamedFile>,
 
     /// Leave out volumes with b above this (by more than 5 %)
@@ -53,6 +53,7 @@ pub struct Parameters {
 
     /// Estimate it from the magnitude in the voxels of this mask, which must hold air, not zeros
     #[arg(long, value_name = "MASK", conflicts_with = "sigma", help_heading = "Noise")]
+    #[arg(takes = Takes::MASK)]
     pub background: Option<PathBuf>,
 
     /// How the solver works.
@@ -151,6 +152,7 @@ impl FitModel for Parameters {
     const STAGE: &'static str = "expr";
     const BIDS_MODEL: &'static str = "expression";
     const DESCRIPTION: &'static str = "Signal model given as an expression";
+    const IN_RUN: InRun = InRun::ByTable;
     const ABOUT: &About = &ABOUT;
 
     fn consistent(&self) -> Result<(), String> {
@@ -205,7 +207,7 @@ impl FitModel for Parameters {
 
     fn shown(&self) -> Option<ShownMaps> {
         let free = self.param.iter().map(|ExprParameter(parameter)| parameter).filter(|p| !p.fixed);
-        let shown = free.map(|p| ShownMap::new(&p.name, &p.name, "", Window::Robust));
+        let shown = free.map(|p| ShownMap::new(&p.name, &p.name, ""));
         Some(ShownMaps::new(&self.model, shown))
     }
 

@@ -19,7 +19,7 @@ use crate::options::{Options, from_values, usual};
 use crate::stages::fits::curve::{CurveParameters, ERRORS, SolverOptions};
 use crate::stages::fits::fit_report::{report_counts, report_volumes};
 use crate::stages::load::Subject;
-use crate::stages::report::{Methods, ShownMaps};
+use crate::stages::shown::{Methods, ShownMaps};
 use crate::stages::volumes::{ChosenVolumes, VolumeChoice, VolumesError};
 use crate::{
     Choice, Hashing, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Page, Product,
@@ -41,6 +41,8 @@ pub trait FitModel: Options + Clone {
     const TEXTS: &'static [Written] = &[];
     /// What a run makes of it.
     const IN_RUN: InRun = InRun::WhereAsked;
+    /// Whether it is one of the maps that a run's presets stand for.
+    const IN_PRESETS: bool = false;
 
     /// What the fit makes of the gradients' non-linearity.
     const DEVIATION: Deviation = Deviation::Refused;
@@ -155,10 +157,29 @@ pub enum Deviation {
 /// When a run makes a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InRun {
+    /// Always.
+    Always,
+    /// Before what takes it.
+    BeforeOthers,
     /// Where it is named.
     WhereAsked,
+    /// Where it has a table of its own, too.
+    ByTable,
     /// Where the gradient table supports it, too.
     WhereSupported,
+}
+
+impl InRun {
+    /// The folder of the fit in a run, as the run's help lists it.
+    pub(super) const fn folder(self, folder: &'static str, holds: &'static str) -> Written {
+        let written = Written::folder(folder, holds);
+        match self {
+            Self::Always | Self::WhereSupported => written,
+            Self::BeforeOthers => written.only("with peaks, or where asked for"),
+            Self::WhereAsked => written.only("where asked for"),
+            Self::ByTable => written.only("with a table of its own, or where asked for"),
+        }
+    }
 }
 
 /// What a fit makes.

@@ -7,9 +7,9 @@ use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::fod::{self, FodFit, FodOptions, REGULARISATION, Response, Responses, Tissues};
 use serde::Serialize;
 
-use super::fit_maps::{Deviation, FitModel, Outcome};
+use super::fit_maps::{Deviation, FitModel, InRun, Outcome};
 use crate::about::About;
-use crate::options::{Described as _, above, choice};
+use crate::options::{Described as _, Takes, above, choice};
 use crate::stages::load::Subject;
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Choice, FileKind, Input, Logbook, Named, Products, StageError, Written};
@@ -31,14 +31,17 @@ pub struct Parameters {
 
     /// Response of single fibres, MRtrix3's text
     #[arg(long, value_name = "FILE", usually = "estimated")]
+    #[arg(takes = Takes::TABLE)]
     pub response: Option<PathBuf>,
 
     /// Response of grey matter
     #[arg(long, value_name = "FILE", usually = "estimated")]
+    #[arg(takes = Takes::TABLE)]
     pub response_gm: Option<PathBuf>,
 
     /// Response of fluid
     #[arg(long, value_name = "FILE", usually = "estimated")]
+    #[arg(takes = Takes::TABLE)]
     pub response_csf: Option<PathBuf>,
 
     /// Preference for small coefficients, relative to the largest diagonal of the normal equations
@@ -97,6 +100,7 @@ impl FitModel for Parameters {
     const DESCRIPTION: &'static str = "Constrained spherical deconvolution";
     const DEVIATION: Deviation = Deviation::Ignored;
 
+    const IN_RUN: InRun = InRun::BeforeOthers;
     const ABOUT: &About = &ABOUT;
     const TEXTS: &'static [Written] = &[
         Written::file(

@@ -3,14 +3,13 @@
 use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::ivim;
-use fimbria_report::Window;
 use serde::Serialize;
 
 use super::curve::{CurveParameters, earlier};
 use super::fit_maps::{FitModel, Outcome};
 use crate::about::About;
 use crate::stages::load::Subject;
-use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::{Logbook, Products, StageError};
 
 /// The options of a fit of intravoxel incoherent motion.
@@ -42,13 +41,12 @@ impl FitModel for Parameters {
     }
 
     fn shown(&self) -> Option<ShownMaps> {
-        let from_zero = Window::FromZero;
         let (f, d) = ("Of the signal without weighting.", "In mm²/s, without perfusion.");
         Some(ShownMaps::new(
             "Intravoxel incoherent motion",
             [
-                ShownMap::new("f", "Perfusion fraction", f, from_zero),
-                ShownMap::new("D", "Tissue diffusivity", d, from_zero),
+                ShownMap::new("f", "Perfusion fraction", f),
+                ShownMap::new("D", "Tissue diffusivity", d),
             ],
         ))
     }

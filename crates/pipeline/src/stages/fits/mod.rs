@@ -2,11 +2,12 @@
 //! help and page say, and the call of its science.
 //!
 //! [`fit_maps`]: the stage around any of them; [`curve`]: what those by Levenberg and Marquardt's method
-//! share; `fit_report`: what is said of a fit.
+//! share; `fit_report`: what is said of a fit; [`mod@follow`]: a fit of a series that grows.
 
 pub mod curve;
 pub mod fit_maps;
 pub(crate) mod fit_report;
+pub mod follow;
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -17,13 +18,14 @@ use fimbria_models::FittedMap;
 use fimbria_report::{FigureError, Section};
 
 use self::fit_maps::{FitMaps, FitModel, InRun, Maps, Outcome};
+use self::follow::follow;
 use crate::about::{About, WRITTEN_BY_FITS};
 use crate::options::{OptionError, Values, from_values, paths_beside};
 use crate::stages::load::SubjectFiles;
-use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::{
     MapContext, MapLayout, MapStyle, MissingProduct, Named, Product, Products, RunRecord, Session,
-    Stage, StageError, Written, follow,
+    Stage, StageError, Written,
 };
 
 /// Declares the module of each fit, and lists them.
@@ -33,6 +35,12 @@ macro_rules! fits {
 
         /// Every fit, in the order of a run.
         pub static FITS: &[&dyn Fit] = &[$(&Of::<$name::Parameters>::NEW),*];
+
+        /// The folder of each in a run, in that order.
+        pub const FOLDERS_OF_FITS: &[Written] = &[$(<$name::Parameters>::IN_RUN.folder(
+            concat!(stringify!($name), "/"),
+            concat!("maps and texts, as `fimbria fit ", stringify!($name), "` writes them"),
+        )),*];
     };
 }
 fimbria_models::each_fit!(fits);
@@ -59,6 +67,9 @@ pub trait Fit: Sync {
 
     /// When a run makes it.
     fn in_run(&self) -> InRun;
+
+    /// Whether it is one of the maps that a run's presets stand for.
+    fn in_presets(&self) -> bool;
 
     /// What its stage hands on.
     fn product(&self) -> Product;
@@ -139,10 +150,10 @@ pub trait FitStage: Stage {
     /// What was done, in words for a paper.
     fn methods(&self) -> Option<Methods>;
 
-    /// Fits whenever more volumes are there; see [`follow`].
+    /// Fits whenever more volumes are there; see [`follow`](fn@follow).
     ///
     /// # Errors
-    /// As [`follow`] has them.
+    /// As [`follow`](fn@follow) has them.
     fn follow(
         &self,
         files: &SubjectFiles,
@@ -230,6 +241,10 @@ impl<P: FitModel> Fit for Of<P> {
         P::IN_RUN
     }
 
+    fn in_presets(&self) -> bool {
+        P::IN_PRESETS
+    }
+
     fn product(&self) -> Product {
         Product::of::<Maps<P>>()
     }
@@ -298,7 +313,7 @@ mod tests {
         let files = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
         let files: BTreeSet<_> =
             files.map(|file| file.file_stem().unwrap().to_string_lossy().into_owned()).collect();
-        let others = ["curve", "fit_maps", "fit_report", "mod"];
+        let others = ["curve", "fit_maps", "fit_report", "follow", "mod"];
         let fits = FITS.iter().map(|fit| fit.name());
         assert_eq!(files, others.into_iter().chain(fits).map(str::to_owned).collect());
     }

@@ -3,14 +3,13 @@
 use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::mono;
-use fimbria_report::Window;
 use serde::Serialize;
 
 use super::curve::{CurveParameters, MORE, earlier};
 use super::fit_maps::{FitModel, Outcome};
 use crate::about::About;
 use crate::stages::load::Subject;
-use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::{Logbook, Products, StageError};
 
 /// The options of a mono-exponential fit.
@@ -43,7 +42,7 @@ impl FitModel for Parameters {
 
     fn shown(&self) -> Option<ShownMaps> {
         let caption = "In mm²/s, of all directions together.";
-        let d = ShownMap::new("D", "Diffusivity", caption, Window::FromZero);
+        let d = ShownMap::new("D", "Diffusivity", caption);
         Some(ShownMaps::new("One exponential", [d]))
     }
 

@@ -3,14 +3,13 @@
 use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::msdki;
-use fimbria_report::Window;
 use serde::Serialize;
 
 use super::fit_maps::{FitModel, Outcome};
 use crate::about::About;
 use crate::options::{Described as _, above};
 use crate::stages::load::Subject;
-use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
 use crate::{Logbook, Products, StageError};
 
@@ -31,6 +30,7 @@ impl FitModel for Parameters {
     const STAGE: &'static str = "msdki";
     const BIDS_MODEL: &'static str = "msdki";
     const DESCRIPTION: &'static str = "Mean-signal diffusion kurtosis";
+    const IN_PRESETS: bool = true;
     const ABOUT: &About = &ABOUT;
 
     fn choice(&self) -> VolumeChoice {
@@ -51,8 +51,8 @@ impl FitModel for Parameters {
         Some(ShownMaps::new(
             "Mean-signal kurtosis",
             [
-                ShownMap::new("MSK", "Mean-signal kurtosis", kurtosis, Window::Fixed([0.0, 2.0])),
-                ShownMap::new("AWF", "Axonal water fraction", axons, Window::Fixed([0.0, 1.0])),
+                ShownMap::new("MSK", "Mean-signal kurtosis", kurtosis),
+                ShownMap::new("AWF", "Axonal water fraction", axons),
             ],
         ))
     }

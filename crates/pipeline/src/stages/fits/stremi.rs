@@ -4,7 +4,6 @@ use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::curve::CurveOptions;
 use fimbria_models::stremi::{self, Projection, StremiOptions};
-use fimbria_report::Window;
 use serde::Serialize;
 
 use super::curve::{CurveParameters, PALOMBO, earlier};
@@ -12,7 +11,7 @@ use super::fit_maps::{FitModel, InRun, Outcome};
 use crate::about::About;
 use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
-use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::{Choice, Logbook, Named, Products, StageError};
 
 /// The options of a stretched-exponential fit.
@@ -74,13 +73,8 @@ impl FitModel for Parameters {
         Some(ShownMaps::new(
             "Stretched exponentials",
             [
-                ShownMap::new("Mgamma", "Mean exponent", mean, Window::Fixed([0.4, 1.0])),
-                ShownMap::new(
-                    "Agamma",
-                    "Anisotropy of the exponents",
-                    anisotropy,
-                    Window::Fixed([0.0, 0.6]),
-                ),
+                ShownMap::new("Mgamma", "Mean exponent", mean),
+                ShownMap::new("Agamma", "Anisotropy of the exponents", anisotropy),
             ],
         ))
     }

@@ -3,14 +3,13 @@
 use clap::Args;
 use fimbria_image::{GradientTable, MapSpec};
 use fimbria_models::{curve, stremi1d};
-use fimbria_report::Window;
 use serde::Serialize;
 
 use super::curve::{CurveParameters, DIRECTIONS, PALOMBO, earlier, lines};
 use super::fit_maps::{FitModel, Outcome};
 use crate::about::About;
 use crate::stages::load::Subject;
-use crate::stages::report::{Methods, ShownMap, ShownMaps};
+use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::{Logbook, Products, StageError, Written};
 
 /// The options of a stretched-exponential fit by direction.
@@ -46,8 +45,7 @@ impl FitModel for Parameters {
 
     fn shown(&self) -> Option<ShownMaps> {
         let caption = "The mean over directions; 1 where diffusion is Gaussian.";
-        let window = Window::Fixed([0.4, 1.0]);
-        let mean = ShownMap::new("Mgamma", "Mean exponent by direction", caption, window);
+        let mean = ShownMap::new("Mgamma", "Mean exponent by direction", caption);
         Some(ShownMaps::new("Stretched exponentials by direction", [mean]))
     }
 

@@ -32,6 +32,7 @@ pub use parameters::{AtomsName, Compat, LifeParameters, ParseChoiceError, RankNa
 pub use write::LIFE_WRITES;
 
 use super::load::{Subject, SubjectFiles};
+use crate::options::{Described as _, Takes};
 use crate::{ByteSize, Input, Logbook, MapStyle, Product, Products, Stage, StageError};
 
 /// Why an evaluation fails before it begins to compute.
@@ -169,19 +170,23 @@ fn built_in(name: &str) -> &'static str {
 pub struct LifeFiles {
     /// Streamlines: TCK, TRK or TRX
     #[arg(value_name = "TRACTOGRAM")]
+    #[arg(takes = Takes::TRACTOGRAM)]
     pub tractogram: PathBuf,
 
     /// Label image, 3-D: nodes of connectome matrices of the weights (ends count up to 4 mm away)
     #[arg(long, value_name = "FILE", help_heading = "Input")]
+    #[arg(takes = Takes::LABELS)]
     pub labels: Option<PathBuf>,
 
     /// Sets of streamlines for virtual lesions, beside the groups of a TRX: lines of a name and the
     /// numbers of streamlines from 0, separated by blanks
     #[arg(long, value_name = "FILE", help_heading = "Input")]
+    #[arg(takes = Takes::TABLE)]
     pub sets: Option<PathBuf>,
 
     /// Weights to begin with, one a line
     #[arg(long, value_name = "FILE", conflicts_with = "resume", help_heading = "Input")]
+    #[arg(takes = Takes::TABLE)]
     pub start: Option<PathBuf>,
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{LifeInputError, read_directions};
-use crate::options::{Described as _, above, at_least, choice};
+use crate::options::{Described as _, Takes, above, at_least, choice};
 use crate::{Choice, Named};
 
 impl Choice for Normalise {
@@ -167,6 +167,7 @@ pub struct LifeParameters {
     /// Columns for the directions listed in this file, three numbers a line, in the axes that
     /// streamlines' are taken in: each part of a streamline takes the nearest
     #[arg(long, value_name = "FILE", conflicts_with = "atoms")]
+    #[arg(takes = Takes::TABLE)]
     pub directions: Option<PathBuf>,
 
     /// Diffusivity along streamlines
@@ -216,6 +217,7 @@ pub struct LifeParameters {
     /// Iterations at most
     #[arg(long, value_name = "N", default_value_t = 1000, hide_default_value = true)]
     #[arg(default_value_if("compat", "encode", "500"), usually = "1000; 500 with --compat encode")]
+    #[arg(number = at_least(0_usize, ""))]
     pub max_iterations: usize,
 
     /// End once the projected gradient is this share of that without weights

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use fimbria_compute::{Progress as _, Workers};
-use fimbria_image::{GradientTable, Image, MapKind, MapSpec};
+use fimbria_image::{GradientTable, Image, MapKind, MapSpec, Window};
 use fimbria_streamlines::connectome::{Connectome, Nodes};
 use fimbria_streamlines::{Column, Format, Group, Header, Streamlines, WriteOptions, create, open};
 use serde_json::json;
@@ -77,27 +77,32 @@ static RMSE: MapSpec = MapSpec::scalar(
     "rmse",
     "arbitrary",
     "root mean squared error of the predicted signal, units of the signal, 0 where no streamline is",
-);
+)
+.within(Window::FromZero);
 static RMSE_S0: MapSpec = MapSpec::scalar(
     "rmse_s0",
     "",
     "root mean squared error over the unweighted signal, 0 where no streamline is",
-);
+)
+.within(Window::FromZero);
 static RMSE_S0_WITHOUT: MapSpec = MapSpec::scalar(
     "rmse_s0_without",
     "",
     "the same without streamlines: their weights zero, those of compartments as they are",
-);
+)
+.within(Window::FromZero);
 static RMSE_XV: MapSpec = MapSpec::scalar(
     "rmse_xv",
     "arbitrary",
     "root mean squared error of the prediction of the second series, units of the signal",
-);
+)
+.within(Window::FromZero);
 static RRMSE: MapSpec = MapSpec::scalar(
     "rrmse",
     "",
     "error of the prediction of the second series over the difference of both series",
-);
+)
+.within(Window::FromZero);
 
 fn prediction(volumes: usize) -> MapSpec {
     MapSpec::of_kind(

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 pub use self::unit::FieldUnit;
 use self::unit::{Said, check_numbers};
 use crate::hashing::with_sidecar;
-use crate::options::{Described as _, OptionError, choice, refuse_unused};
+use crate::options::{Described as _, OptionError, Takes, choice, one_of, refuse_unused};
 use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::{ContentsError, check_directions, check_directions_in_memory};
 use crate::stages::qsm::{GUIDED, QsmParameters, WEIGHED};
@@ -32,25 +32,30 @@ use crate::{Choice as _, Input, Logbook, Named, Page, Product, Products, Stage, 
 pub struct LocalFieldFiles {
     /// The local field (background removed), one volume; with --dqsm-files a deltab.bin
     #[arg(value_name = "FIELD")]
+    #[arg(takes = Takes::IMAGE.unit("as --field-unit says"))]
     pub field: PathBuf,
 
     /// Voxels to solve for: a 3-D image on the same grid, inside where above zero
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     #[arg(usually = "all but those where the field is 0 from there to the edge of the volume")]
+    #[arg(takes = Takes::MASK)]
     pub mask: Option<PathBuf>,
 
     /// Folder of `fimbria fit dti`: takes its FA and V1, and for --method dtv its MD and S0
     #[arg(long, value_name = "DIR", conflicts_with_all = ["v1", "fa"], help_heading = "Input")]
     #[arg(used_by("method", GUIDED))]
+    #[arg(takes = Takes::FOLDER)]
     pub dti: Option<PathBuf>,
 
     /// Fibre directions, 3 volumes: V1 with --fa, else FA·V1; without, every voxel is a sphere
     #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", GUIDED))]
+    #[arg(takes = Takes::IMAGE.frame("as --v1-frame says"))]
     pub v1: Option<PathBuf>,
 
     /// Fractional anisotropy
     #[arg(long, value_name = "FILE", requires = "v1", help_heading = "Input")]
     #[arg(used_by("method", GUIDED))]
+    #[arg(takes = Takes::IMAGE)]
     pub fa: Option<PathBuf>,
 
     /// Axes the fibre directions refer to
@@ -66,10 +71,12 @@ pub struct LocalFieldFiles {
     /// they stand: where they are far from 1, --kappa or --strength weighs what is penalised less or
     /// more
     #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", WEIGHED))]
+    #[arg(takes = Takes::IMAGE)]
     pub weights: Option<PathBuf>,
 
     /// Compare with a map of known susceptibility, ppm, on the same grid
     #[arg(long, value_name = "FILE", help_heading = "Input")]
+    #[arg(takes = Takes::IMAGE.unit("ppm"))]
     pub truth: Option<PathBuf>,
 
     /// Unit of the field
@@ -77,9 +84,10 @@ pub struct LocalFieldFiles {
     #[arg(usually = "ppm, refused where the numbers are unlike it")]
     pub field_unit: Option<Named<FieldUnit>>,
 
-    /// Sign of the field along B0 beside a paramagnetic source: 1 or -1
-    #[arg(long, value_name = "SIGN", default_value_t = 1, value_parser = b0::sign)]
+    /// Sign of the field along B0 beside a paramagnetic source
+    #[arg(long, value_name = "SIGN", default_value_t = 1)]
     #[arg(allow_negative_numbers = true, help_heading = "Input")]
+    #[arg(number = one_of(&[1_i8, -1]))]
     pub phase_sign: i8,
 
     /// Strength of B0

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fimbria_compute::{Interrupted, Progress as _};
-use fimbria_image::{Image, MapKind, MapSpec, Mask, read_mask};
+use fimbria_image::{Image, MapKind, MapSpec, Mask, Window, read_mask};
 use fimbria_qsm::dqsm::{Journey, reconstruct};
 use fimbria_qsm::fourier::{FourierMethod, dipole_field, invert};
 use fimbria_qsm::metrics::{Metrics, compare};
@@ -129,7 +129,8 @@ static CHI: MapSpec = MapSpec::of_kind(
     1,
     "ppm",
     "magnetic susceptibility (SI), ppm, relative to the reference",
-);
+)
+.within(Window::Symmetric);
 
 static MSA: MapSpec = MapSpec::of_kind(
     "msa",
@@ -137,7 +138,8 @@ static MSA: MapSpec = MapSpec::of_kind(
     1,
     "ppm",
     "anisotropy of the susceptibility tensor, along the fibre less across it, ppm",
-);
+)
+.within(Window::Symmetric);
 
 static RESIDUAL: MapSpec = MapSpec::of_kind(
     "residual",
@@ -146,7 +148,8 @@ static RESIDUAL: MapSpec = MapSpec::of_kind(
     "ppm",
     "field of the map, as the method has it and before a reference is taken off, less the field \
      given, ppm; 0 where that has no weight",
-);
+)
+.within(Window::Symmetric);
 
 impl MapSusceptibility {
     /// The stage that wrote a folder, by its record; `None` where it was another.

@@ -10,7 +10,9 @@ use fimbria_qsm::variation::{self, Outside, Variation};
 use fimbria_qsm::{Edges, FA_THRESHOLD, PUBLISHED_SUPPORT, Products as Product, Published};
 use serde::Serialize;
 
-use crate::options::{Described as _, OptionError, above, at_least, choice, refuse_unused, within};
+use crate::options::{
+    Described as _, OptionError, Takes, above, at_least, choice, refuse_unused, within,
+};
 use crate::{Choice, Named};
 
 /// How a map is made.
@@ -229,6 +231,7 @@ pub struct QsmParameters {
     /// Make the mean over these voxels zero instead: a 3-D image on the same grid, inside where above
     /// zero
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::MASK)]
     pub reference: Option<PathBuf>,
 }
 

@@ -33,7 +33,7 @@ pub(super) fn scene(
     let mut scene = Scene::default();
     let fa = fit.map(DtiMap::Fa);
     if let Some(fa) = fa {
-        scene.map("FA", "", fa, mask, Window::Fixed([0.0, 1.0]))?;
+        scene.map("FA", "", fa, mask, DtiMap::Fa.spec().window)?;
     }
     if let (Some(v1), Some(fa)) = (fit.map(DtiMap::V1), fa) {
         scene.directions("Principal direction", v1, fa, mask)?;
@@ -65,7 +65,7 @@ pub(super) fn scene(
         scene.sticks("Fibre directions", &found.peaks, &white, MOST_STICKS)?;
     }
     if let Some(md) = fit.map(DtiMap::Md) {
-        scene.map("MD", "mm²/s", md, mask, Window::Robust)?;
+        scene.map("MD", "mm²/s", md, mask, DtiMap::Md.spec().window)?;
     }
     scene.regions("Mask", &inside(mask));
     let regions = products.find::<Connections>().map(|found| &found.regions);
@@ -77,14 +77,14 @@ pub(super) fn scene(
         let Some(stage) = records.iter().find_map(|record| fit.of_record(record)) else { continue };
         for (shown, map) in stage.shown_maps(products) {
             let unit = unit_in_words(&map.spec.unit);
-            scene.map(&shown.heading, &unit, &map.image, mask, shown.window)?;
+            scene.map(&shown.heading, &unit, &map.image, mask, map.spec.window)?;
         }
     }
     if let Some(tracked) = products.find::<Tracked>() {
         scene.map("Tract density", "streamlines", &tracked.visits, mask, Window::FromZero)?;
     }
     if let Some(residual) = fit.map(DtiMap::Residual) {
-        scene.map("Residual", "", residual, mask, Window::FromZero)?;
+        scene.map("Residual", "", residual, mask, DtiMap::Residual.spec().window)?;
     }
     if let Some(map @ ChiMap { chi, anisotropy, residual, .. }) = products.find::<ChiMap>() {
         let mask = qsm::mapped(map);
@@ -105,7 +105,7 @@ pub(super) fn scene(
         if let Some(map) = fit.map(name) {
             let spec = name.spec();
             let unit = unit_in_words(&spec.unit);
-            scene.map(&spec.name, &unit, map, mask, Window::Robust)?;
+            scene.map(&spec.name, &unit, map, mask, spec.window)?;
         }
     }
     Ok(scene)

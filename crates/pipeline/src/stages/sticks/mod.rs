@@ -12,7 +12,7 @@ use fimbria_image::bedpostx::{
 };
 use fimbria_image::sticks::StickSamples;
 use fimbria_image::{
-    BvecFrame, Datatype, Image, MapKind, Mask, OpenOptions, Status, WriteOptions, counted,
+    BvecFrame, Datatype, Image, MapKind, Mask, OpenOptions, Status, Window, WriteOptions, counted,
     write_image,
 };
 use fimbria_models::FittedMap;
@@ -91,7 +91,7 @@ pub const STICKS_WRITES: &[Written] = &[
     Written::scalar("mean_tausamples", "", "mean 1/variance of the noise").only("of rician noise"),
     Written::scalar("mean_S0samples", "arbitrary", "signal without weighting, sampled"),
     Written::scalar("nodif_brain", "arbitrary", "the same, measured"),
-    Written::code("nodif_brain_mask", "the mask"),
+    Written::code("nodif_brain_mask", "the mask").within(Window::Fixed([0.0, 1.0])),
     Written::scalar(
         "acceptance",
         "",
@@ -104,7 +104,7 @@ pub const STICKS_WRITES: &[Written] = &[
         "how many independent samples the kept ones are worth: the least of S0, d and \
          f1",
     ),
-    Written::code("status", "0 outside the mask, 1 sampled, 4 bad signal"),
+    Written::code("status", "0 outside the mask, 1 sampled, 4 bad signal").within(Status::WINDOW),
     Written::file("bvals", FileKind::Table, "b of every volume"),
     Written::file("bvecs", FileKind::Table, "its direction"),
     Written::file("xfms/eye.mat", FileKind::Table, "the identity, where FSL looks for a transform"),

@@ -6,7 +6,7 @@ use clap::Args;
 use fimbria_sticks::{Diffusivity, Noise, Offset, Relevance, SticksOptions};
 use serde::Serialize;
 
-use crate::options::{Described as _, OptionError, choice, within};
+use crate::options::{Described as _, OptionError, above, at_least, choice, within};
 use crate::{Choice, Named};
 
 impl Choice for Diffusivity {
@@ -81,6 +81,7 @@ pub struct SticksParameters {
 
     /// How strongly: the prior is f^-FUDGE
     #[arg(long, value_name = "FUDGE", default_value_t = 1.0)]
+    #[arg(number = at_least(0.0, ""))]
     pub fudge: f64,
 
     /// How noise enters
@@ -93,26 +94,32 @@ pub struct SticksParameters {
 
     /// Mean and standard deviation of the prior of the zeppelins' ratio (model 3)
     #[arg(long, value_name = "MEAN,STD", value_delimiter = ',', default_value = "0.13,0.03")]
+    #[arg(number = above(0.0, ""))]
     pub ratio: Vec<f64>,
 
     /// Jumps before the first sample
     #[arg(long, visible_alias = "bi", value_name = "N", default_value_t = 1000)]
+    #[arg(number = at_least(0_u32, ""))]
     pub burn_in: u32,
 
     /// Jumps from then on
     #[arg(long, visible_alias = "nj", value_name = "N", default_value_t = 1250)]
+    #[arg(number = at_least(1_u32, ""))]
     pub jumps: u32,
 
     /// Keep every Nth of them as a sample
     #[arg(long, visible_alias = "se", value_name = "N", default_value_t = 25)]
+    #[arg(number = at_least(1_u32, ""))]
     pub sample_every: u32,
 
     /// Adapt the proposals every N jumps
     #[arg(long, value_name = "N", default_value_t = 40)]
+    #[arg(number = at_least(1_u32, ""))]
     pub adapt_every: u32,
 
     /// Seed of the random numbers; the same seed gives the same samples
     #[arg(long, value_name = "SEED", default_value_t = 0)]
+    #[arg(number = at_least(0_u64, ""))]
     pub rng_seed: u64,
 
     /// Write the samples in half precision, in one file that only fimbria reads, in place of the

@@ -10,8 +10,9 @@ use serde::Serialize;
 
 use super::parameters::Algorithm;
 use super::{Through, TrackError, TrackParameters};
-use crate::options::OptionError;
-use crate::session::{Input, Logbook};
+use crate::hashing::Input;
+use crate::options::{Described as _, FileType, OptionError, Takes};
+use crate::session::Logbook;
 use crate::{Named, Page};
 
 /// Where streamlines may end, by the tissues of the head.
@@ -23,6 +24,7 @@ pub struct AnatomyOptions {
     /// SynthSeg or FAST; any grid in the same scanner space
     #[arg(long, value_name = "IMAGE")]
     #[serde(skip)]
+    #[arg(takes = Takes::any_of(&[FileType::Image, FileType::Labels]))]
     pub act: Option<PathBuf>,
 
     /// Take streamlines that end wrongly back some steps and let them go on another way

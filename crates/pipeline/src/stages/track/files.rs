@@ -8,7 +8,7 @@ use fimbria_tensors::sh::ShBasis;
 
 use super::{Source, SourceError};
 use crate::Named;
-use crate::options::{Described as _, at_least, choice};
+use crate::options::{Described as _, FileType, Takes, at_least, choice};
 use crate::stages::load_orientations::OrientationFiles;
 
 /// What to follow.
@@ -19,6 +19,7 @@ pub struct DirectionFiles {
     /// volumes per direction, or as DIPY writes them); an image of spherical harmonics that says
     /// that it is one; with --sh-basis or --hot any image of coefficients
     #[arg(value_name = "DIRECTIONS")]
+    #[arg(takes = Takes::any_of(&[FileType::Samples, FileType::Image]))]
     pub directions: PathBuf,
 
     /// Volumes are spherical harmonics of this basis
@@ -49,6 +50,7 @@ pub struct DirectionFiles {
     /// Voxels to track in
     #[arg(long, value_name = "IMAGE")]
     #[arg(usually = "those that have directions; nodif_brain_mask of a folder")]
+    #[arg(takes = Takes::MASK)]
     pub mask: Option<PathBuf>,
 }
 
@@ -102,10 +104,12 @@ pub struct RegionFiles {
     /// Where to start: voxels of an image, vertices of a surface (.gii), or points of a list (.txt),
     /// rows of x y z; given several times, several regions
     #[arg(long, value_name = "FILE", required = true)]
+    #[arg(takes = Takes::REGION)]
     pub seeds: Vec<PathBuf>,
 
     /// Where streamlines must pass; given several times, all of them
     #[arg(long, value_name = "REGION")]
+    #[arg(takes = Takes::REGION)]
     pub include: Vec<PathBuf>,
 
     /// One of those is enough
@@ -118,14 +122,17 @@ pub struct RegionFiles {
 
     /// Where streamlines must not pass
     #[arg(long, value_name = "REGION")]
+    #[arg(takes = Takes::REGION)]
     pub exclude: Vec<PathBuf>,
 
     /// Where streamlines end
     #[arg(long, value_name = "REGION")]
+    #[arg(takes = Takes::REGION)]
     pub stop: Vec<PathBuf>,
 
     /// Count for each seed the streamlines that reach this
     #[arg(long, value_name = "REGION")]
+    #[arg(takes = Takes::REGION)]
     pub target: Vec<PathBuf>,
 
     /// Keep only what joins two of the seed regions, and count pairs

@@ -26,7 +26,9 @@ pub(crate) use counted::count;
 pub use directions::{Directions, LoadDirections};
 pub use files::{DirectionFiles, RegionFiles};
 use fimbria_compute::Progress as _;
-use fimbria_image::{Grid, GridMismatch, ImageError, NumbersError, WriteOptions, write_image};
+use fimbria_image::{
+    Grid, GridMismatch, ImageError, NumbersError, Window, WriteOptions, write_image,
+};
 use fimbria_streamlines::{
     Format, Header, TractogramError, WriteOptions as LineOptions, WriteStreamlines, create,
 };
@@ -46,9 +48,10 @@ use starts::Starts;
 pub use whole_brain::{Tracked, WholeBrain};
 
 use crate::agreement::agree;
+use crate::hashing::Input;
 use crate::hashing::{HashError, Hashing};
 use crate::output::{OutputError, OutputFolder};
-use crate::session::{Input, Logbook};
+use crate::session::Logbook;
 use crate::stage::{Products, Stage, StageError, Taken};
 use crate::stages::doubts::warn_of_place_of;
 use crate::surfaces::SurfaceError;
@@ -67,7 +70,8 @@ pub const TRACK_WRITES: &[Written] = &[
          sample, seed_point (which point is the seed), end_first and end_last (why it \
          ends there); not in .tck",
     ),
-    Written::scalar("visits", "", "streamlines through each voxel, each counted once"),
+    Written::scalar("visits", "", "streamlines through each voxel, each counted once")
+        .within(Window::FromZero),
     Written::file("waytotal", FileKind::Table, "streamlines kept, a line for each seed region"),
     Written::scalar("seeds_*to_*", "", "streamlines of each seed voxel that reach the target")
         .only("with --target"),

@@ -201,6 +201,7 @@ pub struct TrackParameters {
 
     /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(number = at_least(0_u64, ""))]
     pub rng_seed: u64,
 
     /// Format of the streamlines; none writes only maps and matrices

@@ -19,8 +19,8 @@ use super::source::densities_of;
 use super::{
     AnatomyOptions, STEP_MM, Through, TrackError, TrackInRun, TrackParameters, tracks_name,
 };
+use crate::hashing::Input;
 use crate::options::from_values;
-use crate::session::Input;
 use crate::stages::doubts::warn_of_place_of;
 use crate::stages::load::Subject;
 use crate::stages::load_orientations::OrientationField;

@@ -21,7 +21,7 @@ use super::space::SpaceOptions;
 use super::visited::Visited;
 use super::weights::{Weights, in_record, weights_file};
 use crate::hashing::with_sidecar;
-use crate::options::{Choice, Described as _, Named, choice, from_values};
+use crate::options::{Choice, Described as _, Named, Takes, choice, from_values};
 use crate::{FileKind, Input, Logbook, OutputFolder, Page, Products, Stage, StageError, Written};
 
 /// What `fimbria tract bundles` writes.
@@ -67,11 +67,13 @@ impl Choice for TractFormat {
 pub struct BundleOptions {
     /// Tractograms: .tck, .trk, .trx or a TRX folder; several are joined in this order
     #[arg(required = true, value_name = "TRACTOGRAM")]
+    #[arg(takes = Takes::TRACTOGRAM)]
     pub inputs: Vec<PathBuf>,
 
     /// Bundles by name: a TOML file with a table for each, whose keys are include, include_any, exclude, ends_in,
     /// ends_only, min_length and max_length, as the options of `tract edit`; images are beside the file
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::CONFIGURATION)]
     pub bundles: PathBuf,
 
     /// Weight of each streamline: a text file of numbers, or the name of the tractograms' own data
@@ -91,6 +93,7 @@ pub struct BundleOptions {
     /// Image whose voxels volumes are counted in, and whose grid .trk and .trx name
     #[arg(long, value_name = "IMAGE", help_heading = "Output")]
     #[arg(usually = "the one that the input names, else that of the first region")]
+    #[arg(takes = Takes::IMAGE)]
     pub reference: Option<PathBuf>,
 }
 

@@ -18,7 +18,7 @@ use super::profile::warn_of_those_left_out;
 use super::source::{Kept, blocks, grid_of, pass, warn_of_doubts, warn_of_losses, weights_beside};
 use super::weights::{Weights, in_record, weights_file};
 use crate::hashing::with_sidecar;
-use crate::options::{Described as _, above, within};
+use crate::options::{Described as _, Takes, above, within};
 use crate::{FileKind, Input, Logbook, OutputFolder, Products, Stage, StageError, Written};
 
 /// What `fimbria tract clean` writes.
@@ -33,6 +33,7 @@ pub const CLEAN_WRITES: &[Written] = &[
 #[derive(Clone, Debug, Args, Serialize)]
 pub struct CleanOptions {
     /// Streamlines of one bundle: .tck, .trk, .trx or a TRX folder
+    #[arg(takes = Takes::TRACTOGRAM)]
     pub bundle: PathBuf,
 
     /// Leave out what is farther than this from the core at any point
@@ -57,6 +58,7 @@ pub struct CleanOptions {
     /// Image whose grid .trk and .trx name
     #[arg(long, value_name = "IMAGE", help_heading = "Output")]
     #[arg(usually = "the one that the input names")]
+    #[arg(takes = Takes::IMAGE)]
     pub reference: Option<PathBuf>,
 }
 

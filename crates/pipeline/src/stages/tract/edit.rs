@@ -18,7 +18,7 @@ use super::source::{
 use super::space::SpaceOptions;
 use super::weights::{Weights, in_record, weights_file};
 use crate::hashing::with_sidecar;
-use crate::options::{Described as _, OptionError, above, at_least, within};
+use crate::options::{Described as _, OptionError, Takes, above, at_least, within};
 use crate::{FileKind, Input, Logbook, OutputFolder, Page, Products, Stage, StageError, Written};
 
 /// What `fimbria tract edit` writes.
@@ -34,6 +34,7 @@ pub const EDIT_WRITES: &[Written] = &[
 pub struct EditOptions {
     /// Tractograms: .tck, .trk, .trx or a TRX folder; several are joined in this order
     #[arg(required = true, value_name = "TRACTOGRAM")]
+    #[arg(takes = Takes::TRACTOGRAM)]
     pub inputs: Vec<PathBuf>,
 
     /// Which streamlines.
@@ -61,6 +62,7 @@ pub struct EditOptions {
 
     /// Of those, leave out so many at the beginning
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Which streamlines")]
+    #[arg(number = at_least(0_u64, ""))]
     pub skip: u64,
 
     /// Of those, keep so many, drawn at random; their order stays
@@ -70,6 +72,7 @@ pub struct EditOptions {
 
     /// Seed of the random numbers
     #[arg(long, value_name = "SEED", default_value_t = 0, help_heading = "Which streamlines")]
+    #[arg(number = at_least(0_u64, ""))]
     pub rng_seed: u64,
 
     /// Give each streamline so many points, evenly spaced
@@ -94,6 +97,7 @@ pub struct EditOptions {
     /// Image whose grid .trk and .trx name
     #[arg(long, value_name = "IMAGE", help_heading = "Output")]
     #[arg(usually = "the one that the input names")]
+    #[arg(takes = Takes::IMAGE)]
     pub reference: Option<PathBuf>,
 }
 

@@ -1,22 +1,15 @@
 //! Names of labels.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
-/// A table of labels that is none.
+use fimbria_streamlines::connectome::{self, RegionNames};
+
+/// A name of a label that is none.
 #[derive(Debug, thiserror::Error)]
 pub enum NamesError {
-    /// It cannot be read.
-    #[error("could not read {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It holds nothing of the kind.
-    #[error("{} has no line of a number and a name", .0.display())]
-    None(PathBuf),
+    /// The table cannot be used.
+    #[error(transparent)]
+    Table(#[from] connectome::NamesError),
     /// A name that is not there.
     #[error("{} has no label named `{name}`", path.display())]
     Unknown {
@@ -30,30 +23,16 @@ pub enum NamesError {
     NoTable(String),
 }
 
-/// Numbers of labels and their names: lines of a number and words, of which each may be the name. So are FreeSurfer's
-/// colour table, MRtrix3's tables, and those of BIDS (`index name ...`). What stands behind a # is not read.
+/// The names of a table.
 #[derive(Clone, Debug)]
 pub(super) struct LabelNames {
     path: PathBuf,
-    lines: Vec<(u32, Vec<String>)>,
+    names: RegionNames,
 }
 
 impl LabelNames {
     pub(super) fn read(path: &Path) -> Result<Self, NamesError> {
-        let text = fimbria_image::read_regular_text(path);
-        let text = text.map_err(|source| NamesError::Read { path: path.to_owned(), source })?;
-        let line = |line: &str| {
-            let line = line.split('#').next().unwrap_or_default();
-            let mut words = line.split([' ', '\t', ',']).filter(|word| !word.is_empty());
-            let label = words.next()?.parse().ok()?;
-            let names: Vec<_> = words.map(|word| word.trim_matches('"').to_owned()).collect();
-            (!names.is_empty()).then_some((label, names))
-        };
-        let lines: Vec<_> = text.lines().filter_map(line).collect();
-        match lines.is_empty() {
-            true => Err(NamesError::None(path.to_owned())),
-            false => Ok(Self { path: path.to_owned(), lines }),
-        }
+        Ok(Self { path: path.to_owned(), names: RegionNames::read(path)? })
     }
 
     /// The labels that a word means: a number, or all with this name.
@@ -62,8 +41,7 @@ impl LabelNames {
             return Ok(vec![label]);
         }
         let table = table.ok_or_else(|| NamesError::NoTable(word.to_owned()))?;
-        let named = table.lines.iter().filter(|(_, names)| names.iter().any(|name| name == word));
-        let labels: Vec<u32> = named.map(|(label, _)| *label).collect();
+        let labels = table.names.labels_of(word);
         match labels.is_empty() {
             true => Err(NamesError::Unknown { path: table.path.clone(), name: word.to_owned() }),
             false => Ok(labels),

@@ -19,7 +19,7 @@ use super::regions::RegionReader;
 use super::source::{blocks, pass, warn_of_doubts};
 use super::weights::{Weights, in_record, weights_file};
 use crate::hashing::with_sidecar;
-use crate::options::{Described as _, within};
+use crate::options::{Described as _, Takes, within};
 use crate::{
     FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Written,
 };
@@ -39,10 +39,12 @@ pub const PROFILE_WRITES: &[Written] = &[
 #[derive(Clone, Debug, Args, Serialize)]
 pub struct ProfileOptions {
     /// Streamlines of one bundle: .tck, .trk, .trx or a TRX folder
+    #[arg(takes = Takes::TRACTOGRAM)]
     pub bundle: PathBuf,
 
     /// Maps to measure, of one volume, on any grid in the same scanner space: FA, MD, ...
     #[arg(long = "map", value_name = "IMAGE", required = true, num_args = 1..)]
+    #[arg(takes = Takes::IMAGE)]
     pub map: Vec<PathBuf>,
 
     /// Points of the profile
@@ -58,6 +60,7 @@ pub struct ProfileOptions {
 
     /// Names of labels for --start: a text file with a number and a name in each line
     #[arg(long, value_name = "FILE", requires = "start")]
+    #[arg(takes = Takes::TABLE)]
     pub lut: Option<PathBuf>,
 
     /// Weight of each streamline: a text file of numbers, or the name of the tractogram's own data

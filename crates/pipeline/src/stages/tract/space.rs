@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::TractError;
 use crate::hashing::with_sidecar;
+use crate::options::{Described as _, Takes};
 use crate::probtrackx2::{is_of_coefficients, matrix};
 use crate::{Input, Logbook, Page, StageError};
 
@@ -21,27 +22,33 @@ use crate::{Input, Logbook, Page, StageError};
 pub struct SpaceOptions {
     /// Names of labels: a text file with a number and a name in each line, as FreeSurfer and MRtrix3 have it
     #[arg(long, value_name = "FILE")]
+    #[arg(takes = Takes::TABLE)]
     pub lut: Option<PathBuf>,
 
     /// Regions of another space: the 4 x 4 matrix that brings its images onto the data with mrtransform -linear. It
     /// takes scanner mm of the data to scanner mm of that space
     #[arg(long, value_name = "FILE", conflicts_with_all = ["warp", "xfm"])]
+    #[arg(takes = Takes::TRANSFORM)]
     pub linear: Option<PathBuf>,
 
     /// The same for mrtransform -warp: an image on the data's side with three volumes, scanner mm of that space
     #[arg(long, value_name = "IMAGE", conflicts_with = "xfm")]
+    #[arg(takes = Takes::TRANSFORM)]
     pub warp: Option<PathBuf>,
 
     /// The same for FSL: the matrix of flirt -omat, or the field that applywarp -w takes, from --xfm-in to --xfm-ref
     #[arg(long, value_name = "FILE", requires_all = ["xfm_in", "xfm_ref"])]
+    #[arg(takes = Takes::TRANSFORM)]
     pub xfm: Option<PathBuf>,
 
     /// Image of the regions' space: flirt -in, applywarp -i
     #[arg(long, value_name = "IMAGE", requires = "xfm")]
+    #[arg(takes = Takes::IMAGE)]
     pub xfm_in: Option<PathBuf>,
 
     /// Image of the data's space: flirt -ref, applywarp -r
     #[arg(long, value_name = "IMAGE", requires = "xfm")]
+    #[arg(takes = Takes::IMAGE)]
     pub xfm_ref: Option<PathBuf>,
 }
 

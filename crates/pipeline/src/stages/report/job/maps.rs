@@ -1,12 +1,13 @@
 //! The maps of a folder: what each is, and how it is drawn.
 
-use fimbria_image::{Image, MapKind, Mask, read_image};
+use fimbria_image::{Image, MapKind, Mask, Status, Window, read_image};
 use fimbria_models::FittedMap;
-use fimbria_report::figure::{Direction, Scalar, Status, mosaic_rgb, mosaic_scalar, mosaic_status};
-use fimbria_report::{Figure, FigureError, Layout, Scene, Section, Window, colour};
+use fimbria_report::figure::{Direction, Scalar, mosaic_rgb, mosaic_scalar};
+use fimbria_report::{Figure, FigureError, Scene, Section, colour};
 
 use super::JobPage;
 use super::files::{is_image, is_named, sentence, stem};
+use crate::stages::compare::COMPARE_WRITES;
 use crate::stages::connectome::CONNECTOME_WRITES;
 use crate::stages::field::FIELD_WRITES;
 use crate::stages::fits::FITS;
@@ -16,7 +17,7 @@ use crate::stages::qsm::QSM_WRITES;
 use crate::stages::report::scene::inside;
 use crate::stages::report::sections::inputs::unchanged;
 use crate::stages::report::sections::life::nearly_most;
-use crate::stages::report::sections::{STATUS, unit_in_words};
+use crate::stages::report::sections::{status, unit_in_words};
 use crate::stages::sift2::SIFT2_WRITES;
 use crate::stages::sticks::STICKS_WRITES;
 use crate::stages::track::TRACK_WRITES;
@@ -59,7 +60,7 @@ impl Map {
             unit: unit_in_words(unit),
             caption: sentence(holds),
             kind,
-            window: window_of(name),
+            window: Window::Robust,
             mask: Mask { grid: image.grid, voxels },
             image,
         })
@@ -102,8 +103,8 @@ impl Map {
         let style = Scalar { scale, window: *window, ..Scalar::new(heading, unit) };
         Ok(match kind {
             MapKind::Code if self.is_status() => {
-                let style = Status { heading, categories: &STATUS, layout: Layout::default() };
-                vec![(mosaic_status(image, mask, &style)?, caption.clone())]
+                let legend = if caption.is_empty() { Status::LEGEND } else { caption };
+                vec![(status(heading, image, mask, legend)?, caption.clone())]
             }
             MapKind::Scalar | MapKind::Code if image.n_volumes == 1 => {
                 vec![(mosaic_scalar(image, mask, &style)?, caption.clone())]
@@ -222,9 +223,9 @@ fn of_fit(job: &JobPage, log: &Logbook<'_>) -> Result<Vec<Map>, StageError> {
     for FittedMap { spec, image } in stage.take_outcome(&mut products)?.fitted.maps {
         let map = Map::new(&spec.name, &spec.unit, &spec.description, spec.kind, image);
         let Some(mut map) = map else { continue };
+        map.window = spec.window;
         if let Some(shown) = shown.iter().find(|shown| shown.name == map.name) {
             map.heading = format!("{}: {}", shown.name, shown.heading);
-            map.window = shown.window;
             if !shown.caption.is_empty() {
                 map.caption = shown.caption.to_owned();
             }
@@ -247,22 +248,25 @@ fn of_file(job: &JobPage, name: &str) -> Result<Option<Map>, StageError> {
     let (unit, holds) = line.map_or(("", ""), |line| (line.unit, line.holds));
     let unsaid = if stem(name).ends_with("status") { MapKind::Code } else { MapKind::Scalar };
     let kind = line.and_then(image_kind).unwrap_or(unsaid);
-    Ok(Map::new(stem(name), unit, holds, kind, image))
+    let window = line.map_or_else(|| window_of(stem(name)), |line| line.window);
+    Ok(Map::new(stem(name), unit, holds, kind, image).map(|map| Map { window, ..map }))
 }
 
-/// What a command says of its files.
+/// What commands say of their files.
+const TABLES: [(&str, &[Written]); 9] = [
+    ("compare", COMPARE_WRITES),
+    ("connectome", CONNECTOME_WRITES),
+    ("field", FIELD_WRITES),
+    ("life", LIFE_WRITES),
+    ("peaks", PEAKS_WRITES),
+    ("qsm", QSM_WRITES),
+    ("sift2", SIFT2_WRITES),
+    ("sticks", STICKS_WRITES),
+    ("track", TRACK_WRITES),
+];
+
 fn writes_of(task: &str) -> &'static [Written] {
-    match task {
-        "connectome" => CONNECTOME_WRITES,
-        "field" => FIELD_WRITES,
-        "life" => LIFE_WRITES,
-        "peaks" => PEAKS_WRITES,
-        "qsm" => QSM_WRITES,
-        "sift2" => SIFT2_WRITES,
-        "sticks" => STICKS_WRITES,
-        "track" => TRACK_WRITES,
-        _ => &[],
-    }
+    TABLES.iter().find(|(name, _)| *name == task).map_or(&[], |(_, files)| files)
 }
 
 /// What is to be seen beside something else gets its colours: errors those of errors without streamlines.
@@ -271,9 +275,6 @@ fn beside(maps: &mut [Map]) {
     if let (Some(without), Some(with)) = (of(maps, "rmse_s0_without"), of(maps, "rmse_s0")) {
         let window = Window::Fixed([0.0, nearly_most(&maps[without].image)]);
         (maps[without].window, maps[with].window) = (window, window);
-    }
-    for map in maps.iter_mut().filter(|map| map.name == "residual" && map.unit == "ppm") {
-        map.window = Window::Symmetric;
     }
 }
 
@@ -287,7 +288,8 @@ fn background(maps: &[Map]) -> Option<Map> {
         image.data[voxel] = total.image.data.get(voxel)? - local.image.data[voxel];
     }
     let holds = "the total field less the local field: smooth, and largest near air, where it was removed well";
-    Map::new("background_field", "ppm", holds, MapKind::Scalar, image)
+    let map = Map::new("background_field", "ppm", holds, MapKind::Scalar, image)?;
+    Some(Map { window: local.window, ..map })
 }
 
 /// The field that a map of susceptibility is made of, where its file is still the same.
@@ -307,18 +309,16 @@ fn given_field(job: &JobPage, maps: &[Map]) -> Option<Map> {
     Some(Map { window: Window::Symmetric, ..map })
 }
 
+/// What the pictures of a file span that its command has no line for: what those of any map of its name do.
 fn window_of(name: &str) -> Window {
-    match name {
-        "FA" | "KFA" => Window::Fixed([0.0, 1.0]),
-        "MK" | "AK" | "RK" | "MSK" => Window::Fixed([0.0, 2.0]),
-        "chi" | "local_field" | "total_field" | "background_field" | "z" | "msa" => {
-            Window::Symmetric
-        }
-        "visits" | "residual" => Window::FromZero,
-        _ if name.ends_with("mask") => Window::Fixed([0.0, 1.0]),
-        _ if name.ends_with("status") => Window::Fixed([0.0, 7.0]),
-        _ if name.contains("rmse") => Window::FromZero,
-        _ => Window::Robust,
+    let of_fit = || FITS.iter().flat_map(|fit| fit.maps()).find(|map| map.name == name);
+    let of_table = || TABLES.iter().flat_map(|(_, files)| *files).find(|file| file.file == name);
+    match name.ends_with("mask") {
+        true => Window::Fixed([0.0, 1.0]),
+        false => of_fit()
+            .map(|map| map.window)
+            .or_else(|| of_table().map(|file| file.window))
+            .unwrap_or(Window::Robust),
     }
 }
 

@@ -24,10 +24,8 @@ pub(in crate::stages::report) fn maps(fit: &Fitted, mask: &Mask) -> Result<Secti
         );
     }
     if let Some(fa) = fit.map(DtiMap::Fa) {
-        let style = Scalar {
-            window: Window::Fixed([0.0, 1.0]),
-            ..Scalar::new("Fractional anisotropy", "")
-        };
+        let style =
+            Scalar { window: DtiMap::Fa.spec().window, ..Scalar::new("Fractional anisotropy", "") };
         section = section.figure(mosaic_scalar(fa, mask, &style)?, "Black is 0, white is 1.");
         if let Some(v1) = fit.map(DtiMap::V1) {
             let figure = mosaic_rgb(v1, fa, mask, &Direction::new("Principal direction"))?;

@@ -14,99 +14,16 @@ pub(super) mod sticks;
 pub(super) mod tracks;
 pub(super) mod truth;
 
-use fimbria_image::{Image, Mask, Status as Fate};
+use fimbria_image::{Image, Mask, Status};
+use fimbria_models::Fitted;
 use fimbria_models::dti::DtiMap;
-use fimbria_models::{Fitted, FittedMap};
-use fimbria_report::figure::{Scalar, Status, mosaic_scalar, mosaic_status};
-use fimbria_report::{FigureError, Layout, Page, Section, Window, colour};
+use fimbria_report::figure::{self, Scalar, mosaic_scalar, mosaic_status};
+use fimbria_report::{Figure, FigureError, Layout, Page, Section, colour};
 
 use crate::StageError;
 use crate::stages::accuracy::Accuracy;
-
-/// What a stage did, in words for a paper.
-pub struct Methods {
-    /// A paragraph.
-    pub text: String,
-    /// What it cites.
-    pub references: Vec<&'static str>,
-}
-
-impl Methods {
-    /// A paragraph for each, then all references, each once.
-    pub(in crate::stages::report) fn section(all: Vec<Self>) -> Section {
-        let mut section = Section::new("Methods");
-        let mut references: Vec<String> = Vec::new();
-        for methods in all {
-            section = section.text(methods.text);
-            for reference in methods.references {
-                if !references.iter().any(|known| known == reference) {
-                    references.push(reference.to_owned());
-                }
-            }
-        }
-        section.list(references)
-    }
-}
-
-/// A map on the page.
-pub struct ShownMap {
-    /// Its name.
-    pub name: String,
-    /// What stands above its picture.
-    pub heading: String,
-    /// What stands below.
-    pub caption: &'static str,
-    /// The range of values that is shown.
-    pub window: Window,
-}
-
-impl ShownMap {
-    /// A map with these words.
-    pub fn new(name: &str, heading: &str, caption: &'static str, window: Window) -> Self {
-        Self { name: name.to_owned(), heading: heading.to_owned(), caption, window }
-    }
-}
-
-/// The maps of a fit on the page.
-pub struct ShownMaps {
-    /// The heading of the section.
-    pub heading: String,
-    /// In order; those that were not written are left out.
-    pub maps: Vec<ShownMap>,
-}
-
-impl ShownMaps {
-    /// Maps under a heading.
-    pub fn new(heading: &str, maps: impl IntoIterator<Item = ShownMap>) -> Self {
-        Self { heading: heading.to_owned(), maps: maps.into_iter().collect() }
-    }
-
-    /// The section, in warm colours.
-    pub(in crate::stages) fn section(
-        &self,
-        fit: &Fitted,
-        mask: &Mask,
-    ) -> Result<Section, FigureError> {
-        let mut section = Section::new(&self.heading);
-        for ShownMap { name, heading, caption, window } in &self.maps {
-            let named = |map: &&FittedMap| map.spec.name == *name;
-            if let Some(FittedMap { spec, image }) = fit.maps.iter().find(named) {
-                let (scale, unit) = (colour::Scale::Ember, unit_in_words(&spec.unit));
-                let style = Scalar { scale, window: *window, ..Scalar::new(heading, &unit) };
-                section = section.figure(mosaic_scalar(image, mask, &style)?, *caption);
-            }
-        }
-        Ok(section)
-    }
-}
-
-/// A unit of BIDS as people write it.
-pub(super) fn unit_in_words(unit: &str) -> String {
-    match unit {
-        "arbitrary" => "units of the series".to_owned(),
-        unit => unit.replace("^2", "²").replace("^-1", "⁻¹"),
-    }
-}
+pub(super) use crate::stages::shown::Methods;
+pub(super) use crate::stages::shown::unit_in_words;
 
 /// The voxels that were given to the fit.
 pub(super) fn fitted_mask(fit: &Fitted) -> Result<Mask, StageError> {
@@ -137,7 +54,8 @@ pub(super) fn headlines(
     if let Some(row) = accuracy.and_then(Accuracy::direction) {
         page = page.headline(format!("{:.1}°", row.median), "median angle to the truth");
     }
-    let good = [Fate::Fitted, Fate::Constrained, Fate::NotPositive].map(|fate| fit.status.of(fate));
+    let good =
+        [Status::Fitted, Status::Constrained, Status::NotPositive].map(|fate| fit.status.of(fate));
     let good: u64 = good.iter().sum();
     let share = 100.0 * good as f64 / mask.len().max(1) as f64;
     page.headline(format!("{share:.1} %"), "voxels fitted")
@@ -173,16 +91,34 @@ pub(super) fn closer_look(mask: &Mask) -> Mask {
     Mask { grid, voxels: mask.voxels.iter().copied().filter(inside).collect() }
 }
 
-/// What became of a voxel, as the legend has it.
-pub(super) const STATUS: [(u8, &str); 7] = [
-    (1, "fitted"),
-    (2, "constraint active"),
-    (3, "not converged"),
-    (4, "bad signal"),
-    (5, "not determined"),
-    (6, "some samples not positive"),
-    (7, "maps undefined"),
-];
+/// The codes of a map with their meanings, as its description has them ("0 outside mask, 1 fitted"); but for
+/// 0, where nothing was computed.
+pub(super) fn categories(description: &str) -> Vec<(u8, String)> {
+    let mut categories: Vec<(u8, String)> = Vec::new();
+    for part in description.trim_end_matches('.').split(", ") {
+        let code = part.split_once(' ').and_then(|(code, is)| Some((code.parse().ok()?, is)));
+        match (code, categories.last_mut()) {
+            (Some((code, is)), _) => categories.push((code, is.to_owned())),
+            (None, Some((_, is))) => *is += &format!(", {part}"),
+            (None, None) => {}
+        }
+    }
+    categories.retain(|(code, _)| *code != 0);
+    categories
+}
+
+/// The picture of a map that says what became of each voxel.
+pub(super) fn status(
+    heading: &str,
+    image: &Image,
+    mask: &Mask,
+    description: &str,
+) -> Result<Figure, FigureError> {
+    let categories = categories(description);
+    let categories: Vec<_> = categories.iter().map(|(code, is)| (*code, is.as_str())).collect();
+    let style = figure::Status { heading, categories: &categories, layout: Layout::default() };
+    mosaic_status(image, mask, &style)
+}
 
 /// `table`: what was found of the gradient table.
 pub(super) fn quality(
@@ -197,7 +133,7 @@ pub(super) fn quality(
     if let Some(residual) = fit.map(DtiMap::Residual) {
         let style = Scalar {
             scale: colour::Scale::Ember,
-            window: Window::FromZero,
+            window: DtiMap::Residual.spec().window,
             ..Scalar::new("Residual", "input units")
         };
         section = section.figure(
@@ -205,10 +141,9 @@ pub(super) fn quality(
             "Root mean square of measured minus predicted signal.",
         );
     }
-    if let Some(status) = fit.map(DtiMap::Status) {
-        let style = Status { heading: "Status", categories: &STATUS, layout: Layout::default() };
-        section =
-            section.figure(mosaic_status(status, mask, &style)?, "What became of each voxel.");
+    if let Some(image) = fit.map(DtiMap::Status) {
+        let figure = status("Status", image, mask, Status::LEGEND)?;
+        section = section.figure(figure, "What became of each voxel.");
     }
     Ok(section)
 }
