@@ -165,6 +165,6 @@ mod tests {
         let codes: Vec<f32> = of_fits.iter().map(|(code, _)| f32::from(*code)).collect();
         assert_eq!(codes, Status::ALL[1..].iter().map(|status| status.code()).collect::<Vec<_>>());
         assert_eq!(of_fits[5], (6, "fitted, some samples not positive".to_owned()));
-        assert_eq!(categories("no codes"), []);
+        assert!(categories("no codes").is_empty());
     }
 }
