@@ -215,8 +215,11 @@ impl Runs<'_> {
                 assert!(is_said, "`{line}` wrote {file}, which its description does not say");
             }
         }
-        let read: BTreeSet<PathBuf> =
-            read.into_iter().map(|file| file.canonicalize().unwrap()).collect();
+        let read: BTreeSet<PathBuf> = read
+            .into_iter()
+            .filter(|file| self.proof.command != "bids" || !is_only_passed_on(file))
+            .map(|file| file.canonicalize().unwrap())
+            .collect();
         if self.notes_reading {
             let unsaid: Vec<_> = read.difference(&hashed).collect();
             assert!(unsaid.is_empty(), "`{line}` read {unsaid:?}, which are no inputs");
@@ -226,6 +229,13 @@ impl Runs<'_> {
         self.fingerprints.insert(rest.to_owned(), fingerprint.clone());
         fingerprint
     }
+}
+
+/// Whether nothing is computed of a file: what a data set and its series say of themselves is passed on into
+/// what is written of them.
+fn is_only_passed_on(file: &Path) -> bool {
+    let name = file.file_name().unwrap().to_string_lossy();
+    name == "dataset_description.json" || name.ends_with("_dwi.json")
 }
 
 /// The name in the folder `out` of a file beside a record in it or below it; of a single file's record the

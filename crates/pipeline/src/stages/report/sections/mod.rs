@@ -147,3 +147,24 @@ pub(super) fn quality(
     }
     Ok(section)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_codes_of_a_map_are_what_its_description_says() {
+        let own = |codes: &[(u8, &str)]| -> Vec<(u8, String)> {
+            codes.iter().map(|(code, is)| (*code, (*is).to_owned())).collect()
+        };
+        assert_eq!(
+            categories("0 outside mask, 1 found, 2 none above thresholds, or flat."),
+            own(&[(1, "found"), (2, "none above thresholds, or flat")])
+        );
+        let of_fits = categories(Status::LEGEND);
+        let codes: Vec<f32> = of_fits.iter().map(|(code, _)| f32::from(*code)).collect();
+        assert_eq!(codes, Status::ALL[1..].iter().map(|status| status.code()).collect::<Vec<_>>());
+        assert_eq!(of_fits[5], (6, "fitted, some samples not positive".to_owned()));
+        assert!(categories("no codes").is_empty());
+    }
+}
