@@ -148,7 +148,7 @@ class Evaluation(Maps):
 
 
 class Fields(Maps):
-    """What a scan of phase gives: `total_field`, `local_field` (ppm of B0), `mask`, and `r2star` (1/s)."""
+    """What a scan of phase gives: `total_field`, `local_field` (ppm of B0), `mask`, `quality`, and `r2star` (1/s)."""
 
     def __init__(self, made: Mapping[str, Any], affine: Array, shape: tuple[int, ...], b0: Mapping[str, Any]) -> None:
         super().__init__(made, affine, shape)
@@ -427,6 +427,8 @@ def qsm(
     md: Any,
     s0: Any,
     weights: Any,
+    magnitude: Any,
+    two_pass: Any,
     truth: Any,
     reference: Any,
     affine: npt.ArrayLike | None,
@@ -445,7 +447,10 @@ def qsm(
     if not is_guided and (md is not None or s0 is not None):
         raise ValueError("md and s0 guide the method dtv along v1: without these they have no use")
     numbers, used, shape = _volumes("field", field, mask, affine)
-    given = {"v1": v1, "fa": fa, "md": md, "s0": s0, "weights": weights, "truth": truth, "reference": reference}
+    given = {
+        "v1": v1, "fa": fa, "md": md, "s0": s0, "weights": weights, "magnitude": magnitude, "two_pass": two_pass,
+        "truth": truth, "reference": reference,
+    }
     beside = {name: None if one is None else _volumes(name, one, None, used)[0] for name, one in given.items()}
     made = worked(lambda on: _core.qsm(numbers, beside, as_json(options), on), threads, device, progress)
     return Susceptibility(made, used, shape)

@@ -45,13 +45,14 @@ pub(crate) fn local_field<'py>(
         stage.compute(&mut products, log)?;
         Ok(products.take::<Fields>()?)
     })?;
-    let Fields { total, local, mask, weights, r2star, .. } = fields;
+    let Fields { total, local, mask, quality, weights, r2star, .. } = fields;
     let mut inside = Image::zeros(mask.grid, 1);
     mask.voxels.iter().for_each(|&v| inside.data[v as usize] = 1.0);
     let maps = [
         ("total_field", Some(total)),
         ("local_field", Some(local)),
         ("mask", Some(inside)),
+        ("quality", Some(quality)),
         ("weights", weights),
         ("r2star", r2star),
     ];
@@ -71,6 +72,8 @@ pub(crate) struct Beside<'py> {
     md: Option<FieldArg<'py>>,
     s0: Option<FieldArg<'py>>,
     weights: Option<FieldArg<'py>>,
+    magnitude: Option<FieldArg<'py>>,
+    two_pass: Option<FieldArg<'py>>,
     truth: Option<FieldArg<'py>>,
     reference: Option<FieldArg<'py>>,
 }
@@ -87,7 +90,7 @@ pub(crate) fn qsm<'py>(
     let mut values = values(options)?;
     let mut files = taken_out::<LocalFieldFiles>(&mut values);
     files.insert("field".to_owned(), "the field".into());
-    let Beside { v1, fa, md, s0, weights, truth, reference } = beside;
+    let Beside { v1, fa, md, s0, weights, magnitude, two_pass, truth, reference } = beside;
     let mut image = |name: &str, given: Option<FieldArg<'_>>| -> PyResult<Option<Image>> {
         let Some(given) = given else { return Ok(None) };
         // What messages call it; and that it is there is checked with the other options.
@@ -96,6 +99,8 @@ pub(crate) fn qsm<'py>(
     };
     let (v1, fa) = (image("v1", v1)?, image("fa", fa)?);
     let (weights, truth) = (image("weights", weights)?, image("truth", truth)?);
+    let magnitude = image("magnitude", magnitude)?;
+    let reliable = image("two_pass", two_pass)?.map(|image| Mask::from_image(&image));
     let reference = reference.map(|reference| reference.image()).transpose()?;
     if reference.is_some() {
         values.insert("reference".to_owned(), "reference".into());
@@ -106,7 +111,17 @@ pub(crate) fn qsm<'py>(
     let field_image = field.image()?;
     let mask = field.mask(&field_image.grid)?;
     let v1 = v1.map(|v1| (v1, None));
-    let images = FieldImages { field: field_image, mask, v1, fa, tissue, weights, truth };
+    let images = FieldImages {
+        field: field_image,
+        mask,
+        v1,
+        fa,
+        tissue,
+        weights,
+        magnitude,
+        reliable,
+        truth,
+    };
     let (made, said) = run(py, &machine, move |log| {
         let files: LocalFieldFiles = from_values(&files)?;
         let parameters: QsmParameters = from_values(&values)?;
@@ -125,6 +140,7 @@ pub(crate) fn qsm<'py>(
             style: MapStyle::default(),
             dqsm_files: false,
             compares: false,
+            relative: files.is_relative(),
             keep: None,
         };
         stage.compute(&mut products, log)?;

@@ -165,6 +165,48 @@ pub fn radians_of_range(
     Ok(of_turn(low, high))
 }
 
+/// Whose scanner stored a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maker {
+    /// 12 bits are a turn: 0 to 4095, or, after the rescaling that is stored beside them, ±4096.
+    Siemens,
+    /// Thousandths of a radian.
+    Philips,
+    /// Thousandths of a radian.
+    Ge,
+}
+
+impl Maker {
+    /// By the `Manufacturer` of DICOM and BIDS.
+    pub fn of_name(name: &str) -> Option<Self> {
+        let name = name.to_lowercase();
+        let begins = |with: &str| name.starts_with(with);
+        match () {
+            () if begins("siemens") => Some(Self::Siemens),
+            () if begins("philips") => Some(Self::Philips),
+            () if begins("ge") => Some(Self::Ge),
+            () => None,
+        }
+    }
+}
+
+/// The factor and offset, radians = factor · number + offset, that the integers of a maker have where
+/// they themselves do not show how long a turn is; `None` where they are not such.
+pub fn radians_of_maker(maker: Maker, volumes: &[Vec<f32>]) -> Option<(f32, f32)> {
+    let numbers = || volumes.iter().flatten().copied().filter(|v| v.is_finite());
+    let (low, high) = numbers().fold((f32::MAX, f32::MIN), |(l, h), v| (l.min(v), h.max(v)));
+    if low >= high || numbers().any(|v| v.fract() != 0.0) {
+        return None;
+    }
+    let within = |from: f32, to: f32| from <= low && high <= to;
+    match maker {
+        Maker::Siemens if within(0.0, STEPS - 1.0) => Some((2.0 * PI / STEPS, -PI)),
+        Maker::Siemens if within(-STEPS, STEPS) => Some((PI / STEPS, 0.0)),
+        Maker::Philips | Maker::Ge if within(-3142.0, 3142.0) => Some((1e-3, 0.0)),
+        _ => None,
+    }
+}
+
 fn of_turn(low: f32, high: f32) -> (f32, f32) {
     let factor = 2.0 * PI / (high - low);
     (factor, -PI - factor * low)
@@ -304,6 +346,25 @@ mod tests {
         let inside: Vec<u32> = (300..600).collect();
         let found = to_radians([1000, 1, 1], &[ramp], &inside);
         assert!(matches!(found, Err(PhaseError::NoTurn { .. })), "{found:?}");
+    }
+
+    #[test]
+    fn integers_that_show_no_turn_are_those_of_their_maker() {
+        let shimmed = |from: f32, to: f32| -> Vec<Vec<f32>> {
+            vec![(0..1000).map(|i| (from + (to - from) * i as f32 / 999.0).round()).collect()]
+        };
+        for (name, from, to, expected) in [
+            ("SIEMENS", 1900.0, 2200.0, Some((2.0 * PI / 4096.0, -PI))),
+            ("Siemens Healthineers", -300.0, 280.0, Some((PI / 4096.0, 0.0))),
+            ("Philips Medical Systems", -300.0, 280.0, Some((1e-3, 0.0))),
+            ("GE MEDICAL SYSTEMS", -300.0, 280.0, Some((1e-3, 0.0))),
+            ("GE", -5000.0, 280.0, None),
+        ] {
+            let maker = Maker::of_name(name).unwrap();
+            assert_eq!(radians_of_maker(maker, &shimmed(from, to)), expected, "{name}");
+        }
+        assert_eq!(radians_of_maker(Maker::Siemens, &[vec![0.5, 1.5]]), None);
+        assert_eq!(Maker::of_name("Bruker"), None);
     }
 
     #[test]
