@@ -84,8 +84,13 @@ pub(crate) fn without_orientation(folder: &Folder, from: &str, to: &str) {
 #[test]
 fn a_sphere_is_found_by_every_method_with_its_sign() {
     let folder = with_sphere();
-    for method in ["dqsm", "tkd", "tikhonov", "tv", "rts"] {
-        let iterations = if method == "dqsm" { "--iterations 60" } else { "" };
+    for method in ["dqsm", "tkd", "tikhonov", "tv", "rts", "tgv", "medi", "ndi"] {
+        let iterations = match method {
+            "dqsm" => "--iterations 60",
+            "medi" => "--magnitude truth.nii",
+            "ndi" => "--te 20 --b0 3",
+            _ => "",
+        };
         folder.done(&format!(
             "qsm field.nii --mask mask.nii --method {method} {iterations} --truth truth.nii -o {method}"
         ));

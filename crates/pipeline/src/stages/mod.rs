@@ -28,6 +28,7 @@ pub mod protocol;
 pub mod qsm;
 pub mod quality;
 pub mod report;
+pub mod sidecar;
 pub mod sift2;
 pub mod sticks;
 pub mod tensors;
