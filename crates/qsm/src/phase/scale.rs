@@ -322,7 +322,8 @@ mod tests {
         let phase: Vec<f32> = (-3142..=3141).map(|i| i as f32).collect();
         assert_eq!(radians(&phase), Ok((1e-3, 0.0)));
         // As they are of 12 bits, whose steps are one and a half.
-        let phase: Vec<f32> = (-2048..2048).map(|i| (i as f32 / 2048.0 * 3141.59).round()).collect();
+        let phase: Vec<f32> =
+            (-2048..2048).map(|i| (i as f32 / 2048.0 * 3141.59).round()).collect();
         assert_eq!(radians(&phase), Ok((1e-3, 0.0)));
         let (steps, mask) = in_noise([-300.0, 300.0], [-4096.0, 4095.0]);
         let found = to_radians([2000, 1, 1], &[steps], &mask);

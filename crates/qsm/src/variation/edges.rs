@@ -74,11 +74,9 @@ impl Ring {
         value: impl Fn(usize, [usize; 3]) -> f64 + Sync,
     ) -> f64 {
         let [nx, ny, nz] = self.shape;
-        let of_row = |row: usize| {
-            (0..nx).map(|x| value(row * nx + x, [x, row % ny, row / ny])).sum::<f64>()
-        };
-        let rows: Vec<f64> =
-            workers.install(|| (0..ny * nz).into_par_iter().map(of_row).collect());
+        let of_row =
+            |row: usize| (0..nx).map(|x| value(row * nx + x, [x, row % ny, row / ny])).sum::<f64>();
+        let rows: Vec<f64> = workers.install(|| (0..ny * nz).into_par_iter().map(of_row).collect());
         rows.into_iter().sum()
     }
 

@@ -266,17 +266,15 @@ impl<'w> Generalised<'w> {
 
     /// E v, by differences from the voxels before.
     fn strain(&self, v: &[Vec<f32>; 3], place: usize, before: [usize; 3]) -> [f32; 6] {
-        let rise = |of: usize, a: usize| {
-            (v[of][place] - v[of][before[a]]) * self.ring.per_length[a]
-        };
+        let rise =
+            |of: usize, a: usize| (v[of][place] - v[of][before[a]]) * self.ring.per_length[a];
         AXES.map(|(a, b)| 0.5 * (rise(a, b) + rise(b, a)))
     }
 
     /// Which entries of E v are between voxels of the mask, where those alone count.
     fn counted(&self, place: usize, before: [usize; 3]) -> [bool; 6] {
-        let is_in = |place: usize| {
-            self.variation.outside == Outside::Nothing || self.is_inside[place]
-        };
+        let is_in =
+            |place: usize| self.variation.outside == Outside::Nothing || self.is_inside[place];
         AXES.map(|(a, b)| is_in(place) && is_in(before[a]) && is_in(before[b]))
     }
 
