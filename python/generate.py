@@ -359,8 +359,8 @@ METHODS = {
             "mask": Given("npt.ArrayLike | None", "None", "Voxels to work on [x, y, z]; by default what is bright in the first magnitude"),
             "affine": AFFINE,
         },
-        "`local_field` and `total_field` [x, y, z] in ppm of B0, `mask`, with a magnitude `weights` of the data, and of two echoes `r2star` in "
-        "1/s. Echo times (`te`) and the strength of B0 (`b0`) must be said.",
+        "`local_field` and `total_field` [x, y, z] in ppm of B0, `mask`, the `quality` of the phase, with a magnitude `weights` of the data, "
+        "and of two echoes `r2star` in 1/s. Echo times (`te`) and the strength of B0 (`b0`) must be said, or that the field is `relative`.",
         [
             *OF_A_BALL,
             "hz, te = 128 * field, np.array([4.0, 8.0, 12.0])",
@@ -369,6 +369,7 @@ METHODS = {
             "made = local_field(phase, mask=mask, te=te, b0=3, phase_range=turn, threads=1)",
             "made.local_field.shape, sorted(made.maps)",
         ],
+        ("imaginary",),
         has_device=False,
     ),
     "qsm": Method(
@@ -382,6 +383,8 @@ METHODS = {
             "md": Given("Any", "None", "Mean diffusivity [x, y, z], which tells tissues apart; with v1 and method dtv"),
             "s0": Given("Any", "None", "Signal without diffusion weighting [x, y, z], likewise"),
             "weights": Given("Any", "None", "Weights of the data [x, y, z]"),
+            "magnitude": Given("Any", "None", "Magnitude [x, y, z] or [x, y, z, echoes] whose edges cost nothing; with method medi"),
+            "two_pass": Given("Any", "None", "Voxels whose field is reliable [x, y, z]: mapped once more by themselves"),
             "truth": Given("Any", "None", "A map to compare with [x, y, z], ppm"),
             "reference": Given("Any", "None", "Region whose mean is zero in the map [x, y, z]"),
             "affine": AFFINE,

@@ -255,7 +255,7 @@ class Evaluation(Maps):
 
 
 class Fields(Maps):
-    """What a scan of phase gives: `total_field`, `local_field` (ppm of B0), `mask`, and `r2star` (1/s)."""
+    """What a scan of phase gives: `total_field`, `local_field` (ppm of B0), `mask`, `quality`, and `r2star` (1/s)."""
 
     def __init__(self, made: Mapping[str, Any], place: Place, shape: tuple[int, ...], b0: Mapping[str, Any]) -> None:
         super().__init__(made, place, shape)
@@ -561,6 +561,8 @@ def qsm(
     md: Any,
     s0: Any,
     weights: Any,
+    magnitude: Any,
+    two_pass: Any,
     truth: Any,
     reference: Any,
     affine: npt.ArrayLike | None,
@@ -583,7 +585,10 @@ def qsm(
             options = {**options, "v1_frame": to_scanner(v1.gtab.frame, v1._affine)}
         v1 = _Placed(v1.V1, v1._affine)
     numbers, place, shape = _volumes("field", field, mask, affine)
-    given = {"v1": v1, "fa": fa, "md": md, "s0": s0, "weights": weights, "truth": truth, "reference": reference}
+    given = {
+        "v1": v1, "fa": fa, "md": md, "s0": s0, "weights": weights, "magnitude": magnitude, "two_pass": two_pass,
+        "truth": truth, "reference": reference,
+    }
     beside = {name: None if one is None else _volumes(name, one, None, place)[0] for name, one in given.items()}
     made = worked(lambda on: _core.qsm(numbers, beside, as_json(options), on), threads, device, progress)
     return Susceptibility(made, place, shape)

@@ -49,13 +49,14 @@ pub(crate) fn local_field<'py>(
         stage.compute(&mut products, log)?;
         Ok(products.take::<Fields>()?)
     })?;
-    let Fields { total, local, mask, weights, r2star, .. } = fields;
+    let Fields { total, local, mask, quality, weights, r2star, .. } = fields;
     let mut inside = Image::zeros(mask.grid, 1);
     mask.voxels.iter().for_each(|&v| inside.data[v as usize] = 1.0);
     let maps = [
         ("total_field", Some(total)),
         ("local_field", Some(local)),
         ("mask", Some(inside)),
+        ("quality", Some(quality)),
         ("weights", weights),
         ("r2star", r2star),
     ];
@@ -75,6 +76,8 @@ pub(crate) struct Beside<'py> {
     md: Option<FieldArg<'py>>,
     s0: Option<FieldArg<'py>>,
     weights: Option<FieldArg<'py>>,
+    magnitude: Option<FieldArg<'py>>,
+    two_pass: Option<FieldArg<'py>>,
     truth: Option<FieldArg<'py>>,
     reference: Option<FieldArg<'py>>,
 }
@@ -91,12 +94,14 @@ pub(crate) fn qsm<'py>(
     let mut values = values(options)?;
     let mut files = taken_out::<LocalFieldFiles>(&mut values);
     files.insert("field".to_owned(), "the field".into());
-    let Beside { v1, fa, md, s0, weights, truth, reference } = beside;
+    let Beside { v1, fa, md, s0, weights, magnitude, two_pass, truth, reference } = beside;
     let given = |given: Option<FieldArg<'_>>| given.map(|given| given.given()).transpose();
     for (name, is_given) in [
         ("v1", v1.is_some()),
         ("fa", fa.is_some()),
         ("weights", weights.is_some()),
+        ("magnitude", magnitude.is_some()),
+        ("two_pass", two_pass.is_some()),
         ("truth", truth.is_some()),
     ] {
         // What messages call it; and that it is there is checked with the other options.
@@ -109,6 +114,7 @@ pub(crate) fn qsm<'py>(
     }
     let (v1, fa, weights, truth) = (given(v1)?, given(fa)?, given(weights)?, given(truth)?);
     // They have no option of their own: the program takes them from the folder of a tensor fit.
+    let (magnitude, two_pass) = (given(magnitude)?, given(two_pass)?);
     let (tissue, reference) = ([given(md)?, given(s0)?], given(reference)?);
     let field = field.given()?;
     let (made, said) = run(py, &machine, move |log| {
@@ -127,6 +133,8 @@ pub(crate) fn qsm<'py>(
             fa: image(fa)?,
             tissue: tissue.collect::<Result<_, _>>()?,
             weights: image(weights)?,
+            magnitude: image(magnitude)?,
+            reliable: image(two_pass)?.map(|image| Mask::from_image(&image)),
             truth: image(truth)?,
         };
         let mut products = Products::default();
@@ -141,6 +149,7 @@ pub(crate) fn qsm<'py>(
             style: MapStyle::default(),
             dqsm_files: false,
             compares: false,
+            relative: files.is_relative(),
             keep: None,
         };
         stage.compute(&mut products, log)?;

@@ -20,6 +20,8 @@ const MESSAGE: usize = 1 << 30;
 pub(crate) struct MpiWorld {
     rank: usize,
     size: usize,
+    /// Among the processes that share this one's memory.
+    local_rank: usize,
     pub(crate) exchange: Exchange,
     /// One call at a time.
     world: Mutex<Handle>,
@@ -52,9 +54,10 @@ impl MpiWorld {
         }
         let world = universe.world();
         let (rank, size) = (world.rank() as usize, world.size() as usize);
+        let local_rank = world.split_shared(world.rank()).rank() as usize;
         let end = Handle(world.duplicate());
         let (exchange, world) = (Exchange::default(), Mutex::new(Handle(world)));
-        Some(Self { rank, size, exchange, world, end, _universe: Alive(universe) })
+        Some(Self { rank, size, local_rank, exchange, world, end, _universe: Alive(universe) })
     }
 
     pub(crate) fn all_fail_within(&self, patience: Duration) -> bool {
@@ -152,6 +155,10 @@ impl Comm for MpiWorld {
 
     fn size(&self) -> usize {
         self.size
+    }
+
+    fn local_rank(&self) -> usize {
+        self.local_rank
     }
 
     fn sum_i64(&self, values: &mut [i64]) {

@@ -40,7 +40,7 @@ impl<'a> Backend<'a> {
     #[must_use]
     pub fn among(self, comm: &'a dyn Comm) -> Self {
         let devices = match self.devices.len() {
-            n if n > 0 && comm.size() > 1 => std::slice::from_ref(&self.devices[comm.rank() % n]),
+            n if n > 0 && comm.size() > 1 => std::slice::from_ref(&self.devices[comm.device_of(n)]),
             _ => self.devices,
         };
         Self { devices, comm, ..self }

@@ -10,6 +10,18 @@ pub trait Comm: Send + Sync {
     /// Number of processes.
     fn size(&self) -> usize;
 
+    /// This process among those of the same machine, from 0; all are of one machine where nothing else is
+    /// known.
+    fn local_rank(&self) -> usize {
+        self.rank()
+    }
+
+    /// Which of the `n` devices of its machine, above 0, this process takes: processes of one machine take
+    /// turns.
+    fn device_of(&self, n: usize) -> usize {
+        self.local_rank() % n
+    }
+
     /// Replaces `values` by their sums over ranks. Integer sums do not depend on their order, so
     /// fixed-point sums are the same for any number of ranks.
     fn sum_i64(&self, values: &mut [i64]);
@@ -61,6 +73,36 @@ impl Comm for Solo {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// One of several processes, four to a machine.
+    struct OfFour(usize);
+
+    impl Comm for OfFour {
+        fn rank(&self) -> usize {
+            self.0
+        }
+        fn size(&self) -> usize {
+            12
+        }
+        fn local_rank(&self) -> usize {
+            self.0 % 4
+        }
+        fn sum_i64(&self, _values: &mut [i64]) {}
+        fn sum_f64(&self, _values: &mut [f64]) {}
+        fn broadcast(&self, _bytes: &mut [u8], _root: usize) {}
+        fn to_first(&self, bytes: Vec<u8>, _from: usize) -> Vec<u8> {
+            bytes
+        }
+        fn barrier(&self) {}
+    }
+
+    /// By their number among all, three devices of the second machine would go to processes 4, 5, 6 and 7
+    /// as 1, 2, 0 and 1.
+    #[test]
+    fn processes_take_turns_at_the_devices_of_their_own_machine() {
+        let taken = |n: usize| (4..8).map(|rank| OfFour(rank).device_of(n)).collect::<Vec<_>>();
+        assert_eq!((taken(4), taken(3)), (vec![0, 1, 2, 3], vec![0, 1, 2, 0]));
+    }
 
     #[test]
     fn one_process_hands_its_bytes_to_itself() {

@@ -73,7 +73,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "fimbria field phase.nii.gz --magnitude mag.nii.gz --te 4,12,20 --b0 3 -o field",
             "fimbria field e1.nii.gz e2.nii.gz --te 4,12 --b0 7 --mask mask.nii.gz -o field",
-            "fimbria field phase.nii.gz --te 20 --b0 3 --mask mask.nii.gz --background lbv -o field",
+            "fimbria field phase.nii.gz --te 20 --b0 3 --mask mask.nii.gz --background pdf -o field",
+            "fimbria field real.nii.gz --imaginary imag.nii.gz --te 4,12,20 --b0 3 -o field",
         ],
     ),
     (
@@ -81,6 +82,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "fimbria qsm field/local_field.nii.gz --weights field/weights.nii.gz --dti dti --resample -o qsm",
             "fimbria qsm field/local_field.nii.gz --mask field/mask.nii.gz --method tkd -o qsm",
+            "fimbria qsm field/local_field.nii.gz --method medi --magnitude mag.nii.gz -o medi",
+            "fimbria qsm field/local_field.nii.gz --method ndi -o ndi",
             "fimbria qsm local.nii.gz --v1 V1.nii.gz --fa FA.nii.gz --method tensor --iterations 20 -o qsm",
         ],
     ),

@@ -91,6 +91,11 @@ impl MapStyle {
         files
     }
 
+    /// The file beside a map that says in JSON what it is, in layouts without sidecars too.
+    pub(crate) fn sidecar_name(&self, map: &MapSpec, context: &MapContext) -> String {
+        format!("{}.json", self.stem(map, context))
+    }
+
     fn stem(&self, map: &MapSpec, context: &MapContext) -> String {
         let MapContext { stage, model, entities, .. } = context;
         match self.layout.0 {
@@ -116,6 +121,40 @@ impl MapStyle {
         out: &mut OutputFolder,
         workers: &Workers,
     ) -> Result<(), MapError> {
+        if self.layout.0 == MapLayout::Bids {
+            return self.write_with_sidecar(map, image, context, &[], out, workers);
+        }
+        self.write_alone(map, image, context, out, workers)
+    }
+
+    /// Writes a map, and beside it in every layout what it is, and `more`.
+    ///
+    /// # Errors
+    /// [`MapError`].
+    pub(crate) fn write_with_sidecar(
+        &self,
+        map: &MapSpec,
+        image: &Image,
+        context: &MapContext,
+        more: &[(&str, Value)],
+        out: &mut OutputFolder,
+        workers: &Workers,
+    ) -> Result<(), MapError> {
+        self.write_alone(map, image, context, out, workers)?;
+        let mut sidecar = sidecar_of(map, context);
+        more.iter().for_each(|(key, value)| sidecar[*key] = value.clone());
+        let text = format!("{sidecar:#}\n");
+        Ok(out.write(&self.sidecar_name(map, context), text.as_bytes())?)
+    }
+
+    fn write_alone(
+        &self,
+        map: &MapSpec,
+        image: &Image,
+        context: &MapContext,
+        out: &mut OutputFolder,
+        workers: &Workers,
+    ) -> Result<(), MapError> {
         let files = self.file_names(map, context);
         let path = out.stage(&files[0])?;
         let options = self.write_options(map, context);
@@ -123,10 +162,6 @@ impl MapStyle {
             Some(turned) => write_image(&path, &turned, &options),
             None => write_image(&path, image, &options),
         })?;
-        if let Some(sidecar) = files.get(1) {
-            let text = format!("{:#}\n", sidecar_of(map, context));
-            out.write(sidecar, text.as_bytes())?;
-        }
         Ok(())
     }
 

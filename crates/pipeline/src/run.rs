@@ -13,7 +13,7 @@ use toml::{Table, Value};
 use crate::options::{OptionError, Options, Values, in_run, paths_beside, usual};
 use crate::stages::accuracy::Compare;
 use crate::stages::connectome::{ConnectomeInRun, ConnectomeOptions};
-use crate::stages::field::{BackgroundMethod, FieldParameters, MakeField, PhaseFiles};
+use crate::stages::field::{FieldParameters, MakeField, PhaseFiles};
 use crate::stages::fits::fit_maps::InRun;
 use crate::stages::fits::fod::tells_fibres_apart;
 use crate::stages::fits::{DKI, DTI, FITS, FOD, Fit, FitStage, fit_named};
@@ -520,10 +520,13 @@ fn susceptibility_stages(
     let parameters = qsm.of_noisy_field();
     parameters.check().map_err(options_of("qsm"))?;
     let fa_threshold = parameters.threshold();
+    let relative = files.as_ref().is_some_and(|files| files.relative);
+    let map =
+        MapSusceptibility { parameters, style, dqsm_files: false, compares, relative, keep: None };
     Ok([
         Box::new(MakeField { files, parameters: field, style }),
-        Box::new(Guide { fa_threshold, weighs: !parameters.is_published() }),
-        Box::new(MapSusceptibility { parameters, style, dqsm_files: false, compares, keep: None }),
+        Box::new(Guide { fa_threshold, weighs: !map.parameters.is_published() }),
+        Box::new(map),
     ])
 }
 
@@ -590,15 +593,10 @@ pub fn demo_stages(options: HeadOptions, root: &Path) -> Result<Vec<Box<dyn Stag
     let streamlines = (track, Through::Samples);
     stages.extend(streamline_stages(streamlines, of_lines, style, entities, root));
     stages.push(usual.fit(DKI, entities)?);
-    stages.extend(susceptibility_stages(None, demo_field(), demo_qsm(), style)?);
+    stages.extend(susceptibility_stages(None, usual.options("field")?, demo_qsm(), style)?);
     stages.push(Box::new(Compare));
     stages.push(Box::new(Report { title: "fimbria demo: a head of known truth".to_owned() }));
     Ok(stages)
-}
-
-/// What comes as near to the truth of a head as any, in a hundredth of the time of dipoles.
-fn demo_field() -> FieldParameters {
-    FieldParameters { background: Named(BackgroundMethod::Lbv), ..usual() }
 }
 
 /// The usual map, its mean that of the truth.

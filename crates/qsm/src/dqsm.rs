@@ -120,7 +120,7 @@ pub fn reconstruct(
     let prepared = match on.devices.len() {
         0 => None,
         // Processes of one machine take turns at its devices.
-        n => match on_device(model, weights, options, &on.devices[share.rank % n], on, share) {
+        n => match on_device(model, weights, options, &on.devices[comm.device_of(n)], on, share) {
             Ok(prepared) => Some(prepared),
             Err(DeviceOperatorError::Qsm(error)) => return Err(error),
             Err(error) => {

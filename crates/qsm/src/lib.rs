@@ -11,7 +11,7 @@
 //! * [`solver`]: Landweber as published and conjugate gradients, over any such operators;
 //! * [`tensor`]: the field of susceptibility tensors, and tensors from the field;
 //! * [`dqsm`]: all of these as one function; [`variation`]: total variation, guided or not;
-//!   [`fourier`]: further methods without guidance; [`metrics`]: how far a map is from the truth;
+//!   [`nonlinear`]: steps downhill of the phase itself; [`fourier`]: further methods without guidance; [`metrics`]: how far a map is from the truth;
 //! * [`phase`] and [`background`]: from the scanner's phase to the local field;
 //! * [`dqsm_files`]: the original program's files, and [`Published`] its parameters.
 //!
@@ -34,6 +34,7 @@ mod kernel;
 mod laplacian;
 pub mod metrics;
 mod model;
+pub mod nonlinear;
 mod operator;
 pub mod oracle;
 mod pairs;

@@ -39,6 +39,8 @@ Units:
   ±2048 or ±4096 as steps of a turn; anything else is scaled so that its extremes, over all echoes,
   are a turn apart. That a turn is so long has to show, by wraps inside the mask or by noise around
   it: magnitudes, fields and maps are refused. Where a phase is, --phase-range says its scaling.
+  Where the .json says Units rad, or a Manufacturer whose integers are known, that is believed.
+  Sidecars are inherited as in BIDS: sub-1_MEGRE.json is that of sub-1_echo-1_part-phase_MEGRE too.
 
 Voxels:
   Those of the mask without a finite phase or without a magnitude above zero (of three echoes or
@@ -53,7 +55,9 @@ References:
   Schofield M, Zhu Y. Opt Lett 28, 1194 (2003)                         laplacian
   Wu B et al. Magn Reson Med 67, 137 (2012)                            vsharp
   Liu T et al. NMR Biomed 24, 1129 (2011)                              pdf
-  Zhou D et al. NMR Biomed 27, 312 (2014)                              lbv";
+  Zhou D et al. NMR Biomed 27, 312 (2014)                              lbv
+  Eckstein K et al. Magn Reson Med 79, 2996 (2018)                     --coils, --smooth-offset
+  Lu W et al. Magn Reson Med 60, 198 (2008)                            --bipolar";
 
 impl Field {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {

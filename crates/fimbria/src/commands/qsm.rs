@@ -52,7 +52,8 @@ Outputs (float32):
 
 Units:
   The field is in ppm of B0 unless --field-unit says otherwise, susceptibility is in ppm (SI). A
-  field that is unlike a local one in ppm is refused until --field-unit says what it is.
+  field that is unlike a local one in ppm is refused until --field-unit says what it is. Of a
+  relative field (`fimbria field --relative`) the map is relative, too: in the unit of that field.
 
 Order and frame:
   Fibre directions are in scanner RAS axes (--v1-frame for FSL's or voxel axes), B0 along the
@@ -63,6 +64,11 @@ b)‖² + λ Σ|∇(x - Σ c Φ)| is made least, d the dipole, x 0 outside the m
 S0 and their squares, B the field of tensors along V1 whose anisotropy is FA. The coefficients c and
 a are fitted with the map, so that images which explain nothing change nothing; without any it is
 tv.
+
+tgv makes λ Σ|∇x - v| + 3 λ Σ|E v| least in place of λ Σ|∇x|, so that slopes cost nothing; medi
+leaves out the 30 % of the differences along the axes in which --magnitude differs most. With --data
+phase the field is explained up to whole turns of the phase, w² (1 - cos s r) / s² of what it is off
+by, r, and ndi goes downhill from 0 in that and λ Σ x² / 2; s follows from --te and --b0.
 
 The methods dqsm and tensor minimise κ‖Ax - b‖² + (1 - κ)‖Dx‖²: A sums the fields of spheres (FA up
 to --fa-threshold) and of cylinders (or, with --method tensor, of dipoles magnetised as tensors are)
@@ -80,7 +86,12 @@ References:
   Shmueli K et al. Magn Reson Med 62, 1510 (2009)      tkd
   Bilgic B et al. Magn Reson Med 72, 1444 (2014)       dtv, tv
   Milovic C et al. Magn Reson Med 80, 814 (2018)       dtv, tv (data inside the mask)
-  Kames C et al. NeuroImage 167, 276 (2018)            rts";
+  Kames C et al. NeuroImage 167, 276 (2018)            rts
+  Langkammer C et al. NeuroImage 111, 622 (2015)       tgv
+  Liu J et al. NeuroImage 59, 2560 (2012)              medi
+  Liu T et al. Magn Reson Med 69, 467 (2013)           --data phase
+  Polak D et al. NMR Biomed 33, e4271 (2020)           ndi
+  Stewart AW et al. Magn Reson Med 87, 1289 (2022)     --two-pass";
 
 impl Qsm {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
@@ -116,6 +127,7 @@ impl Qsm {
             style: style.style(),
             dqsm_files: files.dqsm_files,
             compares: files.truth.is_some(),
+            relative: files.is_relative(),
             keep: Some(keep),
         };
         let load = LoadLocalField { files, fa_threshold };

@@ -156,7 +156,7 @@ Configuration:
     phase = [\"phase.nii.gz\"]   # the long options of `fimbria field` for its input, _ for -
     te = [5, 10, 15]
     [field]                    # the other options of that command
-    background = \"vsharp\"
+    background = \"lbv\"
     [qsm]                      # the options of `fimbria qsm` but for its input
     method = \"dtv\"
     [maps]

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-use fimbria_image::{Affine, Grid, Image, WriteOptions, write_image};
+use fimbria_image::{Affine, Datatype, Grid, Image, WriteOptions, write_image};
 
 use crate::qsm::without_orientation;
 use crate::util::Folder;
@@ -284,7 +284,8 @@ fn absurd_radii_and_grids_in_metres_end_with_the_grid() {
     let folder = with_echoes();
     for radius in ["1e308", "9e15", "1e5"] {
         folder.done(&format!(
-            "field phase.nii --mask mask.nii --te 5,12,20 --b0 3 --radius {radius} -o r{radius}"
+            "field phase.nii --mask mask.nii --te 5,12,20 --b0 3 --background vsharp --radius {radius} \
+             -o r{radius}"
         ));
     }
     let mut phase = folder.image("phase.nii");
@@ -296,6 +297,351 @@ fn absurd_radii_and_grids_in_metres_end_with_the_grid() {
     }
     write_image(folder.join("metres.nii"), &phase, &WriteOptions::default()).unwrap();
     write_image(folder.join("metres_mask.nii"), &mask, &WriteOptions::default()).unwrap();
-    let ran = folder.run("field metres.nii --mask metres_mask.nii --te 5,12,20 --b0 3 -o m");
+    let ran = folder.run(
+        "field metres.nii --mask metres_mask.nii --te 5,12,20 --b0 3 --background vsharp -o m",
+    );
     assert!(matches!(ran.code, Some(0 | 1)), "{}", ran.stderr);
+}
+
+/// The field of [`with_echoes`] in ppm, without its sphere's.
+fn total(folder: &Folder, out: &str) -> Vec<f32> {
+    folder.image(&format!("{out}/total_field.nii.gz")).data
+}
+
+/// The largest difference of two fields inside the mask.
+fn worst(a: &[f32], b: &[f32]) -> f32 {
+    a.iter().zip(b).fold(0.0, |m, (a, b)| m.max((a - b).abs()))
+}
+
+const LINE: &str = "--mask mask.nii --background pdf";
+
+/// Six files of a scanner's folder: a phase and its sidecar in BIDS, the field and what is common said
+/// once above it.
+#[test]
+fn phases_of_a_bids_folder_inherit_what_is_said_above_them() {
+    let folder = with_echoes();
+    folder.done(&format!("field phase.nii {LINE} --te 5,12,20 --b0 3 -o given"));
+    let whole = folder.image("phase.nii");
+    for suffix in ["MEGRE", "T2starw"] {
+        let data = format!("bids-{suffix}/sub-1/anat");
+        std::fs::create_dir_all(folder.join(&data)).unwrap();
+        let top = format!("bids-{suffix}/dataset_description.json");
+        std::fs::write(folder.join(&top), "{}").unwrap();
+        let common = format!("bids-{suffix}/{suffix}.json");
+        std::fs::write(folder.join(&common), r#"{"MagneticFieldStrength": 3}"#).unwrap();
+        let mut names = Vec::new();
+        for (echo, time) in TIMES.iter().enumerate() {
+            let stem = format!("{data}/sub-1_echo-{}_part-phase_{suffix}", echo + 1);
+            let image = Image { grid: grid(), n_volumes: 1, data: whole.volume(echo).to_vec() };
+            let options = WriteOptions::default();
+            write_image(folder.join(&format!("{stem}.nii")), &image, &options).unwrap();
+            // Of both parts of this echo.
+            let beside = format!("{data}/sub-1_echo-{}_{suffix}.json", echo + 1);
+            std::fs::write(folder.join(&beside), format!(r#"{{"EchoTime": {time}}}"#)).unwrap();
+            names.push(format!("{stem}.nii"));
+        }
+        folder.done(&format!("field {} {LINE} -o {suffix}", names.join(" ")));
+        assert_eq!(total(&folder, "given"), total(&folder, suffix), "{suffix}");
+        // All of them are inputs.
+        let record = folder.json(&format!("{suffix}/run.json"));
+        let inputs = record["inputs"].as_array().unwrap();
+        let count = |role: &str| inputs.iter().filter(|input| input["role"] == role).count();
+        assert_eq!((count("phase"), count("phase sidecar")), (3, 4 + 2), "{inputs:?}");
+    }
+}
+
+/// Integers of 16 bits in both byte orders, as each maker stores them.
+#[test]
+fn what_makers_store_is_the_same_phase() {
+    let folder = with_echoes();
+    folder.done(&format!("field phase.nii {LINE} --te 5,12,20 --b0 3 -o given"));
+    let expected = total(&folder, "given");
+    let whole = folder.image("phase.nii");
+    let radians = |v: f32| f64::from(v) / 4095.0 * TAU - PI;
+    for (name, maker, scaled) in [
+        ("siemens", "SIEMENS", 4096.0 / PI),
+        ("philips", "Philips Medical Systems", 1000.0),
+        ("ge", "GE MEDICAL SYSTEMS", 1000.0),
+    ] {
+        let mut image = whole.clone();
+        image.data.iter_mut().for_each(|v| {
+            *v = (radians(*v) * scaled).round().clamp(-4096.0, 4095.0) as f32;
+        });
+        let options = WriteOptions { datatype: Datatype::Int16, ..WriteOptions::default() };
+        let little = format!("{name}.nii");
+        write_image(folder.join(&little), &image, &options).unwrap();
+        let bytes = std::fs::read(folder.join(&little)).unwrap();
+        std::fs::write(folder.join(&format!("{name}-big.nii")), swapped(&bytes)).unwrap();
+        for file in [name.to_owned(), format!("{name}-big")] {
+            let said = format!(
+                r#"{{"EchoTime": [0.005, 0.012, 0.02], "MagneticFieldStrength": 3, "Units": "arbitrary",
+                     "Manufacturer": "{maker}", "ImageType": ["ORIGINAL", "PRIMARY", "P", "ND"]}}"#
+            );
+            std::fs::write(folder.join(&format!("{file}.json")), said).unwrap();
+            folder.done(&format!("field {file}.nii {LINE} -o {file}"));
+            // A step of a thousandth of a radian in 20 ms.
+            let off = worst(&expected, &total(&folder, &file));
+            assert!(off < 2e-4, "{file}: {off}");
+        }
+    }
+}
+
+/// The bytes of a NIfTI-1 file of 16 bits in the other order.
+fn swapped(bytes: &[u8]) -> Vec<u8> {
+    let mut other = bytes.to_vec();
+    let mut turn = |from: usize, size: usize, count: usize| {
+        other[from..from + size * count].chunks_mut(size).for_each(<[u8]>::reverse);
+    };
+    // sizeof_hdr, dim, intent_p1..3, then codes, pixdim, vox_offset, slopes.
+    turn(0, 4, 1);
+    turn(40, 2, 8);
+    turn(56, 4, 3);
+    turn(68, 2, 4);
+    turn(76, 4, 8);
+    turn(108, 4, 3);
+    turn(120, 2, 1);
+    turn(124, 4, 6);
+    turn(252, 2, 2);
+    turn(256, 4, 18);
+    let data = bytes.len() - 352;
+    turn(352, 2, data / 2);
+    other
+}
+
+#[test]
+fn a_phase_that_shows_no_turn_is_read_as_its_maker_stores_it() {
+    let folder = with_echoes();
+    // Shimmed well and stripped: 200 thousandths of a radian.
+    let number = |p: [f64; 3]| if length(p) < 14.0 { (12.0 * p[0]).round() } else { 0.0 };
+    write(&folder, "still.nii", 1, |_, p| number(p));
+    folder.failed(&format!("field still.nii {LINE} --te 5 --b0 3 -o out"));
+    let said = |text: &str| std::fs::write(folder.join("still.json"), text).unwrap();
+    said(r#"{"Manufacturer": "Philips", "ImageType": ["ORIGINAL", "PRIMARY", "PHASE MAP"]}"#);
+    folder.done(&format!("field still.nii {LINE} --te 5 --b0 3 -o out"));
+    let found = total(&folder, "out");
+    let slope = found[grid().index([26, 16, 16])] - found[grid().index([6, 16, 16])];
+    let expected = 20.0 * 0.012 / (TAU * 42.577_478_518 * 3.0 * 0.005);
+    assert!((f64::from(slope) - expected).abs() < 1e-4, "{slope} {expected}");
+    // Without the word that it is a phase its numbers may be anything.
+    said(r#"{"Manufacturer": "Philips"}"#);
+    folder.failed(&format!("field still.nii {LINE} --te 5 --b0 3 -o no"));
+    said(r#"{"Units": "rad"}"#);
+    let ran = folder.failed(&format!("field still.nii {LINE} --te 5 --b0 3 -o no"));
+    assert!(ran.contains("says Units rad, but its numbers reach 1"), "{ran}");
+    said(r#"{"ImageType": ["ORIGINAL", "PRIMARY", "M", "ND"]}"#);
+    let ran = folder.failed(&format!("field still.nii {LINE} --te 5 --b0 3 -o no"));
+    assert!(ran.contains("says ImageType M"), "{ran}");
+    // Radians that show no wraps are told by their unit.
+    write(&folder, "radians.nii", 1, |_, p| 1e-3 * number(p));
+    folder.failed(&format!("field radians.nii {LINE} --te 5 --b0 3 -o no"));
+    std::fs::write(folder.join("radians.json"), r#"{"Units": "rad"}"#).unwrap();
+    folder.done(&format!("field radians.nii {LINE} --te 5 --b0 3 -o radians"));
+    assert!(worst(&found, &total(&folder, "radians")) < 1e-6);
+}
+
+/// As GE stores complex images: parts, every second slice turned by half a turn.
+#[test]
+fn real_and_imaginary_parts_are_phase_and_magnitude() {
+    let folder = with_echoes();
+    folder
+        .done(&format!("field phase.nii --magnitude mag.nii {LINE} --te 5,12,20 --b0 3 -o given"));
+    let (phase, magnitude) = (folder.image("phase.nii"), folder.image("mag.nii"));
+    let part = |name: &str, with: fn(f64) -> f64, turns: bool| {
+        let mut image = magnitude.clone();
+        for (i, m) in image.data.iter_mut().enumerate() {
+            let slice = i / (SIDE * SIDE) % SIDE;
+            let sign = if turns && slice % 2 == 1 { -1.0 } else { 1.0 };
+            let radians = f64::from(phase.data[i]) / 4095.0 * TAU - PI;
+            *m = (sign * f64::from(*m) * with(radians)) as f32;
+        }
+        write_image(folder.join(name), &image, &WriteOptions::default()).unwrap();
+    };
+    for turns in [false, true] {
+        part("re.nii", f64::cos, turns);
+        part("im.nii", f64::sin, turns);
+        let line =
+            format!("field re.nii --imaginary im.nii {LINE} --te 5,12,20 --b0 3 -o parts -f");
+        let ran = folder.done(&line);
+        assert_eq!(ran.stderr.contains("from slice to slice"), turns, "{}", ran.stderr);
+        for map in ["total_field", "weights", "r2star"] {
+            let read = |out: &str| folder.image(&format!("{out}/{map}.nii.gz")).data;
+            let most = read("given").iter().fold(0.0_f32, |m, v| m.max(v.abs()));
+            // Parts in f32 of a phase of 12 bits.
+            assert!(worst(&read("given"), &read("parts")) < 2e-3 * most, "{map} {turns}");
+        }
+    }
+    let line = format!("field re.nii --imaginary mask.nii {LINE} --te 5,12,20 --b0 3 -o no");
+    assert!(folder.failed(&line).contains("1 volumes of imaginary parts for 3"));
+}
+
+#[test]
+fn readouts_forth_and_back_are_told_and_corrected() {
+    let folder = with_echoes();
+    let line = format!("{LINE} --te 5,12,20 --b0 3");
+    folder.done(&format!("field phase.nii {line} -o plain"));
+    let mut phase = folder.image("phase.nii");
+    for echo in 0..3 {
+        let sign = if echo % 2 == 0 { 0.5 } else { -0.5 };
+        for (v, number) in phase.volume_mut(echo).iter_mut().enumerate() {
+            let ramp = 0.08 * (grid().voxel(v)[0] as f64 - 15.5);
+            *number = (f64::from(*number) + sign * ramp / TAU * 4095.0).rem_euclid(4095.0) as f32;
+        }
+    }
+    write_image(folder.join("bipolar.nii"), &phase, &WriteOptions::default()).unwrap();
+    let expected = total(&folder, "plain");
+    folder.done(&format!("field bipolar.nii {line} -o told"));
+    folder.done(&format!("field bipolar.nii {line} --bipolar false -o left"));
+    let record = folder.json("told/run.json");
+    let slope = record["bipolar_slope"][0].as_f64().unwrap();
+    assert!((slope - 0.08).abs() < 2e-3, "{slope}");
+    // The sphere's steep field makes the second echo's wraps ambiguous in few voxels beside it.
+    let (told, left) = (total(&folder, "told"), total(&folder, "left"));
+    let median = |a: &[f32]| {
+        let mut off: Vec<f32> =
+            a.iter().zip(&expected).filter(|(_, e)| **e != 0.0).map(|(a, e)| a - e).collect();
+        let middle = off.len() / 2;
+        off.sort_unstable_by(f32::total_cmp);
+        // A constant field is background.
+        let centre = off[middle];
+        let mut off: Vec<f32> = off.into_iter().map(|o| (o - centre).abs()).collect();
+        off.sort_unstable_by(f32::total_cmp);
+        off[middle]
+    };
+    assert!(
+        median(&told) < 1e-3 && median(&left) > 3.0 * median(&told),
+        "{} {}",
+        median(&told),
+        median(&left)
+    );
+    let plain = folder.json("plain/run.json");
+    assert!(plain["bipolar_slope"].is_null());
+    let said = folder
+        .failed(&format!("field phase.nii phase.nii {LINE} --bipolar true --te 5 --b0 3 -o no"));
+    assert!(said.contains("echo times"), "{said}");
+}
+
+#[test]
+fn several_coils_are_combined_and_wrong_numbers_of_them_refused() {
+    let folder = with_echoes();
+    let line = format!("{LINE} --te 5,12,20 --b0 3");
+    let (phase, magnitude) = (folder.image("phase.nii"), folder.image("mag.nii"));
+    // Each coil has a constant phase of its own, which together nearly cancel.
+    let mut both = Image::zeros(grid(), 6);
+    let mut strengths = Image::zeros(grid(), 6);
+    for coil in 0..2 {
+        for echo in 0..3 {
+            let turned = phase.volume(echo).iter().map(|v| (v + 1900.0 * coil as f32) % 4095.0);
+            both.volume_mut(3 * coil + echo).iter_mut().zip(turned).for_each(|(to, v)| *to = v);
+            strengths.volume_mut(3 * coil + echo).copy_from_slice(magnitude.volume(echo));
+        }
+    }
+    write_image(folder.join("coils.nii"), &both, &WriteOptions::default()).unwrap();
+    write_image(folder.join("strengths.nii"), &strengths, &WriteOptions::default()).unwrap();
+    folder.done(&format!("field phase.nii --magnitude mag.nii {line} --smooth-offset -o one"));
+    let given = "--magnitude strengths.nii --coils 2";
+    folder.done(&format!("field coils.nii {given} {line} -o two"));
+    let (one, two) = (total(&folder, "one"), total(&folder, "two"));
+    let off = |v: usize| (one[v] - two[v]).abs();
+    let far = (0..grid().len()).filter(|&v| off(v) > 1e-3).count();
+    // A constant of a coil is nothing to the field.
+    assert_eq!(far, 0);
+    for (options, words) in [
+        ("coils.nii --coils 2", "weighed by their magnitudes"),
+        ("coils.nii --magnitude strengths.nii --coils 4", "6 volumes of phase are no echoes of 4"),
+    ] {
+        let said = folder.failed(&format!("field {options} {line} -o no"));
+        assert!(said.contains(words), "{said}");
+    }
+    let said =
+        folder.failed(&format!("field phase.nii {LINE} --te 5 --b0 3 --smooth-offset -o no"));
+    assert!(said.contains("echo times for"), "{said}");
+}
+
+#[test]
+fn voxels_of_low_quality_leave_the_mask() {
+    let folder = with_echoes();
+    let line = format!("field phase.nii --magnitude mag.nii {LINE} --te 5,12,20 --b0 3");
+    folder.done(&format!("{line} -o all"));
+    let quality = folder.image("all/quality.nii.gz").data;
+    let mask = folder.image("mask.nii").data;
+    folder.done(&format!("{line} --mask-quality 0.8 -o some"));
+    let kept = folder.image("some/mask.nii.gz").data;
+    for v in 0..grid().len() {
+        assert_eq!(kept[v] > 0.0, mask[v] > 0.0 && quality[v] >= 0.8, "{v}");
+    }
+    let count = kept.iter().filter(|m| **m > 0.0).count();
+    assert!(count > 1000 && count < mask.iter().filter(|m| **m > 0.0).count(), "{count}");
+    let said = folder.failed(&format!("{line} --mask-quality 1 -o none"));
+    assert!(said.contains("--mask-quality"), "{said}");
+}
+
+/// The field is the phase but for its background, and a map of it the susceptibility but for a factor.
+#[test]
+fn a_phase_of_unknown_echo_time_has_a_relative_field_and_map() {
+    let folder = with_echoes();
+    let whole = folder.image("phase.nii");
+    let image = Image { grid: grid(), n_volumes: 1, data: whole.volume(2).to_vec() };
+    write_image(folder.join("one.nii"), &image, &WriteOptions::default()).unwrap();
+    let said = folder.failed(&format!("field one.nii {LINE} --b0 3 -o no"));
+    assert!(said.contains("--relative"), "{said}");
+    folder.done(&format!("field one.nii {LINE} --te 20 --b0 3 -o ppm"));
+    folder.done(&format!("field one.nii {LINE} --relative -o rad"));
+    // 2π times 127.7 Hz a ppm times 20 ms.
+    let factor = (TAU * 42.577_478_518 * 3.0 * 0.020) as f32;
+    let (ppm, rad) = (total(&folder, "ppm"), total(&folder, "rad"));
+    assert!(ppm.iter().zip(&rad).all(|(p, r)| (p * factor - r).abs() < 1e-4));
+    let line =
+        |out: &str| format!("qsm {out}/local_field.nii.gz --mask {out}/mask.nii.gz --method tv");
+    let said = folder.failed(&format!("{} -o no", line("rad")));
+    assert!(said.contains("--field-unit relative"), "{said}");
+    folder.done(&format!("{} -o chi-ppm", line("ppm")));
+    folder.done(&format!("{} --field-unit relative -o chi-rad", line("rad")));
+    let chi = |out: &str| folder.image(&format!("{out}/chi.nii.gz")).data;
+    let (ppm, rad) = (chi("chi-ppm"), chi("chi-rad"));
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(a * b)).sum::<f64>();
+    let alike = dot(&ppm, &rad) / (dot(&ppm, &ppm) * dot(&rad, &rad)).sqrt();
+    // λ is that of another strength of the field.
+    assert!(alike > 0.95, "{alike}");
+    let scale = dot(&ppm, &rad) / dot(&ppm, &ppm);
+    assert!((scale / f64::from(factor) - 1.0).abs() < 0.25, "{scale} {factor}");
+    for (out, unit) in [("chi-ppm", "ppm"), ("chi-rad", "relative field")] {
+        let header =
+            fimbria_image::ImageHeader::read(folder.join(&format!("{out}/chi.nii.gz"))).unwrap();
+        assert!(header.description().contains(unit), "{out}");
+    }
+    let ran = folder.done(&format!("field phase.nii {LINE} --relative -o first"));
+    assert!(ran.stderr.contains("the first of 3 volumes alone"), "{}", ran.stderr);
+}
+
+/// A crop of a real head of 7 T, whose phase is in a scaling of its own and without echo times: it is
+/// unwrapped and mapped, and what is smooth in the tissue is not streaked.
+#[test]
+fn a_real_phase_without_echo_times_is_mapped() {
+    let Some(data) = fimbria_testing::refdata("qsm/gre_real/small") else { return };
+    let folder = Folder::new();
+    let file = |name: &str| data.join(name).display().to_string();
+    folder.done(&format!(
+        "field {} --magnitude {} --relative -o field",
+        file("Phase.nii"),
+        file("Mag.nii")
+    ));
+    let total = folder.image("field/total_field.nii.gz");
+    let mask = folder.image("field/mask.nii.gz");
+    // No wrap is left between neighbours of the mask.
+    let grid = mask.grid;
+    let jumps = (0..grid.len() - 1)
+        .filter(|&v| grid.voxel(v)[0] + 1 < grid.dims[0])
+        .filter(|&v| mask.data[v] > 0.0 && mask.data[v + 1] > 0.0)
+        .filter(|&v| (total.data[v] - total.data[v + 1]).abs() > std::f32::consts::PI)
+        .count();
+    let inside = mask.data.iter().filter(|m| **m > 0.0).count();
+    assert!(inside > 10_000 && jumps * 1000 < inside, "{jumps} of {inside}");
+    folder.done(
+        "qsm field/local_field.nii.gz --mask field/mask.nii.gz --weights field/weights.nii.gz \
+         --field-unit relative -o qsm",
+    );
+    let chi = folder.image("qsm/chi.nii.gz");
+    assert!(chi.data.iter().all(|x| x.is_finite()));
+    let spread: f64 = chi.data.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>();
+    assert!(spread > 0.0);
 }

@@ -203,7 +203,7 @@ pub(crate) fn echoes(
         phases: volumes(&made.phase),
         magnitudes: volumes(&made.magnitude),
         times: echo_times.to_vec(),
-        b0_tesla,
+        b0_tesla: Some(b0_tesla),
         mask: made.mask.clone(),
     })
 }

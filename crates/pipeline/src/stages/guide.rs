@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::field::Fields;
 use super::fits::dti;
 use super::fits::fit_maps::Maps;
-use super::load_local_field::{LocalField, guidance_of};
+use super::load_local_field::{LocalField, factor_of_relative, guidance_of};
 use crate::{Logbook, Product, Products, Stage, StageError, Taken};
 
 /// Makes the [`LocalField`] of the [`Fields`] and the tensor fit, as `fimbria qsm --resample` does
@@ -61,10 +61,16 @@ impl Stage for Guide {
         log.count("unknowns", mask.len() as u64);
         log.count("cylinders", cylinders as u64);
         let truth = products.find::<GreSubject>().and_then(|made| made.truth("chi"));
+        let factor = match fields.b0_tesla {
+            Some(_) => 1.0,
+            None => factor_of_relative(&fields.local, mask),
+        };
+        let field_ppm = fields.local.data.iter().map(|b| (f64::from(*b) * factor) as f32).collect();
         let field = LocalField {
             grid: fields.local.grid,
             geometry: fields.geometry,
-            field_ppm: fields.local.data.clone(),
+            field_ppm,
+            relative: fields.b0_tesla.is_none().then_some(factor),
             mask: mask.clone(),
             shapes,
             guidance,
@@ -73,8 +79,11 @@ impl Stage for Guide {
                 .as_ref()
                 .filter(|_| self.weighs)
                 .map(|weights| weights.data.clone()),
+            magnitude: fields.magnitude.clone(),
+            reliable: None,
             truth_ppm: truth.map(|chi| chi.data.clone()),
-            b0_tesla: Some(fields.b0_tesla),
+            b0_tesla: fields.b0_tesla,
+            echo_time_s: fields.b0_tesla.map(|_| fields.echo_time_s),
         };
         products.put(field);
         Ok(())

@@ -29,6 +29,7 @@ pub mod qsm;
 pub mod quality;
 pub mod report;
 pub mod shown;
+pub mod sidecar;
 pub mod sift2;
 pub mod sticks;
 pub mod tensors;

@@ -4,17 +4,23 @@
 //! where a paramagnetic sphere raises it along B0; scanners that count the other way are told
 //! apart by a sign. Volumes are f32 of every voxel of a grid, x fastest; masks are voxel lists.
 
+mod bipolar;
+mod coils;
 mod combine;
 mod laplacian;
+mod quality;
 mod region;
 mod scale;
 mod turn;
 
+pub use bipolar::{ReadoutRamp, readout_ramp};
+pub use coils::{CombinedCoils, alternates, combine_coils, turn_every_second};
 pub use combine::{Combined, combine_echoes, r2star, with_signal};
 pub use laplacian::unwrap_laplacian;
+pub use quality::phase_quality;
 pub(crate) use region::neighbours;
 pub use region::{EchoPhase, unwrap_region};
-pub use scale::{PhaseError, radians_of_range, to_radians};
+pub use scale::{Maker, PhaseError, radians_of_maker, radians_of_range, to_radians};
 
 /// The proton's gyromagnetic ratio over 2π, Hz per tesla (CODATA 2018).
 pub const HZ_PER_TESLA: f64 = 42.577_478_518e6;

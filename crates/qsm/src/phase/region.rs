@@ -1,11 +1,12 @@
 //! Unwrapping along the best paths first, after ROMEO: Dymerska B et al., "Phase unwrapping with a
 //! rapid opensource minimum spanning tree algorithm (ROMEO)", MRM 85 (2021).
 
-use std::f32::consts::{PI, TAU};
+use std::f32::consts::TAU;
 
 use fimbria_image::Grid;
 
-use super::{strength, wrapped};
+use super::quality::StepQuality;
+use super::wrapped;
 
 /// One echo.
 #[derive(Clone, Copy, Debug)]
@@ -89,32 +90,16 @@ struct Step {
     to: u32,
 }
 
-fn grow(grid: &Grid, echo: &EchoPhase<'_>, next: Option<&EchoPhase<'_>>, mask: &[u32]) -> Vec<f32> {
+pub(super) fn grow(
+    grid: &Grid,
+    echo: &EchoPhase<'_>,
+    next: Option<&EchoPhase<'_>>,
+    mask: &[u32],
+) -> Vec<f32> {
     let mut inside = vec![false; grid.len()];
     mask.iter().for_each(|&v| inside[v as usize] = echo.phase[v as usize].is_finite());
-    let largest = echo.magnitude.map_or(1.0, |magnitude| {
-        mask.iter().map(|&v| strength(magnitude[v as usize])).fold(0.0, f32::max)
-    });
-    let cost = |from: usize, to: usize| {
-        let step = wrapped(echo.phase[to] - echo.phase[from]);
-        let mut quality = 1.0 - step.abs() / PI;
-        if let Some(next) = next {
-            let later = wrapped(next.phase[to] - next.phase[from]);
-            let ratio = (next.time / echo.time) as f32;
-            quality *= (1.0 - wrapped(later - step * ratio).abs() / PI).max(0.0);
-        }
-        if let Some(magnitude) = echo.magnitude {
-            let (a, b) = (strength(magnitude[from]), strength(magnitude[to]));
-            let (small, large) = (a.min(b), a.max(b));
-            let alike = if large > 0.0 { small / large } else { 0.0 };
-            // Full weight from half of the largest magnitude on.
-            let strong = if largest > 0.0 { (2.0 * small / largest).min(1.0) } else { 0.0 };
-            quality *= alike * alike * (0.5 + 0.5 * strong);
-        }
-        // The next echo's phase may be no number: nothing is known of such a step.
-        let quality = if quality.is_nan() { 0.0 } else { quality };
-        ((1.0 - quality) * (STEPS - 1) as f32) as usize
-    };
+    let steps = StepQuality::new(echo, next, mask);
+    let cost = |from: usize, to: usize| ((1.0 - steps.of(from, to)) * (STEPS - 1) as f32) as usize;
     let mut unwrapped = vec![0.0; grid.len()];
     let mut done = vec![false; grid.len()];
     let mut queue: Vec<Vec<Step>> = vec![Vec::new(); STEPS];

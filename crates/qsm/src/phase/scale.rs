@@ -1,6 +1,7 @@
 //! From the numbers that scanners store to radians.
 
 use std::f32::consts::PI;
+use std::ops::RangeInclusive;
 
 use super::turn::{Volume, Voxels};
 
@@ -63,6 +64,10 @@ const LEAST_SPREAD: f32 = 0.1;
 /// Voxels close to either end of a turn.
 const LEAST_AT_ENDS: usize = 10;
 
+/// A wrapped phase in thousandths of a radian reaches these at both ends: few voxels, or numbers that
+/// were steps of a turn before, need not meet the last ones.
+const THOUSANDTHS: RangeInclusive<f32> = 3135.0..=3142.0;
+
 /// Steps of a turn of twelve bits.
 const STEPS: f32 = 4096.0;
 
@@ -71,7 +76,7 @@ const STEPS: f32 = 4096.0;
 ///
 /// * numbers within ±π are radians, where they reach both ends, or spread as a phase does and show
 ///   no wraps at a shorter turn;
-/// * integers that reach ±3141 or ±3142, but not more, are thousandths of a radian;
+/// * integers that reach ±3142, or nearly, but not more, are thousandths of a radian;
 /// * other integers of 0 to 4095, ±2048 or ±4096 are steps of a turn, whether or not they fill that
 ///   range;
 /// * any other range (±0.003 …) stands for one turn: its ends become ±π.
@@ -114,7 +119,7 @@ pub fn to_radians(
             return Ok((1.0, 0.0));
         }
     }
-    if whole && [-low, high].iter().all(|end| (3141.0..=3142.0).contains(end)) {
+    if whole && [-low, high].iter().all(|end| THOUSANDTHS.contains(end)) {
         return Ok((1e-3, 0.0));
     }
     if whole && low >= 0.0 && (STEPS / 2.0..STEPS).contains(&high) && shows(0.0, STEPS) {
@@ -163,6 +168,48 @@ pub fn radians_of_range(
         return Err(PhaseError::Beyond { count, low, high, worst });
     }
     Ok(of_turn(low, high))
+}
+
+/// Whose scanner stored a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maker {
+    /// 12 bits are a turn: 0 to 4095, or, after the rescaling that is stored beside them, ±4096.
+    Siemens,
+    /// Thousandths of a radian.
+    Philips,
+    /// Thousandths of a radian.
+    Ge,
+}
+
+impl Maker {
+    /// By the `Manufacturer` of DICOM and BIDS.
+    pub fn of_name(name: &str) -> Option<Self> {
+        let name = name.to_lowercase();
+        let begins = |with: &str| name.starts_with(with);
+        match () {
+            () if begins("siemens") => Some(Self::Siemens),
+            () if begins("philips") => Some(Self::Philips),
+            () if begins("ge") => Some(Self::Ge),
+            () => None,
+        }
+    }
+}
+
+/// The factor and offset, radians = factor · number + offset, that the integers of a maker have where
+/// they themselves do not show how long a turn is; `None` where they are not such.
+pub fn radians_of_maker(maker: Maker, volumes: &[Vec<f32>]) -> Option<(f32, f32)> {
+    let numbers = || volumes.iter().flatten().copied().filter(|v| v.is_finite());
+    let (low, high) = numbers().fold((f32::MAX, f32::MIN), |(l, h), v| (l.min(v), h.max(v)));
+    if low >= high || numbers().any(|v| v.fract() != 0.0) {
+        return None;
+    }
+    let within = |from: f32, to: f32| from <= low && high <= to;
+    match maker {
+        Maker::Siemens if within(0.0, STEPS - 1.0) => Some((2.0 * PI / STEPS, -PI)),
+        Maker::Siemens if within(-STEPS, STEPS) => Some((PI / STEPS, 0.0)),
+        Maker::Philips | Maker::Ge if within(-3142.0, 3142.0) => Some((1e-3, 0.0)),
+        _ => None,
+    }
 }
 
 fn of_turn(low: f32, high: f32) -> (f32, f32) {
@@ -274,6 +321,10 @@ mod tests {
     fn thousandths_of_a_radian_are_told_from_steps_of_a_turn() {
         let phase: Vec<f32> = (-3142..=3141).map(|i| i as f32).collect();
         assert_eq!(radians(&phase), Ok((1e-3, 0.0)));
+        // As they are of 12 bits, whose steps are one and a half.
+        let phase: Vec<f32> =
+            (-2048..2048).map(|i| (i as f32 / 2048.0 * 3141.59).round()).collect();
+        assert_eq!(radians(&phase), Ok((1e-3, 0.0)));
         let (steps, mask) = in_noise([-300.0, 300.0], [-4096.0, 4095.0]);
         let found = to_radians([2000, 1, 1], &[steps], &mask);
         assert_eq!(found, Ok((PI / 4096.0, 0.0)));
@@ -304,6 +355,25 @@ mod tests {
         let inside: Vec<u32> = (300..600).collect();
         let found = to_radians([1000, 1, 1], &[ramp], &inside);
         assert!(matches!(found, Err(PhaseError::NoTurn { .. })), "{found:?}");
+    }
+
+    #[test]
+    fn integers_that_show_no_turn_are_those_of_their_maker() {
+        let shimmed = |from: f32, to: f32| -> Vec<Vec<f32>> {
+            vec![(0..1000).map(|i| (from + (to - from) * i as f32 / 999.0).round()).collect()]
+        };
+        for (name, from, to, expected) in [
+            ("SIEMENS", 1900.0, 2200.0, Some((2.0 * PI / 4096.0, -PI))),
+            ("Siemens Healthineers", -300.0, 280.0, Some((PI / 4096.0, 0.0))),
+            ("Philips Medical Systems", -300.0, 280.0, Some((1e-3, 0.0))),
+            ("GE MEDICAL SYSTEMS", -300.0, 280.0, Some((1e-3, 0.0))),
+            ("GE", -5000.0, 280.0, None),
+        ] {
+            let maker = Maker::of_name(name).unwrap();
+            assert_eq!(radians_of_maker(maker, &shimmed(from, to)), expected, "{name}");
+        }
+        assert_eq!(radians_of_maker(Maker::Siemens, &[vec![0.5, 1.5]]), None);
+        assert_eq!(Maker::of_name("Bruker"), None);
     }
 
     #[test]

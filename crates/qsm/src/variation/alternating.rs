@@ -9,20 +9,21 @@ use fimbria_compute::fft::Complex32;
 use fimbria_compute::{Progress, Workers};
 use rayon::prelude::*;
 
-use super::edges::Ring;
+use super::data::Data;
+use super::edges::{Ring, Shrinking};
 use super::explained::Explained;
-use super::{ITERATIONS, Outside, Step, TOLERANCE, Variation, VariationMap, rms};
+use super::step::{Step, misfit, rms};
+use super::{Outside, Variation, VariationMap};
 use crate::fourier::KSpace;
 use crate::tensor::magnetisation;
 use crate::{FieldModel, QsmError, Shape};
 
 /// The penalty of ∇χ - y is so many times λ, that of χ outside the mask a part of it: with these the
 /// head of `phantom head` converges in some 40 iterations.
-const MU_OF_LAMBDA: f32 = 100.0;
-const RHO_OF_MU: f32 = 0.3;
-/// ε as a part of ρ: 1e-5 at the default of λ. Ten times as much makes maps of the phase of `phantom
-/// head` two points worse, a hundred times 14.
-const EPSILON_OF_RHO: f32 = 1.0 / 600.0;
+pub(super) const MU_OF_LAMBDA: f32 = 100.0;
+pub(super) const RHO_OF_MU: f32 = 0.3;
+/// The differences along an axis that are taken for edges of a magnitude (Liu et al. 2012).
+const EDGES: f64 = 0.3;
 
 /// Penalties, and what the inversion divides by.
 pub(super) struct Weights {
@@ -39,20 +40,25 @@ pub(super) struct Alternating<'w> {
     space: KSpace<'w>,
     weights: Weights,
     ring: Ring,
-    threshold: f32,
-    outside: Outside,
+    variation: Variation,
     /// Places of the unknowns in the padded volume.
     places: Vec<u32>,
+    /// Which differences count.
+    counted: Option<Vec<u8>>,
+    /// Whether each axis counts by itself.
+    each: bool,
     explained: Explained,
     n_images: usize,
 }
 
 impl<'w> Alternating<'w> {
-    /// The first of `images` is the FA of the unknowns.
+    /// The first of `images` is the FA of the unknowns; the edges of `magnitude`, where there is one, cost
+    /// nothing.
     pub(super) fn new(
         model: &FieldModel,
         variation: Variation,
         images: Vec<Vec<f32>>,
+        magnitude: Option<&[f32]>,
         workers: &'w Workers,
     ) -> Result<Self, QsmError> {
         let geometry = &model.geometry;
@@ -63,20 +69,30 @@ impl<'w> Alternating<'w> {
         let parts = space.dipole.iter().zip(&laplacian);
         let inverse = parts.map(|(d, l)| (d * d + mu * l + rho).recip()).collect();
         let weights = Weights { mu, rho, laplacian, inverse };
-        let shape = space.shape();
-        let place = |&voxel: &u32| {
-            let [x, y, z] = geometry.voxel(voxel as usize);
-            (x + shape[0] * (y + shape[1] * z)) as u32
-        };
-        let places: Vec<u32> = model.unknowns.iter().map(place).collect();
+        let places = space.places(geometry, &model.unknowns);
         let field = images.first().map(|fa| field_of_anisotropy(model, &space, &places, fa));
         let n_images = images.len();
         let explained = Explained::new(&space, &weights, &places, images, field);
-        let per_length = geometry.spacing.map(|s| s.recip() as f32);
-        let threshold = MU_OF_LAMBDA.recip();
-        let ring = Ring { shape, per_length };
-        let outside = variation.outside;
-        Ok(Self { space, weights, ring, threshold, outside, places, explained, n_images })
+        let ring = Ring::of(&space);
+        let mut is_inside = vec![false; space.elements()];
+        places.iter().for_each(|&place| is_inside[place as usize] = true);
+        let within = match variation.outside {
+            Outside::Sources => Some(ring.within(&is_inside, workers)),
+            Outside::Nothing => None,
+        };
+        let counted = match magnitude {
+            None => within,
+            Some(magnitude) => {
+                let mut volume = vec![0.0; space.elements()];
+                places.iter().zip(magnitude).for_each(|(&place, m)| {
+                    volume[place as usize] = if m.is_finite() { *m } else { 0.0 };
+                });
+                let within = within.as_deref();
+                Some(ring.but_for_edges_of(&volume, EDGES, &is_inside, within, workers))
+            }
+        };
+        let each = magnitude.is_some();
+        Ok(Self { space, weights, ring, variation, places, counted, each, explained, n_images })
     }
 
     /// The map whose field at the unknowns is `field`.
@@ -95,66 +111,55 @@ impl<'w> Alternating<'w> {
         let mut of_edges = vec![[0.0_f32; 3]; n];
         let mut of_field = vec![0.0_f32; self.places.len()];
         self.places.iter().zip(field).for_each(|(&place, b)| p[place as usize] = *b);
+        let data =
+            Data { field, weights: data_weights, radians: self.radians(), places: &self.places };
         let mut is_inside = vec![false; n];
         self.places.iter().for_each(|&place| is_inside[place as usize] = true);
         let (mut chi, mut numbers) = (volume(), Vec::new());
         let (mut log, mut predicted): (Vec<Step>, Vec<f32>) = (Vec::new(), Vec::new());
-        let counted = (self.outside == Outside::Sources).then_some(&is_inside[..]);
-        progress.start("inverting the field", ITERATIONS as u64);
-        while log.len() < ITERATIONS {
+        let Variation { outside, iterations: most, tolerance, .. } = self.variation;
+        let (threshold, counted) = (MU_OF_LAMBDA.recip(), self.counted.as_deref());
+        let shrinking = Shrinking { threshold, counted, each: self.each };
+        let mut has_settled = false;
+        progress.start("inverting the field", most as u64);
+        while log.len() < most {
             progress.check()?;
-            let (map, of_map, found) = self.invert(&p, &q, &h);
+            let (map, mut next, found) = self.invert(&p, &q, &h);
             numbers = found;
             let change = relative_change(&chi, &map, workers);
             chi = map;
             let mut unexplained = chi.clone();
             self.explained.take_off(&self.places, &numbers, &mut unexplained);
-            predicted = self.places.iter().map(|&place| of_map[place as usize]).collect();
+            predicted = self.places.iter().map(|&place| next[place as usize]).collect();
             log.push(Step {
                 rms: rms(self.places.iter().map(|&place| chi[place as usize])),
                 relative_change: change,
-                data: misfit(&predicted, field, data_weights),
-                variation: self.ring.variation(&unexplained, counted, workers),
+                data: misfit(&predicted, &data),
+                variation: self.ring.variation(&unexplained, shrinking, workers),
             });
             progress.advance(1);
-            if change <= TOLERANCE {
+            has_settled = change <= tolerance;
+            if has_settled {
                 break;
             }
-            // Outside the mask nothing is known of the field: its copy is what the map says.
-            let mut next = of_map;
-            for (i, &place) in self.places.iter().enumerate() {
-                let wanted = next[place as usize] + of_field[i];
-                let squared = data_weights.map_or(1.0, |weights| weights[i] * weights[i]);
-                let z = (squared * field[i] + wanted) / (squared + 1.0);
-                of_field[i] = wanted - z;
-                next[place as usize] = z - of_field[i];
-            }
+            data.step(&mut next, &mut of_field);
             p = next;
             workers.install(|| {
                 let all = q.par_iter_mut().zip(&chi).zip(&is_inside);
                 all.for_each(|((q, chi), inside)| {
-                    *q = if *inside { *chi } else { self.outside(*q, *chi) }
+                    *q = if *inside { *chi } else { outside.copy(*q, *chi) }
                 });
             });
-            self.ring.shrink(&unexplained, &mut of_edges, &mut h, self.threshold, counted, workers);
+            self.ring.shrink(&unexplained, &mut of_edges, &mut h, shrinking, workers);
         }
         let chi = self.places.iter().map(|&place| chi[place as usize]).collect();
         let anisotropy = if self.n_images > 0 { numbers.pop().unwrap_or(0.0) } else { 0.0 };
-        Ok(VariationMap { chi, coefficients: numbers, anisotropy, field: predicted, log })
+        let coefficients = numbers;
+        Ok(VariationMap { chi, coefficients, anisotropy, field: predicted, log, has_settled })
     }
 
-    /// The copy of the map outside the mask less its multiplier u, from the one before and the map.
-    fn outside(&self, before: f32, chi: f32) -> f32 {
-        match self.outside {
-            // The copy is 0.
-            Outside::Nothing => before - chi,
-            // The copy is (χ + u) ρ / (ρ + ε), and what that leaves of χ + u is the next u.
-            Outside::Sources => {
-                let part = EPSILON_OF_RHO;
-                let v = chi + before * part / (1.0 - part);
-                v * (1.0 - part) / (1.0 + part)
-            }
-        }
+    fn radians(&self) -> Option<f32> {
+        self.variation.radians.map(|radians| radians as f32)
     }
 
     /// The map, its field and the numbers that agree best with the copies.
@@ -178,16 +183,6 @@ impl<'w> Alternating<'w> {
         self.explained.add_field(space, &numbers, &mut of_map);
         (space.back(right), space.back(of_map), numbers)
     }
-}
-
-/// Σ w² (`predicted` - `field`)².
-fn misfit(predicted: &[f32], field: &[f32], weights: Option<&[f32]>) -> f64 {
-    let each = predicted.iter().zip(field).enumerate();
-    each.map(|(i, (p, b))| {
-        let weight = weights.map_or(1.0, |weights| f64::from(weights[i]));
-        (weight * (f64::from(*p) - f64::from(*b))).powi(2)
-    })
-    .sum()
 }
 
 /// The spectrum of B: tensors whose anisotropy is `fa` about the fibre axes.
@@ -214,7 +209,7 @@ fn field_of_anisotropy(
 }
 
 /// ‖new - old‖ / ‖new‖, summed in blocks, so that it does not depend on threads.
-fn relative_change(old: &[f32], new: &[f32], workers: &Workers) -> f64 {
+pub(super) fn relative_change(old: &[f32], new: &[f32], workers: &Workers) -> f64 {
     const BLOCK: usize = 1 << 14;
     let block = |(old, new): (&[f32], &[f32])| {
         old.iter().zip(new).fold((0.0, 0.0), |(change, size), (a, b)| {

@@ -3,6 +3,8 @@
 use fimbria_compute::Workers;
 use rayon::prelude::*;
 
+use crate::fourier::KSpace;
+
 /// A volume whose ends meet.
 #[derive(Clone, Copy)]
 pub(super) struct Ring {
@@ -12,8 +14,13 @@ pub(super) struct Ring {
 }
 
 impl Ring {
+    /// The padded volume of a transform.
+    pub(super) fn of(space: &KSpace<'_>) -> Self {
+        Self { shape: space.shape(), per_length: space.spacing().map(|s| s.recip() as f32) }
+    }
+
     /// The places of the next voxel along each axis, `place` lying in row `y` of plane `z`.
-    fn next(&self, place: usize, x: usize, y: usize, z: usize) -> [usize; 3] {
+    pub(super) fn next(&self, place: usize, x: usize, y: usize, z: usize) -> [usize; 3] {
         let [nx, ny, nz] = self.shape;
         let plane = nx * ny;
         [
@@ -24,7 +31,7 @@ impl Ring {
     }
 
     /// The places of the voxel before along each axis.
-    fn before(&self, place: usize, x: usize, y: usize, z: usize) -> [usize; 3] {
+    pub(super) fn before(&self, place: usize, x: usize, y: usize, z: usize) -> [usize; 3] {
         let [nx, ny, nz] = self.shape;
         let plane = nx * ny;
         [
@@ -52,44 +59,97 @@ impl Ring {
         sums
     }
 
-    /// Σ |∇`map`|, where `counted` is given of differences of two of these; in rows, so that it does not
-    /// depend on threads.
-    pub(super) fn variation(
+    /// Σ of the lengths of the differences of `map` that count, as `by` shrinks them.
+    pub(super) fn variation(&self, map: &[f32], by: Shrinking<'_>, workers: &Workers) -> f64 {
+        self.sum(workers, |place, [x, y, z]| {
+            let next = self.next(place, x, y, z);
+            by.length(place, [0, 1, 2].map(|a| (map[next[a]] - map[place]) * self.per_length[a]))
+        })
+    }
+
+    /// Σ of `value(place, [x, y, z])`, in rows, so that it does not depend on threads.
+    pub(super) fn sum(
         &self,
-        map: &[f32],
-        counted: Option<&[bool]>,
         workers: &Workers,
+        value: impl Fn(usize, [usize; 3]) -> f64 + Sync,
     ) -> f64 {
-        let [nx, ny, _] = self.shape;
-        let of_row = |row: usize| {
-            let (y, z) = (row % ny, row / ny);
-            let length = |x: usize| {
-                let place = row * nx + x;
-                let next = self.next(place, x, y, z);
-                let counts = |next: usize| counted.is_none_or(|c| c[place] && c[next]);
-                let square = |a: usize| match counts(next[a]) {
-                    true => ((map[next[a]] - map[place]) * self.per_length[a]).powi(2),
-                    false => 0.0,
-                };
-                f64::from(square(0) + square(1) + square(2)).sqrt()
-            };
-            (0..nx).map(length).sum::<f64>()
-        };
-        let rows: Vec<f64> =
-            workers.install(|| (0..map.len() / nx).into_par_iter().map(of_row).collect());
+        let [nx, ny, nz] = self.shape;
+        let of_row =
+            |row: usize| (0..nx).map(|x| value(row * nx + x, [x, row % ny, row / ny])).sum::<f64>();
+        let rows: Vec<f64> = workers.install(|| (0..ny * nz).into_par_iter().map(of_row).collect());
         rows.into_iter().sum()
     }
 
-    /// The step of the edges: v = ∇`map` + u, shrunken by `threshold` in length to y. Leaves v - y in
-    /// `u`, and y less that in `h`. Where `counted` is given, only differences of two of these count: the
-    /// others are as they are.
+    /// Which differences are of two voxels that are `inside`: a bit for each axis.
+    pub(super) fn within(&self, inside: &[bool], workers: &Workers) -> Vec<u8> {
+        self.bits(workers, |place, next| {
+            let counts = |a: usize| u8::from(inside[place] && inside[next[a]]) << a;
+            counts(0) | counts(1) | counts(2)
+        })
+    }
+
+    /// `counted` (all, where it is `None`) without the `part` of those that are `inside` in which
+    /// `image`, a volume, differs most: a bit for each axis.
+    pub(super) fn but_for_edges_of(
+        &self,
+        image: &[f32],
+        part: f64,
+        inside: &[bool],
+        counted: Option<&[u8]>,
+        workers: &Workers,
+    ) -> Vec<u8> {
+        let rise = |place: usize, next: usize, a: usize| {
+            ((image[next] - image[place]) * self.per_length[a]).abs()
+        };
+        let within = self.within(inside, workers);
+        let mut rises = Vec::new();
+        for (place, bits) in within.iter().enumerate().filter(|(_, bits)| **bits > 0) {
+            let next = self.next_of(place);
+            let found = (0..3).filter(|a| bits >> a & 1 == 1);
+            rises.extend(found.map(|a| rise(place, next[a], a)));
+        }
+        if rises.is_empty() {
+            return counted.map_or_else(|| vec![7; image.len()], <[u8]>::to_vec);
+        }
+        let last = rises.len() - 1;
+        let rank = ((1.0 - part) * last as f64).round() as usize;
+        let limit = *rises.select_nth_unstable_by(rank.min(last), f32::total_cmp).1;
+        self.bits(workers, |place, next| {
+            let mut bits = counted.map_or(7, |counted| counted[place]);
+            for a in (0..3).filter(|a| within[place] >> a & 1 == 1) {
+                if rise(place, next[a], a) > limit {
+                    bits &= !(1 << a);
+                }
+            }
+            bits
+        })
+    }
+
+    fn next_of(&self, place: usize) -> [usize; 3] {
+        let [nx, ny, _] = self.shape;
+        self.next(place, place % nx, place / nx % ny, place / (nx * ny))
+    }
+
+    /// `bits(place, next)` of every place.
+    fn bits(&self, workers: &Workers, bits: impl Fn(usize, [usize; 3]) -> u8 + Sync) -> Vec<u8> {
+        let [nx, ny, nz] = self.shape;
+        let mut all = vec![0; nx * ny * nz];
+        workers.install(|| {
+            all.par_iter_mut().enumerate().for_each(|(place, to)| {
+                *to = bits(place, self.next_of(place));
+            });
+        });
+        all
+    }
+
+    /// The step of the edges: v = ∇`map` + u, shrunken to y. Leaves v - y in `u`, and y less that in
+    /// `h`.
     pub(super) fn shrink(
         &self,
         map: &[f32],
         u: &mut [[f32; 3]],
         h: &mut [[f32; 3]],
-        threshold: f32,
-        counted: Option<&[bool]>,
+        by: Shrinking<'_>,
         workers: &Workers,
     ) {
         let [nx, ny, _] = self.shape;
@@ -103,19 +163,52 @@ impl Ring {
                     let v: [f32; 3] = std::array::from_fn(|a| {
                         (map[next[a]] - map[place]) * self.per_length[a] + u[a]
                     });
-                    let counts = next
-                        .map(|next| counted.is_none_or(|counted| counted[place] && counted[next]));
-                    let square = |a: usize| if counts[a] { v[a] * v[a] } else { 0.0 };
-                    let length = (square(0) + square(1) + square(2)).sqrt();
-                    let part = if length > threshold { 1.0 - threshold / length } else { 0.0 };
-                    for a in 0..3 {
-                        let y = if counts[a] { part * v[a] } else { v[a] };
-                        u[a] = v[a] - y;
-                        h[a] = y - u[a];
-                    }
+                    (*u, *h) = by.split(place, v);
                 }
             });
         });
+    }
+}
+
+/// How edges shrink.
+#[derive(Clone, Copy)]
+pub(super) struct Shrinking<'a> {
+    /// By how much.
+    pub(super) threshold: f32,
+    /// The axes along which a difference counts, a bit for each; the others are as they are. `None`
+    /// where all count.
+    pub(super) counted: Option<&'a [u8]>,
+    /// Each axis by itself, not the length of all three.
+    pub(super) each: bool,
+}
+
+impl Shrinking<'_> {
+    /// The length of the differences `v` from `place`, of those that count.
+    pub(super) fn length(&self, place: usize, v: [f32; 3]) -> f64 {
+        let bits = self.counted.map_or(7, |counted| counted[place]);
+        let v = [0, 1, 2].map(|a| if bits >> a & 1 == 1 { f64::from(v[a]) } else { 0.0 });
+        match self.each {
+            true => v.iter().map(|v| v.abs()).sum(),
+            false => v.iter().map(|v| v * v).sum::<f64>().sqrt(),
+        }
+    }
+
+    /// v - y and 2 y - v of the differences `v` from `place`, which shrink to y.
+    pub(super) fn split(&self, place: usize, v: [f32; 3]) -> ([f32; 3], [f32; 3]) {
+        let bits = self.counted.map_or(7, |counted| counted[place]);
+        let counts = [bits & 1 == 1, bits & 2 == 2, bits & 4 == 4];
+        let square = |a: usize| if counts[a] { v[a] * v[a] } else { 0.0 };
+        let part_of = |length: f32| {
+            if length > self.threshold { 1.0 - self.threshold / length } else { 0.0 }
+        };
+        let whole = part_of((square(0) + square(1) + square(2)).sqrt());
+        let y: [f32; 3] = std::array::from_fn(|a| match counts[a] {
+            false => v[a],
+            true if self.each => part_of(v[a].abs()) * v[a],
+            true => whole * v[a],
+        });
+        let u: [f32; 3] = std::array::from_fn(|a| v[a] - y[a]);
+        (u, std::array::from_fn(|a| y[a] - u[a]))
     }
 }
 
@@ -124,6 +217,10 @@ mod tests {
     use super::*;
 
     const RING: Ring = Ring { shape: [5, 4, 3], per_length: [1.0, 0.5, 2.0] };
+
+    fn shrinking(threshold: f32, counted: Option<&[u8]>) -> Shrinking<'_> {
+        Shrinking { threshold, counted, each: false }
+    }
 
     fn numbers(seed: usize) -> impl Iterator<Item = f32> {
         (0..).map(move |i: usize| ((i * 37 + seed * 11) % 101) as f32 / 50.0 - 1.0)
@@ -139,7 +236,7 @@ mod tests {
         };
         // Without a threshold y is v: `h` becomes ∇map.
         let (mut u, mut gradient) = (vec![[0.0; 3]; 60], vec![[0.0; 3]; 60]);
-        RING.shrink(&map, &mut u, &mut gradient, 0.0, None, &workers);
+        RING.shrink(&map, &mut u, &mut gradient, shrinking(0.0, None), &workers);
         let dot = |a: f32, b: f32| f64::from(a) * f64::from(b);
         let left: f64 =
             gradient.iter().zip(&h).flat_map(|(g, h)| (0..3).map(|a| dot(g[a], h[a]))).sum();
@@ -156,7 +253,7 @@ mod tests {
         let mut map = vec![0.0; 64];
         map[0] = -1.0;
         let (mut u, mut h) = (vec![[0.0; 3]; 64], vec![[0.0; 3]; 64]);
-        ring.shrink(&map, &mut u, &mut h, 0.5, None, &workers);
+        ring.shrink(&map, &mut u, &mut h, shrinking(0.5, None), &workers);
         // Of (1, 1, 1) half a unit of length is taken off; the rest is left for the next step.
         let off = 0.5 / 3.0_f32.sqrt();
         assert!((0..3).all(|a| (u[0][a] - off).abs() < 1e-6), "{:?}", u[0]);
@@ -168,10 +265,11 @@ mod tests {
         let workers = Workers::new(2).unwrap();
         // Two planes of 3 across z, 0.5 high: differences of 0.5 · 2 per length, at both sides.
         let map: Vec<f32> = (0..60).map(|v| if v / 20 == 1 { 0.5 } else { 0.0 }).collect();
-        assert_eq!(RING.variation(&map, None, &workers), 2.0 * 20.0);
+        assert_eq!(RING.variation(&map, shrinking(0.5, None), &workers), 2.0 * 20.0);
         // Where the first plane does not count only the other side does.
-        let counted: Vec<bool> = (0..60).map(|v| v >= 20).collect();
-        assert_eq!(RING.variation(&map, Some(&counted), &workers), 20.0);
+        let inside: Vec<bool> = (0..60).map(|v| v >= 20).collect();
+        let counted = RING.within(&inside, &workers);
+        assert_eq!(RING.variation(&map, shrinking(0.5, Some(&counted)), &workers), 20.0);
     }
 
     #[test]
@@ -180,11 +278,37 @@ mod tests {
         let ring = Ring { shape: [4, 4, 4], per_length: [1.0; 3] };
         let mut map = vec![0.0; 64];
         map[0] = -1.0;
-        let mut counted = vec![true; 64];
+        let mut inside = vec![true; 64];
         // The neighbours along y and z.
-        (counted[4], counted[16]) = (false, false);
+        (inside[4], inside[16]) = (false, false);
+        let counted = ring.within(&inside, &workers);
         let (mut u, mut h) = (vec![[0.0; 3]; 64], vec![[0.0; 3]; 64]);
-        ring.shrink(&map, &mut u, &mut h, 0.25, Some(&counted), &workers);
+        ring.shrink(&map, &mut u, &mut h, shrinking(0.25, Some(&counted)), &workers);
         assert_eq!((u[0], h[0]), ([0.25, 0.0, 0.0], [0.5, 1.0, 1.0]));
+    }
+
+    #[test]
+    fn each_axis_shrinks_by_itself_where_it_is_said() {
+        let by = Shrinking { threshold: 0.5, counted: None, each: true };
+        let (u, h) = by.split(0, [2.0, -0.25, -1.0]);
+        assert_eq!((u, h), ([0.5, -0.25, -0.5], [1.0, 0.25, 0.0]));
+    }
+
+    #[test]
+    fn the_steepest_edges_of_an_image_do_not_count() {
+        let workers = Workers::new(1).unwrap();
+        let ring = Ring { shape: [10, 4, 4], per_length: [1.0; 3] };
+        // Rises along x of 0.1 but for one of 5 in each row; no other.
+        let image: Vec<f32> =
+            (0..160).map(|i| (i % 10) as f32 * 0.1 + if i % 10 > 4 { 5.0 } else { 0.0 }).collect();
+        let inside: Vec<bool> = (0..160).map(|i| i % 10 > 0).collect();
+        let within = ring.within(&inside, &workers);
+        // Of 8 rises along x a row and 18 along y and z.
+        let part = 1.0 / 26.0 + 1e-3;
+        let bits = ring.but_for_edges_of(&image, part, &inside, Some(&within), &workers);
+        for (place, bits) in bits.iter().enumerate() {
+            let is_edge = place % 10 == 4;
+            assert_eq!(*bits, within[place] & if is_edge { 6 } else { 7 }, "{place}");
+        }
     }
 }

@@ -17,8 +17,6 @@ use crate::fourier::KSpace;
 const COLUMNS: usize = 7;
 /// A prior of each number as a part of its column's own square: only columns that are alike feel it.
 const RIDGE: f64 = 1e-5;
-/// Elements of a sum that is made by itself, so that it does not depend on threads.
-const BLOCK: usize = 1 << 14;
 
 /// The images, their spectra and what their numbers follow from.
 pub(super) struct Explained {
@@ -78,7 +76,7 @@ impl Explained {
                         _ => w.mu * l * d * p,
                     }
                 };
-                let value = inner(space, &self.spectra[i], &self.spectra[j], by);
+                let value = space.inner(&self.spectra[i], &self.spectra[j], by);
                 (matrix[i][j], matrix[j][i]) = (value, value);
             }
         }
@@ -108,10 +106,10 @@ impl Explained {
         for (i, wanted) in wanted.iter_mut().enumerate().take(self.len()) {
             let column = &self.spectra[i];
             if self.is_field(i) {
-                let coupled = inner(space, column, right, |k| space.dipole[k] * w.inverse[k]);
-                *wanted = inner(space, column, p, |_| 1.0) - coupled;
+                let coupled = space.inner(column, right, |k| space.dipole[k] * w.inverse[k]);
+                *wanted = space.inner(column, p, |_| 1.0) - coupled;
             } else {
-                let coupled = inner(space, column, right, |k| w.mu * w.laplacian[k] * w.inverse[k]);
+                let coupled = space.inner(column, right, |k| w.mu * w.laplacian[k] * w.inverse[k]);
                 let pairs = places.iter().zip(&self.images[i]);
                 let along: f64 =
                     pairs.map(|(&v, x)| f64::from(gathered[v as usize]) * f64::from(*x)).sum();
@@ -147,36 +145,4 @@ impl Explained {
             space.each(to, |k, to| *to += column[k] * a as f32);
         }
     }
-}
-
-/// Σ over all voxels of x `by`(y), both given as half spectra, `by` real in the Fourier domain.
-fn inner(
-    space: &KSpace<'_>,
-    x: &[Complex32],
-    y: &[Complex32],
-    by: impl Fn(usize) -> f32 + Sync,
-) -> f64 {
-    use rayon::prelude::*;
-    let [nx, _, _] = space.shape();
-    let half = nx / 2 + 1;
-    // What the other half holds is the conjugate of this one, but for its first plane, and its last
-    // where there is an even number.
-    let times = |k: usize| {
-        let i = k % half;
-        if i == 0 || 2 * i == nx { 1.0 } else { 2.0 }
-    };
-    let block = |(block, (x, y)): (usize, (&[Complex32], &[Complex32]))| -> f64 {
-        let pairs = x.iter().zip(y).enumerate();
-        pairs
-            .map(|(i, (x, y))| {
-                let k = block * BLOCK + i;
-                let product = f64::from(x.re) * f64::from(y.re) + f64::from(x.im) * f64::from(y.im);
-                product * f64::from(by(k)) * times(k)
-            })
-            .sum()
-    };
-    let sums: Vec<f64> = space
-        .workers()
-        .install(|| x.par_chunks(BLOCK).zip(y.par_chunks(BLOCK)).enumerate().map(block).collect());
-    sums.iter().sum::<f64>() / space.elements() as f64
 }

@@ -1,6 +1,6 @@
-//! Susceptibility whose edges are few, but for those that diffusion explains.
+//! Susceptibility whose edges are few, but for those that diffusion or a magnitude explains.
 //!
-//! Minimises over the map χ, the coefficients c and the number a
+//! With [`Prior::Explained`] minimises over the map χ, the coefficients c and the number a
 //!
 //! ½ Σ w² (D χ + a B - b)² + λ Σ |∇(χ - Σ c_j Φ_j)| + ½ ε Σ χ² outside the mask,
 //!
@@ -15,14 +15,22 @@
 //! removal took away too much of. They cost next to nothing (ε), and an edge that is not between two
 //! voxels of the mask costs nothing; with [`Outside::Nothing`] χ is 0 there instead.
 //!
-//! Total variation: Bilgic et al., MRM 72, 2014. Sources outside beside those inside: Liu et al.,
+//! The data may be the phase itself: ½ w² r² of a field that is off by r becomes w² (1 - cos s r) / s², s
+//! the radians that a field of 1 turns the phase by, so that a whole turn costs nothing. With
+//! [`Prior::Magnitude`] the edges of a magnitude cost nothing, and each axis counts by itself; with
+//! [`Prior::Generalised`] slopes cost nothing ([`generalised`]).
+//!
+//! Total variation: Bilgic et al., MRM 72, 2014. Edges of the magnitude: Liu J et al. (MEDI), NeuroImage
+//! 59, 2012; the phase as data: Liu T et al., MRM 69, 2013. Sources outside beside those inside: Liu et al.,
 //! MRM 78, 2017. Data inside the mask as a variable of their own:
 //! Milovic et al. (FANSI), MRM 80, 2018.
 
 mod alternating;
+mod data;
 mod denoise;
 mod edges;
 mod explained;
+mod generalised;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -31,17 +39,19 @@ use fimbria_compute::{Progress, Workers};
 
 use self::alternating::Alternating;
 use self::denoise::without_noise;
+use self::generalised::Generalised;
 pub use self::step::Step;
-pub(crate) use self::step::rms;
+pub(crate) use self::step::{rms, square_of};
 use crate::operator::check_weights;
 use crate::{FieldModel, QsmError};
 
 /// Default of λ, of a field in ppm.
 pub const LAMBDA: f64 = 2e-4;
 
-/// Iterations at most, and the relative change of the map to stop at.
-const ITERATIONS: usize = 100;
-const TOLERANCE: f64 = 2e-3;
+/// Defaults of the iterations at most, and of the relative change of the map to stop at.
+pub const ITERATIONS: usize = 100;
+/// As [`ITERATIONS`].
+pub const TOLERANCE: f64 = 2e-3;
 
 /// How strongly noise is taken off FA, and off an image whose mean is 1: about a standard deviation of
 /// what a scan of 30 directions leaves.
@@ -60,13 +70,39 @@ pub enum Outside {
     Nothing,
 }
 
-/// How total variation is made small.
+/// How variation is made small.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variation {
     /// λ, above 0.
     pub lambda: f64,
     /// What is outside the mask.
     pub outside: Outside,
+    /// Radians that a field of 1 turns the phase by, where the data are the phase.
+    pub radians: Option<f64>,
+    /// Iterations at most.
+    pub iterations: usize,
+    /// It ends where the map changes by no more than this part of itself.
+    pub tolerance: f64,
+}
+
+impl Default for Variation {
+    fn default() -> Self {
+        let (lambda, outside, radians) = (LAMBDA, Outside::default(), None);
+        Self { lambda, outside, radians, iterations: ITERATIONS, tolerance: TOLERANCE }
+    }
+}
+
+/// Which edges cost what.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Prior<'a> {
+    /// All the same, by their length: total variation.
+    Total,
+    /// What diffusion explains costs nothing.
+    Explained(&'a Guidance),
+    /// Those of a magnitude of every unknown cost nothing.
+    Magnitude(&'a [f32]),
+    /// Slopes cost nothing: total generalised variation.
+    Generalised,
 }
 
 /// What diffusion knows of every unknown of a model.
@@ -93,28 +129,61 @@ pub struct VariationMap {
     pub field: Vec<f32>,
     /// Every iteration.
     pub log: Vec<Step>,
+    /// Whether the map had settled within the tolerance.
+    pub has_settled: bool,
 }
 
 /// The map of the unknowns of `model`, which are its receivers too, whose field there is `field`, with
-/// a weight for each. Fibre axes are those of the model's [`Shape`](crate::Shape)s; without `guidance`
-/// the map is that of total variation.
+/// a weight for each. Fibre axes are those of the model's [`Shape`](crate::Shape)s.
 ///
 /// # Errors
-/// Where lengths differ, numbers are not finite, λ is not above 0, the volume cannot be
-/// transformed, or `progress` says to stop.
+/// Where lengths differ, numbers are not finite, λ or the radians are not above 0, the volume cannot
+/// be transformed, or `progress` says to stop.
 pub fn reconstruct_variation(
     model: &FieldModel,
     field: &[f32],
     weights: Option<&[f32]>,
-    guidance: Option<&Guidance>,
+    prior: Prior<'_>,
     variation: Variation,
     workers: &Workers,
     progress: &dyn Progress,
 ) -> Result<VariationMap, QsmError> {
-    let lambda = variation.lambda;
-    if !(lambda > 0.0 && lambda.is_finite()) {
-        return Err(QsmError::Parameter { name: "lambda", value: lambda, rule: "it is above 0" });
+    let positive = [("lambda", Some(variation.lambda)), ("radians", variation.radians)];
+    for (name, value) in positive {
+        if let Some(value) = value.filter(|value| !(*value > 0.0 && value.is_finite())) {
+            return Err(QsmError::Parameter { name, value, rule: "it is above 0" });
+        }
     }
+    check_field(model, field, weights)?;
+    let check = |what: &'static str, found: usize| {
+        let expected = model.unknowns.len();
+        if found == expected { Ok(()) } else { Err(QsmError::Length { what, found, expected }) }
+    };
+    let (images, magnitude) = match prior {
+        Prior::Generalised => {
+            return Generalised::new(model, variation, workers)?.run(field, weights, progress);
+        }
+        Prior::Total => (Vec::new(), None),
+        Prior::Magnitude(magnitude) => {
+            check("the magnitude", magnitude.len())?;
+            (Vec::new(), Some(magnitude))
+        }
+        Prior::Explained(guidance) => {
+            check("FA", guidance.fa.len())?;
+            guidance.images.iter().try_for_each(|image| check("an image", image.len()))?;
+            (explaining(model, guidance, workers), None)
+        }
+    };
+    let found = Alternating::new(model, variation, images, magnitude, workers)?;
+    found.run(field, weights, progress)
+}
+
+/// Whether `field` and `weights` are those of the unknowns of `model`, its receivers too.
+pub(crate) fn check_field(
+    model: &FieldModel,
+    field: &[f32],
+    weights: Option<&[f32]>,
+) -> Result<(), QsmError> {
     let expected = model.unknowns.len();
     let check = |what: &'static str, found: usize| {
         if found == expected { Ok(()) } else { Err(QsmError::Length { what, found, expected }) }
@@ -128,15 +197,7 @@ pub fn reconstruct_variation(
     if let Some(weights) = weights {
         check_weights(weights, expected)?;
     }
-    let images = match guidance {
-        None => Vec::new(),
-        Some(guidance) => {
-            check("FA", guidance.fa.len())?;
-            guidance.images.iter().try_for_each(|image| check("an image", image.len()))?;
-            explaining(model, guidance, workers)
-        }
-    };
-    Alternating::new(model, variation, images, workers)?.run(field, weights, progress)
+    Ok(())
 }
 
 /// The images that explain, each of all unknowns: without noise, and with their squares.

@@ -8,7 +8,8 @@ use fimbria_image::{Affine, Grid, Mask};
 use fimbria_qsm::Geometry;
 use fimbria_qsm::background::{Background, remove_background};
 use fimbria_qsm::phase::{
-    EchoPhase, HZ_PER_TESLA, combine_echoes, unwrap_laplacian, unwrap_region,
+    CombinedCoils, EchoPhase, HZ_PER_TESLA, alternates, combine_coils, combine_echoes,
+    phase_quality, readout_ramp, turn_every_second, unwrap_laplacian, unwrap_region,
 };
 
 const SIDE: usize = 48;
@@ -254,4 +255,141 @@ fn spherical_means_keep_a_dipole() {
     // Nearer to the border than the largest ball's radius (12 of 19 voxels) smaller ones are used,
     // and what these take off is put back as if it were the largest: a sixth is lost.
     assert!(error < 0.2 * size, "{}", error / size);
+}
+
+#[test]
+fn quality_is_low_where_phase_is_noise_and_high_where_it_is_smooth() {
+    let mask = ball(18.0);
+    let noise = normal_numbers(3, grid().len());
+    let is_hole = |v: usize| length([0, 1, 2].map(|a| at(v as u32)[a] - [6.0, 0.0, 0.0][a])) < 4.0;
+    let smooth = volume(|p| 0.1 * p[0]);
+    let phase: Vec<f32> = (0..grid().len())
+        .map(|v| wrap(smooth[v] + if is_hole(v) { 3.0 } else { 0.05 } * noise[v] as f32))
+        .collect();
+    let found = phase_quality(&grid(), &echoes(&[phase], &[5.0]), &mask.voxels);
+    let mean = |hole: bool| {
+        let some: Vec<f32> = mask
+            .voxels
+            .iter()
+            .map(|&v| v as usize)
+            .filter(|&v| is_hole(v) == hole)
+            .map(|v| found[v])
+            .collect();
+        some.iter().sum::<f32>() / some.len() as f32
+    };
+    // A step of noise alone is half of a half turn in the mean, one of 0.1 and 0.07 of noise a fortieth.
+    assert!(
+        mean(false) > 0.95 && (mean(true) - 0.5).abs() < 0.06,
+        "{} {}",
+        mean(false),
+        mean(true)
+    );
+    assert!(found.iter().all(|q| (0.0..=1.0).contains(q)) && found[0] == 0.0);
+}
+
+#[test]
+fn a_ramp_between_odd_and_even_echoes_is_found_and_taken_off() {
+    let mask = ball(15.0);
+    // Even, and not.
+    for times in [[4.0, 9.0, 14.0, 19.0], [4.0, 7.0, 14.0, 17.0]] {
+        let rate = volume(|p| 0.05 * p[0] + 0.08 * (p[1] / 5.0).sin());
+        let start = volume(|p| 0.4 + 0.03 * p[2]);
+        let noise = normal_numbers(5, grid().len());
+        let made = |slope: f64, constant: f64| -> Vec<Vec<f32>> {
+            let of_echo = |(echo, time): (usize, &f64)| {
+                let sign = if echo % 2 == 0 { 0.5 } else { -0.5 };
+                let phase = |v: usize| {
+                    let half = sign * (slope * at(v as u32)[0] + constant);
+                    let exact = f64::from(start[v]) + f64::from(rate[v]) * time + half;
+                    wrap((exact + 0.05 * noise[(v * 7 + echo * 13) % noise.len()]) as f32)
+                };
+                (0..grid().len()).map(phase).collect()
+            };
+            times.iter().enumerate().map(of_echo).collect()
+        };
+        let (slope, constant) = (0.12, 0.6);
+        let mut phases = made(slope, constant);
+        let ramp = readout_ramp(&grid(), &phases, &[], &times, &mask.voxels).unwrap();
+        // Noise of 0.05 on four phases, over 10⁴ pairs of neighbours.
+        assert!((ramp.slope[0] - slope).abs() < 2e-3, "{ramp:?}");
+        assert!(ramp.slope[1].abs() < 2e-3 && ramp.slope[2].abs() < 2e-3, "{ramp:?}");
+        ramp.take_off(&grid(), &mut phases);
+        let is_even = times[1] == 9.0;
+        let left = made(0.0, if is_even { 0.0 } else { constant });
+        let off = |v: u32| {
+            let v = v as usize;
+            (0..4).map(|e| wrap(phases[e][v] - left[e][v]).abs()).fold(0.0, f32::max)
+        };
+        let worst = mask.voxels.iter().map(|&v| off(v)).fold(0.0, f32::max);
+        assert!(worst < 0.03, "{times:?}: {worst}");
+        // Of one direction there is none.
+        let none = readout_ramp(&grid(), &made(0.0, 0.0), &[], &times, &mask.voxels).unwrap();
+        assert!(none.extent < 0.1, "{none:?}");
+    }
+    assert!(readout_ramp(&grid(), &[vec![], vec![]], &[], &[1.0, 2.0], &[]).is_none());
+}
+
+#[test]
+fn coils_are_combined_without_what_each_has_at_time_zero() {
+    let workers = Workers::new(2).unwrap();
+    let mask = ball(15.0);
+    let times = [0.005, 0.012, 0.020];
+    // Up to half a turn between the first two echoes.
+    let rate = volume(|p| 20.0 * p[0] + 40.0 * (p[1] / 5.0).sin());
+    // Each coil is bright on its side, and has a smooth phase of its own, of more than a turn.
+    let coil = |c: usize, p: [f64; 3]| {
+        let side = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]][c];
+        let strength = (0.05 * (side[0] * p[0] + side[1] * p[1])).exp();
+        (strength, 1.7 * c as f64 + 0.08 * (side[1] * p[0] + side[0] * p[2]))
+    };
+    let (mut phases, mut magnitudes) = (Vec::new(), Vec::new());
+    for c in 0..4 {
+        for time in times {
+            let phase =
+                |v: usize| wrap((coil(c, at(v as u32)).1 + f64::from(rate[v]) * time) as f32);
+            phases.push((0..grid().len()).map(phase).collect::<Vec<f32>>());
+            magnitudes.push(volume(|p| 100.0 * coil(c, p).0));
+        }
+    }
+    let made = combine_coils(&grid(), &phases, &magnitudes, &times, &mask.voxels, &workers);
+    let CombinedCoils { phases: combined, magnitudes: strength } = made.unwrap();
+    assert_eq!((combined.len(), strength.len()), (3, 3));
+    let inner = ball(9.0);
+    for (echo, time) in times.iter().enumerate() {
+        let off = |v: u32| wrap(combined[echo][v as usize] - rate[v as usize] * *time as f32);
+        // What smoothing by 5 mm makes of a phase that rises evenly, near the border of the mask, is left,
+        // and one constant.
+        let middle = off(grid().index([SIDE / 2; 3]) as u32);
+        let worst = inner.voxels.iter().map(|&v| wrap(off(v) - middle).abs()).fold(0.0, f32::max);
+        assert!(worst < 0.1, "echo {echo}: {worst}");
+    }
+    let centre = grid().index([SIDE / 2; 3]);
+    // Four of 100 there.
+    assert!((strength[0][centre] - 200.0).abs() < 1e-2, "{}", strength[0][centre]);
+    // The sum of the coils as they are has lost its phase somewhere.
+    let plain = |v: usize| {
+        let parts = (0..4).map(|c| {
+            let (m, p) = (magnitudes[3 * c][v], phases[3 * c][v]);
+            (m * p.cos(), m * p.sin())
+        });
+        parts.fold((0.0_f32, 0.0_f32), |(re, im), (r, i)| (re + r, im + i))
+    };
+    let weakest = inner.voxels.iter().map(|&v| plain(v as usize)).map(|(re, im)| re.hypot(im));
+    assert!(weakest.fold(f32::MAX, f32::min) < 60.0);
+}
+
+#[test]
+fn slices_that_alternate_are_turned_back_and_others_are_left() {
+    let mask = ball(15.0);
+    for axis in 0..3 {
+        let plain = volume(|p| 0.3 * p[0] + 0.9 * (p[2] / 4.0).sin());
+        let mut phases = vec![plain.iter().map(|p| wrap(*p)).collect::<Vec<f32>>()];
+        assert!(!alternates(&grid(), &phases[0], &mask.voxels, axis));
+        turn_every_second(&grid(), &mut phases, axis);
+        assert!(alternates(&grid(), &phases[0], &mask.voxels, axis));
+        turn_every_second(&grid(), &mut phases, axis);
+        // Twice is a whole turn.
+        let off = |v: usize| wrap(phases[0][v] - plain[v]).abs();
+        assert!((0..grid().len()).map(off).fold(0.0, f32::max) < 1e-5);
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use fimbria_image::Image;
+
 use super::fixtures::put;
 use super::{Instead, On, Proof, Refused, STYLE, Two, With, prove};
 use crate::util::Folder;
@@ -11,6 +13,15 @@ const FIELD: Proof = Proof {
     fixture: || {
         let folder = Folder::new();
         folder.done("phantom gre --size 20,24,18 --voxel 7.5 --te 4 12 20 --format nii -o gre");
+        // Parts of complex images, and two coils.
+        let (phase, mut re) = (folder.image("gre/phase.nii"), folder.image("gre/magnitude.nii"));
+        let mut im = re.clone();
+        let parts = re.data.iter_mut().zip(&mut im.data).zip(&phase.data);
+        parts.for_each(|((re, im), phase)| (*re, *im) = (*re * phase.cos(), *im * phase.sin()));
+        let one = Image { grid: phase.grid, n_volumes: 1, data: phase.volume(0).to_vec() };
+        put(&folder, "one.nii", &one);
+        put(&folder, "re.nii", &re);
+        put(&folder, "im.nii", &im);
         folder
     },
     line: "gre/phase.nii --mask gre/mask.nii --background pdf",
@@ -19,10 +30,34 @@ const FIELD: Proof = Proof {
         &[
             ("unwrap", With("--unwrap laplacian")),
             ("offset", With("--offset false")),
-            ("background", Instead("gre/phase.nii --mask gre/mask.nii --background lbv")),
-            ("radius", On("gre/phase.nii --mask gre/mask.nii", "--radius 10")),
+            ("background", Instead("gre/phase.nii --mask gre/mask.nii")),
+            ("radius", On("gre/phase.nii --mask gre/mask.nii --background vsharp", "--radius 10")),
             ("phase-range", With("--phase-range -3.1416 3.1416")),
             ("magnitude", With("--magnitude gre/magnitude.nii")),
+            (
+                "imaginary",
+                Two(
+                    "re.nii --imaginary im.nii --te 4,12,20 --b0 3 --mask gre/mask.nii",
+                    "re.nii --imaginary re.nii --te 4,12,20 --b0 3 --mask gre/mask.nii",
+                ),
+            ),
+            (
+                "coils",
+                On(
+                    "gre/phase.nii --magnitude gre/magnitude.nii --mask gre/mask.nii --smooth-offset",
+                    "--coils 1",
+                ),
+            ),
+            ("smooth-offset", With("--smooth-offset")),
+            (
+                "relative",
+                Two(
+                    "one.nii --mask gre/mask.nii --te 5 --b0 3 --background pdf",
+                    "one.nii --mask gre/mask.nii --relative --background pdf",
+                ),
+            ),
+            ("bipolar", With("--bipolar true")),
+            ("mask-quality", With("--mask-quality 0.3")),
             ("te", With("--te 4,12,21")),
             ("b0", With("--b0 2.9")),
             ("b0-dir", With("--b0-dir 0 0.6 0.8")),
@@ -78,6 +113,22 @@ const QSM: Proof = Proof {
             ("gradient-tolerance", With("--gradient-tolerance 1e-3")),
             ("noise", With("--noise 0.001")),
             ("strength", On("field.nii --mask mask.nii --method tkd", "--strength 0.2")),
+            ("data", On("field.nii --mask mask.nii --method tv --b0 3", "--data phase --te 20")),
+            (
+                "te",
+                Two(
+                    "field.nii --mask mask.nii --method ndi --iterations 2 --b0 3 --te 20",
+                    "field.nii --mask mask.nii --method ndi --iterations 2 --b0 3 --te 25",
+                ),
+            ),
+            (
+                "magnitude",
+                Two(
+                    "field.nii --mask mask.nii --method medi --magnitude fa.nii",
+                    "field.nii --mask mask.nii --method medi --magnitude truth.nii",
+                ),
+            ),
+            ("two-pass", On("field.nii --mask mask.nii --method tkd", "--two-pass truth.nii")),
             ("outside", On("field.nii --mask mask.nii --method tv", "--outside nothing")),
             ("zero-mean", With("--zero-mean")),
             ("reference", With("--reference truth.nii")),

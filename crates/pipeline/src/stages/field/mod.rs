@@ -10,17 +10,19 @@ use fimbria_image::{Image, MapKind, MapSpec, Mask, Window, counted};
 use fimbria_qsm::Geometry;
 use fimbria_qsm::background::{Background, remove_background};
 use fimbria_qsm::phase::{
-    EchoPhase, combine_echoes, r2star, unwrap_laplacian, unwrap_region, with_signal,
+    EchoPhase, HZ_PER_TESLA, combine_echoes, phase_quality, r2star, unwrap_laplacian,
+    unwrap_region, with_signal,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use self::phase_files::{Echoes, PhaseFiles, PhaseFilesError, PhaseImages};
-use crate::hashing::with_sidecar;
-use crate::options::{Described as _, OptionError, above, choice, refuse_unused};
+use crate::options::{Described as _, OptionError, above, choice, refuse_unused, within};
+use crate::stages::load_local_field::root_mean_square;
+use crate::stages::sidecar::sidecars_of;
 use crate::{
-    Carried, Choice, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Page, Product,
-    Products, Stage, StageError, Taken, Written,
+    Carried, Choice, FileKind, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Page,
+    Product, Products, Stage, StageError, Taken, Written,
 };
 
 /// What `fimbria field` writes.
@@ -28,8 +30,14 @@ pub const FIELD_WRITES: &[Written] = &[
     Written::map(&TOTAL),
     Written::map(&LOCAL),
     Written::map(&MASK),
-    Written::map(&WEIGHTS).only("with --magnitude"),
-    Written::map(&R2STAR).only("with --magnitude of two echoes or more"),
+    Written::map(&QUALITY),
+    Written::map(&WEIGHTS).only("with --magnitude or --imaginary"),
+    Written::map(&R2STAR).only("with --magnitude or --imaginary of two echoes or more"),
+    Written::file(
+        "local_field.json",
+        FileKind::Json,
+        "B0 and the echo time in which the field turned the phase, for `fimbria qsm`",
+    ),
     Written::RECORD,
 ];
 
@@ -54,11 +62,11 @@ impl Choice for Unwrapping {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BackgroundMethod {
     /// Spherical means of varying radii.
-    #[default]
     VSharp,
     /// Dipoles outside the mask.
     Pdf,
     /// Laplace's equation.
+    #[default]
     Lbv,
 }
 
@@ -84,8 +92,13 @@ pub struct FieldParameters {
     #[arg(long, value_name = "true|false", usually = "true from three echoes on")]
     pub offset: Option<bool>,
 
+    /// Leave voxels whose phase is less reliable out of the mask, see the map quality
+    #[arg(long, value_name = "QUALITY", number = within(0.0, 1.0, ""))]
+    #[arg(usually = "none is left out")]
+    pub mask_quality: Option<f64>,
+
     /// How the background is removed
-    #[arg(long, value_name = "METHOD", default_value = "vsharp")]
+    #[arg(long, value_name = "METHOD", default_value = "lbv")]
     #[arg(value_parser = choice::<BackgroundMethod>())]
     pub background: Named<BackgroundMethod>,
 
@@ -123,14 +136,22 @@ pub struct Fields {
     pub local: Image,
     /// Where the local field is known.
     pub mask: Mask,
+    /// How reliable the phase is, 0 to 1.
+    pub quality: Image,
     /// How surely the local field is known; `None` without magnitudes.
     pub weights: Option<Image>,
     /// 1/s; `None` without magnitudes of two echoes.
     pub r2star: Option<Image>,
     /// Voxels and B0.
     pub geometry: Geometry,
-    /// B0 in tesla.
-    pub b0_tesla: f64,
+    /// B0 in tesla; `None` where fields are in radians of the phase of the one echo, in place of ppm.
+    pub b0_tesla: Option<f64>,
+    /// The echo time in which the field turned the phase, in seconds: the first; where the phase at echo
+    /// time 0 was fitted, the time from the first echo to the second. A first echo that is unwrapped
+    /// wrongly is off by whole turns of it.
+    pub echo_time_s: f64,
+    /// Root mean square of the magnitudes of all echoes; `None` without.
+    pub magnitude: Option<Vec<f32>>,
 }
 
 static TOTAL: MapSpec = MapSpec::of_kind(
@@ -149,9 +170,33 @@ static LOCAL: MapSpec = MapSpec::of_kind(
     "field of the sources inside the mask relative to B0, ppm",
 )
 .within(Window::Symmetric);
+static TOTAL_RELATIVE: MapSpec = MapSpec::of_kind(
+    "total_field",
+    MapKind::Scalar,
+    1,
+    "rad",
+    "field of all sources, radians of the phase of the echo",
+)
+.within(Window::Symmetric);
+static LOCAL_RELATIVE: MapSpec = MapSpec::of_kind(
+    "local_field",
+    MapKind::Scalar,
+    1,
+    "rad",
+    "field of the sources inside the mask, radians of the phase of the echo",
+)
+.within(Window::Symmetric);
 static MASK: MapSpec =
     MapSpec::of_kind("mask", MapKind::Code, 1, "", "1 where the local field is known")
         .within(Window::Fixed([0.0, 1.0]));
+static QUALITY: MapSpec = MapSpec::of_kind(
+    "quality",
+    MapKind::Scalar,
+    1,
+    "",
+    "how reliable the phase is, 0 to 1: the mean over a voxel's steps to neighbours, as ROMEO",
+)
+.within(Window::Fixed([0.0, 1.0]));
 static WEIGHTS: MapSpec = MapSpec::of_kind(
     "weights",
     MapKind::Scalar,
@@ -177,16 +222,47 @@ impl MakeField {
         }
     }
 
+    /// What the fields are.
+    fn fields(&self) -> [&'static MapSpec; 2] {
+        let is_relative = self.files.as_ref().is_some_and(|files| files.relative);
+        if is_relative { [&TOTAL_RELATIVE, &LOCAL_RELATIVE] } else { [&TOTAL, &LOCAL] }
+    }
+
     fn maps(&self) -> Vec<&'static MapSpec> {
-        let mut maps = vec![&TOTAL, &LOCAL, &MASK];
-        if self.files.as_ref().is_none_or(|files| !files.magnitude.is_empty()) {
+        let [total, local] = self.fields();
+        let mut maps = vec![total, local, &MASK, &QUALITY];
+        let weighs =
+            |files: &PhaseFiles| !files.magnitude.is_empty() || !files.imaginary.is_empty();
+        if self.files.as_ref().is_none_or(weighs) {
             maps.push(&WEIGHTS);
         }
-        let has_decay = |files: &PhaseFiles| !files.magnitude.is_empty() && files.te.len() != 1;
+        let has_decay =
+            |files: &PhaseFiles| weighs(files) && files.te.len() != 1 && !files.relative;
         if self.files.as_ref().is_none_or(has_decay) {
             maps.push(&R2STAR);
         }
         maps
+    }
+}
+
+impl MakeField {
+    /// The voxels of `mask` whose phase is as reliable as is asked for.
+    fn reliable(
+        &self,
+        mask: Mask,
+        quality: &[f32],
+        log: &Logbook<'_>,
+    ) -> Result<Mask, PhaseFilesError> {
+        let Some(least) = self.parameters.mask_quality else { return Ok(mask) };
+        let is_reliable = |v: &u32| f64::from(quality[*v as usize]) >= least;
+        let voxels: Vec<u32> = mask.voxels.iter().copied().filter(is_reliable).collect();
+        let lost = mask.len() - voxels.len();
+        log.count("voxels_of_low_quality", lost as u64);
+        log.note(&format!("left out for a quality below {least}: {}", counted(lost, "voxel")));
+        if voxels.is_empty() {
+            return Err(PhaseFilesError::NoQuality(least));
+        }
+        Ok(Mask { voxels, ..mask })
     }
 }
 
@@ -267,9 +343,14 @@ impl Stage for MakeField {
     fn inputs(&self) -> Vec<Input> {
         let role = |role: &'static str| move |path: &PathBuf| (role.to_owned(), path.clone());
         let Some(files) = &self.files else { return Vec::new() };
-        let phase = files.phase.iter().flat_map(|path| with_sidecar("phase", path));
+        let phase = files.phase.iter().flat_map(|path| {
+            let sidecars = sidecars_of(path).into_iter().filter(|sidecar| sidecar.is_file());
+            let sidecars = sidecars.map(|sidecar| ("phase sidecar".to_owned(), sidecar));
+            std::iter::once(("phase".to_owned(), path.clone())).chain(sidecars)
+        });
         let magnitude = files.magnitude.iter().map(role("magnitude"));
-        phase.chain(magnitude).chain(files.mask.iter().map(role("mask"))).collect()
+        let imaginary = files.imaginary.iter().map(role("imaginary"));
+        phase.chain(imaginary).chain(magnitude).chain(files.mask.iter().map(role("mask"))).collect()
     }
 
     fn parameters(&self) -> Value {
@@ -281,13 +362,24 @@ impl Stage for MakeField {
             parameters["b0_dir_vox"] = json!(files.b0_direction.vox());
             parameters["phase_range"] = json!(files.phase_range);
             parameters["phase_sign"] = json!(files.phase_sign);
+            parameters["relative"] = json!(files.relative);
+            parameters["coils"] = json!(files.coils);
+            parameters["smooth_offset"] = json!(files.smooth_offset);
+            parameters["bipolar"] = json!(files.bipolar);
         }
         parameters
     }
 
     fn outputs(&self) -> Vec<String> {
         let context = self.context(None);
-        self.maps().iter().flat_map(|map| self.style.file_names(map, &context)).collect()
+        let maps = self.maps();
+        let maps = maps.iter().flat_map(|map| self.style.file_names(map, &context));
+        let mut names: Vec<String> = maps.collect();
+        let sidecar = self.style.sidecar_name(&LOCAL, &context);
+        if !names.contains(&sidecar) {
+            names.push(sidecar);
+        }
+        names
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
@@ -305,17 +397,17 @@ impl Stage for MakeField {
         }
         let offset = self.parameters.offset.unwrap_or(echoes.times.len() > 2);
         let Echoes { grid, geometry, phases, magnitudes, times, b0_tesla, mask } = echoes;
-        let mask = &measured(mask, magnitudes, offset, log)?;
+        let mask = measured(mask, magnitudes, offset, log)?;
+        let echo = |e: usize| EchoPhase {
+            phase: &phases[e],
+            magnitude: magnitudes.get(e).map(Vec::as_slice),
+            time: times[e],
+        };
+        let of_echoes: Vec<EchoPhase<'_>> = (0..phases.len()).map(echo).collect();
+        let quality = phase_quality(grid, &of_echoes, &mask.voxels);
+        let mask = &self.reliable(mask, &quality, log)?;
         let unwrapped = match self.parameters.unwrap.0 {
-            Unwrapping::Region => {
-                let echo = |e: usize| EchoPhase {
-                    phase: &phases[e],
-                    magnitude: magnitudes.get(e).map(Vec::as_slice),
-                    time: times[e],
-                };
-                let echoes: Vec<EchoPhase<'_>> = (0..phases.len()).map(echo).collect();
-                unwrap_region(grid, &echoes, &mask.voxels, offset)
-            }
+            Unwrapping::Region => unwrap_region(grid, &of_echoes, &mask.voxels, offset),
             Unwrapping::Laplacian => {
                 let unwrap = |phase: &Vec<f32>| -> Result<_, StageError> {
                     log.check()?;
@@ -326,7 +418,9 @@ impl Stage for MakeField {
         };
         log.check()?;
         let weights = (!magnitudes.is_empty()).then_some(&magnitudes[..]);
-        let combined = combine_echoes(&unwrapped, weights, times, &mask.voxels, *b0_tesla, offset);
+        // The field at which a second turns the phase by a radian a ppm: ppm are radians then.
+        let b0 = b0_tesla.unwrap_or(1e6 / (std::f64::consts::TAU * HZ_PER_TESLA));
+        let combined = combine_echoes(&unwrapped, weights, times, &mask.voxels, b0, offset);
         let (total, sureness) = (combined.field_ppm, combined.sureness);
         let background = background_of(&self.parameters);
         let local = remove_background(grid, geometry, &total, mask, background, workers, log)?;
@@ -338,9 +432,25 @@ impl Stage for MakeField {
         let r2star = (times.len() > 1 && !magnitudes.is_empty())
             .then(|| image(r2star(magnitudes, times, &mask.voxels)));
         let (total, field) = (image(total), image(local.field));
+        let echo_time_s = if offset { times[1] - times[0] } else { times[0] };
+        let magnitude = (!magnitudes.is_empty()).then(|| {
+            let data = magnitudes.concat();
+            root_mean_square(&Image { grid: *grid, n_volumes: magnitudes.len(), data })
+        });
         let (geometry, b0_tesla) = (*geometry, *b0_tesla);
         let (local, mask) = (field, local.mask);
-        products.put(Fields { total, local, mask, weights, r2star, geometry, b0_tesla });
+        products.put(Fields {
+            total,
+            local,
+            mask,
+            quality: image(quality),
+            weights,
+            r2star,
+            geometry,
+            b0_tesla,
+            echo_time_s,
+            magnitude,
+        });
         Ok(())
     }
 
@@ -350,15 +460,27 @@ impl Stage for MakeField {
         out: &mut OutputFolder,
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        let Fields { total, local, mask, weights, r2star, .. } = products.get::<Fields>()?;
+        let Fields { total, local, mask, quality, weights, r2star, b0_tesla, echo_time_s, .. } =
+            products.get::<Fields>()?;
         let mut inside = Image::zeros(mask.grid, 1);
         mask.voxels.iter().for_each(|&v| inside.data[v as usize] = 1.0);
-        let images = [Some(total), Some(local), Some(&inside), weights.as_ref(), r2star.as_ref()];
-        let specs = [&TOTAL, &LOCAL, &MASK, &WEIGHTS, &R2STAR];
+        let always = [total, local, &inside, quality].map(Some);
+        let images = always.into_iter().chain([weights.as_ref(), r2star.as_ref()]);
+        let [of_total, of_local] = self.fields();
+        let specs = [of_total, of_local, &MASK, &QUALITY, &WEIGHTS, &R2STAR];
+        let (context, workers) = (self.context(Some(log)), log.session().on.workers);
+        let of_phase: Vec<(&str, Value)> = match b0_tesla {
+            None => Vec::new(),
+            Some(b0) => {
+                vec![("EchoTime", json!(echo_time_s)), ("MagneticFieldStrength", json!(b0))]
+            }
+        };
         for (spec, image) in specs.into_iter().zip(images) {
-            if let Some(image) = image {
-                let context = self.context(Some(log));
-                self.style.write(spec, image, &context, out, log.session().on.workers)?;
+            let Some(image) = image else { continue };
+            if spec.name == of_local.name {
+                self.style.write_with_sidecar(spec, image, &context, &of_phase, out, workers)?;
+            } else {
+                self.style.write(spec, image, &context, out, workers)?;
             }
         }
         Ok(())

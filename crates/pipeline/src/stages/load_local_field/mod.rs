@@ -19,12 +19,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 pub use self::unit::FieldUnit;
+pub(super) use self::unit::factor_of_relative;
 use self::unit::{Said, check_numbers};
 use crate::hashing::with_sidecar;
-use crate::options::{Described as _, OptionError, Takes, choice, one_of, refuse_unused};
+use crate::options::{Described as _, OptionError, Takes, above, choice, one_of, refuse_unused};
 use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::{ContentsError, check_directions, check_directions_in_memory};
-use crate::stages::qsm::{GUIDED, QsmParameters, WEIGHED};
+use crate::stages::qsm::{GUIDED, IN_PASSES, OF_MAGNITUDE, QsmParameters, WEIGHED};
+use crate::stages::sidecar::said_of;
 use crate::{Choice as _, Input, Logbook, Named, Page, Product, Products, Stage, StageError};
 
 /// The files of a local field, and what is to be known of them.
@@ -74,6 +76,17 @@ pub struct LocalFieldFiles {
     #[arg(takes = Takes::IMAGE)]
     pub weights: Option<PathBuf>,
 
+    /// Magnitude whose edges cost nothing, on the same grid; of several echoes their root mean square
+    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", OF_MAGNITUDE))]
+    #[arg(takes = Takes::IMAGE)]
+    pub magnitude: Option<PathBuf>,
+
+    /// Voxels whose field is reliable, likewise: they are mapped once more by themselves, and the map
+    /// there is taken from that
+    #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", IN_PASSES))]
+    #[arg(takes = Takes::MASK)]
+    pub two_pass: Option<PathBuf>,
+
     /// Compare with a map of known susceptibility, ppm, on the same grid
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     #[arg(takes = Takes::IMAGE.unit("ppm"))]
@@ -92,7 +105,13 @@ pub struct LocalFieldFiles {
 
     /// Strength of B0
     #[arg(long, value_name = "TESLA", number = b0::strengths(), help_heading = "Input")]
+    #[arg(usually = "MagneticFieldStrength of the .json beside the field")]
     pub b0: Option<f64>,
+
+    /// Echo time in which the field turned the phase, for --method ndi and --data phase
+    #[arg(long, value_name = "MS", number = above(0.0, "ms"), help_heading = "Input")]
+    #[arg(usually = "EchoTime of the .json beside the field")]
+    pub te: Option<f64>,
 
     /// Direction of B0.
     #[command(flatten)]
@@ -206,6 +225,12 @@ pub enum LocalFieldError {
     /// A truth that is none.
     #[error("the truth has no number, or the same one, in every voxel of the mask")]
     Truth,
+    /// A relative field that is taken for one in ppm.
+    #[error("{} is in radians, says its sidecar: --field-unit relative", .0.display())]
+    SaidRelative(PathBuf),
+    /// No voxel is reliable.
+    #[error("no voxel of --two-pass lies inside the mask")]
+    NoneReliable,
     /// Nothing is inside.
     #[error("no voxel to solve for: the mask (or the field) is zero everywhere")]
     Empty,
@@ -225,6 +250,10 @@ pub struct FieldImages {
     pub tissue: Vec<Image>,
     /// Weights of the data.
     pub weights: Option<Image>,
+    /// Magnitude of one echo or more.
+    pub magnitude: Option<Image>,
+    /// The voxels whose field is reliable.
+    pub reliable: Option<Mask>,
     /// A map to compare with.
     pub truth: Option<Image>,
 }
@@ -237,6 +266,9 @@ pub struct LocalField {
     pub geometry: Geometry,
     /// In ppm, every voxel of the grid.
     pub field_ppm: Vec<f32>,
+    /// Where the field is none in ppm but relative: what it was multiplied by, to be as large as one, and
+    /// what the map is divided by.
+    pub relative: Option<f64>,
     /// The voxels to solve for.
     pub mask: Mask,
     /// The shape of each.
@@ -245,10 +277,47 @@ pub struct LocalField {
     pub guidance: Option<Guidance>,
     /// The weight of every voxel of the grid.
     pub weights: Option<Vec<f32>>,
+    /// The magnitude of every voxel of the grid.
+    pub magnitude: Option<Vec<f32>>,
+    /// The voxels to solve for once more by themselves.
+    pub reliable: Option<Mask>,
     /// A map to compare with, ppm, every voxel of the grid.
     pub truth_ppm: Option<Vec<f32>>,
     /// B0 in tesla, where it is known.
     pub b0_tesla: Option<f64>,
+    /// The echo time in which the field turned the phase, in seconds, where it is known.
+    pub echo_time_s: Option<f64>,
+}
+
+impl LocalField {
+    /// The same of some of its voxels alone.
+    pub(super) fn only(&self, some: &Mask) -> Self {
+        let is_kept: Vec<bool> =
+            self.mask.voxels.iter().map(|v| some.voxels.binary_search(v).is_ok()).collect();
+        fn kept<T: Copy>(values: &[T], is_kept: &[bool]) -> Vec<T> {
+            let pairs = values.iter().zip(is_kept);
+            pairs.filter(|(_, kept)| **kept).map(|(value, _)| *value).collect()
+        }
+        let guidance = self.guidance.as_ref().map(|guidance| Guidance {
+            fa: kept(&guidance.fa, &is_kept),
+            images: guidance.images.iter().map(|image| kept(image, &is_kept)).collect(),
+        });
+        Self {
+            grid: self.grid,
+            geometry: self.geometry,
+            field_ppm: self.field_ppm.clone(),
+            relative: self.relative,
+            mask: some.clone(),
+            shapes: kept(&self.shapes, &is_kept),
+            guidance,
+            weights: self.weights.clone(),
+            magnitude: self.magnitude.clone(),
+            reliable: None,
+            truth_ppm: None,
+            b0_tesla: self.b0_tesla,
+            echo_time_s: self.echo_time_s,
+        }
+    }
 }
 
 impl LocalFieldFiles {
@@ -265,6 +334,11 @@ impl LocalFieldFiles {
         workers.install(|| self.load(fa_threshold, log))
     }
 
+    /// Whether the field, and so the map, is in no known unit.
+    pub fn is_relative(&self) -> bool {
+        self.field_unit == Some(Named(FieldUnit::Relative))
+    }
+
     /// Whether options that are given have something to be about.
     ///
     /// # Errors
@@ -272,6 +346,10 @@ impl LocalFieldFiles {
     pub fn check(&self, parameters: &QsmParameters) -> Result<(), OptionError> {
         let method = parameters.method.0.name();
         refuse_unused(self, "method", method)?;
+        if self.te.is_some() && !parameters.explains_phase() {
+            let said = "--te is that of the phase: --method ndi and --data phase explain it";
+            return Err(OptionError::Unusable(said.to_owned()));
+        }
         let is_about = [
             ("v1-frame", self.v1_frame.is_some()),
             ("resample", self.resample),
@@ -301,8 +379,26 @@ impl LocalFieldFiles {
         ["MD", "S0"].map(found).into_iter().flatten()
     }
 
+    /// What is said beside the field. What a sidecar that cannot be read says is needed by nobody whose
+    /// options and numbers are enough.
+    fn said(&self, log: &Logbook<'_>) -> Option<Value> {
+        said_of(&self.field).unwrap_or_else(|error| {
+            log.warn(Page::Susceptibility, &format!("{error}: what it says is not used"));
+            None
+        })
+    }
+
     fn load(&self, fa_threshold: f64, log: &Logbook<'_>) -> Result<LocalField, LocalFieldError> {
         let (field, b0_tesla, direction) = self.field()?;
+        let beside = if self.dqsm_files { None } else { self.said(log) };
+        if beside.as_ref().is_some_and(|beside| beside["Units"] == "rad")
+            && self.field_unit.is_none()
+        {
+            return Err(LocalFieldError::SaidRelative(self.field.clone()));
+        }
+        let number = |key: &str| beside.as_ref().and_then(|beside| beside[key].as_f64());
+        let b0_tesla = b0_tesla.or_else(|| number("MagneticFieldStrength"));
+        let echo_time_s = self.te.map(|ms| 1e-3 * ms).or_else(|| number("EchoTime"));
         let geometry = direction.geometry(&self.field, &field.grid)?;
         let images = FieldImages {
             mask: self.mask(&field.grid)?,
@@ -310,10 +406,16 @@ impl LocalFieldFiles {
             fa: self.anisotropy().map(read_image).transpose()?,
             tissue: self.tissue().map(read_image).collect::<Result<_, _>>()?,
             weights: self.weights.as_ref().map(read_image).transpose()?,
+            magnitude: self.magnitude.as_ref().map(read_image).transpose()?,
+            reliable: self
+                .two_pass
+                .as_ref()
+                .map(|path| read_mask(path, &field.grid))
+                .transpose()?,
             truth: self.truth.as_ref().map(read_image).transpose()?,
             field,
         };
-        self.local_field(images, geometry, b0_tesla, fa_threshold, log)
+        self.local_field(images, geometry, (b0_tesla, echo_time_s), fa_threshold, log)
     }
 
     /// The same of images in memory; the paths are what messages call them.
@@ -333,32 +435,46 @@ impl LocalFieldFiles {
         }
         let geometry = self.b0_direction.on_grid(&images.field.grid)?;
         let workers = log.session().on.workers;
-        workers.install(|| self.local_field(images, geometry, self.b0, fa_threshold, log))
+        let of_phase = (self.b0, self.te.map(|ms| 1e-3 * ms));
+        workers.install(|| self.local_field(images, geometry, of_phase, fa_threshold, log))
     }
 
     fn local_field(
         &self,
         images: FieldImages,
         geometry: Geometry,
-        b0_tesla: Option<f64>,
+        (b0_tesla, echo_time_s): (Option<f64>, Option<f64>),
         fa_threshold: f64,
         log: &Logbook<'_>,
     ) -> Result<LocalField, LocalFieldError> {
-        let FieldImages { field, mask, v1, fa, tissue, weights, truth } = images;
+        let FieldImages { field, mask, v1, fa, tissue, weights, magnitude, reliable, truth } =
+            images;
         let grid = field.grid;
         let (unit, said) = self.unit();
         let strength = match (unit, b0_tesla) {
-            (FieldUnit::Ppm, b0) => b0::strength(b0.unwrap_or(1.0))?,
+            (FieldUnit::Ppm | FieldUnit::Relative, b0) => b0::strength(b0.unwrap_or(1.0))?,
             (_, Some(b0)) => b0::strength(b0)?,
             (unit, None) => return Err(LocalFieldError::NeedsB0 { unit: unit.name() }),
         };
         let mask = inside(mask, &field, log)?;
-        let factor = unit.ppm(strength) * f64::from(self.phase_sign);
-        check_numbers(&field, &mask, (unit, said), factor, log)?;
+        let sign = f64::from(self.phase_sign);
+        check_numbers(&field, &mask, (unit, said), unit.ppm(strength) * sign, log)?;
+        let relative = (unit == FieldUnit::Relative).then(|| factor_of_relative(&field, &mask));
+        let factor = relative.unwrap_or(unit.ppm(strength)) * sign;
         let field_ppm = field.data.iter().map(|b| (f64::from(*b) * factor) as f32).collect();
+        let reliable = reliable.map(|mut reliable| {
+            reliable.voxels.retain(|v| mask.voxels.binary_search(v).is_ok());
+            if reliable.is_empty() { Err(LocalFieldError::NoneReliable) } else { Ok(reliable) }
+        });
+        let reliable = reliable.transpose()?;
         let is_guided = v1.is_some();
         let (shapes, guidance) = self.shapes(v1, fa, tissue, &mask, fa_threshold, log)?;
         let weights = self.on_grid(self.weights.as_deref(), weights, &grid, "the weights")?;
+        let magnitude = magnitude.map(|image| {
+            grid.check_same(&image.grid, "the magnitude")?;
+            Ok::<_, GridMismatch>(root_mean_square(&image))
+        });
+        let magnitude = magnitude.transpose()?;
         let truth_ppm = self.on_grid(self.truth.as_deref(), truth, &grid, "the truth")?;
         if let Some(truth) = &truth_ppm {
             let inside: Vec<f32> = mask.voxels.iter().map(|&v| truth[v as usize]).collect();
@@ -395,12 +511,16 @@ impl LocalFieldFiles {
             grid,
             geometry,
             field_ppm,
+            relative,
             mask,
             shapes,
             guidance,
             weights,
+            magnitude,
+            reliable,
             truth_ppm,
             b0_tesla,
+            echo_time_s,
         })
     }
 
@@ -543,6 +663,18 @@ pub(super) fn guidance_of(
     Guidance { fa, images }
 }
 
+/// Over all volumes, of what is a number above 0.
+pub(super) fn root_mean_square(image: &Image) -> Vec<f32> {
+    let mut squares = vec![0.0_f32; image.grid.len()];
+    for volume in 0..image.n_volumes {
+        let strength = |m: f32| if m.is_finite() { m.max(0.0) } else { 0.0 };
+        let pairs = squares.iter_mut().zip(image.volume(volume));
+        pairs.for_each(|(square, m)| *square += strength(*m).powi(2));
+    }
+    let n = image.n_volumes.max(1) as f32;
+    squares.into_iter().map(|square| (square / n).sqrt()).collect()
+}
+
 /// The voxels to solve for: those given, or all that have a field.
 fn inside(given: Option<Mask>, field: &Image, log: &Logbook<'_>) -> Result<Mask, LocalFieldError> {
     let mask = given.unwrap_or_else(|| {
@@ -589,6 +721,8 @@ impl Stage for LoadLocalField {
             ("v1", files.directions()),
             ("fa", files.anisotropy()),
             ("weights", files.weights.clone()),
+            ("magnitude", files.magnitude.clone()),
+            ("two-pass", files.two_pass.clone()),
             ("truth", files.truth.clone()),
         ];
         let given = given.into_iter().filter_map(|(role, path)| Some((role, path?)));
@@ -607,6 +741,7 @@ impl Stage for LoadLocalField {
             "field_unit": files.unit().0.name(),
             "phase_sign": files.phase_sign,
             "b0": files.b0,
+            "te": files.te,
             "b0_dir": in_scanner.then(|| files.b0_direction.ras()),
             "b0_dir_vox": files.b0_direction.vox(),
             "v1_frame": guides.then(|| files.v1_frame().name()),

@@ -19,6 +19,8 @@ pub enum FieldUnit {
     RadPerS,
     /// Tesla.
     Tesla,
+    /// Any, as a phase whose echo time is not known: the map is relative, too.
+    Relative,
 }
 
 impl Choice for FieldUnit {
@@ -27,6 +29,7 @@ impl Choice for FieldUnit {
         (Self::Hz, "hz", "hertz; needs --b0"),
         (Self::RadPerS, "rad/s", "radians per second; needs --b0"),
         (Self::Tesla, "tesla", "tesla; needs --b0"),
+        (Self::Relative, "relative", "any, as `field --relative` makes it; the map is in the same"),
     ];
 }
 
@@ -39,8 +42,25 @@ impl FieldUnit {
             Self::Hz => of_tesla / HZ_PER_TESLA,
             Self::RadPerS => of_tesla / HZ_PER_TESLA / std::f64::consts::TAU,
             Self::Tesla => of_tesla,
+            // What it is is not known.
+            Self::Relative => 1.0,
         }
     }
+}
+
+/// What the median magnitude of a relative field is taken for, so that the usual strengths are those of
+/// such fields: in brains it is 0.003 to 0.02 ppm.
+const MEDIAN_OF_RELATIVE: f64 = 0.01;
+
+/// What the numbers of a relative `field` are multiplied by; 1 where half of them are 0.
+pub(in crate::stages) fn factor_of_relative(field: &Image, mask: &Mask) -> f64 {
+    let mut values: Vec<f32> = mask.voxels.iter().map(|&v| field.data[v as usize].abs()).collect();
+    if values.is_empty() {
+        return 1.0;
+    }
+    let middle = values.len() / 2;
+    let median = f64::from(*values.select_nth_unstable_by(middle, f32::total_cmp).1);
+    if median > 0.0 && median.is_finite() { MEDIAN_OF_RELATIVE / median } else { 1.0 }
 }
 
 /// Who says what the numbers are.
@@ -83,6 +103,9 @@ pub(super) fn check_numbers(
     let rms = (squares / values.len() as f64).sqrt();
     let median = f64::from(values[values.len() / 2]);
     let strong = f64::from(values[values.len() * 19 / 20]);
+    if unit == FieldUnit::Relative {
+        return Ok(());
+    }
     let (name, factor) = (unit.name(), factor.abs());
     if median * factor > LARGEST_MEDIAN_PPM {
         return Err(LocalFieldError::TooStrong { median, unit: name, ppm: median * factor });

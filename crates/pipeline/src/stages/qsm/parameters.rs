@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_qsm::dqsm::{DqsmOptions, Iterate};
 use fimbria_qsm::fourier::FourierMethod;
+use fimbria_qsm::nonlinear::Nonlinear;
 use fimbria_qsm::solver::StoppingRule;
 use fimbria_qsm::variation::{self, Outside, Variation};
 use fimbria_qsm::{Edges, FA_THRESHOLD, PUBLISHED_SUPPORT, Products as Product, Published};
@@ -33,6 +34,12 @@ pub enum QsmMethod {
     Tv,
     /// Rapid two-step.
     Rts,
+    /// Total generalised variation.
+    Tgv,
+    /// Total variation but for the edges of the magnitude.
+    Medi,
+    /// Nonlinear dipole inversion.
+    Ndi,
 }
 
 impl Choice for QsmMethod {
@@ -49,6 +56,30 @@ impl Choice for QsmMethod {
         (Self::Tikhonov, "tikhonov", "division by D² + λ"),
         (Self::Tv, "tv", "total variation, data inside the mask"),
         (Self::Rts, "rts", "rapid two-step: division where well conditioned, then TV"),
+        (
+            Self::Tgv,
+            "tgv",
+            "total generalised variation: slopes cost nothing, data inside the mask",
+        ),
+        (Self::Medi, "medi", "total variation but for the edges of --magnitude (MEDI)"),
+        (Self::Ndi, "ndi", "nonlinear dipole inversion: steps downhill of the phase"),
+    ];
+}
+
+/// What a map explains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DataTerm {
+    /// The field.
+    #[default]
+    Field,
+    /// The phase that it turned.
+    Phase,
+}
+
+impl Choice for DataTerm {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Field, "field", "the field"),
+        (Self::Phase, "phase", "the phase that it turned by --te: whole turns cost nothing"),
     ];
 }
 
@@ -117,24 +148,65 @@ impl Choice for Start {
 pub(in crate::stages) const GUIDED: &[QsmMethod] =
     &[QsmMethod::Dtv, QsmMethod::Dqsm, QsmMethod::Tensor];
 /// The methods that weigh the data of each voxel.
-pub(in crate::stages) const WEIGHED: &[QsmMethod] =
-    &[QsmMethod::Dtv, QsmMethod::Dqsm, QsmMethod::Tensor, QsmMethod::Tv];
+pub(in crate::stages) const WEIGHED: &[QsmMethod] = &[
+    QsmMethod::Dtv,
+    QsmMethod::Dqsm,
+    QsmMethod::Tensor,
+    QsmMethod::Tv,
+    QsmMethod::Tgv,
+    QsmMethod::Medi,
+    QsmMethod::Ndi,
+];
+/// The methods that take edges of a magnitude.
+pub(in crate::stages) const OF_MAGNITUDE: &[QsmMethod] = &[QsmMethod::Medi];
+/// The methods that map in one go, so that parts can be mapped by themselves.
+pub(in crate::stages) const IN_PASSES: &[QsmMethod] = &[
+    QsmMethod::Dtv,
+    QsmMethod::Tkd,
+    QsmMethod::Tikhonov,
+    QsmMethod::Tv,
+    QsmMethod::Rts,
+    QsmMethod::Tgv,
+    QsmMethod::Medi,
+    QsmMethod::Ndi,
+];
 /// The methods that weigh smoothness by κ, and whose solver is chosen.
 const SMOOTH: &[QsmMethod] = &[QsmMethod::Dqsm, QsmMethod::Tensor];
 const CYLINDERS: &[QsmMethod] = &[QsmMethod::Dqsm];
-/// The methods that make total variation small within the mask.
-const OF_VARIATION: &[QsmMethod] = &[QsmMethod::Dtv, QsmMethod::Tv];
+/// The methods that make variation small within the mask.
+const OF_VARIATION: &[QsmMethod] =
+    &[QsmMethod::Dtv, QsmMethod::Tv, QsmMethod::Tgv, QsmMethod::Medi];
+/// The methods that iterate as often as they are told.
+const ITERATED: &[QsmMethod] = &[
+    QsmMethod::Dtv,
+    QsmMethod::Dqsm,
+    QsmMethod::Tensor,
+    QsmMethod::Tv,
+    QsmMethod::Tgv,
+    QsmMethod::Medi,
+    QsmMethod::Ndi,
+];
 /// The methods of one number.
-const OF_STRENGTH: &[QsmMethod] =
-    &[QsmMethod::Dtv, QsmMethod::Tkd, QsmMethod::Tikhonov, QsmMethod::Tv, QsmMethod::Rts];
+const OF_STRENGTH: &[QsmMethod] = &[
+    QsmMethod::Dtv,
+    QsmMethod::Tkd,
+    QsmMethod::Tikhonov,
+    QsmMethod::Tv,
+    QsmMethod::Rts,
+    QsmMethod::Tgv,
+    QsmMethod::Medi,
+    QsmMethod::Ndi,
+];
 
 /// How the map of a method is found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Inversion {
     /// κ‖Ax - b‖² + (1 - κ)‖Dx‖² made least.
     Smooth,
-    /// Edges made few.
-    Variation(Variation),
+    /// Edges made few, of the data so explained.
+    Variation(Variation, DataTerm),
+    /// Downhill; the radians are those of the field.
+    Nonlinear(Nonlinear),
     /// In the Fourier domain.
     Fourier(FourierMethod),
 }
@@ -190,6 +262,11 @@ pub struct QsmParameters {
     #[arg(used_by("method", OF_VARIATION), usually = "sources")]
     pub outside: Option<Named<Outside>>,
 
+    /// What is explained
+    #[arg(long, value_name = "WHAT", value_parser = choice::<DataTerm>())]
+    #[arg(used_by("method", OF_VARIATION), usually = "field")]
+    pub data: Option<Named<DataTerm>>,
+
     /// Voxels that a source reaches along each axis
     #[arg(long, value_name = "VOXELS", number = at_least(1_u32, ""))]
     #[arg(used_by("method", SMOOTH), usually = "all; 50 with --compat dqsm")]
@@ -202,12 +279,15 @@ pub struct QsmParameters {
 
     /// Iterations at most
     #[arg(long, value_name = "N", number = at_least(1_usize, ""))]
-    #[arg(used_by("method", SMOOTH), usually = "1000; 20 in a run, for its noisier fields")]
+    #[arg(used_by("method", ITERATED))]
+    #[arg(
+        usually = "100; 200 of ndi; 1000 of dqsm and tensor, 20 in a run, for its noisier fields"
+    )]
     pub iterations: Option<usize>,
 
     /// Stop where the map changes by no more than this part of itself
     #[arg(long, value_name = "SHARE", number = at_least(0.0, ""))]
-    #[arg(used_by("method", SMOOTH), usually = "1e-6")]
+    #[arg(used_by("method", ITERATED), usually = "2e-3; 1e-3 of ndi; 1e-6 of dqsm and tensor")]
     pub tolerance: Option<f64>,
 
     /// Stop where the gradient is no more than this part of its first
@@ -219,9 +299,9 @@ pub struct QsmParameters {
     #[arg(long, value_name = "PPM", number = above(0.0, "ppm"), used_by("method", SMOOTH))]
     pub noise: Option<f64>,
 
-    /// λ of dtv, tv and tikhonov, threshold of tkd, δ of rts
+    /// λ of dtv, tv, tgv, medi, ndi and tikhonov, threshold of tkd, δ of rts
     #[arg(long, value_name = "VALUE", number = above(0.0, ""), used_by("method", OF_STRENGTH))]
-    #[arg(usually = "2e-4 of dtv and tv, 0.15 of tkd, 0.01 of tikhonov, 0.15 of rts")]
+    #[arg(usually = "2e-4; 1e-3 of ndi, 0.15 of tkd and rts, 0.01 of tikhonov")]
     pub strength: Option<f64>,
 
     /// Make the mean over the mask zero
@@ -278,17 +358,29 @@ impl QsmParameters {
     /// These, with the defaults of whatever the method uses and was not given.
     #[must_use]
     pub fn in_effect(&self) -> Self {
-        let strength = match self.inversion() {
-            Inversion::Smooth => None,
-            Inversion::Variation(variation) => Some(variation.lambda),
-            Inversion::Fourier(method) => Some(strength_of(method)),
-        };
-        let outside = match self.inversion() {
-            Inversion::Variation(variation) => Some(Named(variation.outside)),
-            _ => None,
-        };
-        if strength.is_some() {
-            return Self { strength, outside, ..self.clone() };
+        match self.inversion() {
+            Inversion::Smooth => {}
+            Inversion::Variation(variation, data) => {
+                return Self {
+                    strength: Some(variation.lambda),
+                    outside: Some(Named(variation.outside)),
+                    data: Some(Named(data)),
+                    iterations: Some(variation.iterations),
+                    tolerance: Some(variation.tolerance),
+                    ..self.clone()
+                };
+            }
+            Inversion::Nonlinear(how) => {
+                return Self {
+                    strength: Some(how.lambda),
+                    iterations: Some(how.iterations),
+                    tolerance: Some(how.tolerance),
+                    ..self.clone()
+                };
+            }
+            Inversion::Fourier(method) => {
+                return Self { strength: Some(strength_of(method)), ..self.clone() };
+            }
         }
         let published = self.is_published().then(Published::default);
         let usual = if published.is_some() { Iterate::Landweber } else { Iterate::default() };
@@ -329,6 +421,15 @@ impl QsmParameters {
         !matches!(self.method.0, QsmMethod::Tkd | QsmMethod::Tikhonov)
     }
 
+    /// True where the map explains the phase, for which echo time and B0 have to be known.
+    pub fn explains_phase(&self) -> bool {
+        match self.inversion() {
+            Inversion::Nonlinear(_) => true,
+            Inversion::Variation(_, data) => data == DataTerm::Phase,
+            _ => false,
+        }
+    }
+
     /// FA above which a voxel's direction counts.
     pub fn threshold(&self) -> f64 {
         // What FA says of a direction, the anisotropy is proportional to: nothing is cut off.
@@ -367,10 +468,23 @@ impl QsmParameters {
         let given = self.strength;
         Inversion::Fourier(match self.method.0 {
             QsmMethod::Dqsm | QsmMethod::Tensor => return Inversion::Smooth,
-            QsmMethod::Dtv | QsmMethod::Tv => {
-                let lambda = given.unwrap_or(variation::LAMBDA);
-                let outside = self.outside.unwrap_or_default().0;
-                return Inversion::Variation(Variation { lambda, outside });
+            QsmMethod::Dtv | QsmMethod::Tv | QsmMethod::Tgv | QsmMethod::Medi => {
+                let variation = Variation {
+                    lambda: given.unwrap_or(variation::LAMBDA),
+                    outside: self.outside.unwrap_or_default().0,
+                    radians: None,
+                    iterations: self.iterations.unwrap_or(variation::ITERATIONS),
+                    tolerance: self.tolerance.unwrap_or(variation::TOLERANCE),
+                };
+                return Inversion::Variation(variation, self.data.unwrap_or_default().0);
+            }
+            QsmMethod::Ndi => {
+                return Inversion::Nonlinear(Nonlinear {
+                    lambda: given.unwrap_or(Nonlinear::LAMBDA),
+                    radians: 0.0,
+                    iterations: self.iterations.unwrap_or(Nonlinear::ITERATIONS),
+                    tolerance: self.tolerance.unwrap_or(Nonlinear::TOLERANCE),
+                });
             }
             QsmMethod::Tkd => {
                 given.map_or(FourierMethod::TKD, |threshold| FourierMethod::Tkd { threshold })
@@ -423,8 +537,10 @@ mod tests {
         assert_eq!(published.solver, Some(Named(Iterate::Landweber)));
         let tkd = given(&json!({ "method": "tkd" })).in_effect();
         assert_eq!((tkd.strength, tkd.kappa, tkd.iterations), (Some(0.15), None, None));
+        let ndi = given(&json!({ "method": "ndi", "strength": 0.1 })).in_effect();
+        assert_eq!((ndi.strength, ndi.iterations, ndi.outside), (Some(0.1), Some(200), None));
         // Named once more they are the same.
-        for all in [usual, plain, published, tkd] {
+        for all in [usual, plain, published, tkd, ndi] {
             assert_eq!(all.in_effect(), all);
         }
     }
@@ -445,7 +561,8 @@ mod tests {
             for (option, value, users) in [
                 ("kappa", json!(0.5), SMOOTH),
                 ("compat", json!("dqsm"), CYLINDERS),
-                ("iterations", json!(5), SMOOTH),
+                ("iterations", json!(5), ITERATED),
+                ("data", json!("phase"), OF_VARIATION),
                 ("strength", json!(0.1), OF_STRENGTH),
             ] {
                 let values = json!({ "method": name, option: value });

@@ -190,6 +190,39 @@ pub(in crate::stages::report) fn methods(qsm: &QsmParameters) -> Methods {
             );
             return Methods { text, references: vec![BILGIC, FANSI] };
         }
+        QsmMethod::Tgv => {
+            let text = format!(
+                "Susceptibility was mapped from the local field inside the mask by total generalised \
+                 variation (λ = {}), without guidance.",
+                qsm.in_effect().strength.unwrap_or_default()
+            );
+            let references = vec![
+                "Langkammer C et al. NeuroImage 111, 622 (2015)",
+                "Bredies K et al. SIAM J Imaging Sci 3, 492 (2010)",
+            ];
+            return Methods { text, references };
+        }
+        QsmMethod::Medi => {
+            let text = format!(
+                "Susceptibility was mapped from the local field inside the mask by total variation \
+                 but for the edges of the magnitude (λ = {}).",
+                qsm.in_effect().strength.unwrap_or_default()
+            );
+            return Methods { text, references: vec!["Liu J et al. NeuroImage 59, 2560 (2012)"] };
+        }
+        QsmMethod::Ndi => {
+            let all = qsm.in_effect();
+            let text = format!(
+                "Susceptibility was mapped from the phase inside the mask by nonlinear dipole \
+                 inversion (λ = {}, at most {} steps).",
+                all.strength.unwrap_or_default(),
+                all.iterations.unwrap_or_default()
+            );
+            return Methods {
+                text,
+                references: vec!["Polak D et al. NMR Biomed 33, e4271 (2020)"],
+            };
+        }
         QsmMethod::Tkd | QsmMethod::Tikhonov | QsmMethod::Rts => {
             let text = "Susceptibility was mapped from the local field without guidance.";
             return Methods { text: text.to_owned(), references: Vec::new() };

@@ -1,0 +1,106 @@
+use std::f64::consts::PI;
+
+use fimbria_image::Grid;
+
+use super::region::neighbours;
+use super::{strength, wrapped};
+
+/// What echoes of odd and even number differ by where the readout goes forth and back: a phase that
+/// rises evenly along an axis, and a constant (Lu et al., MRM 60, 2008; Li et al., MRM 74, 2015).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReadoutRamp {
+    /// The difference's rise along each voxel axis, radians a voxel.
+    pub slope: [f64; 3],
+    /// The difference in the middle of the mask, radians; known up to half a turn, the nearest to 0.
+    pub constant: f64,
+    /// The middle of the mask, voxels.
+    middle: [f64; 3],
+    /// What the difference rises by over the whole mask, radians.
+    pub extent: f64,
+}
+
+/// The difference that the first three of `phases` (radians, wrapped) show: what the second is less
+/// than what the first and the third, which are read in one direction, say of it. `None` where there
+/// are less than three.
+///
+/// Steps between neighbours alone are looked at, so that nothing has to be unwrapped.
+///
+/// # Panics
+/// Where there are magnitudes, but not of every phase.
+pub fn readout_ramp(
+    grid: &Grid,
+    phases: &[Vec<f32>],
+    magnitudes: &[Vec<f32>],
+    times: &[f64],
+    mask: &[u32],
+) -> Option<ReadoutRamp> {
+    let ([first, second, third, ..], [t1, t2, t3, ..]) = (phases, times) else { return None };
+    let share = (t2 - t1) / (t3 - t1);
+    let mut inside = vec![false; grid.len()];
+    mask.iter().for_each(|&v| inside[v as usize] = true);
+    let weight = |v: usize| match magnitudes {
+        [] => 1.0,
+        [_, magnitude, ..] | [magnitude] => f64::from(strength(magnitude[v])),
+    };
+    let step = |phase: &[f32], from: usize, to: usize| f64::from(wrapped(phase[to] - phase[from]));
+    let strides = [1, grid.dims[0], grid.dims[0] * grid.dims[1]];
+    let (mut sums, mut low, mut high) = ([[0.0_f64; 2]; 3], [f64::MAX; 3], [f64::MIN; 3]);
+    for &v in mask {
+        let v = v as usize;
+        let at = grid.voxel(v).map(|i| i as f64);
+        for a in 0..3 {
+            (low[a], high[a]) = (low[a].min(at[a]), high[a].max(at[a]));
+        }
+        for next in neighbours(grid, v).filter(|&next| next > v && inside[next]) {
+            let odd = step(first, v, next);
+            let over = f64::from(wrapped((step(third, v, next) - odd) as f32));
+            let rise = odd + share * over - step(second, v, next);
+            let axis = strides.iter().rposition(|&stride| next - v == stride);
+            let Some(axis) = axis.filter(|_| rise.is_finite()) else { continue };
+            let strength = weight(v) * weight(next);
+            sums[axis][0] += strength * rise.cos();
+            sums[axis][1] += strength * rise.sin();
+        }
+    }
+    let slope = sums.map(|[cosine, sine]| sine.atan2(cosine));
+    let middle: [f64; 3] = std::array::from_fn(|a| 0.5 * (low[a] + high[a]));
+    let extent = (0..3).map(|a| slope[a].abs() * (high[a] - low[a]).max(0.0)).sum();
+    let ramp = ReadoutRamp { slope, constant: 0.0, middle, extent };
+    // A turn of the third echo less the first is half a turn of what is said of the second where times
+    // are even: twice the difference is known, then.
+    let is_even = (share - 0.5).abs() < 0.01;
+    let (mut cosine, mut sine) = (0.0, 0.0);
+    for &v in mask {
+        let v = v as usize;
+        let over = f64::from(wrapped(third[v] - first[v]));
+        let rest = f64::from(first[v]) + share * over - f64::from(second[v]) - ramp.at(grid, v);
+        if rest.is_finite() {
+            let (twice, strength) = (2.0 * rest, weight(v).powi(2));
+            cosine += strength * twice.cos();
+            sine += strength * twice.sin();
+        }
+    }
+    let constant = if is_even { 0.5 * sine.atan2(cosine) } else { 0.0 };
+    Some(ReadoutRamp { constant, ..ramp })
+}
+
+impl ReadoutRamp {
+    /// The difference at a voxel, radians.
+    fn at(&self, grid: &Grid, voxel: usize) -> f64 {
+        let at = grid.voxel(voxel);
+        let along = |a: usize| self.slope[a] * (at[a] as f64 - self.middle[a]);
+        self.constant + along(0) + along(1) + along(2)
+    }
+
+    /// Takes half of it off the odd echoes, the first among them, and adds it to the even ones; the
+    /// result is wrapped.
+    pub fn take_off(&self, grid: &Grid, phases: &mut [Vec<f32>]) {
+        for (echo, phase) in phases.iter_mut().enumerate() {
+            let sign = if echo % 2 == 0 { 0.5 } else { -0.5 };
+            for (voxel, phase) in phase.iter_mut().enumerate() {
+                let half = (sign * self.at(grid, voxel)).rem_euclid(2.0 * PI);
+                *phase = wrapped(*phase - half as f32);
+            }
+        }
+    }
+}

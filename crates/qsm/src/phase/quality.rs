@@ -1,0 +1,71 @@
+use std::f32::consts::PI;
+
+use fimbria_image::Grid;
+
+use super::region::{EchoPhase, neighbours};
+use super::{strength, wrapped};
+
+/// How reliable a step between neighbours is, 0 to 1, after ROMEO (Dymerska et al., MRM 85, 2021): the
+/// smaller the phase difference, the more the next echo's agrees with it, and the more alike and the
+/// stronger the magnitudes are.
+pub(super) struct StepQuality<'a> {
+    first: &'a EchoPhase<'a>,
+    next: Option<&'a EchoPhase<'a>>,
+    largest: f32,
+}
+
+impl<'a> StepQuality<'a> {
+    pub(super) fn new(
+        first: &'a EchoPhase<'a>,
+        next: Option<&'a EchoPhase<'a>>,
+        mask: &[u32],
+    ) -> Self {
+        let largest = first.magnitude.map_or(1.0, |magnitude| {
+            mask.iter().map(|&v| strength(magnitude[v as usize])).fold(0.0, f32::max)
+        });
+        Self { first, next, largest }
+    }
+
+    pub(super) fn of(&self, from: usize, to: usize) -> f32 {
+        let echo = self.first;
+        let step = wrapped(echo.phase[to] - echo.phase[from]);
+        let mut quality = 1.0 - step.abs() / PI;
+        if let Some(next) = self.next {
+            let later = wrapped(next.phase[to] - next.phase[from]);
+            let ratio = (next.time / echo.time) as f32;
+            quality *= (1.0 - wrapped(later - step * ratio).abs() / PI).max(0.0);
+        }
+        if let Some(magnitude) = echo.magnitude {
+            let (a, b) = (strength(magnitude[from]), strength(magnitude[to]));
+            let (small, large) = (a.min(b), a.max(b));
+            let alike = if large > 0.0 { small / large } else { 0.0 };
+            // Full weight from half of the largest magnitude on.
+            let strong =
+                if self.largest > 0.0 { (2.0 * small / self.largest).min(1.0) } else { 0.0 };
+            quality *= alike * alike * (0.5 + 0.5 * strong);
+        }
+        // The next echo's phase may be no number: nothing is known of such a step.
+        if quality.is_nan() { 0.0 } else { quality }
+    }
+}
+
+/// How reliable the phase of each voxel of `mask` is, 0 to 1: the mean over its steps to neighbours of the
+/// mask of what [`unwrap_region`](super::unwrap_region) chooses its paths by; 0 elsewhere, and where there
+/// is no such neighbour.
+pub fn phase_quality(grid: &Grid, echoes: &[EchoPhase<'_>], mask: &[u32]) -> Vec<f32> {
+    let mut quality = vec![0.0; grid.len()];
+    let Some(first) = echoes.first() else { return quality };
+    let steps = StepQuality::new(first, echoes.get(1), mask);
+    let mut inside = vec![false; grid.len()];
+    mask.iter().for_each(|&v| inside[v as usize] = true);
+    for &v in mask {
+        let v = v as usize;
+        let (mut sum, mut count) = (0.0, 0.0_f32);
+        for next in neighbours(grid, v).filter(|&next| inside[next]) {
+            sum += steps.of(v, next);
+            count += 1.0;
+        }
+        quality[v] = sum / count.max(1.0);
+    }
+    quality
+}
