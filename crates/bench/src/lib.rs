@@ -25,6 +25,7 @@ mod sshopm;
 mod sticks;
 mod table;
 mod track;
+mod watched;
 
 use std::error::Error;
 use std::fmt;
@@ -44,6 +45,7 @@ pub use sparse::BenchSparse;
 pub use sshopm::BenchSshopm;
 pub use sticks::BenchSticks;
 pub use track::BenchTrack;
+pub use watched::run_watched;
 
 /// How tables are read, for the help.
 pub const HELP: &str = "\

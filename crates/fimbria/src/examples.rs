@@ -50,6 +50,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "fimbria eigen tensors.json -o pairs.json",
             "fimbria eigen tensors.json --tolerance 1e-12 -o pairs.json",
             "fimbria eigen tensors.json --shift maxima --starts 256 -o maxima.json",
+            "fimbria eigen fod/hot.nii.gz --precision single --kinds maxima -o maxima.json",
         ],
     ),
     (

@@ -3,6 +3,7 @@
 //! * [`need`](missing): what a test does where something it needs is not there; reference data,
 //!   and programs to agree with;
 //! * `device`: an OpenCL device, every kernel against its oracle, for races, and for CUDA;
+//! * `driver`: drivers for CUDA without a card: one that is checked, and one whose cards do nothing;
 //! * `processes`: processes that are threads of one;
 //! * `acquisition`: gradient tables, and signals with known truth; `series`: a series on disk;
 //! * `snapshot`: texts that are kept in the repository.
@@ -15,6 +16,8 @@
 
 mod acquisition;
 mod device;
+#[cfg(unix)]
+mod driver;
 mod need;
 mod processes;
 mod series;
@@ -25,6 +28,8 @@ pub use device::{
     in_child, is_child, kernels_agree, kernels_are_clean, nvrtc, nvrtc_folder, nvrtc_is_installed,
     oclgrind_report, opencl_device, opencl_device_with, two_devices,
 };
+#[cfg(unix)]
+pub use driver::{Driver, null_gpu};
 pub use need::{missing, python, refdata, skipped};
 pub use processes::as_processes;
 pub use series::{Series, angle};

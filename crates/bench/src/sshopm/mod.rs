@@ -23,9 +23,9 @@ use crate::{Benchmark, Console, Failure, Machine};
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub struct BenchSshopm {
-    /// Orders of the tensors, separated by commas: 4, 6
+    /// Orders of the tensors, separated by commas: 4, 6, 8
     #[arg(long, value_name = "ORDERS", value_delimiter = ',', default_values_t = [4, 6])]
-    #[arg(number = one_of(&[4_usize, 6]))]
+    #[arg(number = one_of(&[4_usize, 6, 8]))]
     order: Vec<usize>,
 
     /// Tensors, rounded up to whole rows of 32
@@ -75,7 +75,7 @@ Products:
   general      indices computed on the fly; with one thread this is the naive loop
   tables       the same with precomputed indices and multinomials; devices have these only
   blocked      16 starts at once in register tiles, any order and dimension (--larger)
-  plain        unrolled as in the paper, every term by itself
+  plain        unrolled as in the paper, every term by itself (on threads order 4 and 6)
   shared       unrolled, from A x^(m-2) with shared subexpressions
 
 Columns:

@@ -40,6 +40,9 @@ pub(super) fn print(
                 if place.is_device() && products == Products::General {
                     continue; // a device's general products are those with tables
                 }
+                if products == Products::Plain && !place.is_device() && set.layout().order() == 8 {
+                    continue; // over a thousand operations in a row, which no cache thanks
+                }
                 let is_slow = matches!(products, Products::General | Products::Tables);
                 let is_sampled = is_slow && !place.is_device() && set.len() > 2 * SAMPLED;
                 let batch = if is_sampled { set.sample() } else { set.batch() };

@@ -8,11 +8,11 @@
 pub enum DeviceError {
     /// The device cannot hold `requested` more bytes; `available` are left of what this program
     /// may use of it.
-    #[error("{device}: out of memory ({requested} bytes requested, {available} available)")]
+    #[error("{device}: out of memory ({})", sizes(*requested, *available))]
     OutOfMemory {
         /// The device's name.
         device: String,
-        /// Bytes asked for.
+        /// Bytes asked for; 0 where a call that asks for none was refused.
         requested: u64,
         /// Bytes left.
         available: u64,
@@ -106,6 +106,14 @@ impl DeviceError {
     /// True where the device will refuse all further work.
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::Lost { .. })
+    }
+}
+
+/// Of how many bytes memory was short. A launch asks for none that it could tell.
+fn sizes(requested: u64, available: u64) -> String {
+    match requested {
+        0 => format!("{available} bytes available"),
+        _ => format!("{requested} bytes requested, {available} available"),
     }
 }
 

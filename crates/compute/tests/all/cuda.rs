@@ -3,7 +3,6 @@
 #![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use fimbria_compute::Silent;
 use fimbria_compute::device::{
@@ -11,24 +10,11 @@ use fimbria_compute::device::{
     RuntimeKind, Selection, SelectionError, list,
 };
 use fimbria_compute::operator::VectorSpace;
+use fimbria_testing::Driver;
 
-/// Builds the stand-in driver into a folder of its own; `None`, said aloud, without a compiler.
-fn driver() -> Option<PathBuf> {
-    let folder = std::env::temp_dir().join(format!("fimbria-stand-in-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in/driver.c");
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-o"])
-        .args([&folder.join("libcuda.so.1"), &source])
-        .status();
-    match built {
-        Ok(status) => assert!(status.success(), "the stand-in driver does not compile"),
-        Err(_) => {
-            fimbria_testing::missing("a C compiler");
-            return None;
-        }
-    }
-    Some(folder)
+/// The stand-in driver; `None`, said aloud, without a compiler.
+fn driver() -> Option<Driver> {
+    Driver::compile("driver.c")
 }
 
 /// True in a process that finds the stand-in driver, and NVRTC in `nvrtc`.
@@ -42,10 +28,8 @@ fn with_driver_and(nvrtc: &Path, more: &[(&str, &str)]) -> bool {
         return true;
     }
     let Some(driver) = driver() else { return false };
-    let inherited = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
-    let path = format!("{}:{}:{inherited}", driver.display(), nvrtc.display());
+    let path = driver.library_path(nvrtc);
     fimbria_testing::in_child(&[&[("LD_LIBRARY_PATH", path.as_str())], more].concat());
-    std::fs::remove_dir_all(driver).expect("the folder is ours");
     false
 }
 
@@ -147,9 +131,9 @@ fn a_driver_without_nvrtc_is_reported_and_unused() {
     // Only the driver: NVRTC may be where the tests were told to look for it.
     if !fimbria_testing::is_child() {
         let Some(driver) = driver() else { return };
-        let path = driver.to_str().expect("a temporary path in UTF-8");
+        let path = driver.folder().to_str().expect("a temporary path in UTF-8");
         fimbria_testing::in_child(&[("LD_LIBRARY_PATH", path)]);
-        return std::fs::remove_dir_all(&driver).expect("the folder is ours");
+        return;
     }
     if fimbria_testing::nvrtc_is_installed() {
         return fimbria_testing::skipped("NVRTC is in a folder of the system");

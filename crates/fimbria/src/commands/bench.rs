@@ -4,7 +4,7 @@ use clap::builder::Resettable;
 use clap::{Args, Subcommand};
 use fimbria_bench::{
     BenchDti, BenchFft, BenchFit, BenchIo, BenchLife, BenchQsm, BenchSparse, BenchSshopm,
-    BenchSticks, BenchTrack, Benchmark, Machine, Usage,
+    BenchSticks, BenchTrack, Benchmark, Machine, Usage, run_watched,
 };
 use fimbria_cluster::World;
 
@@ -80,7 +80,7 @@ impl<B: Benchmark> Anywhere<B> {
     fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { threads, devices, benchmark } = self;
         let machine = Machine { workers: threads.start()?, devices: devices.open(console)? };
-        benchmark.run(machine, console).map_err(failure)
+        run_watched(benchmark, machine, console).map_err(failure)
     }
 }
 

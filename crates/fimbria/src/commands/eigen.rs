@@ -1,11 +1,12 @@
 //! `fimbria eigen`
 
 use clap::Args;
+use fimbria_compute::comm::Solo;
 use fimbria_pipeline::Writes;
 use fimbria_pipeline::stages::eigen::{EIGEN_WRITES, EigenOptions, FindEigenpairs};
 
-use crate::args::{OutputArgs, ThreadArgs};
-use crate::commands::run_on_threads;
+use crate::args::{DeviceArgs, OutputArgs, ThreadArgs};
+use crate::commands::run_stages_in;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -21,6 +22,9 @@ pub(crate) struct Eigen {
 
     #[command(flatten)]
     threads: ThreadArgs,
+
+    #[command(flatten)]
+    devices: DeviceArgs,
 }
 
 const HELP: &str = "\
@@ -29,6 +33,9 @@ Input:
   For generalised pairs A x^(m-1) = λ B x^(m-1), with B positive definite and m even, a tensor is
   {\"a\": [...], \"b\": [...]}, or the file has a list \"b\" beside \"tensors\" with the entries of
   each tensor's B (or null).
+  An array of numpy (.npy) has a row of unique entries for each tensor, f4 or f8; the order follows
+  from how many they are and --dimension. An image (.nii, .nii.gz, .mif) has a volume for each
+  entry, in dimension 3: fit hot's, kurtosis W, or any other order.
 
 Outputs:
 {outputs}
@@ -40,7 +47,8 @@ Outputs:
   orthonormal basis is listed.
   A tensor whose pairs cannot be all (the indices of critical points have a known alternating
   sum) has \"incomplete\": true; more --starts help.
-  With --shift, each tensor also has the numbers of starts \"converged\" and \"not_converged\".
+  With --shift and in single precision, each tensor also has the numbers of starts \"converged\" and
+  \"not_converged\".
 
 Units:
   λ and residual are in the unit of the entries (λ with B: in that of A over that of B); x has
@@ -59,11 +67,10 @@ References:
 
 impl Eigen {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { options, output, threads } = self;
+        let Self { options, output, threads, devices } = self;
         let file = output.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let find = FindEigenpairs { options, file };
         let folder = |planned: &[String]| output.file(planned, console);
-        run_on_threads("eigen", &[&find], &folder, threads, console)?;
-        Ok(())
+        run_stages_in("eigen", &[&find], &folder, &Solo, threads, devices, console)
     }
 }

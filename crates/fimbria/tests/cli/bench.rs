@@ -25,6 +25,17 @@ fn sshopm_prints_the_papers_tables() {
 }
 
 #[test]
+fn sshopm_is_timed_at_order_8_too() {
+    let line = "bench sshopm --order 8 --tensors 32 --starts 4 --iterations 2 --max-iterations 20 \
+                --threads 1 --device cpu";
+    let shown = Folder::new().done(line).stdout;
+    let rows = |products: &str| shown.lines().filter(|line| line.starts_with(products)).count();
+    // Two tables without a shift and one with, which shared products alone are for.
+    assert_eq!((rows("general"), rows("tables"), rows("plain"), rows("shared")), (2, 2, 0, 3));
+    assert!(shown.contains("Order 8, dimension 3: 32 tensors"), "{shown}");
+}
+
+#[test]
 fn sshopm_refuses_what_its_tables_are_not_for() {
     let folder = Folder::new();
     for line in [

@@ -171,6 +171,117 @@ fn bad_input_gets_one_error_that_says_what_is_wrong() {
     assert!(Folder::new().failed("eigen none.json -o out.json").contains("none.json"));
 }
 
+/// An array of numpy with a row for each tensor.
+fn npy(tensors: &[&[f64]]) -> Vec<u8> {
+    let shape = (tensors.len(), tensors[0].len());
+    let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape:?}, }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(tensors.iter().flat_map(|row| row.iter().flat_map(|x| x.to_le_bytes())));
+    bytes
+}
+
+#[test]
+fn an_array_of_numpy_gives_the_pairs_of_the_same_list() {
+    let folder = with_file(&of_order_4(&json!([T1, T1])));
+    fs::write(folder.join("in.npy"), npy(&[&T1, &T1])).unwrap();
+    folder.done("eigen in.json -o list.json");
+    folder.done("eigen in.npy -o array.json");
+    let text = |name: &str| fs::read(folder.join(name)).unwrap();
+    assert!(text("list.json") == text("array.json"));
+    // 15 entries are order 2 in dimension 5, too.
+    folder.done("eigen in.npy --dimension 5 -o matrix.json");
+    let pairs = folder.json("matrix.json")["tensors"][0]["pairs"].as_array().unwrap().len();
+    assert_eq!(pairs, 5);
+    let error = folder.failed("eigen in.npy --dimension 4 -o none.json");
+    assert!(error.contains("15 entries: no symmetric tensor"), "{error}");
+    let error = folder.failed("eigen in.npy --mask in.npy -o none.json");
+    assert!(error.contains("--mask goes with an image"), "{error}");
+}
+
+#[test]
+fn kinds_choose_what_is_listed_and_single_precision_finds_the_same_extremes() {
+    let folder = with_file(&of_order_4(&json!([T1])));
+    let pairs = |options: &str| -> Vec<Value> {
+        folder.done(&format!("eigen in.json -o out.json --force {options}"));
+        folder.json("out.json")["tensors"][0]["pairs"].as_array().unwrap().clone()
+    };
+    let of_kind = |all: &[Value], kind: &str| -> Vec<f64> {
+        all.iter().filter(|p| p["kind"] == kind).map(|p| p["lambda"].as_f64().unwrap()).collect()
+    };
+    let all = pairs("");
+    for (name, kind, n) in
+        [("maxima", "maximum", 3), ("saddles", "saddle", 5), ("minima", "minimum", 3)]
+    {
+        let some = pairs(&format!("--kinds {name}"));
+        assert_eq!((some.len(), of_kind(&some, kind).len()), (n, n));
+        assert_eq!(of_kind(&some, kind), of_kind(&all, kind));
+    }
+    let single = pairs("--precision single");
+    assert_eq!(single.len(), 6);
+    for kind in ["maximum", "minimum"] {
+        let (found, expected) = (of_kind(&single, kind), of_kind(&all, kind));
+        assert_eq!(found.len(), expected.len());
+        // Polished in double precision.
+        assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-13));
+    }
+    let tensor = &folder.json("out.json")["tensors"][0];
+    assert_eq!(
+        tensor["converged"].as_u64().unwrap() + tensor["not_converged"].as_u64().unwrap(),
+        256
+    );
+    for (options, said) in [
+        ("--precision single --kinds saddles", "does not lead to saddles"),
+        ("--precision single --shift 1", "cannot be used with"),
+        ("--kinds ridges", "ridges"),
+    ] {
+        let ran = folder.run(&format!("eigen in.json -o none.json {options}"));
+        assert!(ran.code != Some(0) && ran.stderr.contains(said), "{options}: {}", ran.stderr);
+    }
+}
+
+/// Images of every order, on whose voxels a sum of powers has its maxima at the terms.
+#[test]
+fn images_of_any_order_are_searched_voxel_by_voxel() {
+    use fimbria_image::{Image, WriteOptions, write_image};
+    use fimbria_tensors::layout::Layout;
+    let folder = Folder::new();
+    for order in [2, 3, 4, 5, 6, 8] {
+        let layout = Layout::new(order, 3).unwrap();
+        let mut image = Image::zeros(crate::util::grid(), layout.len());
+        let inside = [5, 77];
+        for (volume, class) in layout.index_classes().enumerate() {
+            // Along x with weight 3, along y with weight 2.
+            let all = |axis: usize| f32::from(u8::from(class.iter().all(|&i| i == axis)));
+            for voxel in inside {
+                image.volume_mut(volume)[voxel] = 3.0 * all(0) + 2.0 * all(1);
+            }
+        }
+        write_image(folder.join("in.nii"), &image, &WriteOptions::default()).unwrap();
+        for precision in ["single", "double"] {
+            let options = format!("--kinds maxima --precision {precision}");
+            folder.done(&format!("eigen in.nii -o out.json --force {options}"));
+            let out = folder.json("out.json");
+            let tensors = out["tensors"].as_array().unwrap();
+            assert_eq!(tensors.len(), 2, "order {order}");
+            for (tensor, voxel) in tensors.iter().zip(inside) {
+                assert_eq!(tensor["voxel"], json!(image.grid.voxel(voxel)));
+                let lambda = |pair: &Value| pair["lambda"].as_f64().unwrap();
+                let found: Vec<f64> =
+                    tensor["pairs"].as_array().unwrap().iter().map(lambda).collect();
+                // A matrix has one maximum; the second is a saddle there.
+                let expected: &[f64] = if order == 2 { &[3.0] } else { &[3.0, 2.0] };
+                assert_eq!(found.len(), expected.len(), "order {order}, {precision}: {found:?}");
+                assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12));
+            }
+        }
+    }
+    let image = Image::zeros(crate::util::grid(), 7);
+    write_image(folder.join("odd.nii"), &image, &WriteOptions::default()).unwrap();
+    assert!(folder.failed("eigen odd.nii -o none.json").contains("7 entries"));
+}
+
 #[test]
 fn bad_options_are_refused() {
     let folder = with_file(&of_order_4(&json!([T1])));

@@ -25,6 +25,8 @@ mod life;
 mod memory;
 #[cfg(feature = "mpi")]
 mod mpi;
+#[cfg(target_os = "linux")]
+mod null_gpu;
 mod options;
 mod outputs;
 mod peaks;

@@ -19,6 +19,8 @@ pub enum FileType {
     Surface,
     /// Columns of text, or rows and columns of numbers.
     Table,
+    /// An array of numpy, .npy.
+    Array,
     /// JSON.
     Json,
     /// TOML.
@@ -42,6 +44,7 @@ impl FileType {
             Self::Tractogram => "tractogram",
             Self::Surface => "surface",
             Self::Table => "table",
+            Self::Array => "array",
             Self::Json => "json",
             Self::Configuration => "configuration",
             Self::Transform => "transform",

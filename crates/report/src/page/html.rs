@@ -106,7 +106,7 @@ fn section(number: usize, section: &Section) -> String {
     let words = section.blocks.iter().take_while(|block| matches!(block, Block::Text(_))).count();
     let is_short = |block: &&Block| matches!(block, Block::Figures(all) if all.len() <= 2);
     let opening = words + usize::from(section.blocks.get(words).filter(is_short).is_some());
-    let of = |blocks: &[Block]| blocks.iter().map(self::block).collect::<String>();
+    let of = |blocks: &[Block]| blocks.iter().map(block).collect::<String>();
     let (first, rest) = section.blocks.split_at(opening);
     format!(
         "<section id=\"section-{number}\">\n<div class=\"opening\">\n<h2>{heading}</h2>\n{}</div>\n{}</section>\n",

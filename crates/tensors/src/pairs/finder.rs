@@ -1,6 +1,7 @@
 //! The search itself.
 
 use fimbria_compute::Progress;
+use fimbria_compute::dense::vector::normalise;
 use rayon::prelude::*;
 
 use super::collection::{Collection, Member, frobenius};
@@ -190,6 +191,43 @@ impl PairFinder {
         }
         let pairs = scaled.collected(collection);
         Ok(Reached { pairs, converged, not_converged: starts - converged })
+    }
+
+    /// Refuses what [`find`](Self::find) refuses of a tensor alone.
+    pub(super) fn check(&self, a: &[f64], search: &Search) -> Result<(), PairsError> {
+        self.scale(a, None, search).map(drop)
+    }
+
+    /// The entries of a tensor brought to a Frobenius norm of 1; of a tensor that is 0, zeros.
+    pub(super) fn of_norm_1(&self, a: &[f64]) -> Vec<f64> {
+        let (scaled, _) = self.near_one(a);
+        let norm = frobenius(&self.multiplicities, &scaled);
+        let divisor = if norm > 0.0 { norm } else { 1.0 };
+        scaled.iter().map(|entry| entry / divisor).collect()
+    }
+
+    /// The pairs of a tensor near some unit vectors, polished, largest λ first; empty where it is none.
+    /// Of vectors within 0.6° of each other the first is taken for all.
+    pub(super) fn near(&self, a: &[f64], vectors: &[&[f32]], search: &Search) -> Vec<Pair> {
+        /// The sine of 0.6°: far above the error of a search in single precision, far below the
+        /// distance of maxima.
+        const NEAR: f64 = 0.01;
+        let Ok(scaled) = self.scale(a, None, search) else { return Vec::new() };
+        let problem = scaled.problem(&self.chain);
+        let even = self.layout().order().is_multiple_of(2);
+        let mut collection = Collection::new(problem, search.tolerance);
+        let mut local = Local::default();
+        let mut taken: Vec<Vec<f64>> = Vec::new();
+        for vector in vectors {
+            let mut x: Vec<f64> = vector.iter().map(|&x| f64::from(x)).collect();
+            normalise(&mut x);
+            if taken.iter().any(|other| kind::sine_between(other, &x, even) <= NEAR) {
+                continue;
+            }
+            taken.push(x.clone());
+            collection.add(&mut x, &mut local);
+        }
+        scaled.collected(collection)
     }
 
     /// The starts of a round: in the first, half of them evenly spread; all others random.

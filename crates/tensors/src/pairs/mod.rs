@@ -27,6 +27,7 @@
 
 mod collection;
 mod error;
+mod extremes;
 mod finder;
 mod kind;
 mod matrix;
@@ -34,6 +35,7 @@ mod matrix;
 mod tests;
 
 pub use error::PairsError;
+pub use extremes::{Extremes, ExtremesError, find_extremes};
 pub use finder::{PairFinder, Reached, Search};
 
 /// What an eigenvector is for λ on the unit sphere.

@@ -3,6 +3,7 @@
 use fimbria_compute::device::Device;
 use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_image::Mask;
+use fimbria_tensors::pairs::{Kind, PairFinder, Search, find_extremes};
 use fimbria_tensors::peaks::{PeakOptions, find_peaks};
 
 #[test]
@@ -46,6 +47,34 @@ fn devices_and_threads_find_the_same_peaks() {
             (&on_cpu.status, &on_device.status),
         ] {
             assert!(a.data.iter().zip(&b.data).all(|(a, b)| a == b || (a.is_nan() && b.is_nan())));
+        }
+    }
+}
+
+#[test]
+fn devices_and_threads_find_the_same_extremes() {
+    let Some(device) = fimbria_testing::opencl_device() else { return };
+    for (order, dimension) in [(3, 3), (4, 3), (8, 3), (4, 4)] {
+        let finder = PairFinder::new(order, dimension).unwrap();
+        let n = finder.layout().len();
+        let entries = crate::forms::normal_directions(6, 100 * n);
+        let entries: Vec<f64> = entries.into_iter().flatten().collect();
+        let tensors: Vec<Vec<f64>> = entries.chunks(n).take(100).map(<[f64]>::to_vec).collect();
+        let workers = Workers::new(2).unwrap();
+        let run = |devices: &[Device]| {
+            let on = Backend::new(&workers, devices);
+            let kinds = [Kind::Maximum, Kind::Minimum];
+            find_extremes(&finder, &tensors, &kinds, &Search::default(), &on, &Silent).unwrap()
+        };
+        let ((on_cpu, _), (on_device, shares)) = (run(&[]), run(std::slice::from_ref(&device)));
+        assert_eq!(shares.cpu, 0);
+        for (cpu, device) in on_cpu.iter().zip(&on_device) {
+            assert_eq!(cpu.pairs.len(), device.pairs.len(), "({order}, {dimension})");
+            for (cpu, device) in cpu.pairs.iter().zip(&device.pairs) {
+                // Polished in double precision from wherever single precision came to.
+                assert!((cpu.lambda - device.lambda).abs() < 1e-11, "({order}, {dimension})");
+                assert_eq!(cpu.kind, device.kind);
+            }
         }
     }
 }

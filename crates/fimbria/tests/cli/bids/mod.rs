@@ -62,14 +62,14 @@ pub(crate) fn data_set(folder: &Folder, series: &[(&str, &str)]) {
 }
 
 /// A folder with that data set.
-fn with_data_set() -> Folder {
+pub(crate) fn with_data_set() -> Folder {
     let folder = Folder::new();
     data_set(&folder, &SERIES);
     folder
 }
 
 /// Every file below a folder, by its name below it.
-fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {

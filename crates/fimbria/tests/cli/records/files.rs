@@ -14,6 +14,16 @@ const EIGEN: Proof = Proof {
         let folder = Folder::new();
         let tensors = json!({ "order": 2, "dimension": 2, "tensors": [[2.0, 1.0, 3.0]] });
         fs::write(folder.join("in.json"), tensors.to_string()).unwrap();
+        put(&folder, "in.nii", &even(&[2.0, 1.0, 0.5, 3.0, 0.0, 1.0]));
+        let mut mask = even(&[0.0]);
+        mask.data[0] = 1.0;
+        put(&folder, "mask.nii", &mask);
+        let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 15), }";
+        let mut array = b"\x93NUMPY\x01\x00".to_vec();
+        array.extend((header.len() as u16).to_le_bytes());
+        array.extend(header.as_bytes());
+        array.extend([1_u8; 60]);
+        fs::write(folder.join("in.npy"), array).unwrap();
         folder
     },
     line: "in.json",
@@ -22,6 +32,10 @@ const EIGEN: Proof = Proof {
         ("starts", With("--starts 20")),
         ("rng-seed", With("--rng-seed 3")),
         ("shift", With("--shift 1")),
+        ("mask", On("in.nii", "--mask mask.nii")),
+        ("dimension", On("in.npy", "--dimension 5")),
+        ("kinds", With("--kinds maxima")),
+        ("precision", With("--precision single")),
     ]],
 };
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use fimbria_tensors::pairs::PairsError;
+use fimbria_tensors::pairs::{ExtremesError, PairsError};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor, value};
 
@@ -26,6 +26,42 @@ pub enum EigenError {
         /// What is wrong, and where.
         source: serde_json::Error,
     },
+    /// An image cannot be read.
+    #[error(transparent)]
+    Image(#[from] fimbria_image::ImageError),
+    /// No array of tensors.
+    #[error("{}: {why}", path.display())]
+    Npy {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// A number of entries that no order has.
+    #[error(
+        "{found} entries: no symmetric tensor of order 2 or more in dimension {dimension} has as many"
+    )]
+    Entries {
+        /// How many there are.
+        found: usize,
+        /// The dimension.
+        dimension: usize,
+    },
+    /// A mask of what is no image.
+    #[error("--mask goes with an image of tensors, which {} is not", path.display())]
+    Mask {
+        /// The file.
+        path: PathBuf,
+    },
+    /// What only double precision does.
+    #[error("{what}: use --precision double")]
+    OnlyDouble {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// A batch that is not solved.
+    #[error(transparent)]
+    Extremes(#[from] ExtremesError),
     /// Not as many second lists as tensors.
     #[error("\"b\" has {found} lists of entries for {expected} tensors")]
     NumberOfB {

@@ -1,21 +1,25 @@
 //! The stage that finds the eigenpairs of symmetric tensors of any order and dimension.
 
+mod batch;
 mod input;
 
 use std::path::PathBuf;
 
 use clap::Args;
 use fimbria_compute::Progress as _;
-use fimbria_tensors::pairs::{Pair, PairFinder, Search};
+use fimbria_models::dti::Precision;
+use fimbria_tensors::pairs::{Extremes, Kind, Pair, PairFinder, Search, find_extremes};
 use fimbria_tensors::sshopm::{Extremum, Shift};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
+use self::batch::{Given, Voxel};
 pub use self::input::{EigenError, Entries, Tensors};
 
-use crate::options::{Described as _, FileType, Takes, above, at_least};
+use crate::options::{Described as _, FileType, Takes, above, at_least, choice, within};
 use crate::{
-    FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Written,
+    Choice, FileKind, Input, Logbook, Named, OutputFolder, Page, Product, Products, Stage,
+    StageError, Written,
 };
 
 /// What `fimbria eigen` writes.
@@ -25,7 +29,7 @@ pub const EIGEN_WRITES: &[Written] = &[
         FileKind::Json,
         "{\"tensors\": [{\"pairs\": [{\"lambda\": L, \"x\": [...], \"kind\": \
          \"maximum\", \"residual\": R}, ...]}, ...]}, one for each tensor of the \
-         input, in its order",
+         input, in its order; of an image with \"voxel\": [i, j, k]",
     ),
     Written::RECORD_BESIDE,
 ];
@@ -33,9 +37,31 @@ pub const EIGEN_WRITES: &[Written] = &[
 /// What is looked for.
 #[derive(Clone, Debug, Args)]
 pub struct EigenOptions {
-    /// File of tensors (JSON)
-    #[arg(takes = Takes::any_of(&[FileType::Json]))]
+    /// File of tensors: JSON; an array of numpy, a row of unique entries each; or an image whose
+    /// volumes are the entries, of any order
+    #[arg(takes = Takes::any_of(&[FileType::Json, FileType::Array, FileType::Image]))]
     pub tensors: PathBuf,
+
+    /// Voxels of an image to take
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    #[arg(usually = "those that are not 0", takes = Takes::MASK)]
+    pub mask: Option<PathBuf>,
+
+    /// Dimension of the tensors of an array
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = "Input")]
+    #[arg(number = within(1_usize, PairFinder::MAX_DIMENSION, ""))]
+    pub dimension: usize,
+
+    /// Which pairs are listed, separated by commas
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', help_heading = "Search")]
+    #[arg(value_parser = choice::<Kind>(), usually = "all; maxima and minima in single precision")]
+    pub kinds: Option<Vec<Named<Kind>>>,
+
+    /// Arithmetic of the search. In single precision SS-HOPM leads to maxima and minima, many tensors
+    /// at once, on devices too; pairs are polished in double precision
+    #[arg(long, value_name = "PRECISION", default_value = "double", conflicts_with = "shift")]
+    #[arg(value_parser = choice::<Precision>(), help_heading = "Search")]
+    pub precision: Named<Precision>,
 
     /// Largest residual of a pair, relative to the Frobenius norm of A (plus |λ| times that of B)
     #[arg(long, value_name = "T", default_value_t = Search::default().tolerance)]
@@ -45,7 +71,7 @@ pub struct EigenOptions {
 
     /// Starts to follow for each tensor
     #[arg(long, value_name = "N", help_heading = "Search", number = at_least(1_usize, ""))]
-    #[arg(usually = "as many as seem needed; 128 with --shift")]
+    #[arg(usually = "as many as seem needed; 128 with --shift and in single precision")]
     pub starts: Option<usize>,
 
     /// Seed of the random starts
@@ -74,17 +100,15 @@ struct Found(String);
 
 impl FindEigenpairs {
     fn find(&self, log: &Logbook<'_>) -> Result<String, StageError> {
-        let EigenOptions { tensors, tolerance, starts, rng_seed, shift } = &self.options;
-        let input = Tensors::read(tensors)?;
-        let finder = PairFinder::new(input.order, input.dimension).map_err(EigenError::Size)?;
-        let tensors = input.into_entries()?;
-        let search = Search { starts: *starts, seed: *rng_seed, tolerance: *tolerance };
-        let task = Task { finder: &finder, search, shift: *shift, log };
-        log.start("finding eigenpairs", tensors.len() as u64);
-        let answers: Vec<Answer> = log.session().on.workers.install(|| {
-            let indexed = tensors.par_iter().enumerate();
-            indexed.map(|(index, entries)| task.of(index, entries)).collect::<Result<_, _>>()
-        })?;
+        let EigenOptions { tensors, mask, dimension, starts, precision, .. } = &self.options;
+        let given = Given::read(tensors, mask.as_deref(), *dimension)?;
+        let finder = PairFinder::new(given.order, given.dimension).map_err(EigenError::Size)?;
+        let search = Search { starts: *starts, ..self.search() };
+        log.start("finding eigenpairs", given.tensors.len() as u64);
+        let answers = match precision.0 {
+            Precision::Single => self.extremes(&finder, &given, &search, log)?,
+            Precision::Double => self.pairs(&finder, &given, search, log)?,
+        };
         log.count("tensors", answers.len() as u64);
         log.count("pairs", answers.iter().map(|answer| answer.pairs as u64).sum());
         let incomplete = answers.iter().enumerate().filter(|(_, answer)| answer.incomplete);
@@ -95,10 +119,91 @@ impl FindEigenpairs {
                 &format!("tensors[{index}]: pairs are missing; try more --starts"),
             );
         }
-        let answers: Vec<Value> = answers.into_iter().map(|answer| answer.json).collect();
+        let voxels: Vec<Option<Voxel>> = match given.voxels {
+            Some(voxels) => voxels.into_iter().map(Some).collect(),
+            None => vec![None; answers.len()],
+        };
+        let answers: Vec<Value> = answers
+            .into_iter()
+            .zip(voxels)
+            .map(|(mut answer, voxel)| {
+                if let Some(voxel) = voxel {
+                    answer.json["voxel"] = json!(voxel);
+                }
+                answer.json
+            })
+            .collect();
         let mut text = serde_json::to_string_pretty(&json!({ "tensors": answers }))?;
         text.push('\n');
         Ok(text)
+    }
+
+    fn search(&self) -> Search {
+        let EigenOptions { tolerance, starts, rng_seed, .. } = self.options;
+        Search { starts, seed: rng_seed, tolerance }
+    }
+
+    /// All pairs of the kinds asked for, tensor by tensor.
+    fn pairs(
+        &self,
+        finder: &PairFinder,
+        given: &Given,
+        search: Search,
+        log: &Logbook<'_>,
+    ) -> Result<Vec<Answer>, EigenError> {
+        let on = &log.session().on;
+        if !on.devices.is_empty() && !on.only_where_it_pays {
+            let what = "finding eigenpairs in double precision";
+            log.warn(
+                Page::Troubleshooting,
+                &format!("no kernel does this: {what} runs on the CPU"),
+            );
+        }
+        let kinds = self.kinds(&[Kind::Maximum, Kind::Minimum, Kind::Saddle]);
+        let task = Task { finder, search, shift: self.options.shift, kinds, log };
+        on.workers.install(|| {
+            let indexed = given.tensors.par_iter().enumerate();
+            indexed.map(|(index, entries)| task.of(index, entries)).collect()
+        })
+    }
+
+    /// Maxima and minima of all tensors at once.
+    fn extremes(
+        &self,
+        finder: &PairFinder,
+        given: &Given,
+        search: &Search,
+        log: &Logbook<'_>,
+    ) -> Result<Vec<Answer>, EigenError> {
+        let kinds = self.kinds(&[Kind::Maximum, Kind::Minimum]);
+        if kinds.contains(&Kind::Saddle) {
+            let what = "the shifted power method does not lead to saddles";
+            return Err(EigenError::OnlyDouble { what });
+        }
+        if given.tensors.iter().any(|entries| entries.b.is_some()) {
+            let what = "generalised pairs are not sought in single precision";
+            return Err(EigenError::OnlyDouble { what });
+        }
+        let tensors: Vec<Vec<f64>> =
+            given.tensors.iter().map(|entries| entries.a.clone()).collect();
+        let on = &log.session().on;
+        let (found, shares) = find_extremes(finder, &tensors, &kinds, search, on, log)?;
+        log.count_shares(&shares);
+        let answer = |Extremes { pairs, converged, not_converged }: Extremes| Answer {
+            json: json!({
+                "pairs": pairs_json(&pairs),
+                "converged": converged,
+                "not_converged": not_converged,
+            }),
+            pairs: pairs.len(),
+            incomplete: false,
+        };
+        Ok(found.into_iter().map(answer).collect())
+    }
+
+    fn kinds(&self, usual: &[Kind]) -> Vec<Kind> {
+        let named = |kinds: &Vec<Named<Kind>>| kinds.iter().map(|kind| kind.0).collect();
+        self.options.kinds.as_ref().map_or_else(|| usual.to_vec(), named)
     }
 }
 
@@ -112,14 +217,26 @@ impl Stage for FindEigenpairs {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        vec![("tensors".to_owned(), self.options.tensors.clone())]
+        let mask = self.options.mask.iter().map(|path| ("mask".to_owned(), path.clone()));
+        std::iter::once(("tensors".to_owned(), self.options.tensors.clone())).chain(mask).collect()
     }
 
     fn parameters(&self) -> Value {
-        let EigenOptions { tensors: _, tolerance, starts, rng_seed, shift } = &self.options;
+        let EigenOptions {
+            tensors: _,
+            mask: _,
+            dimension,
+            kinds,
+            precision,
+            tolerance,
+            starts,
+            rng_seed,
+            shift,
+        } = &self.options;
         json!({
             "tolerance": tolerance, "starts": starts, "rng_seed": rng_seed,
-            "shift": shift.map(shift_name),
+            "shift": shift.map(shift_name), "dimension": dimension, "kinds": kinds,
+            "precision": precision,
         })
     }
 
@@ -147,6 +264,7 @@ struct Task<'a> {
     finder: &'a PairFinder,
     search: Search,
     shift: Option<Shift>,
+    kinds: Vec<Kind>,
     log: &'a Logbook<'a>,
 }
 
@@ -163,26 +281,33 @@ impl Task<'_> {
         const STARTS_OF_THE_POWER_METHOD: usize = 128;
         let Entries { a, b } = entries;
         let b = b.as_deref();
-        let Self { finder, search, shift, log } = self;
+        let Self { finder, search, shift, kinds, log } = self;
+        let wanted = |pairs: Vec<Pair>| -> Vec<Pair> {
+            pairs.into_iter().filter(|pair| kinds.contains(&pair.kind)).collect()
+        };
         let answer = match shift {
             None => finder.find(a, b, index as u64, search, *log).map(|found| {
-                let mut json = json!({ "pairs": pairs_json(&found.pairs) });
+                let pairs = wanted(found.pairs);
+                let mut json = json!({ "pairs": pairs_json(&pairs) });
                 if !found.balanced {
                     json["incomplete"] = true.into();
                 }
-                Answer { json, pairs: found.pairs.len(), incomplete: !found.balanced }
+                Answer { json, pairs: pairs.len(), incomplete: !found.balanced }
             }),
             Some(shift) => {
                 let starts = search.starts.unwrap_or(STARTS_OF_THE_POWER_METHOD);
                 let reached = finder.reach(a, b, index as u64, starts, *shift, search, *log);
-                reached.map(|reached| Answer {
-                    json: json!({
-                        "pairs": pairs_json(&reached.pairs),
-                        "converged": reached.converged,
-                        "not_converged": reached.not_converged,
-                    }),
-                    pairs: reached.pairs.len(),
-                    incomplete: false,
+                reached.map(|reached| {
+                    let pairs = wanted(reached.pairs);
+                    Answer {
+                        json: json!({
+                            "pairs": pairs_json(&pairs),
+                            "converged": reached.converged,
+                            "not_converged": reached.not_converged,
+                        }),
+                        pairs: pairs.len(),
+                        incomplete: false,
+                    }
                 })
             }
         };
@@ -223,4 +348,12 @@ fn shift(text: &str) -> Result<Shift, String> {
             _ => Err("write a number, maxima or minima".to_owned()),
         },
     }
+}
+
+impl Choice for Kind {
+    const CHOICES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Maximum, "maxima", "local maxima of A x^m on the sphere"),
+        (Self::Minimum, "minima", "local minima"),
+        (Self::Saddle, "saddles", "neither"),
+    ];
 }

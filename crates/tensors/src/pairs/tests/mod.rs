@@ -1,5 +1,6 @@
 //! Published tables, closed forms, and what is refused.
 
+mod extremes;
 mod independent;
 
 use fimbria_compute::Silent;

@@ -1,0 +1,267 @@
+/* Cards of NVIDIA on which every kernel does nothing: memory is the host's, copies are memcpy, and each
+   call is noted with its time. What is left of a command's time under it is the host's share, and with
+   faults on request it shows what a program does when a card fails.
+
+   cc -O2 -shared -fPIC -o libcuda.so.1 null_gpu.c, in a folder on LD_LIBRARY_PATH beside that of a
+   real NVRTC. Set by variables of the environment:
+
+   NULL_GPU_DEVICES     cards there are (1)
+   NULL_GPU_MEMORY      bytes of each (8589934592)
+   NULL_GPU_CAPABILITY  compute capability, ten times (90)
+   NULL_GPU_LOG         folder for PID.calls, a line a call: seconds since the first, device, what,
+                        bytes or kernel, seconds that it took
+   NULL_GPU_FAULT       WHAT:N, or WHAT:N+ for the N-th and all later, counted over all cards:
+                          allocation:N  the N-th allocation finds no memory
+                          launch:N      the N-th launch finds no memory
+                          address:N     the N-th launch is taken, and its card refuses all later calls
+                          open:N        the card of ordinal N - 1 does not open */
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef unsigned long long Pointer;
+
+enum { OUT_OF_MEMORY = 2, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700 };
+enum { MOST_DEVICES = 16, NAME = 64 };
+
+/* A context, or its stream: the address says which card. */
+static struct { size_t used; int lost; } cards[MOST_DEVICES];
+static _Thread_local int depth, stack[8];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static FILE *calls;
+static double start;
+static long allocations, launches;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+static size_t setting(const char *name, size_t usual) {
+    const char *text = getenv(name);
+    return text ? strtoull(text, 0, 10) : usual;
+}
+static int n_cards(void) {
+    size_t n = setting("NULL_GPU_DEVICES", 1);
+    return n < MOST_DEVICES ? (int)n : MOST_DEVICES;
+}
+static size_t memory(void) { return setting("NULL_GPU_MEMORY", (size_t)8 << 30); }
+
+/* Whether the fault that was asked for is `what`, at `count`. */
+static int is_asked_for(const char *what, long count) {
+    const char *fault = getenv("NULL_GPU_FAULT");
+    size_t length = strlen(what);
+    if (!fault || strncmp(fault, what, length) || fault[length] != ':') return 0;
+    char *end;
+    long at = strtol(fault + length + 1, &end, 10);
+    return *end == '+' ? count >= at : count == at;
+}
+
+/* The card of the context that the thread made current. */
+static int current(void) { return depth > 0 ? stack[depth - 1] : -1; }
+
+static int state(void) {
+    if (current() < 0) return INVALID_CONTEXT;
+    return cards[current()].lost ? ILLEGAL_ADDRESS : 0;
+}
+
+/* Notes a call that began at `began`. */
+static void note(const char *what, const char *kernel, size_t bytes, double began) {
+    pthread_mutex_lock(&lock);
+    if (calls) {
+        fprintf(calls, "%.6f %d %s ", began - start, current(), what);
+        if (kernel) fprintf(calls, "%s", kernel);
+        else fprintf(calls, "%zu", bytes);
+        fprintf(calls, " %.6f\n", now() - began);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+__attribute__((destructor)) static void close_log(void) {
+    if (calls) fclose(calls);
+    calls = 0;
+}
+
+int cuInit(unsigned flags) {
+    const char *folder = getenv("NULL_GPU_LOG");
+    pthread_mutex_lock(&lock);
+    if (folder && !calls) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%d.calls", folder, (int)getpid());
+        calls = fopen(path, "w");
+        start = now();
+    }
+    pthread_mutex_unlock(&lock);
+    return (int)flags;
+}
+int cuDriverGetVersion(int *version) { *version = 13000; return 0; }
+int cuGetErrorName(int error, const char **name) {
+    *name = error == OUT_OF_MEMORY     ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : error == ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                                       : 0;
+    return *name ? 0 : 1;
+}
+/* NVRTC 13 asks the driver for it. */
+int cuGetExportTable(const void **table, const void *id) {
+    (void)id;
+    *table = 0;
+    return NOT_FOUND;
+}
+
+int cuDeviceGetCount(int *count) { *count = n_cards(); return 0; }
+int cuDeviceGet(int *device, int ordinal) {
+    *device = ordinal;
+    return ordinal < n_cards() ? 0 : INVALID_DEVICE;
+}
+int cuDeviceGetName(char *name, int length, int device) {
+    (void)device;
+    snprintf(name, (size_t)length, "Null GPU");
+    return 0;
+}
+int cuDeviceTotalMem_v2(size_t *bytes, int device) {
+    (void)device;
+    *bytes = memory();
+    return 0;
+}
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    int capability = (int)setting("NULL_GPU_CAPABILITY", 90);
+    switch (attribute) {
+        case 1: *value = 1024; break;  /* threads per block */
+        case 8: *value = 49152; break; /* shared memory per block */
+        case 16: *value = 132; break;  /* multiprocessors */
+        case 33: *value = 3; break;    /* bus */
+        case 34: *value = device; break;
+        case 50: *value = 1; break;    /* domain */
+        case 75: *value = capability / 10; break;
+        case 76: *value = capability % 10; break;
+        default: return 1;
+    }
+    return 0;
+}
+
+/* Contexts and streams are the ordinal of their card, plus one. */
+int cuDevicePrimaryCtxRetain(void **context, int device) {
+    if (is_asked_for("open", device + 1)) return OUT_OF_MEMORY;
+    *context = (void *)(size_t)(device + 1);
+    return 0;
+}
+int cuDevicePrimaryCtxRelease_v2(int device) { (void)device; return 0; }
+int cuCtxPushCurrent_v2(void *context) {
+    size_t card = (size_t)context;
+    if (card < 1 || card > MOST_DEVICES || depth == 8) return INVALID_CONTEXT;
+    stack[depth++] = (int)card - 1;
+    return 0;
+}
+int cuCtxPopCurrent_v2(void **context) {
+    if (depth < 1) return INVALID_CONTEXT;
+    *context = (void *)(size_t)(stack[--depth] + 1);
+    return 0;
+}
+int cuStreamCreate(void **stream, unsigned flags) {
+    (void)flags;
+    *stream = (void *)(size_t)(current() + 1);
+    return state();
+}
+int cuStreamDestroy_v2(void *stream) { (void)stream; return state(); }
+int cuStreamSynchronize(void *stream) {
+    (void)stream;
+    note("synchronize", 0, 0, now());
+    return state();
+}
+
+int cuMemGetInfo_v2(size_t *available, size_t *total) {
+    if (current() < 0) return INVALID_CONTEXT;
+    *total = memory();
+    *available = *total - cards[current()].used;
+    return state();
+}
+int cuMemAlloc_v2(Pointer *to, size_t bytes) {
+    double began = now();
+    if (state()) return state();
+    pthread_mutex_lock(&lock);
+    int card = current();
+    int refused = is_asked_for("allocation", ++allocations) || bytes > memory() - cards[card].used;
+    if (!refused) cards[card].used += bytes;
+    pthread_mutex_unlock(&lock);
+    /* The card and the size stand before the block, which stays aligned. Pages are the system's to
+       give at the first touch, as those of a card are there from the start: zeroed ones cost least. */
+    size_t *block = refused ? 0 : calloc(1, bytes + 64);
+    if (!block) return OUT_OF_MEMORY;
+    block[0] = bytes;
+    block[1] = (size_t)card;
+    *to = (Pointer)(block + 8);
+    note("allocate", 0, bytes, began);
+    return 0;
+}
+int cuMemFree_v2(Pointer memory_) {
+    double began = now();
+    size_t *block = (size_t *)memory_ - 8, bytes = block[0];
+    pthread_mutex_lock(&lock);
+    cards[block[1]].used -= bytes;
+    pthread_mutex_unlock(&lock);
+    free(block);
+    note("free", 0, bytes, began);
+    return state();
+}
+
+static int copy(const char *what, void *to, const void *from, size_t bytes) {
+    double began = now();
+    if (state()) return state();
+    memcpy(to, from, bytes);
+    note(what, 0, bytes, began);
+    return 0;
+}
+int cuMemcpyHtoDAsync_v2(Pointer to, const void *from, size_t bytes, void *stream) {
+    (void)stream;
+    return copy("upload", (void *)to, from, bytes);
+}
+int cuMemcpyDtoHAsync_v2(void *to, Pointer from, size_t bytes, void *stream) {
+    (void)stream;
+    return copy("download", to, (const void *)from, bytes);
+}
+int cuMemcpyDtoDAsync_v2(Pointer to, Pointer from, size_t bytes, void *stream) {
+    (void)stream;
+    return copy("copy", (void *)to, (const void *)from, bytes);
+}
+int cuMemsetD8Async(Pointer to, unsigned char value, size_t bytes, void *stream) {
+    (void)stream;
+    double began = now();
+    if (state()) return state();
+    memset((void *)to, value, bytes);
+    note("set", 0, bytes, began);
+    return 0;
+}
+
+/* A module needs no more than to be one. */
+int cuModuleLoadData(void **module, const void *image) {
+    double began = now();
+    *module = (void *)image;
+    note("module", 0, 0, began);
+    return state();
+}
+int cuModuleUnload(void *module) { (void)module; return 0; }
+/* A function is its name, kept for good, as a real one is as long as its module. */
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+    (void)module;
+    *function = strndup(name, NAME);
+    return *function ? state() : OUT_OF_MEMORY;
+}
+int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                   void *stream, void **parameters, void **extra) {
+    (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
+    (void)shared, (void)stream, (void)parameters, (void)extra;
+    if (state()) return state();
+    pthread_mutex_lock(&lock);
+    long count = ++launches;
+    pthread_mutex_unlock(&lock);
+    if (is_asked_for("launch", count)) return OUT_OF_MEMORY;
+    note("launch", function, 0, now());
+    /* As on a card, the launch is taken and the fault comes later. */
+    if (is_asked_for("address", count)) cards[current()].lost = 1;
+    return 0;
+}
