@@ -78,7 +78,7 @@ def peaks(
     threshold : number
         Least value of a direction, as a share of the voxel's largest [0 to 1] [default: 0.1]
     absolute_threshold : number
-        Value that a direction must exceed, in units of the input [default: 0]
+        Value that a direction must exceed, in units of the input [any] [default: 0]
     separation : number
         Of two directions nearer than this only the larger is kept [0 to 90, degrees] [default:
         25]
@@ -171,24 +171,25 @@ def sample_sticks(
         Fractions that tend to 0 where the data do not ask for the fibre (automatic relevance
         determination) [default: further]
     fudge : number
-        How strongly: the prior is f^-FUDGE [default: 1]
+        How strongly: the prior is f^-FUDGE [from 0 on] [default: 1]
     noise : {gaussian, rician}
         How noise enters [default: gaussian]
     f0 : {none, flat, ard}
         A part of the signal that no weighting attenuates [default: none]
     ratio : number
-        Mean and standard deviation of the prior of the zeppelins' ratio (model 3) [default:
-        0.13,0.03]
+        Mean and standard deviation of the prior of the zeppelins' ratio (model 3) [above 0]
+        [default: 0.13,0.03]
     burn_in : integer
-        Jumps before the first sample [default: 1000]
+        Jumps before the first sample [from 0 on] [default: 1000]
     jumps : integer
-        Jumps from then on [default: 1250]
+        Jumps from then on [from 1 on] [default: 1250]
     sample_every : integer
-        Keep every Nth of them as a sample [default: 25]
+        Keep every Nth of them as a sample [from 1 on] [default: 25]
     adapt_every : integer
-        Adapt the proposals every N jumps [default: 40]
+        Adapt the proposals every N jumps [from 1 on] [default: 40]
     rng_seed : integer
-        Seed of the random numbers; the same seed gives the same samples [default: 0]
+        Seed of the random numbers; the same seed gives the same samples [from 0 on] [default:
+        0]
     threads : optional
         Threads to work with; 0 for one per core. Results do not depend on it.
     device : optional
@@ -377,7 +378,7 @@ def track(
         Start anywhere in a sphere of this radius [from 0 on, mm] [default: 0; through densities
         anywhere in the voxel]
     rng_seed : integer
-        Seed of the random numbers [default: 1]
+        Seed of the random numbers [from 0 on] [default: 1]
     threads : optional
         Threads to work with; 0 for one per core. Results do not depend on it.
     device : optional
@@ -443,12 +444,17 @@ def local_field(
     affine: npt.ArrayLike | None = None,
     phase_range: Sequence[float] | None = None,
     te: float | Sequence[float] | None = None,
+    coils: int | None = None,
+    smooth_offset: bool | None = None,
+    bipolar: bool | None = None,
     b0: float | None = None,
+    relative: bool | None = None,
     b0_dir: Sequence[float] | None = None,
     b0_dir_vox: Sequence[float] | None = None,
     phase_sign: int | None = None,
     unwrap: Literal["region", "laplacian"] | None = None,
     offset: bool | None = None,
+    mask_quality: float | None = None,
     background: Literal["vsharp", "pdf", "lbv"] | None = None,
     radius: float | None = None,
     threads: int = 0,
@@ -468,25 +474,41 @@ def local_field(
         Scanner RAS mm from voxel of the array; by default that of the image or the fit, else
         the identity
     phase_range : number
-        Two numbers of the phase that are a turn apart, its ends: 0 4096, -180 180 [default:
-        told by the numbers]
+        Two numbers of the phase that are a turn apart, its ends: 0 4096, -180 180 [any]
+        [default: told by the numbers]
     te : number
         Echo times [above 0, ms] [default: none: they must be said]
+    coils : integer
+        Coils that were not combined: volumes, or images, are all echoes of the first, then of
+        the next. They are combined without the phase that each has at echo time 0 (MCPC-3D-S)
+        [from 1 on] [default: 1]
+    smooth_offset : flag
+        Take a smooth phase at echo time 0, which the first two echoes tell, off all of them, of
+        a single coil too
+    bipolar : flag
+        Odd and even echoes were read in opposite directions (true or false): the ramp by which
+        they differ is taken off [default: told by the phase, from three echoes on]
     b0 : number
         Strength of B0 [above 0, up to 30, tesla] [default: none: it must be said]
+    relative : flag
+        Neither echo times nor B0 are known: fields are in radians of the phase of the first
+        echo
     b0_dir : number
-        Direction of B0 in scanner axes [default: 0 0 1]
+        Direction of B0 in scanner axes [any] [default: 0 0 1]
     b0_dir_vox : number
-        Direction of B0 in voxel axes
+        Direction of B0 in voxel axes [any]
     phase_sign : integer
-        Sign of the phase along B0 beside a paramagnetic source: 1 or -1 [default: 1]
+        Sign of the phase along B0 beside a paramagnetic source [1 or -1] [default: 1]
     unwrap : {region, laplacian}
         How wraps are undone [default: region]
     offset : flag
         Fit the phase at echo time 0 (true) or take it as 0 (false) [default: true from three
         echoes on]
+    mask_quality : number
+        Leave voxels whose phase is less reliable out of the mask, see the map quality [0 to 1]
+        [default: none is left out]
     background : {vsharp, pdf, lbv}
-        How the background is removed [default: vsharp]
+        How the background is removed [default: lbv]
     radius : number
         Largest radius of the spherical means [above 0, mm] [default: 12]
     threads : optional
@@ -497,9 +519,10 @@ def local_field(
     Returns
     -------
     Fields
-        `local_field` and `total_field` [x, y, z] in ppm of B0, `mask`, with a magnitude
-        `weights` of the data, and of two echoes `r2star` in 1/s. Echo times (`te`) and the
-        strength of B0 (`b0`) must be said.
+        `local_field` and `total_field` [x, y, z] in ppm of B0, `mask`, the `quality` of the
+        phase, with a magnitude `weights` of the data, and of two echoes `r2star` in 1/s. Echo
+        times (`te`) and the strength of B0 (`b0`) must be said, or that the field is
+        `relative`.
 
     References
     ----------
@@ -508,6 +531,8 @@ def local_field(
     Wu B et al. Magn Reson Med 67, 137 (2012)                            vsharp
     Liu T et al. NMR Biomed 24, 1129 (2011)                              pdf
     Zhou D et al. NMR Biomed 27, 312 (2014)                              lbv
+    Eckstein K et al. Magn Reson Med 79, 2996 (2018)                     coils, smooth_offset
+    Lu W et al. Magn Reson Med 60, 198 (2008)                            bipolar
 
     Examples
     --------
@@ -528,7 +553,7 @@ def local_field(
         magnitude=magnitude,
         mask=mask,
         affine=affine,
-        options={"phase_range": phase_range, "te": te, "b0": b0, "b0_dir": b0_dir, "b0_dir_vox": b0_dir_vox, "phase_sign": phase_sign, "unwrap": unwrap, "offset": offset, "background": background, "radius": radius},
+        options={"phase_range": phase_range, "te": te, "coils": coils, "smooth_offset": smooth_offset, "bipolar": bipolar, "b0": b0, "relative": relative, "b0_dir": b0_dir, "b0_dir_vox": b0_dir_vox, "phase_sign": phase_sign, "unwrap": unwrap, "offset": offset, "mask_quality": mask_quality, "background": background, "radius": radius},
         threads=threads,
         progress=progress,
     )
@@ -543,16 +568,19 @@ def qsm(
     md: Any = None,
     s0: Any = None,
     weights: Any = None,
+    magnitude: Any = None,
+    two_pass: Any = None,
     truth: Any = None,
     reference: Any = None,
     affine: npt.ArrayLike | None = None,
     v1_frame: Literal["fsl", "voxel", "scanner"] | None = None,
-    field_unit: Literal["ppm", "hz", "rad/s", "tesla"] | None = None,
+    field_unit: Literal["ppm", "hz", "rad/s", "tesla", "relative"] | None = None,
     phase_sign: int | None = None,
     b0: float | None = None,
+    te: float | None = None,
     b0_dir: Sequence[float] | None = None,
     b0_dir_vox: Sequence[float] | None = None,
-    method: Literal["dtv", "dqsm", "tensor", "tkd", "tikhonov", "tv", "rts"] | None = None,
+    method: Literal["dtv", "dqsm", "tensor", "tkd", "tikhonov", "tv", "rts", "tgv", "medi", "ndi"] | None = None,
     compat: Literal["dqsm"] | None = None,
     fa_threshold: float | None = None,
     kappa: float | None = None,
@@ -561,6 +589,7 @@ def qsm(
     products: Literal["fast", "dense"] | None = None,
     edges: Literal["free", "zero"] | None = None,
     outside: Literal["sources", "nothing"] | None = None,
+    data: Literal["field", "phase"] | None = None,
     support: int | None = None,
     start: Literal["zero", "tikhonov"] | None = None,
     iterations: int | None = None,
@@ -593,6 +622,10 @@ def qsm(
         Signal without diffusion weighting [x, y, z], likewise
     weights : optional
         Weights of the data [x, y, z]
+    magnitude : optional
+        Magnitude [x, y, z] or [x, y, z, echoes] whose edges cost nothing; with method medi
+    two_pass : optional
+        Voxels whose field is reliable [x, y, z]: mapped once more by themselves
     truth : optional
         A map to compare with [x, y, z], ppm
     reference : optional
@@ -602,17 +635,21 @@ def qsm(
         the identity
     v1_frame : {fsl, voxel, scanner}
         Axes the fibre directions refer to [default: scanner]
-    field_unit : {ppm, hz, rad/s, tesla}
+    field_unit : {ppm, hz, rad/s, tesla, relative}
         Unit of the field [default: ppm, refused where the numbers are unlike it]
     phase_sign : integer
-        Sign of the field along B0 beside a paramagnetic source: 1 or -1 [default: 1]
+        Sign of the field along B0 beside a paramagnetic source [1 or -1] [default: 1]
     b0 : number
-        Strength of B0 [above 0, up to 30, tesla]
+        Strength of B0 [above 0, up to 30, tesla] [default: MagneticFieldStrength of the .json
+        beside the field]
+    te : number
+        Echo time in which the field turned the phase, for method ndi and data phase [above 0,
+        ms] [default: EchoTime of the .json beside the field]
     b0_dir : number
-        Direction of B0 in scanner axes [default: 0 0 1]
+        Direction of B0 in scanner axes [any] [default: 0 0 1]
     b0_dir_vox : number
-        Direction of B0 in voxel axes
-    method : {dtv, dqsm, tensor, tkd, tikhonov, tv, rts}
+        Direction of B0 in voxel axes [any]
+    method : {dtv, dqsm, tensor, tkd, tikhonov, tv, rts, tgv, medi, ndi}
         How the map is made [default: dtv]
     compat : {dqsm}
         Whose numerics to follow
@@ -631,24 +668,26 @@ def qsm(
         What lies beyond the mask, for the penalty [default: free; zero with compat dqsm]
     outside : {sources, nothing}
         What is outside the mask, for the field [default: sources]
+    data : {field, phase}
+        What is explained [default: field]
     support : integer
         Voxels that a source reaches along each axis [from 1 on] [default: all; 50 with compat
         dqsm]
     start : {zero, tikhonov}
         Where the iteration starts [default: zero]
     iterations : integer
-        Iterations at most [from 1 on] [default: 1000]
+        Iterations at most [from 1 on] [default: 100; 200 of ndi; 1000 of dqsm and tensor]
     tolerance : number
         Stop where the map changes by no more than this part of itself [from 0 on] [default:
-        1e-6]
+        2e-3; 1e-3 of ndi; 1e-6 of dqsm and tensor]
     gradient_tolerance : number
         Stop where the gradient is no more than this part of its first [from 0 on] [default:
         1e-6]
     noise : number
         Stop where the field is explained to this noise (after weights) [above 0, ppm]
     strength : number
-        λ of dtv, tv and tikhonov, threshold of tkd, δ of rts [above 0] [default: 2e-4 of dtv
-        and tv, 0.15 of tkd, 0.01 of tikhonov, 0.15 of rts]
+        λ of dtv, tv, tgv, medi, ndi and tikhonov, threshold of tkd, δ of rts [above 0]
+        [default: 2e-4; 1e-3 of ndi, 0.15 of tkd and rts, 0.01 of tikhonov]
     zero_mean : flag
         Make the mean over the mask zero
     threads : optional
@@ -675,6 +714,11 @@ def qsm(
     Bilgic B et al. Magn Reson Med 72, 1444 (2014)       dtv, tv
     Milovic C et al. Magn Reson Med 80, 814 (2018)       dtv, tv (data inside the mask)
     Kames C et al. NeuroImage 167, 276 (2018)            rts
+    Langkammer C et al. NeuroImage 111, 622 (2015)       tgv
+    Liu J et al. NeuroImage 59, 2560 (2012)              medi
+    Liu T et al. Magn Reson Med 69, 467 (2013)           data phase
+    Polak D et al. NMR Biomed 33, e4271 (2020)           ndi
+    Stewart AW et al. Magn Reson Med 87, 1289 (2022)     two_pass
 
     Examples
     --------
@@ -695,10 +739,12 @@ def qsm(
         md=md,
         s0=s0,
         weights=weights,
+        magnitude=magnitude,
+        two_pass=two_pass,
         truth=truth,
         reference=reference,
         affine=affine,
-        options={"v1_frame": v1_frame, "field_unit": field_unit, "phase_sign": phase_sign, "b0": b0, "b0_dir": b0_dir, "b0_dir_vox": b0_dir_vox, "method": method, "compat": compat, "fa_threshold": fa_threshold, "kappa": kappa, "solver": solver, "step": step, "products": products, "edges": edges, "outside": outside, "support": support, "start": start, "iterations": iterations, "tolerance": tolerance, "gradient_tolerance": gradient_tolerance, "noise": noise, "strength": strength, "zero_mean": zero_mean},
+        options={"v1_frame": v1_frame, "field_unit": field_unit, "phase_sign": phase_sign, "b0": b0, "te": te, "b0_dir": b0_dir, "b0_dir_vox": b0_dir_vox, "method": method, "compat": compat, "fa_threshold": fa_threshold, "kappa": kappa, "solver": solver, "step": step, "products": products, "edges": edges, "outside": outside, "data": data, "support": support, "start": start, "iterations": iterations, "tolerance": tolerance, "gradient_tolerance": gradient_tolerance, "noise": noise, "strength": strength, "zero_mean": zero_mean},
         threads=threads,
         device=device,
         progress=progress,
@@ -772,7 +818,7 @@ def life(
     solver : {conjugate, sbb}
         How weights are found [default: conjugate; sbb with compat encode]
     max_iterations : integer
-        Iterations at most [default: 1000; 500 with compat encode]
+        Iterations at most [from 0 on] [default: 1000; 500 with compat encode]
     tolerance : number
         End once the projected gradient is this share of that without weights [0 to below 1]
         [default: 0.00001]

@@ -73,19 +73,19 @@ def run(
         Mend the gradient table as its check says, before anything is fitted; refused where the
         data do not tell
     bval : path
-        b-values in s/mm², FSL form [default: found beside the image]
+        b-values in s/mm², FSL form [s/mm²] [default: found beside the image]
     bvec : path
         Directions, FSL form [default: found beside the image]
     fslgrad : path
-        Directions and b-values, FSL form, in MRtrix3's order
+        Directions and b-values, FSL form, in MRtrix3's order [s/mm²]
     grad : path
-        Gradient table in MRtrix3 form: x y z b per line, scanner axes
+        Gradient table in MRtrix3 form: x y z b per line, scanner axes [s/mm²]
     bmatrix : path
-        b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume
+        b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume [s/mm²]
     bvec_frame : {fsl, voxel, scanner}
         Axes in which bvecs or b-matrices are given [default: fsl]
     b0_threshold : number
-        b up to which a volume counts as unweighted, s/mm² [default: 50]
+        b up to which a volume counts as unweighted [from 0 on, s/mm²] [default: 50]
     bvalue_scaling : {auto, yes, no}
         What directions that are not of unit length mean [default: auto]
     mask : path
@@ -106,12 +106,13 @@ def run(
     layout : {fimbria, fsl, mrtrix, bids}
         Whose names, orders and frames to write [default: fimbria]
     threads : integer
-        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
     device : text
         Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu,
         gpu, gpu:0,1 or opencl:0 [default: auto]
     device_memory : number
-        Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
+        Fraction of a device's free memory to use [above 0, up to 1] [default: 0.8]
     memory : text
         Memory that the program may take, such as 8G, from 48M on: images that exceed their
         share, a third, are worked on from disk; where the rest does not fit, that is one error.
@@ -188,7 +189,8 @@ def report(
     force : flag
         Overwrite existing outputs
     threads : integer
-        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
     memory : text
         Memory that the program may take, such as 8G, from 48M on: images that exceed their
         share, a third, are worked on from disk; where the rest does not fit, that is one error.
@@ -257,7 +259,7 @@ def probtrackx2(
     opathdir: bool | None = None,
     savepaths: bool | None = None,
     waypoints: str | PathLike[str] | None = None,
-    waycond: Literal["and", "or"] | None = None,
+    waycond: Literal["AND", "OR"] | None = None,
     wayorder: bool | None = None,
     onewaycondition: bool | None = None,
     avoid: str | PathLike[str] | None = None,
@@ -298,7 +300,7 @@ def probtrackx2(
     dir : path
         Folder to write; where it exists, one with + after its name [default: logdir]
     verbosity : integer
-        How much is said: 0, or 1 and 2 for what was read [default: 0]
+        How much is said: 0, or 1 and 2 for what was read [0 to 2] [default: 0]
     samples : path
         Base name of the samples: BASE_th1samples, BASE_ph1samples, BASE_f1samples, ...2
     mask : path
@@ -340,7 +342,7 @@ def probtrackx2(
     omatrix1 : flag
         The sparse matrix from seed to seed
     distthresh1 : number
-        Least length of what that matrix counts, mm [default: 0]
+        Least length of what that matrix counts [from 0 on, mm] [default: 0]
     omatrix2 : flag
         The sparse matrix from seed to voxel of target2
     target2 : path
@@ -354,7 +356,7 @@ def probtrackx2(
     lrtarget3 : path
         Its columns
     distthresh3 : number
-        Least length of what matrix 3 counts, mm [default: 0]
+        Least length of what matrix 3 counts [from 0 on, mm] [default: 0]
     fopd : path
         The map of visits in these regions alone, too: an image, or a list of images
     opathdir : flag
@@ -363,7 +365,7 @@ def probtrackx2(
         Every path, as text
     waypoints : path
         Where streamlines must go
-    waycond : {and, or}
+    waycond : {AND, OR}
         To all of them, or to one [default: AND]
     wayorder : flag
         In the order of the list
@@ -380,17 +382,17 @@ def probtrackx2(
     forcefirststep : flag
         Ask avoid and stop from the second point on
     nsamples : integer
-        Samples per seed [default: 5000]
+        Samples per seed [1 to 1000000000] [default: 5000]
     nsteps : integer
-        Steps per sample, both halves together [default: 2000]
+        Steps per sample, both halves together [2 to 2000000] [default: 2000]
     steplength : number
-        Length of a step, mm [default: 0.5]
+        Length of a step [above 0, mm] [default: 0.5]
     distthresh : number
-        Drop halves shorter than this, mm [default: 0]
+        Drop halves shorter than this [from 0 on, mm] [default: 0]
     cthr : number
-        Least cosine of the angle between steps [default: 0.2]
+        Least cosine of the angle between steps [-1 to 1] [default: 0.2]
     fibthresh : number
-        Least fraction of fibres to consider [default: 0.01]
+        Least fraction of fibres to consider [0 to 1] [default: 0.01]
     loopcheck : flag
         End paths that come back on themselves
     usef : flag
@@ -398,14 +400,14 @@ def probtrackx2(
     modeuler : flag
         Modified Euler steps
     sampvox : number
-        Start anywhere in a sphere of this radius, mm [default: 0]
+        Start anywhere in a sphere of this radius [from 0 on, mm] [default: 0]
     randfib : integer
-        First fibre: 0 the first, 1 any above fibthresh, 2 the same by fraction, 3 any [default:
-        0]
+        First fibre: 0 the first, 1 any above fibthresh, 2 the same by fraction, 3 any [0 to 3]
+        [default: 0]
     fibst : integer
-        Always start with this fibre, whatever randfib says
+        Always start with this fibre, whatever randfib says [from 1 on]
     rseed : integer
-        Seed of the random numbers [default: 12345]
+        Seed of the random numbers [from 0 on] [default: 12345]
     prefdir : path
         Of 3 volumes: directions (FSL's frame) that the fibre to follow is nearest to, in place
         of the current direction, where not zero. Of 1: the rule by which it is chosen at all
@@ -427,12 +429,13 @@ def probtrackx2(
         latter two are drawn in FSL's order by one thread, to repeat a path exactly [default:
         philox]
     threads : integer
-        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
     device : text
         Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu,
         gpu, gpu:0,1 or opencl:0 [default: auto]
     device_memory : number
-        Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
+        Fraction of a device's free memory to use [above 0, up to 1] [default: 0.8]
     memory : text
         Memory that the program may take, such as 8G, from 48M on: images that exceed their
         share, a third, are worked on from disk; where the rest does not fit, that is one error.
@@ -603,12 +606,13 @@ def bids(
         Folder where sessions are worked on; what an interruption leaves there is gone on from
         [default: OUT/.fimbria/work]
     threads : integer
-        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
     device : text
         Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu,
         gpu, gpu:0,1 or opencl:0 [default: auto]
     device_memory : number
-        Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
+        Fraction of a device's free memory to use [above 0, up to 1] [default: 0.8]
     memory : text
         Memory that the program may take, such as 8G, from 48M on: images that exceed their
         share, a third, are worked on from disk; where the rest does not fit, that is one error.
@@ -682,17 +686,18 @@ def demo(
     resume : flag
         Keep the stages that an earlier run finished with the same inputs and parameters
     voxel : number
-        Edge of the voxels of the series in mm, those of the gradient-echo scan are half as
-        large; the time is inversely as its cube [default: 4]
+        Edge of the voxels of the series; those of the gradient-echo scan are half as large; the
+        time is inversely as its cube [1 to 10, mm] [default: 4]
     rng_seed : integer
-        Seed of the noise [default: 1]
+        Seed of the noise [from 0 on] [default: 1]
     threads : integer
-        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
     device : text
         Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu,
         gpu, gpu:0,1 or opencl:0 [default: auto]
     device_memory : number
-        Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
+        Fraction of a device's free memory to use [above 0, up to 1] [default: 0.8]
     memory : text
         Memory that the program may take, such as 8G, from 48M on: images that exceed their
         share, a third, are worked on from disk; where the rest does not fit, that is one error.
@@ -773,25 +778,26 @@ def convert(
     trx_folder : flag
         Write TRX as a folder OUT instead of a file
     bval : path
-        b-values in s/mm², FSL form [default: found beside the image]
+        b-values in s/mm², FSL form [s/mm²] [default: found beside the image]
     bvec : path
         Directions, FSL form [default: found beside the image]
     fslgrad : path
-        Directions and b-values, FSL form, in MRtrix3's order
+        Directions and b-values, FSL form, in MRtrix3's order [s/mm²]
     grad : path
-        Gradient table in MRtrix3 form: x y z b per line, scanner axes
+        Gradient table in MRtrix3 form: x y z b per line, scanner axes [s/mm²]
     bmatrix : path
-        b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume
+        b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume [s/mm²]
     bvec_frame : {fsl, voxel, scanner}
         Axes in which bvecs or b-matrices are given [default: fsl]
     b0_threshold : number
-        b up to which a volume counts as unweighted, s/mm² [default: 50]
+        b up to which a volume counts as unweighted [from 0 on, s/mm²] [default: 50]
     bvalue_scaling : {auto, yes, no}
         What directions that are not of unit length mean [default: auto]
     force : flag
         Overwrite existing outputs
     threads : integer
-        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
     memory : text
         Memory that the program may take, such as 8G, from 48M on: images that exceed their
         share, a third, are worked on from disk; where the rest does not fit, that is one error.
@@ -858,11 +864,12 @@ def compare(
     output : path
         Folder (or, where the command writes one file, the file) to write
     threshold : number
-        Mean value from which voxels take part [default: 20]
+        Mean value from which voxels take part [any] [default: 20]
     force : flag
         Overwrite existing outputs
     threads : integer
-        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
     memory : text
         Memory that the program may take, such as 8G, from 48M on: images that exceed their
         share, a third, are worked on from disk; where the rest does not fit, that is one error.
@@ -967,11 +974,11 @@ def tract_edit(
     inverse : flag
         Keep what would be left out by all of these together, and leave out the rest
     skip : integer
-        Of those, leave out so many at the beginning [default: 0]
+        Of those, leave out so many at the beginning [from 0 on] [default: 0]
     number : integer
         Of those, keep so many, drawn at random; their order stays [from 1 on] [default: all]
     rng_seed : integer
-        Seed of the random numbers [default: 0]
+        Seed of the random numbers [from 0 on] [default: 0]
     points : integer
         Give each streamline so many points, evenly spaced [2 to 100000]
     step : number
@@ -1000,7 +1007,8 @@ def tract_edit(
     force : flag
         Overwrite existing outputs
     threads : integer
-        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
     memory : text
         Memory that the program may take, such as 8G, from 48M on: images that exceed their
         share, a third, are worked on from disk; where the rest does not fit, that is one error.
@@ -1121,7 +1129,8 @@ def tract_bundles(
     force : flag
         Overwrite existing outputs
     threads : integer
-        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
     memory : text
         Memory that the program may take, such as 8G, from 48M on: images that exceed their
         share, a third, are worked on from disk; where the rest does not fit, that is one error.
@@ -1205,7 +1214,8 @@ def tract_clean(
     force : flag
         Overwrite existing outputs
     threads : integer
-        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
     memory : text
         Memory that the program may take, such as 8G, from 48M on: images that exceed their
         share, a third, are worked on from disk; where the rest does not fit, that is one error.
@@ -1286,7 +1296,8 @@ def tract_profile(
     force : flag
         Overwrite existing outputs
     threads : integer
-        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
     memory : text
         Memory that the program may take, such as 8G, from 48M on: images that exceed their
         share, a third, are worked on from disk; where the rest does not fit, that is one error.
@@ -1366,7 +1377,8 @@ def phantom_head(
     output : path
         Folder (or, where the command writes one file, the file) to write
     subject : integer
-        Which head: folds, size and ventricles differ from number to number [default: 1]
+        Which head: folds, size and ventricles differ from number to number [from 0 on]
+        [default: 1]
     voxel : text
         Voxel size in mm [default: 2.5]
     size : text
@@ -1376,21 +1388,21 @@ def phantom_head(
     x_left_to_right : flag
         Store x from left to right (det(affine) > 0) instead of right to left
     b0s : integer
-        Number of unweighted volumes [default: 6]
+        Number of unweighted volumes [from 0 on] [default: 6]
     shells : text
         Shells, each b in s/mm² and number of directions [default: 1000:30,2000:60]
     snr : text
         Unweighted white-matter signal over the noise in either channel; inf for no noise
         [default: 30]
     rng_seed : integer
-        Seed of the noise [default: 1]
+        Seed of the noise [from 0 on] [default: 1]
     b_tensor : {linear, planar, spherical}
         Shape of the b-tensors: of all shells, or of each [default: linear]
     motion : number
         The head moves during the series, up to so far from where it was first, and turns by up
         to as many degrees [0 to 50, mm] [default: 0]
     dropped_slices : integer
-        Slices of weighted volumes that lose 60 to 95 % of their signal [default: 0]
+        Slices of weighted volumes that lose 60 to 95 % of their signal [from 0 on] [default: 0]
     nonlinearity : number
         Largest deviation of the gradients in the brain, as a fraction [0 to 0.3] [default: 0]
     samples : integer
@@ -1415,7 +1427,8 @@ def phantom_head(
     format : {nii.gz, nii, mif}
         Format of the images [default: nii.gz]
     threads : integer
-        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
     memory : text
         Memory that the program may take, such as 8G, from 48M on: images that exceed their
         share, a third, are worked on from disk; where the rest does not fit, that is one error.
@@ -1506,20 +1519,21 @@ def phantom_crossing(
     x_left_to_right : flag
         Store x from left to right (det(affine) > 0) instead of right to left
     b0s : integer
-        Number of unweighted volumes [default: 6]
+        Number of unweighted volumes [from 0 on] [default: 6]
     shells : text
         Shells, each b in s/mm² and number of directions [default: 1000:30,2000:60]
     snr : text
         Unweighted white-matter signal over the noise in either channel; inf for no noise
         [default: 30]
     rng_seed : integer
-        Seed of the noise [default: 1]
+        Seed of the noise [from 0 on] [default: 1]
     force : flag
         Overwrite existing outputs
     format : {nii.gz, nii, mif}
         Format of the images [default: nii.gz]
     threads : integer
-        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
     memory : text
         Memory that the program may take, such as 8G, from 48M on: images that exceed their
         share, a third, are worked on from disk; where the rest does not fit, that is one error.
@@ -1597,30 +1611,31 @@ def phantom_gre(
     x_left_to_right : flag
         Store x from left to right (det(affine) > 0) instead of right to left
     te : number
-        Echo times in milliseconds [default: 4 12 20 28]
+        Echo times [above 0, ms] [default: 4 12 20 28]
     b0 : number
-        Strength of B0, tesla; it is along scanner z [default: 3]
+        Strength of B0; it is along scanner z [above 0, up to 30, tesla] [default: 3]
     fibre : number
-        Mean susceptibility of fibres, ppm relative to fluid [default: -0.03]
+        Mean susceptibility of fibres relative to fluid [any, ppm] [default: -0.03]
     anisotropy : number
-        Susceptibility along fibres less that across them, ppm [default: 0.012]
+        Susceptibility along fibres less that across them [any, ppm] [default: 0.012]
     grey : number
-        Susceptibility of grey matter, ppm relative to fluid [default: 0.02]
+        Susceptibility of grey matter relative to fluid [any, ppm] [default: 0.02]
     air : number
-        Susceptibility of the air below the brain, ppm; 0 for no background [default: 9.4]
+        Susceptibility of the air below the brain; 0 for no background [any, ppm] [default: 9.4]
     finer : integer
-        Make the field on a grid as many times finer along each axis, 1 to 4 [default: 2]
+        Make the field on a grid as many times finer along each axis [1 to 4] [default: 2]
     snr : text
         White matter's magnitude at echo time 0 over the noise in either channel; inf for no
         noise [default: 100]
     rng_seed : integer
-        Seed of the noise [default: 1]
+        Seed of the noise [from 0 on] [default: 1]
     force : flag
         Overwrite existing outputs
     format : {nii.gz, nii, mif}
         Format of the images [default: nii.gz]
     threads : integer
-        Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+        Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096]
+        [default: 0]
     memory : text
         Memory that the program may take, such as 8G, from 48M on: images that exceed their
         share, a third, are worked on from disk; where the rest does not fit, that is one error.

@@ -16,19 +16,20 @@ function files = convert(varargin)
 %     fimbria, fsl, mrtrix, dipy. A map of 6 volumes is of diffusion tensors, one of 15 of kurtosis
 %     reference: Image whose grid .trk and .trx name [default: the one that the input names]
 %     trx_folder: Write TRX as a folder OUT instead of a file
-%     bval: b-values in s/mm², FSL form [default: found beside the image]
+%     bval: b-values in s/mm², FSL form [s/mm²] [default: found beside the image]
 %     bvec: Directions, FSL form [default: found beside the image]
-%     fslgrad: Directions and b-values, FSL form, in MRtrix3's order
-%     grad: Gradient table in MRtrix3 form: x y z b per line, scanner axes
-%     bmatrix: b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume
+%     fslgrad: Directions and b-values, FSL form, in MRtrix3's order [s/mm²]
+%     grad: Gradient table in MRtrix3 form: x y z b per line, scanner axes [s/mm²]
+%     bmatrix: b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume [s/mm²]
 %     bvec_frame: Axes in which bvecs or b-matrices are given [default: fsl]
-%     b0_threshold: b up to which a volume counts as unweighted, s/mm² [default: 50]
+%     b0_threshold: b up to which a volume counts as unweighted [from 0 on, s/mm²] [default: 50]
 %     bvalue_scaling: What directions that are not of unit length mean [default: auto]
 %     output: Folder (or, where the command writes one file, the file) to write
 %     force: Overwrite existing outputs
-%     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+%     threads: Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096] [default:
+%     0]
 %     quiet: Say nothing but warnings and errors
-%     verbose: Say more; 0 as usual [default: 0]
+%     verbose: Say more; 0 as usual [from 0 on] [default: 0]
 %     memory: Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a
 %     third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that
 %     are read in place do not count: the system takes them back when it needs them [default: no limit]

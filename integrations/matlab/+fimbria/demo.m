@@ -8,15 +8,16 @@ function files = demo(varargin)
 %     output: Folder to write [default: fimbria-demo]
 %     force: Compute everything again and overwrite existing outputs
 %     resume: Keep the stages that an earlier run finished with the same inputs and parameters
-%     voxel: Edge of the voxels of the series in mm, those of the gradient-echo scan are half as large; the
-%     time is inversely as its cube [default: 4]
-%     rng_seed: Seed of the noise [default: 1]
-%     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+%     voxel: Edge of the voxels of the series; those of the gradient-echo scan are half as large; the time
+%     is inversely as its cube [1 to 10, mm] [default: 4]
+%     rng_seed: Seed of the noise [from 0 on] [default: 1]
+%     threads: Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096] [default:
+%     0]
 %     device: Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu,
 %     gpu:0,1 or opencl:0 [default: auto]
-%     device_memory: Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
+%     device_memory: Fraction of a device's free memory to use [above 0, up to 1] [default: 0.8]
 %     quiet: Say nothing but warnings and errors
-%     verbose: Say more; 0 as usual [default: 0]
+%     verbose: Say more; 0 as usual [from 0 on] [default: 0]
 %     memory: Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a
 %     third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that
 %     are read in place do not count: the system takes them back when it needs them [default: no limit]

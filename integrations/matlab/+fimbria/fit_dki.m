@@ -18,13 +18,13 @@ function files = fit_dki(varargin)
 %     shells: Use only the shells nearest to these b, separated by commas, and the unweighted volumes [from
 %     0 on, s/mm²] [default: all]
 %     data: The series as an option, as in FSL's dtifit
-%     bval: b-values in s/mm², FSL form [default: found beside the image]
+%     bval: b-values in s/mm², FSL form [s/mm²] [default: found beside the image]
 %     bvec: Directions, FSL form [default: found beside the image]
-%     fslgrad: Directions and b-values, FSL form, in MRtrix3's order
-%     grad: Gradient table in MRtrix3 form: x y z b per line, scanner axes
-%     bmatrix: b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume
+%     fslgrad: Directions and b-values, FSL form, in MRtrix3's order [s/mm²]
+%     grad: Gradient table in MRtrix3 form: x y z b per line, scanner axes [s/mm²]
+%     bmatrix: b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume [s/mm²]
 %     bvec_frame: Axes in which bvecs or b-matrices are given [default: fsl]
-%     b0_threshold: b up to which a volume counts as unweighted, s/mm² [default: 50]
+%     b0_threshold: b up to which a volume counts as unweighted [from 0 on, s/mm²] [default: 50]
 %     bvalue_scaling: What directions that are not of unit length mean [default: auto]
 %     mask: Voxels to work on: a 3-D image on the grid of the series, inside where above zero [default: a
 %     simple brain mask from the unweighted volumes]
@@ -36,15 +36,16 @@ function files = fit_dki(varargin)
 %     force: Overwrite existing outputs
 %     format: Format of the maps [default: nii.gz, or mif with --layout mrtrix]
 %     layout: Whose names, orders and frames to write [default: fimbria]
-%     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+%     threads: Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096] [default:
+%     0]
 %     device: Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu,
 %     gpu:0,1 or opencl:0 [default: auto]
-%     device_memory: Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
+%     device_memory: Fraction of a device's free memory to use [above 0, up to 1] [default: 0.8]
 %     follow: Fit again whenever more volumes are there, until all of the gradient table are, or until
 %     Ctrl-C. DWI is a file that grows or is replaced, or a folder that receives volumes, taken in the order
 %     of their numbers; the table must have a row for each volume to come
 %     quiet: Say nothing but warnings and errors
-%     verbose: Say more; 0 as usual [default: 0]
+%     verbose: Say more; 0 as usual [from 0 on] [default: 0]
 %     memory: Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a
 %     third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that
 %     are read in place do not count: the system takes them back when it needs them [default: no limit]

@@ -11,8 +11,8 @@ function files = peaks(varargin)
 %   Named:
 %     sh_basis: The coefficients are spherical harmonics of this basis [default: what the image says of
 %     itself; unique entries where it says nothing]
-%     order: Order of the tensors, or highest degree of the harmonics [default: what the number of volumes
-%     says]
+%     order: Order of the tensors, or highest degree of the harmonics [from 0 on] [default: what the number
+%     of volumes says]
 %     frame: Axes the coefficients refer to [default: voxel with a basis of DIPY, else scanner]
 %     mask: Voxels to work on: a 3-D image on the same grid, inside where above zero [default: all]
 %     method: What counts as a fibre direction [default: maxima]
@@ -20,7 +20,7 @@ function files = peaks(varargin)
 %     entries]
 %     number: Directions of a voxel at most [1 to 32] [default: 3]
 %     threshold: Least value of a direction, as a share of the voxel's largest [0 to 1] [default: 0.1]
-%     absolute_threshold: Value that a direction must exceed, in units of the input [default: 0]
+%     absolute_threshold: Value that a direction must exceed, in units of the input [any] [default: 0]
 %     separation: Of two directions nearer than this only the larger is kept [0 to 90, degrees] [default:
 %     25]
 %     starts: Directions of the half sphere from which the search sets out [16 to 4096] [default: 1024]
@@ -28,14 +28,15 @@ function files = peaks(varargin)
 %     force: Overwrite existing outputs
 %     format: Format of the maps [default: nii.gz, or mif with --layout mrtrix]
 %     layout: Whose names, orders and frames to write [default: fimbria]
-%     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+%     threads: Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096] [default:
+%     0]
 %     device: Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu,
 %     gpu:0,1 or opencl:0 [default: auto]
-%     device_memory: Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
+%     device_memory: Fraction of a device's free memory to use [above 0, up to 1] [default: 0.8]
 %     scratch: Folder for compressed images that exceed their share of --memory [default: the system's for
 %     temporary files]
 %     quiet: Say nothing but warnings and errors
-%     verbose: Say more; 0 as usual [default: 0]
+%     verbose: Say more; 0 as usual [from 0 on] [default: 0]
 %     memory: Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a
 %     third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that
 %     are read in place do not count: the system takes them back when it needs them [default: no limit]

@@ -9,22 +9,23 @@ function files = phantom_gre(varargin)
 %     voxel: Voxel size in mm [default: 2.5]
 %     tilt: Turns of the grid about scanner x, y, z in degrees [default: 6,-4,10]
 %     x_left_to_right: Store x from left to right (det(affine) > 0) instead of right to left
-%     te: Echo times in milliseconds [default: 4 12 20 28]
-%     b0: Strength of B0, tesla; it is along scanner z [default: 3]
-%     fibre: Mean susceptibility of fibres, ppm relative to fluid [default: -0.03]
-%     anisotropy: Susceptibility along fibres less that across them, ppm [default: 0.012]
-%     grey: Susceptibility of grey matter, ppm relative to fluid [default: 0.02]
-%     air: Susceptibility of the air below the brain, ppm; 0 for no background [default: 9.4]
-%     finer: Make the field on a grid as many times finer along each axis, 1 to 4 [default: 2]
+%     te: Echo times [above 0, ms] [default: 4 12 20 28]
+%     b0: Strength of B0; it is along scanner z [above 0, up to 30, tesla] [default: 3]
+%     fibre: Mean susceptibility of fibres relative to fluid [any, ppm] [default: -0.03]
+%     anisotropy: Susceptibility along fibres less that across them [any, ppm] [default: 0.012]
+%     grey: Susceptibility of grey matter relative to fluid [any, ppm] [default: 0.02]
+%     air: Susceptibility of the air below the brain; 0 for no background [any, ppm] [default: 9.4]
+%     finer: Make the field on a grid as many times finer along each axis [1 to 4] [default: 2]
 %     snr: White matter's magnitude at echo time 0 over the noise in either channel; inf for no noise
 %     [default: 100]
-%     rng_seed: Seed of the noise [default: 1]
+%     rng_seed: Seed of the noise [from 0 on] [default: 1]
 %     output: Folder (or, where the command writes one file, the file) to write
 %     force: Overwrite existing outputs
 %     format: Format of the images [default: nii.gz]
-%     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+%     threads: Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096] [default:
+%     0]
 %     quiet: Say nothing but warnings and errors
-%     verbose: Say more; 0 as usual [default: 0]
+%     verbose: Say more; 0 as usual [from 0 on] [default: 0]
 %     memory: Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a
 %     third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that
 %     are read in place do not count: the system takes them back when it needs them [default: no limit]

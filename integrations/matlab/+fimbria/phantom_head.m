@@ -5,19 +5,20 @@ function files = phantom_head(varargin)
 %   FILES says where each file is that was written. A list is a cell array or a vector.
 %
 %   Named:
-%     subject: Which head: folds, size and ventricles differ from number to number [default: 1]
+%     subject: Which head: folds, size and ventricles differ from number to number [from 0 on] [default: 1]
 %     voxel: Voxel size in mm [default: 2.5]
 %     size: Number of voxels along x, y, z [default: what holds the whole head]
 %     tilt: Turns of the grid about scanner x, y, z in degrees [default: 6,-4,3]
 %     x_left_to_right: Store x from left to right (det(affine) > 0) instead of right to left
-%     b0s: Number of unweighted volumes [default: 6]
+%     b0s: Number of unweighted volumes [from 0 on] [default: 6]
 %     shells: Shells, each b in s/mm² and number of directions [default: 1000:30,2000:60]
 %     snr: Unweighted white-matter signal over the noise in either channel; inf for no noise [default: 30]
-%     rng_seed: Seed of the noise [default: 1]
+%     rng_seed: Seed of the noise [from 0 on] [default: 1]
 %     b_tensor: Shape of the b-tensors: of all shells, or of each [default: linear]
 %     motion: The head moves during the series, up to so far from where it was first, and turns by up to as
 %     many degrees [0 to 50, mm] [default: 0]
-%     dropped_slices: Slices of weighted volumes that lose 60 to 95 % of their signal [default: 0]
+%     dropped_slices: Slices of weighted volumes that lose 60 to 95 % of their signal [from 0 on] [default:
+%     0]
 %     nonlinearity: Largest deviation of the gradients in the brain, as a fraction [0 to 0.3] [default: 0]
 %     samples: Points along each axis at which a voxel on a boundary is sampled [2 to 8] [default: 3]
 %     gre: Also a gradient-echo scan; echo times in milliseconds
@@ -32,9 +33,10 @@ function files = phantom_head(varargin)
 %     output: Folder (or, where the command writes one file, the file) to write
 %     force: Overwrite existing outputs
 %     format: Format of the images [default: nii.gz]
-%     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+%     threads: Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096] [default:
+%     0]
 %     quiet: Say nothing but warnings and errors
-%     verbose: Say more; 0 as usual [default: 0]
+%     verbose: Say more; 0 as usual [from 0 on] [default: 0]
 %     memory: Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a
 %     third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that
 %     are read in place do not count: the system takes them back when it needs them [default: no limit]

@@ -9,13 +9,14 @@ function files = phantom_protocol(varargin)
 %     size: Number of voxels along x, y, z [default: 128,128,16]
 %     voxel: Voxel size in mm [default: 0.46875,0.46875,0.75]
 %     snr: Unweighted white-matter signal over the noise in either channel; inf for no noise [default: 50]
-%     rng_seed: Seed of the noise [default: 1]
+%     rng_seed: Seed of the noise [from 0 on] [default: 1]
 %     output: Folder (or, where the command writes one file, the file) to write
 %     force: Overwrite existing outputs
 %     format: Format of the images [default: nii.gz]
-%     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+%     threads: Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096] [default:
+%     0]
 %     quiet: Say nothing but warnings and errors
-%     verbose: Say more; 0 as usual [default: 0]
+%     verbose: Say more; 0 as usual [from 0 on] [default: 0]
 %     memory: Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a
 %     third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that
 %     are read in place do not count: the system takes them back when it needs them [default: no limit]

@@ -6,18 +6,19 @@ function files = phantom_tensors(varargin)
 %
 %   Named:
 %     size: Number of voxels along x and y [default: 32,32]
-%     order: Order of the tensors: 4, 6 or 8 [default: 4]
+%     order: Order of the tensors [4, 6 or 8] [default: 4]
 %     angles: Crossing angles in degrees at the least and at the greatest x, linear in between [default:
 %     60,90]
-%     noise: Standard deviation of the noise on every entry, relative to the maximum of a single fibre
-%     [default: 0]
-%     rng_seed: Seed of fractions, tilts and noise [default: 1]
+%     noise: Standard deviation of the noise on every entry, relative to the maximum of a single fibre [from
+%     0 on] [default: 0]
+%     rng_seed: Seed of fractions, tilts and noise [from 0 on] [default: 1]
 %     output: Folder (or, where the command writes one file, the file) to write
 %     force: Overwrite existing outputs
 %     format: Format of the images [default: nii.gz]
-%     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+%     threads: Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096] [default:
+%     0]
 %     quiet: Say nothing but warnings and errors
-%     verbose: Say more; 0 as usual [default: 0]
+%     verbose: Say more; 0 as usual [from 0 on] [default: 0]
 %     memory: Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a
 %     third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that
 %     are read in place do not count: the system takes them back when it needs them [default: no limit]

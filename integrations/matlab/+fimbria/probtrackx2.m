@@ -5,7 +5,7 @@ function files = probtrackx2(varargin)
 %   FILES says where each file is that was written. A list is a cell array or a vector.
 %
 %   Given:
-%     verbosity: How much is said: 0, or 1 and 2 for what was read [default: 0]
+%     verbosity: How much is said: 0, or 1 and 2 for what was read [0 to 2] [default: 0]
 %
 %   Named:
 %     samples: Base name of the samples: BASE_th1samples, BASE_ph1samples, BASE_f1samples, ...2
@@ -30,7 +30,7 @@ function files = probtrackx2(varargin)
 %     s2tastext: Seeds and targets as a matrix of text
 %     otargetpaths: For every target a map of the visits of the samples that reach it, with --os2t
 %     omatrix1: The sparse matrix from seed to seed
-%     distthresh1: Least length of what that matrix counts, mm [default: 0]
+%     distthresh1: Least length of what that matrix counts [from 0 on, mm] [default: 0]
 %     omatrix2: The sparse matrix from seed to voxel of --target2
 %     target2: Its voxels: a mask on a grid of its own, usually a coarse one, whose first voxel has the same
 %     centre
@@ -38,7 +38,7 @@ function files = probtrackx2(varargin)
 %     target3: Its rows, and its columns unless --lrtarget3 gives them: an image, a surface, or a list of
 %     them
 %     lrtarget3: Its columns
-%     distthresh3: Least length of what matrix 3 counts, mm [default: 0]
+%     distthresh3: Least length of what matrix 3 counts [from 0 on, mm] [default: 0]
 %     fopd: The map of visits in these regions alone, too: an image, or a list of images
 %     opathdir: Mean orientations of paths
 %     savepaths: Every path, as text
@@ -51,19 +51,20 @@ function files = probtrackx2(varargin)
 %     wtstop: Where they end on leaving
 %     network: Keep only what reaches another of the seed regions
 %     forcefirststep: Ask --avoid and --stop from the second point on
-%     nsamples: Samples per seed [default: 5000]
-%     nsteps: Steps per sample, both halves together [default: 2000]
-%     steplength: Length of a step, mm [default: 0.5]
-%     distthresh: Drop halves shorter than this, mm [default: 0]
-%     cthr: Least cosine of the angle between steps [default: 0.2]
-%     fibthresh: Least fraction of fibres to consider [default: 0.01]
+%     nsamples: Samples per seed [1 to 1000000000] [default: 5000]
+%     nsteps: Steps per sample, both halves together [2 to 2000000] [default: 2000]
+%     steplength: Length of a step [above 0, mm] [default: 0.5]
+%     distthresh: Drop halves shorter than this [from 0 on, mm] [default: 0]
+%     cthr: Least cosine of the angle between steps [-1 to 1] [default: 0.2]
+%     fibthresh: Least fraction of fibres to consider [0 to 1] [default: 0.01]
 %     loopcheck: End paths that come back on themselves
 %     usef: End paths where fractions are low, with probability 1 - f at each step
 %     modeuler: Modified Euler steps
-%     sampvox: Start anywhere in a sphere of this radius, mm [default: 0]
-%     randfib: First fibre: 0 the first, 1 any above --fibthresh, 2 the same by fraction, 3 any [default: 0]
-%     fibst: Always start with this fibre, whatever --randfib says
-%     rseed: Seed of the random numbers [default: 12345]
+%     sampvox: Start anywhere in a sphere of this radius [from 0 on, mm] [default: 0]
+%     randfib: First fibre: 0 the first, 1 any above --fibthresh, 2 the same by fraction, 3 any [0 to 3]
+%     [default: 0]
+%     fibst: Always start with this fibre, whatever --randfib says [from 1 on]
+%     rseed: Seed of the random numbers [from 0 on] [default: 12345]
 %     prefdir: Of 3 volumes: directions (FSL's frame) that the fibre to follow is nearest to, in place of
 %     the current direction, where not zero. Of 1: the rule by which it is chosen at all steps but the
 %     first, as --randfib has them, where 1 or more
@@ -76,12 +77,13 @@ function files = probtrackx2(varargin)
 %     --omatrix3
 %     rng: Random numbers: philox; constant:U, always U; lcg:X, a linear congruence from X. The latter two
 %     are drawn in FSL's order by one thread, to repeat a path exactly [default: philox]
-%     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+%     threads: Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096] [default:
+%     0]
 %     device: Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu,
 %     gpu:0,1 or opencl:0 [default: auto]
-%     device_memory: Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
+%     device_memory: Fraction of a device's free memory to use [above 0, up to 1] [default: 0.8]
 %     quiet: Say nothing but warnings and errors
-%     verbose: Say more; 0 as usual [default: 0]
+%     verbose: Say more; 0 as usual [from 0 on] [default: 0]
 %     memory: Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a
 %     third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that
 %     are read in place do not count: the system takes them back when it needs them [default: no limit]

@@ -12,8 +12,8 @@ function files = sift2(varargin)
 %   Named:
 %     sh_basis: The coefficients are spherical harmonics of this basis [default: what the image says of
 %     itself; unique entries where it says nothing]
-%     order: Order of the tensors, or highest degree of the harmonics [default: what the number of volumes
-%     says]
+%     order: Order of the tensors, or highest degree of the harmonics [from 0 on] [default: what the number
+%     of volumes says]
 %     frame: Axes the coefficients refer to [default: voxel with a basis of DIPY, else scanner]
 %     mask: Voxels to work on: a 3-D image on the same grid, inside where above zero [default: all]
 %     act: Tissues, of which white matter counts: five volumes as `phantom head` and 5ttgen write them, or
@@ -30,11 +30,12 @@ function files = sift2(varargin)
 %     1000]
 %     output: Folder (or, where the command writes one file, the file) to write
 %     force: Overwrite existing outputs
-%     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+%     threads: Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096] [default:
+%     0]
 %     scratch: Folder for compressed images that exceed their share of --memory [default: the system's for
 %     temporary files]
 %     quiet: Say nothing but warnings and errors
-%     verbose: Say more; 0 as usual [default: 0]
+%     verbose: Say more; 0 as usual [from 0 on] [default: 0]
 %     memory: Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a
 %     third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that
 %     are read in place do not count: the system takes them back when it needs them [default: no limit]

@@ -12,24 +12,25 @@ function files = sticks(varargin)
 %     fibres: Fibres per voxel [1 to 4] [default: 3]
 %     ard: Fractions that tend to 0 where the data do not ask for the fibre (automatic relevance
 %     determination) [default: further]
-%     fudge: How strongly: the prior is f^-FUDGE [default: 1]
+%     fudge: How strongly: the prior is f^-FUDGE [from 0 on] [default: 1]
 %     noise: How noise enters [default: gaussian]
 %     f0: A part of the signal that no weighting attenuates [default: none]
-%     ratio: Mean and standard deviation of the prior of the zeppelins' ratio (model 3) [default: 0.13,0.03]
-%     burn_in: Jumps before the first sample [default: 1000]
-%     jumps: Jumps from then on [default: 1250]
-%     sample_every: Keep every Nth of them as a sample [default: 25]
-%     adapt_every: Adapt the proposals every N jumps [default: 40]
-%     rng_seed: Seed of the random numbers; the same seed gives the same samples [default: 0]
+%     ratio: Mean and standard deviation of the prior of the zeppelins' ratio (model 3) [above 0] [default:
+%     0.13,0.03]
+%     burn_in: Jumps before the first sample [from 0 on] [default: 1000]
+%     jumps: Jumps from then on [from 1 on] [default: 1250]
+%     sample_every: Keep every Nth of them as a sample [from 1 on] [default: 25]
+%     adapt_every: Adapt the proposals every N jumps [from 1 on] [default: 40]
+%     rng_seed: Seed of the random numbers; the same seed gives the same samples [from 0 on] [default: 0]
 %     half: Write the samples in half precision, in one file that only fimbria reads, in place of the merged
 %     images
-%     bval: b-values in s/mm², FSL form [default: found beside the image]
+%     bval: b-values in s/mm², FSL form [s/mm²] [default: found beside the image]
 %     bvec: Directions, FSL form [default: found beside the image]
-%     fslgrad: Directions and b-values, FSL form, in MRtrix3's order
-%     grad: Gradient table in MRtrix3 form: x y z b per line, scanner axes
-%     bmatrix: b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume
+%     fslgrad: Directions and b-values, FSL form, in MRtrix3's order [s/mm²]
+%     grad: Gradient table in MRtrix3 form: x y z b per line, scanner axes [s/mm²]
+%     bmatrix: b-matrices in s/mm²: six values (xx xy xz yy yz zz) or nine per volume [s/mm²]
 %     bvec_frame: Axes in which bvecs or b-matrices are given [default: fsl]
-%     b0_threshold: b up to which a volume counts as unweighted, s/mm² [default: 50]
+%     b0_threshold: b up to which a volume counts as unweighted [from 0 on, s/mm²] [default: 50]
 %     bvalue_scaling: What directions that are not of unit length mean [default: auto]
 %     mask: Voxels to work on: a 3-D image on the grid of the series, inside where above zero [default: a
 %     simple brain mask from the unweighted volumes]
@@ -41,12 +42,13 @@ function files = sticks(varargin)
 %     force: Overwrite existing outputs
 %     resume: Go on from what the same command left in OUT/.resume when it was interrupted: to the same
 %     bits, or (life) to weights as good with another fingerprint in run.json; keep what it finished
-%     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+%     threads: Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096] [default:
+%     0]
 %     device: Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu,
 %     gpu:0,1 or opencl:0 [default: auto]
-%     device_memory: Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
+%     device_memory: Fraction of a device's free memory to use [above 0, up to 1] [default: 0.8]
 %     quiet: Say nothing but warnings and errors
-%     verbose: Say more; 0 as usual [default: 0]
+%     verbose: Say more; 0 as usual [from 0 on] [default: 0]
 %     memory: Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a
 %     third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that
 %     are read in place do not count: the system takes them back when it needs them [default: no limit]

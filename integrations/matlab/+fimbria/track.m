@@ -59,16 +59,17 @@ function files = track(varargin)
 %     first_fibre: The fibre to start with [default: largest; in a run proportional]
 %     jitter: Start anywhere in a sphere of this radius [from 0 on, mm] [default: 0, in a run half the
 %     longest voxel edge; through densities anywhere in the voxel]
-%     rng_seed: Seed of the random numbers [default: 1]
+%     rng_seed: Seed of the random numbers [from 0 on] [default: 1]
 %     tracks: Format of the streamlines; none writes only maps and matrices [default: trx]
 %     output: Folder (or, where the command writes one file, the file) to write
 %     force: Overwrite existing outputs
-%     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+%     threads: Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096] [default:
+%     0]
 %     device: Where to work: auto (every GPU, for what it is expected to gain at; else the CPU), cpu, gpu,
 %     gpu:0,1 or opencl:0 [default: auto]
-%     device_memory: Fraction of a device's free memory to use, above 0 and up to 1 [default: 0.8]
+%     device_memory: Fraction of a device's free memory to use [above 0, up to 1] [default: 0.8]
 %     quiet: Say nothing but warnings and errors
-%     verbose: Say more; 0 as usual [default: 0]
+%     verbose: Say more; 0 as usual [from 0 on] [default: 0]
 %     memory: Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a
 %     third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that
 %     are read in place do not count: the system takes them back when it needs them [default: no limit]

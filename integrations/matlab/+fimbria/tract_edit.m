@@ -22,9 +22,9 @@ function files = tract_edit(varargin)
 %     min_weight: Keep what weighs so much at least [from 0 on]
 %     max_weight: Keep what weighs so much at most [from 0 on]
 %     inverse: Keep what would be left out by all of these together, and leave out the rest
-%     skip: Of those, leave out so many at the beginning [default: 0]
+%     skip: Of those, leave out so many at the beginning [from 0 on] [default: 0]
 %     number: Of those, keep so many, drawn at random; their order stays [from 1 on] [default: all]
-%     rng_seed: Seed of the random numbers [default: 0]
+%     rng_seed: Seed of the random numbers [from 0 on] [default: 0]
 %     points: Give each streamline so many points, evenly spaced [2 to 100000]
 %     step: Space points evenly, as near to this as equal steps from end to end come [above 0, mm]
 %     compress: Leave out points as long as none is farther than this from what is left (pieces of 10 mm at
@@ -42,9 +42,10 @@ function files = tract_edit(varargin)
 %     reference: Image whose grid .trk and .trx name [default: the one that the input names]
 %     output: Folder (or, where the command writes one file, the file) to write
 %     force: Overwrite existing outputs
-%     threads: Threads to work with; 0 for one per core. Results do not depend on it [default: 0]
+%     threads: Threads to work with; 0 for one per core. Results do not depend on it [0 to 4096] [default:
+%     0]
 %     quiet: Say nothing but warnings and errors
-%     verbose: Say more; 0 as usual [default: 0]
+%     verbose: Say more; 0 as usual [from 0 on] [default: 0]
 %     memory: Memory that the program may take, such as 8G, from 48M on: images that exceed their share, a
 %     third, are worked on from disk; where the rest does not fit, that is one error. Pages of files that
 %     are read in place do not count: the system takes them back when it needs them [default: no limit]

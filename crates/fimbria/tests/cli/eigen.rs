@@ -285,9 +285,14 @@ fn images_of_any_order_are_searched_voxel_by_voxel() {
 #[test]
 fn bad_options_are_refused() {
     let folder = with_file(&of_order_4(&json!([T1])));
-    assert!(folder.failed("eigen in.json -o out.json --tolerance 0").contains("tolerance"));
-    assert!(folder.failed("eigen in.json -o out.json --tolerance NaN").contains("tolerance"));
-    for line in ["--starts 0", "--shift much", "--shift inf", "--rng-seed -1"] {
+    for line in [
+        "--tolerance 0",
+        "--tolerance NaN",
+        "--starts 0",
+        "--shift much",
+        "--shift inf",
+        "--rng-seed -1",
+    ] {
         assert_eq!(
             folder.run(&format!("eigen in.json -o out.json {line}")).code,
             Some(2),

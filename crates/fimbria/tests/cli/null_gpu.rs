@@ -92,8 +92,9 @@ const BENCHES: &[&str] = &[
     "qsm --sides 8 --no-paper --no-solvers --fast-only",
 ];
 
-/// Where a record says what the command line was, or a page how long it took.
-const TELLS_OF_ITSELF: [&str; 4] = ["run.json", ".html", "commands.txt", "probtrackx.log"];
+/// Where a record says what the command line was, a page how long it took, or `bids` when files were written.
+const TELLS_OF_ITSELF: [&str; 5] =
+    ["run.json", ".html", "commands.txt", "probtrackx.log", ".fimbria/seen/sub-01"];
 
 /// A folder, and the cards that programs in it find.
 struct Bed {

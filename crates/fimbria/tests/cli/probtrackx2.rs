@@ -352,7 +352,7 @@ fn options_that_are_not_there_are_one_error() {
         ("--osampfib", "--osampfib of FSL's probtrackx2 is not there"),
         ("--nosuchoption", "unexpected argument '--nosuchoption'"),
         ("--omatrix2=3", "unexpected value"),
-        ("-V 3", "3 is not in 0..=2"),
+        ("-V 3", "it must be a number 0 to 2"),
     ] {
         let ran = folder.run(&format!("{LINE} -x seed {options} --dir=log"));
         assert_eq!(ran.code, Some(2), "{options}: {}", ran.stderr);

@@ -77,9 +77,9 @@ Outputs:
   The description on standard output, or with -o a file for each command: fimbria-fit-dti.md, .1
   (man FOLDER/fimbria-fit-dti.1) or .json. What is described is what the program itself goes by.
 
-  In JSON: name, sentence, options (name, long, short, type, choices, default, range, files, unit, frame, whether
-  required or repeatable, conflicts), outputs (file, type, kind, unit, volumes, meaning, when it is
-  written), notes, references, examples.
+  In JSON: name, sentence, options (name, long, short, type, choices, default, range, files, unit,
+  frame, whether required or repeatable, conflicts), outputs (file, type, kind, unit, volumes,
+  meaning, when it is written), notes, references, examples.
 
 Units:
   Those that each command says of its own outputs.

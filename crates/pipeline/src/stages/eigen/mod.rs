@@ -101,7 +101,8 @@ struct Found(String);
 impl FindEigenpairs {
     fn find(&self, log: &Logbook<'_>) -> Result<String, StageError> {
         let EigenOptions { tensors, mask, dimension, starts, precision, .. } = &self.options;
-        let given = Given::read(tensors, mask.as_deref(), *dimension)?;
+        let workers = log.session().on.workers;
+        let given = workers.install(|| Given::read(tensors, mask.as_deref(), *dimension))?;
         let finder = PairFinder::new(given.order, given.dimension).map_err(EigenError::Size)?;
         let search = Search { starts: *starts, ..self.search() };
         log.start("finding eigenpairs", given.tensors.len() as u64);
