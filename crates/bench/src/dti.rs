@@ -80,7 +80,7 @@ impl Benchmark for BenchDti {
         let folder = tempfile::tempdir()?;
         let files = peer::Files::in_folder(folder.path());
         let (mask, gradients) = make_subject(voxels, volumes, &files, &all, console)?;
-        let series = StoredImage::open(&files.dwi, &OpenOptions::default())?;
+        let series = all.install(|| StoredImage::open(&files.dwi, &OpenOptions::default()))?;
         console.print(&format!("{} voxels, {} volumes\n", mask.len(), gradients.len()))?;
 
         let places = places(&all, devices, console)?;
@@ -105,7 +105,7 @@ impl Benchmark for BenchDti {
             let options = DtiOptions { method, maps: maps.clone(), ..DtiOptions::default() };
             job.rows(&options, &places, &table)?;
         }
-        peer::report(&files, &mask, console)
+        all.install(|| peer::report(&files, &mask, console))
     }
 }
 

@@ -4,6 +4,7 @@ use fimbria_compute::Workers;
 use fimbria_compute::check::{Check, Comparison, Extent};
 use fimbria_compute::dense::vec3;
 use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::fft::DeviceFftError;
 use fimbria_compute::operator::{LinearOperator, VectorSpace};
 use fimbria_compute::philox::{Philox, normals};
 
@@ -81,7 +82,10 @@ fn products(
     let workers = Workers::new(1).expect("a thread");
     let operator = match DeviceOperator::new(&model, products, device, &workers) {
         Ok(operator) => operator,
-        Err(DeviceOperatorError::Device(error)) => return Err(error),
+        Err(
+            DeviceOperatorError::Device(error)
+            | DeviceOperatorError::Fft(DeviceFftError::Device(error)),
+        ) => return Err(error),
         Err(error) => unreachable!("{error}: the model is sound"),
     };
     let (x, y) = (numbers(1, model.unknowns.len()), numbers(2, model.receivers.len()));

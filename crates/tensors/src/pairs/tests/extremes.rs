@@ -57,7 +57,11 @@ fn maxima_of_orthogonal_rank_one_terms_are_the_terms() {
             let v = dot(v, &pair.x).abs();
             assert!(v > 1.0 - 1e-9, "order {order}");
         }
-        assert_eq!(found[0].not_converged, 0, "order {order}");
+        // Of odd order the form is also negative: where it rises towards 0, λ never settles relative
+        // to itself, and such a start is counted.
+        if order % 2 == 0 {
+            assert_eq!(found[0].not_converged, 0, "order {order}");
+        }
     }
 }
 
