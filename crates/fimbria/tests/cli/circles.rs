@@ -128,7 +128,7 @@ fn uses(text: &str) -> Vec<(bool, Parts)> {
             line.starts_with("use ") || line.starts_with("pub") && line.contains(" use ")
         };
         let lines: Vec<&str> = statement.lines().collect();
-        let Some(start) = lines.iter().rposition(|line| is_start(line)) else { continue };
+        let Some(start) = lines.iter().rposition(is_start) else { continue };
         let statement = lines[start..].join(" ");
         let (who, tree) = statement.split_once("use ").unwrap();
         let mut paths = Vec::new();
