@@ -8,7 +8,7 @@ use fimbria_pipeline::stages::gradients::GRADIENTS_FIXED;
 use fimbria_pipeline::stages::report::methods_of;
 use fimbria_pipeline::{
     ByteSize, Choice as _, Existing, Finished, InputEntry, Logbook, MapLayout, MapStyle, Named,
-    OutputEntry, OutputFolder, RunConfig, RunRecord, Session as Machine, Stage, StageRecords,
+    OutputEntry, OutputFolder, Page, RunConfig, RunRecord, Session as Machine, Stage, StageRecords,
     fingerprint_of_run, run_stages,
 };
 use serde_json::{Map, Value, json};
@@ -20,6 +20,7 @@ use crate::group::subject_page;
 use crate::participants::{Ended, Participants, ReportLevel};
 use crate::publish::Ran;
 use crate::seen::Seen;
+use crate::tables::doubt_of;
 use crate::{BidsError, Labels, Series, Session, citation, numbers, verdicts};
 
 /// A change of names, sidecars or records makes finished sessions again.
@@ -104,6 +105,10 @@ impl Participants {
         let (mut ran, mut results) = (Vec::new(), Vec::new());
         for one in &planned {
             let Planned { series, labels, folder, stages } = one;
+            let table = labels.and_then(|(_, labels)| labels.table.as_deref());
+            if let Some(doubt) = table.and_then(doubt_of) {
+                log.warn(Page::Bids, &format!("{doubt}: regions have no names"));
+            }
             make_folder(folder)?;
             let Finished { products, mut record } =
                 run_stages("bids", stages, folder, existing, machine)?;

@@ -58,6 +58,11 @@ pub(crate) fn names_in(table: &Path, labels: &[u32]) -> Option<Vec<String>> {
     Some(labels.iter().map(|&label| names.of(label).unwrap_or("n/a").to_owned()).collect())
 }
 
+/// Why a table does not say what labels are called, where it is no such table.
+pub(crate) fn doubt_of(table: &Path) -> Option<NamesError> {
+    RegionNames::read(table).err().filter(|error| !matches!(error, NamesError::Empty(_)))
+}
+
 /// What a segmentation is called.
 pub(crate) fn called_of(name: &BidsName) -> Option<&str> {
     ["atlas", "seg", "desc"].iter().find_map(|key| name.entity(key))
@@ -81,6 +86,9 @@ mod tests {
         assert_eq!(names_in(of_qsirecon, &[1]).unwrap(), ["LH_Vis_1"]);
         assert_eq!(names_in("name\tindex\n", &[1]).unwrap(), ["n/a"]);
         assert_eq!(names_in("a\tb\n1\tx\n", &[1]), None);
+        assert!(doubt_of(&path).unwrap().to_string().contains("dseg.tsv"));
+        std::fs::write(&path, table).unwrap();
+        assert!(doubt_of(&path).is_none());
     }
 
     #[test]
