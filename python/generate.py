@@ -583,7 +583,7 @@ RESULTS = {
     "peaks": "(1, 1, 1, 3)",
     "sample_sticks": "(20, True)",
     "track": "(1, 29, [[15.0, 1.0, 1.0]])",
-    "local_field": "((16, 16, 16), ['local_field', 'mask', 'total_field'])",
+    "local_field": "((16, 16, 16), ['local_field', 'mask', 'quality', 'total_field'])",
     "qsm": "((16, 16, 16), True)",
     "life": "((10, 3, 3), True)",
     "sift2": "((2,), True)",

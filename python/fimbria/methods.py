@@ -546,7 +546,7 @@ def local_field(
     >>> turn = (-np.pi, np.pi)
     >>> made = local_field(phase, mask=mask, te=te, b0=3, phase_range=turn, threads=1)
     >>> made.local_field.shape, sorted(made.maps)
-    ((16, 16, 16), ['local_field', 'mask', 'total_field'])
+    ((16, 16, 16), ['local_field', 'mask', 'quality', 'total_field'])
     """
     return _methods.local_field(
         phase,
