@@ -1494,6 +1494,7 @@ class LifeInputSpec(CommandLineInputSpec):
     tolerance = traits.Float(argstr="--tolerance %.15g", desc="End once the projected gradient is this share of that without weights [0 to below 1] [default: 0.00001]")
     l1 = traits.Float(argstr="--l1 %.15g", desc="L1 penalty on weights, as a share of the least that leaves none [from 0 on] [default: 0]")
     group = traits.Float(argstr="--group %.15g", desc="Penalty on each set of streamlines (--sets, or the groups of a TRX): Σ √n ‖w‖, as a share of the least that leaves no set any weight; its steps are of their own [from 0 on] [default: 0]")
+    exchange = traits.Enum("scatter", "blocking", "pipelined", "auto", argstr="--exchange %s", desc="How processes of mpirun add up [default: scatter]")
     output = traits.Str("life", usedefault=True, argstr="--output %s", desc="Folder to write")
     force = traits.Bool(argstr="--force", desc="Overwrite existing outputs")
     resume = traits.Bool(argstr="--resume", desc="Go on from what the same command left in OUT/.resume when it was interrupted: to the same bits, or (life) to weights as good with another fingerprint in run.json; keep what it finished")

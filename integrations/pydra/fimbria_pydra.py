@@ -1096,6 +1096,7 @@ class Life(shell.Task["Life.Outputs"]):
     tolerance: float | None = shell.arg(help="End once the projected gradient is this share of that without weights [0 to below 1] [default: 0.00001]", argstr="--tolerance", default=None)
     l1: float | None = shell.arg(help="L1 penalty on weights, as a share of the least that leaves none [from 0 on] [default: 0]", argstr="--l1", default=None)
     group: float | None = shell.arg(help="Penalty on each set of streamlines (--sets, or the groups of a TRX): Σ √n ‖w‖, as a share of the least that leaves no set any weight; its steps are of their own [from 0 on] [default: 0]", argstr="--group", default=None)
+    exchange: str | None = shell.arg(help="How processes of mpirun add up [default: scatter]", allowed_values=["scatter", "blocking", "pipelined", "auto"], argstr="--exchange", default=None)
     output: str = shell.arg(help="Folder to write", argstr="--output", default="life")
     force: bool = shell.arg(help="Overwrite existing outputs", argstr="--force", default=False)
     resume: bool = shell.arg(help="Go on from what the same command left in OUT/.resume when it was interrupted: to the same bits, or (life) to weights as good with another fingerprint in run.json; keep what it finished", argstr="--resume", default=False)
