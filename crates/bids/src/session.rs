@@ -40,10 +40,14 @@ struct Planned<'a> {
 impl Planned<'_> {
     /// What is read beside what the stages read: by what role, and where it is.
     fn own(&self) -> impl Iterator<Item = (&'static str, &Path)> {
-        let table = self.labels.and_then(|(_, labels)| labels.table.as_deref());
-        let table = table.map(|table| ("label_names", table));
+        let table = self.label_names().map(|table| ("label_names", table));
         let image_qc = self.series.image_qc.as_deref().map(|table| ("image_qc", table));
         table.into_iter().chain(image_qc)
+    }
+
+    /// The table that says what the labels are called.
+    fn label_names(&self) -> Option<&Path> {
+        self.labels.and_then(|(_, labels)| labels.table.as_deref())
     }
 
     /// The same with their hashes.
@@ -105,8 +109,7 @@ impl Participants {
         let (mut ran, mut results) = (Vec::new(), Vec::new());
         for one in &planned {
             let Planned { series, labels, folder, stages } = one;
-            let table = labels.and_then(|(_, labels)| labels.table.as_deref());
-            if let Some(doubt) = table.and_then(doubt_of) {
+            if let Some(doubt) = one.label_names().and_then(doubt_of) {
                 log.warn(Page::Bids, &format!("{doubt}: regions have no names"));
             }
             make_folder(folder)?;

@@ -9,7 +9,7 @@
 use fimbria_compute::fft::Complex32;
 use fimbria_compute::{Progress, Workers};
 
-use crate::fourier::KSpace;
+use crate::fourier::{KSpace, at};
 use crate::solver::Iteration;
 use crate::variation::{check_field, rms, square_of};
 use crate::{FieldModel, QsmError};
@@ -81,9 +81,7 @@ pub fn invert_nonlinear(
     let square = |x: &[Complex32]| space.inner(x, x, |_| 1.0);
     let (mut slope, mut of_map) = problem.gradient(&chi);
     let (steepest, mut log, mut has_settled) = (square(&slope).sqrt(), Vec::new(), false);
-    let inside = |volume: &[f32]| -> Vec<f32> {
-        problem.places.iter().map(|&place| volume[place as usize]).collect()
-    };
+    let inside = |volume: &[f32]| at(&problem.places, volume);
     progress.start("inverting the field", how.iterations as u64);
     while log.len() < how.iterations && !has_settled {
         progress.check()?;
@@ -149,8 +147,7 @@ impl<'a> Problem<'a> {
     fn gradient(&self, chi: &[Complex32]) -> (Vec<Complex32>, Vec<f32>) {
         let mut of_map = chi.to_vec();
         self.space.each(&mut of_map, |k, x| *x *= self.space.dipole[k]);
-        let of_map = self.space.back(of_map);
-        let of_map: Vec<f32> = self.places.iter().map(|&place| of_map[place as usize]).collect();
+        let of_map = at(&self.places, &self.space.back(of_map));
         let mut pull = vec![0.0_f32; self.space.elements()];
         for (i, &place) in self.places.iter().enumerate() {
             let angle = self.radians * (of_map[i] - self.field[i]);

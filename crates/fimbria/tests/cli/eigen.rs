@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::util::Folder;
+use crate::util::{Folder, npy};
 
 /// Kofidis and Regalia 2002, example 1.
 const T1: [f64; 15] = [
@@ -172,20 +172,15 @@ fn bad_input_gets_one_error_that_says_what_is_wrong() {
 }
 
 /// An array of numpy with a row for each tensor.
-fn npy(tensors: &[&[f64]]) -> Vec<u8> {
-    let shape = (tensors.len(), tensors[0].len());
-    let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape:?}, }}\n");
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.as_bytes());
-    bytes.extend(tensors.iter().flat_map(|row| row.iter().flat_map(|x| x.to_le_bytes())));
-    bytes
+fn array(tensors: &[&[f64]]) -> Vec<u8> {
+    let data: Vec<u8> = tensors.concat().iter().flat_map(|x| x.to_le_bytes()).collect();
+    npy("<f8", [tensors.len(), tensors[0].len()], &data)
 }
 
 #[test]
 fn an_array_of_numpy_gives_the_pairs_of_the_same_list() {
     let folder = with_file(&of_order_4(&json!([T1, T1])));
-    fs::write(folder.join("in.npy"), npy(&[&T1, &T1])).unwrap();
+    fs::write(folder.join("in.npy"), array(&[&T1, &T1])).unwrap();
     folder.done("eigen in.json -o list.json");
     folder.done("eigen in.npy -o array.json");
     let text = |name: &str| fs::read(folder.join(name)).unwrap();

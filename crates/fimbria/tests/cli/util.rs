@@ -18,6 +18,17 @@ pub(crate) struct Ran {
     pub(crate) stderr: String,
 }
 
+/// A file of numpy, version 1: `kind` as numpy writes it (`<f8`), values in rows.
+pub(crate) fn npy(kind: &str, [rows, columns]: [usize; 2], data: &[u8]) -> Vec<u8> {
+    let header =
+        format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(data);
+    bytes
+}
+
 impl Folder {
     pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())

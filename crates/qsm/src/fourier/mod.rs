@@ -124,6 +124,11 @@ pub fn dipole_field(
     Ok(space.crop(&space.back(space.filtered(&spectrum, |d| d))))
 }
 
+/// The values of a padded volume at some of its places.
+pub(crate) fn at(places: &[u32], volume: &[f32]) -> Vec<f32> {
+    places.iter().map(|&place| volume[place as usize]).collect()
+}
+
 /// A padded volume's transform, and the dipole in it.
 pub(crate) struct KSpace<'w> {
     space: Periodic<'w>,

@@ -14,7 +14,7 @@ use super::edges::{Ring, Shrinking};
 use super::explained::Explained;
 use super::step::{Step, misfit, rms};
 use super::{Outside, Variation, VariationMap};
-use crate::fourier::KSpace;
+use crate::fourier::{KSpace, at};
 use crate::tensor::magnetisation;
 use crate::{FieldModel, QsmError, Shape};
 
@@ -130,7 +130,7 @@ impl<'w> Alternating<'w> {
             chi = map;
             let mut unexplained = chi.clone();
             self.explained.take_off(&self.places, &numbers, &mut unexplained);
-            predicted = self.places.iter().map(|&place| next[place as usize]).collect();
+            predicted = at(&self.places, &next);
             log.push(Step {
                 rms: rms(self.places.iter().map(|&place| chi[place as usize])),
                 relative_change: change,
@@ -144,15 +144,10 @@ impl<'w> Alternating<'w> {
             }
             data.step(&mut next, &mut of_field);
             p = next;
-            workers.install(|| {
-                let all = q.par_iter_mut().zip(&chi).zip(&is_inside);
-                all.for_each(|((q, chi), inside)| {
-                    *q = if *inside { *chi } else { outside.copy(*q, *chi) }
-                });
-            });
+            outside.step(&mut q, &chi, &is_inside, workers);
             self.ring.shrink(&unexplained, &mut of_edges, &mut h, shrinking, workers);
         }
-        let chi = self.places.iter().map(|&place| chi[place as usize]).collect();
+        let chi = at(&self.places, &chi);
         let anisotropy = if self.n_images > 0 { numbers.pop().unwrap_or(0.0) } else { 0.0 };
         let coefficients = numbers;
         Ok(VariationMap { chi, coefficients, anisotropy, field: predicted, log, has_settled })

@@ -2,6 +2,9 @@
 
 use std::f32::consts::TAU;
 
+use fimbria_compute::Workers;
+use rayon::prelude::*;
+
 use super::Outside;
 
 /// The step of the phase ends where it moves by no more than this, in radians, or after so many.
@@ -64,8 +67,17 @@ fn nearest(d: f32, squared: f32, s: f32) -> f32 {
 }
 
 impl Outside {
+    /// The step of the copy of the map: inside the mask it is the map itself.
+    pub(super) fn step(self, copy: &mut [f32], chi: &[f32], is_inside: &[bool], workers: &Workers) {
+        workers.install(|| {
+            copy.par_iter_mut().zip(chi).zip(is_inside).for_each(|((copy, chi), inside)| {
+                *copy = if *inside { *chi } else { self.copy(*copy, *chi) }
+            });
+        });
+    }
+
     /// The copy of the map outside the mask less its multiplier u, from the one before and the map.
-    pub(super) fn copy(self, before: f32, chi: f32) -> f32 {
+    fn copy(self, before: f32, chi: f32) -> f32 {
         match self {
             // The copy is 0.
             Self::Nothing => before - chi,

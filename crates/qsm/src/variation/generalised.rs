@@ -21,7 +21,7 @@ use super::data::Data;
 use super::edges::{Ring, Shrinking};
 use super::step::{Step, misfit, rms};
 use super::{Outside, Variation, VariationMap};
-use crate::fourier::KSpace;
+use crate::fourier::{KSpace, at};
 use crate::{FieldModel, QsmError};
 
 /// The weight of |E v| as a part of that of |∇χ - v|.
@@ -163,7 +163,7 @@ impl<'w> Generalised<'w> {
             let (map, mut next, v) = self.invert(&p, &q, &h, &second);
             let change = relative_change(&chi, &map, workers);
             chi = map;
-            predicted = self.places.iter().map(|&place| next[place as usize]).collect();
+            predicted = at(&self.places, &next);
             log.push(Step {
                 rms: rms(self.places.iter().map(|&place| chi[place as usize])),
                 relative_change: change,
@@ -177,16 +177,11 @@ impl<'w> Generalised<'w> {
             }
             data.step(&mut next, &mut of_field);
             p = next;
-            workers.install(|| {
-                let all = q.par_iter_mut().zip(&chi).zip(&self.is_inside);
-                all.for_each(|((q, chi), inside)| {
-                    *q = if *inside { *chi } else { outside.copy(*q, *chi) }
-                });
-            });
+            outside.step(&mut q, &chi, &self.is_inside, workers);
             self.shrink_first(&chi, &v, (&mut of_edges, &mut h), shrinking);
             self.shrink_second(&v, (&mut of_second, &mut second));
         }
-        let chi = self.places.iter().map(|&place| chi[place as usize]).collect();
+        let chi = at(&self.places, &chi);
         let (coefficients, anisotropy, field) = (Vec::new(), 0.0, predicted);
         Ok(VariationMap { chi, coefficients, anisotropy, field, log, has_settled })
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::fixtures::{even, put, with_series};
 use super::{Instead, On, Proof, TABLE, With, prove};
-use crate::util::Folder;
+use crate::util::{Folder, npy};
 
 const EIGEN: Proof = Proof {
     command: "eigen",
@@ -18,12 +18,7 @@ const EIGEN: Proof = Proof {
         let mut mask = even(&[0.0]);
         mask.data[0] = 1.0;
         put(&folder, "mask.nii", &mask);
-        let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 15), }";
-        let mut array = b"\x93NUMPY\x01\x00".to_vec();
-        array.extend((header.len() as u16).to_le_bytes());
-        array.extend(header.as_bytes());
-        array.extend([1_u8; 60]);
-        fs::write(folder.join("in.npy"), array).unwrap();
+        fs::write(folder.join("in.npy"), npy("<f4", [1, 15], &[1; 60])).unwrap();
         folder
     },
     line: "in.json",

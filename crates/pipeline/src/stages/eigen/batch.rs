@@ -115,11 +115,8 @@ impl Array {
             let end = if rest.starts_with('(') { rest.find(')')? + 1 } else { rest.find(',')? };
             Some(rest[..end].trim().trim_matches('\''))
         };
-        let (kind, in_columns, shape) = value("descr")
-            .zip(value("fortran_order"))
-            .zip(value("shape"))
-            .map(|((kind, order), shape)| (kind, order, shape))
-            .ok_or_else(no_array)?;
+        let words = value("descr").zip(value("fortran_order")).zip(value("shape"));
+        let ((kind, in_columns), shape) = words.ok_or_else(no_array)?;
         if in_columns != "False" {
             return Err("its rows are not together: numpy.ascontiguousarray".to_owned());
         }
@@ -135,28 +132,21 @@ impl Array {
             Some([rows, columns]) => (*rows, *columns),
             _ => return Err(format!("its shape is {shape}, not (tensors, entries)")),
         };
-        let bytes_of_value: usize = match kind {
-            "<f4" | ">f4" => 4,
-            "<f8" | ">f8" => 8,
+        /// The number of so many bytes.
+        type Number = fn(&[u8]) -> f64;
+        let (bytes_of_value, number): (usize, Number) = match kind {
+            "<f4" => (4, |b| f32::from_le_bytes(b.try_into().unwrap_or_default()).into()),
+            ">f4" => (4, |b| f32::from_be_bytes(b.try_into().unwrap_or_default()).into()),
+            "<f8" => (8, |b| f64::from_le_bytes(b.try_into().unwrap_or_default())),
+            ">f8" => (8, |b| f64::from_be_bytes(b.try_into().unwrap_or_default())),
             other => return Err(format!("it holds {other}, not f4 or f8")),
         };
         let expected = rows.checked_mul(columns).and_then(|n| n.checked_mul(bytes_of_value));
         if expected != Some(data.len()) {
             return Err(format!("{} bytes do not fill its shape, {shape}", data.len()));
         }
-        let is_big = kind.starts_with('>');
-        let values = data.chunks_exact(bytes_of_value).map(|value| {
-            let mut value = value.to_vec();
-            if is_big {
-                value.reverse();
-            }
-            match *value {
-                [a, b, c, d] => f64::from(f32::from_le_bytes([a, b, c, d])),
-                [a, b, c, d, e, f, g, h] => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
-                _ => f64::NAN,
-            }
-        });
-        Ok(Self { rows, columns, values: values.collect() })
+        let values = data.chunks_exact(bytes_of_value).map(number).collect();
+        Ok(Self { rows, columns, values })
     }
 }
 

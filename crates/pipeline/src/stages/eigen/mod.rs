@@ -100,11 +100,11 @@ struct Found(String);
 
 impl FindEigenpairs {
     fn find(&self, log: &Logbook<'_>) -> Result<String, StageError> {
-        let EigenOptions { tensors, mask, dimension, starts, precision, .. } = &self.options;
+        let EigenOptions { tensors, mask, dimension, precision, .. } = &self.options;
         let workers = log.session().on.workers;
         let given = workers.install(|| Given::read(tensors, mask.as_deref(), *dimension))?;
         let finder = PairFinder::new(given.order, given.dimension).map_err(EigenError::Size)?;
-        let search = Search { starts: *starts, ..self.search() };
+        let search = self.search();
         log.start("finding eigenpairs", given.tensors.len() as u64);
         let answers = match precision.0 {
             Precision::Single => self.extremes(&finder, &given, &search, log)?,
@@ -190,14 +190,8 @@ impl FindEigenpairs {
         let on = &log.session().on;
         let (found, shares) = find_extremes(finder, &tensors, &kinds, search, on, log)?;
         log.count_shares(&shares);
-        let answer = |Extremes { pairs, converged, not_converged }: Extremes| Answer {
-            json: json!({
-                "pairs": pairs_json(&pairs),
-                "converged": converged,
-                "not_converged": not_converged,
-            }),
-            pairs: pairs.len(),
-            incomplete: false,
+        let answer = |Extremes { pairs, converged, not_converged }: Extremes| {
+            Answer::of_starts(&pairs, converged, not_converged)
         };
         Ok(found.into_iter().map(answer).collect())
     }
@@ -276,6 +270,18 @@ struct Answer {
     incomplete: bool,
 }
 
+impl Answer {
+    /// Of the shifted power method: what its starts led to, and how many of them settled.
+    fn of_starts(pairs: &[Pair], converged: usize, not_converged: usize) -> Self {
+        let json = json!({
+            "pairs": pairs_json(pairs),
+            "converged": converged,
+            "not_converged": not_converged,
+        });
+        Self { json, pairs: pairs.len(), incomplete: false }
+    }
+}
+
 impl Task<'_> {
     fn of(&self, index: usize, entries: &Entries) -> Result<Answer, EigenError> {
         /// The paper's number.
@@ -299,16 +305,8 @@ impl Task<'_> {
                 let starts = search.starts.unwrap_or(STARTS_OF_THE_POWER_METHOD);
                 let reached = finder.reach(a, b, index as u64, starts, *shift, search, *log);
                 reached.map(|reached| {
-                    let pairs = wanted(reached.pairs);
-                    Answer {
-                        json: json!({
-                            "pairs": pairs_json(&pairs),
-                            "converged": reached.converged,
-                            "not_converged": reached.not_converged,
-                        }),
-                        pairs: pairs.len(),
-                        incomplete: false,
-                    }
+                    let (converged, not_converged) = (reached.converged, reached.not_converged);
+                    Answer::of_starts(&wanted(reached.pairs), converged, not_converged)
                 })
             }
         };

@@ -182,7 +182,8 @@ static MSA_RELATIVE: MapSpec = MapSpec::of_kind(
     1,
     "",
     "anisotropy of the susceptibility tensor, in the unit of the relative field",
-);
+)
+.within(Window::Symmetric);
 
 static MSA: MapSpec = MapSpec::of_kind(
     "msa",
@@ -305,9 +306,7 @@ impl MapSusceptibility {
         let shapes = field.shapes.clone();
         let model = FieldModel::new(&field.geometry, &field.mask.voxels, shapes, &receivers)?
             .with_support(parameters.support);
-        let pick = |volume: &[f32]| -> Vec<f32> {
-            receivers.iter().map(|&v| volume[v as usize]).collect()
-        };
+        let pick = |volume: &[f32]| at(&receivers, volume);
         let data = pick(&field.field_ppm);
         let weights = field.weights.as_deref().map(pick);
         let workers = log.session().on.workers;
@@ -408,8 +407,7 @@ impl MapSusceptibility {
     ) -> Result<ChiMap, StageError> {
         let voxels = &field.mask.voxels;
         let model = FieldModel::new(&field.geometry, voxels, field.shapes.clone(), voxels)?;
-        let pick =
-            |volume: &[f32]| -> Vec<f32> { voxels.iter().map(|&v| volume[v as usize]).collect() };
+        let pick = |volume: &[f32]| at(voxels, volume);
         let weights = field.weights.as_deref().map(pick);
         let guidance = field.guidance.as_ref();
         let magnitude;
@@ -450,8 +448,7 @@ impl MapSusceptibility {
     ) -> Result<ChiMap, StageError> {
         let voxels = &field.mask.voxels;
         let model = FieldModel::new(&field.geometry, voxels, field.shapes.clone(), voxels)?;
-        let pick =
-            |volume: &[f32]| -> Vec<f32> { voxels.iter().map(|&v| volume[v as usize]).collect() };
+        let pick = |volume: &[f32]| at(voxels, volume);
         let (b, weights) = (pick(&field.field_ppm), field.weights.as_deref().map(pick));
         let how = Nonlinear { radians: radians_per_ppm(field, log)?, ..how };
         let workers = log.session().on.workers;
@@ -477,9 +474,7 @@ impl MapSusceptibility {
         }
         let chi = masked(&chi, &field.mask);
         let of_map = dipole_field(&field.geometry, &chi, workers)?;
-        let inside = |volume: &[f32]| -> Vec<f32> {
-            field.mask.voxels.iter().map(|&v| volume[v as usize]).collect()
-        };
+        let inside = |volume: &[f32]| at(&field.mask.voxels, volume);
         let course = Course::of_variation(&found);
         Ok(ChiMap::plain(field, (&inside(&chi), &inside(&of_map)), course))
     }
@@ -512,6 +507,11 @@ impl MapSusceptibility {
         numbers.for_each(|v| hash.update(&v.to_le_bytes()));
         hash.digest128()
     }
+}
+
+/// The values of a volume at some of its voxels.
+fn at(voxels: &[u32], volume: &[f32]) -> Vec<f32> {
+    voxels.iter().map(|&voxel| volume[voxel as usize]).collect()
 }
 
 /// How a map of iterations ended, where the rule for it is one of change alone.
