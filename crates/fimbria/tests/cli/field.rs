@@ -609,6 +609,21 @@ fn a_phase_of_unknown_echo_time_has_a_relative_field_and_map() {
             fimbria_image::ImageHeader::read(folder.join(&format!("{out}/chi.nii.gz"))).unwrap();
         assert!(header.description().contains(unit), "{out}");
     }
+    // Pages and tables do not speak of ppm either.
+    for (out, is_ppm) in [("chi-ppm", true), ("chi-rad", false), ("ppm", true), ("rad", false)] {
+        folder.done(&format!("report {out} --title it -o {out}.html"));
+        let page = std::fs::read_to_string(folder.join(&format!("{out}.html"))).unwrap();
+        let page = page.split("<h2>What was done").next().unwrap();
+        assert_eq!(page.contains("ppm"), is_ppm, "{out}");
+    }
+    let rms = |out: &str| {
+        let text = std::fs::read_to_string(folder.join(&format!("{out}/iterations.tsv"))).unwrap();
+        let last: Vec<&str> = text.lines().last().unwrap().split('\t').collect();
+        (text.split('\t').nth(1).unwrap().to_owned(), last[1].parse::<f64>().unwrap())
+    };
+    let [(in_ppm, ppm), (in_radians, radians)] = ["chi-ppm", "chi-rad"].map(rms);
+    assert_eq!((&*in_ppm, &*in_radians), ("rms_x_ppm", "rms_x"));
+    assert!((radians / ppm / f64::from(factor) - 1.0).abs() < 0.25, "{radians} {ppm}");
     let ran = folder.done(&format!("field phase.nii {LINE} --relative -o first"));
     assert!(ran.stderr.contains("the first of 3 volumes alone"), "{}", ran.stderr);
 }

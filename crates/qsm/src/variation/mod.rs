@@ -18,7 +18,7 @@
 //! The data may be the phase itself: ½ w² r² of a field that is off by r becomes w² (1 - cos s r) / s², s
 //! the radians that a field of 1 turns the phase by, so that a whole turn costs nothing. With
 //! [`Prior::Magnitude`] the edges of a magnitude cost nothing, and each axis counts by itself; with
-//! [`Prior::Generalised`] slopes cost nothing ([`generalised`]).
+//! [`Prior::Generalised`] slopes cost nothing (`generalised`).
 //!
 //! Total variation: Bilgic et al., MRM 72, 2014. Edges of the magnitude: Liu J et al. (MEDI), NeuroImage
 //! 59, 2012; the phase as data: Liu T et al., MRM 69, 2013. Sources outside beside those inside: Liu et al.,

@@ -22,7 +22,7 @@ use crate::stages::load_local_field::root_mean_square;
 use crate::stages::sidecar::sidecars_of;
 use crate::{
     Carried, Choice, FileKind, Input, Logbook, MapContext, MapStyle, Named, OutputFolder, Page,
-    Product, Products, Stage, StageError, Taken, Written,
+    Product, Products, RunRecord, Stage, StageError, Taken, Written,
 };
 
 /// What `fimbria field` writes.
@@ -207,6 +207,17 @@ static WEIGHTS: MapSpec = MapSpec::of_kind(
 static R2STAR: MapSpec =
     MapSpec::of_kind("r2star", MapKind::Scalar, 1, "1/s", "R2*, rate of decay of the magnitude");
 
+/// What the fields are, with the background and without.
+fn fields(is_relative: bool) -> [&'static MapSpec; 2] {
+    if is_relative { [&TOTAL_RELATIVE, &LOCAL_RELATIVE] } else { [&TOTAL, &LOCAL] }
+}
+
+/// What the fields of a folder are, by its record; `None` where another stage wrote it.
+pub(super) fn fields_of_record(record: &RunRecord) -> Option<[&'static MapSpec; 2]> {
+    let parameters = record.parameters_of("field")?;
+    Some(fields(parameters.get("relative") == Some(&Value::Bool(true))))
+}
+
 impl MakeField {
     fn context(&self, log: Option<&Logbook<'_>>) -> MapContext {
         MapContext {
@@ -224,8 +235,7 @@ impl MakeField {
 
     /// What the fields are.
     fn fields(&self) -> [&'static MapSpec; 2] {
-        let is_relative = self.files.as_ref().is_some_and(|files| files.relative);
-        if is_relative { [&TOTAL_RELATIVE, &LOCAL_RELATIVE] } else { [&TOTAL, &LOCAL] }
+        fields(self.files.as_ref().is_some_and(|files| files.relative))
     }
 
     fn maps(&self) -> Vec<&'static MapSpec> {

@@ -6,11 +6,14 @@ use fimbria_qsm::variation::Step;
 /// Its file.
 pub(super) const FILE: &str = "iterations.tsv";
 
+/// The column of the size of the map.
+const RMS: &str = "rms_x_ppm";
+
 /// Numbers of every iteration; none of a method without any.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Course {
     /// What stands in each column.
-    pub columns: &'static [&'static str],
+    pub columns: Vec<&'static str>,
     /// A row for each iteration.
     pub rows: Vec<Vec<f64>>,
 }
@@ -23,7 +26,7 @@ impl Course {
             std::iter::once(i.number as f64).chain(numbers).collect()
         };
         let columns =
-            &["iteration", "rms_x_ppm", "relative_change", "data", "penalty", "relative_gradient"];
+            vec!["iteration", RMS, "relative_change", "data", "penalty", "relative_gradient"];
         Self { columns, rows: log.iter().map(row).collect() }
     }
 
@@ -32,8 +35,15 @@ impl Course {
         let row = |(number, step): (usize, &Step)| {
             vec![number as f64, step.rms, step.relative_change, step.data, step.variation]
         };
-        let columns = &["iteration", "rms_x_ppm", "relative_change", "data", "variation"];
+        let columns = vec!["iteration", RMS, "relative_change", "data", "variation"];
         Self { columns, rows: (1..).zip(log).map(row).collect() }
+    }
+
+    /// The same of a map in no known unit, which is in ppm `factor` times as large.
+    pub(super) fn relative(&mut self, factor: f64) {
+        let Some(rms) = self.columns.iter().position(|column| *column == RMS) else { return };
+        self.columns[rms] = "rms_x";
+        self.rows.iter_mut().for_each(|row| row[rms] /= factor);
     }
 
     /// The file.

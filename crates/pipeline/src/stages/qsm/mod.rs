@@ -230,7 +230,8 @@ impl MapSusceptibility {
 }
 
 impl MapSusceptibility {
-    fn maps(&self) -> impl Iterator<Item = &'static MapSpec> {
+    /// What its maps are.
+    pub(super) fn maps(&self) -> impl Iterator<Item = &'static MapSpec> + use<> {
         let tensors = self.parameters.method.0 == QsmMethod::Tensor;
         let relative = self.relative;
         let [chi, msa] = if relative { [&CHI_RELATIVE, &MSA_RELATIVE] } else { [&CHI, &MSA] };
@@ -650,6 +651,7 @@ impl Stage for MapSusceptibility {
             }
         }
         if let Some(factor) = field.relative {
+            map.course.relative(factor);
             let images = [Some(&mut map.chi), map.anisotropy.as_mut(), map.residual.as_mut()];
             for image in images.into_iter().flatten() {
                 image.data.iter_mut().for_each(|x| *x = (f64::from(*x) / factor) as f32);

@@ -1,6 +1,6 @@
 //! The maps of a folder: what each is, and how it is drawn.
 
-use fimbria_image::{Image, MapKind, Mask, Status, Window, read_image};
+use fimbria_image::{Image, MapKind, MapSpec, Mask, Status, Window, read_image};
 use fimbria_models::FittedMap;
 use fimbria_report::figure::{Direction, Scalar, mosaic_rgb, mosaic_scalar};
 use fimbria_report::{Figure, FigureError, Scene, Section, colour};
@@ -9,11 +9,11 @@ use super::JobPage;
 use super::files::{is_image, is_named, sentence, stem};
 use crate::stages::compare::COMPARE_WRITES;
 use crate::stages::connectome::CONNECTOME_WRITES;
-use crate::stages::field::FIELD_WRITES;
+use crate::stages::field::{FIELD_WRITES, fields_of_record};
 use crate::stages::fits::FITS;
 use crate::stages::life::LIFE_WRITES;
 use crate::stages::peaks::PEAKS_WRITES;
-use crate::stages::qsm::QSM_WRITES;
+use crate::stages::qsm::{MapSusceptibility, QSM_WRITES};
 use crate::stages::report::scene::inside;
 use crate::stages::report::sections::inputs::unchanged;
 use crate::stages::report::sections::life::nearly_most;
@@ -21,7 +21,7 @@ use crate::stages::report::sections::{status, unit_in_words};
 use crate::stages::sift2::SIFT2_WRITES;
 use crate::stages::sticks::STICKS_WRITES;
 use crate::stages::track::TRACK_WRITES;
-use crate::{FileKind, Logbook, Products, StageError, Written};
+use crate::{FileKind, Logbook, Products, RunRecord, StageError, Written};
 
 /// Maps in slices on a page.
 const MOST_MAPS: usize = 24;
@@ -249,7 +249,17 @@ fn of_file(job: &JobPage, name: &str) -> Result<Option<Map>, StageError> {
     let unsaid = if stem(name).ends_with("status") { MapKind::Code } else { MapKind::Scalar };
     let kind = line.and_then(image_kind).unwrap_or(unsaid);
     let window = line.map_or_else(|| window_of(stem(name)), |line| line.window);
+    // A relative field and its map have other units than the table says.
+    let spec = specs_of(&job.record).into_iter().find(|spec| spec.name == stem(name));
+    let (unit, holds) = spec.map_or((unit, holds), |spec| (&*spec.unit, &*spec.description));
     Ok(Map::new(stem(name), unit, holds, kind, image).map(|map| Map { window, ..map }))
+}
+
+/// What the maps are of commands whose options change it.
+fn specs_of(record: &RunRecord) -> Vec<&'static MapSpec> {
+    let fields = fields_of_record(record).into_iter().flatten();
+    let maps = MapSusceptibility::of_record(record).into_iter().flat_map(|stage| stage.maps());
+    fields.chain(maps).collect()
 }
 
 /// What commands say of their files.
@@ -288,7 +298,7 @@ fn background(maps: &[Map]) -> Option<Map> {
         image.data[voxel] = total.image.data.get(voxel)? - local.image.data[voxel];
     }
     let holds = "the total field less the local field: smooth, and largest near air, where it was removed well";
-    let map = Map::new("background_field", "ppm", holds, MapKind::Scalar, image)?;
+    let map = Map::new("background_field", &local.unit, holds, MapKind::Scalar, image)?;
     Some(Map { window: local.window, ..map })
 }
 

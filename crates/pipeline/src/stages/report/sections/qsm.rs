@@ -53,7 +53,7 @@ pub(in crate::stages::report) fn susceptibility(
         );
         section = section.figure(mosaic_scalar(residual, &mask, &style)?, caption);
     }
-    Ok(section.figures(convergence(map.course.columns, &map.course.rows)))
+    Ok(section.figures(convergence(&map.course.columns, &map.course.rows)))
 }
 
 /// How much of the field is left.
@@ -87,12 +87,14 @@ pub(in crate::stages::report) fn convergence<S: AsRef<str>>(
     let mut figures = Vec::new();
     for (column, head) in columns.iter().enumerate().skip(1) {
         let head = head.as_ref();
-        let in_words = COURSE.iter().find(|words| words.column == head);
+        // Of a relative field the size of the map has no unit.
+        let (name, unit) = head.strip_suffix("_ppm").map_or((head, ""), |name| (name, "ppm"));
+        let in_words = COURSE.iter().find(|words| words.column == name);
         let plain = head.replace('_', " ");
         let (heading, caption) =
             in_words.map_or((&*plain, ""), |words| (words.heading, words.caption));
         // Sizes of the map hardly change; the others fall by powers of ten.
-        let is_size = head == "rms_x_ppm";
+        let is_size = name == "rms_x";
         let value = |row: &Vec<f64>| {
             let value = row.get(column).copied().unwrap_or(f64::NAN);
             if is_size { value } else { value.log10() }
@@ -106,7 +108,7 @@ pub(in crate::stages::report) fn convergence<S: AsRef<str>>(
         let axes = Axes {
             heading,
             x: Axis::new("iteration", ""),
-            y: Axis::new(label, if is_size { "ppm" } else { "" }),
+            y: Axis::new(label, unit),
             ..Axes::default()
         };
         let series = [Series { name: heading, points: &points, marks: Marks::Line }];
@@ -124,7 +126,7 @@ struct Words {
 
 const COURSE: &[Words] = &[
     Words {
-        column: "rms_x_ppm",
+        column: "rms_x",
         heading: "Size of the map",
         caption: "It has settled where this is level; while it still rises, more iterations change the map.",
     },
