@@ -77,7 +77,6 @@ pub(crate) fn life<'py>(
     let ((evaluation, maps), said) = run(py, &machine, move |log| {
         let parameters: LifeParameters = from_values(&values)?;
         let subject = series.subject(log)?;
-        let table = subject.gradients.clone();
         let life = Life {
             files: LifeFiles::default(),
             second: None,
@@ -92,8 +91,9 @@ pub(crate) fn life<'py>(
         products.put(given);
         life.compute(&mut products, log)?;
         log.check()?;
-        let evaluation = products.take::<Evaluation>()?;
-        let maps = evaluation.maps(&table);
+        let mut evaluation = products.take::<Evaluation>()?;
+        let mut maps = evaluation.maps();
+        maps.extend(evaluation.prediction.take());
         Ok((evaluation, maps))
     })?;
     let result = PyDict::new(py);

@@ -95,6 +95,10 @@ impl Participants {
             return Ok(Ended::Kept);
         }
         let fingerprint = self.fingerprint(&planned)?;
+        let differs = |record: &RunRecord| record.fingerprint.as_ref() != Some(&fingerprint);
+        let is_replaced = earlier
+            .as_ref()
+            .is_some_and(|record| differs(record) && record.is_complete_in(&folder));
         let same = earlier.filter(|r| r.fingerprint.as_ref() == Some(&fingerprint));
         if let Some(record) = same.filter(|record| record.is_complete_in(&folder)) {
             // What a process left that was killed right after it had finished.
@@ -107,6 +111,15 @@ impl Participants {
         let existing = if self.force { Existing::Overwrite } else { Existing::Resume };
         let log = Logbook::new(machine);
         let (mut ran, mut results) = (Vec::new(), Vec::new());
+        if is_replaced {
+            log.warn(
+                Page::Bids,
+                &format!(
+                    "{}: what is there was made with other options or inputs, and is replaced",
+                    session.name()
+                ),
+            );
+        }
         for one in &planned {
             let Planned { series, labels, folder, stages } = one;
             if let Some(doubt) = one.label_names().and_then(doubt_of) {

@@ -303,6 +303,22 @@ impl RunConfig {
         in_run(values).map_err(options_of(name))
     }
 
+    /// The scan of [gre]. Its mask is that of the series where none is named and both lie on one grid.
+    fn scan(&self) -> Result<PhaseFiles, ConfigError> {
+        let mut scan: PhaseFiles = self.options("gre")?;
+        if let (None, Some(mask), Some(phase)) = (&scan.mask, &self.input.mask, scan.phase.first())
+        {
+            // What cannot be read says so when it is.
+            let grid = |path: &Path| ImageHeader::read(path).ok().map(|header| *header.grid());
+            if let (Some(of_mask), Some(of_phase)) = (grid(mask), grid(phase))
+                && of_phase.check_same(&of_mask, "the mask").is_ok()
+            {
+                scan.mask = Some(mask.clone());
+            }
+        }
+        Ok(scan)
+    }
+
     /// The options of streamlines; a connectome is of more than usual.
     fn track(&self) -> Result<TrackInRun, ConfigError> {
         let mut track: TrackInRun = self.options("track")?;
@@ -418,7 +434,7 @@ impl RunConfig {
         let susceptibility = match self.tables.contains_key("gre") {
             false => None,
             true => Some(susceptibility_stages(
-                Some(self.options("gre")?),
+                Some(self.scan()?),
                 self.options("field")?,
                 self.options("qsm")?,
                 self.maps,

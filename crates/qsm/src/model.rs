@@ -119,7 +119,7 @@ pub fn shapes_of(
     mask: &Mask,
     threshold: f64,
 ) -> Result<Vec<Shape>, QsmError> {
-    mask.grid.check_same(&vectors.grid, "the fibre directions")?;
+    mask.grid.check_same(&vectors.grid, "the image of fibre directions")?;
     if vectors.n_volumes != 3 {
         let what = "each voxel's fibre direction";
         return Err(QsmError::Length { what, found: vectors.n_volumes, expected: 3 });

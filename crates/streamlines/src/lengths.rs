@@ -4,7 +4,8 @@ use crate::Streamlines;
 
 /// Length of the polyline through `points`, in their unit; 0 for fewer than two.
 pub fn arc_length_mm(points: &[[f32; 3]]) -> f64 {
-    points.windows(2).map(|pair| distance_mm(&pair[0], &pair[1])).sum()
+    // From 0.0: the sum of no numbers at all is -0.0.
+    points.windows(2).fold(0.0, |sum, pair| sum + distance_mm(&pair[0], &pair[1]))
 }
 
 /// How far two points are apart, in their unit.

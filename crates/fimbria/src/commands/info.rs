@@ -167,11 +167,17 @@ fn tractogram(path: &Path, lengths: bool, console: &Console) -> Result<String, F
         Default::default()
     };
     if lengths {
-        let [least, median, most] = statistics.min_median_max();
         line("read", counted(statistics.count(), "streamline"));
-        line("length", format!("{least:.4} to {most:.4} mm, median {median:.4}"));
-        let (mean, deviation) = (statistics.mean(), statistics.standard_deviation());
-        line("", format!("mean {mean:.4} mm, standard deviation {deviation:.4}"));
+        if statistics.count() > 0 {
+            let [least, median, most] = statistics.min_median_max();
+            line("length", format!("{least:.4} to {most:.4} mm, median {median:.4}"));
+            let mean = statistics.mean();
+            let deviation = match statistics.count() {
+                1 => String::new(),
+                _ => format!(", standard deviation {:.4}", statistics.standard_deviation()),
+            };
+            line("", format!("mean {mean:.4} mm{deviation}"));
+        }
     }
     for doubt in reader.doubts().into_iter().chain(cut) {
         console.warn(&Page::Troubleshooting.behind(doubt));
@@ -188,10 +194,13 @@ fn read_through(
     let mut chunk = Streamlines::default();
     loop {
         console.check()?;
+        chunk.clear();
         match reader.next_chunk(&mut chunk, CHUNK_POINTS) {
             Ok(true) => statistics.add(&chunk),
             Ok(false) => return Ok((statistics, None)),
             Err(error @ TractogramError::Damaged { .. }) => {
+                // Those before the damage are whole.
+                statistics.add(&chunk);
                 return Ok((statistics, Some(error.to_string())));
             }
             Err(error) => return Err(error.into()),

@@ -205,6 +205,11 @@ fn report(record: &RunRecord, out: &Path, console: &Console) {
     // From 0.0: the sum of no numbers at all is -0.0, and would be shown so.
     let ran = record.stages.iter().filter(|stage| !stage.resumed);
     let seconds = ran.fold(0.0, |sum, stage| sum + stage.seconds);
-    let files = counted(record.outputs.len(), "file");
-    console.note(&format!("{files} in {}, {seconds:.1} s", out.display()));
+    let what = match &record.outputs[..] {
+        // It may be named in place of a folder.
+        [_] if out.is_file() => out.display().to_string(),
+        [file] => out.join(&file.file).display().to_string(),
+        files => format!("{} in {}", counted(files.len(), "file"), out.display()),
+    };
+    console.note(&format!("{what}, {seconds:.1} s"));
 }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use crate::options::{Described as _, Takes, any};
 use clap::Args;
-use fimbria_image::{Image, MapKind, Window, WriteOptions, read_image, write_image};
+use fimbria_image::{Image, MapKind, Window, WriteOptions, counted, read_image, write_image};
 use serde_json::{Value, json};
 
 use crate::{
-    FileKind, Input, Logbook, OutputFolder, Product, Products, Stage, StageError, Written,
+    FileKind, Input, Logbook, OutputFolder, Page, Product, Products, Stage, StageError, Written,
 };
 
 /// What `fimbria compare` writes.
@@ -44,7 +44,7 @@ pub struct CompareMaps {
     pub second: Vec<PathBuf>,
 
     /// Mean value from which voxels take part
-    #[arg(long, value_name = "VALUE", default_value_t = 20.0)]
+    #[arg(long, value_name = "VALUE", default_value_t = 20.0, allow_negative_numbers = true)]
     #[arg(number = any::<f64>(""))]
     pub threshold: f64,
 }
@@ -89,6 +89,15 @@ impl Stage for CompareMaps {
             let images = paths.iter().map(|path| workers.install(|| read_image(path)));
             Ok(images.collect::<Result<Vec<_>, _>>()?)
         };
+        let mut paths: Vec<_> = self.first.iter().chain(&self.second).collect();
+        paths.sort_unstable();
+        if let Some(twice) = paths.windows(2).find(|pair| pair[0] == pair[1]) {
+            let path = twice[0].display();
+            log.warn(
+                Page::Troubleshooting,
+                &format!("{path} is given twice: runs are to differ by their random numbers"),
+            );
+        }
         let (a, b) = (read(&self.first)?, read(&self.second)?);
         let expected = a[0].n_volumes;
         for (path, image) in self.first.iter().chain(&self.second).zip(a.iter().chain(&b)) {
@@ -105,8 +114,18 @@ impl Stage for CompareMaps {
         log.result("Q", tested.q);
         log.result("mean_abs_z", tested.mean_abs);
         log.result("max_abs_z", tested.max_abs);
-        log.result("sum_A", set_a.mean.iter().sum::<f64>());
-        log.result("sum_B", set_b.mean.iter().sum::<f64>());
+        let known = |v: &usize| set_a.mean[*v].is_finite() && set_b.mean[*v].is_finite();
+        let known: Vec<_> = (0..set_a.mean.len()).filter(known).collect();
+        if known.len() < set_a.mean.len() {
+            let unknown = set_a.mean.len() - known.len();
+            log.warn(
+                Page::Troubleshooting,
+                &format!("{} not finite in a map: left out", counted(unknown, "value")),
+            );
+        }
+        let sum = |set: &Set| known.iter().map(|v| set.mean[*v]).sum::<f64>();
+        log.result("sum_A", sum(&set_a));
+        log.result("sum_B", sum(&set_b));
         let judged = Judged::new(&[all_a, all_b].concat(), a.len(), tested.q, self.threshold);
         log.result("p", judged.p);
         log.result("splits", judged.splits);

@@ -20,7 +20,7 @@ use pulp::Simd;
 
 use super::directions::{CAP, HALF_SPHERE, RINGS, cap, half_sphere, load3};
 use super::field::{Densities, MAX_TERMS};
-use super::form::{four_values, monomials, value};
+use super::form::{monomials, value, values};
 use super::options::{DensityPropagation, DensityRule};
 use crate::EndReason;
 use crate::draws::step_key;
@@ -44,6 +44,11 @@ pub(super) const MAX_PLACES: usize = 8;
 pub(super) const MARGIN: f32 = 1.25;
 
 pub(super) type Batch<T> = [T; LANES];
+
+/// Forms that are evaluated side by side, so that multiply-adds do not wait for each other: twice as many
+/// as one takes cycles. What is left over is evaluated by halves.
+const TOGETHER: usize = 8;
+const HALF: usize = TOGETHER / 2;
 
 /// Bits of the step of [`Philox`] that count trials.
 const TRIAL_BITS: u32 = 11;
@@ -444,7 +449,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
             let monomials = monomials::<Lanes<S>, ORDER, TERMS>(along);
             let zero = Lanes::new(self.simd, 0.0);
             let mut sum = zero;
-            let (mut forms, mut weights, mut waiting) = ([0; 4], [zero; 4], 0);
+            let (mut forms, mut weights, mut waiting) = ([0; TOGETHER], [zero; TOGETHER], 0);
             let mut corner = low;
             while corner[2] <= high[2] {
                 let weight_z = hat(here[2], corner[2]);
@@ -456,8 +461,8 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
                         forms[waiting] = self.field.form_at(&self.lattice, corner);
                         weights[waiting] = weight_yz * hat(here[0], corner[0]);
                         waiting += 1;
-                        if waiting == 4 {
-                            sum = self.added(&monomials, forms, weights, sum);
+                        if waiting == TOGETHER {
+                            sum = self.added(&monomials, &forms, &weights, sum);
                             waiting = 0;
                         }
                         corner[0] += 1.0;
@@ -466,32 +471,36 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
                 }
                 corner[2] += 1.0;
             }
-            if waiting > 0 {
+            for first in (0..waiting).step_by(HALF) {
                 // The first form of all is zero.
-                for none in waiting..4 {
+                for none in waiting..first + HALF {
                     (forms[none], weights[none]) = (0, zero);
                 }
-                sum = self.added(&monomials, forms, weights, sum);
+                let (forms, weights) = (&forms[first..], &weights[first..]);
+                if let (Some(forms), Some(weights)) = (forms.first_chunk(), weights.first_chunk()) {
+                    sum = self.added::<HALF>(&monomials, forms, weights, sum);
+                }
             }
             sum.store(&mut values[at..]);
         }
         values
     }
 
-    /// A sum and four more values by their weights.
+    /// A sum and N more values by their weights.
     #[inline(always)]
-    fn added(
+    fn added<const N: usize>(
         &self,
         monomials: &[Lanes<S>; TERMS],
-        forms: [usize; 4],
-        weights: [Lanes<S>; 4],
+        forms: &[usize; N],
+        weights: &[Lanes<S>; N],
         mut sum: Lanes<S>,
     ) -> Lanes<S> {
-        let form = self.field;
-        let four =
-            [form.form(forms[0]), form.form(forms[1]), form.form(forms[2]), form.form(forms[3])];
-        let values = four_values::<S, TERMS>(monomials, four);
-        for i in 0..4 {
+        let mut near = [self.field.form(0); N];
+        for i in 0..N {
+            near[i] = self.field.form(forms[i]);
+        }
+        let values = values::<S, TERMS, N>(monomials, near);
+        for i in 0..N {
             sum = weights[i].mul_add(values[i], sum);
         }
         sum
@@ -589,7 +598,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     /// The interpolated form at a point.
     #[inline(always)]
     pub(super) fn form(&self, pos: [f32; 3], out: &mut [f32; MAX_TERMS]) {
-        self.field.interpolate(self.simd, &self.lattice, pos, out);
+        self.field.interpolate::<S, TERMS>(self.simd, &self.lattice, pos, out);
     }
 }
 

@@ -166,7 +166,7 @@ impl Densities {
 
     /// The interpolated form at a point.
     #[inline(always)]
-    pub(super) fn interpolate<S: Simd>(
+    pub(super) fn interpolate<S: Simd, const TERMS: usize>(
         &self,
         simd: S,
         lattice: &Lattice,
@@ -175,7 +175,9 @@ impl Densities {
     ) {
         let low = [floor(pos[0]), floor(pos[1]), floor(pos[2])];
         let above = [pos[0] - low[0], pos[1] - low[1], pos[2] - low[2]];
-        let mut corners = [(0, 0.0); 8];
+        // Known to the compiler, so that reading needs no checks.
+        let stride = const { TERMS.next_multiple_of(WIDTH) };
+        let mut corners = [(&self.forms[..0], 0.0); 8];
         for (number, corner) in corners.iter_mut().enumerate() {
             let is_above = [number & 1, number >> 1 & 1, number >> 2];
             let mut at = low;
@@ -184,12 +186,12 @@ impl Densities {
                 at[axis] += is_above[axis] as f32;
                 weight *= if is_above[axis] == 1 { above[axis] } else { 1.0 - above[axis] };
             }
-            *corner = (self.form_at(lattice, at), weight);
+            *corner = (&self.forms[self.form_at(lattice, at)..][..stride], weight);
         }
-        for part in (0..self.stride).step_by(Lanes::<S>::LANES) {
+        for part in (0..stride).step_by(Lanes::<S>::LANES) {
             let mut sum = Lanes::new(simd, 0.0);
-            for (at, weight) in corners {
-                let form = Lanes::load(simd, &self.forms[at + part..]);
+            for (form, weight) in corners {
+                let form = Lanes::load(simd, &form[part..stride]);
                 sum = form.mul_add(Lanes::new(simd, weight), sum);
             }
             sum.store(&mut out[part..]);

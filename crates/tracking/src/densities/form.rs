@@ -76,17 +76,17 @@ fn row<R: Real, const ORDER: usize, const ROW: usize, const LEN: usize>(
     }
 }
 
-/// The values of four forms in as many directions as a register has lanes, given the monomials
-/// there; term by term, so that neither waits for the other.
+/// The values of N forms in as many directions as a register has lanes, given the monomials there; term
+/// by term, so that none waits for another.
 #[inline(always)]
-pub(crate) fn four_values<S: Simd, const TERMS: usize>(
+pub(crate) fn values<S: Simd, const TERMS: usize, const N: usize>(
     monomials: &[Lanes<S>; TERMS],
-    forms: [&[f32; TERMS]; 4],
-) -> [Lanes<S>; 4] {
+    forms: [&[f32; TERMS]; N],
+) -> [Lanes<S>; N] {
     let like = monomials[0];
-    let mut sums = [like.splat(0.0); 4];
+    let mut sums = [like.splat(0.0); N];
     for term in 0..TERMS {
-        for i in 0..4 {
+        for i in 0..N {
             sums[i] = monomials[term].mul_add(like.splat(forms[i][term]), sums[i]);
         }
     }

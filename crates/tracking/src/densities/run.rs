@@ -162,6 +162,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
                 }
                 let step = self.to_maximum(particle.at, start.pos, found);
                 if self.took(particle, step) {
+                    self.drawer.fetch(particles[turn].at);
                     turn += 1;
                 } else if let Some(next) = self.started() {
                     (particles[turn], is_new[turn]) = (next, true);

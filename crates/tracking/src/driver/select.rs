@@ -14,8 +14,9 @@ const BLOCK: u64 = 256;
 /// Streamlines of the first round, from which the share that is kept is known.
 const FIRST_ROUND: u64 = 1024;
 
-/// Streamlines of a round at most: they wait for its end.
+/// Streamlines of a round at most: they wait for its end. So many for each thread keep all of them busy.
 const LARGEST_ROUND: u64 = 1 << 17;
+const OF_A_THREAD: u64 = 1 << 14;
 
 /// What was made.
 pub struct Selected<C> {
@@ -52,13 +53,15 @@ pub fn track_densities<C: Parcel, E: From<Interrupted> + Send>(
         return Ok(Selected { collectors, attempts: all.end, kept: None });
     };
     progress.start("tracking", select);
+    let threads: u64 = on.comm.of_each(on.workers.threads() as u64).into_iter().sum();
+    let largest = LARGEST_ROUND.min(OF_A_THREAD.saturating_mul(threads));
     let quiet = Quiet(progress);
     let mut selected = Selected::<C> { collectors: Vec::new(), attempts: 0, kept: Some(0) };
     let mut kept = 0;
     while kept < select && selected.attempts < tracking.total() {
         let wanted = select - kept;
         let first = selected.attempts;
-        let mut end = (first + round(wanted, kept, first)).min(tracking.total());
+        let mut end = (first + round(wanted, kept, first, largest)).min(tracking.total());
         loop {
             let mut blocks = Vec::new();
             let mut numbers = Vec::new();
@@ -97,16 +100,16 @@ pub fn track_densities<C: Parcel, E: From<Interrupted> + Send>(
     Ok(selected)
 }
 
-/// Streamlines of the next round, where so many are still wanted, and of `made` so many were kept.
-/// Rounds stay below what is wanted until little is, as those too many are made in vain.
-fn round(wanted: u64, kept: u64, made: u64) -> u64 {
+/// Streamlines of the next round, `largest` at most, where so many are still wanted, and of `made` so many
+/// were kept. Rounds stay below what is wanted until little is, as those too many are made in vain.
+fn round(wanted: u64, kept: u64, made: u64, largest: u64) -> u64 {
     if made == 0 {
         return wanted.clamp(64, FIRST_ROUND);
     }
     let expected = wanted as f64 * made as f64 / (kept.max(1)) as f64;
     let few = 0.9 * expected;
     let next = if expected > FIRST_ROUND as f64 { few } else { expected };
-    (next.ceil() as u64).clamp(64, LARGEST_ROUND)
+    (next.ceil() as u64).clamp(64, largest)
 }
 
 /// Knows the numbers of the streamlines that are kept.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fimbria_image::Grid;
+use fimbria_image::{Grid, Image, MapSpec};
 use fimbria_life::Weights;
 use fimbria_life::evidence::{CrossValidation, Lesion};
 use fimbria_streamlines::Header;
@@ -39,10 +39,8 @@ pub struct Evaluation {
     pub s0: Vec<f32>,
     /// The weights.
     pub weights: Weights,
-    /// The signal of the weighted volumes that they give, voxel by voxel.
-    pub predicted: Vec<f32>,
-    /// Number of the weighted volumes.
-    pub rows: usize,
+    /// The series that they give, of all voxels; `None` in processes that write nothing.
+    pub prediction: Option<(MapSpec, Image)>,
     /// Root mean squared error of each voxel, units of the signal.
     pub rmse: Vec<f32>,
     /// The same without streamlines: their weights at zero, those of compartments as they are.

@@ -60,8 +60,8 @@ impl Life {
         let predicted = voxels * numbers(rows);
         let judging = voxels * 2 * numbers(rank) + predicted;
         let image = subject.dwi.grid().len() as u64 * numbers(subject.dwi.n_volumes());
-        // The first process has them of all voxels.
-        let writing = passed * numbers(rows) + image;
+        // The first process has the prediction of all voxels, whose rows go as the image comes.
+        let writing = image;
         let most = signal + again + (system + solving.max(judging)).max(writing);
         // The second series is let go once it is gathered.
         let series = subject.dwi.held_bytes();

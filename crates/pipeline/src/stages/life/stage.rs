@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::companions::Companions;
 use super::encode::{encode, survey};
 use super::evidence::named_sets;
+use super::write::prediction_map;
 use super::{Evaluation, Life, LifeInputError, NamedSet, write};
 use crate::hashing::with_sidecar;
 use crate::stages::given_lines::{GivenLines, open_lines};
@@ -199,14 +200,17 @@ impl Life {
         let Encoding { entries, start, atoms, .. } = &mut encoding;
         (*entries, *start, *atoms) = Default::default();
         let predicted = of_all_voxels(&encoding, signalled, rows, on.comm);
-        let voxels = encoding.passed;
+        let (voxels, table) = (encoding.passed, &subject.gradients);
+        // The prediction is as large as the series: what the weights took shall not lie beside it.
+        fimbria_memory::give_back();
+        let writes = on.comm.rank() == 0;
+        let prediction = writes.then(|| prediction_map(grid, &voxels, &s0, predicted, table));
         Ok(Evaluation {
             grid,
             voxels,
             s0,
             weights,
-            predicted,
-            rows,
+            prediction,
             rmse,
             rmse_without,
             cross,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use fimbria_compute::{Progress as _, Workers};
-use fimbria_image::{GradientTable, Image, MapKind, MapSpec, Window};
+use fimbria_image::{GradientTable, Grid, Image, MapKind, MapSpec, Window};
 use fimbria_streamlines::connectome::{Connectome, Nodes};
 use fimbria_streamlines::{Column, Format, Group, Header, Streamlines, WriteOptions, create, open};
 use serde_json::json;
@@ -212,7 +212,7 @@ fn write_maps(
 ) -> Result<(), StageError> {
     let carried = subject.carried.clone().with(log.session().header_entries());
     let context = context(life, carried);
-    for (map, image) in &evaluation.maps(&subject.gradients) {
+    for (map, image) in evaluation.maps().iter().chain(&evaluation.prediction) {
         log.check()?;
         life.style.write(map, image, &context, out, log.session().on.workers)?;
     }
@@ -220,12 +220,11 @@ fn write_maps(
 }
 
 impl Evaluation {
-    /// Errors, the prediction of a series with this table, and where there are some the comparison
-    /// with a second series and the weights of compartments.
-    pub fn maps(&self, table: &GradientTable) -> Vec<(MapSpec, Image)> {
-        let Self { grid, voxels, s0, rmse, rmse_without, cross, predicted, rows, weights, .. } =
-            self;
-        let (grid, rows) = (*grid, *rows);
+    /// Errors, and where there are some the comparison with a second series and the weights of
+    /// compartments.
+    pub fn maps(&self) -> Vec<(MapSpec, Image)> {
+        let Self { grid, voxels, s0, rmse, rmse_without, cross, weights, .. } = self;
+        let grid = *grid;
         let image_of = |values: &mut dyn Iterator<Item = f32>| {
             let mut image = Image::zeros(grid, 1);
             for (&voxel, value) in voxels.iter().zip(values) {
@@ -256,20 +255,43 @@ impl Evaluation {
             }
             maps.push((isotropic(compartments), image));
         }
-        let mut image = Image::zeros(grid, table.len());
-        let mut row = 0;
-        for volume in 0..table.len() {
-            let samples = image.volume_mut(volume);
-            for (place, &voxel) in voxels.iter().enumerate() {
-                let at = place * rows + row;
-                samples[voxel as usize] =
-                    if table.is_b0(volume) { s0[place] } else { predicted[at] };
-            }
-            row += usize::from(!table.is_b0(volume));
-        }
-        maps.push((prediction(table.len()), image));
         maps
     }
+}
+
+/// Voxels whose prediction is placed at once.
+const PLACED_AT_ONCE: usize = 4096;
+
+/// The prediction of a series with this table as a map, of the rows of its weighted volumes voxel by voxel;
+/// unweighted volumes are `s0`. Rows are let go as they are placed, so that never both are there whole.
+pub(super) fn prediction_map(
+    grid: Grid,
+    voxels: &[u32],
+    s0: &[f32],
+    mut predicted: Vec<f32>,
+    table: &GradientTable,
+) -> (MapSpec, Image) {
+    let weighted: Vec<_> = (0..table.len()).filter(|&volume| !table.is_b0(volume)).collect();
+    let rows = weighted.len();
+    let mut image = Image::zeros(grid, table.len());
+    for volume in (0..table.len()).filter(|&volume| table.is_b0(volume)) {
+        let samples = image.volume_mut(volume);
+        voxels.iter().zip(s0).for_each(|(&voxel, &s0)| samples[voxel as usize] = s0);
+    }
+    let mut left = voxels.len();
+    while left > 0 {
+        let first = (left - 1) / PLACED_AT_ONCE * PLACED_AT_ONCE;
+        for (row, &volume) in weighted.iter().enumerate() {
+            let samples = image.volume_mut(volume);
+            for place in first..left {
+                samples[voxels[place] as usize] = predicted[place * rows + row];
+            }
+        }
+        left = first;
+        predicted.truncate(left * rows);
+        predicted.shrink_to_fit();
+    }
+    (prediction(table.len()), image)
 }
 
 /// Reads the tractogram again: what has weight goes into the pruned one and into matrices.
