@@ -73,6 +73,7 @@ enum At {
 }
 
 const CORTEX: At = At::Side(&["Cerebral-Cortex"]);
+const FOLIA: At = At::Side(&["Cerebellum-Cortex", "Dentate-Nucleus"]);
 const THALAMUS: At = At::Side(&["Thalamus"]);
 
 /// Both ends of every bundle, by the first letters of its name. Of those that cross the first is on the
@@ -93,7 +94,7 @@ const ENDS: [(&str, [At; 2]); 18] = [
     ("uncinate", [CORTEX, CORTEX]),
     ("optic_radiation", [THALAMUS, CORTEX]),
     ("fornix", [At::Midline, At::Side(&["Hippocampus"])]),
-    ("pontine", [At::Side(&["Cerebellum-White-Matter"]), At::Side(&["Cerebellum-White-Matter"])]),
+    ("pontine", [FOLIA, FOLIA]),
     ("lemniscus", [THALAMUS, At::Label("Brain-Stem")]),
     ("u_fibres", [CORTEX, CORTEX]),
 ];
