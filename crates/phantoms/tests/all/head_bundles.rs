@@ -138,6 +138,28 @@ fn every_bundle_ends_at_its_part_of_the_brain() {
     }
 }
 
+/// What followed them to the end of the brain ended 25 mm below them, in the cord.
+#[test]
+fn bundles_of_the_cord_end_where_the_brain_ends() {
+    let head = made();
+    let grid = head.labels.grid;
+    let vox_from_ras = grid.ras_from_vox.inverse().unwrap();
+    let mask: std::collections::BTreeSet<u32> = head.subject.mask.voxels.iter().copied().collect();
+    let inside = |[x, y, z]: [f32; 3], down: f64| {
+        let p = [f64::from(x), f64::from(y), f64::from(z) - down];
+        mask.contains(&(grid.index(vox_from_ras.apply(p).map(|c| c.round() as usize)) as u32))
+    };
+    for name in ["corticospinal", "lemniscus"] {
+        for bundle in head.bundles.iter().filter(|b| b.name.starts_with(name)) {
+            for line in &bundle.streamlines {
+                let end = line[line.len() - 1];
+                // A voxel of 3 mm and its tilt.
+                assert!(inside(end, -3.0) && !inside(end, 4.0), "{}: {end:?}", bundle.name);
+            }
+        }
+    }
+}
+
 /// White matter is inside: between it and all that is not brain there is grey matter or fluid, and fluid
 /// only where there is no cortex.
 #[test]
