@@ -5,6 +5,7 @@ use fimbria_compute::{Progress, Workers};
 
 use super::cerebrum::{Envelope, above_floor, arch, middle};
 use super::cortex::{Cortex, THICKNESS_MM};
+use super::hindbrain::FORAMEN_MM;
 use super::labels::Part;
 use super::lattice::Lattice;
 use super::shapes::ramp;
@@ -197,6 +198,19 @@ impl Anatomy {
         let ahead = [0.15 * q[0].signum(), 1.0, 0.2];
         let dir = unit(sub(ahead, scale(along, dot(ahead, along))));
         Some((dir, 0.2 + 0.11 * self.crossing.at(q).clamp(-1.8, 1.8)))
+    }
+
+    /// The direction at right angles to the sheet of cortex, at unit length. The folia of the
+    /// cerebellum stand on its lobes as their white matter does.
+    pub(super) fn across_cortex(&self, p: Vec3) -> Vec3 {
+        let [x, y, z] = self.in_pattern(p);
+        let is_cerebellum = hindbrain::cerebellum([x.abs(), y, z]) > 0.0;
+        if is_cerebellum { self.unnamed_fibre(p) } else { unit(self.inwards(p)) }
+    }
+
+    /// Whether a point is below the great foramen, where the canal of the spine begins.
+    pub(super) fn is_below_brain(&self, p: Vec3) -> bool {
+        self.in_pattern(p)[2] < FORAMEN_MM
     }
 
     /// The way from the cortex to the white matter, length about 1.

@@ -11,7 +11,6 @@ use super::labels::Tissue;
 use super::tissue::{Bundled, ISOTROPIC, isotropic, relaxation, t1_weighted, unweighted};
 use super::watson::Spread;
 use super::{filled, made};
-use crate::bundle::unit;
 use crate::render::place;
 use crate::zeros::zeros;
 use crate::{PhantomError, TruthMap};
@@ -94,7 +93,7 @@ impl Compartments {
                         }
                     }
                     Tissue::CorticalGrey if part > 0.0 => {
-                        let dir = unit(anatomy.inwards(p));
+                        let dir = anatomy.across_cortex(p);
                         mixture.populations[FIXELS] = of(part, dir, Bundled::CORTEX);
                     }
                     Tissue::SubcorticalGrey if part > 0.0 => {

@@ -84,7 +84,7 @@ mod tests {
 
     /// From points of the pia inwards until white matter begins.
     #[test]
-    fn the_cortex_is_two_to_four_mm_thick_nearly_everywhere() {
+    fn the_cortex_is_as_thick_as_in_people_nearly_everywhere() {
         let workers = Workers::new(2).unwrap();
         let envelope = Envelope::new(&workers, &Silent).unwrap();
         let cortex = Cortex::new(&envelope, 1, &workers, &Silent).unwrap();
@@ -119,9 +119,11 @@ mod tests {
                 thickness += 0.1;
             }
             all += 1;
-            even += usize::from((2.0..=4.0).contains(&thickness));
+            // In people 1 to 4.5 mm (Fischl and Dale); here nowhere thinner than the shell.
+            even += usize::from((2.0..=4.5).contains(&thickness));
         }
         let part = even as f64 / f64::from(all);
-        assert!(all > 3000 && part > 0.9, "{part} of {all}");
+        // Narrow gyri have no white matter up to their crowns: there the way is through both walls.
+        assert!(all > 3000 && part > 0.87, "{part} of {all}");
     }
 }

@@ -2,6 +2,7 @@
 
 use fimbria_compute::dense::vec3::{Vec3, norm, scale, sub};
 use fimbria_compute::{Interrupted, Progress, Workers};
+use rayon::prelude::*;
 
 use super::anatomy::Anatomy;
 use super::labels::Part;
@@ -9,6 +10,7 @@ use super::lines::HeadBundle;
 use super::made;
 use super::packing::Packing;
 use super::tissue::Bundled;
+use super::watson::{Spread, Watson};
 use crate::bundle::unit;
 
 /// Most fibre populations of a voxel.
@@ -34,6 +36,8 @@ pub(super) struct Fixel {
 /// The fibres of all bundles as densities.
 pub(super) struct Fixels {
     fields: Vec<Field>,
+    /// How far fibres of every [`Spread`] keep to their mean, falling.
+    orders: Vec<f64>,
 }
 
 /// One bundle on a lattice around it.
@@ -55,7 +59,18 @@ impl Fixels {
         progress: &dyn Progress,
     ) -> Result<Self, Interrupted> {
         let field = |bundle| Some(Field::new(&bundles[bundle]));
-        Ok(Self { fields: made(0..bundles.len(), workers, progress, field)? })
+        let fields = made(0..bundles.len(), workers, progress, field)?;
+        let order = |spread: Spread| Watson::new(spread.index()).order();
+        Ok(Self { fields, orders: workers.install(|| Spread::all().map(order).collect()) })
+    }
+
+    /// The index of dispersion of fibres that spread by `dispersion` about streamlines which keep to
+    /// their own mean as far as `order` says: both orders multiply.
+    fn fanned(&self, dispersion: f64, order: f64) -> f64 {
+        let own = Spread::near(dispersion);
+        let both = self.orders[own.place()] * order;
+        let place = self.orders.partition_point(|of| *of > both);
+        dispersion.max(Spread::at(place).index())
     }
 
     /// What part of a volume around `p` the streamlines of every bundle stand for, and their
@@ -63,8 +78,11 @@ impl Fixels {
     fn found(&self, p: Vec3) -> Vec<Fixel> {
         let found = self.fields.iter().enumerate().filter_map(|(bundle, field)| {
             let [part, dyad @ ..] = field.at(p)?;
-            let fibres = field.fibres;
-            (part > 1e-3).then(|| Fixel { part, dir_ras: main_axis(dyad), bundle, fibres })
+            (part > 1e-3).then(|| {
+                let dir_ras = main_axis(dyad);
+                let dispersion = self.fanned(field.fibres.dispersion, order(dyad, dir_ras) / part);
+                Fixel { part, dir_ras, bundle, fibres: Bundled { dispersion, ..field.fibres } }
+            })
         });
         found.collect()
     }
@@ -177,6 +195,14 @@ impl Field {
     }
 }
 
+/// The sum over the directions of a sum of dyads (xx xy xz yy yz zz) of the second Legendre polynomial of
+/// the cosine to an axis.
+fn order([xx, xy, xz, yy, yz, zz]: [f64; 6], [x, y, z]: Vec3) -> f64 {
+    let squares = xx * x * x + yy * y * y + zz * z * z;
+    let along = squares + 2.0 * (xy * x * y + xz * x * z + yz * y * z);
+    1.5 * along - 0.5 * (xx + yy + zz)
+}
+
 /// The axis along which a sum of dyads (xx xy xz yy yz zz) is largest.
 fn main_axis([xx, xy, xz, yy, yz, zz]: [f64; 6]) -> Vec3 {
     let rows = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
@@ -217,7 +243,7 @@ mod tests {
         let expected = 10.0 * 0.3 * 30.0 * 1.09_f64.sqrt();
         // f32 sums.
         assert!((volume / expected - 1.0).abs() < 1e-4, "{volume} {expected}");
-        let fixels = Fixels { fields: vec![field] }.found([2.0, 12.0, 3.6]);
+        let fixels = Fixels { fields: vec![field], orders: vec![1.0] }.found([2.0, 12.0, 3.6]);
         let cos = (fixels[0].dir_ras[1] + 0.3 * fixels[0].dir_ras[2]) / 1.09_f64.sqrt();
         assert!(cos.abs() > 0.9999, "{cos}");
     }

@@ -8,10 +8,13 @@ use fimbria_compute::dense::vec3::Vec3;
 use super::labels::Part;
 use super::shapes::{Ball, chain, either, ellipsoid};
 
+/// The height of the great foramen: what is below it is the spinal cord in its canal, no part of the brain.
+pub(super) const FORAMEN_MM: f64 = -62.0;
+
 const PEDUNCLE: [Ball; 3] =
     [([17.0, -12.0, -3.0], 6.0), ([12.5, -16.0, -12.0], 6.4), ([7.5, -22.0, -23.0], 8.0)];
 const MEDULLA: [Ball; 3] =
-    [([0.0, -27.0, -38.0], 10.0), ([0.0, -31.0, -52.0], 8.0), ([0.0, -38.0, -90.0], 6.5)];
+    [([0.0, -29.5, -40.0], 8.8), ([0.0, -32.0, -52.0], 7.6), ([0.0, -38.0, -90.0], 6.5)];
 const TO_CEREBELLUM: [Ball; 4] = [
     ([12.0, -28.0, -31.0], 7.5),
     ([20.5, -42.0, -36.0], 6.5),
@@ -22,9 +25,11 @@ const TO_CEREBELLUM: [Ball; 4] = [
 /// The depth in the brain stem.
 pub(super) fn stem(p: Vec3) -> f64 {
     let midbrain = ellipsoid(p, [0.0, -26.0, -12.0], [13.5, 10.0, 13.0]);
-    let pons = ellipsoid(p, [0.0, -23.5, -29.0], [16.5, 12.5, 13.5]);
-    let all = either(either(midbrain, chain(p, &PEDUNCLE), 3.0), pons, 4.0);
-    let all = either(all, chain(p, &MEDULLA), 4.0);
+    // Its belly bulges; behind it is its roof, which goes on as the medulla.
+    let pons = ellipsoid(p, [0.0, -21.5, -28.0], [16.5, 14.5, 11.5]);
+    let roof = ellipsoid(p, [0.0, -30.0, -30.0], [13.0, 8.0, 14.0]);
+    let all = either(either(midbrain, chain(p, &PEDUNCLE), 3.0), roof, 4.0);
+    let all = either(either(all, chain(p, &MEDULLA), 4.0), pons, 1.5);
     let between = ellipsoid(p, [0.0, -9.0, -17.0], [4.5, 6.0, 7.0]);
     all.min(-between)
 }
@@ -50,7 +55,7 @@ pub(super) fn part(p: Vec3) -> Option<Part> {
         return Some(Part::FourthVentricle);
     }
     if stem(p) > 0.0 {
-        return Some(Part::BrainStem);
+        return Some(if p[2] < FORAMEN_MM { Part::Cord } else { Part::BrainStem });
     }
     let depth = cerebellum(p);
     let peduncle = chain(p, &TO_CEREBELLUM);

@@ -73,10 +73,11 @@ pub(super) enum Part {
     CerebellarCortex,
     Dentate,
     Dura,
+    Cord,
 }
 
 /// All, in their order.
-pub(super) const PARTS: [Part; 30] = [
+pub(super) const PARTS: [Part; 31] = [
     Part::Air,
     Part::Skin,
     Part::Fat,
@@ -107,6 +108,7 @@ pub(super) const PARTS: [Part; 30] = [
     Part::CerebellarCortex,
     Part::Dentate,
     Part::Dura,
+    Part::Cord,
 ];
 
 /// A line of the table of labels.
@@ -209,6 +211,7 @@ const SIDES: [[Label; 2]; PARTS.len()] = [
         label(913, "Right-Dentate-Nucleus", [150, 90, 200], SubcorticalGrey),
     ],
     [label(904, "Dura", [160, 120, 120], Blood); 2],
+    [label(126, "Spinal_Cord", [190, 190, 0], White); 2],
 ];
 
 impl Part {

@@ -94,13 +94,13 @@ fn grown(
     }
     let mut line = even(&curve(&gates));
     around_sulci(anatomy, &mut line);
-    if route.ends[0] == End::Cortex {
+    for end in [route.ends[1], route.ends[0]] {
+        match end {
+            End::Cortex => to_cortex(anatomy, &mut line)?,
+            End::Folia => to_folia(anatomy, &mut line)?,
+            End::There => {}
+        }
         line.reverse();
-        to_cortex(anatomy, &mut line)?;
-        line.reverse();
-    }
-    if route.ends[1] == End::Cortex {
-        to_cortex(anatomy, &mut line)?;
     }
     let line = trimmed(anatomy, &even(&line))?;
     Some(line.into_iter().map(|p| p.map(|c| c as f32)).collect())
@@ -207,6 +207,23 @@ fn to_cortex(anatomy: &Anatomy, line: &mut Vec<Vec3>) -> Option<()> {
         }
         line.push(next);
         p = next;
+    }
+    None
+}
+
+/// Lets the end of a line go on to the cortex of the cerebellum: outwards, along its lobe.
+fn to_folia(anatomy: &Anatomy, line: &mut Vec<Vec3>) -> Option<()> {
+    const STEP: f64 = 0.5;
+    const FARTHEST: usize = 80;
+    let mut p = *line.last()?;
+    let mut way = unit(sub(p, line[line.len().checked_sub(4)?]));
+    for _ in 0..FARTHEST {
+        way = unit(add(way, scale(anatomy.unnamed_fibre(p), 0.3)));
+        p = add(p, scale(way, STEP));
+        if anatomy.part(p).0.tissue() != Tissue::White {
+            return Some(());
+        }
+        line.push(p);
     }
     None
 }

@@ -146,7 +146,7 @@ pub fn head(
         compartments::Compartments::new(&anatomy, cells, &fixels, workers, progress)
     };
     let compartments = filled(&cells)?;
-    let mask = brain(&cells, 0.5);
+    let mask = brain(&cells, &anatomy, 0.5);
     let scan = |of: &HeadScan| {
         let own = of.placement(&spec.placement).map(|placement| grid_of(&placement)).transpose()?;
         let Some(grid) = own else {
@@ -275,10 +275,11 @@ impl Head {
     }
 }
 
-/// Voxels of which at least such a part is brain.
-fn brain(cells: &cells::Cells, least: f32) -> Mask {
+/// Voxels above the great foramen of which at least such a part is brain.
+fn brain(cells: &cells::Cells, anatomy: &anatomy::Anatomy, least: f32) -> Mask {
     let grid = cells.labels.grid;
-    let data = (0..grid.len()).map(|v| f32::from(u8::from(cells.brain(v) >= least))).collect();
+    let is_brain = |v: usize| cells.brain(v) >= least && !anatomy.is_below_brain(place(&grid, v));
+    let data = (0..grid.len()).map(|v| f32::from(u8::from(is_brain(v)))).collect();
     Mask::from_image(&Image { grid, n_volumes: 1, data })
 }
 

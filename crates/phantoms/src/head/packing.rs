@@ -17,7 +17,7 @@ const SHALLOW: Bundled = Bundled { dispersion: 0.04, inside: 0.2 };
 /// From the surface of white matter to where it is deep, mm.
 const DEEP_MM: [f64; 2] = [0.5, 8.0];
 /// How much both vary from place to place: of the spread relative to itself.
-const VARIATION: Bundled = Bundled { dispersion: 0.22, inside: 0.08 };
+const VARIATION: Bundled = Bundled { dispersion: 0.28, inside: 0.09 };
 
 /// What is special about a place in white matter.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ impl Packing {
         let varied = deep.dispersion * (1.0 + VARIATION.dispersion * self.differs.dispersion);
         let inside = deep.inside + VARIATION.inside * self.differs.inside;
         Bundled {
-            dispersion: (varied + SHALLOW.dispersion * self.shallow).clamp(0.03, 0.4),
+            dispersion: (varied + SHALLOW.dispersion * self.shallow).clamp(0.03, 0.55),
             inside: (inside - SHALLOW.inside * self.shallow).clamp(0.25, 0.8),
         }
     }

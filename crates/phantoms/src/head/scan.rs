@@ -84,7 +84,7 @@ pub(super) fn scan(
     progress.start("magnetising the head", 1);
     progress.check()?;
     // A rim of bone would be a source within the mask.
-    let mask = &brain(cells, 0.999);
+    let mask = &brain(cells, anatomy, 0.999);
     let magnet = Magnet::new(anatomy, compartments, mask, spec.finer, workers, progress)?;
     progress.advance(1);
     let grid = compartments.grid;

@@ -86,9 +86,12 @@ fn of_part(part: Part) -> (f64, f64) {
         Part::Fluid | Part::LateralVentricle | Part::ThirdVentricle | Part::FourthVentricle => {
             (0.0, 2.0)
         }
-        Part::White | Part::Callosum | Part::Fornix | Part::BrainStem | Part::CerebellarWhite => {
-            (FIBRE, 20.0)
-        }
+        Part::White
+        | Part::Callosum
+        | Part::Fornix
+        | Part::BrainStem
+        | Part::Cord
+        | Part::CerebellarWhite => (FIBRE, 20.0),
         Part::Cortex | Part::CerebellarCortex => (0.015, 16.0),
         Part::Thalamus => (0.01, 20.0),
         Part::Hippocampus | Part::Amygdala => (0.005, 16.0),

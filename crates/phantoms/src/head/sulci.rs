@@ -4,7 +4,7 @@
 //! lines of a random wave, which meander and meet as sulci do. A sheet goes down below its line, as
 //! deep as the sulcus is. The Sylvian fissure is a sheet of its own with the insula at its bottom.
 
-use fimbria_compute::dense::vec3::{Vec3, dot, norm, scale, sub};
+use fimbria_compute::dense::vec3::{Vec3, add, dot, norm, scale, sub};
 
 use super::cerebrum::{Envelope, arch};
 use super::routes::ROUTES;
@@ -83,9 +83,16 @@ const KNOWN: [Known; 11] = [
 ];
 
 /// The wave between whose zero lines gyri run: shorter, and there is no white matter left in them.
-const WAVELENGTH_MM: f64 = 18.0;
-/// How deep its sulci are, and how much that varies.
-const DEPTH_MM: [f64; 2] = [19.0, 4.5];
+const WAVELENGTH_MM: f64 = 19.0;
+/// How deep its sulci are, and how much that varies, over so many mm.
+const DEPTH_MM: [f64; 2] = [17.5, 5.0];
+const DEPTH_WAVELENGTH_MM: f64 = 34.0;
+/// How far sheets swerve, over so many mm. They do so with the depth too, so that walls bend.
+const SWERVE_MM: f64 = 2.4;
+const SWERVE_WAVELENGTH_MM: f64 = 27.0;
+/// How far the wave is drawn apart here and together there, so that gyri are of uneven width.
+const STRETCH_MM: f64 = 3.2;
+const STRETCH_WAVELENGTH_MM: f64 = 46.0;
 
 /// The sheets of both hemispheres.
 pub(super) struct Sulci<'a> {
@@ -95,8 +102,10 @@ pub(super) struct Sulci<'a> {
     own: [Waves; 2],
     /// Where sulci are deep.
     depth: Waves,
-    /// How lines swerve.
+    /// How sheets swerve.
     swerve: [Waves; 3],
+    /// How the waves are drawn apart and together.
+    stretch: [Waves; 3],
     /// [`KNOWN`]'s lines on the envelope.
     known: Vec<(Vec<Vec3>, f64)>,
     /// What is white matter in every brain: the tubes of the bundles.
@@ -113,8 +122,9 @@ impl<'a> Sulci<'a> {
             envelope,
             shared: waves(11, WAVELENGTH_MM),
             own: [waves(12, WAVELENGTH_MM), waves(13, WAVELENGTH_MM)],
-            depth: slow(14, 50.0),
-            swerve: [slow(15, 30.0), slow(16, 30.0), slow(17, 30.0)],
+            depth: slow(14, DEPTH_WAVELENGTH_MM),
+            swerve: [15, 16, 17].map(|purpose| slow(purpose, SWERVE_WAVELENGTH_MM)),
+            stretch: [22, 23, 24].map(|purpose| slow(purpose, STRETCH_WAVELENGTH_MM)),
             known: known.collect(),
             tubes: ROUTES.iter().filter(|r| r.is_cerebral()).map(|r| Tube::new(r.tube())).collect(),
         }
@@ -129,10 +139,12 @@ impl<'a> Sulci<'a> {
     /// The distance to the nearest sheet, mm, from a point `depth` mm deep in the right (1) or the
     /// left (0) hemisphere, x from the midline outwards.
     pub(super) fn distance(&self, p: Vec3, depth: f64, side: usize) -> f64 {
-        let (mut on, inwards) = self.envelope.projected(p);
-        let swerve = [0, 1, 2].map(|a| 1.6 * self.swerve[a].at(on));
-        (0..3).for_each(|a| on[a] += swerve[a]);
-        let lateral = sylvian([p[0], p[1] + swerve[1], p[2] + swerve[2]]);
+        let (foot, inwards) = self.envelope.projected(p);
+        let [swerve, stretch] = [(&self.swerve, SWERVE_MM), (&self.stretch, STRETCH_MM)]
+            .map(|(waves, by)| waves.each_ref().map(|w| scaled(w.with_gradient(p), by)));
+        let moved = [0, 1, 2].map(|a| swerve[a].0);
+        let on = add(foot, moved);
+        let lateral = sylvian(add(p, [0.0, moved[1], moved[2]]));
         let mut nearest = lateral.min(callosal(p));
         let mut to_known = nearest;
         for (line, deep) in &self.known {
@@ -142,19 +154,28 @@ impl<'a> Sulci<'a> {
         }
         // Sulci run beside each other, a gyrus apart: near those drawn there is no other.
         let apart = (6.0 - to_known).max(0.0);
-        let (shared, slope) = self.shared.with_gradient(on);
-        let (own, own_slope) = self.own[side].with_gradient(on);
+        let drawn = add(on, [0, 1, 2].map(|a| stretch[a].0));
+        let (shared, slope) = self.shared.with_gradient(drawn);
+        let (own, own_slope) = self.own[side].with_gradient(drawn);
         let value = 0.8 * shared + 0.6 * own;
         let slope = [0, 1, 2].map(|a| 0.8 * slope[a] + 0.6 * own_slope[a]);
-        let along = sub(slope, scale(inwards, dot(slope, inwards)));
+        // How the value changes with the place: on the envelope, and by what swerves and stretches.
+        let on_envelope = sub(slope, scale(inwards, dot(slope, inwards)));
+        let along = (0..3)
+            .fold(on_envelope, |sum, a| add(sum, scale(add(swerve[a].1, stretch[a].1), slope[a])));
         // Where the wave is level there is no line near; the bound keeps the ratio finite.
         let across = value.abs() / norm(along).max(0.09) + apart;
-        let deep = DEPTH_MM[0] + DEPTH_MM[1] * self.depth.at(on).clamp(-1.6, 1.6);
+        let deep = DEPTH_MM[0] + DEPTH_MM[1] * self.depth.at(on).clamp(-1.8, 1.6);
         nearest = nearest.min(across.hypot((depth - deep).max(0.0)));
         // None between the nuclei.
         let between = ellipsoid(p, [10.0, -6.0, 5.0], [24.0, 42.0, 20.0]);
         nearest.max(between + 4.0).min(lateral)
     }
+}
+
+/// A value and its gradient, so many times.
+fn scaled((value, gradient): (f64, Vec3), by: f64) -> (f64, Vec3) {
+    (by * value, scale(gradient, by))
 }
 
 /// Farther than this a tube has no say.
@@ -185,15 +206,18 @@ impl Tube {
 /// The distance to the Sylvian fissure and the insula.
 fn sylvian(p: Vec3) -> f64 {
     let above = 0.92 * (p[2] - sylvian_height(p[1]));
-    let fissure = norm([above, (INSULA_X - p[0]).max(0.0), outside(p[1], -46.0, 21.0)]);
-    // The insula bulges.
-    let bulge = 2.5 * (1.0 - (above / 12.0).powi(2)).max(0.0);
-    let out = p[0] - INSULA_X - bulge;
-    let insula = norm([out, (above.abs() - 12.0).max(0.0), outside(p[1], -24.0, 16.0)]);
+    // On its way in the fissure bends up and down again around the lids of the insula.
+    let lid = 2.2 * (0.33 * (p[0] - INSULA_X)).sin() * ramp(p[0], INSULA_X, INSULA_X + 6.0);
+    let fissure = norm([above - lid, (INSULA_X - p[0]).max(0.0), outside(p[1], -46.0, 21.0)]);
+    // The insula bulges, has gyri that fan out upwards from its front, and is deepest at its rim.
+    let bulge = 5.0 * (1.0 - (above / 12.0).powi(2)).max(0.0) - 1.2;
+    let gyri = 1.1 * (0.62 * (p[1] - 4.0) - 0.16 * above).cos();
+    let out = p[0] - INSULA_X - bulge - gyri;
+    let insula = norm([0.9 * out, (above.abs() - 12.0).max(0.0), outside(p[1], -24.0, 16.0)]);
     fissure.min(insula)
 }
 
-const INSULA_X: f64 = 38.0;
+const INSULA_X: f64 = 37.5;
 
 /// The height of the fissure, which rises backwards.
 fn sylvian_height(y: f64) -> f64 {
@@ -227,8 +251,16 @@ mod tests {
 
     #[test]
     fn the_insula_lies_under_the_fissure() {
-        assert!(sylvian([50.0, 0.0, sylvian_height(0.0)]) < 1e-9);
-        assert!(sylvian([INSULA_X + 2.5, -4.0, sylvian_height(-4.0)]) < 0.2);
+        let least = |places: &mut dyn Iterator<Item = Vec3>| {
+            places.map(sylvian).fold(f64::INFINITY, f64::min)
+        };
+        let steps = |i: i32| 0.1 * f64::from(i);
+        // The fissure bends, within 3 mm, and the insula has gyri: both are where they are sought along a
+        // line, to half a step.
+        let height = sylvian_height(0.0);
+        let lids = least(&mut (-30..30).map(|i| [50.0, 0.0, height + steps(i)]));
+        let insula = least(&mut (0..60).map(|i| [INSULA_X + steps(i), 0.0, height]));
+        assert!(lids < 0.06 && insula < 0.06, "{lids} {insula}");
         assert!(sylvian([25.0, 0.0, -5.0]) > 10.0);
     }
 }

@@ -56,6 +56,11 @@ impl Spread {
         Self(steps.clamp(0.0, f64::from(Self::COUNT - 1)) as u8)
     }
 
+    /// The step of this place in [`Self::all`], or the last.
+    pub(super) fn at(place: usize) -> Self {
+        Self(place.min(usize::from(Self::COUNT) - 1) as u8)
+    }
+
     /// NODDI's index.
     pub(super) fn index(self) -> f64 {
         Self::LEAST + Self::STEP * f64::from(self.0)

@@ -74,7 +74,7 @@ fn volumes_are_those_of_adults() {
         ("Pallidum", 2.0, 5.0),
         ("Hippocampus", 4.5, 9.5),
         ("Amygdala", 2.2, 4.5),
-        ("Brain-Stem", 20.0, 36.0),
+        ("Brain-Stem", 18.0, 30.0),
         ("Cerebellum-Cortex", 60.0, 125.0),
         ("Cerebellum-White-Matter", 20.0, 70.0),
     ] {
@@ -136,12 +136,12 @@ fn diffusion_is_that_of_published_tissue() {
     // Ranges of docs/phantom-head.md.
     for (name, tissue, low, high) in [
         ("FA", 2, 0.38, 0.65),
-        ("FA", 0, 0.0, 0.2),
+        ("FA", 0, 0.08, 0.2),
         ("MD", 2, 0.65e-3, 0.9e-3),
         ("MD", 0, 0.75e-3, 1.0e-3),
         ("MD", 3, 2.6e-3, 3.1e-3),
         ("MK", 2, 0.85, 1.3),
-        ("MK", 0, 0.4, 0.9),
+        ("MK", 0, 0.55, 0.9),
     ] {
         let found = median(name, tissue);
         assert!((low..high).contains(&found), "{name} of tissue {tissue}: {found}");

@@ -73,6 +73,7 @@ enum At {
 }
 
 const CORTEX: At = At::Side(&["Cerebral-Cortex"]);
+const FOLIA: At = At::Side(&["Cerebellum-Cortex", "Dentate-Nucleus"]);
 const THALAMUS: At = At::Side(&["Thalamus"]);
 
 /// Both ends of every bundle, by the first letters of its name. Of those that cross the first is on the
@@ -93,7 +94,7 @@ const ENDS: [(&str, [At; 2]); 18] = [
     ("uncinate", [CORTEX, CORTEX]),
     ("optic_radiation", [THALAMUS, CORTEX]),
     ("fornix", [At::Midline, At::Side(&["Hippocampus"])]),
-    ("pontine", [At::Side(&["Cerebellum-White-Matter"]), At::Side(&["Cerebellum-White-Matter"])]),
+    ("pontine", [FOLIA, FOLIA]),
     ("lemniscus", [THALAMUS, At::Label("Brain-Stem")]),
     ("u_fibres", [CORTEX, CORTEX]),
 ];
@@ -133,6 +134,28 @@ fn every_bundle_ends_at_its_part_of_the_brain() {
             let part = there as f64 / bundle.streamlines.len() as f64;
             // A sheet of cortex thinner than a voxel can have the label of what is on either side.
             assert!(part > 0.95, "{}: end {end}, {part} at {expected:?}", bundle.name);
+        }
+    }
+}
+
+/// What followed them to the end of the brain ended 25 mm below them, in the cord.
+#[test]
+fn bundles_of_the_cord_end_where_the_brain_ends() {
+    let head = made();
+    let grid = head.labels.grid;
+    let vox_from_ras = grid.ras_from_vox.inverse().unwrap();
+    let mask: std::collections::BTreeSet<u32> = head.subject.mask.voxels.iter().copied().collect();
+    let inside = |[x, y, z]: [f32; 3], down: f64| {
+        let p = [f64::from(x), f64::from(y), f64::from(z) - down];
+        mask.contains(&(grid.index(vox_from_ras.apply(p).map(|c| c.round() as usize)) as u32))
+    };
+    for name in ["corticospinal", "lemniscus"] {
+        for bundle in head.bundles.iter().filter(|b| b.name.starts_with(name)) {
+            for line in &bundle.streamlines {
+                let end = line[line.len() - 1];
+                // A voxel of 3 mm and its tilt.
+                assert!(inside(end, -3.0) && !inside(end, 4.0), "{}: {end:?}", bundle.name);
+            }
         }
     }
 }
