@@ -18,9 +18,10 @@ Needs numpy and nibabel. Scenes:
 FA, V1, MD and S0 of brain and head are fitted to their noisy series (`fit dti`, b up to 1500). With
 --off the directions are turned by as many degrees at random; --noise are standard deviations of the
 field, ppm (brain, phase and held have noise of their own). --oracle maps from the true field without
-noise, with true directions and, in place of MD and S0, the true fractions of tissue. Edges of medi are
-those of the magnitude, of S0 where there is none. Prints NRMSE (means off), XSIM, seconds, seconds of
-processor, and the peak of memory.
+noise, with true directions and, in place of MD and S0, the true fractions of tissue; -fibres is guided by
+all fibres of a voxel, the others by the first. Edges of medi are those of the magnitude, of S0 where there
+is none. A method's name with -phase is the method with --data phase.
+Prints NRMSE (means off), XSIM, seconds, seconds of processor, and the peak of memory.
 """
 
 import argparse
@@ -37,13 +38,19 @@ import nibabel as nib
 import numpy as np
 import qsm_bundles as bundles
 
-METHODS = ["dtv", "tv", "tv-phase", "tgv", "medi", "ndi", "tensor", "spheres", "dqsm", "tkd", "tikhonov", "rts"]
-GUIDED = ["dtv", "tensor", "dqsm"]
+IN_MASK = ["dtv", "tv", "tgv", "medi"]
+PHASE = [f"{method}-phase" for method in IN_MASK]
+METHODS = [*IN_MASK, *PHASE, "ndi", "ilsqr", "tensor", "spheres", "dqsm", "tkd", "tikhonov", "rts"]
+METHODS += ["dtv-fibres", "tensor-fibres"]
+# Guided by all fibres of a voxel, where they are known.
+CROSSING = ["dtv-fibres", "tensor-fibres"]
+GUIDED = ["dtv", "dtv-phase", "tensor", "dqsm", *CROSSING]
 OF_PHASE = ["--te", "20", "--b0", "3"]
 # What a method is called where it has another name here, and its options.
-NAMES = {"spheres": ["dqsm"], "tv-phase": ["tv", "--data", "phase", *OF_PHASE], "ndi": ["ndi", *OF_PHASE]}
+NAMES = {"dtv-fibres": ["dtv"], "tensor-fibres": ["tensor"], "spheres": ["dqsm"], "ndi": ["ndi", *OF_PHASE]}
+NAMES |= {f"{method}-phase": [method, "--data", "phase", *OF_PHASE] for method in IN_MASK}
+SMOOTH = ["dqsm", "tensor", "tensor-fibres", "spheres"]
 UNWEIGHED = ["tkd", "tikhonov", "rts"]
-IN_MASK = ["dtv", "tv", "tv-phase", "tgv", "medi"]
 HEADS = {
     "head": ["--voxel", "3"],
     "phase": ["--voxel", "3"],
@@ -132,8 +139,9 @@ class Scene:
     def of_truth(self, fractions, fibre):
         """What guides, as it is."""
         fibre, fractions = nib.load(fibre), nib.load(fractions)
-        # Of several fibres the first.
-        v = fibre.get_fdata()[..., :3]
+        # Of several fibres the first; all of them beside.
+        every = fibre.get_fdata()
+        v = every[..., :3]
         fa = np.linalg.norm(v, axis=-1)
         self.save("dti/FA", fa, fibre.affine)
         self.save("dti/V1", v / np.maximum(fa, 1e-6)[..., None], fibre.affine)
@@ -142,6 +150,11 @@ class Scene:
         most = np.argsort(-parts.sum((0, 1, 2)))[1:3]
         for name, volume in zip(("MD", "S0"), most):
             self.save(f"dti/{name}", parts[..., volume], fractions.affine)
+        if every.shape[3] > 3:
+            shutil.copytree(self.folder / "dti", self.folder / "fibres")
+            self.save("fibres/V1", every, fibre.affine)
+            lengths = np.linalg.norm(every.reshape(*every.shape[:3], -1, 3), axis=-1)
+            self.save("fibres/FA", np.minimum(lengths.sum(-1), 1), fibre.affine)
 
     def with_noise(self, field):
         noise = 0 if self.oracle else self.noise
@@ -169,16 +182,18 @@ class Scene:
         if method in GUIDED:
             if not (self.folder / "dti/V1.nii.gz").exists():
                 return None
-            words += ["--dti", "dti"]
-        if method == "medi":
+            words += ["--dti", "fibres" if method in CROSSING else "dti"]
+            if method in CROSSING and not (self.folder / "fibres").exists():
+                return None
+        if method in ("medi", "medi-phase"):
             edges = [name for name in ("magnitude.nii.gz", "dti/S0.nii.gz") if (self.folder / name).exists()]
             if not edges:
                 return None
             words += ["--magnitude", edges[0]]
-        words += ["--kappa", "0.95", "--iterations", "40"] if method in ("dqsm", "tensor", "spheres") else []
+        words += ["--kappa", "0.95", "--iterations", "40"] if method in SMOOTH else []
         if (self.folder / "weights.nii.gz").exists():
             words += ["--weights", "weights.nii.gz"] if method not in UNWEIGHED else []
-        elif method in IN_MASK:
+        elif method in [*IN_MASK, *PHASE, "dtv-fibres"]:
             words += ["--outside", "nothing"]
         seconds, processor, megabytes = self.run(*words, "-o", "out")
         found = json.loads((self.folder / "out/metrics.json").read_text())
@@ -221,7 +236,7 @@ def main():
     parser.add_argument("--oracle", action="store_true")
     args = parser.parse_args()
     fimbria = str(Path(args.fimbria).resolve())
-    print(f"{'scene':<9} {'noise':>6} {'field':<7} {'V1 off':>6}  {'method':<9} {'NRMSE %':>8} {'XSIM':>6} "
+    print(f"{'scene':<9} {'noise':>6} {'field':<7} {'V1 off':>6}  {'method':<13} {'NRMSE %':>8} {'XSIM':>6} "
           f"{'s':>7} {'CPU s':>7} {'MB':>6}")
     for scene in args.scenes:
         lacks = {"brain": args.brain, "sphere": args.sphere}
@@ -245,7 +260,7 @@ def main():
                         made.from_phase(background)
                     for off in args.off:
                         # Directions that are turned stay turned.
-                        if off and (scene == "sphere" or background != args.background[0]):
+                        if off and (scene == "sphere" or is_phase and background != args.background[0]):
                             continue
                         if off:
                             made.turn(off)
@@ -257,7 +272,7 @@ def main():
                                 continue
                             nrmse, xsim, seconds, processor, megabytes = found
                             own = "own" if noise is None else f"{noise:g}"
-                            print(f"{scene:<9} {own:>6} {background:<7} {off:>6}  {method:<9} {nrmse:>8.1f} "
+                            print(f"{scene:<9} {own:>6} {background:<7} {off:>6}  {method:<13} {nrmse:>8.1f} "
                                   f"{xsim:>6.3f} {seconds:>7.1f} {processor:>7.1f} {megabytes:>6.0f}",
                                   flush=True)
 

@@ -580,7 +580,7 @@ def qsm(
     te: float | None = None,
     b0_dir: Sequence[float] | None = None,
     b0_dir_vox: Sequence[float] | None = None,
-    method: Literal["dtv", "dqsm", "tensor", "tkd", "tikhonov", "tv", "rts", "tgv", "medi", "ndi"] | None = None,
+    method: Literal["dtv", "dqsm", "tensor", "tkd", "tikhonov", "tv", "rts", "tgv", "medi", "ndi", "ilsqr"] | None = None,
     compat: Literal["dqsm"] | None = None,
     fa_threshold: float | None = None,
     kappa: float | None = None,
@@ -649,7 +649,7 @@ def qsm(
         Direction of B0 in scanner axes [any] [default: 0 0 1]
     b0_dir_vox : number
         Direction of B0 in voxel axes [any]
-    method : {dtv, dqsm, tensor, tkd, tikhonov, tv, rts, tgv, medi, ndi}
+    method : {dtv, dqsm, tensor, tkd, tikhonov, tv, rts, tgv, medi, ndi, ilsqr}
         How the map is made [default: dtv]
     compat : {dqsm}
         Whose numerics to follow
@@ -676,18 +676,20 @@ def qsm(
     start : {zero, tikhonov}
         Where the iteration starts [default: zero]
     iterations : integer
-        Iterations at most [from 1 on] [default: 100; 200 of ndi; 1000 of dqsm and tensor]
+        Iterations at most [from 1 on] [default: 100; 200 of ndi; 50 of each part of ilsqr; 1000
+        of dqsm and tensor]
     tolerance : number
         Stop where the map changes by no more than this part of itself [from 0 on] [default:
         2e-3; 1e-3 of ndi; 1e-6 of dqsm and tensor]
     gradient_tolerance : number
         Stop where the gradient is no more than this part of its first [from 0 on] [default:
-        1e-6]
+        1e-6; 1e-2 of ilsqr]
     noise : number
         Stop where the field is explained to this noise (after weights) [above 0, ppm]
     strength : number
-        λ of dtv, tv, tgv, medi, ndi and tikhonov, threshold of tkd, δ of rts [above 0]
-        [default: 2e-4; 1e-3 of ndi, 0.15 of tkd and rts, 0.01 of tikhonov]
+        λ of dtv, tv, tgv, medi, ndi and tikhonov, threshold of tkd, δ of rts, |D| below which
+        ilsqr looks for streaks [above 0] [default: 2e-4; 1e-3 of ndi, 0.15 of tkd and rts, 0.01
+        of tikhonov, 0.1 of ilsqr]
     zero_mean : flag
         Make the mean over the mask zero
     threads : optional
@@ -718,6 +720,7 @@ def qsm(
     Liu J et al. NeuroImage 59, 2560 (2012)              medi
     Liu T et al. Magn Reson Med 69, 467 (2013)           data phase
     Polak D et al. NMR Biomed 33, e4271 (2020)           ndi
+    Li W et al. NeuroImage 108, 111 (2015)               ilsqr
     Stewart AW et al. Magn Reson Med 87, 1289 (2022)     two_pass
 
     Examples

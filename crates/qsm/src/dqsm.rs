@@ -103,6 +103,7 @@ pub fn reconstruct(
     progress: &dyn Progress,
     journey: Journey<'_>,
 ) -> Result<Reconstruction, QsmError> {
+    model.check_cylinders()?;
     let field: Vec<f32> = match weights {
         None => field.to_vec(),
         Some(weights) => field.iter().zip(weights).map(|(b, w)| b * w).collect(),

@@ -36,6 +36,15 @@ pub enum QsmError {
         /// How many.
         count: usize,
     },
+    /// Cylinders along several axes.
+    #[error(
+        "{count} voxels have several fibres: a cylinder has one; tensors and total variation take \
+         several"
+    )]
+    Crossing {
+        /// How many.
+        count: usize,
+    },
     /// Weights that are none.
     #[error("{count} of the weights are below 0 or not finite")]
     Weights {

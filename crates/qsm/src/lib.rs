@@ -11,7 +11,8 @@
 //! * [`solver`]: Landweber as published and conjugate gradients, over any such operators;
 //! * [`tensor`]: the field of susceptibility tensors, and tensors from the field;
 //! * [`dqsm`]: all of these as one function; [`variation`]: total variation, guided or not;
-//!   [`nonlinear`]: steps downhill of the phase itself; [`fourier`]: further methods without guidance; [`metrics`]: how far a map is from the truth;
+//!   [`nonlinear`]: steps downhill of the phase itself; [`ilsqr`]: least squares and their streaks taken
+//!   off; [`fourier`]: further methods without guidance; [`metrics`]: how far a map is from the truth;
 //! * [`phase`] and [`background`]: from the scanner's phase to the local field;
 //! * [`dqsm_files`]: the original program's files, and [`Published`] its parameters.
 //!
@@ -30,6 +31,7 @@ pub mod dqsm_files;
 mod error;
 pub mod fourier;
 mod geometry;
+pub mod ilsqr;
 mod kernel;
 mod laplacian;
 pub mod metrics;
@@ -49,6 +51,6 @@ pub use error::QsmError;
 pub use geometry::{Geometry, dir_vox};
 pub use kernel::{Cylinder, RECEIVER_RADIUS, dipole_fields, sphere_field};
 pub use laplacian::{Edges, Laplacian};
-pub use model::{FA_THRESHOLD, FieldModel, Shape, shapes_of};
+pub use model::{FA_THRESHOLD, FieldModel, Shape, shapes_of, whole_length};
 pub use operator::{Distributed, DoubleOperator, HostOperator, Products, Share};
 pub use published::{PUBLISHED_SUPPORT, Published};

@@ -13,6 +13,37 @@ pub enum Shape {
     Sphere,
     /// Along a fibre axis (voxel axes, unit length).
     Cylinder([f64; 3]),
+    /// Along several: Σ f n n' / Σ f of their axes n and fractions f, xx xy xz yy yz zz (voxel axes).
+    Crossing([f64; 6]),
+}
+
+impl Shape {
+    /// M of anisotropy 1 in a field along `b0`, of fibres: Σ f (n·b) n / Σ f - b/3.
+    pub(crate) fn of_anisotropy(&self, b0: [f64; 3]) -> Option<[f64; 3]> {
+        let along = match self {
+            Self::Sphere => return None,
+            Self::Cylinder(axis) => axis.map(|n| vec3::dot(*axis, b0) * n),
+            Self::Crossing([xx, xy, xz, yy, yz, zz]) => {
+                [[*xx, *xy, *xz], [*xy, *yy, *yz], [*xz, *yz, *zz]].map(|row| vec3::dot(row, b0))
+            }
+        };
+        Some(std::array::from_fn(|a| along[a] - b0[a] / 3.0))
+    }
+
+    /// Of `fibres`, unit vectors in voxel axes with fractions above 0; a sphere of none.
+    fn of_fibres(fibres: &[([f64; 3], f64)]) -> Self {
+        let whole: f64 = fibres.iter().map(|(_, fraction)| fraction).sum();
+        match fibres {
+            [] => Self::Sphere,
+            [(axis, _)] => Self::Cylinder(*axis),
+            several => {
+                let moment = |(i, j): (usize, usize)| {
+                    several.iter().map(|(n, f)| f * n[i] * n[j]).sum::<f64>() / whole
+                };
+                Self::Crossing([(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)].map(moment))
+            }
+        }
+    }
 }
 
 /// Default of the FA above which a voxel is a cylinder.
@@ -91,15 +122,27 @@ impl FieldModel {
         self
     }
 
-    /// How many unknowns are cylinders.
+    /// How many unknowns have fibres.
     pub fn cylinders(&self) -> usize {
         self.shapes.iter().filter(|shape| **shape != Shape::Sphere).count()
+    }
+
+    /// Whether no unknown has several fibres.
+    ///
+    /// # Errors
+    /// [`QsmError::Crossing`].
+    pub(crate) fn check_cylinders(&self) -> Result<(), QsmError> {
+        let several = self.shapes.iter().filter(|shape| matches!(shape, Shape::Crossing(_)));
+        match several.count() {
+            0 => Ok(()),
+            count => Err(QsmError::Crossing { count }),
+        }
     }
 
     /// The cylinders: index among the unknowns, and what follows from the axis.
     pub(crate) fn cylinder_sources(&self) -> impl Iterator<Item = (usize, Cylinder)> {
         self.shapes.iter().enumerate().filter_map(|(index, shape)| match shape {
-            Shape::Sphere => None,
+            Shape::Sphere | Shape::Crossing(_) => None,
             // A unit vector has a direction.
             Shape::Cylinder(axis) => Cylinder::new(&self.geometry, *axis).map(|c| (index, c)),
         })
@@ -108,10 +151,11 @@ impl FieldModel {
 
 /// The shape of each voxel of `mask`: a cylinder along the vector where it is longer than
 /// `threshold` (strictly), else a sphere. Vectors are FA·V1, or V1 with `fa` given apart; scanner
-/// axes. NaN is a sphere.
+/// axes. NaN is a sphere. Of several vectors, three volumes each, their lengths are the fractions of
+/// fibres, whose sum is taken for FA where that is not given; those that are 0 or NaN are none.
 ///
 /// # Errors
-/// Where grids differ, the vectors are not three volumes, or more than one voxel of 200 has an
+/// Where grids differ, the vectors are not three volumes each, or more than one voxel of 200 has an
 /// anisotropy far above 1.
 pub fn shapes_of(
     vectors: &Image,
@@ -120,7 +164,7 @@ pub fn shapes_of(
     threshold: f64,
 ) -> Result<Vec<Shape>, QsmError> {
     mask.grid.check_same(&vectors.grid, "the image of fibre directions")?;
-    if vectors.n_volumes != 3 {
+    if vectors.n_volumes == 0 || !vectors.n_volumes.is_multiple_of(3) {
         let what = "each voxel's fibre direction";
         return Err(QsmError::Length { what, found: vectors.n_volumes, expected: 3 });
     }
@@ -129,7 +173,7 @@ pub fn shapes_of(
     }
     let anisotropy = |voxel: usize| match fa {
         Some(fa) => f64::from(fa.volume(0)[voxel]),
-        None => length(vectors, voxel),
+        None => whole_length(vectors, voxel),
     };
     // Rounding of stored numbers, and estimates of negative eigenvalues, exceed 1 a little.
     let beyond = mask.voxels.iter().filter(|&&voxel| anisotropy(voxel as usize) > 1.25);
@@ -141,15 +185,28 @@ pub fn shapes_of(
     let affine = vectors.grid.ras_from_vox;
     let shape = |&voxel: &u32| {
         let voxel = voxel as usize;
-        let ras: [f64; 3] = std::array::from_fn(|a| f64::from(vectors.volume(a)[voxel]));
-        match vec3::unit(ras) {
-            Some(axis) if anisotropy(voxel) > threshold => Shape::Cylinder(dir_vox(&affine, axis)),
-            _ => Shape::Sphere,
+        // NaN is not above it.
+        let has_fibres = anisotropy(voxel) > threshold;
+        if !has_fibres {
+            return Shape::Sphere;
         }
+        let fibre = |vector: [f64; 3]| {
+            Some((dir_vox(&affine, vec3::unit(vector)?), vec3::dot(vector, vector).sqrt()))
+        };
+        Shape::of_fibres(&vectors_at(vectors, voxel).filter_map(fibre).collect::<Vec<_>>())
     };
     Ok(mask.voxels.iter().map(shape).collect())
 }
 
-fn length(vectors: &Image, voxel: usize) -> f64 {
-    (0..3).map(|axis| f64::from(vectors.volume(axis)[voxel]).powi(2)).sum::<f64>().sqrt()
+/// The vectors of a voxel, three volumes each.
+fn vectors_at(vectors: &Image, voxel: usize) -> impl Iterator<Item = [f64; 3]> {
+    (0..vectors.n_volumes / 3)
+        .map(move |fibre| std::array::from_fn(|a| f64::from(vectors.volume(3 * fibre + a)[voxel])))
+}
+
+/// The sum of the lengths of a voxel's vectors (three volumes each), of those that are numbers; NaN
+/// where none is.
+pub fn whole_length(vectors: &Image, voxel: usize) -> f64 {
+    let lengths = vectors_at(vectors, voxel).map(|vector| vec3::dot(vector, vector).sqrt());
+    lengths.filter(|length| length.is_finite()).reduce(|a, b| a + b).unwrap_or(f64::NAN)
 }

@@ -23,7 +23,7 @@ fn each_pair(model: &FieldModel, mut visit: impl FnMut(usize, usize, f64)) {
     for (unknown, (&source, shape)) in model.unknowns.iter().zip(&model.shapes).enumerate() {
         let from = geometry.voxel(source as usize);
         let cylinder = match shape {
-            Shape::Sphere => None,
+            Shape::Sphere | Shape::Crossing(_) => None,
             Shape::Cylinder(axis) => Cylinder::new(geometry, *axis),
         };
         for (receiver, &voxel) in model.receivers.iter().enumerate() {
@@ -61,7 +61,7 @@ pub fn plain_loop(model: &FieldModel, x: &[f32], stride: usize) -> Vec<f32> {
     };
     let source = |(&voxel, shape): (&u32, &Shape)| {
         let cylinder = match shape {
-            Shape::Sphere => None,
+            Shape::Sphere | Shape::Crossing(_) => None,
             Shape::Cylinder(axis) => Cylinder::new(geometry, *axis),
         };
         let at = position(voxel);

@@ -12,7 +12,8 @@ function files = qsm(varargin)
 %     mask: Voxels to solve for: a 3-D image on the same grid, inside where above zero [default: all but
 %     those where the field is 0 from there to the edge of the volume]
 %     dti: Folder of `fimbria fit dti`: takes its FA and V1, and for --method dtv its MD and S0
-%     v1: Fibre directions, 3 volumes: V1 with --fa, else FA·V1; without, every voxel is a sphere
+%     v1: Fibre directions, 3 volumes: V1 with --fa, else FA·V1; of several fibres (not of dqsm) 3 volumes
+%     each, as long as their fractions; without, every voxel is a sphere
 %     fa: Fractional anisotropy
 %     v1_frame: Axes the fibre directions refer to [default: what the image says of itself, else scanner]
 %     resample: Take FA and fibre directions of another grid at the nearest voxel in the scanner
@@ -48,15 +49,16 @@ function files = qsm(varargin)
 %     support: Voxels that a source reaches along each axis [from 1 on] [default: all; 50 with --compat
 %     dqsm]
 %     start: Where the iteration starts [default: zero]
-%     iterations: Iterations at most [from 1 on] [default: 100; 200 of ndi; 1000 of dqsm and tensor, 20 in a
-%     run, for its noisier fields]
+%     iterations: Iterations at most [from 1 on] [default: 100; 200 of ndi; 50 of each part of ilsqr; 1000
+%     of dqsm and tensor, 20 in a run, for its noisier fields]
 %     tolerance: Stop where the map changes by no more than this part of itself [from 0 on] [default: 2e-3;
 %     1e-3 of ndi; 1e-6 of dqsm and tensor]
 %     gradient_tolerance: Stop where the gradient is no more than this part of its first [from 0 on]
-%     [default: 1e-6]
+%     [default: 1e-6; 1e-2 of ilsqr]
 %     noise: Stop where the field is explained to this noise (after weights) [above 0, ppm]
-%     strength: λ of dtv, tv, tgv, medi, ndi and tikhonov, threshold of tkd, δ of rts [above 0] [default:
-%     2e-4; 1e-3 of ndi, 0.15 of tkd and rts, 0.01 of tikhonov]
+%     strength: λ of dtv, tv, tgv, medi, ndi and tikhonov, threshold of tkd, δ of rts, |D| below which ilsqr
+%     looks for streaks [above 0] [default: 2e-4; 1e-3 of ndi, 0.15 of tkd and rts, 0.01 of tikhonov, 0.1 of
+%     ilsqr]
 %     zero_mean: Make the mean over the mask zero
 %     reference: Make the mean over these voxels zero instead: a 3-D image on the same grid, inside where
 %     above zero
@@ -86,7 +88,8 @@ function files = qsm(varargin)
 %     given, ppm; 0 where that has no weight [ppm]
 %     iterations_tsv: of all methods but tkd and tikhonov: iteration, rms of the map (ppm), relative change,
 %     and after it the data term ‖Ax - b‖² and of dqsm, tensor and ndi the penalty and the relative
-%     gradient, of the others the variation that costs
+%     gradient, of the others the variation that costs; of ilsqr the relative gradient alone, first of the
+%     map, then of its streaks
 %     metrics_json: with --truth: NRMSE, detrended NRMSE, HFEN (%), XSIM, correlation, slope
 %     chi_bin: with --dqsm-files: the map (not ppm), bare float32 in that program's order; its x_iter files
 %     are neither written nor read

@@ -70,6 +70,10 @@ leaves out the 30 % of the differences along the axes in which --magnitude diffe
 phase the field is explained up to whole turns of the phase, w² (1 - cos s r) / s² of what it is off
 by, r, and ndi goes downhill from 0 in that and λ Σ x² / 2; s follows from --te and --b0.
 
+ilsqr makes ‖W (x * d - b)‖ small by a few steps of least squares, W small where the Laplacian of
+the field is large; then a map of the frequencies where the dipole is below --strength, whose
+differences are those of x but for boundaries, is taken off.
+
 The methods dqsm and tensor minimise κ‖Ax - b‖² + (1 - κ)‖Dx‖²: A sums the fields of spheres (FA up
 to --fa-threshold) and of cylinders (or, with --method tensor, of dipoles magnetised as tensors are)
 along V1, D is a Laplacian. κ does not depend on the strength of B0. A map of susceptibility is
@@ -91,6 +95,7 @@ References:
   Liu J et al. NeuroImage 59, 2560 (2012)              medi
   Liu T et al. Magn Reson Med 69, 467 (2013)           --data phase
   Polak D et al. NMR Biomed 33, e4271 (2020)           ndi
+  Li W et al. NeuroImage 108, 111 (2015)               ilsqr
   Stewart AW et al. Magn Reson Med 87, 1289 (2022)     --two-pass";
 
 impl Qsm {

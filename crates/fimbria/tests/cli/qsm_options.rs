@@ -71,6 +71,9 @@ fn an_option_that_the_method_would_ignore_is_refused() {
     }
     refused(&folder, &format!("{QSM} --method ndi --data phase"), "--data");
     refused(&folder, &format!("{QSM} --method tv --te 20"), "--te");
+    for options in ["--tolerance 1e-3", "--kappa 0.9", "--data phase", "--v1 v1.nii"] {
+        refused(&folder, &format!("{QSM} --method ilsqr {options}"), options);
+    }
     for method in ["tkd", "tikhonov", "rts"] {
         for options in ["--iterations 5", "--tolerance 1e-3"] {
             refused(&folder, &format!("{QSM} --method {method} {options}"), options);

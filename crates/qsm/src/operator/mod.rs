@@ -160,7 +160,8 @@ impl Sources {
         let cylinder = |(i, cylinder): (usize, Cylinder)| (i as u32, (voxel(i), cylinder));
         let (cylinder_index, cylinders) = model.cylinder_sources().map(cylinder).unzip();
         let shapes = model.shapes.iter().enumerate();
-        let spheres = shapes.filter(|(_, s)| **s == Shape::Sphere).map(|(i, _)| i as u32);
+        let spheres =
+            shapes.filter(|(_, s)| !matches!(s, Shape::Cylinder(_))).map(|(i, _)| i as u32);
         Self { spheres: spheres.collect(), cylinder_index, cylinders }
     }
 

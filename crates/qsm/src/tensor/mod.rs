@@ -6,7 +6,8 @@
 //! ΔB(k) = Σ_a (b_a/3 - k_a (b·k)/|k|²) M_a(k), 0 at k = 0
 //!
 //! (Liu C, MRM 63, 2010). Of the six tensor maps only the three sums M enter: three transforms and
-//! one back. With χ = χ⊥ + Δχ n n', symmetric about the fibre axis n, M = χ⊥ b + Δχ (n·b) n.
+//! one back. With χ = χ⊥ + Δχ n n', symmetric about the fibre axis n, M = χ⊥ b + Δχ (n·b) n; of several
+//! fibres in a voxel each has its share of Δχ.
 
 mod operator;
 
@@ -22,14 +23,8 @@ use crate::{FieldModel, Geometry, QsmError};
 /// M of a voxel of mean susceptibility `chi` = χ⊥ + Δχ/3 and anisotropy `delta` = Δχ about `axis`
 /// (unit length), in a field along `b0`; all directions in the same axes.
 pub fn magnetisation(chi: f64, delta: f64, axis: [f64; 3], b0: [f64; 3]) -> [f64; 3] {
-    let of_delta = of_anisotropy(axis, b0);
-    std::array::from_fn(|a| chi * b0[a] + delta * of_delta[a])
-}
-
-/// The part of M that anisotropy 1 makes: (n·b) n - b/3.
-fn of_anisotropy(axis: [f64; 3], b0: [f64; 3]) -> [f64; 3] {
     let along = vec3::dot(axis, b0);
-    std::array::from_fn(|a| along * axis[a] - b0[a] / 3.0)
+    std::array::from_fn(|a| chi * b0[a] + delta * (along * axis[a] - b0[a] / 3.0))
 }
 
 /// Tensors symmetric about the axes of `model` whose field at its receivers is `field`, with a

@@ -3,15 +3,14 @@ use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
 use fimbria_compute::{HostError, HostSpace, Workers};
 use rayon::prelude::*;
 
-use super::of_anisotropy;
 use crate::convolution::{even_spectrum, padded, place};
 use crate::kernel::dipole_fields;
 use crate::operator::check_weights;
 use crate::{Edges, FieldModel, Laplacian, QsmError, Shape};
 
 /// The field of susceptibility tensors that are symmetric about known axes, exact: from the mean
-/// of every unknown's tensor, then the anisotropy of every one with an axis
-/// ([`Shape::Cylinder`]), to the receivers.
+/// of every unknown's tensor, then the anisotropy of every one with fibres
+/// ([`Shape::Cylinder`], [`Shape::Crossing`]), to the receivers.
 ///
 /// Every voxel is a dipole along its magnetisation M ([`magnetisation`](super::magnetisation));
 /// where nothing is anisotropic the field is that of spheres. Three transforms of a zero-padded
@@ -31,13 +30,10 @@ pub struct TensorOperator<'w> {
     weights: Option<Vec<f32>>,
 }
 
-/// The unknowns of `model` that have an axis, and the axis.
+/// The unknowns of `model` that have fibres, and M of anisotropy 1 there.
 pub(super) fn fibres_of(model: &FieldModel) -> impl Iterator<Item = (u32, [f64; 3])> {
-    let axis = |(unknown, shape): (u32, &Shape)| match shape {
-        Shape::Sphere => None,
-        Shape::Cylinder(axis) => Some((unknown, *axis)),
-    };
-    (0..).zip(&model.shapes).filter_map(axis)
+    let b0 = model.geometry.b0;
+    (0..).zip(&model.shapes).filter_map(move |(i, shape)| Some((i, shape.of_anisotropy(b0)?)))
 }
 
 impl<'w> TensorOperator<'w> {
@@ -53,8 +49,7 @@ impl<'w> TensorOperator<'w> {
             let (_, half) = even_spectrum(geometry.dims, model.support, shape, workers, kernel)?;
             Ok::<_, QsmError>(half.into_iter().map(|value| value as f32).collect::<Vec<f32>>())
         };
-        let m = |(unknown, axis)| (unknown, of_anisotropy(axis, geometry.b0).map(|m| m as f32));
-        let fibres: Vec<_> = fibres_of(model).map(m).collect();
+        let fibres: Vec<_> = fibres_of(model).map(|(i, m)| (i, m.map(|m| m as f32))).collect();
         let places = |voxels: &[u32]| voxels.iter().map(|&v| place(geometry, shape, v)).collect();
         Ok(Self {
             domain: HostSpace::new(workers, model.unknowns.len() + fibres.len()),

@@ -15,8 +15,7 @@ use super::explained::Explained;
 use super::step::{Step, misfit, rms};
 use super::{Outside, Variation, VariationMap};
 use crate::fourier::{KSpace, at};
-use crate::tensor::magnetisation;
-use crate::{FieldModel, QsmError, Shape};
+use crate::{FieldModel, QsmError};
 
 /// The penalty of ∇χ - y is so many times λ, that of χ outside the mask a part of it: with these the
 /// head of `phantom head` converges in some 40 iterations.
@@ -192,8 +191,8 @@ fn field_of_anisotropy(
     for a in 0..3 {
         let mut volume = vec![0.0_f32; space.elements()];
         for ((&place, shape), &fa) in places.iter().zip(&model.shapes).zip(fa) {
-            if let Shape::Cylinder(axis) = shape {
-                volume[place as usize] = magnetisation(0.0, f64::from(fa), *axis, b0)[a] as f32;
+            if let Some(m) = shape.of_anisotropy(b0) {
+                volume[place as usize] = (f64::from(fa) * m[a]) as f32;
             }
         }
         let kernel = space.of_magnetisation(a, b0);

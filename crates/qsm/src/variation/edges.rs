@@ -7,7 +7,7 @@ use crate::fourier::KSpace;
 
 /// A volume whose ends meet.
 #[derive(Clone, Copy)]
-pub(super) struct Ring {
+pub(crate) struct Ring {
     pub(super) shape: [usize; 3],
     /// 1 / distance of neighbours along each axis.
     pub(super) per_length: [f32; 3],
@@ -15,7 +15,7 @@ pub(super) struct Ring {
 
 impl Ring {
     /// The padded volume of a transform.
-    pub(super) fn of(space: &KSpace<'_>) -> Self {
+    pub(crate) fn of(space: &KSpace<'_>) -> Self {
         Self { shape: space.shape(), per_length: space.spacing().map(|s| s.recip() as f32) }
     }
 
@@ -41,8 +41,24 @@ impl Ring {
         ]
     }
 
+    /// ∇`map`, in every place.
+    pub(crate) fn differences(&self, map: &[f32], workers: &Workers) -> Vec<[f32; 3]> {
+        let [nx, ny, _] = self.shape;
+        let mut all = vec![[0.0; 3]; map.len()];
+        workers.install(|| {
+            all.par_chunks_mut(nx).enumerate().for_each(|(row, all)| {
+                for (x, rise) in all.iter_mut().enumerate() {
+                    let place = row * nx + x;
+                    let next = self.next(place, x, row % ny, row / ny);
+                    *rise = [0, 1, 2].map(|a| (map[next[a]] - map[place]) * self.per_length[a]);
+                }
+            });
+        });
+        all
+    }
+
     /// ∇'h: the adjoint of differences.
-    pub(super) fn gathered(&self, h: &[[f32; 3]], workers: &Workers) -> Vec<f32> {
+    pub(crate) fn gathered(&self, h: &[[f32; 3]], workers: &Workers) -> Vec<f32> {
         let [nx, ny, _] = self.shape;
         let mut sums = vec![0.0; h.len()];
         workers.install(|| {
@@ -81,7 +97,7 @@ impl Ring {
     }
 
     /// Which differences are of two voxels that are `inside`: a bit for each axis.
-    pub(super) fn within(&self, inside: &[bool], workers: &Workers) -> Vec<u8> {
+    pub(crate) fn within(&self, inside: &[bool], workers: &Workers) -> Vec<u8> {
         self.bits(workers, |place, next| {
             let counts = |a: usize| u8::from(inside[place] && inside[next[a]]) << a;
             counts(0) | counts(1) | counts(2)

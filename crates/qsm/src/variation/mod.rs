@@ -39,6 +39,7 @@ use fimbria_compute::{Progress, Workers};
 
 use self::alternating::Alternating;
 use self::denoise::without_noise;
+pub(crate) use self::edges::Ring;
 use self::generalised::Generalised;
 pub use self::step::Step;
 pub(crate) use self::step::{rms, square_of};

@@ -4,15 +4,19 @@
 use crate::support::{inner, model, narrow, norm, normal_numbers, relative_error, wide};
 use fimbria_compute::operator::{LinearOperator, Operator as _};
 use fimbria_compute::{Silent, Workers};
+use fimbria_image::{Affine, Grid, Image, Mask};
 use fimbria_qsm::dqsm::{DqsmOptions, Journey};
 use fimbria_qsm::solver::StoppingRule;
 use fimbria_qsm::tensor::{TensorOperator, TensorPenalty, magnetisation, reconstruct_tensors};
-use fimbria_qsm::{Edges, FieldModel, Geometry, HostOperator, Products, Shape, dipole_fields};
+use fimbria_qsm::{
+    Edges, FieldModel, Geometry, HostOperator, Products, Shape, dipole_fields, shapes_of,
+    whole_length,
+};
 
 /// The axis of each unknown that has one.
 fn axes(model: &FieldModel) -> Vec<(usize, [f64; 3])> {
     let axis = |(i, shape): (usize, &Shape)| match shape {
-        Shape::Sphere => None,
+        Shape::Sphere | Shape::Crossing(_) => None,
         Shape::Cylinder(axis) => Some((i, *axis)),
     };
     model.shapes.iter().enumerate().filter_map(axis).collect()
@@ -139,4 +143,53 @@ fn tensors_explain_what_spheres_cannot() {
     // Along the fibre more than across it.
     let mean = tensors[voxels.len()..].iter().sum::<f32>() / model.cylinders() as f32;
     assert!((0.01..0.03).contains(&mean), "{mean}");
+}
+
+#[test]
+fn fibres_that_cross_are_magnetised_each_by_its_share() {
+    let workers = Workers::new(2).unwrap();
+    let mut model = model([13, 18, 11]);
+    let (first, second) = ([0.6, 0.0, 0.8], [0.0, 0.8, -0.6]);
+    let x = narrow(&normal_numbers(1, 2 * model.unknowns.len()));
+    let mut field = |shape: Shape| {
+        model.shapes.fill(shape);
+        let mut y = vec![0.0; model.receivers.len()];
+        TensorOperator::new(&model, &workers).unwrap().apply(&x, &mut y).unwrap();
+        wide(&y)
+    };
+    let moment = |i: usize, j: usize| 0.7 * first[i] * first[j] + 0.3 * second[i] * second[j];
+    let pairs = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
+    let both = field(Shape::Crossing(pairs.map(|(i, j)| moment(i, j))));
+    let [one, other] = [first, second].map(|axis| field(Shape::Cylinder(axis)));
+    let expected: Vec<f64> = one.iter().zip(&other).map(|(a, b)| 0.7 * a + 0.3 * b).collect();
+    // Rounding of f32 products; the two alone are another field.
+    assert!(relative_error(&both, &expected) < 3e-6);
+    assert!(relative_error(&one, &expected) > 0.05);
+}
+
+#[test]
+fn vectors_of_several_fibres_are_fractions_and_missing_ones_are_none() {
+    let grid = Grid { dims: [4, 1, 1], ras_from_vox: Affine::IDENTITY };
+    let mut vectors = Image::zeros(grid, 6);
+    let mut set = |voxel: usize, fibres: [[f32; 3]; 2]| {
+        for (volume, value) in fibres.concat().into_iter().enumerate() {
+            vectors.volume_mut(volume)[voxel] = value;
+        }
+    };
+    set(0, [[0.6, 0.0, 0.0], [0.0, 0.12, 0.16]]);
+    set(1, [[0.0, 0.0, 0.5], [f32::NAN; 3]]);
+    // Neither is above the threshold, both together are.
+    set(2, [[0.15, 0.0, 0.0], [0.0, 0.15, 0.0]]);
+    set(3, [[0.1, 0.0, 0.0], [0.0, 0.05, 0.0]]);
+    let mask = Mask::full(grid);
+    let shapes = shapes_of(&vectors, None, &mask, 0.2).unwrap();
+    // 0.6 and 0.2 of a whole of 0.8.
+    let expected = [0.75, 0.0, 0.0, 0.25 * 0.36, 0.25 * 0.48, 0.25 * 0.64];
+    let Shape::Crossing(found) = shapes[0] else { panic!("{:?}", shapes[0]) };
+    assert!(found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1e-7), "{found:?}");
+    assert_eq!(shapes[1], Shape::Cylinder([0.0, 0.0, 1.0]));
+    assert!(matches!(shapes[2], Shape::Crossing(_)), "{:?}", shapes[2]);
+    assert_eq!(shapes[3], Shape::Sphere);
+    assert!((whole_length(&vectors, 0) - 0.8).abs() < 1e-6);
+    assert!((whole_length(&vectors, 1) - 0.5).abs() < 1e-6);
 }

@@ -14,7 +14,7 @@ use fimbria_image::{
 };
 use fimbria_qsm::dqsm_files::{self, DqsmFileError};
 use fimbria_qsm::variation::Guidance;
-use fimbria_qsm::{Geometry, QsmError, Shape, shapes_of};
+use fimbria_qsm::{Geometry, QsmError, Shape, shapes_of, whole_length};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -49,7 +49,8 @@ pub struct LocalFieldFiles {
     #[arg(takes = Takes::FOLDER)]
     pub dti: Option<PathBuf>,
 
-    /// Fibre directions, 3 volumes: V1 with --fa, else FA·V1; without, every voxel is a sphere
+    /// Fibre directions, 3 volumes: V1 with --fa, else FA·V1; of several fibres (not of dqsm) 3 volumes
+    /// each, as long as their fractions; without, every voxel is a sphere
     #[arg(long, value_name = "FILE", help_heading = "Input", used_by("method", GUIDED))]
     #[arg(takes = Takes::IMAGE.frame("as --v1-frame says"))]
     pub v1: Option<PathBuf>,
@@ -430,7 +431,7 @@ impl LocalFieldFiles {
     ) -> Result<LocalField, LocalFieldError> {
         self.expect_volumes(&self.field, &images.field, 1)?;
         if let (Some(path), Some((v1, _))) = (self.directions(), &images.v1) {
-            self.expect_volumes(&path, v1, 3)?;
+            expect_triples(&path, v1)?;
             check_directions_in_memory(&path, v1)?;
         }
         let geometry = self.b0_direction.on_grid(&images.field.grid)?;
@@ -583,7 +584,7 @@ impl LocalFieldFiles {
             return Ok(Some((dqsm_files::read_models(v1, grid)?, None)));
         }
         let image = read_image(v1)?;
-        self.expect_volumes(v1, &image, 3)?;
+        expect_triples(v1, &image)?;
         let claim = check_directions(&ImageHeader::read(v1)?, &image)?;
         Ok(Some((image, claim.and_then(|claim| claim.frame))))
     }
@@ -604,7 +605,7 @@ impl LocalFieldFiles {
             return Ok((vec![Shape::Sphere; mask.len()], None));
         };
         if let Some(path) = self.directions() {
-            self.expect_volumes(&path, &vectors, 3)?;
+            expect_triples(&path, &vectors)?;
         }
         let frame = match (self.v1_frame, said) {
             (None, Some(said)) => said,
@@ -642,6 +643,14 @@ impl LocalFieldFiles {
     }
 }
 
+/// Directions have three volumes each.
+fn expect_triples(path: &Path, image: &Image) -> Result<(), LocalFieldError> {
+    if image.n_volumes > 0 && image.n_volumes.is_multiple_of(3) {
+        return Ok(());
+    }
+    Err(LocalFieldError::Volumes { path: path.to_owned(), found: image.n_volumes, expected: 3 })
+}
+
 /// What is known of every voxel of `mask`, on whose grid all images are: FA, or the vectors' length, and
 /// the images of tissue.
 pub(super) fn guidance_of(
@@ -653,8 +662,7 @@ pub(super) fn guidance_of(
     let pick = |value: &dyn Fn(usize) -> f32| -> Vec<f32> {
         mask.voxels.iter().map(|&v| value(v as usize)).collect()
     };
-    let length =
-        |voxel: usize| (0..3).map(|a| vectors.volume(a)[voxel].powi(2)).sum::<f32>().sqrt();
+    let length = |voxel: usize| whole_length(vectors, voxel) as f32;
     let fa = match fa {
         Some(fa) => pick(&|voxel| fa.data[voxel]),
         None => pick(&length),

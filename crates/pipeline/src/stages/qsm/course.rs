@@ -30,6 +30,15 @@ impl Course {
         Self { columns, rows: log.iter().map(row).collect() }
     }
 
+    /// Of least squares whose streaks are taken off, by iterations that follow those of the map: of two
+    /// problems only what is a part of each is told.
+    pub(super) fn of_streaks(log: &[Iteration]) -> Self {
+        let row =
+            |i: &Iteration| vec![i.number as f64, i.rms, i.relative_change, i.relative_gradient];
+        let columns = vec!["iteration", RMS, "relative_change", "relative_gradient"];
+        Self { columns, rows: log.iter().map(row).collect() }
+    }
+
     /// Of those whose edges are few.
     pub(super) fn of_variation(log: &[Step]) -> Self {
         let row = |(number, step): (usize, &Step)| {

@@ -10,6 +10,7 @@ use fimbria_compute::{Interrupted, Progress as _};
 use fimbria_image::{Image, MapKind, MapSpec, Mask, Window, counted, read_mask};
 use fimbria_qsm::dqsm::{Journey, reconstruct};
 use fimbria_qsm::fourier::{FourierMethod, dipole_field, invert};
+use fimbria_qsm::ilsqr::{Ilsqr, invert_ilsqr};
 use fimbria_qsm::metrics::{Metrics, compare};
 use fimbria_qsm::nonlinear::{Nonlinear, invert_nonlinear};
 use fimbria_qsm::phase::HZ_PER_TESLA;
@@ -42,7 +43,8 @@ pub const QSM_WRITES: &[Written] = &[
         FileKind::Table,
         "iteration, rms of the map (ppm), relative change, and after it the data term ‖Ax - b‖² \
          and of dqsm, tensor and ndi the penalty and the relative gradient, of the others the \
-         variation that costs",
+         variation that costs; of ilsqr the relative gradient alone, first of the map, then of its \
+         streaks",
     )
     .only("of all methods but tkd and tikhonov"),
     Written::file(
@@ -75,7 +77,9 @@ const WORSE: &[(QsmMethod, f64)] = &[
     (QsmMethod::Tensor, 45.2),
     (QsmMethod::Rts, 55.5),
     (QsmMethod::Tikhonov, 57.0),
+    (QsmMethod::Ilsqr, 59.6),
     (QsmMethod::Tkd, 65.6),
+    (QsmMethod::Ndi, 77.7),
     (QsmMethod::Dqsm, 87.7),
 ];
 
@@ -243,6 +247,7 @@ impl MapSusceptibility {
     fn course(&self, text: &str) -> Course {
         let empty = match self.parameters.inversion() {
             Inversion::Smooth | Inversion::Nonlinear(_) => Course::of_smooth(&[]),
+            Inversion::Ilsqr(_) => Course::of_streaks(&[]),
             _ => Course::of_variation(&[]),
         };
         let row = |line: &str| line.split('\t').filter_map(|cell| cell.parse().ok()).collect();
@@ -290,6 +295,7 @@ impl MapSusceptibility {
             Inversion::Smooth => self.smooth(field, log),
             Inversion::Variation(variation, data) => self.variation((variation, data), field, log),
             Inversion::Nonlinear(how) => self.nonlinear(how, field, log),
+            Inversion::Ilsqr(how) => Self::without_streaks(how, field, log),
             Inversion::Fourier(method) => self.fourier(method, field, log),
         }
     }
@@ -460,6 +466,27 @@ impl MapSusceptibility {
         Ok(ChiMap::plain(field, (&found.chi, &found.field), course))
     }
 
+    /// The map of least squares less their streaks.
+    fn without_streaks(
+        how: Ilsqr,
+        field: &LocalField,
+        log: &Logbook<'_>,
+    ) -> Result<ChiMap, StageError> {
+        let voxels = &field.mask.voxels;
+        let model = FieldModel::new(&field.geometry, voxels, field.shapes.clone(), voxels)?;
+        let pick = |volume: &[f32]| at(voxels, volume);
+        let (b, weights) = (pick(&field.field_ppm), field.weights.as_deref().map(pick));
+        let workers = log.session().on.workers;
+        let found = invert_ilsqr(&model, &b, weights.as_deref(), how, workers, log)
+            .map_err(of_inversion)?;
+        log.count("iterations", found.log.len() as u64);
+        log.result("iterations_of_map", found.of_map);
+        let stopped = if found.has_settled { Stopped::Gradient } else { Stopped::Iterations };
+        log.result("stopped", stopped.as_str());
+        let course = Course::of_streaks(&found.log);
+        Ok(ChiMap::plain(field, (&found.chi, &found.field), course))
+    }
+
     /// The map of a method in the Fourier domain.
     fn fourier(
         &self,
@@ -497,10 +524,10 @@ impl MapSusceptibility {
         hash.update(json!(same).to_string().as_bytes());
         hash.update(format!("{:?} {:?}", field.geometry, field.shapes.len()).as_bytes());
         for shape in &field.shapes {
-            if let Shape::Cylinder(axis) = shape {
-                axis.iter().for_each(|x| hash.update(&x.to_le_bytes()));
-            } else {
-                hash.update(b"s");
+            match shape {
+                Shape::Sphere => hash.update(b"s"),
+                Shape::Cylinder(axis) => axis.iter().for_each(|x| hash.update(&x.to_le_bytes())),
+                Shape::Crossing(all) => all.iter().for_each(|x| hash.update(&x.to_le_bytes())),
             }
         }
         field.mask.voxels.iter().for_each(|v| hash.update(&v.to_le_bytes()));

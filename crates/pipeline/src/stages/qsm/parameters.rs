@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use fimbria_qsm::dqsm::{DqsmOptions, Iterate};
 use fimbria_qsm::fourier::FourierMethod;
+use fimbria_qsm::ilsqr::Ilsqr;
 use fimbria_qsm::nonlinear::Nonlinear;
 use fimbria_qsm::solver::StoppingRule;
 use fimbria_qsm::variation::{self, Outside, Variation};
@@ -40,6 +41,8 @@ pub enum QsmMethod {
     Medi,
     /// Nonlinear dipole inversion.
     Ndi,
+    /// Least squares, their streaks taken off.
+    Ilsqr,
 }
 
 impl Choice for QsmMethod {
@@ -63,6 +66,11 @@ impl Choice for QsmMethod {
         ),
         (Self::Medi, "medi", "total variation but for the edges of --magnitude (MEDI)"),
         (Self::Ndi, "ndi", "nonlinear dipole inversion: steps downhill of the phase"),
+        (
+            Self::Ilsqr,
+            "ilsqr",
+            "least squares that end early, then their streaks taken off (iLSQR)",
+        ),
     ];
 }
 
@@ -156,6 +164,7 @@ pub(in crate::stages) const WEIGHED: &[QsmMethod] = &[
     QsmMethod::Tgv,
     QsmMethod::Medi,
     QsmMethod::Ndi,
+    QsmMethod::Ilsqr,
 ];
 /// The methods that take edges of a magnitude.
 pub(in crate::stages) const OF_MAGNITUDE: &[QsmMethod] = &[QsmMethod::Medi];
@@ -169,6 +178,7 @@ pub(in crate::stages) const IN_PASSES: &[QsmMethod] = &[
     QsmMethod::Tgv,
     QsmMethod::Medi,
     QsmMethod::Ndi,
+    QsmMethod::Ilsqr,
 ];
 /// The methods that weigh smoothness by κ, and whose solver is chosen.
 const SMOOTH: &[QsmMethod] = &[QsmMethod::Dqsm, QsmMethod::Tensor];
@@ -185,7 +195,20 @@ const ITERATED: &[QsmMethod] = &[
     QsmMethod::Tgv,
     QsmMethod::Medi,
     QsmMethod::Ndi,
+    QsmMethod::Ilsqr,
 ];
+/// Those of them that end where the map changes little.
+const SETTLING: &[QsmMethod] = &[
+    QsmMethod::Dtv,
+    QsmMethod::Dqsm,
+    QsmMethod::Tensor,
+    QsmMethod::Tv,
+    QsmMethod::Tgv,
+    QsmMethod::Medi,
+    QsmMethod::Ndi,
+];
+/// Those of them that end where the gradient is small.
+const OF_GRADIENT: &[QsmMethod] = &[QsmMethod::Dqsm, QsmMethod::Tensor, QsmMethod::Ilsqr];
 /// The methods of one number.
 const OF_STRENGTH: &[QsmMethod] = &[
     QsmMethod::Dtv,
@@ -196,6 +219,7 @@ const OF_STRENGTH: &[QsmMethod] = &[
     QsmMethod::Tgv,
     QsmMethod::Medi,
     QsmMethod::Ndi,
+    QsmMethod::Ilsqr,
 ];
 
 /// How the map of a method is found.
@@ -207,6 +231,8 @@ pub(super) enum Inversion {
     Variation(Variation, DataTerm),
     /// Downhill; the radians are those of the field.
     Nonlinear(Nonlinear),
+    /// Least squares, and their streaks taken off.
+    Ilsqr(Ilsqr),
     /// In the Fourier domain.
     Fourier(FourierMethod),
 }
@@ -281,27 +307,29 @@ pub struct QsmParameters {
     #[arg(long, value_name = "N", number = at_least(1_usize, ""))]
     #[arg(used_by("method", ITERATED))]
     #[arg(
-        usually = "100; 200 of ndi; 1000 of dqsm and tensor, 20 in a run, for its noisier fields"
+        usually = "100; 200 of ndi; 50 of each part of ilsqr; 1000 of dqsm and tensor, 20 in a run, \
+                   for its noisier fields"
     )]
     pub iterations: Option<usize>,
 
     /// Stop where the map changes by no more than this part of itself
     #[arg(long, value_name = "SHARE", number = at_least(0.0, ""))]
-    #[arg(used_by("method", ITERATED), usually = "2e-3; 1e-3 of ndi; 1e-6 of dqsm and tensor")]
+    #[arg(used_by("method", SETTLING), usually = "2e-3; 1e-3 of ndi; 1e-6 of dqsm and tensor")]
     pub tolerance: Option<f64>,
 
     /// Stop where the gradient is no more than this part of its first
     #[arg(long, value_name = "SHARE", number = at_least(0.0, ""))]
-    #[arg(used_by("method", SMOOTH), usually = "1e-6")]
+    #[arg(used_by("method", OF_GRADIENT), usually = "1e-6; 1e-2 of ilsqr")]
     pub gradient_tolerance: Option<f64>,
 
     /// Stop where the field is explained to this noise (after weights)
     #[arg(long, value_name = "PPM", number = above(0.0, "ppm"), used_by("method", SMOOTH))]
     pub noise: Option<f64>,
 
-    /// λ of dtv, tv, tgv, medi, ndi and tikhonov, threshold of tkd, δ of rts
+    /// λ of dtv, tv, tgv, medi, ndi and tikhonov, threshold of tkd, δ of rts, |D| below which ilsqr looks
+    /// for streaks
     #[arg(long, value_name = "VALUE", number = above(0.0, ""), used_by("method", OF_STRENGTH))]
-    #[arg(usually = "2e-4; 1e-3 of ndi, 0.15 of tkd and rts, 0.01 of tikhonov")]
+    #[arg(usually = "2e-4; 1e-3 of ndi, 0.15 of tkd and rts, 0.01 of tikhonov, 0.1 of ilsqr")]
     pub strength: Option<f64>,
 
     /// Make the mean over the mask zero
@@ -335,7 +363,7 @@ impl QsmParameters {
             return Err(OptionError::Unusable(said));
         }
         // The kernel of a dipole is -2/3 to 1/3.
-        let is_threshold = matches!(method, QsmMethod::Tkd | QsmMethod::Rts);
+        let is_threshold = matches!(method, QsmMethod::Tkd | QsmMethod::Rts | QsmMethod::Ilsqr);
         match self.strength.filter(|strength| is_threshold && *strength >= 2.0 / 3.0) {
             Some(strength) => Err(OptionError::Unusable(format!(
                 "strength = {strength}: no part of the kernel is beyond 2/3"
@@ -375,6 +403,14 @@ impl QsmParameters {
                     strength: Some(how.lambda),
                     iterations: Some(how.iterations),
                     tolerance: Some(how.tolerance),
+                    ..self.clone()
+                };
+            }
+            Inversion::Ilsqr(how) => {
+                return Self {
+                    strength: Some(how.limit),
+                    iterations: Some(how.iterations),
+                    gradient_tolerance: Some(how.tolerance),
                     ..self.clone()
                 };
             }
@@ -486,6 +522,14 @@ impl QsmParameters {
                     tolerance: self.tolerance.unwrap_or(Nonlinear::TOLERANCE),
                 });
             }
+            QsmMethod::Ilsqr => {
+                let usual = Ilsqr::default();
+                return Inversion::Ilsqr(Ilsqr {
+                    limit: given.unwrap_or(usual.limit),
+                    iterations: self.iterations.unwrap_or(usual.iterations),
+                    tolerance: self.gradient_tolerance.unwrap_or(usual.tolerance),
+                });
+            }
             QsmMethod::Tkd => {
                 given.map_or(FourierMethod::TKD, |threshold| FourierMethod::Tkd { threshold })
             }
@@ -539,8 +583,11 @@ mod tests {
         assert_eq!((tkd.strength, tkd.kappa, tkd.iterations), (Some(0.15), None, None));
         let ndi = given(&json!({ "method": "ndi", "strength": 0.1 })).in_effect();
         assert_eq!((ndi.strength, ndi.iterations, ndi.outside), (Some(0.1), Some(200), None));
+        let ilsqr = given(&json!({ "method": "ilsqr", "iterations": 9 })).in_effect();
+        let ends = (ilsqr.iterations, ilsqr.tolerance, ilsqr.gradient_tolerance);
+        assert_eq!((ilsqr.strength, ends), (Some(0.1), (Some(9), None, Some(1e-2))));
         // Named once more they are the same.
-        for all in [usual, plain, published, tkd, ndi] {
+        for all in [usual, plain, published, tkd, ndi, ilsqr] {
             assert_eq!(all.in_effect(), all);
         }
     }
@@ -562,6 +609,8 @@ mod tests {
                 ("kappa", json!(0.5), SMOOTH),
                 ("compat", json!("dqsm"), CYLINDERS),
                 ("iterations", json!(5), ITERATED),
+                ("tolerance", json!(0.1), SETTLING),
+                ("gradient_tolerance", json!(0.1), OF_GRADIENT),
                 ("data", json!("phase"), OF_VARIATION),
                 ("strength", json!(0.1), OF_STRENGTH),
             ] {

@@ -225,6 +225,17 @@ pub(in crate::stages::report) fn methods(qsm: &QsmParameters) -> Methods {
                 references: vec!["Polak D et al. NMR Biomed 33, e4271 (2020)"],
             };
         }
+        QsmMethod::Ilsqr => {
+            let all = qsm.in_effect();
+            let text = format!(
+                "Susceptibility was mapped from the local field inside the mask by iLSQR: weighted \
+                 least squares of at most {} iterations, and streaks of the frequencies where |D| < {} \
+                 taken off.",
+                all.iterations.unwrap_or_default(),
+                all.strength.unwrap_or_default()
+            );
+            return Methods { text, references: vec!["Li W et al. NeuroImage 108, 111 (2015)"] };
+        }
         QsmMethod::Tkd | QsmMethod::Tikhonov | QsmMethod::Rts => {
             let text = "Susceptibility was mapped from the local field without guidance.";
             return Methods { text: text.to_owned(), references: Vec::new() };

@@ -1,0 +1,164 @@
+//! The two problems as operators.
+
+use fimbria_compute::fft::Complex32;
+use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
+use fimbria_compute::{HostError, HostSpace, Workers};
+use rayon::prelude::*;
+
+use super::boundaries::Boundaries;
+use crate::fourier::{KSpace, at};
+
+/// W D χ at the unknowns, of χ in every place of the padded volume.
+pub(super) struct WeightedDipole<'a, 'w> {
+    space: &'a KSpace<'w>,
+    places: &'a [u32],
+    weights: Vec<f32>,
+    domain: HostSpace<'w>,
+    range: HostSpace<'w>,
+}
+
+impl<'a, 'w> WeightedDipole<'a, 'w> {
+    pub(super) fn new(space: &'a KSpace<'w>, places: &'a [u32], weights: Vec<f32>) -> Self {
+        let of = |len| HostSpace::new(space.workers(), len);
+        let (domain, range) = (of(space.elements()), of(places.len()));
+        Self { space, places, weights, domain, range }
+    }
+
+    fn of_dipole(&self, volume: &[f32]) -> Vec<f32> {
+        let mut spectrum = self.space.forward(volume);
+        self.space.each(&mut spectrum, |k, x| *x *= self.space.dipole[k]);
+        self.space.back(spectrum)
+    }
+}
+
+impl<'w> Operator for WeightedDipole<'_, 'w> {
+    fimbria_compute::between!(HostSpace<'w> => HostSpace<'w>);
+
+    fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
+        let field = at(self.places, &self.of_dipole(x));
+        y.iter_mut().zip(field).zip(&self.weights).for_each(|((y, b), w)| *y = w * b);
+        Ok(())
+    }
+}
+
+impl LinearOperator for WeightedDipole<'_, '_> {
+    /// The dipole's field is even.
+    fn adjoint(&self, y: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
+        let mut volume = self.domain.zeros()?;
+        let pairs = y.iter().zip(&self.weights);
+        self.places.iter().zip(pairs).for_each(|(&place, (y, w))| volume[place as usize] = w * y);
+        *x = self.of_dipole(&volume);
+        Ok(())
+    }
+}
+
+/// Wₐ ∂ₐ χₛ in every place of the padded volume, of maps χₛ that have only frequencies of the cone.
+pub(super) struct OfCone<'a, 'w> {
+    space: &'a KSpace<'w>,
+    boundaries: Boundaries,
+    /// The cone over the half spectrum.
+    cone: Vec<bool>,
+    domain: HostSpace<'w>,
+    range: HostSpace<'w>,
+}
+
+impl<'a, 'w> OfCone<'a, 'w> {
+    pub(super) fn new(space: &'a KSpace<'w>, boundaries: Boundaries, limit: f32) -> Self {
+        let of = |len| HostSpace::new(space.workers(), len);
+        let (domain, range) = (of(space.elements()), of(3 * space.elements()));
+        let cone = cone(space, limit);
+        Self { space, boundaries, cone, domain, range }
+    }
+
+    /// Wₐ ∂ₐ of a map with all frequencies.
+    pub(super) fn slopes(&self, map: &[f32]) -> Vec<f32> {
+        let Boundaries { ring, weights } = &self.boundaries;
+        let workers = self.space.workers();
+        let mut slopes = ring.differences(map, workers).into_flattened();
+        self.weigh(&mut slopes, weights);
+        slopes
+    }
+
+    fn weigh(&self, slopes: &mut [f32], weights: &[[f32; 3]]) {
+        let weights = weights.as_flattened();
+        self.space.workers().install(|| {
+            slopes.par_iter_mut().zip(weights).for_each(|(slope, weight)| *slope *= weight);
+        });
+    }
+
+    /// The part of a map that is of the cone.
+    pub(super) fn part(&self, map: &[f32]) -> Vec<f32> {
+        let mut spectrum = self.space.forward(map);
+        self.space.each(&mut spectrum, |k, x| {
+            if !self.cone[k] {
+                *x = Complex32::default();
+            }
+        });
+        self.space.back(spectrum)
+    }
+}
+
+impl<'w> Operator for OfCone<'_, 'w> {
+    fimbria_compute::between!(HostSpace<'w> => HostSpace<'w>);
+
+    /// Of a map of the cone: the solver begins at 0 and goes along what [`adjoint`](Self::adjoint) gives, so
+    /// that it sees no other.
+    fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
+        *y = self.slopes(x);
+        Ok(())
+    }
+}
+
+impl LinearOperator for OfCone<'_, '_> {
+    fn adjoint(&self, y: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
+        let Boundaries { ring, weights } = &self.boundaries;
+        let mut slopes = y.clone();
+        self.weigh(&mut slopes, weights);
+        *x = self.part(&ring.gathered(slopes.as_chunks().0, self.space.workers()));
+        Ok(())
+    }
+}
+
+/// Where |D| is below `limit`, both of k and of -k. These are one where an axis has an even number of voxels and k
+/// is its highest frequency, of which D of an oblique B0 has two values: only with both the part of a part
+/// is that itself.
+fn cone(space: &KSpace<'_>, limit: f32) -> Vec<bool> {
+    let [nx, ny, nz] = space.shape();
+    let half = nx / 2 + 1;
+    let is_below = |k: usize| space.dipole[k].abs() < limit;
+    let is_cone = |k: usize| {
+        let [x, y, z] = [k % half, k / half % ny, k / (half * ny)];
+        // The half spectrum holds both in its first plane, and in its last of an even number.
+        let holds_both = x == 0 || 2 * x == nx;
+        let opposite = x + half * ((ny - y) % ny + ny * ((nz - z) % nz));
+        is_below(k) && (!holds_both || is_below(opposite))
+    };
+    (0..space.dipole.len()).map(is_cone).collect()
+}
+
+/// No rows: nothing but the data counts.
+pub(super) struct NoPenalty<'w> {
+    domain: HostSpace<'w>,
+    range: HostSpace<'w>,
+}
+
+impl<'w> NoPenalty<'w> {
+    pub(super) fn new(len: usize, workers: &'w Workers) -> Self {
+        Self { domain: HostSpace::new(workers, len), range: HostSpace::new(workers, 0) }
+    }
+}
+
+impl<'w> Operator for NoPenalty<'w> {
+    fimbria_compute::between!(HostSpace<'w> => HostSpace<'w>);
+
+    fn apply(&self, _: &Vec<f32>, _: &mut Vec<f32>) -> Result<(), HostError> {
+        Ok(())
+    }
+}
+
+impl LinearOperator for NoPenalty<'_> {
+    fn adjoint(&self, _: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
+        x.fill(0.0);
+        Ok(())
+    }
+}
