@@ -57,7 +57,8 @@ Units:
 
 Order and frame:
   Fibre directions are in scanner RAS axes (--v1-frame for FSL's or voxel axes), B0 along the
-  scanner's z. Oblique volumes and voxels that are not cubic are not resampled: kernels are turned.
+  scanner's z. Oblique volumes are not resampled: kernels are turned. dqsm and tensor take cubic
+  voxels alone.
 
 By default (dtv) few edges are wanted, but for those that diffusion explains: ½‖w (x * d + a B -
 b)‖² + λ Σ|∇(x - Σ c Φ)| is made least, d the dipole, x 0 outside the mask, Φ the images FA, MD and

@@ -109,9 +109,9 @@ impl<'w> Alternating<'w> {
         let (mut p, mut q, mut h) = (volume(), volume(), vec![[0.0_f32; 3]; n]);
         let mut of_edges = vec![[0.0_f32; 3]; n];
         let mut of_field = vec![0.0_f32; self.places.len()];
-        self.places.iter().zip(field).for_each(|(&place, b)| p[place as usize] = *b);
         let data =
             Data { field, weights: data_weights, radians: self.radians(), places: &self.places };
+        self.places.iter().zip(data.first()).for_each(|(&place, b)| p[place as usize] = b);
         let mut is_inside = vec![false; n];
         self.places.iter().for_each(|&place| is_inside[place as usize] = true);
         let (mut chi, mut numbers) = (volume(), Vec::new());

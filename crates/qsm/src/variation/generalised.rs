@@ -146,9 +146,9 @@ impl<'w> Generalised<'w> {
         let (mut h, mut of_edges) = (vec![[0.0_f32; 3]; n], vec![[0.0_f32; 3]; n]);
         let (mut second, mut of_second) = (vec![[0.0_f32; 6]; n], vec![[0.0_f32; 6]; n]);
         let mut of_field = vec![0.0_f32; field.len()];
-        self.places.iter().zip(field).for_each(|(&place, b)| p[place as usize] = *b);
         let radians = radians.map(|radians| radians as f32);
         let data = Data { field, weights, radians, places: &self.places };
+        self.places.iter().zip(data.first()).for_each(|(&place, b)| p[place as usize] = b);
         let within = match outside {
             Outside::Sources => Some(self.ring.within(&self.is_inside, workers)),
             Outside::Nothing => None,

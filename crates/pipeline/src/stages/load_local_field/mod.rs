@@ -22,7 +22,7 @@ pub use self::unit::FieldUnit;
 pub(super) use self::unit::factor_of_relative;
 use self::unit::{Said, check_numbers};
 use crate::hashing::with_sidecar;
-use crate::options::{Described as _, OptionError, Takes, above, choice, one_of, refuse_unused};
+use crate::options::{Described as _, OptionError, Takes, choice, one_of, refuse_unused, within};
 use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::{ContentsError, check_directions, check_directions_in_memory};
 use crate::stages::qsm::{GUIDED, IN_PASSES, OF_MAGNITUDE, QsmParameters, WEIGHED};
@@ -110,7 +110,7 @@ pub struct LocalFieldFiles {
     pub b0: Option<f64>,
 
     /// Echo time in which the field turned the phase, for --method ndi and --data phase
-    #[arg(long, value_name = "MS", number = above(0.0, "ms"), help_heading = "Input")]
+    #[arg(long, value_name = "MS", number = within(0.1_f64, 1000.0, "ms"), help_heading = "Input")]
     #[arg(usually = "EchoTime of the .json beside the field")]
     pub te: Option<f64>,
 
@@ -625,6 +625,13 @@ impl LocalFieldFiles {
             tissue.iter_mut().for_each(|image| *image = image.at_nearest_voxels(&mask.grid));
         }
         tissue.iter().try_for_each(|image| mask.grid.check_same(&image.grid, "MD or S0"))?;
+        if fa.is_none() && vectors.n_volumes == 3 && nearly_all_are_units(&vectors, mask) {
+            log.warn(
+                Page::Susceptibility,
+                "the fibre directions have length 1 nearly everywhere, which is taken for FA = 1: is --fa \
+                 missing?",
+            );
+        }
         let shapes = shapes_of(&vectors, fa.as_ref(), mask, fa_threshold)?;
         Ok((shapes, Some(guidance_of(&vectors, fa.as_ref(), &tissue, mask))))
     }
@@ -669,6 +676,18 @@ pub(super) fn guidance_of(
     };
     let images = tissue.iter().map(|image| pick(&|voxel| image.data[voxel])).collect();
     Guidance { fa, images }
+}
+
+/// Whether 19 of 20 of the vectors of a mask that have a direction are of length 1, as those of V1 are and
+/// hardly any of FA·V1.
+fn nearly_all_are_units(vectors: &Image, mask: &Mask) -> bool {
+    let lengths = mask.voxels.iter().map(|&voxel| whole_length(vectors, voxel as usize));
+    let (mut units, mut all) = (0, 0);
+    for length in lengths.filter(|length| *length > 0.0) {
+        all += 1;
+        units += usize::from((length - 1.0).abs() < 1e-3);
+    }
+    all > 0 && 20 * units >= 19 * all
 }
 
 /// Over all volumes, of what is a number above 0.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fimbria_compute::{Interrupted, Progress as _};
-use fimbria_image::{Image, MapKind, MapSpec, Mask, Window, counted, read_mask};
+use fimbria_image::{Grid, Image, MapKind, MapSpec, Mask, Window, counted, read_mask};
 use fimbria_qsm::dqsm::{Journey, reconstruct};
 use fimbria_qsm::fourier::{FourierMethod, dipole_field, invert};
 use fimbria_qsm::ilsqr::{Ilsqr, invert_ilsqr};
@@ -303,6 +303,7 @@ impl MapSusceptibility {
     /// The map of the unknowns that is as smooth as κ asks for.
     fn smooth(&self, field: &LocalField, log: &Logbook<'_>) -> Result<ChiMap, StageError> {
         let tensors = self.parameters.method.0 == QsmMethod::Tensor;
+        NoCubes::refuse(&field.grid)?;
         let options = self.parameters.options(field.b0_tesla)?;
         let parameters = self.parameters.in_effect();
         let receivers = if parameters.is_published() {
@@ -591,6 +592,26 @@ pub struct NeedsMagnitude;
 #[derive(Debug, thiserror::Error)]
 #[error("no voxel of the reference region {} lies inside the mask", .0.display())]
 pub struct NoReference(PathBuf);
+
+/// Voxels are no cubes, where their sources are taken for points: a lattice of points whose spacings differ
+/// has a field of its own within a uniform sphere, of -0.3 to -0.7 χ for 2 x 2 x 3 mm where it is to be 0.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "--method dqsm and tensor take voxels for points, which is right of cubes alone; these are {:.2} x {:.2} x \
+     {:.2} mm: resample the field, or take another method", .0[0], .0[1], .0[2]
+)]
+pub struct NoCubes([f64; 3]);
+
+impl NoCubes {
+    /// Sides may differ by so much: what that adds to the field is a hundredth of χ.
+    const BY: f64 = 1.02;
+
+    fn refuse(grid: &Grid) -> Result<(), Self> {
+        let spacing = grid.ras_from_vox.spacing();
+        let most = spacing.iter().fold(0.0_f64, |most, &side| most.max(side));
+        if spacing.iter().any(|&side| most > Self::BY * side) { Err(Self(spacing)) } else { Ok(()) }
+    }
+}
 
 /// `volume` with zeros outside the mask.
 fn masked(volume: &[f32], mask: &Mask) -> Vec<f32> {

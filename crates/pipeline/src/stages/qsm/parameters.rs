@@ -333,7 +333,7 @@ pub struct QsmParameters {
     pub strength: Option<f64>,
 
     /// Make the mean over the mask zero
-    #[arg(long, in_run = "true")]
+    #[arg(long, in_run = "true", conflicts_with = "reference")]
     pub zero_mean: bool,
 
     /// Make the mean over these voxels zero instead: a 3-D image on the same grid, inside where above
