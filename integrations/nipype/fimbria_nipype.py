@@ -1395,7 +1395,7 @@ class QsmInputSpec(CommandLineInputSpec):
     field_unit = traits.Enum("ppm", "hz", "rad/s", "tesla", "relative", argstr="--field-unit %s", desc="Unit of the field [default: ppm, refused where the numbers are unlike it]")
     phase_sign = traits.Int(argstr="--phase-sign %d", desc="Sign of the field along B0 beside a paramagnetic source [1 or -1] [default: 1]")
     b0 = traits.Float(argstr="--b0 %.15g", desc="Strength of B0 [above 0, up to 30, tesla] [default: MagneticFieldStrength of the .json beside the field]")
-    te = traits.Float(argstr="--te %.15g", desc="Echo time in which the field turned the phase, for --method ndi and --data phase [above 0, ms] [default: EchoTime of the .json beside the field]")
+    te = traits.Float(argstr="--te %.15g", desc="Echo time in which the field turned the phase, for --method ndi and --data phase [0.1 to 1000, ms] [default: EchoTime of the .json beside the field]")
     b0_dir = traits.List(traits.Float(), minlen=3, maxlen=3, argstr="--b0-dir %s", desc="Direction of B0 in scanner axes [any] [default: 0 0 1]")
     b0_dir_vox = traits.List(traits.Float(), minlen=3, maxlen=3, argstr="--b0-dir-vox %s", desc="Direction of B0 in voxel axes [any]")
     dqsm_files = traits.Bool(argstr="--dqsm-files", desc="FIELD, --mask and --v1 are files of the original dQSM program (deltab.bin, mask.bin, models.bin), in tesla and with B0; also writes chi.bin")

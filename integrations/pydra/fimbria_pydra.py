@@ -1013,7 +1013,7 @@ class Qsm(shell.Task["Qsm.Outputs"]):
     field_unit: str | None = shell.arg(help="Unit of the field [default: ppm, refused where the numbers are unlike it]", allowed_values=["ppm", "hz", "rad/s", "tesla", "relative"], argstr="--field-unit", default=None)
     phase_sign: int | None = shell.arg(help="Sign of the field along B0 beside a paramagnetic source [1 or -1] [default: 1]", argstr="--phase-sign", default=None)
     b0: float | None = shell.arg(help="Strength of B0 [above 0, up to 30, tesla] [default: MagneticFieldStrength of the .json beside the field]", argstr="--b0", default=None)
-    te: float | None = shell.arg(help="Echo time in which the field turned the phase, for --method ndi and --data phase [above 0, ms] [default: EchoTime of the .json beside the field]", argstr="--te", default=None)
+    te: float | None = shell.arg(help="Echo time in which the field turned the phase, for --method ndi and --data phase [0.1 to 1000, ms] [default: EchoTime of the .json beside the field]", argstr="--te", default=None)
     b0_dir: list[float] | None = shell.arg(help="Direction of B0 in scanner axes [any] [default: 0 0 1]", argstr="--b0-dir", default=None)
     b0_dir_vox: list[float] | None = shell.arg(help="Direction of B0 in voxel axes [any]", argstr="--b0-dir-vox", default=None)
     dqsm_files: bool = shell.arg(help="FIELD, --mask and --v1 are files of the original dQSM program (deltab.bin, mask.bin, models.bin), in tesla and with B0; also writes chi.bin", argstr="--dqsm-files", default=False)

@@ -643,8 +643,8 @@ def qsm(
         Strength of B0 [above 0, up to 30, tesla] [default: MagneticFieldStrength of the .json
         beside the field]
     te : number
-        Echo time in which the field turned the phase, for method ndi and data phase [above 0,
-        ms] [default: EchoTime of the .json beside the field]
+        Echo time in which the field turned the phase, for method ndi and data phase [0.1 to
+        1000, ms] [default: EchoTime of the .json beside the field]
     b0_dir : number
         Direction of B0 in scanner axes [any] [default: 0 0 1]
     b0_dir_vox : number

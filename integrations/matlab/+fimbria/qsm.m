@@ -28,7 +28,7 @@ function files = qsm(varargin)
 %     phase_sign: Sign of the field along B0 beside a paramagnetic source [1 or -1] [default: 1]
 %     b0: Strength of B0 [above 0, up to 30, tesla] [default: MagneticFieldStrength of the .json beside the
 %     field]
-%     te: Echo time in which the field turned the phase, for --method ndi and --data phase [above 0, ms]
+%     te: Echo time in which the field turned the phase, for --method ndi and --data phase [0.1 to 1000, ms]
 %     [default: EchoTime of the .json beside the field]
 %     b0_dir: Direction of B0 in scanner axes [any] [default: 0 0 1]
 %     b0_dir_vox: Direction of B0 in voxel axes [any]
