@@ -85,7 +85,6 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "fimbria qsm field/local_field.nii.gz --mask field/mask.nii.gz --method tkd -o qsm",
             "fimbria qsm field/local_field.nii.gz --method medi --magnitude mag.nii.gz -o medi",
             "fimbria qsm field/local_field.nii.gz --method ndi -o ndi",
-            "fimbria qsm field/local_field.nii.gz --mask field/mask.nii.gz --method ilsqr -o ilsqr",
             "fimbria qsm local.nii.gz --v1 V1.nii.gz --fa FA.nii.gz --method tensor --iterations 20 -o qsm",
         ],
     ),

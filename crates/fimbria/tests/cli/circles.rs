@@ -45,11 +45,7 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
         &["stages/crossing", "stages/gre", "stages/head", "stages/head_data_set"],
         "digital subjects share options, and a head has a scan and can be a data set",
     ),
-    (
-        "qsm",
-        &["fourier", "tensor", "variation"],
-        "solvers share steps, norms and their periodic operator",
-    ),
+    ("qsm", &["fourier", "variation"], "solvers share steps, norms and the operator in k-space"),
     (
         "streamlines",
         &["format", "stream", "tck", "trk", "trx"],

@@ -71,6 +71,8 @@ fn an_option_that_the_method_would_ignore_is_refused() {
     }
     refused(&folder, &format!("{QSM} --method ndi --data phase"), "--data");
     refused(&folder, &format!("{QSM} --method tv --te 20"), "--te");
+    refused(&folder, &format!("{QSM} --method ndi --te 0.02 --b0 3"), "0.1 to 1000 ms");
+    refused(&folder, &format!("{QSM} --reference mask.nii --zero-mean"), "--zero-mean");
     for options in ["--tolerance 1e-3", "--kappa 0.9", "--data phase", "--v1 v1.nii"] {
         refused(&folder, &format!("{QSM} --method ilsqr {options}"), options);
     }
@@ -252,7 +254,9 @@ fn directions_come_from_a_fit_or_from_another_grid() {
     folder.done(&format!("{line} --dti dti -o folder"));
     assert_eq!(chi(&folder, "folder"), chi(&folder, "named"));
     let other = format!("{line} --v1 coarse_v1.nii --fa coarse_fa.nii");
-    assert!(folder.failed(&format!("{other} -o no")).contains("the fibre directions"));
+    assert!(folder.failed(&format!("{other} -o no")).contains("the image of fibre directions"));
+    let bare = folder.done(&format!("{line} --v1 dti/V1.nii -o bare"));
+    assert!(bare.stderr.contains("is --fa missing?"), "{}", bare.stderr);
     folder.done(&format!("{other} --resample -o resampled"));
     assert_eq!(chi(&folder, "resampled"), chi(&folder, "named"));
 }
