@@ -71,7 +71,7 @@ fn an_option_that_the_method_would_ignore_is_refused() {
     }
     refused(&folder, &format!("{QSM} --method ndi --data phase"), "--data");
     refused(&folder, &format!("{QSM} --method tv --te 20"), "--te");
-    refused(&folder, &format!("{QSM} --method ndi --te 0.02 --b0 3"), "0.1 to 1000 ms");
+    refused(&folder, &format!("{QSM} --method ndi --te 0.02 --b0 3"), "0.1 to 1000, in ms");
     refused(&folder, &format!("{QSM} --reference mask.nii --zero-mean"), "--zero-mean");
     for options in ["--tolerance 1e-3", "--kappa 0.9", "--data phase", "--v1 v1.nii"] {
         refused(&folder, &format!("{QSM} --method ilsqr {options}"), options);
