@@ -19,7 +19,7 @@ import fimbria
 #: one gives threads their turn later. None of the works below ends by itself within it.
 BOUND = 1.0
 #: Seconds of work before the interrupt.
-WAIT = 0.4
+WAIT = 0.15
 
 
 def table(b, seed=0):
@@ -172,12 +172,12 @@ def interrupted(made):
         except KeyboardInterrupt:
             answered = time.monotonic()
             soon.join()
-            if answered - sent[0] > 0.001 or size > 64:
+            if answered - sent[0] > 0.001 or size > 128:
                 return answered - sent[0]
         finally:
             soon.cancel()
             signal.signal(signal.SIGINT, before)
-        assert size <= 64, "the work is too short"
+        assert size <= 128, "the work is too short"
         size *= 2
 
 
