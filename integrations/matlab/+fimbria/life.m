@@ -47,7 +47,6 @@ function files = life(varargin)
 %     l1: L1 penalty on weights, as a share of the least that leaves none [from 0 on] [default: 0]
 %     group: Penalty on each set of streamlines (--sets, or the groups of a TRX): Σ √n ‖w‖, as a share of
 %     the least that leaves no set any weight; its steps are of their own [from 0 on] [default: 0]
-%     exchange: How processes of mpirun add up [default: scatter]
 %     output: Folder to write
 %     force: Overwrite existing outputs
 %     resume: Go on from what the same command left in OUT/.resume when it was interrupted: to the same
@@ -122,7 +121,6 @@ function files = life(varargin)
     'tolerance', '--tolerance', ','
     'l1', '--l1', ','
     'group', '--group', ','
-    'exchange', '--exchange', ','
     'output', '--output', ','
     'force', '--force', 'flag'
     'resume', '--resume', 'flag'
