@@ -95,23 +95,20 @@ impl Participants {
             return Ok(Ended::Kept);
         }
         let fingerprint = self.fingerprint(&planned)?;
-        let differs = |record: &RunRecord| record.fingerprint.as_ref() != Some(&fingerprint);
-        let is_replaced = earlier
-            .as_ref()
-            .is_some_and(|record| differs(record) && record.is_complete_in(&folder));
-        let same = earlier.filter(|r| r.fingerprint.as_ref() == Some(&fingerprint));
-        if let Some(record) = same.filter(|record| record.is_complete_in(&folder)) {
+        let whole = earlier.filter(|record| record.is_complete_in(&folder));
+        let is_same = |record: &&RunRecord| record.fingerprint.as_ref() == Some(&fingerprint);
+        if let Some(record) = whole.as_ref().filter(is_same) {
             // What a process left that was killed right after it had finished.
             OutputFolder::clear_beside(&folder);
             let _ = fs::remove_dir_all(&work);
             self.page_of_subject(session)?;
-            seen(&planned, &record).note()?;
+            seen(&planned, record).note()?;
             return Ok(Ended::Kept);
         }
         let existing = if self.force { Existing::Overwrite } else { Existing::Resume };
         let log = Logbook::new(machine);
         let (mut ran, mut results) = (Vec::new(), Vec::new());
-        if is_replaced {
+        if whole.is_some() {
             log.warn(
                 Page::Bids,
                 &format!(
