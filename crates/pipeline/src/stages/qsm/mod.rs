@@ -413,17 +413,15 @@ impl MapSusceptibility {
         field: &LocalField,
         log: &Logbook<'_>,
     ) -> Result<ChiMap, StageError> {
-        let voxels = &field.mask.voxels;
-        let model = FieldModel::new(&field.geometry, voxels, field.shapes.clone(), voxels)?;
-        let pick = |volume: &[f32]| at(voxels, volume);
-        let weights = field.weights.as_deref().map(pick);
+        let (model, b, weights) = inside(field)?;
         let guidance = field.guidance.as_ref();
         let magnitude;
         let prior = match self.parameters.method.0 {
             QsmMethod::Dtv => guidance.map_or(Prior::Total, Prior::Explained),
             QsmMethod::Tgv => Prior::Generalised,
             QsmMethod::Medi => {
-                magnitude = pick(field.magnitude.as_deref().ok_or(NeedsMagnitude)?);
+                let volume = field.magnitude.as_deref().ok_or(NeedsMagnitude)?;
+                magnitude = at(&field.mask.voxels, volume);
                 Prior::Magnitude(&magnitude)
             }
             _ => Prior::Total,
@@ -433,8 +431,7 @@ impl MapSusceptibility {
             DataTerm::Phase => Some(radians_per_ppm(field, log)?),
         };
         let variation = Variation { radians, ..variation };
-        let (b, workers) = (pick(&field.field_ppm), log.session().on.workers);
-        let weights = weights.as_deref();
+        let (weights, workers) = (weights.as_deref(), log.session().on.workers);
         let found = reconstruct_variation(&model, &b, weights, prior, variation, workers, log)
             .map_err(of_inversion)?;
         note_end(found.log.len(), found.has_settled, variation.tolerance, log);
@@ -454,10 +451,7 @@ impl MapSusceptibility {
         field: &LocalField,
         log: &Logbook<'_>,
     ) -> Result<ChiMap, StageError> {
-        let voxels = &field.mask.voxels;
-        let model = FieldModel::new(&field.geometry, voxels, field.shapes.clone(), voxels)?;
-        let pick = |volume: &[f32]| at(voxels, volume);
-        let (b, weights) = (pick(&field.field_ppm), field.weights.as_deref().map(pick));
+        let (model, b, weights) = inside(field)?;
         let how = Nonlinear { radians: radians_per_ppm(field, log)?, ..how };
         let workers = log.session().on.workers;
         let found = invert_nonlinear(&model, &b, weights.as_deref(), how, workers, log)
@@ -473,10 +467,7 @@ impl MapSusceptibility {
         field: &LocalField,
         log: &Logbook<'_>,
     ) -> Result<ChiMap, StageError> {
-        let voxels = &field.mask.voxels;
-        let model = FieldModel::new(&field.geometry, voxels, field.shapes.clone(), voxels)?;
-        let pick = |volume: &[f32]| at(voxels, volume);
-        let (b, weights) = (pick(&field.field_ppm), field.weights.as_deref().map(pick));
+        let (model, b, weights) = inside(field)?;
         let workers = log.session().on.workers;
         let found = invert_ilsqr(&model, &b, weights.as_deref(), how, workers, log)
             .map_err(of_inversion)?;
@@ -561,6 +552,16 @@ fn of_inversion(error: QsmError) -> StageError {
         QsmError::Interrupted(interrupted) => interrupted.into(),
         other => other.into(),
     }
+}
+
+/// The model of a field whose data and unknowns are those of the mask; the data, and their weights.
+type Inside = (FieldModel, Vec<f32>, Option<Vec<f32>>);
+
+fn inside(field: &LocalField) -> Result<Inside, QsmError> {
+    let voxels = &field.mask.voxels;
+    let model = FieldModel::new(&field.geometry, voxels, field.shapes.clone(), voxels)?;
+    let pick = |volume: &[f32]| at(voxels, volume);
+    Ok((model, pick(&field.field_ppm), field.weights.as_deref().map(pick)))
 }
 
 /// Radians that a field of 1 ppm turns the phase by in the echo time of the field.
