@@ -110,7 +110,7 @@ impl Benchmark for BenchDti {
 }
 
 /// Where a fit may run, and what is attained there.
-struct Place {
+struct Processor {
     name: String,
     workers: Workers,
     device: Option<Device>,
@@ -122,7 +122,7 @@ fn places(
     all: &Workers,
     devices: Vec<Device>,
     console: &dyn Console,
-) -> Result<Vec<Place>, Failure> {
+) -> Result<Vec<Processor>, Failure> {
     let mut places = Vec::new();
     let counts = if all.threads() > 1 { vec![1, all.threads()] } else { vec![1] };
     for threads in counts {
@@ -132,14 +132,14 @@ fn places(
             let floor = Floor::of_measured(&measured, level);
             let name = format!("{level:?}");
             console.print(&floor.described(&format!("{name}, {}", counted(threads))))?;
-            places.push(Place { name, workers, device: None, floor });
+            places.push(Processor { name, workers, device: None, floor });
         }
     }
     for device in devices {
         let (name, floor) = (device.info().name.clone(), Floor::of_device(&device)?);
         console.print(&floor.described(&name))?;
         let workers = Workers::new(all.threads())?;
-        places.push(Place { name, workers, device: Some(device), floor });
+        places.push(Processor { name, workers, device: Some(device), floor });
     }
     Ok(places)
 }
@@ -159,7 +159,7 @@ impl Job<'_> {
     fn rows(
         &self,
         options: &DtiOptions,
-        places: &[Place],
+        places: &[Processor],
         table: &Table<'_>,
     ) -> Result<(), Failure> {
         let problem = Problem::new(self.gradients, options)?;
@@ -193,7 +193,7 @@ impl Job<'_> {
         show("plain f64", 1, sample.len(), oracle, 1.0, f64::NAN)?;
         let oracle = oracle.wall / sample.len() as f64;
 
-        for Place { name, workers, device, floor } in places {
+        for Processor { name, workers, device, floor } in places {
             if device.is_some() && least.is_none() {
                 continue; // devices do linear fits
             }

@@ -10,7 +10,7 @@ use crate::BidsError;
 use crate::Series;
 use crate::files::folders;
 use crate::json::read_json;
-use crate::series::{Place, series_of};
+use crate::series::{SessionFolders, series_of};
 use crate::tables::LabelTables;
 
 /// The name of the input in `DatasetLinks`, and in the URIs of its files.
@@ -76,7 +76,7 @@ impl DataSet {
         let mut sets = Vec::new();
         for folder in std::iter::once(root).chain(others.iter().map(|other| &*other.root)) {
             fs::read_dir(folder).map_err(BidsError::io("open the data set", folder))?;
-            sets.push((folder, LabelTables::of(folder)?));
+            sets.push((folder, LabelTables::read(folder)?));
         }
         for (i, OtherSet { name, .. }) in others.iter().enumerate() {
             if others[..i].iter().any(|other| other.name == *name) {
@@ -89,7 +89,7 @@ impl DataSet {
             let mut below = vec![None];
             below.extend(folders(&folder, "ses-")?.into_iter().map(Some));
             for session in below {
-                let places = sets.iter().map(|(root, tables)| Place {
+                let places = sets.iter().map(|(root, tables)| SessionFolders {
                     root,
                     subject: root.join(&subject),
                     at: session.iter().fold(root.join(&subject), |at, session| at.join(session)),

@@ -55,7 +55,7 @@ pub(crate) struct Names {
 
 impl Names {
     /// Of the series of this name, with these labels.
-    pub(crate) fn of(series: &BidsName, labels: Option<&str>) -> Self {
+    pub(crate) fn from_series(series: &BidsName, labels: Option<&str>) -> Self {
         let mut of_scan = series.clone();
         of_scan.entities.retain(|(key, _)| ["sub", "ses", "space"].contains(&key.as_str()));
         let labels = labels.map_or(String::new(), |name| format!("seg-{}_", plain(name)));
@@ -144,7 +144,7 @@ mod tests {
     fn files_of_a_run_have_names_of_bids() {
         let series = "sub-01_ses-2_dir-AP_space-ACPC_desc-preproc_dwi.nii.gz";
         let series = BidsName::parse(Path::new(series)).unwrap();
-        let names = Names::of(&series, Some("4S156Parcels"));
+        let names = Names::from_series(&series, Some("4S156Parcels"));
         let at = "dwi/sub-01_ses-2_dir-AP_space-ACPC_";
         let fa = "sub-01_ses-2_dir-AP_space-ACPC_model-tensor_param-fa_dwimap.nii.gz";
         for (stage, file, expected) in [
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn streamlines_are_named_by_what_they_followed() {
         let series = BidsName::parse(Path::new("sub-01_dwi.nii.gz")).unwrap();
-        let names = Names::of(&series, None);
+        let names = Names::from_series(&series, None);
         for (through, algorithm, track, model) in [
             ("densities", "probabilistic", "track-ifod", "csd"),
             ("densities", "deterministic", "track-sdstream", "csd"),

@@ -9,8 +9,8 @@ use fimbria_pipeline::{Choice, Page, RunConfig, Session as Machine};
 
 use crate::claim::{Claim, Claimed};
 use crate::digest::finished;
+use crate::resources::{Resources, Share};
 use crate::root::Root;
-use crate::shares::{Share, Shares};
 use crate::{BidsError, DataSet, Session, citation};
 
 /// Where pages are written.
@@ -93,7 +93,7 @@ impl Participants {
         let sessions = self.data_set.sessions.len();
         let threads = machine.on.workers.threads();
         let memory = self.config.input.memory.filter(|_| machine.on.devices.is_empty());
-        let shares = Shares::new(threads, memory, sessions);
+        let shares = Resources::new(threads, memory, sessions);
         let work = Work { all: self, shares: &shares, machine, ended: Mutex::default() };
         std::thread::scope(|scope| {
             for _ in 1..shares.at_once() {
@@ -153,7 +153,7 @@ struct Outcomes {
 /// What several threads do of all sessions, each one session at a time.
 struct Work<'w> {
     all: &'w Participants,
-    shares: &'w Shares,
+    shares: &'w Resources,
     machine: Machine<'w>,
     ended: Mutex<Outcomes>,
 }

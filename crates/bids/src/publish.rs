@@ -27,7 +27,7 @@ pub(crate) struct Ran<'a> {
 
 impl Ran<'_> {
     pub(crate) fn names(&self) -> Names {
-        Names::of(&self.series.name, self.labels.map(|(name, _)| name))
+        Names::from_series(&self.series.name, self.labels.map(|(name, _)| name))
     }
 
     /// The page of the run.
@@ -51,7 +51,7 @@ impl Ran<'_> {
             self.record.parameters.get("track").is_some_and(|track| track["anatomy"].is_object());
         let tissues = self.series.tissues.as_deref().filter(|_| is_constrained);
         let common =
-            Common::of(self.data_set, self.series, labels, tissues).of_table(self.mended());
+            Common::new(self.data_set, self.series, labels, tissues).of_table(self.mended());
         let followed = Followed::by(self.record.parameters.get("track").unwrap_or(&Value::Null));
         sticks::publish(&self.folder, &self.record, &names, &common, out)?;
         let outputs = self.record.outputs.iter().filter_map(|output| output.file.split_once('/'));

@@ -119,7 +119,7 @@ pub(crate) fn columns_of(rows: &[Row], out: &Path) -> Vec<Column> {
     for row in rows {
         for (name, _) in &row.values {
             if columns.iter().all(|column| column.name != *name) {
-                columns.push(Column::of(name, row, out));
+                columns.push(Column::from_session(name, row, out));
             }
         }
     }
@@ -127,7 +127,7 @@ pub(crate) fn columns_of(rows: &[Row], out: &Path) -> Vec<Column> {
 }
 
 impl Column {
-    fn of(name: &str, row: &Row, out: &Path) -> Self {
+    fn from_session(name: &str, row: &Row, out: &Path) -> Self {
         let said = |of: Of, unit: &str, description: String| Self {
             name: name.to_owned(),
             unit: unit.to_owned(),

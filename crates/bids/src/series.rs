@@ -44,7 +44,7 @@ pub struct Labels {
 }
 
 /// Where a data set has what belongs to a session.
-pub(crate) struct Place<'p> {
+pub(crate) struct SessionFolders<'p> {
     /// The data set.
     pub(crate) root: &'p Path,
     /// The subject.
@@ -55,7 +55,7 @@ pub(crate) struct Place<'p> {
     pub(crate) tables: &'p LabelTables,
 }
 
-impl Place<'_> {
+impl SessionFolders<'_> {
     /// The files of these folders of the session, and of the subject.
     fn files(&self, kinds: &[&str]) -> Result<Vec<Named>, BidsError> {
         let mut files = Vec::new();
@@ -82,7 +82,7 @@ fn is_image(name: &BidsName) -> bool {
 }
 
 /// The series of a session, which the first of these places has; the others have labels and tissues.
-pub(crate) fn series_of(places: &[Place<'_>]) -> Result<Vec<Series>, BidsError> {
+pub(crate) fn series_of(places: &[SessionFolders<'_>]) -> Result<Vec<Series>, BidsError> {
     let Some((own, others)) = places.split_first() else { return Ok(Vec::new()) };
     let in_dwi = named(&own.at.join("dwi"))?;
     let all = in_dwi.iter().filter(|f| f.name.suffix == "dwi" && is_image(&f.name));
@@ -120,7 +120,7 @@ pub(crate) fn series_of(places: &[Place<'_>]) -> Result<Vec<Series>, BidsError> 
 }
 
 fn series(
-    own: &Place<'_>,
+    own: &SessionFolders<'_>,
     file: &Named,
     in_dwi: &[Named],
     anatomy: &[Named],
@@ -163,7 +163,7 @@ fn series(
 
 /// bval and bvec of a series that has none beside it, in the folders above: BIDS lets a table stand
 /// for all series below it.
-fn tables_above(own: &Place<'_>, file: &Named) -> Result<Option<[PathBuf; 2]>, BidsError> {
+fn tables_above(own: &SessionFolders<'_>, file: &Named) -> Result<Option<[PathBuf; 2]>, BidsError> {
     let beside = |extension: &str| {
         let name = BidsName { extension: extension.to_owned(), ..file.name.clone() };
         file.path.with_file_name(name.to_string()).exists()

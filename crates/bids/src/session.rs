@@ -183,7 +183,7 @@ impl Participants {
             ran.iter().map(|ran| (ran.names().label().to_owned(), ran.record.parameters.clone()));
         let mut record = log.record("bids", inputs, Value::Object(parameters.collect()));
         record.fingerprint = Some(fingerprint);
-        let mut told = Vec::new();
+        let mut series_results = Vec::new();
         for (ran, mut entry) in ran.iter().zip(results) {
             let name = match session.series.len() {
                 1 => session.name(),
@@ -204,9 +204,9 @@ impl Participants {
             record.warnings.extend(ran.record.warnings.iter().cloned());
             entry["name"] = json!(ran.names().label());
             entry["page"] = json!(page);
-            told.push(entry);
+            series_results.push(entry);
         }
-        record.results.insert("series".to_owned(), json!(told));
+        record.results.insert("series".to_owned(), json!(series_results));
         let record = out.commit(record)?;
         // A page that was elsewhere before.
         for before in earlier.iter().flat_map(|record| &record.outputs) {

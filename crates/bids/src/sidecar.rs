@@ -37,7 +37,7 @@ pub(crate) struct Common {
 
 impl Common {
     /// Of a series, whose streamlines were counted between `labels` and ended by `tissues`.
-    pub(crate) fn of(
+    pub(crate) fn new(
         data_set: &DataSet,
         series: &Series,
         labels: Option<&Labels>,

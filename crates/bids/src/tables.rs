@@ -15,7 +15,7 @@ pub(crate) struct LabelTables(Vec<PathBuf>);
 
 impl LabelTables {
     /// Those of the data set below `root`.
-    pub(crate) fn of(root: &Path) -> Result<Self, BidsError> {
+    pub(crate) fn read(root: &Path) -> Result<Self, BidsError> {
         let atlases = root.join("atlases");
         let below = folders(&atlases, "")?.into_iter().map(|name| atlases.join(name));
         let mut tables = Vec::new();
@@ -55,7 +55,7 @@ pub(crate) fn names_in(table: &Path, labels: &[u32]) -> Option<Vec<String>> {
         Err(NamesError::Empty(_)) => RegionNames::default(),
         Err(_) => return None,
     };
-    Some(labels.iter().map(|&label| names.of(label).unwrap_or("n/a").to_owned()).collect())
+    Some(labels.iter().map(|&label| names.name(label).unwrap_or("n/a").to_owned()).collect())
 }
 
 /// Why a table does not say what labels are called, where it is no such table.

@@ -11,7 +11,7 @@ use crate::args::{MemoryArgs, Verbosity};
 use crate::commands::Command;
 use crate::failure::Failure;
 use crate::pipes::{self, Piped};
-use crate::{about, examples, single_dash};
+use crate::{examples, single_dash, version};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -55,8 +55,8 @@ impl Cli {
         let (words, piped) = pipes::taken(words)?;
         let mut command = Self::described();
         let words = single_dash::with_two_dashes(&command, words);
-        if about::more_is_asked(words.iter().filter_map(|word| word.to_str())) {
-            command = command.version(about::VERSION.as_str());
+        if version::more_is_asked(words.iter().filter_map(|word| word.to_str())) {
+            command = command.version(version::VERSION.as_str());
         }
         let matches = command.try_get_matches_from_mut(words).map_err(Failure::Usage)?;
         let cli = Self::from_arg_matches(&matches);

@@ -365,7 +365,7 @@ pub(crate) fn added_to(mut command: Command, path: &str) -> Command {
         let path = if path.is_empty() { name.clone() } else { format!("{path} {name}") };
         command = command.mut_subcommand(&name, |command| added_to(command, &path));
     }
-    let of_fit = path.strip_prefix("fit ").and_then(fit_named).map(|fit| fit.about().examples);
+    let of_fit = path.strip_prefix("fit ").and_then(fit_named).map(|fit| fit.text().examples);
     let of_command = || Some(EXAMPLES.iter().find(|(words, _)| *words == path)?.1);
     let Some(lines) = of_fit.or_else(of_command) else { return command };
     let mut help = match command.get_after_long_help() {

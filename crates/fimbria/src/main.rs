@@ -3,7 +3,7 @@
 //!
 //! * `cli`, `args`: what may be written on a command line; [`single_dash`] also takes `-force`,
 //!   [`pipes`] takes `-` from MRtrix3; [`examples`] of every command, for its help;
-//! * [`about`]: what `--version -v` says;
+//! * [`version`]: what `--version -v` says;
 //! * `commands`: one file per command, wiring only;
 //! * `console`: progress, notes and warnings on standard error; [`failure`]: the one error that
 //!   ends a command, and its exit code; `interrupt`: Ctrl-C; `memory`: where there is not enough.
@@ -11,7 +11,6 @@
 //! Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Standard output carries results
 //! only.
 
-mod about;
 mod args;
 mod cli;
 mod commands;
@@ -24,6 +23,7 @@ mod memory;
 mod pipes;
 mod printable;
 mod single_dash;
+mod version;
 
 use std::process::ExitCode;
 

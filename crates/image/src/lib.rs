@@ -23,7 +23,6 @@
 //! Conversion from a file's own frame, order and units happens once, in the module of its format:
 //! one file per format. This crate knows nothing of models, devices or commands.
 
-mod about;
 pub mod bedpostx;
 mod blocks;
 mod copy;
@@ -43,6 +42,7 @@ pub mod gradients;
 mod gzip;
 mod header;
 mod image;
+mod image_header;
 mod layout;
 mod map;
 mod mask;
@@ -62,7 +62,6 @@ mod transcode;
 mod window;
 mod write;
 
-pub use about::ImageHeader;
 pub use copy::{Copied, copy_image};
 pub use counted::counted;
 pub use datatype::{ByteOrder, Datatype, Scaling, UnknownDatatype};
@@ -78,6 +77,7 @@ pub use geometry::{Affine, Grid, GridMismatch};
 pub use gradients::GradientTable;
 pub use header::{Intent, Orientation, SpaceCodes};
 pub use image::Image;
+pub use image_header::ImageHeader;
 pub use map::{MapKind, MapSpec};
 pub use mask::Mask;
 pub use mask_block::MaskBlock;

@@ -79,7 +79,7 @@ impl StatusCounts {
     }
 
     /// Voxels with this status.
-    pub fn of(&self, status: Status) -> u64 {
+    pub fn count(&self, status: Status) -> u64 {
         self.0[status as usize]
     }
 

@@ -4,10 +4,10 @@ use std::ffi::OsStr;
 use std::ops::Deref;
 use std::path::{Component, Path, PathBuf};
 
-use crate::about::ImageHeader;
 use crate::decode::{Decode, decoder};
 use crate::error::{HeaderError, ImageError};
 use crate::header::{DataFile, Header};
+use crate::image_header::ImageHeader;
 use crate::storage::{Bytes, Content, OpenOptions, Source};
 use crate::{format, nifti};
 
@@ -18,7 +18,7 @@ use crate::{format, nifti};
 /// are asked for: some voxels at a time by [`SignalSource::gather`](crate::SignalSource::gather),
 /// all by [`to_image`](Self::to_image).
 pub struct StoredImage {
-    about: ImageHeader,
+    image_header: ImageHeader,
     pub(crate) decode: Decode,
     bytes: Bytes,
 }
@@ -27,7 +27,7 @@ impl Deref for StoredImage {
     type Target = ImageHeader;
 
     fn deref(&self) -> &ImageHeader {
-        &self.about
+        &self.image_header
     }
 }
 
@@ -176,7 +176,7 @@ impl Unloaded {
         let Self { path, header, source } = self;
         let bytes = source.load(needed, options)?;
         let decode = decoder(header.datatype, header.byte_order);
-        Ok(StoredImage { about: ImageHeader { path, header }, decode, bytes })
+        Ok(StoredImage { image_header: ImageHeader { path, header }, decode, bytes })
     }
 }
 

@@ -327,7 +327,7 @@ impl Encoding {
     }
 
     /// The entries of one streamline.
-    pub fn of(&self, streamline: usize) -> &[Entry] {
+    pub fn entries_of(&self, streamline: usize) -> &[Entry] {
         &self.entries[self.start[streamline] as usize..self.start[streamline + 1] as usize]
     }
 
@@ -385,7 +385,7 @@ mod tests {
         let (offsets, points) = streamlines(20);
         let encoding = encode(&offsets, &points).unwrap();
         for f in 0..20 {
-            for in_voxel in encoding.of(f).chunk_by(|a, b| a.voxel == b.voxel) {
+            for in_voxel in encoding.entries_of(f).chunk_by(|a, b| a.voxel == b.voxel) {
                 let sum: f32 = in_voxel.iter().map(|entry| entry.value).sum();
                 assert!((sum - 1.0).abs() < 1e-6, "{sum}");
             }
@@ -406,7 +406,7 @@ mod tests {
         assert_eq!((counts.streamlines, counts.encoded, counts.not_finite), (6, 1, 1));
         // One point, none, and twice the same, inside or not.
         assert_eq!(counts.short, 4);
-        assert!(encoding.of(0).is_empty() && !encoding.of(5).is_empty());
+        assert!(encoding.entries_of(0).is_empty() && !encoding.entries_of(5).is_empty());
     }
 
     #[test]

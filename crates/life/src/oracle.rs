@@ -79,7 +79,7 @@ impl Oracle {
             protocol.column(response, dir.map(f64::from), column);
         }
         let phi = (0..encoding.streamlines()).flat_map(|f| {
-            encoding.of(f).iter().map(move |entry| {
+            encoding.entries_of(f).iter().map(move |entry| {
                 let s0 = f64::from(signal.s0[entry.voxel as usize]);
                 (entry.voxel, entry.atom, f as u32, f64::from(entry.value) * s0)
             })

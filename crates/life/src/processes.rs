@@ -89,7 +89,7 @@ impl<'a, A: Operator> Shared<'a, A> {
         Ok(last)
     }
 
-    fn is_alone(&self) -> bool {
+    fn is_one_process(&self) -> bool {
         self.range.comm.size() == 1
     }
 }
@@ -121,7 +121,7 @@ impl<A: PartialProduct> LinearOperator for Shared<'_, A> {
         y: &<A::Range as VectorSpace>::Vector,
         x: &mut <A::Domain as VectorSpace>::Vector,
     ) -> Result<(), <A::Domain as VectorSpace>::Error> {
-        if self.is_alone() {
+        if self.is_one_process() {
             return self.operator.adjoint(y, x);
         }
         let n = self.operator.domain().len();
@@ -137,7 +137,7 @@ impl<A: PartialProduct> LinearOperator for Shared<'_, A> {
         b: &<A::Range as VectorSpace>::Vector,
         g: &mut <A::Domain as VectorSpace>::Vector,
     ) -> Result<f64, <A::Domain as VectorSpace>::Error> {
-        if self.is_alone() {
+        if self.is_one_process() {
             return self.operator.gradient(x, b, g);
         }
         let n = self.operator.domain().len();

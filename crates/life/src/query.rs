@@ -33,7 +33,7 @@ impl Query {
         for f in 0..encoding.streamlines() {
             let mut voxels = 0;
             let mut last = u32::MAX;
-            for entry in encoding.of(f) {
+            for entry in encoding.entries_of(f) {
                 let is_new = entry.voxel != last;
                 let along = is_along.as_ref().is_none_or(|along| along[entry.atom as usize]);
                 if is_new && along && inside[entry.voxel as usize] {

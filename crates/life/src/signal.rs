@@ -88,7 +88,7 @@ impl Signal {
     }
 
     /// The demeaned samples of one voxel.
-    pub fn of(&self, voxel: usize) -> &[f32] {
+    pub fn voxel(&self, voxel: usize) -> &[f32] {
         &self.y[voxel * self.rows..][..self.rows]
     }
 
@@ -111,7 +111,7 @@ impl Signal {
                         (data, voxel): (&mut [f32], u32)| {
             let s0 = f64::from(self.s0[voxel as usize]);
             let unit = if relative && s0 > 0.0 { s0 } else { 1.0 };
-            let measured = self.of(voxel as usize).iter();
+            let measured = self.voxel(voxel as usize).iter();
             y.iter_mut().zip(measured).for_each(|(to, from)| *to = f64::from(*from) / unit);
             basis.project(y, of_basis, workers.simd());
             data.iter_mut().zip(&*of_basis).for_each(|(to, from)| *to = *from as f32);

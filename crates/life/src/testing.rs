@@ -94,7 +94,7 @@ impl Planted {
         }
         let mut column = vec![0.0; protocol.rows()];
         for (f, weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
-            for entry in encoding.of(f) {
+            for entry in encoding.entries_of(f) {
                 let dir = encoding.atoms[entry.atom as usize].map(f64::from);
                 protocol.column(&response, dir, &mut column);
                 let voxel = encoding.voxels[entry.voxel as usize] as usize;

@@ -13,7 +13,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    fn of<T>(n: usize) -> Self {
+    fn for_items<T>(n: usize) -> Self {
         Self { bytes: u64::try_from(n as u128 * size_of::<T>() as u128).unwrap_or(u64::MAX) }
     }
 }
@@ -34,7 +34,7 @@ pub fn zeros<T: Pod>(n: usize) -> Vec<T> {
 /// [`Refused`] where there is not enough memory.
 pub fn try_zeros<T: Zeroable>(n: usize) -> Result<Vec<T>, Refused> {
     let zeroed = expecting_refusal(|| bytemuck::try_zeroed_vec(n));
-    let mut block = zeroed.map_err(|()| Refused::of::<T>(n))?;
+    let mut block = zeroed.map_err(|()| Refused::for_items::<T>(n))?;
     prefer_large_pages(&mut block);
     Ok(block)
 }
@@ -45,7 +45,7 @@ pub fn try_zeros<T: Zeroable>(n: usize) -> Result<Vec<T>, Refused> {
 /// [`Refused`] where there is not enough memory.
 pub fn try_vec<T>(n: usize) -> Result<Vec<T>, Refused> {
     let mut block = Vec::new();
-    expecting_refusal(|| block.try_reserve_exact(n)).map_err(|_| Refused::of::<T>(n))?;
+    expecting_refusal(|| block.try_reserve_exact(n)).map_err(|_| Refused::for_items::<T>(n))?;
     Ok(block)
 }
 

@@ -98,7 +98,7 @@ impl Model<3> for Kurtosis {
         let decay = ((a * b - d) * b).exp();
         let pure = s0 * decay;
         let signal = (eta[0] * eta[0]).plus_product(pure, pure).sqrt();
-        let share = pure / signal.at_least(signal.of(TINY));
+        let share = pure / signal.at_least(signal.constant(TINY));
         let by_d = -pure * b * share;
         (signal, [decay * share, by_d, -by_d * b])
     }

@@ -50,7 +50,7 @@ impl Model<4> for BiExponential {
         let attenuation = slow_part.plus_product(f, difference);
         let moved = -s0 * b[0];
         let by_fast = moved * f * fast_part;
-        let by_slow = moved * (f.of(1.0) - f) * slow_part;
+        let by_slow = moved * (f.constant(1.0) - f) * slow_part;
         (s0 * attenuation, [attenuation, s0 * difference, by_fast, by_slow])
     }
 }

@@ -67,7 +67,7 @@ impl StretchedTensor {
                 Projection::Dti => b * (cos * cos),
                 Projection::Paper => b * cos.abs(),
             };
-            out[i] = projected.at_least(b.of(LEAST_B)).ln();
+            out[i] = projected.at_least(b.constant(LEAST_B)).ln();
         }
         out
     }
@@ -100,7 +100,7 @@ impl Model<7> for StretchedTensor {
     ) -> (N, [N; 7]) {
         let ln_b = self.ln_projected(known, axes);
         let mut slope = *p;
-        let mut exponent = p[0].of(0.0);
+        let mut exponent = p[0].constant(0.0);
         for i in 0..3 {
             let power = (p[4 + i] * ln_b[i]).exp();
             let term = p[1 + i] * power;

@@ -47,7 +47,7 @@ pub struct GreSpec {
     /// Along scanner z, tesla.
     pub b0_tesla: f64,
     /// Echo times in seconds, ascending.
-    pub echo_times: Vec<f64>,
+    pub echo_times_s: Vec<f64>,
     /// Magnitude of white matter at echo time 0 over the standard deviation of the noise in either
     /// part of the complex signal; infinite for no noise.
     pub snr: f64,
@@ -64,7 +64,7 @@ impl Default for GreSpec {
             placement: CrossingSpec::default().placement,
             susceptibilities: Susceptibilities::default(),
             b0_tesla: 3.0,
-            echo_times: vec![0.004, 0.012, 0.020, 0.028],
+            echo_times_s: vec![0.004, 0.012, 0.020, 0.028],
             snr: 100.0,
             seed: 1,
             finer: 2,
@@ -159,7 +159,7 @@ fn fibre(tissue: &Tissue) -> Result<Image, PhantomError> {
 impl GreSpec {
     fn check(&self) -> Result<(), PhantomError> {
         self.placement.check_head()?;
-        check_scan(&self.echo_times, self.b0_tesla, self.snr, self.finer)
+        check_scan(&self.echo_times_s, self.b0_tesla, self.snr, self.finer)
     }
 
     /// What voxels are made of, on a grid `finer` times as fine.
@@ -237,7 +237,7 @@ impl GreSpec {
         workers: &Workers,
         progress: &dyn Progress,
     ) -> Result<[Image; 2], PhantomError> {
-        let (grid, times) = (tissue.s0.grid, &self.echo_times);
+        let (grid, times) = (tissue.s0.grid, &self.echo_times_s);
         let (mut phase, mut magnitude) = (zeros(grid, times.len())?, zeros(grid, times.len())?);
         let (sigma, source) = (S0_WHITE / self.snr, Philox::new(self.seed));
         let n = grid.len();
@@ -344,7 +344,7 @@ mod tests {
         let spec = small();
         let subject = made(&spec);
         let field = subject.truth("total_field").unwrap();
-        for (echo, time) in spec.echo_times.iter().enumerate() {
+        for (echo, time) in spec.echo_times_s.iter().enumerate() {
             for &voxel in &subject.mask.voxels {
                 let voxel = voxel as usize;
                 let turns = HZ_PER_TESLA_PPM * 3.0 * time * f64::from(field.data[voxel]);
@@ -378,8 +378,8 @@ mod tests {
     #[test]
     fn what_is_out_of_range_is_refused_by_name() {
         for (spec, name) in [
-            (GreSpec { echo_times: vec![0.01, 0.01], ..small() }, "echo times"),
-            (GreSpec { echo_times: vec![], ..small() }, "echo times"),
+            (GreSpec { echo_times_s: vec![0.01, 0.01], ..small() }, "echo times"),
+            (GreSpec { echo_times_s: vec![], ..small() }, "echo times"),
             (GreSpec { b0_tesla: 0.0, ..small() }, "B0"),
             (GreSpec { snr: -1.0, ..small() }, "SNR"),
             (GreSpec { finer: 9, ..small() }, "finer"),

@@ -207,7 +207,7 @@ fn run_one<'s>(
 ///
 /// # Errors
 /// That of the stage that failed, or why the outputs cannot be written.
-pub fn run_alone(
+pub fn run_command(
     task: &str,
     stages: &[&dyn Stage],
     mut out: OutputFolder,
@@ -233,7 +233,7 @@ pub fn run_alone(
         })
     })?;
     let inputs = finish(hashing)?;
-    let fingerprint = fingerprint_alone(stages, &inputs);
+    let fingerprint = fingerprint_of_command(stages, &inputs);
     let inputs = inputs.concat();
     let parameters = stages.iter().map(|s| (s.name().to_owned(), s.parameters())).collect();
     let mut record = log.record(task, inputs, Value::Object(parameters));
@@ -244,7 +244,7 @@ pub fn run_alone(
     Ok(out.commit(record)?)
 }
 
-/// What [`run_alone`] left in a folder before.
+/// What [`run_command`] left in a folder before.
 pub struct Earlier {
     /// Its record.
     pub record: RunRecord,
@@ -256,12 +256,12 @@ pub struct Earlier {
 ///
 /// # Errors
 /// [`HashError`] where an input cannot be read.
-pub fn earlier_alone(stages: &[&dyn Stage], folder: &Path) -> Result<Option<Earlier>, HashError> {
+pub fn earlier_command(stages: &[&dyn Stage], folder: &Path) -> Result<Option<Earlier>, HashError> {
     let record = RunRecord::read(&folder.join(OutputFolder::RECORD));
     let Some(record) = record.ok().filter(|record| record.is_complete_in(folder)) else {
         return Ok(None);
     };
-    let fingerprint = fingerprint_alone(stages, &finish(hash_inputs(stages))?);
+    let fingerprint = fingerprint_of_command(stages, &finish(hash_inputs(stages))?);
     let is_same = record.fingerprint == Some(fingerprint);
     if is_same {
         // What a run that was killed left behind.
@@ -281,7 +281,7 @@ fn finish(hashing: Vec<Hashing>) -> Result<Vec<Vec<InputEntry>>, HashError> {
 }
 
 /// The fingerprint of stages that run one after the other, each upon all before it.
-fn fingerprint_alone(stages: &[&dyn Stage], inputs: &[Vec<InputEntry>]) -> String {
+fn fingerprint_of_command(stages: &[&dyn Stage], inputs: &[Vec<InputEntry>]) -> String {
     let mut upstream = Vec::new();
     for (stage, own) in stages.iter().zip(inputs) {
         let fingerprint = fingerprint_of(*stage, own, &upstream.iter().collect::<Vec<_>>());

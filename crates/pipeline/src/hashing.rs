@@ -93,7 +93,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
+    fn from_metadata(metadata: &Metadata) -> Self {
         #[cfg(unix)]
         use std::os::unix::fs::MetadataExt as _;
         Self {
@@ -110,7 +110,8 @@ impl Hashing {
     /// anything, which the hashes then are of.
     pub fn start(inputs: Vec<Input>) -> Self {
         let files: Vec<_> = inputs.iter().flat_map(|(role, path)| touched(role, path)).collect();
-        let stamp = |(_, path): &Input| Some((path.clone(), Stamp::of(&path.metadata().ok()?)));
+        let stamp =
+            |(_, path): &Input| Some((path.clone(), Stamp::from_metadata(&path.metadata().ok()?)));
         let seen = Seen(files.iter().filter_map(stamp).collect());
         let hash = |files: &[Input]| -> Result<Vec<_>, _> {
             files.iter().map(|(role, path)| hash_input(role.clone(), path)).collect()
@@ -172,7 +173,7 @@ impl Hashed {
     /// [`HashError::Changed`] names the first that is not.
     pub fn check(&self) -> Result<(), HashError> {
         let is_same = |(path, stamp): &(PathBuf, Stamp)| {
-            path.metadata().is_ok_and(|metadata| Stamp::of(&metadata) == *stamp)
+            path.metadata().is_ok_and(|metadata| Stamp::from_metadata(&metadata) == *stamp)
         };
         match self.seen.0.iter().find(|seen| !is_same(seen)) {
             Some((path, _)) => Err(HashError::Changed(path.clone())),

@@ -4,7 +4,7 @@
 //!   written last, with inputs and their hashes, parameters, machine, times, counts and warnings;
 //! * [`Stage`] and [`run_stages`]: the graph of stages, what they hand on in memory
 //!   ([`Products`]), and what an earlier run makes superfluous;
-//! * [`options`], [`about`], [`Written`]: what a method may be told, says of itself and writes, said
+//! * [`options`], [`method_text`], [`Written`]: what a method may be told, says of itself and writes, said
 //!   once;
 //! * [`stages`]: the stages there are, one file each;
 //! * [`RunConfig`]: the stages of a subject and their parameters, from a TOML file or flags;
@@ -16,8 +16,6 @@
 //!
 //! Nothing here computes a model, and nothing prints: callers pass a [`Session`].
 
-pub mod about;
-mod agreement;
 mod bids_name;
 mod byte_size;
 mod checkpoint_file;
@@ -27,11 +25,13 @@ mod hashing;
 mod manual;
 mod map_file;
 mod map_layout;
+pub mod method_text;
 pub mod options;
 mod output;
 pub mod probtrackx2;
 mod record;
 mod run;
+mod same_work;
 mod session;
 mod stage;
 pub mod stages;
@@ -43,8 +43,8 @@ pub use bids_name::{BidsName, bids_entities};
 pub use byte_size::{ByteSize, ByteSizeError};
 pub use checkpoint_file::{CheckpointError, CheckpointFile};
 pub use graph::{
-    Earlier, Existing, Finished, PipelineError, Unmade, earlier_alone, fingerprint_of_run,
-    run_alone, run_stages,
+    Earlier, Existing, Finished, PipelineError, Unmade, earlier_command, fingerprint_of_run,
+    run_command, run_stages,
 };
 pub use hashing::{HashError, Hashed, Hashing, Input, InputEntry};
 pub use manual::Page;

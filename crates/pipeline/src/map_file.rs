@@ -49,7 +49,7 @@ pub struct Carried {
 
 impl Carried {
     /// That of this header.
-    pub fn of(header: &ImageHeader) -> Self {
+    pub fn from_header(header: &ImageHeader) -> Self {
         Self { keyvals: header.keyvals().to_vec(), space_codes: header.space_codes() }
     }
 
@@ -124,7 +124,7 @@ impl MapStyle {
         if self.layout.0 == MapLayout::Bids {
             return self.write_with_sidecar(map, image, context, &[], out, workers);
         }
-        self.write_alone(map, image, context, out, workers)
+        self.write_by_itself(map, image, context, out, workers)
     }
 
     /// Writes a map, and beside it in every layout what it is, and `more`.
@@ -140,14 +140,14 @@ impl MapStyle {
         out: &mut OutputFolder,
         workers: &Workers,
     ) -> Result<(), MapError> {
-        self.write_alone(map, image, context, out, workers)?;
+        self.write_by_itself(map, image, context, out, workers)?;
         let mut sidecar = sidecar_of(map, context);
         more.iter().for_each(|(key, value)| sidecar[*key] = value.clone());
         let text = format!("{sidecar:#}\n");
         Ok(out.write(&self.sidecar_name(map, context), text.as_bytes())?)
     }
 
-    fn write_alone(
+    fn write_by_itself(
         &self,
         map: &MapSpec,
         image: &Image,

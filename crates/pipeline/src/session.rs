@@ -252,9 +252,9 @@ mod tests {
 
     /// Remembers what began and what was warned of.
     #[derive(Default)]
-    struct Told(Mutex<Vec<String>>);
+    struct Heard(Mutex<Vec<String>>);
 
-    impl Progress for Told {
+    impl Progress for Heard {
         fn start(&self, what: &str, _: u64) {
             self.0.lock().unwrap().push(what.to_owned());
         }
@@ -269,10 +269,10 @@ mod tests {
 
     #[test]
     fn of_several_stages_work_and_warnings_are_told_with_theirs() {
-        let (workers, told) = (fimbria_compute::Workers::new(1).unwrap(), Told::default());
+        let (workers, heard) = (fimbria_compute::Workers::new(1).unwrap(), Heard::default());
         let session = Session {
             on: Backend::cpu(&workers),
-            progress: &told,
+            progress: &heard,
             unfinished: &Unfinished::default(),
             command_line: &[],
         };
@@ -287,7 +287,7 @@ mod tests {
             "dki: no device (manual: troubleshooting)",
             "fitting tensors",
         ];
-        assert_eq!(*told.0.lock().unwrap(), expected);
+        assert_eq!(*heard.0.lock().unwrap(), expected);
         let noted = stage.record("fit", Vec::new(), Value::Null).warnings;
         let of_record = ["no signal (manual: sticks)", "no device (manual: troubleshooting)"];
         assert_eq!(noted, of_record);

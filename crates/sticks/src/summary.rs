@@ -49,14 +49,14 @@ impl VoxelSamples<'_> {
     }
 
     /// All samples of a slot; none where it is not sampled.
-    fn of(&self, slot: usize) -> impl Iterator<Item = f64> + '_ {
+    fn samples(&self, slot: usize) -> impl Iterator<Item = f64> + '_ {
         let place = self.sampled.iter().position(|&s| s == slot);
         let from = place.unwrap_or(self.values.len());
         self.values.iter().skip(from).step_by(self.sampled.len()).map(|&v| f64::from(v))
     }
 
     fn mean(&self, slot: usize) -> f64 {
-        self.of(slot).sum::<f64>() / self.n_samples() as f64
+        self.samples(slot).sum::<f64>() / self.n_samples() as f64
     }
 
     fn n_fibres(&self) -> usize {
@@ -75,8 +75,8 @@ impl VoxelSamples<'_> {
     pub(crate) fn pack(&self, sticks: &mut [PackedStick]) {
         let n_fibres = self.n_fibres();
         for (place, fibre) in self.order().into_iter().enumerate() {
-            let angles = self.of(theta(fibre)).zip(self.of(phi(fibre)));
-            for (k, ((theta, phi), f)) in angles.zip(self.of(fraction(fibre))).enumerate() {
+            let angles = self.samples(theta(fibre)).zip(self.samples(phi(fibre)));
+            for (k, ((theta, phi), f)) in angles.zip(self.samples(fraction(fibre))).enumerate() {
                 let (sin_theta, cos_theta) = (TAU * theta).sin_cos();
                 let (sin_phi, cos_phi) = (TAU * phi).sin_cos();
                 let dir = [sin_theta * cos_phi, sin_theta * sin_phi, cos_theta];
@@ -91,11 +91,11 @@ impl VoxelSamples<'_> {
         let scale = f64::from(scale);
         let mean_d = self.mean(DIFFUSIVITY);
         let n = self.n_samples() as f64;
-        let squares: f64 = self.of(DIFFUSIVITY).map(|d| (d - mean_d).powi(2)).sum();
+        let squares: f64 = self.samples(DIFFUSIVITY).map(|d| (d - mean_d).powi(2)).sum();
         let first = self.order().first().map_or(FIBRES, |&fibre| fraction(fibre));
         let effective = [S0, DIFFUSIVITY, first]
             .into_iter()
-            .map(|slot| effective_samples(&self.of(slot).collect::<Vec<_>>()))
+            .map(|slot| effective_samples(&self.samples(slot).collect::<Vec<_>>()))
             .fold(f64::INFINITY, f64::min);
         Scalars {
             d: (mean_d * MM2_PER_S) as f32,

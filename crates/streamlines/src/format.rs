@@ -29,7 +29,7 @@ pub(crate) struct Description {
     /// Extension of its files, in lower case.
     pub(crate) extension: &'static str,
     /// Whose it is and what it holds, for help.
-    pub(crate) about: &'static str,
+    pub(crate) holds: &'static str,
     /// What it is told by.
     pub(crate) told_by: Mark,
     /// Types that coordinates may have.
@@ -86,11 +86,11 @@ impl Format {
 
     /// The formats of single files, each with its extension and a line of help.
     pub const OF_FILES: &'static [(Self, &'static str, &'static str)] = &{
-        const fn of(format: Format) -> (Format, &'static str, &'static str) {
-            (format, format.0.extension, format.0.about)
+        const fn choice(format: Format) -> (Format, &'static str, &'static str) {
+            (format, format.0.extension, format.0.holds)
         }
         let [a, b, c, _folder] = FORMATS;
-        [of(a), of(b), of(c)]
+        [choice(a), choice(b), choice(c)]
     };
 
     /// The format of something that exists, from its first bytes or, for a folder, its files.

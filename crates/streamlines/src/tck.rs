@@ -15,7 +15,7 @@ use crate::{Counts, Header, ReadStreamlines, Streamlines, TractogramError, Write
 pub(crate) const FORMAT: Format = Format(&Description {
     name: "TCK",
     extension: "tck",
-    about: "MRtrix3, points only",
+    holds: "MRtrix3, points only",
     told_by: Mark::Start(&[MAGIC.as_bytes()]),
     position_types: &[Datatype::Float32, Datatype::Float64],
     // Every reader knows Float32.

@@ -2,14 +2,14 @@
 //!
 //! * `place`: where a fit runs; `work`: what is fitted; `scipy`: the same by scipy
 
-mod place;
+mod processor;
 mod scipy;
 mod work;
 
 use clap::Args;
 use fimbria_pipeline::options::{Described as _, within};
 
-use self::place::Place;
+use self::processor::Processor;
 use self::work::{Work, by_direction, by_voxel};
 use super::clock::{Time, best};
 use super::table::{Table, digits, digits_or_dash, number, words};
@@ -71,7 +71,7 @@ impl Benchmark for BenchFit {
     fn run(self, machine: Machine, console: &dyn Console) -> Result<(), Failure> {
         let Self { fits, scipy, voxels } = self;
         let Machine { workers: all, devices } = machine;
-        let places = Place::all(&all, devices)?;
+        let places = Processor::all(&all, devices)?;
 
         let curves = by_direction(fits as usize, &all, console)?;
         let samples = curves.samples_of_kurtosis(scipy as usize);
@@ -79,7 +79,7 @@ impl Benchmark for BenchFit {
             console,
             [
                 words("Table 1", 20),
-                words("on", Place::NAME),
+                words("on", Processor::NAME),
                 number("fits/s", 9),
                 number("job s", 8),
                 number("CPU us", 7),
@@ -98,7 +98,7 @@ impl Benchmark for BenchFit {
                     digits(rate / plain),
                 ])
             };
-            let (n, time) = timed(&work, &Place::plain()?, console)?;
+            let (n, time) = timed(&work, &Processor::plain()?, console)?;
             let plain = n as f64 / time.wall;
             row("plain f64 loop", n, time, plain)?;
             if let Some(samples) = samples.as_ref().filter(|_| work.is_kurtosis) {
@@ -122,7 +122,7 @@ impl Benchmark for BenchFit {
             console,
             [
                 words("Voxels", 20),
-                words("on", Place::NAME),
+                words("on", Processor::NAME),
                 number("voxels/s", 9),
                 number("CPU us", 7),
             ],
@@ -143,7 +143,11 @@ impl Benchmark for BenchFit {
 }
 
 /// Fits done and their time, on so many voxels as take about a second.
-fn timed(work: &Work<'_>, place: &Place, console: &dyn Console) -> Result<(usize, Time), Failure> {
+fn timed(
+    work: &Work<'_>,
+    place: &Processor,
+    console: &dyn Console,
+) -> Result<(usize, Time), Failure> {
     const SECONDS: f64 = 1.0;
     /// Voxels whose time tells how many that are.
     const PILOT: usize = 64;

@@ -23,7 +23,7 @@ pub(super) struct Samples {
 
 impl Samples {
     /// The first `n` fits of a subject, direction by direction of voxel by voxel.
-    pub(super) fn of(subject: &Subject, n: usize) -> Self {
+    pub(super) fn from_subject(subject: &Subject, n: usize) -> Self {
         let Subject { dwi, gradients, mask, .. } = subject;
         let directions = fimbria_phantoms::DIRECTIONS;
         let unweighted = gradients.b_s_per_mm2.iter().filter(|b| **b == 0.0).count();

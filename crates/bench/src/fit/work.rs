@@ -106,7 +106,7 @@ impl ByDirection {
 
     /// The samples of the first fits of kurtosis and what K they have here; `None` for none.
     pub(super) fn samples_of_kurtosis(&self, n: usize) -> Option<Samples> {
-        (n > 0).then(|| Samples::of(&self.0, n))
+        (n > 0).then(|| Samples::from_subject(&self.0, n))
     }
 }
 

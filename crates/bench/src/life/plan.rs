@@ -60,7 +60,7 @@ pub(super) fn report(
     let comm = world.comm();
     comm.barrier();
     let mut model = Model { attained: Attained::by(workers), link, factor: 1.0 };
-    let trial = |part| Trial::of(size, part, atoms.clone(), workers, comm, console);
+    let trial = |part| Trial::from_counts(size, part, atoms.clone(), workers, comm, console);
     let small = trial(CALIBRATION)?;
     // Of all processes: a small problem may leave one of them nothing to do.
     let mut all = [small.products, model.adds(&small.work)];
@@ -118,7 +118,7 @@ struct Trial {
 
 impl Trial {
     /// Solves a part of a problem.
-    fn of(
+    fn from_counts(
         size: Size,
         part: usize,
         atoms: Atoms,
@@ -144,7 +144,12 @@ impl Trial {
                 [seconds, products] = repeated;
             }
         }
-        Ok(Self { work: Work::of(&system), unknowns: system.unknowns() as f64, seconds, products })
+        Ok(Self {
+            work: Work::from_system(&system),
+            unknowns: system.unknowns() as f64,
+            seconds,
+            products,
+        })
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) struct Work {
 
 impl Work {
     /// What the part of `system` that is here takes.
-    pub(super) fn of(system: &System) -> Self {
+    pub(super) fn from_system(system: &System) -> Self {
         let System { blocks, dictionary, .. } = system;
         let (_, slots) = blocks.blocks_and_slots();
         Self {
@@ -136,7 +136,8 @@ pub(super) fn report(
         for (workers, attained) in &pools {
             let product = ThreadedProduct::new(&system.blocks, &system.dictionary, workers);
             let place = format!("{}, {:?}", counted(workers.threads()), workers.simd());
-            let (work, [once, twice]) = (Work::of(system), columns_seconds(system, workers));
+            let (work, [once, twice]) =
+                (Work::from_system(system), columns_seconds(system, workers));
             let floors = |product| {
                 let columns = if product == Product::Gradient { twice } else { once };
                 [attained.memory_seconds(&work), columns, attained.adds_seconds(&work, product)]

@@ -187,7 +187,7 @@ fn signal(encoding: &Encoding, protocol: &Protocol, workers: &Workers) -> Signal
     let crowd = encoding.counts.entries as f32 / encoding.passed.len() as f32;
     for f in (0..encoding.streamlines()).step_by(3) {
         let weight = 3.0 / crowd * (0.5 + (f / 3 % 8) as f32 / 8.0);
-        for entry in encoding.of(f) {
+        for entry in encoding.entries_of(f) {
             let column = &columns[entry.atom as usize * rows..][..rows];
             let y = &mut y[entry.voxel as usize * rows..][..rows];
             for (y, c) in y.iter_mut().zip(column) {

@@ -4,7 +4,7 @@ use fimbria_tensors::batch::{Batch, Products, Shift, Stop, nominal_flops};
 use fimbria_tensors::layout::Layout;
 use fimbria_tensors::starts::on_half_sphere;
 
-use super::place::Place;
+use super::processor::Processor;
 use crate::table::{Table, digits, digits_or_dash, number, words};
 use crate::{Console, Failure};
 
@@ -38,7 +38,7 @@ const ENTRIES: [usize; 2] = [1 << 11, 1 << 15];
 const UNROLLED: (usize, usize) = (126, 6);
 
 /// A table for one thread and for each device: a row per size, a column per kind of product.
-pub(super) fn print(places: &[Place], console: &dyn Console) -> Result<(), Failure> {
+pub(super) fn print(places: &[Processor], console: &dyn Console) -> Result<(), Failure> {
     for place in places.iter().filter(|place| place.is_single() || place.is_device()) {
         console.print(&format!(
             "\nLarger orders and dimensions: microseconds per iteration on {}",
@@ -69,7 +69,7 @@ pub(super) fn print(places: &[Place], console: &dyn Console) -> Result<(), Failu
 
 /// Seconds per iteration, where there are such products.
 fn time(
-    place: &Place,
+    place: &Processor,
     layout: Layout,
     products: Products,
     console: &dyn Console,

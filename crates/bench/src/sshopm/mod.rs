@@ -5,7 +5,7 @@
 
 mod dense;
 mod larger;
-mod place;
+mod processor;
 mod rates;
 mod set;
 mod sizes;
@@ -15,7 +15,7 @@ use clap::Args;
 use fimbria_pipeline::options::{Described as _, one_of, within};
 use fimbria_tensors::batch::{Shift, Stop, nominal_flops};
 
-use self::place::Place;
+use self::processor::Processor;
 use self::set::Set;
 use crate::{Benchmark, Console, Failure, Machine};
 
@@ -124,7 +124,7 @@ impl Benchmark for BenchSshopm {
         let Self { order, tensors, starts, iterations, tolerance, max_iterations, figure, larger } =
             self;
         let stops = Stops { iterations, tolerance, max_iterations };
-        let places = Place::all(&machine.workers, machine.devices, console)?;
+        let places = Processor::all(&machine.workers, machine.devices, console)?;
         for order in order {
             let set = Set::new(order, tensors, starts)?;
             console.print(&format!(

@@ -3,7 +3,7 @@
 use fimbria_tensors::batch::{Products, Shift, Stop, executed_flops, nominal_flops};
 
 use super::Stops;
-use super::place::{Place, Timed};
+use super::processor::{Processor, Timed};
 use super::set::{SAMPLED, Set};
 use crate::table::{Table, digits, digits_or_dash, number, percent, words};
 use crate::{Console, Failure};
@@ -12,7 +12,7 @@ use crate::{Console, Failure};
 pub(super) fn print(
     set: &Set,
     stops: Stops,
-    places: &[Place],
+    places: &[Processor],
     console: &dyn Console,
 ) -> Result<(), Failure> {
     let Stops { iterations, tolerance, max_iterations } = stops;
@@ -74,7 +74,7 @@ pub(super) fn print(
 fn begin(console: &dyn Console) -> Result<Table<'_>, Failure> {
     let columns = [
         words("products", 8),
-        words("on", Place::NAME),
+        words("on", Processor::NAME),
         number("ms", 7),
         number("ratio", 6),
         number("GFLOPS", 7),
@@ -87,7 +87,13 @@ fn begin(console: &dyn Console) -> Result<Table<'_>, Failure> {
 }
 
 /// GFLOPS, executed, its share of the peak, mean iterations.
-fn rates(timed: &Timed, set: &Set, products: Products, shift: Shift, place: &Place) -> [String; 4] {
+fn rates(
+    timed: &Timed,
+    set: &Set,
+    products: Products,
+    shift: Shift,
+    place: &Processor,
+) -> [String; 4] {
     let rate = timed.iterations / timed.seconds;
     let executed = executed_flops(set.layout(), products, shift).map(|flops| flops as f64 * rate);
     [

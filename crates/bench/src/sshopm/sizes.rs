@@ -3,7 +3,7 @@
 use fimbria_tensors::batch::{Products, Shift, nominal_flops};
 
 use super::Stops;
-use super::place::Place;
+use super::processor::Processor;
 use super::set::Set;
 use crate::table::{Table, digits, number};
 use crate::{Console, Failure};
@@ -12,10 +12,10 @@ use crate::{Console, Failure};
 pub(super) fn print(
     set: &Set,
     stops: Stops,
-    places: &[Place],
+    places: &[Processor],
     console: &dyn Console,
 ) -> Result<(), Failure> {
-    let names: Vec<String> = places.iter().map(Place::short_name).collect();
+    let names: Vec<String> = places.iter().map(Processor::short_name).collect();
     console.print(&format!(
         "\nFigure 5: shared products, {} iterations without a shift; on {}",
         stops.iterations,

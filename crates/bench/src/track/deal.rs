@@ -6,14 +6,14 @@ use fimbria_tracking::Deal;
 use super::super::clock::{Interruptible, best};
 use super::super::table::{Table, digits, number, words};
 use super::subject::{Subject, methods};
-use super::{NAME, Place};
+use super::{NAME, Processor};
 use crate::{Console, Failure};
 
 pub(super) fn table(
     subject: &Subject,
     particles: u32,
     n_threads: usize,
-    places: &[Place],
+    places: &[Processor],
     console: &dyn Console,
 ) -> Result<(), Failure> {
     let table = Table::begin(
@@ -28,7 +28,7 @@ pub(super) fn table(
     )?;
     let quiet = Interruptible(console);
     let (_, basic) = methods()[0];
-    let row = |place: &Place, deal: Deal, at_a_time: u64, first: &mut Option<f64>| {
+    let row = |place: &Processor, deal: Deal, at_a_time: u64, first: &mut Option<f64>| {
         let mut points = 0;
         let time = best(console, || -> Result<(), Failure> {
             points = subject.counted(&basic, particles, place, deal, &quiet)?;
@@ -49,14 +49,14 @@ pub(super) fn table(
     let mut counts: Vec<usize> = doubled.take_while(|threads| *threads < n_threads).collect();
     counts.push(n_threads);
     for threads in counts {
-        let place = Place::Threads(Workers::new(threads)?);
+        let place = Processor::Threads(Workers::new(threads)?);
         row(&place, Deal::default(), Deal::default().block, &mut first)?;
     }
     for block in [64, 256, 1024, 4096, 16_384] {
-        let place = Place::Threads(Workers::new(n_threads)?);
+        let place = Processor::Threads(Workers::new(n_threads)?);
         row(&place, Deal { block, ..Deal::default() }, block, &mut first)?;
     }
-    for place in places.iter().filter(|place| matches!(place, Place::Device(..))) {
+    for place in places.iter().filter(|place| matches!(place, Processor::Device(..))) {
         for launch in [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18] {
             row(place, Deal { launch, ..Deal::default() }, launch, &mut first)?;
         }

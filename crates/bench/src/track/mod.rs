@@ -75,12 +75,12 @@ References:
   Afsharian D et al. oclptx: probabilistic tractography with OpenCL (2014)";
 
 /// Threads, or a device and the threads that judge and count beside it.
-enum Place {
+enum Processor {
     Threads(Workers),
     Device(Device, Workers),
 }
 
-impl Place {
+impl Processor {
     /// One thread, all where they are more, and every device.
     fn all(all: Workers, devices: Vec<Device>) -> Result<Vec<Self>, Failure> {
         let n_threads = all.threads();
@@ -120,7 +120,7 @@ impl Benchmark for BenchTrack {
         };
         console.print(&subject.described())?;
         let n_threads = workers.threads();
-        let places = Place::all(workers, devices)?;
+        let places = Processor::all(workers, devices)?;
         speed::table(&subject, &particles, plain, &places, console)?;
         let most = particles.iter().copied().max().unwrap_or(MOST).min(MOST);
         stages::table(&subject, most, console)?;

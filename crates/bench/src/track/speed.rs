@@ -5,7 +5,7 @@ use fimbria_tracking::Deal;
 use super::super::clock::{Interruptible, Time, best, once};
 use super::super::table::{Table, digits, digits_or_dash, number, words};
 use super::subject::{Subject, methods};
-use super::{NAME, Place};
+use super::{NAME, Processor};
 use crate::{Console, Failure};
 
 /// Particles from which a single run is long enough to be timed by itself.
@@ -15,7 +15,7 @@ pub(super) fn table(
     subject: &Subject,
     particles: &[u32],
     plain: u32,
-    places: &[Place],
+    places: &[Processor],
     console: &dyn Console,
 ) -> Result<(), Failure> {
     let table = Table::begin(
@@ -68,8 +68,8 @@ pub(super) fn table(
                 let time = if *wanted >= LONG { once(work)? } else { best(console, work)? };
                 // Processor time of a device is not that of the threads beside it.
                 let processor = match place {
-                    Place::Threads(_) => time.processor,
-                    Place::Device(..) => None,
+                    Processor::Threads(_) => time.processor,
+                    Processor::Device(..) => None,
                 };
                 row(&place.name(), Time { processor, ..time }, points, plainly)?;
             }

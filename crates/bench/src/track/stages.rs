@@ -6,7 +6,7 @@ use fimbria_tracking::{Collect, Deal, Lines, Sample, Tally};
 
 use super::super::clock::{Interruptible, best};
 use super::super::table::{Table, digits, number, percent, words};
-use super::Place;
+use super::Processor;
 use super::subject::{Subject, methods};
 use crate::{Console, Failure};
 
@@ -52,7 +52,7 @@ pub(super) fn table(
         [words("stage", 22), number("s", 7), number("ns/particle", 11), number("share", 6)],
     )?;
     let (quiet, deal) = (Interruptible(console), Deal::default());
-    let place = Place::Threads(Workers::new(1)?);
+    let place = Processor::Threads(Workers::new(1)?);
     let (_, basic) = methods()[0];
     let run = |what: &dyn Fn() -> Result<(), Failure>| -> Result<f64, Failure> {
         let time = best(console, what)?;

@@ -16,7 +16,7 @@ use fimbria_tracking::{
 
 use super::super::clock::{Interruptible, once};
 use super::super::table::digits;
-use super::Place;
+use super::Processor;
 use crate::{Console, Failure, usage};
 
 /// Samples of the phantom, as bedpostX makes them.
@@ -179,7 +179,7 @@ impl Subject {
         &self,
         propagation: &Propagation,
         particles: u32,
-        place: &Place,
+        place: &Processor,
         deal: Deal,
         progress: &dyn Progress,
     ) -> Result<u64, Failure> {
@@ -198,7 +198,7 @@ impl Subject {
         &self,
         propagation: &Propagation,
         particles: u32,
-        place: &Place,
+        place: &Processor,
         deal: Deal,
         progress: &dyn Progress,
         new: impl Fn() -> C + Sync,
@@ -206,8 +206,8 @@ impl Subject {
     ) -> Result<Vec<C>, Failure> {
         let tracking = self.tracking(propagation, particles);
         let (workers, devices): (&Workers, &[Device]) = match place {
-            Place::Threads(workers) => (workers, &[]),
-            Place::Device(device, workers) => (workers, std::slice::from_ref(device)),
+            Processor::Threads(workers) => (workers, &[]),
+            Processor::Device(device, workers) => (workers, std::slice::from_ref(device)),
         };
         let on = Backend::new(workers, devices);
         track_on(&tracking, on, deal, progress, new, each).map_err(Into::into)

@@ -33,7 +33,7 @@ use clap::Subcommand;
 use fimbria_compute::comm::{Comm, Solo};
 use fimbria_compute::{Backend, Progress as _};
 use fimbria_image::counted;
-use fimbria_pipeline::{OutputError, OutputFolder, RunRecord, Session, Stage, run_alone};
+use fimbria_pipeline::{OutputError, OutputFolder, RunRecord, Session, Stage, run_command};
 
 use crate::args::{DeviceArgs, OutputArgs, ThreadArgs};
 use crate::console::Console;
@@ -173,7 +173,7 @@ fn run_stages_in(
     let command_line = command_line();
     let on = devices.backend(&workers, &opened).among(comm);
     let session = session(on, console, &command_line);
-    let record = run_alone(name, stages, out, session).map_err(Failure::Work)?;
+    let record = run_command(name, stages, out, session).map_err(Failure::Work)?;
     report(&record, &path, console);
     Ok(())
 }
@@ -191,7 +191,7 @@ fn run_on_threads(
     let workers = threads.start()?;
     let command_line = command_line();
     let session = session(Backend::cpu(&workers), console, &command_line);
-    run_alone(name, stages, out, session).map_err(Failure::Work)
+    run_command(name, stages, out, session).map_err(Failure::Work)
 }
 
 /// Says what was written, and with -v what each stage took and counted.

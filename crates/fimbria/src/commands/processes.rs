@@ -7,7 +7,7 @@ use fimbria_cluster::World;
 use fimbria_compute::comm::Comm;
 use fimbria_compute::{Progress as _, Silent};
 use fimbria_pipeline::{
-    Existing, Logbook, OutputError, OutputFolder, Products, Session, Stage, earlier_alone,
+    Existing, Logbook, OutputError, OutputFolder, Products, Session, Stage, earlier_command,
     refuse_name_of_file,
 };
 
@@ -30,7 +30,7 @@ pub(crate) fn run_kept(
 ) -> Result<(), Failure> {
     let (path, existing, _) = output.split();
     if existing == Existing::Resume
-        && let Some(earlier) = earlier_alone(stages, path)?
+        && let Some(earlier) = earlier_command(stages, path)?
     {
         if !earlier.is_same {
             let message = format!(

@@ -6,7 +6,7 @@ use clap::Args;
 use fimbria_compute::Backend;
 use fimbria_pipeline::Writes;
 use fimbria_pipeline::options::{Described as _, Takes};
-use fimbria_pipeline::run_alone;
+use fimbria_pipeline::run_command;
 use fimbria_pipeline::stages::report::{REPORT_WRITES, of_folder};
 
 use crate::args::{OutputArgs, ThreadArgs};
@@ -66,7 +66,7 @@ impl ReportCommand {
         let workers = threads.start()?;
         let command_line = command_line();
         let session = session(Backend::cpu(&workers), console, &command_line);
-        let record = run_alone("report", &[&*stage], out, session).map_err(Failure::Work)?;
+        let record = run_command("report", &[&*stage], out, session).map_err(Failure::Work)?;
         commands::report(&record, output.path(), console);
         Ok(())
     }

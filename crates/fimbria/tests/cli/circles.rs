@@ -27,7 +27,7 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
     ),
     (
         "life",
-        &["entry", "listed", "orientations", "trace"],
+        &["entry", "listed_directions", "orientations", "trace"],
         "entries are of pieces of streamlines and of the directions that they count for",
     ),
     (

@@ -23,8 +23,8 @@ impl Graph {
                 Operation::Input(Input::Parameter(index)) => parameters[usize::from(index)],
                 Operation::Input(Input::Sample(index)) => sample[usize::from(index)],
                 Operation::Input(Input::Problem(index)) => problem[usize::from(index)],
-                Operation::Unary(function, a) => function.of(of(a)),
-                Operation::Binary(function, a, b) => function.of(of(a), of(b)),
+                Operation::Unary(function, a) => function.apply(of(a)),
+                Operation::Binary(function, a, b) => function.apply(of(a), of(b)),
                 Operation::MulAdd(a, b, c) => of(a).mul_add(of(b), of(c)),
                 Operation::NegMulAdd(a, b, c) => (-of(a)).mul_add(of(b), of(c)),
                 Operation::IfLess(a, b, yes, no) => {

@@ -92,7 +92,7 @@ impl Registers {
     }
 
     /// Where `node` is; every node asked for has been placed or computed.
-    pub(super) fn of(&self, node: Node) -> Register {
+    pub(super) fn register(&self, node: Node) -> Register {
         self.of[&node]
     }
 
@@ -154,7 +154,7 @@ impl Registers {
         // Operands an instruction does not have are read all the same: register 0 always exists.
         let mut from = [0; 4];
         for (place, operand) in from.iter_mut().zip(operation.operands()) {
-            *place = self.of(operand);
+            *place = self.register(operand);
         }
         self.of.insert(node, register);
         Some(Instruction { code, to: register, from })

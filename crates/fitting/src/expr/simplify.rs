@@ -7,7 +7,7 @@ use super::graph::{Binary, Graph, Node, Operation, Unary};
 
 impl Unary {
     /// Of one f64.
-    pub(super) fn of(self, x: f64) -> f64 {
+    pub(super) fn apply(self, x: f64) -> f64 {
         match self {
             Self::Neg => -x,
             Self::Exp => x.exp(),
@@ -23,7 +23,7 @@ impl Unary {
 
 impl Binary {
     /// Of two f64.
-    pub(super) fn of(self, a: f64, b: f64) -> f64 {
+    pub(super) fn apply(self, a: f64, b: f64) -> f64 {
         match self {
             Self::Add => a + b,
             Self::Sub => a - b,
@@ -55,7 +55,7 @@ impl Graph {
     /// A function of one node.
     pub fn unary(&mut self, function: Unary, a: Node) -> Node {
         if let Some(value) = self.constant_of(a) {
-            return self.constant(function.of(value));
+            return self.constant(function.apply(value));
         }
         match (function, self.operation(a)) {
             (Unary::Neg, Operation::Unary(Unary::Neg, inner)) => inner,
@@ -69,7 +69,7 @@ impl Graph {
     pub fn binary(&mut self, function: Binary, a: Node, b: Node) -> Node {
         let constants = (self.constant_of(a), self.constant_of(b));
         if let (Some(x), Some(y)) = constants {
-            return self.constant(function.of(x, y));
+            return self.constant(function.apply(x, y));
         }
         match (function, constants.0, constants.1) {
             (Binary::Add, Some(0.0), _) => return b,

@@ -113,7 +113,7 @@ impl Staged {
                     if let Some(value) = operation.constant() {
                         let register = registers.reserve(1);
                         registers.place(node, register);
-                        constants.push((register, N::default().of(value)));
+                        constants.push((register, N::default().constant(value)));
                     }
                 }
             }
@@ -129,7 +129,7 @@ impl Staged {
         for row in samples.chunks_exact(n_inputs) {
             file[first_input..][..n_inputs].copy_from_slice(row);
             program.run(&mut file);
-            table.extend(self.columns.iter().map(|c| file[registers.of(*c) as usize]));
+            table.extend(self.columns.iter().map(|c| file[registers.register(*c) as usize]));
         }
         table
     }

@@ -57,7 +57,7 @@ impl Tape {
             .compile(staged.nodes(Stage::PerProblem).filter(|(_, operation)| no_input(operation)));
         let both: Vec<_> = staged.nodes(Stage::Both).collect();
         let both = registers.compile_sparing(staged.graph(), &both, staged.roots());
-        let outputs = staged.roots().iter().map(|root| registers.of(*root)).collect();
+        let outputs = staged.roots().iter().map(|root| registers.register(*root)).collect();
         Self {
             n_parameters,
             n_problems,
@@ -88,7 +88,7 @@ impl Tape {
     pub fn prepare<N: Number>(&self, file: &mut [N]) {
         let like = file[0];
         for &(register, value) in &self.constants {
-            file[register] = like.lift(like.of(value));
+            file[register] = like.lift(like.constant(value));
         }
     }
 

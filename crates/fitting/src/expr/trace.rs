@@ -84,7 +84,7 @@ impl Neg for Symbol<'_> {
 impl Number for Symbol<'_> {
     type Constant = Self;
 
-    fn of(self, value: f64) -> Self {
+    fn constant(self, value: f64) -> Self {
         self.with(|graph| graph.constant(value))
     }
     fn lift(self, constant: Self) -> Self {

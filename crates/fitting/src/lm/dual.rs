@@ -17,10 +17,10 @@ impl<N: Number<Constant = N>, const P: usize> Dual<N, P> {
     /// The parameters `p`, each with derivative 1 by itself.
     #[inline(always)]
     pub fn parameters(p: &[N; P]) -> [Self; P] {
-        let mut out = [Self { value: p[0], slope: [p[0].of(0.0); P] }; P];
+        let mut out = [Self { value: p[0], slope: [p[0].constant(0.0); P] }; P];
         for k in 0..P {
             out[k].value = p[k];
-            out[k].slope[k] = p[k].of(1.0);
+            out[k].slope[k] = p[k].constant(1.0);
         }
         out
     }
@@ -88,7 +88,7 @@ impl<N: Number<Constant = N>, const P: usize> Div for Dual<N, P> {
     type Output = Self;
     #[inline(always)]
     fn div(self, other: Self) -> Self {
-        let inverse = other.value.of(1.0) / other.value;
+        let inverse = other.value.constant(1.0) / other.value;
         let quotient = self.value / other.value;
         let mut slope = self.slope;
         for k in 0..P {
@@ -127,12 +127,12 @@ impl<N: Number<Constant = N>, const P: usize> Number for Dual<N, P> {
     type Constant = N;
 
     #[inline(always)]
-    fn of(self, value: f64) -> N {
-        self.value.of(value)
+    fn constant(self, value: f64) -> N {
+        self.value.constant(value)
     }
     #[inline(always)]
     fn lift(self, constant: N) -> Self {
-        Self { value: constant, slope: [constant.of(0.0); P] }
+        Self { value: constant, slope: [constant.constant(0.0); P] }
     }
     #[inline(always)]
     fn exp(self) -> Self {
@@ -141,12 +141,12 @@ impl<N: Number<Constant = N>, const P: usize> Number for Dual<N, P> {
     }
     #[inline(always)]
     fn ln(self) -> Self {
-        self.chain(self.value.ln(), self.value.of(1.0) / self.value)
+        self.chain(self.value.ln(), self.value.constant(1.0) / self.value)
     }
     #[inline(always)]
     fn sqrt(self) -> Self {
         let value = self.value.sqrt();
-        self.chain(value, value.of(0.5) / value)
+        self.chain(value, value.constant(0.5) / value)
     }
     #[inline(always)]
     fn abs(self) -> Self {
@@ -157,9 +157,9 @@ impl<N: Number<Constant = N>, const P: usize> Number for Dual<N, P> {
     fn at_least(self, least: N) -> Self {
         // 1 above the limit, 0 (or rounding) at it: (max(v, m) - m) / (v - m).
         let value = self.value.at_least(least);
-        let above = (self.value - least).at_least(least.of(0.0));
-        let by =
-            above / (self.value - least).abs().at_least(least.of(f64::from(f32::MIN_POSITIVE)));
+        let above = (self.value - least).at_least(least.constant(0.0));
+        let by = above
+            / (self.value - least).abs().at_least(least.constant(f64::from(f32::MIN_POSITIVE)));
         self.chain(value, by)
     }
     #[inline(always)]
@@ -172,7 +172,7 @@ impl<N: Number<Constant = N>, const P: usize> Number for Dual<N, P> {
     }
     #[inline(always)]
     fn atan(self) -> Self {
-        let one = self.value.of(1.0);
+        let one = self.value.constant(1.0);
         self.chain(self.value.atan(), one / one.plus_product(self.value, self.value))
     }
     #[inline(always)]

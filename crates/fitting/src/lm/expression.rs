@@ -260,7 +260,7 @@ impl Interpreted<'_> {
         take: impl FnOnce(&Tape, &[N]) -> T,
     ) -> T {
         let tape = &self.expression.tape;
-        let zero = p[0].lift(p[0].of(0.0));
+        let zero = p[0].lift(p[0].constant(0.0));
         let (mut few, mut some, mut many);
         let file: &mut [N] = match tape.n_registers() {
             n if n <= FEW_REGISTERS => {
@@ -310,7 +310,7 @@ impl<const P: usize> Model<P> for Interpreted<'_> {
         constants: &[N],
     ) -> (N, [N; P]) {
         self.evaluate(p, columns, constants, |tape, file| {
-            let mut slope = [p[0].of(0.0); P];
+            let mut slope = [p[0].constant(0.0); P];
             for k in 0..self.expression.formulas.n_parameters {
                 slope[k] = tape.output(file, k + 1);
             }

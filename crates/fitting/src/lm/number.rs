@@ -36,7 +36,7 @@ pub trait Number:
     type Constant: Number<Constant = Self::Constant>;
 
     /// `value` as a constant (`self` only says of what kind).
-    fn of(self, value: f64) -> Self::Constant;
+    fn constant(self, value: f64) -> Self::Constant;
 
     /// `constant` as a number without derivatives (`self` only says of what kind).
     fn lift(self, constant: Self::Constant) -> Self;
@@ -89,7 +89,7 @@ impl Number for f64 {
     type Constant = Self;
 
     #[inline(always)]
-    fn of(self, value: f64) -> Self {
+    fn constant(self, value: f64) -> Self {
         value
     }
     #[inline(always)]
@@ -141,7 +141,7 @@ macro_rules! from_real {
             type Constant = Self;
 
             #[inline(always)]
-            fn of(self, value: f64) -> Self {
+            fn constant(self, value: f64) -> Self {
                 Real::splat(self, value as f32)
             }
             #[inline(always)]

@@ -28,7 +28,7 @@ impl Dyads {
         for fibre in 0..n_fibres {
             let means: Vec<_> = (0..samples.mask.len())
                 .into_par_iter()
-                .map(|slot| FibreMeans::of(samples, slot, fibre, &identity))
+                .map(|slot| FibreMeans::from_samples(samples, slot, fibre, &identity))
                 .collect();
             for (means, &voxel) in means.iter().zip(&samples.mask.voxels) {
                 if means.fraction < least_fraction || means.dyad == [0.0; 3] {

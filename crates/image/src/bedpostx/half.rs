@@ -115,7 +115,7 @@ fn decode([u, v, f]: [f16; 3]) -> PackedStick {
 pub(super) fn read_half(path: &Path, mask: Option<&Path>) -> Result<StickSamples, BedpostxError> {
     let unusable = |why: String| BedpostxError::Half { path: path.to_owned(), why };
     let bytes = crate::read_regular(path).map_err(|source| unusable(source.to_string()))?;
-    let header = Header::of(&bytes).map_err(unusable)?;
+    let header = Header::parse(&bytes).map_err(unusable)?;
     let Header { grid, n_fibres, n_samples, n_voxels } = header;
     let (of_voxels, of_sticks) = bytes[HEADER..].split_at(4 * n_voxels);
     let voxels: Vec<u32> =
@@ -154,7 +154,7 @@ struct Header {
 
 impl Header {
     /// Checked against the length of the file, so that nothing is allocated for what is not there.
-    fn of(bytes: &[u8]) -> Result<Self, String> {
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
         if bytes.len() < HEADER || &bytes[..8] != MAGIC {
             return Err("it is no file of samples".to_owned());
         }

@@ -17,7 +17,7 @@ pub(super) struct FibreMeans {
 }
 
 impl FibreMeans {
-    pub(super) fn of(
+    pub(super) fn from_samples(
         field: &StickSamples,
         slot: usize,
         fibre: usize,

@@ -76,7 +76,7 @@ pub fn write_bedpostx<E>(
         let i = fibre + 1;
         let means: Vec<FibreMeans> = (0..n_voxels)
             .into_par_iter()
-            .map(|slot| FibreMeans::of(field, slot, fibre, &fsl_from_ras))
+            .map(|slot| FibreMeans::from_samples(field, slot, fibre, &fsl_from_ras))
             .collect();
         if merged == Merged::Images {
             let stick = |slot: usize, sample: usize| field.sample(slot, sample)[fibre];

@@ -15,7 +15,7 @@ impl Surface {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Problem> {
         let text = std::str::from_utf8(bytes).map_err(|error| Problem::Xml(error.to_string()))?;
         let mut reader = Reader::from_str(text);
-        let mut building = Building::of(bytes.len());
+        let mut building = Building::with_limit(bytes.len());
         let mut array: Option<Announced> = None;
         let mut data: Option<String> = None;
         let mut is_whole = false;
@@ -70,7 +70,7 @@ impl Building {
     /// Of a file of so many bytes. Coordinates take two bytes a number or more, triangles of a
     /// regular mesh half of one, and labels of nothing none to speak of: eight numbers a byte, or
     /// four million, are a surface, and more are made to fill memory.
-    fn of(bytes: usize) -> Self {
+    fn with_limit(bytes: usize) -> Self {
         Self { room: bytes.saturating_mul(8).max(1 << 22), ..Self::default() }
     }
 

@@ -44,7 +44,7 @@ pub fn virtual_lesion(
     members.iter().for_each(|&f| is_member[f as usize] = true);
     // The voxels, and each one's place among them.
     let mut is_passed = vec![false; signal.voxels()];
-    for entry in members.iter().flat_map(|&f| encoding.of(f as usize)) {
+    for entry in members.iter().flat_map(|&f| encoding.entries_of(f as usize)) {
         is_passed[entry.voxel as usize] = signal.s0[entry.voxel as usize] > 0.0;
     }
     let voxels: Vec<usize> = (0..signal.voxels()).filter(|&voxel| is_passed[voxel]).collect();
@@ -53,7 +53,7 @@ pub fn virtual_lesion(
     let mut taken = vec![0.0_f64; rank * voxels.len()];
     let mine = || (0..encoding.streamlines()).filter(|&f| is_member[f]);
     for f in mine().filter(|&f| weights[f] > 0.0) {
-        for entry in encoding.of(f) {
+        for entry in encoding.entries_of(f) {
             let Some(to) = taken.get_mut(place[entry.voxel as usize] as usize * rank..) else {
                 continue;
             };
@@ -74,14 +74,14 @@ pub fn virtual_lesion(
         for ((to, with), taken) in without.iter_mut().zip(with).zip(&of_voxel) {
             *to = (f64::from(*with) - taken) as f32;
         }
-        errors[2 * voxel] = rmse(signal.of(voxel), with, rows)[0];
-        errors[2 * voxel + 1] = rmse(signal.of(voxel), &without, rows)[0];
+        errors[2 * voxel] = rmse(signal.voxel(voxel), with, rows)[0];
+        errors[2 * voxel + 1] = rmse(signal.voxel(voxel), &without, rows)[0];
     }
     let errors = of_all_voxels(encoding, errors, 2, on.comm);
     let errors = errors.as_chunks::<2>().0.iter().filter(|[intact, _]| !intact.is_nan());
     let (intact, lesioned): (Vec<f32>, Vec<f32>) = errors.map(|&[a, b]| (a, b)).unzip();
     let is_near = |f: &usize| {
-        let mut entries = encoding.of(*f).iter();
+        let mut entries = encoding.entries_of(*f).iter();
         entries.any(|entry| place[entry.voxel as usize] != u32::MAX)
     };
     let near: Vec<bool> = (0..encoding.streamlines())
@@ -142,7 +142,7 @@ mod tests {
         let errors = rmse(&signal.y, &without, signal.rows());
         let mut touched: Vec<usize> = members
             .iter()
-            .flat_map(|&f| encoding.of(f as usize).iter().map(|e| e.voxel as usize))
+            .flat_map(|&f| encoding.entries_of(f as usize).iter().map(|e| e.voxel as usize))
             .collect();
         touched.sort_unstable();
         touched.dedup();

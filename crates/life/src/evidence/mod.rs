@@ -38,7 +38,7 @@ pub fn predict(
         }
     };
     for (f, &weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
-        for entry in encoding.of(f) {
+        for entry in encoding.entries_of(f) {
             let s0 = signal.s0[entry.voxel as usize];
             let value = f64::from(weight) * f64::from(entry.value) * f64::from(s0);
             add(entry.voxel as usize, entry.atom as usize, value);

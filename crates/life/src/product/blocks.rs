@@ -93,7 +93,7 @@ impl Blocks {
         let zero = BlockEntry { atom: 0, slot: 0, value: 0.0 };
         let mut entries = vec![zero; encoding.entries.len() + isotropic * voxels];
         for streamline in 0..encoding.streamlines() {
-            for entry in encoding.of(streamline) {
+            for entry in encoding.entries_of(streamline) {
                 let at = &mut next[place[entry.voxel as usize] as usize];
                 let value = entry.value * s0[entry.voxel as usize];
                 let slot = streamline as u32;

@@ -144,7 +144,7 @@ pub fn sift2(
                 steps.push(after);
             }
         }
-        let passes = |s: usize| !tracks.of(s).is_empty();
+        let passes = |s: usize| !tracks.lengths_of(s).is_empty();
         let factors = descent.into_factors();
         let weight = |(s, f): (usize, &f32)| if passes(s) { f.exp() } else { 0.0 };
         Ok(Sift2 {

@@ -56,7 +56,7 @@ impl<'a> Model<'a> {
         let n = tracks.streamlines();
         let per_length = (0..n).into_par_iter().map(|s| {
             let length = |&(l, length): &(u32, f32)| white[l as usize] * length;
-            let length: f32 = tracks.of(s).iter().map(length).sum();
+            let length: f32 = tracks.lengths_of(s).iter().map(length).sum();
             if length > 0.0 { 1.0 / length } else { 0.0 }
         });
         let per_length = per_length.collect();
@@ -106,7 +106,7 @@ impl<'a> Model<'a> {
                     let (weight, share) = (self.mu * f.exp(), f64::from(self.per_length[s]));
                     let mut slope = 2.0 * self.tikhonov * f;
                     let mut curved = 2.0 * self.tikhonov;
-                    for &(l, length) in self.tracks.of(s) {
+                    for &(l, length) in self.tracks.lengths_of(s) {
                         let (length, pm) = (f64::from(length), f64::from(self.white[l as usize]));
                         let [excess, held, mean] = met[l as usize];
                         let held_back = 2.0 * self.variation * pm * length * share;

@@ -52,8 +52,8 @@ fn found(tracks: &FixelLengths, density: &[f32], options: &Sift2Options) -> Sift
 #[test]
 fn lengths_in_fixels_are_those_of_the_streamline() {
     let tracks = straight(4, &[(-0.5, 1.0), (2.25, 0.25)]);
-    assert_eq!(tracks.of(0), [(0, 1.0), (1, 0.5)]);
-    assert_eq!(tracks.of(1), [(2, 0.75), (1, 1.0), (0, 0.25)]);
+    assert_eq!(tracks.lengths_of(0), [(0, 1.0), (1, 0.5)]);
+    assert_eq!(tracks.lengths_of(1), [(2, 0.75), (1, 1.0), (0, 0.25)]);
 }
 
 #[test]
@@ -157,8 +157,8 @@ fn rows_of_all_blocks_are_found() {
     }
     assert_eq!((tracks.streamlines(), parts.streamlines()), (9001, 9001));
     for k in 0..9001 {
-        assert_eq!(tracks.of(k).len(), k % 7 + 1, "{k}");
-        assert_eq!(tracks.of(k), parts.of(k));
+        assert_eq!(tracks.lengths_of(k).len(), k % 7 + 1, "{k}");
+        assert_eq!(tracks.lengths_of(k), parts.lengths_of(k));
     }
     let entries: usize = (0..9001).map(|k| k % 7 + 1).sum();
     assert_eq!(parts.bytes(), 8 * (entries + 9001) as u64);

@@ -102,7 +102,7 @@ impl FixelLengths {
     }
 
     /// The fixels that a streamline passes, and the length in each, mm.
-    pub fn of(&self, streamline: usize) -> &[(u32, f32)] {
+    pub fn lengths_of(&self, streamline: usize) -> &[(u32, f32)] {
         let (rows, row) = (&self.blocks[streamline / BLOCK], streamline % BLOCK);
         let start = row.checked_sub(1).map_or(0, |before| rows.ends[before]);
         &rows.entries[start..rows.ends[row]]
@@ -119,7 +119,7 @@ impl FixelLengths {
             let mut sums = vec![[0.0_f64; N]; self.fixels];
             for streamline in n * part / PARTS..n * (part + 1) / PARTS {
                 let values = values(streamline);
-                for &(fixel, length) in self.of(streamline) {
+                for &(fixel, length) in self.lengths_of(streamline) {
                     let sum = &mut sums[fixel as usize];
                     (0..N).for_each(|i| sum[i] += f64::from(length) * values[i]);
                 }

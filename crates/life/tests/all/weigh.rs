@@ -90,7 +90,7 @@ fn subject(b: &[f64], weights: &[f64], isotropic: f64, noise: f32, workers: &Wor
         }
     }
     for (f, weight) in weights.iter().enumerate() {
-        for entry in encoding.of(f) {
+        for entry in encoding.entries_of(f) {
             let dir = encoding.atoms[entry.atom as usize].map(f64::from);
             protocol.column(&TissueOptions::default().response, dir, &mut column);
             let voxel = encoding.voxels[entry.voxel as usize] as usize;
@@ -139,7 +139,7 @@ fn planted_streamlines_are_found_and_false_ones_get_nothing() {
     let options = WeighOptions { stop: Stop { gradient: 1e-6, ..OPTIONS.stop }, ..OPTIONS };
     let found = weigh(&subject, &TissueOptions::default(), &options, &on, &Solo).unwrap();
     assert_eq!(found.reason, Reason::Optimal);
-    let is_seen = |f: usize| subject.encoding.of(f).len() > 20;
+    let is_seen = |f: usize| subject.encoding.entries_of(f).len() > 20;
     for f in (0..150).filter(|&f| is_seen(f)) {
         // Samples are rounded to f32 (3e-5 of signals of 25).
         let error = (f64::from(found.streamlines[f]) - planted[f]).abs();

@@ -176,7 +176,7 @@ fn constrained_estimates_violate_nothing_and_leave_no_voxel_black() {
         let fitted = run(&image, &table, &DkiOptions { method, ..DkiOptions::default() });
         let free = DkiOptions { method, constrained: false, ..DkiOptions::default() };
         let free = run(&image, &table, &free);
-        assert!(fitted.status.of(Status::Constrained) > 200, "{:?}", fitted.status);
+        assert!(fitted.status.count(Status::Constrained) > 200, "{:?}", fitted.status);
         let mut black = 0;
         for voxel in 0..forms.len() {
             let d: [f64; 6] =
@@ -215,7 +215,7 @@ fn a_signal_that_is_lost_in_noise_is_constrained_too() {
     let water = ([3.5, 0.0, 0.0, 3.5, 0.0, 3.5], [0.0; 15]);
     let image = series(&table, &[water; 3000], 25.0, &mut noise);
     let fitted = run(&image, &table, &DkiOptions::default());
-    assert_eq!(fitted.status.of(Status::NotConverged), 0, "{:?}", fitted.status);
+    assert_eq!(fitted.status.count(Status::NotConverged), 0, "{:?}", fitted.status);
     for voxel in 0..3000 {
         let d: [f64; 6] = std::array::from_fn(|k| 1e3 * value(&fitted, DkiMap::Tensor, k, voxel));
         let md = (d[0] + d[3] + d[5]) / 3.0;
@@ -370,7 +370,7 @@ fn undefined_kurtosis_is_not_a_number() {
     for map in [DkiMap::Mk, DkiMap::Ak, DkiMap::Rk, DkiMap::Kmax, DkiMap::Kmin] {
         assert!(value(&fitted, map, 0, 0).is_nan(), "{map:?}");
     }
-    assert_eq!(fitted.status.of(Status::Undefined), 1);
+    assert_eq!(fitted.status.count(Status::Undefined), 1);
     // The mean diffusivity is positive.
     assert!(value(&fitted, DkiMap::Mkt, 0, 0).abs() < 1e-3);
     // Constrained, everything is defined.
@@ -378,7 +378,7 @@ fn undefined_kurtosis_is_not_a_number() {
     for map in DkiMap::ALL {
         assert!(value(&fitted, map, 0, 0).is_finite(), "{map:?}");
     }
-    assert_eq!(fitted.status.of(Status::Constrained), 1);
+    assert_eq!(fitted.status.count(Status::Constrained), 1);
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn known_forms_are_recovered_to_the_rounding_of_the_samples() {
         });
         for method in METHODS {
             let fitted = run(&image, &mask, &HotOptions { order, method, positive: false }, 1);
-            assert_eq!(fitted.status.of(Status::Fitted), n as u64);
+            assert_eq!(fitted.status.count(Status::Fitted), n as u64);
             for voxel in 0..n {
                 for (found, truth) in
                     values(&fitted, "hot", voxel).iter().zip(entries(&form, voxel))
@@ -178,7 +178,7 @@ fn a_positive_fit_leaves_no_negative_diffusivity_and_touches_no_other_voxel() {
         }
         // Noise of SNR 4 makes forms of every order negative somewhere.
         assert!(repaired > 0, "{order:?}: {repaired}");
-        assert_eq!(repaired, positive.status.of(Status::Constrained));
+        assert_eq!(repaired, positive.status.count(Status::Constrained));
     }
 }
 

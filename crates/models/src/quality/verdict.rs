@@ -371,7 +371,7 @@ pub fn status(fit: &Fitted, mask: &Mask) -> Verdict {
         "1 % of the mask or less (doubtful up to 5 %) without a fit, or of samples that are not positive",
         "measured",
     ];
-    let count = |status: Status| fit.status.of(status);
+    let count = |status: Status| fit.status.count(status);
     let lost = [
         Status::NotConverged,
         Status::BadSignal,

@@ -117,7 +117,7 @@ impl Work<'_> {
                 block.store(0, block.voxels.len(), stride, &rows[start..]);
             });
         });
-        Ok(Tally::of(&rows, &raised, stride))
+        Ok(Tally::from_rows(&rows, &raised, stride))
     }
 
     /// The inputs `[input][voxel]` of all blocks: each block by a thread of its own, then the

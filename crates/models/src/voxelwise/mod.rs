@@ -218,7 +218,7 @@ impl Work<'_> {
             self.job.progress.check()?;
             mark_raised(&mut rows, &raised, self.fit.most_raised());
             mark_not_finite(&mut rows, stride);
-            tally = tally.merged(Tally::of(&rows, &raised, voxels.len()));
+            tally = tally.merged(Tally::from_rows(&rows, &raised, voxels.len()));
             block.store(offset, voxels.len(), stride, &rows);
         }
         Ok(tally)
@@ -264,7 +264,7 @@ struct Tally {
 
 impl Tally {
     /// Of the first `n` voxels of rows as long as `raised`.
-    fn of(rows: &[f32], raised: &[f32], n: usize) -> Self {
+    fn from_rows(rows: &[f32], raised: &[f32], n: usize) -> Self {
         let mut tally = Self::default();
         let status = &rows[rows.len() - raised.len()..];
         for (&code, &raised) in status.iter().zip(raised).take(n) {

@@ -35,7 +35,7 @@ pub(super) fn exchange(maps: &mut [FittedMap], mask: &Mask, mine: Tally, comm: &
             }
         }
     }
-    let codes = Status::ALL.map(|status| mine.status.of(status) as i64);
+    let codes = Status::ALL.map(|status| mine.status.count(status) as i64);
     let raised = [mine.raised.samples, mine.raised.voxels].map(|count| count as i64);
     let mut sums = [&codes[..], &raised[..]].concat();
     comm.sum_i64(&mut sums);

@@ -90,7 +90,7 @@ fn dki1d_recovers_every_direction_and_its_mean() {
     for precision in [Precision::Single, Precision::Double] {
         options.curve.precision = precision;
         let fit = on_cpu(|on| dki1d::fit(&image, &mask, &table, &options, on, &Silent)).unwrap();
-        assert_eq!(fit.status.of(Status::Fitted), n as u64);
+        assert_eq!(fit.status.count(Status::Fitted), n as u64);
         for voxel in 0..n {
             let mut mean = 0.0;
             for (d, g) in half_sphere(12).into_iter().enumerate() {
@@ -179,7 +179,7 @@ fn stremi1d_recovers_exponents() {
     });
     let options = CurveOptions::default();
     let fit = on_cpu(|on| stremi1d::fit(&image, &mask, &table, &options, on, &Silent)).unwrap();
-    assert_eq!(fit.status.of(Status::Fitted), n as u64);
+    assert_eq!(fit.status.count(Status::Fitted), n as u64);
     for voxel in 0..n {
         let (a, gamma) = truth(voxel);
         // Rounding of the samples, 6e-8, times the condition of the problem (below 100).
@@ -218,7 +218,7 @@ fn stremi_is_recovered_over_all_volumes() {
         });
         let options = StremiOptions { projection, ..StremiOptions::default() };
         let fit = on_cpu(|on| stremi::fit(&image, &mask, &table, &options, on, &Silent)).unwrap();
-        let fitted = fit.status.of(Status::Fitted) + fit.status.of(Status::Constrained);
+        let fitted = fit.status.count(Status::Fitted) + fit.status.count(Status::Constrained);
         assert!(fitted * 100 >= 99 * n as u64, "{projection:?}: {fitted} of {n}");
         let mut errors = Vec::new();
         for voxel in 0..n {
@@ -249,7 +249,7 @@ fn mono_and_ivim_are_recovered() {
     });
     let options = CurveOptions::default();
     let fit = on_cpu(|on| ivim::fit(&image, &mask, &table, &options, on, &Silent)).unwrap();
-    assert_eq!(fit.status.of(Status::Fitted), n as u64);
+    assert_eq!(fit.status.count(Status::Fitted), n as u64);
     for voxel in 0..n {
         let (f, fast, slow) = truth(voxel);
         // Rounding of the samples times a condition of a few hundred.

@@ -19,7 +19,7 @@ fn slice() -> Option<Series> {
 
 /// Share of the mask with one of these statuses.
 fn share(fit: &Fitted, of: &[Status]) -> f64 {
-    let count = |among: &[Status]| among.iter().map(|&s| fit.status.of(s)).sum::<u64>() as f64;
+    let count = |among: &[Status]| among.iter().map(|&s| fit.status.count(s)).sum::<u64>() as f64;
     count(of) / count(&Status::ALL)
 }
 

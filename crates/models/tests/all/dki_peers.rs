@@ -114,7 +114,7 @@ fn constrained_kurtosis_of_real_series_is_never_negative_and_seldom_zero() {
             fit(&series.dwi, &series.mask, &series.gradients, &options, &on, &Silent).unwrap()
         };
         let (ours, free) = (run(true), run(false));
-        assert_eq!(ours.status.of(Status::NotConverged), 0, "{:?}", ours.status);
+        assert_eq!(ours.status.count(Status::NotConverged), 0, "{:?}", ours.status);
         let map = |of: &Fitted, map: DkiMap| of.map(map.name()).unwrap().clone();
         let (mk, kmin) = (map(&ours, DkiMap::Mk), map(&ours, DkiMap::Kmin));
         let free_mkt = map(&free, DkiMap::Mkt);

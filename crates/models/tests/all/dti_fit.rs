@@ -79,7 +79,7 @@ fn noise_free_maps_are_the_truth_inside_the_mask_and_zero_outside() {
         let cos: f64 = (0..3).map(|k| f64::from(v1.volume(k)[voxel]) * axis[k]).sum();
         assert!(cos.abs() > 1.0 - 1e-6);
     }
-    assert_eq!(found.status.of(Status::Fitted), mask.len() as u64);
+    assert_eq!(found.status.count(Status::Fitted), mask.len() as u64);
     assert_eq!(found.raised.samples, 0);
 }
 
@@ -129,7 +129,7 @@ fn voxels_that_cannot_be_fitted_are_counted_and_marked() {
     let found = run(&image, &table, &DtiOptions::default()).unwrap();
     let status = &found.map(DtiMap::Status).unwrap().data;
     assert_eq!((status[0], status[2], status[3]), (4.0, 4.0, 6.0));
-    assert_eq!(found.status.of(Status::BadSignal), 2);
+    assert_eq!(found.status.count(Status::BadSignal), 2);
     assert_eq!((found.raised.samples, found.raised.voxels), (2, 1));
     assert_eq!(found.map(DtiMap::Md).unwrap().data[0], 0.0);
 }
@@ -179,7 +179,7 @@ fn a_deviation_without_inverse_marks_its_voxel_singular() {
     let (image, on) = (series(&table, 0.0), Backend::cpu(&workers));
     let options = DtiOptions::default();
     let found = fit(&image, &mask(), &table, Some(&deviation), &options, &on, &Silent).unwrap();
-    assert_eq!(found.status.of(Status::Singular), 2);
+    assert_eq!(found.status.count(Status::Singular), 2);
     assert_eq!(found.map(DtiMap::S0).unwrap().data[5], 0.0);
 }
 

@@ -158,7 +158,7 @@ fn densities_peak_along_the_fibres_and_amounts_are_right() {
         }
     }
     let status = &found.fitted.status;
-    assert_eq!(status.of(Status::Fitted) + status.of(Status::Constrained), GRID.len() as u64);
+    assert_eq!(status.count(Status::Fitted) + status.count(Status::Constrained), GRID.len() as u64);
 }
 
 #[test]

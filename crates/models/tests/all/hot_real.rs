@@ -21,7 +21,7 @@ fn real_series_are_fitted_in_all_but_a_few_voxels() {
                 let fitted =
                     fit(&series.dwi, &series.mask, &series.gradients, &options, &on, &Silent)
                         .unwrap();
-                let of = |status| fitted.status.of(status);
+                let of = |status| fitted.status.count(status);
                 let counts = Status::ALL.map(of);
                 eprintln!("{name} {order:?} {positive} {counts:?} {:.3} s", fitted.seconds);
                 let n = series.mask.len() as u64;

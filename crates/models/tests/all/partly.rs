@@ -66,7 +66,7 @@ fn ivim_without_perfusion_keeps_diffusivity_fraction_and_signal() {
             let options =
                 CurveOptions { precision, robust, errors: true, ..CurveOptions::default() };
             let fit = on_cpu(|on| ivim::fit(&image, &mask, &table, &options, on, &Silent)).unwrap();
-            assert_eq!(fit.status.of(Status::Singular), 0, "{precision:?}");
+            assert_eq!(fit.status.count(Status::Singular), 0, "{precision:?}");
             let undefined = |map: &str| values(&fit, map, Status::Undefined);
             // Noise makes f negative, which it may not be, in some half of all voxels; in some of
             // these another D* makes it positive.
@@ -90,7 +90,7 @@ fn a_pseudo_diffusivity_at_its_bound_leaves_the_rest_alone() {
         series(&table, 1e6, |b, _| 0.1 * (-5000.0 * b).exp() + 0.9 * (-0.8 * b).exp());
     let options = CurveOptions::default();
     let fit = on_cpu(|on| ivim::fit(&image, &mask, &table, &options, on, &Silent)).unwrap();
-    assert_eq!(fit.status.of(Status::Constrained), N as u64);
+    assert_eq!(fit.status.count(Status::Constrained), N as u64);
     let found = |map: &str| mean(&values(&fit, map, Status::Constrained));
     // exp(-10 b D*) is 0.7 % there.
     assert!((found("f") - 0.1).abs() < 1e-3 && (found("D") - 0.8e-3).abs() < 2e-6);
@@ -102,13 +102,13 @@ fn a_signal_that_does_not_decay_has_a_diffusivity_of_zero_and_a_size() {
     let (image, mask) = series(&table, 1e6, |b, _| (0.1 * b).exp());
     let options = CurveOptions::default();
     let fit = on_cpu(|on| mono::fit(&image, &mask, &table, &options, on, &Silent)).unwrap();
-    assert_eq!(fit.status.of(Status::Constrained), N as u64);
+    assert_eq!(fit.status.count(Status::Constrained), N as u64);
     assert!(values(&fit, "D", Status::Constrained).iter().all(|d| *d == 0.0));
     // S0 exp(0.1 b) has a mean of 1.121 S0 over these volumes.
     assert!((mean(&values(&fit, "S0", Status::Constrained)) / S0 - 1.121).abs() < 1e-3);
 
     let fit = on_cpu(|on| stremi1d::fit(&image, &mask, &table, &options, on, &Silent)).unwrap();
-    assert_eq!(fit.status.of(Status::Undefined), N as u64);
+    assert_eq!(fit.status.count(Status::Undefined), N as u64);
     let undefined = |map: &str| values(&fit, map, Status::Undefined);
     assert!(undefined("MA").iter().all(|a| *a == 0.0));
     assert!(undefined("Mgamma").iter().all(|gamma| gamma.is_nan()));
@@ -129,7 +129,7 @@ fn a_stretched_tensor_keeps_the_axes_along_which_signal_is_lost() {
     });
     let options = StremiOptions::default();
     let fit = on_cpu(|on| stremi::fit(&image, &mask, &table, &options, on, &Silent)).unwrap();
-    assert_eq!(fit.status.of(Status::Undefined), N as u64);
+    assert_eq!(fit.status.count(Status::Undefined), N as u64);
     let volume = |map: &str, volume: usize| {
         let values = fit.map(map).unwrap().volume(volume);
         values.iter().map(|x| f64::from(*x)).collect::<Vec<_>>()
@@ -163,7 +163,7 @@ fn an_expression_keeps_what_its_volumes_determine() {
     let fit = on_cpu(|on| expr::fit(&image, &mask, &table, none, &options, on, &Silent)).unwrap();
     let undefined = |map: &str| values(&fit, map, Status::Undefined);
     // Noise of 1e-6 makes f negative in half of all voxels.
-    assert!(undefined("D").len() > N / 5 && fit.status.of(Status::Singular) == 0);
+    assert!(undefined("D").len() > N / 5 && fit.status.count(Status::Singular) == 0);
     // Of R = 5 only the unweighted volumes see f, and none R.
     assert!(undefined("R").iter().all(|r| r.is_nan()));
     assert!(undefined("f").iter().all(|f| f.abs() < 1e-5));

@@ -74,7 +74,7 @@ impl Cells {
     }
 
     /// The part of a voxel that is of a tissue.
-    pub(super) fn of(&self, tissue: Tissue, voxel: usize) -> f32 {
+    pub(super) fn water(&self, tissue: Tissue, voxel: usize) -> f32 {
         self.tissues.volume(tissue as usize)[voxel]
     }
 
@@ -82,7 +82,7 @@ impl Cells {
     pub(super) fn brain(&self, voxel: usize) -> f32 {
         use Tissue::{Blood, CorticalGrey, Fluid, SubcorticalGrey, White};
         let all = [CorticalGrey, SubcorticalGrey, White, Fluid, Blood];
-        all.into_iter().map(|tissue| self.of(tissue, voxel)).sum()
+        all.into_iter().map(|tissue| self.water(tissue, voxel)).sum()
     }
 }
 

@@ -64,7 +64,7 @@ impl Compartments {
         let grid = cells.labels.grid;
         let signals = Tissue::ALL.map(unweighted);
         let mixture = |voxel: usize| {
-            let parts = Tissue::ALL.map(|t| f64::from(cells.of(t, voxel)) * signals[t as usize]);
+            let parts = Tissue::ALL.map(|t| f64::from(cells.water(t, voxel)) * signals[t as usize]);
             let s0: f64 = parts.iter().sum();
             if s0 <= 0.0 {
                 return None;
@@ -132,7 +132,7 @@ pub(super) fn t1_picture(
     let signals = Tissue::ALL.map(t1_weighted);
     let at = |voxel: usize| {
         let p = place(&grid, voxel);
-        let parts = Tissue::ALL.map(|t| f64::from(cells.of(t, voxel)) * signals[t as usize]);
+        let parts = Tissue::ALL.map(|t| f64::from(cells.water(t, voxel)) * signals[t as usize]);
         (coil(p) * parts.iter().sum::<f64>()) as f32
     };
     Ok(Image { grid, n_volumes: 1, data: filled(grid.len(), workers, progress, at)? })
@@ -153,7 +153,7 @@ pub(super) fn water(
         let mut sums = [0.0; 3];
         for tissue in Tissue::ALL {
             let [density, t1, t2] = of_tissues[tissue as usize];
-            let water = f64::from(cells.of(tissue, voxel)) * density;
+            let water = f64::from(cells.water(tissue, voxel)) * density;
             for (sum, of) in sums.iter_mut().zip([1.0, t1, t2]) {
                 *sum += water * of;
             }

@@ -110,7 +110,7 @@ impl Fixels {
         let total: f64 = all.iter().map(|fixel| fixel.part).sum();
         for fixel in &mut all {
             fixel.part /= total;
-            fixel.fibres = packing.of(fixel.fibres);
+            fixel.fibres = packing.pack(fixel.fibres);
         }
         all
     }

@@ -296,7 +296,7 @@ fn five_tissues(cells: &cells::Cells, mask: &Mask) -> Result<Image, PhantomError
     for voxel in mask.voxels.iter().map(|&v| v as usize) {
         let whole = cells.brain(voxel);
         let [cortex, nuclei, white, fluid, blood] =
-            [CorticalGrey, SubcorticalGrey, White, Fluid, Blood].map(|t| cells.of(t, voxel));
+            [CorticalGrey, SubcorticalGrey, White, Fluid, Blood].map(|t| cells.water(t, voxel));
         for (k, part) in [cortex, nuclei, white, fluid + blood].into_iter().enumerate() {
             image.volume_mut(k)[voxel] = part / whole;
         }

@@ -48,7 +48,7 @@ impl Packing {
     }
 
     /// Fibres of deep white matter as they lie here.
-    pub(super) fn of(&self, deep: Bundled) -> Bundled {
+    pub(super) fn pack(&self, deep: Bundled) -> Bundled {
         let varied = deep.dispersion * (1.0 + VARIATION.dispersion * self.differs.dispersion);
         let inside = deep.inside + VARIATION.inside * self.differs.inside;
         Bundled {
@@ -66,7 +66,7 @@ mod tests {
     fn fibres_are_densest_and_straightest_in_the_capsule_and_least_so_next_to_cortex() {
         let place =
             |shallow: f64, capsule: f64| Packing { shallow, capsule, differs: Bundled::default() };
-        let of = |packing: Packing| packing.of(packing.unnamed());
+        let of = |packing: Packing| packing.pack(packing.unnamed());
         let [cortex, deep, capsule] = [place(1.0, 0.0), place(0.0, 0.0), place(0.0, 1.0)].map(of);
         assert_eq!(deep, Bundled::UNNAMED);
         assert!(cortex.inside < deep.inside && deep.inside < capsule.inside);

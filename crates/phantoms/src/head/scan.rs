@@ -24,7 +24,7 @@ use crate::{GreSubject, PhantomError, Placement, TruthMap};
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeadScan {
     /// Echo times in seconds, ascending.
-    pub echo_times: Vec<f64>,
+    pub echo_times_s: Vec<f64>,
     /// Along scanner z, tesla.
     pub b0_tesla: f64,
     /// Magnitude of white matter at echo time 0 over the standard deviation of the noise in either
@@ -39,14 +39,14 @@ pub struct HeadScan {
 impl Default for HeadScan {
     /// 3 T, four echoes up to 28 ms, SNR 100, twice as fine.
     fn default() -> Self {
-        let echo_times = vec![0.004, 0.012, 0.020, 0.028];
-        Self { echo_times, b0_tesla: 3.0, snr: 100.0, finer: 2, voxel_mm: None }
+        let echo_times_s = vec![0.004, 0.012, 0.020, 0.028];
+        Self { echo_times_s, b0_tesla: 3.0, snr: 100.0, finer: 2, voxel_mm: None }
     }
 }
 
 impl HeadScan {
     pub(super) fn check(&self) -> Result<(), PhantomError> {
-        check_scan(&self.echo_times, self.b0_tesla, self.snr, self.finer)
+        check_scan(&self.echo_times_s, self.b0_tesla, self.snr, self.finer)
     }
 
     /// The space of a grid in voxels of the scan's own; `None` where it has that of the series.
@@ -88,7 +88,7 @@ pub(super) fn scan(
     let magnet = Magnet::new(anatomy, compartments, mask, spec.finer, workers, progress)?;
     progress.advance(1);
     let grid = compartments.grid;
-    let times = &spec.echo_times;
+    let times = &spec.echo_times_s;
     let (mut phase, mut magnitude) = (zeros(grid, times.len())?, zeros(grid, times.len())?);
     let voxels = Voxels { magnet: &magnet, compartments, sources: sources() };
     let (sigma, source) = (WHITE_SIGNAL / spec.snr, Philox::new(seed).stream(32));

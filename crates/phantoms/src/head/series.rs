@@ -49,7 +49,7 @@ impl Attenuations {
     }
 
     /// The signal of a voxel relative to the unweighted one.
-    fn of(&self, mixture: &Mixture, dir_ras: [f32; 3]) -> f32 {
+    fn signal(&self, mixture: &Mixture, dir_ras: [f32; 3]) -> f32 {
         let still = mixture.isotropic.iter().zip(self.isotropic);
         let mut sum: f32 = still.map(|(part, left)| part * left).sum();
         for population in &mixture.populations {
@@ -88,9 +88,9 @@ impl Nearby {
 
     /// The signal of a voxel relative to the unweighted one under the gradient `g`, 1 long where it is
     /// what was asked for.
-    fn of(&self, mixture: &Mixture, g: [f64; 3]) -> f32 {
+    fn signal(&self, mixture: &Mixture, g: [f64; 3]) -> f32 {
         let [(_, table)] = &self.tables[..] else { return self.between(mixture, g) };
-        table.of(mixture, g.map(|c| c as f32))
+        table.signal(mixture, g.map(|c| c as f32))
     }
 
     /// Lagrange's polynomial through the logarithms at the values of b.
@@ -100,7 +100,7 @@ impl Nearby {
         let term = |(i, (at, table)): (usize, &(f64, Attenuations))| {
             let others = self.tables.iter().enumerate().filter(|(j, _)| *j != i);
             let weight: f64 = others.map(|(_, (other, _))| (b - other) / (at - other)).product();
-            weight * f64::from(table.of(mixture, dir)).ln()
+            weight * f64::from(table.signal(mixture, dir)).ln()
         };
         self.tables.iter().enumerate().map(term).sum::<f64>().exp() as f32
     }
@@ -153,7 +153,7 @@ pub(super) fn series(
                         let voxel = mixture.voxel as usize;
                         let bent =
                             if faults.bends() { faults.bent(g, place(&grid, voxel)) } else { g };
-                        samples[voxel] = mixture.s0 * table.of(mixture, bent);
+                        samples[voxel] = mixture.s0 * table.signal(mixture, bent);
                     }
                 }
                 Some(pose) => {
@@ -165,7 +165,7 @@ pub(super) fn series(
                         let p = place(&grid, mixture.voxel as usize);
                         let bent = pose.in_head(faults.bent(g, pose.of_head(p)));
                         let s0 = mixture.s0 / coil(p) as f32;
-                        still[mixture.voxel as usize] = s0 * table.of(mixture, bent);
+                        still[mixture.voxel as usize] = s0 * table.signal(mixture, bent);
                     }
                     samples.copy_from_slice(&pose.seen(&still, &grid, progress)?);
                     for (voxel, sample) in samples.iter_mut().enumerate() {
@@ -205,10 +205,10 @@ mod tests {
         // Gaussian water, of which the axes' parts multiply: hardly any dispersion, all of it around.
         let mut mixture = Mixture::default();
         mixture.populations[0] = fibres([0.6, 0.0, 0.8], 1.0, 0.0, 0.02);
-        let linear = |b: f64, g| Attenuations::new(b, 1.0, &workers).of(&mixture, g);
+        let linear = |b: f64, g| Attenuations::new(b, 1.0, &workers).signal(&mixture, g);
         let [x, y, z] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        let planar = Attenuations::new(1.2, -0.5, &workers).of(&mixture, z);
-        let spherical = Attenuations::new(1.2, 0.0, &workers).of(&mixture, z);
+        let planar = Attenuations::new(1.2, -0.5, &workers).signal(&mixture, z);
+        let spherical = Attenuations::new(1.2, 0.0, &workers).signal(&mixture, z);
         let by_axes = linear(0.4, x) * linear(0.4, y) * linear(0.4, z);
         // The dispersion that is left, and polynomials up to the 48th degree.
         assert!((planar - linear(0.6, x) * linear(0.6, y)).abs() < 2e-3, "{planar}");
@@ -225,8 +225,9 @@ mod tests {
         for (b, off) in [(1.0, 5e-6), (3.0, 5e-5), (10.0, 1e-3)] {
             let nearby = Nearby::new(b, 1.0, true, &workers);
             for by in [0.5, 0.75, 1.0, 1.3, 1.65_f64] {
-                let exact = Attenuations::new(b * by, 1.0, &workers).of(&mixture, [1.0, 0.0, 0.0]);
-                let found = nearby.of(&mixture, [by.sqrt(), 0.0, 0.0]);
+                let exact =
+                    Attenuations::new(b * by, 1.0, &workers).signal(&mixture, [1.0, 0.0, 0.0]);
+                let found = nearby.signal(&mixture, [by.sqrt(), 0.0, 0.0]);
                 assert!((found - exact).abs() < off, "{b} {by}: {found} {exact}");
             }
         }
@@ -240,13 +241,13 @@ mod tests {
             let mut free = Mixture::default();
             free.isotropic[2] = 1.0;
             let expected = (-3.0 * b).exp() as f32;
-            assert!((table.of(&free, [0.0, 0.0, 1.0]) - expected).abs() < 1e-6);
+            assert!((table.signal(&free, [0.0, 0.0, 1.0]) - expected).abs() < 1e-6);
             // Sticks in all directions: the mean of exp(-b D x²) over 0 to 1, by 10 000 points.
             let mut sticks = Mixture::default();
             sticks.populations[0] = fibres([1.0, 0.0, 0.0], 1.0, 1.0, 1.0);
             let points = (0..10_000).map(|i| (f64::from(i) + 0.5) / 1e4);
             let mean = points.map(|x| (-b * INSIDE[0] * x * x).exp()).sum::<f64>() / 1e4;
-            let found = f64::from(table.of(&sticks, [0.6, 0.8, 0.0]));
+            let found = f64::from(table.signal(&sticks, [0.6, 0.8, 0.0]));
             // f32 and the lines between steps.
             assert!((found - mean).abs() < 3e-6, "{b}: {found} {mean}");
         }

@@ -11,7 +11,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::place::{new, old};
+use super::staging::{new, old};
 use super::{OutputFolder, disk};
 use crate::OutputEntry;
 use crate::unfinished::PREFIX;

@@ -3,7 +3,7 @@
 mod commit;
 mod disk;
 mod name;
-mod place;
+mod staging;
 #[cfg(test)]
 mod tests;
 
@@ -15,8 +15,8 @@ use fimbria_compute::Interrupted;
 use self::commit::{Commit, left_beside, make_folders};
 use self::name::NAME_RULE;
 pub use self::name::{final_names, refuse_name_of_file};
-use self::place::Place;
-pub use self::place::is_same;
+use self::staging::StagingFolder;
+pub use self::staging::is_same;
 use crate::hashing::hash_file;
 use crate::unfinished::PREFIX;
 use crate::{OutputEntry, RunRecord, Unfinished};
@@ -107,7 +107,7 @@ pub struct OutputFolder {
     staged: Vec<String>,
     /// Folders that did not exist before, outermost first.
     made: Vec<PathBuf>,
-    place: Option<Place>,
+    place: Option<StagingFolder>,
     unfinished: Unfinished,
 }
 
@@ -200,7 +200,7 @@ impl OutputFolder {
         }
         folder.make_folder(root)?;
         unfinished.add(&hidden);
-        folder.place = Some(Place::take(hidden.clone(), root).inspect_err(|error| {
+        folder.place = Some(StagingFolder::take(hidden.clone(), root).inspect_err(|error| {
             // What another process has there stays.
             if matches!(error, OutputError::Busy(_)) {
                 unfinished.forget(&hidden);
@@ -269,7 +269,7 @@ impl OutputFolder {
             return Err(OutputError::Exists { folder, names });
         }
         is_replaceable(&path)?;
-        let new = place::new(self.hidden());
+        let new = staging::new(self.hidden());
         make_folders(&new, name).map_err(OutputError::io("make a folder for", &path))?;
         self.staged.push(name.to_owned());
         Ok(new.join(name))
@@ -316,7 +316,7 @@ impl OutputFolder {
         let (record_name, text) = (self.record_name.clone(), record.to_json());
         self.write(&record_name, text.as_bytes())?;
         let (hidden, root) = (self.hidden().to_owned(), self.root.clone());
-        let new = place::new(&hidden);
+        let new = staging::new(&hidden);
         let failed = |root: &Path| OutputError::io("move outputs into", root);
         disk::sync(&new.join(&record_name)).map_err(failed(&root))?;
         disk::sync(&new).map_err(failed(&root))?;
@@ -362,7 +362,7 @@ impl OutputFolder {
 
     /// Lists the staged files with sizes and hashes, once the disk holds them.
     fn entries(&self) -> Result<Vec<OutputEntry>, OutputError> {
-        let new = place::new(self.hidden());
+        let new = staging::new(self.hidden());
         let entry = |name: &String| {
             let path = new.join(name);
             let hashed = disk::sync(&path).and_then(|()| hash_file(&path));

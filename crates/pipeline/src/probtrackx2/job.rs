@@ -12,7 +12,7 @@ use fimbria_tracking::{
 
 use super::inputs::SeedSpace;
 use super::matrices::Matrices;
-use super::starts::Starts;
+use super::seed_set::SeedSet;
 use super::{MatrixFiles, Probtrackx2, Probtrackx2Error, inputs, outputs};
 use crate::output::OutputFolder;
 use crate::stages::track::{count, tell_outside};
@@ -45,14 +45,14 @@ impl Probtrackx2 {
             closest: self.closest_vertex,
             workers,
         };
-        let starts = if self.simple {
-            Starts::points(&self.seed, &space)?
+        let seed_set = if self.simple {
+            SeedSet::points(&self.seed, &space)?
         } else {
-            Starts::read(&self.seed, &here)?
+            SeedSet::read(&self.seed, &here)?
         };
-        self.check(&starts)?;
-        let mut rules = self.rules(&here, &starts)?;
-        rules.local = self.local.rules(&here, &field, &starts, self.matrices.omatrix3)?;
+        self.check(&seed_set)?;
+        let mut rules = self.rules(&here, &seed_set)?;
+        rules.local = self.local.rules(&here, &field, &seed_set, self.matrices.omatrix3)?;
         if !rules.local.is_empty() && !log.session().on.devices.is_empty() {
             log.note("options that differ from place to place are worked on by the threads");
         }
@@ -80,12 +80,12 @@ impl Probtrackx2 {
                 "--fopd counts visits of voxels: it takes images",
             ));
         }
-        let matrices = Matrices::read(&self.matrices, &here, &starts)?;
+        let matrices = Matrices::read(&self.matrices, &here, &seed_set)?;
         if self.is_verbose {
             log.note(&format!(
                 "{} in {}; {} of {} with {}",
-                counted(starts.seeds.len(), "seed"),
-                counted(starts.n_regions(), "region"),
+                counted(seed_set.seeds.len(), "seed"),
+                counted(seed_set.n_regions(), "region"),
                 counted(field.n_samples(), "sample"),
                 counted(field.size().slots, "voxel"),
                 counted(field.n_fibres(), "fibre")
@@ -97,25 +97,25 @@ impl Probtrackx2 {
             field: &field,
             space: &space,
             rules: &rules,
-            starts: &starts,
+            seed_set: &seed_set,
             targets: &targets,
             alternatives: &alternatives,
             matrices: &matrices,
             codes: reference.space_codes(),
         };
-        let tracking = job.tracking(&starts.seeds);
+        let tracking = job.tracking(&seed_set.seeds);
         let is_inside = |pos| tracking.field.is_inside(pos);
         tell_outside(tracking.space, tracking.seeds, is_inside, log);
         job.run(log, out)
     }
 
     /// Options that need others, or bear no others.
-    fn check(&self, starts: &Starts) -> Result<(), Probtrackx2Error> {
+    fn check(&self, seed_set: &SeedSet) -> Result<(), Probtrackx2Error> {
         let MatrixFiles { omatrix1, omatrix2, omatrix3, target2, target3, .. } = &self.matrices;
         let counts_seeds = self.os2t || self.s2t_as_text || *omatrix1 || *omatrix2 || *omatrix3;
         for (is_wrong, why) in [
             (
-                self.network && starts.n_regions() < 2,
+                self.network && seed_set.n_regions() < 2,
                 "--network needs a list of two seed regions or more",
             ),
             (
@@ -128,7 +128,7 @@ impl Probtrackx2 {
                 "--otargetpaths needs --os2t, which says what reaches targets",
             ),
             (
-                self.local.onewayonly && starts.surfaces.is_empty(),
+                self.local.onewayonly && seed_set.surfaces.is_empty(),
                 "--onewayonly needs seeds on a surface, which has an inside",
             ),
             (*omatrix2 && target2.is_none(), "--omatrix2 needs --target2"),
@@ -141,7 +141,7 @@ impl Probtrackx2 {
         Ok(())
     }
 
-    fn rules(&self, here: &SeedSpace<'_>, starts: &Starts) -> Result<Rules, Probtrackx2Error> {
+    fn rules(&self, here: &SeedSpace<'_>, seed_set: &SeedSet) -> Result<Rules, Probtrackx2Error> {
         let files = &self.regions;
         let read = |path: &Option<PathBuf>| match path {
             Some(path) => inputs::regions(path, here),
@@ -157,7 +157,7 @@ impl Probtrackx2 {
                 in_order: files.in_order,
                 by_each_half: files.by_each_half,
             },
-            network: if self.network { starts.all_regions(here)? } else { Vec::new() },
+            network: if self.network { seed_set.all_regions(here)? } else { Vec::new() },
             least_length_mm: files.least_length_mm,
             force_first_step: files.force_first_step,
             judgement: Judgement::HalfByHalf,
@@ -173,7 +173,7 @@ pub(super) struct Job<'a> {
     field: &'a Field,
     pub(super) space: &'a Space,
     rules: &'a Rules,
-    pub(super) starts: &'a Starts,
+    pub(super) seed_set: &'a SeedSet,
     targets: &'a [Region],
     pub(super) alternatives: &'a [Region],
     pub(super) matrices: &'a Matrices,
@@ -182,18 +182,18 @@ pub(super) struct Job<'a> {
 
 impl Job<'_> {
     fn run(&self, log: &Logbook<'_>, out: &mut OutputFolder) -> Result<(), Probtrackx2Error> {
-        let seeds = &self.starts.seeds;
+        let seeds = &self.seed_set.seeds;
         let mut saved = String::new();
         // One stream of numbers for all points.
         let mut sequence = self.options.sequence;
         let mut total: Option<Tally<'_>> = None;
         if self.options.simple {
             // A map for each point.
-            for (index, typed) in self.starts.typed.iter().enumerate() {
+            for (index, typed) in self.seed_set.typed.iter().enumerate() {
                 let tally = self.track(&seeds[index..=index], log, &mut sequence, &mut saved)?;
                 let name = format!("{}_{}_{}_{}", self.options.out, typed[0], typed[1], typed[2]);
                 // The map of a point that comes again is that of the last time, as FSL's.
-                if !self.starts.typed[index + 1..].contains(typed) {
+                if !self.seed_set.typed[index + 1..].contains(typed) {
                     self.write_visits(&tally, &name, out)?;
                 }
                 match &mut total {
@@ -245,7 +245,7 @@ impl Job<'_> {
         let options = self.options;
         let new = || {
             let distances = options.pd || options.ompl;
-            let regions = self.starts.n_regions().max(1);
+            let regions = self.seed_set.n_regions().max(1);
             let mut tally = Tally::new(self.space, regions, distances);
             if !self.targets.is_empty() {
                 tally.targets = Some(Targets::new(self.targets, seeds.len()));

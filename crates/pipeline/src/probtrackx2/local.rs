@@ -7,7 +7,7 @@ use fimbria_image::{Image, read_image};
 use fimbria_tracking::{Field, LocalRules, Seed, VoxelMap};
 
 use super::inputs::SeedSpace;
-use super::starts::Starts;
+use super::seed_set::SeedSet;
 use super::{Probtrackx2Error, inputs};
 
 /// What differs from place to place; files are on the grid of the samples but for `skip`.
@@ -34,7 +34,7 @@ impl LocalFiles {
         &self,
         here: &SeedSpace<'_>,
         field: &Field,
-        starts: &Starts,
+        seed_set: &SeedSet,
         both_ways: bool,
     ) -> Result<LocalRules, Probtrackx2Error> {
         let Self { prefdir, locfibchoice, loccurvthresh, skip, noprobinterpol, onewayonly } = self;
@@ -58,7 +58,7 @@ impl LocalFiles {
             found => choice_here = map(found)?,
         }
         let only_towards = if *onewayonly && !both_ways {
-            inwards(here, field.grid().ras_from_vox.spacing(), starts)
+            inwards(here, field.grid().ras_from_vox.spacing(), seed_set)
         } else {
             Vec::new()
         };
@@ -79,19 +79,23 @@ impl LocalFiles {
 
 /// Of each seed that is a vertex the direction into the brain, axes of the samples' voxels: against the mean
 /// normal of its triangles, whose vertices run counter-clockwise seen from outside.
-fn inwards(here: &SeedSpace<'_>, samples_mm: [f64; 3], starts: &Starts) -> Vec<Option<[f32; 3]>> {
-    let n_voxel_regions = starts.regions.len() as u32;
-    let normals: Vec<_> = starts.surfaces.iter().map(|(_, surface)| normals(surface)).collect();
+fn inwards(
+    here: &SeedSpace<'_>,
+    samples_mm: [f64; 3],
+    seed_set: &SeedSet,
+) -> Vec<Option<[f32; 3]>> {
+    let n_voxel_regions = seed_set.regions.len() as u32;
+    let normals: Vec<_> = seed_set.surfaces.iter().map(|(_, surface)| normals(surface)).collect();
     let of = |seed: &Seed| {
         let number = seed.region.checked_sub(n_voxel_regions)? as usize;
-        let vertex = starts.surfaces[number].1.vertices[seed.key as usize];
+        let vertex = seed_set.surfaces[number].1.vertices[seed.key as usize];
         let normal = normals[number][seed.key as usize];
         let inside: [f32; 3] = std::array::from_fn(|a| vertex[a] - normal[a]);
         let to = here.space.to_samples(here.mesh_space.voxel(here.space, inside)?);
         let from = here.space.to_samples(seed.pos);
         Some(std::array::from_fn(|a| (to[a] - from[a]) * samples_mm[a] as f32))
     };
-    starts.seeds.iter().map(of).collect()
+    seed_set.seeds.iter().map(of).collect()
 }
 
 /// The outward unit normal at each vertex, zero where it has no triangle: the sum of those of its triangles,

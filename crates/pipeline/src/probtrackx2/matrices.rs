@@ -11,7 +11,7 @@ use fimbria_tracking::{
 
 use super::inputs::SeedSpace;
 use super::job::Job;
-use super::starts::Starts;
+use super::seed_set::SeedSet;
 use super::{MatrixFiles, Probtrackx2Error, inputs};
 use crate::output::OutputFolder;
 use crate::stages::contents::check_region;
@@ -53,11 +53,11 @@ impl Matrices {
     pub(super) fn read(
         files: &MatrixFiles,
         here: &SeedSpace<'_>,
-        starts: &Starts,
+        seed_set: &SeedSet,
     ) -> Result<Self, Probtrackx2Error> {
         let (mut matrices, space) = (Self::default(), here.space);
         if files.omatrix1 {
-            let seeds = Locations::of_seeds(space, &starts.seeds, &starts.all_regions(here)?);
+            let seeds = Locations::of_seeds(space, &seed_set.seeds, &seed_set.all_regions(here)?);
             matrices.seeds = Some((seeds, files.distthresh1));
         }
         if let (true, Some(path)) = (files.omatrix2, &files.target2) {
@@ -108,7 +108,7 @@ impl Job<'_> {
         tally: &Tally<'_>,
         out: &mut OutputFolder,
     ) -> Result<(), Probtrackx2Error> {
-        let n_seeds = self.starts.seeds.len();
+        let n_seeds = self.seed_set.seeds.len();
         if let Some(matrix) = &tally.matrix1 {
             self.write_dot("fdt_matrix1", matrix.pairs(), [n_seeds; 2], out)?;
             out.write("coords_for_fdt_matrix1", self.seed_coordinates().as_bytes())?;
@@ -179,12 +179,12 @@ impl Job<'_> {
     /// of its region, and its own in it from 1, for a vertex its number in the file.
     fn seed_coordinates(&self) -> String {
         let mut text = String::new();
-        let (starts, mut within) = (self.starts, 0);
-        for (index, seed) in starts.seeds.iter().enumerate() {
-            let before = index.checked_sub(1).map(|i| starts.seeds[i].region);
+        let (seed_set, mut within) = (self.seed_set, 0);
+        for (index, seed) in seed_set.seeds.iter().enumerate() {
+            let before = index.checked_sub(1).map(|i| seed_set.seeds[i].region);
             within = if before == Some(seed.region) { within + 1 } else { 1 };
-            let surface = (seed.region as usize).checked_sub(starts.regions.len());
-            if let Some((_, surface)) = surface.and_then(|number| starts.surfaces.get(number)) {
+            let surface = (seed.region as usize).checked_sub(seed_set.regions.len());
+            if let Some((_, surface)) = surface.and_then(|number| seed_set.surfaces.get(number)) {
                 let [x, y, z] = surface.vertices[seed.key as usize];
                 let _ = writeln!(text, "{x}  {y}  {z}  {}  {}  ", seed.region, seed.key);
             } else {

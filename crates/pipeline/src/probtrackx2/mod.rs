@@ -11,7 +11,7 @@ mod job;
 mod local;
 mod matrices;
 mod outputs;
-mod starts;
+mod seed_set;
 
 pub(crate) use self::inputs::{is_of_coefficients, matrix};
 pub use self::local::LocalFiles;

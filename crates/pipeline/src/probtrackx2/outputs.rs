@@ -241,8 +241,8 @@ impl Job<'_> {
     ) -> Result<(), Probtrackx2Error> {
         let Some(targets) = &tally.targets else { return Ok(()) };
         let step_mm = f64::from(self.options.propagation.step_mm);
-        let seeds = &self.starts.seeds;
-        let n_regions = self.starts.n_regions();
+        let seeds = &self.seed_set.seeds;
+        let n_regions = self.seed_set.n_regions();
         let value = |target: usize, seed: usize| {
             if self.options.pd {
                 (targets.steps(target)[seed] as f64 * step_mm) as f32
@@ -289,7 +289,7 @@ impl Job<'_> {
         value: &dyn Fn(usize) -> f32,
         out: &mut OutputFolder,
     ) -> Result<(), Probtrackx2Error> {
-        let seeds = self.starts.seeds.iter().enumerate();
+        let seeds = self.seed_set.seeds.iter().enumerate();
         let seeds = seeds.filter(|(_, seed)| seed.region as usize == region);
         let fill = |len: usize| {
             let mut values = vec![0.0; len];
@@ -298,13 +298,13 @@ impl Job<'_> {
             }
             values
         };
-        match region.checked_sub(self.starts.regions.len()) {
+        match region.checked_sub(self.seed_set.regions.len()) {
             None => {
                 let values = fill(self.space.grid().len());
                 self.write_map(name, &self.space.image(|voxel| values[voxel]), out)
             }
             Some(number) => {
-                let (_, surface) = &self.starts.surfaces[number];
+                let (_, surface) = &self.seed_set.surfaces[number];
                 let values = Some(fill(surface.vertices.len()));
                 let path = out.stage(&format!("{name}.gii"))?;
                 Ok(Surface { values, ..surface.clone() }.write(path)?)

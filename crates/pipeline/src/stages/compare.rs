@@ -108,7 +108,7 @@ impl Stage for CompareMaps {
             }
         }
         let (all_a, all_b): (Vec<&Image>, Vec<&Image>) = (a.iter().collect(), b.iter().collect());
-        let (set_a, set_b) = (Set::of(&all_a), Set::of(&all_b));
+        let (set_a, set_b) = (Set::from_images(&all_a), Set::from_images(&all_b));
         let tested = Tested::new(&set_a, &set_b, self.threshold);
         log.result("voxels", tested.voxels);
         log.result("Q", tested.q);
@@ -157,7 +157,7 @@ struct Set {
 }
 
 impl Set {
-    fn of(images: &[&Image]) -> Self {
+    fn from_images(images: &[&Image]) -> Self {
         let n = images.len() as f64;
         let voxels = images[0].data.len();
         let values = |voxel: usize| images.iter().map(move |image| f64::from(image.data[voxel]));
@@ -233,7 +233,7 @@ impl Judged {
         let is_as_large = |first: &&Vec<usize>| {
             let part = |is_first: bool| {
                 let part = (0..runs.len()).filter(|run| first.contains(run) == is_first);
-                Set::of(&part.map(|run| runs[run]).collect::<Vec<_>>())
+                Set::from_images(&part.map(|run| runs[run]).collect::<Vec<_>>())
             };
             Tested::new(&part(true), &part(false), threshold).q >= q * (1.0 - 1e-12)
         };
@@ -289,7 +289,7 @@ mod tests {
             n_volumes: 1,
             data: values.iter().map(|v| v[run] as f32).collect(),
         };
-        Set::of(&[&image(0), &image(1)])
+        Set::from_images(&[&image(0), &image(1)])
     }
 
     #[test]
@@ -317,7 +317,7 @@ mod tests {
         let same: Vec<Image> = (0..8).map(|_| run(100.0)).collect();
         let other: Vec<Image> = (0..4).map(|_| run(104.0)).collect();
         let judged = |runs: Vec<&Image>| {
-            let (a, b) = (Set::of(&runs[..4]), Set::of(&runs[4..]));
+            let (a, b) = (Set::from_images(&runs[..4]), Set::from_images(&runs[4..]));
             Judged::new(&runs, 4, Tested::new(&a, &b, 20.0).q, 20.0)
         };
         let differ = judged(same[..4].iter().chain(&other).collect());

@@ -195,19 +195,19 @@ pub(crate) fn warn_of_place(header: &ImageHeader, log: &Logbook<'_>) {
 mod tests {
     use super::*;
 
-    fn about(b: &[f64], b0_threshold: f64) -> Option<Doubt> {
+    fn doubt_of(b: &[f64], b0_threshold: f64) -> Option<Doubt> {
         let dirs_ras = vec![[1.0, 0.0, 0.0]; b.len()];
         Doubt::about_table(&GradientTable { b_s_per_mm2: b.to_vec(), dirs_ras, b0_threshold })
     }
 
     #[test]
     fn b_in_another_unit_and_a_missing_b0_are_doubtful() {
-        assert_eq!(about(&[0.0, 1000.0], 50.0), None);
+        assert_eq!(doubt_of(&[0.0, 1000.0], 50.0), None);
         let none = Doubt::Unweighted { largest: 3.0, threshold: 50.0 };
-        assert_eq!(about(&[0.0, 1.0, 2.0, 3.0], 50.0), Some(none));
-        assert_eq!(about(&[0.0, 1.0, 2.0, 3.0], 0.5), Some(Doubt::SmallB(3.0)));
-        assert_eq!(about(&[0.0, 50.0, 100.0], 50.0), Some(Doubt::SmallB(100.0)));
+        assert_eq!(doubt_of(&[0.0, 1.0, 2.0, 3.0], 50.0), Some(none));
+        assert_eq!(doubt_of(&[0.0, 1.0, 2.0, 3.0], 0.5), Some(Doubt::SmallB(3.0)));
+        assert_eq!(doubt_of(&[0.0, 50.0, 100.0], 50.0), Some(Doubt::SmallB(100.0)));
         let smallest = Doubt::NoB0 { smallest: 700.0, threshold: 50.0 };
-        assert_eq!(about(&[1000.0, 700.0], 50.0), Some(smallest));
+        assert_eq!(doubt_of(&[1000.0, 700.0], 50.0), Some(smallest));
     }
 }

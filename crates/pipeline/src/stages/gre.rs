@@ -105,7 +105,7 @@ impl GreOptions {
             placement: self.grid.placement(),
             susceptibilities: Susceptibilities { fibre, fibre_anisotropy, grey, air },
             b0_tesla: self.b0,
-            echo_times: self.te.iter().map(|ms| 1e-3 * ms).collect(),
+            echo_times_s: self.te.iter().map(|ms| 1e-3 * ms).collect(),
             snr: self.snr.0,
             seed: self.rng_seed,
             finer: self.finer,
@@ -131,7 +131,7 @@ impl Stage for GrePhantom {
     }
 
     fn parameters(&self) -> Value {
-        let GreSpec { placement, susceptibilities, b0_tesla, echo_times, snr, seed, finer } =
+        let GreSpec { placement, susceptibilities, b0_tesla, echo_times_s, snr, seed, finer } =
             &self.spec;
         json!({
             "dims": placement.dims,
@@ -143,7 +143,7 @@ impl Stage for GrePhantom {
             "grey_ppm": susceptibilities.grey,
             "air_ppm": susceptibilities.air,
             "b0_tesla": b0_tesla,
-            "echo_times_s": echo_times,
+            "echo_times_s": echo_times_s,
             // JSON has no infinity, which stands for no noise.
             "snr": snr.is_finite().then_some(snr),
             "seed": seed,
@@ -160,7 +160,7 @@ impl Stage for GrePhantom {
         let made = gre(&self.spec, log.session().on.workers, log)?;
         log.count("echoes", made.phase.n_volumes as u64);
         log.count("voxels", made.mask.len() as u64);
-        products.put(echoes(&made, &self.spec.echo_times, self.spec.b0_tesla)?);
+        products.put(echoes(&made, &self.spec.echo_times_s, self.spec.b0_tesla)?);
         products.put(made);
         Ok(())
     }
@@ -171,9 +171,9 @@ impl Stage for GrePhantom {
         out: &mut OutputFolder,
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
-        let GreSpec { echo_times, b0_tesla, .. } = &self.spec;
+        let GreSpec { echo_times_s, b0_tesla, .. } = &self.spec;
         let files = GreFiles { folder: "", format: self.format };
-        files.write(products.get::<GreSubject>()?, echo_times, *b0_tesla, out, log)
+        files.write(products.get::<GreSubject>()?, echo_times_s, *b0_tesla, out, log)
     }
 
     /// Makes it again, as the other phantoms.
@@ -190,7 +190,7 @@ impl Stage for GrePhantom {
 /// The echoes of a scan as a later stage takes them.
 pub(crate) fn echoes(
     made: &GreSubject,
-    echo_times: &[f64],
+    echo_times_s: &[f64],
     b0_tesla: f64,
 ) -> Result<Echoes, StageError> {
     let volumes = |image: &Image| -> Vec<Vec<f32>> {
@@ -202,7 +202,7 @@ pub(crate) fn echoes(
         geometry: Geometry::new(&grid, [0.0, 0.0, 1.0])?,
         phases: volumes(&made.phase),
         magnitudes: volumes(&made.magnitude),
-        times: echo_times.to_vec(),
+        times: echo_times_s.to_vec(),
         b0_tesla: Some(b0_tesla),
         mask: made.mask.clone(),
     })
@@ -228,14 +228,14 @@ impl GreFiles {
     pub(crate) fn write(
         &self,
         made: &GreSubject,
-        echo_times: &[f64],
+        echo_times_s: &[f64],
         b0_tesla: f64,
         out: &mut OutputFolder,
         log: &Logbook<'_>,
     ) -> Result<(), StageError> {
         let Self { folder, format } = *self;
         let sidecar = json!({
-            "EchoTime": echo_times,
+            "EchoTime": echo_times_s,
             "MagneticFieldStrength": b0_tesla,
             "Units": "rad",
         });

@@ -306,7 +306,7 @@ impl HeadOptions {
             scan: self.gre.as_ref().map(|times| {
                 let usual = HeadScan::default();
                 HeadScan {
-                    echo_times: times.0.iter().map(|ms| 1e-3 * ms).collect(),
+                    echo_times_s: times.0.iter().map(|ms| 1e-3 * ms).collect(),
                     b0_tesla: self.gre_b0.unwrap_or(usual.b0_tesla),
                     snr: self.gre_snr.map_or(usual.snr, |snr| snr.0),
                     voxel_mm: self.gre_voxel,
@@ -478,7 +478,7 @@ impl Stage for HeadPhantom {
         let lines = made.bundles.iter().map(|bundle| bundle.streamlines.len() as u64);
         log.count("streamlines", lines.sum());
         if let (Some(scan), Some(of)) = (made.scan.take(), spec.scan) {
-            products.put(echoes(&scan, &of.echo_times, of.b0_tesla)?);
+            products.put(echoes(&scan, &of.echo_times_s, of.b0_tesla)?);
             products.put(scan);
         }
         products.put(handed_on(&made.subject));
@@ -537,7 +537,7 @@ impl Stage for HeadPhantom {
         if let Some(spec) = self.options.spec().scan {
             let files = GreFiles { folder: SCAN, format: self.format };
             let made = products.get::<GreSubject>()?;
-            files.write(made, &spec.echo_times, spec.b0_tesla, out, log)?;
+            files.write(made, &spec.echo_times_s, spec.b0_tesla, out, log)?;
         }
         Ok(())
     }

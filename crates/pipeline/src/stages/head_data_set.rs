@@ -161,7 +161,7 @@ impl Stage for HeadDataSet {
         for scan in self.scans() {
             log.check()?;
             let made = head(&scan.options.spec(), log.session().on.workers, log)?;
-            let name = Names::of(&self.label(scan.subject), scan.session);
+            let name = Names::new(&self.label(scan.subject), scan.session);
             dwi = Some(self.write_scan(&name, &scan, &made, out, log)?);
         }
         log.count("subjects", self.n_subjects().into());
@@ -239,7 +239,7 @@ struct Names {
 }
 
 impl Names {
-    fn of(label: &str, session: Option<u32>) -> Self {
+    fn new(label: &str, session: Option<u32>) -> Self {
         let session = |end: char| session.map_or(String::new(), |s| format!("ses-{s}{end}"));
         Self {
             folder: format!("sub-{label}/{}", session('/')),
@@ -324,7 +324,7 @@ impl DataSetFiles<'_, '_> {
         let described = "simulated diffusion-weighted series";
         let series = self.image(&name, dwi, described, Datatype::Float32, &sidecar)?;
         let confounds = self.name.dwi("desc-confounds_timeseries");
-        let moved = Moved::of(&faults.poses, dwi.n_volumes);
+        let moved = Moved::from_poses(&faults.poses, dwi.n_volumes);
         self.text(&format!("{confounds}.tsv"), &moved.table)?;
         let said = json!({ "Description": "where the simulated head is: nothing was estimated" });
         self.sidecar(&confounds, &said)?;
@@ -400,7 +400,7 @@ struct Moved {
 }
 
 impl Moved {
-    fn of(poses: &[Pose], n_volumes: usize) -> Self {
+    fn from_poses(poses: &[Pose], n_volumes: usize) -> Self {
         /// A turn counts as the way of a point so far from the middle (Power et al. 2012).
         const RADIUS_MM: f64 = 50.0;
         let at = |volume: usize| poses.get(volume).copied().unwrap_or_default();
@@ -460,7 +460,7 @@ impl HeadDataSet {
         files.image(&dwiref, &mean, "mean of the unweighted volumes", Datatype::Float32, &plain)?;
         files.anatomy(made)?;
         if let (Some(echoes), Some(of)) = (&made.scan, scan.options.spec().scan) {
-            files.echoes(echoes, &of.echo_times, of.b0_tesla)?;
+            files.echoes(echoes, &of.echo_times_s, of.b0_tesla)?;
         }
         Ok(series)
     }
@@ -474,7 +474,7 @@ mod tests {
     fn displacement_is_from_volume_to_volume() {
         let pose =
             |x: f64, turned: f64| Pose { moved_mm: [x, 0.0, 0.0], turned_deg: [0.0, turned, 0.0] };
-        let moved = Moved::of(&[pose(0.0, 0.0), pose(-0.5, 0.0), pose(-0.5, 1.0)], 3);
+        let moved = Moved::from_poses(&[pose(0.0, 0.0), pose(-0.5, 0.0), pose(-0.5, 1.0)], 3);
         // A degree at 50 mm.
         let turn = 50.0 * 1.0_f64.to_radians();
         assert!(
@@ -482,6 +482,6 @@ mod tests {
         );
         let first: Vec<_> = moved.table.lines().map(|l| l.split('\t').next().unwrap()).collect();
         assert_eq!(first, ["framewise_displacement", "n/a", "0.500000", "0.872665"]);
-        assert_eq!(Moved::of(&[], 4).most, 0.0);
+        assert_eq!(Moved::from_poses(&[], 4).most, 0.0);
     }
 }

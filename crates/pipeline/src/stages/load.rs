@@ -335,7 +335,7 @@ impl SubjectFiles {
         };
         log.count("volumes", stored.n_volumes() as u64);
         log.count("voxels", mask.len() as u64);
-        let carried = Carried::of(&stored);
+        let carried = Carried::from_header(&stored);
         Ok(Subject { dwi: Arc::new(stored), gradients, mask, grad_dev, carried })
     }
 }

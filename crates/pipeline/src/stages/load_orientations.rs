@@ -201,7 +201,7 @@ impl OrientationFiles {
     /// [`FieldError`] where it cannot be read, or says that it holds something else.
     pub fn settled(mut self) -> Result<Self, FieldError> {
         let header = ImageHeader::read(&self.image)?;
-        let Some(claim) = Claim::of(&header) else { return Ok(self) };
+        let Some(claim) = Claim::from_header(&header) else { return Ok(self) };
         match claim.what {
             // What DIPY writes is of either of its bases, and mostly does not say which.
             Contents::Harmonics(Some(ShBasis::Mrtrix)) if self.sh_basis.is_none() => {
@@ -244,7 +244,7 @@ impl OrientationFiles {
             return Err(FieldError::EmptyMask(path.clone()));
         }
         log.count("voxels", mask.len() as u64);
-        let carried = Carried::of(&stored);
+        let carried = Carried::from_header(&stored);
         let said = claim.and_then(|claim| claim.frame);
         let frame = self.frame.map(|frame| frame.0).or(said).unwrap_or_else(|| self.frame());
         let coefficients = Box::new(stored);

@@ -323,7 +323,7 @@ fn report_counts(found: &Peaks, log: &Logbook<'_>) {
         (PeakStatus::Uncertain, "uncertain", "further directions may be there"),
         (PeakStatus::BadForm, "not_finite", "a coefficient is no finite number"),
     ] {
-        let voxels = counts.of(status);
+        let voxels = counts.count(status);
         log.count(name, voxels);
         if voxels > 0 && !trouble.is_empty() {
             log.warn(

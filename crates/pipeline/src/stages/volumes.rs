@@ -76,7 +76,7 @@ impl VolumeChoice {
     ///
     /// # Errors
     /// [`VolumesError`].
-    pub fn of(
+    pub fn choose(
         &self,
         gradients: &GradientTable,
         determines: impl Fn(&GradientTable) -> bool,
@@ -215,14 +215,15 @@ mod tests {
     }
 
     fn chosen(choice: &VolumeChoice, b: &[f64]) -> Vec<usize> {
-        choice.of(&table(b), |table| table.len() > 2).unwrap().volumes
+        choice.choose(&table(b), |table| table.len() > 2).unwrap().volumes
     }
 
     #[test]
     fn shells_are_the_nearest_and_unweighted_volumes_always_stay() {
         let choice = VolumeChoice { shells: Some(vec![1000.0, 3000.0]), ..VolumeChoice::default() };
         assert_eq!(chosen(&choice, &[1005.0, 0.0, 2000.0, 3010.0, 5.0]), [0, 1, 3, 4]);
-        let error = choice.of(&table(&[0.0, 1000.0, 2000.0]), |_| true).unwrap_err().to_string();
+        let error =
+            choice.choose(&table(&[0.0, 1000.0, 2000.0]), |_| true).unwrap_err().to_string();
         assert!(error.contains("b = 3000") && error.contains("b=2000 (1 volume)"), "{error}");
     }
 
@@ -231,7 +232,7 @@ mod tests {
         let choice = VolumeChoice { bmax: Some(1000.0), ..VolumeChoice::default() };
         assert_eq!(chosen(&choice, &[0.0, 1010.0, 1200.0, 700.0]), [0, 1, 3]);
         let choice = VolumeChoice { bmax: Some(f64::NAN), ..choice };
-        let error = choice.of(&table(&[0.0, 2000.0]), |_| true).unwrap_err().to_string();
+        let error = choice.choose(&table(&[0.0, 2000.0]), |_| true).unwrap_err().to_string();
         assert!(error.contains("the largest b to use is NaN"), "{error}");
     }
 
@@ -240,9 +241,9 @@ mod tests {
         let choice = VolumeChoice { usual_bmax: Some(1500.0), ..VolumeChoice::default() };
         assert_eq!(chosen(&choice, &[0.0, 1000.0, 1000.0, 3000.0]), [0, 1, 2]);
         assert_eq!(chosen(&choice, &[0.0, 1000.0, 3000.0, 3000.0]), [0, 1, 2, 3]);
-        let all = choice.of(&table(&[0.0, 3000.0, 3000.0]), |_| false).unwrap();
+        let all = choice.choose(&table(&[0.0, 3000.0, 3000.0]), |_| false).unwrap();
         assert!(all.is_all() && all.not_enough == Some(1500.0));
-        let small = choice.of(&table(&[0.0, 900.0]), |_| false).unwrap();
+        let small = choice.choose(&table(&[0.0, 900.0]), |_| false).unwrap();
         assert!(small.is_all() && small.not_enough.is_none());
     }
 

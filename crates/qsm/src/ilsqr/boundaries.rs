@@ -23,7 +23,7 @@ pub(super) struct Boundaries {
 
 impl Boundaries {
     /// Of the fast map of the `field` of the unknowns at the `places`.
-    pub(super) fn of(space: &KSpace<'_>, places: &[u32], field: &[f32]) -> Self {
+    pub(super) fn new(space: &KSpace<'_>, places: &[u32], field: &[f32]) -> Self {
         let fast = fast_map(space, places, field);
         let mut inside = vec![false; space.elements()];
         places.iter().for_each(|&place| inside[place as usize] = true);
@@ -37,7 +37,7 @@ impl Boundaries {
         inside: &[bool],
         workers: &Workers,
     ) -> Self {
-        let ring = Ring::of(space);
+        let ring = Ring::new(space);
         let within = ring.within(inside, workers);
         let mut weights = ring.differences(map, workers);
         for a in 0..3 {

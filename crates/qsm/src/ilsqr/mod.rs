@@ -94,7 +94,7 @@ pub fn invert_ilsqr(
         log.push(Iteration { rms, ..*step });
     };
     let (mut chi, first) = least_squares(&dipole, &data, how, workers, progress, &mut told)?;
-    let boundaries = Boundaries::of(&space, &places, field);
+    let boundaries = Boundaries::new(&space, &places, field);
     let (streaks, second) = streaks(&space, boundaries, &chi, how, progress, |step, streaks| {
         let left = places.iter().map(|&place| chi[place as usize] - streaks[place as usize]);
         let number = first.iterations + step.number;

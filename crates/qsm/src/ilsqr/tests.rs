@@ -311,7 +311,7 @@ fn the_operators_are_the_adjoints_of_theirs() {
     check("dipole", &x, &y, &|x, y| dipole.apply(x, y).unwrap(), &|y, x| {
         dipole.adjoint(y, x).unwrap();
     });
-    let of_cone = OfCone::new(&space, Boundaries::of(&space, &places, &field), 0.1);
+    let of_cone = OfCone::new(&space, Boundaries::new(&space, &places, &field), 0.1);
     // Maps of the cone are those that it is for.
     let (x, y) = (of_cone.part(&x), numbers(11, 3 * space.elements()));
     check("cone", &x, &y, &|x, y| of_cone.apply(x, y).unwrap(), &|y, x| {

@@ -81,7 +81,7 @@ pub fn combine_coils(
                 (re[v], im[v]) = (weight * start.cos(), weight * start.sin());
             }
         }
-        let (re, im) = (smooth.of(&re), smooth.of(&im));
+        let (re, im) = (smooth.apply(&re), smooth.apply(&im));
         for (echo, [of_re, of_im]) in sums.iter_mut().enumerate() {
             let phase = &phases[coil * echoes + echo];
             for v in 0..grid.len() {
@@ -167,7 +167,7 @@ impl<'w> Smoothing<'w> {
         Ok(Self { space, filter })
     }
 
-    fn of(&self, volume: &[f32]) -> Vec<f32> {
+    fn apply(&self, volume: &[f32]) -> Vec<f32> {
         let mut spectrum = self.space.forward(&self.space.pad(volume));
         spectrum.iter_mut().zip(&self.filter).for_each(|(x, by)| *x *= *by);
         self.space.crop(&self.space.back(spectrum))

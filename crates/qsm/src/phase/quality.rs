@@ -26,7 +26,7 @@ impl<'a> StepQuality<'a> {
         Self { first, next, largest }
     }
 
-    pub(super) fn of(&self, from: usize, to: usize) -> f32 {
+    pub(super) fn between(&self, from: usize, to: usize) -> f32 {
         let echo = self.first;
         let step = wrapped(echo.phase[to] - echo.phase[from]);
         let mut quality = 1.0 - step.abs() / PI;
@@ -62,7 +62,7 @@ pub fn phase_quality(grid: &Grid, echoes: &[EchoPhase<'_>], mask: &[u32]) -> Vec
         let v = v as usize;
         let (mut sum, mut count) = (0.0, 0.0_f32);
         for next in neighbours(grid, v).filter(|&next| inside[next]) {
-            sum += steps.of(v, next);
+            sum += steps.between(v, next);
             count += 1.0;
         }
         quality[v] = sum / count.max(1.0);

@@ -99,7 +99,8 @@ pub(super) fn grow(
     let mut inside = vec![false; grid.len()];
     mask.iter().for_each(|&v| inside[v as usize] = echo.phase[v as usize].is_finite());
     let steps = StepQuality::new(echo, next, mask);
-    let cost = |from: usize, to: usize| ((1.0 - steps.of(from, to)) * (STEPS - 1) as f32) as usize;
+    let cost =
+        |from: usize, to: usize| ((1.0 - steps.between(from, to)) * (STEPS - 1) as f32) as usize;
     let mut unwrapped = vec![0.0; grid.len()];
     let mut done = vec![false; grid.len()];
     let mut queue: Vec<Vec<Step>> = vec![Vec::new(); STEPS];

@@ -72,7 +72,7 @@ impl<'w> Alternating<'w> {
         let field = images.first().map(|fa| field_of_anisotropy(model, &space, &places, fa));
         let n_images = images.len();
         let explained = Explained::new(&space, &weights, &places, images, field);
-        let ring = Ring::of(&space);
+        let ring = Ring::new(&space);
         let mut is_inside = vec![false; space.elements()];
         places.iter().for_each(|&place| is_inside[place as usize] = true);
         let within = match variation.outside {

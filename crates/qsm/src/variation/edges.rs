@@ -15,7 +15,7 @@ pub(crate) struct Ring {
 
 impl Ring {
     /// The padded volume of a transform.
-    pub(crate) fn of(space: &KSpace<'_>) -> Self {
+    pub(crate) fn new(space: &KSpace<'_>) -> Self {
         Self { shape: space.shape(), per_length: space.spacing().map(|s| s.recip() as f32) }
     }
 

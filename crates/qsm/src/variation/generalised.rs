@@ -127,7 +127,7 @@ impl<'w> Generalised<'w> {
         let places = space.places(&model.geometry, &model.unknowns);
         let mut is_inside = vec![false; space.elements()];
         places.iter().for_each(|&place| is_inside[place as usize] = true);
-        let ring = Ring::of(&space);
+        let ring = Ring::new(&space);
         Ok(Self { space, ring, system, variation, places, is_inside })
     }
 

@@ -299,7 +299,7 @@ fn no_descent_leads_below_a_map_of_generalised_variation() {
     let found = found.unwrap();
     let plain = Plain::new(&model, &[], &field, &workers);
     let space = KSpace::new(&model.geometry, &workers).unwrap();
-    let (ring, places) = (Ring::of(&space), space.places(&model.geometry, &model.unknowns));
+    let (ring, places) = (Ring::new(&space), space.places(&model.geometry, &model.unknowns));
     let n = found.chi.len();
     let objective = |x: &[f64], smooth: f64| plain.generalised(x, smooth, &ring, &places);
     let mut x = vec![0.0; n + 3 * space.elements()];

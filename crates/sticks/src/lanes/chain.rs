@@ -48,7 +48,7 @@ pub(crate) struct Chain<'a, R: Pack> {
 impl<'a, R: Pack> Chain<'a, R> {
     #[inline(always)]
     pub(super) fn new(token: R::Token, constants: &'a Constants) -> Self {
-        let zero = R::of(token, 0.0);
+        let zero = R::filled(token, 0.0);
         let none = zero.to_word();
         let (n, n_fibres) = (constants.n, constants.n_fibres);
         Self {
@@ -77,7 +77,7 @@ impl<'a, R: Pack> Chain<'a, R> {
 
     #[inline(always)]
     pub(super) fn value(&self, value: f32) -> R {
-        R::of(self.token, value)
+        R::filled(self.token, value)
     }
 
     /// Takes the voxels from `first` on.

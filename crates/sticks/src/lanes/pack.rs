@@ -11,7 +11,7 @@ pub(crate) trait Pack: Real {
     const LANES: usize;
 
     /// `value` in every lane.
-    fn of(token: Self::Token, value: f32) -> Self;
+    fn filled(token: Self::Token, value: f32) -> Self;
 
     /// The first [`LANES`](Self::LANES) elements.
     fn read(token: Self::Token, from: &[f32]) -> Self;
@@ -28,7 +28,7 @@ impl Pack for f32 {
     const LANES: usize = 1;
 
     #[inline(always)]
-    fn of((): (), value: f32) -> Self {
+    fn filled((): (), value: f32) -> Self {
         value
     }
     #[inline(always)]
@@ -50,7 +50,7 @@ impl<S: Simd> Pack for Lanes<S> {
     const LANES: usize = Self::LANES;
 
     #[inline(always)]
-    fn of(simd: S, value: f32) -> Self {
+    fn filled(simd: S, value: f32) -> Self {
         Self::new(simd, value)
     }
     #[inline(always)]

@@ -26,30 +26,30 @@ struct Decay<N> {
 #[inline(always)]
 fn single<N: Number<Constant = N>>(d: N, x: N) -> Decay<N> {
     let value = (-d * x).exp();
-    Decay { value, by_x: -d * value, by_d: -x * value, by_s: d.of(0.0) }
+    Decay { value, by_x: -d * value, by_d: -x * value, by_s: d.constant(0.0) }
 }
 
 /// (1 + x s²/d)^(-d²/s²)
 #[inline(always)]
 fn gamma<N: Number<Constant = N>>(d: N, s: N, x: N) -> Decay<N> {
     let (scale, shape) = (s * s / d, d * d / (s * s));
-    let base = x * scale + d.of(1.0);
+    let base = x * scale + d.constant(1.0);
     let ln = base.ln();
     let value = (-shape * ln).exp();
     // Derivatives of the exponent -shape ln(base).
     let by_base = -shape / base;
     let by_x = by_base * scale;
-    let by_d = -d.of(2.0) * d / (s * s) * ln - by_base * x * scale / d;
-    let by_s = d.of(2.0) * shape / s * ln + by_base * x * d.of(2.0) * s / d;
+    let by_d = -d.constant(2.0) * d / (s * s) * ln - by_base * x * scale / d;
+    let by_s = d.constant(2.0) * shape / s * ln + by_base * x * d.constant(2.0) * s / d;
     Decay { value, by_x: value * by_x, by_d: value * by_d, by_s: value * by_s }
 }
 
 #[inline(always)]
 fn signal<N: Number, const P: usize>(p: &[N; P], known: &[N::Constant]) -> N {
-    let one = p[0].of(1.0);
+    let one = p[0].constant(1.0);
     let d = p[1];
     let mut rest = p[0].lift(one);
-    let mut sum = p[0].lift(p[0].of(0.0));
+    let mut sum = p[0].lift(p[0].constant(0.0));
     let b = p[0].lift(known[3]);
     for k in 0..FIBRES {
         let [share, theta, phi] = [p[2 + 3 * k], p[3 + 3 * k], p[4 + 3 * k]];
@@ -67,7 +67,7 @@ fn left<N: Number, const P: usize>(p: &[N; P], d: N, x: N) -> N {
         return (-d * x).exp();
     }
     let s = p[P - 1];
-    (-(d * d) / (s * s) * (x * s * s / d + p[0].of(1.0)).ln()).exp()
+    (-(d * d) / (s * s) * (x * s * s / d + p[0].constant(1.0)).ln()).exp()
 }
 
 #[inline(always)]
@@ -75,7 +75,7 @@ fn signal_and_slope<N: Number<Constant = N>, const P: usize>(
     p: &[N; P],
     known: &[N],
 ) -> (N, [N; P]) {
-    let (one, zero, two) = (p[0].of(1.0), p[0].of(0.0), p[0].of(2.0));
+    let (one, zero, two) = (p[0].constant(1.0), p[0].constant(0.0), p[0].constant(2.0));
     let (s0, d) = (p[0], p[1]);
     let mut slope = [zero; P];
     let decay = |x: N| if P == FITTED { single(d, x) } else { gamma(d, p[P - 1], x) };

@@ -26,7 +26,7 @@ fn fibres_fractions_and_their_number_come_out_as_they_were_put_in() {
     let options =
         SticksOptions { diffusivity: Diffusivity::Single, seed: 4, ..SticksOptions::default() };
     let sampled = run(&subject, &options, 2).unwrap();
-    assert_eq!(sampled.counts.of(Status::Fitted), 3 * n as u64);
+    assert_eq!(sampled.counts.count(Status::Fitted), 3 * n as u64);
     for configuration in 0..3 {
         let (mut angles, mut fractions, mut third) = (0.0, [0.0; 2], 0.0);
         for slot in configuration * n..(configuration + 1) * n {
@@ -87,7 +87,7 @@ fn a_voxel_without_signal_is_marked_and_has_no_direction() {
         subject.series.volume_mut(v)[6] = f32::NAN;
     }
     let sampled = run(&subject, &short(), 1).unwrap();
-    assert_eq!(sampled.counts.of(Status::BadSignal), 2);
+    assert_eq!(sampled.counts.count(Status::BadSignal), 2);
     for slot in [5, 6] {
         assert!(sampled.sticks.voxel(slot).iter().all(|stick| !stick.has_direction()));
     }
@@ -107,7 +107,7 @@ fn a_voxel_whose_gradients_no_coil_makes_is_marked_and_its_neighbours_are_not() 
     let Subject { series, mask, gradients, .. } = &subject;
     let sampled =
         sample(series, mask, gradients, Some(&deviation), &short(), None, &on, &Silent).unwrap();
-    assert_eq!(sampled.counts.of(Status::Singular), bad.len() as u64);
+    assert_eq!(sampled.counts.count(Status::Singular), bad.len() as u64);
     for (slot, _) in bad {
         assert!(sampled.sticks.voxel(slot).iter().all(|stick| !stick.has_direction()));
         for map in sampled.maps.iter().filter(|map| map.spec.name != "status") {

@@ -79,7 +79,7 @@ impl RegionNames {
                 continue;
             }
             if names.0.is_empty() && heading.is_none() {
-                heading = Heading::of(text);
+                heading = Heading::parse(text);
                 if heading.is_some() {
                     continue;
                 }
@@ -103,7 +103,7 @@ impl RegionNames {
     }
 
     /// The name of a label.
-    pub fn of(&self, label: u32) -> Option<&str> {
+    pub fn name(&self, label: u32) -> Option<&str> {
         self.0.get(&label).map(|named| &*named.name)
     }
 
@@ -122,7 +122,7 @@ struct Heading {
 }
 
 impl Heading {
-    fn of(line: &str) -> Option<Self> {
+    fn parse(line: &str) -> Option<Self> {
         let between = ['\t', ','].into_iter().find(|c| line.contains(*c))?;
         let heads: Vec<_> = line.split(between).map(|head| head.trim().to_lowercase()).collect();
         let at = |wanted: &str| heads.iter().position(|head| head == wanted);
@@ -200,10 +200,13 @@ mod tests {
             ("csv", "\u{feff}index,name\n10,\"Left-Thalamus\"\n"),
         ] {
             let names = read(text).unwrap_or_else(|error| panic!("{form}: {error}"));
-            assert_eq!(names.of(10), Some("Left-Thalamus"), "{form}");
-            assert_eq!(names.of(11), None);
+            assert_eq!(names.name(10), Some("Left-Thalamus"), "{form}");
+            assert_eq!(names.name(11), None);
         }
-        assert_eq!(read("3 left middle gyrus # more\n").unwrap().of(3), Some("left middle gyrus"));
+        assert_eq!(
+            read("3 left middle gyrus # more\n").unwrap().name(3),
+            Some("left middle gyrus")
+        );
     }
 
     #[test]

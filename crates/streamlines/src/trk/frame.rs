@@ -66,7 +66,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    pub(super) fn of(fields: &Fields) -> Result<Self, String> {
+    pub(super) fn from_fields(fields: &Fields) -> Result<Self, String> {
         let sizes = fields.voxel_size_mm;
         if !sizes.iter().all(|mm| mm.is_finite() && *mm > 0.0) {
             return Err(format!("voxels cannot be of {sizes:?} mm"));
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn half_a_voxel_from_the_corner_is_the_centre_of_the_first_voxel() {
-        let frame = Frame::of(&fields("LAS")).unwrap();
+        let frame = Frame::from_fields(&fields("LAS")).unwrap();
         assert_eq!(frame.ras_from_stored.apply([1.0, 1.0, 1.5]), [90.0, -120.0, -60.0]);
         assert_eq!(voxel_order(&frame.grid.ras_from_vox), "LAS");
     }
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_reversed_axis_is_counted_from_the_other_end() {
         // The image holds x towards the left, the streamlines towards the right.
-        let frame = Frame::of(&fields("RAS")).unwrap();
+        let frame = Frame::from_fields(&fields("RAS")).unwrap();
         let last = frame.grid.ras_from_vox.apply([9.0, 0.0, 0.0]);
         assert_eq!(frame.ras_from_stored.apply([1.0, 1.0, 1.5]), last);
     }
@@ -160,14 +160,14 @@ mod tests {
     #[test]
     fn axes_that_are_only_reversed_leave_no_doubt() {
         for order in ["LAS", "RAS", "LPI", "RPI"] {
-            assert_eq!(Frame::of(&fields(order)).unwrap().doubt, None, "{order}");
+            assert_eq!(Frame::from_fields(&fields(order)).unwrap().doubt, None, "{order}");
         }
     }
 
     #[test]
     fn permuted_axes_are_read_as_nibabel_reads_them_and_said() {
         // nibabel 5.4, get_affine_trackvis_to_rasmm of the same header.
-        let frame = Frame::of(&fields("SLA")).unwrap();
+        let frame = Frame::from_fields(&fields("SLA")).unwrap();
         assert_eq!(frame.grid.dims, [10, 20, 30]);
         let p = frame.ras_from_stored.apply([1.5, 1.0, 5.0]);
         let expected = [90.0 - 2.0 * (5.0 / 3.0 - 0.5), -119.5, -60.0];
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn letters_that_are_no_order_are_refused() {
         for wrong in ["RAR", "RA", "XYZ", "RASS"] {
-            assert!(Frame::of(&fields(wrong)).is_err(), "{wrong}");
+            assert!(Frame::from_fields(&fields(wrong)).is_err(), "{wrong}");
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::format::{Description, Format, Mark, lost_entries, lost_groups};
 pub(crate) const FORMAT: Format = Format(&Description {
     name: "TRK",
     extension: "trk",
-    about: "TrackVis, with data per streamline",
+    holds: "TrackVis, with data per streamline",
     told_by: Mark::Start(&[b"TRACK"]),
     position_types: &[Datatype::Float32],
     keeps_position_type: true,

@@ -38,7 +38,7 @@ impl Reader {
             .map_err(|_| TractogramError::header(path, "it is shorter than a TRK header"))?;
         let wrong = |why: String| TractogramError::header(path, why);
         let fields = Fields::parse(&bytes).map_err(wrong)?;
-        let frame = Frame::of(&fields).map_err(wrong)?;
+        let frame = Frame::from_fields(&fields).map_err(wrong)?;
         let header = Header {
             grid: Some(frame.grid),
             n_streamlines: u64::try_from(fields.n_streamlines).ok().filter(|n| *n > 0),

@@ -11,7 +11,7 @@
 //! | `groups/NAME.TYPE` | indices of streamlines |
 //! | `dpg/GROUP/NAME[.WIDTH].TYPE` | data per group |
 
-mod about;
+mod header;
 mod name;
 mod parts;
 mod read;
@@ -44,7 +44,7 @@ const THE_END: &[u8] = b"PK\x05\x06";
 const TRX: Description = Description {
     name: "TRX",
     extension: "trx",
-    about: "TRX, with data per streamline",
+    holds: "TRX, with data per streamline",
     told_by: Mark::Start(&[]),
     position_types: &[Datatype::Float16, Datatype::Float32, Datatype::Float64],
     keeps_position_type: true,

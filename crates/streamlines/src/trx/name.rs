@@ -24,7 +24,7 @@ pub(super) fn parse(file_name: &str) -> Option<ColumnKind> {
 }
 
 /// The file name of a column.
-pub(super) fn of(kind: &ColumnKind) -> String {
+pub(super) fn column_name(kind: &ColumnKind) -> String {
     let datatype = kind.datatype.name().to_lowercase();
     match kind.width {
         1 => format!("{}.{datatype}", kind.name),
@@ -48,10 +48,10 @@ mod tests {
     fn names_carry_width_and_type() {
         let colour = parse("rgb.3.uint8").unwrap();
         assert_eq!((colour.name.as_str(), colour.width), ("rgb", 3));
-        assert_eq!(of(&colour), "rgb.3.uint8");
+        assert_eq!(column_name(&colour), "rgb.3.uint8");
         let plain = parse("mean.fa.float16").unwrap();
         assert_eq!((plain.name.as_str(), plain.width), ("mean.fa", 1));
-        assert_eq!(of(&plain), "mean.fa.float16");
+        assert_eq!(column_name(&plain), "mean.fa.float16");
         assert_eq!(parse("notes.txt"), None);
         assert_eq!(parse("x.0.uint8"), None);
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use fimbria_image::Datatype;
 use half::f16;
 
-use super::about::About;
+use super::header::TrxHeader;
 use super::name;
 use super::parts::{Part, Parts, of_folder, of_zip};
 use crate::scratch::read_onto;
@@ -53,10 +53,9 @@ impl Reader {
 
     fn of_parts(path: &Path, mut parts: Parts) -> Result<Self, TractogramError> {
         let wrong = |why: String| TractogramError::header(path, why);
-        let mut about =
-            parts.remove("header.json").ok_or_else(|| wrong("no header.json".into()))?;
-        let about = about.read_all().map_err(TractogramError::io("read", path))?;
-        let About { grid, counts } = About::parse(&about).map_err(wrong)?;
+        let mut text = parts.remove("header.json").ok_or_else(|| wrong("no header.json".into()))?;
+        let text = text.read_all().map_err(TractogramError::io("read", path))?;
+        let TrxHeader { grid, counts } = TrxHeader::parse(&text).map_err(wrong)?;
         let mut header = Header {
             grid: Some(grid),
             n_streamlines: Some(counts.streamlines),

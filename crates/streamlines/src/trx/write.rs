@@ -10,7 +10,7 @@ use half::f16;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use super::about::About;
+use super::header::TrxHeader;
 use super::name;
 use crate::scratch::Spill;
 use crate::{
@@ -67,7 +67,7 @@ fn zip_options() -> SimpleFileOptions {
 }
 
 fn positions_name(datatype: Datatype) -> String {
-    name::of(&ColumnKind { width: 3, ..ColumnKind::new("positions", datatype) })
+    name::column_name(&ColumnKind { width: 3, ..ColumnKind::new("positions", datatype) })
 }
 
 impl Writer {
@@ -103,7 +103,7 @@ impl Writer {
             Ok(Waiting { name, bytes: Spill::beside(neighbour).map_err(&error)? })
         };
         let columns = |folder: &str, kinds: &[ColumnKind]| {
-            let name = |kind| format!("{folder}/{}", name::of(kind));
+            let name = |kind| format!("{folder}/{}", name::column_name(kind));
             kinds.iter().map(|kind| waiting(name(kind))).collect::<Result<Vec<_>, _>>()
         };
         let mut writer = Self {
@@ -153,20 +153,23 @@ impl Writer {
     fn finish_parts(self) -> io::Result<Counts> {
         let Self { path, grid, place, offsets, per_point, per_streamline, groups, counts, .. } =
             self;
-        let about = About { grid, counts }.to_json();
+        let text = TrxHeader { grid, counts }.to_json();
         let mut rest = Rest::after(place, &path)?;
         for waiting in [offsets].into_iter().chain(per_point).chain(per_streamline) {
             rest.add(&waiting.name, &mut waiting.bytes.into_reader()?)?;
         }
         for group in &groups {
             let members = Column::from_u32(&group.name, &group.members);
-            rest.add(&format!("groups/{}", name::of(&members.kind)), &mut members.bytes())?;
+            rest.add(
+                &format!("groups/{}", name::column_name(&members.kind)),
+                &mut members.bytes(),
+            )?;
             for column in &group.data {
-                let name = format!("dpg/{}/{}", group.name, name::of(&column.kind));
+                let name = format!("dpg/{}/{}", group.name, name::column_name(&column.kind));
                 rest.add(&name, &mut column.bytes())?;
             }
         }
-        rest.add("header.json", &mut about.as_bytes())?;
+        rest.add("header.json", &mut text.as_bytes())?;
         rest.close()?;
         Ok(counts)
     }

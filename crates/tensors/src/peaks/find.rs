@@ -52,7 +52,7 @@ pub struct PeakCounts {
 
 impl PeakCounts {
     /// Voxels of one fate.
-    pub fn of(&self, status: PeakStatus) -> u64 {
+    pub fn count(&self, status: PeakStatus) -> u64 {
         self.by_status[status as usize]
     }
 

@@ -133,7 +133,7 @@ fn forms_without_a_maximum_say_why() {
     // Without a threshold the largest value of a negative form is a maximum like any other.
     let all = PeakOptions { absolute_threshold: f64::NEG_INFINITY, ..PeakOptions::default() };
     let found = find(&[negative], 4, &all);
-    assert_eq!(found.counts.of(Found), 1);
+    assert_eq!(found.counts.count(Found), 1);
     assert!((found.values.data[0] + 0.8).abs() < 1e-6, "{}", found.values.data[0]);
 }
 

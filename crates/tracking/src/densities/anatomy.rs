@@ -5,7 +5,7 @@
 //! matter is passed through until the half leaves it or ends in it: it then ends there, where that
 //! tissue's share is largest, and is right.
 
-use super::arcs::Place;
+use super::arcs::Pose;
 use crate::EndReason;
 use crate::tissues::{Shares, Tissues};
 
@@ -200,7 +200,7 @@ impl Retries {
     /// Takes the half, points from `first` on, back: one step, and one more after every three tries
     /// that did not get farther than the ones before. The place to go on from; `None` where that would
     /// be before the seed.
-    pub(super) fn back(&mut self, points: &mut Vec<[f32; 3]>, first: usize) -> Option<Place> {
+    pub(super) fn back(&mut self, points: &mut Vec<[f32; 3]>, first: usize) -> Option<Pose> {
         let n = self.dirs.len();
         if n > self.farthest {
             (self.farthest, self.since) = (n, 0);
@@ -215,6 +215,6 @@ impl Retries {
         self.tries += 1;
         self.dirs.truncate(kept);
         points.truncate(first + kept);
-        Some(Place { pos: *points.last()?, dir: *self.dirs.last()? })
+        Some(Pose { pos: *points.last()?, dir: *self.dirs.last()? })
     }
 }

@@ -65,7 +65,7 @@ pub(super) struct Key {
 
 /// Where a particle is, and where it goes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Pose {
     pub(super) pos: [f32; 3],
     pub(super) dir: [f32; 3],
 }
@@ -173,11 +173,11 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     #[inline(always)]
     pub(super) fn next(
         &self,
-        from: Place,
+        from: Pose,
         key: Key,
         step: (u32, u32),
         arcs: &mut Arcs,
-    ) -> Result<Place, EndReason> {
+    ) -> Result<Pose, EndReason> {
         match self.spread {
             Spread::SolidAngle(_) => self.next_along_arc(from, key, step, arcs),
             Spread::Curvature(_) => self.next_transported(from, key, step, arcs),
@@ -187,11 +187,11 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     #[inline(always)]
     fn next_along_arc(
         &self,
-        from: Place,
+        from: Pose,
         key: Key,
         (half, point): (u32, u32),
         arcs: &mut Arcs,
-    ) -> Result<Place, EndReason> {
+    ) -> Result<Pose, EndReason> {
         let across = across(from.dir);
         let mut middle = [0.0; MAX_TERMS];
         let Some(bound) = self.bound(from, across, &mut middle) else {
@@ -209,7 +209,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
             for some in promising[..n].chunks(per_batch) {
                 if let Some(arc) = self.accepted(arcs, some, bound, from.pos, &mut is_dense) {
                     let (pos, dir) = (&arcs.pos[self.places - 1], &arcs.dir[self.places - 1]);
-                    return Ok(Place {
+                    return Ok(Pose {
                         pos: [pos[0][arc], pos[1][arc], pos[2][arc]],
                         dir: unit([dir[0][arc], dir[1][arc], dir[2][arc]]),
                     });
@@ -223,12 +223,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     /// The logarithm of a bound on the chance of an arc; `None` where no density of the cap reaches
     /// the cut-off. Leaves the form at the middle of the step in `form`.
     #[inline(always)]
-    fn bound(
-        &self,
-        from: Place,
-        [p, q]: [[f32; 3]; 2],
-        form: &mut [f32; MAX_TERMS],
-    ) -> Option<f32> {
+    fn bound(&self, from: Pose, [p, q]: [[f32; 3]; 2], form: &mut [f32; MAX_TERMS]) -> Option<f32> {
         let rings = self.rings(from, [p, q], form);
         if rings[RINGS.len() - 1] * MARGIN < self.cutoff {
             return None;
@@ -246,7 +241,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     #[inline(always)]
     pub(super) fn rings(
         &self,
-        from: Place,
+        from: Pose,
         [p, q]: [[f32; 3]; 2],
         form: &mut [f32; MAX_TERMS],
     ) -> [f32; RINGS.len()] {
@@ -289,7 +284,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     #[inline(always)]
     pub(super) fn draw(
         &self,
-        from: Place,
+        from: Pose,
         [p, q]: [[f32; 3]; 2],
         philox: Philox,
         key: Key,
@@ -591,7 +586,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
 
     /// Calls what the next step needs into the cache.
     #[inline(always)]
-    pub(super) fn fetch(&self, place: Place) {
+    pub(super) fn fetch(&self, place: Pose) {
         self.field.fetch(&self.lattice, self.moved(place.pos, place.dir, 0.5 * self.arc_mm));
     }
 

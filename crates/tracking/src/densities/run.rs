@@ -11,7 +11,7 @@ use fimbria_compute::SimdLevel;
 use pulp::{Simd, WithSimd};
 
 use super::anatomy::{Retries, Step, Way, is_right};
-use super::arcs::{Arcs, Drawer, Key, Place};
+use super::arcs::{Arcs, Drawer, Key, Pose};
 use super::field::MAX_TERMS;
 use super::form::multiplicities;
 use super::maximum::{Ascents, SIDE_BY_SIDE};
@@ -84,8 +84,8 @@ struct Particle {
     number: u32,
     key: Key,
     /// Where both halves start.
-    start: Place,
-    at: Place,
+    start: Pose,
+    at: Pose,
     half: u32,
     /// Points of this half, the seed point among them.
     point: u32,
@@ -144,7 +144,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
             let starts: Vec<_> = particles.iter().map(|particle| particle.at).collect();
             let here = self.climbed(&mut ascents, &over, &starts);
             let trials: Vec<_> = (starts.iter().zip(&here))
-                .map(|(start, (dir, _))| Place {
+                .map(|(start, (dir, _))| Pose {
                     pos: self.drawer.moved(start.pos, *dir, half_step),
                     dir: *dir,
                 })
@@ -181,7 +181,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
         &self,
         ascents: &mut Ascents,
         over: &[f32],
-        places: &[Place],
+        places: &[Pose],
     ) -> Vec<([f32; 3], f32)> {
         let mut form = [0.0; MAX_TERMS];
         for (lane, place) in places.iter().enumerate() {
@@ -201,10 +201,10 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
     /// The next place of the midpoint rule, given maxima here and half a step ahead.
     fn to_maximum(
         &self,
-        at: Place,
+        at: Pose,
         pos: [f32; 3],
         [here, middle]: [([f32; 3], f32); 2],
-    ) -> Result<Place, EndReason> {
+    ) -> Result<Pose, EndReason> {
         let options = self.tracking.propagation;
         let least_cos = options.max_angle.cos();
         for ((dir, value), from) in [(here, at.dir), (middle, here.0)] {
@@ -218,7 +218,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
         if dot(middle.0, at.dir) < least_cos {
             return Err(EndReason::Curvature);
         }
-        Ok(Place { pos: self.drawer.moved(pos, middle.0, options.step_mm), dir: middle.0 })
+        Ok(Pose { pos: self.drawer.moved(pos, middle.0, options.step_mm), dir: middle.0 })
     }
 
     /// The next streamline, at its seed; those that go nowhere are handed in at once.
@@ -229,7 +229,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
             let seed = &self.tracking.seeds[seed_index];
             let pos = self.tracking.space.to_samples(self.tracking.start_of(seed, number));
             let key = Key { item: item_key(seed.key, number), region: seed.region };
-            let place = Place { pos, dir: [0.0; 3] };
+            let place = Pose { pos, dir: [0.0; 3] };
             let mut particle = Particle {
                 seed_index,
                 number,
@@ -261,7 +261,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
 
     /// Where a streamline with its seed at `pos` starts, and in which direction.
     #[inline(always)]
-    fn first_place(&self, pos: [f32; 3], key: Key) -> Result<Place, EndReason> {
+    fn first_place(&self, pos: [f32; 3], key: Key) -> Result<Pose, EndReason> {
         let anatomy = &self.tracking.anatomy;
         let pos = anatomy.map_or(Ok(pos), |anatomy| anatomy.start(pos))?;
         if !self.tracking.densities.is_inside(pos) {
@@ -275,7 +275,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
                 dir = dir.map(|x| -x);
             }
         }
-        Ok(Place { pos, dir })
+        Ok(Pose { pos, dir })
     }
 
     /// Puts a particle that knows its direction at its seed.
@@ -293,7 +293,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
 
     /// Takes a step or ends the half; false once the streamline is handed in.
     #[inline(always)]
-    fn took(&mut self, particle: &mut Particle, step: Result<Place, EndReason>) -> bool {
+    fn took(&mut self, particle: &mut Particle, step: Result<Pose, EndReason>) -> bool {
         let Some(end) = self.grown(particle, step) else { return true };
         let is_wrong = self.tracking.anatomy.is_some() && !is_right(end);
         if is_wrong && self.went_back(particle, end) {
@@ -311,7 +311,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
             return false;
         }
         particle.half = 1;
-        particle.at = Place { dir: particle.start.dir.map(|x| -x), ..particle.start };
+        particle.at = Pose { dir: particle.start.dir.map(|x| -x), ..particle.start };
         self.begin_half(particle);
         let from_boundary = self.tracking.anatomy.filter(|anatomy| anatomy.from_boundary);
         // Each half has the seed point.
@@ -334,7 +334,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
     fn grown(
         &mut self,
         particle: &mut Particle,
-        step: Result<Place, EndReason>,
+        step: Result<Pose, EndReason>,
     ) -> Option<EndReason> {
         let DensityTracking { densities, propagation, anatomy, .. } = self.tracking;
         let mut next = None;

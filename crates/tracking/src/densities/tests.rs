@@ -5,7 +5,7 @@ use fimbria_compute::{SimdLevel, Workers};
 use fimbria_image::{Affine, BvecFrame, Grid, Mask};
 use pulp::{Simd, WithSimd};
 
-use super::arcs::{Arcs, Drawer, Key, Place};
+use super::arcs::{Arcs, Drawer, Key, Pose};
 use super::form::{exponents, multiplicities};
 use super::maximum::{Ascents, SIDE_BY_SIDE};
 use super::oracle::{Arc, Frame, Probe, across, along_arc, density};
@@ -112,7 +112,7 @@ impl<F: Draw> WithSimd for With<'_, F> {
     }
 }
 
-fn bits(place: Place) -> [u32; 6] {
+fn bits(place: Pose) -> [u32; 6] {
     let [x, y, z] = place.pos.map(f32::to_bits);
     let [u, v, w] = place.dir.map(f32::to_bits);
     [x, y, z, u, v, w]
@@ -126,7 +126,7 @@ fn numbers(bits: [u32; 6]) -> ([f64; 3], [f64; 3]) {
 /// Ends of arcs from a place, of so many streamlines; zeros where there was none.
 #[derive(Clone, Copy)]
 struct Ends {
-    from: Place,
+    from: Pose,
     n: u64,
 }
 
@@ -155,7 +155,7 @@ impl Draw for FirstDirections {
         drawer: &Drawer<'_, S, O, T>,
     ) -> Vec<[u32; 6]> {
         let first = |item| drawer.first_direction(self.pos, Key { item, region: 0 });
-        let of = |item| first(item).map_or([0; 6], |dir| bits(Place { pos: self.pos, dir }));
+        let of = |item| first(item).map_or([0; 6], |dir| bits(Pose { pos: self.pos, dir }));
         (0..self.n).map(of).collect()
     }
 }
@@ -205,7 +205,7 @@ fn the_oracles_density_is_the_form_between_voxels_the_mean_and_outside_nothing()
 }
 
 /// The chance of ends by the oracle, in rings of equal solid angle, as parts of the whole.
-fn rings_by_quadrature(field: &Densities, from: Place, rings: usize, halves: bool) -> Vec<f64> {
+fn rings_by_quadrature(field: &Densities, from: Pose, rings: usize, halves: bool) -> Vec<f64> {
     let DensityRule::Arcs { power, places } = OPTIONS.rule else { unreachable!() };
     let t = unit(from.dir.map(f64::from));
     let [p, _] = across(t);
@@ -236,7 +236,7 @@ fn rings_by_quadrature(field: &Densities, from: Place, rings: usize, halves: boo
 
 #[test]
 fn arcs_are_drawn_with_the_chances_of_the_oracle() {
-    let from = |dir: [f64; 3]| Place { pos: [5.3, 4.6, 3.9], dir: unit(dir).map(|x| x as f32) };
+    let from = |dir: [f64; 3]| Pose { pos: [5.3, 4.6, 3.9], dir: unit(dir).map(|x| x as f32) };
     let cases = [
         // Along a lobe, between the two of a crossing, and off a single one.
         (bending(8), from([0.75, 0.5, 0.4])),
@@ -269,7 +269,7 @@ fn arcs_are_drawn_with_the_chances_of_the_oracle() {
 #[test]
 fn an_arc_ends_where_its_direction_says() {
     let field = bending(8);
-    let from = Place { pos: [5.3, 4.6, 3.9], dir: unit([0.75, 0.5, 0.4]).map(|x| x as f32) };
+    let from = Pose { pos: [5.3, 4.6, 3.9], dir: unit([0.75, 0.5, 0.4]).map(|x| x as f32) };
     let t = unit(from.dir.map(f64::from));
     let m = field.vox_from_dir().map(|row| row.map(f64::from));
     for end in drawn(&field, OPTIONS, SimdLevel::best(), Ends { from, n: 200 }) {
@@ -295,7 +295,7 @@ fn what_is_drawn_has_the_same_bits_in_registers_of_any_width() {
         let probes = |places| (DensityRule::Transport { power: 2.0, places, probe_mm: 1.7 }, 0.5);
         for (rule, step_mm) in [1, 2, 3, 5].into_iter().flat_map(|n| [arcs(n), probes(n)]) {
             let options = DensityPropagation { rule, step_mm, ..OPTIONS };
-            let ends = Ends { from: Place { pos: [5.49, 0.6, 7.9], dir }, n: 300 };
+            let ends = Ends { from: Pose { pos: [5.49, 0.6, 7.9], dir }, n: 300 };
             let firsts = FirstDirections { pos: [5.3, 4.6, 3.9], n: 50 };
             let at = |level| {
                 (drawn(&field, options, level, ends), drawn(&field, options, level, firsts))
@@ -340,7 +340,7 @@ fn a_carried_frame_obeys_the_equations_of_parallel_transport_and_comes_back() {
 
 #[test]
 fn curvatures_are_drawn_with_the_chances_of_the_oracle() {
-    let from = |dir: [f64; 3]| Place { pos: [5.3, 4.6, 3.9], dir: unit(dir).map(|x| x as f32) };
+    let from = |dir: [f64; 3]| Pose { pos: [5.3, 4.6, 3.9], dir: unit(dir).map(|x| x as f32) };
     let cases = [
         // Along a lobe, between the two of a crossing, and off a single one.
         (bending(8), from([0.75, 0.5, 0.4])),
@@ -385,7 +385,7 @@ fn curvatures_are_drawn_with_the_chances_of_the_oracle() {
 #[test]
 fn a_step_of_a_curve_lies_on_its_circle() {
     let field = bending(8);
-    let from = Place { pos: [5.3, 4.6, 3.9], dir: unit([0.75, 0.5, 0.4]).map(|x| x as f32) };
+    let from = Pose { pos: [5.3, 4.6, 3.9], dir: unit([0.75, 0.5, 0.4]).map(|x| x as f32) };
     let t = unit(from.dir.map(f64::from));
     let [p, q] = across(t);
     let m = field.vox_from_dir().map(|row| row.map(f64::from));
@@ -409,7 +409,7 @@ fn a_step_of_a_curve_lies_on_its_circle() {
 /// Where so many streamlines from a place are after some steps; zeros where one ended.
 #[derive(Clone, Copy)]
 struct Walks {
-    from: Place,
+    from: Pose,
     steps: u32,
     n: u64,
 }
@@ -436,7 +436,7 @@ impl Draw for Walks {
 #[test]
 fn curves_spread_as_those_whose_frame_is_carried_along() {
     let field = bending(8);
-    let from = Place { pos: [5.3, 4.6, 3.9], dir: unit([0.6, 0.6, 0.4]).map(|x| x as f32) };
+    let from = Pose { pos: [5.3, 4.6, 3.9], dir: unit([0.6, 0.6, 0.4]).map(|x| x as f32) };
     let (steps, n) = (8, 1500);
     let t = unit(from.dir.map(f64::from));
     let [p, q] = across(t);

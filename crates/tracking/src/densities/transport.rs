@@ -14,7 +14,7 @@
 use fimbria_compute::math::{ln, sincos};
 use pulp::Simd;
 
-use super::arcs::{Arcs, Drawer, Key, LANES, MARGIN, MAX_IN_VAIN, MAX_TRIALS, Place, across, unit};
+use super::arcs::{Arcs, Drawer, Key, LANES, MARGIN, MAX_IN_VAIN, MAX_TRIALS, Pose, across, unit};
 use super::field::MAX_TERMS;
 use super::form::monomials;
 use crate::EndReason;
@@ -25,11 +25,11 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'_, S, ORDER, TERMS
     #[inline(always)]
     pub(super) fn next_transported(
         &self,
-        from: Place,
+        from: Pose,
         key: Key,
         (half, point): (u32, u32),
         arcs: &mut Arcs,
-    ) -> Result<Place, EndReason> {
+    ) -> Result<Pose, EndReason> {
         let across = across(from.dir);
         let here = self.density(from);
         // What is no number is not.
@@ -63,7 +63,7 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'_, S, ORDER, TERMS
 
     /// The density at a place, in its direction.
     #[inline(always)]
-    fn density(&self, at: Place) -> f32 {
+    fn density(&self, at: Pose) -> f32 {
         let mut form = [0.0; MAX_TERMS];
         self.form(at.pos, &mut form);
         let monomials = monomials::<f32, ORDER, TERMS>(at.dir);
@@ -76,7 +76,7 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'_, S, ORDER, TERMS
 
     /// The logarithm of a bound on the chance of a probe, given the density at its start.
     #[inline(always)]
-    fn bound_on_mean(&self, from: Place, across: [[f32; 3]; 2], here: f32) -> f32 {
+    fn bound_on_mean(&self, from: Pose, across: [[f32; 3]; 2], here: f32) -> f32 {
         let rings = self.rings(from, across, &mut [0.0; MAX_TERMS]);
         let mut sum = here;
         for place in 1..=self.places {
@@ -122,7 +122,7 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'_, S, ORDER, TERMS
 
     /// A step along the circle of a probe.
     #[inline(always)]
-    fn a_step_along(&self, arcs: &Arcs, arc: usize, from: Place) -> Place {
+    fn a_step_along(&self, arcs: &Arcs, arc: usize, from: Pose) -> Pose {
         let angle = arcs.angle[arc];
         let bend = [arcs.bend[0][arc], arcs.bend[1][arc], arcs.bend[2][arc]];
         let (sin, cos) = sincos(angle * (self.step_mm / self.arc_mm));
@@ -134,6 +134,6 @@ impl<S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'_, S, ORDER, TERMS
             mm[a] = bend[a].mul_add(aside, ahead * from.dir[a]);
             dir[a] = bend[a].mul_add(sin, cos * from.dir[a]);
         }
-        Place { pos: self.moved(from.pos, mm, 1.0), dir: unit(dir) }
+        Pose { pos: self.moved(from.pos, mm, 1.0), dir: unit(dir) }
     }
 }

@@ -133,7 +133,7 @@ pub(crate) fn track_planned<C: Collect, E: From<Interrupted> + Send>(
     new: impl Fn() -> C + Sync,
     each: impl FnMut(C::Block) -> Result<(), E>,
 ) -> Result<Vec<C>, E> {
-    rounds::alone(Crew::begin(tracking, workers, plans, deal, progress, new), each)
+    rounds::in_one_process(Crew::begin(tracking, workers, plans, deal, progress, new), each)
 }
 
 /// As [`track_on`] with all processes of `on`, which must be given the same `tracking`: each makes a
@@ -152,7 +152,7 @@ pub fn track_among<C: Parcel, E: From<Interrupted> + Send>(
 ) -> Result<Vec<C>, E> {
     let plans = devices::usable(tracking, on.devices, progress);
     let crew = Crew::begin(tracking, on.workers, &plans, deal, progress, new);
-    rounds::among(crew, on.comm, each)
+    rounds::among_processes(crew, on.comm, each)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

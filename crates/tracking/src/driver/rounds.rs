@@ -30,7 +30,7 @@ pub(super) trait Team<C: Collect> {
 }
 
 /// Lets a team make all samples.
-pub(super) fn alone<C: Collect, E: From<Interrupted>>(
+pub(super) fn in_one_process<C: Collect, E: From<Interrupted>>(
     team: impl Team<C>,
     mut each: impl FnMut(C::Block) -> Result<(), E>,
 ) -> Result<Vec<C>, E> {
@@ -44,7 +44,7 @@ pub(super) fn alone<C: Collect, E: From<Interrupted>>(
 
 /// Deals all samples to the teams of all processes. The first hands all blocks to `each`, and holds
 /// no more than its own of a round and one of another's.
-pub(super) fn among<C: Parcel, E: From<Interrupted>>(
+pub(super) fn among_processes<C: Parcel, E: From<Interrupted>>(
     team: impl Team<C>,
     comm: &dyn Comm,
     mut each: impl FnMut(C::Block) -> Result<(), E>,

@@ -49,7 +49,7 @@ pub fn track_densities<C: Parcel, E: From<Interrupted> + Send>(
         let all = 0..tracking.total();
         progress.start("tracking", all.end);
         let threads = Threads::new(tracking, on.workers, progress, BLOCK, all.clone(), new);
-        let collectors = rounds::among(threads, on.comm, each)?;
+        let collectors = rounds::among_processes(threads, on.comm, each)?;
         return Ok(Selected { collectors, attempts: all.end, kept: None });
     };
     progress.start("tracking", select);
@@ -67,11 +67,15 @@ pub fn track_densities<C: Parcel, E: From<Interrupted> + Send>(
             let mut numbers = Vec::new();
             let counting = || Counting { inner: new(), kept: Vec::new() };
             let threads = Threads::new(tracking, on.workers, &quiet, BLOCK, first..end, counting);
-            let made = rounds::among(threads, on.comm, |(block, kept): (C::Block, Vec<u32>)| {
-                blocks.push(block);
-                numbers.extend(kept);
-                Ok::<(), Interrupted>(())
-            })?;
+            let made = rounds::among_processes(
+                threads,
+                on.comm,
+                |(block, kept): (C::Block, Vec<u32>)| {
+                    blocks.push(block);
+                    numbers.extend(kept);
+                    Ok::<(), Interrupted>(())
+                },
+            )?;
             // The last streamline wanted is the end; what comes after it is made no more.
             numbers.sort_unstable();
             let is_too_many = numbers.len() as u64 > wanted;

@@ -49,7 +49,7 @@ enum Tissue {
 impl Labels {
     /// Whose labels an image of one volume has: FAST's where they are 1, 2 and 3. FreeSurfer's 2 and 3
     /// are white matter and cortex.
-    pub fn of(image: &Image) -> Self {
+    pub fn from_image(image: &Image) -> Self {
         let largest = image.data.iter().fold(0.0, |largest: f32, x| largest.max(*x));
         if largest == 3.0 && image.data.contains(&1.0) { Self::Fast } else { Self::FreeSurfer }
     }
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn each_label_becomes_its_tissue() {
         let labels = image(&[0.0, 1035.0, 10.0, 2.0, 43.0, 77.0, 16.0]);
-        let (made, unknown) = Labels::of(&labels).tissues(&labels).unwrap();
+        let (made, unknown) = Labels::from_image(&labels).tissues(&labels).unwrap();
         assert_eq!(unknown, 0);
         let of = |voxel: usize| (0..5).find(|t| made.volume(*t)[voxel] == 1.0);
         let found: Vec<_> = (0..7).map(of).collect();
@@ -176,8 +176,8 @@ mod tests {
     #[test]
     fn three_labels_are_those_of_fast() {
         let labels = image(&[0.0, 1.0, 2.0, 3.0]);
-        assert_eq!(Labels::of(&labels), Labels::Fast);
-        assert_eq!(Labels::of(&image(&[0.0, 2.0, 3.0])), Labels::FreeSurfer);
+        assert_eq!(Labels::from_image(&labels), Labels::Fast);
+        assert_eq!(Labels::from_image(&image(&[0.0, 2.0, 3.0])), Labels::FreeSurfer);
         let (made, _) = Labels::Fast.tissues(&labels).unwrap();
         assert_eq!(made.volume(3), [0.0, 1.0, 0.0, 0.0]);
         assert_eq!(made.volume(0), [0.0, 0.0, 1.0, 0.0]);
@@ -187,7 +187,7 @@ mod tests {
     fn four_classes_of_tissue_are_not_taken_for_freesurfers() {
         // ANTs: fluid, grey, white, deep; FreeSurfer's segmentations have no 1.
         let labels = image(&[1.0, 2.0, 3.0, 4.0]);
-        let error = Labels::of(&labels).tissues(&labels).unwrap_err();
+        let error = Labels::from_image(&labels).tissues(&labels).unwrap_err();
         assert_eq!(error, LabelError::Unknown { label: 1, voxels: 1, of: 4 });
     }
 

@@ -306,17 +306,17 @@ impl Runtime for OpenCl {
 
 /// Size and address of an argument's value; a `Handle` is as wide as a `cl_mem`.
 fn raw_parts(argument: &RawArgument) -> (usize, *const c_void) {
-    fn of<T>(value: &T) -> (usize, *const c_void) {
+    fn bytes_of<T>(value: &T) -> (usize, *const c_void) {
         (size_of::<T>(), ptr::from_ref(value).cast())
     }
     match argument {
         RawArgument::Memory(handle) => (size_of::<cl::cl_mem>(), ptr::from_ref(&handle.0).cast()),
-        RawArgument::I32(value) => of(value),
-        RawArgument::U32(value) => of(value),
-        RawArgument::I64(value) => of(value),
-        RawArgument::U64(value) => of(value),
-        RawArgument::F32(value) => of(value),
-        RawArgument::F64(value) => of(value),
+        RawArgument::I32(value) => bytes_of(value),
+        RawArgument::U32(value) => bytes_of(value),
+        RawArgument::I64(value) => bytes_of(value),
+        RawArgument::U64(value) => bytes_of(value),
+        RawArgument::F32(value) => bytes_of(value),
+        RawArgument::F64(value) => bytes_of(value),
     }
 }
 

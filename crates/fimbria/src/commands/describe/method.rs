@@ -185,7 +185,7 @@ impl OptionAbout {
                 .into_iter()
                 .map(str::to_owned)
                 .collect(),
-            kind: Kind::of(arg, &choices),
+            kind: Kind::from_arg(arg, &choices),
             value: arg.get_value_names().filter(|_| !is_flag).map(|names| names.join(" ")),
             help: help.split(" [").next().unwrap_or(&help).to_owned(),
             group: arg.get_help_heading().map(str::to_owned),
@@ -219,7 +219,7 @@ impl OptionAbout {
 }
 
 impl Kind {
-    fn of(arg: &Arg, choices: &[Value]) -> Self {
+    fn from_arg(arg: &Arg, choices: &[Value]) -> Self {
         let parsed = arg.get_value_parser().type_id();
         let is = |types: &[TypeId]| types.iter().any(|of| parsed == *of);
         if !arg.get_action().takes_values() {

@@ -1,12 +1,12 @@
 //! `fimbria fit`: the models and their options are those of [`FITS`].
 
-mod alone;
+mod fit_args;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use fimbria_pipeline::stages::fits::{FITS, Fit as Model, fit_named};
 
-use self::alone::FitArgs;
+use self::fit_args::FitArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -45,7 +45,7 @@ impl Args for Fit {
 fn described(fit: &dyn Model) -> Command {
     let command = FitArgs::augment_args(fit.options(Command::new(fit.name())));
     // The words of a group of options would stand for the command's.
-    command.about(fit.about().sentence).long_about(None).after_long_help(fit.help())
+    command.about(fit.text().sentence).long_about(None).after_long_help(fit.help())
 }
 
 impl FromArgMatches for Fit {

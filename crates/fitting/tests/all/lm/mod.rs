@@ -238,7 +238,7 @@ fn dual_numbers_differentiate_every_operation() {
         fn signal<N: Number>(&self, p: &[N; 2], x: &[N::Constant], _: &[N::Constant]) -> N {
             let [a, b] = *p;
             let smooth = (a * b).exp() / (a + x[0]) - (b - a).abs().sqrt() * (b / x[0]);
-            let limited = (a - x[0]).at_least(a.of(-0.5)) * (b * b + a).ln();
+            let limited = (a - x[0]).at_least(a.constant(-0.5)) * (b * b + a).ln();
             (-smooth).plus_product(limited, a)
         }
     }

@@ -40,7 +40,7 @@ impl Model<3> for Kurtosis {
         let decay = ((a * b - d) * b).exp();
         let attenuated = s0 * decay;
         let signal = (eta[0] * eta[0]).plus_product(attenuated, attenuated).sqrt();
-        let share = attenuated / signal.at_least(signal.of(1e-30));
+        let share = attenuated / signal.at_least(signal.constant(1e-30));
         let by_d = -attenuated * b * share;
         (signal, [decay * share, by_d, -by_d * b])
     }
@@ -67,7 +67,7 @@ impl Model<4> for TwoPools {
     #[inline(always)]
     fn signal<N: Number>(&self, p: &[N; 4], b: &[N::Constant], _: &[N::Constant]) -> N {
         let [s0, f, fast, slow] = *p;
-        let rest = f.of(1.0);
+        let rest = f.constant(1.0);
         s0 * (f * (-fast * b[0]).exp() + (-f + rest) * (-slow * b[0]).exp())
     }
 }

@@ -6,14 +6,14 @@ use fimbria_models::dti::DtiMap;
 use fimbria_phantoms::closeness::{angle_deg, seen_fibres, vector};
 use fimbria_phantoms::head::Head;
 
-use super::{Accuracy, Closeness, DIRECTION, Place, voxels_of};
+use super::{Accuracy, Closeness, DIRECTION, PureTissue, voxels_of};
 
 /// Compares |ΔFA| and the relative error of MD in the places where either means something, and the angle
 /// of V1 where white matter has one fibre.
 pub(super) fn compare(fit: &Fitted, head: &Head, accuracy: &mut Accuracy) {
     let Some(status) = fit.map(DtiMap::Status) else { return };
     let fitted = |voxel: usize| is_fitted(status, voxel);
-    let anywhere = [Place::White, Place::Cortex, Place::Fluid];
+    let anywhere = [PureTissue::White, PureTissue::Cortex, PureTissue::Fluid];
     for (map, name, unit, places) in
         [(DtiMap::Fa, "FA", "", &anywhere[..2]), (DtiMap::Md, "MD", "%", &anywhere)]
     {
@@ -32,7 +32,7 @@ pub(super) fn compare(fit: &Fitted, head: &Head, accuracy: &mut Accuracy) {
     else {
         return;
     };
-    let single = voxels_of(head, Place::White)
+    let single = voxels_of(head, PureTissue::White)
         .filter(|v| fitted(*v) && seen_fibres(fractions, *v) == Some(1));
     let angles: Vec<_> =
         single.map(|v| angle_deg(vector(found, 0, v), vector(dirs, 0, v))).collect();

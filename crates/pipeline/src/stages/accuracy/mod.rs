@@ -93,14 +93,14 @@ impl Accuracy {
 
 /// Voxels that are of one thing nearly alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum PureTissue {
     Cortex,
     Nuclei,
     White,
     Fluid,
 }
 
-impl Place {
+impl PureTissue {
     fn name(self) -> &'static str {
         match self {
             Self::Cortex => "cortex",
@@ -112,7 +112,7 @@ impl Place {
 }
 
 /// The voxels nine tenths of which, or more, are of one thing.
-fn voxels_of(head: &Head, place: Place) -> impl Iterator<Item = usize> {
+fn voxels_of(head: &Head, place: PureTissue) -> impl Iterator<Item = usize> {
     const LEAST: f32 = 0.9;
     // In the order of five tissues.
     let parts = head.five_tissues.volume(place as usize).iter().enumerate();
@@ -167,7 +167,7 @@ impl Stage for Compare {
             dti::compare(fit, head, &mut accuracy);
         }
         if let Some(found) = products.find::<Peaks>() {
-            let voxels = voxels_of(head, Place::White).map(|v| v as u32).collect();
+            let voxels = voxels_of(head, PureTissue::White).map(|v| v as u32).collect();
             let white = Mask { grid: head.labels.grid, voxels };
             peaks::compare("peaks", &found.peaks, &white, truth, &mut accuracy);
         }

@@ -8,7 +8,7 @@ use fimbria_image::sticks::StickSamples;
 use fimbria_phantoms::closeness::seen_fibres;
 use fimbria_phantoms::head::Head;
 
-use super::{Accuracy, Closeness, Place, peaks, voxels_of};
+use super::{Accuracy, Closeness, PureTissue, peaks, voxels_of};
 
 /// Fibres with a smaller mean fraction count as absent, as in bedpostX's own maps.
 const LEAST_FRACTION: f64 = 0.05;
@@ -17,7 +17,7 @@ const LEAST_FRACTION: f64 = 0.05;
 /// both: a fibre's fraction itself means something else in a model whose sticks have no width.
 pub(super) fn compare(samples: &StickSamples, head: &Head, accuracy: &mut Accuracy) {
     let dyads = Dyads::from_samples(samples, LEAST_FRACTION);
-    let is_white: BTreeSet<usize> = voxels_of(head, Place::White).collect();
+    let is_white: BTreeSet<usize> = voxels_of(head, PureTissue::White).collect();
     let voxels = samples.mask.voxels.iter().copied();
     let white = voxels.filter(|v| is_white.contains(&(*v as usize))).collect();
     let mask = Mask { grid: samples.mask.grid, voxels: white };

@@ -136,7 +136,7 @@ impl Edges {
     ) -> Result<Option<Vec<String>>, StageError> {
         let Some(path) = &self.lut else { return Ok(None) };
         let names = RegionNames::read(path)?;
-        let without: Vec<_> = labels.iter().filter(|label| names.of(**label).is_none()).collect();
+        let without: Vec<_> = labels.iter().filter(|label| names.name(**label).is_none()).collect();
         if let [first, ..] = without[..] {
             log.warn(
                 Page::Connectomes,
@@ -148,7 +148,8 @@ impl Edges {
                 ),
             );
         }
-        let name = |label: &u32| names.of(*label).map_or_else(|| label.to_string(), str::to_owned);
+        let name =
+            |label: &u32| names.name(*label).map_or_else(|| label.to_string(), str::to_owned);
         Ok(Some(labels.iter().map(name).collect()))
     }
 

@@ -142,7 +142,7 @@ impl Claim {
     /// The first of: sidecar, description, command history of a .mif, intent of a NIfTI header,
     /// name. What an image of so many volumes cannot be it does not say, nor does a description where
     /// another program made the image: headers are copied to what is made of an image.
-    pub fn of(header: &ImageHeader) -> Option<Self> {
+    pub fn from_header(header: &ImageHeader) -> Option<Self> {
         let can_be = |claim: &Self| claim.what.can_have(header.n_volumes());
         words::of_sidecar(header.path())
             .filter(can_be)
@@ -176,7 +176,7 @@ impl Claim {
         header: &ImageHeader,
         asked: Contents,
     ) -> Result<Option<Self>, ContentsError> {
-        match Self::of(header) {
+        match Self::from_header(header) {
             Some(claim) if !claim.what.allows(asked) => {
                 Err(ContentsError::Said { path: header.path().to_owned(), claim, asked })
             }
@@ -194,7 +194,7 @@ pub fn check_labels(path: &Path) -> Result<(), ContentsError> {
     // What cannot be read is the business of who reads it.
     let Ok(header) = ImageHeader::read(path) else { return Ok(()) };
     let path = path.to_owned();
-    match (header.n_volumes(), Claim::of(&header)) {
+    match (header.n_volumes(), Claim::from_header(&header)) {
         (1, None) => Ok(()),
         (1, Some(claim)) => Err(ContentsError::NoLabels { path, claim }),
         (volumes, _) => Err(ContentsError::LabelVolumes { path, volumes }),

@@ -32,7 +32,7 @@ impl ConvertImage {
     fn convert(&self, out: &mut OutputFolder, log: &Logbook<'_>) -> Result<(), StageError> {
         let Self { files, options, to } = self;
         let ConvertOptions { datatype, tensors, .. } = *options;
-        let names = Names::of(to);
+        let names = Names::from_path(to);
         let workers = log.session().on.workers;
         let memory_limit = files.memory.map(ByteSize::for_samples);
         let options = OpenOptions { memory_limit, ..OpenOptions::default() };
@@ -113,7 +113,7 @@ impl Stage for ConvertImage {
     }
 
     fn outputs(&self) -> Vec<String> {
-        Names::of(&self.to).image
+        Names::from_path(&self.to).image
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
@@ -133,7 +133,7 @@ impl Stage for ConvertImage {
 
 /// What the image says of itself, in words that go along into any format.
 fn description(stored: &StoredImage, tensors: Option<TensorConventions>) -> String {
-    match (tensors, Claim::of(stored)) {
+    match (tensors, Claim::from_header(stored)) {
         (Some(conventions), _) => conventions.description(stored.n_volumes()),
         (None, Some(claim)) if claim.place != "description" => claim.description(),
         _ => stored.description().to_owned(),
@@ -223,7 +223,7 @@ struct Names {
 }
 
 impl Names {
-    fn of(path: &Path) -> Self {
+    fn from_path(path: &Path) -> Self {
         let name =
             |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let image = files_of_image(path).iter().map(|file| name(file)).collect();
@@ -239,8 +239,8 @@ mod tests {
 
     #[test]
     fn a_pair_has_two_files() {
-        assert_eq!(Names::of(Path::new("a/b.img.gz")).image, ["b.hdr.gz", "b.img.gz"]);
-        assert_eq!(Names::of(Path::new("a/b.nii.gz")).image, ["b.nii.gz"]);
-        assert_eq!(Names::of(Path::new("a/b.nii.gz")).stem, "b");
+        assert_eq!(Names::from_path(Path::new("a/b.img.gz")).image, ["b.hdr.gz", "b.img.gz"]);
+        assert_eq!(Names::from_path(Path::new("a/b.nii.gz")).image, ["b.nii.gz"]);
+        assert_eq!(Names::from_path(Path::new("a/b.nii.gz")).stem, "b");
     }
 }

@@ -67,7 +67,7 @@ impl Given {
         let error = |why: &str| EigenError::Npy { path: path.to_owned(), why: why.to_owned() };
         let bytes = fimbria_image::read_regular(path)
             .map_err(|source| EigenError::Read { path: path.to_owned(), source })?;
-        let Array { rows, columns, values } = Array::of(&bytes).map_err(|why| error(&why))?;
+        let Array { rows, columns, values } = Array::parse(&bytes).map_err(|why| error(&why))?;
         let order = order_of(columns, dimension)
             .ok_or(EigenError::Entries { found: columns, dimension })?;
         let row = |row: usize| values[row * columns..(row + 1) * columns].to_vec();
@@ -93,7 +93,7 @@ struct Array {
 
 impl Array {
     /// Reads versions 1 to 3, f4 or f8 of either byte order, in rows.
-    fn of(bytes: &[u8]) -> Result<Self, String> {
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
         let no_array = || "it is no array of numpy".to_owned();
         let rest = bytes.strip_prefix(b"\x93NUMPY").ok_or_else(no_array)?;
         let (version, rest) = rest.split_at_checked(2).ok_or_else(no_array)?;
@@ -167,31 +167,31 @@ mod tests {
         let values = [1.5_f32, -2.0, 0.25, 8.0, 0.0, 3.0];
         let words = "{'descr': '>f4', 'fortran_order': False, 'shape': (2, 3), }\n";
         let data: Vec<u8> = values.iter().flat_map(|value| value.to_be_bytes()).collect();
-        let array = Array::of(&file(words, &data)).unwrap();
+        let array = Array::parse(&file(words, &data)).unwrap();
         assert_eq!((array.rows, array.columns), (2, 3));
         assert_eq!(array.values, values.map(f64::from));
         let words = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }\n";
         let data: Vec<u8> = [7.0_f64, -1.0].iter().flat_map(|value| value.to_le_bytes()).collect();
-        let array = Array::of(&file(words, &data)).unwrap();
+        let array = Array::parse(&file(words, &data)).unwrap();
         assert_eq!((array.rows, array.values), (1, vec![7.0, -1.0]));
     }
 
     #[test]
     fn what_is_no_matrix_of_numbers_is_refused() {
-        let of = |words: &str, bytes: usize| Array::of(&file(words, &vec![0; bytes])).err();
-        let told = |words: &str, bytes: usize| of(words, bytes).unwrap();
+        let of = |words: &str, bytes: usize| Array::parse(&file(words, &vec![0; bytes])).err();
+        let refusal = |words: &str, bytes: usize| of(words, bytes).unwrap();
         let int = "{'descr': '<i4', 'fortran_order': False, 'shape': (1, 3), }";
-        assert!(told(int, 12).contains("<i4"));
+        assert!(refusal(int, 12).contains("<i4"));
         let columns = "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 3), }";
-        assert!(told(columns, 12).contains("not together"));
+        assert!(refusal(columns, 12).contains("not together"));
         let deep = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3, 1), }";
-        assert!(told(deep, 12).contains("(1, 3, 1)"));
+        assert!(refusal(deep, 12).contains("(1, 3, 1)"));
         let short = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
-        assert!(told(short, 12).contains("12 bytes"));
+        assert!(refusal(short, 12).contains("12 bytes"));
         let huge = "{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999999999, 3), }";
-        assert!(told(huge, 12).contains("shape"));
-        assert!(Array::of(b"\x93NUMPY").is_err() && Array::of(b"{}").is_err());
-        assert!(told("{}", 0).contains("no array"));
+        assert!(refusal(huge, 12).contains("shape"));
+        assert!(Array::parse(b"\x93NUMPY").is_err() && Array::parse(b"{}").is_err());
+        assert!(refusal("{}", 0).contains("no array"));
     }
 
     #[test]

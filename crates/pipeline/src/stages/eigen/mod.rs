@@ -164,7 +164,7 @@ impl FindEigenpairs {
         let task = Task { finder, search, shift: self.options.shift, kinds, log };
         on.workers.install(|| {
             let indexed = given.tensors.par_iter().enumerate();
-            indexed.map(|(index, entries)| task.of(index, entries)).collect()
+            indexed.map(|(index, entries)| task.answer(index, entries)).collect()
         })
     }
 
@@ -283,7 +283,7 @@ impl Answer {
 }
 
 impl Task<'_> {
-    fn of(&self, index: usize, entries: &Entries) -> Result<Answer, EigenError> {
+    fn answer(&self, index: usize, entries: &Entries) -> Result<Answer, EigenError> {
         /// The paper's number.
         const STARTS_OF_THE_POWER_METHOD: usize = 128;
         let Entries { a, b } = entries;

@@ -229,7 +229,7 @@ struct Claim {
 }
 
 impl Claim {
-    fn of(said: &[Value]) -> Self {
+    fn from_sidecars(said: &[Value]) -> Self {
         let text = |key: &str| said.iter().find_map(|said| said[key].as_str());
         let types: Vec<String> = said
             .iter()
@@ -431,7 +431,7 @@ impl PhaseFiles {
             }
         }
         let range = self.phase_range.as_deref().and_then(|range| range.try_into().ok());
-        let mut claim = Claim::of(&said);
+        let mut claim = Claim::from_sidecars(&said);
         if !self.imaginary.is_empty() {
             claim.no_phase = None;
         }

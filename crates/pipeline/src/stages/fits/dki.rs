@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::fit_maps::{FitModel, InRun, Outcome, written};
-use crate::about::About;
+use crate::method_text::MethodText;
 use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
@@ -116,7 +116,7 @@ impl FitModel for Parameters {
     const BIDS_MODEL: &'static str = "dki";
     const DESCRIPTION: &'static str = "Diffusion kurtosis";
 
-    const ABOUT: &About = &ABOUT;
+    const TEXT: &MethodText = &TEXT;
     const IN_RUN: InRun = InRun::WhereSupported;
     const IN_PRESETS: bool = true;
 
@@ -218,7 +218,7 @@ impl Choice for DkiMap {
     const CHOICES: &'static [(Self, &'static str, &'static str)] = Self::TABLE;
 }
 
-static ABOUT: About = About {
+static TEXT: MethodText = MethodText {
     sentence: "Fit diffusion kurtosis: MK, AK, RK, KFA, the two tensors and more",
     method: "\
 Model:

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::curve::{DIRECTIONS, ERRORS, NoiseOptions, PALOMBO, SolverOptions, earlier, lines};
 use super::fit_maps::{FitModel, Outcome};
-use crate::about::About;
+use crate::method_text::MethodText;
 use crate::options::{Described as _, above};
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
@@ -109,7 +109,7 @@ impl FitModel for Parameters {
     const BIDS_MODEL: &'static str = "dki1d";
     const DESCRIPTION: &'static str = "Diffusion kurtosis along each gradient direction";
 
-    const ABOUT: &About = &ABOUT;
+    const TEXT: &MethodText = &TEXT;
     const TEXTS: &'static [Written] = &[DIRECTIONS];
 
     fn consistent(&self) -> Result<(), String> {
@@ -189,7 +189,7 @@ impl FitModel for Parameters {
     }
 }
 
-static ABOUT: About = About {
+static TEXT: MethodText = MethodText {
     sentence: "Fit kurtosis along each gradient direction, above a noise floor: D, K and MK",
     method: "\
 Model:

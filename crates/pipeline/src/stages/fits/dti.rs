@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::fit_maps::{Deviation, FitModel, InRun, Outcome, written};
-use crate::about::About;
+use crate::method_text::MethodText;
 use crate::options::{Described as _, above, at_least, choice};
 use crate::stages::load::Subject;
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
@@ -87,7 +87,7 @@ impl FitModel for Parameters {
     const DEVIATION: Deviation = Deviation::Followed;
 
     const IN_RUN: InRun = InRun::Always;
-    const ABOUT: &About = &ABOUT;
+    const TEXT: &MethodText = &TEXT;
 
     fn consistent(&self) -> Result<(), String> {
         match self.sigma.is_some() && self.method() != Method::Restore {
@@ -135,7 +135,7 @@ impl FitModel for Parameters {
     }
 }
 
-static ABOUT: About = About {
+static TEXT: MethodText = MethodText {
     sentence: "Fit the diffusion tensor: FA, MD, eigenvectors and more",
     method: "",
     notes: "\

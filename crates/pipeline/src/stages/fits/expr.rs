@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::curve::{MORE, NoiseOptions, SolverOptions};
 use super::fit_maps::{FitModel, InRun, Outcome};
-use crate::about::About;
+use crate::method_text::MethodText;
 use crate::options::{Described as _, NamedFile, Takes, above, choice};
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
@@ -153,7 +153,7 @@ impl FitModel for Parameters {
     const BIDS_MODEL: &'static str = "expression";
     const DESCRIPTION: &'static str = "Signal model given as an expression";
     const IN_RUN: InRun = InRun::ByTable;
-    const ABOUT: &About = &ABOUT;
+    const TEXT: &MethodText = &TEXT;
 
     fn consistent(&self) -> Result<(), String> {
         let is_given = self.sigma.is_some() || self.background.is_some();
@@ -260,7 +260,7 @@ impl FitModel for Parameters {
     }
 }
 
-static ABOUT: About = About {
+static TEXT: MethodText = MethodText {
     sentence: "Fit a signal model written as an expression, 'S0*exp(-b*D)+C'",
     method: "",
     notes: "\

@@ -13,9 +13,9 @@ use fimbria_models::{Fitted, FittedMap, RaisedSamples};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::about::About;
-use crate::agreement::agree;
+use crate::method_text::MethodText;
 use crate::options::{Options, from_values, usual};
+use crate::same_work::ensure_same_work;
 use crate::stages::fits::curve::{CurveParameters, ERRORS, SolverOptions};
 use crate::stages::fits::fit_report::{report_counts, report_volumes};
 use crate::stages::load::Subject;
@@ -36,7 +36,7 @@ pub trait FitModel: Options + Clone {
     /// The model in words, for sidecars ("Diffusion tensor").
     const DESCRIPTION: &'static str;
     /// What its help says.
-    const ABOUT: &'static About;
+    const TEXT: &'static MethodText;
     /// Text files that are written beside the maps; a fit may make only the first of them.
     const TEXTS: &'static [Written] = &[];
     /// What a run makes of it.
@@ -78,7 +78,7 @@ pub trait FitModel: Options + Clone {
     /// # Errors
     /// Where those that were asked for are not there.
     fn volumes(&self, gradients: &GradientTable) -> Result<ChosenVolumes, VolumesError> {
-        self.choice().of(gradients, |table| self.check(table).is_ok())
+        self.choice().choose(gradients, |table| self.check(table).is_ok())
     }
 
     /// Whether those volumes support the model.
@@ -319,7 +319,7 @@ impl<P: FitModel> Stage for FitMaps<P> {
         }
         let comm = log.session().on.comm;
         if comm.size() > 1 {
-            agree(comm, self.fingerprint(subject)?, 0)?;
+            ensure_same_work(comm, self.fingerprint(subject)?, 0)?;
         }
         let chosen = self.parameters.volumes(&subject.gradients)?;
         report_volumes(&chosen, log);

@@ -44,7 +44,7 @@ pub(super) fn report_counts(fit: &Fitted, log: &Logbook<'_>) {
              NaN in some maps",
         ),
     ] {
-        let voxels = fit.status.of(status);
+        let voxels = fit.status.count(status);
         log.count(name, voxels);
         if voxels > 0 && !trouble.is_empty() {
             log.warn(

@@ -8,7 +8,7 @@ use fimbria_models::fod::{self, FodFit, FodOptions, REGULARISATION, Response, Re
 use serde::Serialize;
 
 use super::fit_maps::{Deviation, FitModel, InRun, Outcome};
-use crate::about::About;
+use crate::method_text::MethodText;
 use crate::options::{Described as _, Takes, above, choice};
 use crate::stages::load::Subject;
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
@@ -101,7 +101,7 @@ impl FitModel for Parameters {
     const DEVIATION: Deviation = Deviation::Ignored;
 
     const IN_RUN: InRun = InRun::BeforeOthers;
-    const ABOUT: &About = &ABOUT;
+    const TEXT: &MethodText = &TEXT;
     const TEXTS: &'static [Written] = &[
         Written::file(
             "response.txt",
@@ -157,7 +157,7 @@ impl FitModel for Parameters {
     }
 }
 
-static ABOUT: About = About {
+static TEXT: MethodText = MethodText {
     sentence: "Estimate fibre orientation densities by constrained spherical deconvolution",
     method: "",
     notes: "\

@@ -67,7 +67,7 @@ pub fn follow<P: FitModel>(
         is_hopeless: false,
         products: Products::default(),
     };
-    let mut arrivals = Arrivals::of(&files.dwi);
+    let mut arrivals = Arrivals::new(&files.dwi);
     let (mut latest, mut waited_for) = (None, String::new());
     loop {
         let Some(arrived) = next(&mut arrivals, &session) else { break };

@@ -6,7 +6,7 @@ use fimbria_models::hot::{self, HotMethod, HotOptions, HotOrder};
 use serde::Serialize;
 
 use super::fit_maps::{FitModel, Outcome};
-use crate::about::About;
+use crate::method_text::MethodText;
 use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
 use crate::stages::volumes::{ShellOptions, VolumeChoice};
@@ -50,7 +50,7 @@ impl FitModel for Parameters {
     const BIDS_MODEL: &'static str = "hot";
     const DESCRIPTION: &'static str = "Generalised diffusion tensor";
 
-    const ABOUT: &About = &ABOUT;
+    const TEXT: &MethodText = &TEXT;
 
     fn choice(&self) -> VolumeChoice {
         self.shells.up_to(self.bmax)
@@ -78,7 +78,7 @@ impl FitModel for Parameters {
     }
 }
 
-static ABOUT: About = About {
+static TEXT: MethodText = MethodText {
     sentence: "Fit generalised diffusion tensors: forms of order 4, 6 or 8, and their measures",
     method: "\
 The model is ln S = ln S0 - b D(g) with the diffusivity D a homogeneous form of the direction g.

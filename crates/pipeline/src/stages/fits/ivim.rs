@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::curve::{CurveParameters, earlier};
 use super::fit_maps::{FitModel, Outcome};
-use crate::about::About;
+use crate::method_text::MethodText;
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::{Logbook, Products, StageError};
@@ -26,7 +26,7 @@ impl FitModel for Parameters {
     const BIDS_MODEL: &'static str = "ivim";
     const DESCRIPTION: &'static str = "Intravoxel incoherent motion";
 
-    const ABOUT: &About = &ABOUT;
+    const TEXT: &MethodText = &TEXT;
 
     fn curve(&self) -> Option<&CurveParameters> {
         Some(&self.curve)
@@ -71,7 +71,7 @@ impl FitModel for Parameters {
     }
 }
 
-static ABOUT: About = About {
+static TEXT: MethodText = MethodText {
     sentence: "Fit intravoxel incoherent motion: perfusion fraction, D and D* of two exponentials",
     method: "\
 Model:

@@ -19,7 +19,7 @@ use fimbria_report::{FigureError, Section};
 
 use self::fit_maps::{FitMaps, FitModel, InRun, Maps, Outcome};
 use self::follow::follow;
-use crate::about::{About, WRITTEN_BY_FITS};
+use crate::method_text::{MethodText, WRITTEN_BY_FITS};
 use crate::options::{OptionError, Values, from_values, paths_beside};
 use crate::stages::load::SubjectFiles;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
@@ -63,7 +63,7 @@ pub trait Fit: Sync {
     fn name(&self) -> &'static str;
 
     /// What its help says.
-    fn about(&self) -> &'static About;
+    fn text(&self) -> &'static MethodText;
 
     /// When a run makes it.
     fn in_run(&self) -> InRun;
@@ -233,8 +233,8 @@ impl<P: FitModel> Fit for Of<P> {
         P::STAGE
     }
 
-    fn about(&self) -> &'static About {
-        P::ABOUT
+    fn text(&self) -> &'static MethodText {
+        P::TEXT
     }
 
     fn in_run(&self) -> InRun {
@@ -268,7 +268,7 @@ impl<P: FitModel> Fit for Of<P> {
     }
 
     fn help(&self) -> String {
-        P::ABOUT.help_of_fit(&P::described_maps(), P::TEXTS)
+        P::TEXT.help_of_fit(&P::described_maps(), P::TEXTS)
     }
 
     fn of_matches(

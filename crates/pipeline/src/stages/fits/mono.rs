@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::curve::{CurveParameters, MORE, earlier};
 use super::fit_maps::{FitModel, Outcome};
-use crate::about::About;
+use crate::method_text::MethodText;
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::{Logbook, Products, StageError};
@@ -26,7 +26,7 @@ impl FitModel for Parameters {
     const BIDS_MODEL: &'static str = "mono";
     const DESCRIPTION: &'static str = "Mono-exponential decay";
 
-    const ABOUT: &About = &ABOUT;
+    const TEXT: &MethodText = &TEXT;
 
     fn curve(&self) -> Option<&CurveParameters> {
         Some(&self.curve)
@@ -64,7 +64,7 @@ impl FitModel for Parameters {
     }
 }
 
-static ABOUT: About = About {
+static TEXT: MethodText = MethodText {
     sentence: "Fit one exponential, S0 exp(-b D), to all volumes: D and S0",
     method: "\
 Model:

@@ -6,7 +6,7 @@ use fimbria_models::msdki;
 use serde::Serialize;
 
 use super::fit_maps::{FitModel, Outcome};
-use crate::about::About;
+use crate::method_text::MethodText;
 use crate::options::{Described as _, above};
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
@@ -31,7 +31,7 @@ impl FitModel for Parameters {
     const BIDS_MODEL: &'static str = "msdki";
     const DESCRIPTION: &'static str = "Mean-signal diffusion kurtosis";
     const IN_PRESETS: bool = true;
-    const ABOUT: &About = &ABOUT;
+    const TEXT: &MethodText = &TEXT;
 
     fn choice(&self) -> VolumeChoice {
         self.shells.up_to(Some(self.bmax))
@@ -84,7 +84,7 @@ impl FitModel for Parameters {
     }
 }
 
-static ABOUT: About = About {
+static TEXT: MethodText = MethodText {
     sentence: "Fit kurtosis to the mean signal of each shell: MSD, MSK, and the fraction of axons",
     method: "\
 Model:

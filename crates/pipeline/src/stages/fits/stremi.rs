@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::curve::{CurveParameters, PALOMBO, earlier};
 use super::fit_maps::{FitModel, InRun, Outcome};
-use crate::about::About;
+use crate::method_text::MethodText;
 use crate::options::{Described as _, above, choice};
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
@@ -51,7 +51,7 @@ impl FitModel for Parameters {
     const BIDS_MODEL: &'static str = "stremi";
     const DESCRIPTION: &'static str = "Stretched-exponential model along the axes of the tensor";
 
-    const ABOUT: &About = &ABOUT;
+    const TEXT: &MethodText = &TEXT;
     const IN_RUN: InRun = InRun::WhereSupported;
 
     fn curve(&self) -> Option<&CurveParameters> {
@@ -108,7 +108,7 @@ impl FitModel for Parameters {
     }
 }
 
-static ABOUT: About = About {
+static TEXT: MethodText = MethodText {
     sentence: "Fit the stretched-exponential model to all volumes: gamma, A, Mgamma and Agamma",
     method: "\
 Model:

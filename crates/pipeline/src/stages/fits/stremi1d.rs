@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::curve::{CurveParameters, DIRECTIONS, PALOMBO, earlier, lines};
 use super::fit_maps::{FitModel, Outcome};
-use crate::about::About;
+use crate::method_text::MethodText;
 use crate::stages::load::Subject;
 use crate::stages::shown::{Methods, ShownMap, ShownMaps};
 use crate::{Logbook, Products, StageError, Written};
@@ -26,7 +26,7 @@ impl FitModel for Parameters {
     const BIDS_MODEL: &'static str = "stremi1d";
     const DESCRIPTION: &'static str = "Stretched exponential along each gradient direction";
 
-    const ABOUT: &About = &ABOUT;
+    const TEXT: &MethodText = &TEXT;
     const TEXTS: &'static [Written] = &[DIRECTIONS];
 
     fn curve(&self) -> Option<&CurveParameters> {
@@ -71,7 +71,7 @@ impl FitModel for Parameters {
     }
 }
 
-static ABOUT: About = About {
+static TEXT: MethodText = MethodText {
     sentence: "Fit a stretched exponential along each gradient direction: A, gamma and Mgamma",
     method: "\
 Model:

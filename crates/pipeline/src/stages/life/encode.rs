@@ -8,7 +8,7 @@ use fimbria_life::{Deal, EncodeCounts, EncodeOptions, Encoder, Encoding, Survey,
 use fimbria_streamlines::{CHUNK_POINTS, Header, ReadStreamlines, Streamlines, open};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::agreement::agree;
+use crate::same_work::ensure_same_work;
 use crate::stages::given_lines::for_each_chunk;
 use crate::{Logbook, Page, StageError};
 
@@ -50,7 +50,7 @@ pub(super) fn survey(
         number += 1;
         Ok(())
     })?;
-    agree(comm, inputs.digest128(), 0)?;
+    ensure_same_work(comm, inputs.digest128(), 0)?;
     Ok(surveyor.finish(rows, comm))
 }
 

@@ -6,7 +6,7 @@ use fimbria_image::Image;
 use fimbria_streamlines::{CHUNK_POINTS, Streamlines, open};
 use serde_json::Value;
 
-use super::companions::start_weights;
+use super::other_inputs::start_weights;
 use super::{Evaluation, Life, LifeFiles, LifeParameters, write};
 use crate::options::from_values;
 use crate::stages::given_lines::GivenLines;

@@ -41,9 +41,9 @@ impl Life {
             Rank::Error(_) => SHORT.min(rows),
         };
         let Survey { streamlines, points: _, entries, voxels: passed, atoms } = *survey;
-        let is_alone = deal.processes() == 1;
+        let is_one_process = deal.processes() == 1;
         let [of_entries, voxels] = deal.largest();
-        let (all_entries, entries) = (entries, if is_alone { entries } else { of_entries });
+        let (all_entries, entries) = (entries, if is_one_process { entries } else { of_entries });
         let compartments = self.parameters.isotropic.len() as u64;
         let numbers = |count: usize| 4 * count as u64;
         let stride = numbers(rank.next_multiple_of(Dictionary::ALIGN));
@@ -74,7 +74,7 @@ impl Life {
         log.note(&format!(
             "about {all_entries} entries in {}: about {needed} of memory at most{}",
             counted(passed, "voxel"),
-            if is_alone { "" } else { ", in each process" }
+            if is_one_process { "" } else { ", in each process" }
         ));
         log.count("bytes_foreseen", needed.0);
         match self.memory {

@@ -5,11 +5,11 @@
 //! * [`Life`]: encodes, weighs, collects evidence ([`Evaluation`]) and writes it;
 //! * [`LifeInRun`]: the same on the streamlines of a run.
 
-mod companions;
 mod encode;
 mod evidence;
 mod in_run;
 mod memory;
+mod other_inputs;
 mod parameters;
 mod stage;
 mod weighing;
@@ -24,10 +24,10 @@ use fimbria_streamlines::connectome::LabelError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-pub use companions::read_directions;
 pub use encode::encode_file;
 pub use evidence::{Evaluation, NamedSet};
 pub use in_run::{LifeInRun, Weighed};
+pub use other_inputs::read_directions;
 pub use parameters::{AtomsName, Compat, LifeParameters, ParseChoiceError, RankName};
 pub use write::LIFE_WRITES;
 

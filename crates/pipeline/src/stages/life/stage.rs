@@ -11,9 +11,9 @@ use fimbria_life::solve::Reason;
 use fimbria_life::{Encoding, LifeError, Protocol, Signal, System, Weights};
 use serde_json::{Value, json};
 
-use super::companions::Companions;
 use super::encode::{encode, survey};
 use super::evidence::named_sets;
+use super::other_inputs::OtherInputs;
 use super::write::prediction_map;
 use super::{Evaluation, Life, LifeInputError, NamedSet, write};
 use crate::hashing::with_sidecar;
@@ -92,7 +92,7 @@ impl Life {
         };
         let protocol = Protocol::new(&subject.gradients, &frame_from_ras, parameters.demean.0)?;
         tissue.check(&protocol)?;
-        let Companions { second, nodes, sets, start } = Companions::open(self, subject, log)?;
+        let OtherInputs { second, nodes, sets, start } = OtherInputs::open(self, subject, log)?;
         let mask = (subject.mask.len() < grid.len()).then_some(&subject.mask);
         let (lines, options) = (|| open_lines(given, &self.files.tractogram), parameters.encode()?);
         let inputs = self.inputs_of_all(subject, &protocol, &options, log);

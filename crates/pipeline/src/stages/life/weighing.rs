@@ -13,7 +13,7 @@ use fimbria_life::{
 use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128};
 
 use super::{Life, LifeInputError, LifeParameters, NamedSet};
-use crate::agreement::agree;
+use crate::same_work::ensure_same_work;
 use crate::stages::load::Subject;
 use crate::{CheckpointFile, Logbook, Page, StageError};
 
@@ -93,7 +93,7 @@ impl Life {
             begin.checkpoint = Some(checkpoint).filter(|_| comm.rank() == 0);
         }
         let begins_at = begin.start.as_deref().map_or(0, |w| xxh3_64(bytemuck::cast_slice(w)));
-        agree(comm, fingerprint, begins_at)?;
+        ensure_same_work(comm, fingerprint, begins_at)?;
         Ok(begin)
     }
 
@@ -192,7 +192,7 @@ impl Life {
         hash.update(bytemuck::cast_slice(&encoding.passed));
         // Each entry and each voxel by itself: their hashes add up in any order.
         let entries = (0..encoding.streamlines()).flat_map(|f| {
-            encoding.of(f).iter().map(move |entry| {
+            encoding.entries_of(f).iter().map(move |entry| {
                 let [x, y, z] = encoding.atoms[entry.atom as usize].map(f32::to_bits);
                 let voxel = encoding.voxels[entry.voxel as usize];
                 xxh3_128(bytemuck::cast_slice(&[f as u32, voxel, x, y, z, entry.value.to_bits()]))
@@ -200,7 +200,7 @@ impl Life {
         });
         let voxels = encoding.voxels.iter().enumerate().map(|(place, &voxel)| {
             let mut hash = Xxh3::with_seed(u64::from(voxel));
-            hash.update(bytemuck::cast_slice(signal.of(place)));
+            hash.update(bytemuck::cast_slice(signal.voxel(place)));
             hash.update(&signal.s0[place].to_le_bytes());
             hash.digest128()
         });

@@ -26,8 +26,8 @@ use self::parameters::Inversion;
 pub use self::parameters::{DataTerm, NeedsB0, QsmCompat, QsmMethod, QsmParameters, Start};
 pub(super) use self::parameters::{GUIDED, IN_PASSES, OF_MAGNITUDE, WEIGHED};
 use super::load_local_field::LocalField;
-use crate::agreement::agree;
 use crate::options::from_values;
+use crate::same_work::ensure_same_work;
 use crate::{
     Carried, CheckpointFile, Choice as _, FileKind, Input, Logbook, MapContext, MapStyle,
     OutputFolder, Page, Product, Products, RunRecord, Stage, StageError, Taken, Written,
@@ -350,7 +350,7 @@ impl MapSusceptibility {
         };
         let begins_at = resume.as_ref().map_or(0, |resume| resume.saved.number as u64);
         let on = &log.session().on;
-        agree(on.comm, fingerprint, begins_at)?;
+        ensure_same_work(on.comm, fingerprint, begins_at)?;
         if let Some(resume) = &resume {
             log.note(&format!("going on after iteration {}", resume.saved.number));
         }

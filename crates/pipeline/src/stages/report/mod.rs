@@ -161,7 +161,7 @@ impl Report {
             page = page.section(sections::life::weights(weighed, fa, &mask)?);
         }
         if let Some(found) = products.find::<Connections>() {
-            page = page.section(Matrices::of(found).section());
+            page = page.section(Matrices::from_connections(found).section());
         } else if let Some(found) = products.find::<Matrices>() {
             page = page.section(found.section());
         }

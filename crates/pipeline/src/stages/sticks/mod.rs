@@ -28,8 +28,8 @@ use super::fits::dti;
 use super::fits::fit_maps::Maps;
 use super::load::Subject;
 use super::peaks;
-use crate::agreement::agree;
 use crate::options::from_values;
+use crate::same_work::ensure_same_work;
 use crate::{
     FileKind, Logbook, Named, OutputFolder, Page, Product, Products, RunRecord, Stage, StageError,
     Taken, Written,
@@ -197,7 +197,7 @@ impl Stage for Sticks {
         let options = self.parameters.options()?;
         let fingerprint = self.fingerprint(subject, &mask);
         if session.on.comm.size() > 1 {
-            agree(session.on.comm, fingerprint, 0)?;
+            ensure_same_work(session.on.comm, fingerprint, 0)?;
         }
         if session.on.comm.rank() > 0 {
             sample_along(&*subject.dwi, &mask, gradients, grad_dev, &options, &session.on, log)?;
@@ -218,7 +218,7 @@ impl Stage for Sticks {
             &session.on,
             log,
         )?;
-        if sampled.counts.of(Status::Fitted) == 0 {
+        if sampled.counts.count(Status::Fitted) == 0 {
             // There is nothing to go on from.
             keeper.iter().for_each(Kept::clear);
             return Err(format!(
@@ -341,8 +341,8 @@ fn with_fibres(products: &Products, mask: &Mask) -> Result<Mask, StageError> {
 
 /// Notes what became of the voxels, how the chains mixed and how fast it went.
 fn report_counts(sampled: &Sampled, log: &Logbook<'_>) {
-    let voxels = sampled.counts.of(Status::Fitted);
-    let bad = sampled.counts.of(Status::BadSignal);
+    let voxels = sampled.counts.count(Status::Fitted);
+    let bad = sampled.counts.count(Status::BadSignal);
     log.count("sampled", voxels);
     log.count("bad_signal", bad);
     if bad > 0 {

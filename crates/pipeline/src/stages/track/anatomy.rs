@@ -117,7 +117,7 @@ impl AnatomyOptions {
 
 /// The five tissues of labels.
 fn of_labels(image: &Image, log: &Logbook<'_>) -> Result<Image, LabelError> {
-    let labels = Labels::of(image);
+    let labels = Labels::from_image(image);
     log.note(match labels {
         Labels::FreeSurfer => "tissues are those of FreeSurfer's labels",
         Labels::Fast => {

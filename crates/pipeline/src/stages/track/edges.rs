@@ -9,7 +9,7 @@ pub(super) struct Edges {
 }
 
 impl Edges {
-    pub(super) fn of(grid: &Grid) -> Self {
+    pub(super) fn from_grid(grid: &Grid) -> Self {
         let edges = grid.ras_from_vox.spacing();
         Self {
             shortest: edges.into_iter().fold(f64::INFINITY, f64::min) as f32,

@@ -8,24 +8,24 @@ use fimbria_tracking::{
 use super::counted::{counted, counted_through_densities};
 use super::directions::{Directions, Medium};
 use super::edges::Edges;
-use super::regions::Places;
+use super::regions::TrackedRegions;
 use super::{TrackError, TrackParameters};
 use crate::{Logbook, Page};
 
 /// Tracks with options in effect; streamlines, where they are made, come to `each` in their order.
 pub(super) fn follow<'p>(
     directions: &Directions,
-    places: &'p Places,
+    places: &'p TrackedRegions,
     options: &TrackParameters,
     makes_lines: bool,
     log: &Logbook<'_>,
     each: impl FnMut(Streamlines) -> Result<(), TrackError>,
 ) -> Result<Tally<'p>, TrackError> {
     places.tell_empty(log);
-    let Places { starts, rules, .. } = places;
-    let space = &starts.space;
+    let TrackedRegions { seed_set, rules, .. } = places;
+    let space = &seed_set.space;
     let new = || places.counts(makes_lines);
-    let (seeds, rng_seed) = (&starts.seeds[..], options.rng_seed);
+    let (seeds, rng_seed) = (&seed_set.seeds[..], options.rng_seed);
     let tally = match &directions.medium {
         Medium::Samples(field) => {
             let step_mm = options.step.unwrap_or(Propagation::default().step_mm);
@@ -44,7 +44,7 @@ pub(super) fn follow<'p>(
             counted(&tracking, log, new, each)?
         }
         Medium::Densities(densities) => {
-            let shortest = Edges::of(directions.grid()).shortest;
+            let shortest = Edges::from_grid(directions.grid()).shortest;
             let propagation = options.density_propagation(shortest);
             let chances = chances(options, densities, space, seeds)?;
             let tracking = DensityTracking {
@@ -56,7 +56,7 @@ pub(super) fn follow<'p>(
                 seeds,
                 chances: chances.as_ref(),
                 attempts: options.attempts(),
-                jitter_mm: options.jitter.or(starts.are_points().then_some(0.0)),
+                jitter_mm: options.jitter.or(seed_set.are_points().then_some(0.0)),
                 rng_seed,
             };
             tell_outside(space, seeds, |pos| densities.is_inside(pos), log);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::directions::Directions;
 use super::follow::follow;
-use super::parameters::Place;
+use super::parameters::SeedsFrom;
 use super::regions::Regions;
 use super::{AnatomyOptions, Through, TrackParameters};
 use crate::{Logbook, Product, Products, Stage, StageError, Taken};
@@ -56,14 +56,14 @@ impl Stage for TrackInMemory {
     }
 
     fn parameters(&self) -> Value {
-        let options = self.parameters.in_effect(self.through, Place::Regions);
+        let options = self.parameters.in_effect(self.through, SeedsFrom::Regions);
         let anatomy = self.anatomy.act.as_ref().map(|_| &self.anatomy);
         json!({ "through": self.through.name(), "anatomy": anatomy, "track": options })
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let directions = products.get::<Directions>()?;
-        let options = self.parameters.in_effect(self.through, Place::Regions);
+        let options = self.parameters.in_effect(self.through, SeedsFrom::Regions);
         let least = options.min_length.unwrap_or(0.0);
         let workers = log.session().on.workers;
         let grid = directions.grid();
@@ -80,13 +80,14 @@ impl Stage for TrackInMemory {
             lines.append(&block);
             Ok(())
         })?;
-        let (starts, space) = (&places.starts, &places.starts.space);
+        let (seed_set, space) = (&places.seed_set, &places.seed_set.space);
         let targets = tally
             .targets
             .iter()
             .flat_map(|targets| (0..targets.regions().len()).map(|target| targets.counts(target)));
-        let (reached, reached_by_points) =
-            targets.map(|counts| (starts.map_of(counts), starts.rows_of(counts).collect())).unzip();
+        let (reached, reached_by_points) = targets
+            .map(|counts| (seed_set.map_of(counts), seed_set.rows_of(counts).collect()))
+            .unzip();
         let network = tally.network.as_ref().map(|network| {
             let row = |from| (0..network.len()).map(|to| network.count(from, to)).collect();
             (0..network.len()).map(row).collect()

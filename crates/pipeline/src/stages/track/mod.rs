@@ -15,8 +15,8 @@ mod in_memory;
 mod in_run;
 mod parameters;
 mod regions;
+mod seed_set;
 mod source;
-mod starts;
 mod whole_brain;
 
 use std::path::{Path, PathBuf};
@@ -40,17 +40,17 @@ use follow::follow;
 pub(crate) use follow::tell_outside;
 pub use in_memory::{TrackInMemory, TracksFound};
 pub use in_run::TrackInRun;
-use parameters::Place;
+use parameters::SeedsFrom;
 pub use parameters::{Algorithm, SeedsBy, Through, TrackParameters, Tracks};
 pub use regions::{RegionFrom, Regions};
+use seed_set::SeedSet;
 pub use source::{Source, SourceError};
-use starts::Starts;
 pub use whole_brain::{Tracked, WholeBrain};
 
-use crate::agreement::agree;
 use crate::hashing::Input;
 use crate::hashing::{HashError, Hashing};
 use crate::output::{OutputError, OutputFolder};
+use crate::same_work::ensure_same_work;
 use crate::session::Logbook;
 use crate::stage::{Products, Stage, StageError, Taken};
 use crate::stages::doubts::warn_of_place_of;
@@ -211,7 +211,7 @@ impl Stage for Track {
         names.extend(self.parameters.tracks.0.0.map(tracks_name));
         let RegionFiles { seeds, target, network, .. } = &self.regions;
         for target in target {
-            names.extend(Starts::target_names(seeds, &stem(target)));
+            names.extend(SeedSet::target_names(seeds, &stem(target)));
         }
         if *network {
             names.push("matrix_network.tsv".to_owned());
@@ -232,7 +232,7 @@ impl Stage for Track {
     ) -> Result<(), StageError> {
         let directions = products.get::<Directions>()?;
         if let Some(hash) = directions.hash {
-            agree(log.session().on.comm, self.fingerprint(hash)?, 0)?;
+            ensure_same_work(log.session().on.comm, self.fingerprint(hash)?, 0)?;
         }
         Ok(self.track(directions, log, out)?)
     }
@@ -241,7 +241,7 @@ impl Stage for Track {
 impl Track {
     /// The options with what is usual.
     fn in_effect(&self) -> TrackParameters {
-        self.parameters.in_effect(self.through, Place::Regions)
+        self.parameters.in_effect(self.through, SeedsFrom::Regions)
     }
 
     /// Of everything that streamlines and counts depend on; `directions` is that of the samples.
@@ -282,7 +282,7 @@ impl Track {
             writer.finish()?;
         }
         match out {
-            Some(out) => workers.install(|| self.write_counts(&tally, &places.starts, out)),
+            Some(out) => workers.install(|| self.write_counts(&tally, &places.seed_set, out)),
             None => Ok(()),
         }
     }
@@ -290,20 +290,20 @@ impl Track {
     fn write_counts(
         &self,
         tally: &Tally<'_>,
-        starts: &Starts,
+        seed_set: &SeedSet,
         out: &mut OutputFolder,
     ) -> Result<(), TrackError> {
         let options = |description: &str| WriteOptions {
-            space_codes: starts.codes,
+            space_codes: seed_set.codes,
             description: description.to_owned(),
             ..WriteOptions::default()
         };
-        let visits = starts.space.image(|voxel| tally.visits.count(voxel) as f32);
+        let visits = seed_set.space.image(|voxel| tally.visits.count(voxel) as f32);
         let through = options("streamlines through each voxel");
         write_image(out.stage("visits.nii.gz")?, &visits, &through)?;
         if let Some(targets) = &tally.targets {
             let reaching = options("streamlines of each seed voxel that reach the target");
-            starts.write_targets(targets, &reaching, out)?;
+            seed_set.write_targets(targets, &reaching, out)?;
         }
         let kept: String = tally.kept.iter().map(|kept| format!("{kept}\n")).collect();
         out.write("waytotal", kept.as_bytes())?;

@@ -81,7 +81,7 @@ impl Through {
 
 /// From where, of which what is usual depends too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SeedsFrom {
     /// From regions, by `fimbria track`.
     Regions,
     /// From every voxel, in a run.
@@ -224,9 +224,9 @@ impl TrackParameters {
 
     /// The options with what is usual of what they run through; the length of a step and where
     /// streamlines start in a voxel, which depend on the voxels, are left as they are.
-    pub(super) fn in_effect(&self, through: Through, place: Place) -> Self {
+    pub(super) fn in_effect(&self, through: Through, place: SeedsFrom) -> Self {
         let all = self.clone();
-        let (is_run, given) = (place == Place::WholeBrain, &self);
+        let (is_run, given) = (place == SeedsFrom::WholeBrain, &self);
         let of_place = |regions: f32, run: f32| Some(if is_run { run } else { regions });
         if through == Through::Densities {
             let select = given.select.or(given.samples.is_none().then_some(10_000));
@@ -325,14 +325,15 @@ impl TrackParameters {
 
     /// How many streamlines there are at most through densities of so many voxels.
     pub(crate) fn most_streamlines(&self, voxels: u64) -> u64 {
-        let Self { samples, select, .. } = self.in_effect(Through::Densities, Place::WholeBrain);
+        let Self { samples, select, .. } =
+            self.in_effect(Through::Densities, SeedsFrom::WholeBrain);
         let from_each = samples.map(|samples| u64::from(samples) * voxels);
         select.map(u64::from).or(from_each).unwrap_or(0)
     }
 
     /// The length of a step through densities on this grid, mm.
     pub(crate) fn step_through_densities(&self, grid: &Grid) -> f32 {
-        self.density_propagation(Edges::of(grid).shortest).step_mm
+        self.density_propagation(Edges::from_grid(grid).shortest).step_mm
     }
 
     /// True where seeds are drawn by their densities.
@@ -364,7 +365,7 @@ mod tests {
     fn the_usual_steps_through_samples_are_those_of_the_tracking() {
         let default = Propagation::default();
         let usual: TrackParameters = usual();
-        let usual = usual.in_effect(Through::Samples, Place::Regions);
+        let usual = usual.in_effect(Through::Samples, SeedsFrom::Regions);
         let propagation = usual.propagation(default.step_mm);
         // 1000 mm, and the seed in each half, where probtrackx2 counts 2000 steps.
         assert_eq!(propagation, Propagation { max_points: 2002, ..default });
@@ -374,7 +375,7 @@ mod tests {
     #[test]
     fn tracks_of_a_run_through_samples_are_fewer_and_of_fibres_only() {
         let usual: TrackParameters = usual();
-        let usual = usual.in_effect(Through::Samples, Place::WholeBrain);
+        let usual = usual.in_effect(Through::Samples, SeedsFrom::WholeBrain);
         assert_eq!((usual.samples, usual.step, usual.jitter), (Some(2), None, None));
         assert_eq!((usual.min_length, usual.max_length), (Some(20.0), Some(250.0)));
         assert_eq!(usual.fibre_threshold, Some(0.05));
@@ -384,7 +385,10 @@ mod tests {
     fn densities_are_followed_alike_from_regions_and_in_a_run() {
         let usual: TrackParameters = usual();
         let of = |place| usual.in_effect(Through::Densities, place);
-        assert_eq!(of(Place::Regions), of(Place::WholeBrain));
-        assert_eq!((of(Place::Regions).samples, of(Place::Regions).select), (None, Some(10_000)));
+        assert_eq!(of(SeedsFrom::Regions), of(SeedsFrom::WholeBrain));
+        assert_eq!(
+            (of(SeedsFrom::Regions).samples, of(SeedsFrom::Regions).select),
+            (None, Some(10_000))
+        );
     }
 }

@@ -10,7 +10,7 @@ use fimbria_tracking::{
 };
 
 use super::counted::Counted;
-use super::starts::Starts;
+use super::seed_set::SeedSet;
 use super::{AnatomyOptions, RegionFiles, TrackError, stem};
 use crate::stages::contents::check_region;
 use crate::surfaces::{MeshSpace, SurfaceError, crossed_region, is_surface};
@@ -90,8 +90,8 @@ impl From<&RegionFiles> for Regions {
 }
 
 /// Where streamlines start, the regions whose samples are counted, and the other regions.
-pub(super) struct Places {
-    pub(super) starts: Starts,
+pub(super) struct TrackedRegions {
+    pub(super) seed_set: SeedSet,
     pub(super) targets: Vec<Region>,
     pub(super) rules: Rules,
     is_network: bool,
@@ -99,16 +99,16 @@ pub(super) struct Places {
     tissues: Option<Tissues>,
 }
 
-impl Places {
+impl TrackedRegions {
     /// What is counted, with nothing in it yet.
     pub(super) fn counts(&self, makes_lines: bool) -> Counted<'_> {
-        let n_regions = self.starts.origins.len();
-        let mut tally = Tally::new(&self.starts.space, n_regions, false);
+        let n_regions = self.seed_set.origins.len();
+        let mut tally = Tally::new(&self.seed_set.space, n_regions, false);
         if !self.targets.is_empty() {
-            tally.targets = Some(Targets::new(&self.targets, self.starts.seeds.len()));
+            tally.targets = Some(Targets::new(&self.targets, self.seed_set.seeds.len()));
         }
         tally.network = self.is_network.then(|| NetworkMatrix::new(n_regions));
-        Counted { tally, lines: makes_lines.then(|| Lines::new(&self.starts.space)) }
+        Counted { tally, lines: makes_lines.then(|| Lines::new(&self.seed_set.space)) }
     }
 
     /// Streamlines end where these tissues let them, if there are any, and start on their boundary where
@@ -119,9 +119,9 @@ impl Places {
         tissues: Option<Tissues>,
     ) -> Result<(), TrackError> {
         if let Some(tissues) = tissues.as_ref().filter(|_| anatomy.seed_boundary) {
-            let starts = &mut self.starts;
-            starts.seeds = tissues.boundary_seeds(&starts.seeds, &starts.space);
-            if starts.seeds.is_empty() {
+            let seed_set = &mut self.seed_set;
+            seed_set.seeds = tissues.boundary_seeds(&seed_set.seeds, &seed_set.space);
+            if seed_set.seeds.is_empty() {
                 return Err(TrackError::NoBoundary);
             }
         }
@@ -153,11 +153,11 @@ impl Regions {
         &self,
         samples: &Grid,
         least_length_mm: f32,
-    ) -> Result<Places, TrackError> {
+    ) -> Result<TrackedRegions, TrackError> {
         let Self { seeds, include, include_any, in_order, exclude, stop, target, network } = self;
-        let starts = Starts::read(seeds, samples)?;
+        let seed_set = SeedSet::read(seeds, samples)?;
         let read = |given: &[RegionFrom]| -> Result<Vec<Region>, TrackError> {
-            given.iter().map(|region| region.read(&starts.space)).collect()
+            given.iter().map(|region| region.read(&seed_set.space)).collect()
         };
         let targets = read(target)?;
         let rules = Rules {
@@ -169,12 +169,12 @@ impl Regions {
                 in_order: *in_order,
                 ..Waypoints::default()
             },
-            network: if *network { starts.regions()? } else { Vec::new() },
+            network: if *network { seed_set.regions()? } else { Vec::new() },
             least_length_mm,
             judgement: Judgement::Whole,
             ..Rules::default()
         };
         let (anatomy, tissues) = (AnatomyOptions::default(), None);
-        Ok(Places { starts, targets, rules, is_network: *network, anatomy, tissues })
+        Ok(TrackedRegions { seed_set, targets, rules, is_network: *network, anatomy, tissues })
     }
 }

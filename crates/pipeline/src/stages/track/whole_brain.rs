@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::counted::{Counted, counted, counted_through_densities};
 use super::edges::Edges;
 use super::follow::{chances, tell_misplaced};
-use super::parameters::Place;
+use super::parameters::SeedsFrom;
 use super::source::densities_of;
 use super::{
     AnatomyOptions, STEP_MM, Through, TrackError, TrackInRun, TrackParameters, tracks_name,
@@ -72,7 +72,7 @@ impl WholeBrain {
     }
 
     fn in_effect(&self) -> TrackParameters {
-        self.options.parameters.in_effect(self.through, Place::WholeBrain)
+        self.options.parameters.in_effect(self.through, SeedsFrom::WholeBrain)
     }
 
     /// Through samples, from every voxel that has some.
@@ -81,7 +81,7 @@ impl WholeBrain {
         samples: StickSamples,
         log: &Logbook<'_>,
     ) -> Result<Tracked, StageError> {
-        let (edges, mask) = (Edges::of(&samples.mask.grid), samples.mask.clone());
+        let (edges, mask) = (Edges::from_grid(&samples.mask.grid), samples.mask.clone());
         let options = self.in_effect();
         let step_mm = options.step.unwrap_or(0.25 * edges.shortest);
         log.result(STEP_MM, step_mm);
@@ -110,7 +110,7 @@ impl WholeBrain {
     ) -> Result<Tracked, StageError> {
         let (options, anatomy) = (self.in_effect(), &self.options.anatomy);
         let densities = densities_of(field, &field.mask, log)?;
-        let propagation = options.density_propagation(Edges::of(densities.grid()).shortest);
+        let propagation = options.density_propagation(Edges::from_grid(densities.grid()).shortest);
         log.result(STEP_MM, propagation.step_mm);
         let workers = log.session().on.workers;
         anatomy.inputs().iter().for_each(|(_, file)| warn_of_place_of(file, log));

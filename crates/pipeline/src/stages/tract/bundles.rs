@@ -179,7 +179,7 @@ impl FindBundles {
         let given = grid_of(options.reference.as_deref())?;
         let mut lines = open_all(&options.inputs)?;
         super::edit::warn_of_different_data(&lines, log);
-        let weights = Weights::of(options.weights.as_deref(), lines.header())?;
+        let weights = Weights::find(options.weights.as_deref(), lines.header())?;
         let header = lines.header().clone();
         warn_of_losses(self.format, &header, log);
         let mut headers = vec![header.clone(); self.bundles.len()];

@@ -215,7 +215,7 @@ impl CleanBundle {
         let grid = grid_of(reference.as_deref())?;
         let mut lines = open(bundle)?;
         let mut header = lines.header().clone();
-        let weights = Weights::of(weights.as_deref(), &header)?;
+        let weights = Weights::find(weights.as_deref(), &header)?;
         let judged = self.judge(&weights, log)?;
         header.groups = judged.kept.groups(&header.groups);
         warn_of_losses(self.format, &header, log);

@@ -178,7 +178,7 @@ impl EditTracts {
         let grid = grid_of(options.reference.as_deref())?;
         let mut lines = open_all(&options.inputs)?;
         warn_of_different_data(&lines, log);
-        let weights = Weights::of(options.weights.as_deref(), lines.header())?;
+        let weights = Weights::find(options.weights.as_deref(), lines.header())?;
         let judge = Judge { regions, rules, weights: &weights };
 
         let mut header = lines.header().clone();

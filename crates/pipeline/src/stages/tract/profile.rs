@@ -111,7 +111,7 @@ impl ProfileBundle {
             None => None,
         };
         let mut lines = open(bundle)?;
-        let weights = Weights::of(weights.as_deref(), lines.header())?;
+        let weights = Weights::find(weights.as_deref(), lines.header())?;
         let (course, read) = course(&mut *lines, bundle, *points, start, &weights, log)?;
         weights.check_number(read)?;
 

@@ -68,16 +68,16 @@ impl RuleOptions {
 
     /// All regions, each with its role.
     pub(super) fn regions(&self) -> impl Iterator<Item = (&'static str, &RegionText)> {
-        fn of<'a>(
+        fn with_role<'a>(
             role: &'static str,
             list: &'a [RegionText],
         ) -> impl Iterator<Item = (&'static str, &'a RegionText)> {
             list.iter().map(move |region| (role, region))
         }
-        of("include", &self.include)
-            .chain(of("include any", &self.include_any))
-            .chain(of("exclude", &self.exclude))
-            .chain(of("ends in", &self.ends_in))
+        with_role("include", &self.include)
+            .chain(with_role("include any", &self.include_any))
+            .chain(with_role("exclude", &self.exclude))
+            .chain(with_role("ends in", &self.ends_in))
     }
 
     /// The images of the regions.

@@ -39,7 +39,7 @@ pub(super) fn in_record<'a>(given: Option<&'a str>, inputs: &[PathBuf]) -> Optio
 
 impl Weights {
     /// What `given` is for a tractogram with this header.
-    pub(super) fn of(given: Option<&str>, header: &Header) -> Result<Self, WeightsError> {
+    pub(super) fn find(given: Option<&str>, header: &Header) -> Result<Self, WeightsError> {
         match given {
             None => Ok(Self::Equal),
             Some(given) if is_file(given, header) => {

@@ -208,7 +208,7 @@ fn a_voxel_without_terms_says_why() {
     assert_eq!(peaks.status.data, expected.map(PeakStatus::code));
     assert_eq!(peaks.count.data, [1.0, 0.0, 0.0, 0.0, 0.0]);
     assert!(peaks.values.volume(0)[1..].iter().all(|value| value.is_nan()));
-    assert_eq!(peaks.counts.of(PeakStatus::Flat), 2);
+    assert_eq!(peaks.counts.count(PeakStatus::Flat), 2);
 }
 
 #[test]

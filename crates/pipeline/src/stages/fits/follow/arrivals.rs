@@ -70,7 +70,7 @@ impl SignalSource for Series {
 }
 
 impl Arrivals {
-    pub(super) fn of(place: &Path) -> Self {
+    pub(super) fn new(place: &Path) -> Self {
         Self {
             place: place.to_owned(),
             seen: Vec::new(),
@@ -84,7 +84,7 @@ impl Arrivals {
     /// The volumes, where they are others than at the last look.
     pub(super) fn look(&mut self, progress: &dyn Progress) -> Option<Arrived> {
         let before = std::mem::replace(&mut self.last_look, SystemTime::now());
-        let there = if self.place.is_dir() { in_folder(&self.place) } else { of(&self.place) };
+        let there = if self.place.is_dir() { in_folder(&self.place) } else { look_at(&self.place) };
         if there == self.seen {
             return None;
         }
@@ -146,7 +146,7 @@ fn one(there: &[Seen]) -> Result<Series, ImageError> {
     Ok(Series(image.map(Arc::new).into_iter().collect()))
 }
 
-fn of(file: &Path) -> Vec<Seen> {
+fn look_at(file: &Path) -> Vec<Seen> {
     let seen = || {
         let about = fs::metadata(file).ok()?;
         Some(Seen { file: file.to_owned(), bytes: about.len(), modified: about.modified().ok()? })
@@ -162,7 +162,7 @@ fn in_folder(folder: &Path) -> Vec<Seen> {
         !name.starts_with('.') && is_single_file_name(file)
     };
     let files = entries.map(|entry| entry.path()).filter(|file| is_image(file));
-    let mut seen: Vec<Seen> = files.flat_map(|file| of(&file)).collect();
+    let mut seen: Vec<Seen> = files.flat_map(|file| look_at(&file)).collect();
     seen.sort_by_cached_key(|seen| by_number(&seen.file.to_string_lossy()));
     seen
 }

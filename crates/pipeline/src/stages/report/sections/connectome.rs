@@ -28,7 +28,7 @@ pub(in crate::stages::report) struct Matrices {
 
 impl Matrices {
     /// Those of streamlines that were just counted.
-    pub(in crate::stages::report) fn of(found: &Connections) -> Self {
+    pub(in crate::stages::report) fn from_connections(found: &Connections) -> Self {
         let Connections { connectome, labels, regions, names, .. } = found;
         let (assigned, total) = connectome.assigned_of_total();
         let n = labels.len().max(1);

@@ -122,7 +122,7 @@ impl Source {
         dispersion_deg: f64,
         sure: bool,
     ) -> Result<Self, SourceError> {
-        let claim = if sure { None } else { Claim::of(&ImageHeader::read(&image)?) };
+        let claim = if sure { None } else { Claim::from_header(&ImageHeader::read(&image)?) };
         if let Some(Claim { what: Contents::Harmonics(_), .. }) = claim {
             let frame = frame.map(Named);
             let files = OrientationFiles { image, frame, ..OrientationFiles::default() };

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use fimbria_pipeline::ByteSize;
 
 /// What there is for all sessions, and who waits for a share of it. Sessions get theirs in their order.
-pub(crate) struct Shares {
+pub(crate) struct Resources {
     threads: usize,
     memory: Option<ByteSize>,
     /// The next session, held by who waits for its share; and how many there are.
@@ -25,7 +25,7 @@ struct Free {
 
 /// What one session has to itself, until it is dropped.
 pub(crate) struct Share<'s> {
-    of: &'s Shares,
+    of: &'s Resources,
     /// The number of the session.
     pub(crate) index: usize,
     /// Threads.
@@ -38,7 +38,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Shares {
+impl Resources {
     /// So many threads and so much memory for so many sessions; where memory has no limit each session has
     /// all, one after the other.
     pub(crate) fn new(threads: usize, memory: Option<ByteSize>, sessions: usize) -> Self {
@@ -120,11 +120,11 @@ mod tests {
 
     const G: u64 = 1 << 30;
 
-    fn of(threads: usize, memory: u64, sessions: usize) -> Shares {
-        Shares::new(threads, Some(ByteSize(memory * G)), sessions)
+    fn of(threads: usize, memory: u64, sessions: usize) -> Resources {
+        Resources::new(threads, Some(ByteSize(memory * G)), sessions)
     }
 
-    fn next(shares: &Shares, needs: Option<u64>) -> Option<Share<'_>> {
+    fn next(shares: &Resources, needs: Option<u64>) -> Option<Share<'_>> {
         shares.next(|_| needs.map(|needs| needs * G), || false)
     }
 
@@ -154,7 +154,7 @@ mod tests {
             let share = next(&shares, needs).unwrap();
             assert!(share.is_all() && share.memory == Some(ByteSize(16 * G)));
         }
-        let unlimited = Shares::new(4, None, 2);
+        let unlimited = Resources::new(4, None, 2);
         assert_eq!(unlimited.at_once(), 1);
         let share = next(&unlimited, Some(1)).unwrap();
         assert!(share.is_all() && share.memory.is_none());

@@ -7,7 +7,7 @@ use crate::written::Written;
 
 /// The words of a method's help, manual and page.
 #[derive(Clone, Copy, Debug)]
-pub struct About {
+pub struct MethodText {
     /// What it does, in a line.
     pub sentence: &'static str,
     /// What is to be known before its outputs: paragraphs with a heading each.
@@ -23,7 +23,7 @@ pub struct About {
 /// The column that what a file holds begins at.
 const INDENT: usize = 16;
 
-impl About {
+impl MethodText {
     /// The part of the help that follows the options, for a fit that writes these maps and text
     /// files.
     pub fn help_of_fit(&self, maps: &[MapSpec], texts: &[Written]) -> String {
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn lines_of_help_are_not_wider_than_a_page() {
         let long = "a word or two ".repeat(20);
-        let about = About {
+        let text = MethodText {
             sentence: "",
             method: "",
             notes: "",
@@ -101,7 +101,7 @@ mod tests {
             examples: &[],
         };
         let map = MapSpec { description: long.into(), ..MapSpec::scalar("D", "mm^2/s", "") };
-        let help = about.help_of_fit(&[map], &[]);
+        let help = text.help_of_fit(&[map], &[]);
         assert!(help.lines().all(|line| line.chars().count() <= WIDTH), "{help}");
         assert!(help.contains("\n  D             a word or two"), "{help}");
         assert!(

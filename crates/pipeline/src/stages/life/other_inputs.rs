@@ -24,7 +24,7 @@ const TURNED_DEG: f64 = 5.0;
 
 /// The files beside the series and the streamlines.
 #[derive(Default)]
-pub(super) struct Companions {
+pub(super) struct OtherInputs {
     /// A second measurement of the same volumes.
     pub(super) second: Option<StoredImage>,
     /// Nodes of matrices.
@@ -35,7 +35,7 @@ pub(super) struct Companions {
     pub(super) start: Option<Vec<f32>>,
 }
 
-impl Companions {
+impl OtherInputs {
     /// Opens and checks all there are.
     pub(super) fn open(
         life: &Life,

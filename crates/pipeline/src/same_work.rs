@@ -15,7 +15,7 @@ pub(crate) struct DifferentWork {
 /// Makes sure that all processes do what the first one does: the problem of this `fingerprint`, from
 /// the same iteration, or whatever else tells where it begins. Where one does not, all get the error,
 /// so that none goes on alone.
-pub(crate) fn agree(
+pub(crate) fn ensure_same_work(
     comm: &dyn Comm,
     fingerprint: u128,
     begins_at: u64,
@@ -42,16 +42,16 @@ mod tests {
     fn all_hear_of_the_first_process_that_does_other_work() {
         let ended = as_processes(4, |comm| {
             let fingerprint = if comm.rank() >= 2 { 8 } else { 7 };
-            agree(comm, fingerprint, 0)
+            ensure_same_work(comm, fingerprint, 0)
         });
         assert_eq!(ended, [Err(DifferentWork { rank: 2 }); 4]);
     }
 
     #[test]
     fn the_place_to_begin_at_is_part_of_the_work() {
-        let ended = as_processes(2, |comm| agree(comm, 7, comm.rank() as u64));
+        let ended = as_processes(2, |comm| ensure_same_work(comm, 7, comm.rank() as u64));
         assert_eq!(ended, [Err(DifferentWork { rank: 1 }); 2]);
-        let ended = as_processes(2, |comm| agree(comm, 7, 5));
+        let ended = as_processes(2, |comm| ensure_same_work(comm, 7, 5));
         assert_eq!(ended, [Ok(()); 2]);
     }
 }

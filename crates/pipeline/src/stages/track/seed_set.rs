@@ -15,7 +15,7 @@ use crate::output::OutputFolder;
 use crate::surfaces::{MeshSpace, SurfaceError, crossed_region, is_surface};
 
 /// Seeds of several files, each of which is a region by its number.
-pub(super) struct Starts {
+pub(super) struct SeedSet {
     /// On the grid of the first image among them, or of the samples; where regions and maps lie.
     pub(super) space: Space,
     /// The codes of that image.
@@ -36,7 +36,7 @@ fn is_list(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "txt")
 }
 
-impl Starts {
+impl SeedSet {
     /// Reads them; coordinates of surfaces and lists are scanner millimetres.
     pub(super) fn read(given: &[RegionFrom], samples: &Grid) -> Result<Self, TrackError> {
         let on = |from: &RegionFrom| match from {
@@ -49,18 +49,18 @@ impl Starts {
         };
         let (grid, codes) = given.iter().find_map(on).unwrap_or(Ok((*samples, None)))?;
         let space = Space::scanner(grid, samples)?;
-        let mut starts = Self { space, codes, seeds: Vec::new(), origins: Vec::new() };
+        let mut seed_set = Self { space, codes, seeds: Vec::new(), origins: Vec::new() };
         for (number, from) in (0..).zip(given) {
-            let before = starts.seeds.len();
-            starts.add(number, from)?;
-            if starts.seeds.len() == before {
+            let before = seed_set.seeds.len();
+            seed_set.add(number, from)?;
+            if seed_set.seeds.len() == before {
                 let (RegionFrom::File(path)
                 | RegionFrom::Voxels(path, _)
                 | RegionFrom::Points(path, _)) = from;
                 return Err(TrackError::NoSeeds(path.clone()));
             }
         }
-        Ok(starts)
+        Ok(seed_set)
     }
 
     fn add(&mut self, region: u32, from: &RegionFrom) -> Result<(), TrackError> {

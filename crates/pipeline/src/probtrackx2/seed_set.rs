@@ -11,7 +11,7 @@ use super::{Probtrackx2Error, inputs};
 use crate::surfaces::is_surface;
 
 /// Seeds and the regions they are of: first those of voxels, then those of surfaces.
-pub(super) struct Starts {
+pub(super) struct SeedSet {
     pub(super) seeds: Vec<Seed>,
     pub(super) regions: Vec<Region>,
     /// With the file of each.
@@ -20,7 +20,7 @@ pub(super) struct Starts {
     pub(super) typed: Vec<[f32; 3]>,
 }
 
-impl Starts {
+impl SeedSet {
     /// Seeds in voxels and vertices: an image, a surface, or a list of both.
     pub(super) fn read(path: &Path, here: &SeedSpace<'_>) -> Result<Self, Probtrackx2Error> {
         let SeedSpace { space, mesh_space, .. } = *here;

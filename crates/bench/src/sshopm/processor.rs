@@ -10,7 +10,7 @@ use crate::table::counted;
 use crate::{Console, Failure};
 
 /// Threads or a device, and what was measured there.
-pub(super) struct Place {
+pub(super) struct Processor {
     name: String,
     runs_on: RunsOn,
     floor: Floor,
@@ -32,7 +32,7 @@ pub(super) struct Timed {
     pub(super) at_rest: f64,
 }
 
-impl Place {
+impl Processor {
     /// One thread, all threads where they are more, and every device; prints what each attains.
     pub(super) fn all(
         all: &Workers,

@@ -8,14 +8,14 @@ use crate::Failure;
 use crate::table::counted;
 
 /// Threads, or a device beside them.
-pub(super) struct Place {
+pub(super) struct Processor {
     pub(super) name: String,
     pub(super) precision: Precision,
     workers: Workers,
     device: Option<Device>,
 }
 
-impl Place {
+impl Processor {
     /// The width of a column of names.
     pub(super) const NAME: usize = 24;
 

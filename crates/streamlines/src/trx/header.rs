@@ -7,12 +7,12 @@ use crate::Counts;
 
 /// What the header says.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct About {
+pub(super) struct TrxHeader {
     pub(super) grid: Grid,
     pub(super) counts: Counts,
 }
 
-impl About {
+impl TrxHeader {
     pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
         let value: Value =
             serde_json::from_slice(text).map_err(|why| format!("header.json: {why}"))?;
@@ -65,11 +65,11 @@ mod tests {
     #[test]
     fn the_header_survives_being_written() {
         let ras_from_vox = Affine([[1.1, 0., 0., 0.3], [0., 2., 0.1, 0.], [0., 0., 3., -7.]]);
-        let about = About {
+        let header = TrxHeader {
             grid: Grid { dims: [3, 4, 5], ras_from_vox },
             counts: Counts { streamlines: 6, points: 7 },
         };
-        assert_eq!(About::parse(about.to_json().as_bytes()), Ok(about));
+        assert_eq!(TrxHeader::parse(header.to_json().as_bytes()), Ok(header));
     }
 
     #[test]
@@ -79,7 +79,7 @@ mod tests {
             (r#"{"NB_STREAMLINES":1,"NB_VERTICES":-1}"#, "NB_VERTICES"),
             (r#"{"NB_STREAMLINES":1,"NB_VERTICES":1}"#, "VOXEL_TO_RASMM"),
         ] {
-            assert!(About::parse(text.as_bytes()).unwrap_err().contains(key));
+            assert!(TrxHeader::parse(text.as_bytes()).unwrap_err().contains(key));
         }
     }
 }

@@ -7,13 +7,13 @@ use super::{OutputError, commit, disk};
 
 /// A folder beside the outputs that one process at a time has to itself.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct StagingFolder {
     pub(super) path: PathBuf,
     /// Held while the folder is ours; the system lets go of it however the process ends.
     _lock: File,
 }
 
-impl Place {
+impl StagingFolder {
     /// The folder `path` for outputs in `root`, empty. What a killed process has left there is
     /// cleared away first, and a commit that it had begun is undone.
     pub(super) fn take(path: PathBuf, root: &Path) -> Result<Self, OutputError> {
