@@ -1494,6 +1494,8 @@ class LifeInputSpec(CommandLineInputSpec):
     tolerance = traits.Float(argstr="--tolerance %.15g", desc="End once the projected gradient is this share of that without weights [0 to below 1] [default: 0.00001]")
     l1 = traits.Float(argstr="--l1 %.15g", desc="L1 penalty on weights, as a share of the least that leaves none [from 0 on] [default: 0]")
     group = traits.Float(argstr="--group %.15g", desc="Penalty on each set of streamlines (--sets, or the groups of a TRX): Σ √n ‖w‖, as a share of the least that leaves no set any weight; its steps are of their own [from 0 on] [default: 0]")
+    hindered = InputMultiObject(traits.Float(), argstr="--hindered %s", sep=",", desc="Hindered compartments around the fibres of every voxel (--peaks), separated by commas: diffusivities across the fibres; along them it is --axial [from 0 on, mm²/s] [default: none]")
+    peaks = traits.Either(File(exists=True), Directory(exists=True), argstr="--peaks %s", desc="Fibres of every voxel on the grid of the series, three volumes each, as `fimbria peaks` and sh2peaks write them; their lengths do not count")
     output = traits.Str("life", usedefault=True, argstr="--output %s", desc="Folder to write")
     force = traits.Bool(argstr="--force", desc="Overwrite existing outputs")
     resume = traits.Bool(argstr="--resume", desc="Go on from what the same command left in OUT/.resume when it was interrupted: to the same bits, or (life) to weights as good with another fingerprint in run.json; keep what it finished")
@@ -1521,6 +1523,8 @@ class LifeOutputSpec(TraitedSpec):
     rmse_xv = traits.Str(desc="with --second: root mean squared error of the prediction of the second series, units of the signal [arbitrary]")
     rrmse = traits.Str(desc="with --second: error of the prediction of the second series over the difference of both series")
     isotropic = traits.Str(desc="with --isotropic: weights of the compartments, a volume each")
+    hindered = traits.Str(desc="with --hindered: weights of the compartments around fibres: of the first fibre by each diffusivity, then of the next")
+    restricted = traits.Str(desc="with --hindered: what streamlines are of the voxel: their weights by their parts there, of the unweighted signal")
     matrix_csv = OutputMultiPath(traits.Str(), desc="with --labels: sums of weights, numbers and mean weights of streamlines of positive weight and their mean lengths (mm) between nodes")
     matrix_labels_txt = traits.Str(desc="with --labels: the labels of rows and columns")
     run_json = traits.Str(desc="inputs with hashes, parameters, objective, nonzero, iterations, optimality, times, counts, warnings")
@@ -1545,6 +1549,8 @@ class Life(_Command):
         ("rmse_xv", ("rmse_xv.{image}",), False),
         ("rrmse", ("rrmse.{image}",), False),
         ("isotropic", ("isotropic.{image}",), False),
+        ("hindered", ("hindered.{image}",), False),
+        ("restricted", ("restricted.{image}",), False),
         ("matrix_csv", ("matrix_*.csv",), True),
         ("matrix_labels_txt", ("matrix_labels.txt",), False),
         ("run_json", ("run.json",), False),

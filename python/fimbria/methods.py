@@ -775,6 +775,8 @@ def life(
     tolerance: float | None = None,
     l1: float | None = None,
     group: float | None = None,
+    hindered: float | Sequence[float] | None = None,
+    peaks: str | PathLike[str] | None = None,
     threads: int = 0,
     device: str | None = None,
     progress: Progress = None,
@@ -831,6 +833,12 @@ def life(
         Penalty on each set of streamlines (sets, or the groups of a TRX): Σ √n ‖w‖, as a share
         of the least that leaves no set any weight; its steps are of their own [from 0 on]
         [default: 0]
+    hindered : number
+        Hindered compartments around the fibres of every voxel (peaks): diffusivities across the
+        fibres; along them it is axial [from 0 on, mm²/s] [default: none]
+    peaks : path
+        Fibres of every voxel on the grid of the series, three volumes each, as `fimbria peaks`
+        and sh2peaks write them; their lengths do not count
     threads : optional
         Threads to work with; 0 for one per core. Results do not depend on it.
     device : optional
@@ -852,6 +860,7 @@ def life(
     Gugnani S et al. HiPC (2017)                                     MPI-LiFE
     Kim D, Sra S, Dhillon I. Optim Methods Softw 28, 1012 (2013)     solver sbb
     Schiavi S et al. Sci Adv 6, eaba8245 (2020)                      group
+    Daducci A et al. IEEE Trans Med Imaging 34, 246 (2015)           COMMIT, hindered
 
     Examples
     --------
@@ -875,7 +884,7 @@ def life(
         gtab,
         mask=mask,
         affine=affine,
-        options={"compat": compat, "atoms": atoms, "directions": directions, "axial": axial, "radial": radial, "isotropic": isotropic, "normalise": normalise, "demean": demean, "rank": rank, "solver": solver, "max_iterations": max_iterations, "tolerance": tolerance, "l1": l1, "group": group},
+        options={"compat": compat, "atoms": atoms, "directions": directions, "axial": axial, "radial": radial, "isotropic": isotropic, "normalise": normalise, "demean": demean, "rank": rank, "solver": solver, "max_iterations": max_iterations, "tolerance": tolerance, "l1": l1, "group": group, "hindered": hindered, "peaks": peaks},
         threads=threads,
         device=device,
         progress=progress,

@@ -6,7 +6,9 @@ use fimbria_compute::Progress as _;
 use fimbria_life::sift2::{Sift2, Sift2Step};
 use fimbria_pipeline::options::from_values;
 use fimbria_pipeline::stages::connectome::{Connections, CountConnections, GivenLabels, GivenMaps};
-use fimbria_pipeline::stages::life::{Evaluation, Life, LifeFiles, LifeParameters};
+use fimbria_pipeline::stages::life::{
+    Evaluation, HinderedOptions, Life, LifeFiles, LifeParameters,
+};
 use fimbria_pipeline::stages::sift2::{Sift2Parameters, WeighByDensities};
 use fimbria_pipeline::{MapStyle, Products, Stage as _, StageError};
 use numpy::{PyArray1, PyArrayMethods as _};
@@ -81,6 +83,7 @@ pub(crate) fn life<'py>(
             files: LifeFiles::default(),
             second: None,
             parameters,
+            hindered: HinderedOptions::default(),
             style: MapStyle::default(),
             entities: String::new(),
             checkpoint: None,

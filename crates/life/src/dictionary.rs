@@ -6,7 +6,7 @@ use fimbria_compute::Workers;
 use fimbria_memory::zeros;
 use rayon::prelude::*;
 
-use crate::{Basis, Protocol, Response};
+use crate::{Basis, Compartments, Protocol, Response};
 
 /// Coordinates of every atom's column.
 #[derive(Clone, Debug)]
@@ -26,26 +26,25 @@ impl Dictionary {
     /// Columns begin at multiples of so many numbers; what lies behind the coordinates is zero.
     pub const ALIGN: usize = 16;
 
-    /// The columns of tissue along each direction of `atoms`, then of each isotropic diffusivity
-    /// (mm²/s).
+    /// The columns of tissue along each direction of `atoms`, then those of compartments.
     pub fn new(
         protocol: &Protocol,
         response: &Response,
         basis: &Basis,
         atoms: &[[f32; 3]],
-        isotropic: &[f64],
+        compartments: &Compartments,
         workers: &Workers,
     ) -> Self {
         let rank = basis.rank();
         let stride = rank.next_multiple_of(Self::ALIGN);
         let lines = stride / Self::ALIGN;
-        let mut columns: Vec<Line> = zeros(lines * (atoms.len() + isotropic.len()));
+        let mut columns: Vec<Line> = zeros(lines * (atoms.len() + compartments.columns()));
         let scratch = || (vec![0.0; protocol.rows()], vec![0.0; rank]);
         let fill =
             |(column, coordinates): &mut (Vec<f64>, Vec<f64>), atom: usize, to: &mut [Line]| {
                 match atoms.get(atom) {
                     Some(dir) => protocol.column(response, unit(*dir), column),
-                    None => protocol.isotropic_column(isotropic[atom - atoms.len()], column),
+                    None => compartments.fill(atom - atoms.len(), protocol, column),
                 }
                 basis.project(column, coordinates, workers.simd());
                 for (to, from) in bytemuck::cast_slice_mut(to).iter_mut().zip(coordinates) {

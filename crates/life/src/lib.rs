@@ -29,6 +29,7 @@
 
 mod basis;
 mod check;
+mod compartments;
 mod deal;
 mod dictionary;
 mod encoding;
@@ -58,6 +59,7 @@ mod weigh;
 
 pub use basis::{Basis, Rank};
 pub use check::checks;
+pub use compartments::{Compartments, Fibres, Hindered};
 pub use deal::Deal;
 pub use dictionary::Dictionary;
 pub use encoding::{EncodeCounts, Encoder, Encoding, Entry};

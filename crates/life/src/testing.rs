@@ -6,8 +6,8 @@ use fimbria_compute::{Silent, Workers};
 use fimbria_image::{Affine, GradientTable, Grid, Image};
 
 use crate::{
-    Basis, Blocks, Demean, Dictionary, EncodeOptions, Encoder, Encoding, Protocol, Rank, Response,
-    Signal,
+    Basis, Blocks, Compartments, Demean, Dictionary, EncodeOptions, Encoder, Encoding, Protocol,
+    Rank, Response, Signal,
 };
 
 /// One unweighted volume, then `directions` spread directions at each b.
@@ -115,12 +115,19 @@ impl Planted {
     }
 
     pub(crate) fn system(&self, rank: Rank, workers: &Workers) -> System {
-        let basis = Basis::new(&self.protocol, &self.response, &[], rank);
+        let basis = Basis::new(&self.protocol, &self.response, &Compartments::default(), rank);
         let atoms = &self.encoding.atoms;
-        let dictionary =
-            Dictionary::new(&self.protocol, &self.response, &basis, atoms, &[], workers);
+        let dictionary = Dictionary::new(
+            &self.protocol,
+            &self.response,
+            &basis,
+            atoms,
+            &Compartments::default(),
+            workers,
+        );
         let signal = self.signal(workers);
-        let blocks = Blocks::new(&self.encoding, &signal.s0, 0, workers).expect("blocks");
+        let blocks = Blocks::new(&self.encoding, &signal.s0, &Compartments::default(), workers)
+            .expect("blocks");
         let (stride, order) = (dictionary.stride(), blocks.voxel_order());
         let (data, _) = signal.in_basis(&basis, stride, order, false, workers);
         System { basis, dictionary, signal, blocks, data }

@@ -10,8 +10,8 @@ use crate::groups::Grouped;
 use crate::rounds::{Penalties, Run};
 use crate::solve::{Reason, Solution, Step, Stop};
 use crate::{
-    Basis, Blocks, Dictionary, Encoding, LifeError, Protocol, Rank, Response, Signal,
-    check_diffusivity,
+    Basis, Blocks, Compartments, Dictionary, Encoding, Hindered, LifeError, Protocol, Rank,
+    Response, Signal, check_diffusivity,
 };
 
 /// What the signal is explained by.
@@ -21,6 +21,8 @@ pub struct TissueOptions {
     pub response: Response,
     /// Isotropic tissue of these diffusivities (mm²/s) in every voxel, one weight each.
     pub isotropic_mm2_per_s: Vec<f64>,
+    /// Water hindered by the fibres of each voxel.
+    pub hindered: Option<Hindered>,
     /// Vectors of the columns' basis.
     pub rank: Rank,
     /// True where signals are explained over the unweighted one of their voxel, as by DIPY.
@@ -32,6 +34,7 @@ impl Default for TissueOptions {
         Self {
             response: Response::default(),
             isotropic_mm2_per_s: Vec::new(),
+            hindered: None,
             rank: Rank::Full,
             relative: false,
         }
@@ -63,7 +66,7 @@ pub struct WeighOptions {
 }
 
 /// Who hears of every iteration: the step, and a way to the weights then, of streamlines and of
-/// isotropic compartments.
+/// compartments.
 pub type Watch<'w> = &'w mut dyn FnMut(&Step, &dyn Fn() -> Vec<f32>);
 
 /// A system of equations: everything that products need.
@@ -73,6 +76,8 @@ pub struct System {
     pub basis: Basis,
     /// D.
     pub dictionary: Dictionary,
+    /// What stands beside streamlines.
+    pub compartments: Compartments,
     /// Φ, of columns of norm 1.
     pub blocks: Blocks,
     /// y in coordinates of the basis, in the order of blocks.
@@ -82,7 +87,7 @@ pub struct System {
     /// Half the squared length of the part of y that lies outside the space of the basis: no weights make
     /// ½‖Mw - y‖² smaller.
     pub outside: f64,
-    /// Streamlines; the unknowns beyond them are isotropic compartments.
+    /// Streamlines; the unknowns beyond them are compartments.
     pub streamlines: usize,
 }
 
@@ -91,8 +96,8 @@ pub struct System {
 pub struct Weights {
     /// Of every streamline.
     pub streamlines: Vec<f32>,
-    /// Of every isotropic compartment, voxel by voxel of all processes.
-    pub isotropic: Vec<Vec<f32>>,
+    /// Of every compartment, isotropic ones first, voxel by voxel of all processes.
+    pub compartments: Vec<Vec<f32>>,
     /// ½‖y - M w‖², without penalty.
     pub objective: f64,
     /// The projected gradient's norm over that without weights, columns of norm 1.
@@ -115,6 +120,13 @@ impl Weights {
 }
 
 impl TissueOptions {
+    /// Compartments of each voxel beside streamlines.
+    pub fn compartments_per_voxel(&self) -> usize {
+        let hindered = self.hindered.as_ref();
+        let around = hindered.map_or(0, |h| h.fibres.per_voxel() * h.radial_mm2_per_s.len());
+        self.isotropic_mm2_per_s.len() + around
+    }
+
     /// Refuses what the protocol cannot show.
     ///
     /// # Errors
@@ -139,6 +151,10 @@ impl TissueOptions {
                 return Err(LifeError::IsotropicVanishes);
             }
         }
+        for &radial_mm2_per_s in self.hindered.iter().flat_map(|h| &h.radial_mm2_per_s) {
+            check_diffusivity("hindered", radial_mm2_per_s)?;
+            Response { radial_mm2_per_s, ..self.response }.check()?;
+        }
         Ok(())
     }
 }
@@ -157,13 +173,15 @@ impl System {
         comm: &dyn Comm,
     ) -> Result<Self, LifeError> {
         tissue.check(protocol)?;
-        let TissueOptions { response, isotropic_mm2_per_s: isotropic, rank, relative } = tissue;
+        let TissueOptions { response, isotropic_mm2_per_s, hindered, rank, relative } = tissue;
         let workers = on.workers;
-        let basis = Basis::new(protocol, response, isotropic, *rank);
+        let compartments =
+            Compartments::new(response, isotropic_mm2_per_s, hindered.as_ref(), &encoding.voxels);
+        let basis = Basis::new(protocol, response, &compartments, *rank);
         let atoms = &encoding.atoms;
-        let dictionary = Dictionary::new(protocol, response, &basis, atoms, isotropic, workers);
+        let dictionary = Dictionary::new(protocol, response, &basis, atoms, &compartments, workers);
         let mut blocks =
-            Blocks::new(encoding, &signal.unweighted(*relative), isotropic.len(), workers)?;
+            Blocks::new(encoding, &signal.unweighted(*relative), &compartments, workers)?;
         let squares = blocks.column_squares(&dictionary, workers, comm);
         // A column without length explains nothing, whatever its weight: it keeps none.
         let inverse = |square: &f64| if *square > 0.0 { square.sqrt().recip() as f32 } else { 0.0 };
@@ -174,7 +192,7 @@ impl System {
         let (data, outside) = signal.in_basis(&basis, stride, order, *relative, workers);
         let outside = 0.5 * exact_sum(&outside, encoding.passed.len(), comm);
         let streamlines = encoding.streamlines();
-        Ok(Self { basis, dictionary, blocks, data, factors, outside, streamlines })
+        Ok(Self { basis, dictionary, compartments, blocks, data, factors, outside, streamlines })
     }
 
     /// Number of unknowns.
@@ -182,7 +200,7 @@ impl System {
         self.factors.len()
     }
 
-    /// Finds weights from `start` on (of streamlines, or of isotropic compartments too; `None` for
+    /// Finds weights from `start` on (of streamlines, or of compartments too; `None` for
     /// zero). `watch` hears of every iteration, with the objective of the columns' space, and can ask
     /// for the weights then.
     ///
@@ -256,10 +274,10 @@ impl System {
     ) -> Weights {
         let all: Vec<f32> = found.x.iter().zip(&self.factors).map(|(x, f)| x * f).collect();
         let (streamlines, rest) = all.split_at(self.streamlines);
-        let voxels = rest.len() / self.blocks.isotropic().max(1);
+        let voxels = rest.len() / self.blocks.compartments().max(1);
         Weights {
             streamlines: streamlines.to_vec(),
-            isotropic: rest.chunks(voxels.max(1)).map(<[f32]>::to_vec).collect(),
+            compartments: rest.chunks(voxels.max(1)).map(<[f32]>::to_vec).collect(),
             objective: found.objective - penalties.value(&found.x) + self.outside,
             optimality: found.gradient,
             iterations: found.iterations,

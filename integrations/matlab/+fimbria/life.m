@@ -47,6 +47,10 @@ function files = life(varargin)
 %     l1: L1 penalty on weights, as a share of the least that leaves none [from 0 on] [default: 0]
 %     group: Penalty on each set of streamlines (--sets, or the groups of a TRX): Σ √n ‖w‖, as a share of
 %     the least that leaves no set any weight; its steps are of their own [from 0 on] [default: 0]
+%     hindered: Hindered compartments around the fibres of every voxel (--peaks), separated by commas:
+%     diffusivities across the fibres; along them it is --axial [from 0 on, mm²/s] [default: none]
+%     peaks: Fibres of every voxel on the grid of the series, three volumes each, as `fimbria peaks` and
+%     sh2peaks write them; their lengths do not count
 %     output: Folder to write
 %     force: Overwrite existing outputs
 %     resume: Go on from what the same command left in OUT/.resume when it was interrupted: to the same
@@ -81,6 +85,10 @@ function files = life(varargin)
 %     signal [arbitrary]
 %     rrmse: with --second: error of the prediction of the second series over the difference of both series
 %     isotropic: with --isotropic: weights of the compartments, a volume each
+%     hindered: with --hindered: weights of the compartments around fibres: of the first fibre by each
+%     diffusivity, then of the next
+%     restricted: with --hindered: what streamlines are of the voxel: their weights by their parts there, of
+%     the unweighted signal
 %     matrix_csv: with --labels: sums of weights, numbers and mean weights of streamlines of positive weight
 %     and their mean lengths (mm) between nodes
 %     matrix_labels_txt: with --labels: the labels of rows and columns
@@ -121,6 +129,8 @@ function files = life(varargin)
     'tolerance', '--tolerance', ','
     'l1', '--l1', ','
     'group', '--group', ','
+    'hindered', '--hindered', ','
+    'peaks', '--peaks', ','
     'output', '--output', ','
     'force', '--force', 'flag'
     'resume', '--resume', 'flag'
@@ -147,6 +157,8 @@ function files = life(varargin)
     'rmse_xv', {'rmse_xv.{image}'}, false
     'rrmse', {'rrmse.{image}'}, false
     'isotropic', {'isotropic.{image}'}, false
+    'hindered', {'hindered.{image}'}, false
+    'restricted', {'restricted.{image}'}, false
     'matrix_csv', {'matrix_*.csv'}, true
     'matrix_labels_txt', {'matrix_labels.txt'}, false
     'run_json', {'run.json'}, false

@@ -324,6 +324,45 @@ fn what_cannot_be_evaluated_is_one_error() {
     }
 }
 
+#[test]
+fn water_around_fibres_has_weights_beside_those_of_streamlines() {
+    let folder = with_companions();
+    // Two fibres in half of the voxels, the second as an image of sh2peaks has none: NaN.
+    let mut fibres = Image::zeros(grid(), 6);
+    for voxel in (0..grid().len()).filter(|voxel| voxel % 2 == 0) {
+        fibres.volume_mut(0)[voxel] = 0.3;
+        fibres.volume_mut(2)[voxel] = 0.4;
+        (3..6).for_each(|volume| fibres.volume_mut(volume)[voxel] = f32::NAN);
+    }
+    write_image(folder.join("fibres.nii"), &fibres, &WriteOptions::default()).unwrap();
+    folder.done(&format!(
+        "life lines.tck {SUBJECT} --demean none --normalise volume --isotropic 0.003 \
+         --hindered 0.0003,0.0006 --peaks fibres.nii -o out"
+    ));
+    let weights = folder.image("out/hindered.nii.gz");
+    assert_eq!(weights.n_volumes, 4);
+    for voxel in 0..grid().len() {
+        let of_fibre = |fibre: usize| (0..2).map(move |d| 2 * fibre + d);
+        let sum = |fibre: usize| of_fibre(fibre).map(|v| weights.volume(v)[voxel]).sum::<f32>();
+        assert_eq!(sum(1), 0.0, "{voxel}");
+        assert!(voxel % 2 == 0 || sum(0) == 0.0, "{voxel}");
+    }
+    assert!(weights.data.iter().any(|weight| *weight > 0.0));
+    // What streamlines are is what their weights and lengths add up to; all parts together are the signal.
+    let restricted = folder.image("out/restricted.nii.gz");
+    assert!(restricted.data.iter().any(|part| *part > 0.0));
+    assert!(restricted.data.iter().all(|part| (0.0..2.0).contains(part)));
+    assert_eq!(folder.image("out/isotropic.nii.gz").n_volumes, 1);
+    // One says where the fibres are, the other what is around them.
+    let line = format!("life lines.tck {SUBJECT} --hindered 0.0003 -o no");
+    let refused = folder.command(&line).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--peaks"));
+    // Both are in the record.
+    let record = fs::read_to_string(folder.join("out/run.json")).unwrap();
+    assert!(record.contains("\"hindered\"") && record.contains("fibres.nii"), "{record}");
+}
+
 /// The subject with labels and a second series, the tables of both, and a tractogram.
 pub(crate) fn with_companions() -> Folder {
     let folder = with_tractogram("lines.tck", Header::default());
@@ -363,6 +402,11 @@ pub(crate) fn with_companions() -> Folder {
 fn files_beside_the_series_are_checked_before_any_work() {
     let folder = with_companions();
     fs::write(folder.join("weights.txt"), "0.1\n-0.5\n").unwrap();
+    let mut fibres = Image::zeros(grid(), 3);
+    fibres.volume_mut(1).fill(0.7);
+    write_image(folder.join("fibres.nii"), &fibres, &WriteOptions::default()).unwrap();
+    fibres.grid.ras_from_vox.0[1][3] += 300.0;
+    write_image(folder.join("far_fibres.nii"), &fibres, &WriteOptions::default()).unwrap();
     // The tractogram is none: what is said of another file was found before it was opened.
     fs::write(folder.join("none.tck"), "no tractogram").unwrap();
     let line = |options: &str| format!("life none.tck {SUBJECT} {options} -o out");
@@ -374,6 +418,9 @@ fn files_beside_the_series_are_checked_before_any_work() {
         ("--second turned.nii", "does not repeat the series"),
         ("--second short.nii", "5 volumes of 22"),
         ("--start weights.txt", "line 2: `-0.5` is no weight"),
+        ("--hindered 0.0005 --peaks short.nii", "5 volumes"),
+        ("--hindered 0.0005 --peaks far_fibres.nii", "grid"),
+        ("--hindered 0.002 --peaks fibres.nii", "diffusivity"),
     ] {
         let error = folder.failed(&line(options));
         assert!(error.contains(said), "`{options}`: {error}");

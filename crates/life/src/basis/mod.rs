@@ -11,7 +11,7 @@ mod rows;
 use fimbria_compute::SimdLevel;
 
 use self::rows::Rows;
-use crate::{Protocol, Response};
+use crate::{Compartments, Protocol, Response};
 
 /// Rows and rank of a basis, and how much of the columns it misses.
 #[derive(Clone, Debug)]
@@ -47,8 +47,13 @@ pub enum Rank {
 const SAMPLES: usize = 1500;
 
 impl Basis {
-    /// The basis for columns of `response`, and of isotropic tissue of the given diffusivities.
-    pub fn new(protocol: &Protocol, response: &Response, isotropic: &[f64], rank: Rank) -> Self {
+    /// The basis for columns of `response`, and of compartments.
+    pub fn new(
+        protocol: &Protocol,
+        response: &Response,
+        compartments: &Compartments,
+        rank: Rank,
+    ) -> Self {
         let rows = protocol.rows();
         let volumes = Self { rows, rank: rows, vectors: None, error: 0.0 };
         if rank == Rank::Full {
@@ -63,11 +68,13 @@ impl Basis {
                 }
             }
         };
-        for sample in 0..SAMPLES {
-            protocol.column(response, half_sphere(sample), &mut column);
-            add(&column);
+        for response in std::iter::once(response).chain(compartments.hindered()) {
+            for sample in 0..SAMPLES {
+                protocol.column(response, half_sphere(sample), &mut column);
+                add(&column);
+            }
         }
-        for &diffusivity in isotropic {
+        for &diffusivity in compartments.isotropic_mm2_per_s() {
             protocol.isotropic_column(diffusivity, &mut column);
             // As heavy as all directions together: it is one of few columns that everyone uses.
             column.iter_mut().for_each(|c| *c *= (SAMPLES as f64).sqrt());
@@ -213,7 +220,7 @@ mod tests {
     fn the_stated_error_is_that_of_columns() {
         let protocol = shells(&[2000.0], 90, Demean::Mean);
         let response = Response::default();
-        let basis = Basis::new(&protocol, &response, &[], Rank::Error(1e-3));
+        let basis = Basis::new(&protocol, &response, &Compartments::default(), Rank::Error(1e-3));
         // 43 vectors for 96 directions at b = 2000 with AD 2; a smoother column needs fewer.
         assert!((15..50).contains(&basis.rank()), "{}", basis.rank());
         let (mut missed, mut total) = (0.0, 0.0);
@@ -237,7 +244,8 @@ mod tests {
     #[test]
     fn the_full_basis_changes_nothing() {
         let protocol = shells(&[1000.0], 8, Demean::Mean);
-        let basis = Basis::new(&protocol, &Response::default(), &[], Rank::Full);
+        let basis =
+            Basis::new(&protocol, &Response::default(), &Compartments::default(), Rank::Full);
         let column = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
         let mut coordinates = [0.0; 8];
         basis.project(&column, &mut coordinates, SimdLevel::best());

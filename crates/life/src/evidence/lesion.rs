@@ -118,6 +118,7 @@ fn number_of_any(mine: &[bool], comm: &dyn Comm) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Compartments;
     use crate::evidence::predict;
     use crate::testing::Planted;
     use crate::{EncodeOptions, Rank};
@@ -132,13 +133,29 @@ mod tests {
         let weights: Vec<f32> = planted.weights.iter().map(|w| *w as f32).collect();
         let (encoding, signal) = (&planted.encoding, &system.signal);
         let (dictionary, basis) = (&system.dictionary, &system.basis);
-        let with = predict(encoding, signal, dictionary, basis, &weights, &[], &workers);
+        let with = predict(
+            encoding,
+            signal,
+            dictionary,
+            basis,
+            &weights,
+            (&Compartments::default(), &[]),
+            &workers,
+        );
         let members = [0, 3, 4, 9];
         let lesion =
             virtual_lesion(encoding, signal, dictionary, basis, &weights, &with, &members, &on);
         let mut zeroed = weights.clone();
         members.iter().for_each(|&f| zeroed[f as usize] = 0.0);
-        let without = predict(encoding, signal, dictionary, basis, &zeroed, &[], &workers);
+        let without = predict(
+            encoding,
+            signal,
+            dictionary,
+            basis,
+            &zeroed,
+            (&Compartments::default(), &[]),
+            &workers,
+        );
         let errors = rmse(&signal.y, &without, signal.rows());
         let mut touched: Vec<usize> = members
             .iter()
@@ -164,7 +181,15 @@ mod tests {
         let weights: Vec<f32> = planted.weights.iter().map(|w| *w as f32).collect();
         let (encoding, signal) = (&planted.encoding, &system.signal);
         let (dictionary, basis) = (&system.dictionary, &system.basis);
-        let with = predict(encoding, signal, dictionary, basis, &weights, &[], &workers);
+        let with = predict(
+            encoding,
+            signal,
+            dictionary,
+            basis,
+            &weights,
+            (&Compartments::default(), &[]),
+            &workers,
+        );
         let lesion =
             virtual_lesion(encoding, signal, dictionary, basis, &weights, &with, &[1, 2], &on);
         assert_eq!((lesion.kept, lesion.comparison.earth_mover), (0, 0.0));

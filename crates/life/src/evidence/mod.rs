@@ -16,17 +16,17 @@ pub use lesion::{Lesion, virtual_lesion};
 
 use fimbria_compute::comm::Comm;
 
-use crate::{Basis, Dictionary, Encoding, Signal};
+use crate::{Basis, Compartments, Dictionary, Encoding, Signal};
 
-/// M w in the rows of the signal, voxel by voxel of this process. `isotropic` are the weights of
-/// the dictionary's columns behind the atoms, voxel by voxel of all processes.
+/// M w in the rows of the signal, voxel by voxel of this process. `beside` are the
+/// compartments and the weights of each, voxel by voxel of all processes.
 pub fn predict(
     encoding: &Encoding,
     signal: &Signal,
     dictionary: &Dictionary,
     basis: &Basis,
     weights: &[f32],
-    isotropic: &[Vec<f32>],
+    beside: (&Compartments, &[Vec<f32>]),
     workers: &Workers,
 ) -> Vec<f32> {
     let rank = dictionary.rank();
@@ -44,10 +44,12 @@ pub fn predict(
             add(entry.voxel as usize, entry.atom as usize, value);
         }
     }
-    for (compartment, weights) in isotropic.iter().enumerate() {
+    let (compartments, of_compartments) = beside;
+    for (compartment, weights) in of_compartments.iter().enumerate() {
         for (voxel, &place) in encoding.place.iter().enumerate() {
+            let Some(column) = compartments.column_of(compartment, voxel) else { continue };
             let value = f64::from(weights[place as usize]) * f64::from(signal.s0[voxel]);
-            add(voxel, encoding.atoms.len() + compartment, value);
+            add(voxel, encoding.atoms.len() + column, value);
         }
     }
     let mut predicted = vec![0.0_f32; signal.rows() * signal.voxels()];

@@ -6,7 +6,7 @@ use fimbria_compute::Workers;
 use rayon::prelude::*;
 
 use super::curve::{along_curve, key};
-use crate::{Encoding, LifeError};
+use crate::{Compartments, Encoding, LifeError};
 
 /// Entries of a block, about.
 pub(crate) const BLOCK: u64 = 1 << 13;
@@ -18,7 +18,7 @@ pub(crate) const BLOCK: u64 = 1 << 13;
 #[derive(Clone, Debug)]
 pub struct Blocks {
     pub(super) streamlines: usize,
-    pub(super) isotropic: usize,
+    pub(super) compartments: usize,
     /// Number of blocks of all processes together.
     pub(super) of_all: usize,
     /// Of each place along the curve the position in the encoding's voxels.
@@ -59,21 +59,21 @@ pub(super) struct Block {
 
 impl Blocks {
     /// The entries of `encoding`, each times the unweighted signal `s0` of its voxel. Behind the
-    /// streamlines stand `isotropic` compartments of every voxel (all voxels of all processes, then
-    /// those of the next), which use the dictionary's columns behind the encoding's atoms. Blocks begin
-    /// where the encoding says, or where it does not, after enough entries.
+    /// streamlines stand the compartments (the first of all voxels of all processes, then the next), which
+    /// use the dictionary's columns behind the encoding's atoms. Blocks begin where the encoding says, or
+    /// where it does not, after enough entries.
     ///
     /// # Errors
     /// Where there are more slots than can be counted.
     pub fn new(
         encoding: &Encoding,
         s0: &[f32],
-        isotropic: usize,
+        compartments: &Compartments,
         workers: &Workers,
     ) -> Result<Self, LifeError> {
         let voxels = encoding.voxels.len();
         let of_all = encoding.passed.len();
-        let columns = encoding.streamlines() as u64 + isotropic as u64 * of_all as u64;
+        let columns = encoding.streamlines() as u64 + compartments.len() as u64 * of_all as u64;
         if columns >= u64::from(u32::MAX) {
             return Err(LifeError::TooMany { what: "unknowns", count: columns });
         }
@@ -86,12 +86,15 @@ impl Blocks {
         for entry in &encoding.entries {
             start[place[entry.voxel as usize] as usize + 1] += 1;
         }
-        for at in 0..voxels {
-            start[at + 1] += start[at] + isotropic as u64;
+        let beside = |v: usize| {
+            (0..compartments.len()).filter_map(move |c| Some((c, compartments.column_of(c, v)?)))
+        };
+        for (at, &v) in voxel.iter().enumerate() {
+            start[at + 1] += start[at] + beside(v as usize).count() as u64;
         }
         let mut next = start.clone();
         let zero = BlockEntry { atom: 0, slot: 0, value: 0.0 };
-        let mut entries = vec![zero; encoding.entries.len() + isotropic * voxels];
+        let mut entries = vec![zero; start[voxels] as usize];
         for streamline in 0..encoding.streamlines() {
             for entry in encoding.entries_of(streamline) {
                 let at = &mut next[place[entry.voxel as usize] as usize];
@@ -101,12 +104,12 @@ impl Blocks {
                 *at += 1;
             }
         }
-        for compartment in 0..isotropic {
-            let atom = (encoding.atoms.len() + compartment) as u32;
-            for v in 0..voxels {
+        for v in 0..voxels {
+            for (compartment, column) in beside(v) {
                 let at = &mut next[place[v] as usize];
-                let column = compartment * of_all + encoding.place[v] as usize;
-                let slot = (encoding.streamlines() + column) as u32;
+                let atom = (encoding.atoms.len() + column) as u32;
+                let unknown = compartment * of_all + encoding.place[v] as usize;
+                let slot = (encoding.streamlines() + unknown) as u32;
                 entries[*at as usize] = BlockEntry { atom, slot, value: s0[v] };
                 *at += 1;
             }
@@ -119,7 +122,7 @@ impl Blocks {
         };
         let of_all = (encoding.cuts.len() + 1).max(ends.len());
         let blocks = Self::from_voxels(columns, voxel, start, entries, &ends, workers)?;
-        Ok(Self { isotropic, of_all, ..blocks })
+        Ok(Self { compartments: compartments.len(), of_all, ..blocks })
     }
 
     /// Blocks that end before these places, of entries whose `slot` still is the streamline.
@@ -182,7 +185,7 @@ impl Blocks {
         }
         Ok(Self {
             streamlines,
-            isotropic: 0,
+            compartments: 0,
             of_all: ends.len(),
             voxel,
             start,
@@ -194,12 +197,12 @@ impl Blocks {
         })
     }
 
-    /// Isotropic compartments of each voxel.
-    pub fn isotropic(&self) -> usize {
-        self.isotropic
+    /// Compartments of each voxel.
+    pub fn compartments(&self) -> usize {
+        self.compartments
     }
 
-    /// Number of columns of M: streamlines, and isotropic compartments behind them.
+    /// Number of columns of M: streamlines, and compartments behind them.
     pub fn streamlines(&self) -> usize {
         self.streamlines
     }

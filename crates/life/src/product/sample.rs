@@ -26,7 +26,7 @@ impl Blocks {
         let members: Vec<u32> = (0..streamlines as u32).collect();
         Self {
             streamlines,
-            isotropic: 0,
+            compartments: 0,
             of_all: 1,
             voxel,
             entries: all.collect(),

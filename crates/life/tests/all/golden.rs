@@ -8,8 +8,8 @@ use fimbria_image::{Affine, GradientTable, Image, read_image};
 use fimbria_life::oracle::Oracle;
 use fimbria_life::solve::{Problem, Solution, Stop, conjugate, sbb};
 use fimbria_life::{
-    Atoms, Basis, Blocks, Demean, Dictionary, EncodeOptions, Encoder, Encoding, Normalise,
-    Protocol, Rank, Response, Signal, ThreadedProduct,
+    Atoms, Basis, Blocks, Compartments, Demean, Dictionary, EncodeOptions, Encoder, Encoding,
+    Normalise, Protocol, Rank, Response, Signal, ThreadedProduct,
 };
 use fimbria_streamlines::Tractogram;
 
@@ -63,10 +63,17 @@ impl Model {
             Signal::gather(image, grid, &encoding.voxels, protocol, workers, &Solo, &Silent)
                 .unwrap();
         let response = Response::default();
-        let basis = Basis::new(protocol, &response, &[], Rank::Full);
+        let basis = Basis::new(protocol, &response, &Compartments::default(), Rank::Full);
         let atoms = &encoding.atoms;
-        let dictionary = Dictionary::new(protocol, &response, &basis, atoms, &[], workers);
-        let blocks = Blocks::new(&encoding, &signal.unweighted(is_relative), 0, workers).unwrap();
+        let dictionary =
+            Dictionary::new(protocol, &response, &basis, atoms, &Compartments::default(), workers);
+        let blocks = Blocks::new(
+            &encoding,
+            &signal.unweighted(is_relative),
+            &Compartments::default(),
+            workers,
+        )
+        .unwrap();
         let (stride, order) = (dictionary.stride(), blocks.voxel_order());
         let (data, _) = signal.in_basis(&basis, stride, order, is_relative, workers);
         Self { encoding, signal, dictionary, blocks, data }

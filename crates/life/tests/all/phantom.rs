@@ -7,8 +7,8 @@ use fimbria_image::Affine;
 use fimbria_life::evidence::predict;
 use fimbria_life::solve::Stop;
 use fimbria_life::{
-    Demean, EncodeOptions, Encoder, Encoding, Grouped, Groups, Protocol, Response, Signal, System,
-    TissueOptions, WeighOptions, Weights,
+    Compartments, Demean, EncodeOptions, Encoder, Encoding, Grouped, Groups, Protocol, Response,
+    Signal, System, TissueOptions, WeighOptions, Weights,
 };
 use fimbria_phantoms::{
     Acquisition, CrossingSpec, Diffusivities, Placement, ShellSpec, Subject, Tract, crossing,
@@ -118,7 +118,15 @@ fn weights_planted_on_a_head_come_back() {
         .map(|(f, is_true)| if *is_true { 0.2 + 0.025 * (f % 9) as f32 } else { 0.0 })
         .collect();
     let System { dictionary, basis, .. } = &system;
-    signal.y = predict(&head.encoding, &signal, dictionary, basis, &planted, &[], &workers);
+    signal.y = predict(
+        &head.encoding,
+        &signal,
+        dictionary,
+        basis,
+        &planted,
+        (&Compartments::default(), &[]),
+        &workers,
+    );
     let (_, found) = head.weigh(&signal, 1e-7, &none, &workers);
     let (mut error, mut size) = (0.0_f64, 0.0_f64);
     for (w, planted) in found.streamlines.iter().zip(&planted) {

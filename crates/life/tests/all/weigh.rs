@@ -1,17 +1,18 @@
 //! Whole evaluations: weights from streamlines and a series.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use fimbria_compute::comm::{Comm, Solo};
 use fimbria_compute::device::DeviceOptions;
 use fimbria_compute::philox::{Philox, normals};
 use fimbria_compute::{Backend, Progress, Silent, Workers};
 use fimbria_image::{Affine, GradientTable, Grid, Image};
+use fimbria_life::evidence::{predict, rmse};
 use fimbria_life::oracle::Oracle;
 use fimbria_life::solve::{Reason, Stop};
 use fimbria_life::{
-    Demean, EncodeOptions, Encoder, Encoding, Grouped, Groups, LifeError, Method, Protocol, Rank,
-    Response, Signal, Surveyor, System, TissueOptions, WeighOptions, Weights,
+    Demean, EncodeOptions, Encoder, Encoding, Fibres, Grouped, Groups, Hindered, LifeError, Method,
+    Protocol, Rank, Response, Signal, Surveyor, System, TissueOptions, WeighOptions, Weights,
 };
 use fimbria_testing::as_processes;
 
@@ -180,8 +181,73 @@ fn isotropic_tissue_is_told_apart_where_there_are_two_shells() {
     let subject = subject(&[1000.0, 2500.0], &planted(300), 0.3, 0.0, &workers);
     let tissue = TissueOptions { isotropic_mm2_per_s: vec![3e-3], ..TissueOptions::default() };
     let found = weigh(&subject, &tissue, &OPTIONS, &on, &Solo).unwrap();
-    let mean: f32 = found.isotropic[0].iter().sum::<f32>() / subject.encoding.voxels.len() as f32;
+    let mean: f32 =
+        found.compartments[0].iter().sum::<f32>() / subject.encoding.voxels.len() as f32;
     assert!((mean - 0.3).abs() < 0.01, "{mean}");
+}
+
+/// Directions of the fibres of every other voxel.
+const FIBRES: [[f32; 3]; 2] = [[0.6, 0.0, 0.8], [0.0, -2.0, 0.0]];
+
+fn around_fibres() -> Hindered {
+    let of_voxel = |voxel: usize| FIBRES.map(|dir| dir.map(|c| c * (voxel % 2) as f32));
+    let fibres = Arc::new(Fibres::new(2, (0..GRID.len()).flat_map(of_voxel).collect()));
+    Hindered { radial_mm2_per_s: vec![0.5e-3], fibres }
+}
+
+/// Adds water around the fibres, of these parts of the unweighted signal.
+fn add_around_fibres(subject: &mut Subject, parts: [f64; 2]) {
+    let Subject { protocol, encoding, signal } = subject;
+    let response = Response { radial_mm2_per_s: 0.5e-3, ..Response::default() };
+    let rows = protocol.rows();
+    let mut column = vec![0.0; rows];
+    for (dir, part) in FIBRES.into_iter().zip(parts) {
+        let dir = dir.map(f64::from);
+        let length = dir.iter().map(|c| c * c).sum::<f64>().sqrt();
+        protocol.column(&response, dir.map(|c| c / length), &mut column);
+        for (position, _) in encoding.voxels.iter().enumerate().filter(|(_, v)| **v % 2 == 1) {
+            let s0 = f64::from(signal.s0[position]);
+            let samples = &mut signal.y[position * rows..][..rows];
+            samples.iter_mut().zip(&column).for_each(|(y, c)| *y += (s0 * part * c) as f32);
+        }
+    }
+}
+
+#[test]
+fn water_around_fibres_is_found_beside_streamlines() {
+    let workers = Workers::new(2).unwrap();
+    let on = Backend::cpu(&workers);
+    let planted = planted(300);
+    let mut subject = subject(&[1000.0, 2500.0], &planted, 0.3, 0.0, &workers);
+    add_around_fibres(&mut subject, [0.2, 0.1]);
+    let tissue = TissueOptions {
+        hindered: Some(around_fibres()),
+        isotropic_mm2_per_s: vec![3e-3],
+        ..TissueOptions::default()
+    };
+    let found = weigh(&subject, &tissue, &OPTIONS, &on, &Solo).unwrap();
+    let voxels = &subject.encoding.voxels;
+    assert_eq!(found.compartments.len(), 3);
+    for (compartment, expected) in [(0, [0.3, 0.3]), (1, [0.0, 0.2]), (2, [0.0, 0.1])] {
+        for (has_fibres, expected) in expected.into_iter().enumerate() {
+            let weights = found.compartments[compartment].iter().zip(voxels);
+            let of_kind: Vec<f32> =
+                weights.filter(|(_, v)| **v as usize % 2 == has_fibres).map(|(w, _)| *w).collect();
+            let mean = of_kind.iter().sum::<f32>() / of_kind.len() as f32;
+            // Directions at half a degree, and what streamlines along a fibre take over.
+            assert!((mean - expected).abs() < 0.02, "{compartment} {has_fibres}: {mean}");
+        }
+    }
+    let predicted = {
+        let Subject { protocol, encoding, signal } = &subject;
+        let system = System::new(encoding, signal, protocol, &tissue, &on, &Solo).unwrap();
+        let beside = (&system.compartments, &found.compartments[..]);
+        let System { dictionary, basis, .. } = &system;
+        predict(encoding, signal, dictionary, basis, &found.streamlines, beside, &workers)
+    };
+    let errors = rmse(&predicted, &subject.signal.y, subject.protocol.rows());
+    // Of 500.
+    assert!(errors.iter().all(|error| *error < 2.0), "{errors:?}");
 }
 
 #[test]
@@ -406,9 +472,11 @@ fn any_number_of_processes_comes_to_the_same_weights() {
     let whole = subject(&[1000.0, 2000.0], &planted(900), 0.1, 10.0, &workers);
     let (offsets, points) = lines(900);
     let isotropic = TissueOptions { isotropic_mm2_per_s: vec![3e-3], ..TissueOptions::default() };
+    let hindered = TissueOptions { hindered: Some(around_fibres()), ..isotropic.clone() };
     for (tissue, method) in [
         (TissueOptions::default(), Method::Conjugate),
         (isotropic, Method::Conjugate),
+        (hindered, Method::Conjugate),
         (TissueOptions::default(), Method::Sbb),
     ] {
         let stop = Stop { max_iterations: 60, ..OPTIONS.stop };

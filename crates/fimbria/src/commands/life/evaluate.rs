@@ -4,7 +4,9 @@ use clap::Args;
 use fimbria_cluster::World;
 use fimbria_image::gradients::BScaling;
 use fimbria_pipeline::options::{Described as _, Takes};
-use fimbria_pipeline::stages::life::{LIFE_WRITES, Life, LifeFiles, LifeParameters, LoadSeries};
+use fimbria_pipeline::stages::life::{
+    HinderedOptions, LIFE_WRITES, Life, LifeFiles, LifeParameters, LoadSeries,
+};
 use fimbria_pipeline::{Named, OutputFolder, Stage, Writes, bids_entities};
 
 use crate::args::{DeviceArgs, KeptOutputArgs, MapArgs, SubjectArgs, ThreadArgs};
@@ -37,6 +39,9 @@ pub(crate) struct Evaluate {
 
     #[command(flatten)]
     parameters: LifeParameters,
+
+    #[command(flatten)]
+    hindered: HinderedOptions,
 
     /// How processes of mpirun add up
     #[cfg(feature = "mpi")]
@@ -89,7 +94,8 @@ References:
   Caiafa C, Pestilli F. Sci Rep 7, 11491 (2017)                    ENCODE, --compat encode
   Gugnani S et al. HiPC (2017)                                     MPI-LiFE
   Kim D, Sra S, Dhillon I. Optim Methods Softw 28, 1012 (2013)     --solver sbb
-  Schiavi S et al. Sci Adv 6, eaba8245 (2020)                      --group";
+  Schiavi S et al. Sci Adv 6, eaba8245 (2020)                      --group
+  Daducci A et al. IEEE Trans Med Imaging 34, 246 (2015)           COMMIT, --hindered";
 
 impl Evaluate {
     pub(super) fn run(self, console: &Console) -> Result<(), Failure> {
@@ -99,6 +105,7 @@ impl Evaluate {
             subject,
             second,
             parameters,
+            hindered,
             #[cfg(feature = "mpi")]
             exchange,
             output,
@@ -123,6 +130,7 @@ impl Evaluate {
             files,
             second,
             parameters,
+            hindered,
             style: style.style(),
             entities,
             checkpoint: Some((kept.join("weights"), resumes)),

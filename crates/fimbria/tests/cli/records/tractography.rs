@@ -126,6 +126,7 @@ const LIFE: Proof = Proof {
         fs::write(folder.join("sets.txt"), "along 0 1 2 3\nacross 12 13\n").unwrap();
         fs::write(folder.join("start.txt"), "0.1\n".repeat(20)).unwrap();
         fs::write(folder.join("dirs.txt"), "1 0 0\n0 1 0\n0 0 1\n").unwrap();
+        super::fixtures::put(&folder, "peaks.nii", &super::fixtures::even(&[0.6, 0.0, 0.8]));
         folder
     },
     line: "lines.tck --dwi dwi.nii",
@@ -146,6 +147,8 @@ const LIFE: Proof = Proof {
             ("axial", With("--axial 0.0015")),
             ("radial", With("--radial 0.0001")),
             ("isotropic", On("lines.tck --dwi dwi.nii --demean none", "--isotropic 0.003")),
+            ("hindered", With("--hindered 0.0005 --peaks peaks.nii")),
+            ("peaks", With("--hindered 0.0005 --peaks peaks.nii")),
             ("normalise", With("--normalise nodes")),
             ("demean", With("--demean none")),
             ("rank", With("--rank full")),

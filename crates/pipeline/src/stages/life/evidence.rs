@@ -45,6 +45,11 @@ pub struct Evaluation {
     pub rmse: Vec<f32>,
     /// The same without streamlines: their weights at zero, those of compartments as they are.
     pub rmse_without: Vec<f32>,
+    /// What streamlines are of each voxel: their weights by their parts there. Where there are hindered
+    /// compartments.
+    pub restricted: Option<Vec<f32>>,
+    /// How many of the compartments are isotropic: the first.
+    pub n_isotropic: usize,
     /// Against a second measurement.
     pub cross: Option<CrossValidation>,
     /// Nodes of matrices.

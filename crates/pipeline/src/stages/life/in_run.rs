@@ -7,7 +7,7 @@ use fimbria_streamlines::{CHUNK_POINTS, Streamlines, open};
 use serde_json::Value;
 
 use super::other_inputs::start_weights;
-use super::{Evaluation, Life, LifeFiles, LifeParameters, write};
+use super::{Evaluation, HinderedOptions, Life, LifeFiles, LifeParameters, write};
 use crate::options::from_values;
 use crate::stages::given_lines::GivenLines;
 use crate::stages::load::Subject;
@@ -65,6 +65,7 @@ impl LifeInRun {
             files: LifeFiles { tractogram: self.tractogram.clone(), ..LifeFiles::default() },
             second: None,
             parameters: self.parameters.clone(),
+            hindered: HinderedOptions::default(),
             style: self.style,
             entities: self.entities.clone(),
             checkpoint: None,

@@ -2,7 +2,7 @@
 
 use fimbria_compute::Progress as _;
 use fimbria_image::counted;
-use fimbria_life::{Deal, Dictionary, Protocol, Rank, Survey};
+use fimbria_life::{Deal, Dictionary, Protocol, Rank, Survey, TissueOptions};
 
 use super::{Life, LifeInputError};
 use crate::stages::load::Subject;
@@ -32,6 +32,7 @@ impl Life {
         subject: &Subject,
         second_held: Option<u64>,
         protocol: &Protocol,
+        tissue: &TissueOptions,
         log: &Logbook<'_>,
     ) -> Result<(), LifeInputError> {
         let rows = protocol.rows();
@@ -44,7 +45,7 @@ impl Life {
         let is_one_process = deal.processes() == 1;
         let [of_entries, voxels] = deal.largest();
         let (all_entries, entries) = (entries, if is_one_process { entries } else { of_entries });
-        let compartments = self.parameters.isotropic.len() as u64;
+        let compartments = tissue.compartments_per_voxel() as u64;
         let numbers = |count: usize| 4 * count as u64;
         let stride = numbers(rank.next_multiple_of(Dictionary::ALIGN));
         let unknowns = streamlines + compartments * passed;
@@ -52,7 +53,9 @@ impl Life {
         // What was measured, and what was taken from it.
         let signal = voxels * (2 * numbers(rows) + 4);
         let blocks = ENTRY * (entries + compartments * voxels);
-        let system = blocks + stride * (atoms + compartments + voxels) + 4 * unknowns;
+        // Fibres share columns, of which there are no more than fibres.
+        let columns = compartments + tissue.hindered.as_ref().map_or(0, |_| compartments * voxels);
+        let system = blocks + stride * (atoms + columns + voxels) + 4 * unknowns;
         let [of_columns, of_rows] = VECTORS;
         let solving =
             (COPIED * blocks as f64) as u64 + of_columns * 4 * unknowns + of_rows * stride * voxels;

@@ -7,6 +7,7 @@
 
 mod encode;
 mod evidence;
+mod hindered;
 mod in_run;
 mod memory;
 mod other_inputs;
@@ -26,6 +27,7 @@ use serde_json::{Value, json};
 
 pub use encode::encode_file;
 pub use evidence::{Evaluation, NamedSet};
+pub use hindered::HinderedOptions;
 pub use in_run::{LifeInRun, Weighed};
 pub use other_inputs::read_directions;
 pub use parameters::{AtomsName, Compat, LifeParameters, ParseChoiceError, RankName};
@@ -199,6 +201,8 @@ pub struct Life {
     pub second: Option<SubjectFiles>,
     /// How.
     pub parameters: LifeParameters,
+    /// What is around the fibres of each voxel.
+    pub hindered: HinderedOptions,
     /// How images are written.
     pub style: MapStyle,
     /// Entities for names of BIDS.

@@ -269,11 +269,12 @@ impl LifeParameters {
         self.compat.is_some_and(|compat| compat.0 == Compat::Encode)
     }
 
-    /// What the signal is explained by.
+    /// What the signal is explained by, but for what other files say.
     pub fn tissue(&self) -> TissueOptions {
         TissueOptions {
             response: Response { axial_mm2_per_s: self.axial, radial_mm2_per_s: self.radial },
             isotropic_mm2_per_s: self.isotropic.clone(),
+            hindered: None,
             rank: self.rank.0,
             relative: self.compat.is_some_and(|compat| compat.0 == Compat::Dipy),
         }

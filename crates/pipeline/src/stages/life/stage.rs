@@ -8,7 +8,7 @@ use fimbria_life::evidence::{
     CrossValidation, mean, median, of_all_voxels, predict, rmse, virtual_lesion,
 };
 use fimbria_life::solve::Reason;
-use fimbria_life::{Encoding, LifeError, Protocol, Signal, System, Weights};
+use fimbria_life::{Encoding, LifeError, Protocol, Signal, System, TissueOptions, Weights};
 use serde_json::{Value, json};
 
 use super::encode::{encode, survey};
@@ -41,6 +41,8 @@ impl Stage for Life {
             ("sets", &self.files.sets),
             ("start", &self.files.start),
         ];
+        let peaks = self.hindered.peaks.iter();
+        inputs.extend(peaks.flat_map(|path| with_sidecar("peaks", path)));
         for (role, path) in others {
             inputs.extend(path.iter().map(|path| (role.to_owned(), path.clone())));
         }
@@ -51,7 +53,12 @@ impl Stage for Life {
     }
 
     fn parameters(&self) -> Value {
-        json!({ "life": self.parameters.in_effect(), "maps": self.style, "entities": self.entities })
+        json!({
+            "life": self.parameters.in_effect(),
+            "hindered": self.hindered.hindered,
+            "maps": self.style,
+            "entities": self.entities,
+        })
     }
 
     fn outputs(&self) -> Vec<String> {
@@ -84,13 +91,15 @@ impl Life {
         log: &Logbook<'_>,
     ) -> Result<Evaluation, StageError> {
         let (grid, on) = (*subject.dwi.grid(), log.session().on);
-        let (parameters, tissue) = (&self.parameters, self.parameters.tissue());
+        let parameters = &self.parameters;
         let frame_from_ras = if parameters.in_voxel_axes() {
             BvecFrame::Voxel.frame_from_ras(&grid.ras_from_vox)
         } else {
             Affine::IDENTITY.linear()
         };
         let protocol = Protocol::new(&subject.gradients, &frame_from_ras, parameters.demean.0)?;
+        let hindered = self.hindered.read(&grid, &frame_from_ras, log)?;
+        let tissue = TissueOptions { hindered, ..parameters.tissue() };
         tissue.check(&protocol)?;
         let OtherInputs { second, nodes, sets, start } = OtherInputs::open(self, subject, log)?;
         let mask = (subject.mask.len() < grid.len()).then_some(&subject.mask);
@@ -98,7 +107,7 @@ impl Life {
         let inputs = self.inputs_of_all(subject, &protocol, &options, log);
         let (survey, deal) = survey(lines()?, grid, mask, &options, protocol.rows(), inputs, log)?;
         let second_held = second.as_ref().map(SignalSource::held_bytes);
-        self.state_memory(&survey, &deal, subject, second_held, &protocol, log)?;
+        self.state_memory(&survey, &deal, subject, second_held, &protocol, &tissue, log)?;
         let (mut encoding, header) = encode(lines()?, grid, mask, &options, Some(&deal), log)?;
         let streamlines = encoding.streamlines();
         let sets = named_sets(&header, sets, streamlines)?;
@@ -119,7 +128,8 @@ impl Life {
             }
             _ => None,
         };
-        let begin = self.begin(&encoding, &signal, &protocol, groups.as_ref(), start, log)?;
+        let begin =
+            self.begin(&encoding, &signal, &protocol, &tissue, groups.as_ref(), start, log)?;
         let system = System::new(&encoding, &signal, &protocol, &tissue, &on, on.comm)?;
         log.count("rank", system.basis.rank() as u64);
         log.note(&format!(
@@ -135,20 +145,23 @@ impl Life {
         report(&weights, log);
 
         let judge = || {
-            let System { dictionary, basis, .. } = &system;
-            let Weights { streamlines, isotropic, .. } = &weights;
+            let System { dictionary, basis, compartments, .. } = &system;
+            let Weights { streamlines, compartments: beside, .. } = &weights;
+            let beside = (compartments, &beside[..]);
             log.start("predicting the signal", 0);
             // Where the model is relative to S0, so are its weights: times S0 they predict the
             // series itself.
             let predicted =
-                predict(&encoding, &signal, dictionary, basis, streamlines, isotropic, on.workers);
+                predict(&encoding, &signal, dictionary, basis, streamlines, beside, on.workers);
             let of_all = |values, width| of_all_voxels(&encoding, values, width, on.comm);
             let errors = of_all(rmse(&signal.y, &predicted, signal.rows()), 1);
-            let without = match isotropic.is_empty() {
+            let without = match compartments.is_empty() {
                 true => vec![0.0; predicted.len()],
-                false => predict(&encoding, &signal, dictionary, basis, &[], isotropic, on.workers),
+                false => predict(&encoding, &signal, dictionary, basis, &[], beside, on.workers),
             };
             let without = of_all(rmse(&signal.y, &without, signal.rows()), 1);
+            let has_hindered = tissue.hindered.is_some();
+            let restricted = has_hindered.then(|| of_all(restricted(&encoding, streamlines), 1));
             let s0 = of_all(signal.s0.clone(), 1);
             let relative: Vec<f32> = errors.iter().zip(&s0).map(|(e, s0)| e / s0).collect();
             log.result("rmse_median", f64::from(median(&usable(&errors, &s0))));
@@ -188,9 +201,9 @@ impl Life {
                 Ok((name, found))
             };
             let lesions = sets.into_iter().map(lesion).collect::<Result<_, StageError>>()?;
-            Ok::<_, StageError>((predicted, [errors, without], s0, cross, lesions))
+            Ok::<_, StageError>((predicted, [errors, without], restricted, s0, cross, lesions))
         };
-        let (mut signalled, [rmse, rmse_without], s0, cross, lesions) =
+        let (mut signalled, [rmse, rmse_without], restricted, s0, cross, lesions) =
             judge().inspect_err(|_| self.say_how_to_go_on(log))?;
         drop((system, repeated));
         // What was taken before the fit comes back.
@@ -213,11 +226,24 @@ impl Life {
             prediction,
             rmse,
             rmse_without,
+            restricted,
+            n_isotropic: parameters.isotropic.len(),
             cross,
             nodes,
             lesions,
         })
     }
+}
+
+/// What streamlines of these weights are of each voxel.
+fn restricted(encoding: &Encoding, weights: &[f32]) -> Vec<f32> {
+    let mut sums = vec![0.0_f64; encoding.voxels.len()];
+    for (f, &weight) in weights.iter().enumerate().filter(|(_, w)| **w > 0.0) {
+        for entry in encoding.entries_of(f) {
+            sums[entry.voxel as usize] += f64::from(weight) * f64::from(entry.value);
+        }
+    }
+    sums.into_iter().map(|sum| sum as f32).collect()
 }
 
 /// The second series, with a warning of what cannot be compared.

@@ -7,8 +7,8 @@ use fimbria_compute::Progress;
 use fimbria_compute::comm::Comm;
 use fimbria_life::solve::Step;
 use fimbria_life::{
-    EncodeOptions, Encoding, Grouped, Groups, LifeError, Protocol, Signal, System, WeighOptions,
-    Weights,
+    EncodeOptions, Encoding, Grouped, Groups, Hindered, LifeError, Protocol, Signal, System,
+    TissueOptions, WeighOptions, Weights,
 };
 use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_128};
 
@@ -64,6 +64,7 @@ impl Life {
         encoding: &Encoding,
         signal: &Signal,
         protocol: &Protocol,
+        tissue: &TissueOptions,
         groups: Option<&Grouped>,
         start: Option<Vec<f32>>,
         log: &Logbook<'_>,
@@ -72,13 +73,13 @@ impl Life {
         if let Some(found) = start.as_ref().map(Vec::len).filter(|found| *found != streamlines) {
             return Err(LifeError::WarmStart { found, streamlines }.into());
         }
-        let fingerprint = self.fingerprint(encoding, signal, protocol, groups, comm);
+        let fingerprint = self.fingerprint(encoding, signal, protocol, tissue, groups, comm);
         let mut begin = Beginning { checkpoint: None, start };
         if let Some((path, resumes)) = &self.checkpoint {
             let checkpoint = CheckpointFile::new(path, fingerprint, EVERY);
             if *resumes {
                 let unknowns =
-                    streamlines + self.parameters.isotropic.len() * encoding.passed.len();
+                    streamlines + tissue.compartments_per_voxel() * encoding.passed.len();
                 match checkpoint.read(|bytes| from_bytes(bytes, unknowns))? {
                     Some(weights) => {
                         log.note(&format!("going on from the weights in {}", path.display()));
@@ -128,8 +129,8 @@ impl Life {
         let start = start.as_deref();
         let weights = system.weigh(&options, start, &on, on.comm, &until_kept, &mut watch)?;
         if let Some(checkpoint) = &mut checkpoint {
-            let isotropic = weights.isotropic.iter().flatten();
-            let all: Vec<f32> = weights.streamlines.iter().chain(isotropic).copied().collect();
+            let beside = weights.compartments.iter().flatten();
+            let all: Vec<f32> = weights.streamlines.iter().chain(beside).copied().collect();
             if let Err(error) = checkpoint.write(&to_bytes(&all)) {
                 log.warn(Page::Connectomes, &format!("the weights cannot be kept: {error}"));
             }
@@ -180,6 +181,7 @@ impl Life {
         encoding: &Encoding,
         signal: &Signal,
         protocol: &Protocol,
+        tissue: &TissueOptions,
         groups: Option<&Grouped>,
         comm: &dyn Comm,
     ) -> u128 {
@@ -202,6 +204,10 @@ impl Life {
             let mut hash = Xxh3::with_seed(u64::from(voxel));
             hash.update(bytemuck::cast_slice(signal.voxel(place)));
             hash.update(&signal.s0[place].to_le_bytes());
+            if let Some(Hindered { radial_mm2_per_s, fibres }) = &tissue.hindered {
+                let dirs: Vec<_> = fibres.of_voxel(voxel as usize).collect();
+                hash.update(format!("{radial_mm2_per_s:?} {dirs:?}").as_bytes());
+            }
             hash.digest128()
         });
         let sum = entries.chain(voxels).fold(0, u128::wrapping_add);

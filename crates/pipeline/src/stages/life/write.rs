@@ -56,6 +56,15 @@ pub const LIFE_WRITES: &[Written] = &[
         "weights of the compartments, a volume each",
     )
     .only("with --isotropic"),
+    Written::image(
+        "hindered",
+        MapKind::Scalar,
+        0,
+        "",
+        "weights of the compartments around fibres: of the first fibre by each diffusivity, then of the next",
+    )
+    .only("with --hindered"),
+    Written::map(&RESTRICTED).only("with --hindered"),
     Written::file(
         "matrix_*.csv",
         FileKind::Table,
@@ -114,6 +123,24 @@ fn prediction(volumes: usize) -> MapSpec {
     )
 }
 
+static RESTRICTED: MapSpec = MapSpec::scalar(
+    "restricted",
+    "",
+    "what streamlines are of the voxel: their weights by their parts there, of the unweighted signal",
+)
+.within(Window::FromZero);
+
+fn hindered(volumes: usize) -> MapSpec {
+    MapSpec::of_kind(
+        "hindered",
+        MapKind::Scalar,
+        volumes,
+        "",
+        "weights of the compartments around fibres: of the first fibre by each diffusivity, then of \
+         the next",
+    )
+}
+
 fn isotropic(volumes: usize) -> MapSpec {
     MapSpec::of_kind(
         "isotropic",
@@ -156,6 +183,9 @@ pub(super) fn file_names(life: &Life) -> Vec<String> {
     }
     if !life.parameters.isotropic.is_empty() {
         maps.push(isotropic(1));
+    }
+    if !life.hindered.hindered.is_empty() {
+        maps.extend([hindered(1), RESTRICTED.clone()]);
     }
     let context = context(life, Carried::default());
     files.extend(maps.iter().flat_map(|map| life.style.file_names(map, &context)));
@@ -223,7 +253,7 @@ impl Evaluation {
     /// Errors, and where there are some the comparison with a second series and the weights of
     /// compartments.
     pub fn maps(&self) -> Vec<(MapSpec, Image)> {
-        let Self { grid, voxels, s0, rmse, rmse_without, cross, weights, .. } = self;
+        let Self { grid, voxels, s0, rmse, rmse_without, restricted, cross, weights, .. } = self;
         let grid = *grid;
         let image_of = |values: &mut dyn Iterator<Item = f32>| {
             let mut image = Image::zeros(grid, 1);
@@ -244,16 +274,25 @@ impl Evaluation {
             maps.push((RMSE_XV.clone(), image_of(&mut cross.rmse.iter().copied())));
             maps.push((RRMSE.clone(), image_of(&mut cross.ratio.iter().copied())));
         }
-        let compartments = weights.isotropic.len();
-        if compartments > 0 {
-            let mut image = Image::zeros(grid, compartments);
-            for (volume, weights) in weights.isotropic.iter().enumerate() {
+        let volumes_of = |weights: &[Vec<f32>]| {
+            let mut image = Image::zeros(grid, weights.len());
+            for (volume, weights) in weights.iter().enumerate() {
                 let samples = image.volume_mut(volume);
                 for (&voxel, &weight) in voxels.iter().zip(weights) {
                     samples[voxel as usize] = weight;
                 }
             }
-            maps.push((isotropic(compartments), image));
+            image
+        };
+        let (of_water, around_fibres) = weights.compartments.split_at(self.n_isotropic);
+        if !of_water.is_empty() {
+            maps.push((isotropic(of_water.len()), volumes_of(of_water)));
+        }
+        if !around_fibres.is_empty() {
+            maps.push((hindered(around_fibres.len()), volumes_of(around_fibres)));
+        }
+        if let Some(restricted) = restricted {
+            maps.push((RESTRICTED.clone(), image_of(&mut restricted.iter().copied())));
         }
         maps
     }

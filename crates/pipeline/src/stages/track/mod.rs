@@ -16,7 +16,7 @@ mod in_run;
 mod parameters;
 mod regions;
 mod seed_set;
-mod source;
+pub(crate) mod source;
 mod whole_brain;
 
 use std::path::{Path, PathBuf};

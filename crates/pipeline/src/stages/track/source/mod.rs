@@ -221,7 +221,10 @@ pub(super) fn densities_of(
 }
 
 /// Directions, three volumes each, and their axes.
-fn read_peaks(
+///
+/// # Errors
+/// [`SourceError`].
+pub(crate) fn read_peaks(
     path: &Path,
     frame: Option<BvecFrame>,
     sure: bool,
