@@ -6,11 +6,10 @@ use clap::Args;
 use fimbria_pipeline::options::{Described as _, at_least, usual, within};
 use fimbria_pipeline::stages::accuracy::Accuracy;
 use fimbria_pipeline::stages::head::{EchoTimes, HeadOptions, SeriesOptions, Several};
-use fimbria_pipeline::{FileKind, Writes, Written};
-use fimbria_pipeline::{demo_stages, run_stages};
+use fimbria_pipeline::{FileKind, Writes, Written, demo_stages};
 
 use crate::args::{DeviceArgs, ExistingArgs, ThreadArgs};
-use crate::commands::{command_line, report, session};
+use crate::commands::run_in_folders;
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -99,13 +98,8 @@ impl Demo {
     pub(crate) fn run(self, console: &Console) -> Result<(), Failure> {
         let Self { output, existing, voxel, rng_seed, threads, devices } = self;
         let stages = demo_stages(subject(voxel, rng_seed), &output)?;
-        let workers = threads.start()?;
-        let opened = devices.open(console)?;
-        let command_line = command_line();
-        let on = devices.backend(&workers, &opened);
-        let session = session(on, console, &command_line);
-        let finished = run_stages("demo", &stages, &output, existing.policy(), session)?;
-        report(&finished.record, &output, console);
+        let finished =
+            run_in_folders("demo", &stages, &output, &existing, threads, devices, console)?;
         if let Some(accuracy) = finished.products.find::<Accuracy>() {
             console
                 .print(&format!("\nerrors, where the truth is known\n{}\n", accuracy.to_table()))?;

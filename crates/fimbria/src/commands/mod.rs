@@ -33,9 +33,11 @@ use clap::Subcommand;
 use fimbria_compute::comm::{Comm, Solo};
 use fimbria_compute::{Backend, Progress as _};
 use fimbria_image::counted;
-use fimbria_pipeline::{OutputError, OutputFolder, RunRecord, Session, Stage, run_command};
+use fimbria_pipeline::{
+    Finished, OutputError, OutputFolder, RunRecord, Session, Stage, run_command,
+};
 
-use crate::args::{DeviceArgs, OutputArgs, ThreadArgs};
+use crate::args::{DeviceArgs, ExistingArgs, OutputArgs, ThreadArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 
@@ -192,6 +194,36 @@ fn run_on_threads(
     let command_line = command_line();
     let session = session(Backend::cpu(&workers), console, &command_line);
     run_command(name, stages, out, session).map_err(Failure::Work)
+}
+
+/// What `run` and `demo` do: the stages, each in a folder of its own in `output`, and what was written. Where the
+/// user stops it, `--resume` goes on from what is finished.
+fn run_in_folders(
+    name: &str,
+    stages: &[Box<dyn Stage>],
+    output: &Path,
+    existing: &ExistingArgs,
+    threads: ThreadArgs,
+    devices: DeviceArgs,
+    console: &Console,
+) -> Result<Finished, Failure> {
+    let workers = threads.start()?;
+    let opened = devices.open(console)?;
+    let command_line = command_line();
+    let on = devices.backend(&workers, &opened);
+    let session = session(on, console, &command_line);
+    let done = fimbria_pipeline::run_stages(name, stages, output, existing.policy(), session);
+    let is_finished = |stage: &Box<dyn Stage>| output.join(stage.name()).join("run.json").exists();
+    match done {
+        Ok(finished) => {
+            report(&finished.record, output, console);
+            Ok(finished)
+        }
+        Err(_) if console.was_interrupted() && stages.iter().any(is_finished) => {
+            Err(Failure::Interrupted { kept: Some(output.to_owned()) })
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Says what was written, and with -v what each stage took and counted.

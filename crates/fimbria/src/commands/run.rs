@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use clap::Args;
 use fimbria_pipeline::options::{Described as _, Takes};
 use fimbria_pipeline::stages::fits::FOLDERS_OF_FITS;
-use fimbria_pipeline::{FileKind, RunConfig, Writes, Written, run_stages};
+use fimbria_pipeline::{FileKind, RunConfig, Writes, Written};
 
 use crate::args::{DeviceArgs, ExistingArgs, MapArgs, SubjectArgs, ThreadArgs};
-use crate::commands::{command_line, report, session};
+use crate::commands::run_in_folders;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::memory;
@@ -204,13 +204,6 @@ impl Run {
             (allowed, _) => config.input.memory = allowed,
         }
         let stages = config.stages(&output)?;
-        let workers = threads.start()?;
-        let opened = devices.open(console)?;
-        let command_line = command_line();
-        let on = devices.backend(&workers, &opened);
-        let session = session(on, console, &command_line);
-        let finished = run_stages("run", &stages, &output, existing.policy(), session)?;
-        report(&finished.record, &output, console);
-        Ok(())
+        run_in_folders("run", &stages, &output, &existing, threads, devices, console).map(drop)
     }
 }

@@ -230,6 +230,8 @@ fn kinds_choose_what_is_listed_and_single_precision_finds_the_same_extremes() {
         ("--precision single --kinds saddles", "does not lead to saddles"),
         ("--precision single --shift 1", "cannot be used with"),
         ("--kinds ridges", "ridges"),
+        ("--shift maxima --kinds minima,saddles", "leads to maxima alone"),
+        ("--shift minima --kinds maxima", "leads to minima alone"),
     ] {
         let ran = folder.run(&format!("eigen in.json -o none.json {options}"));
         assert!(ran.code != Some(0) && ran.stderr.contains(said), "{options}: {}", ran.stderr);

@@ -43,6 +43,20 @@ fn once_it_stops_the_work_and_leaves_nothing() {
 }
 
 #[test]
+fn a_run_says_that_finished_stages_are_kept() {
+    let folder = Folder::new();
+    folder.done("phantom crossing --size 40,48,40 -o head");
+    let mut command =
+        folder.command("run head/dwi.nii.gz --mask head/mask.nii.gz -o out --threads 1");
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("a finished stage", || folder.join("out/dti/run.json").exists());
+    interrupt(&child);
+    let ran = Ran::of(&child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(130), "{}", ran.stderr);
+    assert!(ran.stderr.contains("interrupted: --resume goes on from out\n"), "{}", ran.stderr);
+}
+
+#[test]
 fn twice_it_leaves_at_once_and_still_leaves_nothing() {
     let folder = Folder::new();
     let child = long_work(&folder);

@@ -3,6 +3,7 @@
 mod bench;
 mod bids;
 mod circles;
+mod compare;
 mod contents;
 mod convert;
 mod demo;

@@ -257,6 +257,16 @@ fn a_gradient_echo_scan_is_mapped_beside_the_series() {
     assert!((field["last_echo_ms"].as_f64().unwrap() - 28.0).abs() < 1e-6);
     let chi = folder.image("out/qsm/chi.nii.gz");
     assert!(chi.data.iter().filter(|chi| **chi != 0.0).count() > 3000);
+    // The scan lies on the grid of the series, and has its mask: only inside is there a field.
+    let masked = |name: &str| {
+        let inputs = folder.json(name)["inputs"].as_array().unwrap().clone();
+        inputs.iter().any(|input| input["role"] == "mask")
+    };
+    assert!(masked("out/field/run.json"));
+    let mask = folder.image("crossing/mask.nii.gz");
+    let local = folder.image("out/field/local_field.nii.gz");
+    let outside = local.data.iter().zip(&mask.data).filter(|(_, mask)| **mask == 0.0);
+    assert!(outside.into_iter().all(|(field, _)| *field == 0.0));
     let page = fs::read_to_string(folder.join("out/report/report.html")).unwrap();
     assert!(page.contains("Magnetic susceptibility") && page.contains("by conjugate gradients"));
     let before = folder.json("out/run.json");

@@ -328,6 +328,9 @@ fn a_trk_cut_short_is_said_by_info_and_refused_by_convert() {
     let ran = folder.done("info cut.trk");
     assert!(ran.stderr.contains("the file ends before the streamline does"), "{}", ran.stderr);
     assert_eq!(folder.done("info b.trk").stderr, "");
+    let read = folder.done("info cut.trk --lengths");
+    assert!(read.stdout.contains("read         2 streamlines"), "{}", read.stdout);
+    assert!(read.stdout.contains("6.0000 to 6.0000 mm"), "{}", read.stdout);
     let error = folder.failed("convert cut.trk -o c.tck");
     assert!(error.contains("cut.trk, streamline 2"), "{error}");
     assert!(!folder.join("c.tck").exists());

@@ -105,6 +105,9 @@ fn every_session_is_made_and_kept_when_it_is_done() {
     // Of other parameters it is another.
     let third = folder.done(&format!("{PARTICIPANT} --participant-label 01 --set dti.method=ols"));
     assert!(third.stderr.contains("1 of 1 done"), "{}", third.stderr);
+    let replaced = "what is there was made with other options or inputs, and is replaced";
+    assert!(third.stderr.contains(replaced), "{}", third.stderr);
+    assert!(!first.contains(replaced) && !second.contains(replaced), "{first}{second}");
     let forced = folder.done(&format!("{PARTICIPANT} --participant-label sub-03 --force"));
     assert!(forced.stderr.contains("1 of 1 done"), "{}", forced.stderr);
 }

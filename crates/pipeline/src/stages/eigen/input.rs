@@ -59,6 +59,12 @@ pub enum EigenError {
         /// What was asked for.
         what: &'static str,
     },
+    /// Kinds that the shift does not lead to.
+    #[error("--shift {shift} leads to {shift} alone, which are not among --kinds")]
+    NotAmongKinds {
+        /// What it leads to.
+        shift: String,
+    },
     /// A batch that is not solved.
     #[error(transparent)]
     Extremes(#[from] ExtremesError),

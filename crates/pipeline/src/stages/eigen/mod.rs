@@ -161,7 +161,19 @@ impl FindEigenpairs {
             );
         }
         let kinds = self.kinds(&[Kind::Maximum, Kind::Minimum, Kind::Saddle]);
-        let task = Task { finder, search, shift: self.options.shift, kinds, log };
+        let shift = self.options.shift;
+        if let Some(Shift::Adaptive(extremum)) = shift {
+            let kind = match extremum {
+                Extremum::Maximum => Kind::Maximum,
+                Extremum::Minimum => Kind::Minimum,
+            };
+            if !kinds.contains(&kind) {
+                return Err(EigenError::NotAmongKinds {
+                    shift: shift_name(Shift::Adaptive(extremum)),
+                });
+            }
+        }
+        let task = Task { finder, search, shift, kinds, log };
         on.workers.install(|| {
             let indexed = given.tensors.par_iter().enumerate();
             indexed.map(|(index, entries)| task.answer(index, entries)).collect()
