@@ -119,21 +119,9 @@ impl LinearOperator for OfCone<'_, '_> {
     }
 }
 
-/// Where |D| is below `limit`, both of k and of -k. These are one where an axis has an even number of voxels and k
-/// is its highest frequency, of which D of an oblique B0 has two values: only with both the part of a part
-/// is that itself.
+/// Where |D| is below `limit`.
 fn cone(space: &KSpace<'_>, limit: f32) -> Vec<bool> {
-    let [nx, ny, nz] = space.shape();
-    let half = nx / 2 + 1;
-    let is_below = |k: usize| space.dipole[k].abs() < limit;
-    let is_cone = |k: usize| {
-        let [x, y, z] = [k % half, k / half % ny, k / (half * ny)];
-        // The half spectrum holds both in its first plane, and in its last of an even number.
-        let holds_both = x == 0 || 2 * x == nx;
-        let opposite = x + half * ((ny - y) % ny + ny * ((nz - z) % nz));
-        is_below(k) && (!holds_both || is_below(opposite))
-    };
-    (0..space.dipole.len()).map(is_cone).collect()
+    space.dipole.iter().map(|d| d.abs() < limit).collect()
 }
 
 /// No rows: nothing but the data counts.

@@ -67,25 +67,29 @@ impl Plain {
         i[0] + self.shape[0] * (i[1] + self.shape[1] * i[2])
     }
 
-    /// D, as the half spectrum has it: of the highest frequency of an even axis its sign matters.
+    /// D, of the highest frequency of an even axis the mean of those of both its signs.
     fn dipole(&self, place: usize) -> f64 {
-        let is_stored = self.indices(place)[0] <= self.shape[0] / 2;
-        let i = self.indices(if is_stored { place } else { self.opposite(place) });
+        let i = self.indices(place);
         let k: [f64; 3] = std::array::from_fn(|a| {
             let n = self.shape[a] as f64;
             let i = i[a] as f64;
             (if 2.0 * i > n { i - n } else { i }) / (n * SPACING[a])
         });
         let squared: f64 = k.iter().map(|k| k * k).sum();
-        let along: f64 = (0..3).map(|a| k[a] * B0[a]).sum();
-        if squared == 0.0 { 0.0 } else { 1.0 / 3.0 - along * along / squared }
-    }
-
-    /// The place of -k.
-    fn opposite(&self, k: usize) -> usize {
-        let i = self.indices(k);
-        let i: [usize; 3] = std::array::from_fn(|a| (self.shape[a] - i[a]) % self.shape[a]);
-        i[0] + self.shape[0] * (i[1] + self.shape[1] * i[2])
+        if squared == 0.0 {
+            return 0.0;
+        }
+        let signs = |a: usize| if 2 * i[a] == self.shape[a] { vec![1.0, -1.0] } else { vec![1.0] };
+        let mut all = Vec::new();
+        for x in signs(0) {
+            for y in signs(1) {
+                for z in signs(2) {
+                    let along = x * k[0] * B0[0] + y * k[1] * B0[1] + z * k[2] * B0[2];
+                    all.push(1.0 / 3.0 - along * along / squared);
+                }
+            }
+        }
+        all.iter().sum::<f64>() / all.len() as f64
     }
 
     /// The circulant matrix of a filter that is even in k: its first column.
@@ -252,7 +256,7 @@ fn a_map_is_that_of_the_plain_steps() {
     let fast = plain.fast_map(&b);
     let weights = [0, 1, 2].map(|a| plain.weights(&fast, a));
     let is_below = |k: usize| plain.dipole(k).abs() < HOW.limit;
-    let cone = plain.column(|k| f64::from(u8::from(is_below(k) && is_below(plain.opposite(k)))));
+    let cone = plain.column(|k| f64::from(u8::from(is_below(k))));
     let slopes = |x: &[f64]| -> Vec<f64> {
         let of = |(a, place): (usize, usize)| {
             weights[a][place] * (x[plain.next(place, a)] - x[place]) / SPACING[a]
