@@ -4,6 +4,8 @@ use std::f64::consts::TAU;
 
 use fimbria_compute::Silent;
 
+use fimbria_compute::Backend;
+
 use super::*;
 use crate::{Geometry, Shape};
 
@@ -221,7 +223,8 @@ fn a_map_is_that_of_the_plain_steps() {
     let n = model.unknowns.len();
     let field: Vec<f32> = (0..n).map(|i| 0.05 * number(i)).collect();
     let given: Vec<f32> = (0..n).map(|i| 1.0 + 0.5 * number(i + 3)).collect();
-    let found = invert_ilsqr(&model, &field, Some(&given), HOW, &workers, &Silent).unwrap();
+    let found =
+        invert_ilsqr(&model, &field, Some(&given), HOW, &Backend::cpu(&workers), &Silent).unwrap();
 
     let shape = KSpace::new(&model.geometry, &workers).unwrap().shape();
     let plain = Plain::new(&model, shape);
@@ -343,14 +346,18 @@ fn streaks_of_the_cone_are_taken_off_and_blocks_are_left() {
     let mut inside = vec![false; space.elements()];
     places.iter().for_each(|&place| inside[place as usize] = true);
     // The blocks' own boundaries: of their differences along an axis fewer than 1 in 20.
-    let boundaries = || Boundaries::of_map(&space, &blocks, &inside, &workers);
-    let of_cone = OfCone::new(&space, boundaries(), 0.1);
+    let boundaries = Boundaries::of_map(&space, &blocks, &inside, &workers);
+    let of_cone = OfCone::new(&space, boundaries, 0.1);
     let noise: Vec<f32> = (0..space.elements()).map(|i| 0.1 * number(i * i % 9973)).collect();
     let laid = of_cone.part(&noise);
     let with: Vec<f32> = blocks.iter().zip(&laid).map(|(b, s)| b + s).collect();
     let how = Ilsqr { iterations: 40, tolerance: 1e-3, ..Ilsqr::default() };
-    let (found, end) = streaks(&space, boundaries(), &with, how, &Silent, |_, _| {}).unwrap();
-    assert!(end.iterations > 1, "{}", end.iterations);
+    let slopes = of_cone.slopes(&with);
+    let problem = LeastSquares { data: &slopes, how, workers: &workers, progress: &Silent };
+    let there = |device: &Device| Ok(DeviceCone::new(&of_cone, device)?);
+    let found = problem.solve(&of_cone, None, there, &|_| 0.0).unwrap();
+    assert!(found.log.len() > 1, "{}", found.log.len());
+    let found = found.x;
     // Less their means, which no difference tells.
     let rms_of = |map: &dyn Fn(usize) -> f32| {
         let values: Vec<f64> = places.iter().map(|&p| f64::from(map(p as usize))).collect();
@@ -366,11 +373,14 @@ fn no_field_has_no_map_and_a_limit_beyond_the_dipole_is_refused() {
     let (workers, model) = (Workers::new(1).unwrap(), model());
     let n = model.unknowns.len();
     let zero = vec![0.0; n];
-    let found = invert_ilsqr(&model, &zero, None, Ilsqr::default(), &workers, &Silent).unwrap();
+    let found =
+        invert_ilsqr(&model, &zero, None, Ilsqr::default(), &Backend::cpu(&workers), &Silent)
+            .unwrap();
     assert_eq!((found.chi, found.has_settled), (zero.clone(), true));
     for limit in [0.0, 0.7, f64::NAN] {
         let how = Ilsqr { limit, ..Ilsqr::default() };
-        let said = invert_ilsqr(&model, &zero, None, how, &workers, &Silent).unwrap_err();
+        let said =
+            invert_ilsqr(&model, &zero, None, how, &Backend::cpu(&workers), &Silent).unwrap_err();
         assert!(said.to_string().contains("limit"), "{said}");
     }
 }
