@@ -99,6 +99,15 @@ impl World {
         true
     }
 
+    /// Waits until every process calls this, asleep but for a look now and then: in other calls those that wait
+    /// take the cores of those that work.
+    pub fn wait_asleep(&self) {
+        #[cfg(feature = "mpi")]
+        if let Some(mpi) = &self.mpi {
+            mpi.wait_asleep();
+        }
+    }
+
     /// Ends all processes at once, after one of them has failed and said why. Returns where this
     /// process is alone.
     pub fn abort(&self, code: i32) {

@@ -77,6 +77,14 @@ impl MpiWorld {
         }
     }
 
+    pub(crate) fn wait_asleep(&self) {
+        let mut others = self.with(|world| world.immediate_barrier());
+        while let Err(waiting) = self.with(|_| others.test()) {
+            others = waiting;
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     pub(crate) fn abort(&self, code: i32) {
         self.with(|world| world.abort(code));
     }

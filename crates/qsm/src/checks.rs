@@ -1,17 +1,27 @@
 //! This crate's kernels against their oracle, for `fimbria devices --check`.
 
-use fimbria_compute::Workers;
+use std::sync::Mutex;
+
 use fimbria_compute::check::{Check, Comparison, Extent};
 use fimbria_compute::dense::vec3;
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::fft::DeviceFftError;
-use fimbria_compute::operator::{LinearOperator, VectorSpace};
+use fimbria_compute::operator::{LinearOperator, Operator as _, VectorSpace};
 use fimbria_compute::philox::{Philox, normals};
+use fimbria_compute::{Backend, Progress, Silent, Workers};
 
 use crate::device::{
-    DeviceLaplacian, DeviceOperator, DeviceOperatorError, laplacian_source, pairs_source,
+    DeviceLaplacian, DeviceOperator, DeviceOperatorError, DeviceTensorPenalty, DeviceTensors,
+    laplacian_source, pairs_source, tensors_source,
 };
-use crate::{Edges, FieldModel, Geometry, Laplacian, Products, Shape, oracle};
+use crate::ilsqr::{Ilsqr, filters_source, invert_ilsqr};
+use crate::nonlinear::{Nonlinear, invert_nonlinear, nonlinear_source};
+use crate::solver::Iteration;
+use crate::tensor::{TensorOperator, TensorPenalty};
+use crate::variation::{
+    Guidance, Outside, Prior, Step, Variation, reconstruct_variation, variation_source,
+};
+use crate::{Edges, FieldModel, Geometry, Laplacian, Products, Shape, Share, oracle};
 
 /// The checks of this crate's kernels.
 pub fn checks() -> Vec<Check> {
@@ -26,6 +36,14 @@ pub fn checks() -> Vec<Check> {
             products(device, extent, Products::Dense, Some(6))
         }),
         Check::new("susceptibility: penalty and adjoint", penalty, penalties),
+        Check::new(
+            "susceptibility: tensors and adjoint",
+            vec![tensors_source(), laplacian_source(true)],
+            tensors,
+        ),
+        Check::new("susceptibility: total variation", vec![variation_source()], variation),
+        Check::new("susceptibility: steps downhill", vec![nonlinear_source()], downhill),
+        Check::new("susceptibility: streaks", vec![filters_source()], streaks),
     ]
 }
 
@@ -69,6 +87,15 @@ fn error(got: &[f32], expected: &[f64]) -> f64 {
     (left / expected.iter().map(|x| square(*x)).sum::<f64>()).sqrt()
 }
 
+/// What a device says; the models of checks are sound.
+fn of_device(error: DeviceOperatorError) -> DeviceError {
+    match error {
+        DeviceOperatorError::Device(error)
+        | DeviceOperatorError::Fft(DeviceFftError::Device(error)) => error,
+        error => unreachable!("{error}: the model is sound"),
+    }
+}
+
 /// What f32 products may err by.
 const TOLERANCE: f64 = 3e-6;
 
@@ -80,14 +107,7 @@ fn products(
 ) -> Result<Comparison, DeviceError> {
     let model = model(extent, support);
     let workers = Workers::new(1).expect("a thread");
-    let operator = match DeviceOperator::new(&model, products, device, &workers) {
-        Ok(operator) => operator,
-        Err(
-            DeviceOperatorError::Device(error)
-            | DeviceOperatorError::Fft(DeviceFftError::Device(error)),
-        ) => return Err(error),
-        Err(error) => unreachable!("{error}: the model is sound"),
-    };
+    let operator = DeviceOperator::new(&model, products, device, &workers).map_err(of_device)?;
     let (x, y) = (numbers(1, model.unknowns.len()), numbers(2, model.receivers.len()));
     let [ax, aty] = both(&operator, &x, &y)?;
     let errors = [
@@ -95,6 +115,145 @@ fn products(
         error(&aty, &oracle::adjoint(&model, &wide(&y))),
     ];
     Ok(Comparison::of_numbers(&[0.0; 2], &errors, 1.0, TOLERANCE))
+}
+
+fn tensors(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
+    let model = model(extent, None);
+    let workers = Workers::new(1).expect("a thread");
+    let there =
+        DeviceTensors::of_share(&model, device, &workers, Share::WHOLE).map_err(of_device)?;
+    let here = TensorOperator::new(&model, &workers).expect("a small volume");
+    let (x, y) = (numbers(1, here.domain().len()), numbers(2, model.receivers.len()));
+    let [ax, aty] = both(&there, &x, &y)?;
+    let [product, adjoint] = both(&here, &x, &y).expect("memory for a small volume");
+    let mut errors = vec![error(&ax, &wide(&product)), error(&aty, &wide(&adjoint))];
+    let there =
+        DeviceTensorPenalty::new(&model, Edges::Free, device, &workers).map_err(of_device)?;
+    let here = TensorPenalty::new(&model, Edges::Free, &workers).expect("a small volume");
+    let y = numbers(2, here.range().len());
+    let [dx, dty] = both(&there, &x, &y)?;
+    let [product, adjoint] = both(&here, &x, &y).expect("memory for a small volume");
+    errors.extend([error(&dx, &wide(&product)), error(&dty, &wide(&adjoint))]);
+    Ok(Comparison::of_numbers(&vec![0.0; errors.len()], &errors, 1.0, TOLERANCE))
+}
+
+/// Maps of every prior that a device has the kernels for, of a field and of a phase.
+fn variation(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
+    let model = model(extent, None);
+    // Receivers are the unknowns.
+    let model = FieldModel { receivers: model.unknowns.clone(), ..model };
+    let n = model.unknowns.len();
+    let of = |seed: u64, by: f32| -> Vec<f32> { numbers(seed, n).iter().map(|x| by * x).collect() };
+    let (field, weights) =
+        (of(1, 0.1), of(2, 1.0).iter().map(|w| 0.1 + w.abs()).collect::<Vec<_>>());
+    let magnitude = of(3, 1.0);
+    let fa = of(4, 0.2).iter().map(|fa| fa.abs().min(1.0)).collect();
+    let guidance = Guidance { fa, images: vec![of(5, 0.1).iter().map(|x| 1.0 + x).collect()] };
+    let workers = Workers::new(1).expect("a thread");
+    let mut errors = Vec::new();
+    for (prior, radians) in [
+        (Prior::Total, None),
+        (Prior::Magnitude(&magnitude), Some(16.0)),
+        (Prior::Explained(&guidance), None),
+        (Prior::Generalised, None),
+        (Prior::Generalised, Some(16.0)),
+    ] {
+        let outside = if radians.is_none() { Outside::Sources } else { Outside::Nothing };
+        let iterations = if extent == Extent::Toy { 2 } else { 12 };
+        let how =
+            Variation { iterations, tolerance: 0.0, outside, radians, ..Variation::default() };
+        let map = |on: &Backend<'_>, progress: &dyn Progress| {
+            reconstruct_variation(&model, &field, Some(&weights), prior, how, on, progress)
+                .expect("a sound problem")
+        };
+        let here = map(&Backend::cpu(&workers), &Silent);
+        let told = Told::default();
+        let there = map(&Backend::new(&workers, std::slice::from_ref(device)), &told);
+        if let Some(refusal) = told.0.into_inner().ok().flatten() {
+            let (device, call) = (device.info().name.clone(), "total variation");
+            return Err(DeviceError::Runtime { device, call, detail: refusal });
+        }
+        errors
+            .extend([error(&there.chi, &wide(&here.chi)), error(&there.field, &wide(&here.field))]);
+        for (there, here) in there.log.iter().zip(&here.log) {
+            let apart = |of: fn(&Step) -> f64| (of(there) - of(here)).abs() / of(here);
+            errors.extend([apart(|s| s.data), apart(|s| s.variation), apart(|s| s.rms)]);
+        }
+    }
+    // Transforms of f32 in another order, a dozen of them after each other.
+    Ok(Comparison::of_numbers(&vec![0.0; errors.len()], &errors, 1.0, 2e-5))
+}
+
+/// Maps whose streaks are taken off.
+fn streaks(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
+    let model = model(extent, None);
+    let model = FieldModel { receivers: model.unknowns.clone(), ..model };
+    let field = numbers(1, model.unknowns.len());
+    let iterations = if extent == Extent::Toy { 2 } else { 8 };
+    let how = Ilsqr { iterations, tolerance: 0.0, ..Ilsqr::default() };
+    let workers = Workers::new(1).expect("a thread");
+    let map = |on: &Backend<'_>, progress: &dyn Progress| {
+        invert_ilsqr(&model, &field, None, how, on, progress).expect("a sound problem")
+    };
+    let here = map(&Backend::cpu(&workers), &Silent);
+    let told = Told::default();
+    let there = map(&Backend::new(&workers, std::slice::from_ref(device)), &told);
+    if let Some(refusal) = told.0.into_inner().ok().flatten() {
+        let (device, call) = (device.info().name.clone(), "streaks");
+        return Err(DeviceError::Runtime { device, call, detail: refusal });
+    }
+    let errors = [error(&there.chi, &wide(&here.chi)), error(&there.field, &wide(&here.field))];
+    // Rounding of f32 transforms, which conjugate gradients amplify from one iteration to the next.
+    Ok(Comparison::of_numbers(&[0.0; 2], &errors, 1.0, 1e-4))
+}
+
+/// Maps of the phase.
+fn downhill(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {
+    let model = model(extent, None);
+    let model = FieldModel { receivers: model.unknowns.clone(), ..model };
+    let n = model.unknowns.len();
+    let field: Vec<f32> = numbers(1, n).iter().map(|x| 0.1 * x).collect();
+    let weights: Vec<f32> = numbers(2, n).iter().map(|w| 0.1 + w.abs()).collect();
+    let iterations = if extent == Extent::Toy { 2 } else { 30 };
+    let how = Nonlinear { lambda: 1e-3, radians: 16.0, iterations, tolerance: 0.0 };
+    let workers = Workers::new(1).expect("a thread");
+    let map = |on: &Backend<'_>, progress: &dyn Progress| {
+        invert_nonlinear(&model, &field, Some(&weights), how, on, progress)
+            .expect("a sound problem")
+    };
+    let here = map(&Backend::cpu(&workers), &Silent);
+    let told = Told::default();
+    let there = map(&Backend::new(&workers, std::slice::from_ref(device)), &told);
+    if let Some(refusal) = told.0.into_inner().ok().flatten() {
+        let (device, call) = (device.info().name.clone(), "steps downhill");
+        return Err(DeviceError::Runtime { device, call, detail: refusal });
+    }
+    let mut errors =
+        vec![error(&there.chi, &wide(&here.chi)), error(&there.field, &wide(&here.field))];
+    for (there, here) in there.log.iter().zip(&here.log) {
+        let apart = |of: fn(&Iteration) -> f64| (of(there) - of(here)).abs() / of(here);
+        errors.extend([apart(|s| s.data), apart(|s| s.penalty), apart(|s| s.rms)]);
+        errors.extend([apart(|s| s.relative_change), apart(|s| s.relative_gradient)]);
+    }
+    // Transforms of f32 in another order, some dozens of them after each other.
+    Ok(Comparison::of_numbers(&vec![0.0; errors.len()], &errors, 1.0, 2e-5))
+}
+
+/// What was warned of: that the threads did the work.
+#[derive(Default)]
+struct Told(Mutex<Option<String>>);
+
+impl Progress for Told {
+    fn start(&self, _what: &str, _total: u64) {}
+    fn advance(&self, _items: u64) {}
+    fn warn(&self, message: &str) {
+        if let Ok(mut told) = self.0.lock() {
+            *told = Some(message.to_owned());
+        }
+    }
+    fn is_cancelled(&self) -> bool {
+        false
+    }
 }
 
 fn penalties(device: &Device, extent: Extent) -> Result<Comparison, DeviceError> {

@@ -3,13 +3,14 @@
 use fimbria_compute::comm::Comm;
 use fimbria_compute::device::Device;
 use fimbria_compute::operator::{LinearOperator, Operator};
-use fimbria_compute::{Backend, Progress};
+use fimbria_compute::{Backend, Progress, Workers};
 
-use crate::device::{DeviceLaplacian, DeviceOperator, DeviceOperatorError, SeveralDevices};
+use crate::device::{DeviceLaplacian, DeviceOperator, DeviceOperatorError};
+use crate::shared::{Shared, share_out};
 use crate::solver::{
     Checkpoint, Iteration, Method, Objective, Solver, Stopped, StoppingRule, run, safe_step,
 };
-use crate::{Distributed, Edges, FieldModel, HostOperator, Laplacian, Products, QsmError, Share};
+use crate::{Edges, FieldModel, HostOperator, Laplacian, Products, QsmError, Share};
 
 /// Which iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,71 +105,77 @@ pub fn reconstruct(
     journey: Journey<'_>,
 ) -> Result<Reconstruction, QsmError> {
     model.check_cylinders()?;
-    let field: Vec<f32> = match weights {
-        None => field.to_vec(),
-        Some(weights) => field.iter().zip(weights).map(|(b, w)| b * w).collect(),
-    };
-    if comm.size() == 1 && on.devices.len() > 1 {
-        let operator = SeveralDevices::new(model, options.products, on, progress)?;
-        let operator = match weights {
-            None => operator,
-            Some(weights) => operator.weighted(weights.to_vec())?,
-        };
-        let penalty = Laplacian::new(model, options.edges, on.workers);
-        return minimise(&operator, &penalty, &field, options, progress, journey);
-    }
-    let share = Share { rank: comm.rank(), size: comm.size() };
-    let prepared = match on.devices.len() {
-        0 => None,
-        // Processes of one machine take turns at its devices.
-        n => match on_device(model, weights, options, &on.devices[comm.device_of(n)], on, share) {
-            Ok(prepared) => Some(prepared),
-            Err(DeviceOperatorError::Qsm(error)) => return Err(error),
-            Err(error) => {
-                progress.warn(&format!("{error}; the threads do the work"));
-                None
-            }
-        },
-    };
-    // The processes' vectors are the same to the bit where all make them alike.
-    let mut ready = [i64::from(prepared.is_some())];
-    comm.sum_i64(&mut ready);
-    if let Some((operator, penalty)) = prepared.filter(|_| ready == [share.size as i64]) {
-        let operator = Distributed::new(operator, comm);
-        let resume = journey.resume.clone();
-        let part = Journey { after: &mut *journey.after, resume, ..journey };
-        match minimise(&operator, &penalty, &field, options, progress, part) {
-            Err(QsmError::Space(error)) if share.size == 1 => {
-                progress.warn(&format!("{error}; the threads begin again"));
-            }
-            done => return done,
-        }
-    }
-    let operator = HostOperator::of_share(model, options.products, on.workers, share)?;
-    let penalty = Laplacian::new(model, options.edges, on.workers);
-    let operator = match weights {
-        None => operator,
-        Some(weights) => operator.weighted(weights.to_vec())?,
-    };
-    let operator = Distributed::new(operator, comm);
-    minimise(&operator, &penalty, &field, options, progress, journey)
+    let problem = ShapeProducts { model, products: options.products };
+    share_out(&problem, field, weights, options, on, comm, progress, journey)
 }
 
-fn on_device(
-    model: &FieldModel,
-    weights: Option<&[f32]>,
-    options: &DqsmOptions,
-    device: &Device,
-    on: &Backend<'_>,
-    share: Share,
-) -> Result<(DeviceOperator, DeviceLaplacian), DeviceOperatorError> {
-    let operator = DeviceOperator::of_share(model, options.products, device, on.workers, share)?;
-    let penalty = DeviceLaplacian::new(model, options.edges, device, on.workers)?;
-    let operator = match weights {
-        None => operator,
-        Some(weights) => operator.weighted(weights)?,
-    };
-    Ok((operator, penalty))
+/// The fields of spheres and cylinders, their sources shared out.
+#[derive(Clone, Copy)]
+pub struct ShapeProducts<'m> {
+    /// Unknowns, their shapes, and receivers.
+    pub model: &'m FieldModel,
+    /// How products are made.
+    pub products: Products,
+}
+
+impl Shared for ShapeProducts<'_> {
+    type OnThreads<'w> = HostOperator<'w>;
+    type OnDevice = DeviceOperator;
+    type PenaltyOnThreads<'w> = Laplacian<'w>;
+    type PenaltyOnDevice = DeviceLaplacian;
+
+    fn lengths(&self) -> (usize, usize) {
+        (self.model.unknowns.len(), self.model.receivers.len())
+    }
+
+    /// Enough that a fast device takes more than a slow one.
+    fn parts(&self, devices: usize) -> usize {
+        4 * devices
+    }
+
+    fn on_threads<'w>(
+        &self,
+        workers: &'w Workers,
+        share: Share,
+        weights: Option<&[f32]>,
+    ) -> Result<HostOperator<'w>, QsmError> {
+        let operator = HostOperator::of_share(self.model, self.products, workers, share)?;
+        match weights {
+            None => Ok(operator),
+            Some(weights) => operator.weighted(weights.to_vec()),
+        }
+    }
+
+    fn on_device(
+        &self,
+        device: &Device,
+        workers: &Workers,
+        share: Share,
+        weights: Option<&[f32]>,
+    ) -> Result<DeviceOperator, DeviceOperatorError> {
+        let operator = DeviceOperator::of_share(self.model, self.products, device, workers, share)?;
+        match weights {
+            None => Ok(operator),
+            Some(weights) => operator.weighted(weights),
+        }
+    }
+
+    fn penalty_on_threads<'w>(
+        &self,
+        edges: Edges,
+        workers: &'w Workers,
+    ) -> Result<Laplacian<'w>, QsmError> {
+        Ok(Laplacian::new(self.model, edges, workers))
+    }
+
+    fn penalty_on_device(
+        &self,
+        edges: Edges,
+        device: &Device,
+        workers: &Workers,
+    ) -> Result<DeviceLaplacian, DeviceOperatorError> {
+        Ok(DeviceLaplacian::new(self.model, edges, device, workers)?)
+    }
 }
 
 /// [`reconstruct`] over any operators, `field` weighted as `operator` is.

@@ -16,6 +16,8 @@
 //! q(r_c) = h² (3a - h) / (4a³), h = 2a - |r_c|
 //! F_c(n, 0) = (3 (n·b)² - 1)/6
 //!
+//! In voxels that are no cubes there is more at 0: see [`Lattice`](crate::Lattice).
+//!
 //! In cubic voxels a = 0.475 and the cross-section A = 1, as published. In others the cylinder's
 //! length L is the diameter along n of the ellipsoid inscribed in the voxel, a = 0.475 L and
 //! A = 1/L, so that its volume stays 1; a < L/2 keeps every other voxel's centre off the axis
@@ -97,7 +99,11 @@ impl Cylinder {
         if steps == [0; 3] {
             return self.inside();
         }
-        let d = geometry.displacement(steps);
+        self.field_at(geometry.displacement(steps))
+    }
+
+    /// The field at `d` from it, in units of the geometry, not 0.
+    pub(crate) fn field_at(&self, d: [f64; 3]) -> f64 {
         let along = dot(d, self.axis);
         let h = 2.0 * self.radius - along.abs();
         if h <= 0.0 {

@@ -2,6 +2,7 @@
 //! susceptibility in ppm, guided by diffusion.
 //!
 //! * [`Geometry`]: voxels and B0; the kernels [`sphere_field`] and [`Cylinder`] as published;
+//!   [`Lattice`]: what is added to them in voxels that are no cubes;
 //! * [`FieldModel`]: which voxels are solved for and as what [`Shape`] ([`shapes_of`] takes it
 //!   from FA·V1), and where the field is known;
 //! * [`oracle`]: the model as a double loop in f64; [`HostOperator`]: the same by SIMD and
@@ -34,6 +35,7 @@ mod geometry;
 pub mod ilsqr;
 mod kernel;
 mod laplacian;
+mod lattice;
 pub mod metrics;
 mod model;
 pub mod nonlinear;
@@ -42,6 +44,7 @@ pub mod oracle;
 mod pairs;
 pub mod phase;
 mod published;
+mod shared;
 pub mod solver;
 pub mod tensor;
 pub mod variation;
@@ -51,6 +54,8 @@ pub use error::QsmError;
 pub use geometry::{Geometry, dir_vox};
 pub use kernel::{Cylinder, RECEIVER_RADIUS, dipole_fields, sphere_field};
 pub use laplacian::{Edges, Laplacian};
+pub use lattice::Lattice;
 pub use model::{FA_THRESHOLD, FieldModel, Shape, shapes_of, whole_length};
 pub use operator::{Distributed, DoubleOperator, HostOperator, Products, Share};
 pub use published::{PUBLISHED_SUPPORT, Published};
+pub use shared::Shared;

@@ -1,7 +1,7 @@
 //! The forward model as a double loop in f64: what every operator is held against.
 
 use crate::kernel::sphere_field;
-use crate::{Cylinder, FieldModel, Shape};
+use crate::{Cylinder, FieldModel, Lattice, Shape};
 
 /// A x: the field at the receivers, of susceptibilities `x`.
 pub fn apply(model: &FieldModel, x: &[f64]) -> Vec<f64> {
@@ -20,6 +20,7 @@ pub fn adjoint(model: &FieldModel, y: &[f64]) -> Vec<f64> {
 /// Gives `visit` the index of the receiver, that of the unknown, and the kernel between them.
 fn each_pair(model: &FieldModel, mut visit: impl FnMut(usize, usize, f64)) {
     let geometry = &model.geometry;
+    let lattice = Lattice::new(geometry);
     for (unknown, (&source, shape)) in model.unknowns.iter().zip(&model.shapes).enumerate() {
         let from = geometry.voxel(source as usize);
         let cylinder = match shape {
@@ -33,6 +34,8 @@ fn each_pair(model: &FieldModel, mut visit: impl FnMut(usize, usize, f64)) {
                 continue;
             }
             let kernel = match &cylinder {
+                None if steps == [0; 3] => lattice.sphere(),
+                Some(cylinder) if steps == [0; 3] => lattice.cylinder(cylinder),
                 None => sphere_field(geometry, steps),
                 Some(cylinder) => cylinder.field(geometry, steps),
             };

@@ -4,15 +4,18 @@ mod paper;
 mod products;
 mod solvers;
 
+use std::path::PathBuf;
+
 use clap::Args;
+use fimbria_cluster::World;
 use fimbria_compute::{SimdLevel, Workers};
-use fimbria_pipeline::options::{Described as _, within};
+use fimbria_pipeline::options::{Described as _, Takes, within};
 use fimbria_qsm::{FieldModel, Geometry, Shape};
 
 use self::products::Rows;
 use super::table::{Table, number, words};
 use crate::simd::simd_level;
-use crate::{Benchmark, Console, Failure, Machine, usage};
+use crate::{Console, Failure, Machine, usage};
 
 /// Time the products and solvers of diffusion-guided susceptibility mapping
 #[derive(Debug, Args)]
@@ -41,6 +44,11 @@ pub struct BenchQsm {
     #[arg(number = within(8_u32, 512, ""))]
     paper_side: u32,
 
+    /// Draw the paper's two figures into this folder, as SVG
+    #[arg(long, value_name = "FOLDER", conflicts_with = "no_paper")]
+    #[arg(takes = Takes::FOLDER)]
+    figures: Option<PathBuf>,
+
     /// Leave out the comparison of solvers
     #[arg(long)]
     no_solvers: bool,
@@ -62,15 +70,30 @@ Outputs, on standard output:
     ratio     the plain loop's processor time over this one's
   The plain loop (scalar f32, one thread) is timed on 1 % of the rows and scaled; the dense product,
   where it would take long, on as many planes of receivers as hold 4·10^9 pairs, and scaled. Then
-  the paper's own table, on a volume with as many pairs as its mouse brain: seconds for each
-  Landweber iteration, the speed-up over one thread (its Figure 1), and the time to the end (its
-  Figure 2; 1100 iterations, as its 16 h at 52 s each). The plain loop's row there is twice its A x,
-  timed and scaled as above. Then iterations, products with A and time that solvers need to reach
-  the objective of 100 Landweber iterations, on 24^3 voxels.";
+  the paper's own table, on a volume with as many pairs as its mouse brain, for each number of
+  threads, devices together and, under mpirun, processes: seconds for each Landweber iteration, the
+  speed-up over one thread (its Figure 1), and the time to the end (its Figure 2; 1100 iterations,
+  as its 16 h at 52 s each). The plain loop's row there is twice its A x, timed and scaled as above.
+  With --figures: speed-up.svg and minutes-to-end.svg. Then iterations, products with A and time that solvers need to reach
+  the objective of 100 Landweber iterations, on 24^3 voxels.
 
-impl Benchmark for BenchQsm {
-    fn run(self, machine: Machine, console: &dyn Console) -> Result<(), Failure> {
-        let Self { sides, cylinders, fast_only, no_paper, paper_side, no_solvers, simd } = self;
+Several processes:
+  `mpirun -n 2 fimbria bench qsm --threads 1 --figures FOLDER` of a program built with --features mpi:
+  the first measures by itself, while the others sleep, then all of them.";
+
+impl BenchQsm {
+    /// Runs it in every process of `world`: the first measures and speaks, and all share the paper's problem.
+    ///
+    /// # Errors
+    /// Where something cannot be made or measured, a row not be printed, or the user stops it.
+    pub fn run(
+        self,
+        machine: Machine,
+        world: &World,
+        console: &dyn Console,
+    ) -> Result<(), Failure> {
+        let Self { sides, cylinders, fast_only, no_paper, paper_side, figures, no_solvers, simd } =
+            self;
         if !(0.0..=1.0).contains(&cylinders) {
             return Err(usage("--cylinders is a share, 0 to 1"));
         }
@@ -78,32 +101,38 @@ impl Benchmark for BenchQsm {
             Some(level) => workers.with_simd(level),
             None => workers,
         };
+        let with = |threads: usize| Ok(at_level(Workers::new(threads)?));
         let Machine { workers, devices } = machine;
         let all = at_level(workers);
-        let one = at_level(Workers::new(1)?);
-        let table = Table::begin(
-            console,
-            [
-                number("side", 4),
-                words("product", 8),
-                words("on", 28),
-                number("s", 8),
-                number("s adj.", 8),
-                number("cpu s", 8),
-                number("ns/pair", 8),
-                number("ratio", 7),
-            ],
-        )?;
-        for side in sides {
-            Rows::new(&table, side as usize, cylinders).all(&one, &all, &devices, fast_only)?;
+        let is_first = world.comm().rank() == 0;
+        if is_first {
+            let one = with(1)?;
+            let table = Table::begin(
+                console,
+                [
+                    number("side", 4),
+                    words("product", 8),
+                    words("on", 28),
+                    number("s", 8),
+                    number("s adj.", 8),
+                    number("cpu s", 8),
+                    number("ns/pair", 8),
+                    number("ratio", 7),
+                ],
+            )?;
+            for side in sides {
+                Rows::new(&table, side as usize, cylinders).all(&one, &all, &devices, fast_only)?;
+            }
         }
         if !no_paper {
             let problem = paper::Problem { side: paper_side as usize, cylinders, fast_only };
-            problem.table(console, &one, &all, &devices)?;
+            problem.table(console, &all, &with, &devices, world, figures.as_deref())?;
         }
-        if !no_solvers {
+        if is_first && !no_solvers {
             solvers::table(console, cylinders, &all)?;
         }
+        // What is left is the first's: the others do not take its cores while they wait for its end.
+        world.wait_asleep();
         Ok(())
     }
 }

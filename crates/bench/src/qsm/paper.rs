@@ -1,10 +1,18 @@
-use fimbria_compute::Workers;
-use fimbria_compute::device::Device;
-use fimbria_qsm::Products;
+//! The paper's own problem: its table and its two figures, on this machine.
 
-use super::super::table::{Table, digits, digits_or_dash, number, words};
-use super::cube;
-use super::products::{PLAIN_PLACE, time_plain, time_products};
+use std::path::Path;
+
+use fimbria_cluster::World;
+use fimbria_compute::device::Device;
+use fimbria_compute::{Backend, Silent, Workers};
+use fimbria_qsm::device::{DeviceOperator, SeveralDevices};
+use fimbria_qsm::dqsm::ShapeProducts;
+use fimbria_qsm::{Distributed, HostOperator, Products, Share};
+use fimbria_report::plot::{Axes, Axis, Guide, Marks, Series, bars, xy};
+
+use super::super::clock::Time;
+use super::super::table::{Table, counted, digits, digits_or_dash, number, words};
+use super::products::{PLAIN_PLACE, Problem as Cube, time_both, time_plain};
 use crate::{Console, Failure};
 
 /// Iterations to the end: the paper's 16 hours at 52 seconds each.
@@ -28,15 +36,53 @@ pub(super) struct Problem {
     pub(super) fast_only: bool,
 }
 
+/// What shares a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Threads,
+    Devices,
+    Processes,
+}
+
+impl Kind {
+    const ALL: [(Self, &'static str); 3] =
+        [(Self::Threads, "threads"), (Self::Devices, "devices"), (Self::Processes, "processes")];
+}
+
+/// An iteration of a product, shared by so many.
+struct Measured {
+    product: &'static str,
+    kind: Kind,
+    count: usize,
+    on: String,
+    seconds: f64,
+    processor: Option<f64>,
+}
+
 impl Problem {
-    /// The paper's table and its two figures, on this machine.
+    /// The paper's table and, into the folder `figures`, its two figures. Only the first process of `world`
+    /// speaks; the others sleep while it measures by itself.
     pub(super) fn table(
         &self,
         console: &dyn Console,
-        one: &Workers,
         all: &Workers,
+        with: &dyn Fn(usize) -> Result<Workers, Failure>,
         devices: &[Device],
+        world: &World,
+        figures: Option<&Path>,
     ) -> Result<(), Failure> {
+        let comm = world.comm();
+        let &Self { side, cylinders, fast_only } = self;
+        let which: &[Products] =
+            if fast_only { &[Products::Fast] } else { &[Products::Dense, Products::Fast] };
+        if comm.rank() > 0 {
+            for &products in which {
+                let cube = Cube::new(side, cylinders, products)?;
+                world.wait_asleep();
+                by_processes(&cube, products, all, world, &mut |_| Ok(()))?;
+            }
+            return Ok(());
+        }
         let table = Table::begin(
             console,
             [
@@ -61,25 +107,164 @@ impl Problem {
         for (on, seconds) in PAPER {
             row("paper", on, seconds, None, PAPER[0].1)?;
         }
-        let &Self { side, cylinders, fast_only } = self;
         if !fast_only {
             // The adjoint sums the same pairs.
-            let product = time_plain(&cube(side, cylinders, None)?)?;
+            let product = time_plain(&super::cube(side, cylinders, None)?)?;
             let each = 2.0 * product.wall;
             row("plain", PLAIN_PLACE, each, product.processor.map(|s| 2.0 * s), each)?;
         }
-        let which: &[Products] =
-            if fast_only { &[Products::Fast] } else { &[Products::Dense, Products::Fast] };
+        let mut measured: Vec<Measured> = Vec::new();
         for &products in which {
-            let times = time_products(side, cylinders, one, all, devices, &[products])?;
-            let seconds = times.iter().map(|timed| timed.there.wall + timed.back.wall);
-            let seconds: Vec<f64> = seconds.collect();
-            for (timed, &each) in times.iter().zip(&seconds) {
-                let processor = timed.there.processor.zip(timed.back.processor);
-                let processor = processor.map(|(there, back)| there + back);
-                row(timed.product, &timed.on, each, processor, seconds[0])?;
+            let cube = Cube::new(side, cylinders, products)?;
+            let mut first = None;
+            let mut done = |one: Measured| {
+                let first = *first.get_or_insert(one.seconds);
+                row(one.product, &one.on, one.seconds, one.processor, first)?;
+                measured.push(one);
+                Ok(())
+            };
+            by_threads(&cube, products, all.threads(), with, &mut done)?;
+            by_devices(&cube, products, all, devices, &mut done)?;
+            world.wait_asleep();
+            by_processes(&cube, products, all, world, &mut done)?;
+        }
+        match figures {
+            Some(folder) => draw(&measured, folder, console),
+            None => Ok(()),
+        }
+    }
+}
+
+type Done<'a> = dyn FnMut(Measured) -> Result<(), Failure> + 'a;
+
+fn measured(
+    cube: &Cube,
+    kind: Kind,
+    count: usize,
+    on: String,
+    (there, back): (Time, Time),
+) -> Measured {
+    let processor = there.processor.zip(back.processor).map(|(there, back)| there + back);
+    Measured { product: cube.product, kind, count, on, seconds: there.wall + back.wall, processor }
+}
+
+/// On 1 to `most` threads: every number up to 8, then powers of two, and the last.
+fn by_threads(
+    cube: &Cube,
+    products: Products,
+    most: usize,
+    with: &dyn Fn(usize) -> Result<Workers, Failure>,
+    done: &mut Done<'_>,
+) -> Result<(), Failure> {
+    for count in (1..=most).filter(|&n| n <= 8 || n.is_power_of_two() || n == most) {
+        let workers = with(count)?;
+        let operator = HostOperator::new(&cube.model, products, &workers)?;
+        let times = time_both(&operator, cube.scale, || Ok(()))?;
+        let on = format!("{}, {:?}", counted(count), workers.simd());
+        done(measured(cube, Kind::Threads, count, on, times))?;
+    }
+    Ok(())
+}
+
+/// On each device by itself, and on the first two, three … together.
+fn by_devices(
+    cube: &Cube,
+    products: Products,
+    workers: &Workers,
+    devices: &[Device],
+    done: &mut Done<'_>,
+) -> Result<(), Failure> {
+    for device in devices {
+        let operator = DeviceOperator::new(&cube.model, products, device, workers)?;
+        let times = time_both(&operator, cube.scale, || device.synchronize())?;
+        done(measured(cube, Kind::Devices, 1, device.info().name.clone(), times))?;
+    }
+    let problem = ShapeProducts { model: &cube.model, products };
+    for count in 2..=devices.len() {
+        let on = Backend::new(workers, &devices[..count]);
+        let operator = SeveralDevices::new(&problem, &on, &Silent)?;
+        let times = time_both(&operator, cube.scale, || Ok(()))?;
+        done(measured(cube, Kind::Devices, count, format!("{count} devices together"), times))?;
+    }
+    Ok(())
+}
+
+/// On 1 to all processes: the others have no sources, and hear the sum. Nothing of one alone.
+fn by_processes(
+    cube: &Cube,
+    products: Products,
+    workers: &Workers,
+    world: &World,
+    done: &mut Done<'_>,
+) -> Result<(), Failure> {
+    let comm = world.comm();
+    if comm.size() == 1 {
+        return Ok(());
+    }
+    for count in 1..=comm.size() {
+        let share = Share { rank: comm.rank(), size: count };
+        let part = HostOperator::of_share(&cube.model, products, workers, share)?;
+        let operator = Distributed::new(part, comm);
+        comm.barrier();
+        let times = time_both(&operator, cube.scale, || Ok(()))?;
+        let on = format!("{count} processes of {}", counted(workers.threads()));
+        done(measured(cube, Kind::Processes, count, on, times))?;
+    }
+    Ok(())
+}
+
+/// The names of the figures' files: the paper's Figure 1, and its Figure 2.
+const FIGURES: [&str; 2] = ["speed-up.svg", "minutes-to-end.svg"];
+
+/// Figure 1: the speed-up over one thread of the same product. Figure 2: minutes to the end.
+fn draw(measured: &[Measured], folder: &Path, console: &dyn Console) -> Result<(), Failure> {
+    let mut curves: Vec<(String, Vec<[f64; 2]>)> = Vec::new();
+    let mut ends: Vec<(String, f64)> =
+        PAPER.iter().map(|(on, seconds)| ((*on).to_owned(), minutes(*seconds))).collect();
+    for product in ["dense", "fast"] {
+        let of_product = || measured.iter().filter(|one| one.product == product);
+        let Some(first) = of_product().next() else { continue };
+        for (kind, name) in Kind::ALL {
+            let of_kind = || of_product().filter(|one| one.kind == kind);
+            let points: Vec<[f64; 2]> =
+                of_kind().map(|one| [one.count as f64, first.seconds / one.seconds]).collect();
+            if !points.is_empty() {
+                curves.push((format!("{product}, {name}"), points));
+            }
+            // The most of each kind.
+            if let Some(most) = of_kind().max_by_key(|one| one.count) {
+                ends.push((format!("{product}, {} {name}", most.count), minutes(most.seconds)));
             }
         }
-        Ok(())
     }
+    let series: Vec<Series<'_>> = curves
+        .iter()
+        .map(|(name, points)| Series { name, points, marks: Marks::LineAndDots })
+        .collect();
+    let most = measured.iter().map(|one| one.count).max().unwrap_or(1) as f64;
+    let axes = Axes {
+        heading: "Speed-up of an iteration",
+        x: Axis::new("threads, devices or processes", "").over(0.5, most + 0.5),
+        y: Axis::new("speed-up over one thread", ""),
+        guides: vec![Guide::Identity],
+    };
+    let speed_up = xy(&series, &axes);
+    let ends: Vec<(&str, f64)> = ends.iter().map(|(on, end)| (&on[..], *end)).collect();
+    let axes = Axes {
+        heading: "Time to the end of 1100 iterations",
+        x: Axis::new("the paper's machines, and this one", ""),
+        y: Axis::new("time", "min"),
+        guides: Vec::new(),
+    };
+    std::fs::create_dir_all(folder)?;
+    for (name, figure) in FIGURES.iter().zip([speed_up, bars(&ends, &axes)]) {
+        let path = folder.join(name);
+        std::fs::write(&path, figure.svg())?;
+        console.print(&format!("{}\n", path.display()))?;
+    }
+    Ok(())
+}
+
+fn minutes(seconds: f64) -> f64 {
+    ITERATIONS * seconds / 60.0
 }

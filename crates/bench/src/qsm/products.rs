@@ -2,6 +2,7 @@ use fimbria_compute::device::Device;
 use fimbria_compute::operator::{LinearOperator, VectorSpace};
 use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_qsm::device::{DeviceOperator, SeveralDevices};
+use fimbria_qsm::dqsm::ShapeProducts;
 use fimbria_qsm::{FieldModel, HostOperator, Products, oracle};
 
 use super::super::clock::{Time, once};
@@ -11,6 +12,30 @@ use crate::Failure;
 
 /// Pairs that a dense product is timed on.
 const DENSE_PAIRS: f64 = 4e9;
+
+/// A volume whose product is timed.
+pub(super) struct Problem {
+    pub(super) product: &'static str,
+    /// Seen from all of it or, of the dense product, from as many planes as hold enough pairs.
+    pub(super) model: FieldModel,
+    /// The whole over what is timed.
+    pub(super) scale: f64,
+}
+
+impl Problem {
+    pub(super) fn new(side: usize, cylinders: f64, products: Products) -> Result<Self, Failure> {
+        let (planes, product) = match products {
+            Products::Fast => (side, "fast"),
+            Products::Dense => {
+                // Whole tiles of four planes: a device makes no less.
+                let planes = (DENSE_PAIRS / (side as f64).powi(5)).ceil() as usize;
+                (planes.next_multiple_of(4).min(side), "dense")
+            }
+        };
+        let model = cube(side, cylinders, (planes < side).then_some(planes))?;
+        Ok(Self { product, model, scale: side as f64 / planes as f64 })
+    }
+}
 
 /// A product and its adjoint, where they were made, and how long they took.
 pub(super) struct Timed {
@@ -31,16 +56,7 @@ pub(super) fn time_products(
 ) -> Result<Vec<Timed>, Failure> {
     let mut times = Vec::new();
     for &products in which {
-        let (planes, product) = match products {
-            Products::Fast => (side, "fast"),
-            Products::Dense => {
-                // Whole tiles of four planes: a device makes no less.
-                let planes = (DENSE_PAIRS / (side as f64).powi(5)).ceil() as usize;
-                (planes.next_multiple_of(4).min(side), "dense")
-            }
-        };
-        let model = cube(side, cylinders, (planes < side).then_some(planes))?;
-        let scale = side as f64 / planes as f64;
+        let Problem { product, model, scale } = Problem::new(side, cylinders, products)?;
         let both: &[&Workers] = if all.threads() > 1 { &[one, all] } else { &[one] };
         for workers in both {
             let operator = HostOperator::new(&model, products, workers)?;
@@ -55,7 +71,8 @@ pub(super) fn time_products(
         }
         if devices.len() > 1 {
             let on = Backend::new(all, devices);
-            let operator = SeveralDevices::new(&model, products, &on, &Silent)?;
+            let problem = ShapeProducts { model: &model, products };
+            let operator = SeveralDevices::new(&problem, &on, &Silent)?;
             let (there, back) = time_both(&operator, scale, || Ok(()))?;
             let on = format!("{} devices together", devices.len());
             times.push(Timed { product, on, there, back });
@@ -64,7 +81,8 @@ pub(super) fn time_products(
     Ok(times)
 }
 
-fn time_both<A: LinearOperator>(
+/// The product and the adjoint, once each after one that is not counted; `wait` waits for a device.
+pub(super) fn time_both<A: LinearOperator>(
     operator: &A,
     scale: f64,
     wait: impl Fn() -> Result<(), <A::Domain as VectorSpace>::Error>,

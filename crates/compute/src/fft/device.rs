@@ -82,6 +82,11 @@ impl DeviceFft {
         Ok(Self { device: device.clone(), shape, transformed, passes, turns, kernels })
     }
 
+    /// Number of elements along each axis.
+    pub fn shape(&self) -> [usize; 3] {
+        self.shape
+    }
+
     /// Number of elements of an array.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()

@@ -69,7 +69,7 @@ impl Bench {
             What::Life(bench) => bench.run_together(console),
             What::Sparse(bench) => bench.run(console),
             What::Sshopm(bench) => bench.run(console),
-            What::Qsm(bench) => bench.run(console),
+            What::Qsm(bench) => bench.run_together(console),
             What::Track(bench) => bench.run(console),
             What::Sticks(bench) => bench.run(console),
         }
@@ -92,6 +92,17 @@ impl Anywhere<BenchLife> {
         let devices = if benchmark.plans() { devices.without() } else { devices };
         let machine = Machine { workers: threads.start()?, devices: devices.open(console)? };
         let done = benchmark.run(machine, &mut world, console).map_err(failure);
+        end_together(done, &world, console)
+    }
+}
+
+impl Anywhere<BenchQsm> {
+    /// What `mpirun` may have started several times.
+    fn run_together(self, console: &Console) -> Result<(), Failure> {
+        let Self { threads, devices, benchmark } = self;
+        let world = World::start();
+        let machine = Machine { workers: threads.start()?, devices: devices.open(console)? };
+        let done = benchmark.run(machine, &world, console).map_err(failure);
         end_together(done, &world, console)
     }
 }

@@ -6,9 +6,7 @@ use clap::Args;
 use fimbria_cluster::World;
 use fimbria_pipeline::options::{Described as _, at_least};
 use fimbria_pipeline::stages::load_local_field::{LoadLocalField, LocalFieldFiles};
-use fimbria_pipeline::stages::qsm::{
-    Keep, MapSusceptibility, QSM_WRITES, QsmMethod, QsmParameters,
-};
+use fimbria_pipeline::stages::qsm::{Keep, MapSusceptibility, QSM_WRITES, QsmParameters};
 use fimbria_pipeline::{Choice as _, Stage, Writes};
 
 use crate::args::{DeviceArgs, KeptOutputArgs, MapArgs, ThreadArgs};
@@ -57,8 +55,7 @@ Units:
 
 Order and frame:
   Fibre directions are in scanner RAS axes (--v1-frame for FSL's or voxel axes), B0 along the
-  scanner's z. Oblique volumes are not resampled: kernels are turned. dqsm and tensor take cubic
-  voxels alone.
+  scanner's z. Oblique volumes are not resampled: kernels are turned.
 
 By default (dtv) few edges are wanted, but for those that diffusion explains: ½‖w (x * d + a B -
 b)‖² + λ Σ|∇(x - Σ c Φ)| is made least, d the dipole, x 0 outside the mask, Φ the images FA, MD and
@@ -80,10 +77,18 @@ to --fa-threshold) and of cylinders (or, with --method tensor, of dipoles magnet
 along V1, D is a Laplacian. κ does not depend on the strength of B0. A map of susceptibility is
 known up to a constant: see --zero-mean and --reference.
 
+Devices:
+  dqsm shares its sources among all devices, tensor the components of the magnetisation between two
+  at most; dtv, tv, tgv, medi, ndi and ilsqr run on the first. The other methods run on threads, and refuse a
+  device that is named. `--device auto` leaves volumes of less than 2 million voxels, padding
+  included, to the threads, but for dqsm.
+
 Several processes:
   `mpirun -n 4 fimbria qsm --method dqsm ...` of a program built with --features mpi deals the
-  cylinders (with --products dense all voxels) out to the processes; the first one reads for itself
-  and writes.
+  cylinders (with --products dense all voxels) out to the processes, each on its threads or a device;
+  with --method tensor each of at most three has components of the magnetisation. The first process
+  reads for itself and writes. The other methods are made of transforms of one volume, which do not
+  gain from processes: they are refused.
 
 References:
   Ng A et al. ISMRM (2013) 2394; Kaluza OL et al. \"Fast diffusion-guided QSM using GPUs\"    dqsm
@@ -104,10 +109,10 @@ impl Qsm {
         let Self { files, parameters, output, checkpoint, style, threads, devices } = self;
         files.check(&parameters).and_then(|()| parameters.check()).map_err(Failure::usage)?;
         let method = parameters.method.0;
-        let is_shared = method == QsmMethod::Dqsm;
+        let takes_devices = method.takes_devices();
         for (option, is_given, is_used) in [
             ("checkpoint", checkpoint.is_some(), parameters.is_smooth()),
-            ("device", devices.names_a_device(), is_shared),
+            ("device", devices.names_a_device(), takes_devices),
         ] {
             if is_given && !is_used {
                 let method = method.name();
@@ -121,12 +126,14 @@ impl Qsm {
             resume,
         };
         let world = World::start();
-        if world.comm().size() > 1 && !is_shared {
-            let message =
-                format!("one process does --method {}: only dqsm is shared", method.name());
+        if world.comm().size() > 1 && !method.takes_processes() {
+            let message = format!(
+                "one process does --method {}: only dqsm and tensor are shared",
+                method.name()
+            );
             return end_together(Err(Failure::usage(message)), &world, console);
         }
-        let devices = if is_shared { devices } else { devices.without() };
+        let devices = if takes_devices { devices } else { devices.without() };
         let fa_threshold = parameters.threshold();
         let map = MapSusceptibility {
             parameters,

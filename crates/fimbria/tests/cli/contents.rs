@@ -387,9 +387,6 @@ fn susceptibility_is_guided_by_directions_only() {
         let error = folder.failed(command);
         assert!(error.contains("holds the second or third eigenvector of a tensor"), "{error}");
     }
-    let as_points = "qsm field.nii --method dqsm --v1 dti/V1.nii.gz --fa dti/FA.nii.gz -o qsm";
-    let error = folder.failed(as_points);
-    assert!(error.contains("right of cubes alone; these are 2.00 x 2.00 x 3.00 mm"), "{error}");
     // Directions in axes of FSL say so and are turned.
     folder.done(&format!("{FIT} --layout fsl -o fsl"));
     let guided = |v1: &str, fa: &str| {

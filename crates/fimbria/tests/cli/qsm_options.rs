@@ -47,8 +47,10 @@ fn an_option_that_the_method_would_ignore_is_refused() {
         "--checkpoint 9",
         "--products fast",
         "--compat dqsm",
-        "--device gpu",
     ];
+    for method in ["tkd", "tikhonov", "rts"] {
+        refused(&folder, &format!("{QSM} --method {method} --device opencl:0"), "--device");
+    }
     for method in ["dtv", "tkd", "tikhonov", "tv", "rts", "tgv", "medi", "ndi"] {
         for options in smooth {
             refused(&folder, &format!("{QSM} --method {method} {options}"), options);
@@ -59,7 +61,6 @@ fn an_option_that_the_method_would_ignore_is_refused() {
         ("tensor", "--strength 0.1"),
         ("tensor", "--compat dqsm"),
         ("tensor", "--products dense"),
-        ("tensor", "--device opencl:0"),
     ] {
         refused(&folder, &format!("{GUIDED} --method {method} {options}"), options);
     }
@@ -441,4 +442,29 @@ fn reliable_voxels_are_mapped_by_themselves_in_a_second_pass() {
     write(&folder, "none.nii", 1, |_, _| 0.0);
     let said = folder.failed(&format!("{line} --method tkd --two-pass none.nii -o out"));
     assert!(said.contains("no voxel of --two-pass"), "{said}");
+}
+
+/// Every method that has kernels, from the command line: the map of a device is that of threads, in another
+/// rounding.
+#[test]
+fn methods_with_kernels_run_on_a_device_that_is_named() {
+    let folder = with_sphere();
+    if !folder.done("devices").stdout.contains("opencl:0") {
+        return fimbria_testing::missing("an OpenCL device (PoCL)");
+    }
+    let phase = "--te 20 --b0 3";
+    for method in ["dtv", "dqsm", "tensor", "tv", "tgv", "ndi", "ilsqr"] {
+        let guided = if ["dtv", "dqsm", "tensor"].contains(&method) { GUIDED } else { QSM };
+        let more = if method == "ndi" { phase } else { "" };
+        let line = format!("{guided} --method {method} --iterations 4 {more}");
+        folder.done(&format!("{line} --device cpu -o here -f"));
+        let ran = folder.done(&format!("{line} --device opencl:0 -o there -f"));
+        assert!(!ran.stderr.contains("the threads do the work"), "{method}: {}", ran.stderr);
+        let [here, there] =
+            ["here", "there"].map(|out| folder.image(&format!("{out}/chi.nii.gz")).data);
+        let largest = here.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
+        let apart = here.iter().zip(&there).fold(0.0_f32, |m, (a, b)| m.max((a - b).abs()));
+        // Four iterations of f32, each rounding otherwise.
+        assert!(apart > 0.0 && apart < 1e-4 * largest, "{method}: {apart} of {largest}");
+    }
 }

@@ -3,20 +3,23 @@
 mod laplacian;
 mod pairs;
 mod several;
+mod tensors;
 mod tiles;
 
-use fimbria_compute::Workers;
 use fimbria_compute::device::{
     Buffer, Device, DeviceError, DeviceSpace, Kernel, KernelSource, Launch,
 };
 use fimbria_compute::fft::{Complex32, DeviceFft, DeviceFftError};
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
+use fimbria_compute::{Backend, Workers};
 
 pub use self::laplacian::DeviceLaplacian;
 pub(crate) use self::laplacian::laplacian_source;
 use self::pairs::DevicePairs;
 pub(crate) use self::pairs::pairs_source;
 pub use self::several::SeveralDevices;
+pub(crate) use self::tensors::tensors_source;
+pub use self::tensors::{DeviceTensorPenalty, DeviceTensors};
 use crate::convolution::{padded, place, sphere_spectrum};
 use crate::operator::{Inside, Sources, check_weights};
 use crate::{FieldModel, Products, QsmError, Share};
@@ -33,6 +36,36 @@ pub enum DeviceOperatorError {
     /// The device refuses.
     #[error(transparent)]
     Device(#[from] DeviceError),
+}
+
+/// Voxels of a padded volume from which its transforms gain by a device that nobody named: of smaller ones a
+/// map is finished on threads before a device has its kernels.
+const PAYS_FROM: usize = 1 << 21;
+
+/// Whether the devices of `on` are expected to gain by the transforms of a volume of `dims`, padded to half as
+/// much again: true of any where somebody named them.
+pub fn gains(on: &Backend<'_>, dims: [usize; 3]) -> bool {
+    let voxels: usize = dims.map(|n| n + n / 2).iter().product();
+    !on.devices.is_empty() && (voxels >= PAYS_FROM || !on.only_where_it_pays)
+}
+
+/// `on` without its devices where these do not [gain](gains).
+pub(crate) fn where_it_gains<'a>(on: &Backend<'a>, dims: [usize; 3]) -> Backend<'a> {
+    if gains(on, dims) { *on } else { Backend { devices: &[], ..*on } }
+}
+
+/// Why an iteration on a device came to no map.
+pub(crate) enum Ended {
+    /// It would come to none on threads either.
+    Whole(QsmError),
+    /// The device failed, or cannot have it.
+    Device(DeviceOperatorError),
+}
+
+impl<E: Into<DeviceOperatorError>> From<E> for Ended {
+    fn from(error: E) -> Self {
+        Self::Device(error.into())
+    }
 }
 
 /// A on a device, as [`HostOperator`](crate::HostOperator) is on threads.
@@ -53,7 +86,7 @@ enum SphereSum {
     Pairs(Box<DevicePairs>),
 }
 
-/// What cylinders do in their own voxels.
+/// What sources do in their own voxels.
 struct InsideArrays {
     unknown: Buffer<u32>,
     receiver: Buffer<u32>,
@@ -66,6 +99,11 @@ struct Kernels {
     add_inside: Kernel,
     multiply_weights: Kernel,
 }
+
+/// Places in half spectra, for the texts of kernels that use them.
+pub(crate) const SPECTRA: &str = include_str!("spectra.cl");
+/// Neighbours in a volume whose ends meet, likewise.
+pub(crate) const RING: &str = include_str!("ring.cl");
 
 /// The text of the kernels that move numbers.
 pub(crate) fn vectors_source() -> KernelSource {

@@ -1,4 +1,4 @@
-//! The product on several devices, which take shares of the sources from one queue.
+//! The product on several devices, which take parts of it from one queue.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,31 +6,28 @@ use std::sync::{Mutex, PoisonError};
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 use fimbria_compute::queue::run_chunks;
-use fimbria_compute::{Backend, HostError, HostSpace, Interrupted, Progress, Workers};
+use fimbria_compute::{Backend, HostError, HostSpace, Interrupted, Progress};
 
-use super::{DeviceOperator, DeviceOperatorError};
+use super::DeviceOperatorError;
 use crate::operator::check_weights;
-use crate::{FieldModel, HostOperator, Products, QsmError, Share};
-
-/// Shares of the sources for each device: enough that a fast device takes more than a slow one.
-const SHARES_PER_DEVICE: usize = 4;
+use crate::shared::Shared;
+use crate::{QsmError, Share};
 
 /// A on several devices; vectors are in host memory.
 ///
-/// Each product is made share by share and summed in their order, so that it does not depend on
-/// which device did what. A share that every device refuses is the threads'; a device that refused
+/// Each product is made part by part and summed in their order, so that it does not depend on
+/// which device did what. A part that every device refuses is the threads'; a device that refused
 /// one is not asked for later products.
-pub struct SeveralDevices<'w> {
+pub struct SeveralDevices<'w, P: Shared> {
     domain: HostSpace<'w>,
     range: HostSpace<'w>,
-    model: &'w FieldModel,
-    products: Products,
+    problem: &'w P,
     devices: &'w [Device],
-    /// Whether each device refused a share.
+    /// Whether each device refused a part.
     refused: Vec<AtomicBool>,
-    /// Of each device, its operators of the shares that it had so far.
-    prepared: Vec<Vec<Mutex<Option<DeviceOperator>>>>,
-    on_threads: Vec<HostOperator<'w>>,
+    /// Of each device, its operators of the parts that it had so far.
+    prepared: Vec<Vec<Mutex<Option<P::OnDevice>>>>,
+    on_threads: Vec<P::OnThreads<'w>>,
     weights: Option<Vec<f32>>,
     progress: &'w dyn Progress,
 }
@@ -48,26 +45,24 @@ enum Way {
     Adjoint,
 }
 
-impl<'w> SeveralDevices<'w> {
+impl<'w, P: Shared> SeveralDevices<'w, P> {
     /// The whole of A on the devices of `on`; `progress` is told of those that refuse.
     ///
     /// # Errors
     /// Where the volume is too large to transform.
     pub fn new(
-        model: &'w FieldModel,
-        products: Products,
+        problem: &'w P,
         on: &Backend<'w>,
         progress: &'w dyn Progress,
     ) -> Result<Self, QsmError> {
-        let size = SHARES_PER_DEVICE * on.devices.len();
-        let threads =
-            |rank| HostOperator::of_share(model, products, on.workers, Share { rank, size });
+        let size = problem.parts(on.devices.len());
+        let threads = |rank| problem.on_threads(on.workers, Share { rank, size }, None);
         let none = |_| (0..size).map(|_| Mutex::new(None)).collect();
+        let (unknowns, receivers) = problem.lengths();
         Ok(Self {
-            domain: HostSpace::new(on.workers, model.unknowns.len()),
-            range: HostSpace::new(on.workers, model.receivers.len()),
-            model,
-            products,
+            domain: HostSpace::new(on.workers, unknowns),
+            range: HostSpace::new(on.workers, receivers),
+            problem,
             devices: on.devices,
             refused: on.devices.iter().map(|_| AtomicBool::new(false)).collect(),
             prepared: on.devices.iter().map(none).collect(),
@@ -156,10 +151,9 @@ impl<'w> SeveralDevices<'w> {
         }
     }
 
-    fn prepare(&self, device: &Device, rank: usize) -> Result<DeviceOperator, DeviceError> {
+    fn prepare(&self, device: &Device, rank: usize) -> Result<P::OnDevice, DeviceError> {
         let share = Share { rank, size: self.on_threads.len() };
-        let workers: &Workers = self.domain.workers();
-        let made = DeviceOperator::of_share(self.model, self.products, device, workers, share);
+        let made = self.problem.on_device(device, self.domain.workers(), share, None);
         made.map_err(|error| match error {
             DeviceOperatorError::Device(error) => error,
             other => DeviceError::Runtime {
@@ -171,7 +165,7 @@ impl<'w> SeveralDevices<'w> {
     }
 }
 
-impl<'w> Operator for SeveralDevices<'w> {
+impl<'w, P: Shared> Operator for SeveralDevices<'w, P> {
     fimbria_compute::between!(HostSpace<'w> => HostSpace<'w>);
 
     fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
@@ -183,7 +177,7 @@ impl<'w> Operator for SeveralDevices<'w> {
     }
 }
 
-impl LinearOperator for SeveralDevices<'_> {
+impl<P: Shared> LinearOperator for SeveralDevices<'_, P> {
     fn adjoint(&self, y: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
         match &self.weights {
             None => self.product(Way::Adjoint, y, x),

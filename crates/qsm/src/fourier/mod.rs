@@ -205,12 +205,7 @@ impl<'w> KSpace<'w> {
         // A dipole's field falls off with the cube of distance: half as much again keeps the
         // nearest image of any voxel at least half a volume away.
         let space = Periodic::new(geometry.dims, geometry.spacing, 2, workers)?;
-        let b0 = geometry.b0;
-        let dipole = space.over_k(|k| {
-            let squared = k.iter().map(|k| k * k).sum::<f64>();
-            let along = k[0] * b0[0] + k[1] * b0[1] + k[2] * b0[2];
-            if squared == 0.0 { 0.0 } else { 1.0 / 3.0 - along * along / squared }
-        });
+        let dipole = space.dipole(geometry.b0);
         Ok(Self { space, dipole })
     }
 

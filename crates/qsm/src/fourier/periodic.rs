@@ -6,6 +6,31 @@ use rayon::prelude::*;
 
 use crate::QsmError;
 
+/// A frequency of a transform.
+struct Frequency {
+    /// Cycles per unit length.
+    k: [f64; 3],
+    /// The axes, of an even number of voxels, of which it is the highest: there k and -k are one.
+    is_highest: [bool; 3],
+}
+
+impl Frequency {
+    fn squared(&self) -> f64 {
+        self.k.iter().map(|k| k * k).sum()
+    }
+
+    /// (u·k) (v·k), the mean of those of k and -k along each axis of which k is the highest: k_a times
+    /// another axis's is 0 then. A function of it is even, and the same for volumes stored the other way
+    /// round.
+    fn product(&self, u: [f64; 3], v: [f64; 3]) -> f64 {
+        let mixed = |a: usize| if self.is_highest[a] { 0.0 } else { self.k[a] };
+        let along = |u: [f64; 3]| mixed(0) * u[0] + mixed(1) * u[1] + mixed(2) * u[2];
+        let alone = |a: usize| self.k[a] * self.k[a] * u[a] * v[a];
+        let highest = (0..3).filter(|&a| self.is_highest[a]).map(alone).sum::<f64>();
+        along(u) * along(v) + highest
+    }
+}
+
 /// A volume in the corner of a larger periodic one, and its transform.
 pub(crate) struct Periodic<'w> {
     workers: &'w Workers,
@@ -57,6 +82,10 @@ impl<'w> Periodic<'w> {
 
     /// A function of k (cycles per unit length) over the half spectrum.
     pub(crate) fn over_k(&self, value: impl Fn([f64; 3]) -> f64 + Sync) -> Vec<f32> {
+        self.over_frequencies(|frequency| value(frequency.k))
+    }
+
+    fn over_frequencies(&self, value: impl Fn(&Frequency) -> f64 + Sync) -> Vec<f32> {
         let (shape, [half, ny, _]) = (self.fft.shape(), self.fft.spectrum_shape());
         let frequency = |i: usize, a: usize| {
             let n = shape[a];
@@ -66,22 +95,32 @@ impl<'w> Periodic<'w> {
         let mut values = vec![0.0; self.fft.spectrum_shape().iter().product()];
         self.workers.install(|| {
             values.par_chunks_mut(half).enumerate().for_each(|(row, values)| {
-                let (y, z) = (frequency(row % ny, 1), frequency(row / ny, 2));
+                let (j, l) = (row % ny, row / ny);
+                let (y, z) = (frequency(j, 1), frequency(l, 2));
                 for (i, to) in values.iter_mut().enumerate() {
-                    *to = value([frequency(i, 0), y, z]) as f32;
+                    let is_highest = [2 * i == shape[0], 2 * j == shape[1], 2 * l == shape[2]];
+                    *to = value(&Frequency { k: [frequency(i, 0), y, z], is_highest }) as f32;
                 }
             });
         });
         values
     }
 
+    /// D(k) = 1/3 - (b·k)²/|k|² over the half spectrum, 0 at k = 0: even in k.
+    pub(crate) fn dipole(&self, b0: [f64; 3]) -> Vec<f32> {
+        self.over_frequencies(|frequency| {
+            let squared = frequency.squared();
+            if squared == 0.0 { 0.0 } else { 1.0 / 3.0 - frequency.product(b0, b0) / squared }
+        })
+    }
+
     /// Over the half spectrum, of the field of a magnetisation along voxel axis `a`: b_a/3 -
-    /// k_a (b·k)/|k|², 0 at k = 0.
+    /// k_a (b·k)/|k|², 0 at k = 0: even in k.
     pub(crate) fn of_magnetisation(&self, a: usize, b0: [f64; 3]) -> Vec<f32> {
-        self.over_k(|k| {
-            let squared = k.iter().map(|k| k * k).sum::<f64>();
-            let along = k[0] * b0[0] + k[1] * b0[1] + k[2] * b0[2];
-            if squared == 0.0 { 0.0 } else { b0[a] / 3.0 - k[a] * along / squared }
+        let axis = [0, 1, 2].map(|other| if other == a { 1.0 } else { 0.0 });
+        self.over_frequencies(|frequency| {
+            let squared = frequency.squared();
+            if squared == 0.0 { 0.0 } else { b0[a] / 3.0 - frequency.product(axis, b0) / squared }
         })
     }
 

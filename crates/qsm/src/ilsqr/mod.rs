@@ -14,15 +14,20 @@
 //! 0.01 of LSQR, is here the gradient's part of its first.
 
 mod boundaries;
+mod on_device;
 mod operators;
 #[cfg(test)]
 mod tests;
 
-use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
-use fimbria_compute::{HostSpace, Progress, Workers};
+use fimbria_compute::device::{Device, DeviceSpace};
+use fimbria_compute::operator::{LinearOperator, Operator as _, VectorSpace};
+use fimbria_compute::{Backend, HostSpace, Progress, Workers};
 
 use self::boundaries::{Boundaries, ramp};
+pub(crate) use self::on_device::filters_source;
+use self::on_device::{DeviceCone, DeviceDipole};
 use self::operators::{NoPenalty, OfCone, WeightedDipole};
+use crate::device::{DeviceOperatorError, where_it_gains};
 use crate::fourier::{KSpace, at};
 use crate::solver::{Iteration, Method, Objective, Solver, Stopped, StoppingRule, run};
 use crate::variation::{check_field, rms};
@@ -65,7 +70,8 @@ pub struct IlsqrMap {
 }
 
 /// The map of the unknowns of `model`, which are its receivers too, whose field there is `field`, with
-/// a weight for each.
+/// a weight for each; the least squares on the first device of `on`, or on its threads where there is none or
+/// it fails, which `progress` is told.
 ///
 /// # Errors
 /// Where lengths differ, numbers are not finite, a parameter is out of its range, the volume cannot be
@@ -75,9 +81,11 @@ pub fn invert_ilsqr(
     field: &[f32],
     weights: Option<&[f32]>,
     how: Ilsqr,
-    workers: &Workers,
+    on: &Backend<'_>,
     progress: &dyn Progress,
 ) -> Result<IlsqrMap, QsmError> {
+    let workers = on.workers;
+    let device = where_it_gains(on, model.geometry.dims).devices.first();
     check_field(model, field, weights)?;
     if !(how.limit > 0.0 && how.limit < 2.0 / 3.0) {
         let (name, value) = ("limit", how.limit);
@@ -85,31 +93,33 @@ pub fn invert_ilsqr(
     }
     let space = KSpace::new(&model.geometry, workers)?;
     let places = space.places(&model.geometry, &model.unknowns);
-    let mut log = Vec::new();
     let weights = data_weights(model, field, weights, workers)?;
     let data: Vec<f32> = field.iter().zip(&weights).map(|(b, w)| b * w).collect();
     let dipole = WeightedDipole::new(&space, &places, weights);
-    let mut told = |step: &Iteration, chi: &[f32]| {
-        let rms = rms(places.iter().map(|&place| chi[place as usize]));
-        log.push(Iteration { rms, ..*step });
-    };
-    let (mut chi, first) = least_squares(&dipole, &data, how, workers, progress, &mut told)?;
+    let rms_of = |chi: &[f32]| rms(places.iter().map(|&place| chi[place as usize]));
+    let there = |device: &Device| Ok(DeviceDipole::new(&dipole, device)?);
+    let first = LeastSquares { data: &data, how, workers, progress }
+        .solve(&dipole, device, there, &rms_of)?;
+    let mut chi = first.x;
     let boundaries = Boundaries::new(&space, &places, field);
-    let (streaks, second) = streaks(&space, boundaries, &chi, how, progress, |step, streaks| {
-        let left = places.iter().map(|&place| chi[place as usize] - streaks[place as usize]);
-        let number = first.iterations + step.number;
-        log.push(Iteration { number, rms: rms(left), ..*step });
-    })?;
+    let of_cone = OfCone::new(&space, boundaries, how.limit as f32);
+    let slopes = of_cone.slopes(&chi);
+    let there = |device: &Device| Ok(DeviceCone::new(&of_cone, device)?);
+    let rms_less = |streaks: &[f32]| {
+        rms(places.iter().map(|&place| chi[place as usize] - streaks[place as usize]))
+    };
+    let second = LeastSquares { data: &slopes, how, workers, progress }
+        .solve(&of_cone, device, there, &rms_less)?;
+    let streaks = second.x;
+    let (of_map, has_settled) = (first.log.len(), first.has_settled && second.has_settled);
+    let later =
+        second.log.into_iter().map(|step| Iteration { number: of_map + step.number, ..step });
+    let log = first.log.into_iter().chain(later).collect();
     chi.iter_mut().zip(&streaks).for_each(|(chi, streak)| *chi -= streak);
-    let mut of_map = space.forward(&chi);
-    space.each(&mut of_map, |k, x| *x *= space.dipole[k]);
-    Ok(IlsqrMap {
-        chi: at(&places, &chi),
-        field: at(&places, &space.back(of_map)),
-        log,
-        of_map: first.iterations,
-        has_settled: first.has_settled && second.has_settled,
-    })
+    let mut field = space.forward(&chi);
+    space.each(&mut field, |k, x| *x *= space.dipole[k]);
+    let field = at(&places, &space.back(field));
+    Ok(IlsqrMap { chi: at(&places, &chi), field, log, of_map, has_settled })
 }
 
 /// W of each unknown, times what is given.
@@ -129,52 +139,79 @@ fn data_weights(
     Ok(bends.iter().enumerate().map(weight).collect())
 }
 
-/// χₛ of the map `chi` of the whole volume.
-fn streaks(
-    space: &KSpace<'_>,
-    boundaries: Boundaries,
-    chi: &[f32],
+/// How ‖A x - b‖ is made small, from x = 0.
+struct LeastSquares<'a, 'w> {
+    data: &'a [f32],
     how: Ilsqr,
-    progress: &dyn Progress,
-    mut told: impl FnMut(&Iteration, &[f32]),
-) -> Result<(Vec<f32>, End), QsmError> {
-    let of_cone = OfCone::new(space, boundaries, how.limit as f32);
-    let slopes = of_cone.slopes(chi);
-    least_squares(&of_cone, &slopes, how, space.workers(), progress, &mut told)
+    workers: &'w Workers,
+    progress: &'a dyn Progress,
 }
 
-/// How many iterations there were, and whether they came to the tolerance.
-#[derive(Clone, Copy)]
-struct End {
-    iterations: usize,
+/// What it came to.
+struct Found {
+    x: Vec<f32>,
+    log: Vec<Iteration>,
     has_settled: bool,
 }
 
-/// Makes ‖A x - b‖ small from x = 0, as far as `how` says; `told` hears of every iteration and its x.
-fn least_squares<'w, A>(
-    operator: &A,
-    data: &[f32],
-    how: Ilsqr,
-    workers: &'w Workers,
-    progress: &dyn Progress,
-    told: &mut impl FnMut(&Iteration, &[f32]),
-) -> Result<(Vec<f32>, End), QsmError>
-where
-    A: LinearOperator + Operator<Domain = HostSpace<'w>, Range = HostSpace<'w>>,
-{
-    let nothing = NoPenalty::new(operator.domain().len(), workers);
-    let objective = Objective::new(operator, &nothing, data, 1.0)?;
-    let mut solver = Solver::new(&objective, Method::Cgls, None)?;
-    let rule = StoppingRule {
-        iterations: how.iterations,
-        relative_change: 0.0,
-        relative_gradient: how.tolerance,
-        discrepancy: None,
-    };
-    let stopped = run(&mut solver, &rule, progress, |step, solver| {
-        told(step, &solver.x()?);
-        Ok(())
-    })?;
-    let end = End { iterations: solver.number(), has_settled: stopped != Stopped::Iterations };
-    Ok((solver.x()?, end))
+impl<'w> LeastSquares<'_, 'w> {
+    /// Of the operator that `there` makes of a device or, where there is none or it fails, of `here`; `rms` of x
+    /// after each iteration goes to the log.
+    fn solve<A, B>(
+        &self,
+        here: &A,
+        device: Option<&Device>,
+        there: impl FnOnce(&Device) -> Result<B, DeviceOperatorError>,
+        rms: &dyn Fn(&[f32]) -> f64,
+    ) -> Result<Found, QsmError>
+    where
+        A: LinearOperator<Domain = HostSpace<'w>, Range = HostSpace<'w>>,
+        B: LinearOperator<Domain = DeviceSpace, Range = DeviceSpace>,
+    {
+        if let Some(device) = device {
+            let nothing = || -> Result<_, DeviceOperatorError> {
+                let domain = DeviceSpace::new(device, here.domain().len())?;
+                Ok((there(device)?, NoPenalty::new(domain, DeviceSpace::new(device, 0)?)))
+            };
+            match nothing() {
+                Ok((operator, nothing)) => match self.run(&operator, &nothing, rms) {
+                    Err(QsmError::Space(error)) => self.tell(&error),
+                    done => return done,
+                },
+                Err(error) => self.tell(&error.to_string()),
+            }
+        }
+        let of = |len| HostSpace::new(self.workers, len);
+        self.run(here, &NoPenalty::new(of(here.domain().len()), of(0)), rms)
+    }
+
+    fn tell(&self, error: &str) {
+        self.progress.warn(&format!("{error}; the threads do the work"));
+    }
+
+    fn run<A, S>(
+        &self,
+        operator: &A,
+        nothing: &NoPenalty<S>,
+        rms: &dyn Fn(&[f32]) -> f64,
+    ) -> Result<Found, QsmError>
+    where
+        S: VectorSpace,
+        A: LinearOperator<Domain = S, Range = S>,
+    {
+        let objective = Objective::new(operator, nothing, self.data, 1.0)?;
+        let mut solver = Solver::new(&objective, Method::Cgls, None)?;
+        let rule = StoppingRule {
+            iterations: self.how.iterations,
+            relative_change: 0.0,
+            relative_gradient: self.how.tolerance,
+            discrepancy: None,
+        };
+        let mut log = Vec::new();
+        let stopped = run(&mut solver, &rule, self.progress, |step, solver| {
+            log.push(Iteration { rms: rms(&solver.x()?), ..*step });
+            Ok(())
+        })?;
+        Ok(Found { x: solver.x()?, log, has_settled: stopped != Stopped::Iterations })
+    }
 }

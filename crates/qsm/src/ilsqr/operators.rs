@@ -1,8 +1,8 @@
 //! The two problems as operators.
 
 use fimbria_compute::fft::Complex32;
-use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
-use fimbria_compute::{HostError, HostSpace, Workers};
+use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
+use fimbria_compute::{HostError, HostSpace};
 use rayon::prelude::*;
 
 use super::boundaries::Boundaries;
@@ -10,9 +10,9 @@ use crate::fourier::{KSpace, at};
 
 /// W D χ at the unknowns, of χ in every place of the padded volume.
 pub(super) struct WeightedDipole<'a, 'w> {
-    space: &'a KSpace<'w>,
-    places: &'a [u32],
-    weights: Vec<f32>,
+    pub(super) space: &'a KSpace<'w>,
+    pub(super) places: &'a [u32],
+    pub(super) weights: Vec<f32>,
     domain: HostSpace<'w>,
     range: HostSpace<'w>,
 }
@@ -54,10 +54,10 @@ impl LinearOperator for WeightedDipole<'_, '_> {
 
 /// Wₐ ∂ₐ χₛ in every place of the padded volume, of maps χₛ that have only frequencies of the cone.
 pub(super) struct OfCone<'a, 'w> {
-    space: &'a KSpace<'w>,
-    boundaries: Boundaries,
+    pub(super) space: &'a KSpace<'w>,
+    pub(super) boundaries: Boundaries,
     /// The cone over the half spectrum.
-    cone: Vec<bool>,
+    pub(super) cone: Vec<bool>,
     domain: HostSpace<'w>,
     range: HostSpace<'w>,
 }
@@ -119,46 +119,35 @@ impl LinearOperator for OfCone<'_, '_> {
     }
 }
 
-/// Where |D| is below `limit`, both of k and of -k. These are one where an axis has an even number of voxels and k
-/// is its highest frequency, of which D of an oblique B0 has two values: only with both the part of a part
-/// is that itself.
+/// Where |D| is below `limit`.
 fn cone(space: &KSpace<'_>, limit: f32) -> Vec<bool> {
-    let [nx, ny, nz] = space.shape();
-    let half = nx / 2 + 1;
-    let is_below = |k: usize| space.dipole[k].abs() < limit;
-    let is_cone = |k: usize| {
-        let [x, y, z] = [k % half, k / half % ny, k / (half * ny)];
-        // The half spectrum holds both in its first plane, and in its last of an even number.
-        let holds_both = x == 0 || 2 * x == nx;
-        let opposite = x + half * ((ny - y) % ny + ny * ((nz - z) % nz));
-        is_below(k) && (!holds_both || is_below(opposite))
-    };
-    (0..space.dipole.len()).map(is_cone).collect()
+    space.dipole.iter().map(|d| d.abs() < limit).collect()
 }
 
 /// No rows: nothing but the data counts.
-pub(super) struct NoPenalty<'w> {
-    domain: HostSpace<'w>,
-    range: HostSpace<'w>,
+pub(super) struct NoPenalty<S> {
+    domain: S,
+    range: S,
 }
 
-impl<'w> NoPenalty<'w> {
-    pub(super) fn new(len: usize, workers: &'w Workers) -> Self {
-        Self { domain: HostSpace::new(workers, len), range: HostSpace::new(workers, 0) }
+impl<S: VectorSpace> NoPenalty<S> {
+    /// From `domain` to `nothing`, the space of no numbers.
+    pub(super) fn new(domain: S, nothing: S) -> Self {
+        Self { domain, range: nothing }
     }
 }
 
-impl<'w> Operator for NoPenalty<'w> {
-    fimbria_compute::between!(HostSpace<'w> => HostSpace<'w>);
+impl<S: VectorSpace> Operator for NoPenalty<S> {
+    fimbria_compute::between!(S => S);
 
-    fn apply(&self, _: &Vec<f32>, _: &mut Vec<f32>) -> Result<(), HostError> {
+    fn apply(&self, _: &S::Vector, _: &mut S::Vector) -> Result<(), S::Error> {
         Ok(())
     }
 }
 
-impl LinearOperator for NoPenalty<'_> {
-    fn adjoint(&self, _: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
-        x.fill(0.0);
+impl<S: VectorSpace> LinearOperator for NoPenalty<S> {
+    fn adjoint(&self, _: &S::Vector, x: &mut S::Vector) -> Result<(), S::Error> {
+        *x = self.domain.zeros()?;
         Ok(())
     }
 }

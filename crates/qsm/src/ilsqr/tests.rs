@@ -4,6 +4,8 @@ use std::f64::consts::TAU;
 
 use fimbria_compute::Silent;
 
+use fimbria_compute::Backend;
+
 use super::*;
 use crate::{Geometry, Shape};
 
@@ -67,25 +69,29 @@ impl Plain {
         i[0] + self.shape[0] * (i[1] + self.shape[1] * i[2])
     }
 
-    /// D, as the half spectrum has it: of the highest frequency of an even axis its sign matters.
+    /// D, of the highest frequency of an even axis the mean of those of both its signs.
     fn dipole(&self, place: usize) -> f64 {
-        let is_stored = self.indices(place)[0] <= self.shape[0] / 2;
-        let i = self.indices(if is_stored { place } else { self.opposite(place) });
+        let i = self.indices(place);
         let k: [f64; 3] = std::array::from_fn(|a| {
             let n = self.shape[a] as f64;
             let i = i[a] as f64;
             (if 2.0 * i > n { i - n } else { i }) / (n * SPACING[a])
         });
         let squared: f64 = k.iter().map(|k| k * k).sum();
-        let along: f64 = (0..3).map(|a| k[a] * B0[a]).sum();
-        if squared == 0.0 { 0.0 } else { 1.0 / 3.0 - along * along / squared }
-    }
-
-    /// The place of -k.
-    fn opposite(&self, k: usize) -> usize {
-        let i = self.indices(k);
-        let i: [usize; 3] = std::array::from_fn(|a| (self.shape[a] - i[a]) % self.shape[a]);
-        i[0] + self.shape[0] * (i[1] + self.shape[1] * i[2])
+        if squared == 0.0 {
+            return 0.0;
+        }
+        let signs = |a: usize| if 2 * i[a] == self.shape[a] { vec![1.0, -1.0] } else { vec![1.0] };
+        let mut all = Vec::new();
+        for x in signs(0) {
+            for y in signs(1) {
+                for z in signs(2) {
+                    let along = x * k[0] * B0[0] + y * k[1] * B0[1] + z * k[2] * B0[2];
+                    all.push(1.0 / 3.0 - along * along / squared);
+                }
+            }
+        }
+        all.iter().sum::<f64>() / all.len() as f64
     }
 
     /// The circulant matrix of a filter that is even in k: its first column.
@@ -217,7 +223,8 @@ fn a_map_is_that_of_the_plain_steps() {
     let n = model.unknowns.len();
     let field: Vec<f32> = (0..n).map(|i| 0.05 * number(i)).collect();
     let given: Vec<f32> = (0..n).map(|i| 1.0 + 0.5 * number(i + 3)).collect();
-    let found = invert_ilsqr(&model, &field, Some(&given), HOW, &workers, &Silent).unwrap();
+    let found =
+        invert_ilsqr(&model, &field, Some(&given), HOW, &Backend::cpu(&workers), &Silent).unwrap();
 
     let shape = KSpace::new(&model.geometry, &workers).unwrap().shape();
     let plain = Plain::new(&model, shape);
@@ -252,7 +259,7 @@ fn a_map_is_that_of_the_plain_steps() {
     let fast = plain.fast_map(&b);
     let weights = [0, 1, 2].map(|a| plain.weights(&fast, a));
     let is_below = |k: usize| plain.dipole(k).abs() < HOW.limit;
-    let cone = plain.column(|k| f64::from(u8::from(is_below(k) && is_below(plain.opposite(k)))));
+    let cone = plain.column(|k| f64::from(u8::from(is_below(k))));
     let slopes = |x: &[f64]| -> Vec<f64> {
         let of = |(a, place): (usize, usize)| {
             weights[a][place] * (x[plain.next(place, a)] - x[place]) / SPACING[a]
@@ -339,14 +346,18 @@ fn streaks_of_the_cone_are_taken_off_and_blocks_are_left() {
     let mut inside = vec![false; space.elements()];
     places.iter().for_each(|&place| inside[place as usize] = true);
     // The blocks' own boundaries: of their differences along an axis fewer than 1 in 20.
-    let boundaries = || Boundaries::of_map(&space, &blocks, &inside, &workers);
-    let of_cone = OfCone::new(&space, boundaries(), 0.1);
+    let boundaries = Boundaries::of_map(&space, &blocks, &inside, &workers);
+    let of_cone = OfCone::new(&space, boundaries, 0.1);
     let noise: Vec<f32> = (0..space.elements()).map(|i| 0.1 * number(i * i % 9973)).collect();
     let laid = of_cone.part(&noise);
     let with: Vec<f32> = blocks.iter().zip(&laid).map(|(b, s)| b + s).collect();
     let how = Ilsqr { iterations: 40, tolerance: 1e-3, ..Ilsqr::default() };
-    let (found, end) = streaks(&space, boundaries(), &with, how, &Silent, |_, _| {}).unwrap();
-    assert!(end.iterations > 1, "{}", end.iterations);
+    let slopes = of_cone.slopes(&with);
+    let problem = LeastSquares { data: &slopes, how, workers: &workers, progress: &Silent };
+    let there = |device: &Device| Ok(DeviceCone::new(&of_cone, device)?);
+    let found = problem.solve(&of_cone, None, there, &|_| 0.0).unwrap();
+    assert!(found.log.len() > 1, "{}", found.log.len());
+    let found = found.x;
     // Less their means, which no difference tells.
     let rms_of = |map: &dyn Fn(usize) -> f32| {
         let values: Vec<f64> = places.iter().map(|&p| f64::from(map(p as usize))).collect();
@@ -362,11 +373,14 @@ fn no_field_has_no_map_and_a_limit_beyond_the_dipole_is_refused() {
     let (workers, model) = (Workers::new(1).unwrap(), model());
     let n = model.unknowns.len();
     let zero = vec![0.0; n];
-    let found = invert_ilsqr(&model, &zero, None, Ilsqr::default(), &workers, &Silent).unwrap();
+    let found =
+        invert_ilsqr(&model, &zero, None, Ilsqr::default(), &Backend::cpu(&workers), &Silent)
+            .unwrap();
     assert_eq!((found.chi, found.has_settled), (zero.clone(), true));
     for limit in [0.0, 0.7, f64::NAN] {
         let how = Ilsqr { limit, ..Ilsqr::default() };
-        let said = invert_ilsqr(&model, &zero, None, how, &workers, &Silent).unwrap_err();
+        let said =
+            invert_ilsqr(&model, &zero, None, how, &Backend::cpu(&workers), &Silent).unwrap_err();
         assert!(said.to_string().contains("limit"), "{said}");
     }
 }

@@ -11,7 +11,7 @@ pub use self::double::DoubleOperator;
 use crate::convolution::Convolution;
 use crate::direct::Direct;
 use crate::pairs::Pairs;
-use crate::{Cylinder, FieldModel, QsmError, Shape};
+use crate::{Cylinder, FieldModel, Lattice, QsmError, Shape};
 
 /// How products with A are made; both are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Share {
     /// One that has them all.
     pub const WHOLE: Self = Self { rank: 0, size: 1 };
 
-    fn has(self, index: usize) -> bool {
+    pub(crate) fn has(self, index: usize) -> bool {
         index % self.size == self.rank
     }
 }
@@ -63,7 +63,7 @@ enum SphereSum {
     Direct(Direct<f32>),
 }
 
-/// What a cylinder does in its own voxel.
+/// What a source does in its own voxel.
 #[derive(Clone, Copy)]
 pub(crate) struct Inside {
     pub(crate) unknown: u32,
@@ -179,14 +179,23 @@ impl Sources {
         sources
     }
 
-    /// What the cylinders do in their own voxels, where these are receivers.
+    /// What sources do in their own voxels, where these are receivers: cylinders, and spheres of voxels that
+    /// are no cubes.
     pub(crate) fn inside(&self, model: &FieldModel) -> Vec<Inside> {
-        let inside = |(&unknown, (_, cylinder)): (&u32, &([usize; 3], Cylinder))| {
+        let lattice = Lattice::new(&model.geometry);
+        let inside = |unknown: u32, field: &dyn Fn() -> f64| {
             let voxel = model.unknowns[unknown as usize];
             let receiver = model.receivers.binary_search(&voxel).ok()? as u32;
-            Some(Inside { unknown, receiver, field: cylinder.inside() })
+            Some(Inside { unknown, receiver, field: field() })
         };
-        self.cylinder_index.iter().zip(&self.cylinders).filter_map(inside).collect()
+        let cylinders = self.cylinder_index.iter().zip(&self.cylinders);
+        let cylinders = cylinders.filter_map(|(&unknown, (_, cylinder))| {
+            inside(unknown, &|| lattice.cylinder(cylinder))
+        });
+        let of_sphere = lattice.sphere();
+        let spheres: &[u32] = if of_sphere == 0.0 { &[] } else { &self.spheres };
+        let spheres = spheres.iter().filter_map(|&unknown| inside(unknown, &|| of_sphere));
+        cylinders.chain(spheres).collect()
     }
 }
 

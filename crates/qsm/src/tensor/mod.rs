@@ -11,14 +11,19 @@
 
 mod operator;
 
+use fimbria_compute::comm::Comm;
 use fimbria_compute::dense::vec3;
+use fimbria_compute::device::Device;
 use fimbria_compute::fft::Complex32;
-use fimbria_compute::{Progress, Workers};
+use fimbria_compute::{Backend, Progress, Workers};
 
 pub use self::operator::{TensorOperator, TensorPenalty};
-use crate::dqsm::{DqsmOptions, Journey, Reconstruction, minimise};
+pub(crate) use self::operator::{components, fibres_of, model_of_fibres, spectrum_of_component};
+use crate::device::{DeviceOperatorError, DeviceTensorPenalty, DeviceTensors, where_it_gains};
+use crate::dqsm::{DqsmOptions, Journey, Reconstruction};
 use crate::fourier::Periodic;
-use crate::{FieldModel, Geometry, QsmError};
+use crate::shared::{Shared, share_out};
+use crate::{Edges, FieldModel, Geometry, QsmError, Share};
 
 /// M of a voxel of mean susceptibility `chi` = χ⊥ + Δχ/3 and anisotropy `delta` = Δχ about `axis`
 /// (unit length), in a field along `b0`; all directions in the same axes.
@@ -30,7 +35,8 @@ pub fn magnetisation(chi: f64, delta: f64, axis: [f64; 3], b0: [f64; 3]) -> [f64
 /// Tensors symmetric about the axes of `model` whose field at its receivers is `field`, with a
 /// weight for each receiver: the mean of each unknown, then the anisotropy of each that has an
 /// axis, as [`TensorOperator`] orders them. Both maps' second derivatives are penalised alike;
-/// products are made in one way only.
+/// products are made in one way only. Several processes, or two devices, share the components of the
+/// magnetisation.
 ///
 /// One orientation of the head tells both apart only as far as directions differ from voxel to
 /// voxel.
@@ -42,19 +48,80 @@ pub fn reconstruct_tensors(
     field: &[f32],
     weights: Option<&[f32]>,
     options: &DqsmOptions,
-    workers: &Workers,
+    on: &Backend<'_>,
+    comm: &dyn Comm,
     progress: &dyn Progress,
     journey: Journey<'_>,
 ) -> Result<Reconstruction, QsmError> {
-    let operator = TensorOperator::new(model, workers)?;
-    let penalty = TensorPenalty::new(model, options.edges, workers)?;
-    match weights {
-        None => minimise(&operator, &penalty, field, options, progress, journey),
-        Some(weights) => {
-            let weighted: Vec<f32> = field.iter().zip(weights).map(|(b, w)| b * w).collect();
-            let operator = operator.weighted(weights.to_vec())?;
-            minimise(&operator, &penalty, &weighted, options, progress, journey)
+    let on = where_it_gains(on, model.geometry.dims);
+    share_out(&TensorProducts { model }, field, weights, options, &on, comm, progress, journey)
+}
+
+/// The fields of tensors, the components of their magnetisation shared out.
+#[derive(Clone, Copy)]
+pub struct TensorProducts<'m> {
+    /// Unknowns, the axes of their tensors, and receivers.
+    pub model: &'m FieldModel,
+}
+
+impl Shared for TensorProducts<'_> {
+    type OnThreads<'w> = TensorOperator<'w>;
+    type OnDevice = DeviceTensors;
+    type PenaltyOnThreads<'w> = TensorPenalty<'w>;
+    type PenaltyOnDevice = DeviceTensorPenalty;
+
+    fn lengths(&self) -> (usize, usize) {
+        let unknowns = self.model.unknowns.len();
+        (unknowns + fibres_of(self.model).count(), self.model.receivers.len())
+    }
+
+    /// One transform takes two of the three components: more than two devices have nothing to do.
+    fn parts(&self, devices: usize) -> usize {
+        devices.min(2)
+    }
+
+    fn on_threads<'w>(
+        &self,
+        workers: &'w Workers,
+        share: Share,
+        weights: Option<&[f32]>,
+    ) -> Result<TensorOperator<'w>, QsmError> {
+        let operator = TensorOperator::of_share(self.model, workers, share)?;
+        match weights {
+            None => Ok(operator),
+            Some(weights) => operator.weighted(weights.to_vec()),
         }
+    }
+
+    fn on_device(
+        &self,
+        device: &Device,
+        workers: &Workers,
+        share: Share,
+        weights: Option<&[f32]>,
+    ) -> Result<DeviceTensors, DeviceOperatorError> {
+        let operator = DeviceTensors::of_share(self.model, device, workers, share)?;
+        match weights {
+            None => Ok(operator),
+            Some(weights) => operator.weighted(weights),
+        }
+    }
+
+    fn penalty_on_threads<'w>(
+        &self,
+        edges: Edges,
+        workers: &'w Workers,
+    ) -> Result<TensorPenalty<'w>, QsmError> {
+        TensorPenalty::new(self.model, edges, workers)
+    }
+
+    fn penalty_on_device(
+        &self,
+        edges: Edges,
+        device: &Device,
+        workers: &Workers,
+    ) -> Result<DeviceTensorPenalty, DeviceOperatorError> {
+        DeviceTensorPenalty::new(self.model, edges, device, workers)
     }
 }
 

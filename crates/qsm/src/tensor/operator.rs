@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use crate::convolution::{even_spectrum, padded, place};
 use crate::kernel::dipole_fields;
 use crate::operator::check_weights;
-use crate::{Edges, FieldModel, Laplacian, QsmError, Shape};
+use crate::{Edges, FieldModel, Laplacian, Lattice, QsmError, Shape, Share};
 
 /// The field of susceptibility tensors that are symmetric about known axes, exact: from the mean
 /// of every unknown's tensor, then the anisotropy of every one with fibres
@@ -22,16 +22,46 @@ pub struct TensorOperator<'w> {
     /// Which unknowns have an axis, and M of anisotropy 1 there.
     fibres: Vec<(u32, [f32; 3])>,
     fft: RealFft3<f32>,
-    /// Of the field of a magnetisation along each voxel axis.
-    spectra: [Vec<f32>; 3],
+    /// Of the field of a magnetisation along a voxel axis, of each axis that is its own.
+    spectra: Vec<(usize, Vec<f32>)>,
     /// Padded places of the unknowns and of the receivers.
     sources: Vec<u32>,
     receivers: Vec<u32>,
     weights: Option<Vec<f32>>,
 }
 
+/// The components of the magnetisation that belong to one of several.
+pub(crate) fn components(share: Share) -> Vec<usize> {
+    (0..3).filter(|a| share.has(*a)).collect()
+}
+
+/// Half the spectrum of the field of a magnetisation along voxel axis `a`, on the padded `shape`.
+pub(crate) fn spectrum_of_component(
+    model: &FieldModel,
+    shape: [usize; 3],
+    a: usize,
+    workers: &Workers,
+) -> Result<Vec<f32>, QsmError> {
+    let geometry = &model.geometry;
+    let own = Lattice::new(geometry).magnetised();
+    let kernel = |steps| if steps == [0; 3] { own[a] } else { dipole_fields(geometry, steps)[a] };
+    let (_, half) = even_spectrum(geometry.dims, model.support, shape, workers, kernel)?;
+    Ok(half.into_iter().map(|value| value as f32).collect())
+}
+
+/// The unknowns of `model` that have fibres, by themselves; `None` where there are none.
+pub(crate) fn model_of_fibres(model: &FieldModel) -> Result<Option<FieldModel>, QsmError> {
+    let voxels: Vec<u32> =
+        fibres_of(model).map(|(unknown, _)| model.unknowns[unknown as usize]).collect();
+    if voxels.is_empty() {
+        return Ok(None);
+    }
+    let shapes = vec![Shape::Sphere; voxels.len()];
+    FieldModel::new(&model.geometry, &voxels, shapes, &voxels).map(Some)
+}
+
 /// The unknowns of `model` that have fibres, and M of anisotropy 1 there.
-pub(super) fn fibres_of(model: &FieldModel) -> impl Iterator<Item = (u32, [f64; 3])> {
+pub(crate) fn fibres_of(model: &FieldModel) -> impl Iterator<Item = (u32, [f64; 3])> {
     let b0 = model.geometry.b0;
     (0..).zip(&model.shapes).filter_map(move |(i, shape)| Some((i, shape.of_anisotropy(b0)?)))
 }
@@ -42,13 +72,23 @@ impl<'w> TensorOperator<'w> {
     /// # Errors
     /// Where the volume is too large to transform.
     pub fn new(model: &FieldModel, workers: &'w Workers) -> Result<Self, QsmError> {
+        Self::of_share(model, workers, Share::WHOLE)
+    }
+
+    /// The part of it that belongs to one of several, each with components of the magnetisation: the sum
+    /// of all parts is the whole. Of more than three the others have nothing to do.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of_share(
+        model: &FieldModel,
+        workers: &'w Workers,
+        share: Share,
+    ) -> Result<Self, QsmError> {
         let geometry = &model.geometry;
         let shape = padded(geometry.dims)?;
-        let spectrum = |a: usize| {
-            let kernel = |steps| dipole_fields(geometry, steps)[a];
-            let (_, half) = even_spectrum(geometry.dims, model.support, shape, workers, kernel)?;
-            Ok::<_, QsmError>(half.into_iter().map(|value| value as f32).collect::<Vec<f32>>())
-        };
+        let own = components(share).into_iter();
+        let spectra = own.map(|a| Ok((a, spectrum_of_component(model, shape, a, workers)?)));
         let fibres: Vec<_> = fibres_of(model).map(|(i, m)| (i, m.map(|m| m as f32))).collect();
         let places = |voxels: &[u32]| voxels.iter().map(|&v| place(geometry, shape, v)).collect();
         Ok(Self {
@@ -57,7 +97,7 @@ impl<'w> TensorOperator<'w> {
             b0: geometry.b0.map(|b| b as f32),
             fibres,
             fft: RealFft3::new(shape)?,
-            spectra: [spectrum(0)?, spectrum(1)?, spectrum(2)?],
+            spectra: spectra.collect::<Result<_, QsmError>>()?,
             sources: places(&model.unknowns),
             receivers: places(&model.receivers),
             weights: None,
@@ -74,8 +114,12 @@ impl<'w> TensorOperator<'w> {
         Ok(self)
     }
 
+    fn spectrum(&self) -> Vec<Complex32> {
+        vec![Complex32::default(); self.fft.spectrum_shape().iter().product()]
+    }
+
     fn forward(&self, volume: &[f32]) -> Vec<Complex32> {
-        let mut spectrum = vec![Complex32::default(); self.spectra[0].len()];
+        let mut spectrum = self.spectrum();
         self.fft.forward(self.domain.workers(), volume, &mut spectrum);
         spectrum
     }
@@ -84,16 +128,16 @@ impl<'w> TensorOperator<'w> {
         vec![0.0; self.fft.shape().iter().product()]
     }
 
-    /// `with(&mut to, from, kernel)` of every element, `kernel` that of axis `a`.
+    /// `with(&mut to, from, kernel)` of every element.
     fn times(
         &self,
-        a: usize,
+        kernel: &[f32],
         from: &[Complex32],
         to: &mut [Complex32],
         with: impl Fn(&mut Complex32, Complex32, f32) + Sync,
     ) {
         self.domain.workers().install(|| {
-            let kernel = self.spectra[a].par_iter();
+            let kernel = kernel.par_iter();
             to.par_iter_mut().zip(from).zip(kernel).for_each(|((to, x), k)| with(to, *x, *k));
         });
     }
@@ -104,9 +148,13 @@ impl<'w> Operator for TensorOperator<'w> {
 
     fn apply(&self, x: &Vec<f32>, y: &mut Vec<f32>) -> Result<(), HostError> {
         let (means, anisotropies) = x.split_at(self.sources.len());
-        let mut field = vec![Complex32::default(); self.spectra[0].len()];
+        if self.spectra.is_empty() {
+            y.fill(0.0);
+            return Ok(());
+        }
+        let mut field = self.spectrum();
         let mut volume = self.volume();
-        for a in 0..3 {
+        for &(a, ref kernel) in &self.spectra {
             for (&place, x) in self.sources.iter().zip(means) {
                 volume[place as usize] = self.b0[a] * x;
             }
@@ -114,7 +162,7 @@ impl<'w> Operator for TensorOperator<'w> {
                 volume[self.sources[*unknown as usize] as usize] += m[a] * x;
             }
             let spectrum = self.forward(&volume);
-            self.times(a, &spectrum, &mut field, |field, m, kernel| *field += m * kernel);
+            self.times(kernel, &spectrum, &mut field, |field, m, kernel| *field += m * kernel);
         }
         self.fft.inverse(self.domain.workers(), &mut field, &mut volume);
         for (y, &place) in y.iter_mut().zip(&self.receivers) {
@@ -130,17 +178,20 @@ impl<'w> Operator for TensorOperator<'w> {
 impl LinearOperator for TensorOperator<'_> {
     /// The kernels are even: the same convolutions the other way.
     fn adjoint(&self, y: &Vec<f32>, x: &mut Vec<f32>) -> Result<(), HostError> {
+        x.fill(0.0);
+        if self.spectra.is_empty() {
+            return Ok(());
+        }
         let mut volume = self.volume();
         for (i, (&place, y)) in self.receivers.iter().zip(y).enumerate() {
             let weight = self.weights.as_ref().map_or(1.0, |weights| weights[i]);
             volume[place as usize] = weight * y;
         }
         let spectrum = self.forward(&volume);
-        x.fill(0.0);
         let (means, anisotropies) = x.split_at_mut(self.sources.len());
-        for a in 0..3 {
-            let mut seen = vec![Complex32::default(); spectrum.len()];
-            self.times(a, &spectrum, &mut seen, |seen, y, kernel| *seen = y * kernel);
+        for &(a, ref kernel) in &self.spectra {
+            let mut seen = self.spectrum();
+            self.times(kernel, &spectrum, &mut seen, |seen, y, kernel| *seen = y * kernel);
             self.fft.inverse(self.domain.workers(), &mut seen, &mut volume);
             for (x, &place) in means.iter_mut().zip(&self.sources) {
                 *x += self.b0[a] * volume[place as usize];
@@ -168,17 +219,10 @@ impl<'w> TensorPenalty<'w> {
     /// # Errors
     /// None of a sound model.
     pub fn new(model: &FieldModel, edges: Edges, workers: &'w Workers) -> Result<Self, QsmError> {
-        let voxels: Vec<u32> =
-            fibres_of(model).map(|(unknown, _)| model.unknowns[unknown as usize]).collect();
         let means = Laplacian::new(model, edges, workers);
-        let fibres = voxels.len();
-        let anisotropies = if fibres == 0 {
-            None
-        } else {
-            let (geometry, shapes) = (&model.geometry, vec![Shape::Sphere; fibres]);
-            let alone = FieldModel::new(geometry, &voxels, shapes, &voxels)?;
-            Some(Laplacian::new(&alone, Edges::Zero, workers))
-        };
+        let alone = model_of_fibres(model)?;
+        let anisotropies = alone.map(|alone| Laplacian::new(&alone, Edges::Zero, workers));
+        let fibres = anisotropies.as_ref().map_or(0, |d| d.domain().len());
         let rows = means.range().len() + anisotropies.as_ref().map_or(0, |d| d.range().len());
         Ok(Self {
             domain: HostSpace::new(workers, model.unknowns.len() + fibres),

@@ -36,18 +36,18 @@ pub(super) struct Weights {
 
 /// Everything that stays the same from step to step.
 pub(super) struct Alternating<'w> {
-    space: KSpace<'w>,
-    weights: Weights,
-    ring: Ring,
-    variation: Variation,
+    pub(super) space: KSpace<'w>,
+    pub(super) weights: Weights,
+    pub(super) ring: Ring,
+    pub(super) variation: Variation,
     /// Places of the unknowns in the padded volume.
-    places: Vec<u32>,
+    pub(super) places: Vec<u32>,
     /// Which differences count.
-    counted: Option<Vec<u8>>,
+    pub(super) counted: Option<Vec<u8>>,
     /// Whether each axis counts by itself.
-    each: bool,
-    explained: Explained,
-    n_images: usize,
+    pub(super) each: bool,
+    pub(super) explained: Explained,
+    pub(super) n_images: usize,
 }
 
 impl<'w> Alternating<'w> {
@@ -152,7 +152,7 @@ impl<'w> Alternating<'w> {
         Ok(VariationMap { chi, coefficients, anisotropy, field: predicted, log, has_settled })
     }
 
-    fn radians(&self) -> Option<f32> {
+    pub(super) fn radians(&self) -> Option<f32> {
         self.variation.radians.map(|radians| radians as f32)
     }
 

@@ -8,8 +8,9 @@ use rayon::prelude::*;
 use super::Outside;
 
 /// The step of the phase ends where it moves by no more than this, in radians, or after so many.
-const SETTLED: f32 = 1e-4;
-const STEPS: usize = 12;
+pub(super) const SETTLED: f32 = 1e-4;
+/// As [`SETTLED`].
+pub(super) const STEPS: usize = 12;
 
 /// ε as a part of ρ: 1e-5 at the default of λ. Ten times as much makes maps of the phase of `phantom
 /// head` two points worse, a hundred times 14.
@@ -99,6 +100,15 @@ impl Outside {
             }
         }
     }
+
+    /// The same copy as (χ + `before` f) g: f and g.
+    pub(super) fn factors(self) -> [f32; 2] {
+        let part = EPSILON_OF_RHO;
+        match self {
+            Self::Nothing => [-1.0, -1.0],
+            Self::Sources => [part / (1.0 - part), (1.0 - part) / (1.0 + part)],
+        }
+    }
 }
 
 #[cfg(test)]
@@ -125,6 +135,17 @@ mod tests {
                         assert!(near > found - 1e-5, "{s} {squared} {d}: {x} {near} {found}");
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_copy_is_what_its_factors_make() {
+        for outside in [Outside::Sources, Outside::Nothing] {
+            let [f, g] = outside.factors();
+            for (before, chi) in [(0.3_f32, -0.2_f32), (-1.0, 0.5)] {
+                let by_factors = (chi + before * f) * g;
+                assert!((by_factors - outside.copy(before, chi)).abs() < 1e-6, "{outside:?}");
             }
         }
     }

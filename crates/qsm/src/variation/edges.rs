@@ -19,6 +19,11 @@ impl Ring {
         Self { shape: space.shape(), per_length: space.spacing().map(|s| s.recip() as f32) }
     }
 
+    /// 1 / distance of neighbours along each axis.
+    pub(crate) fn per_length(&self) -> [f32; 3] {
+        self.per_length
+    }
+
     /// The places of the next voxel along each axis, `place` lying in row `y` of plane `z`.
     pub(super) fn next(&self, place: usize, x: usize, y: usize, z: usize) -> [usize; 3] {
         let [nx, ny, nz] = self.shape;

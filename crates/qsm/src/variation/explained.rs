@@ -28,6 +28,16 @@ pub(super) struct Explained {
     factor: [[f64; COLUMNS]; COLUMNS],
 }
 
+/// What a number of 1 does, in every place of the padded volume.
+pub(super) struct Response<'a> {
+    /// Its image of the unknowns, where it is one's.
+    pub(super) image: Option<&'a [f32]>,
+    /// What it adds to the map besides the image.
+    pub(super) of_map: Vec<f32>,
+    /// What it adds to the field, the image's included.
+    pub(super) of_field: Vec<f32>,
+}
+
 impl Explained {
     /// `images` of the unknowns at the `places` of the volume, and the spectrum of B.
     pub(super) fn new(
@@ -126,6 +136,39 @@ impl Explained {
             });
         }
         numbers[..self.len()].to_vec()
+    }
+
+    /// The numbers that the right sides of their equations have.
+    pub(super) fn solved(&self, wanted: &[f64]) -> Vec<f64> {
+        let mut all = [0.0; COLUMNS];
+        all[..self.len()].copy_from_slice(wanted);
+        cholesky::solve(&self.factor, &all)[..self.len()].to_vec()
+    }
+
+    /// What each number does to the map: of c Φ besides Φ itself -(D² + ρ) P Φ, whose field with Φ's is
+    /// μ D P L Φ; of a B, -P D B, whose field with a B itself is (μ L + ρ) P B.
+    pub(super) fn responses<'a>(
+        &'a self,
+        space: &'a KSpace<'_>,
+        w: &'a Weights,
+    ) -> impl Iterator<Item = Response<'a>> {
+        (0..self.len()).map(move |column| {
+            let filtered = |by: &(dyn Fn(f32, f32, f32) -> f32 + Sync)| {
+                let mut spectrum = self.spectra[column].clone();
+                space.each(&mut spectrum, |k, x| {
+                    *x *= by(space.dipole[k], w.laplacian[k], w.inverse[k]);
+                });
+                space.back(spectrum)
+            };
+            let (mu, rho) = (w.mu, w.rho);
+            let [of_map, of_field] = if self.is_field(column) {
+                [filtered(&|d, _, p| -d * p), filtered(&|_, l, p| (mu * l + rho) * p)]
+            } else {
+                [filtered(&|d, _, p| -(d * d + rho) * p), filtered(&|d, l, p| mu * d * l * p)]
+            };
+            let image = self.images.get(column).map(Vec::as_slice);
+            Response { image, of_map, of_field }
+        })
     }
 
     /// Takes the images times their numbers off `map` at the unknowns' places.

@@ -34,24 +34,24 @@ const AXES: [(usize, usize); 6] = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2
 const TIMES: [f32; 6] = [1.0, 1.0, 1.0, 2.0, 2.0, 2.0];
 
 pub(super) struct Generalised<'w> {
-    space: KSpace<'w>,
-    ring: Ring,
-    system: System,
-    variation: Variation,
-    places: Vec<u32>,
+    pub(super) space: KSpace<'w>,
+    pub(super) ring: Ring,
+    pub(super) system: System,
+    pub(super) variation: Variation,
+    pub(super) places: Vec<u32>,
     is_inside: Vec<bool>,
 }
 
 /// χ and v of every k.
-struct System {
+pub(super) struct System {
     /// Of ∇χ - v, of E v, and of χ outside the mask.
-    mu: f32,
-    second: f32,
-    rho: f32,
+    pub(super) mu: f32,
+    pub(super) second: f32,
+    pub(super) rho: f32,
     /// Forward differences along each axis.
-    differences: [Vec<Complex32>; 3],
-    /// 1 / what is left of the equation of χ, v eliminated.
-    inverse: Vec<f32>,
+    pub(super) differences: [Vec<Complex32>; 3],
+    /// 1 / what is left of the equation of χ, v eliminated; over the half spectrum.
+    pub(super) inverse: Vec<f32>,
 }
 
 impl System {
@@ -131,6 +131,14 @@ impl<'w> Generalised<'w> {
         Ok(Self { space, ring, system, variation, places, is_inside })
     }
 
+    /// The differences that count; `None` where all do.
+    pub(super) fn within(&self) -> Option<Vec<u8>> {
+        match self.variation.outside {
+            Outside::Sources => Some(self.ring.within(&self.is_inside, self.space.workers())),
+            Outside::Nothing => None,
+        }
+    }
+
     /// The map whose field at the unknowns is `field`.
     pub(super) fn run(
         &self,
@@ -149,10 +157,7 @@ impl<'w> Generalised<'w> {
         let radians = radians.map(|radians| radians as f32);
         let data = Data { field, weights, radians, places: &self.places };
         self.places.iter().zip(data.first()).for_each(|(&place, b)| p[place as usize] = b);
-        let within = match outside {
-            Outside::Sources => Some(self.ring.within(&self.is_inside, workers)),
-            Outside::Nothing => None,
-        };
+        let within = self.within();
         let threshold = MU_OF_LAMBDA.recip();
         let shrinking = Shrinking { threshold, counted: within.as_deref(), each: false };
         let (mut chi, mut has_settled) = (vec![0.0_f32; n], false);

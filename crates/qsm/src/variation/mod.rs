@@ -31,18 +31,23 @@ mod denoise;
 mod edges;
 mod explained;
 mod generalised;
+mod on_device;
 mod step;
 #[cfg(test)]
 mod tests;
 
-use fimbria_compute::{Progress, Workers};
+use fimbria_compute::{Backend, Progress, Workers};
 
 use self::alternating::Alternating;
+use self::data::Data;
 use self::denoise::without_noise;
 pub(crate) use self::edges::Ring;
 use self::generalised::Generalised;
+pub(crate) use self::on_device::variation_source;
+use self::on_device::{GeneralisedOnDevice, TotalOnDevice};
 pub use self::step::Step;
 pub(crate) use self::step::{rms, square_of};
+use crate::device::{Ended, where_it_gains};
 use crate::operator::check_weights;
 use crate::{FieldModel, QsmError};
 
@@ -137,6 +142,9 @@ pub struct VariationMap {
 /// The map of the unknowns of `model`, which are its receivers too, whose field there is `field`, with
 /// a weight for each. Fibre axes are those of the model's [`Shape`](crate::Shape)s.
 ///
+/// It is made on the first device of `on`, or on its threads where there is none or it fails, which
+/// `progress` is told.
+///
 /// # Errors
 /// Where lengths differ, numbers are not finite, λ or the radians are not above 0, the volume cannot
 /// be transformed, or `progress` says to stop.
@@ -146,9 +154,10 @@ pub fn reconstruct_variation(
     weights: Option<&[f32]>,
     prior: Prior<'_>,
     variation: Variation,
-    workers: &Workers,
+    on: &Backend<'_>,
     progress: &dyn Progress,
 ) -> Result<VariationMap, QsmError> {
+    let workers = on.workers;
     let positive = [("lambda", Some(variation.lambda)), ("radians", variation.radians)];
     for (name, value) in positive {
         if let Some(value) = value.filter(|value| !(*value > 0.0 && value.is_finite())) {
@@ -160,9 +169,17 @@ pub fn reconstruct_variation(
         let expected = model.unknowns.len();
         if found == expected { Ok(()) } else { Err(QsmError::Length { what, found, expected }) }
     };
+    let device = where_it_gains(on, model.geometry.dims).devices.first();
     let (images, magnitude) = match prior {
         Prior::Generalised => {
-            return Generalised::new(model, variation, workers)?.run(field, weights, progress);
+            let found = Generalised::new(model, variation, workers)?;
+            let Some(device) = device else { return found.run(field, weights, progress) };
+            let within = found.within();
+            let radians = variation.radians.map(|radians| radians as f32);
+            let data = Data { field, weights, radians, places: &found.places };
+            let there = GeneralisedOnDevice::new(&found, within.as_deref(), device);
+            let there = there.map_err(Ended::from).and_then(|there| there.run(&data, progress));
+            return or_on_threads(there, || found.run(field, weights, progress), progress);
         }
         Prior::Total => (Vec::new(), None),
         Prior::Magnitude(magnitude) => {
@@ -176,7 +193,26 @@ pub fn reconstruct_variation(
         }
     };
     let found = Alternating::new(model, variation, images, magnitude, workers)?;
-    found.run(field, weights, progress)
+    let Some(device) = device else { return found.run(field, weights, progress) };
+    let there = TotalOnDevice::new(&found, device).map_err(Ended::from);
+    let there = there.and_then(|there| there.run(field, weights, progress));
+    or_on_threads(there, || found.run(field, weights, progress), progress)
+}
+
+/// The map of a device or, where it failed, that of threads.
+fn or_on_threads(
+    there: Result<VariationMap, Ended>,
+    here: impl FnOnce() -> Result<VariationMap, QsmError>,
+    progress: &dyn Progress,
+) -> Result<VariationMap, QsmError> {
+    match there {
+        Ok(map) => Ok(map),
+        Err(Ended::Whole(error)) => Err(error),
+        Err(Ended::Device(error)) => {
+            progress.warn(&format!("{error}; the threads do the work"));
+            here()
+        }
+    }
 }
 
 /// Whether `field` and `weights` are those of the unknowns of `model`, its receivers too.

@@ -266,8 +266,15 @@ fn no_descent_leads_below_what_is_found() {
         Variation { lambda: STRENGTH, outside: Outside::Nothing, ..Variation::default() };
     for guidance in [None, Some(&guidance)] {
         let prior = guidance.map_or(Prior::Total, Prior::Explained);
-        let found =
-            reconstruct_variation(&model, &field, None, prior, variation, &workers, &Silent);
+        let found = reconstruct_variation(
+            &model,
+            &field,
+            None,
+            prior,
+            variation,
+            &Backend::cpu(&workers),
+            &Silent,
+        );
         let found = found.unwrap();
         let images = guidance.map_or(Vec::new(), |given| explaining(&model, given, &workers));
         let plain = Plain::new(&model, &images, &field, &workers);
@@ -295,7 +302,15 @@ fn no_descent_leads_below_a_map_of_generalised_variation() {
     let outside = Outside::Nothing;
     let variation = Variation { lambda: STRENGTH, outside, tolerance: 5e-4, ..Default::default() };
     let prior = Prior::Generalised;
-    let found = reconstruct_variation(&model, &field, None, prior, variation, &workers, &Silent);
+    let found = reconstruct_variation(
+        &model,
+        &field,
+        None,
+        prior,
+        variation,
+        &Backend::cpu(&workers),
+        &Silent,
+    );
     let found = found.unwrap();
     let plain = Plain::new(&model, &[], &field, &workers);
     let space = KSpace::new(&model.geometry, &workers).unwrap();

@@ -1,10 +1,16 @@
 //! The kernels on an OpenCL device, PoCL where there is no card, and under oclgrind.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use fimbria_compute::comm::Solo;
 use fimbria_compute::device::{Device, DeviceOptions};
-use fimbria_compute::{Backend, Silent, Workers};
+use fimbria_compute::{Backend, Progress, Silent, Workers};
+use fimbria_qsm::device::gains;
 use fimbria_qsm::dqsm::{DqsmOptions, Journey, reconstruct};
+use fimbria_qsm::nonlinear::{Nonlinear, invert_nonlinear};
 use fimbria_qsm::solver::{Checkpoint, StoppingRule};
+use fimbria_qsm::tensor::reconstruct_tensors;
+use fimbria_qsm::variation::{Guidance, Prior, Variation, reconstruct_variation};
 use fimbria_qsm::{FieldModel, Geometry, QsmError, Shape};
 
 #[test]
@@ -19,8 +25,15 @@ fn no_kernel_races_or_leaves_its_buffers() {
 
 const ITERATIONS: usize = 8;
 
+/// The solvers that run on devices.
+#[derive(Clone, Copy)]
+enum Method {
+    Dqsm,
+    Tensor,
+}
+
 /// The map of a small problem after each iteration on `devices`, or on threads where there is none.
-fn maps(devices: &[Device]) -> Vec<Vec<f32>> {
+fn maps(method: Method, devices: &[Device]) -> Vec<Vec<f32>> {
     let dims = [14, 12, 13];
     let geometry = Geometry { dims, spacing: [1.0; 3], b0: [0.0, 0.6, 0.8] };
     let mask: Vec<u32> = (0..geometry.len() as u32).collect();
@@ -30,6 +43,7 @@ fn maps(devices: &[Device]) -> Vec<Vec<f32>> {
     let shapes = mask.iter().map(axis).collect();
     let model = FieldModel::new(&geometry, &mask, shapes, &mask).unwrap();
     let field: Vec<f32> = mask.iter().map(|v| ((v * 37 % 101) as f32 - 50.0) * 1e-3).collect();
+    let weights: Vec<f32> = mask.iter().map(|v| 0.5 + (v % 7) as f32 / 7.0).collect();
     let stop = StoppingRule { iterations: ITERATIONS, ..StoppingRule::default() };
     let options = DqsmOptions { stop, ..DqsmOptions::default() };
     let workers = Workers::new(2).unwrap();
@@ -41,8 +55,12 @@ fn maps(devices: &[Device]) -> Vec<Vec<f32>> {
     };
     let journey = Journey { start: None, resume: None, after: &mut after };
     let on = Backend::new(&workers, devices);
-    let last =
-        reconstruct(&model, &field, None, &options, &on, &Solo, &Silent, journey).unwrap().chi;
+    let solve = match method {
+        Method::Dqsm => reconstruct,
+        Method::Tensor => reconstruct_tensors,
+    };
+    let weights = Some(&weights[..]);
+    let last = solve(&model, &field, weights, &options, &on, &Solo, &Silent, journey).unwrap().chi;
     assert_eq!(maps.last(), Some(&last));
     maps
 }
@@ -59,10 +77,14 @@ fn assert_same(there: &[Vec<f32>], here: &[Vec<f32>]) {
     }
 }
 
+const METHODS: [Method; 2] = [Method::Dqsm, Method::Tensor];
+
 #[test]
 fn a_map_is_the_same_on_a_device_and_on_threads() {
     let Some(device) = fimbria_testing::opencl_device() else { return };
-    assert_same(&maps(&[device]), &maps(&[]));
+    for method in METHODS {
+        assert_same(&maps(method, std::slice::from_ref(&device)), &maps(method, &[]));
+    }
 }
 
 const TWO_POCL_DEVICES: [(&str, &str); 1] = [("POCL_DEVICES", "pthread pthread")];
@@ -73,10 +95,12 @@ fn a_map_is_the_same_on_several_devices() {
         return;
     }
     let Some(devices) = fimbria_testing::two_devices(Default::default()) else { return };
-    let several = maps(&devices);
-    assert_same(&several, &maps(&[]));
-    // Who takes which share is chance, and changes nothing.
-    assert_eq!(several, maps(&devices));
+    for method in METHODS {
+        let several = maps(method, &devices);
+        assert_same(&several, &maps(method, &[]));
+        // Who takes which share is chance, and changes nothing.
+        assert_eq!(several, maps(method, &devices));
+    }
 }
 
 #[test]
@@ -88,5 +112,72 @@ fn a_device_that_is_too_small_leaves_its_shares_to_the_other() {
     let Some(devices) = fimbria_testing::two_devices([DeviceOptions::default(), small]) else {
         return;
     };
-    assert_same(&maps(&devices), &maps(&[]));
+    for method in METHODS {
+        assert_same(&maps(method, &devices), &maps(method, &[]));
+    }
+}
+
+/// Every iteration that one device does as a whole, on `on`: its map.
+fn maps_of_one_device(on: &Backend<'_>, told: &dyn Progress) -> Vec<Vec<f32>> {
+    let geometry = Geometry { dims: [14, 12, 13], spacing: [1.0; 3], b0: [0.0, 0.6, 0.8] };
+    let mask: Vec<u32> = (0..geometry.len() as u32).filter(|v| v % 11 > 0).collect();
+    let shapes = vec![Shape::Cylinder([0.6, 0.0, 0.8]); mask.len()];
+    let model = FieldModel::new(&geometry, &mask, shapes, &mask).unwrap();
+    let field: Vec<f32> = mask.iter().map(|v| ((v * 37 % 101) as f32 - 50.0) * 1e-3).collect();
+    let guidance = Guidance {
+        fa: mask.iter().map(|v| (v * 13 % 29) as f32 / 29.0).collect(),
+        images: Vec::new(),
+    };
+    let how = Variation { iterations: 5, ..Variation::default() };
+    let priors = [Prior::Total, Prior::Explained(&guidance), Prior::Generalised];
+    let mut maps: Vec<Vec<f32>> = priors
+        .map(|prior| reconstruct_variation(&model, &field, None, prior, how, on, told).unwrap().chi)
+        .into();
+    let how = Nonlinear { lambda: 1e-3, radians: 16.0, iterations: 5, tolerance: 0.0 };
+    maps.push(invert_nonlinear(&model, &field, None, how, on, told).unwrap().chi);
+    maps
+}
+
+/// Counts warnings.
+#[derive(Default)]
+struct Warnings(AtomicUsize);
+
+impl Progress for Warnings {
+    fn start(&self, _what: &str, _total: u64) {}
+    fn advance(&self, _items: u64) {}
+    fn warn(&self, message: &str) {
+        assert!(message.ends_with("; the threads do the work"), "{message}");
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_device_that_is_too_small_leaves_a_whole_map_to_the_threads() {
+    let small = DeviceOptions { memory_limit: Some(4096), ..DeviceOptions::default() };
+    let Some(device) = fimbria_testing::opencl_device_with(&small) else { return };
+    let workers = Workers::new(2).unwrap();
+    let (none, told) = (Warnings::default(), Warnings::default());
+    let here = maps_of_one_device(&Backend::cpu(&workers), &none);
+    let on = Backend::new(&workers, std::slice::from_ref(&device));
+    assert_eq!(maps_of_one_device(&on, &told), here);
+    assert_eq!((none.0.into_inner(), told.0.into_inner()), (0, here.len()));
+}
+
+/// Of so small a volume, where nobody named the device.
+#[test]
+fn a_device_that_would_not_gain_is_left_alone() {
+    let Some(device) = fimbria_testing::opencl_device() else { return };
+    let workers = Workers::new(2).unwrap();
+    let named = Backend::new(&workers, std::slice::from_ref(&device));
+    let (none, dims) = (Warnings::default(), [14, 12, 13]);
+    let here = maps_of_one_device(&Backend::cpu(&workers), &none);
+    assert_eq!(maps_of_one_device(&named.only_where_it_pays(), &none), here);
+    assert!(!gains(&named.only_where_it_pays(), dims) && gains(&named, dims));
+    assert!(gains(&named.only_where_it_pays(), [160; 3]));
+    assert!(!gains(&Backend::cpu(&workers), [160; 3]));
+    // A device rounds otherwise: it was none that made these.
+    assert_ne!(maps_of_one_device(&named, &none), here);
 }

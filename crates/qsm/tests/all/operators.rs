@@ -209,13 +209,17 @@ fn the_loop_that_is_timed_against_computes_the_same() {
     let model = model([13, 18, 11]);
     let x = vectors(&model).0;
     let mut expected = oracle::apply(&model, &x);
+    let lattice = fimbria_qsm::Lattice::new(&model.geometry);
     for (unknown, shape) in model.shapes.iter().enumerate() {
-        // It leaves out what a cylinder does in its own voxel.
-        if let fimbria_qsm::Shape::Cylinder(axis) = shape {
-            let inside = fimbria_qsm::Cylinder::new(&model.geometry, *axis).unwrap().inside();
-            let receiver = model.receivers.binary_search(&model.unknowns[unknown]).unwrap();
-            expected[receiver] -= inside * x[unknown];
-        }
+        // It leaves out what a source does in its own voxel.
+        let inside = match shape {
+            fimbria_qsm::Shape::Cylinder(axis) => {
+                lattice.cylinder(&fimbria_qsm::Cylinder::new(&model.geometry, *axis).unwrap())
+            }
+            _ => lattice.sphere(),
+        };
+        let receiver = model.receivers.binary_search(&model.unknowns[unknown]).unwrap();
+        expected[receiver] -= inside * x[unknown];
     }
     let got = wide(&oracle::plain_loop(&model, &narrow(&x), 1));
     // One f32 sum of thousands of terms.

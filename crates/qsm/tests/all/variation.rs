@@ -3,7 +3,7 @@
 
 use crate::support::{narrow, normal_numbers, relative_error, wide};
 use fimbria_compute::operator::Operator as _;
-use fimbria_compute::{Silent, Workers};
+use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_qsm::nonlinear::{Nonlinear, NonlinearMap, invert_nonlinear};
 use fimbria_qsm::tensor::TensorOperator;
 use fimbria_qsm::variation::{
@@ -87,7 +87,8 @@ impl Scene {
         workers: &Workers,
     ) -> Result<VariationMap, QsmError> {
         let Self { model, field, .. } = self;
-        reconstruct_variation(model, field, weights, prior, variation, workers, &Silent)
+        let on = Backend::cpu(workers);
+        reconstruct_variation(model, field, weights, prior, variation, &on, &Silent)
     }
 
     fn downhill(&self, workers: &Workers) -> NonlinearMap {
@@ -97,7 +98,8 @@ impl Scene {
             iterations: 100,
             tolerance: 1e-3,
         };
-        invert_nonlinear(&self.model, &self.field, None, how, workers, &Silent).unwrap()
+        invert_nonlinear(&self.model, &self.field, None, how, &Backend::cpu(workers), &Silent)
+            .unwrap()
     }
 
     /// Half the signal in fibres, and a third more in the nucleus.
@@ -234,7 +236,7 @@ fn what_a_background_left_is_told_from_the_map() {
             None,
             Prior::Total,
             variation,
-            &workers,
+            &Backend::cpu(&workers),
             &Silent,
         );
         scene.error(&found.unwrap())
@@ -320,6 +322,7 @@ fn steps_downhill_find_the_map_and_refuse_what_is_no_number() {
     let none = scene.downhill(&workers);
     assert!(none.has_settled && none.chi.iter().all(|x| *x == 0.0));
     let how = Nonlinear { lambda: 1e-3, radians: 0.0, iterations: 1, tolerance: 0.0 };
-    let refused = invert_nonlinear(&scene.model, &scene.field, None, how, &workers, &Silent);
+    let refused =
+        invert_nonlinear(&scene.model, &scene.field, None, how, &Backend::cpu(&workers), &Silent);
     assert!(refused.unwrap_err().to_string().contains("radians"));
 }

@@ -18,8 +18,11 @@ fn apart(folder: &Folder, found: &str, expected: &str) -> f64 {
 #[test]
 fn qsm_finds_the_same_on_any_number_of_processes() {
     let folder = with_sphere();
-    for products in ["fast", "dense"] {
-        let line = format!("{QSM} --products {products}");
+    for how in ["--products fast", "--products dense", "tensor"] {
+        let line = match how {
+            "tensor" => QSM.replace("dqsm", "tensor"),
+            products => format!("{QSM} {products}"),
+        };
         folder.done(&format!("{line} -o single"));
         for processes in [1, 2, 4] {
             let Some(ran) = mpirun(&folder, &[(processes, format!("{line} -o several"))]) else {
@@ -30,7 +33,7 @@ fn qsm_finds_the_same_on_any_number_of_processes() {
             // f32 sums of other groups of sources, eight products of conditioning 10 or so. Alone
             // the sums are the same to the bit.
             let bound = if processes == 1 { 0.0 } else { 1e-5 };
-            assert!(error <= bound, "{products}, {processes} processes: {error:e}");
+            assert!(error <= bound, "{how}, {processes} processes: {error:e}");
             let files = folder.names("several");
             assert!(!files.contains(&".resume".to_owned()), "{files:?}");
         }
@@ -68,11 +71,16 @@ fn a_process_that_fails_ends_all_with_one_message() {
 #[test]
 fn a_method_that_is_not_shared_is_refused_in_one_sentence() {
     let folder = with_sphere();
-    for method in ["tensor", "tkd"] {
+    for method in ["dtv", "tkd"] {
         let line = format!("qsm field.nii --mask mask.nii --method {method} -o out");
         let Some(ran) = mpirun(&folder, &[(2, line)]) else { return };
         assert_ne!(ran.code, Some(0));
-        assert_eq!(ran.stderr.matches("only dqsm is shared").count(), 1, "{}", ran.stderr);
+        assert_eq!(
+            ran.stderr.matches("only dqsm and tensor are shared").count(),
+            1,
+            "{}",
+            ran.stderr
+        );
         assert!(!folder.join("out").exists());
     }
 }

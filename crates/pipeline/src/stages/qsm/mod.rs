@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fimbria_compute::{Interrupted, Progress as _};
-use fimbria_image::{Grid, Image, MapKind, MapSpec, Mask, Window, counted, read_mask};
+use fimbria_image::{Image, MapKind, MapSpec, Mask, Window, counted, read_mask};
 use fimbria_qsm::dqsm::{Journey, reconstruct};
 use fimbria_qsm::fourier::{FourierMethod, dipole_field, invert};
 use fimbria_qsm::ilsqr::{Ilsqr, invert_ilsqr};
@@ -17,7 +17,7 @@ use fimbria_qsm::phase::HZ_PER_TESLA;
 use fimbria_qsm::solver::{Checkpoint, Stopped};
 use fimbria_qsm::tensor::reconstruct_tensors;
 use fimbria_qsm::variation::{Prior, Variation, reconstruct_variation};
-use fimbria_qsm::{FieldModel, QsmError, Shape, dqsm_files};
+use fimbria_qsm::{FieldModel, QsmError, Shape, device, dqsm_files};
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -303,7 +303,6 @@ impl MapSusceptibility {
     /// The map of the unknowns that is as smooth as κ asks for.
     fn smooth(&self, field: &LocalField, log: &Logbook<'_>) -> Result<ChiMap, StageError> {
         let tensors = self.parameters.method.0 == QsmMethod::Tensor;
-        NoCubes::refuse(&field.grid)?;
         let options = self.parameters.options(field.b0_tesla)?;
         let parameters = self.parameters.in_effect();
         let receivers = if parameters.is_published() {
@@ -369,7 +368,8 @@ impl MapSusceptibility {
         let journey = Journey { start: start.as_deref(), resume, after: &mut after };
         let weights = weights.as_deref();
         let found = if tensors {
-            reconstruct_tensors(&model, &data, weights, &options, workers, log, journey)
+            tell_of_no_gain(&model, log);
+            reconstruct_tensors(&model, &data, weights, &options, on, on.comm, log, journey)
         } else {
             reconstruct(&model, &data, weights, &options, on, on.comm, log, journey)
         };
@@ -431,9 +431,13 @@ impl MapSusceptibility {
             DataTerm::Phase => Some(radians_per_ppm(field, log)?),
         };
         let variation = Variation { radians, ..variation };
-        let (weights, workers) = (weights.as_deref(), log.session().on.workers);
-        let found = reconstruct_variation(&model, &b, weights, prior, variation, workers, log)
-            .map_err(of_inversion)?;
+        let on = &log.session().on;
+        if self.parameters.method.0.takes_devices() {
+            tell_of_no_gain(&model, log);
+        }
+        let found =
+            reconstruct_variation(&model, &b, weights.as_deref(), prior, variation, on, log)
+                .map_err(of_inversion)?;
         note_end(found.log.len(), found.has_settled, variation.tolerance, log);
         if matches!(prior, Prior::Explained(_)) {
             log.result("explained", found.coefficients);
@@ -453,9 +457,10 @@ impl MapSusceptibility {
     ) -> Result<ChiMap, StageError> {
         let (model, b, weights) = inside(field)?;
         let how = Nonlinear { radians: radians_per_ppm(field, log)?, ..how };
-        let workers = log.session().on.workers;
-        let found = invert_nonlinear(&model, &b, weights.as_deref(), how, workers, log)
-            .map_err(of_inversion)?;
+        let on = &log.session().on;
+        tell_of_no_gain(&model, log);
+        let found =
+            invert_nonlinear(&model, &b, weights.as_deref(), how, on, log).map_err(of_inversion)?;
         note_end(found.log.len(), found.has_settled, how.tolerance, log);
         let course = Course::of_smooth(&found.log);
         Ok(ChiMap::plain(field, (&found.chi, &found.field), course))
@@ -468,9 +473,10 @@ impl MapSusceptibility {
         log: &Logbook<'_>,
     ) -> Result<ChiMap, StageError> {
         let (model, b, weights) = inside(field)?;
-        let workers = log.session().on.workers;
-        let found = invert_ilsqr(&model, &b, weights.as_deref(), how, workers, log)
-            .map_err(of_inversion)?;
+        let on = &log.session().on;
+        tell_of_no_gain(&model, log);
+        let found =
+            invert_ilsqr(&model, &b, weights.as_deref(), how, on, log).map_err(of_inversion)?;
         log.count("iterations", found.log.len() as u64);
         log.result("iterations_of_map", found.of_map);
         let stopped = if found.has_settled { Stopped::Gradient } else { Stopped::Iterations };
@@ -526,6 +532,24 @@ impl MapSusceptibility {
         let numbers = field.field_ppm.iter().chain(field.weights.iter().flatten());
         numbers.for_each(|v| hash.update(&v.to_le_bytes()));
         hash.digest128()
+    }
+}
+
+/// Says that the devices which somebody named do nothing.
+fn tell_of_no_kernel(method: QsmMethod, log: &Logbook<'_>) {
+    let on = &log.session().on;
+    if !on.devices.is_empty() && !on.only_where_it_pays {
+        let name = method.name();
+        let text = format!("no kernel does this: --method {name} runs on the CPU");
+        log.warn(Page::Troubleshooting, &text);
+    }
+}
+
+/// Says where devices that nobody named are left out, of transforms of the volume of `model`.
+fn tell_of_no_gain(model: &FieldModel, log: &Logbook<'_>) {
+    let on = &log.session().on;
+    if !on.devices.is_empty() && !device::gains(on, model.geometry.dims) {
+        log.result("left_to_threads", "the threads are expected to be faster than a device here");
     }
 }
 
@@ -593,26 +617,6 @@ pub struct NeedsMagnitude;
 #[derive(Debug, thiserror::Error)]
 #[error("no voxel of the reference region {} lies inside the mask", .0.display())]
 pub struct NoReference(PathBuf);
-
-/// Voxels are no cubes, where their sources are taken for points: a lattice of points whose spacings differ
-/// has a field of its own within a uniform sphere, of -0.3 to -0.7 χ for 2 x 2 x 3 mm where it is to be 0.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "--method dqsm and tensor take voxels for points, which is right of cubes alone; these are {:.2} x {:.2} x \
-     {:.2} mm: resample the field, or take another method", .0[0], .0[1], .0[2]
-)]
-pub struct NoCubes([f64; 3]);
-
-impl NoCubes {
-    /// Sides may differ by so much: what that adds to the field is a hundredth of χ.
-    const BY: f64 = 1.02;
-
-    fn refuse(grid: &Grid) -> Result<(), Self> {
-        let spacing = grid.ras_from_vox.spacing();
-        let most = spacing.iter().fold(0.0_f64, |most, &side| most.max(side));
-        if spacing.iter().any(|&side| most > Self::BY * side) { Err(Self(spacing)) } else { Ok(()) }
-    }
-}
 
 /// `volume` with zeros outside the mask.
 fn masked(volume: &[f32], mask: &Mask) -> Vec<f32> {
@@ -687,6 +691,9 @@ impl Stage for MapSusceptibility {
         let method = self.parameters.method.0;
         if let Some(reason) = why_not(method).filter(|_| method != QsmMethod::Dqsm) {
             log.warn(Page::Susceptibility, &reason);
+        }
+        if !method.takes_devices() {
+            tell_of_no_kernel(method, log);
         }
         let mut map = self.map(field, log)?;
         if let Some(reliable) = &field.reliable {

@@ -222,6 +222,33 @@ const OF_STRENGTH: &[QsmMethod] = &[
     QsmMethod::Ilsqr,
 ];
 
+/// The methods that have kernels.
+const ON_DEVICES: &[QsmMethod] = &[
+    QsmMethod::Dtv,
+    QsmMethod::Dqsm,
+    QsmMethod::Tensor,
+    QsmMethod::Tv,
+    QsmMethod::Tgv,
+    QsmMethod::Medi,
+    QsmMethod::Ndi,
+    QsmMethod::Ilsqr,
+];
+/// The methods whose products several processes share. The others are made of transforms of one volume, whose
+/// halves would wait for each other's numbers longer than a transform takes.
+const OF_PROCESSES: &[QsmMethod] = &[QsmMethod::Dqsm, QsmMethod::Tensor];
+
+impl QsmMethod {
+    /// True of a method that devices help with.
+    pub fn takes_devices(self) -> bool {
+        ON_DEVICES.contains(&self)
+    }
+
+    /// True of a method that several processes share.
+    pub fn takes_processes(self) -> bool {
+        OF_PROCESSES.contains(&self)
+    }
+}
+
 /// How the map of a method is found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Inversion {

@@ -6,9 +6,14 @@
 //!
 //! Polak et al., NMR Biomed 33, e4271, 2020.
 
-use fimbria_compute::fft::Complex32;
-use fimbria_compute::{Progress, Workers};
+mod on_device;
 
+use fimbria_compute::fft::Complex32;
+use fimbria_compute::{Backend, Progress, Workers};
+
+use self::on_device::OnDevice;
+pub(crate) use self::on_device::nonlinear_source;
+use crate::device::{Ended, where_it_gains};
 use crate::fourier::{KSpace, at};
 use crate::solver::Iteration;
 use crate::variation::{check_field, rms, square_of};
@@ -50,7 +55,8 @@ pub struct NonlinearMap {
 }
 
 /// The map of the unknowns of `model`, which are its receivers too, whose field there is `field`, with
-/// a weight for each.
+/// a weight for each; on the first device of `on`, or on its threads where there is none or it fails, which
+/// `progress` is told.
 ///
 /// # Errors
 /// Where lengths differ, numbers are not finite, a parameter is out of its range, the volume cannot be
@@ -60,7 +66,7 @@ pub fn invert_nonlinear(
     field: &[f32],
     weights: Option<&[f32]>,
     how: Nonlinear,
-    workers: &Workers,
+    on: &Backend<'_>,
     progress: &dyn Progress,
 ) -> Result<NonlinearMap, QsmError> {
     check_field(model, field, weights)?;
@@ -72,35 +78,101 @@ pub fn invert_nonlinear(
         let (name, value) = ("lambda", how.lambda);
         return Err(QsmError::Parameter { name, value, rule: "it is 0 or more" });
     }
-    let problem = Problem::new(model, field, weights, how, workers)?;
-    // |D| is at most 2/3: this is less than 1 / the largest curvature, and no step leads uphill.
-    let largest = weights.map_or(1.0, |weights| weights.iter().fold(0.0_f32, |m, w| m.max(*w)));
-    let step = 2.0 / (largest * largest + 2.0 * how.lambda as f32);
-    let space = &problem.space;
-    let mut chi = vec![Complex32::default(); space.dipole.len()];
-    let square = |x: &[Complex32]| space.inner(x, x, |_| 1.0);
-    let (mut slope, mut of_map) = problem.gradient(&chi);
-    let (steepest, mut log, mut has_settled) = (square(&slope).sqrt(), Vec::new(), false);
-    let inside = |volume: &[f32]| at(&problem.places, volume);
-    progress.start("inverting the field", how.iterations as u64);
-    while log.len() < how.iterations && !has_settled {
-        progress.check()?;
-        space.each(&mut chi, |k, chi| *chi -= slope[k] * step);
-        let (moved, penalty) = (f64::from(step) * square(&slope).sqrt(), square(&chi));
-        has_settled = moved <= how.tolerance * penalty.sqrt();
-        (slope, of_map) = problem.gradient(&chi);
-        let part = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-        log.push(Iteration {
-            number: log.len() + 1,
-            rms: rms(inside(&space.back(chi.clone())).into_iter()),
-            relative_change: part(moved, penalty.sqrt()),
-            data: problem.misfit(&of_map),
-            penalty,
-            relative_gradient: part(square(&slope).sqrt(), steepest),
-        });
-        progress.advance(1);
+    let problem = Problem::new(model, field, weights, how, on.workers)?;
+    if let Some(device) = where_it_gains(on, model.geometry.dims).devices.first() {
+        let there = OnDevice::new(&problem, device).map_err(Ended::from);
+        match there.and_then(|mut there| problem.descend(&mut there, how, progress)) {
+            Ok(map) => return Ok(map),
+            Err(Ended::Whole(error)) => return Err(error),
+            Err(Ended::Device(error)) => {
+                progress.warn(&format!("{error}; the threads do the work"));
+            }
+        }
     }
-    Ok(NonlinearMap { chi: inside(&space.back(chi)), field: of_map, log, has_settled })
+    match problem.descend(&mut OnThreads::new(&problem), how, progress) {
+        Ok(map) => Ok(map),
+        Err(Ended::Whole(error)) => Err(error),
+        Err(Ended::Device(error)) => unreachable!("{error}: threads have none"),
+    }
+}
+
+/// A map, and the slope of the objective there.
+trait Descent {
+    /// The map less the slope, `step` times.
+    fn step_down(&mut self, step: f32) -> Result<(), Ended>;
+
+    /// The slope at the map, and the map's field.
+    fn find_slope(&mut self) -> Result<(), Ended>;
+
+    /// Σ χ² over the padded volume.
+    fn square_of_map(&mut self) -> Result<f64, Ended>;
+
+    /// The same of the slope.
+    fn square_of_slope(&mut self) -> Result<f64, Ended>;
+
+    /// What the field of the map leaves of the phase: Σ 2 w² (1 - cos s (D χ - b)) / s².
+    fn misfit(&self) -> Result<f64, Ended>;
+
+    /// Root mean square of the map over the unknowns.
+    fn rms(&self) -> Result<f64, Ended>;
+
+    /// Both at each unknown.
+    fn map_and_field(&self) -> Result<[Vec<f32>; 2], Ended>;
+}
+
+/// On threads.
+struct OnThreads<'p, 'a> {
+    problem: &'p Problem<'a>,
+    /// Spectra of the map and of the slope.
+    chi: Vec<Complex32>,
+    slope: Vec<Complex32>,
+    of_map: Vec<f32>,
+}
+
+impl<'p, 'a> OnThreads<'p, 'a> {
+    /// At a map of zeros.
+    fn new(problem: &'p Problem<'a>) -> Self {
+        let chi = vec![Complex32::default(); problem.space.dipole.len()];
+        let (slope, of_map) = problem.gradient(&chi);
+        Self { problem, chi, slope, of_map }
+    }
+
+    fn inside(&self) -> Vec<f32> {
+        at(&self.problem.places, &self.problem.space.back(self.chi.clone()))
+    }
+}
+
+impl Descent for OnThreads<'_, '_> {
+    fn step_down(&mut self, step: f32) -> Result<(), Ended> {
+        let Self { problem, chi, slope, .. } = self;
+        problem.space.each(chi, |k, chi| *chi -= slope[k] * step);
+        Ok(())
+    }
+
+    fn find_slope(&mut self) -> Result<(), Ended> {
+        (self.slope, self.of_map) = self.problem.gradient(&self.chi);
+        Ok(())
+    }
+
+    fn square_of_map(&mut self) -> Result<f64, Ended> {
+        Ok(self.problem.space.inner(&self.chi, &self.chi, |_| 1.0))
+    }
+
+    fn square_of_slope(&mut self) -> Result<f64, Ended> {
+        Ok(self.problem.space.inner(&self.slope, &self.slope, |_| 1.0))
+    }
+
+    fn misfit(&self) -> Result<f64, Ended> {
+        Ok(self.problem.misfit(&self.of_map))
+    }
+
+    fn rms(&self) -> Result<f64, Ended> {
+        Ok(rms(self.inside().into_iter()))
+    }
+
+    fn map_and_field(&self) -> Result<[Vec<f32>; 2], Ended> {
+        Ok([self.inside(), self.of_map.clone()])
+    }
 }
 
 struct Problem<'a> {
@@ -124,6 +196,42 @@ impl<'a> Problem<'a> {
         let places = space.places(&model.geometry, &model.unknowns);
         let (lambda, radians) = (how.lambda as f32, how.radians as f32);
         Ok(Self { space, places, field, weights, lambda, radians })
+    }
+
+    /// Steps from where `descent` stands, to the end.
+    fn descend(
+        &self,
+        descent: &mut impl Descent,
+        how: Nonlinear,
+        progress: &dyn Progress,
+    ) -> Result<NonlinearMap, Ended> {
+        // |D| is at most 2/3: this is less than 1 / the largest curvature, and no step leads uphill.
+        let weights = self.weights;
+        let largest = weights.map_or(1.0, |weights| weights.iter().fold(0.0_f32, |m, w| m.max(*w)));
+        let step = 2.0 / (largest * largest + 2.0 * how.lambda as f32);
+        let mut square = descent.square_of_slope()?;
+        let (steepest, mut log, mut has_settled) = (square.sqrt(), Vec::new(), false);
+        progress.start("inverting the field", how.iterations as u64);
+        while log.len() < how.iterations && !has_settled {
+            progress.check().map_err(|stop| Ended::Whole(stop.into()))?;
+            descent.step_down(step)?;
+            let (moved, penalty) = (f64::from(step) * square.sqrt(), descent.square_of_map()?);
+            has_settled = moved <= how.tolerance * penalty.sqrt();
+            descent.find_slope()?;
+            square = descent.square_of_slope()?;
+            let part = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+            log.push(Iteration {
+                number: log.len() + 1,
+                rms: descent.rms()?,
+                relative_change: part(moved, penalty.sqrt()),
+                data: descent.misfit()?,
+                penalty,
+                relative_gradient: part(square.sqrt(), steepest),
+            });
+            progress.advance(1);
+        }
+        let [chi, field] = descent.map_and_field()?;
+        Ok(NonlinearMap { chi, field, log, has_settled })
     }
 
     /// w² of an unknown.

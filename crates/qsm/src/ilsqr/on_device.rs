@@ -1,0 +1,214 @@
+//! The two problems as operators on a device.
+
+use fimbria_compute::device::{
+    Argument, Buffer, Device, DeviceError, DeviceSpace, Kernel, KernelSource, Launch,
+};
+use fimbria_compute::fft::{Complex32, DeviceFft};
+use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
+
+use super::operators::{OfCone, WeightedDipole};
+use crate::device::{DeviceOperatorError, RING, SPECTRA};
+
+/// The text of the kernels of least squares in the whole volume.
+pub(crate) fn filters_source() -> KernelSource {
+    KernelSource::new("qsm filters", include_str!("../device/filters.cl"))
+        .after(RING)
+        .after(SPECTRA)
+}
+
+/// A real volume times a filter in the Fourier domain.
+struct Filter {
+    fft: DeviceFft,
+    /// Over the half spectrum.
+    by: Buffer<f32>,
+    filter: Kernel,
+    real_part: Kernel,
+}
+
+impl Filter {
+    fn new(device: &Device, shape: [usize; 3], by: &[f32]) -> Result<Self, DeviceOperatorError> {
+        let source = filters_source();
+        Ok(Self {
+            fft: DeviceFft::new(device, shape, &[0, 1, 2])?,
+            by: device.upload(by)?,
+            filter: device.kernel(&source, "filter")?,
+            real_part: device.kernel(&source, "real_part")?,
+        })
+    }
+
+    fn all(&self) -> Launch {
+        Launch::items(self.fft.elements())
+    }
+
+    fn shape(&self) -> [Argument; 3] {
+        self.fft.shape().map(|n| (n as u32).into())
+    }
+
+    /// Two volumes of zeros: one to be filled, and one that a transform needs.
+    fn volumes(&self) -> Result<[Buffer<Complex32>; 2], DeviceError> {
+        let elements = self.fft.elements();
+        Ok([self.by.device().zeros(elements)?, self.by.device().allocate(elements)?])
+    }
+
+    fn apply(&self, [volume, scratch]: &mut [Buffer<Complex32>; 2]) -> Result<(), DeviceError> {
+        self.fft.forward(volume, scratch)?;
+        let [nx, ny, nz] = self.shape();
+        let arguments = [nx, ny, nz, (&self.by).into(), (&mut *volume).into()];
+        // SAFETY: the kernel's five parameters; the volume has an element for each of the shape, the filter
+        // half as many.
+        unsafe { self.filter.launch(self.all(), &arguments)? };
+        self.fft.inverse(volume, scratch)
+    }
+
+    fn real_part(
+        &self,
+        volume: &Buffer<Complex32>,
+        x: &mut Buffer<f32>,
+    ) -> Result<(), DeviceError> {
+        let arguments = [(x.len() as u64).into(), volume.into(), x.into()];
+        // SAFETY: the kernel's three parameters; both have as many elements.
+        unsafe { self.real_part.launch(self.all(), &arguments) }
+    }
+}
+
+/// As [`WeightedDipole`].
+pub(super) struct DeviceDipole {
+    domain: DeviceSpace,
+    range: DeviceSpace,
+    dipole: Filter,
+    place: Buffer<u32>,
+    weights: Buffer<f32>,
+    to_complex: Kernel,
+    weigh: Kernel,
+    weigh_adjoint: Kernel,
+}
+
+impl DeviceDipole {
+    pub(super) fn new(
+        host: &WeightedDipole<'_, '_>,
+        device: &Device,
+    ) -> Result<Self, DeviceOperatorError> {
+        let source = filters_source();
+        Ok(Self {
+            domain: DeviceSpace::new(device, host.domain().len())?,
+            range: DeviceSpace::new(device, host.range().len())?,
+            dipole: Filter::new(device, host.space.shape(), &host.space.dipole)?,
+            place: device.upload(host.places)?,
+            weights: device.upload(&host.weights)?,
+            to_complex: device.kernel(&source, "to_complex")?,
+            weigh: device.kernel(&source, "weigh")?,
+            weigh_adjoint: device.kernel(&source, "weigh_adjoint")?,
+        })
+    }
+}
+
+impl Operator for DeviceDipole {
+    fimbria_compute::between!(DeviceSpace => DeviceSpace);
+
+    fn apply(&self, x: &Buffer<f32>, y: &mut Buffer<f32>) -> Result<(), DeviceError> {
+        self.domain.check(x)?;
+        self.range.check(y)?;
+        let mut volumes = self.dipole.volumes()?;
+        let arguments = [(x.len() as u64).into(), x.into(), (&mut volumes[0]).into()];
+        // SAFETY: the kernel's three parameters; both have as many elements.
+        unsafe { self.to_complex.launch(self.dipole.all(), &arguments)? };
+        self.dipole.apply(&mut volumes)?;
+        let n = y.len();
+        let arguments = [
+            (n as u64).into(),
+            (&self.place).into(),
+            (&self.weights).into(),
+            (&volumes[0]).into(),
+            y.into(),
+        ];
+        // SAFETY: the kernel's five parameters; lists have n entries, places lie in the volume.
+        unsafe { self.weigh.launch(Launch::items(n), &arguments) }
+    }
+}
+
+impl LinearOperator for DeviceDipole {
+    /// The dipole's field is even.
+    fn adjoint(&self, y: &Buffer<f32>, x: &mut Buffer<f32>) -> Result<(), DeviceError> {
+        self.domain.check(x)?;
+        self.range.check(y)?;
+        let mut volumes = self.dipole.volumes()?;
+        let n = y.len();
+        let arguments = [
+            (n as u64).into(),
+            (&self.place).into(),
+            (&self.weights).into(),
+            y.into(),
+            (&mut volumes[0]).into(),
+        ];
+        // SAFETY: the kernel's five parameters; lists have n entries, places lie in the volume, each once.
+        unsafe { self.weigh_adjoint.launch(Launch::items(n), &arguments)? };
+        self.dipole.apply(&mut volumes)?;
+        self.dipole.real_part(&volumes[0], x)
+    }
+}
+
+/// As [`OfCone`].
+pub(super) struct DeviceCone {
+    domain: DeviceSpace,
+    range: DeviceSpace,
+    cone: Filter,
+    weights: Buffer<f32>,
+    per_length: [f32; 3],
+    slopes: Kernel,
+    slopes_adjoint: Kernel,
+}
+
+impl DeviceCone {
+    pub(super) fn new(host: &OfCone<'_, '_>, device: &Device) -> Result<Self, DeviceOperatorError> {
+        let source = filters_source();
+        let cone: Vec<f32> = host.cone.iter().map(|&is| f32::from(u8::from(is))).collect();
+        let boundaries = &host.boundaries;
+        Ok(Self {
+            domain: DeviceSpace::new(device, host.domain().len())?,
+            range: DeviceSpace::new(device, host.range().len())?,
+            cone: Filter::new(device, host.space.shape(), &cone)?,
+            weights: device.upload(boundaries.weights.as_flattened())?,
+            per_length: boundaries.ring.per_length(),
+            slopes: device.kernel(&source, "slopes")?,
+            slopes_adjoint: device.kernel(&source, "slopes_adjoint")?,
+        })
+    }
+
+    /// What both kernels begin with.
+    fn ring(&self) -> Vec<Argument> {
+        let mut arguments = self.cone.shape().to_vec();
+        arguments.extend(self.per_length.map(Argument::from));
+        arguments.push((&self.weights).into());
+        arguments
+    }
+}
+
+impl Operator for DeviceCone {
+    fimbria_compute::between!(DeviceSpace => DeviceSpace);
+
+    fn apply(&self, x: &Buffer<f32>, y: &mut Buffer<f32>) -> Result<(), DeviceError> {
+        self.domain.check(x)?;
+        self.range.check(y)?;
+        let mut arguments = self.ring();
+        arguments.push(x.into());
+        arguments.push(y.into());
+        // SAFETY: the kernel's nine parameters; the map has an element for each of the shape, slopes and
+        // weights three.
+        unsafe { self.slopes.launch(self.cone.all(), &arguments) }
+    }
+}
+
+impl LinearOperator for DeviceCone {
+    fn adjoint(&self, y: &Buffer<f32>, x: &mut Buffer<f32>) -> Result<(), DeviceError> {
+        self.domain.check(x)?;
+        self.range.check(y)?;
+        let mut volumes = self.cone.volumes()?;
+        let mut arguments = self.ring();
+        arguments.push(y.into());
+        arguments.push((&mut volumes[0]).into());
+        // SAFETY: the kernel's nine parameters; as for the product.
+        unsafe { self.slopes_adjoint.launch(self.cone.all(), &arguments)? };
+        self.cone.apply(&mut volumes)?;
+        self.cone.real_part(&volumes[0], x)
+    }
+}
