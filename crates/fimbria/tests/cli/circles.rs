@@ -37,11 +37,6 @@ const ALLOWED: &[(&str, &[&str], &str)] = &[
     ),
     (
         "pipeline",
-        &["stages/load_local_field", "stages/qsm"],
-        "what is loaded follows from the method that maps it",
-    ),
-    (
-        "pipeline",
         &["stages/crossing", "stages/gre", "stages/head", "stages/head_data_set"],
         "digital subjects share options, and a head has a scan and can be a data set",
     ),

@@ -26,6 +26,7 @@ pub mod peaks;
 pub mod phantom;
 pub mod protocol;
 pub mod qsm;
+pub mod qsm_parameters;
 pub mod quality;
 pub mod report;
 pub mod shown;

@@ -25,7 +25,7 @@ use crate::hashing::with_sidecar;
 use crate::options::{Described as _, OptionError, Takes, choice, one_of, refuse_unused, within};
 use crate::stages::b0::{self, B0Direction, B0Error};
 use crate::stages::contents::{ContentsError, check_directions, check_directions_in_memory};
-use crate::stages::qsm::{GUIDED, IN_PASSES, OF_MAGNITUDE, QsmParameters, WEIGHED};
+use crate::stages::qsm_parameters::{GUIDED, IN_PASSES, OF_MAGNITUDE, QsmParameters, WEIGHED};
 use crate::stages::sidecar::said_of;
 use crate::{Choice as _, Input, Logbook, Named, Page, Product, Products, Stage, StageError};
 

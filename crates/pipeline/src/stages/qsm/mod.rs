@@ -1,7 +1,6 @@
 //! The stage that maps susceptibility.
 
 mod course;
-mod parameters;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,10 +21,9 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::Xxh3;
 
 pub use self::course::Course;
-use self::parameters::Inversion;
-pub use self::parameters::{DataTerm, NeedsB0, QsmCompat, QsmMethod, QsmParameters, Start};
-pub(super) use self::parameters::{GUIDED, IN_PASSES, OF_MAGNITUDE, WEIGHED};
 use super::load_local_field::LocalField;
+use super::qsm_parameters::Inversion;
+pub use super::qsm_parameters::{DataTerm, NeedsB0, QsmCompat, QsmMethod, QsmParameters, Start};
 use crate::options::from_values;
 use crate::same_work::ensure_same_work;
 use crate::{
