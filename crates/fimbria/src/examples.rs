@@ -304,6 +304,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "bench paper",
+        &[
+            "fimbria bench paper 003",
+            "fimbria bench paper 000 --figures figures",
+            "fimbria bench paper 002 --device cpu --figures figures",
+        ],
+    ),
+    (
         "bench sparse",
         &[
             "fimbria bench sparse",

@@ -6,8 +6,12 @@ mod processor;
 mod scipy;
 mod work;
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use clap::Args;
-use fimbria_pipeline::options::{Described as _, within};
+use fimbria_pipeline::options::{Described as _, Takes, within};
+use fimbria_report::plot::{Axes, Axis, bars};
 
 use self::processor::Processor;
 use self::work::{Work, by_direction, by_voxel};
@@ -33,6 +37,11 @@ pub struct BenchFit {
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     #[arg(number = within(1000_u32, 10_000_000, ""))]
     voxels: u32,
+
+    /// Draw the paper's Table 1 as bars into this folder, as SVG
+    #[arg(long, value_name = "FOLDER")]
+    #[arg(takes = Takes::FOLDER)]
+    figures: Option<PathBuf>,
 }
 
 const HELP: &str = "\
@@ -69,7 +78,7 @@ Reference:
 
 impl Benchmark for BenchFit {
     fn run(self, machine: Machine, console: &dyn Console) -> Result<(), Failure> {
-        let Self { fits, scipy, voxels } = self;
+        let Self { fits, scipy, voxels, figures } = self;
         let Machine { workers: all, devices } = machine;
         let places = Processor::all(&all, devices)?;
 
@@ -111,9 +120,14 @@ impl Benchmark for BenchFit {
                     None => console.print("no comparison with scipy: it is not installed\n")?,
                 }
             }
+            let mut rates = vec![("plain f64 loop".to_owned(), plain)];
             for place in &places {
                 let (n, time) = timed(&work, place, console)?;
                 row(&place.name, n, time, plain)?;
+                rates.push((place.name.clone(), n as f64 / time.wall));
+            }
+            if let Some(folder) = &figures {
+                draw(work.name, &rates, folder, console)?;
             }
         }
 
@@ -140,6 +154,27 @@ impl Benchmark for BenchFit {
         }
         Ok(())
     }
+}
+
+/// The paper's Table 1 as bars of fits per second, of one model.
+fn draw(
+    model: &str,
+    rates: &[(String, f64)],
+    folder: &Path,
+    console: &dyn Console,
+) -> Result<(), Failure> {
+    let ours: Vec<(&str, f64)> = rates.iter().map(|(on, rate)| (&on[..], *rate)).collect();
+    let theirs = [("paper, CPU", 50.0), ("paper, GPU", 12_000.0)];
+    let axes = Axes {
+        heading: &format!("Fits of {model}"),
+        x: Axis::new("where", ""),
+        y: Axis::new("rate", "fits/s"),
+        guides: Vec::new(),
+    };
+    fs::create_dir_all(folder)?;
+    let path = folder.join(format!("fits-{}.svg", model.replace([' ', ','], "-")));
+    fs::write(&path, bars(&[&theirs[..], &ours].concat(), &axes).svg())?;
+    console.print(&format!("{}\n", path.display()))
 }
 
 /// Fits done and their time, on so many voxels as take about a second.

@@ -11,8 +11,10 @@ mod set;
 mod sizes;
 mod storage;
 
+use std::path::PathBuf;
+
 use clap::Args;
-use fimbria_pipeline::options::{Described as _, one_of, within};
+use fimbria_pipeline::options::{Described as _, Takes, one_of, within};
 use fimbria_tensors::batch::{Shift, Stop, nominal_flops};
 
 use self::processor::Processor;
@@ -56,6 +58,11 @@ pub struct BenchSshopm {
     /// Also sets of 1, 2, 4 ... tensors, as in the paper's Figure 5
     #[arg(long)]
     figure: bool,
+
+    /// Draw the paper's Figure 5 into this folder, as SVG
+    #[arg(long, value_name = "FOLDER", requires = "figure")]
+    #[arg(takes = Takes::FOLDER)]
+    figures: Option<PathBuf>,
 
     /// Also larger orders and dimensions, and where each kind of product stops paying
     #[arg(long)]
@@ -121,8 +128,17 @@ impl Stops {
 
 impl Benchmark for BenchSshopm {
     fn run(self, machine: Machine, console: &dyn Console) -> Result<(), Failure> {
-        let Self { order, tensors, starts, iterations, tolerance, max_iterations, figure, larger } =
-            self;
+        let Self {
+            order,
+            tensors,
+            starts,
+            iterations,
+            tolerance,
+            max_iterations,
+            figure,
+            figures,
+            larger,
+        } = self;
         let stops = Stops { iterations, tolerance, max_iterations };
         let places = Processor::all(&machine.workers, machine.devices, console)?;
         for order in order {
@@ -137,7 +153,7 @@ impl Benchmark for BenchSshopm {
             storage::print(&set, console)?;
             rates::print(&set, stops, &places, console)?;
             if figure {
-                sizes::print(&set, stops, &places, console)?;
+                sizes::print(&set, stops, &places, figures.as_deref(), console)?;
             }
         }
         if larger {

@@ -51,6 +51,11 @@ pub struct BenchTrack {
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     #[arg(number = at_least(0_u32, ""))]
     plain: u32,
+
+    /// Draw the paper's Figures 4.8 to 4.10 into this folder, as SVG
+    #[arg(long, value_name = "FOLDER")]
+    #[arg(takes = Takes::FOLDER)]
+    figures: Option<PathBuf>,
 }
 
 const HELP: &str = "\
@@ -110,7 +115,7 @@ const NAME: usize = 20;
 
 impl Benchmark for BenchTrack {
     fn run(self, machine: Machine, console: &dyn Console) -> Result<(), Failure> {
-        let Self { samples, seeds, mask, particles, plain } = self;
+        let Self { samples, seeds, mask, particles, plain, figures } = self;
         let Machine { workers, devices } = machine;
         let subject = match (samples, seeds) {
             (Some(samples), Some(seeds)) => {
@@ -121,7 +126,7 @@ impl Benchmark for BenchTrack {
         console.print(&subject.described())?;
         let n_threads = workers.threads();
         let places = Processor::all(workers, devices)?;
-        speed::table(&subject, &particles, plain, &places, console)?;
+        speed::table(&subject, &particles, plain, &places, figures.as_deref(), console)?;
         let most = particles.iter().copied().max().unwrap_or(MOST).min(MOST);
         stages::table(&subject, most, console)?;
         deal::table(&subject, most, n_threads, &places, console)

@@ -1,11 +1,14 @@
 //! Particles and methods: the paper's Figures 4.8 to 4.10.
 
+use std::path::Path;
+
 use fimbria_tracking::Deal;
 
 use super::super::clock::{Interruptible, Time, best, once};
 use super::super::table::{Table, digits, digits_or_dash, number, words};
 use super::subject::{Subject, methods};
 use super::{NAME, Processor};
+use crate::figures::{Curves, Shown, add, draw};
 use crate::{Console, Failure};
 
 /// Particles from which a single run is long enough to be timed by itself.
@@ -16,6 +19,7 @@ pub(super) fn table(
     particles: &[u32],
     plain: u32,
     places: &[Processor],
+    figures: Option<&Path>,
     console: &dyn Console,
 ) -> Result<(), Failure> {
     let table = Table::begin(
@@ -34,6 +38,7 @@ pub(super) fn table(
     let quiet = Interruptible(console);
     for (method, propagation) in methods() {
         let mut plainly: Option<f64> = None;
+        let mut curves = Curves::new();
         for wanted in particles {
             let made = subject.samples_for(*wanted) * subject.seeds.len() as u32;
             let row = |on: &str, time: Time, points: u64, plainly: Option<f64>| {
@@ -57,6 +62,7 @@ pub(super) fn table(
                 })?;
                 plainly = time.processor.map(|seconds| points as f64 / seconds);
                 row("plain, 1 thread", time, points, plainly)?;
+                add(&mut curves, "plain, 1 thread", [f64::from(made), time.wall]);
             }
             for place in places {
                 let mut points = 0;
@@ -72,7 +78,17 @@ pub(super) fn table(
                     Processor::Device(..) => None,
                 };
                 row(&place.name(), Time { processor, ..time }, points, plainly)?;
+                add(&mut curves, &place.name(), [f64::from(made), time.wall]);
             }
+        }
+        if let Some(folder) = figures {
+            let shown = Shown {
+                file: &format!("seconds-by-particles-{}.svg", method.replace([' ', ',', '+'], "-")),
+                heading: &format!("Tracking, {method}"),
+                x: "particles",
+                y: "seconds",
+            };
+            draw(&curves, &shown, folder, console)?;
         }
     }
     Ok(())

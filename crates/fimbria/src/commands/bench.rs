@@ -3,8 +3,8 @@
 use clap::builder::Resettable;
 use clap::{Args, Subcommand};
 use fimbria_bench::{
-    BenchDti, BenchFft, BenchFit, BenchIo, BenchLife, BenchQsm, BenchSparse, BenchSshopm,
-    BenchSticks, BenchTrack, Benchmark, Machine, Usage, run_watched,
+    BenchDti, BenchFft, BenchFit, BenchIo, BenchLife, BenchPaper, BenchQsm, BenchSparse,
+    BenchSshopm, BenchSticks, BenchTrack, Benchmark, Machine, Usage, run_watched,
 };
 use fimbria_cluster::World;
 
@@ -34,6 +34,7 @@ enum What {
     Qsm(Anywhere<BenchQsm>),
     Track(Anywhere<BenchTrack>),
     Sticks(Anywhere<BenchSticks>),
+    Paper(Anywhere<BenchPaper>),
 }
 
 // The benchmark stands last in both: a command takes the description of what is flattened last.
@@ -72,6 +73,7 @@ impl Bench {
             What::Qsm(bench) => bench.run_together(console),
             What::Track(bench) => bench.run(console),
             What::Sticks(bench) => bench.run(console),
+            What::Paper(bench) => bench.run_together(console),
         }
     }
 }
@@ -90,6 +92,17 @@ impl Anywhere<BenchLife> {
         let Self { threads, devices, benchmark } = self;
         let mut world = World::start();
         let devices = if benchmark.plans() { devices.without() } else { devices };
+        let machine = Machine { workers: threads.start()?, devices: devices.open(console)? };
+        let done = benchmark.run(machine, &mut world, console).map_err(failure);
+        end_together(done, &world, console)
+    }
+}
+
+impl Anywhere<BenchPaper> {
+    /// What `mpirun` may have started several times.
+    fn run_together(self, console: &Console) -> Result<(), Failure> {
+        let Self { threads, devices, benchmark } = self;
+        let mut world = World::start();
         let machine = Machine { workers: threads.start()?, devices: devices.open(console)? };
         let done = benchmark.run(machine, &mut world, console).map_err(failure);
         end_together(done, &world, console)

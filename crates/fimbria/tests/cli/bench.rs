@@ -2,11 +2,26 @@
 
 use crate::util::Folder;
 
+/// A figure is there, and has something of this name in it.
+fn is_drawn(folder: &Folder, file: &str, name: &str) {
+    let svg = std::fs::read_to_string(folder.join(file)).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains(name), "{svg}");
+}
+
+#[test]
+fn a_paper_is_asked_for_by_its_number() {
+    let ran = Folder::new().run("bench paper 005");
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("000, 001, 002, 003, 004"), "{}", ran.stderr);
+}
+
 #[test]
 fn sshopm_prints_the_papers_tables() {
     let line = "bench sshopm --order 4 --tensors 32 --starts 4 --iterations 2 --max-iterations 20 \
-                --figure --threads 1 --device cpu";
-    let shown = Folder::new().done(line).stdout;
+                --figure --figures drawn --threads 1 --device cpu";
+    let folder = Folder::new();
+    let shown = folder.done(line).stdout;
+    is_drawn(&folder, "drawn/gflops-by-tensors-order-4.svg", "1 thread");
     assert!(shown.contains("nominal flops of an iteration 233, with a shift 239"), "{shown}");
     // Kind of product, how often it stands in Table III on one thread.
     for (products, rows) in [("general", 2), ("tables", 2), ("plain", 2), ("shared", 3)] {
@@ -20,7 +35,8 @@ fn sshopm_prints_the_papers_tables() {
     let fixed: Vec<&str> = shown.lines().filter(|line| line.starts_with("shared")).collect();
     assert!(fixed[0].contains(" 2.00 "), "{}", fixed[0]);
     let sizes = shown.lines().skip_while(|line| !line.starts_with("Figure 5")).skip(2);
-    let sizes: Vec<&str> = sizes.filter_map(|line| line.split_whitespace().next()).collect();
+    let sizes = sizes.filter_map(|line| line.split_whitespace().next());
+    let sizes: Vec<&str> = sizes.take_while(|word| word.parse::<u32>().is_ok()).collect();
     assert_eq!(sizes, ["1", "2", "4", "8", "16", "32"], "{shown}");
 }
 
@@ -50,8 +66,11 @@ fn sshopm_refuses_what_its_tables_are_not_for() {
 
 #[test]
 fn fit_prints_the_papers_table() {
-    let line = "bench fit --fits 3000 --voxels 1000 --scipy 30 --threads 1 --device cpu";
-    let shown = Folder::new().done(line).stdout;
+    let line =
+        "bench fit --fits 3000 --voxels 1000 --scipy 30 --threads 1 --device cpu --figures drawn";
+    let folder = Folder::new();
+    let shown = folder.done(line).stdout;
+    is_drawn(&folder, "drawn/fits-kurtosis--8-samples.svg", "paper, GPU");
     let rows = |name: &str| shown.lines().filter(|line| line.starts_with(name)).count();
     let scipy = usize::from(shown.contains("scipy least_squares"));
     assert_eq!(rows("kurtosis, 8 samples"), 2 + scipy, "{shown}");
@@ -75,12 +94,17 @@ fn life_prints_products_beside_the_plain_loop_and_both_solvers() {
 
 #[test]
 fn track_prints_the_papers_tables() {
-    let line = "bench track --particles 400 --plain 400 --threads 2 --device cpu";
-    let shown = Folder::new().done(line).stdout;
-    // Each method by the plain tracker, on one thread and on two.
+    let line =
+        "bench track --particles 400,800 --plain 400 --threads 2 --device cpu --figures drawn";
+    let folder = Folder::new();
+    let shown = folder.done(line).stdout;
+    for method in ["basic", "Euler", "Euler--loops"] {
+        is_drawn(&folder, &format!("drawn/seconds-by-particles-{method}.svg"), "2 threads");
+    }
+    // Each method by the plain tracker, then twice on one thread and on two.
     for method in ["basic", "Euler ", "Euler, loops"] {
         let found = shown.lines().filter(|line| line.starts_with(method)).count();
-        assert_eq!(found, 3, "{method}: {shown}");
+        assert_eq!(found, 5, "{method}: {shown}");
     }
     for stage in ["steps", "counting of visits", "streamlines, data", "TRX file", "all"] {
         assert_eq!(shown.lines().filter(|line| line.starts_with(stage)).count(), 1, "{shown}");
