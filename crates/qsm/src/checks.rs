@@ -11,13 +11,14 @@ use fimbria_compute::philox::{Philox, normals};
 use fimbria_compute::{Backend, Progress, Silent, Workers};
 
 use crate::device::{
-    DeviceLaplacian, DeviceOperator, DeviceOperatorError, DeviceTensorPenalty, DeviceTensors,
-    laplacian_source, pairs_source, tensors_source,
+    DeviceLaplacian, DeviceOperator, DeviceOperatorError, laplacian_source, pairs_source,
 };
 use crate::ilsqr::{Ilsqr, filters_source, invert_ilsqr};
 use crate::nonlinear::{Nonlinear, invert_nonlinear, nonlinear_source};
 use crate::solver::Iteration;
-use crate::tensor::{TensorOperator, TensorPenalty};
+use crate::tensor::{
+    DeviceTensorPenalty, DeviceTensors, TensorOperator, TensorPenalty, tensors_source,
+};
 use crate::variation::{
     Guidance, Outside, Prior, Step, Variation, reconstruct_variation, variation_source,
 };

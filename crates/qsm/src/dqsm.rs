@@ -6,11 +6,11 @@ use fimbria_compute::operator::{LinearOperator, Operator};
 use fimbria_compute::{Backend, Progress, Workers};
 
 use crate::device::{DeviceLaplacian, DeviceOperator, DeviceOperatorError};
-use crate::shared::{Shared, share_out};
+use crate::shared::{SeveralDevices, Shared};
 use crate::solver::{
     Checkpoint, Iteration, Method, Objective, Solver, Stopped, StoppingRule, run, safe_step,
 };
-use crate::{Edges, FieldModel, HostOperator, Laplacian, Products, QsmError, Share};
+use crate::{Distributed, Edges, FieldModel, HostOperator, Laplacian, Products, QsmError, Share};
 
 /// Which iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -176,6 +176,69 @@ impl Shared for ShapeProducts<'_> {
     ) -> Result<DeviceLaplacian, DeviceOperatorError> {
         Ok(DeviceLaplacian::new(self.model, edges, device, workers)?)
     }
+}
+
+/// The unknowns of `problem` whose field at its receivers is `field`, with a weight for each; on the
+/// devices of `on`, or on its threads where there is none or one fails, which `progress` is told. Several
+/// processes share the product, each on one device or on its threads, and each returns the whole.
+pub(crate) fn share_out<P: Shared>(
+    problem: &P,
+    field: &[f32],
+    weights: Option<&[f32]>,
+    options: &DqsmOptions,
+    on: &Backend<'_>,
+    comm: &dyn Comm,
+    progress: &dyn Progress,
+    journey: Journey<'_>,
+) -> Result<Reconstruction, QsmError> {
+    let field: Vec<f32> = match weights {
+        None => field.to_vec(),
+        Some(weights) => field.iter().zip(weights).map(|(b, w)| b * w).collect(),
+    };
+    if comm.size() == 1 && on.devices.len() > 1 {
+        let operator = SeveralDevices::new(problem, on, progress)?;
+        let operator = match weights {
+            None => operator,
+            Some(weights) => operator.weighted(weights.to_vec())?,
+        };
+        let penalty = problem.penalty_on_threads(options.edges, on.workers)?;
+        return minimise(&operator, &penalty, &field, options, progress, journey);
+    }
+    let share = Share { rank: comm.rank(), size: comm.size() };
+    let on_device = |device: &Device| -> Result<_, DeviceOperatorError> {
+        let operator = problem.on_device(device, on.workers, share, weights)?;
+        Ok((operator, problem.penalty_on_device(options.edges, device, on.workers)?))
+    };
+    let prepared = match on.devices.len() {
+        0 => None,
+        // Processes of one machine take turns at its devices.
+        n => match on_device(&on.devices[comm.device_of(n)]) {
+            Ok(prepared) => Some(prepared),
+            Err(DeviceOperatorError::Qsm(error)) => return Err(error),
+            Err(error) => {
+                progress.warn(&format!("{error}; the threads do the work"));
+                None
+            }
+        },
+    };
+    // The processes' vectors are the same to the bit where all make them alike.
+    let mut ready = [i64::from(prepared.is_some())];
+    comm.sum_i64(&mut ready);
+    if let Some((operator, penalty)) = prepared.filter(|_| ready == [share.size as i64]) {
+        let operator = Distributed::new(operator, comm);
+        let resume = journey.resume.clone();
+        let part = Journey { after: &mut *journey.after, resume, ..journey };
+        match minimise(&operator, &penalty, &field, options, progress, part) {
+            Err(QsmError::Space(error)) if share.size == 1 => {
+                progress.warn(&format!("{error}; the threads begin again"));
+            }
+            done => return done,
+        }
+    }
+    let operator = problem.on_threads(on.workers, share, weights)?;
+    let penalty = problem.penalty_on_threads(options.edges, on.workers)?;
+    let operator = Distributed::new(operator, comm);
+    minimise(&operator, &penalty, &field, options, progress, journey)
 }
 
 /// [`reconstruct`] over any operators, `field` weighted as `operator` is.

@@ -58,4 +58,4 @@ pub use lattice::Lattice;
 pub use model::{FA_THRESHOLD, FieldModel, Shape, shapes_of, whole_length};
 pub use operator::{Distributed, DoubleOperator, HostOperator, Products, Share};
 pub use published::{PUBLISHED_SUPPORT, Published};
-pub use shared::Shared;
+pub use shared::{SeveralDevices, Shared};

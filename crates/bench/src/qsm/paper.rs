@@ -5,9 +5,9 @@ use std::path::Path;
 use fimbria_cluster::World;
 use fimbria_compute::device::Device;
 use fimbria_compute::{Backend, Silent, Workers};
-use fimbria_qsm::device::{DeviceOperator, SeveralDevices};
+use fimbria_qsm::device::DeviceOperator;
 use fimbria_qsm::dqsm::ShapeProducts;
-use fimbria_qsm::{Distributed, HostOperator, Products, Share};
+use fimbria_qsm::{Distributed, HostOperator, Products, SeveralDevices, Share};
 use fimbria_report::plot::{Axes, Axis, Guide, Marks, Series, bars, xy};
 
 use super::super::clock::Time;

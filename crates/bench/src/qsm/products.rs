@@ -1,9 +1,9 @@
 use fimbria_compute::device::Device;
 use fimbria_compute::operator::{LinearOperator, VectorSpace};
 use fimbria_compute::{Backend, Silent, Workers};
-use fimbria_qsm::device::{DeviceOperator, SeveralDevices};
+use fimbria_qsm::device::DeviceOperator;
 use fimbria_qsm::dqsm::ShapeProducts;
-use fimbria_qsm::{FieldModel, HostOperator, Products, oracle};
+use fimbria_qsm::{FieldModel, HostOperator, Products, SeveralDevices, oracle};
 
 use super::super::clock::{Time, once};
 use super::super::table::{Table, counted, digits, digits_or_dash};

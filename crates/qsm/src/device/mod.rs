@@ -2,8 +2,6 @@
 
 mod laplacian;
 mod pairs;
-mod several;
-mod tensors;
 mod tiles;
 
 use fimbria_compute::device::{
@@ -17,9 +15,6 @@ pub use self::laplacian::DeviceLaplacian;
 pub(crate) use self::laplacian::laplacian_source;
 use self::pairs::DevicePairs;
 pub(crate) use self::pairs::pairs_source;
-pub use self::several::SeveralDevices;
-pub(crate) use self::tensors::tensors_source;
-pub use self::tensors::{DeviceTensorPenalty, DeviceTensors};
 use crate::convolution::{padded, place, sphere_spectrum};
 use crate::operator::{Inside, Sources, check_weights};
 use crate::{FieldModel, Products, QsmError, Share};
@@ -258,14 +253,14 @@ struct DeviceConvolution {
 }
 
 /// Where the elements of a vector lie in a volume.
-struct Places {
-    place: Buffer<u32>,
-    index: Buffer<u32>,
+pub(crate) struct Places {
+    pub(crate) place: Buffer<u32>,
+    pub(crate) index: Buffer<u32>,
     ones: Buffer<f32>,
 }
 
 impl Places {
-    fn new(device: &Device, place: &[u32], index: &[u32]) -> Result<Self, DeviceError> {
+    pub(crate) fn new(device: &Device, place: &[u32], index: &[u32]) -> Result<Self, DeviceError> {
         let ones = vec![1.0; place.len()];
         Ok(Self {
             place: device.upload(place)?,

@@ -97,14 +97,14 @@ pub fn invert_ilsqr(
     let data: Vec<f32> = field.iter().zip(&weights).map(|(b, w)| b * w).collect();
     let dipole = WeightedDipole::new(&space, &places, weights);
     let rms_of = |chi: &[f32]| rms(places.iter().map(|&place| chi[place as usize]));
-    let there = |device: &Device| Ok(DeviceDipole::new(&dipole, device)?);
+    let there = |device: &Device| DeviceDipole::new(&dipole, device);
     let first = LeastSquares { data: &data, how, workers, progress }
         .solve(&dipole, device, there, &rms_of)?;
     let mut chi = first.x;
     let boundaries = Boundaries::new(&space, &places, field);
     let of_cone = OfCone::new(&space, boundaries, how.limit as f32);
     let slopes = of_cone.slopes(&chi);
-    let there = |device: &Device| Ok(DeviceCone::new(&of_cone, device)?);
+    let there = |device: &Device| DeviceCone::new(&of_cone, device);
     let rms_less = |streaks: &[f32]| {
         rms(places.iter().map(|&place| chi[place as usize] - streaks[place as usize]))
     };

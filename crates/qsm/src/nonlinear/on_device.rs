@@ -166,11 +166,13 @@ impl Descent for OnDevice {
             (&mut self.chi).into(),
         ];
         // SAFETY: the kernel's four parameters; both have as many elements.
-        Ok(unsafe { self.kernels.step_down.launch(self.all(), &arguments)? })
+        unsafe { self.kernels.step_down.launch(self.all(), &arguments)? };
+        Ok(())
     }
 
     fn find_slope(&mut self) -> Result<(), Ended> {
-        Ok(self.find_slope_there()?)
+        self.find_slope_there()?;
+        Ok(())
     }
 
     fn square_of_map(&mut self) -> Result<f64, Ended> {

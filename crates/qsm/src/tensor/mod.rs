@@ -9,6 +9,7 @@
 //! one back. With χ = χ⊥ + Δχ n n', symmetric about the fibre axis n, M = χ⊥ b + Δχ (n·b) n; of several
 //! fibres in a voxel each has its share of Δχ.
 
+mod on_device;
 mod operator;
 
 use fimbria_compute::comm::Comm;
@@ -17,12 +18,14 @@ use fimbria_compute::device::Device;
 use fimbria_compute::fft::Complex32;
 use fimbria_compute::{Backend, Progress, Workers};
 
+pub(crate) use self::on_device::tensors_source;
+pub use self::on_device::{DeviceTensorPenalty, DeviceTensors};
+use self::operator::fibres_of;
 pub use self::operator::{TensorOperator, TensorPenalty};
-pub(crate) use self::operator::{components, fibres_of, model_of_fibres, spectrum_of_component};
-use crate::device::{DeviceOperatorError, DeviceTensorPenalty, DeviceTensors, where_it_gains};
-use crate::dqsm::{DqsmOptions, Journey, Reconstruction};
+use crate::device::{DeviceOperatorError, where_it_gains};
+use crate::dqsm::{DqsmOptions, Journey, Reconstruction, share_out};
 use crate::fourier::Periodic;
-use crate::shared::{Shared, share_out};
+use crate::shared::Shared;
 use crate::{Edges, FieldModel, Geometry, QsmError, Share};
 
 /// M of a voxel of mean susceptibility `chi` = χ⊥ + Δχ/3 and anisotropy `delta` = Δχ about `axis`

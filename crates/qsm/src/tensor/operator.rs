@@ -31,12 +31,12 @@ pub struct TensorOperator<'w> {
 }
 
 /// The components of the magnetisation that belong to one of several.
-pub(crate) fn components(share: Share) -> Vec<usize> {
+pub(super) fn components(share: Share) -> Vec<usize> {
     (0..3).filter(|a| share.has(*a)).collect()
 }
 
 /// Half the spectrum of the field of a magnetisation along voxel axis `a`, on the padded `shape`.
-pub(crate) fn spectrum_of_component(
+pub(super) fn spectrum_of_component(
     model: &FieldModel,
     shape: [usize; 3],
     a: usize,
@@ -50,7 +50,7 @@ pub(crate) fn spectrum_of_component(
 }
 
 /// The unknowns of `model` that have fibres, by themselves; `None` where there are none.
-pub(crate) fn model_of_fibres(model: &FieldModel) -> Result<Option<FieldModel>, QsmError> {
+pub(super) fn model_of_fibres(model: &FieldModel) -> Result<Option<FieldModel>, QsmError> {
     let voxels: Vec<u32> =
         fibres_of(model).map(|(unknown, _)| model.unknowns[unknown as usize]).collect();
     if voxels.is_empty() {
@@ -61,7 +61,7 @@ pub(crate) fn model_of_fibres(model: &FieldModel) -> Result<Option<FieldModel>, 
 }
 
 /// The unknowns of `model` that have fibres, and M of anisotropy 1 there.
-pub(crate) fn fibres_of(model: &FieldModel) -> impl Iterator<Item = (u32, [f64; 3])> {
+pub(super) fn fibres_of(model: &FieldModel) -> impl Iterator<Item = (u32, [f64; 3])> {
     let b0 = model.geometry.b0;
     (0..).zip(&model.shapes).filter_map(move |(i, shape)| Some((i, shape.of_anisotropy(b0)?)))
 }

@@ -7,18 +7,18 @@ use fimbria_compute::device::{
 use fimbria_compute::fft::{Complex32, DeviceFft};
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace as _};
 
-use super::{DeviceLaplacian, DeviceOperatorError, Places, SPECTRA, vectors_source};
+use super::operator::{components, fibres_of, model_of_fibres, spectrum_of_component};
 use crate::convolution::{padded, place};
+use crate::device::{DeviceLaplacian, DeviceOperatorError, Places, SPECTRA, vectors_source};
 use crate::operator::check_weights;
-use crate::tensor::{components, fibres_of, model_of_fibres, spectrum_of_component};
 use crate::{Edges, FieldModel, Share};
 
 /// The text of the kernels of tensors.
 pub(crate) fn tensors_source() -> KernelSource {
-    KernelSource::new("qsm tensors", include_str!("tensors.cl")).after(SPECTRA)
+    KernelSource::new("qsm tensors", include_str!("../device/tensors.cl")).after(SPECTRA)
 }
 
-/// The fields of tensors on a device, as [`TensorOperator`](crate::tensor::TensorOperator) makes them on
+/// The fields of tensors on a device, as [`TensorOperator`](super::TensorOperator) makes them on
 /// threads.
 pub struct DeviceTensors {
     domain: DeviceSpace,
@@ -246,7 +246,7 @@ impl LinearOperator for DeviceTensors {
     }
 }
 
-/// The penalty of both maps on a device, as [`TensorPenalty`](crate::tensor::TensorPenalty) is on threads.
+/// The penalty of both maps on a device, as [`TensorPenalty`](super::TensorPenalty) is on threads.
 pub struct DeviceTensorPenalty {
     domain: DeviceSpace,
     range: DeviceSpace,

@@ -8,9 +8,9 @@ use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 use fimbria_compute::queue::run_chunks;
 use fimbria_compute::{Backend, HostError, HostSpace, Interrupted, Progress};
 
-use super::DeviceOperatorError;
+use super::Shared;
+use crate::device::DeviceOperatorError;
 use crate::operator::check_weights;
-use crate::shared::Shared;
 use crate::{QsmError, Share};
 
 /// A on several devices; vectors are in host memory.
