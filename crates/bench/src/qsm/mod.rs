@@ -78,8 +78,9 @@ Outputs, on standard output:
   the objective of 100 Landweber iterations, on 24^3 voxels.
 
 Several processes:
-  `mpirun -n 2 fimbria bench qsm --threads 1 --figures FOLDER` of a program built with --features mpi:
-  the first measures by itself, while the others sleep, then all of them.";
+  `mpirun --bind-to none -n 2 fimbria bench qsm --figures FOLDER` of a program built with --features mpi:
+  the first measures by itself, while the others sleep, then all of them, those of a machine with equal
+  parts of the threads.";
 
 impl BenchQsm {
     /// Runs it in every process of `world`: the first measures and speaks, and all share the paper's problem.

@@ -79,7 +79,7 @@ impl Problem {
             for &products in which {
                 let cube = Cube::new(side, cylinders, products)?;
                 world.wait_asleep();
-                by_processes(&cube, products, all, world, &mut |_| Ok(()))?;
+                by_processes(&cube, products, all.threads(), with, world, &mut |_| Ok(()))?;
             }
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl Problem {
             by_threads(&cube, products, all.threads(), with, &mut done)?;
             by_devices(&cube, products, all, devices, &mut done)?;
             world.wait_asleep();
-            by_processes(&cube, products, all, world, &mut done)?;
+            by_processes(&cube, products, all.threads(), with, world, &mut done)?;
         }
         match figures {
             Some(folder) => draw(&measured, folder, console),
@@ -189,11 +189,13 @@ fn by_devices(
     Ok(())
 }
 
-/// On 1 to all processes: the others have no sources, and hear the sum. Nothing of one alone.
+/// On 1 to all processes, those of a machine with equal parts of its threads: the others have no sources, and
+/// hear the sum. Nothing of one alone.
 fn by_processes(
     cube: &Cube,
     products: Products,
-    workers: &Workers,
+    threads: usize,
+    with: &dyn Fn(usize) -> Result<Workers, Failure>,
     world: &World,
     done: &mut Done<'_>,
 ) -> Result<(), Failure> {
@@ -201,6 +203,8 @@ fn by_processes(
     if comm.size() == 1 {
         return Ok(());
     }
+    let last = comm.of_each(comm.local_rank() as u64).into_iter().max().unwrap_or(0);
+    let workers = &with((threads / (last as usize + 1)).max(1))?;
     for count in 1..=comm.size() {
         let share = Share { rank: comm.rank(), size: count };
         let part = HostOperator::of_share(&cube.model, products, workers, share)?;
