@@ -1,8 +1,8 @@
 //! Streamlines through densities, some at a time on one thread.
 //!
 //! Particles take turns. One whose way is drawn has the registers to itself for a step, and calls what
-//! its next step needs into the cache before the others have theirs; those that follow maxima climb side
-//! by side, one in each lane. A particle's numbers and its arithmetic depend on its seed and number
+//! its next step needs into the cache before the others have theirs; those that follow maxima go side by
+//! side, one in each lane. A particle's numbers and its arithmetic depend on its seed and number
 //! alone, so that nothing changes with threads, blocks or the width of registers.
 
 use std::ops::Range;
@@ -12,16 +12,14 @@ use pulp::{Simd, WithSimd};
 
 use super::anatomy::{Retries, Step, Way, is_right};
 use super::arcs::{Arcs, Drawer, Key, Place};
-use super::field::MAX_TERMS;
-use super::form::multiplicities;
-use super::maximum::{Ascents, SIDE_BY_SIDE};
+use super::maximum::SIDE_BY_SIDE;
 use super::options::DensityRule;
+use super::ridges::{Ridges, Turn};
 use super::starts::DensityTracking;
 use crate::EndReason;
 use crate::draws::item_key;
 use crate::driver::{Half, Judged, Judging, Tracker};
 use crate::sample::Collect;
-use crate::step::dot;
 
 /// Particles that take turns at drawing: what they are about to read stays in the first-level cache.
 const TURNS: usize = 4;
@@ -61,6 +59,7 @@ impl<C: Collect, const ORDER: usize, const TERMS: usize> WithSimd for Run<'_, C,
             tracking,
             next: range,
             collector,
+            room: Vec::new(),
         };
         match options.rule {
             DensityRule::Arcs { .. } | DensityRule::Transport { .. } => flight.drawn(),
@@ -76,6 +75,8 @@ struct Flight<'a, S: Simd, C, const ORDER: usize, const TERMS: usize> {
     judging: Judging<'a>,
     next: Range<u64>,
     collector: &'a mut C,
+    /// Room for points, of streamlines that are handed in.
+    room: Vec<Vec<[f32; 3]>>,
 }
 
 /// A streamline on its way.
@@ -118,7 +119,9 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
             while turn < particles.len() {
                 let particle = &mut particles[turn];
                 let step = self.drawer.next(particle.at, particle.key, particle.step(), &mut arcs);
-                let goes_on = self.took(particle, step);
+                let densities = self.tracking.densities;
+                let is_inside = step.is_ok_and(|place| densities.is_inside(place.pos));
+                let goes_on = self.took(particle, step, is_inside);
                 if goes_on {
                     self.drawer.fetch(particles[turn].at);
                     turn += 1;
@@ -134,91 +137,54 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
 
     #[inline(always)]
     fn maxima(&mut self) {
-        let mut ascents = Ascents::default();
-        let over: Vec<_> = multiplicities(ORDER).into_iter().map(|m| 1.0 / m).collect();
-        let mut particles: Vec<_> = (0..SIDE_BY_SIDE).filter_map(|_| self.started()).collect();
-        // A first direction is one of the density; its maximum is what is followed.
-        let mut is_new = vec![true; particles.len()];
-        while !particles.is_empty() {
-            let half_step = 0.5 * self.tracking.propagation.step_mm;
-            let starts: Vec<_> = particles.iter().map(|particle| particle.at).collect();
-            let here = self.climbed(&mut ascents, &over, &starts);
-            let trials: Vec<_> = (starts.iter().zip(&here))
-                .map(|(start, (dir, _))| Place {
-                    pos: self.drawer.moved(start.pos, *dir, half_step),
-                    dir: *dir,
-                })
-                .collect();
-            let middle = self.climbed(&mut ascents, &over, &trials);
-            let mut turn = 0;
-            let mut at = 0;
-            while turn < particles.len() {
-                let (start, found) = (starts[at], [here[at], middle[at]]);
-                at += 1;
-                let particle = &mut particles[turn];
-                if is_new[turn] {
-                    is_new[turn] = false;
-                    (particle.start.dir, particle.at.dir) = (found[0].0, found[0].0);
+        let DensityTracking { densities, propagation, .. } = *self.tracking;
+        let new = || Ridges::<S, ORDER, TERMS>::new(self.simd, densities, propagation);
+        // While one group has its turn, what the other looks at comes into the cache.
+        let mut groups = [new(), new()];
+        let mut particles = [const { [const { None::<Particle> }; SIDE_BY_SIDE] }; 2];
+        let mut n = 0;
+        for (ridges, particles) in groups.iter_mut().zip(&mut particles) {
+            for (lane, place) in particles.iter_mut().enumerate() {
+                n += usize::from(self.put_next(ridges, lane, place));
+            }
+            ridges.look();
+        }
+        while n > 0 {
+            for (ridges, particles) in groups.iter_mut().zip(&mut particles) {
+                ridges.turn();
+                for (lane, place) in particles.iter_mut().enumerate() {
+                    let Some(particle) = place else { continue };
+                    let goes_on = match ridges.came_to(lane) {
+                        Turn::Climbs => continue,
+                        Turn::Start(dir) => {
+                            (particle.start.dir, particle.at.dir) = (dir, dir);
+                            true
+                        }
+                        Turn::Step(step, is_inside) => self.took(particle, step, is_inside),
+                    };
+                    if goes_on {
+                        ridges.put(lane, particle.at, false);
+                    } else if !self.put_next(ridges, lane, place) {
+                        n -= 1;
+                    }
                 }
-                let step = self.to_maximum(particle.at, start.pos, found);
-                if self.took(particle, step) {
-                    self.drawer.fetch(particles[turn].at);
-                    turn += 1;
-                } else if let Some(next) = self.started() {
-                    (particles[turn], is_new[turn]) = (next, true);
-                    turn += 1;
-                } else {
-                    particles.remove(turn);
-                    is_new.remove(turn);
-                }
+                ridges.look();
             }
         }
     }
 
-    /// The maxima near the directions of some places, and the values there.
+    /// Puts the next streamline in place of one that is handed in; false where there is none.
     #[inline(always)]
-    fn climbed(
-        &self,
-        ascents: &mut Ascents,
-        over: &[f32],
-        places: &[Place],
-    ) -> Vec<([f32; 3], f32)> {
-        let mut form = [0.0; MAX_TERMS];
-        for (lane, place) in places.iter().enumerate() {
-            self.drawer.form(place.pos, &mut form);
-            for term in 0..TERMS {
-                ascents.entries[term][lane] = form[term] * over[term];
-            }
-            for a in 0..3 {
-                ascents.dir[a][lane] = place.dir[a];
-            }
-        }
-        ascents.climb::<S, ORDER, TERMS>(self.simd);
-        let found = |lane: usize| (ascents.dir.map(|axis| axis[lane]), ascents.value[lane]);
-        (0..places.len()).map(found).collect()
-    }
-
-    /// The next place of the midpoint rule, given maxima here and half a step ahead.
-    fn to_maximum(
-        &self,
-        at: Place,
-        pos: [f32; 3],
-        [here, middle]: [([f32; 3], f32); 2],
-    ) -> Result<Place, EndReason> {
-        let options = self.tracking.propagation;
-        let least_cos = options.max_angle.cos();
-        for ((dir, value), from) in [(here, at.dir), (middle, here.0)] {
-            if value.is_nan() || value < options.cutoff {
-                return Err(EndReason::Cutoff);
-            }
-            if dot(dir, from) < least_cos {
-                return Err(EndReason::Curvature);
-            }
-        }
-        if dot(middle.0, at.dir) < least_cos {
-            return Err(EndReason::Curvature);
-        }
-        Ok(Place { pos: self.drawer.moved(pos, middle.0, options.step_mm), dir: middle.0 })
+    fn put_next(
+        &mut self,
+        ridges: &mut Ridges<'_, S, ORDER, TERMS>,
+        lane: usize,
+        place: &mut Option<Particle>,
+    ) -> bool {
+        *place = self.started();
+        // A first direction is one of the density; its maximum is what is followed.
+        place.iter().for_each(|particle| ridges.put(lane, particle.at, true));
+        place.is_some()
     }
 
     /// The next streamline, at its seed; those that go nowhere are handed in at once.
@@ -238,7 +204,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
                 at: place,
                 half: 0,
                 point: 1,
-                points: Vec::new(),
+                points: self.room.pop().unwrap_or_default(),
                 n_first: 0,
                 ends: [EndReason::OutsideMask; 2],
                 way: Way::default(),
@@ -254,7 +220,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
                 }
                 Err(reason) => particle.ends = [reason; 2],
             }
-            self.hand_in(&particle);
+            self.hand_in(&mut particle);
         }
         None
     }
@@ -291,10 +257,16 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
         particle.points.push(particle.start.pos);
     }
 
-    /// Takes a step or ends the half; false once the streamline is handed in.
+    /// Takes a step, if it is one that ends inside the mask, or ends the half; false once the streamline is
+    /// handed in.
     #[inline(always)]
-    fn took(&mut self, particle: &mut Particle, step: Result<Place, EndReason>) -> bool {
-        let Some(end) = self.grown(particle, step) else { return true };
+    fn took(
+        &mut self,
+        particle: &mut Particle,
+        step: Result<Place, EndReason>,
+        is_inside: bool,
+    ) -> bool {
+        let Some(end) = self.grown(particle, step, is_inside) else { return true };
         let is_wrong = self.tracking.anatomy.is_some() && !is_right(end);
         if is_wrong && self.went_back(particle, end) {
             return true;
@@ -335,16 +307,13 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
         &mut self,
         particle: &mut Particle,
         step: Result<Place, EndReason>,
+        is_inside: bool,
     ) -> Option<EndReason> {
-        let DensityTracking { densities, propagation, anatomy, .. } = self.tracking;
-        let mut next = None;
-        let step = step.and_then(|place| {
-            next = Some(place.pos);
-            let is_inside = densities.is_inside(place.pos);
-            if is_inside { Ok(place) } else { Err(EndReason::OutsideMask) }
-        });
-        let why = match step {
-            Err(reason) => reason,
+        let DensityTracking { propagation, anatomy, .. } = self.tracking;
+        // Why, and where it was about to go.
+        let (why, next) = match step {
+            Err(reason) => (reason, None),
+            Ok(place) if !is_inside => (EndReason::OutsideMask, Some(place.pos)),
             Ok(place) => {
                 particle.at = place;
                 particle.points.push(place.pos);
@@ -362,8 +331,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
                 if steps < propagation.max_steps() {
                     return None;
                 }
-                next = None;
-                EndReason::Length
+                (EndReason::Length, None)
             }
         };
         let Particle { way, points, .. } = particle;
@@ -390,7 +358,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
     }
 
     /// Judges a streamline whose halves are made.
-    fn hand_in(&mut self, particle: &Particle) {
+    fn hand_in(&mut self, particle: &mut Particle) {
         let (first, second) = particle.points.split_at(particle.n_first);
         let Particle { seed_index, number, ends, .. } = *particle;
         let seed = &self.tracking.seeds[seed_index];
@@ -400,5 +368,8 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
         let half = |points, end| Half { points, end, is_wrong: is_wrong(end) };
         let halves = [half(first, ends[0]), half(second, ends[1])];
         self.judging.halves(judged, halves, self.collector);
+        let mut room = std::mem::take(&mut particle.points);
+        room.clear();
+        self.room.push(room);
     }
 }
