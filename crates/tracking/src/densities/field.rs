@@ -249,6 +249,16 @@ impl Densities {
         let _ = at;
     }
 
+    /// The place of the form of every voxel of the lattice, in forms, and the forms.
+    pub(super) fn as_stored(&self) -> (&[u32], &[f32]) {
+        (&self.slot_plus_1, &self.forms)
+    }
+
+    /// Numbers that a form has room for.
+    pub(super) fn stride(&self) -> usize {
+        self.stride
+    }
+
     /// As stored, for the oracle.
     #[cfg(test)]
     pub(super) fn forms(&self) -> (&[f32], usize) {

@@ -18,7 +18,7 @@ use crate::step::dot;
 pub(super) const SIDE_BY_SIDE: usize = 16;
 
 /// Longest step, as the tangent of its angle.
-const LONGEST: f32 = 0.2;
+pub(super) const LONGEST: f32 = 0.2;
 
 /// Forms to look at, and where to start: `[term][particle]`, without multiplicities.
 pub(super) struct Ascents {
@@ -181,7 +181,7 @@ fn ascended<R: Real>(quadratic: [R; 6], u: [R; 3], order: f32) -> Ascended<R> {
 }
 
 /// How often each monomial of this degree comes in that power of x + y + z.
-const fn weights<const DEGREE: usize, const N: usize>() -> [f32; N] {
+pub(super) const fn weights<const DEGREE: usize, const N: usize>() -> [f32; N] {
     let mut all = [0.0; N];
     let (mut s, mut at) = (0, 0);
     while s <= DEGREE {

@@ -23,11 +23,11 @@ use crate::step::dot;
 type Batch<T> = [T; SIDE_BY_SIDE];
 
 /// Most steps of Newton's method at one place, the last of which hardly moves.
-const MAX_STEPS: u32 = 16;
+pub(super) const MAX_STEPS: u32 = 16;
 
 /// A step this short is the last one, as its square is the error of what it leads to: less than a thousandth,
 /// where the direction of a streamline turns by a hundredth from step to step.
-const SHORT: f32 = 0.015;
+pub(super) const SHORT: f32 = 0.015;
 
 /// What a particle comes to in a turn.
 #[derive(Clone, Copy, Debug)]

@@ -12,6 +12,7 @@ use pulp::{Simd, WithSimd};
 
 use super::anatomy::{Retries, Step, Way, is_right};
 use super::arcs::{Arcs, Drawer, Key, Place};
+use super::device::{Halves, Last, Start, has_kernel};
 use super::maximum::SIDE_BY_SIDE;
 use super::options::DensityRule;
 use super::ridges::{Ridges, Turn};
@@ -30,18 +31,115 @@ impl Tracker for DensityTracking<'_> {
     }
 
     fn run<C: Collect>(&self, range: Range<u64>, simd: SimdLevel, collector: &mut C) {
+        self.ran(range, simd, None, collector);
+    }
+}
+
+impl DensityTracking<'_> {
+    /// True where a device can make the halves of streamlines.
+    pub fn may_use_devices(&self) -> bool {
+        has_kernel(self.propagation.rule) && !self.anatomy.is_some_and(|anatomy| anatomy.backtrack)
+    }
+
+    /// Where streamlines of a range start that go somewhere.
+    pub(crate) fn starts(&self, range: Range<u64>, simd: SimdLevel) -> Vec<Start> {
         match self.densities.order() {
-            4 => simd.run(Run::<C, 4, 15> { tracking: self, range, collector }),
-            6 => simd.run(Run::<C, 6, 28> { tracking: self, range, collector }),
+            4 => simd.run(Starts::<4, 15> { tracking: self, range }),
+            6 => simd.run(Starts::<6, 28> { tracking: self, range }),
             // No other is made.
-            _ => simd.run(Run::<C, 8, 45> { tracking: self, range, collector }),
+            _ => simd.run(Starts::<8, 45> { tracking: self, range }),
         }
+    }
+
+    /// Makes the streamlines of a range of halves made elsewhere, of which so many are of streamlines before
+    /// them.
+    pub(crate) fn replay<C: Collect>(
+        &self,
+        range: Range<u64>,
+        simd: SimdLevel,
+        halves: &Halves,
+        before: usize,
+        collector: &mut C,
+    ) {
+        self.ran(range, simd, Some((halves, before)), collector);
+    }
+
+    fn ran<C: Collect>(
+        &self,
+        range: Range<u64>,
+        simd: SimdLevel,
+        made: Option<(&Halves, usize)>,
+        collector: &mut C,
+    ) {
+        match self.densities.order() {
+            4 => simd.run(Run::<C, 4, 15> { tracking: self, range, made, collector }),
+            6 => simd.run(Run::<C, 6, 28> { tracking: self, range, made, collector }),
+            // No other is made.
+            _ => simd.run(Run::<C, 8, 45> { tracking: self, range, made, collector }),
+        }
+    }
+
+    /// Where a streamline with its seed at `pos` starts, and in which direction.
+    #[inline(always)]
+    fn first_place<S: Simd, const ORDER: usize, const TERMS: usize>(
+        &self,
+        drawer: &Drawer<'_, S, ORDER, TERMS>,
+        pos: [f32; 3],
+        key: Key,
+    ) -> Result<Place, EndReason> {
+        let pos = self.anatomy.map_or(Ok(pos), |anatomy| anatomy.start(pos))?;
+        if !self.densities.is_inside(pos) {
+            return Err(EndReason::OutsideMask);
+        }
+        let mut dir = drawer.first_direction(pos, key)?;
+        if let Some(anatomy) = self.anatomy.filter(|anatomy| anatomy.from_boundary) {
+            let half_step = 0.5 * self.propagation.step_mm;
+            let whiteness = |mm| anatomy.tissues.at(drawer.moved(pos, dir, mm)).whiteness();
+            if whiteness(-half_step) > whiteness(half_step) {
+                dir = dir.map(|x| -x);
+            }
+        }
+        Ok(Place { pos, dir })
+    }
+
+    /// Where the seed of a streamline is, in voxels of the densities, and what its numbers depend on.
+    fn seed_at(&self, at: u64) -> (usize, u32, [f32; 3], Key) {
+        let (seed_index, number) = self.seed_of(at);
+        let seed = &self.seeds[seed_index];
+        let pos = self.space.to_samples(self.start_of(seed, number));
+        (seed_index, number, pos, Key { item: item_key(seed.key, number), region: seed.region })
+    }
+}
+
+struct Starts<'a, const ORDER: usize, const TERMS: usize> {
+    tracking: &'a DensityTracking<'a>,
+    range: Range<u64>,
+}
+
+impl<const ORDER: usize, const TERMS: usize> WithSimd for Starts<'_, ORDER, TERMS> {
+    type Output = Vec<Start>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<Start> {
+        let Self { tracking, range } = self;
+        let DensityTracking { densities, propagation, rng_seed, .. } = *tracking;
+        let drawer = Drawer::<S, ORDER, TERMS>::new(simd, densities, propagation, rng_seed);
+        let mut starts = Vec::new();
+        for at in range {
+            let (_, _, pos, key) = tracking.seed_at(at);
+            if let Ok(place) = tracking.first_place(&drawer, pos, key) {
+                starts.push(Start { place, key });
+            }
+        }
+        starts
     }
 }
 
 struct Run<'a, C, const ORDER: usize, const TERMS: usize> {
     tracking: &'a DensityTracking<'a>,
     range: Range<u64>,
+    /// Their halves, where they are made, and how many streamlines before these have some.
+    made: Option<(&'a Halves, usize)>,
     collector: &'a mut C,
 }
 
@@ -50,7 +148,7 @@ impl<C: Collect, const ORDER: usize, const TERMS: usize> WithSimd for Run<'_, C,
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { tracking, range, collector } = self;
+        let Self { tracking, range, made, collector } = self;
         let options = tracking.propagation;
         let mut flight = Flight::<S, C, ORDER, TERMS> {
             simd,
@@ -61,9 +159,10 @@ impl<C: Collect, const ORDER: usize, const TERMS: usize> WithSimd for Run<'_, C,
             collector,
             room: Vec::new(),
         };
-        match options.rule {
-            DensityRule::Arcs { .. } | DensityRule::Transport { .. } => flight.drawn(),
-            DensityRule::Maximum => flight.maxima(),
+        match (made, options.rule) {
+            (Some((halves, before)), _) => flight.replayed(halves, before),
+            (None, DensityRule::Maximum) => flight.maxima(),
+            (None, DensityRule::Arcs { .. } | DensityRule::Transport { .. }) => flight.drawn(),
         }
     }
 }
@@ -173,6 +272,35 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
         }
     }
 
+    /// Lets streamlines take the points of halves that are made.
+    #[inline(always)]
+    fn replayed(&mut self, halves: &Halves, before: usize) {
+        let mut streamline = before;
+        while let Some(mut particle) = self.started() {
+            let mut goes_on = true;
+            while goes_on {
+                let half = particle.half;
+                let (points, last) = halves.half(half as usize, streamline);
+                for pos in points {
+                    let is_inside = self.tracking.densities.is_inside(*pos);
+                    let place = Place { pos: *pos, dir: [0.0; 3] };
+                    goes_on = self.took(&mut particle, Ok(place), is_inside);
+                    if !goes_on || particle.half != half {
+                        break;
+                    }
+                }
+                if goes_on && particle.half == half {
+                    let why = match last {
+                        Last::Reason(why) => why,
+                        Last::NoArc => self.drawer.why(particle.at.pos),
+                    };
+                    goes_on = self.took(&mut particle, Err(why), false);
+                }
+            }
+            streamline += 1;
+        }
+    }
+
     /// Puts the next streamline in place of one that is handed in; false where there is none.
     #[inline(always)]
     fn put_next(
@@ -191,10 +319,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
     #[inline(always)]
     fn started(&mut self) -> Option<Particle> {
         while let Some(at) = self.next.next() {
-            let (seed_index, number) = self.tracking.seed_of(at);
-            let seed = &self.tracking.seeds[seed_index];
-            let pos = self.tracking.space.to_samples(self.tracking.start_of(seed, number));
-            let key = Key { item: item_key(seed.key, number), region: seed.region };
+            let (seed_index, number, pos, key) = self.tracking.seed_at(at);
             let place = Place { pos, dir: [0.0; 3] };
             let mut particle = Particle {
                 seed_index,
@@ -211,7 +336,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
                 has_left_first: false,
                 retries: Retries::default(),
             };
-            match self.first_place(pos, key) {
+            match self.tracking.first_place(&self.drawer, pos, key) {
                 Ok(place) => {
                     (particle.start, particle.at) = (place, place);
                     self.begin_half(&mut particle);
@@ -223,25 +348,6 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
             self.hand_in(&mut particle);
         }
         None
-    }
-
-    /// Where a streamline with its seed at `pos` starts, and in which direction.
-    #[inline(always)]
-    fn first_place(&self, pos: [f32; 3], key: Key) -> Result<Place, EndReason> {
-        let anatomy = &self.tracking.anatomy;
-        let pos = anatomy.map_or(Ok(pos), |anatomy| anatomy.start(pos))?;
-        if !self.tracking.densities.is_inside(pos) {
-            return Err(EndReason::OutsideMask);
-        }
-        let mut dir = self.drawer.first_direction(pos, key)?;
-        if let Some(anatomy) = anatomy.filter(|anatomy| anatomy.from_boundary) {
-            let half_step = 0.5 * self.tracking.propagation.step_mm;
-            let whiteness = |mm| anatomy.tissues.at(self.drawer.moved(pos, dir, mm)).whiteness();
-            if whiteness(-half_step) > whiteness(half_step) {
-                dir = dir.map(|x| -x);
-            }
-        }
-        Ok(Place { pos, dir })
     }
 
     /// Puts a particle that knows its direction at its seed.
