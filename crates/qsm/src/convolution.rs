@@ -21,17 +21,17 @@ pub(crate) struct Convolution<T: FftNum> {
 
 /// A number that transforms are made in.
 pub(crate) trait Precision: FftNum {
-    fn of(value: f64) -> Self;
+    fn rounded(value: f64) -> Self;
 }
 
 impl Precision for f32 {
-    fn of(value: f64) -> Self {
+    fn rounded(value: f64) -> Self {
         value as f32
     }
 }
 
 impl Precision for f64 {
-    fn of(value: f64) -> Self {
+    fn rounded(value: f64) -> Self {
         value
     }
 }
@@ -114,7 +114,7 @@ impl<T: Precision> Convolution<T> {
         let place = |&voxel: &u32| place(geometry, shape, voxel);
         Ok(Self {
             fft: RealFft3::new(shape)?,
-            spectrum: spectrum.into_iter().map(T::of).collect(),
+            spectrum: spectrum.into_iter().map(T::rounded).collect(),
             sources: sources.iter().map(place).collect(),
             receivers: model.receivers.iter().map(place).collect(),
         })

@@ -48,7 +48,7 @@ impl<T: Precision> Direct<T> {
                 };
                 for (i, kernel) in table.iter_mut().enumerate() {
                     if let Some(x) = step(i, 0) {
-                        *kernel = T::of(sphere_field(geometry, [x, y, z]));
+                        *kernel = T::rounded(sphere_field(geometry, [x, y, z]));
                     }
                 }
             });

@@ -4,13 +4,14 @@ use fimbria_compute::check::{Check, Comparison, Extent};
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::{Interrupted, Silent, SimdLevel, Workers};
 use fimbria_image::sticks::{PackedStick, StickSamples};
-use fimbria_image::{Affine, Grid, Mask};
+use fimbria_image::{Affine, BvecFrame, Grid, Mask};
 
+use crate::densities::device::{self as follower, DensityPlan, Follower};
 use crate::device::{DeviceTracker, MemoryPlan, source};
-use crate::driver::track_planned;
+use crate::driver::{Tracker as _, track_planned};
 use crate::{
-    Collect, Deal, Field, FirstFibre, Propagation, Rules, Sample, SampleChoice, Seed, Space,
-    Tracking, track_slowly,
+    Attempts, Collect, Deal, Densities, DensityPropagation, DensityRule, DensityTracking, Field,
+    FirstFibre, Propagation, Rules, Sample, SampleChoice, Seed, Space, Tracking, track_slowly,
 };
 
 /// The checks of this crate's kernels.
@@ -36,6 +37,27 @@ pub fn checks() -> Vec<Check> {
         ("tracking (loops, first fibre at random)", with_loops),
         ("tracking (any first fibre)", Propagation { first_fibre: FirstFibre::Any, ..plain }),
     ];
+    let densities = [
+        ("tracking (arcs)", DensityRule::Arcs { power: 0.75, places: 3 }),
+        ("tracking (maxima)", DensityRule::Maximum),
+    ];
+    let through_densities = densities.into_iter().flat_map(|(name, rule)| {
+        [4, 6, 8].map(|order| {
+            let options = DensityPropagation {
+                rule,
+                step_mm: 0.7,
+                max_angle: 0.8,
+                cutoff: 0.1,
+                max_length_mm: 40.0,
+            };
+            let name = format!("{name}, order {order}");
+            let sources = bending(order)
+                .map_or_else(Vec::new, |field| vec![follower::source(&field, &options)]);
+            Check::new(name, sources, move |device, extent| {
+                compare_densities(device, extent, order, &options)
+            })
+        })
+    });
     all.into_iter()
         .map(|(name, options)| {
             let sources = field(&options).map_or_else(Vec::new, |f| {
@@ -43,6 +65,7 @@ pub fn checks() -> Vec<Check> {
             });
             Check::new(name, sources, move |device, extent| compare(device, extent, &options))
         })
+        .chain(through_densities)
         .collect()
 }
 
@@ -69,6 +92,32 @@ fn field(options: &Propagation) -> Option<Field> {
     Some(Field::new(samples, &workers))
 }
 
+/// Two lobes that bend and change in size from voxel to voxel.
+fn bending(order: usize) -> Option<Densities> {
+    let ras_from_vox = Affine([[1.5, 0.1, 0., -9.], [-0.1, 1.8, 0.2, 4.], [0., -0.2, 2.2, 7.]]);
+    let grid = Grid { dims: [12, 10, 9], ras_from_vox };
+    let voxels = (0..grid.len() as u32).filter(|voxel| voxel % 37 != 5).collect();
+    let fill = |voxel: u32, entries: &mut [f32]| {
+        let [i, j, k] = grid.voxel(voxel as usize).map(|x| x as f64);
+        let t = 0.11 * i + 0.05 * j - 0.07 * k;
+        let lobes = [
+            ([t.cos(), t.sin() * 0.8, t.sin() * 0.6], 1.0 + 0.05 * j),
+            ([-t.sin(), t.cos() * 0.8, t.cos() * 0.6], 0.4 + 0.06 * k),
+        ];
+        let mut at = 0;
+        for x in (0..=order as i32).rev() {
+            for y in (0..=order as i32 - x).rev() {
+                let z = order as i32 - x - y;
+                let of = |(v, w): &([f64; 3], f64)| w * v[0].powi(x) * v[1].powi(y) * v[2].powi(z);
+                entries[at] = lobes.iter().map(of).sum::<f64>() as f32;
+                at += 1;
+            }
+        }
+    };
+    let workers = Workers::new(1).ok()?.with_simd(SimdLevel::Scalar);
+    Densities::new(&Mask { grid, voxels }, order, BvecFrame::Scanner, &workers, fill).ok()
+}
+
 /// The bits of all points, with what they belong to.
 #[derive(Default)]
 struct Bits(Vec<((usize, u32), Vec<u32>)>);
@@ -86,6 +135,57 @@ impl Collect for Bits {
     fn end_block(&mut self) -> Self::Block {
         std::mem::take(&mut self.0)
     }
+}
+
+/// Against the lanes, on a level that fuses as devices do.
+fn compare_densities(
+    device: &Device,
+    extent: Extent,
+    order: usize,
+    options: &DensityPropagation,
+) -> Result<Comparison, DeviceError> {
+    let unavailable = Comparison { results: 0, max_error: f64::INFINITY, tolerance: 0.0 };
+    let level = SimdLevel::available().into_iter().filter(|level| level.fuses()).next_back();
+    let (Some(densities), Some(level)) = (bending(order), level) else { return Ok(unavailable) };
+    let (grid, rules) = (*densities.grid(), Rules::default());
+    let seeds: Vec<_> = (0..grid.len())
+        .step_by(if extent == Extent::Toy { 197 } else { 7 })
+        .map(|voxel| Seed {
+            key: voxel as u32,
+            region: voxel as u32 % 3,
+            pos: grid.voxel(voxel).map(|x| x as f32),
+        })
+        .collect();
+    let tracking = DensityTracking {
+        densities: &densities,
+        space: &Space::same(grid),
+        propagation: options,
+        rules: &rules,
+        anatomy: None,
+        seeds: &seeds,
+        chances: None,
+        attempts: Attempts::PerSeed(2),
+        jitter_mm: None,
+        rng_seed: 11,
+    };
+    // The device itself must do it: an error there is not for the threads to mend.
+    let largest = device.info().largest_buffer_bytes;
+    let Some(plan) = DensityPlan::new(&densities, options, device.available_bytes(), largest)
+    else {
+        return Ok(unavailable);
+    };
+    let starts = tracking.starts(0..tracking.total(), level);
+    let follower = Follower::new(device, &densities, options, 11, plan)?;
+    let halves = follower.make(device, &starts)?;
+    let all = 0..tracking.total();
+    let (mut lanes, mut made) = (Bits::default(), Bits::default());
+    tracking.run(all.clone(), level, &mut lanes);
+    tracking.replay(all, level, &halves, 0, &mut made);
+    let flat = |Bits(mut all): Bits| -> Vec<u32> {
+        all.sort_by_key(|(order, _)| *order);
+        all.into_iter().flat_map(|(_, bits)| bits).collect()
+    };
+    Ok(Comparison::of_bits(&flat(lanes), &flat(made)))
 }
 
 fn compare(

@@ -319,6 +319,17 @@ pub(crate) struct Watcher<'a, 'b> {
     pub(crate) loops: Option<&'b mut LoopCheck>,
 }
 
+impl Watcher<'_, '_> {
+    /// Points that nothing ends or rejects, as where the judge is idle.
+    pub(crate) fn pass(&mut self, points: &[[f32; 3]]) {
+        if self.space.is_that_of_samples() {
+            self.path.extend_from_slice(points);
+        } else {
+            self.path.extend(points.iter().map(|pos| self.space.from_samples(*pos)));
+        }
+    }
+}
+
 impl Visit for Watcher<'_, '_> {
     fn enter(&mut self, pos: [f32; 3], dir: [f32; 3]) -> Result<(), EndReason> {
         if let Some(loops) = &mut self.loops {

@@ -35,7 +35,7 @@ impl<'w> DoubleOperator<'w> {
         products: Products,
         workers: &'w Workers,
     ) -> Result<Self, QsmError> {
-        let sources = Sources::of(model);
+        let sources = Sources::from_model(model);
         let inside = sources.inside(model);
         let voxels = pick(&model.unknowns, &sources.spheres);
         let spheres = match products {

@@ -155,7 +155,7 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    pub(crate) fn of(model: &FieldModel) -> Self {
+    pub(crate) fn from_model(model: &FieldModel) -> Self {
         let voxel = |unknown: usize| model.geometry.voxel(model.unknowns[unknown] as usize);
         let cylinder = |(i, cylinder): (usize, Cylinder)| (i as u32, (voxel(i), cylinder));
         let (cylinder_index, cylinders) = model.cylinder_sources().map(cylinder).unzip();
@@ -168,7 +168,7 @@ impl Sources {
     /// Those of one of several: cylinders are dealt out in turn, and so are spheres where each is
     /// summed; the transform is made by the first.
     pub(crate) fn of_share(model: &FieldModel, products: Products, share: Share) -> Self {
-        let mut sources = Self::of(model);
+        let mut sources = Self::from_model(model);
         keep(&mut sources.cylinder_index, |i| share.has(i));
         keep(&mut sources.cylinders, |i| share.has(i));
         match products {

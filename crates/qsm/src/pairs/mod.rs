@@ -176,7 +176,7 @@ impl Group {
                 let source = Source::<f64>::new(&model.geometry, *at, cylinder, self.axes);
                 for i in 0..FOOT {
                     let across = [0, 1].map(|a| corner[a] + f64::from(AT[a][i]) - source.at[a]);
-                    let seen = Seen::new(&source, across, f64::of(1.0));
+                    let seen = Seen::new(&source, across, f64::from_f64(1.0));
                     for plane in hit.planes() {
                         let place = column * self.columns.column_len() + plane * FOOT + i;
                         let along = plane as f64 - source.at[2];

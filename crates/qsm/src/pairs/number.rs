@@ -11,7 +11,7 @@ pub(crate) trait Element: Copy + Send + Sync + 'static {
     /// voxels are ten times as long as wide); its own square's inverse is finite.
     const TINY: Self;
 
-    fn of(value: f64) -> Self;
+    fn from_f64(value: f64) -> Self;
 }
 
 /// A number, or several side by side, that the kernel is evaluated in.
@@ -36,7 +36,7 @@ impl Element for f32 {
     const TINY: Self = 1e-8;
 
     #[inline(always)]
-    fn of(value: f64) -> Self {
+    fn from_f64(value: f64) -> Self {
         value as f32
     }
 }
@@ -45,7 +45,7 @@ impl Element for f64 {
     const TINY: Self = 1e-30;
 
     #[inline(always)]
-    fn of(value: f64) -> Self {
+    fn from_f64(value: f64) -> Self {
         value
     }
 }

@@ -30,14 +30,14 @@ impl<E: Element> Source<E> {
         axes: [usize; 3],
     ) -> Self {
         let [g, other] = cylinder.frame();
-        let per_step = |d: [f64; 3]| axes.map(|a| E::of(d[a] * geometry.spacing[a]));
+        let per_step = |d: [f64; 3]| axes.map(|a| E::from_f64(d[a] * geometry.spacing[a]));
         let turned = |sign: f64| [0, 1, 2].map(|a| FRAC_1_SQRT_2 * (g[a] + sign * other[a]));
         Self {
-            at: axes.map(|a| E::of(at[a] as f64)),
+            at: axes.map(|a| E::from_f64(at[a] as f64)),
             u: per_step(turned(1.0)),
             v: per_step(turned(-1.0)),
             w: per_step(cylinder.axis.map(|n| n / (2.0 * cylinder.radius))),
-            strength: E::of(cylinder.sin_squared / (PI * cylinder.length)),
+            strength: E::from_f64(cylinder.sin_squared / (PI * cylinder.length)),
         }
     }
 }
@@ -61,7 +61,7 @@ impl<N: Number> Seen<N> {
     /// From `across` steps away, times `amount`.
     #[inline(always)]
     pub(crate) fn new(source: &Source<N::Element>, across: [N; 2], amount: N) -> Self {
-        let of = |value: f64| amount.splat(N::Element::of(value));
+        let of = |value: f64| amount.splat(N::Element::from_f64(value));
         Self {
             u: part(source.u, across),
             v: part(source.v, across),

@@ -51,7 +51,7 @@ const TOGETHER: usize = 8;
 const HALF: usize = TOGETHER / 2;
 
 /// Bits of the step of [`Philox`] that count trials.
-const TRIAL_BITS: u32 = 11;
+pub(super) const TRIAL_BITS: u32 = 11;
 
 /// The stream of numbers for the first direction: no half has as many points.
 const FIRST_DIRECTION: u32 = u32::MAX - 1;
@@ -134,18 +134,17 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
         options: &DensityPropagation,
         rng_seed: u64,
     ) -> Self {
-        let limit = |places: usize| places.clamp(1, MAX_PLACES);
         let (step_mm, angle) = (options.step_mm, options.max_angle);
         let half = (0.5 * f64::from(angle)).sin();
         let by_solid_angle = Spread::SolidAngle((2.0 * half * half) as f32);
         let (exponent, places, arc_mm, angle, spread) = match options.rule {
             DensityRule::Arcs { power, places } => {
-                let places = limit(places);
+                let places = limited(places);
                 (power / places as f32, places, step_mm, angle, by_solid_angle)
             }
             DensityRule::Transport { power, places, probe_mm } => {
                 let turn = (options.max_curvature() * probe_mm).min(std::f32::consts::PI);
-                (power, limit(places), probe_mm, turn, Spread::Curvature(turn))
+                (power, limited(places), probe_mm, turn, Spread::Curvature(turn))
             }
             DensityRule::Maximum => (1.0, 1, step_mm, angle, by_solid_angle),
         };
@@ -272,12 +271,7 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     /// The ring up to which a place of an arc can reach, and the one beyond it.
     #[inline(always)]
     pub(super) fn reach(&self, place: usize) -> usize {
-        let reach = place as f32 / self.places as f32 + 0.2;
-        let mut ring = 0;
-        while ring + 1 < RINGS.len() && RINGS[ring + 1].1 <= reach {
-            ring += 1;
-        }
-        ring
+        reach(place, self.places)
     }
 
     /// Sixteen arcs.
@@ -595,6 +589,22 @@ impl<'a, S: Simd, const ORDER: usize, const TERMS: usize> Drawer<'a, S, ORDER, T
     pub(super) fn form(&self, pos: [f32; 3], out: &mut [f32; MAX_TERMS]) {
         self.field.interpolate::<S, TERMS>(self.simd, &self.lattice, pos, out);
     }
+}
+
+/// Places of an arc, as many as there may be.
+pub(super) fn limited(places: usize) -> usize {
+    places.clamp(1, MAX_PLACES)
+}
+
+/// The ring of the cap up to which one of some places of an arc can reach, and the one beyond it.
+#[inline(always)]
+pub(super) fn reach(place: usize, places: usize) -> usize {
+    let reach = place as f32 / places as f32 + 0.2;
+    let mut ring = 0;
+    while ring + 1 < RINGS.len() && RINGS[ring + 1].1 <= reach {
+        ring += 1;
+    }
+    ring
 }
 
 /// Trilinear weights along one axis: zero from one voxel away on.

@@ -198,21 +198,43 @@ impl Densities {
         }
     }
 
-    /// Calls the forms around a point into the cache.
+    /// The places of the forms of a voxel with whole coordinates and the seven after it, x first.
     #[inline(always)]
-    pub(super) fn fetch(&self, lattice: &Lattice, pos: [f32; 3]) {
-        let low = [floor(pos[0]), floor(pos[1]), floor(pos[2])];
-        for number in 0..8_u8 {
-            let above = [number & 1, number >> 1 & 1, number >> 2];
-            let mut corner = low;
-            for a in 0..3 {
-                corner[a] += f32::from(above[a]);
-            }
-            let at = self.form_at(lattice, corner);
+    pub(super) fn corners(&self, lattice: &Lattice, low: [f32; 3]) -> [usize; 8] {
+        std::array::from_fn(|number| {
+            let is_above = [number & 1, number >> 1 & 1, number >> 2];
+            let [x, y, z] = [0, 1, 2].map(|a| low[a] + is_above[a] as f32);
+            self.form_at(lattice, [x, y, z])
+        })
+    }
+
+    /// The form at a place with all the room it has.
+    #[inline(always)]
+    pub(super) fn stored<const TERMS: usize>(&self, at: usize) -> &[f32] {
+        &self.forms[at..][..const { TERMS.next_multiple_of(WIDTH) }]
+    }
+
+    /// True where the voxel at a place of the lattice is in the mask.
+    #[inline(always)]
+    pub(super) fn is_in_mask(&self, place: u32) -> bool {
+        self.slot_plus_1[place as usize] != 0
+    }
+
+    /// Calls forms into the cache.
+    #[inline(always)]
+    pub(super) fn fetch_forms(&self, all: &[usize]) {
+        for at in all {
             for line in (0..self.stride).step_by(WIDTH) {
                 self.fetch_line(at + line);
             }
         }
+    }
+
+    /// Calls the forms around a point into the cache.
+    #[inline(always)]
+    pub(super) fn fetch(&self, lattice: &Lattice, pos: [f32; 3]) {
+        let low = [floor(pos[0]), floor(pos[1]), floor(pos[2])];
+        self.fetch_forms(&self.corners(lattice, low));
     }
 
     #[inline(always)]
@@ -225,6 +247,16 @@ impl Densities {
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = at;
+    }
+
+    /// The place of the form of every voxel of the lattice, in forms, and the forms.
+    pub(super) fn as_stored(&self) -> (&[u32], &[f32]) {
+        (&self.slot_plus_1, &self.forms)
+    }
+
+    /// Numbers that a form has room for.
+    pub(super) fn stride(&self) -> usize {
+        self.stride
     }
 
     /// As stored, for the oracle.

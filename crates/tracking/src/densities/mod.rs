@@ -8,11 +8,14 @@
 //! to the direction it comes along.
 //!
 //! * [`oracle`] says in plain `f64` what a density, an arc, a curve and their chances are;
-//! * [`arcs`] and [`transport`] draw them in SIMD lanes, [`maximum`] finds maxima, a particle in each lane;
-//! * [`run`] makes streamlines of them, [`anatomy`] says where tissues let them end.
+//! * [`arcs`] and [`transport`] draw them in SIMD lanes; [`ridges`] follows maxima, which [`maximum`] finds, with
+//!   a particle in each lane;
+//! * [`run`] makes streamlines of them, or of halves that a [`device`] made; [`anatomy`] says where tissues let
+//!   them end.
 
 mod anatomy;
 mod arcs;
+pub(crate) mod device;
 mod directions;
 mod field;
 mod form;
@@ -20,6 +23,7 @@ mod maximum;
 mod options;
 #[cfg(test)]
 mod oracle;
+mod ridges;
 mod run;
 mod starts;
 mod transport;

@@ -1,8 +1,8 @@
 //! Streamlines through densities, some at a time on one thread.
 //!
 //! Particles take turns. One whose way is drawn has the registers to itself for a step, and calls what
-//! its next step needs into the cache before the others have theirs; those that follow maxima climb side
-//! by side, one in each lane. A particle's numbers and its arithmetic depend on its seed and number
+//! its next step needs into the cache before the others have theirs; those that follow maxima go side by
+//! side, one in each lane. A particle's numbers and its arithmetic depend on its seed and number
 //! alone, so that nothing changes with threads, blocks or the width of registers.
 
 use std::ops::Range;
@@ -12,16 +12,15 @@ use pulp::{Simd, WithSimd};
 
 use super::anatomy::{Retries, Step, Way, is_right};
 use super::arcs::{Arcs, Drawer, Key, Pose};
-use super::field::MAX_TERMS;
-use super::form::multiplicities;
-use super::maximum::{Ascents, SIDE_BY_SIDE};
+use super::device::{Halves, Last, Start, has_kernel};
+use super::maximum::SIDE_BY_SIDE;
 use super::options::DensityRule;
+use super::ridges::{Ridges, Turn};
 use super::starts::DensityTracking;
 use crate::EndReason;
 use crate::draws::item_key;
 use crate::driver::{Half, Judged, Judging, Tracker};
 use crate::sample::Collect;
-use crate::step::dot;
 
 /// Particles that take turns at drawing: what they are about to read stays in the first-level cache.
 const TURNS: usize = 4;
@@ -32,18 +31,115 @@ impl Tracker for DensityTracking<'_> {
     }
 
     fn run<C: Collect>(&self, range: Range<u64>, simd: SimdLevel, collector: &mut C) {
+        self.ran(range, simd, None, collector);
+    }
+}
+
+impl DensityTracking<'_> {
+    /// True where a device can make the halves of streamlines.
+    pub fn may_use_devices(&self) -> bool {
+        has_kernel(self.propagation.rule) && !self.anatomy.is_some_and(|anatomy| anatomy.backtrack)
+    }
+
+    /// Where streamlines of a range start that go somewhere.
+    pub(crate) fn starts(&self, range: Range<u64>, simd: SimdLevel) -> Vec<Start> {
         match self.densities.order() {
-            4 => simd.run(Run::<C, 4, 15> { tracking: self, range, collector }),
-            6 => simd.run(Run::<C, 6, 28> { tracking: self, range, collector }),
+            4 => simd.run(Starts::<4, 15> { tracking: self, range }),
+            6 => simd.run(Starts::<6, 28> { tracking: self, range }),
             // No other is made.
-            _ => simd.run(Run::<C, 8, 45> { tracking: self, range, collector }),
+            _ => simd.run(Starts::<8, 45> { tracking: self, range }),
         }
+    }
+
+    /// Makes the streamlines of a range of halves made elsewhere, of which so many are of streamlines before
+    /// them.
+    pub(crate) fn replay<C: Collect>(
+        &self,
+        range: Range<u64>,
+        simd: SimdLevel,
+        halves: &Halves,
+        before: usize,
+        collector: &mut C,
+    ) {
+        self.ran(range, simd, Some((halves, before)), collector);
+    }
+
+    fn ran<C: Collect>(
+        &self,
+        range: Range<u64>,
+        simd: SimdLevel,
+        made: Option<(&Halves, usize)>,
+        collector: &mut C,
+    ) {
+        match self.densities.order() {
+            4 => simd.run(Run::<C, 4, 15> { tracking: self, range, made, collector }),
+            6 => simd.run(Run::<C, 6, 28> { tracking: self, range, made, collector }),
+            // No other is made.
+            _ => simd.run(Run::<C, 8, 45> { tracking: self, range, made, collector }),
+        }
+    }
+
+    /// Where a streamline with its seed at `pos` starts, and in which direction.
+    #[inline(always)]
+    fn first_place<S: Simd, const ORDER: usize, const TERMS: usize>(
+        &self,
+        drawer: &Drawer<'_, S, ORDER, TERMS>,
+        pos: [f32; 3],
+        key: Key,
+    ) -> Result<Pose, EndReason> {
+        let pos = self.anatomy.map_or(Ok(pos), |anatomy| anatomy.start(pos))?;
+        if !self.densities.is_inside(pos) {
+            return Err(EndReason::OutsideMask);
+        }
+        let mut dir = drawer.first_direction(pos, key)?;
+        if let Some(anatomy) = self.anatomy.filter(|anatomy| anatomy.from_boundary) {
+            let half_step = 0.5 * self.propagation.step_mm;
+            let whiteness = |mm| anatomy.tissues.at(drawer.moved(pos, dir, mm)).whiteness();
+            if whiteness(-half_step) > whiteness(half_step) {
+                dir = dir.map(|x| -x);
+            }
+        }
+        Ok(Pose { pos, dir })
+    }
+
+    /// Where the seed of a streamline is, in voxels of the densities, and what its numbers depend on.
+    fn seed_at(&self, at: u64) -> (usize, u32, [f32; 3], Key) {
+        let (seed_index, number) = self.seed_of(at);
+        let seed = &self.seeds[seed_index];
+        let pos = self.space.to_samples(self.start_of(seed, number));
+        (seed_index, number, pos, Key { item: item_key(seed.key, number), region: seed.region })
+    }
+}
+
+struct Starts<'a, const ORDER: usize, const TERMS: usize> {
+    tracking: &'a DensityTracking<'a>,
+    range: Range<u64>,
+}
+
+impl<const ORDER: usize, const TERMS: usize> WithSimd for Starts<'_, ORDER, TERMS> {
+    type Output = Vec<Start>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<Start> {
+        let Self { tracking, range } = self;
+        let DensityTracking { densities, propagation, rng_seed, .. } = *tracking;
+        let drawer = Drawer::<S, ORDER, TERMS>::new(simd, densities, propagation, rng_seed);
+        let mut starts = Vec::new();
+        for at in range {
+            let (_, _, pos, key) = tracking.seed_at(at);
+            if let Ok(place) = tracking.first_place(&drawer, pos, key) {
+                starts.push(Start { place, key });
+            }
+        }
+        starts
     }
 }
 
 struct Run<'a, C, const ORDER: usize, const TERMS: usize> {
     tracking: &'a DensityTracking<'a>,
     range: Range<u64>,
+    /// Their halves, where they are made, and how many streamlines before these have some.
+    made: Option<(&'a Halves, usize)>,
     collector: &'a mut C,
 }
 
@@ -52,7 +148,7 @@ impl<C: Collect, const ORDER: usize, const TERMS: usize> WithSimd for Run<'_, C,
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { tracking, range, collector } = self;
+        let Self { tracking, range, made, collector } = self;
         let options = tracking.propagation;
         let mut flight = Flight::<S, C, ORDER, TERMS> {
             simd,
@@ -61,10 +157,12 @@ impl<C: Collect, const ORDER: usize, const TERMS: usize> WithSimd for Run<'_, C,
             tracking,
             next: range,
             collector,
+            room: Vec::new(),
         };
-        match options.rule {
-            DensityRule::Arcs { .. } | DensityRule::Transport { .. } => flight.drawn(),
-            DensityRule::Maximum => flight.maxima(),
+        match (made, options.rule) {
+            (Some((halves, before)), _) => flight.replayed(halves, before),
+            (None, DensityRule::Maximum) => flight.maxima(),
+            (None, DensityRule::Arcs { .. } | DensityRule::Transport { .. }) => flight.drawn(),
         }
     }
 }
@@ -76,6 +174,8 @@ struct Flight<'a, S: Simd, C, const ORDER: usize, const TERMS: usize> {
     judging: Judging<'a>,
     next: Range<u64>,
     collector: &'a mut C,
+    /// Room for points, of streamlines that are handed in.
+    room: Vec<Vec<[f32; 3]>>,
 }
 
 /// A streamline on its way.
@@ -118,7 +218,9 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
             while turn < particles.len() {
                 let particle = &mut particles[turn];
                 let step = self.drawer.next(particle.at, particle.key, particle.step(), &mut arcs);
-                let goes_on = self.took(particle, step);
+                let densities = self.tracking.densities;
+                let is_inside = step.is_ok_and(|place| densities.is_inside(place.pos));
+                let goes_on = self.took(particle, step, is_inside);
                 if goes_on {
                     self.drawer.fetch(particles[turn].at);
                     turn += 1;
@@ -134,101 +236,90 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
 
     #[inline(always)]
     fn maxima(&mut self) {
-        let mut ascents = Ascents::default();
-        let over: Vec<_> = multiplicities(ORDER).into_iter().map(|m| 1.0 / m).collect();
-        let mut particles: Vec<_> = (0..SIDE_BY_SIDE).filter_map(|_| self.started()).collect();
-        // A first direction is one of the density; its maximum is what is followed.
-        let mut is_new = vec![true; particles.len()];
-        while !particles.is_empty() {
-            let half_step = 0.5 * self.tracking.propagation.step_mm;
-            let starts: Vec<_> = particles.iter().map(|particle| particle.at).collect();
-            let here = self.climbed(&mut ascents, &over, &starts);
-            let trials: Vec<_> = (starts.iter().zip(&here))
-                .map(|(start, (dir, _))| Pose {
-                    pos: self.drawer.moved(start.pos, *dir, half_step),
-                    dir: *dir,
-                })
-                .collect();
-            let middle = self.climbed(&mut ascents, &over, &trials);
-            let mut turn = 0;
-            let mut at = 0;
-            while turn < particles.len() {
-                let (start, found) = (starts[at], [here[at], middle[at]]);
-                at += 1;
-                let particle = &mut particles[turn];
-                if is_new[turn] {
-                    is_new[turn] = false;
-                    (particle.start.dir, particle.at.dir) = (found[0].0, found[0].0);
+        let DensityTracking { densities, propagation, .. } = *self.tracking;
+        let new = || Ridges::<S, ORDER, TERMS>::new(self.simd, densities, propagation);
+        // While one group has its turn, what the other looks at comes into the cache.
+        let mut groups = [new(), new()];
+        let mut particles = [const { [const { None::<Particle> }; SIDE_BY_SIDE] }; 2];
+        let mut n = 0;
+        for (ridges, particles) in groups.iter_mut().zip(&mut particles) {
+            for (lane, place) in particles.iter_mut().enumerate() {
+                n += usize::from(self.put_next(ridges, lane, place));
+            }
+            ridges.look();
+        }
+        while n > 0 {
+            for (ridges, particles) in groups.iter_mut().zip(&mut particles) {
+                ridges.turn();
+                for (lane, place) in particles.iter_mut().enumerate() {
+                    let Some(particle) = place else { continue };
+                    let goes_on = match ridges.came_to(lane) {
+                        Turn::Climbs => continue,
+                        Turn::Start(dir) => {
+                            (particle.start.dir, particle.at.dir) = (dir, dir);
+                            true
+                        }
+                        Turn::Step(step, is_inside) => self.took(particle, step, is_inside),
+                    };
+                    if goes_on {
+                        ridges.put(lane, particle.at, false);
+                    } else if !self.put_next(ridges, lane, place) {
+                        n -= 1;
+                    }
                 }
-                let step = self.to_maximum(particle.at, start.pos, found);
-                if self.took(particle, step) {
-                    self.drawer.fetch(particles[turn].at);
-                    turn += 1;
-                } else if let Some(next) = self.started() {
-                    (particles[turn], is_new[turn]) = (next, true);
-                    turn += 1;
-                } else {
-                    particles.remove(turn);
-                    is_new.remove(turn);
-                }
+                ridges.look();
             }
         }
     }
 
-    /// The maxima near the directions of some places, and the values there.
+    /// Lets streamlines take the points of halves that are made.
     #[inline(always)]
-    fn climbed(
-        &self,
-        ascents: &mut Ascents,
-        over: &[f32],
-        places: &[Pose],
-    ) -> Vec<([f32; 3], f32)> {
-        let mut form = [0.0; MAX_TERMS];
-        for (lane, place) in places.iter().enumerate() {
-            self.drawer.form(place.pos, &mut form);
-            for term in 0..TERMS {
-                ascents.entries[term][lane] = form[term] * over[term];
+    fn replayed(&mut self, halves: &Halves, before: usize) {
+        let mut streamline = before;
+        while let Some(mut particle) = self.started() {
+            let mut goes_on = true;
+            while goes_on {
+                let half = particle.half;
+                let (points, last) = halves.half(half as usize, streamline);
+                for pos in points {
+                    let is_inside = self.tracking.densities.is_inside(*pos);
+                    let place = Pose { pos: *pos, dir: [0.0; 3] };
+                    goes_on = self.took(&mut particle, Ok(place), is_inside);
+                    if !goes_on || particle.half != half {
+                        break;
+                    }
+                }
+                if goes_on && particle.half == half {
+                    let why = match last {
+                        Last::Reason(why) => why,
+                        Last::NoArc => self.drawer.why(particle.at.pos),
+                    };
+                    goes_on = self.took(&mut particle, Err(why), false);
+                }
             }
-            for a in 0..3 {
-                ascents.dir[a][lane] = place.dir[a];
-            }
+            streamline += 1;
         }
-        ascents.climb::<S, ORDER, TERMS>(self.simd);
-        let found = |lane: usize| (ascents.dir.map(|axis| axis[lane]), ascents.value[lane]);
-        (0..places.len()).map(found).collect()
     }
 
-    /// The next place of the midpoint rule, given maxima here and half a step ahead.
-    fn to_maximum(
-        &self,
-        at: Pose,
-        pos: [f32; 3],
-        [here, middle]: [([f32; 3], f32); 2],
-    ) -> Result<Pose, EndReason> {
-        let options = self.tracking.propagation;
-        let least_cos = options.max_angle.cos();
-        for ((dir, value), from) in [(here, at.dir), (middle, here.0)] {
-            if value.is_nan() || value < options.cutoff {
-                return Err(EndReason::Cutoff);
-            }
-            if dot(dir, from) < least_cos {
-                return Err(EndReason::Curvature);
-            }
-        }
-        if dot(middle.0, at.dir) < least_cos {
-            return Err(EndReason::Curvature);
-        }
-        Ok(Pose { pos: self.drawer.moved(pos, middle.0, options.step_mm), dir: middle.0 })
+    /// Puts the next streamline in place of one that is handed in; false where there is none.
+    #[inline(always)]
+    fn put_next(
+        &mut self,
+        ridges: &mut Ridges<'_, S, ORDER, TERMS>,
+        lane: usize,
+        place: &mut Option<Particle>,
+    ) -> bool {
+        *place = self.started();
+        // A first direction is one of the density; its maximum is what is followed.
+        place.iter().for_each(|particle| ridges.put(lane, particle.at, true));
+        place.is_some()
     }
 
     /// The next streamline, at its seed; those that go nowhere are handed in at once.
     #[inline(always)]
     fn started(&mut self) -> Option<Particle> {
         while let Some(at) = self.next.next() {
-            let (seed_index, number) = self.tracking.seed_of(at);
-            let seed = &self.tracking.seeds[seed_index];
-            let pos = self.tracking.space.to_samples(self.tracking.start_of(seed, number));
-            let key = Key { item: item_key(seed.key, number), region: seed.region };
+            let (seed_index, number, pos, key) = self.tracking.seed_at(at);
             let place = Pose { pos, dir: [0.0; 3] };
             let mut particle = Particle {
                 seed_index,
@@ -238,14 +329,14 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
                 at: place,
                 half: 0,
                 point: 1,
-                points: Vec::new(),
+                points: self.room.pop().unwrap_or_default(),
                 n_first: 0,
                 ends: [EndReason::OutsideMask; 2],
                 way: Way::default(),
                 has_left_first: false,
                 retries: Retries::default(),
             };
-            match self.first_place(pos, key) {
+            match self.tracking.first_place(&self.drawer, pos, key) {
                 Ok(place) => {
                     (particle.start, particle.at) = (place, place);
                     self.begin_half(&mut particle);
@@ -254,28 +345,9 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
                 }
                 Err(reason) => particle.ends = [reason; 2],
             }
-            self.hand_in(&particle);
+            self.hand_in(&mut particle);
         }
         None
-    }
-
-    /// Where a streamline with its seed at `pos` starts, and in which direction.
-    #[inline(always)]
-    fn first_place(&self, pos: [f32; 3], key: Key) -> Result<Pose, EndReason> {
-        let anatomy = &self.tracking.anatomy;
-        let pos = anatomy.map_or(Ok(pos), |anatomy| anatomy.start(pos))?;
-        if !self.tracking.densities.is_inside(pos) {
-            return Err(EndReason::OutsideMask);
-        }
-        let mut dir = self.drawer.first_direction(pos, key)?;
-        if let Some(anatomy) = anatomy.filter(|anatomy| anatomy.from_boundary) {
-            let half_step = 0.5 * self.tracking.propagation.step_mm;
-            let whiteness = |mm| anatomy.tissues.at(self.drawer.moved(pos, dir, mm)).whiteness();
-            if whiteness(-half_step) > whiteness(half_step) {
-                dir = dir.map(|x| -x);
-            }
-        }
-        Ok(Pose { pos, dir })
     }
 
     /// Puts a particle that knows its direction at its seed.
@@ -291,10 +363,16 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
         particle.points.push(particle.start.pos);
     }
 
-    /// Takes a step or ends the half; false once the streamline is handed in.
+    /// Takes a step, if it is one that ends inside the mask, or ends the half; false once the streamline is
+    /// handed in.
     #[inline(always)]
-    fn took(&mut self, particle: &mut Particle, step: Result<Pose, EndReason>) -> bool {
-        let Some(end) = self.grown(particle, step) else { return true };
+    fn took(
+        &mut self,
+        particle: &mut Particle,
+        step: Result<Pose, EndReason>,
+        is_inside: bool,
+    ) -> bool {
+        let Some(end) = self.grown(particle, step, is_inside) else { return true };
         let is_wrong = self.tracking.anatomy.is_some() && !is_right(end);
         if is_wrong && self.went_back(particle, end) {
             return true;
@@ -335,16 +413,13 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
         &mut self,
         particle: &mut Particle,
         step: Result<Pose, EndReason>,
+        is_inside: bool,
     ) -> Option<EndReason> {
-        let DensityTracking { densities, propagation, anatomy, .. } = self.tracking;
-        let mut next = None;
-        let step = step.and_then(|place| {
-            next = Some(place.pos);
-            let is_inside = densities.is_inside(place.pos);
-            if is_inside { Ok(place) } else { Err(EndReason::OutsideMask) }
-        });
-        let why = match step {
-            Err(reason) => reason,
+        let DensityTracking { propagation, anatomy, .. } = self.tracking;
+        // Why, and where it was about to go.
+        let (why, next) = match step {
+            Err(reason) => (reason, None),
+            Ok(place) if !is_inside => (EndReason::OutsideMask, Some(place.pos)),
             Ok(place) => {
                 particle.at = place;
                 particle.points.push(place.pos);
@@ -362,8 +437,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
                 if steps < propagation.max_steps() {
                     return None;
                 }
-                next = None;
-                EndReason::Length
+                (EndReason::Length, None)
             }
         };
         let Particle { way, points, .. } = particle;
@@ -390,7 +464,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
     }
 
     /// Judges a streamline whose halves are made.
-    fn hand_in(&mut self, particle: &Particle) {
+    fn hand_in(&mut self, particle: &mut Particle) {
         let (first, second) = particle.points.split_at(particle.n_first);
         let Particle { seed_index, number, ends, .. } = *particle;
         let seed = &self.tracking.seeds[seed_index];
@@ -400,5 +474,8 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
         let half = |points, end| Half { points, end, is_wrong: is_wrong(end) };
         let halves = [half(first, ends[0]), half(second, ends[1])];
         self.judging.halves(judged, halves, self.collector);
+        let mut room = std::mem::take(&mut particle.points);
+        room.clear();
+        self.room.push(room);
     }
 }

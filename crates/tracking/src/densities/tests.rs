@@ -509,7 +509,12 @@ impl WithSimd for Climb<'_> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        self.0.climb::<S, 8, 45>(simd);
+        for _ in 0..16 {
+            self.0.climb::<S, 8, 45>(simd);
+            if self.0.step.iter().all(|step| *step < 1e-3) {
+                break;
+            }
+        }
     }
 }
 

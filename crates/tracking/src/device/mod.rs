@@ -182,7 +182,7 @@ impl DeviceTracker {
 }
 
 /// The halves from `begun` on whose points, together, are no more than `most`; at least one.
-fn reach(firsts: &[u64], begun: usize, most: usize) -> Range<usize> {
+pub(crate) fn reach(firsts: &[u64], begun: usize, most: usize) -> Range<usize> {
     let limit = firsts[begun] + most as u64;
     let end = firsts.partition_point(|first| *first <= limit) - 1;
     begun..end.max(begun + 1)

@@ -1,6 +1,7 @@
 //! Seeds and samples dealt to processes, and there to threads and devices.
 
 mod devices;
+mod followers;
 mod judging;
 mod rounds;
 mod select;

@@ -2,6 +2,7 @@
 
 use fimbria_compute::{Backend, Interrupted, Progress};
 
+use super::followers::{Crew, Followers};
 use super::rounds;
 use super::threads::Threads;
 use crate::densities::{Attempts, DensityTracking};
@@ -28,7 +29,7 @@ pub struct Selected<C> {
     pub kept: Option<u64>,
 }
 
-/// Tracks through densities on the threads of all processes of `on`, which must be given the same
+/// Tracks through densities on the devices and threads of all processes of `on`, which must be given the same
 /// `tracking`. What blocks leave behind comes to `each` of the first process alone, in the order in
 /// which streamlines are numbered; every process gets the collectors of those that it made.
 ///
@@ -45,11 +46,13 @@ pub fn track_densities<C: Parcel, E: From<Interrupted> + Send>(
     new: impl Fn() -> C + Sync,
     mut each: impl FnMut(C::Block) -> Result<(), E>,
 ) -> Result<Selected<C>, E> {
+    let followers = Followers::new(tracking, on.devices, progress);
     let Attempts::UntilKept { select, .. } = tracking.attempts else {
         let all = 0..tracking.total();
         progress.start("tracking", all.end);
         let threads = Threads::new(tracking, on.workers, progress, BLOCK, all.clone(), new);
-        let collectors = rounds::among_processes(threads, on.comm, each)?;
+        let crew = Crew { threads, followers: &followers };
+        let collectors = rounds::among_processes(crew, on.comm, each)?;
         return Ok(Selected { collectors, attempts: all.end, kept: None });
     };
     progress.start("tracking", select);
@@ -67,15 +70,13 @@ pub fn track_densities<C: Parcel, E: From<Interrupted> + Send>(
             let mut numbers = Vec::new();
             let counting = || Counting { inner: new(), kept: Vec::new() };
             let threads = Threads::new(tracking, on.workers, &quiet, BLOCK, first..end, counting);
-            let made = rounds::among_processes(
-                threads,
-                on.comm,
-                |(block, kept): (C::Block, Vec<u32>)| {
+            let crew = Crew { threads, followers: &followers };
+            let made =
+                rounds::among_processes(crew, on.comm, |(block, kept): (C::Block, Vec<u32>)| {
                     blocks.push(block);
                     numbers.extend(kept);
                     Ok::<(), Interrupted>(())
-                },
-            )?;
+                })?;
             // The last streamline wanted is the end; what comes after it is made no more.
             numbers.sort_unstable();
             let is_too_many = numbers.len() as u64 > wanted;

@@ -1,14 +1,16 @@
 //! Streamlines that tissues constrain: each kept one ends where a fibre can.
 
-use fimbria_compute::{SimdLevel, Workers};
+use fimbria_compute::device::DeviceOptions;
+use fimbria_compute::{Backend, SimdLevel, Workers};
 use fimbria_image::Image;
 use fimbria_tracking::{
     Anatomy, Attempts, Densities, DensityPropagation, EndReason, Space, Tissues,
 };
 
 use crate::densities::{
-    ALONG_X, ARCS, CURVES, Line, MAXIMA, best, densities, grid, seed, tracked_within,
+    ALONG_X, ARCS, CURVES, Line, MAXIMA, best, densities, grid, seed, tracked_on, tracked_within,
 };
+use crate::several_devices::{Warnings, devices};
 
 /// What voxels are: the number of a volume of the image of five tissues.
 #[derive(Clone, Copy)]
@@ -223,6 +225,35 @@ fn threads_and_registers_change_no_streamline() {
                 let workers = Workers::new(threads).unwrap().with_simd(level);
                 assert!(of(&workers) == expected, "{level:?}, {threads} threads");
             }
+        }
+    }
+}
+
+#[test]
+fn devices_make_the_streamlines_of_threads() {
+    let Some(devices) = devices(&[DeviceOptions::default(); 2]) else { return };
+    let (tissues, field) = (tissues(fringed), straight());
+    let seeds = [seed([15.0, 15.2, 7.3]), seed([12.0, 14.0, 6.0]), seed([5.0, 15.0, 7.0])];
+    let plain = PLAIN(&tissues);
+    let anatomies = [
+        None,
+        Some(plain),
+        Some(Anatomy { crop: true, ..plain }),
+        Some(Anatomy { from_boundary: true, ..plain }),
+    ];
+    let until = Attempts::UntilKept { select: 1100, at_most: 20_000 };
+    for (propagation, attempts) in [(ARCS, Attempts::PerSeed(100)), (MAXIMA, until)] {
+        for anatomy in anatomies {
+            let workers = best();
+            let warnings = Warnings::default();
+            let of = |devices: &[_]| {
+                let on = Backend::new(&workers, devices);
+                tracked_on(on, &warnings, anatomy, &field, &propagation, &seeds, attempts)
+            };
+            let expected = of(&[]);
+            assert!(expected.iter().filter(|line| line.kept).count() > 30, "too little to see");
+            assert!(of(&devices) == expected, "{propagation:?}, {anatomy:?}");
+            assert_eq!(warnings.all(), Vec::<String>::new());
         }
     }
 }

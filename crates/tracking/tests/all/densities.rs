@@ -1,7 +1,7 @@
 //! Streamlines through densities: closed forms, and the same ones whatever the threads.
 
 use fimbria_compute::comm::{Comm, Solo};
-use fimbria_compute::{Backend, Interrupted, Silent, SimdLevel, Workers};
+use fimbria_compute::{Backend, Interrupted, Progress, Silent, SimdLevel, Workers};
 use fimbria_image::{Affine, BvecFrame, Grid, Mask};
 use fimbria_streamlines::Streamlines;
 use fimbria_testing::as_processes;
@@ -122,6 +122,20 @@ pub(crate) fn tracked_within(
     attempts: Attempts,
     workers: &Workers,
 ) -> Vec<Line> {
+    let on = Backend::cpu(workers);
+    tracked_on(on, &Silent, anatomy, densities, propagation, seeds, attempts)
+}
+
+/// The same on devices, where there are some.
+pub(crate) fn tracked_on(
+    on: Backend<'_>,
+    progress: &dyn Progress,
+    anatomy: Option<Anatomy<'_>>,
+    densities: &Densities,
+    propagation: &DensityPropagation,
+    seeds: &[Seed],
+    attempts: Attempts,
+) -> Vec<Line> {
     let space = Space::same(grid());
     let rules = Rules { least_length_mm: 5.0, ..Rules::default() };
     let tracking = DensityTracking {
@@ -137,7 +151,7 @@ pub(crate) fn tracked_within(
         rng_seed: 5,
     };
     let mut all = Vec::new();
-    track_densities(&tracking, Backend::cpu(workers), &Silent, All::default, |block| {
+    track_densities(&tracking, on, progress, All::default, |block| {
         all.extend::<Vec<Line>>(block);
         Ok::<(), Interrupted>(())
     })

@@ -13,10 +13,10 @@ use crate::bend::{Everything, Seen, field, seeds, slab};
 
 /// What was warned of.
 #[derive(Default)]
-struct Warnings(Mutex<Vec<String>>);
+pub(crate) struct Warnings(Mutex<Vec<String>>);
 
 impl Warnings {
-    fn all(&self) -> Vec<String> {
+    pub(crate) fn all(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
@@ -111,7 +111,7 @@ fn with_loops() -> Propagation {
 
 /// Devices, and a machine that computes as they do: without fused multiply-adds the oracle rounds
 /// otherwise.
-fn devices(options: &[DeviceOptions]) -> Option<Vec<Device>> {
+pub(crate) fn devices(options: &[DeviceOptions]) -> Option<Vec<Device>> {
     if !SimdLevel::best().fuses() {
         fimbria_testing::skipped("this processor does not fuse multiply-adds");
         return None;

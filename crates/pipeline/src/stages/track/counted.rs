@@ -74,9 +74,9 @@ pub(super) fn counted_through_densities<'t>(
     mut each: impl FnMut(Streamlines) -> Result<(), TrackError>,
 ) -> Result<Tally<'t>, TrackError> {
     let on = log.session().on;
-    if !on.devices.is_empty() {
+    if !on.devices.is_empty() && !tracking.may_use_devices() {
         log.note(
-            "streamlines through densities are made by the threads: devices have no kernel of it",
+            "these streamlines are made by the threads: devices have no kernel of curves or of going back",
         );
     }
     let mut tally = new().tally;
