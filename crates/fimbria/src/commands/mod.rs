@@ -213,13 +213,16 @@ fn run_in_folders(
     let on = devices.backend(&workers, &opened);
     let session = session(on, console, &command_line);
     let done = fimbria_pipeline::run_stages(name, stages, output, existing.policy(), session);
-    let is_finished = |stage: &Box<dyn Stage>| output.join(stage.name()).join("run.json").exists();
+    let is_finished = |name: &str| output.join(name).join("run.json").exists();
     match done {
         Ok(finished) => {
             report(&finished.record, output, console);
             Ok(finished)
         }
-        Err(_) if console.was_interrupted() && stages.iter().any(is_finished) => {
+        Err(_)
+            if console.was_interrupted()
+                && stages.iter().any(|stage| is_finished(stage.name())) =>
+        {
             Err(Failure::Interrupted { kept: Some(output.to_owned()) })
         }
         Err(error) => Err(error.into()),
