@@ -74,12 +74,13 @@ Outputs, on standard output:
   threads, devices together and, under mpirun, processes: seconds for each Landweber iteration, the
   speed-up over one thread (its Figure 1), and the time to the end (its Figure 2; 1100 iterations,
   as its 16 h at 52 s each). The plain loop's row there is twice its A x, timed and scaled as above.
-  With --figures: speed-up.svg and minutes-to-end.svg. Then iterations, products with A and time that solvers need to reach
-  the objective of 100 Landweber iterations, on 24^3 voxels.
+  With --figures, of each product: speed-up-dense.svg, minutes-to-end-dense.svg and so on. Then
+  iterations, products with A and time that solvers need to reach the objective of 100 Landweber
+  iterations, on 24^3 voxels.
 
 Several processes:
-  `mpirun --bind-to none -n 2 fimbria bench qsm --figures FOLDER` of a program built with --features mpi:
-  the first measures by itself, while the others sleep, then all of them, those of a machine with equal
+  `mpirun --bind-to none -n 2 fimbria bench qsm --figures FOLDER` of a program built with MPI: the
+  first measures by itself, while the others sleep, then all of them, those of a machine with equal
   parts of the threads.";
 
 impl BenchQsm {

@@ -8,6 +8,7 @@ use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_qsm::device::DeviceOperator;
 use fimbria_qsm::dqsm::ShapeProducts;
 use fimbria_qsm::{Distributed, HostOperator, Products, SeveralDevices, Share};
+use fimbria_report::Figure;
 use fimbria_report::plot::{Axes, Axis, Guide, Marks, Series, bars, xy};
 
 use super::super::clock::Time;
@@ -211,62 +212,74 @@ fn by_processes(
         let operator = Distributed::new(part, comm);
         comm.barrier();
         let times = time_both(&operator, cube.scale, || Ok(()))?;
-        let on = format!("{count} processes of {}", counted(workers.threads()));
+        let processes = if count == 1 { "process" } else { "processes" };
+        let on = format!("{count} {processes} of {}", counted(workers.threads()));
         done(measured(cube, Kind::Processes, count, on, times))?;
     }
     Ok(())
 }
 
-/// The names of the figures' files: the paper's Figure 1, and its Figure 2.
-const FIGURES: [&str; 2] = ["speed-up.svg", "minutes-to-end.svg"];
+/// What the paper's machines are called below a bar.
+const SHORT: [&str; 4] = ["12 cores", "1 card", "4096 cores", "21 cards"];
 
-/// Figure 1: the speed-up over one thread of the same product. Figure 2: minutes to the end.
+/// Of each product the paper's Figure 1, the speed-up over one thread, and its Figure 2, minutes to the end.
 fn draw(measured: &[Measured], folder: &Path, console: &dyn Console) -> Result<(), Failure> {
-    let mut curves: Vec<(String, Vec<[f64; 2]>)> = Vec::new();
-    let mut ends: Vec<(String, f64)> =
-        PAPER.iter().map(|(on, seconds)| ((*on).to_owned(), minutes(*seconds))).collect();
+    std::fs::create_dir_all(folder)?;
     for product in ["dense", "fast"] {
-        let of_product = || measured.iter().filter(|one| one.product == product);
-        let Some(first) = of_product().next() else { continue };
-        for (kind, name) in Kind::ALL {
-            let of_kind = || of_product().filter(|one| one.kind == kind);
-            let points: Vec<[f64; 2]> =
-                of_kind().map(|one| [one.count as f64, first.seconds / one.seconds]).collect();
-            if !points.is_empty() {
-                curves.push((format!("{product}, {name}"), points));
-            }
-            // The most of each kind.
-            if let Some(most) = of_kind().max_by_key(|one| one.count) {
-                ends.push((format!("{product}, {} {name}", most.count), minutes(most.seconds)));
-            }
+        let all: Vec<&Measured> = measured.iter().filter(|one| one.product == product).collect();
+        if all.is_empty() {
+            continue;
+        }
+        for (name, figure) in [("speed-up", speed_up(&all)), ("minutes-to-end", to_end(&all))] {
+            let path = folder.join(format!("{name}-{product}.svg"));
+            std::fs::write(&path, figure.svg())?;
+            console.print(&format!("{}\n", path.display()))?;
         }
     }
+    Ok(())
+}
+
+/// Of one product, the first of them on one thread.
+fn speed_up(measured: &[&Measured]) -> Figure {
+    let points = |kind: Kind| -> Vec<[f64; 2]> {
+        let of_kind = measured.iter().filter(|one| one.kind == kind);
+        of_kind.map(|one| [one.count as f64, measured[0].seconds / one.seconds]).collect()
+    };
+    let curves: Vec<(&str, Vec<[f64; 2]>)> =
+        Kind::ALL.map(|(kind, name)| (name, points(kind))).into();
     let series: Vec<Series<'_>> = curves
         .iter()
+        .filter(|(_, points)| !points.is_empty())
         .map(|(name, points)| Series { name, points, marks: Marks::LineAndDots })
         .collect();
     let most = measured.iter().map(|one| one.count).max().unwrap_or(1) as f64;
     let axes = Axes {
-        heading: "Speed-up of an iteration",
-        x: Axis::new("threads, devices or processes", "").over(0.5, most + 0.5),
-        y: Axis::new("speed-up over one thread", ""),
+        heading: &format!("Speed-up of an iteration, {} product", measured[0].product),
+        x: Axis::new("threads, devices or processes; over one thread", "").over(0.5, most + 0.5),
+        y: Axis::new("", ""),
         guides: vec![Guide::Identity],
     };
-    let speed_up = xy(&series, &axes);
-    let ends: Vec<(&str, f64)> = ends.iter().map(|(on, end)| (&on[..], *end)).collect();
+    xy(&series, &axes)
+}
+
+/// Of one product the most of each kind, beside the paper's machines.
+fn to_end(measured: &[&Measured]) -> Figure {
+    let paper = SHORT.iter().zip(PAPER).map(|(name, (_, seconds))| ((*name).to_owned(), seconds));
+    let most = Kind::ALL.iter().filter_map(|(kind, name)| {
+        let of_kind = measured.iter().filter(|one| one.kind == *kind);
+        let most = of_kind.max_by_key(|one| one.count)?;
+        Some((format!("{} {name}", most.count), most.seconds))
+    });
+    let ends: Vec<(String, f64)> =
+        paper.chain(most).map(|(name, seconds)| (name, minutes(seconds))).collect();
+    let ends: Vec<(&str, f64)> = ends.iter().map(|(name, end)| (&name[..], *end)).collect();
     let axes = Axes {
-        heading: "Time to the end of 1100 iterations",
-        x: Axis::new("the paper's machines, and this one", ""),
+        heading: &format!("Time to the end of 1100 iterations, {} product", measured[0].product),
+        x: Axis::new("the paper: Westmere, Tesla M2070, Blue Gene/Q, M2090; then this machine", ""),
         y: Axis::new("time", "min"),
         guides: Vec::new(),
     };
-    std::fs::create_dir_all(folder)?;
-    for (name, figure) in FIGURES.iter().zip([speed_up, bars(&ends, &axes)]) {
-        let path = folder.join(name);
-        std::fs::write(&path, figure.svg())?;
-        console.print(&format!("{}\n", path.display()))?;
-    }
-    Ok(())
+    bars(&ends, &axes)
 }
 
 fn minutes(seconds: f64) -> f64 {

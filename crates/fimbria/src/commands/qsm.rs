@@ -79,16 +79,16 @@ known up to a constant: see --zero-mean and --reference.
 
 Devices:
   dqsm shares its sources among all devices, tensor the components of the magnetisation between two
-  at most; dtv, tv, tgv, medi, ndi and ilsqr run on the first. The other methods run on threads, and refuse a
-  device that is named. `--device auto` leaves volumes of less than 2 million voxels, padding
-  included, to the threads, but for dqsm.
+  at most; dtv, tv, tgv, medi, ndi and ilsqr run on the first. The other methods run on threads,
+  and refuse a device that is named. `--device auto` leaves volumes of less than 2 million voxels,
+  padding included, to the threads, but for dqsm.
 
 Several processes:
   `mpirun -n 4 fimbria qsm --method dqsm ...` of a program built with --features mpi deals the
-  cylinders (with --products dense all voxels) out to the processes, each on its threads or a device;
-  with --method tensor each of at most three has components of the magnetisation. The first process
-  reads for itself and writes. The other methods are made of transforms of one volume, which do not
-  gain from processes: they are refused.
+  cylinders (with --products dense all voxels) out to the processes, each on its threads or a
+  device; with --method tensor each of at most three has components of the magnetisation. The first
+  process reads for itself and writes. The other methods are made of transforms of one volume, which
+  do not gain from processes: they are refused.
 
 References:
   Ng A et al. ISMRM (2013) 2394; Kaluza OL et al. \"Fast diffusion-guided QSM using GPUs\"    dqsm
