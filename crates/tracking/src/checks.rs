@@ -145,7 +145,7 @@ fn compare_densities(
     options: &DensityPropagation,
 ) -> Result<Comparison, DeviceError> {
     let unavailable = Comparison { results: 0, max_error: f64::INFINITY, tolerance: 0.0 };
-    let level = SimdLevel::available().into_iter().filter(|level| level.fuses()).next_back();
+    let level = SimdLevel::available().into_iter().rfind(|level| level.fuses());
     let (Some(densities), Some(level)) = (bending(order), level) else { return Ok(unavailable) };
     let (grid, rules) = (*densities.grid(), Rules::default());
     let seeds: Vec<_> = (0..grid.len())
