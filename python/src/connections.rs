@@ -17,7 +17,7 @@ use pyo3::types::PyDict;
 
 use crate::directions::FunctionArg;
 use crate::lines::Lines;
-use crate::subject::{FieldArg, SubjectArg, maps_of, values};
+use crate::subject::{FieldArg, SubjectArg, maps_of, taken_out, values};
 use crate::work::{Machine, run};
 
 /// Counts streamlines between labels: matrices, and the label of each row.
@@ -75,15 +75,16 @@ pub(crate) fn life<'py>(
     options: &str,
     machine: Machine,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (given, values, series) = (lines.given(), values(options)?, series.given()?);
+    let (given, mut values, series) = (lines.given(), values(options)?, series.given()?);
     let ((evaluation, maps), said) = run(py, &machine, move |log| {
+        let hindered = from_values(&taken_out::<HinderedOptions>(&mut values))?;
         let parameters: LifeParameters = from_values(&values)?;
         let subject = series.subject(log)?;
         let life = Life {
             files: LifeFiles::default(),
             second: None,
             parameters,
-            hindered: HinderedOptions::default(),
+            hindered,
             style: MapStyle::default(),
             entities: String::new(),
             checkpoint: None,

@@ -3,7 +3,7 @@
 use fimbria_compute::device::{Nvrtc, list};
 use fimbria_pipeline::stages::connectome::CountConnections;
 use fimbria_pipeline::stages::field::{FieldParameters, PhaseFiles};
-use fimbria_pipeline::stages::life::LifeParameters;
+use fimbria_pipeline::stages::life::{HinderedOptions, LifeParameters};
 use fimbria_pipeline::stages::load_local_field::LocalFieldFiles;
 use fimbria_pipeline::stages::peaks::PeaksParameters;
 use fimbria_pipeline::stages::qsm::QsmParameters;
@@ -26,7 +26,7 @@ pub(crate) fn options_of(name: &str) -> PyResult<Vec<String>> {
         "field" => Ok([names_of::<FieldParameters>(), names_of::<PhaseFiles>()].concat()),
         "qsm" => Ok([names_of::<QsmParameters>(), names_of::<LocalFieldFiles>()].concat()),
         "sift2" => Ok(names_of::<Sift2Parameters>()),
-        "life" => Ok(names_of::<LifeParameters>()),
+        "life" => Ok([names_of::<LifeParameters>(), names_of::<HinderedOptions>()].concat()),
         _ => Err(PyKeyError::new_err(format!("`{name}` is no method"))),
     }
 }

@@ -114,6 +114,21 @@ def test_sticks_and_life_are_of_the_scanner(grid, measured, seeds, frame):
     assert weights[:20].sum() > 0 and weights[20:].sum() < 0.03 * weights[:20].sum()
 
 
+def test_water_around_fibres_is_of_an_image_of_peaks(grid, measured, tmp_path):
+    nibabel = pytest.importorskip("nibabel")
+    affine, axes = grid
+    table, series = table_of("scanner", measured, axes), measured[2]
+    peaks = np.tile((0.4 * FIBRE).astype(np.float32), (*SHAPE, 1))
+    nibabel.save(nibabel.Nifti1Image(peaks, affine), tmp_path / "peaks.nii")
+    lines = fimbria.Tractogram(lines_along(FIBRE, affine), np.arange(0, 501, 25), affine=affine, shape=SHAPE)
+    found = fimbria.life(
+        lines, series, table, affine=affine, demean="none", axial=1.7e-3, hindered=[2e-4], peaks=tmp_path / "peaks.nii"
+    )
+    # The signal is that of a zeppelin of these diffusivities along the fibre: water around fibres is all of it.
+    passed = found.maps["restricted"] + found.maps["hindered"][..., 0] > 0
+    assert np.median(found.maps["hindered"][..., 0][passed]) == pytest.approx(1, abs=0.02)
+
+
 def test_a_table_of_dipy_is_in_voxel_axes_and_one_of_nobody_is_refused(grid, measured, seeds):
     affine, axes = grid
     b, ways, series = measured
