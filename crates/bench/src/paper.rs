@@ -132,7 +132,8 @@ impl BenchPaper {
         world: &mut World,
         console: &dyn Console,
     ) -> Result<(), Failure> {
-        let (paper, figures) = (self.paper.0, self.figures.as_ref());
+        let Self { paper: Named(paper), figures } = self;
+        let figures = figures.as_ref();
         let speaks = world.comm().rank() == 0;
         if speaks {
             console.print(&format!("{}\n", paper.reports()))?;
