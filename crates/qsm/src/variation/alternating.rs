@@ -111,7 +111,7 @@ impl<'w> Alternating<'w> {
         let mut of_field = vec![0.0_f32; self.places.len()];
         let data =
             Data { field, weights: data_weights, radians: self.radians(), places: &self.places };
-        self.places.iter().zip(data.first()).for_each(|(&place, b)| p[place as usize] = b);
+        self.places.iter().zip(data.field).for_each(|(&place, &b)| p[place as usize] = b);
         let mut is_inside = vec![false; n];
         self.places.iter().for_each(|&place| is_inside[place as usize] = true);
         let (mut chi, mut numbers) = (volume(), Vec::new());

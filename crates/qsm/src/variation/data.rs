@@ -30,16 +30,6 @@ pub(super) struct Data<'a> {
 }
 
 impl Data<'_> {
-    /// Where the step of the field begins: at the field; of a phase at what is left of it without its whole
-    /// turns, which it says nothing of. What begins a turn off would be explained before the phase can
-    /// say that it need not be.
-    pub(super) fn first(&self) -> impl Iterator<Item = f32> {
-        self.field.iter().map(|&b| match self.radians {
-            None => b,
-            Some(s) => b - TAU * (s * b / TAU).round() / s,
-        })
-    }
-
     /// The step of the field, z: `next` is the field of the map in the whole volume, and becomes z less
     /// its multiplier, which `multiplier` keeps. Outside the mask nothing is known of the field: there it
     /// is what the map says.
@@ -148,17 +138,6 @@ mod tests {
                 assert!((by_factors - outside.copy(before, chi)).abs() < 1e-6, "{outside:?}");
             }
         }
-    }
-
-    #[test]
-    fn a_phase_begins_without_whole_turns() {
-        let (s, turn) = (16.0, TAU / 16.0);
-        let field = [0.013, 0.013 + turn, 0.013 - 2.0 * turn, 0.45 * turn];
-        let data = Data { field: &field, weights: None, radians: Some(s), places: &[0, 1, 2, 3] };
-        for (found, expected) in data.first().zip([0.013, 0.013, 0.013, 0.45 * turn]) {
-            assert!((found - expected).abs() < 1e-6, "{found} {expected}");
-        }
-        assert!(Data { radians: None, ..data }.first().eq(field));
     }
 
     #[test]

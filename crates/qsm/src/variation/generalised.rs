@@ -156,7 +156,7 @@ impl<'w> Generalised<'w> {
         let mut of_field = vec![0.0_f32; field.len()];
         let radians = radians.map(|radians| radians as f32);
         let data = Data { field, weights, radians, places: &self.places };
-        self.places.iter().zip(data.first()).for_each(|(&place, b)| p[place as usize] = b);
+        self.places.iter().zip(data.field).for_each(|(&place, &b)| p[place as usize] = b);
         let within = self.within();
         let threshold = MU_OF_LAMBDA.recip();
         let shrinking = Shrinking { threshold, counted: within.as_deref(), each: false };

@@ -35,6 +35,9 @@ mod on_device;
 mod step;
 #[cfg(test)]
 mod tests;
+mod turns;
+
+use std::borrow::Cow;
 
 use fimbria_compute::{Backend, Progress, Workers};
 
@@ -47,6 +50,7 @@ pub(crate) use self::on_device::variation_source;
 use self::on_device::{GeneralisedOnDevice, TotalOnDevice};
 pub use self::step::Step;
 pub(crate) use self::step::{rms, square_of};
+use self::turns::without_needless;
 use crate::device::{Ended, where_it_gains};
 use crate::operator::check_weights;
 use crate::{FieldModel, QsmError};
@@ -165,6 +169,11 @@ pub fn reconstruct_variation(
         }
     }
     check_field(model, field, weights)?;
+    let begun = match variation.radians {
+        Some(radians) => without_needless(field, model, radians, workers)?,
+        None => Cow::Borrowed(field),
+    };
+    let field = &*begun;
     let check = |what: &'static str, found: usize| {
         let expected = model.unknowns.len();
         if found == expected { Ok(()) } else { Err(QsmError::Length { what, found, expected }) }

@@ -185,7 +185,7 @@ impl<'a> Common<'a> {
     fn begin(&self, data: &Data<'_>) -> Result<Copies, DeviceError> {
         let device = self.device();
         let mut p = vec![0.0_f32; self.fft.elements()];
-        data.places.iter().zip(data.first()).for_each(|(&place, b)| p[place as usize] = b);
+        data.places.iter().zip(data.field).for_each(|(&place, &b)| p[place as usize] = b);
         let ones = vec![1.0; data.field.len()];
         let (volume, list) = (|| self.volumes.zeros(), || self.unknowns.zeros());
         Ok(Copies {
