@@ -183,43 +183,18 @@ impl Follower {
         for (at, count) in counts.to_vec()?.iter().enumerate() {
             firsts[at + 1] = firsts[at] + u64::from(*count);
         }
-        let points = self.gathered(device, &points, n, &firsts)?;
+        // SAFETY: `gather` is the kernel of that name, and the places of halves are those that `follow` has written.
+        let points = unsafe {
+            crate::device::gathered(
+                &self.gather,
+                device,
+                &points,
+                n,
+                &firsts,
+                self.points_per_read,
+            )?
+        };
         Ok(Halves { points, firsts, reasons: reasons.to_vec()? })
-    }
-
-    /// The points of all halves, one after the other, in as many reads as memory asks for.
-    fn gathered(
-        &self,
-        device: &Device,
-        from: &Buffer<f32>,
-        n: usize,
-        firsts: &[u64],
-    ) -> Result<Vec<[f32; 3]>, DeviceError> {
-        let mut all = vec![[0.0; 3]; firsts[n] as usize];
-        if all.is_empty() {
-            return Ok(all);
-        }
-        let on_device = device.upload(firsts)?;
-        let to = device.allocate::<f32>(3 * self.points_per_read.min(all.len()))?;
-        let mut begun = 0;
-        while begun < n {
-            let end = crate::device::reach(firsts, begun, self.points_per_read).end;
-            let arguments = [
-                (n as u64).into(),
-                (begun as u64).into(),
-                (end as u64).into(),
-                (&on_device).into(),
-                from.into(),
-                (&to).into(),
-            ];
-            // SAFETY: the kernel's six parameters. `to` has room for the points of these halves, whose
-            // places in `from` are those that `follow` has written.
-            unsafe { self.gather.launch(Launch::items(end - begun), &arguments)? };
-            let range = firsts[begun] as usize..firsts[end] as usize;
-            to.read(0, bytemuck::cast_slice_mut(&mut all[range]))?;
-            begun = end;
-        }
-        Ok(all)
     }
 }
 

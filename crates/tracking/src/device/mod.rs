@@ -135,54 +135,57 @@ impl DeviceTracker {
         for (at, count) in counts.iter().enumerate() {
             firsts[at + 1] = firsts[at] + u64::from(*count);
         }
-        let dirs = if self.wants_dirs { self.gathered(device, &dirs, n, &firsts)? } else { vec![] };
-        Ok(Paths {
-            points: self.gathered(device, &points, n, &firsts)?,
-            dirs,
-            reasons: reasons.to_vec()?,
-            firsts,
-        })
-    }
-
-    /// Vectors of all halves, one after the other, in as many reads as memory asks for.
-    fn gathered(
-        &self,
-        device: &Device,
-        from: &Buffer<f32>,
-        n: usize,
-        firsts: &[u64],
-    ) -> Result<Vec<[f32; 3]>, DeviceError> {
-        let total = firsts.last().map_or(0, |last| *last as usize);
-        let mut all = vec![[0.0; 3]; total];
-        if total == 0 {
-            return Ok(all);
-        }
-        let on_device = device.upload(firsts)?;
-        let to = device.allocate::<f32>(3 * self.points_per_read.min(total))?;
-        let mut begun = 0;
-        while begun < 2 * n {
-            let Range { start, end } = reach(firsts, begun, self.points_per_read);
-            let arguments = [
-                (n as u64).into(),
-                (start as u64).into(),
-                (end as u64).into(),
-                (&on_device).into(),
-                from.into(),
-                (&to).into(),
-            ];
-            // SAFETY: the kernel's six parameters. `to` has room for the points of these halves,
-            // whose places in `from` are those that `track` has written.
-            unsafe { self.gather.launch(Launch::items(end - start), &arguments)? };
-            let range = firsts[start] as usize..firsts[end] as usize;
-            to.read(0, bytemuck::cast_slice_mut(&mut all[range]))?;
-            begun = end;
-        }
-        Ok(all)
+        // SAFETY: `gather` is the kernel of that name, and the places of halves are those that `track` has written.
+        let all = |from| unsafe {
+            gathered(&self.gather, device, from, n, &firsts, self.points_per_read)
+        };
+        let dirs = if self.wants_dirs { all(&dirs)? } else { vec![] };
+        Ok(Paths { points: all(&points)?, dirs, reasons: reasons.to_vec()?, firsts })
     }
 }
 
+/// Vectors of all halves that a kernel left in `from`, one after the other, in as many reads as memory asks for;
+/// `n` is how many work items wrote them, and the vectors of a half begin at its place in `firsts`.
+///
+/// # Safety
+/// `gather` has the six parameters given here, and reads of `from` what its halves have written.
+pub(crate) unsafe fn gathered(
+    gather: &Kernel,
+    device: &Device,
+    from: &Buffer<f32>,
+    n: usize,
+    firsts: &[u64],
+    points_per_read: usize,
+) -> Result<Vec<[f32; 3]>, DeviceError> {
+    let total = firsts.last().map_or(0, |last| *last as usize);
+    let mut all = vec![[0.0; 3]; total];
+    if total == 0 {
+        return Ok(all);
+    }
+    let on_device = device.upload(firsts)?;
+    let to = device.allocate::<f32>(3 * points_per_read.min(total))?;
+    let mut begun = 0;
+    while begun + 1 < firsts.len() {
+        let Range { start, end } = reach(firsts, begun, points_per_read);
+        let arguments = [
+            (n as u64).into(),
+            (start as u64).into(),
+            (end as u64).into(),
+            (&on_device).into(),
+            from.into(),
+            (&to).into(),
+        ];
+        // SAFETY: as the caller says; `to` has room for the points of these halves.
+        unsafe { gather.launch(Launch::items(end - start), &arguments)? };
+        let range = firsts[start] as usize..firsts[end] as usize;
+        to.read(0, bytemuck::cast_slice_mut(&mut all[range]))?;
+        begun = end;
+    }
+    Ok(all)
+}
+
 /// The halves from `begun` on whose points, together, are no more than `most`; at least one.
-pub(crate) fn reach(firsts: &[u64], begun: usize, most: usize) -> Range<usize> {
+fn reach(firsts: &[u64], begun: usize, most: usize) -> Range<usize> {
     let limit = firsts[begun] + most as u64;
     let end = firsts.partition_point(|first| *first <= limit) - 1;
     begun..end.max(begun + 1)

@@ -2,22 +2,18 @@
 
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::queue::run_chunks;
 use fimbria_compute::{Interrupted, Progress, Workers};
 
-use super::rounds::{Team, pieces};
+use super::rounds::Team;
+use super::serving::{self, Failures};
 use super::single::Single;
 use super::threads::Threads;
 use super::{Deal, Tracker as _, Tracking, jittered, lock};
 use crate::device::{Batch, DeviceTracker, MemoryPlan};
 use crate::draws::{Keyed, item_key};
 use crate::sample::Collect;
-
-/// Failures in a row after which a device gets no more work.
-const MAX_FAILURES: u32 = 3;
 
 /// Devices that have memory for the field, and how it is used; of the others `progress` is told.
 pub(super) fn usable(
@@ -50,15 +46,7 @@ pub(super) struct Crew<'a, C, F> {
     per_chunk: u64,
     /// Each is used by the one host thread that serves its device.
     trackers: Vec<Mutex<Option<DeviceTracker>>>,
-    /// In a row; a device that has too many of them gets no chunk of later rounds either.
-    failures: Vec<AtomicU32>,
-}
-
-/// Samples to be made, counted through all seeds, and what becomes of them.
-struct Chunk<C: Collect> {
-    unit: usize,
-    samples: Range<u64>,
-    blocks: Vec<C::Block>,
+    failures: Failures,
 }
 
 impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
@@ -77,13 +65,13 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
         let threads = Threads::new(tracking, workers, progress, deal.block, all, new);
         let fits = plans.iter().map(|(_, plan)| plan.samples_per_launch).min().unwrap_or(1);
         let trackers = plans.iter().map(|_| Mutex::default()).collect();
-        let failures = plans.iter().map(|_| AtomicU32::new(0)).collect();
+        let failures = Failures::none(plans.len());
         Self { threads, plans, per_chunk: deal.launch.min(fits), trackers, failures }
     }
 
     /// A chunk on a device, launch by launch of samples of one region; judged on the threads only
     /// once all of it is made, so that a device that fails leaves nothing behind.
-    fn on_device(&self, index: usize, chunk: &mut Chunk<C>) -> Result<(), DeviceError> {
+    fn on_device(&self, index: usize, all: Range<u64>) -> Result<Vec<C::Block>, DeviceError> {
         let (device, plan) = &self.plans[index];
         let tracking = self.threads.tracking;
         let Tracking { field, propagation, seeds, rng_seed, .. } = *tracking;
@@ -94,7 +82,7 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
         };
         let n_samples = u64::from(tracking.n_samples);
         let mut made = Vec::new();
-        let mut rest = chunk.samples.clone();
+        let mut rest = all;
         while !rest.is_empty() {
             let region = seeds[(rest.start / n_samples) as usize].region;
             let in_region = |at: &u64| seeds[(*at / n_samples) as usize].region == region;
@@ -111,6 +99,7 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
             }
             made.push((samples, tracker.make(device, &batch)?));
         }
+        let mut blocks = Vec::new();
         for (samples, paths) in made {
             let done = self.threads.filled(samples.clone(), |block, collector| {
                 let mut single = Single::new(tracking);
@@ -120,9 +109,9 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
                     single.replay(seed, number, &paths, item, collector);
                 }
             });
-            chunk.blocks.extend(done);
+            blocks.extend(done);
         }
-        Ok(())
+        Ok(blocks)
     }
 }
 
@@ -150,51 +139,15 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
         if self.plans.is_empty() {
             return self.threads.make(units);
         }
-        let progress = self.progress();
-        let good: Vec<_> = (0..self.plans.len())
-            .filter(|index| self.failures[*index].load(Ordering::Relaxed) < MAX_FAILURES)
-            .collect();
-        let serving: Vec<_> = good.iter().map(|index| self.plans[*index].0.clone()).collect();
-        let mut blocks: Vec<Vec<C::Block>> = units.iter().map(|_| Vec::new()).collect();
-        // Another process may have memory for more at a time.
-        let chunk = |unit, samples| Chunk { unit, samples, blocks: vec![] };
-        let mut chunks: Vec<Chunk<C>> = (0..)
-            .zip(units)
-            .flat_map(|(unit, samples)| {
-                pieces(samples, self.per_chunk).map(move |samples| chunk(unit, samples))
-            })
-            .collect();
-        run_chunks(
-            &serving,
-            &mut chunks,
-            |device, chunk| {
-                let index = serving.iter().position(|known| std::ptr::eq(known, device));
-                let index = good[index.unwrap_or_default()];
-                let done = self.on_device(index, chunk);
-                match &done {
-                    Ok(()) => {
-                        self.failures[index].store(0, Ordering::Relaxed);
-                        progress.advance(chunk.samples.end - chunk.samples.start);
-                    }
-                    Err(error) => {
-                        let more = if error.is_lost() { MAX_FAILURES } else { 1 };
-                        let failed = self.failures[index].fetch_add(more, Ordering::Relaxed) + more;
-                        if failed == MAX_FAILURES && !error.is_lost() {
-                            let name = &device.info().name;
-                            progress.warn(&format!("{name} is not used any more"));
-                        }
-                    }
-                }
-                done
-            },
-            |chunk| {
-                chunk.blocks = self.threads.made(chunk.samples.clone())?;
-                Ok::<(), Interrupted>(())
-            },
-            progress,
-        )?;
-        chunks.into_iter().for_each(|chunk| blocks[chunk.unit].extend(chunk.blocks));
-        Ok(blocks)
+        serving::make(
+            self.plans,
+            &self.failures,
+            units,
+            self.per_chunk,
+            |index, samples| self.on_device(index, samples),
+            |samples| self.threads.made(samples),
+            self.progress(),
+        )
     }
 
     fn collectors(self) -> Vec<C> {

@@ -2,22 +2,18 @@
 
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::queue::run_chunks;
 use fimbria_compute::{Interrupted, Progress};
 use rayon::prelude::*;
 
 use super::lock;
 use super::rounds::{Team, pieces};
+use super::serving::{self, Failures};
 use super::threads::Threads;
 use crate::densities::DensityTracking;
 use crate::densities::device::{DensityPlan, Follower, Start};
 use crate::sample::Collect;
-
-/// Failures in a row after which a device gets no more work.
-const MAX_FAILURES: u32 = 3;
 
 /// Streamlines of a launch at most, enough to fill a large device many times over.
 const LAUNCH: u64 = 1 << 16;
@@ -26,8 +22,7 @@ const LAUNCH: u64 = 1 << 16;
 pub(super) struct Followers {
     devices: Vec<(Device, DensityPlan)>,
     each: Vec<Mutex<Option<Follower>>>,
-    /// In a row.
-    failures: Vec<AtomicU32>,
+    failures: Failures,
 }
 
 impl Followers {
@@ -52,7 +47,7 @@ impl Followers {
         }
         Self {
             each: usable.iter().map(|_| Mutex::default()).collect(),
-            failures: usable.iter().map(|_| AtomicU32::new(0)).collect(),
+            failures: Failures::none(usable.len()),
             devices: usable,
         }
     }
@@ -69,20 +64,13 @@ pub(super) struct Crew<'a, C, F> {
     pub(super) followers: &'a Followers,
 }
 
-/// Streamlines to be made, and what becomes of them.
-struct Chunk<C: Collect> {
-    unit: usize,
-    samples: Range<u64>,
-    blocks: Vec<C::Block>,
-}
-
 impl<C: Collect, F: Fn() -> C + Sync> Crew<'_, C, F> {
     /// A chunk on a device; the threads let streamlines take what it made only once all of it is there, so
     /// that a device that fails leaves nothing behind.
-    fn on_device(&self, index: usize, chunk: &mut Chunk<C>) -> Result<(), DeviceError> {
+    fn on_device(&self, index: usize, samples: Range<u64>) -> Result<Vec<C::Block>, DeviceError> {
         let (device, plan) = &self.followers.devices[index];
         let Threads { tracking, workers, block, .. } = self.threads;
-        let blocks: Vec<_> = pieces(chunk.samples.clone(), block).collect();
+        let blocks: Vec<_> = pieces(samples.clone(), block).collect();
         let simd = workers.simd();
         let starts: Vec<Vec<Start>> = workers
             .install(|| blocks.into_par_iter().map(|block| tracking.starts(block, simd)).collect());
@@ -100,12 +88,11 @@ impl<C: Collect, F: Fn() -> C + Sync> Crew<'_, C, F> {
             }
         };
         let halves = follower.make(device, &starts.concat())?;
-        let first = chunk.samples.start;
-        chunk.blocks = self.threads.filled(chunk.samples.clone(), |samples, collector| {
+        let first = samples.start;
+        Ok(self.threads.filled(samples, |samples, collector| {
             let before = firsts[((samples.start - first) / block) as usize];
             tracking.replay(samples, simd, &halves, before, collector);
-        });
-        Ok(())
+        }))
     }
 }
 
@@ -135,49 +122,18 @@ impl<C: Collect, F: Fn() -> C + Sync> Team<C> for Crew<'_, C, F> {
 
     fn make(&self, units: Vec<Range<u64>>) -> Result<Vec<Vec<C::Block>>, Interrupted> {
         let Followers { devices, failures, .. } = self.followers;
-        let good: Vec<_> = (0..devices.len())
-            .filter(|index| failures[*index].load(Ordering::Relaxed) < MAX_FAILURES)
-            .collect();
-        if good.is_empty() {
+        if devices.is_empty() {
             return self.threads.make(units);
         }
-        let serving: Vec<_> = good.iter().map(|index| devices[*index].0.clone()).collect();
-        let mut blocks: Vec<Vec<C::Block>> = units.iter().map(|_| Vec::new()).collect();
-        let mut chunks: Vec<Chunk<C>> = (0..)
-            .zip(units)
-            .flat_map(|(unit, samples)| {
-                let chunk = move |samples| Chunk { unit, samples, blocks: vec![] };
-                pieces(samples, self.followers.per_launch()).map(chunk)
-            })
-            .collect();
-        let progress = self.progress();
-        run_chunks(
-            &serving,
-            &mut chunks,
-            |device, chunk| {
-                let index = serving.iter().position(|known| std::ptr::eq(known, device));
-                let index = good[index.unwrap_or_default()];
-                let done = self.on_device(index, chunk);
-                match &done {
-                    Ok(()) => {
-                        failures[index].store(0, Ordering::Relaxed);
-                        progress.advance(chunk.samples.end - chunk.samples.start);
-                    }
-                    Err(error) => {
-                        let more = if error.is_lost() { MAX_FAILURES } else { 1 };
-                        failures[index].fetch_add(more, Ordering::Relaxed);
-                    }
-                }
-                done
-            },
-            |chunk| {
-                chunk.blocks = self.threads.made(chunk.samples.clone())?;
-                Ok::<(), Interrupted>(())
-            },
-            progress,
-        )?;
-        chunks.into_iter().for_each(|chunk| blocks[chunk.unit].extend(chunk.blocks));
-        Ok(blocks)
+        serving::make(
+            devices,
+            failures,
+            units,
+            self.followers.per_launch(),
+            |index, samples| self.on_device(index, samples),
+            |samples| self.threads.made(samples),
+            self.progress(),
+        )
     }
 
     fn collectors(self) -> Vec<C> {

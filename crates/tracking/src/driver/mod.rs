@@ -5,6 +5,7 @@ mod followers;
 mod judging;
 mod rounds;
 mod select;
+mod serving;
 mod single;
 mod threads;
 
