@@ -1,8 +1,9 @@
-//! Curves of a benchmark, as files.
+//! Figures of a benchmark, as files.
 
 use std::fs;
 use std::path::Path;
 
+use fimbria_report::Figure;
 use fimbria_report::plot::{Axes, Axis, Marks, Series, xy};
 
 use crate::{Console, Failure};
@@ -44,8 +45,18 @@ pub(crate) fn draw(
         y: Axis::new(shown.y, "power of 10"),
         guides: Vec::new(),
     };
+    save(&xy(&series, &axes), shown.file, folder, console)
+}
+
+/// Writes a figure into `folder`, and says where.
+pub(crate) fn save(
+    figure: &Figure,
+    file: &str,
+    folder: &Path,
+    console: &dyn Console,
+) -> Result<(), Failure> {
     fs::create_dir_all(folder)?;
-    let path = folder.join(shown.file);
-    fs::write(&path, xy(&series, &axes).svg())?;
+    let path = folder.join(file);
+    fs::write(&path, figure.svg())?;
     console.print(&format!("{}\n", path.display()))
 }

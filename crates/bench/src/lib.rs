@@ -33,6 +33,7 @@ use std::error::Error;
 use std::fmt;
 
 use clap::Args;
+use fimbria_cluster::World;
 use fimbria_compute::check::Check;
 use fimbria_compute::device::Device;
 use fimbria_compute::{Progress, Workers};
@@ -65,6 +66,21 @@ pub trait Benchmark: Args {
     /// # Errors
     /// Where something cannot be made or measured, a row not be printed, or the user stops it.
     fn run(self, machine: Machine, console: &dyn Console) -> Result<(), Failure>;
+}
+
+/// A benchmark that `mpirun` may have started several times.
+pub trait SharedBenchmark: Args {
+    /// True where devices have no part in it.
+    fn is_on_threads(&self) -> bool {
+        false
+    }
+
+    /// Runs it in every process of `world`, of which the first speaks.
+    ///
+    /// # Errors
+    /// Where something cannot be made or measured, a row not be printed, or the user stops it.
+    fn run(self, machine: Machine, world: &mut World, console: &dyn Console)
+    -> Result<(), Failure>;
 }
 
 /// Where benchmarks run.

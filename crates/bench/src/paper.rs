@@ -9,7 +9,7 @@ use fimbria_pipeline::{Choice, Named};
 
 use crate::{
     BenchFit, BenchLife, BenchQsm, BenchSshopm, BenchTrack, Benchmark as _, Console, Failure,
-    Machine,
+    Machine, SharedBenchmark,
 };
 
 /// The papers that fimbria began with.
@@ -121,12 +121,8 @@ fn asked<B: Args>(words: &[&str], figures: Option<&PathBuf>) -> Result<B, Failur
     Ok(B::from_arg_matches(&B::augment_args(Command::new("bench")).try_get_matches_from(words)?)?)
 }
 
-impl BenchPaper {
-    /// Runs it in every process of `world`, of which the first speaks.
-    ///
-    /// # Errors
-    /// Where something cannot be made or measured, a row not be printed, or the user stops it.
-    pub fn run(
+impl SharedBenchmark for BenchPaper {
+    fn run(
         self,
         machine: Machine,
         world: &mut World,

@@ -6,7 +6,6 @@ mod processor;
 mod scipy;
 mod work;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -16,6 +15,7 @@ use fimbria_report::plot::{Axes, Axis, bars};
 use self::processor::Processor;
 use self::work::{Work, by_direction, by_voxel};
 use super::clock::{Time, best};
+use super::figures::save;
 use super::table::{Table, digits, digits_or_dash, number, words};
 use crate::{Benchmark, Console, Failure, Machine};
 
@@ -171,10 +171,8 @@ fn draw(
         y: Axis::new("rate", "fits/s"),
         guides: Vec::new(),
     };
-    fs::create_dir_all(folder)?;
-    let path = folder.join(format!("fits-{}.svg", model.replace([' ', ','], "-")));
-    fs::write(&path, bars(&[&theirs[..], &ours].concat(), &axes).svg())?;
-    console.print(&format!("{}\n", path.display()))
+    let file = format!("fits-{}.svg", model.replace([' ', ','], "-"));
+    save(&bars(&[&theirs[..], &ours].concat(), &axes), &file, folder, console)
 }
 
 /// Fits done and their time, on so many voxels as take about a second.

@@ -23,7 +23,7 @@ use fimbria_pipeline::stages::life::AtomsName;
 use self::synthetic::{Size, Synthetic};
 use super::clock::{Interruptible, peak_memory};
 use super::table::digits;
-use crate::{Console, Failure, Machine};
+use crate::{Console, Failure, Machine, SharedBenchmark};
 use fimbria_pipeline::options::{Described as _, at_least, choice, within};
 
 /// Time connectome evaluation: products, their shares, and solvers
@@ -101,17 +101,14 @@ With --plan, for each of three sizes, the time of 20 iterations of SBB as predic
   `mpirun --bind-to none -n 2 fimbria bench life --plan --threads 1` (a build with MPI) measures two
   processes of one thread.";
 
-impl BenchLife {
-    /// Whether it asks for a model of the time, on threads alone.
-    pub fn plans(&self) -> bool {
+impl SharedBenchmark for BenchLife {
+    /// A model of the time is of threads.
+    fn is_on_threads(&self) -> bool {
         self.plan
     }
 
-    /// Runs it in every process of `world`; only plans share their work among them.
-    ///
-    /// # Errors
-    /// Where the problem cannot be made or solved, or the user stops it.
-    pub fn run(
+    /// Only plans share their work among processes.
+    fn run(
         self,
         machine: Machine,
         world: &mut World,

@@ -15,7 +15,7 @@ use fimbria_qsm::{FieldModel, Geometry, Shape};
 use self::products::Rows;
 use super::table::{Table, number, words};
 use crate::simd::simd_level;
-use crate::{Console, Failure, Machine, usage};
+use crate::{Console, Failure, Machine, SharedBenchmark, usage};
 
 /// Time the products and solvers of diffusion-guided susceptibility mapping
 #[derive(Debug, Args)]
@@ -83,15 +83,12 @@ Several processes:
   first measures by itself, while the others sleep, then all of them, those of a machine with equal
   parts of the threads.";
 
-impl BenchQsm {
-    /// Runs it in every process of `world`: the first measures and speaks, and all share the paper's problem.
-    ///
-    /// # Errors
-    /// Where something cannot be made or measured, a row not be printed, or the user stops it.
-    pub fn run(
+impl SharedBenchmark for BenchQsm {
+    /// The first process measures, and all share the paper's problem.
+    fn run(
         self,
         machine: Machine,
-        world: &World,
+        world: &mut World,
         console: &dyn Console,
     ) -> Result<(), Failure> {
         let Self { sides, cylinders, fast_only, no_paper, paper_side, figures, no_solvers, simd } =

@@ -12,6 +12,7 @@ use fimbria_report::Figure;
 use fimbria_report::plot::{Axes, Axis, Guide, Marks, Series, bars, xy};
 
 use super::super::clock::Time;
+use super::super::figures::save;
 use super::super::table::{Table, counted, digits, digits_or_dash, number, words};
 use super::products::{PLAIN_PLACE, Problem as Cube, time_both, time_plain};
 use crate::{Console, Failure};
@@ -224,16 +225,13 @@ const SHORT: [&str; 4] = ["12 cores", "1 card", "4096 cores", "21 cards"];
 
 /// Of each product the paper's Figure 1, the speed-up over one thread, and its Figure 2, minutes to the end.
 fn draw(measured: &[Measured], folder: &Path, console: &dyn Console) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder)?;
     for product in ["dense", "fast"] {
         let all: Vec<&Measured> = measured.iter().filter(|one| one.product == product).collect();
         if all.is_empty() {
             continue;
         }
         for (name, figure) in [("speed-up", speed_up(&all)), ("minutes-to-end", to_end(&all))] {
-            let path = folder.join(format!("{name}-{product}.svg"));
-            std::fs::write(&path, figure.svg())?;
-            console.print(&format!("{}\n", path.display()))?;
+            save(&figure, &format!("{name}-{product}.svg"), folder, console)?;
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use clap::builder::Resettable;
 use clap::{Args, Subcommand};
 use fimbria_bench::{
     BenchDti, BenchFft, BenchFit, BenchIo, BenchLife, BenchPaper, BenchQsm, BenchSparse,
-    BenchSshopm, BenchSticks, BenchTrack, Benchmark, Machine, Usage, run_watched,
+    BenchSshopm, BenchSticks, BenchTrack, Benchmark, Machine, SharedBenchmark, Usage, run_watched,
 };
 use fimbria_cluster::World;
 
@@ -86,36 +86,14 @@ impl<B: Benchmark> Anywhere<B> {
     }
 }
 
-impl Anywhere<BenchLife> {
+impl<B: SharedBenchmark> Anywhere<B> {
     /// What `mpirun` may have started several times.
     fn run_together(self, console: &Console) -> Result<(), Failure> {
         let Self { threads, devices, benchmark } = self;
         let mut world = World::start();
-        let devices = if benchmark.plans() { devices.without() } else { devices };
+        let devices = if benchmark.is_on_threads() { devices.without() } else { devices };
         let machine = Machine { workers: threads.start()?, devices: devices.open(console)? };
         let done = benchmark.run(machine, &mut world, console).map_err(failure);
-        end_together(done, &world, console)
-    }
-}
-
-impl Anywhere<BenchPaper> {
-    /// What `mpirun` may have started several times.
-    fn run_together(self, console: &Console) -> Result<(), Failure> {
-        let Self { threads, devices, benchmark } = self;
-        let mut world = World::start();
-        let machine = Machine { workers: threads.start()?, devices: devices.open(console)? };
-        let done = benchmark.run(machine, &mut world, console).map_err(failure);
-        end_together(done, &world, console)
-    }
-}
-
-impl Anywhere<BenchQsm> {
-    /// What `mpirun` may have started several times.
-    fn run_together(self, console: &Console) -> Result<(), Failure> {
-        let Self { threads, devices, benchmark } = self;
-        let world = World::start();
-        let machine = Machine { workers: threads.start()?, devices: devices.open(console)? };
-        let done = benchmark.run(machine, &world, console).map_err(failure);
         end_together(done, &world, console)
     }
 }
