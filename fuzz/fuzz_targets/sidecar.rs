@@ -12,7 +12,7 @@ fuzz_target!(|text: &str| {
     write_image(&path, &Image::zeros(grid, 15), &WriteOptions::default()).expect("a small file");
     std::fs::write(folder.path().join("image.json"), text).expect("a small file");
     let header = ImageHeader::read(&path).expect("a whole image");
-    if let Some(claim) = Claim::of(&header) {
+    if let Some(claim) = Claim::from_header(&header) {
         assert!(!claim.description().is_empty());
     }
 });

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::codelet::codelet;
 use super::{Complex32, FftError, check_shape};
-use crate::device::{Buffer, Device, DeviceError, Kernel, KernelSource, Launch};
+use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, KernelSource, Launch};
 
 /// Why a transform on a device cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -90,6 +90,16 @@ impl DeviceFft {
     /// Number of elements of an array.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
+    }
+
+    /// A work item for each element.
+    pub fn launch(&self) -> Launch {
+        Launch::items(self.elements())
+    }
+
+    /// The shape, as kernels over the same volume take it: three `u32`.
+    pub fn shape_arguments(&self) -> [Argument; 3] {
+        self.shape.map(|n| (n as u32).into())
     }
 
     /// What rounding may add to any element of the result, as a share of the root of the sum of

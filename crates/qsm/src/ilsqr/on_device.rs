@@ -36,14 +36,6 @@ impl Filter {
         })
     }
 
-    fn all(&self) -> Launch {
-        Launch::items(self.fft.elements())
-    }
-
-    fn shape(&self) -> [Argument; 3] {
-        self.fft.shape().map(|n| (n as u32).into())
-    }
-
     /// Two volumes of zeros: one to be filled, and one that a transform needs.
     fn volumes(&self) -> Result<[Buffer<Complex32>; 2], DeviceError> {
         let elements = self.fft.elements();
@@ -52,11 +44,11 @@ impl Filter {
 
     fn apply(&self, [volume, scratch]: &mut [Buffer<Complex32>; 2]) -> Result<(), DeviceError> {
         self.fft.forward(volume, scratch)?;
-        let [nx, ny, nz] = self.shape();
+        let [nx, ny, nz] = self.fft.shape_arguments();
         let arguments = [nx, ny, nz, (&self.by).into(), (&mut *volume).into()];
         // SAFETY: the kernel's five parameters; the volume has an element for each of the shape, the filter
         // half as many.
-        unsafe { self.filter.launch(self.all(), &arguments)? };
+        unsafe { self.filter.launch(self.fft.launch(), &arguments)? };
         self.fft.inverse(volume, scratch)
     }
 
@@ -67,7 +59,7 @@ impl Filter {
     ) -> Result<(), DeviceError> {
         let arguments = [(x.len() as u64).into(), volume.into(), x.into()];
         // SAFETY: the kernel's three parameters; both have as many elements.
-        unsafe { self.real_part.launch(self.all(), &arguments) }
+        unsafe { self.real_part.launch(self.fft.launch(), &arguments) }
     }
 }
 
@@ -111,7 +103,7 @@ impl Operator for DeviceDipole {
         let mut volumes = self.dipole.volumes()?;
         let arguments = [(x.len() as u64).into(), x.into(), (&mut volumes[0]).into()];
         // SAFETY: the kernel's three parameters; both have as many elements.
-        unsafe { self.to_complex.launch(self.dipole.all(), &arguments)? };
+        unsafe { self.to_complex.launch(self.dipole.fft.launch(), &arguments)? };
         self.dipole.apply(&mut volumes)?;
         let n = y.len();
         let arguments = [
@@ -176,7 +168,7 @@ impl DeviceCone {
 
     /// What both kernels begin with.
     fn ring(&self) -> Vec<Argument> {
-        let mut arguments = self.cone.shape().to_vec();
+        let mut arguments = self.cone.fft.shape_arguments().to_vec();
         arguments.extend(self.per_length.map(Argument::from));
         arguments.push((&self.weights).into());
         arguments
@@ -194,7 +186,7 @@ impl Operator for DeviceCone {
         arguments.push(y.into());
         // SAFETY: the kernel's nine parameters; the map has an element for each of the shape, slopes and
         // weights three.
-        unsafe { self.slopes.launch(self.cone.all(), &arguments) }
+        unsafe { self.slopes.launch(self.cone.fft.launch(), &arguments) }
     }
 }
 
@@ -207,7 +199,7 @@ impl LinearOperator for DeviceCone {
         arguments.push(y.into());
         arguments.push((&mut volumes[0]).into());
         // SAFETY: the kernel's nine parameters; as for the product.
-        unsafe { self.slopes_adjoint.launch(self.cone.all(), &arguments)? };
+        unsafe { self.slopes_adjoint.launch(self.cone.fft.launch(), &arguments)? };
         self.cone.apply(&mut volumes)?;
         self.cone.real_part(&volumes[0], x)
     }

@@ -2,7 +2,7 @@
 //! coming back as real and imaginary part of one.
 
 use fimbria_compute::device::{
-    Argument, Buffer, Device, DeviceError, DeviceSpace, Kernel, KernelSource, Launch,
+    Buffer, Device, DeviceError, DeviceSpace, Kernel, KernelSource, Launch,
 };
 use fimbria_compute::fft::{Complex32, DeviceFft};
 use fimbria_compute::math;
@@ -89,14 +89,6 @@ impl OnDevice {
         Ok(begun)
     }
 
-    fn all(&self) -> Launch {
-        Launch::items(self.fft.elements())
-    }
-
-    fn shape(&self) -> [Argument; 3] {
-        self.fft.shape().map(|n| (n as u32).into())
-    }
-
     /// Σ x² over the padded volume of a real map with this spectrum.
     fn square(&mut self, which: Which) -> Result<f64, DeviceError> {
         let elements = self.fft.elements();
@@ -106,18 +98,18 @@ impl OnDevice {
         };
         let arguments = [(elements as u64).into(), spectrum.into(), (&mut self.size).into()];
         // SAFETY: the kernel's three parameters; both have as many elements.
-        unsafe { self.kernels.sizes.launch(self.all(), &arguments)? };
+        unsafe { self.kernels.sizes.launch(self.fft.launch(), &arguments)? };
         Ok(self.volumes.dot(&self.size, &self.size)? / elements as f64)
     }
 
     fn find_slope_there(&mut self) -> Result<(), DeviceError> {
-        let [nx, ny, nz] = self.shape();
+        let [nx, ny, nz] = self.fft.shape_arguments();
         let n = self.place.len();
         let arguments =
             [nx, ny, nz, (&self.dipole).into(), (&self.chi).into(), (&mut self.both).into()];
         // SAFETY: the kernel's six parameters; spectra have an element for each of the shape, D half as
         // many.
-        unsafe { self.kernels.with_field.launch(self.all(), &arguments)? };
+        unsafe { self.kernels.with_field.launch(self.fft.launch(), &arguments)? };
         self.fft.inverse(&mut self.both, &mut self.scratch)?;
         self.scratch.fill_zero()?;
         let arguments = [
@@ -146,7 +138,7 @@ impl OnDevice {
             (&mut self.slope).into(),
         ];
         // SAFETY: the kernel's eight parameters; as above.
-        unsafe { self.kernels.slope_of.launch(self.all(), &arguments) }
+        unsafe { self.kernels.slope_of.launch(self.fft.launch(), &arguments) }
     }
 }
 
@@ -166,7 +158,7 @@ impl Descent for OnDevice {
             (&mut self.chi).into(),
         ];
         // SAFETY: the kernel's four parameters; both have as many elements.
-        unsafe { self.kernels.step_down.launch(self.all(), &arguments)? };
+        unsafe { self.kernels.step_down.launch(self.fft.launch(), &arguments)? };
         Ok(())
     }
 

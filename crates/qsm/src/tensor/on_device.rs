@@ -139,11 +139,6 @@ impl DeviceTensors {
         Ok([device.zeros(elements)?, device.allocate(elements)?])
     }
 
-    /// The shape of the transform, as kernels begin with.
-    fn shape(&self) -> [Argument; 3] {
-        self.fft.shape().map(|n| (n as u32).into())
-    }
-
     /// What both kernels of magnetisation begin with.
     fn of_unknowns(&self, pair: &Pair) -> Vec<Argument> {
         vec![
@@ -177,7 +172,7 @@ impl Operator for DeviceTensors {
             // and m.
             unsafe { self.kernels.magnetise.launch(launch, &arguments)? };
             self.fft.forward(&mut both, &mut scratch)?;
-            let mut arguments = self.shape().to_vec();
+            let mut arguments = self.fft.shape_arguments().to_vec();
             arguments.extend::<[Argument; 4]>([
                 (&pair.first).into(),
                 pair.second().into(),
@@ -226,7 +221,7 @@ impl LinearOperator for DeviceTensors {
         x.fill_zero()?;
         for pair in &self.pairs {
             let mut both = self.range.device().allocate::<Complex32>(elements)?;
-            let mut arguments = self.shape().to_vec();
+            let mut arguments = self.fft.shape_arguments().to_vec();
             arguments.extend::<[Argument; 4]>([
                 (&pair.first).into(),
                 pair.second().into(),

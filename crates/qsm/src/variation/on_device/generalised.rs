@@ -90,10 +90,7 @@ impl<'a> GeneralisedOnDevice<'a> {
             self.find_map(copies, &mut slopes)?;
             self.shrink(copies, &mut slopes)
         })?;
-        let (coefficients, anisotropy) = (Vec::new(), 0.0);
-        let (chi, field, log) = (reached.chi, reached.field, reached.log);
-        let has_settled = reached.has_settled;
-        Ok(VariationMap { chi, coefficients, anisotropy, field, log, has_settled })
+        Ok(reached.into_map(Vec::new(), 0.0))
     }
 
     /// The map, its field and v that agree best with the copies.
@@ -109,7 +106,7 @@ impl<'a> GeneralisedOnDevice<'a> {
         arguments.push((&mut *both).into());
         // SAFETY: the kernel's thirteen parameters; all volumes have an element for each of the shape, that of
         // differences three.
-        unsafe { self.pull_together.launch(common.all(), &arguments)? };
+        unsafe { self.pull_together.launch(common.fft.launch(), &arguments)? };
         let mut arguments = common.ring();
         arguments.extend([system.mu, system.second].map(Argument::from));
         arguments.push((&slopes.h).into());
@@ -117,13 +114,13 @@ impl<'a> GeneralisedOnDevice<'a> {
         arguments.push((&mut *v01).into());
         arguments.push((&mut *v2).into());
         // SAFETY: the kernel's twelve parameters; as above, of second differences six.
-        unsafe { self.pull_slopes.launch(common.all(), &arguments)? };
+        unsafe { self.pull_slopes.launch(common.fft.launch(), &arguments)? };
         for (right, found) in slopes.right.iter_mut().zip(&mut slopes.found) {
             common.fft.forward(right, found)?;
         }
         let ([both, of_v01, of_v2], [map, v01, v2]) = (&slopes.right, &mut slopes.found);
         let [x, y, z] = &self.differences;
-        let [nx, ny, nz] = common.shape();
+        let [nx, ny, nz] = common.fft.shape_arguments();
         let arguments = [
             nx,
             ny,
@@ -144,7 +141,7 @@ impl<'a> GeneralisedOnDevice<'a> {
         ];
         // SAFETY: the kernel's sixteen parameters; the volumes have an element for each of the shape, D and
         // its inverse half as many, and there is a difference for each frequency of an axis.
-        unsafe { self.solve_slopes.launch(common.all(), &arguments)? };
+        unsafe { self.solve_slopes.launch(common.fft.launch(), &arguments)? };
         for (right, found) in slopes.right.iter_mut().zip(&mut slopes.found) {
             common.fft.inverse(found, right)?;
         }
@@ -166,7 +163,7 @@ impl<'a> GeneralisedOnDevice<'a> {
         arguments.push((&mut copies.work).into());
         // SAFETY: the kernel's fourteen parameters; all volumes have an element for each of the shape, those
         // of differences three.
-        unsafe { self.shrink_first.launch(common.all(), &arguments)? };
+        unsafe { self.shrink_first.launch(common.fft.launch(), &arguments)? };
         let first = common.volumes.dot(&copies.work, &common.ones)?;
         let threshold = OF_SECOND * MU_OF_LAMBDA.recip() * system.mu / system.second;
         let all = u32::from(self.host.variation.outside == Outside::Nothing);
@@ -180,7 +177,7 @@ impl<'a> GeneralisedOnDevice<'a> {
         arguments.push((&mut slopes.second).into());
         arguments.push((&mut copies.work).into());
         // SAFETY: the kernel's fourteen parameters; as above, of second differences six.
-        unsafe { self.shrink_second.launch(common.all(), &arguments)? };
+        unsafe { self.shrink_second.launch(common.fft.launch(), &arguments)? };
         Ok(first + f64::from(OF_SECOND) * common.volumes.dot(&copies.work, &common.ones)?)
     }
 }

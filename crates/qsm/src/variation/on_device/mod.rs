@@ -16,10 +16,10 @@ use fimbria_compute::operator::VectorSpace as _;
 
 pub(super) use self::generalised::GeneralisedOnDevice;
 pub(super) use self::total::TotalOnDevice;
-use super::Variation;
 use super::data::{Data, SETTLED, STEPS};
 use super::edges::Ring;
 use super::step::Step;
+use super::{Variation, VariationMap};
 use crate::device::{DeviceOperatorError, Ended, RING, SPECTRA};
 use crate::fourier::KSpace;
 
@@ -92,6 +92,14 @@ struct Reached {
     has_settled: bool,
 }
 
+impl Reached {
+    /// The map, which these explain a part of.
+    fn into_map(self, coefficients: Vec<f64>, anisotropy: f64) -> VariationMap {
+        let Self { chi, field, log, has_settled } = self;
+        VariationMap { chi, coefficients, anisotropy, field, log, has_settled }
+    }
+}
+
 impl<'a> Common<'a> {
     fn new(scene: Scene<'a>, device: &Device) -> Result<Self, DeviceOperatorError> {
         let elements = scene.space.elements();
@@ -126,10 +134,6 @@ impl<'a> Common<'a> {
         self.device().kernel(&self.source, name)
     }
 
-    fn all(&self) -> Launch {
-        Launch::items(self.fft.elements())
-    }
-
     fn complex(&self) -> Result<Buffer<Complex32>, DeviceError> {
         self.device().zeros(self.fft.elements())
     }
@@ -139,15 +143,10 @@ impl<'a> Common<'a> {
         self.device().zeros(numbers * self.fft.elements())
     }
 
-    /// Three numbers that kernels begin with: the shape.
-    fn shape(&self) -> [Argument; 3] {
-        self.fft.shape().map(|n| (n as u32).into())
-    }
-
     /// Six: the shape, and how many voxels there are to a unit of length.
     fn ring(&self) -> Vec<Argument> {
         let per_length = self.scene.ring.per_length.map(Argument::from);
-        self.shape().into_iter().chain(per_length).collect()
+        self.fft.shape_arguments().into_iter().chain(per_length).collect()
     }
 
     /// Steps to the end: each makes from the copies the map `next` and its field `p`, brings the copies of the
@@ -250,7 +249,7 @@ impl<'a> Common<'a> {
             (&mut copies.q).into(),
         ];
         // SAFETY: the kernel's six parameters; the volumes have as many elements.
-        unsafe { self.outside_step.launch(self.all(), &arguments) }
+        unsafe { self.outside_step.launch(self.fft.launch(), &arguments) }
     }
 
     /// The map and its field apart.
@@ -262,7 +261,7 @@ impl<'a> Common<'a> {
             (&mut copies.p).into(),
         ];
         // SAFETY: the kernel's four parameters; the volumes have as many elements.
-        unsafe { self.split_parts.launch(self.all(), &arguments) }
+        unsafe { self.split_parts.launch(self.fft.launch(), &arguments) }
     }
 
     fn gather(&self, volume: &Buffer<f32>, to: &mut Buffer<f32>) -> Result<(), DeviceError> {

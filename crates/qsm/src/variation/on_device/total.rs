@@ -111,9 +111,7 @@ impl<'a> TotalOnDevice<'a> {
             Ok(variation)
         })?;
         let anisotropy = if host.n_images > 0 { numbers.pop().unwrap_or(0.0) } else { 0.0 };
-        let (chi, field, log) = (reached.chi, reached.field, reached.log);
-        let has_settled = reached.has_settled;
-        Ok(VariationMap { chi, coefficients: numbers, anisotropy, field, log, has_settled })
+        Ok(reached.into_map(numbers, anisotropy))
     }
 
     /// The map less its images, its field, and the numbers that agree best with the copies.
@@ -128,10 +126,10 @@ impl<'a> TotalOnDevice<'a> {
         arguments.push((&mut edges.both).into());
         // SAFETY: the kernel's thirteen parameters; all volumes have an element for each of the shape, that of
         // differences three.
-        unsafe { self.pull_together.launch(common.all(), &arguments)? };
+        unsafe { self.pull_together.launch(common.fft.launch(), &arguments)? };
         let numbers = self.numbers(copies, edges)?;
         common.fft.forward(&mut edges.both, &mut edges.scratch)?;
-        let [nx, ny, nz] = common.shape();
+        let [nx, ny, nz] = common.fft.shape_arguments();
         let arguments = [
             nx,
             ny,
@@ -143,7 +141,7 @@ impl<'a> TotalOnDevice<'a> {
         ];
         // SAFETY: the kernel's seven parameters; the volumes have an element for each of the shape, the
         // spectra half as many.
-        unsafe { self.invert.launch(common.all(), &arguments)? };
+        unsafe { self.invert.launch(common.fft.launch(), &arguments)? };
         common.fft.inverse(&mut edges.scratch, &mut edges.both)?;
         for (column, &number) in self.columns.iter().zip(&numbers) {
             let arguments = [
@@ -154,7 +152,7 @@ impl<'a> TotalOnDevice<'a> {
                 (&mut edges.scratch).into(),
             ];
             // SAFETY: the kernel's five parameters; the volumes have as many elements.
-            unsafe { self.add_column.launch(common.all(), &arguments)? };
+            unsafe { self.add_column.launch(common.fft.launch(), &arguments)? };
         }
         common.split(&edges.scratch, copies)?;
         Ok(numbers)
@@ -190,7 +188,7 @@ impl<'a> TotalOnDevice<'a> {
         arguments.push((&mut copies.work).into());
         // SAFETY: the kernel's thirteen parameters; all volumes have an element for each of the shape, those
         // of differences three.
-        unsafe { self.shrink.launch(self.common.all(), &arguments) }
+        unsafe { self.shrink.launch(self.common.fft.launch(), &arguments) }
     }
 
     fn add_image(
