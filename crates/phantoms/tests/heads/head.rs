@@ -1,4 +1,4 @@
-//! The head is what is said of it.
+//! Tissues, volumes, diffusion, susceptibility and scans of the head are those of published ones.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock};
