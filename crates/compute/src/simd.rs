@@ -50,23 +50,32 @@ impl SimdLevel {
     /// Runs `kernel` compiled for this level, or for [`Scalar`](Self::Scalar) where the processor
     /// does not have it.
     pub fn run<K: WithSimd>(self, kernel: K) -> K::Output {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Sse => run_or_scalar(pulp::x86::V2::try_new(), kernel),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => run_or_scalar(pulp::x86::V3::try_new(), kernel),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => run_or_scalar(pulp::x86::V4::try_new(), kernel),
-            #[cfg(target_arch = "aarch64")]
-            Self::Neon => run_or_scalar(pulp::aarch64::Neon::try_new(), kernel),
-            _ => pulp::Scalar::new().vectorize(kernel),
+        // The kernel is compiled for `Scalar` in one place, the end.
+        #[cfg(target_arch = "x86_64")]
+        {
+            use pulp::x86::{V2, V3, V4};
+            if self == Self::Avx512
+                && let Some(simd) = V4::try_new()
+            {
+                return Simd::vectorize(simd, kernel);
+            }
+            if self == Self::Avx2
+                && let Some(simd) = V3::try_new()
+            {
+                return Simd::vectorize(simd, kernel);
+            }
+            if self == Self::Sse
+                && let Some(simd) = V2::try_new()
+            {
+                return Simd::vectorize(simd, kernel);
+            }
         }
-    }
-}
-
-fn run_or_scalar<S: Simd, K: WithSimd>(simd: Option<S>, kernel: K) -> K::Output {
-    match simd {
-        Some(simd) => simd.vectorize(kernel),
-        None => pulp::Scalar::new().vectorize(kernel),
+        #[cfg(target_arch = "aarch64")]
+        if self == Self::Neon
+            && let Some(simd) = pulp::aarch64::Neon::try_new()
+        {
+            return Simd::vectorize(simd, kernel);
+        }
+        pulp::Scalar::new().vectorize(kernel)
     }
 }

@@ -1,7 +1,7 @@
 //! Convolution with the spherical kernel, exact: by Fourier transform of a zero-padded volume.
 
 use fimbria_compute::Workers;
-use fimbria_compute::fft::{Complex, FftError, FftNum, RealFft3, good_size};
+use fimbria_compute::fft::{Complex, FftError, Float, RealFft3, good_size};
 use rayon::prelude::*;
 
 use crate::kernel::sphere_field;
@@ -11,29 +11,12 @@ use crate::{FieldModel, Geometry, QsmError};
 ///
 /// The volume is padded so that nothing wraps around. The kernel is even, so that its spectrum is
 /// real and the adjoint is the same convolution with the lists exchanged.
-pub(crate) struct Convolution<T: FftNum> {
+pub(crate) struct Convolution<T: Float> {
     fft: RealFft3<T>,
     spectrum: Vec<T>,
     /// Padded places of the sources and of the receivers.
     sources: Vec<u32>,
     receivers: Vec<u32>,
-}
-
-/// A number that transforms are made in.
-pub(crate) trait Precision: FftNum {
-    fn rounded(value: f64) -> Self;
-}
-
-impl Precision for f32 {
-    fn rounded(value: f64) -> Self {
-        value as f32
-    }
-}
-
-impl Precision for f64 {
-    fn rounded(value: f64) -> Self {
-        value
-    }
 }
 
 /// The padded shape in which no displacement within the volume wraps around, its places u32.
@@ -101,7 +84,7 @@ pub(crate) fn even_spectrum(
     Ok((fft, spectrum.into_iter().map(|value| value.re).collect()))
 }
 
-impl<T: Precision> Convolution<T> {
+impl<T: Float> Convolution<T> {
     /// From the voxels `sources` of the box of `model` to its receivers.
     pub(crate) fn new(
         model: &FieldModel,

@@ -1,12 +1,11 @@
 //! Convolution with the spherical kernel as a sum over all pairs, the kernel taken from a table of
 //! displacements as the published program has it.
 
-use fimbria_compute::fft::FftNum;
+use fimbria_compute::fft::Float;
 use fimbria_compute::{Lanes, Real, Workers};
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::convolution::Precision;
 use crate::kernel::sphere_field;
 use crate::{FieldModel, Geometry};
 
@@ -18,7 +17,7 @@ const BLOCK: usize = ALONG * ROWS;
 const CHUNK: usize = 512;
 
 /// The sum over all pairs of two lists of voxels; being even, the kernel is the same both ways.
-pub(crate) struct Direct<T: FftNum> {
+pub(crate) struct Direct<T: Float> {
     /// The kernel at every displacement, x fastest, of blocks from voxels.
     table: Vec<T>,
     shape: [usize; 3],
@@ -27,7 +26,7 @@ pub(crate) struct Direct<T: FftNum> {
     receivers: Vec<[u32; 3]>,
 }
 
-impl<T: Precision> Direct<T> {
+impl<T: Float> Direct<T> {
     /// From the voxels `sources` of the box of `model` to its receivers.
     pub(crate) fn new(model: &FieldModel, sources: &[u32], workers: &Workers) -> Self {
         let geometry: &Geometry = &model.geometry;

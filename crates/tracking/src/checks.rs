@@ -179,8 +179,8 @@ fn compare_densities(
     let halves = follower.make(device, &starts)?;
     let all = 0..tracking.total();
     let (mut lanes, mut made) = (Bits::default(), Bits::default());
-    tracking.run(all.clone(), level, &mut lanes);
-    tracking.replay(all, level, &halves, 0, &mut made);
+    tracking.run(all.clone(), level, &mut |sample| lanes.sample(sample));
+    tracking.replay(all, level, &halves, 0, &mut |sample| made.sample(sample));
     let flat = |Bits(mut all): Bits| -> Vec<u32> {
         all.sort_by_key(|(order, _)| *order);
         all.into_iter().flat_map(|(_, bits)| bits).collect()

@@ -77,6 +77,9 @@ pub trait Collect: Send {
     fn end_block(&mut self) -> Self::Block;
 }
 
+/// Takes a sample. No type parameter, so that trackers are compiled once and not for every collector.
+pub(crate) type Take<'a> = dyn FnMut(&Sample<'_>) + 'a;
+
 /// A collector on several processes.
 pub trait Parcel: Collect {
     /// Takes over what another one, whose blocks have ended, has counted.

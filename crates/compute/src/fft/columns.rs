@@ -3,7 +3,9 @@
 
 use std::marker::PhantomData;
 
-use rustfft::{Fft, FftNum};
+use rustfft::Fft;
+
+use super::Float;
 
 use super::Complex;
 use super::lines::scratch;
@@ -31,7 +33,7 @@ pub(super) struct Workspace<T> {
     scratch: Vec<Complex<T>>,
 }
 
-impl<T: FftNum> Workspace<T> {
+impl<T: Float> Workspace<T> {
     pub(super) fn new(fft: &dyn Fft<T>) -> Self {
         // Lines a power of two apart would share a few sets of the cache; 64 bytes more do not.
         let pitch = fft.len() + 8;
@@ -40,7 +42,7 @@ impl<T: FftNum> Workspace<T> {
     }
 }
 
-impl<'a, T: FftNum> Columns<'a, T> {
+impl<'a, T: Float> Columns<'a, T> {
     /// The columns of `data` as a matrix of `rows` rows.
     pub(super) fn new(data: &'a mut [Complex<T>], rows: usize) -> Self {
         debug_assert!(data.len().is_multiple_of(rows));

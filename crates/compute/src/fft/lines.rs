@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use rustfft::{Fft, FftNum, FftPlanner};
+use rustfft::Fft;
 
-use super::{Complex, FftError, check_length};
+use super::{Complex, FftError, Float, check_length};
 use crate::Workers;
 
 /// Elements that one task transforms: enough to outweigh handing it over.
@@ -11,23 +11,20 @@ const TASK: usize = 1 << 15;
 
 /// The transforms of many lines of one length, each line contiguous.
 #[derive(Clone)]
-pub struct Fft1<T: FftNum> {
+pub struct Fft1<T: Float> {
     pub(super) forward: Arc<dyn Fft<T>>,
     pub(super) inverse: Arc<dyn Fft<T>>,
 }
 
-impl<T: FftNum> Fft1<T> {
+impl<T: Float> Fft1<T> {
     /// A plan for lines of `length`.
     ///
     /// # Errors
     /// Where `length` is zero or has factors other than 2, 3, 5 and 7.
     pub fn new(length: usize) -> Result<Self, FftError> {
         let length = check_length(length)?;
-        let mut planner = FftPlanner::new();
-        Ok(Self {
-            forward: planner.plan_fft_forward(length),
-            inverse: planner.plan_fft_inverse(length),
-        })
+        let [forward, inverse] = T::lines(length);
+        Ok(Self { forward, inverse })
     }
 
     /// Number of elements of a line.
@@ -70,11 +67,11 @@ impl<T: FftNum> Fft1<T> {
 }
 
 /// The working memory that `fft` needs in place.
-pub(super) fn scratch<T: FftNum>(fft: &dyn Fft<T>) -> Vec<Complex<T>> {
+pub(super) fn scratch<T: Float>(fft: &dyn Fft<T>) -> Vec<Complex<T>> {
     vec![Complex::new(T::zero(), T::zero()); fft.get_inplace_scratch_len()]
 }
 
 /// 1 / n.
-pub(super) fn reciprocal<T: FftNum>(n: usize) -> T {
-    T::from_f64(1.0 / n as f64).unwrap_or_else(T::zero)
+pub(super) fn reciprocal<T: Float>(n: usize) -> T {
+    T::rounded(1.0 / n as f64)
 }

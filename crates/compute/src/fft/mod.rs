@@ -12,15 +12,16 @@
 mod codelet;
 mod columns;
 mod device;
+mod float;
 mod lines;
 mod real;
 mod volume;
 
 pub(crate) use device::kernel_sources;
 pub use device::{DeviceFft, DeviceFftError};
+pub use float::Float;
 pub use lines::Fft1;
 pub use real::RealFft3;
-pub use rustfft::FftNum;
 pub use rustfft::num_complex::{Complex, Complex32, Complex64};
 pub use volume::Fft3;
 

@@ -1,13 +1,12 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
-use rustfft::FftNum;
+use realfft::{ComplexToReal, RealToComplex};
 
 use super::columns::{Columns, Workspace};
 use super::lines::reciprocal;
 use super::volume::through_planes;
-use super::{Complex, Fft1, FftError, check_shape};
+use super::{Complex, Fft1, FftError, Float, check_shape};
 use crate::Workers;
 
 /// The transform of a real volume: half the memory and work of a complex one.
@@ -15,14 +14,14 @@ use crate::Workers;
 /// The spectrum of a volume of shape (x, y, z) has shape (x / 2 + 1, y, z); the rest of it is the
 /// complex conjugate of this half.
 #[derive(Clone)]
-pub struct RealFft3<T: FftNum> {
+pub struct RealFft3<T: Float> {
     rows: Arc<dyn RealToComplex<T>>,
     rows_back: Arc<dyn ComplexToReal<T>>,
     y: Fft1<T>,
     z: Fft1<T>,
 }
 
-impl<T: FftNum> RealFft3<T> {
+impl<T: Float> RealFft3<T> {
     /// A plan for volumes of `shape` (x, y, z).
     ///
     /// # Errors
@@ -30,13 +29,8 @@ impl<T: FftNum> RealFft3<T> {
     /// addressed.
     pub fn new(shape: [usize; 3]) -> Result<Self, FftError> {
         let [x, y, z] = check_shape(shape)?;
-        let mut planner = RealFftPlanner::new();
-        Ok(Self {
-            rows: planner.plan_fft_forward(x),
-            rows_back: planner.plan_fft_inverse(x),
-            y: Fft1::new(y)?,
-            z: Fft1::new(z)?,
-        })
+        let (rows, rows_back) = T::real_lines(x);
+        Ok(Self { rows, rows_back, y: Fft1::new(y)?, z: Fft1::new(z)? })
     }
 
     /// Number of real elements along each axis.

@@ -1,5 +1,7 @@
 use rayon::prelude::*;
-use rustfft::{Fft, FftNum};
+use rustfft::Fft;
+
+use super::Float;
 
 use super::columns::{Columns, Workspace};
 use super::lines::{reciprocal, scratch};
@@ -8,11 +10,11 @@ use crate::Workers;
 
 /// The transform of a complex volume along its three axes.
 #[derive(Clone)]
-pub struct Fft3<T: FftNum> {
+pub struct Fft3<T: Float> {
     axes: [Fft1<T>; 3],
 }
 
-impl<T: FftNum> Fft3<T> {
+impl<T: Float> Fft3<T> {
     /// A plan for volumes of `shape` (x, y, z).
     ///
     /// # Errors
@@ -73,7 +75,7 @@ impl<T: FftNum> Fft3<T> {
 }
 
 /// Transforms `data` along its last axis, of the length of `fft`, and multiplies it by `scale`.
-pub(super) fn through_planes<T: FftNum>(
+pub(super) fn through_planes<T: Float>(
     workers: &Workers,
     data: &mut [Complex<T>],
     fft: &dyn Fft<T>,

@@ -20,7 +20,7 @@ use super::starts::DensityTracking;
 use crate::EndReason;
 use crate::draws::item_key;
 use crate::driver::{Half, Judged, Judging, Tracker};
-use crate::sample::Collect;
+use crate::sample::Take;
 
 /// Particles that take turns at drawing: what they are about to read stays in the first-level cache.
 const TURNS: usize = 4;
@@ -30,8 +30,8 @@ impl Tracker for DensityTracking<'_> {
         DensityTracking::total(self)
     }
 
-    fn run<C: Collect>(&self, range: Range<u64>, simd: SimdLevel, collector: &mut C) {
-        self.ran(range, simd, None, collector);
+    fn run(&self, range: Range<u64>, simd: SimdLevel, take: &mut Take<'_>) {
+        self.ran(range, simd, None, take);
     }
 }
 
@@ -53,29 +53,29 @@ impl DensityTracking<'_> {
 
     /// Makes the streamlines of a range of halves made elsewhere, of which so many are of streamlines before
     /// them.
-    pub(crate) fn replay<C: Collect>(
+    pub(crate) fn replay(
         &self,
         range: Range<u64>,
         simd: SimdLevel,
         halves: &Halves,
         before: usize,
-        collector: &mut C,
+        take: &mut Take<'_>,
     ) {
-        self.ran(range, simd, Some((halves, before)), collector);
+        self.ran(range, simd, Some((halves, before)), take);
     }
 
-    fn ran<C: Collect>(
+    fn ran(
         &self,
         range: Range<u64>,
         simd: SimdLevel,
         made: Option<(&Halves, usize)>,
-        collector: &mut C,
+        take: &mut Take<'_>,
     ) {
         match self.densities.order() {
-            4 => simd.run(Run::<C, 4, 15> { tracking: self, range, made, collector }),
-            6 => simd.run(Run::<C, 6, 28> { tracking: self, range, made, collector }),
+            4 => simd.run(Run::<4, 15> { tracking: self, range, made, take }),
+            6 => simd.run(Run::<6, 28> { tracking: self, range, made, take }),
             // No other is made.
-            _ => simd.run(Run::<C, 8, 45> { tracking: self, range, made, collector }),
+            _ => simd.run(Run::<8, 45> { tracking: self, range, made, take }),
         }
     }
 
@@ -135,28 +135,28 @@ impl<const ORDER: usize, const TERMS: usize> WithSimd for Starts<'_, ORDER, TERM
     }
 }
 
-struct Run<'a, C, const ORDER: usize, const TERMS: usize> {
+struct Run<'a, const ORDER: usize, const TERMS: usize> {
     tracking: &'a DensityTracking<'a>,
     range: Range<u64>,
     /// Their halves, where they are made, and how many streamlines before these have some.
     made: Option<(&'a Halves, usize)>,
-    collector: &'a mut C,
+    take: &'a mut Take<'a>,
 }
 
-impl<C: Collect, const ORDER: usize, const TERMS: usize> WithSimd for Run<'_, C, ORDER, TERMS> {
+impl<const ORDER: usize, const TERMS: usize> WithSimd for Run<'_, ORDER, TERMS> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { tracking, range, made, collector } = self;
+        let Self { tracking, range, made, take } = self;
         let options = tracking.propagation;
-        let mut flight = Flight::<S, C, ORDER, TERMS> {
+        let mut flight = Flight::<S, ORDER, TERMS> {
             simd,
             drawer: Drawer::new(simd, tracking.densities, options, tracking.rng_seed),
             judging: Judging::new(tracking.space, tracking.rules, options.step_mm),
             tracking,
             next: range,
-            collector,
+            take,
             room: Vec::new(),
         };
         match (made, options.rule) {
@@ -167,13 +167,13 @@ impl<C: Collect, const ORDER: usize, const TERMS: usize> WithSimd for Run<'_, C,
     }
 }
 
-struct Flight<'a, S: Simd, C, const ORDER: usize, const TERMS: usize> {
+struct Flight<'a, S: Simd, const ORDER: usize, const TERMS: usize> {
     simd: S,
     tracking: &'a DensityTracking<'a>,
     drawer: Drawer<'a, S, ORDER, TERMS>,
     judging: Judging<'a>,
     next: Range<u64>,
-    collector: &'a mut C,
+    take: &'a mut Take<'a>,
     /// Room for points, of streamlines that are handed in.
     room: Vec<Vec<[f32; 3]>>,
 }
@@ -208,7 +208,7 @@ impl Particle {
     }
 }
 
-impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, C, ORDER, TERMS> {
+impl<S: Simd, const ORDER: usize, const TERMS: usize> Flight<'_, S, ORDER, TERMS> {
     #[inline(always)]
     fn drawn(&mut self) {
         let mut particles: Vec<_> = (0..TURNS).filter_map(|_| self.started()).collect();
@@ -473,7 +473,7 @@ impl<S: Simd, C: Collect, const ORDER: usize, const TERMS: usize> Flight<'_, S, 
         let is_wrong = |end| self.tracking.anatomy.is_some() && !is_right(end);
         let half = |points, end| Half { points, end, is_wrong: is_wrong(end) };
         let halves = [half(first, ends[0]), half(second, ends[1])];
-        self.judging.halves(judged, halves, self.collector);
+        self.judging.halves(judged, halves, self.take);
         let mut room = std::mem::take(&mut particle.points);
         room.clear();
         self.room.push(room);

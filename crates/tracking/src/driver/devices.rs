@@ -106,7 +106,8 @@ impl<'a, C: Collect, F: Fn() -> C + Sync> Crew<'a, C, F> {
                 for at in block {
                     let (seed, number) = ((at / n_samples) as usize, (at % n_samples) as u32);
                     let item = (at - samples.start) as usize;
-                    single.replay(seed, number, &paths, item, collector);
+                    single
+                        .replay(seed, number, &paths, item, &mut |sample| collector.sample(sample));
                 }
             });
             blocks.extend(done);

@@ -91,7 +91,7 @@ impl<C: Collect, F: Fn() -> C + Sync> Crew<'_, C, F> {
         let first = samples.start;
         Ok(self.threads.filled(samples, |samples, collector| {
             let before = firsts[((samples.start - first) / block) as usize];
-            tracking.replay(samples, simd, &halves, before, collector);
+            tracking.replay(samples, simd, &halves, before, &mut |sample| collector.sample(sample));
         }))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::oracle::{HalfEnd, Visit as _};
 use crate::rules::{Judge, LoopCheck, Rules, Verdicts, Watcher};
-use crate::sample::{Collect, Sample};
+use crate::sample::{Sample, Take};
 use crate::{EndReason, Seed, Space};
 
 /// The rules with what belongs to one streamline.
@@ -56,10 +56,10 @@ impl<'a> Judging<'a> {
 
     /// Judges a streamline whose halves `make` makes, given their number, the direction to start in and
     /// whom to tell their points.
-    pub(super) fn sample<C: Collect>(
+    pub(super) fn sample(
         &mut self,
         judged: Judged<'_>,
-        collector: &mut C,
+        take: &mut Take<'_>,
         mut make: impl FnMut(u32, Option<[f32; 3]>, &mut Watcher<'_, '_>) -> HalfEnd,
     ) {
         let Judged { seed, seed_index, number, order } = judged;
@@ -87,17 +87,17 @@ impl<'a> Judging<'a> {
             self.verdicts.end_half(&self.judge, self.all.len() - before, self.step_mm);
         }
         let made = Made { seed, seed_index, number, order, n_made_first, ends };
-        made.hand_in(&self.judge, &self.verdicts, self.step_mm, &self.all, &[], collector);
+        made.hand_in(&self.judge, &self.verdicts, self.step_mm, &self.all, &[], take);
     }
 
     /// Judges a streamline whose halves are made.
-    pub(crate) fn halves<C: Collect>(
+    pub(crate) fn halves(
         &mut self,
         judged: Judged<'_>,
         halves: [Half<'_>; 2],
-        collector: &mut C,
+        take: &mut Take<'_>,
     ) {
-        self.sample(judged, collector, |half, _, watcher| {
+        self.sample(judged, take, |half, _, watcher| {
             let Half { points, end, is_wrong } = halves[half as usize];
             let ended = if watcher.judge.is_idle() {
                 watcher.pass(points);
@@ -150,16 +150,16 @@ pub(crate) struct Made<'a> {
 }
 
 impl Made<'_> {
-    /// Judges the halves in `all`, and hands what is kept to the collector. `places`: a number for
+    /// Judges the halves in `all`, and hands in what is kept. `places`: a number for
     /// each point, as a sample has them, or none.
-    pub(crate) fn hand_in<C: Collect>(
+    pub(crate) fn hand_in(
         self,
         judge: &Judge<'_>,
         verdicts: &Verdicts,
         step_mm: f32,
         all: &[[f32; 3]],
         places: &[u32],
-        collector: &mut C,
+        take: &mut Take<'_>,
     ) {
         let Self { seed, seed_index, number, order, n_made_first, ends } = self;
         let [first, second] = verdicts.kept(judge, step_mm).0;
@@ -169,7 +169,7 @@ impl Made<'_> {
             (false, true) => (n_made_first..all.len(), 0),
             (false, false) => (0..0, 0),
         };
-        collector.sample(&Sample {
+        take(&Sample {
             seed,
             seed_index,
             number,

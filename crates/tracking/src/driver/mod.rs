@@ -18,7 +18,7 @@ use fimbria_compute::{Backend, Interrupted, Progress, SimdLevel, Workers};
 use crate::device::MemoryPlan;
 use crate::draws::{Draws, Keyed, Sequence};
 use crate::fast::FastTracker;
-use crate::sample::{Collect, Parcel};
+use crate::sample::{Collect, Parcel, Take};
 use crate::{Field, Propagation, Rules, Seed, Space};
 
 use devices::Crew;
@@ -53,7 +53,7 @@ pub(crate) trait Tracker: Sync {
     fn total(&self) -> u64;
 
     /// Makes those of a range, in any order.
-    fn run<C: Collect>(&self, range: Range<u64>, simd: SimdLevel, collector: &mut C);
+    fn run(&self, range: Range<u64>, simd: SimdLevel, take: &mut Take<'_>);
 }
 
 impl Tracker for Tracking<'_> {
@@ -61,9 +61,9 @@ impl Tracker for Tracking<'_> {
         self.seeds.len() as u64 * u64::from(self.n_samples)
     }
 
-    fn run<C: Collect>(&self, range: Range<u64>, simd: SimdLevel, collector: &mut C) {
+    fn run(&self, range: Range<u64>, simd: SimdLevel, take: &mut Take<'_>) {
         if self.rules.local.is_empty() {
-            return FastTracker::new(self).run(range, simd, collector);
+            return FastTracker::new(self).run(range, simd, take);
         }
         let mut single = Single::new(self);
         let n_samples = u64::from(self.n_samples);
@@ -71,7 +71,7 @@ impl Tracker for Tracking<'_> {
             let (index, number) = ((at / n_samples) as usize, (at % n_samples) as u32);
             let seed = &self.seeds[index];
             let mut draws = Keyed::new(self.rng_seed, seed.region, seed.key, number);
-            single.sample(index, seed, number, &mut draws, collector);
+            single.sample(index, seed, number, &mut draws, take);
         }
     }
 }
@@ -174,14 +174,15 @@ pub fn track_slowly<C: Collect>(
 ) -> Result<(), Interrupted> {
     progress.start("tracking", tracking.total());
     let mut single = Single::new(tracking);
+    let take: &mut Take<'_> = &mut |sample| collector.sample(sample);
     for (index, seed) in tracking.seeds.iter().enumerate() {
         progress.check()?;
         for number in 0..tracking.n_samples {
             match &mut sequence {
-                Some(sequence) => single.sample(index, seed, number, *sequence, collector),
+                Some(sequence) => single.sample(index, seed, number, *sequence, take),
                 None => {
                     let mut draws = Keyed::new(tracking.rng_seed, seed.region, seed.key, number);
-                    single.sample(index, seed, number, &mut draws, collector);
+                    single.sample(index, seed, number, &mut draws, take);
                 }
             }
         }

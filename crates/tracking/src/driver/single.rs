@@ -6,7 +6,7 @@ use crate::device::Paths;
 use crate::draws::{Draws, Keyed};
 use crate::oracle::{HalfEnd, Propagator, propagate};
 use crate::rules::Watcher;
-use crate::sample::Collect;
+use crate::sample::Take;
 use crate::{EndReason, Seed};
 
 /// The half that a seed on a surface has not.
@@ -26,13 +26,13 @@ impl<'a> Single<'a> {
     }
 
     /// Makes a sample by the oracle.
-    pub(super) fn sample<C: Collect>(
+    pub(super) fn sample(
         &mut self,
         seed_index: usize,
         seed: &Seed,
         number: u32,
         draws: &mut dyn Draws,
-        collector: &mut C,
+        take: &mut Take<'_>,
     ) {
         let Tracking { field, space, propagation, rules, .. } = *self.tracking;
         let start = space.to_samples(jittered(self.tracking, seed, draws));
@@ -44,22 +44,22 @@ impl<'a> Single<'a> {
             propagate(by, half, start, dir, draws, watcher)
         };
         if towards.is_none() {
-            return self.judging.sample(judged, collector, make);
+            return self.judging.sample(judged, take, make);
         }
-        self.judging.sample(judged, collector, |half, _, watcher| {
+        self.judging.sample(judged, take, |half, _, watcher| {
             // FSL takes the second one.
             if half == 1 { make(half, None, watcher) } else { NO_HALF }
         });
     }
 
     /// Judges a sample that a device made.
-    pub(super) fn replay<C: Collect>(
+    pub(super) fn replay(
         &mut self,
         seed_index: usize,
         number: u32,
         paths: &Paths,
         item: usize,
-        collector: &mut C,
+        take: &mut Take<'_>,
     ) {
         let seed = &self.tracking.seeds[seed_index];
         // A rule that ends the first half at the seed takes its direction from the second, which
@@ -67,10 +67,10 @@ impl<'a> Single<'a> {
         let start = paths.half(0, item).next();
         if start.is_some_and(|(start, _)| self.judging.ends_at(start, seed.region)) {
             let mut draws = Keyed::new(self.tracking.rng_seed, seed.region, seed.key, number);
-            return self.sample(seed_index, seed, number, &mut draws, collector);
+            return self.sample(seed_index, seed, number, &mut draws, take);
         }
         let judged = Judged { seed, seed_index, number, order: (seed_index, number) };
-        self.judging.sample(judged, collector, |half, _, watcher| {
+        self.judging.sample(judged, take, |half, _, watcher| {
             let half = half as usize;
             let ended = stopped(paths.half(half, item), watcher);
             HalfEnd { first_dir: None, reason: ended.unwrap_or(paths.reason(half, item)) }

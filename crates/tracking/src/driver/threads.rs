@@ -61,7 +61,9 @@ impl<'a, T: Tracker, C: Collect, F: Fn() -> C + Sync> Threads<'a, T, C, F> {
         let made = |block: Range<u64>| {
             self.progress.check()?;
             let (simd, len) = (self.workers.simd(), block.end - block.start);
-            let done = self.collected(|collector| self.tracking.run(block, simd, collector));
+            let done = self.collected(|collector| {
+                self.tracking.run(block, simd, &mut |sample| collector.sample(sample));
+            });
             self.progress.advance(len);
             Ok(done)
         };

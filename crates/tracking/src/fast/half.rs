@@ -6,13 +6,13 @@ use super::state::{IN_FLIGHT, Particles};
 use crate::draws::{Draws, Keyed, Lookup, item_key, step_key};
 use crate::driver::{Made, Tracking, jittered};
 use crate::rules::{Judge, LoopCheck, Verdicts};
-use crate::sample::Collect;
+use crate::sample::Take;
 use crate::{EndReason, Seed};
 
 /// The samples to be made, and those in the lanes.
-pub(super) struct Halves<'a, 'c, C: Collect> {
+pub(super) struct Halves<'a> {
     tracking: &'a Tracking<'a>,
-    collector: &'c mut C,
+    take: &'a mut Take<'a>,
     /// The samples that come next, counted through all seeds.
     next: Range<u64>,
     lanes: Vec<InLane<'a>>,
@@ -34,8 +34,12 @@ struct InLane<'a> {
     verdicts: Verdicts,
 }
 
-impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
-    pub(super) fn new(tracking: &'a Tracking<'a>, next: Range<u64>, collector: &'c mut C) -> Self {
+impl<'a> Halves<'a> {
+    pub(super) fn new(
+        tracking: &'a Tracking<'a>,
+        next: Range<u64>,
+        take: &'a mut Take<'a>,
+    ) -> Self {
         let lane = || InLane {
             seed_index: 0,
             number: 0,
@@ -49,7 +53,7 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
         let idle = Judge::new(tracking.rules).is_idle();
         Self {
             tracking,
-            collector,
+            take,
             next,
             lanes: (0..IN_FLIGHT).map(|_| lane()).collect(),
             loops: LoopCheck::default(),
@@ -222,6 +226,6 @@ impl<'a, 'c, C: Collect> Halves<'a, 'c, C> {
         let is_same = self.tracking.space.is_that_of_samples();
         let places = if is_same { &path.places[..] } else { &[] };
         let propagation = self.tracking.propagation;
-        made.hand_in(judge, verdicts, propagation.step_mm, &path.points, places, self.collector);
+        made.hand_in(judge, verdicts, propagation.step_mm, &path.points, places, self.take);
     }
 }

@@ -25,7 +25,7 @@ use crate::driver::Tracking;
 use crate::field::Lattice;
 use crate::field::voxel;
 use crate::oracle::scale;
-use crate::sample::Collect;
+use crate::sample::Take;
 use crate::step::{along, dot, halfway, moved, select3};
 use half::Halves;
 use lookup::Wanted;
@@ -42,7 +42,7 @@ impl<'a> FastTracker<'a> {
     }
 
     /// The samples in `range`, counted through all seeds, in any order.
-    pub(crate) fn run<C: Collect>(&self, range: Range<u64>, simd: SimdLevel, collector: &mut C) {
+    pub(crate) fn run(&self, range: Range<u64>, simd: SimdLevel, take: &mut Take<'_>) {
         let Tracking { seeds, n_samples, .. } = *self.tracking;
         let mut rest = range;
         while !rest.is_empty() {
@@ -53,20 +53,20 @@ impl<'a> FastTracker<'a> {
             let end = last.map_or(rest.end, |n| (first + n) as u64 * u64::from(n_samples));
             let stretch = rest.start..rest.end.min(end);
             rest.start = stretch.end;
-            let halves = Halves::new(self.tracking, stretch, collector);
+            let halves = Halves::new(self.tracking, stretch, take);
             simd.run(Run { tracking: self.tracking, region, halves });
         }
     }
 }
 
 /// One stretch of seeds of one region.
-struct Run<'a, 'c, C: Collect> {
+struct Run<'a> {
     tracking: &'a Tracking<'a>,
     region: u32,
-    halves: Halves<'a, 'c, C>,
+    halves: Halves<'a>,
 }
 
-impl<C: Collect> WithSimd for Run<'_, '_, C> {
+impl WithSimd for Run<'_> {
     type Output = ();
 
     #[inline(always)]
