@@ -6,12 +6,13 @@ how fast.
         (--dwi DWI BVAL BVEC | --fod FOD) [--truth PEAKS]
 
 Fibre orientation densities are given, or estimated once, by MRtrix3 (dwi2response tournier, dwi2fod
-csd, the largest shell). The programs track them with their defaults from the same seed voxels, with
-one thread, and write TCK files of --count streamlines. Said of each: median and mean length, median
-turn between steps per mm, median angle of steps to the nearest of the true directions (--truth, three
-volumes each, scanner axes; in voxels that have some), and streamlines a second of user CPU: what
-further ones take, the whole command for many less that for few, both programs by turns, the best of
---rounds. Needs MRtrix3, numpy and nibabel, and for --dipy DIPY.
+csd, the largest shell). The programs track them with their defaults, but for tckgen's cut-off of 0.1 in
+fimbria too, so that streamlines end alike and are as long, from the same seed voxels, with one thread,
+and write TCK files of --count streamlines. Said of each: median and mean length, median turn between
+steps per mm, median angle of steps to the nearest of the true directions (--truth, three volumes each,
+scanner axes; in voxels that have some), and streamlines a second of user CPU: what further ones take,
+the whole command for many less that for few, both programs by turns, the best of --rounds. Needs
+MRtrix3, numpy and nibabel, and for --dipy DIPY.
 """
 
 import argparse
@@ -55,13 +56,13 @@ def tckgen(algorithm):
 
 
 def fimbria(algorithm, edges=None):
-    """With the default step, or one of so many voxel edges."""
+    """With tckgen's cut-off, and the default step or one of so many voxel edges."""
     def run(args, fod, count, out):
         folder = out.with_suffix("")
         step = [] if edges is None else ["--step", edges * min(nib.load(args.mask).header.get_zooms()[:3])]
         seconds = user_seconds(args.fimbria, "track", fod, "--sh-basis", "mrtrix", "--mask",
                                args.mask, "--seeds", args.seeds, "--select", count, "--algorithm",
-                               algorithm, "--threads", 1, "--device", "cpu", "--tracks", "tck",
+                               algorithm, "--cutoff", 0.1, "--threads", 1, "--device", "cpu", "--tracks", "tck",
                                "-o", folder, "-f", "-q", *step)
         out.unlink(missing_ok=True)
         (folder / "tracks.tck").rename(out)

@@ -1939,7 +1939,7 @@ class TrackInputSpec(CommandLineInputSpec):
     max_length = traits.Float(argstr="--max-length %.15g", desc="Longest streamline [above 0, mm] [default: 1000; through densities and in a run 250]")
     min_length = traits.Float(argstr="--min-length %.15g", desc="Shortest streamline kept [from 0 on, mm] [default: 0, in a run 20; through densities 10]")
     angle = traits.Float(argstr="--angle %.15g", desc="Largest angle between two steps [0 to 180, degrees] [default: 78.46304; through densities 45, transport 6]")
-    cutoff = traits.Float(argstr="--cutoff %.15g", desc="Through densities: end where the density is below this, in its units [above 0] [default: 0.1]")
+    cutoff = traits.Float(argstr="--cutoff %.15g", desc="Through densities: end where the density is below this, in its units [above 0] [default: 0.15; deterministic or with --act 0.1]")
     power = traits.Float(argstr="--power %.15g", desc="Through densities: the power to which the mean of the densities along an arc or a probe is raised [above 0] [default: 1]")
     probe = traits.Float(argstr="--probe %.15g", desc="Transport: how far densities are looked at ahead [above 0, mm] [default: half the shortest voxel edge]")
     fibre_threshold = traits.Float(argstr="--fibre-threshold %.15g", desc="Fibres with a fraction (of peaks: length as part of the longest) up to this are not followed [0 to 1] [default: 0.01; in a run 0.05]")

@@ -1388,7 +1388,7 @@ class Track(shell.Task["Track.Outputs"]):
     max_length: float | None = shell.arg(help="Longest streamline [above 0, mm] [default: 1000; through densities and in a run 250]", argstr="--max-length", default=None)
     min_length: float | None = shell.arg(help="Shortest streamline kept [from 0 on, mm] [default: 0, in a run 20; through densities 10]", argstr="--min-length", default=None)
     angle: float | None = shell.arg(help="Largest angle between two steps [0 to 180, degrees] [default: 78.46304; through densities 45, transport 6]", argstr="--angle", default=None)
-    cutoff: float | None = shell.arg(help="Through densities: end where the density is below this, in its units [above 0] [default: 0.1]", argstr="--cutoff", default=None)
+    cutoff: float | None = shell.arg(help="Through densities: end where the density is below this, in its units [above 0] [default: 0.15; deterministic or with --act 0.1]", argstr="--cutoff", default=None)
     power: float | None = shell.arg(help="Through densities: the power to which the mean of the densities along an arc or a probe is raised [above 0] [default: 1]", argstr="--power", default=None)
     probe: float | None = shell.arg(help="Transport: how far densities are looked at ahead [above 0, mm] [default: half the shortest voxel edge]", argstr="--probe", default=None)
     fibre_threshold: float | None = shell.arg(help="Fibres with a fraction (of peaks: length as part of the longest) up to this are not followed [0 to 1] [default: 0.01; in a run 0.05]", argstr="--fibre-threshold", default=None)

@@ -224,7 +224,7 @@ fn a_connectome_has_streamlines_and_a_matrix_of_its_labels() {
     assert_eq!(sidecar["StreamlineSeeding"]["StreamlinesWanted"], 200);
     // Half of a voxel's edge; the number as it was given, not as a double has it.
     assert_eq!(sidecar["StreamlinePropagation"]["StepSize"], 5.5);
-    assert_eq!(sidecar["StreamlinePropagation"]["Cutoff"], 0.1);
+    assert_eq!(sidecar["StreamlinePropagation"]["Cutoff"], 0.15);
     assert_eq!(sidecar["StreamlineAcceptanceCriteria"]["MinLength"], 10.0);
     for (theirs, ours) in OF_STREAMLINES {
         assert!(folder.join(&format!("{at}_{ours}")).exists(), "{theirs} is {ours} here");

@@ -8,7 +8,7 @@ use fimbria_image::{Grid, Image, counted, read_image};
 use fimbria_tracking::{Anatomy, LabelError, Labels, Tissues};
 use serde::Serialize;
 
-use super::parameters::Algorithm;
+use super::parameters::{Algorithm, EndedBy};
 use super::{Through, TrackError, TrackParameters};
 use crate::hashing::Input;
 use crate::options::{Described as _, FileType, OptionError, Takes};
@@ -72,6 +72,11 @@ impl AnatomyOptions {
         let through = through.name();
         let why = format!("`{option}` has no use here, through {through}: leave it out");
         Err(OptionError::Unusable(why))
+    }
+
+    /// By what streamlines end.
+    pub(super) fn ended_by(&self) -> EndedBy {
+        if self.act.is_some() { EndedBy::Tissues } else { EndedBy::Densities }
     }
 
     /// What is read.

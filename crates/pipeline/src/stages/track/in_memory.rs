@@ -42,6 +42,13 @@ pub struct TracksFound {
     pub network: Option<Vec<Vec<u64>>>,
 }
 
+impl TrackInMemory {
+    /// The options with what is usual.
+    fn in_effect(&self) -> TrackParameters {
+        self.parameters.in_effect(self.through, SeedsFrom::Regions, self.anatomy.ended_by())
+    }
+}
+
 impl Stage for TrackInMemory {
     fn name(&self) -> &'static str {
         "track"
@@ -56,14 +63,14 @@ impl Stage for TrackInMemory {
     }
 
     fn parameters(&self) -> Value {
-        let options = self.parameters.in_effect(self.through, SeedsFrom::Regions);
+        let options = self.in_effect();
         let anatomy = self.anatomy.act.as_ref().map(|_| &self.anatomy);
         json!({ "through": self.through.name(), "anatomy": anatomy, "track": options })
     }
 
     fn compute(&self, products: &mut Products, log: &Logbook<'_>) -> Result<(), StageError> {
         let directions = products.get::<Directions>()?;
-        let options = self.parameters.in_effect(self.through, SeedsFrom::Regions);
+        let options = self.in_effect();
         let least = options.min_length.unwrap_or(0.0);
         let workers = log.session().on.workers;
         let grid = directions.grid();

@@ -241,7 +241,7 @@ impl Stage for Track {
 impl Track {
     /// The options with what is usual.
     fn in_effect(&self) -> TrackParameters {
-        self.parameters.in_effect(self.through, SeedsFrom::Regions)
+        self.parameters.in_effect(self.through, SeedsFrom::Regions, self.anatomy.ended_by())
     }
 
     /// Of everything that streamlines and counts depend on; `directions` is that of the samples.

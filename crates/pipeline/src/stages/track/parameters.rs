@@ -88,6 +88,15 @@ pub(super) enum SeedsFrom {
     WholeBrain,
 }
 
+/// By what streamlines end, of which what is usual depends as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EndedBy {
+    /// Where nothing is left to follow.
+    Densities,
+    /// In the tissues that fibres end in.
+    Tissues,
+}
+
 /// The format of the streamlines; `None` where none are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tracks(pub Option<Format>);
@@ -158,7 +167,8 @@ pub struct TrackParameters {
     pub angle: Option<f32>,
 
     /// Through densities: end where the density is below this, in its units
-    #[arg(long, value_name = "DENSITY", number = above(0.0_f32, ""), usually = "0.1")]
+    #[arg(long, value_name = "DENSITY", number = above(0.0_f32, ""))]
+    #[arg(usually = "0.15; deterministic or with --act 0.1")]
     pub cutoff: Option<f32>,
 
     /// Through densities: the power to which the mean of the densities along an arc or a probe is raised
@@ -224,7 +234,7 @@ impl TrackParameters {
 
     /// The options with what is usual of what they run through; the length of a step and where
     /// streamlines start in a voxel, which depend on the voxels, are left as they are.
-    pub(super) fn in_effect(&self, through: Through, place: SeedsFrom) -> Self {
+    pub(super) fn in_effect(&self, through: Through, place: SeedsFrom, ended_by: EndedBy) -> Self {
         let all = self.clone();
         let (is_run, given) = (place == SeedsFrom::WholeBrain, &self);
         let of_place = |regions: f32, run: f32| Some(if is_run { run } else { regions });
@@ -233,6 +243,8 @@ impl TrackParameters {
             let algorithm = given.algorithm.unwrap_or(Named(Algorithm::Probabilistic));
             let is_random = algorithm.0 != Algorithm::Deterministic;
             let is_bent = algorithm.0 == Algorithm::Transport;
+            // Of many ways drawn some go along noise, until tissues end them.
+            let may_stray = is_random && ended_by == EndedBy::Densities;
             let seeds_by = select.map(|_| given.seeds_by.unwrap_or(Named(SeedsBy::Equal)));
             return Self {
                 select,
@@ -241,7 +253,7 @@ impl TrackParameters {
                 max_length: given.max_length.or(Some(250.0)),
                 min_length: given.min_length.or(Some(10.0)),
                 angle: given.angle.or(Some(if is_bent { 6.0 } else { 45.0 })),
-                cutoff: given.cutoff.or(Some(0.1)),
+                cutoff: given.cutoff.or(Some(if may_stray { 0.15 } else { 0.1 })),
                 power: given.power.or(is_random.then_some(1.0)),
                 ..all
             };
@@ -326,7 +338,7 @@ impl TrackParameters {
     /// How many streamlines there are at most through densities of so many voxels.
     pub(crate) fn most_streamlines(&self, voxels: u64) -> u64 {
         let Self { samples, select, .. } =
-            self.in_effect(Through::Densities, SeedsFrom::WholeBrain);
+            self.in_effect(Through::Densities, SeedsFrom::WholeBrain, EndedBy::Densities);
         let from_each = samples.map(|samples| u64::from(samples) * voxels);
         select.map(u64::from).or(from_each).unwrap_or(0)
     }
@@ -365,7 +377,7 @@ mod tests {
     fn the_usual_steps_through_samples_are_those_of_the_tracking() {
         let default = Propagation::default();
         let usual: TrackParameters = usual();
-        let usual = usual.in_effect(Through::Samples, SeedsFrom::Regions);
+        let usual = usual.in_effect(Through::Samples, SeedsFrom::Regions, EndedBy::Densities);
         let propagation = usual.propagation(default.step_mm);
         // 1000 mm, and the seed in each half, where probtrackx2 counts 2000 steps.
         assert_eq!(propagation, Propagation { max_points: 2002, ..default });
@@ -375,7 +387,7 @@ mod tests {
     #[test]
     fn tracks_of_a_run_through_samples_are_fewer_and_of_fibres_only() {
         let usual: TrackParameters = usual();
-        let usual = usual.in_effect(Through::Samples, SeedsFrom::WholeBrain);
+        let usual = usual.in_effect(Through::Samples, SeedsFrom::WholeBrain, EndedBy::Densities);
         assert_eq!((usual.samples, usual.step, usual.jitter), (Some(2), None, None));
         assert_eq!((usual.min_length, usual.max_length), (Some(20.0), Some(250.0)));
         assert_eq!(usual.fibre_threshold, Some(0.05));
@@ -384,11 +396,25 @@ mod tests {
     #[test]
     fn densities_are_followed_alike_from_regions_and_in_a_run() {
         let usual: TrackParameters = usual();
-        let of = |place| usual.in_effect(Through::Densities, place);
+        let of = |place| usual.in_effect(Through::Densities, place, EndedBy::Densities);
         assert_eq!(of(SeedsFrom::Regions), of(SeedsFrom::WholeBrain));
         assert_eq!(
             (of(SeedsFrom::Regions).samples, of(SeedsFrom::Regions).select),
             (None, Some(10_000))
         );
+    }
+
+    #[test]
+    fn ways_that_are_drawn_end_at_a_higher_density_where_no_tissues_end_them() {
+        let usual: TrackParameters = usual();
+        let cutoff = |algorithm, ended_by| {
+            let options = TrackParameters { algorithm: Some(Named(algorithm)), ..usual.clone() };
+            options.in_effect(Through::Densities, SeedsFrom::Regions, ended_by).cutoff
+        };
+        for algorithm in [Algorithm::Probabilistic, Algorithm::Transport] {
+            assert_eq!(cutoff(algorithm, EndedBy::Densities), Some(0.15));
+            assert_eq!(cutoff(algorithm, EndedBy::Tissues), Some(0.1));
+        }
+        assert_eq!(cutoff(Algorithm::Deterministic, EndedBy::Densities), Some(0.1));
     }
 }

@@ -72,7 +72,8 @@ impl WholeBrain {
     }
 
     fn in_effect(&self) -> TrackParameters {
-        self.options.parameters.in_effect(self.through, SeedsFrom::WholeBrain)
+        let TrackInRun { parameters, anatomy } = &self.options;
+        parameters.in_effect(self.through, SeedsFrom::WholeBrain, anatomy.ended_by())
     }
 
     /// Through samples, from every voxel that has some.
