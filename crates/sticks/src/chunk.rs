@@ -10,6 +10,10 @@ use crate::summary::Scalars;
 /// Voxels of a chunk: what a device takes at a time, and what is kept where work is resumed.
 pub const CHUNK: usize = 4096;
 
+/// Voxels that a thread takes at a time: a few registers of lanes, so that all threads finish
+/// together.
+pub(crate) const TILE: usize = 64;
+
 /// Finished chunks of an earlier run, and a place for those of this one.
 pub trait Keeper: Sync {
     /// The results of a chunk, if an earlier run finished it.

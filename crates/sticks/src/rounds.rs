@@ -12,8 +12,8 @@ use fimbria_image::sticks::PackedStick;
 use fimbria_image::{Mask, Status};
 
 use crate::SticksError;
-use crate::chunk::{CHUNK, Chunk, VoxelResult};
-use crate::sampler::{Sampler, TILE};
+use crate::chunk::{CHUNK, Chunk, TILE, VoxelResult};
+use crate::sampler::Sampler;
 
 /// Samples `chunks`, those of `mask` that are left to do, as the first of all processes. Each goes to
 /// `finish` after its round.

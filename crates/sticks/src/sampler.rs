@@ -6,23 +6,20 @@ use std::sync::{Mutex, PoisonError};
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::queue::{Shares, run_chunks};
 use fimbria_compute::{Backend, Progress, Workers};
+use fimbria_fitting::lm::device::DeviceFitError;
 use fimbria_image::gradients::GradientDeviation;
 use fimbria_image::sticks::PackedStick;
 use fimbria_image::{BvecFrame, GradientTable, Image, SignalSource, Status};
 use rayon::prelude::*;
 
 use crate::batch::{BatchRows, Recorded};
-use crate::chunk::{CHUNK, Chunk, VoxelResult};
+use crate::chunk::{CHUNK, Chunk, TILE, VoxelResult};
 use crate::device::DeviceSampler;
 use crate::lanes::{self, Constants};
 use crate::protocol::Protocol;
-use crate::start::Starter;
+use crate::start::{Begun, Starter};
 use crate::summary::VoxelSamples;
 use crate::{SticksError, SticksOptions};
-
-/// Voxels that a thread takes at a time: a few registers of lanes, so that all threads finish
-/// together.
-pub(crate) const TILE: usize = 64;
 
 /// All that a voxel's samples depend on.
 pub(crate) struct Sampler<'a> {
@@ -95,11 +92,18 @@ impl Sampler<'_> {
         self.n_samples * self.options.n_fibres
     }
 
-    /// Signals, deviations and starts of some voxels.
+    /// Signals, deviations and starts of some voxels, the status of each and its scale.
     pub(crate) fn prepare(
         &self,
         voxels: &[u32],
     ) -> Result<(BatchRows, Vec<(Status, f32)>), SticksError> {
+        let (mut rows, begun) = self.begin(voxels)?;
+        self.starter.end_on_lanes(&begun, &mut rows)?;
+        Ok((rows, begun.scaled))
+    }
+
+    /// Signals and deviations of some voxels, and where the fits of their starts begin.
+    fn begin(&self, voxels: &[u32]) -> Result<(BatchRows, Begun), SticksError> {
         let mut rows = BatchRows::new(voxels.len(), self.constants.n, self.deviation.is_some());
         rows.items[..voxels.len()].copy_from_slice(voxels);
         self.signals.gather(voxels, rows.stride, &mut rows.y);
@@ -119,13 +123,13 @@ impl Sampler<'_> {
                 }
             }
         }
-        let mut started = self.starter.start(&mut rows)?;
+        let mut begun = self.starter.begin(&mut rows)?;
         for lane in without_gradients {
-            if started[lane].0 == Status::Fitted {
-                started[lane].0 = Status::Singular;
+            if begun.scaled[lane].0 == Status::Fitted {
+                begun.scaled[lane].0 = Status::Singular;
             }
         }
-        Ok((rows, started))
+        Ok((rows, begun))
     }
 
     fn recorded(&self, stride: usize) -> Recorded {
@@ -200,19 +204,14 @@ impl Sampler<'_> {
     ) -> Result<(), DeviceError> {
         let sampler = DeviceSampler::new(device, &self.constants, self.deviation.is_some())?;
         let per_voxel = self.per_voxel();
-        let most = sampler.most_voxels(self.n_samples).min(CHUNK);
+        let most = sampler.most_voxels(self.n_samples, self.starter.rows_on_device()).min(CHUNK);
         let parts = chunk
             .voxels
             .chunks(most)
             .zip(chunk.sticks.chunks_mut(most * per_voxel))
             .zip(chunk.results.chunks_mut(most));
         for ((voxels, sticks), results) in parts {
-            let prepared = on.workers.install(|| self.prepare_all(voxels));
-            let (rows, started) = prepared.map_err(|error| DeviceError::Runtime {
-                device: device.info().name.clone(),
-                call: "starts of chains",
-                detail: error.to_string(),
-            })?;
+            let (rows, started) = self.prepare_on(device, voxels, on.workers)?;
             let mut recorded = self.recorded(rows.stride);
             sampler.sample(&rows.batch(), &mut recorded)?;
             on.workers.install(|| {
@@ -230,19 +229,32 @@ impl Sampler<'_> {
         Ok(())
     }
 
-    /// As [`prepare`](Self::prepare), tile by tile on all threads.
-    fn prepare_all(&self, voxels: &[u32]) -> Result<(BatchRows, Vec<(Status, f32)>), SticksError> {
-        let tiles: Vec<_> = voxels
-            .par_chunks(TILE)
-            .map(|tile| self.prepare(tile))
-            .collect::<Result<_, SticksError>>()?;
+    /// As [`prepare`](Self::prepare), fits by the device and the rest tile by tile on all threads.
+    fn prepare_on(
+        &self,
+        device: &Device,
+        voxels: &[u32],
+        workers: &Workers,
+    ) -> Result<(BatchRows, Vec<(Status, f32)>), DeviceError> {
+        let failed = |detail: String| DeviceError::Runtime {
+            device: device.info().name.clone(),
+            call: "starts of chains",
+            detail,
+        };
+        let begin = || voxels.par_chunks(TILE).map(|tile| self.begin(tile));
+        let tiles = workers.install(|| begin().collect::<Result<Vec<_>, SticksError>>());
+        let tiles = tiles.map_err(|error| failed(error.to_string()))?;
         let mut rows = BatchRows::new(voxels.len(), self.constants.n, self.deviation.is_some());
-        let mut started = Vec::with_capacity(voxels.len());
+        let mut begun = Begun::default();
         for (tile, (part, of_part)) in tiles.into_iter().enumerate() {
             rows.place(tile * TILE, &part);
-            started.extend(of_part);
+            begun.append(of_part);
         }
         rows.pad();
-        Ok((rows, started))
+        self.starter.end_on_device(&begun, &mut rows, device).map_err(|error| match error {
+            DeviceFitError::Device(error) => error,
+            DeviceFitError::Problems(error) => failed(error.to_string()),
+        })?;
+        Ok((rows, begun.scaled))
     }
 }

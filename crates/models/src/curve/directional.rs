@@ -10,7 +10,8 @@ use super::errors::{error_spec, standard_errors};
 use super::tile::{Batch, OnDevice, Scaled, Solver, arithmetic, has_kernels, results_of, solve};
 use super::{CurveOptions, Direction, Floor, Protocol};
 use crate::Fitted;
-use crate::voxelwise::{DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit};
+use crate::precision::cost_in;
+use crate::voxelwise::{Cost, DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit};
 
 /// A model of the signal of one direction; its only covariate is made from b.
 pub(crate) trait DirectionModel<const P: usize>: Model<P> {
@@ -148,6 +149,10 @@ pub(crate) fn directional_maps<const P: usize>(
 }
 
 impl<M: DirectionModel<P>, const P: usize> DeviceVoxelFit for Directional<M, P> {
+    fn cost(&self) -> Cost {
+        cost_in(self.options.precision, Cost::CURVES)
+    }
+
     fn bytes_of_voxel(&self) -> Vec<usize> {
         // Samples, constants with the noise level, starts and results of one direction.
         let rows = {

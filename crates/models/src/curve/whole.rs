@@ -10,7 +10,8 @@ use super::errors::{error_spec, standard_errors};
 use super::tile::{Batch, OnDevice, Scaled, Solver, arithmetic, has_kernels, results_of, solve};
 use super::{CurveOptions, Floor, Protocol};
 use crate::Fitted;
-use crate::voxelwise::{DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit};
+use crate::precision::cost_in;
+use crate::voxelwise::{Cost, DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit};
 
 /// A model of all samples of a voxel.
 pub(crate) trait VoxelModel<const P: usize>: Model<P> {
@@ -70,6 +71,10 @@ pub(crate) fn whole_maps<const P: usize>(model: &impl VoxelModel<P>, errors: boo
 }
 
 impl<M: VoxelModel<P>, const P: usize> DeviceVoxelFit for Whole<M, P> {
+    fn cost(&self) -> Cost {
+        cost_in(self.options.precision, Cost::CURVE)
+    }
+
     fn bytes_of_voxel(&self) -> Vec<usize> {
         // Samples, constants with the noise level, starts and results of a voxel.
         let results = results_of(P, &self.options);

@@ -16,7 +16,7 @@ use super::moments::N_UNKNOWNS;
 use super::{DkiError, DkiOptions, Problem};
 use crate::ProtocolError;
 use crate::nlls::ExpLinear;
-use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, on_threads};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, on_threads};
 
 /// Fits diffusion and kurtosis tensors in every voxel of `mask`.
 ///
@@ -65,6 +65,10 @@ impl VoxelFit for Problem {
 }
 
 impl DeviceVoxelFit for Problem {
+    fn cost(&self) -> Cost {
+        Cost::KURTOSIS
+    }
+
     fn bytes_of_voxel(&self) -> Vec<usize> {
         let mut bytes = DeviceFit::bytes_of_problem(&self.linear);
         bytes.push(self.layout.n_rows() * size_of::<f32>());

@@ -11,7 +11,7 @@ use super::layout::parameter_row;
 use super::operators::{LanesFit, LanesMaps, ScalarFit, ScalarMaps, fit_voxel};
 use super::{DtiError, DtiOptions, Precision, Problem};
 use crate::ProtocolError;
-use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, Tile, VoxelFit};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Fitted, Job, Tile, VoxelFit};
 
 /// Voxels that are fitted at a time.
 const TILE: usize = 272;
@@ -105,9 +105,8 @@ where
     F: Sync,
     M: Sync,
 {
-    /// A least-squares fit is one product with a table: less work than moving the samples.
-    fn pays(&self) -> bool {
-        false
+    fn cost(&self) -> Cost {
+        Cost::TENSOR
     }
 
     fn bytes_of_voxel(&self) -> Vec<usize> {

@@ -11,8 +11,8 @@ use fimbria_image::{MapSpec, Status};
 
 use super::{COVARIATES, ExprFitError, ExprOptions, Parameter, check_names, maps};
 use crate::curve::{Likelihood, Protocol};
-use crate::precision::{arithmetic_of, of_kernels};
-use crate::voxelwise::{DeviceVoxelFit, Tile, VoxelFit};
+use crate::precision::{arithmetic_of, cost_in, of_kernels};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Tile, VoxelFit};
 
 /// Where the noise level comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -306,6 +306,10 @@ impl VoxelFit for ExprFit<'_> {
 }
 
 impl DeviceVoxelFit for ExprFit<'_> {
+    fn cost(&self) -> Cost {
+        cost_in(self.options.curve.precision, Cost::FORMULA)
+    }
+
     fn bytes_of_voxel(&self) -> Vec<usize> {
         let rows = [self.n_volumes, self.n_constants, self.rows().count()];
         rows.map(|rows| rows * size_of::<f32>()).to_vec()

@@ -13,7 +13,7 @@ use super::measures::MeasureTables;
 use super::positivity::Positivity;
 use super::{HotError, HotOptions};
 use crate::ProtocolError;
-use crate::voxelwise::{DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, on_threads};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, on_threads};
 
 /// Fits a form in every voxel of `mask`.
 ///
@@ -98,9 +98,8 @@ impl VoxelFit for HotFit {
 }
 
 impl DeviceVoxelFit for HotFit {
-    /// A least-squares fit is one product with a table: less work than moving the samples.
-    fn pays(&self) -> bool {
-        false
+    fn cost(&self) -> Cost {
+        Cost::FORM
     }
 
     fn bytes_of_voxel(&self) -> Vec<usize> {

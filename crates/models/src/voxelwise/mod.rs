@@ -7,6 +7,7 @@
 
 mod devices;
 mod fitted;
+mod gain;
 mod inputs;
 mod processes;
 
@@ -22,6 +23,7 @@ use rayon::prelude::*;
 
 pub(crate) use self::devices::on_threads;
 pub use self::fitted::{Fitted, FittedMap, RaisedSamples};
+pub use self::gain::Cost;
 pub use self::inputs::{SelectedVolumes, Stacked};
 
 /// Voxels one task takes: many enough to make the task's cost nothing, few enough that all
@@ -76,11 +78,9 @@ pub trait DeviceVoxelFit: Sync {
     /// Bytes on the device that each voxel takes, by buffer.
     fn bytes_of_voxel(&self) -> Vec<usize>;
 
-    /// False where even a device that takes no time is not expected to gain: gathering, sending and
-    /// storing what it works on takes longer than threads take for the whole fit.
-    fn pays(&self) -> bool {
-        true
-    }
+    /// What threads and what the host of a device take for a voxel: whether a device that nobody named
+    /// is used.
+    fn cost(&self) -> Cost;
 
     /// Fits a chunk on `device`; what the device cannot do is for the threads of `workers`.
     ///
@@ -143,8 +143,14 @@ impl Job<'_> {
         let work = Work { job: *self, fit, plan };
         let has_devices = !on.devices.is_empty();
         let kernels = fit.on_device();
-        let left_to_threads =
-            has_devices && on.only_where_it_pays && kernels.is_some_and(|kernels| !kernels.pays());
+        let pays = |kernels: &dyn DeviceVoxelFit| {
+            !on.only_where_it_pays || kernels.cost().pays(part.len(), on.workers.threads())
+        };
+        let left_to_threads = has_devices && kernels.is_some_and(|kernels| !pays(kernels));
+        if left_to_threads {
+            let name = self.name;
+            self.progress.note(&format!("{name}: threads are expected to be faster than a device"));
+        }
         let (mut tally, shares) = match kernels {
             Some(kernels) if has_devices && !left_to_threads => {
                 work.on_devices(kernels, on, blocks)?

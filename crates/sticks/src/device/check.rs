@@ -12,11 +12,18 @@ use crate::protocol::Protocol;
 use crate::slots::{DIFFUSIVITY, MOST, OFFSET, PRECISION, RATIO, S0, SPREAD, fraction, phi, theta};
 use crate::{Diffusivity, Noise, Offset, SticksOptions};
 
-/// A check of one sampling; the samples must have the bits of the CPU's.
-pub(crate) fn check(name: &'static str, options: SticksOptions, is_bent: bool) -> Check {
-    let protocol = acquisition();
-    let sources = vec![source(&Constants::new(&options, &protocol), is_bent)];
-    Check::new(name, sources, move |device, extent| compare(device, extent, &options, is_bent))
+/// A check of one sampling, with so much group memory for rows of measurements; the samples must have the
+/// bits of the CPU's.
+pub(crate) fn check(
+    name: &'static str,
+    options: SticksOptions,
+    is_bent: bool,
+    group_bytes: usize,
+) -> Check {
+    let sources = vec![source(&Constants::new(&options, &acquisition()), is_bent, group_bytes)];
+    Check::new(name, sources, move |device, extent| {
+        compare(device, extent, &options, is_bent, group_bytes)
+    })
 }
 
 /// A volume without weighting, then 40 directions at b = 1 and 2 ms/µm² in turn.
@@ -95,6 +102,7 @@ fn compare(
     extent: Extent,
     options: &SticksOptions,
     is_bent: bool,
+    group_bytes: usize,
 ) -> Result<Comparison, DeviceError> {
     let (n, options) = match extent {
         Extent::Toy => {
@@ -107,7 +115,8 @@ fn compare(
     let empty = || Recorded::new(options.n_samples(), constants.sampled.len(), rows.stride);
     let (mut expected, mut found) = (empty(), empty());
     sample_singly(&rows.batch(), &constants, &mut expected);
-    DeviceSampler::new(device, &constants, is_bent)?.sample(&rows.batch(), &mut found)?;
+    let source = source(&constants, is_bent, group_bytes);
+    DeviceSampler::of(device, &constants, &source)?.sample(&rows.batch(), &mut found)?;
     let bits = |recorded: &Recorded| -> Vec<u32> {
         recorded.samples.iter().chain(&recorded.acceptance).map(|x| x.to_bits()).collect()
     };

@@ -1,5 +1,6 @@
-//! The sampler on devices: a group of 32 items per voxel, measurements in registers, parameters
-//! and random numbers in shared memory. The same bits as lanes that fuse multiply-add.
+//! The sampler on devices: a group of 32 items per voxel, its signals in registers; what proposals make
+//! of them, parameters and random numbers in the group's memory. The same bits as lanes that fuse
+//! multiply-add.
 //!
 //! The items of a group draw the random numbers of a jump side by side, each the numbers of two
 //! proposals; then the group judges one proposal after the other, each item summing its own
@@ -11,9 +12,10 @@ mod source;
 #[cfg(test)]
 pub(crate) use check::{acquisition, simulate};
 pub(crate) use check::{check, short};
-pub(crate) use source::source;
+use source::GROUP;
+pub(crate) use source::{GROUP_BYTES, source};
 
-use fimbria_compute::device::{Buffer, Device, DeviceError, Kernel, Launch};
+use fimbria_compute::device::{Buffer, Device, DeviceError, Kernel, KernelSource, Launch};
 
 use crate::batch::{Batch, Recorded};
 use crate::lanes::Constants;
@@ -41,8 +43,16 @@ impl DeviceSampler {
         constants: &Constants,
         is_bent: bool,
     ) -> Result<Self, DeviceError> {
+        Self::of(device, constants, &source(constants, is_bent, GROUP_BYTES))
+    }
+
+    fn of(
+        device: &Device,
+        constants: &Constants,
+        source: &KernelSource,
+    ) -> Result<Self, DeviceError> {
         Ok(Self {
-            kernel: device.kernel(&source(constants, is_bent), "sample_sticks")?,
+            kernel: device.kernel(source, "sample_sticks")?,
             n_measurements: constants.n,
             n_sampled: constants.sampled.len(),
             seed: constants.seed,
@@ -52,9 +62,10 @@ impl DeviceSampler {
         })
     }
 
-    /// Voxels that the device has room for.
-    pub(crate) fn most_voxels(&self, n_samples: usize) -> usize {
-        let rows = [1, self.n_measurements, MOST, 9, n_samples * self.n_sampled, 1];
+    /// Voxels that the device has room for, `of_starts` rows before they are sampled too.
+    pub(crate) fn most_voxels(&self, n_samples: usize, of_starts: usize) -> usize {
+        let sampled = (n_samples * self.n_sampled).max(of_starts);
+        let rows = [1, self.n_measurements, MOST, 9, sampled, 1];
         let bytes = rows.map(|rows| rows * size_of::<f32>());
         (self.device.chunk_len(&bytes) / 8 * 7).clamp(1, LAUNCH)
     }
@@ -84,7 +95,7 @@ impl DeviceSampler {
         ];
         // SAFETY: the kernel's ten parameters; rows are `stride` long and there are at least as
         // many elements as the kernel's constants, made from the same numbers, say.
-        unsafe { self.kernel.launch(Launch::groups_of(32, batch.n), &arguments)? };
+        unsafe { self.kernel.launch(Launch::groups_of(GROUP, batch.n), &arguments)? };
         samples.read(0, &mut to.samples)?;
         acceptance.read(0, &mut to.acceptance)
     }

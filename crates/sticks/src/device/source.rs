@@ -10,8 +10,22 @@ use crate::lanes::Constants;
 use crate::rules;
 use crate::slots::{self, MOST};
 
-/// For the voxels of one job.
-pub(crate) fn source(constants: &Constants, is_bent: bool) -> KernelSource {
+/// Bytes of a group's memory that rows of measurements take at most: what every device has, and most
+/// give to several groups at once.
+pub(crate) const GROUP_BYTES: usize = 30 << 10;
+
+/// Items of a group, as the kernel's text has it.
+pub(super) const GROUP: usize = 32;
+
+/// Bytes that rows of measurements take: what was measured, and what a proposal makes of the signals, of
+/// the ball and of each stick.
+fn bytes_of_rows(constants: &Constants) -> usize {
+    let row = constants.n.next_multiple_of(GROUP) * size_of::<f32>();
+    (3 + constants.n_fibres) * row
+}
+
+/// For the voxels of one job, with `group_bytes` for rows of measurements.
+pub(crate) fn source(constants: &Constants, is_bent: bool, group_bytes: usize) -> KernelSource {
     let (mean, std) = constants.ratio;
     // The tables stand before the text, in which they are used.
     let tables = tables(constants);
@@ -26,6 +40,7 @@ pub(crate) fn source(constants: &Constants, is_bent: bool) -> KernelSource {
         .with("DIFFUSIVITY", constants.diffusivity.fsl_number())
         .with("IS_RICIAN", u8::from(constants.noise == Noise::Rician))
         .with("IS_BENT", u8::from(is_bent))
+        .with("IN_GROUP_MEMORY", u8::from(bytes_of_rows(constants) <= group_bytes))
         .with("BURN_IN", format_args!("{}u", constants.burn_in))
         .with("JUMPS", format_args!("{}u", constants.jumps))
         .with("SAMPLE_EVERY", format_args!("{}u", constants.sample_every))

@@ -1,10 +1,13 @@
-/* The sampler on a device: a group of 32 items per voxel, each with every 32nd measurement in its
-   registers. The operations of lanes/ in their order, so that both give the same bits; rules.rs has
-   the algorithm.
+/* The sampler on a device: a group of 32 items per voxel, each with every 32nd measurement. The
+   signals as they are stay in registers; what a proposal makes of them, and what was measured, in the
+   group's memory, so that registers do not limit how many voxels a device has in hand; the
+   acquisition, which all voxels share, where it came. The operations of lanes/ in their order, so
+   that both give the same bits; rules.rs has the algorithm.
 
    Constants: N measurements, N_FIBRES; DIFFUSIVITY (1 single, 2 gamma, 3 zeppelin), IS_RICIAN,
    IS_BENT; BURN_IN, JUMPS, SAMPLE_EVERY, ADAPT_EVERY; N_SAMPLED and the tables sampled_slots and
-   relevance; slots by their names; the limits of rules.rs by theirs. */
+   relevance; slots by their names; the limits of rules.rs by theirs; IN_GROUP_MEMORY, whether that
+   has room for rows of all measurements (else they are each item's own). */
 
 #define GROUP 32u
 #define PER_ITEM ((N + GROUP - 1u) / GROUP)
@@ -155,14 +158,40 @@ DEVICE_FN i32 judge(LOCAL_PTR const f32 *p, u32 slot, f32 new_value, f32 *added)
     return (0.0f < new_value) & (new_value < 1.0f) & (all <= 1.0f);
 }
 
-/* The measurements of one item. */
+/* Rows of measurements: the k-th of an item is at OWN(k). */
+#if IN_GROUP_MEMORY
+#define ROWS LOCAL
+#define ROWS_PTR LOCAL_PTR
+#define OWN(k) ((k) * GROUP + me)
+#define ROW (PER_ITEM * GROUP)
+#else
+#define ROWS
+#define ROWS_PTR
+#define OWN(k) (k)
+#define ROW PER_ITEM
+#endif
+
+/* The measurements of one item as they are: signals, and what they are made of. */
 typedef struct {
-    f32 root[PER_ITEM][3];
-    f32 y[PER_ITEM], b[PER_ITEM];
     f32 m[PER_ITEM], ball[PER_ITEM], stick[N_FIBRES][PER_ITEM];
-    f32 new_m[PER_ITEM], new_ball[PER_ITEM], new_stick[N_FIBRES][PER_ITEM];
     f32 v[N_FIBRES][3];
 } Item;
+
+/* The weighting of a measurement; with gradients of its own that of their length. */
+DEVICE_FN f32 weighting(GLOBAL const f32 *b, const f32 *root, const f32 *bend, u32 i) {
+#if IS_BENT
+    f32 square = 0.0f;
+    UNROLL for (u32 l = 0; l < 3; l++) {
+        f32 bent = bend[l] * root[0];
+        bent = FMA(bend[3 + l], root[1], bent);
+        bent = FMA(bend[6 + l], root[2], bent);
+        square = FMA(bent, bent, square);
+    }
+    return square;
+#else
+    return b[i];
+#endif
+}
 
 #define ALL 0u
 #define SAME 1u
@@ -177,9 +206,12 @@ DEVICE_FN u32 change_of(u32 slot) {
     return is_angle(slot) ? ONE_STICK : MORE_STICK;
 }
 
-/* The misfit's part of this item after a change; p with slot `slot` replaced by new_value. */
-DEVICE_FN f32 try_change(Item *it, u32 me, u32 change, LOCAL_PTR const f32 *p, u32 slot,
-                         f32 new_value, const f32 *new_v) {
+/* The misfit's part of this item after a change; p with slot `slot` replaced by new_value. What the
+   change makes of the measurements goes to the rows `made`: signals, ball, then sticks. */
+DEVICE_FN f32 try_change(const Item *it, ROWS_PTR const f32 *measured, ROWS_PTR f32 *made,
+                         GLOBAL const f32 *all_roots, GLOBAL const f32 *all_b, const f32 *bend,
+                         u32 me, u32 change, LOCAL_PTR const f32 *p, u32 slot, f32 new_value,
+                         const f32 *new_v) {
     u32 fibre = slot < SLOT_FIBRES ? 0u : (slot - SLOT_FIBRES) / 3u;
     f32 s0 = slot == SLOT_S0 ? new_value : p[SLOT_S0];
     f32 tau = slot == SLOT_PRECISION ? new_value : p[SLOT_PRECISION];
@@ -194,11 +226,21 @@ DEVICE_FN f32 try_change(Item *it, u32 me, u32 change, LOCAL_PTR const f32 *p, u
     UNROLL for (u32 j = 0; j < N_FIBRES; j++) rest = rest - p[SLOT_FIBRES + 3u * j + 2u];
     f32 part = 0.0f;
     UNROLL for (u32 k = 0; k < PER_ITEM; k++) {
-        if (k * GROUP + me < N) {
+        u32 i = k * GROUP + me;
+        if (i < N) {
             f32 m = it->m[k];
+            f32 root[3] = {0.0f, 0.0f, 0.0f};
+            f32 b = 0.0f;
+            if (change == ALL || change == ONE_STICK) {
+                UNROLL for (u32 l = 0; l < 3; l++) root[l] = all_roots[l * N + i];
+            }
+            if (change == ALL || (change == ONE_STICK && DIFFUSIVITY == 3)) {
+                b = weighting(all_b, root, bend, i);
+            }
             if (change == ALL) {
-                it->new_ball[k] = ball_left(&curve, it->b[k]);
-                m = FMA(it->new_ball[k], rest, p[SLOT_OFFSET]);
+                f32 ball = ball_left(&curve, b);
+                made[ROW + OWN(k)] = ball;
+                m = FMA(ball, rest, p[SLOT_OFFSET]);
             } else if (change == MORE_OFFSET) {
                 m = FMA(-more, it->ball[k] - 1.0f, m);
             }
@@ -207,29 +249,30 @@ DEVICE_FN f32 try_change(Item *it, u32 me, u32 change, LOCAL_PTR const f32 *p, u
                     f32 x = change == ALL ? it->v[j][0] : new_v[0];
                     f32 y = change == ALL ? it->v[j][1] : new_v[1];
                     f32 z = change == ALL ? it->v[j][2] : new_v[2];
-                    f32 along = FMA(z, it->root[k][2], FMA(y, it->root[k][1], x * it->root[k][0]));
-                    f32 stick = stick_left(&curve, it->b[k], along * along);
-                    it->new_stick[j][k] = stick;
+                    f32 along = FMA(z, root[2], FMA(y, root[1], x * root[0]));
+                    f32 stick = stick_left(&curve, b, along * along);
+                    made[(2u + j) * ROW + OWN(k)] = stick;
                     f32 change_of_stick = change == ALL ? stick : stick - it->stick[j][k];
                     m = FMA(p[SLOT_FIBRES + 3u * j + 2u], change_of_stick, m);
                 } else if (change == MORE_STICK && j == fibre) {
                     m = FMA(more, it->stick[j][k] - it->ball[k], m);
                 }
             }
-            it->new_m[k] = m;
-            part = add_misfit(part, it->y[k], m, s0, tau);
+            made[OWN(k)] = m;
+            part = add_misfit(part, measured[OWN(k)], m, s0, tau);
         }
     }
     return part;
 }
 
-DEVICE_FN void keep_change(Item *it, u32 change, u32 fibre, const f32 *new_v) {
+DEVICE_FN void keep_change(Item *it, ROWS_PTR const f32 *made, u32 me, u32 change, u32 fibre,
+                           const f32 *new_v) {
     UNROLL for (u32 k = 0; k < PER_ITEM; k++) {
-        if (change != SAME) it->m[k] = it->new_m[k];
-        if (change == ALL) it->ball[k] = it->new_ball[k];
+        if (change != SAME) it->m[k] = made[OWN(k)];
+        if (change == ALL) it->ball[k] = made[ROW + OWN(k)];
         UNROLL for (u32 j = 0; j < N_FIBRES; j++) {
             if (change == ALL || (change == ONE_STICK && j == fibre)) {
-                it->stick[j][k] = it->new_stick[j][k];
+                it->stick[j][k] = made[(2u + j) * ROW + OWN(k)];
             }
         }
     }
@@ -267,6 +310,8 @@ GROUP_KERNEL(sample_sticks, 32)(u64 stride, u64 seed, GLOBAL const u32 *RESTRICT
     LOCAL f32 refused[MOST_SLOTS];
     LOCAL f32 normal[GROUP];
     LOCAL f32 chance[GROUP];
+    ROWS f32 measured[ROW];
+    ROWS f32 made[(2u + N_FIBRES) * ROW];
     u64 voxel = GROUP_ID();
     u32 me = (u32)LOCAL_ID();
     u64 item = (u64)items[voxel];
@@ -291,33 +336,18 @@ GROUP_KERNEL(sample_sticks, 32)(u64 stride, u64 seed, GLOBAL const u32 *RESTRICT
     UNROLL for (u32 k = 0; k < PER_ITEM; k++) {
         u32 i = k * GROUP + me;
         it.m[k] = 0.0f;
-        it.new_m[k] = 0.0f;
-        it.new_ball[k] = 0.0f;
-        UNROLL for (u32 j = 0; j < N_FIBRES; j++) it.new_stick[j][k] = 0.0f;
-        if (i < N) {
-            UNROLL for (u32 l = 0; l < 3; l++) it.root[k][l] = root[l * N + i];
-            it.y[k] = y[(u64)i * stride + voxel];
-            it.b[k] = b[i];
-#if IS_BENT
-            f32 square = 0.0f;
-            UNROLL for (u32 l = 0; l < 3; l++) {
-                f32 bent = bend[l] * it.root[k][0];
-                bent = FMA(bend[3 + l], it.root[k][1], bent);
-                bent = FMA(bend[6 + l], it.root[k][2], bent);
-                square = FMA(bent, bent, square);
-            }
-            it.b[k] = square;
-#endif
-        }
+        UNROLL for (u32 row = 0; row < 2u + N_FIBRES; row++) made[row * ROW + OWN(k)] = 0.0f;
+        measured[OWN(k)] = i < N ? y[(u64)i * stride + voxel] : 0.0f;
     }
     UNROLL for (u32 j = 0; j < N_FIBRES; j++) {
         direction(p[SLOT_FIBRES + 3u * j], p[SLOT_FIBRES + 3u * j + 1u], bend, it.v[j]);
     }
 
     f32 new_v[3] = {0.0f, 0.0f, 0.0f};
-    f32 misfit = try_change(&it, me, ALL, p, SLOT_DIFFUSIVITY, p[SLOT_DIFFUSIVITY], new_v);
+    f32 misfit = try_change(&it, measured, made, root, b, bend, me, ALL, p, SLOT_DIFFUSIVITY,
+                            p[SLOT_DIFFUSIVITY], new_v);
     misfit = finish_misfit(GROUP_SUM_F32(scratch, misfit), p[SLOT_PRECISION]);
-    keep_change(&it, ALL, 0u, new_v);
+    keep_change(&it, made, me, ALL, 0u, new_v);
 
     f32 all_taken = 0.0f;
     u64 sample = 0;
@@ -348,7 +378,8 @@ GROUP_KERNEL(sample_sticks, 32)(u64 stride, u64 seed, GLOBAL const u32 *RESTRICT
             }
             f32 added;
             i32 inside = judge(p, slot, new_value, &added);
-            f32 part = try_change(&it, me, change, p, slot, new_value, new_v);
+            f32 part = try_change(&it, measured, made, root, b, bend, me, change, p, slot,
+                                  new_value, new_v);
             f32 tau = slot == SLOT_PRECISION ? new_value : p[SLOT_PRECISION];
             f32 new_misfit = finish_misfit(GROUP_SUM_F32(scratch, part), tau);
 #if IS_RICIAN
@@ -360,7 +391,7 @@ GROUP_KERNEL(sample_sticks, 32)(u64 stride, u64 seed, GLOBAL const u32 *RESTRICT
             if (take) {
                 misfit = new_misfit;
                 all_taken = all_taken + 1.0f;
-                keep_change(&it, change, fibre, new_v);
+                keep_change(&it, made, me, change, fibre, new_v);
             }
             BARRIER(); /* all have read p and step */
             if (me == 0u) {

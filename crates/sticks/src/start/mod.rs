@@ -6,23 +6,30 @@
 //! from a usual diffusivity, because where fibres cross the tensor's is too low to leave room for
 //! all of them. The better of the two is sorted by fraction and brought inside the ranges of the priors. A fourth fibre starts with
 //! next to nothing between the three. Gradients are taken as nominal here.
+//!
+//! [`Starter::begin`] finds the two starts of Levenberg-Marquardt, [`fit`](mod@fit) does that on lanes or on a
+//! device, [`Starter::end`] judges and writes where chains start.
 
+mod fit;
 mod fractions;
 mod model;
 
 use std::f64::consts::TAU;
 
+use fimbria_compute::device::Device;
 use fimbria_compute::operator::{Operator as _, VectorSpace as _};
 use fimbria_compute::{HostError, Workers};
-use fimbria_fitting::lm::{
-    Arithmetic, LmError, LmOptions, Parameter, Problems, Rows, Starts, Weights, fit,
-};
+use fimbria_fitting::lm::LmError;
+use fimbria_fitting::lm::device::DeviceFitError;
 use fimbria_image::{GradientTable, Status};
 use fimbria_models::dti::operators::{LanesFit, LanesMaps};
 use fimbria_models::dti::{DtiError, DtiMap, DtiOptions, Method, Problem};
+use rayon::prelude::*;
 
-use self::model::{FITTED, GammaSticks, SingleSticks};
+use self::fit::{Fit, SticksFit};
+use self::model::FITTED;
 use crate::batch::BatchRows;
+use crate::chunk::TILE;
 use crate::protocol::Protocol;
 use crate::rules::{MOST_DIFFUSIVITY, MOST_ZEPPELIN_SPREAD};
 use crate::slots::{DIFFUSIVITY, MOST, OFFSET, PRECISION, RATIO, S0, SPREAD, fraction, phi, theta};
@@ -39,8 +46,6 @@ const SPREADS: (f64, f64, f64) = (0.5, 0.05, MOST_ZEPPELIN_SPREAD);
 /// A signal that varies by no more than this fraction of its mean is constant but for rounding, and
 /// tells nothing of fibres.
 const CONSTANT: f32 = 1e-6;
-/// Iterations after which the start is good enough.
-const ITERATIONS: u32 = 50;
 
 /// Why no chain can start.
 #[derive(Debug, thiserror::Error)]
@@ -51,15 +56,24 @@ pub(crate) enum StartError {
     Fit(#[from] LmError),
 }
 
-/// True where a fitted parameter is a fibre's share of what those before it left.
-fn is_share(k: usize) -> bool {
-    (2..FITTED).contains(&k) && (k - 2).is_multiple_of(3)
+/// S0, d (µm²/ms), then fraction, θ, φ (radians) of three fibres, then the spread.
+type Point = [f64; FITTED + 1];
+
+/// Voxels whose signals are ready to be fitted.
+#[derive(Default)]
+pub(crate) struct Begun {
+    /// The status of each voxel, and the scale that its signals were divided by.
+    pub(crate) scaled: Vec<(Status, f32)>,
+    /// Where its fits start: with the tensor's diffusivity, and with a usual one.
+    points: [Vec<Point>; 2],
 }
 
-/// Ball and sticks of a voxel, parameters as `Starter::tensor_start` has them.
-struct Fit {
-    p: [f64; FITTED + 1],
-    residual: f32,
+impl Begun {
+    /// Adds the voxels of `next` behind these.
+    pub(crate) fn append(&mut self, next: Self) {
+        self.scaled.extend(next.scaled);
+        self.points.iter_mut().zip(next.points).for_each(|(all, of_next)| all.extend(of_next));
+    }
 }
 
 /// Finds starts of voxels.
@@ -68,8 +82,7 @@ pub(crate) struct Starter<'a> {
     protocol: &'a Protocol,
     workers: &'a Workers,
     tensors: Problem,
-    /// √b g and b of each measurement.
-    covariates: Vec<f32>,
+    fit: SticksFit,
 }
 
 impl<'a> Starter<'a> {
@@ -81,37 +94,64 @@ impl<'a> Starter<'a> {
     ) -> Result<Self, DtiError> {
         let tensors =
             Problem::new(gradients, &DtiOptions { method: Method::Ols, ..DtiOptions::default() })?;
-        let covariates = (0..protocol.len())
-            .flat_map(|i| {
-                let [x, y, z] = protocol.root[i];
-                [x as f32, y as f32, z as f32, protocol.b[i] as f32]
-            })
-            .collect();
-        Ok(Self { options, protocol, workers, tensors, covariates })
+        Ok(Self { options, protocol, workers, tensors, fit: SticksFit::new(options, protocol) })
     }
 
-    /// Takes the raw signals in `rows.y`, and leaves there what the sampler takes, and the starts;
-    /// gives the status of each voxel and the scale that its signals were divided by. Voxels that
-    /// cannot be sampled get harmless numbers.
-    pub(crate) fn start(&self, rows: &mut BatchRows) -> Result<Vec<(Status, f32)>, StartError> {
-        let scaled: Vec<(Status, f32)> = (0..rows.n).map(|l| self.scale(rows, l)).collect();
+    /// Takes the raw signals in `rows.y`, leaves there what the sampler takes, and finds where fits start.
+    /// Voxels that cannot be sampled get harmless numbers.
+    pub(crate) fn begin(&self, rows: &mut BatchRows) -> Result<Begun, StartError> {
+        let scaled = (0..rows.n).map(|lane| self.scale(rows, lane)).collect();
         rows.pad();
         let tensors = self.fit_tensors(&rows.y, rows.stride)?;
-        let from = |d: Option<f64>| -> Result<Vec<Fit>, LmError> {
-            let starts: Vec<_> =
-                (0..rows.n).map(|lane| self.tensor_start(&tensors, rows, lane, d)).collect();
-            self.fit_sticks(&starts, rows)
-        };
-        let fitted = from(None)?.into_iter().zip(from(Some(USUAL_DIFFUSIVITY))?);
-        for (lane, (low, usual)) in fitted.enumerate() {
+        let points = [None, Some(USUAL_DIFFUSIVITY)]
+            .map(|d| (0..rows.n).map(|lane| self.tensor_start(&tensors, rows, lane, d)).collect());
+        Ok(Begun { scaled, points })
+    }
+
+    /// Leaves the starts of chains in `rows.starts`; the fits in the calling thread.
+    pub(crate) fn end_on_lanes(
+        &self,
+        begun: &Begun,
+        rows: &mut BatchRows,
+    ) -> Result<(), StartError> {
+        let [low, usual] =
+            begun.points.each_ref().map(|p| self.fit.on_lanes(p, rows, self.workers.simd()));
+        self.end(rows, &low?, &usual?);
+        Ok(())
+    }
+
+    /// The same, the fits on a device and the rest on all threads.
+    pub(crate) fn end_on_device(
+        &self,
+        begun: &Begun,
+        rows: &mut BatchRows,
+        device: &Device,
+    ) -> Result<(), DeviceFitError> {
+        let [low, usual] = &begun.points;
+        let low = self.fit.on_device(low, rows, device)?;
+        let usual = self.fit.on_device(usual, rows, device)?;
+        self.end(rows, &low, &usual);
+        Ok(())
+    }
+
+    /// Numbers of a voxel that a device holds beside its signals while it fits.
+    pub(crate) fn rows_on_device(&self) -> usize {
+        self.fit.rows_on_device()
+    }
+
+    /// The better of both fits of each voxel, inside the ranges of the priors.
+    fn end(&self, rows: &mut BatchRows, low: &[Fit], usual: &[Fit]) {
+        let read = &*rows;
+        let start = |(lane, (low, usual)): (usize, (&Fit, &Fit))| {
             let better = if usual.residual < low.residual { usual } else { low };
-            let p = self.inside(&better.p, rows, lane);
-            for slot in 0..MOST {
-                rows.starts[slot * rows.stride + lane] = p[slot] as f32;
-            }
+            self.inside(&better.p, read, lane)
+        };
+        let both = low.par_iter().zip(usual).enumerate().with_min_len(TILE);
+        let starts: Vec<[f64; MOST]> = self.workers.install(|| both.map(start).collect());
+        for (slot, row) in rows.starts.chunks_exact_mut(rows.stride).enumerate() {
+            row.iter_mut().zip(&starts).for_each(|(to, start)| *to = start[slot] as f32);
         }
         rows.pad();
-        Ok(scaled)
     }
 
     /// Divides the signals of a voxel by their mean.
@@ -149,15 +189,8 @@ impl<'a> Starter<'a> {
         Ok(rows)
     }
 
-    /// S0, d (that of the tensor unless given), then fraction, θ, φ (radians) of three fibres, then
-    /// the spread.
-    fn tensor_start(
-        &self,
-        maps: &[f32],
-        rows: &BatchRows,
-        lane: usize,
-        d: Option<f64>,
-    ) -> [f64; FITTED + 1] {
+    /// The tensor's directions and, unless given, its diffusivity, with the fractions that go with them.
+    fn tensor_start(&self, maps: &[f32], rows: &BatchRows, lane: usize, d: Option<f64>) -> Point {
         let stride = rows.stride;
         let value = |map: DtiMap, volume: usize| {
             let row = self.tensors.map_row(map).map_or(0, |row| row + volume);
@@ -180,7 +213,7 @@ impl<'a> Starter<'a> {
             rows.y.iter().skip(lane).step_by(stride).map(|&y| f64::from(y) / s0).collect();
         let n_fibres = self.options.n_fibres.min(3);
         let f = fractions::least_squares(self.protocol, &y, d, &dirs[..n_fibres]);
-        let mut p = [0.0; FITTED + 1];
+        let mut p: Point = [0.0; FITTED + 1];
         (p[0], p[1], p[FITTED]) = (s0, d, SPREADS.0);
         for k in 0..3 {
             let [x, y, z] = dirs[k];
@@ -190,84 +223,8 @@ impl<'a> Starter<'a> {
         p
     }
 
-    /// The same after Levenberg-Marquardt.
-    fn fit_sticks(
-        &self,
-        starts: &[[f64; FITTED + 1]],
-        rows: &BatchRows,
-    ) -> Result<Vec<Fit>, LmError> {
-        let is_gamma = self.options.diffusivity != Diffusivity::Single;
-        let n_parameters = FITTED + usize::from(is_gamma);
-        let stride = rows.stride;
-        let mut columns = vec![0.0; n_parameters * stride];
-        for (lane, start) in starts.iter().enumerate() {
-            let mut rest = 1.0;
-            for k in 0..n_parameters {
-                let mut value = start[k];
-                if is_share(k) {
-                    let share = value / rest;
-                    rest -= value;
-                    value = share;
-                }
-                columns[k * stride + lane] = value as f32;
-            }
-        }
-        let problems = Problems {
-            n: rows.n,
-            stride,
-            samples: &rows.y,
-            covariates: &self.covariates,
-            constants: &[],
-            weights: Weights::Equal,
-            starts: Starts::PerProblem(&columns),
-        };
-        let options = LmOptions { max_iterations: ITERATIONS, ..LmOptions::default() };
-        let mut results = vec![0.0; Rows::new(n_parameters, &options).count() * stride];
-        let on = Arithmetic::Single(self.workers.simd());
-        let parameters = self.parameters();
-        if is_gamma {
-            fit(&GammaSticks, &parameters, &problems, &options, on, &mut results)?;
-        } else {
-            let [parameters @ .., _] = parameters;
-            fit(&SingleSticks, &parameters, &problems, &options, on, &mut results)?;
-        }
-        let residual = Rows::new(n_parameters, &options).residual();
-        let fitted = |(lane, start): (usize, &[f64; FITTED + 1])| {
-            let (mut p, mut residual_found) = (*start, f32::INFINITY);
-            let value = |k: usize| f64::from(results[k * stride + lane]);
-            // All zero where the fit could not begin.
-            if (0..n_parameters).all(|k| value(k).is_finite()) && value(0) > 0.0 {
-                residual_found = results[residual * stride + lane];
-                let mut rest = 1.0;
-                for k in 0..n_parameters {
-                    p[k] = value(k);
-                    if is_share(k) {
-                        p[k] *= rest;
-                        rest -= p[k];
-                    }
-                }
-            }
-            Fit { p, residual: residual_found }
-        };
-        Ok(starts.iter().enumerate().map(fitted).collect())
-    }
-
-    fn parameters(&self) -> [Parameter; FITTED + 1] {
-        const FAR: f64 = 1e3;
-        std::array::from_fn(|k| match k {
-            0 => Parameter::new("S0", 1.0, 0.0, FAR),
-            1 => Parameter::new("d", USUAL_DIFFUSIVITY, 1e-3, MOST_DIFFUSIVITY),
-            FITTED => Parameter::new("d_std", SPREADS.0, SPREADS.1, SPREADS.2),
-            _ if (k - 2) / 3 >= self.options.n_fibres => {
-                Parameter::new("none", 0.0, 0.0, 0.0).fixed_at(0.0)
-            }
-            _ if is_share(k) => Parameter::new("share", 0.1, 0.0, 1.0),
-            _ => Parameter::new("angle", 0.0, -FAR, FAR),
-        })
-    }
-
     /// Slots inside the ranges of the priors.
-    fn inside(&self, fitted: &[f64; FITTED + 1], rows: &BatchRows, lane: usize) -> [f64; MOST] {
+    fn inside(&self, fitted: &Point, rows: &BatchRows, lane: usize) -> [f64; MOST] {
         let mut p = [0.0; MOST];
         p[S0] = fitted[0].max(1e-6);
         let d = fitted[1];

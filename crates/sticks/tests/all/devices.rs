@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fimbria_compute::device::Device;
 use fimbria_compute::{Backend, Silent, Workers};
-use fimbria_sticks::{CHUNK, Keeper, SticksError, SticksOptions, sample};
+use fimbria_image::Image;
+use fimbria_sticks::{
+    CHUNK, Diffusivity, Keeper, Noise, SticksError, SticksOptions, sample,
+};
 
 #[test]
 fn every_kernel_agrees_with_its_twin() {
@@ -26,23 +29,34 @@ fn no_kernel_races_or_leaves_its_buffers() {
     fimbria_testing::kernels_are_clean(fimbria_sticks::checks);
 }
 
+/// From the same starts: those, too, are fitted on the device.
 #[test]
 fn devices_and_threads_draw_the_same_samples() {
     let Some(device) = fimbria_testing::opencl_device() else { return };
-    let subject = crate::common::Subject::crossings(20);
-    let options = SticksOptions { burn_in: 40, jumps: 50, n_fibres: 2, ..SticksOptions::default() };
-    let workers = Workers::new(2).unwrap();
-    let run = |devices: &[Device]| {
-        let on = Backend::new(&workers, devices);
-        let crate::common::Subject { series, mask, gradients, .. } = &subject;
-        sample(series, mask, gradients, None, &options, None, &on, &Silent).unwrap()
-    };
-    let (on_cpu, on_device) = (run(&[]), run(std::slice::from_ref(&device)));
-    assert_eq!(on_device.shares.cpu, 0);
-    if !workers.simd().fuses() {
-        return fimbria_testing::skipped("the bits: this processor does not fuse a * b + c");
+    let crate::common::Subject { series, mask, gradients, .. } =
+        &crate::common::Subject::crossings(20);
+    let mut deviation = Image::zeros(series.grid, 9);
+    deviation.data.iter_mut().enumerate().for_each(|(i, x)| *x = 0.01 * (i % 7) as f32 - 0.03);
+    let usual = SticksOptions { burn_in: 40, jumps: 50, ..SticksOptions::default() };
+    let (gamma, zeppelin) = (Diffusivity::Gamma, Diffusivity::Zeppelin);
+    for (options, deviation) in [
+        (SticksOptions { n_fibres: 2, ..usual.clone() }, None),
+        (SticksOptions { n_fibres: 3, diffusivity: gamma, ..usual.clone() }, Some(&deviation)),
+        (SticksOptions { n_fibres: 4, noise: Noise::Rician, ..usual.clone() }, None),
+        (SticksOptions { n_fibres: 1, diffusivity: zeppelin, ..usual }, Some(&deviation)),
+    ] {
+        let workers = Workers::new(2).unwrap();
+        let run = |devices: &[Device]| {
+            let on = Backend::new(&workers, devices);
+            sample(series, mask, gradients, deviation, &options, None, &on, &Silent).unwrap()
+        };
+        let (on_cpu, on_device) = (run(&[]), run(std::slice::from_ref(&device)));
+        assert_eq!(on_device.shares.cpu, 0);
+        if !workers.simd().fuses() {
+            return fimbria_testing::skipped("the bits: this processor does not fuse a * b + c");
+        }
+        assert!(on_cpu.sticks == on_device.sticks, "{options:?}");
     }
-    assert!(on_cpu.sticks == on_device.sticks);
 }
 
 /// A full disk.
