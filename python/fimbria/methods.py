@@ -356,7 +356,7 @@ def track(
         densities 45, transport 6]
     cutoff : number
         Through densities: end where the density is below this, in its units [above 0] [default:
-        0.15; deterministic or with --act 0.1]
+        0.15; deterministic or with act 0.1]
     power : number
         Through densities: the power to which the mean of the densities along an arc or a probe
         is raised [above 0] [default: 1]

@@ -46,7 +46,8 @@ function files = track(varargin)
 %     min_length: Shortest streamline kept [from 0 on, mm] [default: 0, in a run 20; through densities 10]
 %     angle: Largest angle between two steps [0 to 180, degrees] [default: 78.46304; through densities 45,
 %     transport 6]
-%     cutoff: Through densities: end where the density is below this, in its units [above 0] [default: 0.15; deterministic or with --act 0.1]
+%     cutoff: Through densities: end where the density is below this, in its units [above 0] [default: 0.15;
+%     deterministic or with --act 0.1]
 %     power: Through densities: the power to which the mean of the densities along an arc or a probe is
 %     raised [above 0] [default: 1]
 %     probe: Transport: how far densities are looked at ahead [above 0, mm] [default: half the shortest

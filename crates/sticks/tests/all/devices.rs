@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fimbria_compute::device::Device;
 use fimbria_compute::{Backend, Silent, Workers};
 use fimbria_image::Image;
-use fimbria_sticks::{
-    CHUNK, Diffusivity, Keeper, Noise, SticksError, SticksOptions, sample,
-};
+use fimbria_sticks::{CHUNK, Diffusivity, Keeper, Noise, SticksError, SticksOptions, sample};
 
 #[test]
 fn every_kernel_agrees_with_its_twin() {
