@@ -116,7 +116,7 @@ fn compare(
     let (mut expected, mut found) = (empty(), empty());
     sample_singly(&rows.batch(), &constants, &mut expected);
     let source = source(&constants, is_bent, group_bytes);
-    DeviceSampler::of(device, &constants, &source)?.sample(&rows.batch(), &mut found)?;
+    DeviceSampler::with_source(device, &constants, &source)?.sample(&rows.batch(), &mut found)?;
     let bits = |recorded: &Recorded| -> Vec<u32> {
         recorded.samples.iter().chain(&recorded.acceptance).map(|x| x.to_bits()).collect()
     };

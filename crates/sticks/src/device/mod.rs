@@ -43,10 +43,10 @@ impl DeviceSampler {
         constants: &Constants,
         is_bent: bool,
     ) -> Result<Self, DeviceError> {
-        Self::of(device, constants, &source(constants, is_bent, GROUP_BYTES))
+        Self::with_source(device, constants, &source(constants, is_bent, GROUP_BYTES))
     }
 
-    fn of(
+    fn with_source(
         device: &Device,
         constants: &Constants,
         source: &KernelSource,
