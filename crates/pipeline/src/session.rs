@@ -124,6 +124,11 @@ impl<'a> Logbook<'a> {
         self.entries().counts.insert(what.to_owned(), number);
     }
 
+    /// Records that devices which nobody named were left out.
+    pub(crate) fn left_to_threads(&self) {
+        self.result("left_to_threads", "the threads are expected to be faster than a device here");
+    }
+
     /// Counts who did the work where there was a choice. Of devices with one name, the second and
     /// those after it count under theirs with a number.
     pub fn count_shares(&self, shares: &Shares) {

@@ -241,8 +241,8 @@ impl Sampler<'_> {
             call: "starts of chains",
             detail,
         };
-        let begin = || voxels.par_chunks(TILE).map(|tile| self.begin(tile));
-        let tiles = workers.install(|| begin().collect::<Result<Vec<_>, SticksError>>());
+        let tiles: Result<Vec<_>, SticksError> =
+            workers.install(|| voxels.par_chunks(TILE).map(|tile| self.begin(tile)).collect());
         let tiles = tiles.map_err(|error| failed(error.to_string()))?;
         let mut rows = BatchRows::new(voxels.len(), self.constants.n, self.deviation.is_some());
         let mut begun = Begun::default();

@@ -5,10 +5,8 @@ use std::marker::PhantomData;
 
 use rustfft::Fft;
 
-use super::Float;
-
-use super::Complex;
 use super::lines::scratch;
+use super::{Complex, Float};
 
 /// Columns moved together: 128 bytes of each row as complex f32.
 pub(super) const BLOCK: usize = 16;

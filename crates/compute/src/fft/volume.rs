@@ -1,11 +1,9 @@
 use rayon::prelude::*;
 use rustfft::Fft;
 
-use super::Float;
-
 use super::columns::{Columns, Workspace};
 use super::lines::{reciprocal, scratch};
-use super::{Complex, Fft1, FftError, check_shape};
+use super::{Complex, Fft1, FftError, Float, check_shape};
 use crate::Workers;
 
 /// The transform of a complex volume along its three axes.

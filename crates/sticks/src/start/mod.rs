@@ -4,8 +4,9 @@
 //! fractions that fit best with these follow from linear least squares. From there up to three
 //! sticks are fitted to the signals, as fractions of what those before them left; and once more
 //! from a usual diffusivity, because where fibres cross the tensor's is too low to leave room for
-//! all of them. The better of the two is sorted by fraction and brought inside the ranges of the priors. A fourth fibre starts with
-//! next to nothing between the three. Gradients are taken as nominal here.
+//! all of them. The better of the two is sorted by fraction and brought inside the ranges of the
+//! priors. A fourth fibre starts with next to nothing between the three. Gradients are taken as
+//! nominal here.
 //!
 //! [`Starter::begin`] finds the two starts of Levenberg-Marquardt, [`fit`](mod@fit) does that on lanes or on a
 //! device, [`Starter::end`] judges and writes where chains start.

@@ -328,10 +328,7 @@ impl<P: FitModel> Stage for FitMaps<P> {
         report_counts(&outcome.fitted, log);
         log.count_shares(&outcome.fitted.shares);
         if outcome.fitted.left_to_threads {
-            log.result(
-                "left_to_threads",
-                "the threads are expected to be faster than a device here",
-            );
+            log.left_to_threads();
         }
         products.put(Maps::<P>::from(outcome));
         Ok(())

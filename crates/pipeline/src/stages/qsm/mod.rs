@@ -547,7 +547,7 @@ fn tell_of_no_kernel(method: QsmMethod, log: &Logbook<'_>) {
 fn tell_of_no_gain(model: &FieldModel, log: &Logbook<'_>) {
     let on = &log.session().on;
     if !on.devices.is_empty() && !device::gains(on, model.geometry.dims) {
-        log.result("left_to_threads", "the threads are expected to be faster than a device here");
+        log.left_to_threads();
     }
 }
 
