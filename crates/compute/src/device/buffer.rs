@@ -100,10 +100,10 @@ impl<T: Pod> Buffer<T> {
     /// Makes sure that kernels of `device` can use it.
     ///
     /// # Errors
-    /// [`DeviceError::OtherDevice`], also for a second handle of one card: each has memory of its
-    /// own.
+    /// [`DeviceError::OtherDevice`], also for one card that was opened twice, where each has memory of its
+    /// own, and for another queue of one device, which does not wait for this one's work.
     pub fn expect_on(&self, device: &Device) -> Result<(), DeviceError> {
-        if std::sync::Arc::ptr_eq(&self.device.shared, &device.shared) {
+        if std::sync::Arc::ptr_eq(&self.device.runtime, &device.runtime) {
             return Ok(());
         }
         let (expected, found) = (device.info().name.clone(), self.device.info().name.clone());

@@ -76,20 +76,21 @@ impl Default for DeviceOptions {
     }
 }
 
-/// An open device. Clones are handles of the same one; it closes with the last of them and of the
-/// buffers and kernels made on it.
+/// An open device, and a queue of it. Clones are handles of the same queue; the device closes with the
+/// last of them and of the buffers and kernels made on it.
 #[derive(Clone)]
 pub struct Device {
     shared: Arc<Shared>,
+    runtime: Arc<dyn Runtime>,
 }
 
+/// What all queues of a device share.
 struct Shared {
     info: DeviceInfo,
     /// Bytes that buffers may take in all.
     budget: u64,
     allocated: AtomicU64,
     programs: Mutex<HashMap<String, Arc<Program>>>,
-    runtime: Arc<dyn Runtime>,
 }
 
 impl std::fmt::Debug for Device {
@@ -122,9 +123,18 @@ impl Device {
             budget,
             allocated: AtomicU64::new(0),
             programs: Mutex::default(),
-            runtime,
         };
-        Ok(Self { shared: Arc::new(shared) })
+        Ok(Self { shared: Arc::new(shared), runtime })
+    }
+
+    /// The same device, its memory and its compiled texts, with another queue: what is queued here and
+    /// there runs side by side, in no order. So buffers of one queue are not for kernels of another.
+    ///
+    /// # Errors
+    /// Where the runtime refuses.
+    pub fn another_queue(&self) -> Result<Self, DeviceError> {
+        let runtime = self.runtime.another_queue().map_err(|fault| self.error(fault))?;
+        Ok(Self { shared: Arc::clone(&self.shared), runtime })
     }
 
     /// What is known of it.
@@ -172,7 +182,7 @@ impl Device {
             },
             other => self.error(other),
         })?;
-        let program = Arc::new(Program::new(Arc::clone(&self.shared.runtime), handle));
+        let program = Arc::new(Program::new(Arc::clone(&self.runtime), handle));
         programs.insert(text, Arc::clone(&program));
         Ok(program)
     }
@@ -200,7 +210,7 @@ impl Device {
         Err(DeviceError::LocalMemory { device: self.info().name.clone(), requested, available })
     }
 
-    /// Waits until everything queued is done.
+    /// Waits until everything that was queued here is done.
     ///
     /// # Errors
     /// Where a kernel faulted or the device was lost.
@@ -209,7 +219,7 @@ impl Device {
     }
 
     fn runtime(&self) -> &dyn Runtime {
-        &*self.shared.runtime
+        &*self.runtime
     }
 
     /// Adds who refused to what was refused.
