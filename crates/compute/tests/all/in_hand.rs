@@ -1,4 +1,4 @@
-//! What a card is asked while two chunks are in hand, by the log of one that does nothing.
+//! What a card is asked for by chunks and buffers, by the log of one that does nothing.
 #![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
@@ -14,6 +14,9 @@ use fimbria_compute::{Interrupted, Silent};
 /// Seconds that each kernel takes.
 const KERNEL_SECONDS: f64 = 0.2;
 
+/// Bytes that buffers may take.
+const BUDGET: u64 = 10_000;
+
 /// A call that the card was asked.
 #[derive(Debug)]
 struct Call {
@@ -21,6 +24,8 @@ struct Call {
     ended: f64,
     stream: String,
     what: String,
+    /// Bytes, or the kernel.
+    of: String,
 }
 
 fn calls(log: &Path) -> Vec<Call> {
@@ -28,10 +33,11 @@ fn calls(log: &Path) -> Vec<Call> {
     let texts = texts.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
     let call = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();
-        let [began, stream, what, _, took] = words[..] else { panic!("{line}") };
+        let [began, stream, what, of, took] = words[..] else { panic!("{line}") };
         let began: f64 = began.parse().unwrap();
         let ended = began + took.parse::<f64>().unwrap();
-        Call { began, ended, stream: stream.to_owned(), what: what.to_owned() }
+        let [stream, what, of] = [stream, what, of].map(str::to_owned);
+        Call { began, ended, stream, what, of }
     };
     texts.flat_map(|text| text.lines().map(call).collect::<Vec<_>>()).collect()
 }
@@ -45,12 +51,13 @@ impl Drop for Log {
     }
 }
 
-/// Does `work` on a card that does nothing, in a process of its own, and returns what that was asked;
+/// Does `work` on a card that does nothing and has this fault, in a process of its own, and returns what that was asked;
 /// `None` in that process, and, said aloud, where there is no compiler.
-fn asked(name: &str, work: impl FnOnce(&Device)) -> Option<Vec<Call>> {
+fn asked(name: &str, fault: &str, work: impl FnOnce(&Device)) -> Option<Vec<Call>> {
     if fimbria_testing::is_child() {
         let chosen = Selection::AllGpus.choose(&list()).expect("the card");
-        work(&Device::open(&chosen[0], &DeviceOptions::default()).expect("the card opens"));
+        let options = DeviceOptions { memory_limit: Some(BUDGET), ..DeviceOptions::default() };
+        work(&Device::open(&chosen[0], &options).expect("the card opens"));
         return None;
     }
     let (_driver, path) = fimbria_testing::null_gpu()?;
@@ -58,6 +65,7 @@ fn asked(name: &str, work: impl FnOnce(&Device)) -> Option<Vec<Call>> {
     std::fs::create_dir_all(&log.0).unwrap();
     fimbria_testing::in_child(&[
         ("LD_LIBRARY_PATH", &path),
+        ("NULL_GPU_FAULT", fault),
         ("NULL_GPU_LOG", log.0.to_str().unwrap()),
         ("NULL_GPU_KERNEL_MS", &format!("{}", 1e3 * KERNEL_SECONDS)),
     ]);
@@ -97,7 +105,7 @@ fn one_chunk_is_sent_while_a_kernel_is_at_the_other() {
         assert_eq!(shares, Ok(Shares { devices: vec![4], cpu: 0 }));
         assert_eq!(chunks, [[7; 250]; 4]);
     };
-    let Some(calls) = asked("in-hand", four_chunks) else { return };
+    let Some(calls) = asked("in-hand", "none", four_chunks) else { return };
     let of = |what: &'static str| calls.iter().filter(move |call| call.what == what);
     assert_eq!(of("launch").count(), 4, "{calls:?}");
     let within = |launch: &Call, upload: &Call| {
@@ -107,4 +115,73 @@ fn one_chunk_is_sent_while_a_kernel_is_at_the_other() {
     };
     let beside = of("launch").filter(|launch| of("upload").any(|upload| within(launch, upload)));
     assert!(beside.count() > 0, "no chunk was sent while a kernel ran: {calls:?}");
+}
+
+/// What the card was asked about memory, as "allocate 600".
+fn of_memory(calls: &[Call]) -> Vec<String> {
+    let of_memory = calls.iter().filter(|call| call.what == "allocate" || call.what == "free");
+    of_memory.map(|call| format!("{} {}", call.what, call.of)).collect()
+}
+
+#[test]
+fn chunks_use_the_memory_of_those_before_them() {
+    let many_chunks = |device: &Device| {
+        let mut chunks = vec![[7_u32; 250]; 6];
+        // The last is a little smaller.
+        let work = |device: &Device, chunk: &mut [u32; 250]| match chunk[0] {
+            0 => send_and_fetch(device, &mut chunk[..240]),
+            _ => send_and_fetch(device, chunk),
+        };
+        chunks[5][0] = 0;
+        let devices = std::slice::from_ref(device);
+        run_pairs(devices, &mut chunks, work, |_| Ok::<_, Interrupted>(()), &Silent).unwrap();
+        assert_eq!(device.available_bytes(), BUDGET);
+    };
+    let Some(calls) = asked("pool", "none", many_chunks) else { return };
+    let uploads = calls.iter().filter(|call| call.what == "upload").count();
+    assert_eq!(uploads, 6, "{calls:?}");
+    // One for each queue, given back with it.
+    let [took, gave] = ["allocate 1000", "free 1000"].map(str::to_owned);
+    assert_eq!(of_memory(&calls), [took.clone(), took, gave.clone(), gave], "{calls:?}");
+}
+
+#[test]
+fn kept_memory_is_given_back_before_memory_is_short() {
+    let grow = |device: &Device| {
+        drop(device.upload(&[1_u8; 6000]).unwrap());
+        // As large as what is left and what is kept together.
+        let held = device.upload(&[2_u8; 9000]).unwrap();
+        assert_eq!(device.available_bytes(), BUDGET - 9000);
+        let refused = device.allocate::<u8>(1001).unwrap_err();
+        assert!(matches!(refused, DeviceError::OutOfMemory { requested: 1001, available: 1000, .. }));
+        assert_eq!(held.to_vec().unwrap(), [2; 9000]);
+    };
+    let Some(calls) = asked("short", "none", grow) else { return };
+    let expected = ["allocate 6000", "free 6000", "allocate 9000", "free 9000"];
+    assert_eq!(of_memory(&calls), expected, "{calls:?}");
+}
+
+#[test]
+fn a_card_that_refuses_is_asked_again_once_kept_memory_is_given_back() {
+    let refused_once = |device: &Device| {
+        drop(device.upload(&[1_u8; 1000]).unwrap());
+        // Others use the card: by its budget there is room, and the driver says no.
+        assert_eq!(device.upload(&[2_u8; 5000]).unwrap().to_vec().unwrap(), [2; 5000]);
+    };
+    let Some(calls) = asked("refused", "allocation:2", refused_once) else { return };
+    let expected = ["allocate 1000", "free 1000", "allocate 5000", "free 5000"];
+    assert_eq!(of_memory(&calls), expected, "{calls:?}");
+}
+
+#[test]
+fn a_block_much_larger_than_needed_is_left_for_others() {
+    let of_sizes = |device: &Device| {
+        drop(device.upload(&[1_u8; 5000]).unwrap());
+        let small = device.upload(&[2_u8; 3000]).unwrap();
+        let large = device.upload(&[3_u8; 4500]).unwrap();
+        assert_eq!((small.to_vec().unwrap()[2999], large.to_vec().unwrap()[4499]), (2, 3));
+    };
+    let Some(calls) = asked("sizes", "none", of_sizes) else { return };
+    let allocated: Vec<_> = of_memory(&calls).into_iter().take(2).collect();
+    assert_eq!(allocated, ["allocate 5000", "allocate 3000"], "{calls:?}");
 }
