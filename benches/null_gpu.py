@@ -10,10 +10,9 @@ are run in turn, after one run that compiles kernels, which are kept; the least 
 shared: processor seconds of the whole command, reading and writing included, stand beside.
 
 Columns: seconds of the stage on threads and under the null GPU, and their quotient, the host's share; processor
-seconds of both commands; then where the seconds under the null GPU went: before kernels are loaded, uploads, downloads,
-memory taken, given back and cleared, the host between the calls of a chunk (starts, tables, results), and outside
-them (gathering, storing). A job is only shown where every chunk ran on the device, by its record, and kernels were
-launched, by the driver's log.
+seconds of both commands; chunks; then what the card was asked: how often for memory, and the seconds of all uploads,
+of all downloads, and of memory taken, given back and cleared, which of the two chunks in hand may pass side by side.
+A job is only shown where every chunk ran on the device, by its record, and kernels were launched, by the driver's log.
 """
 
 import argparse
@@ -94,25 +93,18 @@ def stage_of(record, name):
 
 
 def parts(log):
-    """Seconds of the calls by kind, of the host before calls of a chunk, and how many launches there were."""
-    seconds = dict.fromkeys(("kernels", "upload", "download", "memory", "between"), 0.0)
-    kinds = {"module": "kernels", "upload": "upload", "download": "download",
+    """Seconds of the calls by kind, and how many allocations and launches there were."""
+    seconds = dict.fromkeys(("upload", "download", "memory"), 0.0)
+    kinds = {"upload": "upload", "download": "download",
              "allocate": "memory", "free": "memory", "set": "memory", "copy": "memory"}
-    launches, end, inside = 0, None, False
+    counts = dict.fromkeys(("allocate", "launch"), 0)
     for line in log.read_text().splitlines():
-        began, _, what, _, took = line.split()
-        began, took = float(began), float(took)
-        # A chunk begins with its first memory and ends when that is given back.
-        gap = 0.0 if end is None else max(began - end, 0.0)
-        if what == "module":
-            seconds["kernels"] += gap
-        elif inside:
-            seconds["between"] += gap
-        inside = what != "free"
-        seconds[kinds.get(what, "between")] += took
-        launches += what == "launch"
-        end = max(end or 0.0, began + took)
-    return seconds, launches
+        _, _, what, _, took = line.split()
+        if what in kinds:
+            seconds[kinds[what]] += float(took)
+        if what in counts:
+            counts[what] += 1
+    return seconds, counts["allocate"], counts["launch"]
 
 
 def measured(name, stage, line, args, data):
@@ -134,7 +126,7 @@ def measured(name, stage, line, args, data):
         counts = found["counts"]
         if counts.get("chunks_on_cpu") != 0 or counts.get("chunks_on_Null GPU", 0) < 1:
             sys.exit(f"{name}: not all chunks ran on the device: {counts}")
-        spent, launches = parts(next(calls.glob("*.calls")))
+        spent, allocations, launches = parts(next(calls.glob("*.calls")))
         if launches < counts["chunks_on_Null GPU"]:
             sys.exit(f"{name}: {launches} launches for {counts['chunks_on_Null GPU']} chunks")
         # The first compiles.
@@ -144,12 +136,11 @@ def measured(name, stage, line, args, data):
         if "cpu" not in best or seconds < best["cpu"][0]:
             best["cpu"] = (seconds, cpu)
         if "null" not in best or found["seconds"] < best["null"][0]:
-            best["null"] = (found["seconds"], device_cpu, spent, counts["chunks_on_Null GPU"])
+            best["null"] = (found["seconds"], device_cpu, spent, allocations, counts["chunks_on_Null GPU"])
     n_voxels = next((s["counts"]["voxels"] for s in record["stages"] if "voxels" in s["counts"]), 0)
-    (cpu, cpu_cpu), (null, null_cpu, spent, chunks) = best["cpu"], best["null"]
-    outside = max(null - sum(spent.values()), 0.0)
-    told = [spent["kernels"], spent["upload"], spent["download"], spent["memory"], spent["between"], outside]
-    print(f"{name:8}{n_voxels:9}{cpu:9.3f}{null:9.3f}{null / cpu:8.2f}{cpu_cpu:8.2f}{null_cpu:8.2f}{chunks:8}"
+    (cpu, cpu_cpu), (null, null_cpu, spent, allocations, chunks) = best["cpu"], best["null"]
+    told = [spent["upload"], spent["download"], spent["memory"]]
+    print(f"{name:8}{n_voxels:9}{cpu:9.3f}{null:9.3f}{null / cpu:8.2f}{cpu_cpu:8.2f}{null_cpu:8.2f}{chunks:8}{allocations:8}"
           + "".join(f"{s:9.3f}" for s in told), flush=True)
 
 
@@ -169,8 +160,8 @@ def main():
     source = HERE.parent / "crates/compute/tests/stand_in/null_gpu.c"
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", data / "driver/libcuda.so.1", source], check=True)
     made(args.fimbria, data, args)
-    print(f"{'job':8}{'voxels':>9}{'stage s':>9}{'null s':>9}{'share':>8}{'CPU s':>8}{'null':>8}{'chunks':>8}"
-          + "".join(f"{name:>9}" for name in ("kernels", "upload", "download", "memory", "between", "outside")))
+    print(f"{'job':8}{'voxels':>9}{'stage s':>9}{'null s':>9}{'share':>8}{'CPU s':>8}{'null':>8}{'chunks':>8}{'allocs':>8}"
+          + "".join(f"{name:>9}" for name in ("upload", "download", "memory")))
     for name, (stage, line) in jobs(data).items():
         if args.only is None or name in args.only.split(","):
             measured(name, stage, line, args, data)

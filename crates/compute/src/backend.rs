@@ -6,7 +6,8 @@ use crate::comm::{Comm, Solo};
 use crate::device::Device;
 
 /// Threads, and devices that come before them. With no devices everything runs on the threads;
-/// with some, [`run_chunks`](crate::queue::run_chunks) shares the work out and falls back.
+/// with some, [`run_chunks`](crate::queue::run_chunks) or [`run_pairs`](crate::queue::run_pairs) shares the
+/// work out and falls back.
 #[derive(Clone, Copy)]
 pub struct Backend<'a> {
     /// The threads, always there.

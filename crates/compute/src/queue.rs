@@ -13,13 +13,22 @@ const MAX_FAILURES: u32 = 3;
 /// twice in memory.
 const CHUNK_BYTES: usize = 64 << 20;
 
-/// Chunks that each of several devices gets at least, where there are blocks for them: with fewer, one
-/// that is slower or begins later keeps the others waiting for its last.
+/// Chunks that each device gets at least, where there are blocks for them: with fewer, one of several that
+/// is slower or begins later keeps the others waiting for its last, and the host has the first and the
+/// last of a single one to itself.
 const CHUNKS_OF_DEVICE: usize = 4;
 
-/// How many of `n_blocks` blocks of `block` items make a chunk: no more than every device has room
-/// for, nor than have inputs of a reasonable size, and few enough that each of several devices gets
-/// some. At least one.
+/// Chunks that a device of [`run_pairs`] has in hand: while its kernels are at one, the host prepares the
+/// next and stores the one before.
+pub const IN_HAND: usize = 2;
+
+/// Items that fill a large card: where there is one device, no fewer make a chunk for the sake of having
+/// several.
+const FILLING: usize = 1 << 16;
+
+/// How many of `n_blocks` blocks of `block` items make a chunk of [`run_pairs`]: no more than every device
+/// has room for twice, nor than have inputs of a reasonable size, and few enough that each device gets
+/// several, a single one none that leave it idle. At least one.
 ///
 /// An item takes `bytes_of_item` on a device, by buffer, and `bytes_of_input` of what is gathered.
 pub fn blocks_per_chunk(
@@ -29,13 +38,12 @@ pub fn blocks_per_chunk(
     (n_blocks, block): (usize, usize),
 ) -> usize {
     // An eighth is left to tables.
-    let room = devices.iter().map(|device| device.chunk_len(bytes_of_item) / 8 * 7).min();
+    let room = |device: &Device| device.chunk_len(bytes_of_item) / (8 * IN_HAND) * 7;
+    let room = devices.iter().map(room).min().unwrap_or(0);
     let reasonable = CHUNK_BYTES / bytes_of_input.max(1);
-    let for_each = match devices.len() {
-        0 | 1 => n_blocks,
-        several => n_blocks / (CHUNKS_OF_DEVICE * several),
-    };
-    (room.unwrap_or(0).min(reasonable) / block).min(for_each).max(1)
+    let least = if devices.len() > 1 { 1 } else { FILLING.div_ceil(block) };
+    let for_each = (n_blocks / (CHUNKS_OF_DEVICE * devices.len().max(1))).max(least);
+    (room.min(reasonable) / block).min(for_each).max(1)
 }
 
 /// Does `work` on all `items`, and where the device has no memory for them on one half after the other,
@@ -84,6 +92,50 @@ pub fn run_chunks<C, E>(
     devices: &[Device],
     chunks: &mut [C],
     on_device: impl Fn(&Device, &mut C) -> Result<(), DeviceError> + Sync,
+    on_cpu: impl FnMut(&mut C) -> Result<(), E>,
+    progress: &dyn Progress,
+) -> Result<Shares, E>
+where
+    C: Send,
+    E: From<Interrupted>,
+{
+    let threads: Vec<(usize, &Device)> = devices.iter().enumerate().collect();
+    run_on(devices.len(), &threads, chunks, on_device, on_cpu, progress)
+}
+
+/// As [`run_chunks`], each device with [`IN_HAND`] chunks at once, every one on a host thread and a queue of
+/// its own: for work that the host prepares and stores. What `on_device` makes on the device it is given
+/// must not be used on another's queue, and the device needs memory for as many chunks.
+///
+/// # Errors
+/// As [`run_chunks`].
+pub fn run_pairs<C, E>(
+    devices: &[Device],
+    chunks: &mut [C],
+    on_device: impl Fn(&Device, &mut C) -> Result<(), DeviceError> + Sync,
+    on_cpu: impl FnMut(&mut C) -> Result<(), E>,
+    progress: &dyn Progress,
+) -> Result<Shares, E>
+where
+    C: Send,
+    E: From<Interrupted>,
+{
+    // A device that has no more queues serves with those it has.
+    let queues = |(index, device): (usize, &Device)| {
+        let others = (1..IN_HAND).map_while(|_| device.another_queue().ok());
+        std::iter::once(device.clone()).chain(others).map(move |queue| (index, queue)).collect()
+    };
+    let queues: Vec<Vec<(usize, Device)>> = devices.iter().enumerate().map(queues).collect();
+    let threads: Vec<_> = queues.iter().flatten().map(|(index, queue)| (*index, queue)).collect();
+    run_on(devices.len(), &threads, chunks, on_device, on_cpu, progress)
+}
+
+/// Each of `threads` serves the device of an index below `n_devices`.
+fn run_on<C, E>(
+    n_devices: usize,
+    threads: &[(usize, &Device)],
+    chunks: &mut [C],
+    on_device: impl Fn(&Device, &mut C) -> Result<(), DeviceError> + Sync,
     mut on_cpu: impl FnMut(&mut C) -> Result<(), E>,
     progress: &dyn Progress,
 ) -> Result<Shares, E>
@@ -91,14 +143,13 @@ where
     C: Send,
     E: From<Interrupted>,
 {
-    let queue = Queue::new(chunks, devices.len());
+    let queue = Queue::new(chunks, n_devices);
     std::thread::scope(|scope| {
-        let served: Vec<_> = devices
+        let serving: Vec<_> = threads
             .iter()
-            .enumerate()
-            .map(|(index, device)| {
+            .map(|&(index, device)| {
                 let (queue, on_device) = (&queue, &on_device);
-                scope.spawn(move || serve(queue, index, device, on_device, progress))
+                (index, scope.spawn(move || serve(queue, index, device, on_device, progress)))
             })
             .collect();
 
@@ -115,10 +166,11 @@ where
             cpu += 1;
             queue.done();
         }
-        let devices = served
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect();
+        let mut devices = vec![0; n_devices];
+        for (index, thread) in serving {
+            devices[index] +=
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
         outcome?;
         // Devices stop taking chunks once the caller wants to stop; the CPU may not have noticed.
         if queue.was_stopped() {
@@ -128,7 +180,8 @@ where
     })
 }
 
-/// One device's life: takes chunks until none is left that it may take. Returns how many it did.
+/// A thread that serves a device: takes chunks until none is left that it may take, or the device is given
+/// up. Returns how many it did.
 fn serve<C>(
     queue: &Queue<'_, C>,
     index: usize,
@@ -139,7 +192,6 @@ fn serve<C>(
     let _leave = LeaveOnDrop { queue, index };
     let _stop = StopOnPanic(queue);
     let mut done = 0;
-    let mut failures = 0;
     while let Some(chunk) = queue.next_for_device(index) {
         if progress.is_cancelled() {
             queue.stop();
@@ -148,23 +200,24 @@ fn serve<C>(
         match on_device(device, chunk.data) {
             Ok(()) => {
                 done += 1;
-                failures = 0;
-                queue.done();
+                queue.done_by(index);
             }
-            Err(error) => {
-                failures += 1;
-                let gives_up = error.is_lost() || failures == MAX_FAILURES;
-                let fate =
-                    if gives_up { "the device is given up" } else { "its work goes elsewhere" };
-                progress.warn(&format!("{error}; {fate}"));
-                queue.refused(chunk, index);
-                if gives_up {
-                    break;
-                }
-            }
+            Err(error) => match queue.refused(chunk, index, error.is_lost()) {
+                Fate::Serves => progress.warn(&format!("{error}; its work goes elsewhere")),
+                Fate::GivenUp => progress.warn(&format!("{error}; the device is given up")),
+                // Its other threads fail for the same reason, which was told.
+                Fate::WasGivenUp => {}
+            },
         }
     }
     done
+}
+
+/// What becomes of a device that refused a chunk.
+enum Fate {
+    Serves,
+    GivenUp,
+    WasGivenUp,
 }
 
 /// A device that leaves, by choice or by panic, must not be waited for.
@@ -200,7 +253,10 @@ struct State<'c, C> {
     waiting: VecDeque<Chunk<'c, C>>,
     /// Chunks in nobody's finished work yet: waiting or in hand.
     unfinished: usize,
+    /// Which devices take chunks.
     in_service: Vec<bool>,
+    /// Refusals of each device since it last did a chunk.
+    refusals: Vec<u32>,
     stopped: bool,
 }
 
@@ -214,8 +270,8 @@ impl<'c, C> Queue<'c, C> {
         let unfinished = chunks.len();
         let waiting =
             chunks.iter_mut().map(|data| Chunk { data, refused_by: Vec::new() }).collect();
-        let in_service = vec![true; devices];
-        let state = State { waiting, unfinished, in_service, stopped: false };
+        let (in_service, refusals) = (vec![true; devices], vec![0; devices]);
+        let state = State { waiting, unfinished, in_service, refusals, stopped: false };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -223,11 +279,15 @@ impl<'c, C> Queue<'c, C> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Waits for the first chunk that `wanted` accepts; `None` once there will be none.
-    fn next(&self, wanted: impl Fn(&State<'c, C>, &Chunk<'c, C>) -> bool) -> Option<Chunk<'c, C>> {
+    /// Waits for the first chunk that `wanted` accepts; `None` once there will be none, or `over` says so.
+    fn next(
+        &self,
+        over: impl Fn(&State<'c, C>) -> bool,
+        wanted: impl Fn(&State<'c, C>, &Chunk<'c, C>) -> bool,
+    ) -> Option<Chunk<'c, C>> {
         let mut state = self.lock();
         loop {
-            if state.stopped || state.unfinished == 0 {
+            if state.stopped || state.unfinished == 0 || over(&state) {
                 return None;
             }
             let found = state.waiting.iter().position(|chunk| wanted(&state, chunk));
@@ -239,12 +299,14 @@ impl<'c, C> Queue<'c, C> {
     }
 
     fn next_for_device(&self, index: usize) -> Option<Chunk<'c, C>> {
-        self.next(|_, chunk| !chunk.refused_by.contains(&index))
+        let given_up = |state: &State<'c, C>| !state.in_service[index];
+        self.next(given_up, |_, chunk| !chunk.refused_by.contains(&index))
     }
 
     /// The CPU takes what no device in service is left to try.
     fn next_for_cpu(&self) -> Option<Chunk<'c, C>> {
-        self.next(|state, chunk| {
+        let never = |_: &State<'c, C>| false;
+        self.next(never, |state, chunk| {
             let mut devices = state.in_service.iter().enumerate();
             devices.all(|(index, serving)| !serving || chunk.refused_by.contains(&index))
         })
@@ -259,9 +321,26 @@ impl<'c, C> Queue<'c, C> {
         self.change(|state| state.unfinished -= 1);
     }
 
-    fn refused(&self, mut chunk: Chunk<'c, C>, index: usize) {
+    fn done_by(&self, index: usize) {
+        self.change(|state| {
+            state.unfinished -= 1;
+            state.refusals[index] = 0;
+        });
+    }
+
+    /// Puts a chunk back for others, and gives up a device that is lost or refuses too often.
+    fn refused(&self, mut chunk: Chunk<'c, C>, index: usize, is_lost: bool) -> Fate {
         chunk.refused_by.push(index);
-        self.change(|state| state.waiting.push_front(chunk));
+        let mut fate = Fate::WasGivenUp;
+        self.change(|state| {
+            state.waiting.push_front(chunk);
+            state.refusals[index] += 1;
+            if state.in_service[index] {
+                state.in_service[index] = !is_lost && state.refusals[index] < MAX_FAILURES;
+                fate = if state.in_service[index] { Fate::Serves } else { Fate::GivenUp };
+            }
+        });
+        fate
     }
 
     fn leave(&self, index: usize) {

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::queue::{Shares, run_chunks};
+use fimbria_compute::queue::{Shares, run_pairs};
 use fimbria_compute::{Backend, Progress, Workers};
 use fimbria_fitting::lm::device::DeviceFitError;
 use fimbria_image::gradients::GradientDeviation;
@@ -62,7 +62,7 @@ impl Sampler<'_> {
     ) -> Result<Shares, SticksError> {
         let finished = Mutex::new(Ok(()));
         let finished_so_far = || finished.lock().unwrap_or_else(PoisonError::into_inner);
-        let shares = run_chunks(
+        let shares = run_pairs(
             on.devices,
             chunks,
             |device, chunk| {

@@ -2,22 +2,24 @@
 
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 use bytemuck::Pod;
 
+use super::memory::Block;
 use super::runtime::Handle;
 use super::{Device, DeviceError, describe};
 
-/// `len` elements of device memory, freed when dropped. Transfers wait for the work queued before
-/// them.
+/// `len` elements of device memory, freed when dropped: later buffers of the same queue may have it, or the
+/// device where memory is short. Transfers wait for the work queued before them.
 pub struct Buffer<T> {
     device: Device,
-    handle: Handle,
+    block: Block,
     len: usize,
-    bytes: u64,
     element: PhantomData<T>,
 }
+
+/// Neither runtime knows empty buffers, so that every one holds four bytes at least.
+const LEAST_BYTES: usize = 4;
 
 impl<T> std::fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -32,31 +34,16 @@ impl Device {
     /// # Errors
     /// [`DeviceError::OutOfMemory`], [`DeviceError::BufferTooLarge`].
     pub fn allocate<T: Pod>(&self, len: usize) -> Result<Buffer<T>, DeviceError> {
-        // Neither runtime knows empty buffers, so that every one holds four bytes at least.
-        let bytes = (len as u64).saturating_mul(size_of::<T>() as u64).max(4);
+        let bytes = (len as u64).saturating_mul(size_of::<T>() as u64).max(LEAST_BYTES as u64);
         let name = &self.info().name;
         let largest = self.info().largest_buffer_bytes;
         if bytes > largest {
             let device = name.clone();
             return Err(DeviceError::BufferTooLarge { device, requested: bytes, largest });
         }
-        let allocated = &self.shared.allocated;
-        let before = allocated.fetch_add(bytes, Ordering::Relaxed);
-        let available = self.shared.budget.saturating_sub(before);
-        let made = if bytes > available {
-            Err(super::Fault::OutOfMemory)
-        } else {
-            self.runtime().allocate(bytes as usize)
-        };
-        match made {
-            Ok(handle) => {
-                let device = self.clone();
-                Ok(Buffer { device, handle, len, bytes, element: PhantomData })
-            }
-            Err(fault) => {
-                allocated.fetch_sub(bytes, Ordering::Relaxed);
-                Err(describe(fault, name, bytes, available))
-            }
+        match self.shared().memory.take(bytes, &self.queue.runtime) {
+            Ok(block) => Ok(Buffer { device: self.clone(), block, len, element: PhantomData }),
+            Err(refusal) => Err(describe(refusal.fault, name, bytes, refusal.available)),
         }
     }
 
@@ -100,10 +87,10 @@ impl<T: Pod> Buffer<T> {
     /// Makes sure that kernels of `device` can use it.
     ///
     /// # Errors
-    /// [`DeviceError::OtherDevice`], also for a second handle of one card: each has memory of its
-    /// own.
+    /// [`DeviceError::OtherDevice`], also for one card that was opened twice, where each has memory of its
+    /// own, and for another queue of one device, which does not wait for this one's work.
     pub fn expect_on(&self, device: &Device) -> Result<(), DeviceError> {
-        if std::sync::Arc::ptr_eq(&self.device.shared, &device.shared) {
+        if std::sync::Arc::ptr_eq(&self.device.queue, &device.queue) {
             return Ok(());
         }
         let (expected, found) = (device.info().name.clone(), self.device.info().name.clone());
@@ -122,7 +109,7 @@ impl<T: Pod> Buffer<T> {
         let bytes = bytemuck::cast_slice(host);
         self.device
             .runtime()
-            .write(self.handle, start * size_of::<T>(), bytes)
+            .write(self.handle(), start * size_of::<T>(), bytes)
             .map_err(|fault| self.device.error(fault))
     }
 
@@ -139,7 +126,7 @@ impl<T: Pod> Buffer<T> {
         let bytes = bytemuck::cast_slice_mut(host);
         self.device
             .runtime()
-            .read(self.handle, start * size_of::<T>(), bytes)
+            .read(self.handle(), start * size_of::<T>(), bytes)
             .map_err(|fault| self.device.error(fault))
     }
 
@@ -173,8 +160,8 @@ impl<T: Pod> Buffer<T> {
         self.device
             .runtime()
             .copy(
-                (from.handle, from_range.start * size),
-                (self.handle, start * size),
+                (from.handle(), from_range.start * size),
+                (self.handle(), start * size),
                 from_range.len() * size,
             )
             .map_err(|fault| self.device.error(fault))
@@ -187,12 +174,12 @@ impl<T: Pod> Buffer<T> {
     pub fn fill_zero(&mut self) -> Result<(), DeviceError> {
         self.device
             .runtime()
-            .zero(self.handle, self.bytes as usize)
+            .zero(self.handle(), (self.len * size_of::<T>()).max(LEAST_BYTES))
             .map_err(|fault| self.device.error(fault))
     }
 
     pub(super) fn handle(&self) -> Handle {
-        self.handle
+        self.block.handle
     }
 
     fn range(&self, start: usize, len: usize) -> Result<Range<usize>, DeviceError> {
@@ -206,7 +193,6 @@ impl<T: Pod> Buffer<T> {
 
 impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
-        self.device.runtime().free(self.handle);
-        self.device.shared.allocated.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.device.shared().memory.free(self.block, &self.device.queue.runtime);
     }
 }

@@ -34,6 +34,7 @@ mod info;
 mod inventory;
 mod library;
 mod measure;
+mod memory;
 mod opencl;
 mod program;
 mod runtime;
@@ -41,7 +42,6 @@ mod selection;
 mod space;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 pub use self::buffer::Buffer;
@@ -53,6 +53,7 @@ pub use self::info::{DeviceInfo, DeviceKind, PciAddress, RuntimeKind};
 pub use self::inventory::{Inventory, Missing, list, may_have_gpu};
 pub(crate) use self::measure::kernel_source as measure_source;
 pub use self::measure::{Attained, DeviceMeasurement, measure};
+use self::memory::Memory;
 use self::program::Program;
 pub use self::program::{Argument, Kernel, KernelSource, Launch};
 use self::runtime::Runtime;
@@ -76,20 +77,30 @@ impl Default for DeviceOptions {
     }
 }
 
-/// An open device. Clones are handles of the same one; it closes with the last of them and of the
-/// buffers and kernels made on it.
+/// An open device, and a queue of it. Clones are handles of the same queue; the device closes with the
+/// last of them and of the buffers and kernels made on it.
 #[derive(Clone)]
 pub struct Device {
-    shared: Arc<Shared>,
+    queue: Arc<Queue>,
 }
 
+/// One queue of a device.
+struct Queue {
+    shared: Arc<Shared>,
+    runtime: Arc<dyn Runtime>,
+}
+
+/// What all queues of a device share.
 struct Shared {
     info: DeviceInfo,
-    /// Bytes that buffers may take in all.
-    budget: u64,
-    allocated: AtomicU64,
+    memory: Memory,
     programs: Mutex<HashMap<String, Arc<Program>>>,
-    runtime: Arc<dyn Runtime>,
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.shared.memory.forget(&self.runtime);
+    }
 }
 
 impl std::fmt::Debug for Device {
@@ -119,22 +130,30 @@ impl Device {
         let budget = options.memory_limit.map_or(share, |limit| limit.min(share));
         let shared = Shared {
             info: info.clone(),
-            budget,
-            allocated: AtomicU64::new(0),
+            memory: Memory::new(budget),
             programs: Mutex::default(),
-            runtime,
         };
-        Ok(Self { shared: Arc::new(shared) })
+        Ok(Self { queue: Arc::new(Queue { shared: Arc::new(shared), runtime }) })
+    }
+
+    /// The same device, its memory and its compiled texts, with another queue: what is queued here and
+    /// there runs side by side, in no order. So buffers of one queue are not for kernels of another.
+    ///
+    /// # Errors
+    /// Where the runtime refuses.
+    pub fn another_queue(&self) -> Result<Self, DeviceError> {
+        let runtime = self.runtime().another_queue().map_err(|fault| self.error(fault))?;
+        Ok(Self { queue: Arc::new(Queue { shared: Arc::clone(&self.queue.shared), runtime }) })
     }
 
     /// What is known of it.
     pub fn info(&self) -> &DeviceInfo {
-        &self.shared.info
+        &self.shared().info
     }
 
     /// Bytes that buffers made from now on may take in all.
     pub fn available_bytes(&self) -> u64 {
-        self.shared.budget.saturating_sub(self.shared.allocated.load(Ordering::Relaxed))
+        self.shared().memory.available()
     }
 
     /// How many items fit at once when each needs `bytes_per_item` in as many buffers: neither
@@ -160,7 +179,7 @@ impl Device {
         let text = source.assemble(self.runtime().prelude());
         // Held while compiling, so that two threads do not compile one text twice.
         let mut programs =
-            self.shared.programs.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            self.shared().programs.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some(program) = programs.get(&text) {
             return Ok(Arc::clone(program));
         }
@@ -172,7 +191,7 @@ impl Device {
             },
             other => self.error(other),
         })?;
-        let program = Arc::new(Program::new(Arc::clone(&self.shared.runtime), handle));
+        let program = Arc::new(Program::new(Arc::clone(&self.queue.runtime), handle));
         programs.insert(text, Arc::clone(&program));
         Ok(program)
     }
@@ -200,7 +219,7 @@ impl Device {
         Err(DeviceError::LocalMemory { device: self.info().name.clone(), requested, available })
     }
 
-    /// Waits until everything queued is done.
+    /// Waits until everything that was queued here is done.
     ///
     /// # Errors
     /// Where a kernel faulted or the device was lost.
@@ -208,8 +227,12 @@ impl Device {
         self.runtime().synchronize().map_err(|fault| self.error(fault))
     }
 
+    fn shared(&self) -> &Shared {
+        &self.queue.shared
+    }
+
     fn runtime(&self) -> &dyn Runtime {
-        &*self.shared.runtime
+        &*self.queue.runtime
     }
 
     /// Adds who refused to what was refused.

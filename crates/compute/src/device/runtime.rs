@@ -1,5 +1,7 @@
 //! What OpenCL and CUDA each implement; everything above this trait is the same for both.
 
+use std::sync::Arc;
+
 use super::error::Fault;
 
 /// The runtime's own name of an object: `cl_mem`, `CUdeviceptr`, `cl_kernel`, `CUfunction` …
@@ -18,11 +20,15 @@ pub(crate) enum RawArgument {
     F64(f64),
 }
 
-/// One open device. Work is queued in order; transfers return when the host's memory is free to
-/// be used again.
+/// One queue of an open device. Work is done in the order it was queued; transfers return when the
+/// host's memory is free to be used again.
 ///
-/// Callers pass handles that this runtime made and has not freed, and ranges inside them.
+/// Callers pass handles that this runtime made, or another queue of the same device, and that were not
+/// freed, and ranges inside them.
 pub(crate) trait Runtime: Send + Sync {
+    /// Another queue of the same device: what is queued in one does not wait for the other.
+    fn another_queue(&self) -> Result<Arc<dyn Runtime>, Fault>;
+
     /// `bytes` (not 0) of device memory, contents unspecified.
     fn allocate(&self, bytes: usize) -> Result<Handle, Fault>;
     fn free(&self, memory: Handle);

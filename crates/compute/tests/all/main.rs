@@ -3,6 +3,7 @@
 mod checks;
 mod cuda;
 mod device;
+mod in_hand;
 mod inventory;
 mod measure;
 mod nvrtc;

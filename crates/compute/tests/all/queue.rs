@@ -5,7 +5,7 @@ use std::sync::{Barrier, Mutex};
 
 use fimbria_compute::check::collatz;
 use fimbria_compute::device::{Device, DeviceError, DeviceOptions};
-use fimbria_compute::queue::{Shares, blocks_per_chunk, in_halves, run_chunks};
+use fimbria_compute::queue::{Shares, blocks_per_chunk, in_halves, run_chunks, run_pairs};
 use fimbria_compute::{Interrupted, Progress, Silent};
 use fimbria_testing::in_child;
 
@@ -263,6 +263,87 @@ fn a_cancelled_job_is_interrupted() {
     }
 }
 
+/// While one chunk is on the device, the host is at another of it.
+#[test]
+fn a_device_has_two_chunks_in_hand_each_with_a_queue_of_its_own() {
+    let Some(device) = fimbria_testing::opencl_device() else { return };
+    let [in_hand, most, others] = [0, 0, 0].map(AtomicUsize::new);
+    let both = Barrier::new(2);
+    let of_device = device.upload(&[7_u32]).unwrap();
+    let (starts, mut steps) = (starts(), vec![0; ITEMS]);
+    let together = |queue: &Device, chunk: &mut Chunk<'_>| {
+        most.fetch_max(in_hand.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+        // Neither goes on before the other has come, and so each does every second chunk.
+        both.wait();
+        let outcome = on_device(queue, chunk);
+        in_hand.fetch_sub(1, Ordering::Relaxed);
+        // What is queued in one queue does not wait for what is queued in the other.
+        if of_device.expect_on(queue).is_err() {
+            others.fetch_add(1, Ordering::Relaxed);
+        }
+        outcome
+    };
+    let devices = std::slice::from_ref(&device);
+    let shares =
+        run_pairs(devices, &mut chunks(&starts, &mut steps), together, on_cpu, &Silent).unwrap();
+    assert_eq!(steps, oracle());
+    assert_eq!(shares, Shares { devices: vec![ITEMS / CHUNK], cpu: 0 });
+    assert_eq!(most.into_inner(), 2);
+    assert_eq!(others.into_inner(), ITEMS / CHUNK / 2);
+}
+
+/// The thread that has the device's other chunk says nothing of what was said, and takes no more.
+#[test]
+fn a_device_lost_with_two_chunks_in_hand_is_told_once() {
+    let Some(device) = fimbria_testing::opencl_device() else { return };
+    let both = Barrier::new(2);
+    let tries = AtomicUsize::new(0);
+    let lost = |device: &Device, chunk: &mut Chunk<'_>| {
+        tries.fetch_add(1, Ordering::Relaxed);
+        both.wait();
+        chunk.1.fill(u32::MAX); // half-written work must not survive
+        let device = device.info().name.clone();
+        Err(DeviceError::Lost { device, detail: "injected".to_owned() })
+    };
+    let warnings = Warnings::default();
+    let (starts, mut steps) = (starts(), vec![0; ITEMS]);
+    let devices = std::slice::from_ref(&device);
+    let shares =
+        run_pairs(devices, &mut chunks(&starts, &mut steps), lost, on_cpu, &warnings).unwrap();
+    assert_eq!(steps, oracle());
+    assert_eq!(shares, Shares { devices: vec![0], cpu: ITEMS / CHUNK });
+    assert_eq!(tries.into_inner(), 2);
+    let warnings = warnings.0.into_inner().unwrap();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("injected") && warnings[0].contains("given up"), "{warnings:?}");
+}
+
+/// A chunk that one thread of a device was refused is not for the other: the device is the same.
+#[test]
+fn a_chunk_that_a_device_refuses_is_the_processors() {
+    let Some(device) = fimbria_testing::opencl_device() else { return };
+    let mut chunks: Vec<(usize, &str)> = (0..6).map(|number| (number, "nobody")).collect();
+    let tries = AtomicUsize::new(0);
+    let refuse_second = |device: &Device, (number, by): &mut (usize, &str)| {
+        if *number == 1 {
+            tries.fetch_add(1, Ordering::Relaxed);
+            return Err(refusal(device));
+        }
+        *by = "device";
+        Ok(())
+    };
+    let on_cpu = |(_, by): &mut (usize, &str)| {
+        *by = "processor";
+        Ok::<_, Interrupted>(())
+    };
+    let devices = std::slice::from_ref(&device);
+    let shares = run_pairs(devices, &mut chunks, refuse_second, on_cpu, &Silent);
+    assert_eq!(shares, Ok(Shares { devices: vec![5], cpu: 1 }));
+    let by: Vec<_> = chunks.iter().map(|(_, by)| *by).collect();
+    assert_eq!(by, ["device", "processor", "device", "device", "device", "device"]);
+    assert_eq!(tries.into_inner(), 1);
+}
+
 #[test]
 fn what_a_device_has_no_memory_for_is_done_in_halves() {
     let refused = || DeviceError::OutOfMemory { device: "card".into(), requested: 9, available: 3 };
@@ -295,8 +376,9 @@ fn several_devices_get_several_chunks_each() {
     }
     let Some(devices) = fimbria_testing::two_devices(Default::default()) else { return };
     let bytes = [4 * 70, 4 * 30];
-    // 19 blocks of 4096 voxels of 70 volumes are less than one chunk.
-    assert_eq!(blocks_per_chunk(&devices[..1], &bytes, bytes[0], (19, 4096)), 19);
+    // 19 blocks of 4096 voxels of 70 volumes are little for one device, which has several where each fills it.
+    assert_eq!(blocks_per_chunk(&devices[..1], &bytes, bytes[0], (19, 4096)), 16);
+    assert_eq!(blocks_per_chunk(&devices[..1], &bytes, bytes[0], (96, 4096)), 24);
     assert_eq!(blocks_per_chunk(&devices, &bytes, bytes[0], (19, 4096)), 2);
     assert_eq!(blocks_per_chunk(&devices, &bytes, bytes[0], (3, 4096)), 1);
 }

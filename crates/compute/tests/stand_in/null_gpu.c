@@ -8,8 +8,10 @@
    NULL_GPU_DEVICES     cards there are (1)
    NULL_GPU_MEMORY      bytes of each (8589934592)
    NULL_GPU_CAPABILITY  compute capability, ten times (90)
-   NULL_GPU_LOG         folder for PID.calls, a line a call: seconds since the first, device, what,
-                        bytes or kernel, seconds that it took
+   NULL_GPU_LOG         folder for PID.calls, a line a call: seconds since the first, device.stream (0 where
+                        the call has none), what, bytes or kernel, seconds that it took
+   NULL_GPU_KERNEL_MS   milliseconds that a stream is busy with each kernel: what is queued in it after that
+                        waits, what is queued in others does not (0)
    NULL_GPU_FAULT       WHAT:N, or WHAT:N+ for the N-th and all later, counted over all cards:
                           allocation:N  the N-th allocation finds no memory
                           launch:N      the N-th launch finds no memory
@@ -26,15 +28,17 @@
 typedef unsigned long long Pointer;
 
 enum { OUT_OF_MEMORY = 2, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700 };
-enum { MOST_DEVICES = 16, NAME = 64 };
+enum { MOST_DEVICES = 16, MOST_STREAMS = 4096, NAME = 64 };
 
-/* A context, or its stream: the address says which card. */
+/* A context: the address says which card. */
 static struct { size_t used; int lost; } cards[MOST_DEVICES];
 static _Thread_local int depth, stack[8];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *calls;
 static double start;
-static long allocations, launches;
+static long allocations, launches, streams;
+/* When the last kernel of a stream ends: the address of a stream is its number. */
+static double busy_until[MOST_STREAMS];
 
 static double now(void) {
     struct timespec t;
@@ -69,11 +73,19 @@ static int state(void) {
     return cards[current()].lost ? ILLEGAL_ADDRESS : 0;
 }
 
+/* Waits for the kernels of a stream. */
+static void wait_for(const void *stream) {
+    pthread_mutex_lock(&lock);
+    double seconds = busy_until[(size_t)stream] - now();
+    pthread_mutex_unlock(&lock);
+    if (seconds > 0) usleep((useconds_t)(1e6 * seconds));
+}
+
 /* Notes a call that began at `began`. */
-static void note(const char *what, const char *kernel, size_t bytes, double began) {
+static void note(const void *stream, const char *what, const char *kernel, size_t bytes, double began) {
     pthread_mutex_lock(&lock);
     if (calls) {
-        fprintf(calls, "%.6f %d %s ", began - start, current(), what);
+        fprintf(calls, "%.6f %d.%zu %s ", began - start, current(), (size_t)stream, what);
         if (kernel) fprintf(calls, "%s", kernel);
         else fprintf(calls, "%zu", bytes);
         fprintf(calls, " %.6f\n", now() - began);
@@ -143,7 +155,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     return 0;
 }
 
-/* Contexts and streams are the ordinal of their card, plus one. */
+/* Contexts are the ordinal of their card, plus one. */
 int cuDevicePrimaryCtxRetain(void **context, int device) {
     if (is_asked_for("open", device + 1)) return OUT_OF_MEMORY;
     *context = (void *)(size_t)(device + 1);
@@ -163,13 +175,16 @@ int cuCtxPopCurrent_v2(void **context) {
 }
 int cuStreamCreate(void **stream, unsigned flags) {
     (void)flags;
-    *stream = (void *)(size_t)(current() + 1);
+    pthread_mutex_lock(&lock);
+    *stream = (void *)(size_t)(streams + 1 < MOST_STREAMS ? ++streams : streams);
+    pthread_mutex_unlock(&lock);
     return state();
 }
 int cuStreamDestroy_v2(void *stream) { (void)stream; return state(); }
 int cuStreamSynchronize(void *stream) {
-    (void)stream;
-    note("synchronize", 0, 0, now());
+    double began = now();
+    wait_for(stream);
+    note(stream, "synchronize", 0, 0, began);
     return state();
 }
 
@@ -194,7 +209,7 @@ int cuMemAlloc_v2(Pointer *to, size_t bytes) {
     block[0] = bytes;
     block[1] = (size_t)card;
     *to = (Pointer)(block + 8);
-    note("allocate", 0, bytes, began);
+    note(0, "allocate", 0, bytes, began);
     return 0;
 }
 int cuMemFree_v2(Pointer memory_) {
@@ -204,35 +219,34 @@ int cuMemFree_v2(Pointer memory_) {
     cards[block[1]].used -= bytes;
     pthread_mutex_unlock(&lock);
     free(block);
-    note("free", 0, bytes, began);
+    note(0, "free", 0, bytes, began);
     return state();
 }
 
-static int copy(const char *what, void *to, const void *from, size_t bytes) {
+/* It has been done when this returns, as of pageable memory on a card. */
+static int copy(const void *stream, const char *what, void *to, const void *from, size_t bytes) {
     double began = now();
     if (state()) return state();
+    wait_for(stream);
     memcpy(to, from, bytes);
-    note(what, 0, bytes, began);
+    note(stream, what, 0, bytes, began);
     return 0;
 }
 int cuMemcpyHtoDAsync_v2(Pointer to, const void *from, size_t bytes, void *stream) {
-    (void)stream;
-    return copy("upload", (void *)to, from, bytes);
+    return copy(stream, "upload", (void *)to, from, bytes);
 }
 int cuMemcpyDtoHAsync_v2(void *to, Pointer from, size_t bytes, void *stream) {
-    (void)stream;
-    return copy("download", to, (const void *)from, bytes);
+    return copy(stream, "download", to, (const void *)from, bytes);
 }
 int cuMemcpyDtoDAsync_v2(Pointer to, Pointer from, size_t bytes, void *stream) {
-    (void)stream;
-    return copy("copy", (void *)to, (const void *)from, bytes);
+    return copy(stream, "copy", (void *)to, (const void *)from, bytes);
 }
 int cuMemsetD8Async(Pointer to, unsigned char value, size_t bytes, void *stream) {
-    (void)stream;
     double began = now();
     if (state()) return state();
+    wait_for(stream);
     memset((void *)to, value, bytes);
-    note("set", 0, bytes, began);
+    note(stream, "set", 0, bytes, began);
     return 0;
 }
 
@@ -240,7 +254,7 @@ int cuMemsetD8Async(Pointer to, unsigned char value, size_t bytes, void *stream)
 int cuModuleLoadData(void **module, const void *image) {
     double began = now();
     *module = (void *)image;
-    note("module", 0, 0, began);
+    note(0, "module", 0, 0, began);
     return state();
 }
 int cuModuleUnload(void *module) { (void)module; return 0; }
@@ -254,13 +268,15 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                    void *stream, void **parameters, void **extra) {
     (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x, (void)block_y, (void)block_z;
-    (void)shared, (void)stream, (void)parameters, (void)extra;
+    (void)shared, (void)parameters, (void)extra;
     if (state()) return state();
     pthread_mutex_lock(&lock);
     long count = ++launches;
+    double *busy = &busy_until[(size_t)stream], ready = *busy > now() ? *busy : now();
+    *busy = ready + 1e-3 * (double)setting("NULL_GPU_KERNEL_MS", 0);
     pthread_mutex_unlock(&lock);
     if (is_asked_for("launch", count)) return OUT_OF_MEMORY;
-    note("launch", function, 0, now());
+    note(stream, "launch", function, 0, now());
     /* As on a card, the launch is taken and the fault comes later. */
     if (is_asked_for("address", count)) cards[current()].lost = 1;
     return 0;

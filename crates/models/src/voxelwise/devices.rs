@@ -1,7 +1,7 @@
 //! The part of the driver that shares blocks out to devices.
 
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::queue::{Shares, blocks_per_chunk, in_halves, run_chunks};
+use fimbria_compute::queue::{Shares, blocks_per_chunk, in_halves, run_pairs};
 use fimbria_compute::{Backend, Workers};
 use fimbria_image::MaskBlock;
 use rayon::prelude::*;
@@ -66,7 +66,7 @@ impl Work<'_> {
             chunks.push(Chunk { blocks, tally: Tally::default() });
             blocks = rest;
         }
-        let shares = run_chunks(
+        let shares = run_pairs(
             on.devices,
             &mut chunks,
             |device, chunk| {

@@ -16,6 +16,7 @@ use source::GROUP;
 pub(crate) use source::{GROUP_BYTES, source};
 
 use fimbria_compute::device::{Buffer, Device, DeviceError, Kernel, KernelSource, Launch};
+use fimbria_compute::queue::IN_HAND;
 
 use crate::batch::{Batch, Recorded};
 use crate::lanes::Constants;
@@ -62,12 +63,12 @@ impl DeviceSampler {
         })
     }
 
-    /// Voxels that the device has room for, `of_starts` rows before they are sampled too.
+    /// Voxels that the device has room for as often as chunks are in hand, `of_starts` rows before they are sampled too.
     pub(crate) fn most_voxels(&self, n_samples: usize, of_starts: usize) -> usize {
         let sampled = (n_samples * self.n_sampled).max(of_starts);
         let rows = [1, self.n_measurements, MOST, 9, sampled, 1];
         let bytes = rows.map(|rows| rows * size_of::<f32>());
-        (self.device.chunk_len(&bytes) / 8 * 7).clamp(1, LAUNCH)
+        (self.device.chunk_len(&bytes) / (8 * IN_HAND) * 7).clamp(1, LAUNCH)
     }
 
     /// Samples a batch.

@@ -2,7 +2,7 @@
 
 use fimbria_compute::Backend;
 use fimbria_compute::device::{Device, DeviceError};
-use fimbria_compute::queue::{Shares, blocks_per_chunk, in_halves, run_chunks};
+use fimbria_compute::queue::{Shares, blocks_per_chunk, in_halves, run_pairs};
 use fimbria_image::MaskBlock;
 use rayon::prelude::*;
 
@@ -31,7 +31,7 @@ impl Job<'_> {
             chunks.push(Chunk { blocks, counts: PeakCounts::default() });
             blocks = rest;
         }
-        let shares = run_chunks(
+        let shares = run_pairs(
             on.devices,
             &mut chunks,
             |device, chunk| {

@@ -8,7 +8,7 @@ mod packages;
 
 use std::ffi::{CString, c_int, c_uint, c_void};
 use std::ptr;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use self::api::{Api, Context, Function, Module, Status, Stream, api};
 use self::cache::Cache;
@@ -50,7 +50,8 @@ fn compilers() -> Option<impl Iterator<Item = Nvrtc>> {
     (status == 0).then(|| Nvrtc::all_up_to(version / 1000))
 }
 
-/// A card's primary context and one stream on it.
+/// A card's primary context and one stream on it. Contexts are counted: two of these share one, and its
+/// memory, with a stream each.
 pub(crate) struct Cuda {
     api: &'static Api,
     nvrtc: &'static Nvrtc,
@@ -73,9 +74,20 @@ impl Cuda {
         let (api, status) = api().ok_or_else(|| missing("libcuda"))?;
         let nvrtc = nvrtc_for(compute_capability).ok_or_else(|| missing("NVRTC"))?;
         check(api, "cuInit", *status)?;
-        let (mut device, mut context, mut stream) = (0, ptr::null_mut(), ptr::null_mut());
+        let mut device = 0;
         // SAFETY: writes a device number.
         check(api, "cuDeviceGet", unsafe { (api.device_get)(&raw mut device, ordinal) })?;
+        Self::with_compiler(api, nvrtc, device, compute_capability)
+    }
+
+    /// A stream of its own on the device's primary context.
+    fn with_compiler(
+        api: &'static Api,
+        nvrtc: &'static Nvrtc,
+        device: c_int,
+        compute_capability: (u32, u32),
+    ) -> Result<Self, Fault> {
+        let (mut context, mut stream) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: the device exists; the context is released when `Cuda` is dropped.
         let status = unsafe { (api.context_retain)(&raw mut context, device) };
         check(api, "cuDevicePrimaryCtxRetain", status)?;
@@ -139,6 +151,11 @@ impl Drop for Cuda {
 }
 
 impl Runtime for Cuda {
+    fn another_queue(&self) -> Result<Arc<dyn Runtime>, Fault> {
+        let another = Self::with_compiler(self.api, self.nvrtc, self.device, self.compute_capability)?;
+        Ok(Arc::new(another))
+    }
+
     fn allocate(&self, bytes: usize) -> Result<Handle, Fault> {
         let _entered = self.enter()?;
         let mut memory = 0;

@@ -22,6 +22,7 @@ shared_library! {
         get_device_ids: "clGetDeviceIDs", FunctionOf<types::clGetDeviceIDs_t>;
         get_device_info: "clGetDeviceInfo", FunctionOf<types::clGetDeviceInfo_t>;
         create_context: "clCreateContext", FunctionOf<types::clCreateContext_t>;
+        retain_context: "clRetainContext", FunctionOf<types::clRetainContext_t>;
         release_context: "clReleaseContext", FunctionOf<types::clReleaseContext_t>;
         create_command_queue: "clCreateCommandQueue", FunctionOf<types::clCreateCommandQueue_t>;
         release_command_queue: "clReleaseCommandQueue", FunctionOf<types::clReleaseCommandQueue_t>;

@@ -5,7 +5,7 @@ mod find;
 
 use std::ffi::{CString, c_void};
 use std::ptr;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use opencl_sys as cl;
 
@@ -55,6 +55,16 @@ impl OpenCl {
             )
         };
         check("clCreateContext", status)?;
+        Self::with_context(api, device, context)
+    }
+
+    /// A queue of its own on a context, which is released with it, or at once where there is none.
+    fn with_context(
+        api: &'static Api,
+        device: cl::cl_device_id,
+        context: cl::cl_context,
+    ) -> Result<Self, Fault> {
+        let mut status = cl::CL_SUCCESS;
         // SAFETY: the device belongs to the context.
         let queue = unsafe { (api.create_command_queue)(context, device, 0, &raw mut status) };
         let opened = Self { api, device, context, queue, launching: Mutex::new(()) };
@@ -95,7 +105,8 @@ impl OpenCl {
 impl Drop for OpenCl {
     fn drop(&mut self) {
         // A lost device may refuse; there is nothing left to do about it.
-        // SAFETY: both were created by `open` and are released once; a null queue is refused.
+        // SAFETY: the queue was created with this, the context created or retained for it, and each is
+        // released once; a null queue is refused.
         unsafe {
             if !self.queue.is_null() {
                 (self.api.release_command_queue)(self.queue);
@@ -106,6 +117,12 @@ impl Drop for OpenCl {
 }
 
 impl Runtime for OpenCl {
+    fn another_queue(&self) -> Result<Arc<dyn Runtime>, Fault> {
+        // SAFETY: the context lives as long as `self`; `with_context` releases it again.
+        check("clRetainContext", unsafe { (self.api.retain_context)(self.context) })?;
+        Ok(Arc::new(Self::with_context(self.api, self.device, self.context)?))
+    }
+
     fn allocate(&self, bytes: usize) -> Result<Handle, Fault> {
         let mut status = cl::CL_SUCCESS;
         // SAFETY: no host pointer is given.

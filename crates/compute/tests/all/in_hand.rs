@@ -1,0 +1,187 @@
+//! What a card is asked for by chunks and buffers, by the log of one that does nothing.
+#![cfg(target_os = "linux")]
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use fimbria_compute::device::{
+    Device, DeviceError, DeviceOptions, Kernel, KernelSource, Launch, Selection, list,
+};
+use fimbria_compute::queue::{Shares, run_pairs};
+use fimbria_compute::{Interrupted, Silent};
+
+/// Seconds that each kernel takes.
+const KERNEL_SECONDS: f64 = 0.2;
+
+/// Bytes that buffers may take.
+const BUDGET: u64 = 10_000;
+
+/// A call that the card was asked.
+#[derive(Debug)]
+struct Call {
+    began: f64,
+    ended: f64,
+    stream: String,
+    what: String,
+    /// Bytes, or the kernel.
+    of: String,
+}
+
+fn calls(log: &Path) -> Vec<Call> {
+    let texts = std::fs::read_dir(log).unwrap();
+    let texts = texts.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    let call = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [began, stream, what, of, took] = words[..] else { panic!("{line}") };
+        let began: f64 = began.parse().unwrap();
+        let ended = began + took.parse::<f64>().unwrap();
+        let [stream, what, of] = [stream, what, of].map(str::to_owned);
+        Call { began, ended, stream, what, of }
+    };
+    texts.flat_map(|text| text.lines().map(call).collect::<Vec<_>>()).collect()
+}
+
+/// A folder that goes with this.
+struct Log(PathBuf);
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Does `work` on a card that does nothing and has this fault, in a process of its own, and returns what that was asked;
+/// `None` in that process, and, said aloud, where there is no compiler.
+fn asked(name: &str, fault: &str, work: impl FnOnce(&Device)) -> Option<Vec<Call>> {
+    if fimbria_testing::is_child() {
+        let chosen = Selection::AllGpus.choose(&list()).expect("the card");
+        let options = DeviceOptions { memory_limit: Some(BUDGET), ..DeviceOptions::default() };
+        work(&Device::open(&chosen[0], &options).expect("the card opens"));
+        return None;
+    }
+    let (_driver, path) = fimbria_testing::null_gpu()?;
+    let log = Log(std::env::temp_dir().join(format!("fimbria-{name}-{}", std::process::id())));
+    std::fs::create_dir_all(&log.0).unwrap();
+    fimbria_testing::in_child(&[
+        ("LD_LIBRARY_PATH", &path),
+        ("NULL_GPU_FAULT", fault),
+        ("NULL_GPU_LOG", log.0.to_str().unwrap()),
+        ("NULL_GPU_KERNEL_MS", &format!("{}", 1e3 * KERNEL_SECONDS)),
+    ]);
+    Some(calls(&log.0))
+}
+
+/// A kernel that the card does nothing for.
+fn kernel(device: &Device) -> Result<Kernel, DeviceError> {
+    let source = KernelSource::new("nothing", "KERNEL(nothing)(GLOBAL u32 *x) { x[0] += 1; }");
+    device.kernel(&source, "nothing")
+}
+
+/// Sends a chunk, does nothing with it, and fetches it.
+fn send_and_fetch(device: &Device, chunk: &mut [u32]) -> Result<(), DeviceError> {
+    let kernel = kernel(device)?;
+    let sent = device.upload(chunk)?;
+    // SAFETY: the kernel's one parameter, of one element at least.
+    unsafe { kernel.launch(Launch::groups_of(1, 1), &[(&sent).into()])? };
+    sent.read(0, chunk)
+}
+
+#[test]
+fn one_chunk_is_sent_while_a_kernel_is_at_the_other() {
+    let four_chunks = |device: &Device| {
+        let mut chunks = [[7_u32; 250]; 4];
+        // Compiled beforehand; then the second chunk is gathered while a kernel is at the first.
+        kernel(device).unwrap();
+        let begun = AtomicUsize::new(0);
+        let work = |device: &Device, chunk: &mut [u32; 250]| {
+            if begun.fetch_add(1, Ordering::Relaxed) == 1 {
+                std::thread::sleep(Duration::from_secs_f64(KERNEL_SECONDS / 4.0));
+            }
+            send_and_fetch(device, chunk)
+        };
+        let devices = std::slice::from_ref(device);
+        let shares = run_pairs(devices, &mut chunks, work, |_| Ok::<_, Interrupted>(()), &Silent);
+        assert_eq!(shares, Ok(Shares { devices: vec![4], cpu: 0 }));
+        assert_eq!(chunks, [[7; 250]; 4]);
+    };
+    let Some(calls) = asked("in-hand", "none", four_chunks) else { return };
+    let of = |what: &'static str| calls.iter().filter(move |call| call.what == what);
+    assert_eq!(of("launch").count(), 4, "{calls:?}");
+    let within = |launch: &Call, upload: &Call| {
+        upload.stream != launch.stream
+            && upload.began > launch.began
+            && upload.ended < launch.began + KERNEL_SECONDS
+    };
+    let beside = of("launch").filter(|launch| of("upload").any(|upload| within(launch, upload)));
+    assert!(beside.count() > 0, "no chunk was sent while a kernel ran: {calls:?}");
+}
+
+/// What the card was asked about memory, as "allocate 600".
+fn of_memory(calls: &[Call]) -> Vec<String> {
+    let of_memory = calls.iter().filter(|call| call.what == "allocate" || call.what == "free");
+    of_memory.map(|call| format!("{} {}", call.what, call.of)).collect()
+}
+
+#[test]
+fn chunks_use_the_memory_of_those_before_them() {
+    let many_chunks = |device: &Device| {
+        let mut chunks = vec![[7_u32; 250]; 6];
+        // The last is a little smaller.
+        let work = |device: &Device, chunk: &mut [u32; 250]| match chunk[0] {
+            0 => send_and_fetch(device, &mut chunk[..240]),
+            _ => send_and_fetch(device, chunk),
+        };
+        chunks[5][0] = 0;
+        let devices = std::slice::from_ref(device);
+        run_pairs(devices, &mut chunks, work, |_| Ok::<_, Interrupted>(()), &Silent).unwrap();
+        assert_eq!(device.available_bytes(), BUDGET);
+    };
+    let Some(calls) = asked("pool", "none", many_chunks) else { return };
+    let uploads = calls.iter().filter(|call| call.what == "upload").count();
+    assert_eq!(uploads, 6, "{calls:?}");
+    // One for each queue, given back with it.
+    let [took, gave] = ["allocate 1000", "free 1000"].map(str::to_owned);
+    assert_eq!(of_memory(&calls), [took.clone(), took, gave.clone(), gave], "{calls:?}");
+}
+
+#[test]
+fn kept_memory_is_given_back_before_memory_is_short() {
+    let grow = |device: &Device| {
+        drop(device.upload(&[1_u8; 6000]).unwrap());
+        // As large as what is left and what is kept together.
+        let held = device.upload(&[2_u8; 9000]).unwrap();
+        assert_eq!(device.available_bytes(), BUDGET - 9000);
+        let refused = device.allocate::<u8>(1001).unwrap_err();
+        assert!(matches!(refused, DeviceError::OutOfMemory { requested: 1001, available: 1000, .. }));
+        assert_eq!(held.to_vec().unwrap(), [2; 9000]);
+    };
+    let Some(calls) = asked("short", "none", grow) else { return };
+    let expected = ["allocate 6000", "free 6000", "allocate 9000", "free 9000"];
+    assert_eq!(of_memory(&calls), expected, "{calls:?}");
+}
+
+#[test]
+fn a_card_that_refuses_is_asked_again_once_kept_memory_is_given_back() {
+    let refused_once = |device: &Device| {
+        drop(device.upload(&[1_u8; 1000]).unwrap());
+        // Others use the card: by its budget there is room, and the driver says no.
+        assert_eq!(device.upload(&[2_u8; 5000]).unwrap().to_vec().unwrap(), [2; 5000]);
+    };
+    let Some(calls) = asked("refused", "allocation:2", refused_once) else { return };
+    let expected = ["allocate 1000", "free 1000", "allocate 5000", "free 5000"];
+    assert_eq!(of_memory(&calls), expected, "{calls:?}");
+}
+
+#[test]
+fn a_block_much_larger_than_needed_is_left_for_others() {
+    let of_sizes = |device: &Device| {
+        drop(device.upload(&[1_u8; 5000]).unwrap());
+        let small = device.upload(&[2_u8; 3000]).unwrap();
+        let large = device.upload(&[3_u8; 4500]).unwrap();
+        assert_eq!((small.to_vec().unwrap()[2999], large.to_vec().unwrap()[4499]), (2, 3));
+    };
+    let Some(calls) = asked("sizes", "none", of_sizes) else { return };
+    let allocated: Vec<_> = of_memory(&calls).into_iter().take(2).collect();
+    assert_eq!(allocated, ["allocate 5000", "allocate 3000"], "{calls:?}");
+}
