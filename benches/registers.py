@@ -29,14 +29,20 @@ MULTIPROCESSORS = {75: (1024, 16, 64 << 10), 90: (2048, 32, 228 << 10), 100: (20
 REGISTERS = 65536
 # Items of a group where the kernel does not say: what Launch::items takes.
 USUAL_GROUP = 128
+# What guides a method, of the phantom of gradient echoes.
+GUIDED = {method: "--v1 {0}/gre/truth/fibre.nii" for method in ("dqsm", "tensor", "dtv")}
+GUIDED["medi"] = "--magnitude {0}/gre/truth/local_field.nii"
+GUIDED["ndi"] = "--te 20 --b0 3"
 VOLUMES = (65, 97, 145, 193, 289, 513, 1001)
 
 
 def series(data, volumes):
-    """A few voxels of a series with so many volumes, of which one in sixteen is without weighting."""
-    folder = data / f"series-{volumes}"
+    """A few voxels of a series with so many volumes, of which one in sixteen is without weighting, the others in
+    shells that every fit has enough of."""
     b0s = max(1, volumes // 16)
-    return folder, f"--b0s {b0s} --shells 1000:{(volumes - b0s) // 2},2000:{volumes - b0s - (volumes - b0s) // 2}"
+    few, rest = divmod(volumes - b0s, 5)
+    shells = ",".join(f"{b}:{few + (rest if b == 3000 else 0)}" for b in (100, 400, 1000, 2000, 3000))
+    return data / f"series-{volumes}", f"--b0s {b0s} --shells {shells}"
 
 
 def jobs(data):
@@ -57,20 +63,41 @@ def jobs(data):
             yield "mono", volumes, f"fit mono {of}"
             yield "stremi", volumes, f"fit stremi {of}"
             yield "fod 8", volumes, f"fit fod {of} --order 8"
+            yield "life", volumes, f"life {data}/tracks/tracks.trx --dwi {folder}/dwi.nii --max-iterations 4"
     folder, _ = series(data, 65)
-    yield "peaks of fod 8", 0, f"peaks {data}/fod/fod.nii --mask {folder}/mask.nii"
+    mask, gre = f"{folder}/mask.nii", f"{data}/gre/truth/local_field.nii --mask {data}/gre/mask.nii"
+    yield "peaks of fod 8", 0, f"peaks {data}/fod/fod.nii --mask {mask}"
+    for order in (4, 6):
+        yield f"eigen of order {order}", 0, f"eigen {data}/hot-{order}/hot.nii --mask {mask} --precision single"
+    yield "track, peaks", 0, f"track {data}/peaks/peaks.nii --seeds {mask} -n 1"
+    yield "track, fod", 0, f"track {data}/fod/fod.nii --seeds {mask} -n 1"
+    yield "track, maxima", 0, f"track {data}/fod/fod.nii --seeds {mask} -n 1 --algorithm deterministic"
+    yield "probtrackx2", 0, f"probtrackx2 -s {data}/sticks/merged -m {mask} -x {mask} -P 2"
+    for method in ("dqsm", "tensor", "tv", "dtv", "tgv", "medi", "ndi", "ilsqr"):
+        yield f"qsm {method}", 0, f"qsm {gre} --method {method} --iterations 2 {GUIDED.get(method, '').format(data)}"
 
 
 def made(fimbria, data):
     for volumes in VOLUMES:
         folder, shells = series(data, volumes)
         if not (folder / "run.json").exists():
-            line = f"phantom crossing --size 12,14,11 --voxel 14 {shells} --format nii -q"
+            line = f"phantom crossing --size 16,18,14 --voxel 10 {shells} --format nii -q"
             subprocess.run([fimbria, *line.split(), "-o", folder], check=True)
     folder, _ = series(data, 65)
-    if not (data / "fod/run.json").exists():
-        line = f"fit fod {folder}/dwi.nii --mask {folder}/mask.nii --order 8 --device cpu --format nii -q"
-        subprocess.run([fimbria, *line.split(), "-o", data / "fod"], check=True)
+    of = f"{folder}/dwi.nii --mask {folder}/mask.nii --device cpu"
+    few = "--fibres 1 --burn-in 5 --jumps 10 --sample-every 5"
+    # What the jobs begin with.
+    for name, line in (
+        ("fod", f"fit fod {of} --order 8 --format nii"),
+        ("hot-4", f"fit hot {of} --order 4 --format nii"),
+        ("hot-6", f"fit hot {of} --order 6 --format nii"),
+        ("peaks", f"peaks {data}/fod/fod.nii --mask {folder}/mask.nii --device cpu --format nii"),
+        ("tracks", f"track {data}/peaks/peaks.nii --seeds {folder}/mask.nii -n 1 --device cpu"),
+        ("sticks", f"sticks {of} {few}"),
+        ("gre", "phantom gre --size 12,14,11 --voxel 14 --format nii"),
+    ):
+        if not (data / name / "run.json").exists():
+            subprocess.run([fimbria, *line.split(), "-q", "-o", data / name], check=True)
 
 
 def texts(fimbria, words, data):
@@ -83,7 +110,8 @@ def texts(fimbria, words, data):
     under = dict(os.environ, LD_LIBRARY_PATH=str(data / "driver"), XDG_CACHE_HOME=str(data / "no-cache"),
                  KERNEL_TEXTS=str(kept))
     shutil.rmtree(data / "no-cache", ignore_errors=True)
-    ran = subprocess.run([fimbria, *words, "--device", "gpu:0", "-q", "-o", data / "out"], env=under,
+    to = {"probtrackx2": [f"--dir={data}/out"], "eigen": ["--force", "-o", data / "pairs.json"]}.get(words[0], ["-o", data / "out"])
+    ran = subprocess.run([fimbria, *words, "--device", "gpu:0", "-q", *to], env=under,
                          capture_output=True, text=True, check=False)
     if ran.returncode != 0:
         print(f"{' '.join(map(str, words))}: {ran.stderr.strip()}", file=sys.stderr)

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fimbria_compute::Progress;
+use fimbria_compute::device::Spent;
 
 use crate::{Console, Failure};
 
@@ -13,6 +14,9 @@ pub(crate) struct Time {
     pub(crate) wall: f64,
     /// Processor seconds of all threads together, where the system counts them.
     pub(crate) processor: Option<f64>,
+    /// Where the seconds on the clock went, of a metered device: of the run that took the least, but for
+    /// kernels that were compiled before the first.
+    pub(crate) spent: Option<Spent>,
 }
 
 /// Times `work`: once uncounted, for fresh memory, caches and clocks, then three times, or as often
@@ -25,34 +29,67 @@ pub(crate) fn best<E: Into<Failure>>(
     const LEAST_RUNS: usize = 3;
     const LONG: Duration = Duration::from_secs(5);
     const MOST_RUNS: usize = 100;
-    work().map_err(Into::into)?;
+    let first = once(console, &mut work)?;
     let begun = Instant::now();
-    let mut best = Time { wall: f64::INFINITY, processor: None };
+    let mut best = Time { wall: f64::INFINITY, processor: None, spent: None };
     for run in 0..MOST_RUNS {
         let elapsed = begun.elapsed();
         if elapsed > LONG || (run >= LEAST_RUNS && elapsed > PATIENCE) {
             break;
         }
         console.check()?;
-        let time = once(&mut work)?;
-        best.wall = best.wall.min(time.wall);
+        let time = once(console, &mut work)?;
+        if time.wall < best.wall {
+            (best.wall, best.spent) = (time.wall, time.spent);
+        }
         best.processor = match (best.processor, time.processor) {
             (Some(least), Some(now)) => Some(least.min(now)),
             (_, now) => now,
         };
     }
+    best.compiled_in(first);
     Ok(best)
+}
+
+impl Time {
+    /// As if `factor` times as much had been done.
+    pub(crate) fn times(self, factor: f64) -> Self {
+        Self {
+            wall: factor * self.wall,
+            processor: self.processor.map(|seconds| factor * seconds),
+            spent: self.spent.map(|spent| spent.times(factor)),
+        }
+    }
+
+    /// One after the other.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            wall: self.wall + other.wall,
+            processor: self.processor.zip(other.processor).map(|(a, b)| a + b),
+            spent: self.spent.zip(other.spent).map(|(a, b)| a.plus(b)),
+        }
+    }
+
+    /// Takes over what compiling took in a run before.
+    pub(crate) fn compiled_in(&mut self, before: Self) {
+        if let (Some(spent), Some(before)) = (&mut self.spent, before.spent) {
+            spent.compile += before.compile;
+        }
+    }
 }
 
 /// Times `work` once.
 pub(crate) fn once<E: Into<Failure>>(
+    console: &dyn Console,
     work: impl FnOnce() -> Result<(), E>,
 ) -> Result<Time, Failure> {
+    let spent = console.spent();
     let (processor, wall) = (processor_seconds(), Instant::now());
     work().map_err(Into::into)?;
     let wall = wall.elapsed().as_secs_f64();
     let processor = processor.zip(processor_seconds()).map(|(before, now)| now - before);
-    Ok(Time { wall, processor })
+    let spent = spent.zip(console.spent()).map(|(before, now)| now.since(before));
+    Ok(Time { wall, processor, spent })
 }
 
 /// Processor time of this process so far.

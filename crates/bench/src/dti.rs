@@ -76,14 +76,15 @@ impl Benchmark for BenchDti {
             None => Method::CHOICES.iter().map(|(method, ..)| *method).collect::<Vec<_>>(),
         };
         let maps = maps.map_or(DtiMap::ALL.to_vec(), |maps| maps.iter().map(|m| m.0).collect());
-        let Machine { workers: all, devices } = machine;
+        let counts = machine.thread_counts();
+        let Machine { workers: all, devices, devices_only } = machine;
         let folder = tempfile::tempdir()?;
         let files = peer::Files::in_folder(folder.path());
         let (mask, gradients) = make_subject(voxels, volumes, &files, &all, console)?;
         let series = all.install(|| StoredImage::open(&files.dwi, &OpenOptions::default()))?;
         console.print(&format!("{} voxels, {} volumes\n", mask.len(), gradients.len()))?;
 
-        let places = places(&all, devices, console)?;
+        let places = places(&all, &counts, devices, console)?;
         let table = Table::begin(
             console,
             [
@@ -103,7 +104,10 @@ impl Benchmark for BenchDti {
         let job = Job { series: &series, mask: &mask, gradients: &gradients, console };
         for method in methods {
             let options = DtiOptions { method, maps: maps.clone(), ..DtiOptions::default() };
-            job.rows(&options, &places, &table)?;
+            job.rows(&options, &places, devices_only, &table)?;
+        }
+        if devices_only {
+            return Ok(());
         }
         all.install(|| peer::report(&files, &mask, console))
     }
@@ -117,15 +121,15 @@ struct Processor {
     floor: Floor,
 }
 
-/// Every SIMD level with one thread and with all, then the devices; prints what they attain.
+/// Every SIMD level with so many threads, then the devices; prints what they attain.
 fn places(
     all: &Workers,
+    counts: &[usize],
     devices: Vec<Device>,
     console: &dyn Console,
 ) -> Result<Vec<Processor>, Failure> {
     let mut places = Vec::new();
-    let counts = if all.threads() > 1 { vec![1, all.threads()] } else { vec![1] };
-    for threads in counts {
+    for &threads in counts {
         let measured = cpu(&Workers::new(threads)?);
         for level in SimdLevel::available() {
             let workers = Workers::new(threads)?.with_simd(level);
@@ -155,11 +159,12 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The plain fit, then every place.
+    /// The plain fit, where threads have rows, then every place.
     fn rows(
         &self,
         options: &DtiOptions,
         places: &[Processor],
+        devices_only: bool,
         table: &Table<'_>,
     ) -> Result<(), Failure> {
         let problem = Problem::new(self.gradients, options)?;
@@ -169,29 +174,36 @@ impl Job<'_> {
             bytes: (2 * samples_read + 4 * numbers_written) as f64,
         });
         let name = options.method.name();
-        let show = |place: &str, threads: usize, n: usize, time: Time, ratio: f64, floor: f64| {
-            let per_voxel = 1.0 / n as f64;
-            table.row([
-                name.to_owned(),
-                place.chars().take(WIDTH).collect(),
-                threads.to_string(),
-                n.to_string(),
-                digits(1e9 * time.wall * per_voxel),
-                digits(1e-6 * n as f64 / time.wall),
-                digits_or_dash(time.processor.map(|seconds| 1e9 * seconds * per_voxel)),
-                digits(ratio),
-                digits_or_dash(needs.map(|needs| 1e-3 * needs.instructions)),
-                needs.map_or("-".to_owned(), |needs| format!("{:.0}", needs.bytes)),
-                if floor.is_finite() { percent(floor) } else { "-".to_owned() },
-            ])
-        };
+        let show =
+            |place: &str, threads: usize, n: usize, time: Time, ratio: Option<f64>, floor: f64| {
+                let per_voxel = 1.0 / n as f64;
+                table.row_of(
+                    time,
+                    [
+                        name.to_owned(),
+                        place.chars().take(WIDTH).collect(),
+                        threads.to_string(),
+                        n.to_string(),
+                        digits(1e9 * time.wall * per_voxel),
+                        digits(1e-6 * n as f64 / time.wall),
+                        digits_or_dash(time.processor.map(|seconds| 1e9 * seconds * per_voxel)),
+                        digits_or_dash(ratio),
+                        digits_or_dash(needs.map(|needs| 1e-3 * needs.instructions)),
+                        needs.map_or("-".to_owned(), |needs| format!("{:.0}", needs.bytes)),
+                        if floor.is_finite() { percent(floor) } else { "-".to_owned() },
+                    ],
+                )
+            };
 
-        let one = Workers::new(1)?;
         let sample = part_of(self.mask, 0.01);
-        let plain = DtiOptions { precision: Precision::Double, ..options.clone() };
-        let oracle = self.time(&plain, &sample, &Backend::cpu(&one))?;
-        show("plain f64", 1, sample.len(), oracle, 1.0, f64::NAN)?;
-        let oracle = oracle.wall / sample.len() as f64;
+        let mut oracle = None;
+        if !devices_only {
+            let one = Workers::new(1)?;
+            let plain = DtiOptions { precision: Precision::Double, ..options.clone() };
+            let time = self.time(&plain, &sample, &Backend::cpu(&one))?;
+            show("plain f64", 1, sample.len(), time, Some(1.0), f64::NAN)?;
+            oracle = Some(time.wall / sample.len() as f64);
+        }
 
         for Processor { name, workers, device, floor } in places {
             if device.is_some() && least.is_none() {
@@ -200,12 +212,15 @@ impl Job<'_> {
             let on = Backend::new(workers, device.as_slice());
             /// Longest run; beyond it fewer voxels are timed.
             const SECONDS: f64 = 1.0;
-            let pilot = self.time(options, &sample, &on)?.wall / sample.len() as f64;
-            let mask = part_of(self.mask, SECONDS / (pilot * self.mask.len() as f64));
-            let time = self.time(options, &mask, &on)?;
+            let pilot = self.time(options, &sample, &on)?;
+            let per_voxel = pilot.wall / sample.len() as f64;
+            let mask = part_of(self.mask, SECONDS / (per_voxel * self.mask.len() as f64));
+            let mut time = self.time(options, &mask, &on)?;
+            time.compiled_in(pilot);
             let seconds = time.wall / mask.len() as f64;
             let attained = needs.map_or(f64::NAN, |needs| floor.seconds(needs) / seconds);
-            show(name, workers.threads(), mask.len(), time, oracle / seconds, attained)?;
+            let ratio = oracle.map(|oracle| oracle / seconds);
+            show(name, workers.threads(), mask.len(), time, ratio, attained)?;
         }
         Ok(())
     }

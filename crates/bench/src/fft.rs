@@ -37,20 +37,16 @@ Outputs, on standard output:
 impl Benchmark for BenchFft {
     fn run(self, machine: Machine, console: &dyn Console) -> Result<(), Failure> {
         let Self { size } = self;
-        let Machine { workers: all, devices } = machine;
-        let mut pools = vec![Workers::new(1)?];
-        if all.threads() > 1 {
-            pools.push(all);
-        }
         let mut on_threads = Vec::new();
-        for workers in pools {
+        for threads in machine.thread_counts() {
+            let workers = Workers::new(threads)?;
             let floor = Floor::of_cpu(&workers);
             let name = counted(workers.threads());
             console.print(&floor.described(&name))?;
             on_threads.push((name, workers, floor));
         }
         let mut on_devices = Vec::new();
-        for device in devices {
+        for device in machine.devices {
             let floor = Floor::of_device(&device)?;
             console.print(&floor.described(&device.info().name))?;
             on_devices.push((device, floor));
@@ -75,14 +71,17 @@ impl Benchmark for BenchFft {
             let mut one = None;
             let mut row = |on: &str, time: Time, floor: &Floor| {
                 let one = *one.get_or_insert(time.wall);
-                table.row([
-                    format!("{n}³"),
-                    on.to_owned(),
-                    digits(1e3 * time.wall),
-                    digits(1e-9 * operations / time.wall),
-                    digits(one / time.wall),
-                    percent(floor.seconds(needs) / time.wall),
-                ])
+                table.row_of(
+                    time,
+                    [
+                        format!("{n}³"),
+                        on.to_owned(),
+                        digits(1e3 * time.wall),
+                        digits(1e-9 * operations / time.wall),
+                        digits(one / time.wall),
+                        percent(floor.seconds(needs) / time.wall),
+                    ],
+                )
             };
             let volume = numbers(n.pow(3));
             for (name, workers, floor) in &on_threads {
@@ -111,7 +110,7 @@ fn on_cpu(
         plan.inverse(workers, &mut data);
         Ok::<_, Failure>(())
     })?;
-    Ok(half(there_and_back))
+    Ok(there_and_back.times(0.5))
 }
 
 fn on_device(
@@ -128,11 +127,7 @@ fn on_device(
         plan.inverse(&mut data, &mut scratch)?;
         Ok::<_, DeviceFftError>(device.synchronize()?)
     })?;
-    Ok(half(there_and_back))
-}
-
-fn half(time: Time) -> Time {
-    Time { wall: 0.5 * time.wall, processor: time.processor.map(|seconds| 0.5 * seconds) }
+    Ok(there_and_back.times(0.5))
 }
 
 fn numbers(n: usize) -> Vec<Complex32> {

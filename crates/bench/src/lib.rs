@@ -6,6 +6,7 @@
 //!
 //! * one file or folder per benchmark: its options, its help, what it times;
 //! * `clock`: how things are timed; `floors`: what this machine attains; `table`: how it is shown;
+//! * `watched`: devices that fail while they are measured, and where their time goes;
 //! * `peer`: whole commands beside those of another program;
 //! * `simd`: a level of SIMD as an option;
 //! * [`checks()`]: the kernel that is measured and not used elsewhere, against its oracle.
@@ -35,7 +36,7 @@ use std::fmt;
 use clap::Args;
 use fimbria_cluster::World;
 use fimbria_compute::check::Check;
-use fimbria_compute::device::Device;
+use fimbria_compute::device::{Device, Spent};
 use fimbria_compute::{Progress, Workers};
 
 pub use dti::BenchDti;
@@ -49,7 +50,7 @@ pub use sparse::BenchSparse;
 pub use sshopm::BenchSshopm;
 pub use sticks::BenchSticks;
 pub use track::BenchTrack;
-pub use watched::run_watched;
+pub use watched::{Rows, run_watched};
 
 /// How tables are read, for the help.
 pub const HELP: &str = "\
@@ -90,6 +91,19 @@ pub struct Machine {
     pub workers: Workers,
     /// The devices asked for, each measured by itself.
     pub devices: Vec<Device>,
+    /// Whether devices alone have rows: nothing is timed on threads, nor beside other programs.
+    pub devices_only: bool,
+}
+
+impl Machine {
+    /// The numbers of threads that have rows: one, and all where they are more.
+    fn thread_counts(&self) -> Vec<usize> {
+        match self.workers.threads() {
+            _ if self.devices_only => Vec::new(),
+            1 => vec![1],
+            all => vec![1, all],
+        }
+    }
 }
 
 /// Where rows go, who hears warnings, and who may stop the work.
@@ -99,6 +113,16 @@ pub trait Console: Progress {
     /// # Errors
     /// Where it cannot be shown.
     fn print(&self, text: &str) -> Result<(), Failure>;
+
+    /// How rows are shown.
+    fn rows(&self) -> Rows {
+        Rows::Text
+    }
+
+    /// Where the time of devices went until now, where that is metered.
+    fn spent(&self) -> Option<Spent> {
+        None
+    }
 }
 
 /// Why a benchmark ends early: an error of what it times, or a [`Usage`].

@@ -32,7 +32,11 @@ impl Choice for Paper {
         (Self::Sshopm, "000", "Tables II and III and Figure 5 of SS-HOPM on a GPU (2011)"),
         (Self::Qsm, "001", "Figures 1 and 2 of susceptibility from every voxel on every voxel"),
         (Self::Tracking, "002", "Figures 4.8 to 4.10, 4.14, 4.15 and Table 4.2 of oclptx (2014)"),
-        (Self::Fitting, "003", "Table 1 of fits of non-Gaussian diffusion on a GPU (2014)"),
+        (
+            Self::Fitting,
+            "003",
+            "Table 1 and Figure 2 of fits of non-Gaussian diffusion on a GPU (2014)",
+        ),
         (Self::Life, "004", "the profile and the speed-up of MPI-LiFE (2017)"),
     ];
 }
@@ -84,8 +88,8 @@ impl Paper {
                  its random numbers and pictures of paths. Several devices are taken one by one."
             }
             Self::Fitting => {
-                "Not here: Figure 2, agreement voxel by voxel; the row of scipy says how far K differs from an \
-                 independent fitter's."
+                "Not here: Figure 1, maps of the mouse brain; `fimbria fit dki1d` and `stremi1d` make such maps. Figure 2 \
+                 is drawn with --figures, where scipy is installed."
             }
             Self::Life => {
                 "Not here: three clusters. `mpirun -n N fimbria bench paper 004 --threads T`, of a program built with \

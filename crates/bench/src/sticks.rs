@@ -13,7 +13,7 @@ use fimbria_streamlines::{LengthStatistics, Tractogram};
 
 use super::clock::{Interruptible, Time, once};
 use super::peer::user_seconds_of;
-use super::table::{Table, counted, digits, number, percent, words};
+use super::table::{Table, counted, digits, digits_or_dash, number, percent, words};
 use crate::{Benchmark, Console, Failure, Machine};
 
 /// Time ball-and-sticks sampling, beside a plain loop and what FSL's xfibres takes
@@ -113,7 +113,8 @@ const SETTINGS: [Setting; 4] = [
 impl Benchmark for BenchSticks {
     fn run(self, machine: Machine, console: &dyn Console) -> Result<(), Failure> {
         let Self { voxels, plain, jumps, fod, fod_mask } = self;
-        let Machine { workers, devices } = machine;
+        let counts = machine.thread_counts();
+        let Machine { workers, devices, devices_only } = machine;
         let quiet = Interruptible(console);
         let spec = CrossingSpec {
             acquisition: Acquisition {
@@ -150,19 +151,18 @@ impl Benchmark for BenchSticks {
             ],
         )?;
         for setting in &SETTINGS {
-            let unit = bench.plain(setting, &one, &table)?;
-            let place =
-                |workers: &Workers| format!("{}, {:?}", counted(workers.threads()), workers.simd());
-            bench.row(setting, &place(&one), Backend::cpu(&one), unit, &table)?;
-            if workers.threads() > 1 {
-                bench.row(setting, &place(&workers), Backend::cpu(&workers), unit, &table)?;
+            let unit = if devices_only { None } else { Some(bench.plain(setting, &one, &table)?) };
+            for &threads in &counts {
+                let workers = Workers::new(threads)?;
+                let place = format!("{}, {:?}", counted(threads), workers.simd());
+                bench.row(setting, &place, Backend::cpu(&workers), unit, &table)?;
             }
             for device in &devices {
                 let on = Backend::new(&workers, std::slice::from_ref(device));
                 bench.row(setting, &device.info().name, on, unit, &table)?;
             }
         }
-        bench.shares(&one)
+        if devices_only { Ok(()) } else { bench.shares(&one) }
     }
 }
 
@@ -221,13 +221,13 @@ impl Bench<'_> {
     /// Voxels per second of the plain loop, as if all jumps were made.
     fn plain(&self, setting: &Setting, one: &Workers, table: &Table<'_>) -> Result<f64, Failure> {
         let options = self.options(setting);
-        let time = once(|| -> Result<(), Failure> {
+        let time = once(self.console, || -> Result<(), Failure> {
             let (dwi, gradients) = (&self.subject.dwi, self.gradients());
             sample_slowly(dwi, &self.few, gradients, &options, one)?;
             Ok(())
         })?;
         let rate = self.rate(&self.few, seconds(time));
-        self.print(setting, "plain loop", &self.few, time, rate, table)?;
+        self.print(setting, "plain loop", &self.few, time, Some(rate), table)?;
         Ok(rate)
     }
 
@@ -236,7 +236,7 @@ impl Bench<'_> {
         setting: &Setting,
         on: &str,
         backend: Backend<'_>,
-        unit: f64,
+        unit: Option<f64>,
         table: &Table<'_>,
     ) -> Result<(), Failure> {
         let options = self.options(setting);
@@ -247,8 +247,9 @@ impl Bench<'_> {
             Ok(())
         };
         // Kernels are compiled, caches filled.
-        run(&self.few)?;
-        let time = once(|| run(&self.mask))?;
+        let first = once(self.console, || run(&self.few))?;
+        let mut time = once(self.console, || run(&self.mask))?;
+        time.compiled_in(first);
         self.print(setting, on, &self.mask, time, unit, table)
     }
 
@@ -262,21 +263,24 @@ impl Bench<'_> {
         on: &str,
         mask: &Mask,
         time: Time,
-        unit: f64,
+        unit: Option<f64>,
         table: &Table<'_>,
     ) -> Result<(), Failure> {
         let per_core = self.rate(mask, seconds(time));
         let here = self.here.map(|rate| per_core / (rate / setting.streamlines));
-        table.row([
-            setting.name.to_owned(),
-            on.to_owned(),
-            mask.len().to_string(),
-            digits(self.rate(mask, time.wall)),
-            digits(per_core),
-            digits(per_core / unit),
-            digits(per_core / setting.xfibres),
-            here.map_or("-".to_owned(), digits),
-        ])
+        table.row_of(
+            time,
+            [
+                setting.name.to_owned(),
+                on.to_owned(),
+                mask.len().to_string(),
+                digits(self.rate(mask, time.wall)),
+                digits(per_core),
+                digits_or_dash(unit.map(|unit| per_core / unit)),
+                digits(per_core / setting.xfibres),
+                here.map_or("-".to_owned(), digits),
+            ],
+        )
     }
 
     /// Where the time of a jump goes.

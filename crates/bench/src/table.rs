@@ -1,8 +1,13 @@
 //! Rows that appear as they are measured.
 
-use crate::{Console, Failure};
+use fimbria_compute::device::Spent;
+use serde_json::{Map, Value};
 
-/// A table on standard output.
+use crate::clock::Time;
+use crate::{Console, Failure, Rows};
+
+/// A table on standard output. Where devices are metered, rows end with where their
+/// milliseconds went, and what was done.
 pub(crate) struct Table<'a> {
     console: &'a dyn Console,
     columns: Vec<Column>,
@@ -31,9 +36,17 @@ impl<'a> Table<'a> {
         console: &'a dyn Console,
         columns: impl Into<Vec<Column>>,
     ) -> Result<Self, Failure> {
-        let table = Self { console, columns: columns.into() };
-        console.print("\n")?;
-        table.row(table.columns.iter().map(|column| column.name.as_str()))?;
+        let mut columns = columns.into();
+        if console.spent().is_some() {
+            let parts = Spent::default().parts();
+            columns.extend(parts.map(|(name, _)| number(format!("{name} ms"), 11)));
+            columns.extend(["launches", "MB up", "MB down"].map(|name| number(name, 8)));
+        }
+        let table = Self { console, columns };
+        if console.rows() == Rows::Text {
+            console.print("\n")?;
+            table.line(table.columns.iter().map(|column| column.name.as_str()))?;
+        }
         Ok(table)
     }
 
@@ -42,6 +55,43 @@ impl<'a> Table<'a> {
         &self,
         cells: impl IntoIterator<Item = T>,
     ) -> Result<(), Failure> {
+        match self.console.rows() {
+            Rows::Text => self.line(cells),
+            Rows::Json => self.object(cells),
+        }
+    }
+
+    /// Prints one row of what took this time.
+    pub(crate) fn row_of<T: Into<String>>(
+        &self,
+        time: Time,
+        cells: impl IntoIterator<Item = T>,
+    ) -> Result<(), Failure> {
+        let cells = cells.into_iter().map(Into::into);
+        let Some(spent) = time.spent else { return self.row(cells) };
+        let parts = spent.parts().map(|(_, seconds)| digits(1e3 * seconds));
+        let counts = [
+            format!("{:.0}", spent.launches),
+            digits(1e-6 * spent.bytes_up),
+            digits(1e-6 * spent.bytes_down),
+        ];
+        self.row(cells.chain(parts).chain(counts))
+    }
+
+    /// The row as an object of its columns: numbers, or the words that stand there.
+    fn object<T: AsRef<str>>(&self, cells: impl IntoIterator<Item = T>) -> Result<(), Failure> {
+        let value = |column: &Column, cell: &str| match cell.parse::<f64>() {
+            Ok(number) if column.is_number => Value::from(number),
+            _ if cell == "-" => Value::Null,
+            _ => Value::from(cell),
+        };
+        let entries = self.columns.iter().zip(cells);
+        let entries = entries.map(|(c, cell)| (c.name.clone(), value(c, cell.as_ref())));
+        let object = Value::Object(Map::from_iter(entries));
+        self.console.print(&format!("{object}\n"))
+    }
+
+    fn line<T: AsRef<str>>(&self, cells: impl IntoIterator<Item = T>) -> Result<(), Failure> {
         let mut line = String::new();
         for (Column { width, is_number, .. }, cell) in self.columns.iter().zip(cells) {
             let cell = cell.as_ref();

@@ -1,24 +1,34 @@
-//! Devices that fail while they are measured.
+//! Devices while they are measured: that they do not fail, and where their time goes.
 
 use std::sync::{Mutex, PoisonError};
 
 use fimbria_compute::Progress;
+use fimbria_compute::device::{Device, Spent};
 
-use crate::{Benchmark, Console, Failure, Machine};
+use crate::{Console, Failure};
 
-/// Runs a benchmark. Where a device fails, threads would do its work and their time would stand in its
-/// row: the benchmark ends instead, with what the device said.
+/// How rows are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// As tables, and what stands between them.
+    Text,
+    /// Each as an object of JSON on a line of its own, and nothing else.
+    Json,
+}
+
+/// Runs a benchmark on devices, with a console that watches them. Where one fails, threads would do its work
+/// and their time would stand in its row: the benchmark ends instead, with what the device said.
 ///
 /// # Errors
-/// As [`Benchmark::run`], and where a device fails.
+/// Those of `benchmark`, and where a device fails.
 pub fn run_watched(
-    benchmark: impl Benchmark,
-    machine: Machine,
+    devices: &[Device],
+    rows: Rows,
     console: &dyn Console,
+    benchmark: impl FnOnce(&dyn Console) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let devices = machine.devices.iter().map(|device| device.info().name.clone()).collect();
-    let watched = Watched { console, devices, failed: Mutex::default() };
-    let done = benchmark.run(machine, &watched);
+    let watched = Watched { console, devices: devices.to_vec(), rows, failed: Mutex::default() };
+    let done = benchmark(&watched);
     match watched.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(message) => Err(message.into()),
         None => done,
@@ -27,7 +37,8 @@ pub fn run_watched(
 
 struct Watched<'a> {
     console: &'a dyn Console,
-    devices: Vec<String>,
+    devices: Vec<Device>,
+    rows: Rows,
     /// The first thing that a device complained of.
     failed: Mutex<Option<String>>,
 }
@@ -49,8 +60,9 @@ impl Progress for Watched<'_> {
 
     fn warn(&self, message: &str) {
         // Every error of a device begins with its name.
-        let of_device = |name: &String| message.strip_prefix(name.as_str())?.strip_prefix(": ");
-        if self.devices.iter().any(|name| of_device(name).is_some()) {
+        let of_device =
+            |device: &Device| message.strip_prefix(&device.info().name)?.strip_prefix(": ");
+        if self.devices.iter().any(|device| of_device(device).is_some()) {
             self.failed().get_or_insert_with(|| message.to_owned());
         } else {
             self.console.warn(message);
@@ -68,6 +80,17 @@ impl Progress for Watched<'_> {
 
 impl Console for Watched<'_> {
     fn print(&self, text: &str) -> Result<(), Failure> {
+        if self.rows == Rows::Json && !text.starts_with('{') {
+            return Ok(());
+        }
         self.console.print(text)
+    }
+
+    fn rows(&self) -> Rows {
+        self.rows
+    }
+
+    fn spent(&self) -> Option<Spent> {
+        self.devices.iter().filter_map(Device::spent).reduce(Spent::plus)
     }
 }

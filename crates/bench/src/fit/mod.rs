@@ -38,7 +38,7 @@ pub struct BenchFit {
     #[arg(number = within(1000_u32, 10_000_000, ""))]
     voxels: u32,
 
-    /// Draw the paper's Table 1 as bars into this folder, as SVG
+    /// Draw the paper's Table 1 as bars and its Figure 2, differences to scipy, into this folder, as SVG
     #[arg(long, value_name = "FOLDER")]
     #[arg(takes = Takes::FOLDER)]
     figures: Option<PathBuf>,
@@ -79,11 +79,12 @@ Reference:
 impl Benchmark for BenchFit {
     fn run(self, machine: Machine, console: &dyn Console) -> Result<(), Failure> {
         let Self { fits, scipy, voxels, figures } = self;
-        let Machine { workers: all, devices } = machine;
-        let places = Processor::all(&all, devices)?;
+        let counts = machine.thread_counts();
+        let Machine { workers: all, devices, devices_only } = machine;
+        let places = Processor::all(&all, &counts, devices)?;
 
         let curves = by_direction(fits as usize, &all, console)?;
-        let samples = curves.samples_of_kurtosis(scipy as usize);
+        let scipy = if devices_only { 0 } else { scipy };
         let table = Table::begin(
             console,
             [
@@ -96,31 +97,42 @@ impl Benchmark for BenchFit {
             ],
         )?;
         for work in curves.works() {
-            let row = |on: &str, n: usize, time: Time, plain: f64| {
+            let row = |on: &str, n: usize, time: Time, plain: Option<f64>| {
                 let rate = n as f64 / time.wall;
-                table.row([
-                    work.name.to_owned(),
-                    on.to_owned(),
-                    format!("{rate:.0}"),
-                    digits(f64::from(fits) / rate),
-                    digits_or_dash(time.processor.map(|s| 1e6 * s / n as f64)),
-                    digits(rate / plain),
-                ])
+                table.row_of(
+                    time,
+                    [
+                        work.name.to_owned(),
+                        on.to_owned(),
+                        format!("{rate:.0}"),
+                        digits(f64::from(fits) / rate),
+                        digits_or_dash(time.processor.map(|s| 1e6 * s / n as f64)),
+                        digits_or_dash(plain.map(|plain| rate / plain)),
+                    ],
+                )
             };
-            let (n, time) = timed(&work, &Processor::plain()?, console)?;
-            let plain = n as f64 / time.wall;
-            row("plain f64 loop", n, time, plain)?;
-            if let Some(samples) = samples.as_ref().filter(|_| work.is_kurtosis) {
-                match scipy::fit(samples)? {
+            let mut rates = Vec::new();
+            let mut plain = None;
+            if !devices_only {
+                let (n, time) = timed(&work, &Processor::plain()?, console)?;
+                let rate = n as f64 / time.wall;
+                plain = Some(rate);
+                row("plain f64 loop", n, time, plain)?;
+                rates.push(("plain f64 loop".to_owned(), rate));
+            }
+            if let Some(model) = work.model.filter(|_| scipy > 0) {
+                let samples = curves.samples(model, scipy as usize)?;
+                match scipy::fit(&samples)? {
                     Some(found) => {
                         row("scipy least_squares", samples.n, found.time(), plain)?;
-                        let difference = found.difference(&samples.kurtosis);
-                        console.print(&format!("{:20}  (K differs by {difference:.1e})\n", ""))?;
+                        console.print(&format!("{:20}  ({})\n", "", found.difference()))?;
+                        if let Some(folder) = &figures {
+                            found.draw(folder, console)?;
+                        }
                     }
                     None => console.print("no comparison with scipy: it is not installed\n")?,
                 }
             }
-            let mut rates = vec![("plain f64 loop".to_owned(), plain)];
             for place in &places {
                 let (n, time) = timed(&work, place, console)?;
                 row(&place.name, n, time, plain)?;
@@ -144,12 +156,15 @@ impl Benchmark for BenchFit {
         for work in tensors.works().into_iter().chain([curves.stretched_tensor()]) {
             for place in &places {
                 let (n, time) = timed(&work, place, console)?;
-                table.row([
-                    work.name.to_owned(),
-                    place.name.clone(),
-                    format!("{:.0}", n as f64 / time.wall),
-                    digits_or_dash(time.processor.map(|s| 1e6 * s / n as f64)),
-                ])?;
+                table.row_of(
+                    time,
+                    [
+                        work.name.to_owned(),
+                        place.name.clone(),
+                        format!("{:.0}", n as f64 / time.wall),
+                        digits_or_dash(time.processor.map(|s| 1e6 * s / n as f64)),
+                    ],
+                )?;
             }
         }
         Ok(())
@@ -190,7 +205,10 @@ fn timed(
         best(console, || (work.fit)(&mask, place.precision, &on, console))
     };
     let pilot = work.mask.len().min(if place.is_device() { work.mask.len() } else { PILOT });
-    let seconds = time(pilot)?.wall / pilot as f64;
+    let first = time(pilot)?;
+    let seconds = first.wall / pilot as f64;
     let voxels = work.mask.len().min((SECONDS / seconds) as usize).max(pilot);
-    Ok((voxels * work.fits_of_voxel, time(voxels)?))
+    let mut time = time(voxels)?;
+    time.compiled_in(first);
+    Ok((voxels * work.fits_of_voxel, time))
 }

@@ -25,11 +25,15 @@ impl Processor {
         Ok(Self { name: String::new(), precision, workers: Workers::new(1)?, device: None })
     }
 
-    /// One thread, all threads where they are more, and every device.
-    pub(super) fn all(all: &Workers, devices: Vec<Device>) -> Result<Vec<Self>, Failure> {
+    /// So many threads each, and every device.
+    pub(super) fn all(
+        all: &Workers,
+        counts: &[usize],
+        devices: Vec<Device>,
+    ) -> Result<Vec<Self>, Failure> {
         let precision = Precision::Single;
         let mut places = Vec::new();
-        for threads in if all.threads() > 1 { vec![1, all.threads()] } else { vec![1] } {
+        for &threads in counts {
             let workers = Workers::new(threads)?;
             let name = format!("{}, {:?}", counted(threads), workers.simd());
             places.push(Self { name, precision, workers, device: None });

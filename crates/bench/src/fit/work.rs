@@ -11,14 +11,15 @@ use fimbria_phantoms::{
     Acquisition, CrossingSpec, ProtocolSpec, ShellSpec, Subject, crossing, protocol,
 };
 
-use super::scipy::Samples;
+use super::scipy::{Model, Samples};
 use crate::clock::Interruptible;
 use crate::{Console, Failure};
 
 /// A fit that can be timed.
 pub(super) struct Work<'a> {
     pub(super) name: &'static str,
-    pub(super) is_kurtosis: bool,
+    /// Where scipy fits it, too.
+    pub(super) model: Option<Model>,
     pub(super) fits_of_voxel: usize,
     pub(super) mask: &'a Mask,
     pub(super) fit: Box<Fit<'a>>,
@@ -78,16 +79,16 @@ impl ByDirection {
             stremi1d::fit(dwi, mask, gradients, &options, on, &Interruptible(console))?;
             Ok(())
         };
-        let work = |name, is_kurtosis, fit| Work {
+        let work = |name, model, fit| Work {
             name,
-            is_kurtosis,
+            model: Some(model),
             fits_of_voxel: DIRECTIONS,
             mask,
             fit,
         };
         [
-            work("kurtosis, 8 samples", true, Box::new(kurtosis) as Box<Fit<'_>>),
-            work("stretched, 11", false, Box::new(stretched)),
+            work("kurtosis, 8 samples", Model::Kurtosis, Box::new(kurtosis) as Box<Fit<'_>>),
+            work("stretched, 11", Model::Stretched, Box::new(stretched)),
         ]
     }
 
@@ -101,12 +102,12 @@ impl ByDirection {
             Ok(())
         };
         let name = "stremi, 7 of 305";
-        Work { name, is_kurtosis: false, fits_of_voxel: 1, mask, fit: Box::new(fit) }
+        Work { name, model: None, fits_of_voxel: 1, mask, fit: Box::new(fit) }
     }
 
-    /// The samples of the first fits of kurtosis and what K they have here; `None` for none.
-    pub(super) fn samples_of_kurtosis(&self, n: usize) -> Option<Samples> {
-        (n > 0).then(|| Samples::from_subject(&self.0, n))
+    /// The samples of the first fits of a model, and what they have here.
+    pub(super) fn samples(&self, model: Model, n: usize) -> Result<Samples, Failure> {
+        Samples::from_subject(&self.0, model, n)
     }
 }
 
@@ -153,7 +154,7 @@ impl ByVoxel {
                 Ok(())
             }
         };
-        let work = |name, mask, fit| Work { name, is_kurtosis: false, fits_of_voxel: 1, mask, fit };
+        let work = |name, mask, fit| Work { name, model: None, fits_of_voxel: 1, mask, fit };
         vec![
             work("dti", &self.one.mask, Box::new(tensor) as Box<Fit<'_>>),
             work("dki, unconstrained", &self.two.mask, Box::new(kurtosis(false))),

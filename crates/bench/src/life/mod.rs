@@ -127,7 +127,8 @@ impl SharedBenchmark for BenchLife {
         let [streamlines, directions, voxels] =
             [streamlines, directions, voxels].map(|n| n as usize);
         let size = Size { streamlines, directions, voxels };
-        let Machine { workers, devices } = machine;
+        let counts = machine.thread_counts();
+        let Machine { workers, devices, devices_only } = machine;
         if plan {
             return plan::report(size, atoms, &workers, world, console);
         }
@@ -137,7 +138,10 @@ impl SharedBenchmark for BenchLife {
         let ranks = if short { &RANKS[1..] } else { &RANKS[..] };
         let systems = ranks.iter().map(|rank| system(&problem, *rank, &on, &Solo));
         let systems = systems.collect::<Result<Vec<System>, Failure>>()?;
-        products::report(&problem, &systems, &on, console)?;
+        products::report(&problem, &systems, &counts, &on, console)?;
+        if devices_only {
+            return Ok(());
+        }
         let methods = match solver {
             Some(Named(method)) => vec![method],
             None => vec![Method::Conjugate, Method::Sbb],

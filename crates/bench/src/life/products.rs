@@ -6,9 +6,9 @@ use fimbria_compute::{Backend, Workers};
 use fimbria_life::oracle::Oracle;
 use fimbria_life::{DeviceProduct, Response, System, ThreadedProduct};
 
-use super::super::clock::best;
+use super::super::clock::{Time, best};
 use super::super::floors::Floor;
-use super::super::table::{Table, counted, digits, number, words};
+use super::super::table::{Table, counted, digits, digits_or_dash, number, words};
 use super::synthetic::Synthetic;
 use crate::{Console, Failure};
 
@@ -100,17 +100,17 @@ fn columns_seconds(system: &System, workers: &Workers) -> [f64; 2] {
 pub(super) fn report(
     problem: &Synthetic,
     systems: &[System],
+    counts: &[usize],
     on: &Backend<'_>,
     console: &dyn Console,
 ) -> Result<(), Failure> {
     let Some(first) = systems.first() else { return Ok(()) };
-    let one = Workers::new(1)?;
-    let mut pools = vec![(&one, Attained::by(&one))];
-    if on.workers.threads() > 1 {
-        pools.push((on.workers, Attained::by(on.workers)));
-    }
-    for (_, attained) in &pools {
+    let mut pools = Vec::new();
+    for &threads in counts {
+        let workers = Workers::new(threads)?;
+        let attained = Attained::by(&workers);
         console.print(&attained.described())?;
+        pools.push((workers, attained));
     }
     let table = Table::begin(
         console,
@@ -127,11 +127,13 @@ pub(super) fn report(
             number("x longest", 9),
         ],
     )?;
-    let plain = plain_loops(problem, console)?;
+    let plain = if pools.is_empty() { None } else { Some(plain_loops(problem, console)?) };
     let report = Report { problem, console, table, plain };
-    let rows = problem.protocol.rows();
-    report.row("apply", "plain loop", rows, plain[0], plain[0], None)?;
-    report.row("adjoint", "plain loop", rows, plain[1], plain[1], None)?;
+    if let Some([forward, back]) = plain {
+        let rows = problem.protocol.rows();
+        report.row("apply", "plain loop", rows, forward, Some(forward.wall), None)?;
+        report.row("adjoint", "plain loop", rows, back, Some(back.wall), None)?;
+    }
     for system in systems {
         for (workers, attained) in &pools {
             let product = ThreadedProduct::new(&system.blocks, &system.dictionary, workers);
@@ -159,8 +161,8 @@ pub(super) fn report(
     ))
 }
 
-/// Seconds of the definition's two products.
-fn plain_loops(problem: &Synthetic, console: &dyn Console) -> Result<[f64; 2], Failure> {
+/// The definition's two products.
+fn plain_loops(problem: &Synthetic, console: &dyn Console) -> Result<[Time; 2], Failure> {
     let Synthetic { protocol, encoding, signal } = problem;
     let oracle = Oracle::of_encoding(encoding, signal, protocol, &Response::default());
     let w: Vec<f64> = (0..encoding.streamlines()).map(weight).map(f64::from).collect();
@@ -173,7 +175,7 @@ fn plain_loops(problem: &Synthetic, console: &dyn Console) -> Result<[f64; 2], F
         std::hint::black_box(oracle.adjoint(&y));
         Ok(())
     })?;
-    Ok([apply.wall, adjoint.wall])
+    Ok([apply, adjoint])
 }
 
 /// Weights none of which is zero, so that nothing is left out.
@@ -185,7 +187,7 @@ struct Report<'a> {
     problem: &'a Synthetic,
     console: &'a dyn Console,
     table: Table<'a>,
-    plain: [f64; 2],
+    plain: Option<[Time; 2]>,
 }
 
 impl Report<'_> {
@@ -215,14 +217,16 @@ impl Report<'_> {
             wait()
         })?;
         let rank = system.basis.rank();
-        let [forward, back] = self.plain;
+        let plain = self.plain.map(|plain| plain.map(|time| time.wall));
+        let [forward, back] = [0, 1].map(|which| plain.map(|plain| plain[which]));
+        let both = plain.map(|[forward, back]| forward + back);
         for (product, name, time, plain) in [
             (Product::Apply, "apply", apply, forward),
             (Product::Adjoint, "adjoint", adjoint, back),
-            (Product::Gradient, "gradient", gradient, forward + back),
+            (Product::Gradient, "gradient", gradient, both),
         ] {
             let floors = floors.map(|floors| floors(product));
-            self.row(name, on, rank, time.wall, plain, floors)?;
+            self.row(name, on, rank, time, plain, floors)?;
         }
         Ok(())
     }
@@ -232,26 +236,29 @@ impl Report<'_> {
         product: &str,
         on: &str,
         rank: usize,
-        seconds: f64,
-        plain: f64,
+        time: Time,
+        plain: Option<f64>,
         floors: Option<Floors>,
     ) -> Result<(), Failure> {
-        let entries = self.problem.encoding.entries.len() as f64;
+        let (seconds, entries) = (time.wall, self.problem.encoding.entries.len() as f64);
         let milliseconds = |seconds: f64| digits(1e3 * seconds);
         let floor = |which: usize| floors.map_or("-".to_owned(), |f| milliseconds(f[which]));
         let over = |floors: Floors| digits(seconds / longest(floors));
-        self.table.row([
-            product.to_owned(),
-            on.to_owned(),
-            rank.to_string(),
-            milliseconds(seconds),
-            digits(1e9 * seconds / entries),
-            digits(plain / seconds),
-            floor(0),
-            floor(1),
-            floor(2),
-            floors.map_or("-".to_owned(), over),
-        ])
+        self.table.row_of(
+            time,
+            [
+                product.to_owned(),
+                on.to_owned(),
+                rank.to_string(),
+                milliseconds(seconds),
+                digits(1e9 * seconds / entries),
+                digits_or_dash(plain.map(|plain| plain / seconds)),
+                floor(0),
+                floor(1),
+                floor(2),
+                floors.map_or("-".to_owned(), over),
+            ],
+        )
     }
 }
 

@@ -10,7 +10,7 @@ use clap::Args;
 use fimbria_cluster::World;
 use fimbria_compute::{SimdLevel, Workers};
 use fimbria_pipeline::options::{Described as _, Takes, within};
-use fimbria_qsm::{FieldModel, Geometry, Shape};
+use fimbria_qsm::{FieldModel, Geometry, Products, Shape};
 
 use self::products::Rows;
 use super::table::{Table, number, words};
@@ -101,11 +101,14 @@ impl SharedBenchmark for BenchQsm {
             None => workers,
         };
         let with = |threads: usize| Ok(at_level(Workers::new(threads)?));
-        let Machine { workers, devices } = machine;
+        let counts = machine.thread_counts();
+        let Machine { workers, devices, devices_only } = machine;
         let all = at_level(workers);
+        let which: &[Products] =
+            if fast_only { &[Products::Fast] } else { &[Products::Dense, Products::Fast] };
         let is_first = world.comm().rank() == 0;
         if is_first {
-            let one = with(1)?;
+            let pools = counts.iter().map(|&count| with(count)).collect::<Result<Vec<_>, _>>()?;
             let table = Table::begin(
                 console,
                 [
@@ -120,14 +123,16 @@ impl SharedBenchmark for BenchQsm {
                 ],
             )?;
             for side in sides {
-                Rows::new(&table, side as usize, cylinders).all(&one, &all, &devices, fast_only)?;
+                let rows = Rows::new(&table, side as usize, cylinders);
+                rows.all((&pools, &all), &devices, which, console)?;
             }
         }
         if !no_paper {
-            let problem = paper::Problem { side: paper_side as usize, cylinders, fast_only };
+            let side = paper_side as usize;
+            let problem = paper::Problem { side, cylinders, which, devices_only };
             problem.table(console, &all, &with, &devices, world, figures.as_deref())?;
         }
-        if is_first && !no_solvers {
+        if is_first && !no_solvers && !devices_only {
             solvers::table(console, cylinders, &all)?;
         }
         // What is left is the first's: the others do not take its cores while they wait for its end.

@@ -29,13 +29,15 @@ const PAPER: [(&str, f64); 4] = [
 ];
 
 /// The problem that stands for the paper's mouse brain.
-pub(super) struct Problem {
+pub(super) struct Problem<'a> {
     /// Voxels along each side.
     pub(super) side: usize,
     /// Part of them that are cylinders.
     pub(super) cylinders: f64,
-    /// Leaves out the dense product and the plain loop.
-    pub(super) fast_only: bool,
+    /// The products to time; with the dense one the plain loop.
+    pub(super) which: &'a [Products],
+    /// Leaves out threads, processes and the plain loop.
+    pub(super) devices_only: bool,
 }
 
 /// What shares a product.
@@ -57,11 +59,10 @@ struct Measured {
     kind: Kind,
     count: usize,
     on: String,
-    seconds: f64,
-    processor: Option<f64>,
+    time: Time,
 }
 
-impl Problem {
+impl Problem<'_> {
     /// The paper's table and, into the folder `figures`, its two figures. Only the first process of `world`
     /// speaks; the others sleep while it measures by itself.
     pub(super) fn table(
@@ -74,14 +75,23 @@ impl Problem {
         figures: Option<&Path>,
     ) -> Result<(), Failure> {
         let comm = world.comm();
-        let &Self { side, cylinders, fast_only } = self;
-        let which: &[Products] =
-            if fast_only { &[Products::Fast] } else { &[Products::Dense, Products::Fast] };
+        let &Self { side, cylinders, which, devices_only } = self;
         if comm.rank() > 0 {
+            if devices_only {
+                return Ok(());
+            }
             for &products in which {
                 let cube = Cube::new(side, cylinders, products)?;
                 world.wait_asleep();
-                by_processes(&cube, products, all.threads(), with, world, &mut |_| Ok(()))?;
+                by_processes(
+                    &cube,
+                    products,
+                    all.threads(),
+                    with,
+                    world,
+                    console,
+                    &mut |_| Ok(()),
+                )?;
             }
             return Ok(());
         }
@@ -96,39 +106,47 @@ impl Problem {
                 number("min to end", 10),
             ],
         )?;
-        let row = |product: &str, on: &str, seconds: f64, processor: Option<f64>, first: f64| {
-            table.row([
-                product.to_owned(),
-                on.to_owned(),
-                digits(seconds),
-                digits_or_dash(processor),
-                digits(first / seconds),
-                digits(ITERATIONS * seconds / 60.0),
-            ])
+        let row = |product: &str, on: &str, time: Time, first: f64| {
+            let seconds = time.wall;
+            table.row_of(
+                time,
+                [
+                    product.to_owned(),
+                    on.to_owned(),
+                    digits(seconds),
+                    digits_or_dash(time.processor),
+                    digits(first / seconds),
+                    digits(ITERATIONS * seconds / 60.0),
+                ],
+            )
         };
         for (on, seconds) in PAPER {
-            row("paper", on, seconds, None, PAPER[0].1)?;
+            row("paper", on, Time { wall: seconds, processor: None, spent: None }, PAPER[0].1)?;
         }
-        if !fast_only {
+        if which.contains(&Products::Dense) && !devices_only {
             // The adjoint sums the same pairs.
-            let product = time_plain(&super::cube(side, cylinders, None)?)?;
-            let each = 2.0 * product.wall;
-            row("plain", PLAIN_PLACE, each, product.processor.map(|s| 2.0 * s), each)?;
+            let product = time_plain(&super::cube(side, cylinders, None)?, console)?;
+            let both = product.times(2.0);
+            row("plain", PLAIN_PLACE, both, both.wall)?;
         }
         let mut measured: Vec<Measured> = Vec::new();
         for &products in which {
             let cube = Cube::new(side, cylinders, products)?;
             let mut first = None;
             let mut done = |one: Measured| {
-                let first = *first.get_or_insert(one.seconds);
-                row(one.product, &one.on, one.seconds, one.processor, first)?;
+                let first = *first.get_or_insert(one.time.wall);
+                row(one.product, &one.on, one.time, first)?;
                 measured.push(one);
                 Ok(())
             };
-            by_threads(&cube, products, all.threads(), with, &mut done)?;
-            by_devices(&cube, products, all, devices, &mut done)?;
-            world.wait_asleep();
-            by_processes(&cube, products, all.threads(), with, world, &mut done)?;
+            if !devices_only {
+                by_threads(&cube, products, all.threads(), with, console, &mut done)?;
+            }
+            by_devices(&cube, products, all, devices, console, &mut done)?;
+            if !devices_only {
+                world.wait_asleep();
+                by_processes(&cube, products, all.threads(), with, world, console, &mut done)?;
+            }
         }
         match figures {
             Some(folder) => draw(&measured, folder, console),
@@ -146,8 +164,7 @@ fn measured(
     on: String,
     (there, back): (Time, Time),
 ) -> Measured {
-    let processor = there.processor.zip(back.processor).map(|(there, back)| there + back);
-    Measured { product: cube.product, kind, count, on, seconds: there.wall + back.wall, processor }
+    Measured { product: cube.product, kind, count, on, time: there.plus(back) }
 }
 
 /// On 1 to `most` threads: every number up to 8, then powers of two, and the last.
@@ -156,12 +173,13 @@ fn by_threads(
     products: Products,
     most: usize,
     with: &dyn Fn(usize) -> Result<Workers, Failure>,
+    console: &dyn Console,
     done: &mut Done<'_>,
 ) -> Result<(), Failure> {
     for count in (1..=most).filter(|&n| n <= 8 || n.is_power_of_two() || n == most) {
         let workers = with(count)?;
         let operator = HostOperator::new(&cube.model, products, &workers)?;
-        let times = time_both(&operator, cube.scale, || Ok(()))?;
+        let times = time_both(&operator, cube.scale, console, || Ok(()))?;
         let on = format!("{}, {:?}", counted(count), workers.simd());
         done(measured(cube, Kind::Threads, count, on, times))?;
     }
@@ -174,18 +192,19 @@ fn by_devices(
     products: Products,
     workers: &Workers,
     devices: &[Device],
+    console: &dyn Console,
     done: &mut Done<'_>,
 ) -> Result<(), Failure> {
     for device in devices {
         let operator = DeviceOperator::new(&cube.model, products, device, workers)?;
-        let times = time_both(&operator, cube.scale, || device.synchronize())?;
+        let times = time_both(&operator, cube.scale, console, || device.synchronize())?;
         done(measured(cube, Kind::Devices, 1, device.info().name.clone(), times))?;
     }
     let problem = ShapeProducts { model: &cube.model, products };
     for count in 2..=devices.len() {
         let on = Backend::new(workers, &devices[..count]);
         let operator = SeveralDevices::new(&problem, &on, &Silent)?;
-        let times = time_both(&operator, cube.scale, || Ok(()))?;
+        let times = time_both(&operator, cube.scale, console, || Ok(()))?;
         done(measured(cube, Kind::Devices, count, format!("{count} devices together"), times))?;
     }
     Ok(())
@@ -199,6 +218,7 @@ fn by_processes(
     threads: usize,
     with: &dyn Fn(usize) -> Result<Workers, Failure>,
     world: &World,
+    console: &dyn Console,
     done: &mut Done<'_>,
 ) -> Result<(), Failure> {
     let comm = world.comm();
@@ -212,7 +232,7 @@ fn by_processes(
         let part = HostOperator::of_share(&cube.model, products, workers, share)?;
         let operator = Distributed::new(part, comm);
         comm.barrier();
-        let times = time_both(&operator, cube.scale, || Ok(()))?;
+        let times = time_both(&operator, cube.scale, console, || Ok(()))?;
         let processes = if count == 1 { "process" } else { "processes" };
         let on = format!("{count} {processes} of {}", counted(workers.threads()));
         done(measured(cube, Kind::Processes, count, on, times))?;
@@ -241,7 +261,7 @@ fn draw(measured: &[Measured], folder: &Path, console: &dyn Console) -> Result<(
 fn speed_up(measured: &[&Measured]) -> Figure {
     let points = |kind: Kind| -> Vec<[f64; 2]> {
         let of_kind = measured.iter().filter(|one| one.kind == kind);
-        of_kind.map(|one| [one.count as f64, measured[0].seconds / one.seconds]).collect()
+        of_kind.map(|one| [one.count as f64, measured[0].time.wall / one.time.wall]).collect()
     };
     let curves: Vec<(&str, Vec<[f64; 2]>)> =
         Kind::ALL.map(|(kind, name)| (name, points(kind))).into();
@@ -266,7 +286,7 @@ fn to_end(measured: &[&Measured]) -> Figure {
     let most = Kind::ALL.iter().filter_map(|(kind, name)| {
         let of_kind = measured.iter().filter(|one| one.kind == *kind);
         let most = of_kind.max_by_key(|one| one.count)?;
-        Some((format!("{} {name}", most.count), most.seconds))
+        Some((format!("{} {name}", most.count), most.time.wall))
     });
     let ends: Vec<(String, f64)> =
         paper.chain(most).map(|(name, seconds)| (name, minutes(seconds))).collect();

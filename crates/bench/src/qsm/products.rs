@@ -8,7 +8,7 @@ use fimbria_qsm::{FieldModel, HostOperator, Products, SeveralDevices, oracle};
 use super::super::clock::{Time, once};
 use super::super::table::{Table, counted, digits, digits_or_dash};
 use super::{cube, numbers};
-use crate::Failure;
+use crate::{Console, Failure};
 
 /// Pairs that a dense product is timed on.
 const DENSE_PAIRS: f64 = 4e9;
@@ -49,31 +49,30 @@ pub(super) struct Timed {
 pub(super) fn time_products(
     side: usize,
     cylinders: f64,
-    one: &Workers,
-    all: &Workers,
+    (pools, all): (&[Workers], &Workers),
     devices: &[Device],
     which: &[Products],
+    console: &dyn Console,
 ) -> Result<Vec<Timed>, Failure> {
     let mut times = Vec::new();
     for &products in which {
         let Problem { product, model, scale } = Problem::new(side, cylinders, products)?;
-        let both: &[&Workers] = if all.threads() > 1 { &[one, all] } else { &[one] };
-        for workers in both {
+        for workers in pools {
             let operator = HostOperator::new(&model, products, workers)?;
-            let (there, back) = time_both(&operator, scale, || Ok(()))?;
+            let (there, back) = time_both(&operator, scale, console, || Ok(()))?;
             let on = format!("{}, {:?}", counted(workers.threads()), workers.simd());
             times.push(Timed { product, on, there, back });
         }
         for device in devices {
             let operator = DeviceOperator::new(&model, products, device, all)?;
-            let (there, back) = time_both(&operator, scale, || device.synchronize())?;
+            let (there, back) = time_both(&operator, scale, console, || device.synchronize())?;
             times.push(Timed { product, on: device.info().name.clone(), there, back });
         }
         if devices.len() > 1 {
             let on = Backend::new(all, devices);
             let problem = ShapeProducts { model: &model, products };
             let operator = SeveralDevices::new(&problem, &on, &Silent)?;
-            let (there, back) = time_both(&operator, scale, || Ok(()))?;
+            let (there, back) = time_both(&operator, scale, console, || Ok(()))?;
             let on = format!("{} devices together", devices.len());
             times.push(Timed { product, on, there, back });
         }
@@ -85,6 +84,7 @@ pub(super) fn time_products(
 pub(super) fn time_both<A: LinearOperator>(
     operator: &A,
     scale: f64,
+    console: &dyn Console,
     wait: impl Fn() -> Result<(), <A::Domain as VectorSpace>::Error>,
 ) -> Result<(Time, Time), Failure>
 where
@@ -94,36 +94,35 @@ where
     let mut x = domain.upload(&numbers(domain.len()))?;
     let mut y = range.zeros()?;
     // Once uncounted, for fresh memory and, on a device, for compilation.
-    operator.apply(&x, &mut y)?;
-    wait()?;
-    let there = once(|| {
+    let first = once(console, || {
         operator.apply(&x, &mut y)?;
         wait()
     })?;
-    let back = once(|| {
+    let mut there = once(console, || {
+        operator.apply(&x, &mut y)?;
+        wait()
+    })?;
+    there.compiled_in(first);
+    let back = once(console, || {
         operator.adjoint(&y, &mut x)?;
         wait()
     })?;
-    Ok((scaled(there, scale), scaled(back, scale)))
+    Ok((there.times(scale), back.times(scale)))
 }
 
 /// How [`time_plain`] times.
 pub(super) const PLAIN_PLACE: &str = "1 thread, 1 % of the rows";
 
 /// The plain loop's product, scaled to all rows.
-pub(super) fn time_plain(model: &FieldModel) -> Result<Time, Failure> {
+pub(super) fn time_plain(model: &FieldModel, console: &dyn Console) -> Result<Time, Failure> {
     const STRIDE: usize = 100;
     let x = numbers(model.unknowns.len());
     let mut rows = 0;
-    let time = once(|| {
+    let time = once(console, || {
         rows = std::hint::black_box(oracle::plain_loop(model, &x, STRIDE)).len();
         Ok::<(), Failure>(())
     })?;
-    Ok(scaled(time, model.receivers.len() as f64 / rows as f64))
-}
-
-fn scaled(time: Time, scale: f64) -> Time {
-    Time { wall: scale * time.wall, processor: time.processor.map(|seconds| scale * seconds) }
+    Ok(time.times(model.receivers.len() as f64 / rows as f64))
 }
 
 /// The rows of one volume.
@@ -140,27 +139,26 @@ impl<'a> Rows<'a> {
         Self { table, side, cylinders, plain: None }
     }
 
+    /// Of pools of threads, and of devices with all threads beside them.
     pub(super) fn all(
         mut self,
-        one: &Workers,
-        all: &Workers,
+        (pools, all): (&[Workers], &Workers),
         devices: &[Device],
-        fast_only: bool,
+        which: &[Products],
+        console: &dyn Console,
     ) -> Result<(), Failure> {
-        let which: &[Products] = if fast_only {
-            &[Products::Fast]
-        } else {
-            self.plain_loop(&cube(self.side, self.cylinders, None)?)?;
-            &[Products::Dense, Products::Fast]
-        };
-        for timed in time_products(self.side, self.cylinders, one, all, devices, which)? {
+        if which.contains(&Products::Dense) && !pools.is_empty() {
+            self.plain_loop(&cube(self.side, self.cylinders, None)?, console)?;
+        }
+        let (side, cylinders) = (self.side, self.cylinders);
+        for timed in time_products(side, cylinders, (pools, all), devices, which, console)? {
             self.row(timed.product, &timed.on, timed.there, Some(timed.back))?;
         }
         Ok(())
     }
 
-    fn plain_loop(&mut self, model: &FieldModel) -> Result<(), Failure> {
-        let time = time_plain(model)?;
+    fn plain_loop(&mut self, model: &FieldModel, console: &dyn Console) -> Result<(), Failure> {
+        let time = time_plain(model, console)?;
         self.plain = Some(time.processor.unwrap_or(time.wall));
         self.row("plain", PLAIN_PLACE, time, None)
     }
@@ -168,16 +166,20 @@ impl<'a> Rows<'a> {
     fn row(&self, name: &str, on: &str, there: Time, back: Option<Time>) -> Result<(), Failure> {
         let pairs = (self.side as f64).powi(6);
         let processor = there.processor;
-        self.table.row([
-            self.side.to_string(),
-            name.to_owned(),
-            on.to_owned(),
-            digits(there.wall),
-            digits_or_dash(back.map(|back| back.wall)),
-            digits_or_dash(processor),
-            digits_or_dash(processor.map(|seconds| 1e9 * seconds / pairs)),
-            digits_or_dash(self.plain.zip(processor).map(|(plain, seconds)| plain / seconds)),
-        ])?;
+        let both = back.map_or(there, |back| there.plus(back));
+        self.table.row_of(
+            both,
+            [
+                self.side.to_string(),
+                name.to_owned(),
+                on.to_owned(),
+                digits(there.wall),
+                digits_or_dash(back.map(|back| back.wall)),
+                digits_or_dash(processor),
+                digits_or_dash(processor.map(|seconds| 1e9 * seconds / pairs)),
+                digits_or_dash(self.plain.zip(processor).map(|(plain, seconds)| plain / seconds)),
+            ],
+        )?;
         Ok(())
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn table(
     for (name, method) in methods {
         let mut solver = Solver::new(&objective, method, None)?;
         let mut value = f64::INFINITY;
-        let time = once(|| {
+        let time = once(console, || {
             while solver.number() < ITERATIONS && goal.is_none_or(|goal| value > goal) {
                 let done = solver.step()?;
                 value = kappa * done.data + (1.0 - kappa) * done.penalty;
@@ -55,14 +55,17 @@ pub(super) fn table(
             Ok::<(), Failure>(())
         })?;
         goal = goal.or(Some(value));
-        table.row([
-            name.to_owned(),
-            solver.number().to_string(),
-            (2 * solver.number() + 1).to_string(),
-            format!("{value:.5e}"),
-            digits(time.wall),
-            digits_or_dash(time.processor),
-        ])?;
+        table.row_of(
+            time,
+            [
+                name.to_owned(),
+                solver.number().to_string(),
+                (2 * solver.number() + 1).to_string(),
+                format!("{value:.5e}"),
+                digits(time.wall),
+                digits_or_dash(time.processor),
+            ],
+        )?;
     }
     Ok(())
 }

@@ -65,8 +65,8 @@ Outputs, on standard output:
 impl Benchmark for BenchSparse {
     fn run(self, machine: Machine, console: &dyn Console) -> Result<(), Failure> {
         let Self { rows, columns, entries } = self;
-        let Machine { workers: all, devices } = machine;
-        let one = Workers::new(1)?;
+        let counts = machine.thread_counts();
+        let devices = machine.devices;
         let matrix = random(rows as usize, columns as usize, entries as usize)?;
         console.print(&format!(
             "{rows} x {columns}, {} entries, {} MB with the transpose\n",
@@ -74,10 +74,13 @@ impl Benchmark for BenchSparse {
             (16 * matrix.entries()) >> 20,
         ))?;
 
-        let of_one = Floor::of_cpu(&one);
-        let of_all = Floor::of_cpu(&all);
-        console.print(&of_one.described("1 thread"))?;
-        console.print(&of_all.described(&counted(all.threads())))?;
+        let mut pools = Vec::new();
+        for threads in counts {
+            let workers = Workers::new(threads)?;
+            let floor = Floor::of_cpu(&workers);
+            console.print(&floor.described(&counted(threads)))?;
+            pools.push((workers, floor));
+        }
         let mut on_devices = Vec::new();
         for device in &devices {
             let floor = Floor::of_device(device)?;
@@ -97,28 +100,21 @@ impl Benchmark for BenchSparse {
             ],
         )?;
         let report = Report { matrix: &matrix, console, table };
-        let scalar = one.with_simd(SimdLevel::Scalar);
-        let plain = report.products(
-            &ScalarCsr::new(&matrix, &scalar),
-            "plain loop",
-            &of_one,
-            None,
-            || Ok(()),
-        )?;
-        let one = Workers::new(1)?;
-        let mut pools = vec![(&one, of_one)];
-        if all.threads() > 1 {
-            pools.push((&all, of_all));
+        let mut plain = None;
+        if let Some((_, floor)) = pools.first() {
+            let scalar = Workers::new(1)?.with_simd(SimdLevel::Scalar);
+            let operator = ScalarCsr::new(&matrix, &scalar);
+            plain = Some(report.products(&operator, "plain loop", floor, None, || Ok(()))?);
         }
-        for (workers, floor) in pools {
+        for (workers, floor) in &pools {
             let operator = ThreadedCsr::new(&matrix, workers);
             let on = format!("{}, {:?}", counted(workers.threads()), workers.simd());
-            report.products(&operator, &on, &floor, Some(plain), || Ok(()))?;
+            report.products(&operator, &on, floor, plain, || Ok(()))?;
         }
         for (device, floor) in on_devices {
             let operator = DeviceCsr::new(device, &matrix)?;
             let wait = || device.synchronize();
-            report.products(&operator, &device.info().name, &floor, Some(plain), wait)?;
+            report.products(&operator, &device.info().name, &floor, plain, wait)?;
         }
         Ok(())
     }
@@ -159,18 +155,22 @@ impl Report<'_> {
             wait()
         })?;
 
-        let times = [apply.wall, adjoint.wall, gradient.wall];
+        let each = [apply, adjoint, gradient];
+        let times = each.map(|time| time.wall);
         for (product, name) in ["apply", "adjoint", "gradient"].into_iter().enumerate() {
             let bytes = self.bytes(product);
             let rate = bytes / times[product];
-            self.table.row([
-                name.to_owned(),
-                on.to_owned(),
-                digits(1e3 * times[product]),
-                digits(1e-9 * rate),
-                digits(plain.map_or(1.0, |plain| plain[product] / times[product])),
-                percent(rate / floor.bytes_per_second),
-            ])?;
+            self.table.row_of(
+                each[product],
+                [
+                    name.to_owned(),
+                    on.to_owned(),
+                    digits(1e3 * times[product]),
+                    digits(1e-9 * rate),
+                    digits(plain.map_or(1.0, |plain| plain[product] / times[product])),
+                    percent(rate / floor.bytes_per_second),
+                ],
+            )?;
         }
         Ok(times)
     }

@@ -140,7 +140,7 @@ impl Benchmark for BenchSshopm {
             larger,
         } = self;
         let stops = Stops { iterations, tolerance, max_iterations };
-        let places = Processor::all(&machine.workers, machine.devices, console)?;
+        let places = Processor::all(&machine.thread_counts(), machine.devices, console)?;
         for order in order {
             let set = Set::new(order, tensors, starts)?;
             console.print(&format!(

@@ -4,7 +4,7 @@ use fimbria_compute::Workers;
 use fimbria_compute::device::Device;
 use fimbria_tensors::batch::{Batch, BatchError, DeviceBatch, Products, Shift, Stop, solve};
 
-use crate::clock::best;
+use crate::clock::{Time, best};
 use crate::floors::Floor;
 use crate::table::counted;
 use crate::{Console, Failure};
@@ -24,6 +24,7 @@ enum RunsOn {
 /// How long a batch took, and what came out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timed {
+    pub(super) time: Time,
     pub(super) seconds: f64,
     /// Of all starts together.
     pub(super) iterations: f64,
@@ -33,14 +34,14 @@ pub(super) struct Timed {
 }
 
 impl Processor {
-    /// One thread, all threads where they are more, and every device; prints what each attains.
+    /// So many threads each, and every device; prints what each attains.
     pub(super) fn all(
-        all: &Workers,
+        counts: &[usize],
         devices: Vec<Device>,
         console: &dyn Console,
     ) -> Result<Vec<Self>, Failure> {
         let mut places = Vec::new();
-        for threads in if all.threads() > 1 { vec![1, all.threads()] } else { vec![1] } {
+        for &threads in counts {
             let workers = Workers::new(threads)?;
             let (name, floor) = (counted(threads), Floor::of_cpu(&workers));
             console.print(&floor.described(&format!("{name}, {:?}", workers.simd())))?;
@@ -104,6 +105,7 @@ impl Processor {
             }
         };
         Ok(Timed {
+            time,
             seconds: time.wall,
             iterations: ends.iterations.iter().map(|&n| f64::from(n)).sum(),
             starts: ends.converged.len() as f64,

@@ -64,7 +64,7 @@ pub(super) fn print(
                     Stop::Tolerance { .. } => percent(timed.at_rest / timed.starts),
                 };
                 let rates = rates(&timed, set, products, shift, place);
-                table.row(shown.into_iter().chain(rates).chain([at_rest]))?;
+                table.row_of(timed.time, shown.into_iter().chain(rates).chain([at_rest]))?;
             }
         }
     }

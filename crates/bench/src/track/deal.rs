@@ -12,7 +12,7 @@ use crate::{Console, Failure};
 pub(super) fn table(
     subject: &Subject,
     particles: u32,
-    n_threads: usize,
+    counts: &[usize],
     places: &[Processor],
     console: &dyn Console,
 ) -> Result<(), Failure> {
@@ -35,26 +35,29 @@ pub(super) fn table(
             Ok(())
         })?;
         let first = *first.get_or_insert(time.wall);
-        table.row([
-            place.name(),
-            at_a_time.to_string(),
-            digits(time.wall),
-            digits(1e-6 * points as f64 / time.wall),
-            digits(first / time.wall),
-        ])?;
+        table.row_of(
+            time,
+            [
+                place.name(),
+                at_a_time.to_string(),
+                digits(time.wall),
+                digits(1e-6 * points as f64 / time.wall),
+                digits(first / time.wall),
+            ],
+        )?;
         Ok::<(), Failure>(())
     };
     let mut first = None;
-    let doubled = std::iter::successors(Some(1), |threads| Some(2 * threads));
-    let mut counts: Vec<usize> = doubled.take_while(|threads| *threads < n_threads).collect();
-    counts.push(n_threads);
-    for threads in counts {
-        let place = Processor::Threads(Workers::new(threads)?);
-        row(&place, Deal::default(), Deal::default().block, &mut first)?;
-    }
-    for block in [64, 256, 1024, 4096, 16_384] {
-        let place = Processor::Threads(Workers::new(n_threads)?);
-        row(&place, Deal { block, ..Deal::default() }, block, &mut first)?;
+    if let Some(&n_threads) = counts.last() {
+        let doubled = std::iter::successors(Some(1), |threads| Some(2 * threads));
+        for threads in doubled.take_while(|threads| *threads < n_threads).chain([n_threads]) {
+            let place = Processor::Threads(Workers::new(threads)?);
+            row(&place, Deal::default(), Deal::default().block, &mut first)?;
+        }
+        for block in [64, 256, 1024, 4096, 16_384] {
+            let place = Processor::Threads(Workers::new(n_threads)?);
+            row(&place, Deal { block, ..Deal::default() }, block, &mut first)?;
+        }
     }
     for place in places.iter().filter(|place| matches!(place, Processor::Device(..))) {
         for launch in [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18] {

@@ -86,17 +86,11 @@ enum Processor {
 }
 
 impl Processor {
-    /// One thread, all where they are more, and every device.
-    fn all(all: Workers, devices: Vec<Device>) -> Result<Vec<Self>, Failure> {
-        let n_threads = all.threads();
-        let mut places = vec![Self::Threads(Workers::new(1)?)];
-        if n_threads > 1 {
-            places.push(Self::Threads(all));
-        }
-        for device in devices {
-            places.push(Self::Device(device, Workers::new(n_threads)?));
-        }
-        Ok(places)
+    /// So many threads each, and every device with all of them.
+    fn all(counts: &[usize], n_threads: usize, devices: Vec<Device>) -> Result<Vec<Self>, Failure> {
+        let threads = |&count: &usize| Ok(Self::Threads(Workers::new(count)?));
+        let device = |device| Ok(Self::Device(device, Workers::new(n_threads)?));
+        counts.iter().map(threads).chain(devices.into_iter().map(device)).collect()
     }
 
     fn name(&self) -> String {
@@ -116,19 +110,23 @@ const NAME: usize = 20;
 impl Benchmark for BenchTrack {
     fn run(self, machine: Machine, console: &dyn Console) -> Result<(), Failure> {
         let Self { samples, seeds, mask, particles, plain, figures } = self;
-        let Machine { workers, devices } = machine;
+        let counts = machine.thread_counts();
+        let Machine { workers, devices, devices_only } = machine;
         let subject = match (samples, seeds) {
             (Some(samples), Some(seeds)) => {
-                Subject::read(&samples, mask.as_deref(), &seeds, &workers)?
+                Subject::read(&samples, mask.as_deref(), &seeds, &workers, console)?
             }
             _ => Subject::phantom(&workers, console)?,
         };
         console.print(&subject.described())?;
         let n_threads = workers.threads();
-        let places = Processor::all(workers, devices)?;
+        let places = Processor::all(&counts, n_threads, devices)?;
+        let plain = if devices_only { 0 } else { plain };
         speed::table(&subject, &particles, plain, &places, figures.as_deref(), console)?;
         let most = particles.iter().copied().max().unwrap_or(MOST).min(MOST);
-        stages::table(&subject, most, console)?;
-        deal::table(&subject, most, n_threads, &places, console)
+        if !devices_only {
+            stages::table(&subject, most, console)?;
+        }
+        deal::table(&subject, most, &counts, &places, console)
     }
 }

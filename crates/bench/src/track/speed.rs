@@ -43,20 +43,23 @@ pub(super) fn table(
             let made = subject.samples_for(*wanted) * subject.seeds.len() as u32;
             let row = |on: &str, time: Time, points: u64, plainly: Option<f64>| {
                 let per_core = time.processor.map(|seconds| points as f64 / seconds);
-                table.row([
-                    method.to_owned(),
-                    made.to_string(),
-                    on.to_owned(),
-                    digits(time.wall),
-                    digits(1e-6 * points as f64 / time.wall),
-                    digits_or_dash(per_core.map(|rate| 1e-6 * rate)),
-                    digits_or_dash(per_core.zip(plainly).map(|(rate, plainly)| rate / plainly)),
-                    digits(points as f64 / f64::from(made)),
-                ])
+                table.row_of(
+                    time,
+                    [
+                        method.to_owned(),
+                        made.to_string(),
+                        on.to_owned(),
+                        digits(time.wall),
+                        digits(1e-6 * points as f64 / time.wall),
+                        digits_or_dash(per_core.map(|rate| 1e-6 * rate)),
+                        digits_or_dash(per_core.zip(plainly).map(|(rate, plainly)| rate / plainly)),
+                        digits(points as f64 / f64::from(made)),
+                    ],
+                )
             };
             if *wanted <= plain {
                 let mut points = 0;
-                let time = once(|| -> Result<(), Failure> {
+                let time = once(console, || -> Result<(), Failure> {
                     points = subject.plainly(&propagation, *wanted, &quiet)?;
                     Ok(())
                 })?;
@@ -71,7 +74,8 @@ pub(super) fn table(
                     points = subject.counted(&propagation, *wanted, place, deal, &quiet)?;
                     Ok(())
                 };
-                let time = if *wanted >= LONG { once(work)? } else { best(console, work)? };
+                let time =
+                    if *wanted >= LONG { once(console, work)? } else { best(console, work)? };
                 // Processor time of a device is not that of the threads beside it.
                 let processor = match place {
                     Processor::Threads(_) => time.processor,

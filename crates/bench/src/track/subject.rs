@@ -55,9 +55,10 @@ impl Subject {
         mask: Option<&Path>,
         seeds: &Path,
         workers: &Workers,
+        console: &dyn Console,
     ) -> Result<Self, Failure> {
         let mut read = None;
-        let time = once(|| -> Result<(), Failure> {
+        let time = once(console, || -> Result<(), Failure> {
             let samples =
                 workers.install(|| read_bedpostx(samples, mask, &OpenOptions::default()))?;
             read = Some(Field::new(samples, workers));

@@ -35,6 +35,7 @@ mod inventory;
 mod library;
 mod measure;
 mod memory;
+mod meter;
 mod opencl;
 mod program;
 mod runtime;
@@ -54,6 +55,8 @@ pub use self::inventory::{Inventory, Missing, list, may_have_gpu};
 pub(crate) use self::measure::kernel_source as measure_source;
 pub use self::measure::{Attained, DeviceMeasurement, measure};
 use self::memory::Memory;
+pub use self::meter::Spent;
+use self::meter::{Meter, Metered};
 use self::program::Program;
 pub use self::program::{Argument, Kernel, KernelSource, Launch};
 use self::runtime::Runtime;
@@ -68,12 +71,15 @@ pub struct DeviceOptions {
     pub memory_fraction: f64,
     /// A further cap in bytes.
     pub memory_limit: Option<u64>,
+    /// Whether to measure [where its time goes](Device::spent). Then it does one thing at a time and is
+    /// waited for after each, so that all takes somewhat longer.
+    pub metered: bool,
 }
 
 impl Default for DeviceOptions {
-    /// 80 % of it.
+    /// 80 % of it, not metered.
     fn default() -> Self {
-        Self { memory_fraction: 0.8, memory_limit: None }
+        Self { memory_fraction: 0.8, memory_limit: None, metered: false }
     }
 }
 
@@ -94,6 +100,7 @@ struct Queue {
 struct Shared {
     info: DeviceInfo,
     memory: Memory,
+    meter: Option<Arc<Meter>>,
     programs: Mutex<HashMap<String, Arc<Program>>>,
 }
 
@@ -128,9 +135,15 @@ impl Device {
         let free = runtime.free_memory().unwrap_or(info.memory_bytes);
         let share = (free as f64 * options.memory_fraction.clamp(0.0, 1.0)) as u64;
         let budget = options.memory_limit.map_or(share, |limit| limit.min(share));
+        let meter = options.metered.then(|| Arc::new(Meter::new()));
+        let runtime = match &meter {
+            Some(meter) => Arc::new(Metered::new(runtime, Arc::clone(meter))),
+            None => runtime,
+        };
         let shared = Shared {
             info: info.clone(),
             memory: Memory::new(budget),
+            meter,
             programs: Mutex::default(),
         };
         Ok(Self { queue: Arc::new(Queue { shared: Arc::new(shared), runtime }) })
@@ -149,6 +162,18 @@ impl Device {
     /// What is known of it.
     pub fn info(&self) -> &DeviceInfo {
         &self.shared().info
+    }
+
+    /// Where the time since it was opened went, where that is metered.
+    pub fn spent(&self) -> Option<Spent> {
+        self.shared().meter.as_ref().map(|meter| meter.spent())
+    }
+
+    /// Says that since the last call the host put results where they belong, for [`spent`](Self::spent).
+    pub fn stored(&self) {
+        if let Some(meter) = &self.shared().meter {
+            meter.stored();
+        }
     }
 
     /// Bytes that buffers made from now on may take in all.

@@ -166,7 +166,7 @@ fn a_chunk_fits_the_memory_left_and_the_largest_buffer() {
     let largest = device.info().largest_buffer_bytes as usize;
     assert_eq!(device.chunk_len(&[largest + 1]), 0);
     // PoCL has more memory than it gives to one buffer.
-    let options = DeviceOptions { memory_fraction: 1.0, memory_limit: None };
+    let options = DeviceOptions { memory_fraction: 1.0, ..DeviceOptions::default() };
     let Some(device) = opencl_device_with(&options) else { return };
     assert_eq!(device.chunk_len(&[largest / 2 + 1, 1]), 1);
 }

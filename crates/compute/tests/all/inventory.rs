@@ -67,7 +67,7 @@ fn a_device_filled_to_the_brim_refuses_with_an_error() {
     }
     let chosen = Selection::OpenCl(vec![0]).choose(&list()).unwrap();
     assert!(chosen[0].memory_bytes <= 1 << 30);
-    let options = DeviceOptions { memory_fraction: 1.0, memory_limit: None };
+    let options = DeviceOptions { memory_fraction: 1.0, ..DeviceOptions::default() };
     let device = Device::open(&chosen[0], &options).unwrap();
     let mut held = Vec::new();
     let refusal = loop {

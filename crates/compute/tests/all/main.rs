@@ -6,6 +6,7 @@ mod device;
 mod in_hand;
 mod inventory;
 mod measure;
+mod metered;
 mod nvrtc;
 mod queue;
 mod races;

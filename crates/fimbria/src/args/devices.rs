@@ -43,6 +43,15 @@ impl DeviceArgs {
     /// Opens the devices chosen; none for the CPU alone. With `auto`, a device that does not open
     /// costs a warning.
     pub(crate) fn open(&self, progress: &dyn Progress) -> Result<Vec<Device>, Failure> {
+        self.open_metered(false, progress)
+    }
+
+    /// [`open`](Self::open), where it is asked for with a [meter](DeviceOptions::metered).
+    pub(crate) fn open_metered(
+        &self,
+        metered: bool,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Device>, Failure> {
         let Self { device: selection, device_memory } = self;
         let is_cpu = match selection {
             Selection::Cpu => true,
@@ -52,7 +61,8 @@ impl DeviceArgs {
         if is_cpu {
             return Ok(Vec::new());
         }
-        let options = DeviceOptions { memory_fraction: *device_memory, ..DeviceOptions::default() };
+        let memory_fraction = *device_memory;
+        let options = DeviceOptions { memory_fraction, metered, ..DeviceOptions::default() };
         let mut devices = Vec::new();
         for info in selection.choose(&list())? {
             match Device::open(&info, &options) {

@@ -4,7 +4,8 @@ use clap::builder::Resettable;
 use clap::{Args, Subcommand};
 use fimbria_bench::{
     BenchDti, BenchFft, BenchFit, BenchIo, BenchLife, BenchPaper, BenchQsm, BenchSparse,
-    BenchSshopm, BenchSticks, BenchTrack, Benchmark, Machine, SharedBenchmark, Usage, run_watched,
+    BenchSshopm, BenchSticks, BenchTrack, Benchmark, Machine, Rows, SharedBenchmark, Usage,
+    run_watched,
 };
 use fimbria_cluster::World;
 
@@ -47,6 +48,16 @@ struct Anywhere<B: Args> {
     #[command(flatten)]
     devices: DeviceArgs,
 
+    /// Time devices alone: no threads, no plain loops, no other programs. Each row ends with where its
+    /// milliseconds went: compiling (in the first run), preparing on the host, copying there, kernels,
+    /// copying back, storing; then launches and megabytes. Each kernel is waited for, so that all takes
+    /// somewhat longer
+    #[arg(long, help_heading = "Machine")]
+    devices_only: bool,
+
+    #[command(flatten)]
+    rows: RowArgs,
+
     #[command(flatten, next_help_heading = Resettable::Reset)]
     benchmark: B,
 }
@@ -56,8 +67,25 @@ struct OnThreads<B: Args> {
     #[command(flatten)]
     threads: ThreadArgs,
 
+    #[command(flatten)]
+    rows: RowArgs,
+
     #[command(flatten, next_help_heading = Resettable::Reset)]
     benchmark: B,
+}
+
+/// How rows are shown.
+#[derive(Debug, Args)]
+struct RowArgs {
+    /// Print rows alone, each a JSON object on a line of its own
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+impl RowArgs {
+    fn shown(&self) -> Rows {
+        if self.json { Rows::Json } else { Rows::Text }
+    }
 }
 
 impl Bench {
@@ -78,31 +106,52 @@ impl Bench {
     }
 }
 
+impl<B: Args> Anywhere<B> {
+    /// The threads and the devices.
+    fn machine(&self, console: &Console) -> Result<Machine, Failure> {
+        let Self { threads, devices, devices_only, .. } = self;
+        let devices = devices.open_metered(*devices_only, console)?;
+        if *devices_only && devices.is_empty() {
+            return Err(Failure::usage(
+                "--devices-only has no device to time: choose one by --device",
+            ));
+        }
+        Ok(Machine { workers: threads.start()?, devices, devices_only: *devices_only })
+    }
+}
+
 impl<B: Benchmark> Anywhere<B> {
     fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { threads, devices, benchmark } = self;
-        let machine = Machine { workers: threads.start()?, devices: devices.open(console)? };
-        run_watched(benchmark, machine, console).map_err(failure)
+        let (machine, rows) = (self.machine(console)?, self.rows.shown());
+        let devices = machine.devices.clone();
+        run_watched(&devices, rows, console, |console| self.benchmark.run(machine, console))
+            .map_err(failure)
     }
 }
 
 impl<B: SharedBenchmark> Anywhere<B> {
     /// What `mpirun` may have started several times.
-    fn run_together(self, console: &Console) -> Result<(), Failure> {
-        let Self { threads, devices, benchmark } = self;
+    fn run_together(mut self, console: &Console) -> Result<(), Failure> {
         let mut world = World::start();
-        let devices = if benchmark.is_on_threads() { devices.without() } else { devices };
-        let machine = Machine { workers: threads.start()?, devices: devices.open(console)? };
-        let done = benchmark.run(machine, &mut world, console).map_err(failure);
+        if self.benchmark.is_on_threads() {
+            self.devices = self.devices.without();
+        }
+        let (machine, rows) = (self.machine(console)?, self.rows.shown());
+        let devices = machine.devices.clone();
+        let run =
+            |console: &dyn fimbria_bench::Console| self.benchmark.run(machine, &mut world, console);
+        let done = run_watched(&devices, rows, console, run).map_err(failure);
         end_together(done, &world, console)
     }
 }
 
 impl<B: Benchmark> OnThreads<B> {
     fn run(self, console: &Console) -> Result<(), Failure> {
-        let Self { threads, benchmark } = self;
-        let machine = Machine { workers: threads.start()?, devices: Vec::new() };
-        benchmark.run(machine, console).map_err(failure)
+        let Self { threads, rows, benchmark } = self;
+        let workers = threads.start()?;
+        let machine = Machine { workers, devices: Vec::new(), devices_only: false };
+        run_watched(&[], rows.shown(), console, |console| benchmark.run(machine, console))
+            .map_err(failure)
     }
 }
 

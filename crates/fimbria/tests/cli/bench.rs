@@ -1,5 +1,7 @@
 //! Benchmarks at toy size: that they run, and that what they print is whole.
 
+use serde_json::Value;
+
 use crate::util::Folder;
 
 /// A figure is there, and has something of this name in it.
@@ -74,7 +76,17 @@ fn fit_prints_the_papers_table() {
     let rows = |name: &str| shown.lines().filter(|line| line.starts_with(name)).count();
     let scipy = usize::from(shown.contains("scipy least_squares"));
     assert_eq!(rows("kurtosis, 8 samples"), 2 + scipy, "{shown}");
-    assert_eq!(rows("stretched, 11"), 2, "{shown}");
+    assert_eq!(rows("stretched, 11"), 2 + scipy, "{shown}");
+    if scipy > 0 {
+        is_drawn(&folder, "drawn/differences-of-K.svg", "K here less K by scipy");
+        is_drawn(&folder, "drawn/differences-of-gamma.svg", "γ here less γ by scipy");
+        // K is near 1 and γ near 0.9: single precision finds where double precision does.
+        for (symbol, most) in [("K", 1e-3), ("γ", 1e-4)] {
+            let after = shown.split(&format!("({symbol} differs by ")).nth(1).unwrap();
+            let median: f64 = after.split(')').next().unwrap().parse().unwrap();
+            assert!(median < most, "{symbol}: {shown}");
+        }
+    }
     for name in ["dti", "dki, unconstrained", "dki, constrained", "stremi, 7 of 305"] {
         assert_eq!(rows(name), 1, "{name}: {shown}");
     }
@@ -139,4 +151,38 @@ fn qsm_prints_products_beside_the_plain_loop_at_a_level_that_is_asked_for() {
     assert!(!fast.contains("dense") && !fast.contains("of the rows"), "{fast}");
     let ran = Folder::new().run(&format!("{line} --simd mmx"));
     assert!(ran.code == Some(2) && ran.stderr.contains("this processor has scalar"));
+}
+
+/// Rows as a program reads them, of a device alone, with where its time went.
+#[test]
+fn devices_alone_say_where_their_time_goes() {
+    let folder = Folder::new();
+    let ran = folder.run("bench fft --size 16 --devices-only --device cpu");
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    if fimbria_testing::opencl_device().is_none() {
+        return;
+    }
+    for (bench, rows) in [
+        ("fft --size 16", 1),
+        ("sparse --rows 1000 --columns 1000", 3),
+        ("dti --voxels 3000 --volumes 20 --method wls", 1),
+        ("life --streamlines 300 --directions 12 --voxels 1500 --short", 3),
+        ("qsm --sides 8 --fast-only --no-paper", 1),
+    ] {
+        let line = format!("bench {bench} --devices-only --json --threads 2 --device opencl:0");
+        let shown = folder.done(&line).stdout;
+        let found: Vec<Value> =
+            shown.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+        assert_eq!(found.len(), rows, "`{bench}`: {shown}");
+        for row in &found {
+            let on = row["on"].as_str().unwrap();
+            assert!(!on.contains("thread") && !on.contains("plain"), "`{bench}`: {row}");
+            assert!(row["ratio"].is_null(), "`{bench}`: {row}");
+            for part in ["compile", "prepare", "upload", "kernel", "download", "store"] {
+                let spent = row[format!("{part} ms")].as_f64();
+                assert!(spent.is_some_and(|ms| ms >= 0.0), "`{bench}`, {part}: {row}");
+            }
+            assert!(row["kernel ms"].as_f64() > Some(0.0), "`{bench}`: {row}");
+        }
+    }
 }
