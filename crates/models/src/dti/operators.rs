@@ -82,34 +82,38 @@ operator! {
 impl ScalarFit<'_> {
     fn fit(&self, signals: &[f32], parameters: &mut [f32]) {
         let mut samples = vec![0.0; self.problem.n_volumes()];
-        for voxel in 0..self.n_voxels {
-            fit_voxel(self.problem, signals, self.n_voxels, voxel, &mut samples, parameters);
+        let n = self.n_voxels;
+        for voxel in 0..n {
+            let fitted = fit_voxel(self.problem, signals, n, voxel, &mut samples);
+            for (row, value) in fitted.into_iter().enumerate() {
+                parameters[row * n + voxel] = value;
+            }
         }
     }
 }
 
-/// Fits one voxel of `[volume][n]` in `f64` and writes its parameter rows.
+/// Fits one voxel of `[volume][n]` in `f64`: the values of its parameter rows.
 pub(crate) fn fit_voxel(
     problem: &Problem,
     signals: &[f32],
     n: usize,
     voxel: usize,
     samples: &mut [f64],
-    parameters: &mut [f32],
-) {
+) -> [f32; parameter_row::COUNT] {
     for (sample, row) in samples.iter_mut().zip(signals.chunks_exact(n)) {
         *sample = f64::from(row[voxel]);
     }
     let (Parameters { s0, tensor, residual, status }, raised) =
         oracle::fit(samples, &problem.design, &problem.recipe);
-    let mut put = |row: usize, value: f64| parameters[row * n + voxel] = value as f32;
-    put(parameter_row::S0, s0);
+    let mut rows = [0.0; parameter_row::COUNT];
+    rows[parameter_row::S0] = s0 as f32;
     for k in 0..6 {
-        put(parameter_row::TENSOR + k, tensor[k]);
+        rows[parameter_row::TENSOR + k] = tensor[k] as f32;
     }
-    put(parameter_row::RESIDUAL, if problem.wants_residual() { residual } else { 0.0 });
-    put(parameter_row::RAISED, raised as f64);
-    put(parameter_row::STATUS, f64::from(status.code()));
+    rows[parameter_row::RESIDUAL] = if problem.wants_residual() { residual as f32 } else { 0.0 };
+    rows[parameter_row::RAISED] = raised as f32;
+    rows[parameter_row::STATUS] = status.code();
+    rows
 }
 
 impl ScalarMaps<'_> {
