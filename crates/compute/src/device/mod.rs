@@ -128,11 +128,8 @@ impl Device {
         let free = runtime.free_memory().unwrap_or(info.memory_bytes);
         let share = (free as f64 * options.memory_fraction.clamp(0.0, 1.0)) as u64;
         let budget = options.memory_limit.map_or(share, |limit| limit.min(share));
-        let shared = Shared {
-            info: info.clone(),
-            memory: Memory::new(budget),
-            programs: Mutex::default(),
-        };
+        let shared =
+            Shared { info: info.clone(), memory: Memory::new(budget), programs: Mutex::default() };
         Ok(Self { queue: Arc::new(Queue { shared: Arc::new(shared), runtime }) })
     }
 

@@ -153,7 +153,10 @@ fn kept_memory_is_given_back_before_memory_is_short() {
         let held = device.upload(&[2_u8; 9000]).unwrap();
         assert_eq!(device.available_bytes(), BUDGET - 9000);
         let refused = device.allocate::<u8>(1001).unwrap_err();
-        assert!(matches!(refused, DeviceError::OutOfMemory { requested: 1001, available: 1000, .. }));
+        assert!(matches!(
+            refused,
+            DeviceError::OutOfMemory { requested: 1001, available: 1000, .. }
+        ));
         assert_eq!(held.to_vec().unwrap(), [2; 9000]);
     };
     let Some(calls) = asked("short", "none", grow) else { return };

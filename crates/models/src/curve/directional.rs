@@ -13,9 +13,7 @@ use super::tile::{Batch, OnDevice, Scaled, Solver, arithmetic, has_kernels, resu
 use super::{CurveOptions, Direction, Floor, Protocol};
 use crate::Fitted;
 use crate::precision::cost_in;
-use crate::voxelwise::{
-    Cost, DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit, in_columns,
-};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit, in_columns};
 
 /// A model of the signal of one direction; its only covariate is made from b.
 pub(crate) trait DirectionModel<const P: usize>: Model<P> {
@@ -219,7 +217,14 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
                 solve(&self.model, &parameters, &scaled, &batch, &self.options, on)?;
             let arrays = [&mut **rows, &mut sums];
             in_columns(on.workers(), stride, arrays, |range, [mut rows, mut sums]| {
-                self.add_some((d, direction), &scaled, (&layout, &results), range, &mut rows, &mut sums);
+                self.add_some(
+                    (d, direction),
+                    &scaled,
+                    (&layout, &results),
+                    range,
+                    &mut rows,
+                    &mut sums,
+                );
             });
         }
         let arrays = [&mut **rows, &mut sums];

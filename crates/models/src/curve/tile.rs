@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::ops::Range;
 
-use fimbria_compute::{SimdLevel, Workers};
 use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::{SimdLevel, Workers};
 use fimbria_fitting::lm::device::{self, DeviceFitError};
 use fimbria_fitting::lm::{
     Arithmetic, LmOptions, Model, Parameter, Problems, Rows, Sigma, SignalFormulas, Starts,
@@ -60,8 +60,7 @@ impl<'a> Scaled<'a> {
             has_signal: Vec::new(),
             has_holes: Vec::new(),
         };
-        let parts =
-            of_columns(workers, stride, |range| whole.judged(range, unweighted, weighted));
+        let parts = of_columns(workers, stride, |range| whole.judged(range, unweighted, weighted));
         for (scale, has_signal, has_holes) in parts {
             whole.scale.extend(scale);
             whole.has_signal.extend(has_signal);

@@ -8,12 +8,12 @@ use fimbria_compute::{Backend, HostError, HostSpace, Progress, SimdLevel, Worker
 use fimbria_image::{GradientTable, Image, MapSpec, Mask, SignalSource, Status};
 
 use super::deviation::Deviation;
-use super::device::{DeviceFit, DeviceMaps};
+use super::device::{DeviceFit, DeviceMaps, double};
 use super::layout::parameter_row;
-use super::operators::{LanesFit, LanesMaps, ScalarFit, ScalarMaps, fit_voxel};
+use super::operators::{LanesFit, LanesMaps, ScalarFit, ScalarMaps, fit_voxel, write_maps};
 use super::{DtiError, DtiOptions, Precision, Problem};
 use crate::ProtocolError;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, in_columns};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, in_columns, on_threads};
 
 /// Voxels that are fitted at a time.
 const TILE: usize = 272;
@@ -23,9 +23,10 @@ const TILE: usize = 272;
 /// `signals` has one volume per entry of `gradients`. `deviation`, where given, has nine volumes
 /// in the order and frame of FSL's `grad_dev` and corrects the gradients voxel by voxel. Samples
 /// are read tile by tile, so that `signals` may be larger than memory. The devices of `on` do
-/// linear fits in single precision; what they cannot do, or fail at, the threads do. Results have
-/// the same bits for any number of threads, on every SIMD level that fuses multiply-add and on
-/// devices.
+/// linear fits, and in double precision, where they have it, all; what they cannot do, or fail at, the
+/// threads do. In single precision results have the same bits for any number of threads, on every SIMD level
+/// that fuses multiply-add and on devices. In double precision devices have exponentials of their own, which
+/// may change the last digit of a map.
 ///
 /// # Errors
 /// [`DtiError`] for input that cannot be fitted; a voxel that cannot be is marked in the status
@@ -46,16 +47,17 @@ pub fn fit(
     let job = Job { name: "fitting tensors", inputs: signals, mask, progress };
     let workers = on.workers;
     let deviation = deviation.as_ref();
-    let fitted = match options.precision {
+    let precision = options.precision;
+    let fitted = match precision {
         Precision::Single => {
             let (fit, maps) =
                 (LanesFit::new(&problem, workers, TILE), LanesMaps::new(&problem, workers, TILE));
-            job.run(&TensorFit { problem: &problem, deviation, fit, maps, on_devices: true }, on)
+            job.run(&TensorFit { problem: &problem, deviation, fit, maps, precision }, on)
         }
         Precision::Double => {
             let (fit, maps) =
                 (ScalarFit::new(&problem, workers, TILE), ScalarMaps::new(&problem, workers, TILE));
-            job.run(&TensorFit { problem: &problem, deviation, fit, maps, on_devices: false }, on)
+            job.run(&TensorFit { problem: &problem, deviation, fit, maps, precision }, on)
         }
     };
     Ok(fitted?)
@@ -67,8 +69,8 @@ struct TensorFit<'a, F, M> {
     deviation: Option<&'a Deviation<'a>>,
     fit: F,
     maps: M,
-    /// Single precision, which kernels work in.
-    on_devices: bool,
+    /// That of the operators.
+    precision: Precision,
 }
 
 impl<'a, F, M> VoxelFit for TensorFit<'a, F, M>
@@ -98,7 +100,8 @@ where
     }
 
     fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
-        (self.on_devices && DeviceFit::supports(self.problem)).then_some(self)
+        let supported = self.precision == Precision::Double || DeviceFit::supports(self.problem);
+        supported.then_some(self)
     }
 }
 
@@ -108,16 +111,25 @@ where
     M: Sync,
 {
     fn cost(&self) -> Cost {
-        Cost::TENSOR
+        match self.precision {
+            Precision::Single => Cost::TENSOR,
+            Precision::Double => Cost::TENSOR_IN_DOUBLE,
+        }
     }
 
     fn bytes_of_voxel(&self) -> Vec<usize> {
         let problem = self.problem;
+        if self.precision == Precision::Double {
+            return double::bytes_of_voxel(problem);
+        }
         let rows = [problem.n_volumes(), problem.n_parameter_rows(), problem.n_map_rows()];
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
     }
 
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
+        if self.precision == Precision::Double {
+            return self.fit_in_double(tile, device, workers);
+        }
         let n = tile.voxels.len();
         let fit = DeviceFit::new(device, self.problem, n)?;
         let maps = DeviceMaps::new(device, self.problem, n)?;
@@ -140,6 +152,23 @@ where
 }
 
 impl<F: Sync, M: Sync> TensorFit<'_, F, M> {
+    /// The fit is the device's; the maps, far less work, are made by the threads.
+    fn fit_in_double(
+        &self,
+        tile: Tile<'_>,
+        device: &Device,
+        workers: &Workers,
+    ) -> Result<(), DeviceError> {
+        let (n, parameters) = (tile.voxels.len(), tile.scratch);
+        double::fit(device, self.problem, tile.inputs, n, parameters)?;
+        self.finish_parameters(Some(workers), tile.voxels, tile.inputs, parameters);
+        tile.raised.copy_from_slice(&parameters[parameter_row::RAISED * n..][..n]);
+        on_threads(workers, n, parameters, tile.rows, |n, parameters, maps| {
+            write_maps(self.problem, n, parameters, maps);
+        });
+        Ok(())
+    }
+
     /// What no operator does: voxels in which `f32` came to no result, because equations are
     /// nearly singular or an iteration ends in rounding, are fitted again in `f64`, tensors of
     /// signals that are constant but for rounding become zero (their anisotropy would be that of the
@@ -194,8 +223,7 @@ impl<F: Sync, M: Sync> TensorFit<'_, F, M> {
         }
         let Some(deviation) = self.deviation else { return changed };
         for (lane, &voxel) in voxels.iter().enumerate() {
-            let nominal =
-                std::array::from_fn(|k| f64::from(rows[parameter_row::TENSOR + k][lane]));
+            let nominal = std::array::from_fn(|k| f64::from(rows[parameter_row::TENSOR + k][lane]));
             match deviation.correct(voxel, nominal) {
                 Some(tensor) => {
                     for k in 0..6 {

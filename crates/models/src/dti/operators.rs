@@ -118,55 +118,59 @@ pub(crate) fn fit_voxel(
 
 impl ScalarMaps<'_> {
     fn map(&self, parameters: &[f32], maps: &mut [f32]) {
-        let n = self.n_voxels;
-        for voxel in 0..n {
-            let read = |row: usize| f64::from(parameters[row * n + voxel]);
-            let status = Status::from_code(read(parameter_row::STATUS) as f32);
-            let tensor = std::array::from_fn(|k| read(parameter_row::TENSOR + k));
-            let there = matches!(status, Status::Fitted | Status::NotConverged);
-            let found = there.then(|| TensorMaps::new(tensor, &self.problem.recipe));
-            let mut put = |map: DtiMap, values: &[f64]| {
-                if let Some(row) = self.problem.map_row(map) {
-                    for (k, &value) in values.iter().enumerate() {
-                        maps[(row + k) * n + voxel] = value as f32;
-                    }
-                }
-            };
-            let mm2_per_s = |x: f64| x * f64::from(MM2_PER_S);
-            match found {
-                Some(t) => {
-                    let [l1, l2, l3] = t.eigenvalues.map(mm2_per_s);
-                    let [v1, v2, v3] = &t.eigenvectors;
-                    let scalars = [
-                        (DtiMap::Fa, t.fa),
-                        (DtiMap::Md, mm2_per_s(t.md)),
-                        (DtiMap::Ad, mm2_per_s(t.ad)),
-                        (DtiMap::Rd, mm2_per_s(t.rd)),
-                        (DtiMap::L1, l1),
-                        (DtiMap::L2, l2),
-                        (DtiMap::L3, l3),
-                        (DtiMap::Mo, t.mo),
-                        (DtiMap::S0, read(parameter_row::S0)),
-                        (DtiMap::Residual, read(parameter_row::RESIDUAL)),
-                    ];
-                    for (map, value) in scalars {
-                        put(map, &[value]);
-                    }
-                    put(DtiMap::V1, v1);
-                    put(DtiMap::V2, v2);
-                    put(DtiMap::V3, v3);
-                    put(DtiMap::Tensor, &t.tensor.map(mm2_per_s));
-                }
-                None => {
-                    for map in DtiMap::ALL {
-                        put(map, &[0.0; 6][..map.n_volumes()]);
-                    }
+        write_maps(self.problem, self.n_voxels, parameters, maps);
+    }
+}
+
+/// Maps `[row][n]` from parameters `[row][n]`, in `f64`.
+pub(crate) fn write_maps(problem: &Problem, n: usize, parameters: &[f32], maps: &mut [f32]) {
+    for voxel in 0..n {
+        let read = |row: usize| f64::from(parameters[row * n + voxel]);
+        let status = Status::from_code(read(parameter_row::STATUS) as f32);
+        let tensor = std::array::from_fn(|k| read(parameter_row::TENSOR + k));
+        let there = matches!(status, Status::Fitted | Status::NotConverged);
+        let found = there.then(|| TensorMaps::new(tensor, &problem.recipe));
+        let mut put = |map: DtiMap, values: &[f64]| {
+            if let Some(row) = problem.map_row(map) {
+                for (k, &value) in values.iter().enumerate() {
+                    maps[(row + k) * n + voxel] = value as f32;
                 }
             }
-            let clipped = found.is_some_and(|t| t.clipped) && status == Status::Fitted;
-            let status = if clipped { Status::Constrained } else { status };
-            put(DtiMap::Status, &[f64::from(status.code())]);
+        };
+        let mm2_per_s = |x: f64| x * f64::from(MM2_PER_S);
+        match found {
+            Some(t) => {
+                let [l1, l2, l3] = t.eigenvalues.map(mm2_per_s);
+                let [v1, v2, v3] = &t.eigenvectors;
+                let scalars = [
+                    (DtiMap::Fa, t.fa),
+                    (DtiMap::Md, mm2_per_s(t.md)),
+                    (DtiMap::Ad, mm2_per_s(t.ad)),
+                    (DtiMap::Rd, mm2_per_s(t.rd)),
+                    (DtiMap::L1, l1),
+                    (DtiMap::L2, l2),
+                    (DtiMap::L3, l3),
+                    (DtiMap::Mo, t.mo),
+                    (DtiMap::S0, read(parameter_row::S0)),
+                    (DtiMap::Residual, read(parameter_row::RESIDUAL)),
+                ];
+                for (map, value) in scalars {
+                    put(map, &[value]);
+                }
+                put(DtiMap::V1, v1);
+                put(DtiMap::V2, v2);
+                put(DtiMap::V3, v3);
+                put(DtiMap::Tensor, &t.tensor.map(mm2_per_s));
+            }
+            None => {
+                for map in DtiMap::ALL {
+                    put(map, &[0.0; 6][..map.n_volumes()]);
+                }
+            }
         }
+        let clipped = found.is_some_and(|t| t.clipped) && status == Status::Fitted;
+        let status = if clipped { Status::Constrained } else { status };
+        put(DtiMap::Status, &[f64::from(status.code())]);
     }
 }
 

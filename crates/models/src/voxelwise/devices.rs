@@ -2,9 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use fimbria_compute::Backend;
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::queue::{Shares, blocks_per_chunk, in_halves, run_pairs};
-use fimbria_compute::Backend;
 use fimbria_image::MaskBlock;
 use rayon::prelude::*;
 

@@ -152,7 +152,8 @@ impl Drop for Cuda {
 
 impl Runtime for Cuda {
     fn another_queue(&self) -> Result<Arc<dyn Runtime>, Fault> {
-        let another = Self::with_compiler(self.api, self.nvrtc, self.device, self.compute_capability)?;
+        let another =
+            Self::with_compiler(self.api, self.nvrtc, self.device, self.compute_capability)?;
         Ok(Arc::new(another))
     }
 
