@@ -74,14 +74,12 @@ impl ArraySource {
     fn gather_as<T: Copy>(
         &self,
         voxels: &[u32],
-        stride: usize,
-        out: &mut [f32],
+        rows: &mut [&mut [f32]],
         number: impl Fn(T) -> f32,
     ) {
         let [nx, ny, nz] = self.grid.dims;
         let [sx, sy, sz, sv] = self.steps;
-        assert!(voxels.len() <= stride, "{} voxels in rows of {stride}", voxels.len());
-        assert!(out.len() >= self.n_volumes * stride, "room for fewer volumes than there are");
+        let rows = &mut rows[..self.n_volumes];
         let at = |voxel: u32| {
             let voxel = voxel as usize;
             let (x, y, z) = (voxel % nx, voxel / nx % ny, voxel / (nx * ny));
@@ -97,16 +95,15 @@ impl ArraySource {
         if sv.unsigned_abs() <= sx.unsigned_abs() {
             for (l, &voxel) in voxels.iter().enumerate() {
                 let offset = at(voxel);
-                for v in 0..self.n_volumes {
-                    out[v * stride + l] = number(sample(offset, v));
+                for (v, row) in rows.iter_mut().enumerate() {
+                    row[l] = number(sample(offset, v));
                 }
             }
         } else {
             // Where voxels lie is the same in every volume, and takes two divisions to find.
             let offsets: Vec<isize> = voxels.iter().map(|&voxel| at(voxel)).collect();
-            for v in 0..self.n_volumes {
-                let row = &mut out[v * stride..][..voxels.len()];
-                for (to, &offset) in row.iter_mut().zip(&offsets) {
+            for (v, row) in rows.iter_mut().enumerate() {
+                for (to, &offset) in row[..offsets.len()].iter_mut().zip(&offsets) {
                     *to = number(sample(offset, v));
                 }
             }
@@ -123,16 +120,16 @@ impl SignalSource for ArraySource {
         self.n_volumes
     }
 
-    fn gather(&self, voxels: &[u32], stride: usize, out: &mut [f32]) {
+    fn gather_rows(&self, voxels: &[u32], rows: &mut [&mut [f32]]) {
         match self.stored {
-            Stored::F32 => self.gather_as(voxels, stride, out, |x: f32| x),
-            Stored::F64 => self.gather_as(voxels, stride, out, |x: f64| x as f32),
-            Stored::I8 => self.gather_as(voxels, stride, out, |x: i8| f32::from(x)),
-            Stored::U8 => self.gather_as(voxels, stride, out, |x: u8| f32::from(x)),
-            Stored::I16 => self.gather_as(voxels, stride, out, |x: i16| f32::from(x)),
-            Stored::U16 => self.gather_as(voxels, stride, out, |x: u16| f32::from(x)),
-            Stored::I32 => self.gather_as(voxels, stride, out, |x: i32| x as f32),
-            Stored::U32 => self.gather_as(voxels, stride, out, |x: u32| x as f32),
+            Stored::F32 => self.gather_as(voxels, rows, |x: f32| x),
+            Stored::F64 => self.gather_as(voxels, rows, |x: f64| x as f32),
+            Stored::I8 => self.gather_as(voxels, rows, |x: i8| f32::from(x)),
+            Stored::U8 => self.gather_as(voxels, rows, |x: u8| f32::from(x)),
+            Stored::I16 => self.gather_as(voxels, rows, |x: i16| f32::from(x)),
+            Stored::U16 => self.gather_as(voxels, rows, |x: u16| f32::from(x)),
+            Stored::I32 => self.gather_as(voxels, rows, |x: i32| x as f32),
+            Stored::U32 => self.gather_as(voxels, rows, |x: u32| x as f32),
         }
     }
 }

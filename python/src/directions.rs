@@ -79,8 +79,8 @@ impl SignalSource for Shared {
         self.0.n_volumes()
     }
 
-    fn gather(&self, voxels: &[u32], stride: usize, out: &mut [f32]) {
-        self.0.gather(voxels, stride, out);
+    fn gather_rows(&self, voxels: &[u32], rows: &mut [&mut [f32]]) {
+        self.0.gather_rows(voxels, rows);
     }
 }
 

@@ -53,7 +53,7 @@ pub fn blocks_per_chunk(
 /// That of `work`, for a single item where memory is short.
 pub fn in_halves<T, R>(
     items: &mut [T],
-    work: &impl Fn(&mut [T]) -> Result<R, DeviceError>,
+    work: &mut impl FnMut(&mut [T]) -> Result<R, DeviceError>,
     merged: &impl Fn(R, R) -> R,
 ) -> Result<R, DeviceError> {
     match work(items) {

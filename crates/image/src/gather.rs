@@ -31,14 +31,13 @@ impl SignalSource for StoredImage {
         (**self).n_volumes()
     }
 
-    fn gather(&self, voxels: &[u32], stride: usize, out: &mut [f32]) {
-        assert!(voxels.len() <= stride, "{} voxels in rows of {stride}", voxels.len());
-        assert!(out.len() >= self.n_volumes() * stride, "{} samples of room", out.len());
+    fn gather_rows(&self, voxels: &[u32], rows: &mut [&mut [f32]]) {
+        let rows = &mut rows[..self.n_volumes()];
         let outside = voxels.iter().find(|v| **v as usize >= self.grid().len());
         assert_eq!(outside, None, "a voxel lies outside the grid");
         match self.header.layout.volumes_together() {
-            Some(step) => self.gather_transposed(voxels, step, stride, out),
-            None => self.gather_runs(voxels, stride, out),
+            Some(step) => self.gather_transposed(voxels, step, rows),
+            None => self.gather_runs(voxels, rows),
         }
         self.note_read(voxels.len());
     }
@@ -53,12 +52,12 @@ struct Run {
 
 impl StoredImage {
     /// Volume by volume, each as runs of neighbouring voxels.
-    fn gather_runs(&self, voxels: &[u32], stride: usize, out: &mut [f32]) {
+    fn gather_runs(&self, voxels: &[u32], rows: &mut [&mut [f32]]) {
         let layout = &self.header.layout;
         let Axis { len: longest, stride: step } = layout.voxel_run();
         let data = self.stored_bytes();
         let runs = runs(voxels, longest, layout);
-        for (offset, row) in layout.volume_offsets().zip(out.chunks_mut(stride)) {
+        for (offset, row) in layout.volume_offsets().zip(rows) {
             for run in &runs {
                 let sample = run.sample.wrapping_add_signed(offset);
                 let lanes = &mut row[run.lane..run.lane + run.len];
@@ -68,27 +67,27 @@ impl StoredImage {
     }
 
     /// Voxel by voxel, in tiles of voxels and volumes.
-    fn gather_transposed(&self, voxels: &[u32], step: isize, stride: usize, out: &mut [f32]) {
-        let n_volumes = self.n_volumes();
+    fn gather_transposed(&self, voxels: &[u32], step: isize, rows: &mut [&mut [f32]]) {
         for (t, lanes) in voxels.chunks(TILE).enumerate() {
             let mut samples = [0; TILE];
             for (sample, &voxel) in samples.iter_mut().zip(lanes) {
                 *sample = self.header.layout.voxel(voxel as usize);
             }
             let samples = &samples[..lanes.len()];
-            self.decode_transposed(samples, step, n_volumes, stride, &mut out[t * TILE..]);
+            self.decode_transposed(samples, step, rows.len(), |volume, values| {
+                rows[volume][t * TILE..][..values.len()].copy_from_slice(values);
+            });
         }
     }
 
-    /// From each of at most `TILE` samples takes `steps` steps; step `k` of sample `l` goes to
-    /// `out[k * pitch + l]`. Turned over in tiles, so that both sides are used line by line.
+    /// From each of at most `TILE` samples takes `steps` steps; `put` gets each step with the values of all
+    /// samples. Turned over in tiles, so that both sides are used line by line.
     fn decode_transposed(
         &self,
         samples: &[usize],
         step: isize,
         steps: usize,
-        pitch: usize,
-        out: &mut [f32],
+        mut put: impl FnMut(usize, &[f32]),
     ) {
         let data = self.stored_bytes();
         let mut tile = [[0.0f32; TILE]; TILE];
@@ -99,10 +98,8 @@ impl StoredImage {
                 (self.decode)(data, first, step, self.header.scaling, &mut row[..count]);
             }
             for k in 0..count {
-                let row = &mut out[(from + k) * pitch..][..samples.len()];
-                for (value, steps) in row.iter_mut().zip(&tile) {
-                    *value = steps[k];
-                }
+                let values: [f32; TILE] = std::array::from_fn(|sample| tile[sample][k]);
+                put(from + k, &values[..samples.len()]);
             }
         }
     }
@@ -152,7 +149,9 @@ impl StoredImage {
                     });
                     let steps = out.len() / below;
                     let samples = &samples[..lanes];
-                    self.decode_transposed(samples, stride, steps, below, &mut out[from..]);
+                    self.decode_transposed(samples, stride, steps, |step, values| {
+                        out[step * below + from..][..values.len()].copy_from_slice(values);
+                    });
                 }
             });
         });

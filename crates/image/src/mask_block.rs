@@ -43,10 +43,20 @@ impl<'a> MaskBlock<'a> {
     /// Writes the rows `[row][stride]` of the `n` voxels that begin at `offset` of this block, one
     /// row for each volume of each image; rows beyond those of the images are left out.
     pub fn store(&mut self, offset: usize, n: usize, stride: usize, rows: &[f32]) {
+        self.store_rows(offset, n, rows.chunks(stride));
+    }
+
+    /// The same from rows that begin with the value of the voxel at `offset`.
+    pub fn store_rows<'r>(
+        &mut self,
+        offset: usize,
+        n: usize,
+        rows: impl Iterator<Item = &'r [f32]>,
+    ) {
         let voxels = &self.voxels[offset..offset + n];
         let start = voxels[0] as usize - self.first;
         let consecutive = (voxels[n - 1] - voxels[0]) as usize == n - 1;
-        for (row, values) in self.rows.iter_mut().zip(rows.chunks(stride)) {
+        for (row, values) in self.rows.iter_mut().zip(rows) {
             if consecutive {
                 row[start..start + n].copy_from_slice(&values[..n]);
             } else {

@@ -8,8 +8,9 @@ use fimbria_compute::philox::{Philox, normals};
 use fimbria_image::GradientTable;
 use fimbria_tensors::starts::half_sphere;
 
-use crate::dti::device::{DeviceFit, DeviceMaps, fit_source, maps_source};
-use crate::dti::operators::{ScalarFit, ScalarMaps};
+use crate::dti::device::{DeviceFit, DeviceMaps, double, fit_source, maps_source};
+use crate::dti::layout::parameter_row;
+use crate::dti::operators::{ScalarFit, ScalarMaps, fit_voxel};
 use crate::dti::{Compat, DtiMap, DtiOptions, Method, Problem};
 use crate::{dki, fod};
 
@@ -26,9 +27,33 @@ pub fn checks() -> Vec<Check> {
         let options = DtiOptions { method, compat, ..DtiOptions::default() };
         Check::new(name, sources(&options), move |device, extent| compare(device, extent, &options))
     })
+    .chain(in_double())
     .chain([dki::check()])
     .chain(fod::check::checks(acquisition))
     .collect()
+}
+
+/// The checks of the fits in double precision.
+fn in_double() -> impl Iterator<Item = Check> {
+    [
+        ("tensor fit, double precision (FSL, WLS)", Method::Wls, Some(Compat::Fsl), None),
+        ("tensor fit, double precision (MRtrix3, IWLS)", Method::Iwls, Some(Compat::Mrtrix), None),
+        ("tensor fit, double precision (NLLS)", Method::Nlls, None, None),
+        ("tensor fit, double precision (RESTORE)", Method::Restore, None, None),
+        (
+            "tensor fit, double precision (DIPY, RESTORE)",
+            Method::Restore,
+            Some(Compat::Dipy),
+            Some(20.0),
+        ),
+    ]
+    .into_iter()
+    .map(|(name, method, compat, sigma)| {
+        let options = DtiOptions { method, compat, sigma, ..DtiOptions::default() };
+        let source = problem(&options).map_or_else(Vec::new, |p| vec![double::source(&p)]);
+        Check::new(name, source, move |device, extent| compare_double(device, extent, &options))
+            .needing_f64()
+    })
 }
 
 fn sources(options: &DtiOptions) -> Vec<KernelSource> {
@@ -102,6 +127,46 @@ fn run<Space: VectorSpace>(
     maps.range().download(&rows, &mut out)?;
     Ok(out)
 }
+
+/// Parameters of a fit in double precision against the oracle's, S0 and residual over a typical signal.
+fn compare_double(
+    device: &Device,
+    extent: Extent,
+    options: &DtiOptions,
+) -> Result<Comparison, DeviceError> {
+    let n = match extent {
+        Extent::Toy => 8,
+        Extent::Full => 3000,
+    };
+    let Some(problem) = problem(options) else {
+        return Ok(Comparison { results: 0, max_error: f64::INFINITY, tolerance: 0.0 });
+    };
+    let signals = simulate(n);
+    let mut found = Vec::new();
+    double::fit(device, &problem, &signals, n, &mut found)?;
+    let mut samples = vec![0.0; problem.n_volumes()];
+    let mut expected = vec![0.0; found.len()];
+    for voxel in 0..n {
+        let fitted = fit_voxel(&problem, &signals, n, voxel, &mut samples);
+        for (row, value) in fitted.into_iter().enumerate() {
+            expected[row * n + voxel] = value;
+        }
+    }
+    let numbers = |rows: &[f32]| -> Vec<f64> {
+        let unit = |row: usize| match row {
+            parameter_row::S0 | parameter_row::RESIDUAL => 1e-3,
+            _ => 1.0,
+        };
+        let rows = rows.chunks_exact(n).enumerate();
+        rows.flat_map(|(r, row)| row.iter().map(move |&x| f64::from(x) * unit(r))).collect()
+    };
+    Ok(Comparison::of_numbers(&numbers(&expected), &numbers(&found), 1.0, DOUBLE_TOLERANCE))
+}
+
+/// Both do the same operations in `f64`, but for exponentials and logarithms of the runtime, and keep `f32`,
+/// whose last digit of a diffusivity near 3 is 2e-7. What is not determined by the samples, and ends an
+/// iteration a step earlier, moves by no more than the iteration's own end, 1e-7 of a residual.
+const DOUBLE_TOLERANCE: f64 = 1e-6;
 
 /// FA, MD and tensor of the device against the oracle's, diffusivities in µm²/ms.
 fn compare(

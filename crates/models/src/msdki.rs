@@ -204,7 +204,7 @@ impl VoxelFit for ShellMeans {
     fn fit(&self, tile: Tile<'_>, _: SimdLevel) -> Result<(), HostError> {
         /// µm²/ms in mm²/s.
         const MM2_PER_S: f64 = 1e-3;
-        let Tile { voxels, stride, inputs, rows, raised } = tile;
+        let Tile { voxels, stride, inputs, rows, raised, .. } = tile;
         let mut means = vec![0.0; self.shells.len()];
         for v in 0..voxels.len() {
             let sample = |volume: usize| f64::from(inputs[volume * stride + v]);

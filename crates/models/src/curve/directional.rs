@@ -1,8 +1,10 @@
 //! Fits of one curve over b for each gradient direction of each voxel.
 
+use std::ops::Range;
+
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::{Backend, HostError, SimdLevel, Workers};
-use fimbria_fitting::lm::{Model, Parameter, Weights};
+use fimbria_fitting::lm::{Model, Parameter, Rows, Weights};
 use fimbria_image::{MapSpec, Status};
 
 use super::earlier;
@@ -11,7 +13,7 @@ use super::tile::{Batch, OnDevice, Scaled, Solver, arithmetic, has_kernels, resu
 use super::{CurveOptions, Direction, Floor, Protocol};
 use crate::Fitted;
 use crate::precision::cost_in;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit, in_columns};
 
 /// A model of the signal of one direction; its only covariate is made from b.
 pub(crate) trait DirectionModel<const P: usize>: Model<P> {
@@ -77,12 +79,18 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
 
     /// Starts of every voxel, `[parameter][stride]`: from the sample nearest b = 1 ms/µm², or from
     /// the rows of earlier maps.
-    fn starts(&self, scaled: &Scaled<'_>, direction: &Direction, earlier: &[f32]) -> Vec<f32> {
+    fn starts(
+        &self,
+        scaled: &Scaled<'_>,
+        direction: &Direction,
+        earlier: &[f32],
+        workers: Option<&Workers>,
+    ) -> Vec<f32> {
         let distance = |&&v: &&usize| (self.protocol.b[v] - 1.0).abs();
         let nearest = direction.volumes.iter().min_by(|v, w| distance(v).total_cmp(&distance(w)));
         let volume = nearest.copied().unwrap_or_default();
-        let mut samples = Vec::with_capacity(scaled.stride);
-        scaled.push(volume, &mut samples);
+        let mut samples = Vec::new();
+        scaled.samples(&[&[volume]], &mut samples);
         let b = self.protocol.b[volume] as f32;
         let b_most = direction.volumes.iter().map(|&v| self.protocol.b[v] as f32);
         let b_most = b_most.fold(b, f32::max);
@@ -96,15 +104,17 @@ impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
             self.model.parameters_of(quantities, at(2 * n_earlier) / scaled.scale[voxel])
         };
         let mut starts = vec![0.0; P * scaled.stride];
-        for (voxel, s) in samples.iter().enumerate() {
-            let log_loss = -s.max(f32::MIN_POSITIVE).ln();
-            let start = from_earlier(voxel).unwrap_or_else(|| {
-                self.model.start(b, log_loss.clamp(LEAST_LOSS, MOST_LOSS), b_most)
-            });
-            for k in 0..P {
-                starts[k * scaled.stride + voxel] = start[k];
+        in_columns(workers, stride, [&mut starts], |range, [mut starts]| {
+            for (lane, voxel) in range.enumerate() {
+                let log_loss = -samples[voxel].max(f32::MIN_POSITIVE).ln();
+                let start = from_earlier(voxel).unwrap_or_else(|| {
+                    self.model.start(b, log_loss.clamp(LEAST_LOSS, MOST_LOSS), b_most)
+                });
+                for (row, start) in starts.iter_mut().zip(start) {
+                    row[lane] = start;
+                }
             }
-        }
+        });
         starts
     }
 }
@@ -162,127 +172,195 @@ impl<M: DirectionModel<P>, const P: usize> DeviceVoxelFit for Directional<M, P> 
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
     }
 
-    fn fit(&self, tile: Tile<'_>, device: &Device, _: &Workers) -> Result<(), DeviceError> {
-        self.fit_on(tile, &OnDevice { device, precision: self.options.precision })
+    fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
+        self.fit_on(tile, &OnDevice { device, precision: self.options.precision, workers })
     }
 }
 
 impl<M: DirectionModel<P>, const P: usize> Directional<M, P> {
     fn fit_on<On: Solver>(&self, tile: Tile<'_>, on: &On) -> Result<(), On::Error> {
         let Protocol { unweighted, weighted, b, .. } = &self.protocol;
-        let scaled = Scaled::new(&tile, unweighted, weighted);
-        let (n, stride, n_directions) = (scaled.n, scaled.stride, self.directions.len());
+        let scaled = Scaled::new(&tile, unweighted, weighted, on.workers());
+        let stride = scaled.stride;
         let parameters = self.model.parameters();
         let mut constants = Vec::new();
         if let Some(floor) = self.floor {
             scaled.push_floor(floor, &mut constants);
         }
         let earlier = &tile.inputs[b.len() * stride..];
-        let mean_row = 2 * n_directions;
-        let error_row = mean_row + 2;
-        let s0_row = error_row + if self.options.errors { 2 * n_directions } else { 0 };
-        let [residual_row, status_row] = [s0_row + 1, s0_row + 2];
-        let rows = tile.rows;
+        let Tile { rows, scratch: samples, .. } = tile;
         rows.fill(0.0);
-        // Directions whose first quantity counts, and whose second does.
-        let mut fitted = vec![0.0; stride];
-        let mut telling = vec![0.0; stride];
-        let mut worst = vec![Status::Outside.code(); stride];
+        let mut sums = vec![0.0; sum::COUNT * stride];
         for (d, direction) in self.directions.iter().enumerate() {
-            let (mut samples, mut covariates) = (Vec::new(), Vec::new());
+            let (mut of_rows, mut covariates) = (Vec::new(), Vec::new());
             let mut weights = Vec::new();
             if !unweighted.is_empty() {
                 // Their mean with their number as weight has the same minimum as all of them.
-                scaled.push_mean(unweighted, &mut samples);
+                of_rows.push(&unweighted[..]);
                 covariates.push(self.model.covariate(0.0));
                 weights.push(unweighted.len() as f32);
             }
-            for &volume in &direction.volumes {
-                scaled.push(volume, &mut samples);
-                covariates.push(self.model.covariate(b[volume]));
+            for volume in &direction.volumes {
+                of_rows.push(std::slice::from_ref(volume));
+                covariates.push(self.model.covariate(b[*volume]));
                 weights.push(1.0);
             }
+            scaled.samples(&of_rows, samples);
             let batch = Batch {
-                samples: &samples,
+                samples,
                 covariates: &covariates,
                 constants: &constants,
                 weights: Weights::PerSample(&weights),
-                starts: &self.starts(&scaled, direction, earlier),
+                starts: &self.starts(&scaled, direction, earlier, on.workers()),
             };
             let (layout, results) =
                 solve(&self.model, &parameters, &scaled, &batch, &self.options, on)?;
-            let b_most = direction.volumes.last().map_or(0.0, |&volume| b[volume] as f32);
-            for voxel in 0..n {
-                let at = |row: usize| results[row * stride + voxel];
-                let status = match scaled.has_signal[voxel] {
-                    true => at(layout.status()),
-                    false => Status::BadSignal.code(),
+            let arrays = [&mut **rows, &mut sums];
+            in_columns(on.workers(), stride, arrays, |range, [mut rows, mut sums]| {
+                self.add_some(
+                    (d, direction),
+                    &scaled,
+                    (&layout, &results),
+                    range,
+                    &mut rows,
+                    &mut sums,
+                );
+            });
+        }
+        let arrays = [&mut **rows, &mut sums];
+        in_columns(on.workers(), stride, arrays, |range, [mut rows, sums]| {
+            self.end_some(&scaled, range, &mut rows, &sums);
+        });
+        Ok(())
+    }
+
+    /// The rows of maps: the mean of the first quantity, standard errors, S0, residual, status.
+    fn places(&self) -> Places {
+        let n_directions = self.directions.len();
+        let mean = 2 * n_directions;
+        let error = mean + 2;
+        let s0 = error + if self.options.errors { 2 * n_directions } else { 0 };
+        Places { mean, error, s0, residual: s0 + 1, status: s0 + 2 }
+    }
+
+    /// Adds a direction to the rows and sums of some voxels, from the results of all.
+    fn add_some(
+        &self,
+        (d, direction): (usize, &Direction),
+        scaled: &Scaled<'_>,
+        (layout, results): (&Rows, &[f32]),
+        range: Range<usize>,
+        rows: &mut [&mut [f32]],
+        sums: &mut [&mut [f32]],
+    ) {
+        let n_directions = self.directions.len();
+        let places = self.places();
+        let b_most = direction.volumes.last().map_or(0.0, |&v| self.protocol.b[v] as f32);
+        for voxel in range.start..range.end.min(scaled.n) {
+            let lane = voxel - range.start;
+            let at = |row: usize| results[row * scaled.stride + voxel];
+            let status = match scaled.has_signal[voxel] {
+                true => at(layout.status()),
+                false => Status::BadSignal.code(),
+            };
+            let p = std::array::from_fn(at);
+            let quantities = self.model.quantities(&p);
+            // With no more than one of its quantities determined, a direction counts as not
+            // determined; NaN is what is not.
+            let has_first = Status::from_code(status).is_fitted() && !quantities[0].is_nan();
+            let tells = has_first
+                && !quantities[1].is_nan()
+                && self.model.log_loss(&p, b_most) >= LEAST_TELLING_LOSS;
+            let undetermined = Status::Singular.code();
+            let of_direction = if has_first && !tells { undetermined } else { status };
+            let worst = &mut sums[sum::WORST][lane];
+            *worst = worst.max(of_direction.min(undetermined));
+            if !has_first {
+                continue;
+            }
+            rows[d][lane] = quantities[0];
+            let for_mean = self.model.for_mean(quantities);
+            if status != Status::NotConverged.code() {
+                rows[places.mean][lane] += for_mean[0];
+                rows[places.s0][lane] += p[0] * scaled.scale[voxel];
+                // Squares of signals may be beyond `f32`.
+                let residual = at(layout.residual());
+                rows[places.residual][lane] += residual * residual;
+                sums[sum::FITTED][lane] += 1.0;
+            }
+            if !tells {
+                continue;
+            }
+            rows[n_directions + d][lane] = quantities[1];
+            if self.options.errors {
+                let quantities = |p: &[f32; P], out: &mut [f32]| {
+                    out.copy_from_slice(&self.model.quantities(p));
                 };
-                let p = std::array::from_fn(at);
-                let quantities = self.model.quantities(&p);
-                // With no more than one of its quantities determined, a direction counts as not
-                // determined; NaN is what is not.
-                let has_first = Status::from_code(status).is_fitted() && !quantities[0].is_nan();
-                let tells = has_first
-                    && !quantities[1].is_nan()
-                    && self.model.log_loss(&p, b_most) >= LEAST_TELLING_LOSS;
-                let undetermined = Status::Singular.code();
-                let of_direction = if has_first && !tells { undetermined } else { status };
-                worst[voxel] = worst[voxel].max(of_direction.min(undetermined));
-                if !has_first {
-                    continue;
-                }
-                rows[d * stride + voxel] = quantities[0];
-                let for_mean = self.model.for_mean(quantities);
-                if status != Status::NotConverged.code() {
-                    rows[mean_row * stride + voxel] += for_mean[0];
-                    rows[s0_row * stride + voxel] += p[0] * scaled.scale[voxel];
-                    // Squares of signals may be beyond `f32`.
-                    let residual = at(layout.residual());
-                    rows[residual_row * stride + voxel] += residual * residual;
-                    fitted[voxel] += 1.0;
-                }
-                if !tells {
-                    continue;
-                }
-                rows[(n_directions + d) * stride + voxel] = quantities[1];
-                if self.options.errors {
-                    let quantities = |p: &[f32; P], out: &mut [f32]| {
-                        out.copy_from_slice(&self.model.quantities(p));
-                    };
-                    let mut errors = [0.0; 2];
-                    standard_errors(&p, &layout, at, quantities, &mut errors);
-                    rows[(error_row + d) * stride + voxel] = errors[0];
-                    rows[(error_row + n_directions + d) * stride + voxel] = errors[1];
-                }
-                if status != Status::NotConverged.code() {
-                    rows[(mean_row + 1) * stride + voxel] += for_mean[1];
-                    telling[voxel] += 1.0;
-                }
+                let mut errors = [0.0; 2];
+                standard_errors(&p, layout, at, quantities, &mut errors);
+                rows[places.error + d][lane] = errors[0];
+                rows[places.error + n_directions + d][lane] = errors[1];
+            }
+            if status != Status::NotConverged.code() {
+                rows[places.mean + 1][lane] += for_mean[1];
+                sums[sum::TELLING][lane] += 1.0;
             }
         }
-        for voxel in 0..n {
-            let (count, count_telling): (f32, f32) = (fitted[voxel], telling[voxel]);
-            for row in [mean_row, s0_row, residual_row] {
-                rows[row * stride + voxel] /= count.max(1.0);
+    }
+
+    /// Makes means of sums over directions, and the status of some voxels.
+    fn end_some(
+        &self,
+        scaled: &Scaled<'_>,
+        range: Range<usize>,
+        rows: &mut [&mut [f32]],
+        sums: &[&mut [f32]],
+    ) {
+        let n_directions = self.directions.len();
+        let places = self.places();
+        for voxel in range.start..range.end.min(scaled.n) {
+            let lane = voxel - range.start;
+            let [count, count_telling, worst] =
+                [sum::FITTED, sum::TELLING, sum::WORST].map(|row| sums[row][lane]);
+            for row in [places.mean, places.s0, places.residual] {
+                rows[row][lane] /= count.max(1.0);
             }
-            rows[(mean_row + 1) * stride + voxel] /= count_telling.max(1.0);
-            let residual = &mut rows[residual_row * stride + voxel];
+            rows[places.mean + 1][lane] /= count_telling.max(1.0);
+            let residual = &mut rows[places.residual][lane];
             *residual = residual.sqrt() * scaled.scale[voxel];
             // A direction that is not determined makes the voxel's means those of the others.
             let status = if count == 0.0 {
-                if worst[voxel] > Status::NotConverged.code() {
-                    (0..n_directions).for_each(|d| rows[d * stride + voxel] = 0.0);
+                if worst > Status::NotConverged.code() {
+                    rows[..n_directions].iter_mut().for_each(|row| row[lane] = 0.0);
                 }
-                worst[voxel]
+                worst
             } else if count_telling == 0.0 {
-                rows[(mean_row + 1) * stride + voxel] = f32::NAN;
+                rows[places.mean + 1][lane] = f32::NAN;
                 Status::Undefined.code()
             } else {
-                worst[voxel].min(Status::NotConverged.code())
+                worst.min(Status::NotConverged.code())
             };
-            rows[status_row * stride + voxel] = scaled.status(voxel, status).code();
+            rows[places.status][lane] = scaled.status(voxel, status).code();
         }
-        Ok(())
     }
+}
+
+/// Where rows of maps begin; the quantities of the directions come before them.
+struct Places {
+    mean: usize,
+    error: usize,
+    s0: usize,
+    residual: usize,
+    status: usize,
+}
+
+/// Rows of what is summed over the directions of a voxel.
+mod sum {
+    /// Directions whose first quantity counts.
+    pub(super) const FITTED: usize = 0;
+    /// Those whose second does.
+    pub(super) const TELLING: usize = 1;
+    /// The worst status, by its number.
+    pub(super) const WORST: usize = 2;
+    pub(super) const COUNT: usize = 3;
 }

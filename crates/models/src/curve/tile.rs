@@ -1,9 +1,10 @@
 //! A tile of voxels made ready for the solver.
 
 use std::convert::Infallible;
+use std::ops::Range;
 
-use fimbria_compute::SimdLevel;
 use fimbria_compute::device::{Device, DeviceError};
+use fimbria_compute::{SimdLevel, Workers};
 use fimbria_fitting::lm::device::{self, DeviceFitError};
 use fimbria_fitting::lm::{
     Arithmetic, LmOptions, Model, Parameter, Problems, Rows, Sigma, SignalFormulas, Starts,
@@ -14,7 +15,7 @@ use fimbria_image::Status;
 use super::CurveOptions;
 use crate::dti::Precision;
 use crate::precision::{arithmetic_of, of_kernels};
-use crate::voxelwise::Tile;
+use crate::voxelwise::{Tile, in_columns, of_columns};
 
 /// A noise level relative to the signal without weighting.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +32,8 @@ pub(super) struct Scaled<'a> {
     pub(super) stride: usize,
     /// All volumes of the series, `[volume][stride]`, as they came.
     inputs: &'a [f32],
+    /// Who shares the work, none but the calling thread where `None`.
+    workers: Option<&'a Workers>,
     /// What each voxel is divided by; 1 where there is no such signal.
     pub(super) scale: Vec<f32>,
     /// True where that is positive: without weighting if there are such volumes, else anywhere.
@@ -41,18 +44,49 @@ pub(super) struct Scaled<'a> {
 
 impl<'a> Scaled<'a> {
     /// Of a tile whose first inputs are the volumes of the series.
-    pub(super) fn new(tile: &Tile<'a>, unweighted: &[usize], weighted: &[usize]) -> Self {
+    pub(super) fn new(
+        tile: &Tile<'a>,
+        unweighted: &[usize],
+        weighted: &[usize],
+        workers: Option<&'a Workers>,
+    ) -> Self {
         let (n, stride, inputs) = (tile.voxels.len(), tile.stride, &tile.inputs[..]);
-        let mut scale = vec![0.0; stride];
+        let mut whole = Self {
+            n,
+            stride,
+            inputs,
+            workers,
+            scale: Vec::new(),
+            has_signal: Vec::new(),
+            has_holes: Vec::new(),
+        };
+        let parts = of_columns(workers, stride, |range| whole.judged(range, unweighted, weighted));
+        for (scale, has_signal, has_holes) in parts {
+            whole.scale.extend(scale);
+            whole.has_signal.extend(has_signal);
+            whole.has_holes.extend(has_holes);
+        }
+        whole
+    }
+
+    /// Scales of some voxels, whether they have a signal, and whether samples are not positive.
+    fn judged(
+        &self,
+        range: Range<usize>,
+        unweighted: &[usize],
+        weighted: &[usize],
+    ) -> (Vec<f32>, Vec<bool>, Vec<bool>) {
+        let row = |volume: usize| &self.inputs[volume * self.stride..][range.clone()];
+        let mut scale = vec![0.0; range.len()];
         for &volume in unweighted {
-            for (scale, s) in scale.iter_mut().zip(&inputs[volume * stride..]) {
+            for (scale, s) in scale.iter_mut().zip(row(volume)) {
                 *scale += s / unweighted.len() as f32;
             }
         }
         if unweighted.is_empty() {
             for &volume in weighted {
-                for (scale, &s) in scale.iter_mut().zip(&inputs[volume * stride..]) {
-                    *scale = scale.max(s);
+                for (scale, &s) in scale.iter_mut().zip(row(volume)) {
+                    *scale = f32::max(*scale, s);
                 }
             }
         }
@@ -60,13 +94,13 @@ impl<'a> Scaled<'a> {
         for (scale, _) in scale.iter_mut().zip(&has_signal).filter(|(_, has)| !**has) {
             *scale = 1.0;
         }
-        let mut has_holes = vec![false; stride];
+        let mut has_holes = vec![false; range.len()];
         for &volume in unweighted.iter().chain(weighted) {
-            for (any, &s) in has_holes.iter_mut().zip(&inputs[volume * stride..]) {
+            for (any, &s) in has_holes.iter_mut().zip(row(volume)) {
                 *any |= s <= 0.0;
             }
         }
-        Self { n, stride, inputs, scale, has_signal, has_holes }
+        (scale, has_signal, has_holes)
     }
 
     /// What became of a voxel whose fit ended with this code.
@@ -79,22 +113,27 @@ impl<'a> Scaled<'a> {
         }
     }
 
-    /// One volume, divided.
-    pub(super) fn push(&self, volume: usize, samples: &mut Vec<f32>) {
-        let row = &self.inputs[volume * self.stride..][..self.stride];
-        samples.extend(row.iter().zip(&self.scale).map(|(s, scale)| s / scale));
-    }
-
-    /// The mean of some volumes, divided.
-    pub(super) fn push_mean(&self, volumes: &[usize], samples: &mut Vec<f32>) {
-        let start = samples.len();
-        samples.resize(start + self.stride, 0.0);
-        for &volume in volumes {
-            let row = &self.inputs[volume * self.stride..][..self.stride];
-            for ((mean, s), scale) in samples[start..].iter_mut().zip(row).zip(&self.scale) {
-                *mean += s / (scale * volumes.len() as f32);
+    /// Rows of samples, divided: each the mean of some volumes. `samples` becomes as long as they are.
+    pub(super) fn samples(&self, of_rows: &[&[usize]], samples: &mut Vec<f32>) {
+        samples.resize(of_rows.len() * self.stride, 0.0);
+        in_columns(self.workers, self.stride, [samples], |range, [rows]| {
+            let scale = &self.scale[range.clone()];
+            for (row, &volumes) in rows.into_iter().zip(of_rows) {
+                let of_volume = |v: usize| &self.inputs[v * self.stride..][range.clone()];
+                if let &[volume] = volumes {
+                    for ((sample, s), scale) in row.iter_mut().zip(of_volume(volume)).zip(scale) {
+                        *sample = s / scale;
+                    }
+                    continue;
+                }
+                row.fill(0.0);
+                for &volume in volumes {
+                    for ((mean, s), scale) in row.iter_mut().zip(of_volume(volume)).zip(scale) {
+                        *mean += s / (scale * volumes.len() as f32);
+                    }
+                }
             }
-        }
+        });
     }
 
     /// A noise level, relative to the scale of each voxel.
@@ -123,6 +162,11 @@ pub(super) trait Solver {
 
     /// The arithmetic of its fits.
     fn arithmetic(&self) -> Arithmetic;
+
+    /// Who prepares them and writes their results, none but the calling thread where `None`.
+    fn workers(&self) -> Option<&Workers> {
+        None
+    }
 
     /// Fits them into `results`, whose arrays go together.
     fn solve<const P: usize, M: Model<P>>(
@@ -163,6 +207,7 @@ impl Solver for Arithmetic {
 pub(super) struct OnDevice<'a> {
     pub(super) device: &'a Device,
     pub(super) precision: Precision,
+    pub(super) workers: &'a Workers,
 }
 
 impl Solver for OnDevice<'_> {
@@ -170,6 +215,10 @@ impl Solver for OnDevice<'_> {
 
     fn arithmetic(&self) -> Arithmetic {
         arithmetic_of(self.precision, SimdLevel::best())
+    }
+
+    fn workers(&self) -> Option<&Workers> {
+        Some(self.workers)
     }
 
     fn solve<const P: usize, M: Model<P>>(

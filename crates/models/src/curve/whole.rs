@@ -1,8 +1,10 @@
 //! Fits of one model over all volumes of each voxel.
 
+use std::ops::Range;
+
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::{Backend, HostError, SimdLevel, Workers};
-use fimbria_fitting::lm::{Model, Parameter, Weights};
+use fimbria_fitting::lm::{Model, Parameter, Rows, Weights};
 use fimbria_image::MapSpec;
 
 use super::earlier;
@@ -11,7 +13,7 @@ use super::tile::{Batch, OnDevice, Scaled, Solver, arithmetic, has_kernels, resu
 use super::{CurveOptions, Floor, Protocol};
 use crate::Fitted;
 use crate::precision::cost_in;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Job, JobError, Stacked, Tile, VoxelFit, in_columns};
 
 /// A model of all samples of a voxel.
 pub(crate) trait VoxelModel<const P: usize>: Model<P> {
@@ -82,8 +84,8 @@ impl<M: VoxelModel<P>, const P: usize> DeviceVoxelFit for Whole<M, P> {
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
     }
 
-    fn fit(&self, tile: Tile<'_>, device: &Device, _: &Workers) -> Result<(), DeviceError> {
-        self.fit_on(tile, &OnDevice { device, precision: self.options.precision })
+    fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
+        self.fit_on(tile, &OnDevice { device, precision: self.options.precision, workers })
     }
 }
 
@@ -103,53 +105,29 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
 
     fn fit_on<On: Solver>(&self, tile: Tile<'_>, on: &On) -> Result<(), On::Error> {
         let Protocol { unweighted, weighted, b, dirs_ras } = &self.protocol;
-        let scaled = Scaled::new(&tile, unweighted, weighted);
-        let (n, stride) = (scaled.n, scaled.stride);
+        let scaled = Scaled::new(&tile, unweighted, weighted, on.workers());
+        let stride = scaled.stride;
         let volumes = self.protocol.volumes();
-        let (mut samples, mut covariates) = (Vec::new(), Vec::new());
+        let of_rows: Vec<&[usize]> = volumes.iter().map(std::slice::from_ref).collect();
+        let (samples, mut covariates) = (tile.scratch, Vec::new());
+        scaled.samples(&of_rows, samples);
         for &volume in &volumes {
-            scaled.push(volume, &mut samples);
             self.model.covariates(b[volume], dirs_ras[volume], &mut covariates);
         }
         let n_constants = self.model.n_constants();
         let (constants, earlier) = tile.inputs[b.len() * stride..].split_at(n_constants * stride);
         let mut constants = constants.to_vec();
-        let n_values = self.model.specs().iter().map(|spec| spec.n_volumes).sum();
-        let mut values = vec![0.0; n_values];
-        let starts = {
-            let b: Vec<f32> = volumes.iter().map(|&v| b[v] as f32).collect();
-            let (mut of_voxel, mut known) = (vec![0.0; volumes.len()], vec![0.0; n_constants]);
-            let mut starts = vec![0.0; P * stride];
-            for voxel in 0..n {
-                let settled = earlier.len() >= n_values * stride
-                    && (0..n_values).any(|row| earlier[row * stride + voxel] != 0.0);
-                let mut known_before = [f32::NAN; P];
-                if settled {
-                    for (row, value) in values.iter_mut().enumerate() {
-                        *value = earlier[row * stride + voxel];
-                    }
-                    known_before = self.model.parameters_of(&values, scaled.scale[voxel]);
-                }
-                for (i, value) in of_voxel.iter_mut().enumerate() {
-                    *value = samples[i * stride + voxel];
-                }
-                for (k, value) in known.iter_mut().enumerate() {
-                    *value = constants[k * stride + voxel];
-                }
-                let start = self.model.start(&b, &of_voxel, &known);
-                for (k, before) in known_before.into_iter().enumerate() {
-                    // NaN too where the fewer volumes did not determine it.
-                    let start = if before.is_nan() { start[k] } else { before };
-                    starts[k * stride + voxel] = start;
-                }
-            }
-            starts
-        };
+        let b_of_volumes: Vec<f32> = volumes.iter().map(|&v| b[v] as f32).collect();
+        let mut starts = vec![0.0; P * stride];
+        in_columns(on.workers(), stride, [&mut starts], |range, [mut starts]| {
+            let before = Before { b: &b_of_volumes, samples, constants: &constants, earlier };
+            self.start_some(&scaled, &before, range, &mut starts);
+        });
         if let Some(sigma) = self.sigma {
             scaled.push_floor(sigma, &mut constants);
         }
         let batch = Batch {
-            samples: &samples,
+            samples,
             covariates: &covariates,
             constants: &constants,
             weights: Weights::Equal,
@@ -158,33 +136,98 @@ impl<M: VoxelModel<P>, const P: usize> Whole<M, P> {
         let parameters = self.model.parameters();
         let (layout, results) =
             solve(&self.model, &parameters, &scaled, &batch, &self.options, on)?;
+        in_columns(on.workers(), stride, [tile.rows], |range, [mut rows]| {
+            self.write_some(&scaled, &layout, &results, range, &mut rows);
+        });
+        Ok(())
+    }
 
-        let rows = tile.rows;
-        rows.fill(0.0);
-        let [residual_row, status_row] = [rows.len() / stride - 2, rows.len() / stride - 1];
-        let mut errors = vec![0.0; n_values];
-        for voxel in 0..n {
-            let at = |row: usize| results[row * stride + voxel];
+    /// Starts of some voxels, `rows` of which are theirs alone.
+    fn start_some(
+        &self,
+        scaled: &Scaled<'_>,
+        before: &Before<'_>,
+        range: Range<usize>,
+        rows: &mut [&mut [f32]],
+    ) {
+        let Before { b, samples, constants, earlier } = before;
+        let (stride, n_constants) = (scaled.stride, self.model.n_constants());
+        let n_values = self.n_values();
+        let mut values = vec![0.0; n_values];
+        let (mut of_voxel, mut known) = (vec![0.0; b.len()], vec![0.0; n_constants]);
+        for voxel in range.start..range.end.min(scaled.n) {
+            let settled = earlier.len() >= n_values * stride
+                && (0..n_values).any(|row| earlier[row * stride + voxel] != 0.0);
+            let mut known_before = [f32::NAN; P];
+            if settled {
+                for (row, value) in values.iter_mut().enumerate() {
+                    *value = earlier[row * stride + voxel];
+                }
+                known_before = self.model.parameters_of(&values, scaled.scale[voxel]);
+            }
+            for (i, value) in of_voxel.iter_mut().enumerate() {
+                *value = samples[i * stride + voxel];
+            }
+            for (k, value) in known.iter_mut().enumerate() {
+                *value = constants[k * stride + voxel];
+            }
+            let start = self.model.start(b, &of_voxel, &known);
+            for (k, before) in known_before.into_iter().enumerate() {
+                // NaN too where the fewer volumes did not determine it.
+                let start = if before.is_nan() { start[k] } else { before };
+                rows[k][voxel - range.start] = start;
+            }
+        }
+    }
+
+    /// Numbers of a voxel in the maps of the model.
+    fn n_values(&self) -> usize {
+        self.model.specs().iter().map(|spec| spec.n_volumes).sum()
+    }
+
+    /// Writes the rows of maps of some voxels from the results of all.
+    fn write_some(
+        &self,
+        scaled: &Scaled<'_>,
+        layout: &Rows,
+        results: &[f32],
+        range: Range<usize>,
+        rows: &mut [&mut [f32]],
+    ) {
+        rows.iter_mut().for_each(|row| row.fill(0.0));
+        let [residual_row, status_row] = [rows.len() - 2, rows.len() - 1];
+        let n_values = self.n_values();
+        let (mut values, mut errors) = (vec![0.0; n_values], vec![0.0; n_values]);
+        for voxel in range.start..range.end.min(scaled.n) {
+            let lane = voxel - range.start;
+            let at = |row: usize| results[row * scaled.stride + voxel];
             let status = scaled.status(voxel, at(layout.status()));
-            rows[status_row * stride + voxel] = status.code();
+            rows[status_row][lane] = status.code();
             if !status.is_fitted() {
                 continue;
             }
             let scale = scaled.scale[voxel];
             let p = std::array::from_fn(at);
             self.model.values(&p, scale, &mut values);
-            for (row, &value) in values.iter().enumerate() {
-                rows[row * stride + voxel] = value;
+            for (row, &value) in rows.iter_mut().zip(&values) {
+                row[lane] = value;
             }
             if self.options.errors {
                 let values = |p: &[f32; P], out: &mut [f32]| self.model.values(p, scale, out);
-                standard_errors(&p, &layout, at, values, &mut errors);
-                for (row, &error) in errors.iter().enumerate() {
-                    rows[(n_values + row) * stride + voxel] = error;
+                standard_errors(&p, layout, at, values, &mut errors);
+                for (row, &error) in rows[n_values..].iter_mut().zip(&errors) {
+                    row[lane] = error;
                 }
             }
-            rows[residual_row * stride + voxel] = at(layout.residual()) * scale;
+            rows[residual_row][lane] = at(layout.residual()) * scale;
         }
-        Ok(())
     }
+}
+
+/// What starts are made from, each `[row][stride]` but for the b-values (ms/µm²) of the samples.
+struct Before<'a> {
+    b: &'a [f32],
+    samples: &'a [f32],
+    constants: &'a [f32],
+    earlier: &'a [f32],
 }

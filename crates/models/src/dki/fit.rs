@@ -50,7 +50,7 @@ impl VoxelFit for Problem {
     }
 
     fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
-        let Tile { voxels, stride, inputs, rows, raised } = tile;
+        let Tile { voxels, stride, inputs, rows, raised, .. } = tile;
         let samples = self.chosen(inputs, stride);
         let parameters = self.parameters(&samples, stride, voxels.len(), simd);
         raised.copy_from_slice(&parameters[parameter_row::RAISED * stride..][..stride]);
@@ -77,20 +77,23 @@ impl DeviceVoxelFit for Problem {
 
     /// The linear fit and the maps are the device's, the constraints in between the processor's.
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
-        let Tile { stride, inputs, rows, raised, .. } = tile;
+        let Tile { stride, inputs, rows, raised, scratch: parameters, .. } = tile;
         let samples = self.chosen(inputs, stride);
         let fit = DeviceFit::new(device, &self.linear, stride)?;
         let maps = DeviceMaps::new(device, self, stride)?;
         let mut fitted = fit.range().zeros()?;
         fit.apply(&fit.domain().upload(&samples)?, &mut fitted)?;
-        let mut parameters = vec![0.0; fit.range().len()];
-        fit.range().download(&fitted, &mut parameters)?;
+        parameters.resize(fit.range().len(), 0.0);
+        fit.range().download(&fitted, parameters)?;
         let problems = Problems { samples: &samples, weights: None, stride, n: stride };
-        self.linear.refit_singular(problems, &mut parameters);
-        on_threads(workers, stride, &samples, &mut parameters, |n, samples, parameters| {
-            self.finish_parameters(samples, n, n, workers.simd(), parameters);
-        });
-        fitted.write(0, &parameters)?;
+        self.linear.refit_singular(problems, parameters);
+        // Nothing else follows the linear fit.
+        if self.constraints.is_some() {
+            on_threads(workers, stride, &samples, parameters, |n, samples, parameters| {
+                self.finish_parameters(samples, n, n, workers.simd(), parameters);
+            });
+        }
+        fitted.write(0, parameters)?;
         raised.copy_from_slice(&parameters[parameter_row::RAISED * stride..][..stride]);
         let mut on_device = maps.range().zeros()?;
         maps.apply(&fitted, &mut on_device)?;

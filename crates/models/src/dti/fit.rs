@@ -1,17 +1,19 @@
 //! The tensor fit of a series.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::operator::{Operator, VectorSpace};
 use fimbria_compute::{Backend, HostError, HostSpace, Progress, SimdLevel, Workers};
 use fimbria_image::{GradientTable, Image, MapSpec, Mask, SignalSource, Status};
 
 use super::deviation::Deviation;
-use super::device::{DeviceFit, DeviceMaps};
+use super::device::{DeviceFit, DeviceMaps, double};
 use super::layout::parameter_row;
-use super::operators::{LanesFit, LanesMaps, ScalarFit, ScalarMaps, fit_voxel};
+use super::operators::{LanesFit, LanesMaps, ScalarFit, ScalarMaps, fit_voxel, write_maps};
 use super::{DtiError, DtiOptions, Precision, Problem};
 use crate::ProtocolError;
-use crate::voxelwise::{Cost, DeviceVoxelFit, Fitted, Job, Tile, VoxelFit};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Fitted, Job, Tile, VoxelFit, in_columns, on_threads};
 
 /// Voxels that are fitted at a time.
 const TILE: usize = 272;
@@ -21,9 +23,10 @@ const TILE: usize = 272;
 /// `signals` has one volume per entry of `gradients`. `deviation`, where given, has nine volumes
 /// in the order and frame of FSL's `grad_dev` and corrects the gradients voxel by voxel. Samples
 /// are read tile by tile, so that `signals` may be larger than memory. The devices of `on` do
-/// linear fits in single precision; what they cannot do, or fail at, the threads do. Results have
-/// the same bits for any number of threads, on every SIMD level that fuses multiply-add and on
-/// devices.
+/// linear fits, and in double precision, where they have it, all; what they cannot do, or fail at, the
+/// threads do. In single precision results have the same bits for any number of threads, on every SIMD level
+/// that fuses multiply-add and on devices. In double precision devices have exponentials of their own, which
+/// may change the last digit of a map.
 ///
 /// # Errors
 /// [`DtiError`] for input that cannot be fitted; a voxel that cannot be is marked in the status
@@ -44,16 +47,17 @@ pub fn fit(
     let job = Job { name: "fitting tensors", inputs: signals, mask, progress };
     let workers = on.workers;
     let deviation = deviation.as_ref();
-    let fitted = match options.precision {
+    let precision = options.precision;
+    let fitted = match precision {
         Precision::Single => {
             let (fit, maps) =
                 (LanesFit::new(&problem, workers, TILE), LanesMaps::new(&problem, workers, TILE));
-            job.run(&TensorFit { problem: &problem, deviation, fit, maps, on_devices: true }, on)
+            job.run(&TensorFit { problem: &problem, deviation, fit, maps, precision }, on)
         }
         Precision::Double => {
             let (fit, maps) =
                 (ScalarFit::new(&problem, workers, TILE), ScalarMaps::new(&problem, workers, TILE));
-            job.run(&TensorFit { problem: &problem, deviation, fit, maps, on_devices: false }, on)
+            job.run(&TensorFit { problem: &problem, deviation, fit, maps, precision }, on)
         }
     };
     Ok(fitted?)
@@ -65,8 +69,8 @@ struct TensorFit<'a, F, M> {
     deviation: Option<&'a Deviation<'a>>,
     fit: F,
     maps: M,
-    /// Single precision, which kernels work in.
-    on_devices: bool,
+    /// That of the operators.
+    precision: Precision,
 }
 
 impl<'a, F, M> VoxelFit for TensorFit<'a, F, M>
@@ -90,13 +94,14 @@ where
     fn fit(&self, tile: Tile<'_>, _: SimdLevel) -> Result<(), HostError> {
         let mut parameters = self.fit.range().zeros()?;
         self.fit.apply(tile.inputs, &mut parameters)?;
-        self.finish_parameters(tile.voxels, tile.inputs, &mut parameters);
+        self.finish_parameters(None, tile.voxels, tile.inputs, &mut parameters);
         tile.raised.copy_from_slice(&parameters[parameter_row::RAISED * TILE..][..TILE]);
         self.maps.apply(&parameters, tile.rows)
     }
 
     fn on_device(&self) -> Option<&dyn DeviceVoxelFit> {
-        (self.on_devices && DeviceFit::supports(self.problem)).then_some(self)
+        let supported = self.precision == Precision::Double || DeviceFit::supports(self.problem);
+        supported.then_some(self)
     }
 }
 
@@ -106,16 +111,25 @@ where
     M: Sync,
 {
     fn cost(&self) -> Cost {
-        Cost::TENSOR
+        match self.precision {
+            Precision::Single => Cost::TENSOR,
+            Precision::Double => Cost::TENSOR_IN_DOUBLE,
+        }
     }
 
     fn bytes_of_voxel(&self) -> Vec<usize> {
         let problem = self.problem;
+        if self.precision == Precision::Double {
+            return double::bytes_of_voxel(problem);
+        }
         let rows = [problem.n_volumes(), problem.n_parameter_rows(), problem.n_map_rows()];
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
     }
 
-    fn fit(&self, tile: Tile<'_>, device: &Device, _: &Workers) -> Result<(), DeviceError> {
+    fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
+        if self.precision == Precision::Double {
+            return self.fit_in_double(tile, device, workers);
+        }
         let n = tile.voxels.len();
         let fit = DeviceFit::new(device, self.problem, n)?;
         let maps = DeviceMaps::new(device, self.problem, n)?;
@@ -123,10 +137,11 @@ where
         let mut fitted = fit.range().zeros()?;
         fit.apply(&samples, &mut fitted)?;
 
-        let mut parameters = vec![0.0; fit.range().len()];
-        fit.range().download(&fitted, &mut parameters)?;
-        if self.finish_parameters(tile.voxels, tile.inputs, &mut parameters) {
-            fitted.write(0, &parameters)?;
+        let parameters = tile.scratch;
+        parameters.resize(fit.range().len(), 0.0);
+        fit.range().download(&fitted, parameters)?;
+        if self.finish_parameters(Some(workers), tile.voxels, tile.inputs, parameters) {
+            fitted.write(0, parameters)?;
         }
         tile.raised.copy_from_slice(&parameters[parameter_row::RAISED * n..][..n]);
 
@@ -136,47 +151,88 @@ where
     }
 }
 
-impl<F, M> TensorFit<'_, F, M> {
+impl<F: Sync, M: Sync> TensorFit<'_, F, M> {
+    /// The fit is the device's; the maps, far less work, are made by the threads.
+    fn fit_in_double(
+        &self,
+        tile: Tile<'_>,
+        device: &Device,
+        workers: &Workers,
+    ) -> Result<(), DeviceError> {
+        let (n, parameters) = (tile.voxels.len(), tile.scratch);
+        double::fit(device, self.problem, tile.inputs, n, parameters)?;
+        self.finish_parameters(Some(workers), tile.voxels, tile.inputs, parameters);
+        tile.raised.copy_from_slice(&parameters[parameter_row::RAISED * n..][..n]);
+        on_threads(workers, n, parameters, tile.rows, |n, parameters, maps| {
+            write_maps(self.problem, n, parameters, maps);
+        });
+        Ok(())
+    }
+
     /// What no operator does: voxels in which `f32` came to no result, because equations are
     /// nearly singular or an iteration ends in rounding, are fitted again in `f64`, tensors of
     /// signals that are constant but for rounding become zero (their anisotropy would be that of the
     /// rounding), and tensors are carried from the nominal to the true gradients. True where that changed anything.
-    fn finish_parameters(&self, voxels: &[u32], signals: &[f32], parameters: &mut [f32]) -> bool {
+    fn finish_parameters(
+        &self,
+        workers: Option<&Workers>,
+        voxels: &[u32],
+        signals: &[f32],
+        parameters: &mut [f32],
+    ) -> bool {
+        let changed = AtomicBool::new(false);
+        let stride = signals.len() / self.problem.n_volumes();
+        in_columns(workers, stride, [parameters], |range, [mut rows]| {
+            let voxels = &voxels[range.start..range.end.min(voxels.len())];
+            if self.finish_some(voxels, signals, range.start, &mut rows) {
+                changed.store(true, Ordering::Relaxed);
+            }
+        });
+        changed.into_inner()
+    }
+
+    /// The same for `voxels`, of which the first is at `first` in signals; `rows` are theirs alone.
+    fn finish_some(
+        &self,
+        voxels: &[u32],
+        signals: &[f32],
+        first: usize,
+        rows: &mut [&mut [f32]],
+    ) -> bool {
         let mut changed = self.deviation.is_some();
         let mut samples = vec![0.0; self.problem.n_volumes()];
         let stride = signals.len() / self.problem.n_volumes();
         for lane in 0..voxels.len() {
-            let at = |row: usize| row * stride + lane;
-            let status = Status::from_code(parameters[at(parameter_row::STATUS)]);
+            let status = Status::from_code(rows[parameter_row::STATUS][lane]);
             if matches!(status, Status::Singular | Status::NotConverged) {
-                fit_voxel(self.problem, signals, stride, lane, &mut samples, parameters);
+                let fitted = fit_voxel(self.problem, signals, stride, first + lane, &mut samples);
+                for (row, value) in rows.iter_mut().zip(fitted) {
+                    row[lane] = value;
+                }
                 changed = true;
             }
         }
+        let (_, tensors) = rows.split_at_mut(parameter_row::TENSOR);
+        let tensors = &mut tensors[..6];
         for lane in 0..voxels.len() {
-            let tensor = (0..6).map(|k| (parameter_row::TENSOR + k) * stride + lane);
-            let most = tensor.clone().fold(0.0, |most: f32, at| most.max(parameters[at].abs()));
+            let most = tensors.iter().fold(0.0, |most: f32, row| most.max(row[lane].abs()));
             if 0.0 < most && most <= self.problem.rounding_of_tensor() {
-                tensor.for_each(|at| parameters[at] = 0.0);
+                tensors.iter_mut().for_each(|row| row[lane] = 0.0);
                 changed = true;
             }
         }
         let Some(deviation) = self.deviation else { return changed };
         for (lane, &voxel) in voxels.iter().enumerate() {
-            let at = |row: usize| row * stride + lane;
-            let nominal =
-                std::array::from_fn(|k| f64::from(parameters[at(parameter_row::TENSOR + k)]));
+            let nominal = std::array::from_fn(|k| f64::from(rows[parameter_row::TENSOR + k][lane]));
             match deviation.correct(voxel, nominal) {
                 Some(tensor) => {
                     for k in 0..6 {
-                        parameters[at(parameter_row::TENSOR + k)] = tensor[k] as f32;
+                        rows[parameter_row::TENSOR + k][lane] = tensor[k] as f32;
                     }
                 }
                 None => {
-                    for row in 0..parameter_row::COUNT {
-                        parameters[at(row)] = 0.0;
-                    }
-                    parameters[at(parameter_row::STATUS)] = Status::Singular.code();
+                    rows.iter_mut().for_each(|row| row[lane] = 0.0);
+                    rows[parameter_row::STATUS][lane] = Status::Singular.code();
                 }
             }
         }

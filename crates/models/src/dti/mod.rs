@@ -21,7 +21,7 @@ pub mod device;
 mod error;
 mod fit;
 pub(crate) mod lanes;
-mod layout;
+pub(crate) mod layout;
 mod map;
 pub mod operators;
 mod options;

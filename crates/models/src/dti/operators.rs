@@ -82,87 +82,95 @@ operator! {
 impl ScalarFit<'_> {
     fn fit(&self, signals: &[f32], parameters: &mut [f32]) {
         let mut samples = vec![0.0; self.problem.n_volumes()];
-        for voxel in 0..self.n_voxels {
-            fit_voxel(self.problem, signals, self.n_voxels, voxel, &mut samples, parameters);
+        let n = self.n_voxels;
+        for voxel in 0..n {
+            let fitted = fit_voxel(self.problem, signals, n, voxel, &mut samples);
+            for (row, value) in fitted.into_iter().enumerate() {
+                parameters[row * n + voxel] = value;
+            }
         }
     }
 }
 
-/// Fits one voxel of `[volume][n]` in `f64` and writes its parameter rows.
+/// Fits one voxel of `[volume][n]` in `f64`: the values of its parameter rows.
 pub(crate) fn fit_voxel(
     problem: &Problem,
     signals: &[f32],
     n: usize,
     voxel: usize,
     samples: &mut [f64],
-    parameters: &mut [f32],
-) {
+) -> [f32; parameter_row::COUNT] {
     for (sample, row) in samples.iter_mut().zip(signals.chunks_exact(n)) {
         *sample = f64::from(row[voxel]);
     }
     let (Parameters { s0, tensor, residual, status }, raised) =
         oracle::fit(samples, &problem.design, &problem.recipe);
-    let mut put = |row: usize, value: f64| parameters[row * n + voxel] = value as f32;
-    put(parameter_row::S0, s0);
+    let mut rows = [0.0; parameter_row::COUNT];
+    rows[parameter_row::S0] = s0 as f32;
     for k in 0..6 {
-        put(parameter_row::TENSOR + k, tensor[k]);
+        rows[parameter_row::TENSOR + k] = tensor[k] as f32;
     }
-    put(parameter_row::RESIDUAL, if problem.wants_residual() { residual } else { 0.0 });
-    put(parameter_row::RAISED, raised as f64);
-    put(parameter_row::STATUS, f64::from(status.code()));
+    rows[parameter_row::RESIDUAL] = if problem.wants_residual() { residual as f32 } else { 0.0 };
+    rows[parameter_row::RAISED] = raised as f32;
+    rows[parameter_row::STATUS] = status.code();
+    rows
 }
 
 impl ScalarMaps<'_> {
     fn map(&self, parameters: &[f32], maps: &mut [f32]) {
-        let n = self.n_voxels;
-        for voxel in 0..n {
-            let read = |row: usize| f64::from(parameters[row * n + voxel]);
-            let status = Status::from_code(read(parameter_row::STATUS) as f32);
-            let tensor = std::array::from_fn(|k| read(parameter_row::TENSOR + k));
-            let there = matches!(status, Status::Fitted | Status::NotConverged);
-            let found = there.then(|| TensorMaps::new(tensor, &self.problem.recipe));
-            let mut put = |map: DtiMap, values: &[f64]| {
-                if let Some(row) = self.problem.map_row(map) {
-                    for (k, &value) in values.iter().enumerate() {
-                        maps[(row + k) * n + voxel] = value as f32;
-                    }
-                }
-            };
-            let mm2_per_s = |x: f64| x * f64::from(MM2_PER_S);
-            match found {
-                Some(t) => {
-                    let [l1, l2, l3] = t.eigenvalues.map(mm2_per_s);
-                    let [v1, v2, v3] = &t.eigenvectors;
-                    let scalars = [
-                        (DtiMap::Fa, t.fa),
-                        (DtiMap::Md, mm2_per_s(t.md)),
-                        (DtiMap::Ad, mm2_per_s(t.ad)),
-                        (DtiMap::Rd, mm2_per_s(t.rd)),
-                        (DtiMap::L1, l1),
-                        (DtiMap::L2, l2),
-                        (DtiMap::L3, l3),
-                        (DtiMap::Mo, t.mo),
-                        (DtiMap::S0, read(parameter_row::S0)),
-                        (DtiMap::Residual, read(parameter_row::RESIDUAL)),
-                    ];
-                    for (map, value) in scalars {
-                        put(map, &[value]);
-                    }
-                    put(DtiMap::V1, v1);
-                    put(DtiMap::V2, v2);
-                    put(DtiMap::V3, v3);
-                    put(DtiMap::Tensor, &t.tensor.map(mm2_per_s));
-                }
-                None => {
-                    for map in DtiMap::ALL {
-                        put(map, &[0.0; 6][..map.n_volumes()]);
-                    }
+        write_maps(self.problem, self.n_voxels, parameters, maps);
+    }
+}
+
+/// Maps `[row][n]` from parameters `[row][n]`, in `f64`.
+pub(crate) fn write_maps(problem: &Problem, n: usize, parameters: &[f32], maps: &mut [f32]) {
+    for voxel in 0..n {
+        let read = |row: usize| f64::from(parameters[row * n + voxel]);
+        let status = Status::from_code(read(parameter_row::STATUS) as f32);
+        let tensor = std::array::from_fn(|k| read(parameter_row::TENSOR + k));
+        let there = matches!(status, Status::Fitted | Status::NotConverged);
+        let found = there.then(|| TensorMaps::new(tensor, &problem.recipe));
+        let mut put = |map: DtiMap, values: &[f64]| {
+            if let Some(row) = problem.map_row(map) {
+                for (k, &value) in values.iter().enumerate() {
+                    maps[(row + k) * n + voxel] = value as f32;
                 }
             }
-            let clipped = found.is_some_and(|t| t.clipped) && status == Status::Fitted;
-            let status = if clipped { Status::Constrained } else { status };
-            put(DtiMap::Status, &[f64::from(status.code())]);
+        };
+        let mm2_per_s = |x: f64| x * f64::from(MM2_PER_S);
+        match found {
+            Some(t) => {
+                let [l1, l2, l3] = t.eigenvalues.map(mm2_per_s);
+                let [v1, v2, v3] = &t.eigenvectors;
+                let scalars = [
+                    (DtiMap::Fa, t.fa),
+                    (DtiMap::Md, mm2_per_s(t.md)),
+                    (DtiMap::Ad, mm2_per_s(t.ad)),
+                    (DtiMap::Rd, mm2_per_s(t.rd)),
+                    (DtiMap::L1, l1),
+                    (DtiMap::L2, l2),
+                    (DtiMap::L3, l3),
+                    (DtiMap::Mo, t.mo),
+                    (DtiMap::S0, read(parameter_row::S0)),
+                    (DtiMap::Residual, read(parameter_row::RESIDUAL)),
+                ];
+                for (map, value) in scalars {
+                    put(map, &[value]);
+                }
+                put(DtiMap::V1, v1);
+                put(DtiMap::V2, v2);
+                put(DtiMap::V3, v3);
+                put(DtiMap::Tensor, &t.tensor.map(mm2_per_s));
+            }
+            None => {
+                for map in DtiMap::ALL {
+                    put(map, &[0.0; 6][..map.n_volumes()]);
+                }
+            }
         }
+        let clipped = found.is_some_and(|t| t.clipped) && status == Status::Fitted;
+        let status = if clipped { Status::Constrained } else { status };
+        put(DtiMap::Status, &[f64::from(status.code())]);
     }
 }
 

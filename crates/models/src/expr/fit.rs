@@ -1,5 +1,7 @@
 //! The fit of a formula, a tile of voxels at a time.
 
+use std::ops::Range;
+
 use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::{HostError, SimdLevel, Workers};
 use fimbria_fitting::expr::{Names, Precision};
@@ -12,7 +14,7 @@ use fimbria_image::{MapSpec, Status};
 use super::{COVARIATES, ExprFitError, ExprOptions, Parameter, check_names, maps};
 use crate::curve::{Likelihood, Protocol};
 use crate::precision::{arithmetic_of, cost_in, of_kernels};
-use crate::voxelwise::{Cost, DeviceVoxelFit, Tile, VoxelFit};
+use crate::voxelwise::{Cost, DeviceVoxelFit, Tile, VoxelFit, in_columns};
 
 /// Where the noise level comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -238,15 +240,30 @@ impl<'a> ExprFit<'a> {
     }
 
     /// Map rows from the rows of results, nothing but a status where a voxel has no result.
-    fn write(&self, tile: Tile<'_>, results: &[f32]) {
+    fn write(&self, tile: Tile<'_>, results: &[f32], workers: Option<&Workers>) {
         let Tile { voxels, stride, inputs, rows, .. } = tile;
+        in_columns(workers, stride, [rows], |range, [mut rows]| {
+            let range = range.start..range.end.min(voxels.len());
+            self.write_some(inputs, results, stride, range, &mut rows);
+        });
+    }
+
+    /// The same of some voxels, whose rows are without the others'.
+    fn write_some(
+        &self,
+        inputs: &[f32],
+        results: &[f32],
+        stride: usize,
+        voxels: Range<usize>,
+        rows: &mut [&mut [f32]],
+    ) {
         let of_fit = self.rows();
         let n = self.options.parameters.len();
-        rows.fill(0.0);
-        let last = rows.len() / stride - 1;
-        for voxel in 0..voxels.len() {
+        rows.iter_mut().for_each(|row| row.fill(0.0));
+        let last = rows.len() - 1;
+        for (lane, voxel) in voxels.enumerate() {
             let at = |row: usize| results[row * stride + voxel];
-            let mut put = |row: usize, value: f32| rows[row * stride + voxel] = value;
+            let mut put = |row: usize, value: f32| rows[row][lane] = value;
             let status = match self.is_usable(inputs, stride, voxel) {
                 true => Status::from_code(at(of_fit.status())),
                 false => Status::BadSignal,
@@ -296,7 +313,7 @@ impl VoxelFit for ExprFit<'_> {
         let problems = self.problems(tile.voxels.len(), tile.stride, tile.inputs);
         let mut results = vec![0.0; self.rows().count() * tile.stride];
         self.on_lanes(&problems, simd, &mut results).expect(TRIED);
-        self.write(tile, &results);
+        self.write(tile, &results, None);
         Ok(())
     }
 
@@ -315,7 +332,7 @@ impl DeviceVoxelFit for ExprFit<'_> {
         rows.map(|rows| rows * size_of::<f32>()).to_vec()
     }
 
-    fn fit(&self, tile: Tile<'_>, device: &Device, _: &Workers) -> Result<(), DeviceError> {
+    fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
         let problems = self.problems(tile.voxels.len(), tile.stride, tile.inputs);
         let (formulas, parameters) = (self.expression.formulas(), &self.options.parameters);
         let fit = |problems: &Problems<'_>, results: &mut [f32]| {
@@ -333,7 +350,7 @@ impl DeviceVoxelFit for ExprFit<'_> {
             Ok(()) => {
                 let on = self.arithmetic(SimdLevel::best());
                 self.expression.keep_determined(parameters, &problems, &self.lm, on, &mut results);
-                self.write(tile, &results);
+                self.write(tile, &results, Some(workers));
                 Ok(())
             }
             Err(DeviceFitError::Device(error)) => Err(error),

@@ -118,6 +118,7 @@ fn compare(
         inputs: &signals,
         rows: &mut expected,
         raised: &mut raised,
+        scratch: &mut Vec::new(),
     };
     let fitted = tiles.fit(on_cpu, SimdLevel::best());
 

@@ -77,7 +77,7 @@ impl VoxelFit for HotFit {
     }
 
     fn fit(&self, tile: Tile<'_>, simd: SimdLevel) -> Result<(), HostError> {
-        let Tile { voxels, stride, inputs, rows: maps, raised } = tile;
+        let Tile { voxels, stride, inputs, rows: maps, raised, .. } = tile;
         let (n, rows) = (voxels.len(), self.linear.rows());
         let mut results = vec![0.0; rows.count() * stride];
         let problems = Problems { samples: inputs, weights: None, stride, n };
@@ -107,17 +107,17 @@ impl DeviceVoxelFit for HotFit {
     }
 
     fn fit(&self, tile: Tile<'_>, device: &Device, workers: &Workers) -> Result<(), DeviceError> {
-        let Tile { stride, inputs, rows: maps, raised, .. } = tile;
+        let Tile { stride, inputs, rows: maps, raised, scratch: results, .. } = tile;
         let rows = self.linear.rows();
         let fit = DeviceFit::new(device, &self.linear, stride)?;
         let mut on_device = fit.range().zeros()?;
         fit.apply(&fit.domain().upload(inputs)?, &mut on_device)?;
-        let mut results = vec![0.0; fit.range().len()];
-        fit.range().download(&on_device, &mut results)?;
+        results.resize(fit.range().len(), 0.0);
+        fit.range().download(&on_device, results)?;
         let problems = Problems { samples: inputs, weights: None, stride, n: stride };
-        self.linear.refit_singular(problems, &mut results);
+        self.linear.refit_singular(problems, results);
         raised.copy_from_slice(&results[rows.raised() * stride..][..stride]);
-        on_threads(workers, stride, &results, maps, |n, results, maps| {
+        on_threads(workers, stride, results, maps, |n, results, maps| {
             let tables = &self.measures;
             workers.simd().run(MapVoxels { tables, rows, stride: n, n, results, maps });
         });

@@ -22,6 +22,8 @@ const LEAST_SECONDS: f64 = 0.5;
 impl Cost {
     /// Tensors by linear least squares, 70 volumes.
     pub const TENSOR: Self = Self { threads: 1.2, host: 1.8 };
+    /// The same in double precision.
+    pub const TENSOR_IN_DOUBLE: Self = Self { threads: 15.0, host: 3.0 };
     /// Homogeneous forms, 70 volumes.
     pub const FORM: Self = Self { threads: 1.1, host: 2.1 };
     /// Kurtosis, 70 volumes, without constraints, which are the processor's in either case.

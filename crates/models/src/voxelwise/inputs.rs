@@ -17,11 +17,11 @@ impl SignalSource for Stacked<'_> {
         self.0.iter().map(|source| source.n_volumes()).sum()
     }
 
-    fn gather(&self, voxels: &[u32], stride: usize, mut out: &mut [f32]) {
+    fn gather_rows(&self, voxels: &[u32], mut rows: &mut [&mut [f32]]) {
         for source in &self.0 {
-            let (rows, rest) = out.split_at_mut(source.n_volumes() * stride);
-            source.gather(voxels, stride, rows);
-            out = rest;
+            let (of_source, rest) = rows.split_at_mut(source.n_volumes());
+            source.gather_rows(voxels, of_source);
+            rows = rest;
         }
     }
 }
@@ -43,11 +43,12 @@ impl SignalSource for SelectedVolumes<'_> {
         self.volumes.len()
     }
 
-    fn gather(&self, voxels: &[u32], stride: usize, out: &mut [f32]) {
-        let mut all = vec![0.0; self.source.n_volumes() * stride];
-        self.source.gather(voxels, stride, &mut all);
-        for (row, &volume) in out.chunks_exact_mut(stride).zip(&self.volumes) {
-            row[..voxels.len()].copy_from_slice(&all[volume * stride..][..voxels.len()]);
+    fn gather_rows(&self, voxels: &[u32], rows: &mut [&mut [f32]]) {
+        let n = voxels.len();
+        let mut all = vec![0.0; self.source.n_volumes() * n];
+        self.source.gather(voxels, n, &mut all);
+        for (row, &volume) in rows.iter_mut().zip(&self.volumes) {
+            row[..n].copy_from_slice(&all[volume * n..][..n]);
         }
     }
 }

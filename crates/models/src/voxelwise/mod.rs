@@ -5,6 +5,7 @@
 //! them out to threads and devices, writes the rows into images and counts what became of each
 //! voxel. Results do not depend on how the work was cut, nor on how many processes shared the voxels.
 
+mod columns;
 mod devices;
 mod fitted;
 mod gain;
@@ -21,7 +22,7 @@ use fimbria_image::{
 };
 use rayon::prelude::*;
 
-pub(crate) use self::devices::on_threads;
+pub(crate) use self::columns::{in_columns, of_columns, on_threads};
 pub use self::fitted::{Fitted, FittedMap, RaisedSamples};
 pub use self::gain::Cost;
 pub use self::inputs::{SelectedVolumes, Stacked};
@@ -42,6 +43,8 @@ pub struct Tile<'a> {
     pub rows: &'a mut Vec<f32>,
     /// How many samples of each voxel had to be raised to have a logarithm; zeros beforehand.
     pub raised: &'a mut [f32],
+    /// Room for what a fit makes of its inputs, kept from tile to tile, with whatever was left in it.
+    pub scratch: &'a mut Vec<f32>,
 }
 
 /// A fit of many voxels at once.
@@ -208,6 +211,7 @@ impl Work<'_> {
         let mut inputs = vec![0.0; self.plan.n_inputs * stride];
         let mut rows = vec![0.0; self.plan.n_rows * stride];
         let mut raised = vec![0.0; stride];
+        let mut scratch = Vec::new();
         let mut tally = Tally::default();
         let all = block.voxels;
         for (offset, voxels) in (0..).step_by(stride).zip(all.chunks(stride)) {
@@ -217,45 +221,54 @@ impl Work<'_> {
             }
             raised.fill(0.0);
             self.job.inputs.gather(voxels, stride, &mut inputs);
-            let tile =
-                Tile { voxels, stride, inputs: &inputs, rows: &mut rows, raised: &mut raised };
+            let tile = Tile {
+                voxels,
+                stride,
+                inputs: &inputs,
+                rows: &mut rows,
+                raised: &mut raised,
+                scratch: &mut scratch,
+            };
             self.fit.fit(tile, simd)?;
             // Voxels that do not converge may take seconds each.
             self.job.progress.check()?;
-            mark_raised(&mut rows, &raised, self.fit.most_raised());
-            mark_not_finite(&mut rows, stride);
-            tally = tally.merged(Tally::from_rows(&rows, &raised, voxels.len()));
+            let mut by_row: Vec<_> = rows.chunks_exact_mut(stride).collect();
+            tally = tally.merged(self.marked(&mut by_row, &raised, voxels.len()));
             block.store(offset, voxels.len(), stride, &rows);
         }
         Ok(tally)
     }
+
+    /// Corrects the status of rows of results, where samples were raised and where numbers are not finite,
+    /// and counts the first `n` voxels.
+    fn marked(&self, rows: &mut [&mut [f32]], raised: &[f32], n: usize) -> Tally {
+        let Some((status, maps)) = rows.split_last_mut() else { return Tally::default() };
+        mark_raised(maps, status, raised, self.fit.most_raised());
+        mark_not_finite(maps, status);
+        Tally::of(status, raised, n)
+    }
 }
 
-/// Says in the status, the last of `rows`, where samples had to be raised; voxels with more of them than
-/// `most` become zero.
-fn mark_raised(rows: &mut [f32], raised: &[f32], most: usize) {
-    let stride = raised.len();
-    let last = rows.len() - stride;
+/// Says in the status where samples had to be raised; voxels with more of them than `most` become zero.
+fn mark_raised(maps: &mut [&mut [f32]], status: &mut [f32], raised: &[f32], most: usize) {
     for (voxel, &raised) in raised.iter().enumerate().filter(|(_, raised)| **raised > 0.0) {
-        let status = Status::from_code(rows[last + voxel]);
-        if raised as usize > most && status.is_fitted() {
-            rows[..last].iter_mut().skip(voxel).step_by(stride).for_each(|value| *value = 0.0);
-            rows[last + voxel] = Status::Singular.code();
-        } else if matches!(status, Status::Fitted | Status::Constrained) {
-            rows[last + voxel] = Status::NotPositive.code();
+        let before = Status::from_code(status[voxel]);
+        if raised as usize > most && before.is_fitted() {
+            maps.iter_mut().for_each(|map| map[voxel] = 0.0);
+            status[voxel] = Status::Singular.code();
+        } else if matches!(before, Status::Fitted | Status::Constrained) {
+            status[voxel] = Status::NotPositive.code();
         }
     }
 }
 
 /// Voxels whose samples are so large or small that a result is beyond `f32` become zero, with a bad
 /// signal for status; where the status says that some maps are undefined, these are NaN.
-fn mark_not_finite(rows: &mut [f32], stride: usize) {
-    let (maps, status) = rows.split_at_mut(rows.len() - stride);
+fn mark_not_finite(maps: &mut [&mut [f32]], status: &mut [f32]) {
     for (voxel, code) in status.iter_mut().enumerate() {
         let status = Status::from_code(*code);
-        let of_voxel = || (voxel..maps.len()).step_by(stride);
-        if status != Status::Undefined && !of_voxel().all(|at| maps[at].is_finite()) {
-            of_voxel().for_each(|at| maps[at] = 0.0);
+        if status != Status::Undefined && !maps.iter().all(|map| map[voxel].is_finite()) {
+            maps.iter_mut().for_each(|map| map[voxel] = 0.0);
             *code = Status::BadSignal.code();
         }
     }
@@ -269,10 +282,9 @@ struct Tally {
 }
 
 impl Tally {
-    /// Of the first `n` voxels of rows as long as `raised`.
-    fn from_rows(rows: &[f32], raised: &[f32], n: usize) -> Self {
+    /// Of the first `n` voxels.
+    fn of(status: &[f32], raised: &[f32], n: usize) -> Self {
         let mut tally = Self::default();
-        let status = &rows[rows.len() - raised.len()..];
         for (&code, &raised) in status.iter().zip(raised).take(n) {
             tally.status.add(Status::from_code(code));
             tally.raised.samples += raised as u64;

@@ -7,7 +7,7 @@ use fimbria_compute::{Backend, Progress, Workers};
 use fimbria_image::gradients::GradientTable;
 use fimbria_image::{Affine, Grid, Image, Mask};
 use fimbria_models::Fitted;
-use fimbria_models::dti::{DtiMap, DtiOptions, Method, fit};
+use fimbria_models::dti::{DtiMap, DtiOptions, Method, Precision, fit};
 use fimbria_testing::{Noise, acquisition, signals, tensor};
 
 /// Several blocks.
@@ -83,6 +83,36 @@ fn devices_and_threads_give_the_same_maps() {
         assert!(bits(&on_device) == bits(&on_cpu));
     } else {
         fimbria_testing::skipped("the bits: this processor does not fuse a * b + c");
+    }
+}
+
+/// In double precision all methods are the device's, whose exponentials may end in another digit.
+#[test]
+fn fits_in_double_precision_are_the_threads_to_the_last_digits() {
+    let Some(device) = fimbria_testing::opencl_device() else { return };
+    let (workers, devices) = (Workers::new(2).unwrap(), [device]);
+    if !devices[0].info().has_f64 {
+        return fimbria_testing::missing("an OpenCL device with double precision");
+    }
+    for method in [Method::Wls, Method::Nlls, Method::Restore] {
+        let options = DtiOptions { method, precision: Precision::Double, ..DtiOptions::default() };
+        let on_cpu = run(&Backend::cpu(&workers), &options, &Listener::default());
+        let listener = Listener::default();
+        let on_device = run(&Backend::new(&workers, &devices), &options, &listener);
+        assert_eq!(on_device.shares.cpu, 0, "{method:?}: {:?}", listener.warnings);
+        assert_eq!((on_device.status, on_device.raised), (on_cpu.status, on_cpu.raised));
+        if method == Method::Wls {
+            // Parameters differ by 1e-13 and become f32: now and then the next one.
+            let (found, expected) = (bits(&on_device), bits(&on_cpu));
+            let differ = found.iter().zip(&expected).filter(|(a, b)| a != b).count();
+            assert!(differ < found.len() / 500, "{differ} of {} differ", found.len());
+        }
+        // Iterations end where a step gains no more than 1e-14 of the sum of squares, and so where a parameter
+        // is within 1e-7 of its own error.
+        let fa = |fitted: &Fitted| fitted.map("FA").unwrap().data.clone();
+        let far =
+            fa(&on_device).iter().zip(fa(&on_cpu)).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(far < 1e-6, "{method:?}: FA differs by {far}");
     }
 }
 

@@ -55,8 +55,8 @@ impl SignalSource for Made {
         self.0.dwi.n_volumes
     }
 
-    fn gather(&self, voxels: &[u32], stride: usize, out: &mut [f32]) {
-        self.0.dwi.gather(voxels, stride, out);
+    fn gather_rows(&self, voxels: &[u32], rows: &mut [&mut [f32]]) {
+        self.0.dwi.gather_rows(voxels, rows);
     }
 }
 

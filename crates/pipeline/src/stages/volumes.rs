@@ -186,11 +186,11 @@ impl SignalSource for SomeVolumes {
         self.volumes.len()
     }
 
-    fn gather(&self, voxels: &[u32], stride: usize, out: &mut [f32]) {
+    fn gather_rows(&self, voxels: &[u32], rows: &mut [&mut [f32]]) {
         let n = voxels.len();
         let mut all = vec![0.0; self.source.n_volumes() * n];
         self.source.gather(voxels, n, &mut all);
-        for (row, &volume) in out.chunks_mut(stride).zip(&self.volumes) {
+        for (row, &volume) in rows.iter_mut().zip(&self.volumes) {
             row[..n].copy_from_slice(&all[volume * n..][..n]);
         }
     }

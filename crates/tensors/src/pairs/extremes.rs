@@ -82,7 +82,7 @@ pub fn find_extremes(
         &mut chunks,
         |device, chunk| {
             let mut pieces: Vec<&[f64]> = chunk.tensors.iter().map(Vec::as_slice).collect();
-            let ends = in_halves(&mut pieces, &|some| way.on_device(device, some), &joined)?;
+            let ends = in_halves(&mut pieces, &mut |some| way.on_device(device, some), &joined)?;
             on.workers.install(|| way.polish(chunk, &ends));
             progress.advance(chunk.tensors.len() as u64);
             Ok(())

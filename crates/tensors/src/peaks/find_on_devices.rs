@@ -35,8 +35,9 @@ impl Job<'_> {
             on.devices,
             &mut chunks,
             |device, chunk| {
-                let some = |blocks: &mut [MaskBlock<'_>]| self.chunk_on_device(on, device, blocks);
-                chunk.counts = in_halves(&mut chunk.blocks, &some, &PeakCounts::merged)?;
+                let mut some =
+                    |blocks: &mut [MaskBlock<'_>]| self.chunk_on_device(on, device, blocks);
+                chunk.counts = in_halves(&mut chunk.blocks, &mut some, &PeakCounts::merged)?;
                 let voxels: usize = chunk.blocks.iter().map(|block| block.voxels.len()).sum();
                 self.progress.advance(voxels as u64);
                 Ok(())

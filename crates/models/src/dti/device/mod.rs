@@ -1,9 +1,11 @@
 //! The linear tensor fits on a device: signals to parameters, parameters to maps, each one kernel
 //! with one voxel per item. The same operations in the same order as [`operators`], and so the
-//! same bits where the CPU fuses multiply-add.
+//! same bits where the CPU fuses multiply-add. All fits in double precision are one kernel more, with the
+//! operations of the oracle.
 //!
 //! [`operators`]: super::operators
 
+pub(crate) mod double;
 mod source;
 
 pub(crate) use source::{EIGEN_TEXT, fit_source, maps_source};

@@ -58,7 +58,7 @@ pub(crate) fn maps_source(problem: &Problem) -> KernelSource {
     with_rows_and_codes(source)
 }
 
-fn with_rows_and_codes(mut source: KernelSource) -> KernelSource {
+pub(super) fn with_rows_and_codes(mut source: KernelSource) -> KernelSource {
     for (name, row) in [
         ("ROW_S0", parameter_row::S0),
         ("ROW_TENSOR", parameter_row::TENSOR),

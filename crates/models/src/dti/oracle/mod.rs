@@ -10,6 +10,7 @@ mod nonlinear;
 mod robust;
 
 pub(crate) use maps::TensorMaps;
+pub(crate) use nonlinear::steps;
 
 use fimbria_compute::dense::cholesky;
 use fimbria_image::Status;

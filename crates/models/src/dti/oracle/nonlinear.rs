@@ -1,15 +1,19 @@
 //! Weighted non-linear least squares of S by Levenberg and Marquardt.
 
+use self::steps::{FIRST_DAMPING, LAST_DAMPING, MAX_STEPS, SMALLEST_DECREASE};
 use super::{Normal, predict};
 use crate::dti::design::Design;
 use crate::dti::recipe::N_PARAMS;
 
-const FIRST_DAMPING: f64 = 1e-3;
-/// Beyond this damping no step is left that would lower the sum in `f64`.
-const LAST_DAMPING: f64 = 1e12;
-/// A predicted decrease of the sum below this fraction of it is rounding.
-const SMALLEST_DECREASE: f64 = 1e-14;
-const MAX_STEPS: usize = 200;
+/// What ends the iteration, for kernels too.
+pub(crate) mod steps {
+    pub(crate) const FIRST_DAMPING: f64 = 1e-3;
+    /// Beyond this damping no step is left that would lower the sum in `f64`.
+    pub(crate) const LAST_DAMPING: f64 = 1e12;
+    /// A predicted decrease of the sum below this fraction of it is rounding.
+    pub(crate) const SMALLEST_DECREASE: f64 = 1e-14;
+    pub(crate) const MAX_STEPS: usize = 200;
+}
 
 /// Minimises Σ ω (S - exp(x·p))² from `p`; the minimiser, and whether the iteration came to rest.
 pub(super) fn fit(

@@ -60,11 +60,11 @@ impl SignalSource for Series {
         self.0.iter().map(|image| image.n_volumes()).sum()
     }
 
-    fn gather(&self, voxels: &[u32], stride: usize, mut out: &mut [f32]) {
+    fn gather_rows(&self, voxels: &[u32], mut rows: &mut [&mut [f32]]) {
         for image in &self.0 {
-            let (rows, rest) = out.split_at_mut(image.n_volumes() * stride);
-            image.gather(voxels, stride, rows);
-            out = rest;
+            let (of_image, rest) = rows.split_at_mut(image.n_volumes());
+            image.gather_rows(voxels, of_image);
+            rows = rest;
         }
     }
 }
