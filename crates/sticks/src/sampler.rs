@@ -224,6 +224,7 @@ impl Sampler<'_> {
                         self.finish(&part, started, sticks, results);
                     });
             });
+            device.stored();
             progress.advance(voxels.len() as u64);
         }
         Ok(())

@@ -75,6 +75,7 @@ impl Job<'_> {
                 block.store(0, block.voxels.len(), n, &rows[start..]);
             });
         });
+        device.stored();
         Ok(self.count(n, n, &rows))
     }
 }
