@@ -140,4 +140,29 @@ pub trait LinearOperator: Operator {
         self.adjoint(&residual, g)?;
         self.range().dot(&residual, &residual)
     }
+
+    /// `g = A' A x`, returning `‖A x‖²`.
+    ///
+    /// # Errors
+    /// Where the device fails.
+    fn normal(
+        &self,
+        x: &<Self::Domain as VectorSpace>::Vector,
+        g: &mut <Self::Domain as VectorSpace>::Vector,
+    ) -> Result<f64, <Self::Domain as VectorSpace>::Error> {
+        self.gradient(x, &self.range().zeros()?, g)
+    }
+
+    /// `‖A x‖²`.
+    ///
+    /// # Errors
+    /// Where the device fails.
+    fn squares(
+        &self,
+        x: &<Self::Domain as VectorSpace>::Vector,
+    ) -> Result<f64, <Self::Domain as VectorSpace>::Error> {
+        let mut y = self.range().zeros()?;
+        self.apply(x, &mut y)?;
+        self.range().dot(&y, &y)
+    }
 }

@@ -146,9 +146,6 @@ pub enum LifeError {
     /// Out of memory.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// A device failed.
-    #[error(transparent)]
-    Device(#[from] fimbria_compute::device::DeviceError),
     /// The caller asked to stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),

@@ -1,6 +1,7 @@
 //! Sums that do not depend on who adds what: each number is rounded to a lattice so fine that nothing
 //! of the sum is lost, and so coarse that every sum of them is a whole number of its steps that f64
-//! holds. Such sums are exact, in any order, over any number of processes.
+//! holds. Such sums are exact, in any order, over any number of processes and devices; a device without
+//! f64 adds whole numbers of steps.
 
 use fimbria_compute::comm::Comm;
 
@@ -11,30 +12,63 @@ pub(crate) struct Lattice {
     beside: f64,
     /// Half a step: what rounding changes at most.
     pub(crate) half: f64,
+    /// A step is 2 to this power.
+    pub(crate) exponent: i32,
 }
 
 impl Lattice {
     /// For sums of at most `count` numbers, the largest of this size.
     pub(crate) fn new(largest: f64, count: usize) -> Self {
         if largest == 0.0 {
-            return Self { beside: 0.0, half: 0.0 };
+            return Self { beside: 0.0, half: 0.0, exponent: 0 };
         }
         // The sum stays below 2^52 steps, and no number above 2^51 of them, where `beside` is no
         // longer what decides the step.
-        let room = count.max(2).next_power_of_two().ilog2() as i32;
-        let step = 2.0_f64.powi(exponent(largest) + room + 1 - 52);
-        Self { beside: 1.5 * 2.0_f64.powi(52) * step, half: 0.5 * step }
+        let exponent = exponent(largest) + room(count) + 1 - 52;
+        let step = 2.0_f64.powi(exponent);
+        Self { beside: 1.5 * 2.0_f64.powi(52) * step, half: 0.5 * step, exponent }
     }
 
     /// The number of the lattice next to `x`.
     pub(crate) fn round(self, x: f64) -> f64 {
         (x + self.beside) - self.beside
     }
+
+    /// The number of so many steps.
+    pub(crate) fn of_steps(self, steps: i64) -> f64 {
+        steps as f64 * (2.0 * self.half)
+    }
+}
+
+/// Bits that the sum of so many numbers has beyond the largest.
+pub(crate) fn room(count: usize) -> i32 {
+    count.max(2).next_power_of_two().ilog2() as i32
 }
 
 /// The least e with |x| <= 2^e, within what leaves lattices normal numbers.
 fn exponent(x: f64) -> i32 {
-    (x.abs().log2().ceil() as i32).clamp(-900, 900)
+    let bits = x.abs().to_bits();
+    let is_between_powers = bits & ((1 << 52) - 1) != 0;
+    ((bits >> 52) as i32 - 1023 + i32::from(is_between_powers)).clamp(-900, 900)
+}
+
+/// The lattice of the squares of a block's voxels, of which this is the largest.
+pub(crate) fn lattice_of_voxels(largest: f32, voxels: usize) -> Lattice {
+    // As on devices, which do not look into subnormal numbers.
+    Lattice::new(f64::from(largest.max(f32::MIN_POSITIVE)), voxels)
+}
+
+/// The sum of the squares of a block's voxels; no number where one of them is not finite.
+pub(crate) fn sum_of_voxels(squares: &[f32]) -> f64 {
+    let larger = |largest: f32, square: &f32| {
+        if square.is_finite() { largest.max(*square) } else { f32::INFINITY }
+    };
+    let largest = squares.iter().fold(0.0, larger);
+    if !largest.is_finite() {
+        return f64::NAN;
+    }
+    let lattice = lattice_of_voxels(largest, squares.len());
+    squares.iter().map(|square| lattice.round(f64::from(*square))).sum()
 }
 
 /// Two numbers whose sum is that of `values`, to 80 bits, of which there are at most `count` on all
@@ -124,6 +158,36 @@ mod tests {
         // 52 bits, less nine of the count and one of the exponent's rounding.
         let finest = largest(values.iter().copied()) * 2.0_f64.powi(-41);
         assert!(lattice.half < finest, "{} {finest}", lattice.half);
+    }
+
+    #[test]
+    fn exponents_are_those_of_the_next_power_of_two() {
+        for (x, expected) in [(1.0, 0), (1.0 + f64::EPSILON, 1), (-3.0, 2), (0.25, -2), (0.3, -1)] {
+            assert_eq!(exponent(x), expected, "{x}");
+        }
+        assert_eq!((exponent(f64::INFINITY), exponent(5e-324)), (900, -900));
+    }
+
+    #[test]
+    fn steps_make_the_numbers_of_the_lattice() {
+        let lattice = Lattice::new(3.0, 100);
+        // 2^2 above the largest, 2^7 of them: 52 bits below 2^10.
+        assert_eq!(lattice.exponent, 2 + 7 + 1 - 52);
+        let x = lattice.round(1.234_567);
+        let steps = x / 2.0_f64.powi(lattice.exponent);
+        assert_eq!(lattice.of_steps(steps as i64), x);
+    }
+
+    #[test]
+    fn squares_of_voxels_add_up_in_any_order() {
+        let mut squares: Vec<f32> = numbers(700).iter().map(|x| (x * x) as f32).collect();
+        let sum = sum_of_voxels(&squares);
+        let plain: f64 = squares.iter().map(|x| f64::from(*x)).sum();
+        assert!((sum / plain - 1.0).abs() < 1e-9, "{sum} {plain}");
+        squares.reverse();
+        assert_eq!(sum_of_voxels(&squares), sum);
+        squares[3] = f32::NAN;
+        assert!(sum_of_voxels(&squares).is_nan());
     }
 
     #[test]

@@ -16,8 +16,8 @@
 //!   large it becomes, and which voxels each of several processes has ([`Deal`]);
 //! * [`Protocol`] and [`Response`] make the columns of D, [`Basis`] shortens them to a
 //!   [`Dictionary`], [`Signal`] is y;
-//! * [`Blocks`] is Φ in the order of products, which [`ThreadedProduct`] and [`DeviceProduct`]
-//!   make as operators ([`product`]);
+//! * [`Blocks`] is Φ in the order of products, which [`DealtProduct`] makes, on threads and devices
+//!   ([`product`]);
 //! * [`solve`] has the solvers, over any operator, and [`Groups`] that are penalised together; [`Shared`] is one on several processes;
 //! * [`System`] is all of it together, and finds [`Weights`];
 //! * [`evidence`] is what weights say: predictions, errors, cross-validation, virtual lesions;
@@ -70,7 +70,7 @@ pub use listed_directions::ListedDirections;
 pub use orientations::{OrientationGrid, Orientations};
 pub use orthant::OrthantSpace;
 pub use processes::{Parted, Shared};
-pub use product::{Agree, Blocks, DeviceProduct, PartialProduct, ThreadedProduct};
+pub use product::{Agree, Blocks, DealtProduct, PartialProduct};
 pub use query::Query;
 pub use response::{Demean, Protocol, Response, check_diffusivity};
 pub use signal::Signal;

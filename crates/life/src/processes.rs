@@ -94,6 +94,23 @@ impl<'a, A: Operator> Shared<'a, A> {
     }
 }
 
+impl<A: PartialProduct> Shared<'_, A> {
+    /// M'(M x - b), without b where there is none, and ‖M x - b‖², of several processes.
+    fn gradient_of_all(
+        &self,
+        x: &<A::Domain as VectorSpace>::Vector,
+        b: Option<&<A::Range as VectorSpace>::Vector>,
+        g: &mut <A::Domain as VectorSpace>::Vector,
+    ) -> Result<f64, <A::Domain as VectorSpace>::Error> {
+        let n = self.operator.domain().len();
+        let mut sums = vec![0.0; n + 2];
+        let agree = |mine| self.range.agree(mine);
+        let squares = self.operator.gradient_sums(x, b, &mut sums[..n], &agree)?;
+        sums[n..].copy_from_slice(&squares);
+        self.add_up(sums, g)
+    }
+}
+
 impl<'a, A: PartialProduct> Operator for Shared<'a, A> {
     type Domain = A::Domain;
     type Range = Parted<'a, A>;
@@ -137,14 +154,29 @@ impl<A: PartialProduct> LinearOperator for Shared<'_, A> {
         b: &<A::Range as VectorSpace>::Vector,
         g: &mut <A::Domain as VectorSpace>::Vector,
     ) -> Result<f64, <A::Domain as VectorSpace>::Error> {
-        if self.is_one_process() {
-            return self.operator.gradient(x, b, g);
+        match self.is_one_process() {
+            true => self.operator.gradient(x, b, g),
+            false => self.gradient_of_all(x, Some(b), g),
         }
-        let n = self.operator.domain().len();
-        let mut sums = vec![0.0; n + 2];
-        let agree = |mine| self.range.agree(mine);
-        let squares = self.operator.gradient_sums(x, b, &mut sums[..n], &agree)?;
-        sums[n..].copy_from_slice(&squares);
-        self.add_up(sums, g)
+    }
+
+    fn normal(
+        &self,
+        x: &<A::Domain as VectorSpace>::Vector,
+        g: &mut <A::Domain as VectorSpace>::Vector,
+    ) -> Result<f64, <A::Domain as VectorSpace>::Error> {
+        match self.is_one_process() {
+            true => self.operator.normal(x, g),
+            false => self.gradient_of_all(x, None, g),
+        }
+    }
+
+    fn squares(
+        &self,
+        x: &<A::Domain as VectorSpace>::Vector,
+    ) -> Result<f64, <A::Domain as VectorSpace>::Error> {
+        let mut sums = self.operator.squares_sums(x, &|mine| self.range.agree(mine))?;
+        self.range.comm.sum_f64(&mut sums);
+        Ok(sums[0] + sums[1])
     }
 }

@@ -1,7 +1,5 @@
 //! From an encoding and a signal to weights.
 
-use std::cell::Cell;
-
 use fimbria_compute::comm::Comm;
 use fimbria_compute::{Backend, Progress};
 
@@ -10,8 +8,8 @@ use crate::groups::Grouped;
 use crate::rounds::{Penalties, Run};
 use crate::solve::{Reason, Solution, Step, Stop};
 use crate::{
-    Basis, Blocks, Compartments, Dictionary, Encoding, Hindered, LifeError, Protocol, Rank,
-    Response, Signal, check_diffusivity,
+    Basis, Blocks, Compartments, DealtProduct, Dictionary, Encoding, Hindered, LifeError, Protocol,
+    Rank, Response, Signal, check_diffusivity,
 };
 
 /// What the signal is explained by.
@@ -200,13 +198,17 @@ impl System {
         self.factors.len()
     }
 
+    /// M on the devices and threads of `on`; `progress` hears of devices that fail or have no room.
+    pub fn product<'a>(&'a self, on: &Backend<'a>, progress: &'a dyn Progress) -> DealtProduct<'a> {
+        DealtProduct::new(&self.blocks, &self.dictionary, &self.data, on, progress)
+    }
+
     /// Finds weights from `start` on (of streamlines, or of compartments too; `None` for
     /// zero). `watch` hears of every iteration, with the objective of the columns' space, and can ask
     /// for the weights then.
     ///
     /// # Errors
-    /// Where the start is no vector of weights, the caller asked to stop, or a device fails that others'
-    /// processes wait for; of one process the threads do what a device cannot.
+    /// Where the start is no vector of weights, or the caller asked to stop.
     pub fn weigh(
         &self,
         options: &WeighOptions,
@@ -216,12 +218,28 @@ impl System {
         progress: &dyn Progress,
         watch: Watch<'_>,
     ) -> Result<Weights, LifeError> {
+        let mut product = self.product(on, progress);
+        self.weigh_by(&mut product, options, start, comm, progress, watch)
+    }
+
+    /// The same with a [`product`](Self::product) of this system that is there already.
+    ///
+    /// # Errors
+    /// As [`weigh`](Self::weigh).
+    pub fn weigh_by<'s>(
+        &'s self,
+        product: &mut DealtProduct<'s>,
+        options: &WeighOptions,
+        start: Option<&[f32]>,
+        comm: &dyn Comm,
+        progress: &dyn Progress,
+        watch: Watch<'_>,
+    ) -> Result<Weights, LifeError> {
         let start = self.start(start)?;
         if !(options.l1 >= 0.0 && options.l1.is_finite()) {
             return Err(LifeError::Penalty(options.l1));
         }
-        let device = Cell::new(on.devices.first());
-        let run = Run { system: self, options, on, device, comm, progress };
+        let mut run = Run { system: self, options, product, comm, progress };
         let linear = run.penalty()?;
         let groups = run.group_penalty(linear.as_deref())?;
         let penalties = Penalties { linear: linear.as_deref(), groups: groups.as_ref() };
@@ -233,7 +251,7 @@ impl System {
                     watch(step, &|| self.weights_of(&all, &x()));
                 };
                 let stop = &options.stop;
-                let found = run.solve(&self.blocks, start, penalties, stop, &mut heard)?;
+                let found = run.solve(start, penalties, stop, &mut heard)?;
                 Ok(self.weights(found, 1, penalties))
             }
         }

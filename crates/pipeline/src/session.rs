@@ -129,16 +129,21 @@ impl<'a> Logbook<'a> {
         self.result("left_to_threads", "the threads are expected to be faster than a device here");
     }
 
-    /// Counts who did the work where there was a choice. Of devices with one name, the second and
-    /// those after it count under theirs with a number.
+    /// Counts who did the work, in chunks, where there was a choice. Of devices with one name, the second
+    /// and those after it count under theirs with a number.
     pub fn count_shares(&self, shares: &Shares) {
+        self.count_shares_of("chunks", shares);
+    }
+
+    /// The same of work that is shared out by something else.
+    pub(crate) fn count_shares_of(&self, what: &str, shares: &Shares) {
         if shares.devices.is_empty() {
             return;
         }
-        self.count("chunks_on_cpu", shares.cpu as u64);
+        self.count(&format!("{what}_on_cpu"), shares.cpu as u64);
         let names = self.session.on.devices.iter().map(|device| device.info().name.as_str());
-        for (name, chunks) in each_its_own(names).into_iter().zip(&shares.devices) {
-            self.count(&format!("chunks_on_{name}"), *chunks as u64);
+        for (name, share) in each_its_own(names).into_iter().zip(&shares.devices) {
+            self.count(&format!("{what}_on_{name}"), *share as u64);
         }
     }
 

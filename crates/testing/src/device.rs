@@ -25,12 +25,17 @@ pub fn opencl_device_with(options: &DeviceOptions) -> Option<Device> {
 /// The first two OpenCL devices, opened with `options`; `None`, said aloud, where there are not two.
 /// PoCL is as many as `POCL_DEVICES` names ([`in_child`]).
 pub fn two_devices(options: [DeviceOptions; 2]) -> Option<[Device; 2]> {
-    let Ok(chosen) = Selection::OpenCl(vec![0, 1]).choose(&list()) else {
-        missing("a second OpenCL device (PoCL)");
+    several_devices(&options)?.try_into().ok()
+}
+
+/// The first OpenCL devices, one for each of `options`; `None`, said aloud, where there are fewer.
+pub fn several_devices(options: &[DeviceOptions]) -> Option<Vec<Device>> {
+    let Ok(chosen) = Selection::OpenCl((0..options.len()).collect()).choose(&list()) else {
+        missing("several OpenCL devices (PoCL)");
         return None;
     };
-    let open = |k: usize| Device::open(&chosen[k], &options[k]).expect("the device opens");
-    Some([open(0), open(1)])
+    let open = |(info, options)| Device::open(info, options).expect("the device opens");
+    Some(chosen.iter().zip(options).map(open).collect())
 }
 
 /// Set in the processes that [`in_child`] starts.

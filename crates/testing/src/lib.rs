@@ -26,10 +26,10 @@ mod snapshot;
 pub use acquisition::{Noise, acquisition, quadratic, signals, tensor};
 pub use device::{
     in_child, is_child, kernels_agree, kernels_are_clean, nvrtc, nvrtc_folder, nvrtc_is_installed,
-    oclgrind_report, opencl_device, opencl_device_with, two_devices,
+    oclgrind_report, opencl_device, opencl_device_with, several_devices, two_devices,
 };
 #[cfg(unix)]
-pub use driver::{Driver, null_gpu};
+pub use driver::{Driver, failing_opencl, null_gpu};
 pub use need::{missing, python, refdata, skipped};
 pub use processes::as_processes;
 pub use series::{Series, angle};

@@ -14,7 +14,7 @@ use fimbria_compute::comm::Comm;
 use fimbria_compute::operator::{Operator as _, VectorSpace as _};
 use fimbria_compute::{Backend, Workers};
 use fimbria_life::solve::{Problem, Stop, sbb};
-use fimbria_life::{Atoms, Rank, Shared, System, ThreadedProduct};
+use fimbria_life::{Atoms, DealtProduct, Rank, Shared, System};
 
 use super::super::clock::Interruptible;
 use super::super::table::{Table, counted, digits, number, percent};
@@ -165,7 +165,7 @@ fn run(
     comm: &dyn Comm,
     console: &dyn Console,
 ) -> Result<[f64; 2], Failure> {
-    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, workers);
+    let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, workers);
     let timed = Timed::new(&product);
     let shared = Shared::new(&timed, comm);
     let problem = Problem { operator: &shared, data: &system.data, linear: None };

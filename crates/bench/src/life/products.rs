@@ -1,10 +1,12 @@
 //! Products beside a plain loop and beside the floors.
 
+use std::sync::Mutex;
+
 use fimbria_compute::measure::{cpu, rows};
-use fimbria_compute::operator::{LinearOperator, VectorSpace};
-use fimbria_compute::{Backend, Workers};
+use fimbria_compute::operator::{LinearOperator as _, Operator as _, VectorSpace as _};
+use fimbria_compute::{Backend, Progress, Workers};
 use fimbria_life::oracle::Oracle;
-use fimbria_life::{DeviceProduct, Response, System, ThreadedProduct};
+use fimbria_life::{DealtProduct, Response, System};
 
 use super::super::clock::{Time, best};
 use super::super::floors::Floor;
@@ -136,7 +138,7 @@ pub(super) fn report(
     }
     for system in systems {
         for (workers, attained) in &pools {
-            let product = ThreadedProduct::new(&system.blocks, &system.dictionary, workers);
+            let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, workers);
             let place = format!("{}, {:?}", counted(workers.threads()), workers.simd());
             let (work, [once, twice]) =
                 (Work::from_system(system), columns_seconds(system, workers));
@@ -144,12 +146,12 @@ pub(super) fn report(
                 let columns = if product == Product::Gradient { twice } else { once };
                 [attained.memory_seconds(&work), columns, attained.adds_seconds(&work, product)]
             };
-            report.products(&product, system, &place, Some(&floors), || Ok(()))?;
+            report.products(&product, system, &place, Some(&floors), &Refusal::default())?;
         }
         for device in on.devices {
-            let product = DeviceProduct::new(device, &system.blocks, &system.dictionary)?;
-            let wait = || device.synchronize();
-            report.products(&product, system, &device.info().name, None, wait)?;
+            let (devices, refusal) = (std::slice::from_ref(device), Refusal::default());
+            let product = system.product(&Backend::new(on.workers, devices), &refusal);
+            report.products(&product, system, &device.info().name, None, &refusal)?;
         }
     }
     let (blocks, slots) = first.blocks.blocks_and_slots();
@@ -178,6 +180,29 @@ fn plain_loops(problem: &Synthetic, console: &dyn Console) -> Result<[Time; 2], 
     Ok([apply, adjoint])
 }
 
+/// What a device refused: others would do its work in its row.
+#[derive(Default)]
+struct Refusal(Mutex<Option<String>>);
+
+impl Refusal {
+    fn check(&self) -> Result<(), Failure> {
+        let refused = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        refused.as_ref().map_or(Ok(()), |refused| Err(refused.clone().into()))
+    }
+}
+
+impl Progress for Refusal {
+    fn start(&self, _what: &str, _total: u64) {}
+    fn advance(&self, _items: u64) {}
+    fn warn(&self, message: &str) {
+        let mut refused = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *refused = Some(message.to_owned());
+    }
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
 /// Weights none of which is zero, so that nothing is left out.
 fn weight(f: usize) -> f32 {
     0.01 + 0.1 * (f % 5) as f32
@@ -191,30 +216,28 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn products<A: LinearOperator>(
+    fn products(
         &self,
-        product: &A,
+        product: &DealtProduct<'_>,
         system: &System,
         on: &str,
         floors: Option<&dyn Fn(Product) -> Floors>,
-        wait: impl Fn() -> Result<(), <A::Domain as VectorSpace>::Error>,
+        refusal: &Refusal,
     ) -> Result<(), Failure> {
         let (domain, range) = (product.domain(), product.range());
         let x: Vec<f32> = (0..domain.len()).map(weight).collect();
-        let x = domain.upload(&x)?;
-        let b = range.upload(&system.data)?;
         let (mut y, mut g) = (range.zeros()?, domain.zeros()?);
         let apply = best(self.console, || {
             product.apply(&x, &mut y)?;
-            wait()
+            refusal.check()
         })?;
         let adjoint = best(self.console, || {
             product.adjoint(&y, &mut g)?;
-            wait()
+            refusal.check()
         })?;
         let gradient = best(self.console, || {
-            product.gradient(&x, &b, &mut g)?;
-            wait()
+            product.gradient(&x, &system.data, &mut g)?;
+            refusal.check()
         })?;
         let rank = system.basis.rank();
         let plain = self.plain.map(|plain| plain.map(|time| time.wall));

@@ -7,7 +7,7 @@ use fimbria_compute::comm::Solo;
 use fimbria_compute::operator::{LinearOperator, Operator, VectorSpace};
 use fimbria_compute::{Backend, Workers};
 use fimbria_life::solve::{Problem, Step, Stop, sbb};
-use fimbria_life::{Agree, Method, PartialProduct, System, ThreadedProduct, WeighOptions};
+use fimbria_life::{Agree, DealtProduct, Method, PartialProduct, System, WeighOptions};
 
 use super::super::clock::Interruptible;
 use super::super::table::{Table, digits, number, percent, words};
@@ -20,7 +20,7 @@ type Error<A> = <<A as Operator>::Domain as VectorSpace>::Error;
 /// An operator that knows how long its products took.
 pub(super) struct Timed<'a, A> {
     operator: &'a A,
-    /// Seconds in y = M w.
+    /// Seconds in M w and its norm.
     pub(super) apply: Cell<f64>,
     /// Seconds in M'(M w - y).
     pub(super) gradient: Cell<f64>,
@@ -57,6 +57,14 @@ impl<A: LinearOperator> LinearOperator for Timed<'_, A> {
     fn gradient(&self, x: &Vector<A>, b: &Samples<A>, g: &mut Vector<A>) -> Result<f64, Error<A>> {
         timed(&self.gradient, || self.operator.gradient(x, b, g))
     }
+
+    fn normal(&self, x: &Vector<A>, g: &mut Vector<A>) -> Result<f64, Error<A>> {
+        timed(&self.gradient, || self.operator.normal(x, g))
+    }
+
+    fn squares(&self, x: &Vector<A>) -> Result<f64, Error<A>> {
+        timed(&self.apply, || self.operator.squares(x))
+    }
 }
 
 impl<A: PartialProduct> PartialProduct for Timed<'_, A> {
@@ -72,11 +80,15 @@ impl<A: PartialProduct> PartialProduct for Timed<'_, A> {
     fn gradient_sums(
         &self,
         x: &Vector<A>,
-        b: &Samples<A>,
+        b: Option<&Samples<A>>,
         sums: &mut [f64],
         agree: Agree<'_>,
     ) -> Result<[f64; 2], Error<A>> {
         timed(&self.gradient, || self.operator.gradient_sums(x, b, sums, agree))
+    }
+
+    fn squares_sums(&self, x: &Vector<A>, agree: Agree<'_>) -> Result<[f64; 2], Error<A>> {
+        timed(&self.apply, || self.operator.squares_sums(x, agree))
     }
 
     fn dot_sums(
@@ -199,7 +211,7 @@ fn solved(
             })
         }
         Method::Sbb => {
-            let product = ThreadedProduct::new(&system.blocks, &system.dictionary, workers);
+            let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, workers);
             let timed = Timed::new(&product);
             let problem = Problem { operator: &timed, data: &system.data, linear: None };
             let zero = timed.domain().zeros()?;
@@ -224,7 +236,7 @@ fn solved(
 
 /// ½‖y - M w‖² of weights from elsewhere.
 fn objective_of(system: &System, weights: &[f32], workers: &Workers) -> Result<f64, Failure> {
-    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, workers);
+    let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, workers);
     let unknown = |(w, factor): (&f32, &f32)| if *factor > 0.0 { w / factor } else { 0.0 };
     let x: Vec<f32> = weights.iter().zip(&system.factors).map(unknown).collect();
     let mut g = product.domain().zeros()?;

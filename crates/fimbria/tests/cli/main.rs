@@ -23,6 +23,8 @@ mod info;
 mod interrupt;
 mod kills;
 mod life;
+#[cfg(target_os = "linux")]
+mod life_devices;
 mod memory;
 #[cfg(feature = "mpi")]
 mod mpi;

@@ -1,11 +1,8 @@
 //! Vector spaces with what solvers need at the bounds x ≥ 0.
 
-mod device;
 mod host;
 
 use fimbria_compute::operator::VectorSpace;
-
-pub(crate) use device::kernel_source;
 
 /// A [`VectorSpace`] in which x ≥ 0 can be kept to.
 pub trait OrthantSpace: VectorSpace {

@@ -241,6 +241,21 @@ impl Blocks {
             + size_of_val(&*self.streamline_slots) as u64
     }
 
+    /// The places of the voxels of some blocks.
+    pub(super) fn voxels_of(&self, part: &Range<usize>) -> Range<usize> {
+        match &self.blocks[part.clone()] {
+            [] => 0..0,
+            [first, .., last] => first.voxels.start..last.voxels.end,
+            [only] => only.voxels.clone(),
+        }
+    }
+
+    /// How many entries some blocks have.
+    pub(super) fn entries_of(&self, part: &Range<usize>) -> u64 {
+        let voxels = self.voxels_of(part);
+        self.start[voxels.end] - self.start[voxels.start]
+    }
+
     pub(super) fn slots_of(&self, streamline: usize) -> Range<usize> {
         self.slots_start[streamline] as usize..self.slots_start[streamline + 1] as usize
     }

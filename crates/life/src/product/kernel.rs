@@ -6,9 +6,9 @@ use pulp::{Simd, WithSimd};
 use super::blocks::BlockEntry;
 use crate::Dictionary;
 
-/// Partial sums of an inner product, the same number at every SIMD level, so that their bits are
-/// the same.
-const SUMS: usize = 16;
+/// Partial sums of an inner product, the same number at every SIMD level and on devices, so that their
+/// bits are the same.
+pub(super) const SUMS: usize = 16;
 
 /// Columns are called into the first cache so many entries before they are read: about as long as
 /// the last cache takes to answer.
@@ -32,16 +32,24 @@ pub(super) enum Work<'a> {
     Apply { w: &'a [f32], y: &'a mut [f32] },
     /// g = M'y
     Adjoint { y: &'a [f32], g: &'a mut [f32] },
-    /// g = M'(M w - b), with a residual's worth of scratch.
-    Gradient { w: &'a [f32], b: &'a [f32], g: &'a mut [f32], residual: &'a mut [f32] },
+    /// g = M'(M w - b) and the squared norm of every voxel's M w - b, with a residual's worth of scratch;
+    /// without b where there is none.
+    Gradient {
+        w: &'a [f32],
+        b: Option<&'a [f32]>,
+        g: &'a mut [f32],
+        squares: &'a mut [f32],
+        residual: &'a mut [f32],
+    },
+    /// The squared norm of every voxel's M w.
+    Squares { w: &'a [f32], squares: &'a mut [f32], residual: &'a mut [f32] },
 }
 
 impl WithSimd for BlockPass<'_> {
-    /// ‖M w - b‖² of the block, 0 for the plain products.
-    type Output = f64;
+    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self { start, entries, columns, stride, work } = self;
         let first = start[0];
         let voxels = start.len() - 1;
@@ -56,32 +64,32 @@ impl WithSimd for BlockPass<'_> {
                     let y = &mut y[voxel * stride..][..stride];
                     add_columns(simd, of(voxel), w, columns, stride, None, y);
                 }
-                0.0
             }
             Work::Adjoint { y, g } => {
                 for voxel in 0..voxels {
                     let y = &y[voxel * stride..][..stride];
                     multiply_columns::<S, true>(simd, of(voxel), y, columns, stride, g);
                 }
-                0.0
             }
-            Work::Gradient { w, b, g, residual } => {
+            Work::Gradient { w, b, g, squares, residual } => {
                 let residual = &mut residual[..stride];
-                let mut squares = [0.0_f64; SUMS];
                 for voxel in 0..voxels {
-                    let b = &b[voxel * stride..][..stride];
-                    add_columns(simd, of(voxel), w, columns, stride, Some(b), residual);
-                    let mut at = 0;
-                    while at < stride {
-                        let part = &residual[at..][..SUMS];
-                        for i in 0..SUMS {
-                            squares[i] += f64::from(part[i]) * f64::from(part[i]);
-                        }
-                        at += SUMS;
-                    }
+                    #[allow(clippy::manual_map, reason = "as in add_columns")]
+                    let b = match b {
+                        Some(b) => Some(&b[voxel * stride..][..stride]),
+                        None => None,
+                    };
+                    add_columns(simd, of(voxel), w, columns, stride, b, residual);
+                    squares[voxel] = square_of(simd, residual);
                     multiply_columns::<S, false>(simd, of(voxel), residual, columns, stride, g);
                 }
-                squares.iter().sum()
+            }
+            Work::Squares { w, squares, residual } => {
+                let residual = &mut residual[..stride];
+                for voxel in 0..voxels {
+                    add_columns(simd, of(voxel), w, columns, stride, None, residual);
+                    squares[voxel] = square_of(simd, residual);
+                }
             }
         }
     }
@@ -185,6 +193,45 @@ fn add_piece<S: Simd, const REGISTERS: usize>(
     }
 }
 
+/// The squared norm of a voxel's numbers.
+#[inline(always)]
+fn square_of<S: Simd>(simd: S, y: &[f32]) -> f32 {
+    match SUMS / Lanes::<S>::LANES {
+        1 => square_in::<S, 1>(simd, y),
+        2 => square_in::<S, 2>(simd, y),
+        4 => square_in::<S, 4>(simd, y),
+        _ => square_in::<S, 16>(simd, y),
+    }
+}
+
+#[inline(always)]
+fn square_in<S: Simd, const REGISTERS: usize>(simd: S, y: &[f32]) -> f32 {
+    let lanes = Lanes::<S>::LANES;
+    let mut sums = [Lanes::new(simd, 0.0); REGISTERS];
+    let mut at = 0;
+    while at < y.len() {
+        for k in 0..REGISTERS {
+            let part = Lanes::load(simd, &y[at + k * lanes..]);
+            sums[k] = part.mul_add(part, sums[k]);
+        }
+        at += SUMS;
+    }
+    sum_of::<S, REGISTERS>(sums)
+}
+
+/// Halves added to halves, whatever they are held in.
+#[inline(always)]
+fn sum_of<S: Simd, const REGISTERS: usize>(mut sums: [Lanes<S>; REGISTERS]) -> f32 {
+    let mut half = REGISTERS / 2;
+    while half > 0 {
+        for k in 0..half {
+            sums[k] = sums[k] + sums[k + half];
+        }
+        half /= 2;
+    }
+    sums[0].sum()
+}
+
 /// `g[slot] += value ⟨column, y⟩`, of columns that must be called for where `FETCH`.
 #[inline(always)]
 fn multiply_columns<S: Simd, const FETCH: bool>(
@@ -271,14 +318,6 @@ fn inner_products<S: Simd, const REGISTERS: usize, const ENTRIES: usize>(
         at += SUMS;
     }
     for e in 0..ENTRIES {
-        // Halves added to halves, whatever they are held in.
-        let mut half = REGISTERS / 2;
-        while half > 0 {
-            for k in 0..half {
-                sums[e][k] = sums[e][k] + sums[e][k + half];
-            }
-            half /= 2;
-        }
-        g[entries[e].slot as usize] += entries[e].value * sums[e][0].sum();
+        g[entries[e].slot as usize] += entries[e].value * sum_of::<S, REGISTERS>(sums[e]);
     }
 }

@@ -1,14 +1,23 @@
-//! Blocks at random, and their gradient in f64: what checks of devices are made from.
+//! Blocks at random, and their gradient in f64 and on a device: what checks of devices are made from.
 
+use std::sync::Arc;
+
+use fimbria_compute::device::{Device, DeviceError};
 use fimbria_compute::philox::Philox;
 
-use super::Blocks;
 use super::blocks::{Block, BlockEntry};
+use super::on_device::{DevicePart, Subtracted};
+use super::on_threads::Asked;
+use super::{Blocks, Kept};
 use crate::Dictionary;
+use crate::exact::Lattice;
+
+/// Blocks of a sample.
+const BLOCKS: usize = 4;
 
 impl Blocks {
     /// Entries of streamlines and atoms at random, as many for each voxel but the first, which
-    /// has none.
+    /// has none; every streamline has a slot in each block.
     pub(crate) fn random(voxels: usize, streamlines: usize, atoms: usize, entries: usize) -> Self {
         let philox = Philox::new(17);
         let start: Vec<u64> =
@@ -22,20 +31,53 @@ impl Blocks {
             }
         });
         let voxel: Vec<u32> = (0..voxels as u32).collect();
-        // In one block slots may be the streamlines themselves.
-        let members: Vec<u32> = (0..streamlines as u32).collect();
+        let size = voxels.div_ceil(BLOCKS);
+        let blocks: Vec<Block> = (0..voxels)
+            .step_by(size)
+            .enumerate()
+            .map(|(number, from)| Block {
+                voxels: from..voxels.min(from + size),
+                slots: number * streamlines..(number + 1) * streamlines,
+            })
+            .collect();
+        let (n_blocks, all_streamlines) = (blocks.len(), 0..streamlines as u32);
         Self {
             streamlines,
             compartments: 0,
-            of_all: 1,
+            of_all: n_blocks,
             voxel,
             entries: all.collect(),
             start,
-            blocks: vec![Block { voxels: 0..voxels, slots: 0..streamlines }],
-            slot_streamline: members.clone(),
-            slots_start: (0..=streamlines as u64).collect(),
-            streamline_slots: members,
+            blocks,
+            slot_streamline: (0..n_blocks).flat_map(|_| all_streamlines.clone()).collect(),
+            slots_start: (0..=streamlines).map(|f| (f * n_blocks) as u64).collect(),
+            streamline_slots: all_streamlines
+                .clone()
+                .flat_map(|f| (0..n_blocks as u32).map(move |b| b * streamlines as u32 + f))
+                .collect(),
         }
+    }
+
+    /// M'(M x - b) and ‖M x - b‖² on `device`, all in one part: with all columns, or with those of `kept`.
+    pub(crate) fn gradient_on(
+        &self,
+        device: &Device,
+        dictionary: &Dictionary,
+        kept: Option<&[bool]>,
+        x: &[f32],
+        b: &[f32],
+    ) -> Result<(Vec<f32>, f64), DeviceError> {
+        let columns = Arc::new(device.upload(dictionary.columns())?);
+        let all = 0..self.blocks.len();
+        let mut part = DevicePart::new(device, columns, dictionary.stride(), self, all, b)?;
+        part.restrict(kept.map(Kept::new).as_ref())?;
+        let asked = Asked::Gradient { x, b: Some(b) };
+        let told = part.slot_sums(asked, &Subtracted::Signal)?;
+        let lattice = Lattice::new(told.largest, self.of_all);
+        let mut sums = vec![0.0; x.len()];
+        part.bring_onto(lattice)?;
+        part.add(&mut sums);
+        Ok((sums.iter().map(|sum| *sum as f32).collect(), told.squares.iter().sum()))
     }
 
     /// `data`, of each voxel as many numbers as the dictionary's rank, at the dictionary's stride.

@@ -34,7 +34,6 @@ where
 {
     let failed = SolveError::Operator;
     let (operator, space) = (problem.operator, problem.operator.domain());
-    let none = operator.range().zeros().map_err(failed)?;
     let zeros = || space.zeros().map_err(failed);
     let (mut x, mut p, mut ap) = (start, zeros()?, zeros()?);
     let (mut free, mut chopped, mut tried) = (zeros()?, zeros()?, zeros()?);
@@ -68,7 +67,7 @@ where
         if across > in_face {
             // Across the bounds: -β is not negative, so that any step stays in the orthant.
             space.axpy(-1.0, &free, &mut chopped).map_err(failed)?;
-            let squares = operator.gradient(&chopped, &none, &mut ap).map_err(failed)?;
+            let squares = operator.normal(&chopped, &mut ap).map_err(failed)?;
             products = products.map(|p| p + 1);
             let slope = space.dot(&chopped, &g).map_err(failed)?;
             let step = slope / squares;
@@ -82,7 +81,7 @@ where
                 space.copy(&free, &mut p).map_err(failed)?;
                 begin = false;
             }
-            let squares = operator.gradient(&p, &none, &mut ap).map_err(failed)?;
+            let squares = operator.normal(&p, &mut ap).map_err(failed)?;
             products = products.map(|p| p + 1);
             let slope = space.dot(&p, &g).map_err(failed)?;
             let step = slope / squares;

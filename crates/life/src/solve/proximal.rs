@@ -44,7 +44,6 @@ where
 {
     let failed = SolveError::Operator;
     let (operator, space) = (problem.operator, problem.operator.domain());
-    let none = operator.range().zeros().map_err(failed)?;
     let zeros = || space.zeros().map_err(failed);
     let mut shrink = Shrink { space, penalty, host: vec![0.0; space.len()] };
     let (mut x, mut g, mut tried, mut g_tried) = (start, zeros()?, zeros()?, zeros()?);
@@ -57,7 +56,7 @@ where
     watched.after(objective)?;
     // The curvature along the first step.
     let norm = shrink.full_step(&x, &g, &mut step).map_err(failed)?;
-    let squares = operator.gradient(&step, &none, &mut g_tried).map_err(failed)?;
+    let squares = operator.normal(&step, &mut g_tried).map_err(failed)?;
     let mut curvature = steepness(squares, norm * norm);
     let mut products = [3, 3];
     let mut last = vec![objective];

@@ -28,8 +28,6 @@ where
 {
     let failed = SolveError::Operator;
     let (operator, space) = (problem.operator, problem.operator.domain());
-    let none = operator.range().zeros().map_err(failed)?;
-    let mut forward = operator.range().zeros().map_err(failed)?;
     let zeros = || space.zeros().map_err(failed);
     let (mut x, mut old, mut back) = (start, zeros()?, zeros()?);
     let (mut g, mut objective, mut watched) = problem.begin(&x, stop, progress)?;
@@ -46,12 +44,11 @@ where
         }
         space.hold(&x, &g, &mut old).map_err(failed)?;
         let step = if iteration % 2 == 0 {
-            operator.apply(&old, &mut forward).map_err(failed)?;
+            let squares = operator.squares(&old).map_err(failed)?;
             products[0] += 1;
-            let squares = operator.range().dot(&forward, &forward).map_err(failed)?;
             space.dot(&old, &old).map_err(failed)? / squares
         } else {
-            let squares = operator.gradient(&old, &none, &mut back).map_err(failed)?;
+            let squares = operator.normal(&old, &mut back).map_err(failed)?;
             products = products.map(|p| p + 1);
             space.hold(&x, &g, &mut back).map_err(failed)?;
             squares / space.dot(&back, &back).map_err(failed)?

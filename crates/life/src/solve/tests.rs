@@ -2,7 +2,7 @@ use fimbria_compute::{Silent, Workers};
 
 use super::*;
 use crate::testing::Planted;
-use crate::{EncodeOptions, Rank, ThreadedProduct};
+use crate::{DealtProduct, EncodeOptions, Rank};
 
 const TIGHT: Stop = Stop { max_iterations: 2000, gradient: 1e-6, objective: 0.0 };
 
@@ -11,7 +11,7 @@ fn planted_weights_are_recovered() {
     let workers = Workers::new(2).unwrap();
     let planted = Planted::new(60, &EncodeOptions::default(), 0.0);
     let system = planted.system(Rank::Full, &workers);
-    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+    let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, &workers);
     let problem = Problem { operator: &product, data: &system.data, linear: None };
     let found = conjugate(&problem, vec![0.0; 60], &TIGHT, &Silent, &mut |_, _| ()).unwrap();
     assert_eq!(found.reason, Reason::Optimal);
@@ -27,7 +27,7 @@ fn both_solvers_come_to_the_same_optimum() {
     let workers = Workers::new(2).unwrap();
     let planted = Planted::new(200, &EncodeOptions::default(), 5.0);
     let system = planted.system(Rank::Full, &workers);
-    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+    let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, &workers);
     let problem = Problem { operator: &product, data: &system.data, linear: None };
     let zero = || vec![0.0; 200];
     let a = conjugate(&problem, zero(), &TIGHT, &Silent, &mut |_, _| ()).unwrap();
@@ -41,7 +41,7 @@ fn an_l1_penalty_leaves_fewer_streamlines_and_the_kkt_conditions() {
     let workers = Workers::new(2).unwrap();
     let planted = Planted::new(200, &EncodeOptions::default(), 5.0);
     let system = planted.system(Rank::Full, &workers);
-    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+    let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, &workers);
     let mut plain = vec![0.0; 200];
     product.gradient(&vec![0.0; 200], &system.data, &mut plain).unwrap();
     let penalty = vec![0.05 * plain.iter().fold(0.0_f32, |m, g| m.max(-g)); 200];
@@ -65,7 +65,7 @@ fn a_start_at_the_optimum_stays_there() {
     let workers = Workers::new(2).unwrap();
     let planted = Planted::new(60, &EncodeOptions::default(), 5.0);
     let system = planted.system(Rank::Full, &workers);
-    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+    let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, &workers);
     let problem = Problem { operator: &product, data: &system.data, linear: None };
     let first = conjugate(&problem, vec![0.0; 60], &TIGHT, &Silent, &mut |_, _| ()).unwrap();
     let again = conjugate(&problem, first.x.clone(), &TIGHT, &Silent, &mut |_, _| ()).unwrap();
@@ -78,7 +78,7 @@ fn a_signal_that_is_no_number_is_an_error() {
     let planted = Planted::new(60, &EncodeOptions::default(), 5.0);
     let mut system = planted.system(Rank::Full, &workers);
     system.data[0] = f32::NAN;
-    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+    let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, &workers);
     let problem = Problem { operator: &product, data: &system.data, linear: None };
     for solve in [conjugate, sbb] {
         let refused = solve(&problem, vec![0.0; 60], &TIGHT, &Silent, &mut |_, _| ());

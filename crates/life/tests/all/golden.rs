@@ -8,8 +8,8 @@ use fimbria_image::{Affine, GradientTable, Image, read_image};
 use fimbria_life::oracle::Oracle;
 use fimbria_life::solve::{Problem, Solution, Stop, conjugate, sbb};
 use fimbria_life::{
-    Atoms, Basis, Blocks, Compartments, Demean, Dictionary, EncodeOptions, Encoder, Encoding,
-    Normalise, Protocol, Rank, Response, Signal, ThreadedProduct,
+    Atoms, Basis, Blocks, Compartments, DealtProduct, Demean, Dictionary, EncodeOptions, Encoder,
+    Encoding, Normalise, Protocol, Rank, Response, Signal,
 };
 use fimbria_streamlines::Tractogram;
 
@@ -80,7 +80,7 @@ impl Model {
     }
 
     fn solve(&self, workers: &Workers) -> Solution<Vec<f32>> {
-        let product = ThreadedProduct::new(&self.blocks, &self.dictionary, workers);
+        let product = DealtProduct::on_threads(&self.blocks, &self.dictionary, workers);
         let problem = Problem { operator: &product, data: &self.data, linear: None };
         let stop = Stop { max_iterations: 3000, gradient: 2e-7, objective: 0.0 };
         let zero = product.domain().zeros().unwrap();
@@ -89,7 +89,7 @@ impl Model {
 
     /// Root mean squared residual of every voxel.
     fn rmse(&self, x: &Vec<f32>, workers: &Workers) -> Vec<f64> {
-        let product = ThreadedProduct::new(&self.blocks, &self.dictionary, workers);
+        let product = DealtProduct::on_threads(&self.blocks, &self.dictionary, workers);
         let mut y = product.range().zeros().unwrap();
         product.apply(x, &mut y).unwrap();
         let (stride, rows) = (self.dictionary.stride(), self.signal.rows());
@@ -195,7 +195,7 @@ fn sbb_takes_the_published_steps() {
     let y: Vec<f64> = model.signal.y.iter().map(|y| f64::from(*y)).collect();
     let (expected, _) = oracle.sbb(&y, 40);
 
-    let product = ThreadedProduct::new(&model.blocks, &model.dictionary, &workers);
+    let product = DealtProduct::on_threads(&model.blocks, &model.dictionary, &workers);
     let problem = Problem { operator: &product, data: &model.data, linear: None };
     let stop = Stop { max_iterations: 40, gradient: 0.0, objective: 0.0 };
     let zero = product.domain().zeros().unwrap();
@@ -215,7 +215,7 @@ fn the_adjoint_has_the_direction_of_the_fall() {
     let Some((image, protocol, tractogram)) = data() else { return };
     let workers = Workers::new(2).unwrap();
     let model = Model::new(&image, &protocol, &tractogram, &encode_options(), false, &workers);
-    let product = ThreadedProduct::new(&model.blocks, &model.dictionary, &workers);
+    let product = DealtProduct::on_threads(&model.blocks, &model.dictionary, &workers);
     let w = vec![0.05; 60];
     let mut g = product.domain().zeros().unwrap();
     let here = product.gradient(&w, &model.data, &mut g).unwrap();

@@ -15,8 +15,8 @@ const ENTRY: u64 = 12;
 const SHORT: usize = 64;
 /// The part of the entries that rounds on some of the streamlines copy.
 const COPIED: f64 = 0.7;
-/// Vectors of a solver over streamlines, and over voxels.
-const VECTORS: [u64; 2] = [8, 4];
+/// Vectors over streamlines of a solver and of a product, which makes sums in f64. Over voxels there are none.
+const VECTORS: u64 = 12;
 /// The program itself with its threads, a chunk of streamlines, what is being compressed.
 const BESIDE: u64 = 48 << 20;
 
@@ -56,9 +56,7 @@ impl Life {
         // Fibres share columns, of which there are no more than fibres.
         let columns = compartments + tissue.hindered.as_ref().map_or(0, |_| compartments * voxels);
         let system = blocks + stride * (atoms + columns + voxels) + 4 * unknowns;
-        let [of_columns, of_rows] = VECTORS;
-        let solving =
-            (COPIED * blocks as f64) as u64 + of_columns * 4 * unknowns + of_rows * stride * voxels;
+        let solving = (COPIED * blocks as f64) as u64 + VECTORS * 4 * unknowns;
         let again = second_held.map_or(0, |_| signal);
         let predicted = voxels * numbers(rows);
         let judging = voxels * 2 * numbers(rank) + predicted;

@@ -127,7 +127,10 @@ impl Life {
         };
         let options = WeighOptions { groups, ..self.parameters.weigh() };
         let start = start.as_deref();
-        let weights = system.weigh(&options, start, &on, on.comm, &until_kept, &mut watch)?;
+        let mut product = system.product(&on, log);
+        let weights =
+            system.weigh_by(&mut product, &options, start, on.comm, &until_kept, &mut watch)?;
+        log.count_shares_of("entries", &product.shares());
         if let Some(checkpoint) = &mut checkpoint {
             let beside = weights.compartments.iter().flatten();
             let all: Vec<f32> = weights.streamlines.iter().chain(beside).copied().collect();

@@ -1,3 +1,7 @@
+//! Products against their definition, and by whom they are made.
+
+mod devices;
+
 use fimbria_compute::comm::Solo;
 use fimbria_compute::operator::{LinearOperator as _, Operator as _, VectorSpace as _};
 use fimbria_compute::philox::{Philox, normals};
@@ -27,7 +31,7 @@ fn products_are_those_of_the_definition() {
     for options in options() {
         let planted = Planted::new(50, &options, 3.0);
         let system = planted.system(Rank::Full, &workers);
-        let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+        let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, &workers);
         let (offsets, points) = streamlines(50);
         let lines: Vec<&[[f32; 3]]> =
             offsets.windows(2).map(|w| &points[w[0] as usize..w[1] as usize]).collect();
@@ -74,7 +78,7 @@ fn products_are_those_of_the_definition() {
 fn the_adjoint_is_the_adjoint() {
     let workers = Workers::new(2).unwrap();
     let system = Planted::new(80, &EncodeOptions::default(), 3.0).system(Rank::Full, &workers);
-    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+    let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, &workers);
     let (domain, range) = (product.domain(), product.range());
     let (x, y) = (numbers(1, domain.len()), numbers(2, range.len()));
     let (mut mx, mut mty) = (range.zeros().unwrap(), domain.zeros().unwrap());
@@ -90,7 +94,7 @@ fn the_adjoint_is_the_adjoint() {
 fn the_fused_gradient_is_that_of_two_products() {
     let workers = Workers::new(2).unwrap();
     let system = Planted::new(80, &EncodeOptions::default(), 3.0).system(Rank::Full, &workers);
-    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+    let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, &workers);
     let (domain, range) = (product.domain(), product.range());
     let x: Vec<f32> = numbers(1, domain.len()).iter().map(|x| x.max(0.0)).collect();
     let mut g = domain.zeros().unwrap();
@@ -117,7 +121,7 @@ fn products_have_the_same_bits_for_any_threads_and_fusing_level() {
             let workers = Workers::new(threads).unwrap().with_simd(level);
             let planted = Planted::new(80, &EncodeOptions::default(), 3.0);
             let system = planted.system(Rank::Full, &workers);
-            let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+            let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, &workers);
             let x: Vec<f32> = numbers(1, 80).iter().map(|x| x.max(0.0)).collect();
             let mut g = product.domain().zeros().unwrap();
             let squares = product.gradient(&x, &system.data, &mut g).unwrap();
@@ -138,7 +142,7 @@ fn columns_of_norm_one_have_norm_one() {
     let inverse = |square: &f64| if *square > 0.0 { square.sqrt().recip() as f32 } else { 0.0 };
     let inverse: Vec<f32> = squares.iter().map(inverse).collect();
     system.blocks.scale_columns(&inverse, &workers);
-    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+    let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, &workers);
     // Some streamlines miss the image.
     for f in (0..40).filter(|&f| squares[f] > 0.0) {
         let mut x = vec![0.0; 40];
@@ -155,10 +159,10 @@ fn a_restriction_is_the_product_with_the_others_at_zero() {
     let workers = Workers::new(2).unwrap();
     let system = Planted::new(60, &EncodeOptions::default(), 3.0).system(Rank::Full, &workers);
     let kept: Vec<bool> = (0..60).map(|f| f % 4 != 1).collect();
-    let some = system.blocks.restricted(&kept, &workers).unwrap();
-    let all = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
-    let few = ThreadedProduct::new(&some, &system.dictionary, &workers);
-    let of_few: Vec<f32> = numbers(1, some.streamlines()).iter().map(|x| x.abs()).collect();
+    let all = DealtProduct::on_threads(&system.blocks, &system.dictionary, &workers);
+    let mut few = DealtProduct::on_threads(&system.blocks, &system.dictionary, &workers);
+    few.restrict(Some(&kept));
+    let of_few: Vec<f32> = numbers(1, few.domain().len()).iter().map(|x| x.abs()).collect();
     let mut values = of_few.iter();
     let of_all: Vec<f32> =
         kept.iter().map(|kept| if *kept { *values.next().unwrap() } else { 0.0 }).collect();
@@ -193,7 +197,7 @@ fn parts_add_up_to_the_whole_to_the_bit() {
             let part = Planted { protocol, response, encoding, image, weights: Vec::new() };
             let system = part.system(Rank::Full, &workers);
             let (blocks, _) = system.blocks.blocks_and_slots();
-            let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+            let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, &workers);
             let shared = Shared::new(&product, comm);
             let mut g = shared.domain().zeros().unwrap();
             let squares = shared.gradient(&x, &system.data, &mut g).unwrap();
@@ -221,7 +225,7 @@ fn parts_add_up_to_the_whole_to_the_bit() {
 fn exact_sums_are_those_of_the_blocks() {
     let workers = Workers::new(2).unwrap();
     let system = Planted::new(300, &EncodeOptions::default(), 3.0).system(Rank::Full, &workers);
-    let product = ThreadedProduct::new(&system.blocks, &system.dictionary, &workers);
+    let product = DealtProduct::on_threads(&system.blocks, &system.dictionary, &workers);
     let y = numbers(2, product.range().len());
     let (by_blocks, plain) = (
         product.dot_sums(&y, &system.data, &|mine| mine).unwrap().iter().sum::<f64>(),

@@ -1,0 +1,192 @@
+/* The OpenCL of this machine, of which devices are lost on request and every call is noted. Kernels do what
+   they do, so that what a program makes of a device that fails in the middle can be held to what it makes of
+   one that does not.
+
+   cc -O2 -shared -fPIC -o libOpenCL.so.1 failing_opencl.c -ldl, in a folder on LD_LIBRARY_PATH. Set by
+   variables of the environment:
+
+   FAILING_OPENCL_LOST  D:N, or several with commas: the device that was opened as the D-th from 0 refuses
+                        its N-th launch, from 1, and all that comes later
+   FAILING_OPENCL_LOG   a file that gets a line a call: the device, what, and bytes or the kernel */
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int32_t Int;
+typedef uint32_t Uint;
+typedef void *Any;
+
+enum { DEVICE_NOT_AVAILABLE = -2, MOST = 16, MOST_KERNELS = 256, NAME = 64 };
+
+static struct { Any queue; long launches; int lost; } devices[MOST];
+static struct { Any kernel; char name[NAME]; } kernels[MOST_KERNELS];
+static int n_devices, n_kernels;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static FILE *calls;
+
+static void *real(const char *name) {
+    static const char *const places[] = {
+        "/usr/lib/x86_64-linux-gnu/libOpenCL.so.1", "/usr/lib/aarch64-linux-gnu/libOpenCL.so.1",
+        "/usr/lib64/libOpenCL.so.1", "/usr/lib/libOpenCL.so.1",
+    };
+    static void *library;
+    for (size_t i = 0; !library && i < sizeof places / sizeof *places; i++)
+        library = dlopen(places[i], RTLD_NOW | RTLD_LOCAL);
+    void *symbol = library ? dlsym(library, name) : 0;
+    if (!symbol) {
+        fprintf(stderr, "failing_opencl: no OpenCL with %s\n", name);
+        abort();
+    }
+    return symbol;
+}
+
+/* The number of a queue's device. */
+static int of_queue(Any queue) {
+    for (int i = 0; i < n_devices; i++)
+        if (devices[i].queue == queue) return i;
+    return -1;
+}
+
+static void note(Any queue, const char *what, const char *kernel, size_t bytes) {
+    pthread_mutex_lock(&lock);
+    const char *path = getenv("FAILING_OPENCL_LOG");
+    if (path && !calls) calls = fopen(path, "w");
+    if (calls) {
+        fprintf(calls, "%d %s ", of_queue(queue), what);
+        if (kernel) fprintf(calls, "%s\n", kernel);
+        else fprintf(calls, "%zu\n", bytes);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+__attribute__((destructor)) static void close_log(void) {
+    if (calls) fclose(calls);
+    calls = 0;
+}
+
+/* Whether the queue's device is lost; with `launches` one launch later than before. */
+static int is_lost(Any queue, int launches) {
+    pthread_mutex_lock(&lock);
+    int device = of_queue(queue), lost = 0;
+    if (device >= 0) {
+        devices[device].launches += launches;
+        for (const char *at = getenv("FAILING_OPENCL_LOST"); at && *at;) {
+            int which = (int)strtol(at, (char **)&at, 10);
+            long launch = *at == ':' ? strtol(at + 1, (char **)&at, 10) : 0;
+            if (which == device && devices[device].launches >= launch) devices[device].lost = 1;
+            if (*at == ',') at++;
+        }
+        lost = devices[device].lost;
+    }
+    pthread_mutex_unlock(&lock);
+    return lost;
+}
+
+#define PASS(result, name, parameters, arguments)                        \
+    result name parameters {                                             \
+        static result(*of_real) parameters;                              \
+        if (!of_real) *(void **)&of_real = real(#name);                  \
+        return of_real arguments;                                        \
+    }
+
+PASS(Int, clGetPlatformIDs, (Uint n, Any *ids, Uint *count), (n, ids, count))
+PASS(Int, clGetDeviceIDs, (Any platform, uint64_t type, Uint n, Any *ids, Uint *count),
+     (platform, type, n, ids, count))
+PASS(Int, clGetDeviceInfo, (Any device, Uint what, size_t size, void *value, size_t *needed),
+     (device, what, size, value, needed))
+PASS(Any, clCreateContext, (const intptr_t *properties, Uint n, const Any *ids, Any heard, void *user, Int *status),
+     (properties, n, ids, heard, user, status))
+PASS(Int, clReleaseContext, (Any context), (context))
+PASS(Int, clReleaseCommandQueue, (Any queue), (queue))
+PASS(Any, clCreateBuffer, (Any context, uint64_t flags, size_t bytes, void *host, Int *status),
+     (context, flags, bytes, host, status))
+PASS(Int, clReleaseMemObject, (Any memory), (memory))
+PASS(Any, clCreateProgramWithSource, (Any context, Uint n, const char **texts, const size_t *lengths, Int *status),
+     (context, n, texts, lengths, status))
+PASS(Int, clBuildProgram, (Any program, Uint n, const Any *ids, const char *options, Any heard, void *user),
+     (program, n, ids, options, heard, user))
+PASS(Int, clGetProgramBuildInfo, (Any program, Any device, Uint what, size_t size, void *value, size_t *needed),
+     (program, device, what, size, value, needed))
+PASS(Int, clReleaseProgram, (Any program), (program))
+PASS(Int, clReleaseKernel, (Any kernel), (kernel))
+PASS(Int, clSetKernelArg, (Any kernel, Uint index, size_t size, const void *value), (kernel, index, size, value))
+
+Any clCreateCommandQueue(Any context, Any device, uint64_t properties, Int *status) {
+    Any (*of_real)(Any, Any, uint64_t, Int *) = (Any(*)(Any, Any, uint64_t, Int *))real("clCreateCommandQueue");
+    Any queue = of_real(context, device, properties, status);
+    pthread_mutex_lock(&lock);
+    if (queue && n_devices < MOST) devices[n_devices++].queue = queue;
+    pthread_mutex_unlock(&lock);
+    return queue;
+}
+
+Any clCreateKernel(Any program, const char *name, Int *status) {
+    Any (*of_real)(Any, const char *, Int *) = (Any(*)(Any, const char *, Int *))real("clCreateKernel");
+    Any kernel = of_real(program, name, status);
+    pthread_mutex_lock(&lock);
+    /* An address may be given to another kernel later. */
+    int at = 0;
+    while (at < n_kernels && kernels[at].kernel != kernel) at++;
+    if (kernel && at < MOST_KERNELS) {
+        kernels[at].kernel = kernel;
+        snprintf(kernels[at].name, NAME, "%s", name);
+        if (at == n_kernels) n_kernels++;
+    }
+    pthread_mutex_unlock(&lock);
+    return kernel;
+}
+
+Int clFinish(Any queue) {
+    if (is_lost(queue, 0)) return DEVICE_NOT_AVAILABLE;
+    note(queue, "finish", 0, 0);
+    return ((Int(*)(Any))real("clFinish"))(queue);
+}
+
+Int clEnqueueReadBuffer(Any queue, Any memory, Uint waits, size_t offset, size_t bytes, void *to, Uint n,
+                        const Any *after, Any *event) {
+    if (is_lost(queue, 0)) return DEVICE_NOT_AVAILABLE;
+    note(queue, waits ? "read" : "read-later", 0, bytes);
+    return ((Int(*)(Any, Any, Uint, size_t, size_t, void *, Uint, const Any *, Any *))real(
+        "clEnqueueReadBuffer"))(queue, memory, waits, offset, bytes, to, n, after, event);
+}
+
+Int clEnqueueWriteBuffer(Any queue, Any memory, Uint waits, size_t offset, size_t bytes, const void *from, Uint n,
+                         const Any *after, Any *event) {
+    if (is_lost(queue, 0)) return DEVICE_NOT_AVAILABLE;
+    note(queue, waits ? "write" : "write-later", 0, bytes);
+    return ((Int(*)(Any, Any, Uint, size_t, size_t, const void *, Uint, const Any *, Any *))real(
+        "clEnqueueWriteBuffer"))(queue, memory, waits, offset, bytes, from, n, after, event);
+}
+
+Int clEnqueueCopyBuffer(Any queue, Any from, Any to, size_t from_offset, size_t to_offset, size_t bytes, Uint n,
+                        const Any *after, Any *event) {
+    if (is_lost(queue, 0)) return DEVICE_NOT_AVAILABLE;
+    note(queue, "copy", 0, bytes);
+    return ((Int(*)(Any, Any, Any, size_t, size_t, size_t, Uint, const Any *, Any *))real(
+        "clEnqueueCopyBuffer"))(queue, from, to, from_offset, to_offset, bytes, n, after, event);
+}
+
+Int clEnqueueFillBuffer(Any queue, Any memory, const void *pattern, size_t length, size_t offset, size_t bytes,
+                        Uint n, const Any *after, Any *event) {
+    if (is_lost(queue, 0)) return DEVICE_NOT_AVAILABLE;
+    note(queue, "fill", 0, bytes);
+    return ((Int(*)(Any, Any, const void *, size_t, size_t, size_t, Uint, const Any *, Any *))real(
+        "clEnqueueFillBuffer"))(queue, memory, pattern, length, offset, bytes, n, after, event);
+}
+
+Int clEnqueueNDRangeKernel(Any queue, Any kernel, Uint dimensions, const size_t *offset, const size_t *global,
+                           const size_t *local, Uint n, const Any *after, Any *event) {
+    if (is_lost(queue, 1)) return DEVICE_NOT_AVAILABLE;
+    const char *name = "?";
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < n_kernels; i++)
+        if (kernels[i].kernel == kernel) name = kernels[i].name;
+    pthread_mutex_unlock(&lock);
+    note(queue, "launch", name, 0);
+    return ((Int(*)(Any, Any, Uint, const size_t *, const size_t *, const size_t *, Uint, const Any *, Any *))real(
+        "clEnqueueNDRangeKernel"))(queue, kernel, dimensions, offset, global, local, n, after, event);
+}
